@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Uses detreduce as another project would. Run by ctest:  consumer.sh CASE SOURCE BUILD WORK  (and CXX, CXXFLAGS in the environment)
+#   installed     the library of BUILD, installed: find_package, pkg-config, after the installed tree was moved
+#   shared        the same with a shared library, CPU backend only
+#   subdirectory  FetchContent in another project, CPU backend only
+set -euo pipefail
+readonly case=$1 source=$2 build=$3 work=$4
+cmake=${CMAKE:-cmake}
+rm -rf "$work"
+mkdir -p "$work"
+
+# Runs an example; one that found no GPU says so and is not a failure.
+run() {
+  local status=0
+  echo "--- $1"
+  "$@" || status=$?
+  if [[ $status != 0 && $status != 77 ]]; then
+    echo "$1 ended with $status" >&2
+    exit 1
+  fi
+}
+
+use_installed() { # PREFIX [static]
+  local prefix=$1 static=${2:-} pc
+  # CMake
+  "$cmake" -S "$source/examples" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
+  grep -q "^detreduce_DIR:PATH=$prefix/" "$work/examples/CMakeCache.txt" || { echo "another detreduce was found" >&2; exit 1; }
+  "$cmake" --build "$work/examples"
+  run "$work/examples/host_sum"
+  if [[ -x $work/examples/device_sum ]]; then run "$work/examples/device_sum"; fi
+  # A wrong version is refused.
+  mkdir "$work/version"
+  printf 'cmake_minimum_required(VERSION 3.25)\nproject(p CXX)\nfind_package(detreduce 99 CONFIG REQUIRED)\n' >"$work/version/CMakeLists.txt"
+  if "$cmake" -S "$work/version" -B "$work/version/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >"$work/version/log" 2>&1; then
+    echo "find_package(detreduce 99) was satisfied" >&2
+    exit 1
+  fi
+  grep -q 'considered but not accepted' "$work/version/log"
+  # pkg-config
+  pc=$(find "$prefix" -name detreduce.pc)
+  export PKG_CONFIG_PATH=${pc%/*}
+  echo "pkg-config: $(pkg-config ${static:+--static} --cflags --libs detreduce)"
+  # shellcheck disable=SC2046,SC2086 # several words each
+  "${CXX:-c++}" ${CXXFLAGS:-} -std=c++20 -O2 "$source/examples/host_sum.cpp" -o "$work/pkg_host_sum" \
+    $(pkg-config ${static:+--static} --cflags --libs detreduce)
+  LD_LIBRARY_PATH=$(pkg-config --variable=libdir detreduce) run "$work/pkg_host_sum"
+  # Every public header compiles by itself, and without CUDA's headers.
+  local header
+  for header in "$prefix"/include/detreduce/*.hpp; do
+    printf '#include <detreduce/%s>\n' "${header##*/}" >"$work/header.cpp"
+    "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only "-I$prefix/include" "$work/header.cpp"
+  done
+}
+
+case $case in
+  installed)
+    "$cmake" --install "$build" --prefix "$work/first"
+    mv "$work/first" "$work/moved"
+    if grep -rn --include='*.cmake' --include='*.pc' -e "$work/first" -e "$source" -e "$build" "$work/moved"; then
+      echo "the installed package names folders of the build" >&2
+      exit 1
+    fi
+    use_installed "$work/moved" static
+    ;;
+  shared)
+    "$cmake" -S "$source" -B "$work/build" -G Ninja -DBUILD_SHARED_LIBS=ON -DDETREDUCE_CUDA=OFF -DDETREDUCE_BUILD_TESTS=OFF \
+      -DDETREDUCE_BUILD_PROGRAM=OFF
+    "$cmake" --build "$work/build"
+    "$cmake" --install "$work/build" --prefix "$work/first"
+    mv "$work/first" "$work/moved"
+    use_installed "$work/moved"
+    ;;
+  subdirectory)
+    "$cmake" -S "$source/cmake/tests/subdirectory" -B "$work/build" -G Ninja -DDETREDUCE_SOURCE="$source" -DDETREDUCE_CUDA=OFF
+    "$cmake" --build "$work/build"
+    run "$work/build/host_sum"
+    ;;
+  *)
+    echo "no case '$case'" >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,38 @@
+// cudaError_t as a Status, and a device that stays selected for a scope.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <detreduce/status.hpp>
+
+namespace detreduce::cuda {
+
+[[nodiscard]] inline Status from_cuda(const char* call, cudaError_t error) noexcept {
+    if (error == cudaSuccess) return {};
+    return {StatusCode::cuda_error, call, cudaGetErrorString(error), static_cast<int>(error)};
+}
+
+/// Makes `index` the current device (-1: leaves it) and puts the former one back.
+class DeviceScope {
+  public:
+    explicit DeviceScope(int index) noexcept {
+        if (index < 0) return;
+        status_ = from_cuda("cudaGetDevice", cudaGetDevice(&former_));
+        if (!status_.ok() || index == former_) return;
+        status_ = from_cuda("cudaSetDevice", cudaSetDevice(index));
+        restore_ = status_.ok();
+    }
+    ~DeviceScope() {
+        if (restore_) (void)cudaSetDevice(former_);
+    }
+    DeviceScope(const DeviceScope&) = delete;
+    DeviceScope& operator=(const DeviceScope&) = delete;
+    [[nodiscard]] const Status& status() const noexcept { return status_; }
+
+  private:
+    int former_ = 0;
+    bool restore_ = false;
+    Status status_;
+};
+
+} // namespace detreduce::cuda

@@ -1,0 +1,18 @@
+// Macros shared by host and device code. Everything in spec/, fp/, acc/ and ops/ compiles for both from one source.
+#pragma once
+
+// Always inlined: the CPU backend compiles them once for every instruction set, and no out-of-line copy made for AVX-512 may
+// end up being the one that the linker keeps for everybody.
+#if defined(__CUDACC__)
+#define DETREDUCE_HD __host__ __device__ __forceinline__
+#elif defined(__GNUC__)
+#define DETREDUCE_HD inline __attribute__((always_inline))
+#else
+#define DETREDUCE_HD inline
+#endif
+
+// The bits promised by SPEC.md need IEEE semantics. CMake refuses fast-math for our own targets; this line refuses it for
+// whoever compiles these headers in another build.
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "detreduce: fast-math changes the bits that lib/SPEC.md promises; compile without it (no -ffast-math, -Ofast, -ffinite-math-only)"
+#endif

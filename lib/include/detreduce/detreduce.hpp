@@ -1,0 +1,9 @@
+// detreduce: reductions whose bits can be relied on. This header is the whole public API.
+#pragma once
+
+#include <detreduce/cuda.hpp>
+#include <detreduce/host.hpp>
+#include <detreduce/plan.hpp>
+#include <detreduce/status.hpp>
+#include <detreduce/types.hpp>
+#include <detreduce/version.hpp>

@@ -1,0 +1,76 @@
+// The core: make a plan, run it. Neither call throws, prints, allocates or synchronises.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <detreduce/status.hpp>
+#include <detreduce/types.hpp>
+
+struct CUstream_st; // what CUDA's cudaStream_t points to, so that users of the CPU need no CUDA headers
+
+namespace detreduce {
+
+/// The same type as cudaStream_t.
+using Stream = CUstream_st*;
+
+/// What to reduce and where. Only `dtype` and `n` have no useful default.
+struct Request {
+    Op op = Op::sum;
+    Method method = Method::tree;
+    DType dtype = DType::f32;
+    Shape shape = Shape::flat;
+    std::uint64_t n = 0; ///< number of elements, 0 … 2^40
+    Device device = {};
+    Launch launch = {};
+};
+
+/// Largest n that a plan accepts.
+inline constexpr std::uint64_t max_n = std::uint64_t{1} << 40;
+
+/// Levels of partial results above the input: 8192^4 > 2^40.
+inline constexpr int max_levels = 4;
+
+/// One value that owns order, launch and workspace of a reduction; nothing else computes any of the three.
+/// A plan is a plain value: copy it, keep it, use it from many threads at once (each run with its own workspace).
+class Plan {
+  public:
+    [[nodiscard]] const Status& status() const noexcept { return status_; }
+    [[nodiscard]] const Request& request() const noexcept { return request_; }
+    [[nodiscard]] Guarantee guarantee() const noexcept { return info(request_.method).guarantee; }
+
+    /// Bytes of device memory that run() needs as workspace; 0 on the CPU. Alignment: 256 bytes, as cudaMalloc gives.
+    [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
+
+    /// The launch that was chosen, with nothing left automatic.
+    [[nodiscard]] const Launch& launch() const noexcept { return launch_; }
+
+  private:
+    friend Plan make_plan(const Request& request) noexcept;
+    Request request_;
+    Launch launch_;
+    std::size_t workspace_bytes_ = 0;
+    Status status_;
+};
+
+/// Makes the plan of `request`. A bad request gives a plan whose status() says which argument is wrong and what is allowed.
+/// For a CUDA device this reads a few cached device attributes; it does not create work on any stream.
+[[nodiscard]] Plan make_plan(const Request& request) noexcept;
+
+/// Runs `plan`: reduces the n elements at `x` and writes one element to `out`.
+///
+/// formula      out = x[0] + x[1] + … + x[n−1], added in the order that lib/SPEC.md gives for the method
+/// shapes       x: n contiguous elements of the plan's dtype, aligned to the element; out: one element of that dtype
+/// guarantee    plan.guarantee()
+/// error bound  accuracy/bounds.hpp: error_bound(method, dtype, n), in units of Σ|x|
+/// passes       one over x
+/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done; contents need not
+///              be initialised. Ignored on the CPU.
+/// stream       CUDA: enqueued on `stream` (nullptr: the default stream) of the plan's device, not synchronised, may be
+///              captured in a graph; x, out and workspace are device pointers. CPU: returns when `out` is written.
+/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer; cuda_error
+/// NaN, empty   any NaN, or +inf and −inf: the canonical quiet NaN. n = 0: +0; x may then be null.
+/// source       lib/SPEC.md
+Status run(const Plan& plan, const void* x, void* out, void* workspace = nullptr, Stream stream = nullptr) noexcept;
+
+} // namespace detreduce

@@ -1,0 +1,49 @@
+// The order of `tree` (lib/SPEC.md, section 3) as constants and arithmetic: the one place that knows it, for the CPU, the
+// GPU, the plan and the error bounds alike.
+#pragma once
+
+#include <cstdint>
+
+#include <detreduce/config.hpp>
+
+namespace detreduce::spec {
+
+inline constexpr std::uint32_t row_bytes = 512;     ///< one row is one coalesced load of a warp, for every dtype
+inline constexpr std::uint32_t rows_per_chunk = 8;  ///< rows that a lane adds in order
+inline constexpr std::uint32_t chunks_per_tile = 8; ///< chunks that are combined by a binary tree
+
+/// The order for items of `ItemBytes` bytes.
+template <std::uint32_t ItemBytes>
+struct TreeOrder {
+    static constexpr std::uint32_t lanes = row_bytes / ItemBytes;
+    static constexpr std::uint32_t chunk = rows_per_chunk * lanes;
+    static constexpr std::uint32_t tile = chunks_per_tile * chunk;
+};
+
+/// Items of the next level up: how many tiles m items fill.
+[[nodiscard]] DETREDUCE_HD constexpr std::uint64_t tiles(std::uint64_t m, std::uint32_t tile) {
+    return m / tile + (m % tile != 0);
+}
+
+/// ⌈log2 m⌉: depth of a binary tree over m ≥ 1 items.
+[[nodiscard]] DETREDUCE_HD constexpr std::uint32_t ceil_log2(std::uint64_t m) {
+    std::uint32_t d = 0;
+    while ((std::uint64_t{1} << d) < m) ++d;
+    return d;
+}
+
+/// The most additions that any of m items goes through on its way to the root.
+[[nodiscard]] constexpr std::uint32_t tree_depth(std::uint64_t m, std::uint32_t lanes) {
+    const std::uint32_t tile = rows_per_chunk * chunks_per_tile * lanes;
+    std::uint32_t depth = 0;
+    for (; m > 1; m = tiles(m, tile)) {
+        const std::uint64_t in_tile = m < tile ? m : tile;
+        const std::uint64_t rows = tiles(in_tile, lanes);
+        const std::uint64_t in_order = (rows < rows_per_chunk ? rows : rows_per_chunk) - 1;
+        depth += static_cast<std::uint32_t>(in_order) + ceil_log2(tiles(rows, rows_per_chunk)) +
+                 ceil_log2(in_tile < lanes ? in_tile : lanes);
+    }
+    return depth;
+}
+
+} // namespace detreduce::spec

@@ -1,0 +1,104 @@
+// The words of the library: what can be asked for, and their names in text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace detreduce {
+
+/// What is computed.
+enum class Op : std::uint8_t { sum };
+
+/// Which bits come out. A method is a numerical specification (lib/SPEC.md), not an implementation.
+enum class Method : std::uint8_t { atomic, tree, serial };
+
+/// Element type of the input.
+enum class DType : std::uint8_t { f32, f64 };
+
+/// How the elements are grouped: `flat` reduces all n elements to one value.
+enum class Shape : std::uint8_t { flat };
+
+/// What a result's bits depend on, weakest first (README, "What is guaranteed").
+enum class Guarantee : std::uint8_t {
+    none,       ///< luck: scheduling of threads changes the bits
+    run_to_run, ///< input, build, device and launch
+    device,     ///< the input sequence, op, method, dtype and spec_version only: the same on every GPU and CPU
+    order,      ///< the multiset of inputs: any permutation or split as well
+};
+
+/// Where the reduction runs. `index` picks a CUDA device; -1 is the calling thread's current one.
+enum class Backend : std::uint8_t { cpu, cuda };
+struct Device {
+    Backend backend = Backend::cpu;
+    int index = -1;
+    friend bool operator==(const Device&, const Device&) = default;
+};
+
+/// How a GPU gets there. Never changes a bit of a deterministic method.
+enum class Schedule : std::uint8_t {
+    automatic,
+    two_pass,    ///< one kernel launch a level of the tree
+    last_block,  ///< one launch; the block that completes a group reduces it
+    cooperative, ///< one cooperative launch; grid-wide barriers between levels
+};
+
+/// Instruction set of the CPU backend. Never changes a bit.
+enum class Isa : std::uint8_t { automatic, baseline, avx2, avx512 };
+
+/// Launch parameters: free to be tuned, 0 or `automatic` leaves the choice to the library.
+struct Launch {
+    Schedule schedule = Schedule::automatic;
+    std::uint32_t grid = 0;  ///< CUDA blocks: 1 … 2^31 − 1
+    std::uint32_t block = 0; ///< CUDA threads a block: 128, 256 or 512
+    std::uint32_t threads = 0; ///< CPU threads: 1 … 1024; 0 = what OpenMP would use
+    Isa isa = Isa::automatic;
+};
+
+/// What the registry says about a method.
+struct MethodInfo {
+    Method method;
+    std::string_view name;
+    Guarantee guarantee;
+    bool on_cpu;
+    bool on_cuda;
+    std::string_view summary;
+};
+
+/// Every method, in the order in which tables show them.
+[[nodiscard]] std::span<const MethodInfo> methods() noexcept;
+[[nodiscard]] const MethodInfo& info(Method method) noexcept;
+
+[[nodiscard]] std::string_view name(Op op) noexcept;
+[[nodiscard]] std::string_view name(Method method) noexcept;
+[[nodiscard]] std::string_view name(DType dtype) noexcept;
+[[nodiscard]] std::string_view name(Shape shape) noexcept;
+[[nodiscard]] std::string_view name(Guarantee guarantee) noexcept;
+[[nodiscard]] std::string_view name(Schedule schedule) noexcept;
+[[nodiscard]] std::string_view name(Isa isa) noexcept;
+
+/// The value whose name() is `text`; nothing when there is none.
+[[nodiscard]] std::optional<Op> parse_op(std::string_view text) noexcept;
+[[nodiscard]] std::optional<Method> parse_method(std::string_view text) noexcept;
+[[nodiscard]] std::optional<DType> parse_dtype(std::string_view text) noexcept;
+[[nodiscard]] std::optional<Schedule> parse_schedule(std::string_view text) noexcept;
+
+/// Bytes of one element.
+[[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept { return dtype == DType::f32 ? 4 : 8; }
+
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> {
+    static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<double> {
+    static constexpr DType value = DType::f64;
+};
+template <class T>
+inline constexpr DType dtype_of = DTypeOf<T>::value;
+
+} // namespace detreduce

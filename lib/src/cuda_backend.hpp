@@ -1,0 +1,16 @@
+// The CUDA backend, as seen by plan.cpp: implemented in kernels/, or in no_cuda.cpp when the build has none.
+#pragma once
+
+#include <cstddef>
+
+#include <detreduce/plan.hpp>
+
+namespace detreduce::cuda {
+
+/// Fills in what `request.launch` leaves open and the workspace's size; says what is wrong with the launch or the device.
+[[nodiscard]] Status prepare(const Request& request, Launch& launch, std::size_t& workspace_bytes) noexcept;
+
+/// Enqueues a prepared plan, all of whose pointers have been checked for null and alignment.
+[[nodiscard]] Status enqueue(const Plan& plan, const void* x, void* out, void* workspace, Stream stream) noexcept;
+
+} // namespace detreduce::cuda

@@ -1,0 +1,72 @@
+// Levels of `tree` above the tiles, on the CPU: results of tiles stream in, full tiles of them move up. Nothing is allocated:
+// a level keeps one tile, 32 KiB of items.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include <detreduce/plan.hpp>
+#include <detreduce/spec/tree_order.hpp>
+
+namespace detreduce::host {
+
+/// One tile of `m` ≥ 1 accumulators, in the order of SPEC.md: plain loops, since one item in 4096 or 8192 gets here.
+template <class Acc, class Order>
+[[nodiscard]] Acc reduce_accumulators(const Acc* items, std::uint64_t m) {
+    constexpr std::uint32_t lanes = Order::lanes;
+    std::array<std::array<Acc, lanes>, spec::chunks_per_tile> chunk;
+    const std::uint64_t chunks = spec::tiles(m, Order::chunk);
+    for (std::uint64_t c = 0; c < chunks; ++c) {
+        chunk[c].fill(Acc::absent());
+        const std::uint64_t end = std::min<std::uint64_t>(m, (c + 1) * Order::chunk);
+        for (std::uint64_t i = c * Order::chunk; i < end; ++i) chunk[c][i % lanes].merge(items[i]);
+    }
+    for (std::uint32_t step = 1; step < chunks; step *= 2) {
+        for (std::uint32_t c = 0; c + step < chunks; c += 2 * step) {
+            for (std::uint32_t j = 0; j < lanes; ++j) chunk[c][j].merge(chunk[c + step][j]);
+        }
+    }
+    for (std::uint32_t half = lanes / 2; half >= 1; half /= 2) {
+        for (std::uint32_t j = 0; j < half; ++j) chunk[0][j].merge(chunk[0][j + half]);
+    }
+    return chunk[0][0];
+}
+
+template <class Acc, class Order>
+class Levels {
+  public:
+    /// Room for the next `count` ≤ Order::tile results of tiles of the input.
+    [[nodiscard]] Acc* next() { return items_[0]; }
+
+    /// Takes the `count` results written to next(): a full tile, or the last.
+    void take(std::uint64_t count) {
+        count_[0] = count;
+        for (int level = 0; level + 1 < max_levels && count_[level] == Order::tile; ++level) move_up(level);
+    }
+
+    [[nodiscard]] Acc finish() {
+        int level = 0;
+        for (; !is_last(level); ++level) {
+            if (count_[level] > 0) move_up(level);
+        }
+        return count_[level] == 1 ? items_[level][0] : reduce_accumulators<Acc, Order>(items_[level], count_[level]);
+    }
+
+  private:
+    void move_up(int level) {
+        items_[level + 1][count_[level + 1]++] = reduce_accumulators<Acc, Order>(items_[level], count_[level]);
+        count_[level] = 0;
+    }
+    [[nodiscard]] bool is_last(int level) const {
+        for (int above = level + 1; above < max_levels; ++above) {
+            if (count_[above] != 0) return false;
+        }
+        return true;
+    }
+
+    Acc items_[max_levels][Order::tile];
+    std::uint64_t count_[max_levels] = {};
+};
+
+} // namespace detreduce::host

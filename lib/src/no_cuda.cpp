@@ -1,0 +1,25 @@
+// Stands in for kernels/ in a build without CUDA: says so, in the words a user can act on.
+#include <detreduce/cuda.hpp>
+
+#include "cuda_backend.hpp"
+
+namespace detreduce::cuda {
+namespace {
+constexpr Status none{StatusCode::no_device, "device", "this build of detreduce has no CUDA backend; allowed is the CPU"};
+}
+
+Status prepare(const Request&, Launch&, std::size_t&) noexcept { return none; }
+Status enqueue(const Plan&, const void*, void*, void*, Stream) noexcept { return none; }
+Status run_async(const Plan&, const void*, void*, Stream) noexcept { return none; }
+Status sum(const float*, std::uint64_t, float*, Method, Stream) noexcept { return none; }
+Status sum(const double*, std::uint64_t, double*, Method, Stream) noexcept { return none; }
+
+bool built_with_cuda() noexcept { return false; }
+std::vector<DeviceInfo> devices(std::string* why) {
+    if (why) *why = "this build of detreduce has no CUDA backend";
+    return {};
+}
+int driver_version() noexcept { return 0; }
+int runtime_version() noexcept { return 0; }
+
+} // namespace detreduce::cuda

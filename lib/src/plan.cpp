@@ -1,0 +1,106 @@
+// Plans: every check of what a caller may ask for is here.
+#include <algorithm>
+
+#include <detreduce/host.hpp>
+#include <detreduce/plan.hpp>
+
+#include "cuda_backend.hpp"
+#include "host/backend.hpp"
+
+namespace detreduce {
+namespace {
+
+constexpr Status invalid(const char* argument, const char* allowed) {
+    return {StatusCode::invalid_argument, argument, allowed};
+}
+
+/// Is `value` an enumerator? Enumerators have names; anything else came from a cast.
+template <class Enum>
+bool is_named(Enum value) {
+    return name(value) != "?";
+}
+
+Status check_words(const Request& r) {
+    if (!is_named(r.op)) return invalid("op", "allowed is sum");
+    if (!is_named(r.method)) return invalid("method", "allowed are tree, serial and atomic");
+    if (!is_named(r.dtype)) return invalid("dtype", "allowed are f32 and f64");
+    if (!is_named(r.shape)) return invalid("shape", "allowed is flat");
+    if (!is_named(r.launch.schedule)) {
+        return invalid("launch.schedule", "allowed are automatic, two_pass, last_block and cooperative");
+    }
+    if (!is_named(r.launch.isa)) return invalid("launch.isa", "allowed are automatic, baseline, avx2 and avx512");
+    if (r.device.backend != Backend::cpu && r.device.backend != Backend::cuda) {
+        return invalid("device.backend", "allowed are cpu and cuda");
+    }
+    if (r.n > max_n) return invalid("n", "allowed are 0 to 2^40 elements");
+    return {};
+}
+
+Status prepare_cpu(const Request& r, Launch& launch) {
+    if (!info(r.method).on_cpu) {
+        return {StatusCode::unsupported, "method", "this method is not offered on the CPU"};
+    }
+    if (launch.threads > 1024) return invalid("launch.threads", "allowed are 1 to 1024, or 0 for OpenMP's choice");
+    if (launch.threads == 0) launch.threads = std::min(host::default_threads(), 1024u);
+    const auto isas = available_isas();
+    if (launch.isa == Isa::automatic) launch.isa = isas.back();
+    if (std::find(isas.begin(), isas.end(), launch.isa) == isas.end()) {
+        return {StatusCode::unsupported, "launch.isa", "this processor lacks it; available_isas() lists what it has"};
+    }
+    return {};
+}
+
+Status prepare_cuda(const Request& r, Launch& launch, std::size_t& workspace_bytes) {
+    if (!info(r.method).on_cuda) {
+        return {StatusCode::unsupported, "method", "serial is offered on the CPU only; allowed on CUDA are tree and atomic"};
+    }
+    return cuda::prepare(r, launch, workspace_bytes);
+}
+
+bool misaligned(const void* p, std::size_t alignment) { return reinterpret_cast<std::uintptr_t>(p) % alignment != 0; }
+
+Status check_pointers(const Plan& plan, const void* x, const void* out, const void* workspace) {
+    const Request& r = plan.request();
+    if (out == nullptr) return invalid("out", "must not be null");
+    if (x == nullptr && r.n > 0) return invalid("x", "must not be null unless n is 0");
+    if (misaligned(x, size_of(r.dtype))) return invalid("x", "must be aligned to its element: 4 bytes for f32, 8 for f64");
+    if (misaligned(out, size_of(r.dtype))) return invalid("out", "must be aligned to its element: 4 bytes for f32, 8 for f64");
+    if (plan.workspace_bytes() > 0) {
+        if (workspace == nullptr) return invalid("workspace", "must point to workspace_bytes() bytes of device memory");
+        if (misaligned(workspace, 256)) return invalid("workspace", "must be aligned to 256 bytes, as cudaMalloc's memory is");
+    }
+    return {};
+}
+
+template <class T>
+void run_on_cpu(const Plan& plan, const void* x, void* out) {
+    const Request& r = plan.request();
+    *static_cast<T*>(out) = host::reduce_sum(r.method, static_cast<const T*>(x), r.n, plan.launch());
+}
+
+} // namespace
+
+Plan make_plan(const Request& request) noexcept {
+    Plan plan;
+    plan.request_ = request;
+    plan.launch_ = request.launch;
+    plan.status_ = check_words(request);
+    if (!plan.status_.ok()) return plan;
+    plan.status_ = request.device.backend == Backend::cpu ? prepare_cpu(request, plan.launch_)
+                                                          : prepare_cuda(request, plan.launch_, plan.workspace_bytes_);
+    return plan;
+}
+
+Status run(const Plan& plan, const void* x, void* out, void* workspace, Stream stream) noexcept {
+    if (!plan.status().ok()) return plan.status();
+    if (const Status bad = check_pointers(plan, x, out, workspace); !bad.ok()) return bad;
+    if (plan.request().device.backend == Backend::cuda) return cuda::enqueue(plan, x, out, workspace, stream);
+    if (plan.request().dtype == DType::f32) {
+        run_on_cpu<float>(plan, x, out);
+    } else {
+        run_on_cpu<double>(plan, x, out);
+    }
+    return {};
+}
+
+} // namespace detreduce
