@@ -1,6 +1,8 @@
 // From a plan to the launch of its element type, and what a plan needs to know of a device.
 #include <cuda_runtime_api.h>
 
+#include <utility>
+
 #include <detreduce/cuda.hpp>
 
 #include "cuda_backend.hpp"
@@ -27,11 +29,16 @@ Status select_device(int wanted, int& device) {
     return wanted >= 0 ? Status{} : from_cuda("cudaGetDevice", cudaGetDevice(&device));
 }
 
-Status attribute(int device, cudaDeviceAttr which, std::uint32_t& value) {
-    int v = 0;
-    const Status status = from_cuda("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&v, which, device));
-    value = static_cast<std::uint32_t>(v);
-    return status;
+Status read_traits(int device, DeviceTraits& traits) {
+    int sms = 0, cooperative = 0, major = 0;
+    for (const auto& [which, value] : {std::pair{cudaDevAttrMultiProcessorCount, &sms},
+                                      std::pair{cudaDevAttrCooperativeLaunch, &cooperative},
+                                      std::pair{cudaDevAttrComputeCapabilityMajor, &major}}) {
+        const Status status = from_cuda("cudaDeviceGetAttribute", cudaDeviceGetAttribute(value, which, device));
+        if (!status.ok()) return status;
+    }
+    traits = {static_cast<std::uint32_t>(sms), cooperative != 0, major >= 9};
+    return {};
 }
 
 std::uint64_t input_tiles(const Request& r) { return workspace_layout(r.dtype, size_of(r.dtype), r.n).tiles[0]; }
@@ -47,13 +54,12 @@ Status prepare(const Request& request, Launch& launch, std::size_t& workspace_by
     }
     int device = 0;
     if (const Status bad = select_device(request.device.index, device); !bad.ok()) return bad;
-    std::uint32_t sms = 0, cooperative = 0;
-    if (const Status bad = attribute(device, cudaDevAttrMultiProcessorCount, sms); !bad.ok()) return bad;
-    if (const Status bad = attribute(device, cudaDevAttrCooperativeLaunch, cooperative); !bad.ok()) return bad;
-    if (launch.schedule == Schedule::cooperative && !cooperative) {
+    DeviceTraits traits;
+    if (const Status bad = read_traits(device, traits); !bad.ok()) return bad;
+    if (launch.schedule == Schedule::cooperative && !traits.cooperative) {
         return {StatusCode::unsupported, "launch.schedule", "this device has no cooperative launch; allowed are two_pass and last_block"};
     }
-    const Tuning tuned = tuning(input_tiles(request), sms);
+    const Tuning tuned = tuning(input_tiles(request));
     if (launch.schedule == Schedule::automatic) launch.schedule = tuned.schedule;
     if (launch.block == 0) launch.block = tuned.block;
     if (request.method == Method::tree) {
@@ -69,11 +75,10 @@ Status enqueue(const Plan& plan, const void* x, void* out, void* workspace, Stre
     const DeviceScope scope(r.device.index);
     if (!scope.status().ok()) return scope.status();
     if (r.n == 0) return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, size_of(r.dtype), stream));
-    std::uint32_t sms = 0;
-    if (const Status bad = attribute(device, cudaDevAttrMultiProcessorCount, sms); !bad.ok()) return bad;
-    const FlatTuning tuned{tuning(input_tiles(r), sms).fine_tiles_per_sm * sms, sms};
-    return r.dtype == DType::f32 ? launch_flat<float>(plan, x, out, workspace, stream, tuned)
-                                 : launch_flat<double>(plan, x, out, workspace, stream, tuned);
+    DeviceTraits traits;
+    if (const Status bad = read_traits(device, traits); !bad.ok()) return bad;
+    return r.dtype == DType::f32 ? launch_flat<float>(plan, x, out, workspace, stream, traits)
+                                 : launch_flat<double>(plan, x, out, workspace, stream, traits);
 }
 
 Status run_async(const Plan& plan, const void* x, void* out, Stream stream) noexcept {

@@ -1,4 +1,4 @@
-// Launch parameters, measured: reports/results/. They change speed and never a bit.
+// Launch parameters, measured (reports/results/). They change speed and never a bit.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,19 @@
 namespace detreduce::cuda {
 
 struct Tuning {
+    std::uint64_t tiles; ///< for up to this many tiles of 32 KiB
     Schedule schedule;
-    std::uint32_t block;            ///< threads a block
-    std::uint32_t fine_tiles_per_sm; ///< the last tiles are dealt one a team, this many a multiprocessor; the rest in bulk
+    std::uint32_t block; ///< threads a block
 };
 
-/// What to use for `tiles` tiles (32 KiB each) on a device with `sms` multiprocessors.
-[[nodiscard]] constexpr Tuning tuning(std::uint64_t tiles, std::uint32_t sms) {
-    const std::uint32_t fine = 16;
-    if (tiles <= 1) return {Schedule::two_pass, 256, fine};
-    (void)sms;
-    return {Schedule::last_block, 256, fine};
+inline constexpr Tuning tuning_table[] = {
+    {UINT64_MAX, Schedule::two_pass, 256},
+};
+
+[[nodiscard]] constexpr const Tuning& tuning(std::uint64_t tiles) {
+    const Tuning* row = tuning_table;
+    while (row->tiles < tiles) ++row;
+    return *row;
 }
 
 } // namespace detreduce::cuda

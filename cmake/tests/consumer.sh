@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Uses detreduce as another project would. Run by ctest:  consumer.sh CASE SOURCE BUILD WORK  (and CXX, CXXFLAGS in the environment)
+# Uses detreduce as another project would. Run by ctest:  consumer.sh CASE SOURCE BUILD WORK  (in the environment: CXX, CXXFLAGS, CMAKE,
+# and CUDA=ON|OFF: does BUILD have the CUDA backend?)
 #   installed     the library of BUILD, installed: find_package, pkg-config, after the installed tree was moved
 #   shared        the same with a shared library, CPU backend only
-#   subdirectory  FetchContent in another project, CPU backend only
+#   subdirectory  FetchContent in another project, with CUDA when BUILD has it
 set -euo pipefail
 readonly case=$1 source=$2 build=$3 work=$4
 cmake=${CMAKE:-cmake}
@@ -61,6 +62,7 @@ case $case in
       exit 1
     fi
     use_installed "$work/moved" static
+    [[ $CUDA == OFF || -x $work/examples/device_sum ]] || { echo "device_sum was not built" >&2; exit 1; }
     ;;
   shared)
     "$cmake" -S "$source" -B "$work/build" -G Ninja -DBUILD_SHARED_LIBS=ON -DDETREDUCE_CUDA=OFF -DDETREDUCE_BUILD_TESTS=OFF \
@@ -71,7 +73,7 @@ case $case in
     use_installed "$work/moved"
     ;;
   subdirectory)
-    "$cmake" -S "$source/cmake/tests/subdirectory" -B "$work/build" -G Ninja -DDETREDUCE_SOURCE="$source" -DDETREDUCE_CUDA=OFF
+    "$cmake" -S "$source/cmake/tests/subdirectory" -B "$work/build" -G Ninja -DDETREDUCE_SOURCE="$source" -DDETREDUCE_CUDA="$CUDA"
     "$cmake" --build "$work/build"
     run "$work/build/host_sum"
     ;;

@@ -1,5 +1,5 @@
 #include "flat/launch.cuh"
 
 namespace detreduce::cuda {
-template Status launch_flat<float>(const Plan&, const void*, void*, void*, Stream, const FlatTuning&);
+template Status launch_flat<float>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
 }

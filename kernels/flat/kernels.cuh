@@ -47,52 +47,34 @@ __device__ __forceinline__ std::uint32_t items_in_tile(std::uint64_t begin, std:
     return n - begin < tile ? static_cast<std::uint32_t>(n - begin) : tile;
 }
 
-/// How the tiles of a level are dealt to blocks. A block's turn is either one tile for each of its warps (bulk: no barrier, best
-/// in the long run; full tiles only) or one tile for each of its teams (fine: best for the last turns and for small n).
-struct Deal {
-    std::uint64_t bulk_turns;
-    std::uint64_t turns;
-};
-
-template <int TeamWarps, class Acc, class Order>
-struct BlockShape {
-    using Buffer = TeamBuffer<Acc, Order::lanes / warp_size, TeamWarps>;
-    static __device__ __forceinline__ std::uint32_t warps() { return blockDim.x / warp_size; }
-    static __device__ __forceinline__ std::uint32_t teams() { return blockDim.x / (warp_size * TeamWarps); }
-};
-
-/// Range of results of one turn.
+/// Range of results that a block makes at once: one for each of its teams.
 struct Turn {
     std::uint64_t first;
     std::uint32_t count;
 };
 
-/// One turn of the block: reduces its tiles of level `level` (whose items are at x) and stores the results.
+/// Teams in this block.
+template <int TeamWarps>
+__device__ __forceinline__ std::uint32_t teams() {
+    return blockDim.x / (warp_size * TeamWarps);
+}
+
+/// The block's `turn`-th turn at level `level`, whose n items are at x: each team reduces a tile and stores the result.
 template <class Level, int TeamWarps, class Levels, class Buffer>
-__device__ __forceinline__ Turn take_turn(const typename Level::Item* x, std::uint64_t n, const Deal& deal, std::uint64_t turn,
+__device__ __forceinline__ Turn take_turn(const typename Level::Item* x, std::uint64_t n, std::uint64_t turn,
                                           const Levels& levels, int level, Buffer* buffers) {
-    using Order = typename Level::Order;
-    using Shape = BlockShape<TeamWarps, typename Level::Acc, Order>;
-    const std::uint32_t warps = Shape::warps(), teams = Shape::teams();
-    const bool bulk = turn < deal.bulk_turns;
-    const std::uint32_t mine = threadIdx.x / (bulk ? warp_size : warp_size * TeamWarps);
-    const std::uint64_t first = bulk ? turn * warps : deal.bulk_turns * warps + (turn - deal.bulk_turns) * teams;
-    const std::uint64_t tile = first + mine, begin = tile * Order::tile;
-    if (bulk) {
-        const auto acc = reduce_full_tile_by_warp<Level>(x + begin);
-        if (threadIdx.x % warp_size == 0) levels.store(level, tile, acc);
-    } else {
-        const std::uint32_t m = items_in_tile(begin, n, Order::tile);
-        const auto acc = reduce_tile_by_team<Level, TeamWarps>(x + begin, m, buffers[mine]);
-        if (threadIdx.x % (warp_size * TeamWarps) == 0 && m > 0) levels.store(level, tile, acc);
-    }
+    constexpr std::uint32_t tile_items = Level::Order::tile, team_threads = warp_size * TeamWarps;
+    const std::uint32_t team = threadIdx.x / team_threads;
+    const std::uint64_t first = turn * teams<TeamWarps>(), tile = first + team;
+    const std::uint32_t m = items_in_tile(tile * tile_items, n, tile_items);
+    const auto acc = reduce_tile_by_team<Level, TeamWarps>(x + tile * tile_items, m, buffers[team]);
+    if (threadIdx.x % team_threads == 0 && m > 0) levels.store(level, tile, acc);
     const std::uint64_t left = levels.tiles[level] - first;
-    const std::uint32_t most = bulk ? warps : teams;
-    return {first, left < most ? static_cast<std::uint32_t>(left) : most};
+    return {first, left < teams<TeamWarps>() ? static_cast<std::uint32_t>(left) : teams<TeamWarps>()};
 }
 
 template <class Level, int TeamWarps>
-using BufferOf = typename BlockShape<TeamWarps, typename Level::Acc, typename Level::Order>::Buffer;
+using BufferOf = TeamBuffer<typename Level::Acc, Level::Order::lanes / warp_size, TeamWarps>;
 
 extern __shared__ uint4 detreduce_shared[];
 
@@ -101,12 +83,28 @@ __device__ __forceinline__ Buffer* team_buffers() {
     return reinterpret_cast<Buffer*>(detreduce_shared);
 }
 
-/// two_pass: one level, whose results are levels.partials[0].
+/// Programmatic dependent launch (Hopper and later): the next level's kernel is made ready while this one runs, and waits here
+/// until this one's results are there. Elsewhere the stream's order does it.
+__device__ __forceinline__ void let_next_kernel_start() {
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+__device__ __forceinline__ void wait_for_previous_kernel() {
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+}
+
+/// two_pass: one level, whose results are levels.partials[0]. The bounds leave 64 registers: enough for a chunk's eight loads to
+/// be in flight at once (they take 32), and for four blocks of 256 threads on a multiprocessor.
 template <class Level, int TeamWarps, class Levels>
-__global__ void level_kernel(const typename Level::Item* x, std::uint64_t n, Deal deal, Levels levels) {
+__global__ void __launch_bounds__(512, 2) level_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
-    for (std::uint64_t turn = blockIdx.x; turn < deal.turns; turn += gridDim.x) {
-        (void)take_turn<Level, TeamWarps>(x, n, deal, turn, levels, 0, buffers);
+    let_next_kernel_start();
+    if constexpr (Level::source == Source::partials) wait_for_previous_kernel();
+    for (std::uint64_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
+        (void)take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
         __syncthreads(); // the buffers are used again
     }
 }
@@ -138,10 +136,10 @@ __device__ void climb(const Levels& levels, Turn turn, Buffer* buffers) {
 }
 
 template <class Level, class Partial, int TeamWarps, class Levels>
-__global__ void last_block_kernel(const typename Level::Item* x, std::uint64_t n, Deal deal, Levels levels) {
+__global__ void last_block_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
-    for (std::uint64_t turn = blockIdx.x; turn < deal.turns; turn += gridDim.x) {
-        const Turn done = take_turn<Level, TeamWarps>(x, n, deal, turn, levels, 0, buffers);
+    for (std::uint64_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
+        const Turn done = take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
         climb<Partial, TeamWarps>(levels, done, team_buffers<BufferOf<Partial, TeamWarps>>());
         __syncthreads();
     }
@@ -149,21 +147,20 @@ __global__ void last_block_kernel(const typename Level::Item* x, std::uint64_t n
 
 /// cooperative: grid-wide barriers between levels.
 template <class Level, class Partial, int TeamWarps, class Levels>
-__global__ void cooperative_kernel(const typename Level::Item* x, std::uint64_t n, Deal deal, Levels levels) {
+__global__ void cooperative_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
-    for (std::uint64_t turn = blockIdx.x; turn < deal.turns; turn += gridDim.x) {
-        (void)take_turn<Level, TeamWarps>(x, n, deal, turn, levels, 0, buffers);
+    for (std::uint64_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
+        (void)take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
         __syncthreads();
     }
     auto* const upper = team_buffers<BufferOf<Partial, TeamWarps>>();
-    const std::uint32_t teams = BlockShape<TeamWarps, typename Partial::Acc, typename Partial::Order>::teams();
 #pragma unroll
     for (int level = 0; level + 1 < max_levels; ++level) {
         if (levels.tiles[level] == 1) return;
         cooperative_groups::this_grid().sync();
-        const Deal fine{0, spec::tiles(levels.tiles[level + 1], teams)};
-        for (std::uint64_t turn = blockIdx.x; turn < fine.turns; turn += gridDim.x) {
-            (void)take_turn<Partial, TeamWarps>(levels.partials[level], levels.tiles[level], fine, turn, levels, level + 1, upper);
+        const std::uint64_t upper_turns = spec::tiles(levels.tiles[level + 1], teams<TeamWarps>());
+        for (std::uint64_t turn = blockIdx.x; turn < upper_turns; turn += gridDim.x) {
+            (void)take_turn<Partial, TeamWarps>(levels.partials[level], levels.tiles[level], turn, levels, level + 1, upper);
             __syncthreads();
         }
     }
@@ -181,7 +178,7 @@ __global__ void atomic_kernel(const typename Level::Item* x, std::uint64_t n, ty
         const std::uint64_t begin = chunk * Level::Order::chunk;
         const int first_lane = threadIdx.x % warp_size * Reader::K;
         if (n - begin >= Level::Order::chunk) {
-            lanes.merge(Reader::template fold_chunks<1>(x + begin + first_lane));
+            lanes.merge(Reader::fold_all(x + begin + first_lane));
         } else {
             lanes.merge(Reader::fold_some(x + begin + first_lane, static_cast<int>(n - begin), first_lane));
         }

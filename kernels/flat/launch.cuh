@@ -23,13 +23,13 @@ struct FlatLaunch {
     const Plan& plan;
     const T* x;
     cudaStream_t stream;
-    std::uint32_t fine_tiles;
+    DeviceTraits device;
     LevelsOf levels;
     std::uint32_t* counters;
     std::size_t counter_bytes;
 
-    FlatLaunch(const Plan& p, const void* input, void* out, void* workspace, Stream s, std::uint32_t fine)
-        : plan(p), x(static_cast<const T*>(input)), stream(s), fine_tiles(fine) {
+    FlatLaunch(const Plan& p, const void* input, void* out, void* workspace, Stream s, const DeviceTraits& d)
+        : plan(p), x(static_cast<const T*>(input)), stream(s), device(d) {
         const Workspace layout = workspace_layout(plan.request().dtype, sizeof(Acc), plan.request().n);
         auto* const base = static_cast<char*>(workspace);
         levels.out = static_cast<T*>(out);
@@ -42,6 +42,7 @@ struct FlatLaunch {
         counter_bytes = layout.bytes - layout.counters[0];
     }
 
+    [[nodiscard]] std::uint64_t n() const { return plan.request().n; }
     [[nodiscard]] std::uint32_t block() const { return plan.launch().block; }
 
     template <int TeamWarps>
@@ -49,11 +50,10 @@ struct FlatLaunch {
         return sizeof(BufferOf<Partial, TeamWarps>) * (block() / (warp_size * TeamWarps));
     }
 
+    /// Turns that a level of `tiles` tiles takes.
     template <int TeamWarps>
-    [[nodiscard]] Deal deal(std::uint64_t tiles, std::uint64_t full_tiles) const {
-        const std::uint32_t warps = block() / warp_size, teams = block() / (warp_size * TeamWarps);
-        const std::uint64_t bulk = full_tiles > fine_tiles ? (full_tiles - fine_tiles) / warps : 0;
-        return {bulk, bulk + spec::tiles(tiles - bulk * warps, teams)};
+    [[nodiscard]] std::uint64_t turns(std::uint64_t tiles) const {
+        return spec::tiles(tiles, block() / (warp_size * TeamWarps));
     }
 
     [[nodiscard]] std::uint32_t grid(std::uint64_t turns) const {
@@ -61,99 +61,98 @@ struct FlatLaunch {
         return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, most));
     }
 
+    enum class Kind { plain, cooperative, after_previous };
+
     template <class... Parameters, class... Arguments>
-    [[nodiscard]] Status launch(void (*kernel)(Parameters...), std::uint32_t blocks, std::size_t shared, bool cooperative,
+    [[nodiscard]] Status launch(Kind kind, void (*kernel)(Parameters...), std::uint32_t blocks, std::size_t shared,
                                 const Arguments&... arguments) const {
         cudaLaunchAttribute attribute{};
-        attribute.id = cudaLaunchAttributeCooperative;
-        attribute.val.cooperative = cooperative;
+        if (kind == Kind::cooperative) {
+            attribute.id = cudaLaunchAttributeCooperative;
+            attribute.val.cooperative = 1;
+        } else {
+            attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+            attribute.val.programmaticStreamSerializationAllowed = 1;
+        }
         cudaLaunchConfig_t config{};
         config.gridDim = blocks;
         config.blockDim = block();
         config.dynamicSmemBytes = shared;
         config.stream = stream;
         config.attrs = &attribute;
-        config.numAttrs = cooperative ? 1 : 0;
+        config.numAttrs = kind == Kind::plain ? 0 : 1;
         return from_cuda("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel, arguments...));
     }
 
     template <class Level, int TeamWarps>
     [[nodiscard]] Status two_pass() const {
-        const std::uint64_t n = plan.request().n;
-        const Deal first = deal<TeamWarps>(levels.tiles[0], n / Level::Order::tile);
         const std::size_t shared = shared_bytes<TeamWarps>();
-        Status status = launch(level_kernel<Level, TeamWarps, LevelsOf>, grid(first.turns), shared, false, x, n, first, levels);
+        std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
+        Status status = launch(Kind::plain, level_kernel<Level, TeamWarps, LevelsOf>, grid(all), shared, x, n(), all, levels);
         for (int l = 0; status.ok() && l + 1 < max_levels && levels.tiles[l] > 1; ++l) {
-            const Deal fine = deal<TeamWarps>(levels.tiles[l + 1], 0);
-            status = launch(level_kernel<Partial, TeamWarps, LevelsOf>, grid(fine.turns), shared, false,
-                            const_cast<const Acc*>(levels.partials[l]), levels.tiles[l], fine, levels.from(l + 1));
+            all = turns<TeamWarps>(levels.tiles[l + 1]);
+            const Acc* const items = levels.partials[l];
+            status = launch(device.dependent_launch ? Kind::after_previous : Kind::plain, level_kernel<Partial, TeamWarps, LevelsOf>,
+                            grid(all), shared, items, levels.tiles[l], all, levels.from(l + 1));
         }
         return status;
     }
 
     template <class Level, int TeamWarps>
     [[nodiscard]] Status last_block() const {
-        const std::uint64_t n = plan.request().n;
         if (levels.tiles[0] > 1) {
             const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(counters, 0, counter_bytes, stream));
             if (!zeroed.ok()) return zeroed;
         }
-        const Deal first = deal<TeamWarps>(levels.tiles[0], n / Level::Order::tile);
-        return launch(last_block_kernel<Level, Partial, TeamWarps, LevelsOf>, grid(first.turns), shared_bytes<TeamWarps>(), false, x,
-                      n, first, levels);
+        const std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
+        return launch(Kind::plain, last_block_kernel<Level, Partial, TeamWarps, LevelsOf>, grid(all), shared_bytes<TeamWarps>(), x,
+                      n(), all, levels);
     }
 
     template <class Level, int TeamWarps>
     [[nodiscard]] Status cooperative() const {
-        const std::uint64_t n = plan.request().n;
-        const Deal first = deal<TeamWarps>(levels.tiles[0], n / Level::Order::tile);
+        const std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
         const auto kernel = cooperative_kernel<Level, Partial, TeamWarps, LevelsOf>;
         const std::size_t shared = shared_bytes<TeamWarps>();
-        int per_sm = 0, device = 0, sms = 0;
-        Status status = from_cuda("cudaGetDevice", cudaGetDevice(&device));
-        if (status.ok()) {
-            status = from_cuda("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-        }
-        if (status.ok()) {
-            status = from_cuda("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-                               cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, block(), shared));
-        }
+        int per_sm = 0;
+        const Status status = from_cuda("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+                                        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, block(), shared));
         if (!status.ok()) return status;
-        const auto resident = static_cast<std::uint32_t>(per_sm * sms); // more could never meet at the barrier
-        return launch(kernel, std::min(grid(first.turns), resident), shared, true, x, n, first, levels);
+        const std::uint32_t resident = static_cast<std::uint32_t>(per_sm) * device.sms; // more could never meet at the barrier
+        return launch(Kind::cooperative, kernel, std::min(grid(all), resident), shared, x, n(), all, levels);
     }
 
     template <class Level, int TeamWarps>
     [[nodiscard]] Status tree() const {
         switch (plan.launch().schedule) {
-        case Schedule::two_pass: return two_pass<Level, TeamWarps>();
+        case Schedule::last_block: return last_block<Level, TeamWarps>();
         case Schedule::cooperative: return cooperative<Level, TeamWarps>();
-        default: return last_block<Level, TeamWarps>();
+        default: return two_pass<Level, TeamWarps>();
         }
     }
 
     template <class Level>
-    [[nodiscard]] Status atomic(std::uint32_t sms) const {
+    [[nodiscard]] Status atomic() const {
         const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(levels.out, 0, sizeof(T), stream));
         if (!zeroed.ok()) return zeroed;
-        const std::uint64_t chunks = spec::tiles(plan.request().n, Level::Order::chunk);
-        const std::uint64_t useful = std::min<std::uint64_t>(spec::tiles(chunks, block() / warp_size), 16ull * sms);
-        return launch(atomic_kernel<Level>, grid(useful), 0, false, x, plan.request().n, levels.out);
+        const std::uint64_t chunks = spec::tiles(n(), Level::Order::chunk);
+        const std::uint64_t useful = std::min<std::uint64_t>(spec::tiles(chunks, block() / warp_size), 16ull * device.sms);
+        return launch(Kind::plain, atomic_kernel<Level>, grid(useful), 0, x, n(), levels.out);
     }
 
     template <bool Aligned>
-    [[nodiscard]] Status run(std::uint32_t sms) const {
+    [[nodiscard]] Status run() const {
         using Level = InputLevel<T, Acc, Aligned>;
-        if (plan.request().method == Method::atomic) return atomic<Level>(sms);
+        if (plan.request().method == Method::atomic) return atomic<Level>();
         return block() < 256 ? tree<Level, 4>() : tree<Level, 8>();
     }
 };
 
 template <class T>
-Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream, const FlatTuning& tuned) {
-    const FlatLaunch<T, acc::Rounded<T>> flat(plan, x, out, workspace, stream, tuned.fine_tiles);
+Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream, const DeviceTraits& device) {
+    const FlatLaunch<T, acc::Rounded<T>> flat(plan, x, out, workspace, stream, device);
     const bool aligned = reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
-    return aligned ? flat.template run<true>(tuned.sms) : flat.template run<false>(tuned.sms);
+    return aligned ? flat.template run<true>() : flat.template run<false>();
 }
 
 } // namespace detreduce::cuda

@@ -7,16 +7,18 @@
 
 namespace detreduce::cuda {
 
-struct FlatTuning {
-    std::uint32_t fine_tiles; ///< tiles at the end that are dealt one a team
-    std::uint32_t sms;
+/// What launches need to know of the device.
+struct DeviceTraits {
+    std::uint32_t sms = 0;          ///< multiprocessors
+    bool cooperative = false;       ///< has cooperative launch
+    bool dependent_launch = false;  ///< has programmatic dependent launch
 };
 
 template <class T>
 [[nodiscard]] Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                                 const FlatTuning& tuned);
+                                 const DeviceTraits& device);
 
-extern template Status launch_flat<float>(const Plan&, const void*, void*, void*, Stream, const FlatTuning&);
-extern template Status launch_flat<double>(const Plan&, const void*, void*, void*, Stream, const FlatTuning&);
+extern template Status launch_flat<float>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+extern template Status launch_flat<double>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
 
 } // namespace detreduce::cuda

@@ -1,5 +1,5 @@
 // One tile of `tree` (lib/SPEC.md, section 3) on the GPU. A row of a tile is one 512-byte load of a warp; thread t holds lanes
-// t·K … t·K + K − 1. A tile is worked on by a team of 1, 4 or 8 warps: each takes 8 / team neighbouring chunks, which is a subtree
+// t·K … t·K + K − 1. A tile is worked on by a team of 4 or 8 warps: each takes 8 / team neighbouring chunks, which is a subtree
 // of the chunk tree, so who executes a tile never changes a bit.
 #pragma once
 
@@ -89,71 +89,59 @@ struct TileReader {
     static constexpr int rows = spec::rows_per_chunk;
     using Packs = Pack<Item, K>[rows];
 
-    /// Starts the loads of a chunk; `p` points to the thread's first item in it.
-    static __device__ __forceinline__ void load(Packs& packs, const Item* p) {
+    static __device__ __forceinline__ void take(Lanes<Acc, K>& lanes, const Pack<Item, K>& row) {
+#pragma unroll
+        for (int k = 0; k < K; ++k) Level::take(lanes.a[k], row.v[k]);
+    }
+
+    /// A chunk; `p` points to the thread's first item in it.
+    static __device__ __forceinline__ Lanes<Acc, K> fold_all(const Item* p) {
+        Packs packs;
 #pragma unroll
         for (int r = 0; r < rows; ++r) packs[r] = load_pack<Level::source, Item, K>(p + r * Order::lanes);
-    }
-
-    static __device__ __forceinline__ Lanes<Acc, K> fold(const Packs& packs) {
         auto lanes = Lanes<Acc, K>::absent();
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
-#pragma unroll
-            for (int k = 0; k < K; ++k) Level::take(lanes.a[k], packs[r].v[k]);
-        }
+        for (int r = 0; r < rows; ++r) take(lanes, packs[r]);
         return lanes;
     }
 
-    /// A chunk of which only `m` items exist (any m, also ≤ 0 or more than a chunk).
+    /// A chunk of which only `m` items exist (any m, also ≤ 0 or more than a chunk): whole rows, then at most one short one. All
+    /// loads start before the first is used: the upper levels are short, and there it is latency that counts.
     static __device__ __forceinline__ Lanes<Acc, K> fold_some(const Item* p, int m, int first_lane) {
-        auto lanes = Lanes<Acc, K>::absent();
-#pragma unroll 1
-        for (int r = 0; r < rows; ++r) {
-#pragma unroll
-            for (int k = 0; k < K; ++k) {
-                const int i = r * static_cast<int>(Order::lanes) + k;
-                if (first_lane + i < m) Level::take(lanes.a[k], load_item<Level::source>(p + i));
-            }
-        }
-        return lanes;
-    }
-
-    /// `Count` chunks from `p` on, all of whose items exist: a binary tree over them, the loads of one chunk running ahead.
-    template <int Count>
-    static __device__ __forceinline__ Lanes<Acc, K> fold_chunks(const Item* p) {
-        Lanes<Acc, K> pending[4]; // a binary counter: pending[d] holds 2^d chunks that wait for their right neighbours
+        constexpr int lanes_in_row = Order::lanes;
+        const int whole = m < 0 ? 0 : (m / lanes_in_row < rows ? m / lanes_in_row : rows);
+        const int in_short_row = whole < rows ? m - whole * lanes_in_row - first_lane : 0;
+        const Item* const short_row = p + whole * lanes_in_row;
         Packs packs;
-        load(packs, p);
-        Lanes<Acc, K> lanes;
+        Pack<Item, K> last;
 #pragma unroll
-        for (int c = 0; c < Count; ++c) {
-            Packs next;
-            if (c + 1 < Count) load(next, p + (c + 1) * Order::chunk);
-            lanes = fold(packs);
-            int d = 0;
+        for (int r = 0; r < rows; ++r) {
+            if (r < whole) packs[r] = load_pack<Level::source, Item, K>(p + r * lanes_in_row);
+        }
 #pragma unroll
-            for (int bit = c; bit % 2 == 1; bit /= 2, ++d) {
-                pending[d].merge(lanes);
-                lanes = pending[d];
-            }
-            pending[d] = lanes;
-            if (c + 1 < Count) {
+        for (int k = 0; k < K; ++k) {
+            if (k < in_short_row) last.v[k] = load_item<Level::source>(short_row + k);
+        }
+        auto lanes = Lanes<Acc, K>::absent();
 #pragma unroll
-                for (int r = 0; r < rows; ++r) packs[r] = next[r];
-            }
+        for (int r = 0; r < rows; ++r) {
+            if (r < whole) take(lanes, packs[r]);
+        }
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            if (k < in_short_row) Level::take(lanes.a[k], last.v[k]);
         }
         return lanes;
     }
 
-    /// The same when only `m` items exist from `p` on.
-    template <int Count>
-    static __device__ __noinline__ Lanes<Acc, K> fold_some_chunks(const Item* p, int m, int first_lane) {
-        Lanes<Acc, K> pending[4];
+    /// A binary tree over `Count` chunks, the c-th of which is fold_one(c).
+    template <int Count, class FoldOne>
+    static __device__ __forceinline__ Lanes<Acc, K> fold_chunks(const FoldOne& fold_one) {
+        Lanes<Acc, K> pending[4]; // a binary counter: pending[d] holds 2^d chunks that wait for their right neighbours
         Lanes<Acc, K> lanes;
 #pragma unroll
         for (int c = 0; c < Count; ++c) {
-            lanes = fold_some(p + c * Order::chunk, m - c * static_cast<int>(Order::chunk), first_lane);
+            lanes = fold_one(c);
             int d = 0;
 #pragma unroll
             for (int bit = c; bit % 2 == 1; bit /= 2, ++d) {
@@ -170,17 +158,14 @@ struct TileReader {
     static __device__ __forceinline__ Lanes<Acc, K> fold_part(const Item* tile, std::uint32_t m, int first) {
         const int first_lane = (threadIdx.x % warp_size) * K;
         const Item* const p = tile + first * Order::chunk + first_lane;
-        if (m == Order::tile) return fold_chunks<Count>(p);
-        return fold_some_chunks<Count>(p, static_cast<int>(m) - first * static_cast<int>(Order::chunk), first_lane);
+        if (m == Order::tile) {
+            return fold_chunks<Count>([&](int c) { return fold_all(p + c * Order::chunk); });
+        }
+        const int left = static_cast<int>(m) - first * static_cast<int>(Order::chunk);
+        return fold_chunks<Count>(
+            [&](int c) { return fold_some(p + c * Order::chunk, left - c * static_cast<int>(Order::chunk), first_lane); });
     }
 };
-
-/// The full tile at `tile` by the calling warp alone; thread 0 of the warp has the result.
-template <class Level>
-__device__ __forceinline__ typename Level::Acc reduce_full_tile_by_warp(const typename Level::Item* tile) {
-    using Reader = TileReader<Level>;
-    return combine_lanes(Reader::template fold_chunks<spec::chunks_per_tile>(tile + threadIdx.x % warp_size * Reader::K));
-}
 
 /// Shared memory of one team: its warps' lanes.
 template <class Acc, int K, int TeamWarps>
