@@ -16,7 +16,10 @@ void expect(const Status& status, StatusCode code, const char* argument) {
     REQUIRE_FALSE(status.ok());
 }
 
-Status status_of(const Request& request) { return make_plan(request).status(); }
+Status status_of(Request request) {
+    if (request.device == current_gpu) request.device = cpu;
+    return make_plan(request).status();
+}
 
 } // namespace
 
@@ -38,7 +41,7 @@ TEST_CASE("a request outside the words is refused by name", "[status]") {
 TEST_CASE("pointers are checked before anything is touched", "[status]") {
     alignas(16) float x[4] = {1, 2, 3, 4};
     float out = 7;
-    const Plan plan = make_plan({.dtype = DType::f32, .n = 3});
+    const Plan plan = make_plan({.dtype = DType::f32, .n = 3, .device = cpu});
     expect(run(plan, x, nullptr), StatusCode::invalid_argument, "out");
     expect(run(plan, nullptr, &out), StatusCode::invalid_argument, "x");
     expect(run(plan, reinterpret_cast<const char*>(x) + 2, &out), StatusCode::invalid_argument, "x");
@@ -46,13 +49,13 @@ TEST_CASE("pointers are checked before anything is touched", "[status]") {
     REQUIRE(out == 7);
     REQUIRE(run(plan, x, &out).ok());
     REQUIRE(out == 6);
-    REQUIRE(run(make_plan({.dtype = DType::f32, .n = 0}), nullptr, &out).ok());
+    REQUIRE(run(make_plan({.dtype = DType::f32, .n = 0, .device = cpu}), nullptr, &out).ok());
     REQUIRE(out == 0);
 }
 
 TEST_CASE("running a bad plan says what was wrong with it", "[status]") {
     float x = 1, out = 7;
-    expect(run(make_plan({.n = max_n + 1}), &x, &out), StatusCode::invalid_argument, "n");
+    expect(run(make_plan({.n = max_n + 1, .device = cpu}), &x, &out), StatusCode::invalid_argument, "n");
     REQUIRE(out == 7);
 }
 
@@ -69,13 +72,23 @@ TEST_CASE("the typed calls throw what the core returns", "[status]") {
     }
 }
 
+TEST_CASE("the throwing wrapper throws what the core returns", "[status]") {
+    const float x[] = {1, 2, 3};
+    float out = 0;
+    const Plan plan = throwing::make_plan({.n = 3, .device = cpu});
+    throwing::run(plan, x, &out);
+    REQUIRE(out == 6);
+    REQUIRE_THROWS_AS(throwing::make_plan({.n = max_n + 1, .device = cpu}), Error);
+    REQUIRE_THROWS_AS(throwing::run(plan, x, nullptr), Error);
+}
+
 TEST_CASE("a plan owns guarantee, launch and workspace", "[status]") {
-    const Plan plan = make_plan({.method = Method::tree, .dtype = DType::f64, .n = 1000});
+    const Plan plan = make_plan({.method = Method::tree, .dtype = DType::f64, .n = 1000, .device = cpu});
     REQUIRE(plan.guarantee() == Guarantee::device);
     REQUIRE(plan.workspace_bytes() == 0);
     REQUIRE(plan.launch().threads >= 1);
     REQUIRE(plan.launch().isa == available_isas().back());
-    REQUIRE(make_plan({.method = Method::atomic}).guarantee() == Guarantee::none);
+    REQUIRE(make_plan({.method = Method::atomic, .device = cpu}).guarantee() == Guarantee::none);
 }
 
 TEST_CASE("names read back", "[status]") {

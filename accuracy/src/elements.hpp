@@ -1,0 +1,48 @@
+// Building blocks of the generators: random bits to numbers, exactly.
+#pragma once
+
+#include <cstdint>
+
+#include <detreduce/accuracy/generators.hpp>
+#include <detreduce/fp/bits.hpp>
+
+namespace detreduce::accuracy {
+
+template <class T>
+inline constexpr int precision = fp::Format<T>::precision;
+template <class T>
+inline constexpr int smallest_normal_exponent = 1 - fp::Format<T>::max_exponent;
+
+/// ±mantissa·2^(exponent − precision + 1) of a normal number: `fraction` are the bits below the hidden one.
+template <class T>
+[[nodiscard]] constexpr T compose(bool negative, int exponent, std::uint64_t fraction) noexcept {
+    using Bits = fp::Bits<T>;
+    const auto field = static_cast<Bits>(exponent + fp::Format<T>::max_exponent);
+    const Bits mask = (Bits{1} << (precision<T> - 1)) - 1;
+    return fp::from_bits<T>(static_cast<Bits>(Bits{negative} << (8 * sizeof(T) - 1) | field << (precision<T> - 1) |
+                                              (static_cast<Bits>(fraction) & mask)));
+}
+
+/// 2^exponent, exponent in the normal range.
+template <class T>
+[[nodiscard]] constexpr T power_of_two(int exponent) noexcept {
+    return compose<T>(false, exponent, 0);
+}
+
+/// Uniform in [−1, 1), exactly: a signed integer of precision + 1 bits, scaled. One bit fewer would leave every last bit of a
+/// number above 1/2 zero, and f64 sums of such numbers would hardly round.
+template <class T>
+[[nodiscard]] constexpr T uniform(std::uint64_t bits) noexcept {
+    const auto k = static_cast<std::int64_t>(bits) >> (63 - precision<T>);
+    return static_cast<T>(k) * power_of_two<T>(-precision<T>);
+}
+
+/// An integer in 0 … n−1, n ≥ 1.
+[[nodiscard]] constexpr int below(std::uint64_t bits, int n) noexcept {
+    return static_cast<int>((bits >> 32) % static_cast<std::uint64_t>(n));
+}
+
+template <class T>
+[[nodiscard]] std::vector<T> ill_conditioned(std::size_t n, std::uint64_t seed, double condition);
+
+} // namespace detreduce::accuracy

@@ -1,0 +1,189 @@
+// The oracle against MPFR, against hand-made ties and edges, and across carry passes.
+#include <cmath>
+#include <limits>
+
+#include <support/bits.hpp>
+#include <support/property.hpp>
+
+#include <detreduce/accuracy/oracle.hpp>
+#include <detreduce/accuracy/second_oracle.hpp>
+
+using namespace detreduce;
+using namespace detreduce::accuracy;
+using namespace detreduce::proptests;
+
+namespace {
+
+template <class T>
+bool same_bits(T a, T b) {
+    return fp::to_bits(fp::canonical(a)) == fp::to_bits(fp::canonical(b));
+}
+
+template <class T>
+T rounded(std::initializer_list<T> xs) {
+    return correctly_rounded_sum(std::span<const T>(xs.begin(), xs.size()));
+}
+
+template <class T>
+using Limits = std::numeric_limits<T>;
+
+} // namespace
+
+TEMPLATE_TEST_CASE("the oracle agrees with MPFR", "[oracle]", float, double) {
+    using T = TestType;
+    const std::vector<std::size_t> lengths{0, 1, 2, 3, 40, 300};
+    property("any numbers", [&] {
+        const Values<T> xs = *values<T>(any_bits<T>, lengths);
+        RC_ASSERT(same_bits(correctly_rounded_sum(xs.span()), mpfr_sum(xs.span())));
+    });
+    property("finite numbers", [&] {
+        const Values<T> xs = *values<T>(finite_bits<T>, lengths);
+        RC_ASSERT(same_bits(correctly_rounded_sum(xs.span()), mpfr_sum(xs.span())));
+    });
+    property("sums that nearly vanish", [&] {
+        const Values<T> xs = *values<T>(no_overflow<T>, lengths);
+        std::vector<T> ys = xs.xs;
+        for (const T x : xs.xs)
+            ys.push_back(-x);
+        ys.push_back(*value<T>(no_overflow<T>));
+        RC_ASSERT(same_bits(correctly_rounded_sum(std::span<const T>(ys)), mpfr_sum(std::span<const T>(ys))));
+    });
+}
+
+TEMPLATE_TEST_CASE("the oracle agrees with MPFR on raw random bits", "[oracle]", float, double) {
+    using T = TestType;
+    for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+        std::vector<T> xs(1 + seed % 7);
+        for (std::size_t i = 0; i < xs.size(); ++i)
+            xs[i] = fp::from_bits<T>(static_cast<fp::Bits<T>>(accuracy::hash(seed, i)));
+        const std::span<const T> view(xs);
+        if (!same_bits(correctly_rounded_sum(view), mpfr_sum(view))) FAIL("seed " << seed);
+    }
+}
+
+TEMPLATE_TEST_CASE("a sum of doubles rounds once to float", "[oracle]", float) {
+    property("mixed formats", [] {
+        const Values<double> xs = *values<double>(Scope{-200, 130, false, false}, {0, 1, 2, 50});
+        ExactSum sum;
+        sum.add(xs.span());
+        MpfrSum second;
+        second.add(xs.span());
+        RC_ASSERT(same_bits(sum.round<float>(), second.round<float>()));
+    });
+}
+
+TEMPLATE_TEST_CASE("between two neighbours, the middle goes to the even one and all else to the nearer", "[oracle]",
+                   float, double) {
+    using T = TestType;
+    property("neighbours", [] {
+        const T x = std::fabs(fit(T{*value<T>(finite_bits<T>)}, finite_bits<T>));
+        const T next = std::nextafter(x, Limits<T>::infinity());
+        const cpp_int below = scaled_value(x) * 4; // in quarters of 2^-1074
+        const cpp_int above = is_finite(next) ? cpp_int(scaled_value(next) * 4)
+                                              : cpp_int(2 * below - scaled_value(std::nextafter(x, T{0})) * 4);
+        const cpp_int middle = (below + above) / 2;
+        const T even = fp::to_bits(x) % 2 == 0 ? x : next;
+        RC_ASSERT(same_bits(round_scaled<T>(below, -1076), x));
+        RC_ASSERT(same_bits(round_scaled<T>(middle, -1076), even));
+        RC_ASSERT(same_bits(round_scaled<T>(middle - 1, -1076), x));
+        RC_ASSERT(same_bits(round_scaled<T>(middle + 1, -1076), next));
+        RC_ASSERT(same_bits(round_scaled<T>(-middle, -1076), static_cast<T>(-even)));
+    });
+}
+
+TEMPLATE_TEST_CASE("special values of a sum", "[oracle]", float, double) {
+    using T = TestType;
+    const T inf = Limits<T>::infinity(), nan = Limits<T>::quiet_NaN(), max = Limits<T>::max(),
+            tiny = Limits<T>::denorm_min();
+    const T zero = 0, minus_zero = -zero;
+    const auto bits = [](T x) { return fp::to_bits(x); };
+    REQUIRE(bits(rounded<T>({})) == bits(zero));
+    REQUIRE(bits(rounded<T>({minus_zero})) == bits(minus_zero));
+    REQUIRE(bits(rounded<T>({minus_zero, minus_zero})) == bits(minus_zero));
+    REQUIRE(bits(rounded<T>({minus_zero, zero})) == bits(zero));
+    REQUIRE(bits(rounded<T>({-tiny, tiny})) == bits(zero));
+    REQUIRE(bits(rounded<T>({-tiny, minus_zero})) == bits(-tiny));
+    REQUIRE(bits(rounded<T>({inf, 1})) == bits(inf));
+    REQUIRE(bits(rounded<T>({-inf, max, max})) == bits(-inf));
+    REQUIRE(bits(rounded<T>({inf, -inf})) == fp::Format<T>::canonical_nan);
+    REQUIRE(bits(rounded<T>({-nan, 1})) == fp::Format<T>::canonical_nan);
+    REQUIRE(bits(rounded<T>({nan, inf})) == fp::Format<T>::canonical_nan);
+    REQUIRE(bits(rounded<T>({max, max})) == bits(inf));
+    REQUIRE(bits(rounded<T>({-max, -max})) == bits(-inf));
+    REQUIRE(bits(rounded<T>({max, max, -max})) == bits(max));
+    // Overflow starts at the largest number plus half of its last place, where the tie goes to the even 2^emax+1.
+    const T half_place = std::ldexp(T{1}, fp::Format<T>::max_exponent - fp::Format<T>::precision);
+    REQUIRE(bits(rounded<T>({max, half_place})) == bits(inf));
+    REQUIRE(bits(rounded<T>({max, half_place, -tiny})) == bits(max));
+    REQUIRE(bits(rounded<T>({max, half_place, -tiny, tiny})) == bits(inf));
+}
+
+TEST_CASE("subnormal results of double sums are rounded once", "[oracle]") {
+    // Rounding to 24 bits first and to the subnormal grid second would give another float.
+    ExactSum sum;
+    sum.add(0x1.000001p-140); // 2^-140 is 512 smallest subnormals; 2^-164 is far below half of one
+    REQUIRE(fp::to_bits(sum.round<float>()) == 512);
+    sum.add(0x1p-150); // half of one, and the bit below decides
+    REQUIRE(fp::to_bits(sum.round<float>()) == 513);
+    sum.add(-0x1p-164);
+    REQUIRE(fp::to_bits(sum.round<float>()) == 512); // the tie, to even
+}
+
+TEMPLATE_TEST_CASE("the exact sum does not depend on the order and knows the sum of magnitudes", "[oracle]", float,
+                   double) {
+    using T = TestType;
+    property("shuffled", [] {
+        const Values<T> xs = *values<T>(finite_bits<T>, {0, 1, 30});
+        std::vector<T> shuffled = xs.xs, magnitudes = xs.xs;
+        accuracy::shuffle(std::span<T>(shuffled), 7);
+        for (T& x : magnitudes)
+            x = std::fabs(x);
+        const ExactSum a = exact_sum(xs.span()), b = exact_sum(std::span<const T>(shuffled));
+        RC_ASSERT(a.scaled() == b.scaled());
+        RC_ASSERT(a.scaled_abs() == exact_sum(std::span<const T>(magnitudes)).scaled());
+        cpp_int naive = 0;
+        for (const T x : xs.xs)
+            naive += scaled_value(x);
+        RC_ASSERT(a.scaled() == naive);
+    });
+}
+
+TEST_CASE("carry passes change nothing", "[oracle]") {
+    FixedPoint<-1074, 1024> rare;
+    FixedPoint<-1074, 1024, 1> always;
+    FixedPoint<-1074, 1024, 7> often;
+    cpp_int naive = 0;
+    for (std::uint64_t i = 0; i < 5000; ++i) {
+        const std::uint64_t mantissa = accuracy::hash(1, i) >> (i % 64);
+        const int exponent = static_cast<int>(accuracy::hash(2, i) % 2035) - 1074;
+        rare.add(mantissa, exponent);
+        always.add(mantissa, exponent);
+        often.add(mantissa, exponent);
+        REQUIRE(often.adds_since_carry() == i % 7 + 1); // carried as often as lanes need it
+        naive += scaled_value(Parts{mantissa, exponent, false});
+    }
+    REQUIRE(rare.scaled() == naive);
+    REQUIRE(always.scaled() == naive);
+    REQUIRE(often.scaled() == naive);
+}
+
+// Seconds, so only when asked for: detreduce_accuracy_tests "[slow]". A static_assert says the same.
+TEST_CASE("3·2^30 of the worst terms do not overflow a lane", "[.][slow]") {
+    FixedPoint<-1074, 1024> sum;
+    const std::uint64_t terms = std::uint64_t{3} << 30; // without the carry pass on the way, the second lane would overflow
+    for (std::uint64_t i = 0; i < terms; ++i) sum.add(~std::uint64_t{0}, -1074 + 31);
+    cpp_int expected = ~std::uint64_t{0};
+    expected *= terms;
+    expected <<= 31u;
+    REQUIRE((sum.scaled() == expected));
+}
+
+TEST_CASE("huge counts: the sum of 2^22 + 1 equal terms is one product", "[oracle]") {
+    ExactSum sum;
+    const std::uint64_t terms = (std::uint64_t{1} << 22) + 1;
+    for (std::uint64_t i = 0; i < terms; ++i)
+        sum.add(0.1f);
+    REQUIRE(sum.count() == terms);
+    const cpp_int expected = scaled_value(0.1f) * terms;
+    REQUIRE((sum.scaled() == expected));
+}

@@ -1,0 +1,18 @@
+// main() of every test program, for Catch2 v2 and v3.
+#if __has_include(<catch2/catch_session.hpp>)
+#include <catch2/catch_session.hpp>
+#else
+#define CATCH_CONFIG_RUNNER
+#include <catch2/catch.hpp>
+#endif
+
+#include <support/precondition.hpp>
+
+namespace detreduce::proptests {
+__attribute__((weak)) int precondition() { return 0; }
+} // namespace detreduce::proptests
+
+int main(int argc, char** argv) {
+    if (const int status = detreduce::proptests::precondition()) return status;
+    return Catch::Session().run(argc, argv);
+}
