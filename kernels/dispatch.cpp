@@ -101,7 +101,7 @@ Status run_async(const Plan& plan, const void* x, void* out, Stream stream) noex
 namespace {
 template <class T>
 Status sum_async(const T* x, std::uint64_t n, T* out, Method method, Stream stream) {
-    const Plan plan = make_plan({.method = method, .dtype = dtype_of<T>, .n = n, .device = {Backend::cuda, -1}});
+    const Plan plan = make_plan({.method = method, .dtype = dtype_of<T>, .n = n});
     return run_async(plan, x, out, stream);
 }
 } // namespace

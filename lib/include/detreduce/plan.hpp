@@ -21,7 +21,7 @@ struct Request {
     DType dtype = DType::f32;
     Shape shape = Shape::flat;
     std::uint64_t n = 0; ///< number of elements, 0 … 2^40
-    Device device = {};
+    Device device = current_gpu; ///< or `cpu`, for which host.hpp has shorter calls
     Launch launch = {};
 };
 
@@ -72,5 +72,17 @@ class Plan {
 /// NaN, empty   any NaN, or +inf and −inf: the canonical quiet NaN. n = 0: +0; x may then be null.
 /// source       lib/SPEC.md
 Status run(const Plan& plan, const void* x, void* out, void* workspace = nullptr, Stream stream = nullptr) noexcept;
+
+/// Throws Error where make_plan() and run() return what went wrong; otherwise the same.
+namespace throwing {
+[[nodiscard]] inline Plan make_plan(const Request& request) {
+    const Plan plan = detreduce::make_plan(request);
+    throw_if_error(plan.status());
+    return plan;
+}
+inline void run(const Plan& plan, const void* x, void* out, void* workspace = nullptr, Stream stream = nullptr) {
+    throw_if_error(detreduce::run(plan, x, out, workspace, stream));
+}
+} // namespace throwing
 
 } // namespace detreduce

@@ -36,6 +36,8 @@ struct Device {
     int index = -1;
     friend bool operator==(const Device&, const Device&) = default;
 };
+inline constexpr Device cpu{Backend::cpu, -1};
+inline constexpr Device current_gpu{Backend::cuda, -1};
 
 /// How a GPU gets there. Never changes a bit of a deterministic method.
 enum class Schedule : std::uint8_t {

@@ -23,7 +23,7 @@ std::size_t count_isas() { return 1; }
 
 template <class T>
 T sum_on_cpu(std::span<const T> x, Method method, const Launch& launch) {
-    const Plan plan = make_plan({.method = method, .dtype = dtype_of<T>, .n = x.size(), .launch = launch});
+    const Plan plan = make_plan({.method = method, .dtype = dtype_of<T>, .n = x.size(), .device = cpu, .launch = launch});
     T result;
     throw_if_error(run(plan, x.data(), &result));
     return result;

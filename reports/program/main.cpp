@@ -1,0 +1,138 @@
+// The program `detreduce`: puts the commands together and turns whatever goes wrong into one line and an exit code.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <detreduce/detreduce.hpp>
+
+#include "command.hpp"
+#include "output.hpp"
+
+namespace detreduce::program {
+namespace {
+
+enum ExitCode { success = 0, failure = 1, usage = 2 };
+
+constexpr const char* description = "detreduce adds up floating-point numbers so that the bits of the result can be "
+                                    "relied on: the same on every CPU and GPU,\n"
+                                    "for any number of threads, today and after the next update.";
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  detreduce reduce data.npy                    the sum of a NumPy array\n"
+    "  seq 1 100 | detreduce reduce -               the sum of numbers in text\n"
+    "  detreduce reduce data.npy --json             value, bits and what is guaranteed about them\n"
+    "  detreduce devices                            what it can run on here\n"
+    "  detreduce report --out report --quick        how wrong, how repeatable and how fast each method is here\n"
+    "\n"
+    "Each command has its own help: detreduce reduce --help\n"
+    "Exit status: 0 done, 1 failed (one line on stderr says why), 2 wrong usage.";
+
+std::string version_text() {
+    std::string isas;
+    for (const Isa isa : available_isas())
+        isas += fmt::format("{}{}", isas.empty() ? "" : ", ", name(isa));
+    const int runtime = cuda::runtime_version();
+    const std::string cuda_text =
+        cuda::built_with_cuda() ? fmt::format("yes, runtime {}.{}", runtime / 1000, runtime % 1000 / 10) : "no";
+    return fmt::format("detreduce {}\nspec_version {}\nbuilt with CUDA: {}\nCPU instruction sets: {}\n", version,
+                       spec_version, cuda_text, isas);
+}
+
+/// A descriptor that is closed at the start would be reused for the first file opened, and messages would go there.
+void keep_standard_descriptors() {
+    for (int fd = 0; fd <= 2; ++fd) {
+        if (::fcntl(fd, F_GETFD) != -1) continue;
+        [[maybe_unused]] const int opened =
+            ::open("/dev/null", O_RDONLY); // reading only: writes still fail, and are reported
+    }
+}
+
+int complain(ExitCode code, std::string_view text) {
+    fmt::print(stderr, "detreduce: {}\n", one_line(text));
+    return code;
+}
+
+std::string join_names(const CLI::App& app) {
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands(nullptr)) {
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", command->get_name());
+    }
+    return names;
+}
+
+/// What `command` did not understand; empty if it understood all.
+std::string unknown_word(const CLI::App& app, const CLI::App& command) {
+    if (command.remaining_size() == 0) return "";
+    const std::string word = command.remaining().front();
+    if (word.starts_with('-'))
+        return fmt::format("there is no option {}; allowed are those that --help shows", in_quotes(word));
+    if (&command == &app)
+        return fmt::format("there is no command {}; allowed are {}", in_quotes(word), join_names(app));
+    return fmt::format("{} is one argument too many; allowed are those that --help shows", in_quotes(word));
+}
+
+int complain_about_usage(const CLI::App& app, const std::string& text) {
+    const auto parsed = app.get_subcommands();
+    const CLI::App& command = parsed.empty() ? app : *parsed.back();
+    const std::string unknown = unknown_word(app, command);
+    complain(usage, unknown.empty() ? text : unknown);
+    fmt::print(stderr, "Try: {}{} --help\n", parsed.empty() ? "" : "detreduce ", command.get_name());
+    return usage;
+}
+
+int run(int argc, char** argv) {
+    CLI::App app(description, "detreduce");
+    app.require_subcommand(0, 1);
+    app.get_formatter()->label("REQUIRED", "");
+    app.get_formatter()->column_width(24);
+    app.set_version_flag("--version", version_text, "Print version, spec_version, and what this build can use");
+    add_reduce(app);
+    add_devices(app);
+    add_report(app);
+    add_render(app);
+    app.footer(footer); // last: what is added later would inherit it
+    try {
+        app.parse(argc, argv);
+        if (app.get_subcommands().empty()) {
+            return complain_about_usage(app, fmt::format("a command is needed; allowed are {}", join_names(app)));
+        }
+    } catch (const CLI::CallForHelp&) {
+        print(app.help());
+    } catch (const CLI::CallForVersion& version_call) {
+        print(version_call.what());
+    } catch (const CLI::ParseError& error) {
+        return complain_about_usage(app, error.what());
+    }
+    finish_output();
+    return success;
+}
+
+/// Nothing leaves main() as an exception.
+int run_and_report(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const std::bad_alloc&) {
+        return complain(failure, "not enough memory");
+    } catch (const std::exception& error) {
+        return complain(failure, error.what());
+    } catch (...) {
+        return complain(failure, "unknown error");
+    }
+}
+
+} // namespace
+} // namespace detreduce::program
+
+int main(int argc, char** argv) {
+    std::signal(SIGPIPE, SIG_IGN); // a closed pipe becomes an error of the write, and that an exit code
+    detreduce::program::keep_standard_descriptors();
+    return detreduce::program::run_and_report(argc, argv);
+}

@@ -1,0 +1,24 @@
+// What the program prints: standard output that never fails silently, and text that is safe to put in one line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace detreduce::program {
+
+/// Writes `text` to standard output; throws Failure when it cannot (closed pipe, full disk).
+void print(std::string_view text);
+
+/// Writes out what is still buffered; throws Failure when anything written to standard output was lost.
+void finish_output();
+
+/// `text` on one line: control characters as \n, \t or \xNN. Everything that goes to stderr passes through here.
+[[nodiscard]] std::string one_line(std::string_view text);
+
+/// 'text' for a message: in quotes and on one line.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+
+/// The same of what a file holds: cut short when it is long.
+[[nodiscard]] std::string excerpt(std::string_view text);
+
+} // namespace detreduce::program

@@ -1,0 +1,67 @@
+// CUDA calls that throw when they fail, and owners of what they give.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include <cuda_runtime_api.h>
+
+#include <detreduce/status.hpp>
+
+#include "command.hpp"
+
+namespace detreduce::report::gpu {
+
+inline void check(cudaError_t error, const char* call) {
+    if (error != cudaSuccess)
+        throw program::Failure(std::string("CUDA: ") + call + " failed: " + cudaGetErrorString(error));
+}
+
+inline void check(const Status& status, const char* what) {
+    if (!status.ok()) throw program::Failure(std::string(what) + ": " + to_string(status));
+}
+
+/// Device memory. Throws when there is not enough.
+class DeviceMemory {
+  public:
+    explicit DeviceMemory(std::size_t bytes) { check(cudaMalloc(&data_, bytes > 0 ? bytes : 1), "cudaMalloc"); }
+    ~DeviceMemory() { cudaFree(data_); }
+    DeviceMemory(DeviceMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+    DeviceMemory& operator=(DeviceMemory&&) = delete;
+    [[nodiscard]] void* get() const { return data_; }
+
+  private:
+    void* data_ = nullptr;
+};
+
+/// A stream that does not wait for the default stream.
+class OwnStream {
+  public:
+    OwnStream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
+    ~OwnStream() {
+        if (stream_) cudaStreamDestroy(stream_);
+    }
+    OwnStream(OwnStream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+    OwnStream& operator=(OwnStream&&) = delete;
+    [[nodiscard]] cudaStream_t get() const { return stream_; }
+
+  private:
+    cudaStream_t stream_ = nullptr;
+};
+
+class Event {
+  public:
+    Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
+    ~Event() {
+        if (event_) cudaEventDestroy(event_);
+    }
+    Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+    Event& operator=(Event&&) = delete;
+    [[nodiscard]] cudaEvent_t get() const { return event_; }
+
+  private:
+    cudaEvent_t event_ = nullptr;
+};
+
+} // namespace detreduce::report::gpu

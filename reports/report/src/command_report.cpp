@@ -1,0 +1,127 @@
+// `detreduce report` and `detreduce render`.
+#include <charconv>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <detreduce/detreduce.hpp>
+
+#include "command.hpp"
+#include "files.hpp"
+#include "json.hpp"
+#include "measure.hpp"
+#include "render.hpp"
+
+namespace detreduce::program {
+namespace {
+
+using namespace detreduce::report;
+
+struct Arguments {
+    std::string out, device, results;
+    bool quick = false, measure_only = false;
+    std::uint64_t seed = 1;
+};
+
+// "cuda" or "cuda:1"
+std::optional<int> cuda_index(std::string_view text) {
+    if (text == "cuda") return 0;
+    if (!text.starts_with("cuda:")) return std::nullopt;
+    text.remove_prefix(5);
+    int index = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+    if (error != std::errc{} || end != text.data() + text.size() || index < 0) return std::nullopt;
+    return index;
+}
+
+void choose_device(const std::string& asked, Options& options) {
+    std::string why;
+    const std::vector<cuda::DeviceInfo> devices =
+        asked == "cpu" ? std::vector<cuda::DeviceInfo>{} : cuda::devices(&why);
+    if (asked.empty() && devices.empty()) {
+        options.device_choice =
+            fmt::format("chosen because no GPU is usable here: {}", why.empty() ? "none was found" : why);
+        return;
+    }
+    options.device_choice = asked.empty() ? "chosen because it is the first GPU here" : "as asked with --device";
+    if (asked == "cpu") return;
+    const std::optional<int> index = asked.empty() ? devices.front().index : cuda_index(asked);
+    if (!index) throw Failure(fmt::format("--device {}: allowed are cpu, cuda and cuda:0, cuda:1, …", asked));
+    for (const cuda::DeviceInfo& device : devices)
+        if (device.index == *index) options.device = {Backend::cuda, *index};
+    if (options.device.backend == Backend::cuda) return;
+    throw Failure(
+        devices.empty()
+            ? fmt::format("--device {}: no usable GPU ({}); allowed here is cpu", asked,
+                          why.empty() ? "none found" : why)
+            : fmt::format("--device {}: there is no such GPU; `detreduce devices` lists those there are", asked));
+}
+
+std::string command_line(const Arguments& a) {
+    std::string line = "detreduce report --out " + a.out;
+    if (a.quick) line += " --quick";
+    if (!a.device.empty()) line += " --device " + a.device;
+    line += fmt::format(" --seed {}", a.seed);
+    if (a.measure_only) line += " --measure-only";
+    return line;
+}
+
+void run_report(const Arguments& a) {
+    Options options{.quick = a.quick, .seed = a.seed, .device = {}, .device_choice = {}, .command = command_line(a)};
+    choose_device(a.device, options);
+    if (!a.measure_only) require_gnuplot(); // before minutes of measuring, not after
+    prepare_directory(a.out);
+    fmt::print("measuring on {} ({})\n", name_of(options.device), options.device_choice);
+    std::fflush(stdout);
+    Progress progress(Progress::wanted());
+    const std::string json = to_json(measure(options, progress));
+    const std::filesystem::path dir = a.out, file = dir / "results.json";
+    write_file(file, json);
+    fmt::print("wrote {}\n", file.string());
+    if (a.measure_only) return;
+    const Results results = from_json(json, file.string()); // exactly what `detreduce render` would read
+    for (const std::string& note : results.provenance.notes)
+        fmt::print("note: {}\n", note);
+    render(results, dir);
+    fmt::print("wrote {}\n", (dir / "index.html").string());
+}
+
+void run_render(const Arguments& a) {
+    const Results results = load_results(a.results);
+    require_gnuplot();
+    prepare_directory(a.out);
+    render(results, a.out);
+    fmt::print("wrote {}\n", (std::filesystem::path(a.out) / "index.html").string());
+}
+
+} // namespace
+
+void add_report(CLI::App& app) {
+    const auto a = std::make_shared<Arguments>();
+    CLI::App* command =
+        app.add_subcommand("report", "Measure error, determinism and cost here, and write a page about it");
+    command->add_option("--out", a->out, "Directory for index.html, report.md, results.json, *.csv and plots")
+        ->required()
+        ->type_name("DIR");
+    command->add_flag("--quick", a->quick, "Fewer sizes and repeats: under a minute instead of a few minutes");
+    command
+        ->add_option("--device", a->device,
+                     "Where the methods under test run: cpu, cuda or cuda:N (default: a GPU if there is one)")
+        ->type_name("DEVICE");
+    command->add_option("--seed", a->seed, "Seed of the data")->capture_default_str()->type_name("N");
+    command->add_flag("--measure-only", a->measure_only, "Write results.json only; needs no gnuplot");
+    command->callback([a] { run_report(*a); });
+}
+
+void add_render(CLI::App& app) {
+    const auto a = std::make_shared<Arguments>();
+    CLI::App* command =
+        app.add_subcommand("render", "Make the page from a results.json that was measured earlier or elsewhere");
+    command->add_option("RESULTS", a->results, "results.json of `detreduce report`")->required()->type_name("FILE");
+    command->add_option("--out", a->out, "Directory for index.html, report.md, *.csv and plots")
+        ->required()
+        ->type_name("DIR");
+    command->callback([a] { run_render(*a); });
+}
+
+} // namespace detreduce::program

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include "render.hpp"
+#include "text.hpp"
+
+namespace detreduce::report {
+namespace {
+
+std::string cell_text(const Cell& cell) {
+    std::string text = markdown_escaped(cell.text);
+    if (!cell.detail.empty()) {
+        std::string detail = cell.detail;
+        for (std::size_t at; (at = detail.find('\n')) != std::string::npos;)
+            detail.replace(at, 1, ", ");
+        text += " (" + markdown_escaped(detail) + ")";
+    }
+    switch (cell.mood) {
+    case Mood::good:
+        return "✓ " + text;
+    case Mood::bad:
+        return "✗ " + text;
+    default:
+        return text;
+    }
+}
+
+std::string table_text(const Table& table) {
+    std::string out = fmt::format("**{}**\n\n|", markdown_escaped(table.caption));
+    for (const Column& column : table.columns)
+        out += " " + markdown_escaped(column.title) + " |";
+    out += "\n|";
+    for (const Column& column : table.columns)
+        out += column.figures ? " ---: |" : " --- |";
+    out += "\n";
+    for (const auto& row : table.rows) {
+        out += "|";
+        for (const Cell& cell : row)
+            out += " " + cell_text(cell) + " |";
+        out += "\n";
+    }
+    return out + "\n";
+}
+
+} // namespace
+
+std::string markdown(const Page& page) {
+    std::string out =
+        fmt::format("# {}\n\n{}\n\nThe methods under test ran on **{}** ({}).\n\n", markdown_escaped(page.title),
+                    markdown_escaped(page.summary), markdown_escaped(page.provenance.device),
+                    markdown_escaped(page.provenance.device_choice));
+    for (const std::string& note : page.provenance.notes)
+        out += "> " + markdown_escaped(note) + "\n\n";
+    for (std::size_t i = 0; i < page.sections.size(); ++i) {
+        const Section& section = page.sections[i];
+        out += fmt::format("## {}\n\n", markdown_escaped(section.title));
+        if (section.tables.empty()) out += "Not measured.\n\n";
+        for (const std::string& finding : section.findings)
+            out += "- " + markdown_escaped(finding) + "\n";
+        if (!section.findings.empty()) out += "\n";
+        for (const std::string& text : section.text)
+            out += markdown_escaped(text) + "\n\n";
+        for (const Plot& plot : page.plots[i])
+            out += fmt::format("![{}]({}.svg)\n\n", markdown_escaped(plot.title), plot.id);
+        for (const Table& table : section.tables)
+            out += table_text(table);
+    }
+    return out + "## Provenance\n\n" + table_text(provenance_table(page.provenance));
+}
+
+} // namespace detreduce::report

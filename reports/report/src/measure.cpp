@@ -1,0 +1,25 @@
+#include "measure.hpp"
+
+#include <fmt/format.h>
+
+#include "gpu.hpp"
+
+namespace detreduce::report {
+
+std::string name_of(const Device& device) {
+    return device.backend == Backend::cpu ? "cpu" : fmt::format("cuda:{}", device.index);
+}
+
+Results measure(const Options& options, Progress& progress) {
+    Results results;
+    results.provenance = provenance_of(options);
+    results.error = measure_error(options, progress);
+    results.determinism = measure_determinism(options, progress);
+    results.cost = options.device.backend == Backend::cuda
+                       ? gpu::measure_cost(options, progress, results.provenance.notes)
+                       : measure_cost_on_cpu(options, progress);
+    progress.clear();
+    return results;
+}
+
+} // namespace detreduce::report

@@ -1,0 +1,37 @@
+// Measuring: fills the model. Each section is one function and one file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <detreduce/types.hpp>
+
+#include "model.hpp"
+#include "progress.hpp"
+
+namespace detreduce::report {
+
+struct Options {
+    bool quick = false;
+    std::uint64_t seed = 1;
+    Device device;             ///< index is set when the backend is CUDA
+    std::string device_choice; ///< why that device, for readers
+    std::string command;
+};
+
+/// Throws program::Failure when something cannot be measured that should be.
+[[nodiscard]] Results measure(const Options& options, Progress& progress);
+
+[[nodiscard]] std::vector<ErrorRow> measure_error(const Options& options, Progress& progress);
+[[nodiscard]] std::vector<DeterminismRow> measure_determinism(const Options& options, Progress& progress);
+[[nodiscard]] std::vector<CostRow> measure_cost_on_cpu(const Options& options, Progress& progress);
+[[nodiscard]] Provenance provenance_of(const Options& options);
+
+/// "cpu", "cuda:0"
+[[nodiscard]] std::string name_of(const Device& device);
+
+/// CPU threads that the library uses when not told.
+[[nodiscard]] int cpu_threads();
+
+} // namespace detreduce::report

@@ -1,0 +1,118 @@
+// The model of results: all that measuring finds out and all that rendering reads. Plain values; json.hpp writes and reads
+// them, reports/schema/results.schema.json describes the file. A section is a list of flat rows, so that a new op, dtype,
+// method, shape or axis is new rows and not new structure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace detreduce::report {
+
+inline constexpr const char* schema_name = "detreduce-results";
+inline constexpr int schema_version = 1;
+
+/// A measured figure; may be infinite. Nothing: it was not measured, or is not defined (shown as a dash, never as a zero).
+using Metric = std::optional<double>;
+
+struct Gpu {
+    std::string name;
+    std::string compute_capability; ///< "9.0"
+    std::int64_t multiprocessors = 0;
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t l2_bytes = 0;
+    Metric peak_gb_per_s; ///< from the device's own properties
+    std::string driver;   ///< newest CUDA version that the driver runs
+    std::string toolkit;  ///< CUDA runtime that the program was built with
+    std::string cub;      ///< version of the CUB that is compared with
+    friend bool operator==(const Gpu&, const Gpu&) = default;
+};
+
+/// Everything needed to repeat the run.
+struct Provenance {
+    std::string created; ///< UTC, ISO 8601
+    std::string command;
+    std::string mode; ///< "quick" or "full"
+    std::uint64_t seed = 0;
+    std::string version;
+    std::int64_t spec_version = 0;
+    std::string commit; ///< "unknown" when not built from a checkout
+    bool dirty = false; ///< built with changes that are not in `commit`
+    std::string compiler;
+    std::string flags;
+    std::string cpu;
+    std::int64_t cpu_threads = 0;
+    std::string isa;           ///< widest instruction set that the CPU backend used
+    std::string system;        ///< operating system and machine
+    std::string device;        ///< "cpu", "cuda:0": where the methods under test ran
+    std::string device_choice; ///< why that device
+    std::optional<Gpu> gpu;
+    std::vector<std::string> notes; ///< whatever a reader has to know, e.g. sizes that did not fit
+    friend bool operator==(const Provenance&, const Provenance&) = default;
+};
+
+/// What was reduced, by what, where: the part that all rows share.
+struct Subject {
+    std::string op = "sum";
+    std::string shape = "flat";
+    std::string dtype;
+    std::string method;
+    std::string device; ///< "cpu" or "cuda:0"
+    friend bool operator==(const Subject&, const Subject&) = default;
+};
+
+/// Error of one method on one family of data: the figures of that of `trials` data sets that has the largest relative error.
+struct ErrorRow {
+    Subject subject;
+    std::string family;
+    std::uint64_t n = 0;
+    std::int64_t trials = 0;
+    Metric error_ulp;      ///< distance to the exact result rounded to dtype, in units in the last place
+    Metric relative_error; ///< |result − exact| / |exact|
+    Metric bound;          ///< a priori, on the relative error: error_bound(method, dtype, n) · condition
+    Metric
+        error_over_bound; ///< |result − exact| / (error_bound · Σ|x|): the largest of all trials; above 1 is a defect
+    Metric condition;     ///< Σ|x| / |Σx|
+    friend bool operator==(const ErrorRow&, const ErrorRow&) = default;
+};
+
+/// Distinct bit patterns of one method along one axis. `runs` is nothing when the axis was not measured.
+struct DeterminismRow {
+    Subject subject;
+    std::string axis;
+    std::string varied; ///< what was varied, in words
+    std::string family;
+    std::uint64_t n = 0;
+    bool promised = false; ///< does the method's guarantee promise one pattern along this axis?
+    std::optional<std::int64_t> runs;
+    std::optional<std::int64_t> distinct;
+    Metric spread_ulp; ///< largest distance between two of the results
+    friend bool operator==(const DeterminismRow&, const DeterminismRow&) = default;
+};
+
+/// Cost of one pass over the data by one candidate.
+struct CostRow {
+    std::string dtype;
+    std::string candidate; ///< "read", "tree", "std::accumulate", "cub::DeviceReduce::Sum", …
+    std::string variant;   ///< "1 thread", "last_block", …; empty when there is only one
+    std::string device;
+    std::uint64_t n = 0;
+    std::uint64_t bytes = 0;
+    std::int64_t repeats = 0;
+    Metric median_s;
+    Metric deviation;     ///< median absolute deviation / median
+    Metric gb_per_s;      ///< 1e9 bytes a second, at the median
+    Metric ratio_to_read; ///< speed relative to the read-only pass of the same bytes in the same run; 1 is its speed
+    friend bool operator==(const CostRow&, const CostRow&) = default;
+};
+
+struct Results {
+    Provenance provenance;
+    std::vector<ErrorRow> error;
+    std::vector<DeterminismRow> determinism;
+    std::vector<CostRow> cost;
+    friend bool operator==(const Results&, const Results&) = default;
+};
+
+} // namespace detreduce::report

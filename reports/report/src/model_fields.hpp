@@ -1,0 +1,94 @@
+// The keys of results.json, each written once: `fields(visitor, value)` calls visitor(key, member) for every member.
+// The writer, the reader and the CSV files all use this list.
+#pragma once
+
+#include "model.hpp"
+
+namespace detreduce::report {
+
+template <class V>
+void fields(V& visit, Gpu& g) {
+    visit("name", g.name);
+    visit("compute_capability", g.compute_capability);
+    visit("multiprocessors", g.multiprocessors);
+    visit("memory_bytes", g.memory_bytes);
+    visit("l2_bytes", g.l2_bytes);
+    visit("peak_gb_per_s", g.peak_gb_per_s);
+    visit("driver", g.driver);
+    visit("toolkit", g.toolkit);
+    visit("cub", g.cub);
+}
+
+template <class V>
+void fields(V& visit, Provenance& p) {
+    visit("created", p.created);
+    visit("command", p.command);
+    visit("mode", p.mode);
+    visit("seed", p.seed);
+    visit("version", p.version);
+    visit("spec_version", p.spec_version);
+    visit("commit", p.commit);
+    visit("dirty", p.dirty);
+    visit("compiler", p.compiler);
+    visit("flags", p.flags);
+    visit("cpu", p.cpu);
+    visit("cpu_threads", p.cpu_threads);
+    visit("isa", p.isa);
+    visit("system", p.system);
+    visit("device", p.device);
+    visit("device_choice", p.device_choice);
+    visit("gpu", p.gpu);
+    visit("notes", p.notes);
+}
+
+template <class V>
+void fields(V& visit, Subject& s) {
+    visit("op", s.op);
+    visit("shape", s.shape);
+    visit("dtype", s.dtype);
+    visit("method", s.method);
+    visit("device", s.device);
+}
+
+template <class V>
+void fields(V& visit, ErrorRow& r) {
+    fields(visit, r.subject);
+    visit("family", r.family);
+    visit("n", r.n);
+    visit("trials", r.trials);
+    visit("error_ulp", r.error_ulp);
+    visit("relative_error", r.relative_error);
+    visit("bound", r.bound);
+    visit("error_over_bound", r.error_over_bound);
+    visit("condition", r.condition);
+}
+
+template <class V>
+void fields(V& visit, DeterminismRow& r) {
+    fields(visit, r.subject);
+    visit("axis", r.axis);
+    visit("varied", r.varied);
+    visit("family", r.family);
+    visit("n", r.n);
+    visit("promised", r.promised);
+    visit("runs", r.runs);
+    visit("distinct", r.distinct);
+    visit("spread_ulp", r.spread_ulp);
+}
+
+template <class V>
+void fields(V& visit, CostRow& r) {
+    visit("dtype", r.dtype);
+    visit("candidate", r.candidate);
+    visit("variant", r.variant);
+    visit("device", r.device);
+    visit("n", r.n);
+    visit("bytes", r.bytes);
+    visit("repeats", r.repeats);
+    visit("median_s", r.median_s);
+    visit("deviation", r.deviation);
+    visit("gb_per_s", r.gb_per_s);
+    visit("ratio_to_read", r.ratio_to_read);
+}
+
+} // namespace detreduce::report

@@ -1,0 +1,42 @@
+#include "render.hpp"
+
+#include <fmt/format.h>
+
+#include "files.hpp"
+#include "text.hpp"
+
+namespace detreduce::report {
+
+Page make_page(const Results& results) {
+    const Provenance& p = results.provenance;
+    Page page{"detreduce report", "", p, {}, {}};
+    const std::string where = p.gpu ? fmt::format("{} ({}), host {}", p.gpu->name, p.device, p.cpu)
+                                    : fmt::format("{} ({} threads), CPU backend", p.cpu, p.cpu_threads);
+    page.summary = fmt::format("{}. {} run of {}, detreduce {}, spec_version {}, commit {}{}.", where,
+                               p.mode == "quick" ? "Quick" : "Full", p.created, p.version, p.spec_version,
+                               p.commit.substr(0, 12), p.dirty ? " (changed)" : "");
+    page.sections = {error_section(results), determinism_section(results), cost_section(results)};
+    for (const Section& section : page.sections) {
+        std::vector<Plot>& plots = page.plots.emplace_back();
+        for (const LineChart& chart : section.line_charts)
+            plots.push_back(draw(chart));
+        for (const DotChart& chart : section.dot_charts)
+            plots.push_back(draw(chart));
+        std::erase_if(plots, [](const Plot& plot) { return plot.svg.empty(); });
+    }
+    return page;
+}
+
+void render(const Results& results, const std::filesystem::path& dir) {
+    const Page page = make_page(results);
+    for (const auto& plots : page.plots)
+        for (const Plot& plot : plots)
+            write_file(dir / (plot.id + ".svg"), standalone_svg(plot));
+    write_file(dir / "error.csv", error_csv(results));
+    write_file(dir / "determinism.csv", determinism_csv(results));
+    write_file(dir / "cost.csv", cost_csv(results));
+    write_file(dir / "report.md", markdown(page));
+    write_file(dir / "index.html", html(page));
+}
+
+} // namespace detreduce::report

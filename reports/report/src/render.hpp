@@ -1,0 +1,36 @@
+// From the model to files. Reads nothing but the model: the same results give the same bytes.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "model.hpp"
+#include "table.hpp"
+
+namespace detreduce::report {
+
+/// Everything that is printed, put together once for all formats.
+struct Page {
+    std::string title;
+    std::string summary; ///< where it ran, in one line
+    Provenance provenance;
+    std::vector<Section> sections;
+    std::vector<std::vector<Plot>> plots; ///< one list a section
+};
+
+[[nodiscard]] Page make_page(const Results& results);
+
+[[nodiscard]] std::string html(const Page& page);
+[[nodiscard]] std::string markdown(const Page& page);
+[[nodiscard]] std::string error_csv(const Results& results);
+[[nodiscard]] std::string determinism_csv(const Results& results);
+[[nodiscard]] std::string cost_csv(const Results& results);
+
+/// A plot as a file of its own, for report.md: the page's SVG with its own style sheet.
+[[nodiscard]] std::string standalone_svg(const Plot& plot);
+
+/// Writes index.html, report.md, *.csv and *.svg into `dir`, which exists. Throws program::Failure.
+void render(const Results& results, const std::filesystem::path& dir);
+
+} // namespace detreduce::report

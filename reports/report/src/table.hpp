@@ -1,0 +1,65 @@
+// Tables and plots as the page and the Markdown file both show them: made from the model, printed by html.cpp and markdown.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model.hpp"
+#include "plot.hpp"
+
+namespace detreduce::report {
+
+/// What a cell says beyond its text. Nothing is `good` that was not measured.
+enum class Mood { plain, absent, good, notable, bad };
+
+struct Cell {
+    std::string text;
+    std::string detail = {}; ///< smaller, below the text
+    Mood mood = Mood::plain;
+};
+
+struct Column {
+    std::string title;
+    bool figures = true; ///< aligned to the right
+};
+
+struct Table {
+    std::string id, caption;
+    std::vector<Column> columns;
+    std::vector<std::vector<Cell>> rows;
+    bool first_column_is_heading = true;
+    bool folded = false; ///< long: the page shows it when asked
+};
+
+struct Section {
+    std::string id, title;
+    std::vector<std::string> text;     ///< paragraphs
+    std::vector<std::string> findings; ///< sentences made from the figures
+    std::vector<LineChart> line_charts;
+    std::vector<DotChart> dot_charts;
+    std::vector<Table> tables;
+};
+
+[[nodiscard]] Section error_section(const Results& results);
+[[nodiscard]] Section determinism_section(const Results& results);
+[[nodiscard]] Section cost_section(const Results& results);
+[[nodiscard]] Table provenance_table(const Provenance& provenance);
+
+/// The values of `key(row)` in the order in which they first occur.
+template <class Rows, class Key>
+[[nodiscard]] std::vector<std::string> distinct_of(const Rows& rows, Key key) {
+    std::vector<std::string> out;
+    for (const auto& row : rows) {
+        const std::string value = key(row);
+        bool known = false;
+        for (const std::string& seen : out)
+            known = known || seen == value;
+        if (!known) out.push_back(value);
+    }
+    return out;
+}
+
+/// "tree" in a run on the CPU; "serial (cpu)" in a run on a GPU.
+[[nodiscard]] std::string method_label(const Subject& subject, const Results& results);
+
+} // namespace detreduce::report

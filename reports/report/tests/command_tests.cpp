@@ -1,0 +1,100 @@
+// The commands as a user starts them: output directories, foreign files, a missing gnuplot, a machine without a GPU.
+#include <support/catch.hpp>
+
+#include <cstdlib>
+#include <unistd.h>
+
+#include "files.hpp"
+#include "json.hpp"
+#include "sample.hpp"
+
+using namespace report_test;
+using namespace detreduce::report;
+
+namespace {
+
+std::string quoted(const std::filesystem::path& path) {
+    return "'" + path.string() + "'";
+}
+
+void check_failure(const Outcome& o, const std::string& says) {
+    INFO(o.err);
+    CHECK(o.status == 1);
+    CHECK(o.err.starts_with("detreduce: "));
+    CHECK(o.err.find('\n') == o.err.size() - 1); // one line
+    CHECK(o.err.find(says) != std::string::npos);
+}
+
+struct Fixture {
+    TemporaryDirectory dir;
+    std::filesystem::path results = dir.path() / "results.json";
+    Fixture() { write_file(results, to_json(sample())); }
+};
+
+} // namespace
+
+TEST_CASE("render makes the page, twice the same", "[report]") {
+    REQUIRE(can_draw());
+    const Fixture f;
+    for (const char* out : {"a", "deep/b"}) {
+        const Outcome o = run_program("render " + quoted(f.results) + " --out " + quoted(f.dir.path() / out));
+        INFO(o.err);
+        CHECK(o.status == 0);
+        CHECK(o.err.empty());
+    }
+    CHECK(contents(f.dir.path() / "a" / "index.html") == contents(f.dir.path() / "deep/b" / "index.html"));
+    CHECK(contents(f.dir.path() / "a" / "index.html").size() > 10000);
+}
+
+TEST_CASE("output directories that cannot be used are refused", "[report]") {
+    REQUIRE(can_draw());
+    const Fixture f;
+    check_failure(run_program("render " + quoted(f.results) + " --out " + quoted(f.results)),
+                  "exists and is not a directory");
+    check_failure(run_program("report --quick --device cpu --out " + quoted(f.results)),
+                  "exists and is not a directory");
+    check_failure(run_program("render " + quoted(f.results) + " --out " + quoted(f.results / "below")),
+                  "cannot be created");
+    if (::geteuid() == 0) return; // root may write anywhere
+    const auto locked = f.dir.path() / "locked";
+    std::filesystem::create_directory(locked);
+    std::filesystem::permissions(locked, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    check_failure(run_program("render " + quoted(f.results) + " --out " + quoted(locked)), "cannot be written to");
+}
+
+TEST_CASE("files that are not results are refused", "[report]") {
+    const Fixture f;
+    const auto refused = [&](const std::string& text, const std::string& says) {
+        write_file(f.dir.path() / "other.json", text);
+        check_failure(
+            run_program("render " + quoted(f.dir.path() / "other.json") + " --out " + quoted(f.dir.path() / "out")),
+            says);
+    };
+    refused("", "not JSON");
+    refused("{\"a\": 1}", "not a results file of detreduce");
+    refused("{\"schema\": \"detreduce-results\", \"schema_version\": 9}", "use a newer one");
+    check_failure(
+        run_program("render " + quoted(f.dir.path() / "none.json") + " --out " + quoted(f.dir.path() / "out")),
+        "cannot be opened");
+    check_failure(run_program("render " + quoted(f.dir.path()) + " --out " + quoted(f.dir.path() / "out")),
+                  "is a directory");
+}
+
+TEST_CASE("without gnuplot the way out is named", "[report]") {
+    const Fixture f;
+    const std::string no_gnuplot = "PATH=" + quoted(f.dir.path());
+    check_failure(run_program("render " + quoted(f.results) + " --out " + quoted(f.dir.path() / "out"), no_gnuplot),
+                  "install it");
+    check_failure(run_program("report --quick --device cpu --out " + quoted(f.dir.path() / "out"), no_gnuplot),
+                  "--measure-only");
+}
+
+TEST_CASE("devices that are not there are refused", "[report]") {
+    const Fixture f;
+    const std::string out = " --measure-only --out " + quoted(f.dir.path() / "out");
+    check_failure(run_program("report --device gpu" + out), "--device gpu");
+    check_failure(run_program("report --device cuda:99" + out), "--device cuda:99");
+    check_failure(run_program("report --device cuda:x" + out), "--device cuda:x");
+    CHECK(run_program("report").status == 2);
+    CHECK(run_program("render").status == 2);
+}

@@ -1,0 +1,78 @@
+// The model to JSON and back, and files that are not ours.
+#include <support/catch.hpp>
+
+#include "command.hpp"
+#include "files.hpp"
+#include "json.hpp"
+#include "sample.hpp"
+
+using namespace report_test;
+using namespace detreduce::report;
+using detreduce::program::Failure;
+
+namespace {
+
+/// The message with which `text` is refused; empty when it is accepted.
+std::string refusal(const std::string& text) {
+    try {
+        (void)from_json(text, "file.json");
+        return "";
+    } catch (const Failure& failure) {
+        return failure.what();
+    }
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("results survive the way to JSON and back", "[report]") {
+    const Results results = sample();
+    const std::string text = to_json(results);
+    CHECK(from_json(text, "test") == results);
+    CHECK(to_json(from_json(text, "test")) == text);
+    CHECK(from_json(to_json(Results{}), "test") == Results{});
+}
+
+TEST_CASE("doubles keep their bits", "[report]") {
+    Results results;
+    for (const double value : {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, 0.0, 123456789012345678.0})
+        results.cost.push_back({"f64", "read", "", "cpu", 1, 8, 1, value, value, value, value});
+    CHECK(from_json(to_json(results), "test") == results);
+}
+
+TEST_CASE("files that are not results are refused with a reason", "[report]") {
+    const std::string good = to_json(sample());
+    CHECK(mentions(refusal(""), "not JSON"));
+    CHECK(mentions(refusal(good.substr(0, good.size() / 2)), "not JSON"));
+    CHECK(mentions(refusal("[1, 2]"), "not a results file of detreduce"));
+    CHECK(mentions(refusal("{\"schema\": \"nvbench\", \"schema_version\": 1}"), "not a results file of detreduce"));
+    CHECK(mentions(refusal("{\"schema\": \"detreduce-results\"}"), "schema_version"));
+    CHECK(mentions(refusal("{\"schema\": \"detreduce-results\", \"schema_version\": 2}"), "reads versions up to 1"));
+    CHECK(mentions(refusal("{\"schema\": \"detreduce-results\", \"schema_version\": 1}"), "'provenance' is missing"));
+    for (const char* text : {"", "[1, 2]", "{}"})
+        CHECK(mentions(refusal(text), "file.json"));
+}
+
+TEST_CASE("the offending key is named", "[report]") {
+    std::string text = to_json(sample());
+    const std::string from = "\"trials\":3", to = "\"trials\":\"three\"";
+    text.replace(text.find(from), from.size(), to);
+    CHECK(mentions(refusal(text), "'error[0].trials'"));
+}
+
+TEST_CASE("keys that a later writer may add are ignored", "[report]") {
+    std::string text = to_json(sample());
+    text.insert(text.find("\"provenance\""), "\"later\": [1, 2, {}], ");
+    CHECK(refusal(text).empty());
+}
+
+TEST_CASE("load_results says what is wrong with a path", "[report]") {
+    const TemporaryDirectory dir;
+    CHECK_THROWS_AS(load_results(dir.path() / "missing.json"), Failure);
+    CHECK_THROWS_AS(load_results(dir.path()), Failure);
+    write_file(dir.path() / "results.json", to_json(sample()));
+    CHECK(load_results(dir.path() / "results.json") == sample());
+}

@@ -1,0 +1,158 @@
+// Pages from a fixed set of results.
+#include <support/catch.hpp>
+
+#include <map>
+
+#include "command.hpp"
+#include "files.hpp"
+#include "gnuplot.hpp"
+#include "json.hpp"
+#include "page_style.hpp"
+#include "render.hpp"
+#include "sample.hpp"
+#include "text.hpp"
+
+using namespace report_test;
+using namespace detreduce::report;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::map<std::string, std::string> files_in(const fs::path& dir) {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::directory_iterator(dir))
+        files[entry.path().filename().string()] = contents(entry.path());
+    return files;
+}
+
+std::map<std::string, std::string> rendered(const Results& results) {
+    const TemporaryDirectory dir;
+    render(results, dir.path());
+    return files_in(dir.path());
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+        ++found;
+    return found;
+}
+
+/// The page without its plots: those tests need no gnuplot.
+Page undrawn(const Results& results) {
+    return {"detreduce report",
+            "summary",
+            results.provenance,
+            {error_section(results), determinism_section(results), cost_section(results)},
+            {{}, {}, {}}};
+}
+
+} // namespace
+
+TEST_CASE("the same results give the same bytes", "[report]") {
+    REQUIRE(can_draw());
+    const auto first = rendered(sample());
+    CHECK(first == rendered(from_json(to_json(sample()), "test")));
+    for (const char* name : {"index.html", "report.md", "error.csv", "determinism.csv", "cost.csv", "error-f32.svg",
+                             "cost-f32.svg", "determinism-f32.svg"})
+        CHECK(first.count(name) == 1);
+}
+
+TEST_CASE("the page asks for nothing from elsewhere", "[report]") {
+    REQUIRE(can_draw());
+    const std::string page = rendered(sample())["index.html"];
+    CHECK(count(page, "<svg ") == 4);
+    for (const char* outside : {"<script", "<link", "<img", "<iframe", "@import", "url(", "src="})
+        CHECK(count(page, outside) == 0);
+    CHECK(count(page, "http") == count(page, "http://www.w3.org/")); // names of XML namespaces, which are not fetched
+    CHECK(count(page, "prefers-color-scheme:dark") == 1);
+    CHECK(count(page, "name=\"viewport\"") == 1);
+}
+
+TEST_CASE("nothing in a results file gets out as code or as a path", "[report]") {
+    REQUIRE(can_draw());
+    const auto before = fs::current_path();
+    const TemporaryDirectory dir;
+    fs::current_path(dir.path());
+    fs::create_directory("out");
+    Results results = sample();
+    results.error.back().subject.dtype = "../escaped";
+    render(results, "out");
+    const auto files = files_in(dir.path() / "out");
+    fs::current_path(before);
+    CHECK(count(files.at("index.html"), "<script") == 0);
+    CHECK(count(files.at("report.md"), "<script") == 0);
+    CHECK_FALSE(fs::exists(dir.path() / "pwned"));
+    CHECK_FALSE(fs::exists(dir.path() / "out" / "pwned"));
+    for (const auto& entry : fs::directory_iterator(dir.path()))
+        CHECK(entry.path().filename() == "out");
+}
+
+TEST_CASE("each table has its rows, in HTML and in Markdown", "[report]") {
+    const Page page = undrawn(sample());
+    for (const std::string& text : {html(page), markdown(page)}) {
+        for (const char* part : {"lognormal", "alternating", "2¹⁶", "77 777", "f32 tree", "f32 atomic",
+                                 "f32 serial (cpu)", "1 in 100", "37 in 100", "≤ 12 ulp apart", "0.764 × read",
+                                 "6.88 µs ± 2.0 %", "128 KiB", "Some GPU", "0123456789abcdef"}) {
+            INFO(part);
+            CHECK(count(text, part) >= 1);
+        }
+    }
+}
+
+TEST_CASE("green only where a promise was measured and kept", "[report]") {
+    const Results results = sample();
+    const Table table = determinism_section(results).tables.front();
+    const auto mood = [&](const std::string& row, const std::string& column) {
+        std::size_t at = 0;
+        while (table.columns.at(at).title != column)
+            ++at;
+        for (const auto& cells : table.rows)
+            if (cells.front().text == row) return cells.at(at).mood;
+        throw std::out_of_range(row);
+    };
+    CHECK(mood("f32 tree", "repeated runs") == Mood::good);
+    CHECK(mood("f32 tree", "grids") == Mood::absent); // promised, but nobody looked
+    CHECK(mood("f32 tree", "permutations") == Mood::absent);
+    CHECK(mood("f32 atomic", "repeated runs") == Mood::notable);
+    CHECK(mood("f32 serial (cpu)", "repeated runs") == Mood::bad);
+    CHECK(mood(std::string("f32 ") + nasty + "", "permutations") == Mood::plain); // one pattern by luck
+    CHECK(count(html(undrawn(results)), "class=\"good f\"") == 1);
+    CHECK(count(markdown(undrawn(results)), "✓") == 1);
+    CHECK(determinism_section(results).findings.front().find("BROKEN") != std::string::npos);
+}
+
+TEST_CASE("an error above its bound is called a defect", "[report]") {
+    Results results = sample();
+    CHECK(error_section(results).findings.front().find("within") != std::string::npos);
+    results.error.front().error_over_bound = 1.5;
+    CHECK(error_section(results).findings.front().find("ABOVE") != std::string::npos);
+}
+
+TEST_CASE("what is missing is a dash", "[report]") {
+    const std::string page = html(undrawn(sample()));
+    CHECK(count(page, "<td class=\"absent f\">—</td>") >= 3);
+    CHECK(count(page, ">nan") == 0);
+}
+
+TEST_CASE("sections without rows say so", "[report]") {
+    Results results;
+    CHECK(count(html(undrawn(results)), "Not measured.") == 3);
+    REQUIRE(can_draw());
+    CHECK(count(rendered(results)["index.html"], "<svg ") == 0);
+}
+
+TEST_CASE("gnuplot's output is made fit for a page", "[report]") {
+    const std::string svg =
+        svg_for_page("a-b", "Title <1>",
+                     "<?xml?>\n<svg \n viewBox=\"0 0 10 20\">\n<title>x</title>\n<g id=\"gnuplot_canvas\">\n"
+                     "<filter id='textbox'>\n</filter>\n<g fill=\"none\">\n</g>\n<path id='gpPt0' stroke='rgb(  0, "
+                     "114, 178)'/>\n</g>\n</svg>\n");
+    CHECK(svg.starts_with("<svg viewBox=\"0 0 10 20\""));
+    CHECK(count(svg, "Title &lt;1&gt;") == 1);
+    CHECK(count(svg, "stroke='#0072b2'") == 1);
+    CHECK(count(svg, "id='a-b-pt0'") == 1);
+    CHECK(count(svg, "filter") == 0);
+    CHECK(count(svg, "<g fill") == 0);
+    CHECK_THROWS_AS(svg_for_page("x", "x", "no picture"), detreduce::program::Failure);
+}

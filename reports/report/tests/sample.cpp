@@ -1,0 +1,93 @@
+#include "sample.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <sys/wait.h>
+
+#include "command.hpp"
+#include "files.hpp"
+#include "plot.hpp"
+
+namespace report_test {
+
+using namespace detreduce::report;
+
+namespace {
+
+Subject subject(std::string dtype, std::string method, std::string device = "cuda:0") {
+    return {"sum", "flat", std::move(dtype), std::move(method), std::move(device)};
+}
+
+Provenance provenance() {
+    Provenance p{"2024-05-06T07:08:09Z",
+                 "detreduce report --out out",
+                 "quick",
+                 18446744073709551615u,
+                 "0.1.0",
+                 1,
+                 "0123456789abcdef",
+                 true,
+                 "GNU 12.2.0",
+                 "-O2",
+                 "Some CPU",
+                 2,
+                 "avx2",
+                 "Linux",
+                 "cuda:0",
+                 "as asked",
+                 Gpu{},
+                 {"two sizes were left out", nasty}};
+    *p.gpu = {"Some GPU", "9.0", 132, 150'000'000'000u, 62'914'560, 4800.5, "13.0", "13.0", "3.0.1"};
+    return p;
+}
+
+} // namespace
+
+Results sample() {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    Results r{provenance(), {}, {}, {}};
+    for (const std::uint64_t n : {std::uint64_t{16}, std::uint64_t{65536}})
+        for (const char* method : {"tree", "serial"})
+            r.error.push_back(
+                {subject("f32", method), "lognormal", n, 3, 0.5 * static_cast<double>(n), 1.25e-7, 3e-6, 0.0625, 1.0});
+    r.error.push_back({subject("f32", "tree"), "alternating", 1024, 3, 0.0, inf, inf, 0.0, inf});
+    r.error.push_back({subject("f64", "tree"), nasty, 77777, 3, {}, {}, {}, {}, {}});
+    r.determinism = {
+        {subject("f32", "tree"), "repeated runs", "nothing", "normal", 1048613, true, 100, 1, 0.0},
+        {subject("f32", "tree"), "grids", "", "normal", 1048613, true, {}, {}, {}},
+        {subject("f32", "atomic"), "repeated runs", "nothing", "normal", 1048613, false, 100, 37, 12.0},
+        {subject("f32", "serial", "cpu"), "repeated runs", "nothing", "normal", 1048613, true, 100, 2, 1.0},
+        {subject("f32", nasty), "permutations", nasty, nasty, 1048613, false, 25, 1, 0.0}};
+    r.cost = {{"f32", "read", "", "cuda:0", 32768, 131072, 50, 5.25e-6, 0.01, 24.966, 1.0},
+              {"f32", "tree", "last_block", "cuda:0", 32768, 131072, 50, 6.875e-6, 0.02, 19.065, 0.7636},
+              {"f32", "read", "", "cuda:0", 65536, 262144, 50, 5.5e-6, 0.01, 47.66, 1.0},
+              {"f32", "tree", "last_block", "cuda:0", 65536, 262144, 50, {}, {}, {}, {}},
+              {nasty, nasty, nasty, nasty, 65536, 262144, 50, 1e-5, 0.5, 26.2, 1.0}};
+    return r;
+}
+
+std::string contents(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+bool can_draw() {
+    try {
+        require_gnuplot();
+        return true;
+    } catch (const detreduce::program::Failure&) {
+        return false;
+    }
+}
+
+Outcome run_program(const std::string& arguments, const std::string& before) {
+    const TemporaryDirectory dir;
+    const std::string out = (dir.path() / "out").string(), err = (dir.path() / "err").string();
+    const int status =
+        std::system((before + " '" DETREDUCE_PROGRAM "' " + arguments + " >'" + out + "' 2>'" + err + "'").c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out), contents(err)};
+}
+
+} // namespace report_test

@@ -1,0 +1,64 @@
+// results.json against reports/schema/results.schema.json, and the checker against files that are wrong.
+#include <support/catch.hpp>
+
+#include "files.hpp"
+#include "json.hpp"
+#include "sample.hpp"
+#include "schema.hpp"
+
+using namespace report_test;
+using namespace detreduce::report;
+using nlohmann::json;
+
+TEST_CASE("what is written fits the schema", "[report]") {
+    const json schema = results_schema();
+    for (const Results& results : {sample(), Results{}}) {
+        json value = json::parse(to_json(results));
+        if (results.provenance.mode.empty()) value["provenance"]["mode"] = "full";
+        const auto wrong = violations(schema, value);
+        INFO((wrong.empty() ? std::string() : wrong.front()));
+        CHECK(wrong.empty());
+    }
+}
+
+TEST_CASE("the schema and the reader agree on what is wrong", "[report]") {
+    const json schema = results_schema();
+    const json good = json::parse(to_json(sample()));
+    const auto both_refuse = [&](const char* pointer, const json& value) {
+        json bad = good;
+        bad[json::json_pointer(pointer)] = value;
+        INFO(pointer << " = " << value);
+        CHECK_FALSE(violations(schema, bad).empty());
+        CHECK_THROWS(from_json(bad.dump(), "test"));
+    };
+    both_refuse("/schema", "something-else");
+    both_refuse("/schema_version", 2);
+    both_refuse("/schema_version", "1");
+    both_refuse("/provenance", nullptr);
+    both_refuse("/provenance/seed", -1);
+    both_refuse("/provenance/notes", "text");
+    both_refuse("/provenance/notes/0", 3);
+    both_refuse("/provenance/gpu", "H200");
+    both_refuse("/error", json::object());
+    both_refuse("/error/0", 1);
+    both_refuse("/error/0/n", 1.5);
+    both_refuse("/error/0/error_ulp", "many");
+    both_refuse("/error/0/family", nullptr);
+    both_refuse("/determinism/0/promised", 1);
+    both_refuse("/determinism/0/runs", "100");
+    both_refuse("/cost/1/median_s", false);
+}
+
+TEST_CASE("every key of every object is required, by the schema and by the reader", "[report]") {
+    const json schema = results_schema();
+    const json good = json::parse(to_json(sample()));
+    for (const char* where : {"", "/provenance", "/provenance/gpu", "/error/0", "/determinism/0", "/cost/0"}) {
+        for (const auto& [key, unused] : good[json::json_pointer(where)].items()) {
+            json bad = good;
+            bad[json::json_pointer(where)].erase(key);
+            INFO(where << "/" << key);
+            CHECK_FALSE(violations(schema, bad).empty());
+            CHECK_THROWS(from_json(bad.dump(), "test"));
+        }
+    }
+}

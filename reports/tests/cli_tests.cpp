@@ -1,0 +1,120 @@
+// Words on the command line: help, version, and what is refused.
+#include <support/catch.hpp>
+
+#include <detreduce/detreduce.hpp>
+
+#include "program.hpp"
+
+using namespace program_test;
+
+namespace {
+bool contains(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+} // namespace
+
+TEST_CASE("--version tells version, spec_version, CUDA and instruction sets") {
+    const Outcome o = run_program({"--version"});
+    CHECK(o.code == 0);
+    CHECK(o.err.empty());
+    CHECK(o.out.starts_with(std::string("detreduce ") + detreduce::version + "\nspec_version 1\nbuilt with CUDA: "));
+    CHECK(contains(o.out, detreduce::cuda::built_with_cuda() ? "CUDA: yes" : "CUDA: no\n"));
+    CHECK(contains(o.out, "\nCPU instruction sets: baseline"));
+}
+
+TEST_CASE("--help names every command and ends with examples") {
+    const Outcome o = run_program({"--help"});
+    CHECK(o.code == 0);
+    CHECK(o.err.empty());
+    for (const char* part :
+         {"reduce", "devices", "report", "render", "Examples:\n  detreduce reduce", "Exit status: 0"}) {
+        CHECK(contains(o.out, part));
+    }
+}
+
+TEST_CASE("help of reduce lists every method with its guarantee and summary, and examples") {
+    const Outcome o = run_program({"reduce", "--help"});
+    CHECK(o.code == 0);
+    for (const auto& m : detreduce::methods()) {
+        CHECK(contains(o.out, m.name));
+        CHECK(contains(o.out, m.summary));
+        CHECK(contains(o.out, "guarantee " + std::string(name(m.guarantee))));
+    }
+    for (const char* part : {"--op", "--dtype", "--device", "--threads", "--format", "--json", "Examples:"}) {
+        CHECK(contains(o.out, part));
+    }
+}
+
+TEST_CASE("every command has help with examples") {
+    for (const char* command : {"reduce", "devices", "report", "render"}) {
+        const Outcome o = run_program({command, "--help"});
+        CHECK(o.code == 0);
+        CHECK(contains(o.out, std::string("Usage: detreduce ") + command));
+        CHECK_FALSE(contains(o.out, "Each command has its own help")); // that is the program's footer
+    }
+    CHECK(contains(run_program({"devices", "--help"}).out, "Examples:"));
+}
+
+TEST_CASE("usage errors exit with 2 and say what is allowed") {
+    struct Case {
+        std::vector<std::string> arguments;
+        std::string says;
+    };
+    const std::vector<Case> cases{
+        {{}, "a command is needed; allowed are reduce, devices, "},
+        {{"sum"}, "there is no command 'sum'; allowed are reduce, devices, "},
+        {{"--frob"}, "there is no option '--frob'"},
+        {{"reduce"}, "FILE is required"},
+        {{"reduce", "--frob"}, "there is no option '--frob'"},
+        {{"reduce", "a.npy", "b.npy"}, "'b.npy' is one argument too many"},
+        {{"reduce", "a.npy", "--op", "max"}, "--op: 'max' is not known; allowed are sum"},
+        {{"reduce", "a.npy", "--method", "magic"}, "--method: 'magic' is not known; allowed are tree"},
+        {{"reduce", "a.npy", "--dtype", "f16"}, "--dtype: 'f16' is not known; allowed are f32, f64"},
+        {{"reduce", "a.npy", "--format", "csv"}, "--format: 'csv' is not known; allowed are npy, raw, text"},
+        {{"reduce", "a.npy", "--device", "gpu"}, "--device: 'gpu' is not a device; allowed are cpu, cuda, cuda:0"},
+        {{"reduce", "a.npy", "--device", "cuda:"}, "--device: 'cuda:' is not a device"},
+        {{"reduce", "a.npy", "--device", "cuda:-1"}, "--device: 'cuda:-1' is not a device"},
+        {{"reduce", "a.npy", "--device", "cuda:1x"}, "--device: 'cuda:1x' is not a device"},
+        {{"reduce", "a.npy", "--threads", "-1"}, "--threads: '-1' is not a number of threads; allowed are 1, 2, "},
+        {{"reduce", "a.npy", "--threads", "two"}, "--threads: 'two' is not a number of threads"},
+        {{"reduce", "a.npy", "--threads", "99999999999"}, "--threads: '99999999999' is not a number of threads"},
+        {{"reduce", "a.npy", "--threads", "100000"}, "--threads: allowed are 1 to "},
+        {{"reduce", "a.npy", "--threads", "2", "--device", "cuda"}, "--threads is for the CPU"},
+        {{"reduce", "a.npy", "--threads"}, "--threads"},
+        {{"reduce", "a.npy", "--op", "sum", "--op", "sum"}, "--op"},
+        {{"reduce", "a.npy", "--json=yes"}, "json"},
+        {{"reduce", "a.bin"}, "--dtype is needed; allowed are f32 and f64"},
+        {{"reduce", "a.raw"}, "--dtype is needed"},
+        {{"reduce", "a.csv"}, "allowed are .npy, .bin, .raw and .txt, or say --format npy, raw or text"},
+        {{"reduce", "dir.txt/noextension"}, "cannot tell the format of 'dir.txt/noextension'"},
+        {{"devices", "reduce", "a.npy"}, "'reduce' is one argument too many"},
+    };
+    for (const Case& c : cases) {
+        const Outcome o = run_program(c.arguments);
+        INFO(o.err);
+        CHECK(is_usage_error(o));
+        CHECK(contains(o.err, c.says));
+    }
+}
+
+TEST_CASE("a method that the device does not offer is refused before the file is read") {
+    const Outcome o = run_program({"reduce", "missing.npy", "--method", "serial", "--device", "cuda"});
+    INFO(o.err);
+    CHECK(is_clean_failure(o));
+    CHECK(contains(o.err,
+                   "unsupported 'method': serial is offered on the CPU only; allowed on CUDA are tree and atomic"));
+}
+
+TEST_CASE("a GPU that is not there is a failure that says what is") {
+    if (!detreduce::cuda::built_with_cuda()) {
+        const Outcome o = run_program({"reduce", "missing.npy", "--device", "cuda:0"});
+        INFO(o.err);
+        CHECK(is_clean_failure(o));
+        CHECK(contains(o.err, "--device: this build of detreduce has no CUDA backend; allowed is the CPU"));
+    } else {
+        const Outcome o = run_program({"reduce", "-", "--device", "cuda:4711"});
+        INFO(o.err);
+        CHECK(is_clean_failure(o));
+        CHECK(contains(o.err, "device"));
+    }
+}

@@ -1,0 +1,192 @@
+// .npy files: what is read, and each way in which one can be wrong.
+#include <support/catch.hpp>
+
+#include <filesystem>
+
+#include "program.hpp"
+
+using namespace program_test;
+
+namespace {
+
+Outcome reduce_bytes(const std::string& bytes, std::vector<std::string> more = {}) {
+    const TemporaryDirectory directory;
+    more.insert(more.begin(), {"reduce", directory.write("data.npy", bytes)});
+    return run_program(more);
+}
+
+/// `bytes` must be refused with these words.
+void check_refused(const std::string& bytes, const std::string& says, const std::vector<std::string>& more = {}) {
+    const Outcome o = reduce_bytes(bytes, more);
+    INFO(o.err);
+    CHECK(is_clean_failure(o));
+    CHECK(o.err.find("data.npy") != std::string::npos);
+    CHECK(o.err.find(says) != std::string::npos);
+}
+
+const std::vector<double> three{1.5, -2.25, 1024};
+const std::string three_bytes = bytes_of(three);
+const std::string good_header = npy_header("<f8", "(3,)");
+
+} // namespace
+
+TEST_CASE("npy: versions 1, 2 and 3, f4 and f8") {
+    for (const int major : {1, 2, 3}) {
+        CHECK(reduce_bytes(npy_of(three, major)).out == "1023.25\n");
+        CHECK(reduce_bytes(npy_of(std::vector<float>{0.1f}, major)).out == "0.1\n");
+    }
+    CHECK(reduce_bytes(npy_of(three), {"--dtype", "f64"}).out == "1023.25\n");
+    CHECK(reduce_bytes(npy_of(std::vector<double>{})).out == "0\n");
+}
+
+TEST_CASE("npy: headers in every spelling that Python reads") {
+    for (const char* header : {
+             "{'shape': (3,), 'fortran_order': False, 'descr': '<f8'}",
+             "{ \"descr\" : \"<f8\" , \"fortran_order\" : False , \"shape\" : ( 3 , ) , } ",
+             "{'descr': '<f8', 'fortran_order': False, 'shape': (3L,), }",
+             "{'descr':'<f8','fortran_order':False,'shape':(3,)}",
+         }) {
+        INFO(header);
+        CHECK(reduce_bytes(npy_file(header, three_bytes)).out == "1023.25\n");
+    }
+}
+
+TEST_CASE("npy: data that are not aligned in the file give the same sum") {
+    for (std::size_t padding = 0; padding < 8; ++padding) {
+        const std::string header = good_header + std::string(padding, ' ');
+        std::string file("\x93NUMPY\x01\x00", 8);
+        file += static_cast<char>(header.size());
+        file += '\0';
+        CHECK(reduce_bytes(file + header + three_bytes).out == "1023.25\n");
+    }
+}
+
+TEST_CASE("npy: what is not one C-order dimension of little-endian f4 or f8 is refused") {
+    check_refused(npy_file(npy_header("<f8", "()"), bytes_of<double>({1})),
+                  "has 0 dimensions, shape (); allowed is one dimension");
+    check_refused(npy_file(npy_header("<f8", "(3, 1)"), three_bytes),
+                  "has 2 dimensions, shape (3, 1); allowed is one dimension");
+    check_refused(npy_file(npy_header("<f8", "(1, 3, 1)"), three_bytes), "has 3 dimensions, shape (1, 3, 1)");
+    check_refused(npy_file(npy_header("<f8", "(3,)", true), three_bytes),
+                  "Fortran order (fortran_order is True); allowed is C order");
+    check_refused(npy_file(npy_header("<f8", "(3, 1)", true), three_bytes), "Fortran order");
+    check_refused(npy_file(npy_header(">f8", "(3,)"), three_bytes),
+                  "dtype '>f8', which is big-endian; allowed are '<f4' and '<f8'");
+    for (const char* descr : {"<i4", "<f2", "<i8", "|u1", "|O", "<c8", "", "f8"}) {
+        check_refused(npy_file(npy_header(descr, "(3,)"), three_bytes),
+                      "dtype '" + std::string(descr) + "'; allowed are '<f4' and '<f8'");
+    }
+    check_refused(npy_file("{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (3,), }", three_bytes),
+                  "dtype '[('x', '<f8')]'");
+}
+
+TEST_CASE("npy: --dtype that contradicts the file") {
+    check_refused(npy_of(three), "holds f64, but --dtype says f32; leave --dtype out", {"--dtype", "f32"});
+    check_refused(npy_of(std::vector<float>{1}), "holds f32, but --dtype says f64", {"--dtype", "f64"});
+}
+
+TEST_CASE("npy: truncated anywhere, or followed by more") {
+    const std::string whole = npy_of(three);
+    CHECK(reduce_bytes(whole).code == 0);
+    for (std::size_t size = 0; size < whole.size(); size += size < 16 ? 1 : 7) {
+        const Outcome o = reduce_bytes(whole.substr(0, size));
+        INFO(size << ": " << o.err);
+        CHECK(is_clean_failure(o));
+        CHECK(o.err.find(size == 0 ? "is empty" : "is truncated") != std::string::npos);
+    }
+    check_refused(whole.substr(0, whole.size() - 1), "its header promises 3 elements of 8 bytes, and 23 bytes follow");
+    check_refused(whole + "x", "holds 1 bytes more than the 3 elements of 8 bytes that its header promises");
+    check_refused(whole + whole, "bytes more than the 3 elements");
+    check_refused(npy_file(npy_header("<f8", "(2305843009213693952,)"), three_bytes),
+                  "is truncated"); // 2^61 · 8 = 2^64
+    check_refused(npy_file(npy_header("<f8", "(18446744073709551615,)"), three_bytes), "is truncated");
+}
+
+TEST_CASE("npy: not such a file at all") {
+    check_refused("1\n2\n3\n", "is not a .npy file: it does not begin with \\x93NUMPY");
+    check_refused(bytes_of(three), "is not a .npy file");
+    check_refused("x", "is not a .npy file");
+    std::string file = npy_of(three);
+    file[6] = 4;
+    check_refused(file, "has .npy version 4.0; allowed are 1.0, 2.0 and 3.0");
+    file[6] = 0;
+    check_refused(file, "has .npy version 0.0");
+    file[6] = 1, file[7] = 1;
+    check_refused(file, "has .npy version 1.1");
+}
+
+TEST_CASE("npy: malformed headers") {
+    const std::string start = "{'descr': '<f8', 'fortran_order': False, 'shape': ";
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {"", "expected {"},
+        {"(3,)", "expected {"},
+        {"{}", "one of the keys descr, fortran_order and shape is missing"},
+        {"{'descr': '<f8', 'fortran_order': False}", "one of the keys"},
+        {good_header + " x", "expected nothing more"},
+        {good_header + good_header, "expected nothing more"},
+        {start + "3}", "expected ("},
+        {start + "(3)}", "expected , in (n,)"},
+        {start + "(3 3)}", "expected , or )"},
+        {start + "(-3,)}", "expected a dimension"},
+        {start + "(3.0,)}", "expected , or )"},
+        {start + "(,)}", "expected a dimension"},
+        {start + "(99999999999999999999,)}", "a dimension beyond 64 bits"},
+        {start + "(3,)", "expected }"},
+        {start + "(3,) 'x': 1}", "expected }"},
+        {start + "(3,), 'x': 1}", "unknown key 'x'"},
+        {start + "(3,), '" + std::string(70, 'k') + "': 1}", "unknown key '" + std::string(60, 'k') + "…'"},
+        {start + "(3,), 'shape': (3,)}", "a key given twice"},
+        {"{'descr': '<f8', 'fortran_order': 0, 'shape': (3,)}", "expected True or False"},
+        {"{'descr': '<f8, }", "expected '"},
+        {"{'descr': <f8, }", "expected \""},
+        {"{'descr' '<f8', }", "expected :"},
+    };
+    for (const auto& [header, says] : cases) {
+        INFO(header);
+        check_refused(npy_file(header, three_bytes), "has a malformed .npy header: " + says);
+    }
+}
+
+TEST_CASE("npy: bytes on standard input and names that say nothing, with --format") {
+    Streams streams;
+    streams.input = npy_of(three);
+    CHECK(run_program({"reduce", "-", "--format", "npy"}, streams).out == "1023.25\n");
+    streams.input_is_pipe = true;
+    CHECK(run_program({"reduce", "-", "--format", "npy"}, streams).out == "1023.25\n");
+    CHECK(run_program({"reduce", "/dev/stdin", "--format", "npy"}, streams).out == "1023.25\n");
+    const TemporaryDirectory directory;
+    CHECK(run_program({"reduce", directory.write("DATA.NPY", npy_of(three))}).out == "1023.25\n");
+    CHECK(run_program({"reduce", directory.write("data", npy_of(three)), "--format", "npy"}).out == "1023.25\n");
+}
+
+TEST_CASE("files that are missing, directories, unreadable") {
+    const TemporaryDirectory directory;
+    Outcome o = run_program({"reduce", directory.path("no.npy")});
+    CHECK(is_clean_failure(o));
+    CHECK(o.err == "detreduce: cannot read '" + directory.path("no.npy") + "': No such file or directory\n");
+    const std::string long_name = directory.path(std::string(100, 'x') + ".npy");
+    CHECK(run_program({"reduce", long_name}).err ==
+          "detreduce: cannot read '" + long_name + "': No such file or directory\n");
+    for (const char* name : {"d.npy", "d.bin", "d.txt"}) {
+        std::filesystem::create_directory(directory.path(name));
+        o = run_program({"reduce", directory.path(name), "--dtype", "f64"});
+        CHECK(is_clean_failure(o));
+        CHECK(o.err.find("Is a directory\n") != std::string::npos);
+    }
+    const std::string secret = directory.write("secret.npy", npy_of(three));
+    std::filesystem::permissions(secret, std::filesystem::perms::none);
+    o = run_program({"reduce", secret});
+    if (o.code != 0) { // root may read everything
+        CHECK(is_clean_failure(o));
+        CHECK(o.err.find("Permission denied\n") != std::string::npos);
+    }
+}
+
+TEST_CASE("unusual file names") {
+    const TemporaryDirectory directory;
+    for (const char* name :
+         {"with space.npy", "ümlaut.npy", "quote'\".npy", "-dash.npy", "new\nline.npy", ".npy.npy", "a.b.npy"}) {
+        INFO(name);
+        CHECK(run_program({"reduce", directory.write(name, npy_of(three))}).out == "1023.25\n");
+    }
+}
