@@ -109,38 +109,47 @@ __global__ void __launch_bounds__(512, 2) level_kernel(const typename Level::Ite
     }
 }
 
-/// last_block: the block that completes a group of results reduces it, and so on up to the root.
+/// Counts the results of `turn` in their group of level `level`; true for the block that finds the group complete with them.
+template <class Order, class Levels>
+__device__ __forceinline__ bool completes_group(const Levels& levels, int level, Turn turn) {
+    __shared__ bool complete;
+    const std::uint64_t group = turn.first / Order::tile;
+    const std::uint32_t size = items_in_tile(group * Order::tile, levels.tiles[level], Order::tile);
+    __syncthreads(); // the block's results are stored
+    if (threadIdx.x == 0) {
+        __threadfence(); // … and visible to the block that sees our count
+        complete = atomicAdd(&levels.done[level][group], turn.count) + turn.count == size;
+        __threadfence(); // what others counted before us is visible to us
+    }
+    __syncthreads();
+    return complete;
+}
+
+/// last_block: the block that completes a group of results reduces it, and so on up to the root. Out of line, since inlined it
+/// would take the registers that the main loop's loads need.
 template <class Partial, int TeamWarps, class Levels, class Buffer>
-__device__ void climb(const Levels& levels, Turn turn, Buffer* buffers) {
-    using Order = typename Partial::Order;
-    __shared__ bool group_is_complete;
-#pragma unroll
-    for (int level = 0; level + 1 < max_levels; ++level) {
-        if (levels.tiles[level] == 1) return;
-        const std::uint64_t group = turn.first / Order::tile;
-        const std::uint32_t size = items_in_tile(group * Order::tile, levels.tiles[level], Order::tile);
-        __syncthreads(); // the block's results are stored
-        if (threadIdx.x == 0) {
-            __threadfence(); // … and visible to the block that sees our count
-            group_is_complete = atomicAdd(&levels.done[level][group], turn.count) + turn.count == size;
-            __threadfence(); // what others counted before us is visible to us
-        }
-        __syncthreads();
-        if (!group_is_complete) return;
-        const auto* const items = levels.partials[level] + group * Order::tile;
-        const bool first_team = threadIdx.x < warp_size * TeamWarps;
-        const auto acc = reduce_tile_by_team<Partial, TeamWarps>(items, first_team ? size : 0, buffers[0]);
+__device__ __noinline__ void climb(const Levels& levels, std::uint64_t group, Buffer* buffers) {
+    constexpr std::uint32_t group_size = Partial::Order::tile;
+    const bool first_team = threadIdx.x < warp_size * TeamWarps;
+    for (int level = 0;; ++level, group /= group_size) {
+        const std::uint64_t first = group * group_size;
+        const std::uint32_t size = items_in_tile(first, levels.tiles[level], group_size);
+        const auto acc = reduce_tile_by_team<Partial, TeamWarps>(levels.partials[level] + first, first_team ? size : 0, buffers[0]);
         if (threadIdx.x == 0) levels.store(level + 1, group, acc);
-        turn = {group, 1};
+        if (levels.tiles[level + 1] == 1) return;
+        if (!completes_group<typename Partial::Order>(levels, level + 1, {group, 1})) return;
     }
 }
 
 template <class Level, class Partial, int TeamWarps, class Levels>
-__global__ void last_block_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
+__global__ void __launch_bounds__(512, 2)
+    last_block_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, const __grid_constant__ Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
     for (std::uint64_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
         const Turn done = take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
-        climb<Partial, TeamWarps>(levels, done, team_buffers<BufferOf<Partial, TeamWarps>>());
+        if (levels.tiles[0] > 1 && completes_group<typename Partial::Order>(levels, 0, done)) {
+            climb<Partial, TeamWarps>(levels, done.first / Partial::Order::tile, team_buffers<BufferOf<Partial, TeamWarps>>());
+        }
         __syncthreads();
     }
 }

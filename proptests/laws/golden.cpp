@@ -1,6 +1,7 @@
 #include "laws/golden.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 
@@ -44,6 +45,11 @@ std::vector<GoldenCase> golden_cases() {
 std::string golden_line(const GoldenCase& c, const std::string& bits) {
     return std::string(name(c.method)) + '\t' + std::string(name(c.dtype)) + '\t' + std::string(accuracy::name(c.family)) + '\t' +
            std::to_string(c.n) + '\t' + std::to_string(c.seed) + '\t' + bits;
+}
+
+std::string golden_path() {
+    const char* elsewhere = std::getenv("DETREDUCE_GOLDEN_IN");
+    return elsewhere ? elsewhere : DETREDUCE_GOLDEN;
 }
 
 std::vector<std::string> read_golden(const std::string& path) {

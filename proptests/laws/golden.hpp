@@ -24,6 +24,9 @@ struct GoldenCase {
 
 [[nodiscard]] std::string golden_line(const GoldenCase& c, const std::string& bits);
 
+/// Where the table is: DETREDUCE_GOLDEN_IN, for tests that were built elsewhere, or its place in the sources.
+[[nodiscard]] std::string golden_path();
+
 /// Lines of a table without its comments. Throws std::runtime_error when the file cannot be read.
 [[nodiscard]] std::vector<std::string> read_golden(const std::string& path);
 

@@ -10,7 +10,7 @@
 namespace detreduce::proptests {
 
 TEST_CASE("golden bits: the CPU gives what the GPU gave", "[golden]") {
-    const std::vector<std::string> table = read_golden(DETREDUCE_GOLDEN);
+    const std::vector<std::string> table = read_golden(golden_path());
     const std::vector<GoldenCase> cases = golden_cases();
     REQUIRE(table.size() == cases.size());
     for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -24,7 +24,7 @@ TEST_CASE("golden bits: the CPU gives what the GPU gave", "[golden]") {
 }
 
 TEST_CASE("golden bits: the table says which GPU they are from", "[golden]") {
-    std::ifstream file(DETREDUCE_GOLDEN);
+    std::ifstream file(golden_path());
     std::string first;
     std::getline(file, first);
     REQUIRE(first.rfind("# spec_version " + std::to_string(spec_version) + ", from ", 0) == 0);

@@ -32,8 +32,7 @@ TEST_CASE("golden bits: this GPU gives what the table says", "[golden]") {
         for (const std::string& line : lines) file << line << '\n';
         REQUIRE(file.good());
     }
-    const char* kept = std::getenv("DETREDUCE_GOLDEN_IN");
-    const std::vector<std::string> table = read_golden(kept ? kept : DETREDUCE_GOLDEN);
+    const std::vector<std::string> table = read_golden(golden_path());
     REQUIRE(table.size() == lines.size());
     for (std::size_t i = 0; i < lines.size(); ++i) REQUIRE(lines[i] == table[i]);
 }

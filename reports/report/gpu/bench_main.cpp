@@ -1,5 +1,5 @@
-// detreduce_gpu_bench: n × {read, CUB, every schedule, atomic}, in µs with the speed relative to the read-only kernel; --launch adds
-// launches to try. For tuning; the report measures with the same code.
+// detreduce_gpu_bench: n × {read, CUB, every schedule, atomic}, in µs with the speed relative to the read-only
+// kernel; --launch adds launches to try. For tuning; the report measures with the same code.
 #include <algorithm>
 
 #include <CLI/CLI.hpp>

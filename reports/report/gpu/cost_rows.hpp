@@ -10,7 +10,8 @@
 
 namespace detreduce::report::gpu {
 
-/// Sizes 2^first … 2^last of `dtype`, cut to what fits in the free memory (twice, so that inputs can take turns); says so in `notes`.
+/// Sizes 2^first … 2^last of `dtype`, cut to what fits in the free memory (twice, so that inputs can take turns);
+/// says so in `notes`.
 [[nodiscard]] std::vector<std::uint64_t> sizes_that_fit(DType dtype, int first, int last,
                                                         std::vector<std::string>& notes);
 

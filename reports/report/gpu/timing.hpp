@@ -8,9 +8,9 @@
 
 namespace detreduce::report::gpu {
 
-/// Seconds of each call, contender by contender: `repeats` each, taken between events around every call. In each round all contenders
-/// run once, in another order, on fresh slices of the pool, behind a gate. A round that the host could not queue in time is repeated;
-/// throws program::Failure when that keeps happening.
+/// Seconds of each call, contender by contender: `repeats` each, taken between events around every call. In each
+/// round all contenders run once, in another order, on fresh slices of the pool, behind a gate. A round that the host
+/// could not queue in time is repeated; throws program::Failure when that keeps happening.
 [[nodiscard]] std::vector<std::vector<double>> time_in_turns(const std::vector<Contender>& contenders, Pool& pool,
                                                              std::size_t bytes, int repeats);
 

@@ -49,23 +49,38 @@ Table table_of(const Results& results, const std::string& dtype) {
     return table;
 }
 
-LineChart chart(const Results& results, const std::string& dtype) {
-    const bool gpu = results.provenance.device != "cpu";
-    LineChart c{"cost-" + slug(dtype),
-                fmt::format("Bandwidth of a sum of {} on {}", dtype, gpu ? "the GPU" : "the CPU"),
-                "number of elements n",
-                "GB/s",
-                {},
-                0};
-    for (const CostRow& r : of_dtype(results, dtype)) {
-        auto at = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) { return s.label == label(r); });
-        if (at == c.series.end()) {
-            const auto style = static_cast<int>(std::count_if(c.series.begin(), c.series.end(),
-                                                              [&](const Series& s) { return s.name == r.candidate; }));
-            at = c.series.insert(at, {label(r), r.candidate, style, false, {}});
-        }
-        if (r.gb_per_s) at->points.emplace_back(static_cast<double>(r.n), *r.gb_per_s);
+// Adds the point of `r` to its line, which is made when it is the first.
+void add_point(LineChart& chart, const CostRow& r, const Metric& y) {
+    auto at =
+        std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.label == label(r); });
+    if (at == chart.series.end()) {
+        const auto style = static_cast<int>(std::count_if(chart.series.begin(), chart.series.end(),
+                                                          [&](const Series& s) { return s.name == r.candidate; }));
+        at = chart.series.insert(at, {label(r), r.candidate, style, false, {}});
     }
+    if (y) at->points.emplace_back(static_cast<double>(r.n), *y);
+}
+
+LineChart bandwidth_chart(const Results& results, const std::string& dtype, const char* where) {
+    LineChart c;
+    c.id = "cost-" + slug(dtype);
+    c.title = fmt::format("Bandwidth of a sum of {} on {}", dtype, where);
+    c.x_label = "number of elements n";
+    c.y_label = "GB/s";
+    for (const CostRow& r : of_dtype(results, dtype))
+        add_point(c, r, r.gb_per_s);
+    return c;
+}
+
+LineChart ratio_chart(const Results& results, const std::string& dtype, const char* where) {
+    LineChart c;
+    c.id = "cost-ratio-" + slug(dtype);
+    c.title = fmt::format("Speed relative to reading, {} on {}", dtype, where);
+    c.x_label = "number of elements n";
+    c.y_label = "time to read / time";
+    c.y_linear = true;
+    for (const CostRow& r : of_dtype(results, dtype))
+        if (r.candidate != "read") add_point(c, r, r.ratio_to_read);
     return c;
 }
 
@@ -101,8 +116,12 @@ Section cost_section(const Results& results) {
                     "“read” loads the same bytes and folds them with integer XOR: as fast as any method could be. Each "
                     "figure is a median; ± is the "
                     "median absolute deviation. GB/s counts 10⁹ bytes."};
-    for (const std::string& dtype : distinct_of(results.cost, [](const CostRow& r) { return r.dtype; })) {
-        section.line_charts.push_back(chart(results, dtype));
+    const std::vector<std::string> dtypes = distinct_of(results.cost, [](const CostRow& r) { return r.dtype; });
+    const char* where = gpu ? "the GPU" : "the CPU";
+    for (const std::string& dtype : dtypes)
+        section.line_charts.push_back(bandwidth_chart(results, dtype, where));
+    for (const std::string& dtype : dtypes) {
+        section.line_charts.push_back(ratio_chart(results, dtype, where));
         section.tables.push_back(table_of(results, dtype));
     }
     add_findings(section, results);

@@ -76,10 +76,14 @@ DotChart chart(const Results& results, const std::string& dtype) {
                "bit patterns seen (1: always the same)",
                {},
                {}};
+    const auto shown = [&](const DeterminismRow& r) { return r.subject.dtype == dtype && measured(r); };
+    for (const std::string& axis : axes_of(results))
+        if (std::any_of(results.determinism.begin(), results.determinism.end(),
+                        [&](const DeterminismRow& r) { return r.axis == axis && shown(r); }))
+            c.categories.push_back(axis);
     for (const DeterminismRow& r : results.determinism) {
-        if (r.subject.dtype != dtype || !measured(r)) continue;
-        auto category = std::find(c.categories.begin(), c.categories.end(), r.axis);
-        if (category == c.categories.end()) category = c.categories.insert(category, r.axis);
+        if (!shown(r)) continue;
+        const auto category = std::find(c.categories.begin(), c.categories.end(), r.axis);
         const std::string label = method_label(r.subject, results);
         auto series = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) { return s.label == label; });
         if (series == c.series.end())

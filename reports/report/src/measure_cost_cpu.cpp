@@ -105,7 +105,8 @@ void measure_size(std::span<const T> x, int repeats, std::vector<CostRow>& rows)
     std::vector<Candidate<T>> list = candidates(x);
     for (Candidate<T>& c : list)
         choose_batch(c, x);
-    // While data can be in cache each call comes after one that is not timed: the candidate before may have had other threads.
+    // While data can be in cache each call comes after one that is not timed: the candidate before may have had other
+    // threads.
     const bool warm = x.size_bytes() <= (std::size_t{32} << 20);
     for (int round = 0; round < repeats; ++round) {
         for (const std::size_t i : order_of_turns(list.size(), round)) {

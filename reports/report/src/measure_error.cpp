@@ -18,7 +18,8 @@ namespace {
 using accuracy::ExactSum;
 using accuracy::Family;
 
-// Positive data of condition number 1, where all of the error is the method's: drawn against n, so measured at more sizes.
+// Positive data of condition number 1, where all of the error is the method's: drawn against n, so measured at more
+// sizes.
 constexpr Family plotted = Family::lognormal;
 
 struct Point {

@@ -1,6 +1,6 @@
-// The model of results: all that measuring finds out and all that rendering reads. Plain values; json.hpp writes and reads
-// them, reports/schema/results.schema.json describes the file. A section is a list of flat rows, so that a new op, dtype,
-// method, shape or axis is new rows and not new structure.
+// The model of results: all that measuring finds out and all that rendering reads. Plain values; json.hpp writes and
+// reads them, reports/schema/results.schema.json describes the file. A section is a list of flat rows, so that a new
+// op, dtype, method, shape or axis is new rows and not new structure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace detreduce::report {
 inline constexpr const char* schema_name = "detreduce-results";
 inline constexpr int schema_version = 1;
 
-/// A measured figure; may be infinite. Nothing: it was not measured, or is not defined (shown as a dash, never as a zero).
+/// A measured figure; may be infinite. Nothing: it was not measured, or is not defined (shown as a dash, never as a
+/// zero).
 using Metric = std::optional<double>;
 
 struct Gpu {
@@ -62,7 +63,8 @@ struct Subject {
     friend bool operator==(const Subject&, const Subject&) = default;
 };
 
-/// Error of one method on one family of data: the figures of that of `trials` data sets that has the largest relative error.
+/// Error of one method on one family of data: the figures of that of `trials` data sets that has the largest relative
+/// error.
 struct ErrorRow {
     Subject subject;
     std::string family;

@@ -12,8 +12,7 @@ std::string dark_plot_rules() {
     std::string css;
     for (const Colour& c : all_colours)
         css += fmt::format(
-            "svg [stroke=\"{0}\"]{{stroke:{1}}}svg [fill=\"{0}\"]{{fill:{1}}}svg [color=\"{0}\"]{{color:{1}}}\n"
-            "svg [stroke='{0}']{{stroke:{1}}}\n",
+            "svg [stroke=\"{0}\"]{{stroke:{1}}}svg [fill=\"{0}\"]{{fill:{1}}}svg [color=\"{0}\"]{{color:{1}}}\n",
             c.light, c.dark);
     return css;
 }

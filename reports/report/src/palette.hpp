@@ -1,5 +1,5 @@
-// Colours of the plots: Okabe and Ito's palette, told apart by people with any form of colour blindness. gnuplot draws with
-// the light colour; the page's style sheet maps each to its dark twin.
+// Colours of the plots: Okabe and Ito's palette, told apart by people with any form of colour blindness. gnuplot
+// draws with the light colour; the page's style sheet maps each to its dark twin.
 #pragma once
 
 #include <array>

@@ -25,8 +25,8 @@ struct Range {
     [[nodiscard]] bool empty() const { return low > high; }
 };
 
-// Sizes in pixels of the SVG. gnuplot's own legend guesses the width of text and then covers the data or the axis; this one is drawn
-// where there is room for it, and the margins are given.
+// Sizes in pixels of the SVG. gnuplot's own legend guesses the width of text and then covers the data or the axis;
+// this one is drawn where there is room for it, and the margins are given.
 struct Frame {
     int left, plot_height;
     std::size_t entries; ///< of the legend
@@ -158,6 +158,13 @@ Range rounded_outwards(Range range, double floor) {
     return {outwards(range.low / 1.05, false), outwards(range.high * 1.05, true)};
 }
 
+// Ratios: from a multiple of 0.1 below the smallest to one above the largest.
+std::string linear_tics(Range y) {
+    const double low = std::floor(y.low * 10 - 0.2) / 10, high = std::ceil(y.high * 10 + 0.2) / 10;
+    return fmt::format("set yrange [{:.1f}:{:.1f}]\nset ytics {}\n", std::max(0.0, low), high,
+                       high - low > 0.8 ? 0.2 : 0.1);
+}
+
 } // namespace
 
 Plot draw(const LineChart& chart) {
@@ -170,7 +177,7 @@ Plot draw(const LineChart& chart) {
     const Frame frame{88, 250, series.size()};
     std::string script = prologue(chart.title, frame) + legend(series, frame, true);
     script += label("x", chart.x_label) + label("y", chart.y_label) + binary_tics(x);
-    script += decimal_tics("y", rounded_outwards(y, chart.y_floor));
+    script += chart.y_linear ? linear_tics(y) : decimal_tics("y", rounded_outwards(y, chart.y_floor));
     for (std::size_t i = 0; i < series.size(); ++i)
         script += data_block(i, series[i]);
     return {chart.id, chart.title, run_gnuplot(chart.id, chart.title, script + plot_command(series, true))};
@@ -181,8 +188,9 @@ Plot draw(const DotChart& chart) {
     x.add(1);
     x.add(10);
     std::vector<Series> series = chart.series;
+    const auto count = static_cast<double>(series.size());
     for (std::size_t i = 0; i < series.size(); ++i) { // methods of one category beside each other, the first on top
-        const double shift = (static_cast<double>(i) - (static_cast<double>(series.size()) - 1) / 2) * 0.24;
+        const double shift = (static_cast<double>(i) - (count - 1) / 2) * std::min(0.24, 0.8 / count);
         for (auto& [px, py] : series[i].points)
             x.add(px), py += shift;
     }
@@ -191,7 +199,8 @@ Plot draw(const DotChart& chart) {
     std::string tics;
     for (int i = 0; i < rows; ++i)
         tics += fmt::format("{}{} {}", i ? "," : "", quoted(chart.categories[static_cast<std::size_t>(i)]), i);
-    const Frame frame{140, 46 * rows, series.size()};
+    const int row = 18 + 8 * static_cast<int>(std::clamp<std::size_t>(series.size(), 2, 8));
+    const Frame frame{140, row * rows, series.size()};
     std::string script = prologue(chart.title, frame) + legend(series, frame, false);
     script += label("x", chart.x_label) + decimal_tics("x", {0.8, x.high * 1.6});
     script +=

@@ -16,11 +16,12 @@ struct Series {
     std::vector<std::pair<double, double>> points;
 };
 
-/// A line chart: n on a base-2 axis, y on a base-10 axis.
+/// A line chart: n on a base-2 axis, y on a base-10 axis unless it says otherwise.
 struct LineChart {
     std::string id, title, x_label, y_label;
     std::vector<Series> series;
-    double y_floor = 0; ///< smaller values are drawn here, on the lower edge
+    double y_floor = 0;    ///< smaller values are drawn here, on the lower edge
+    bool y_linear = false; ///< ratios rather than magnitudes
 };
 
 /// A dot chart: categories from top to bottom, counts on a base-10 axis that starts at 1.

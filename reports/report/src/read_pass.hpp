@@ -18,8 +18,8 @@ struct ReadWay {
 /// Every way that this processor has.
 [[nodiscard]] std::vector<ReadWay> read_ways();
 
-/// XOR of all bytes in groups of eight (the last one padded with zeros); any alignment. At most `threads` threads share the work, each
-/// reading one contiguous part of at least half a MiB.
+/// XOR of all bytes in groups of eight (the last one padded with zeros); any alignment. At most `threads` threads
+/// share the work, each reading one contiguous part of at least half a MiB.
 [[nodiscard]] std::uint64_t read_pass(const void* data, std::size_t bytes, ReadWay way, int threads = 1);
 
 } // namespace detreduce::report

@@ -1,4 +1,5 @@
-// Runs one method on data in host memory, on the CPU or a GPU, and gives its results: what the error and determinism sections need.
+// Runs one method on data in host memory, on the CPU or a GPU, and gives its results: what the error and determinism
+// sections need.
 #pragma once
 
 #include <span>

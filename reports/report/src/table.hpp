@@ -1,4 +1,5 @@
-// Tables and plots as the page and the Markdown file both show them: made from the model, printed by html.cpp and markdown.cpp.
+// Tables and plots as the page and the Markdown file both show them: made from the model, printed by html.cpp and
+// markdown.cpp.
 #pragma once
 
 #include <string>

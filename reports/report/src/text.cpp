@@ -34,10 +34,13 @@ bool is_alphanumeric(char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-std::string grouped(std::string digits) { // thin groups of three, as a table of large numbers needs
-    for (std::size_t i = digits.size(); i > 3; i -= 3)
-        digits.insert(i - 3, " ");
-    return digits;
+std::string grouped(const std::string& digits) { // groups of three, as a table of large numbers needs
+    std::string out;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        if (i > 0 && (digits.size() - i) % 3 == 0) out += ' ';
+        out += digits[i];
+    }
+    return out;
 }
 
 // three significant digits without an exponent, as long as that is readable
@@ -169,7 +172,8 @@ std::string count_of(std::uint64_t n) {
     const std::uint64_t power = std::bit_floor(n);
     if (n < 16 || n - power > 4096 || n - power > power / 8) return grouped(fmt::format("{}", n));
     const int exponent = std::countr_zero(power);
-    return n == power ? "2" + superscript(exponent) : fmt::format("2{} + {}", superscript(exponent), n - power);
+    return n == power ? fmt::format("2{}", superscript(exponent))
+                      : fmt::format("2{} + {}", superscript(exponent), n - power);
 }
 
 std::string bytes_of(std::uint64_t bytes) {

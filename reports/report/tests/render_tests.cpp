@@ -61,7 +61,7 @@ TEST_CASE("the same results give the same bytes", "[report]") {
 TEST_CASE("the page asks for nothing from elsewhere", "[report]") {
     REQUIRE(can_draw());
     const std::string page = rendered(sample())["index.html"];
-    CHECK(count(page, "<svg ") == 4);
+    CHECK(count(page, "<svg ") == 6);
     for (const char* outside : {"<script", "<link", "<img", "<iframe", "@import", "url(", "src="})
         CHECK(count(page, outside) == 0);
     CHECK(count(page, "http") == count(page, "http://www.w3.org/")); // names of XML namespaces, which are not fetched
