@@ -30,7 +30,9 @@ DeviceInfo describe(int index) {
 
 } // namespace
 
-bool built_with_cuda() noexcept { return true; }
+bool built_with_cuda() noexcept {
+    return true;
+}
 
 std::vector<DeviceInfo> devices(std::string* why) {
     int count = 0;
@@ -41,7 +43,8 @@ std::vector<DeviceInfo> devices(std::string* why) {
         if (why) *why = cudaGetErrorString(error);
         return found;
     }
-    for (int i = 0; i < count; ++i) found.push_back(describe(i));
+    for (int i = 0; i < count; ++i)
+        found.push_back(describe(i));
     if (found.empty() && why) *why = "CUDA works, but there is no device";
     return found;
 }

@@ -19,11 +19,12 @@ Status select_device(int wanted, int& device) {
     const cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess || count == 0) {
         (void)cudaGetLastError(); // not the caller's problem later on
-        return {StatusCode::no_device, "device", error == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString(error),
-                static_cast<int>(error)};
+        return {StatusCode::no_device, "device",
+                error == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString(error), static_cast<int>(error)};
     }
     if (wanted >= count || wanted < -1) {
-        return {StatusCode::invalid_argument, "device.index", "allowed are the indices of CUDA devices, or -1 for the current one"};
+        return {StatusCode::invalid_argument, "device.index",
+                "allowed are the indices of CUDA devices, or -1 for the current one"};
     }
     device = wanted;
     return wanted >= 0 ? Status{} : from_cuda("cudaGetDevice", cudaGetDevice(&device));
@@ -31,9 +32,9 @@ Status select_device(int wanted, int& device) {
 
 Status read_traits(int device, DeviceTraits& traits) {
     int sms = 0, cooperative = 0, major = 0;
-    for (const auto& [which, value] : {std::pair{cudaDevAttrMultiProcessorCount, &sms},
-                                      std::pair{cudaDevAttrCooperativeLaunch, &cooperative},
-                                      std::pair{cudaDevAttrComputeCapabilityMajor, &major}}) {
+    for (const auto& [which, value] :
+         {std::pair{cudaDevAttrMultiProcessorCount, &sms}, std::pair{cudaDevAttrCooperativeLaunch, &cooperative},
+          std::pair{cudaDevAttrComputeCapabilityMajor, &major}}) {
         const Status status = from_cuda("cudaDeviceGetAttribute", cudaDeviceGetAttribute(value, which, device));
         if (!status.ok()) return status;
     }
@@ -41,23 +42,28 @@ Status read_traits(int device, DeviceTraits& traits) {
     return {};
 }
 
-std::uint64_t input_tiles(const Request& r) { return workspace_layout(r.dtype, size_of(r.dtype), r.n).tiles[0]; }
+std::uint64_t input_tiles(const Request& r) {
+    return workspace_layout(r.dtype, size_of(r.dtype), r.n).tiles[0];
+}
 
 } // namespace
 
 Status prepare(const Request& request, Launch& launch, std::size_t& workspace_bytes) noexcept {
     if (launch.block != 0 && launch.block != 128 && launch.block != 256 && launch.block != 512) {
-        return {StatusCode::invalid_argument, "launch.block", "allowed are 128, 256 and 512, or 0 for the library's choice"};
+        return {StatusCode::invalid_argument, "launch.block",
+                "allowed are 128, 256 and 512, or 0 for the library's choice"};
     }
     if (launch.grid > 0x7fffffffu) {
-        return {StatusCode::invalid_argument, "launch.grid", "allowed are 1 to 2^31 - 1, or 0 for the library's choice"};
+        return {StatusCode::invalid_argument, "launch.grid",
+                "allowed are 1 to 2^31 - 1, or 0 for the library's choice"};
     }
     int device = 0;
     if (const Status bad = select_device(request.device.index, device); !bad.ok()) return bad;
     DeviceTraits traits;
     if (const Status bad = read_traits(device, traits); !bad.ok()) return bad;
     if (launch.schedule == Schedule::cooperative && !traits.cooperative) {
-        return {StatusCode::unsupported, "launch.schedule", "this device has no cooperative launch; allowed are two_pass and last_block"};
+        return {StatusCode::unsupported, "launch.schedule",
+                "this device has no cooperative launch; allowed are two_pass and last_block"};
     }
     const Tuning tuned = tuning(input_tiles(request));
     if (launch.schedule == Schedule::automatic) launch.schedule = tuned.schedule;

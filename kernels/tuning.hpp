@@ -19,7 +19,8 @@ inline constexpr Tuning tuning_table[] = {
 
 [[nodiscard]] constexpr const Tuning& tuning(std::uint64_t tiles) {
     const Tuning* row = tuning_table;
-    while (row->tiles < tiles) ++row;
+    while (row->tiles < tiles)
+        ++row;
     return *row;
 }
 

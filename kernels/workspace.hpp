@@ -10,8 +10,8 @@
 namespace detreduce::cuda {
 
 struct Workspace {
-    std::uint64_t tiles[max_levels];   ///< results in each level; 1 = the root, which needs no room
-    std::size_t partials[max_levels];  ///< byte offsets
+    std::uint64_t tiles[max_levels];  ///< results in each level; 1 = the root, which needs no room
+    std::size_t partials[max_levels]; ///< byte offsets
     std::size_t counters[max_levels];
     std::size_t bytes;
 };

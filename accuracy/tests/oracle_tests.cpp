@@ -170,8 +170,10 @@ TEST_CASE("carry passes change nothing", "[oracle]") {
 // Seconds, so only when asked for: detreduce_accuracy_tests "[slow]". A static_assert says the same.
 TEST_CASE("3·2^30 of the worst terms do not overflow a lane", "[.][slow]") {
     FixedPoint<-1074, 1024> sum;
-    const std::uint64_t terms = std::uint64_t{3} << 30; // without the carry pass on the way, the second lane would overflow
-    for (std::uint64_t i = 0; i < terms; ++i) sum.add(~std::uint64_t{0}, -1074 + 31);
+    const std::uint64_t terms = std::uint64_t{3}
+                                << 30; // without the carry pass on the way, the second lane would overflow
+    for (std::uint64_t i = 0; i < terms; ++i)
+        sum.add(~std::uint64_t{0}, -1074 + 31);
     cpp_int expected = ~std::uint64_t{0};
     expected *= terms;
     expected <<= 31u;

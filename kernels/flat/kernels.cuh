@@ -15,9 +15,9 @@ namespace detreduce::cuda {
 /// Where results go: level l holds the results of the tiles of level l − 1 (l = 0: of the input).
 template <class Acc, class T>
 struct Levels {
-    std::uint64_t tiles[max_levels];    ///< results in level l; 1 means that this is the root
-    Acc* partials[max_levels];          ///< tiles[l] results
-    std::uint32_t* done[max_levels];    ///< last_block: done[l][g] results of group g (one tile of level l + 1) are there
+    std::uint64_t tiles[max_levels]; ///< results in level l; 1 means that this is the root
+    Acc* partials[max_levels];       ///< tiles[l] results
+    std::uint32_t* done[max_levels]; ///< last_block: done[l][g] results of group g (one tile of level l + 1) are there
     T* out;
 
     /// The levels from `level` on, so that a kernel that works on one level finds it at index 0, a compile-time constant.
@@ -99,7 +99,8 @@ __device__ __forceinline__ void wait_for_previous_kernel() {
 /// two_pass: one level, whose results are levels.partials[0]. The bounds leave 64 registers: enough for a chunk's eight loads to
 /// be in flight at once (they take 32), and for four blocks of 256 threads on a multiprocessor.
 template <class Level, int TeamWarps, class Levels>
-__global__ void __launch_bounds__(512, 2) level_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
+__global__ void __launch_bounds__(512, 2)
+    level_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
     let_next_kernel_start();
     if constexpr (Level::source == Source::partials) wait_for_previous_kernel();
@@ -125,31 +126,44 @@ __device__ __forceinline__ bool completes_group(const Levels& levels, int level,
     return complete;
 }
 
-/// last_block: the block that completes a group of results reduces it, and so on up to the root. Out of line, since inlined it
-/// would take the registers that the main loop's loads need.
+/// last_block: the block that completes a group of results reduces it, and so on up to the root.
 template <class Partial, int TeamWarps, class Levels, class Buffer>
-__device__ __noinline__ void climb(const Levels& levels, std::uint64_t group, Buffer* buffers) {
+__device__ __forceinline__ void climb(const Levels& levels, std::uint64_t group, Buffer* buffers) {
     constexpr std::uint32_t group_size = Partial::Order::tile;
     const bool first_team = threadIdx.x < warp_size * TeamWarps;
     for (int level = 0;; ++level, group /= group_size) {
         const std::uint64_t first = group * group_size;
         const std::uint32_t size = items_in_tile(first, levels.tiles[level], group_size);
-        const auto acc = reduce_tile_by_team<Partial, TeamWarps>(levels.partials[level] + first, first_team ? size : 0, buffers[0]);
+        const auto acc =
+            reduce_tile_by_team<Partial, TeamWarps>(levels.partials[level] + first, first_team ? size : 0, buffers[0]);
         if (threadIdx.x == 0) levels.store(level + 1, group, acc);
         if (levels.tiles[level + 1] == 1) return;
         if (!completes_group<typename Partial::Order>(levels, level + 1, {group, 1})) return;
     }
 }
 
+/// A block reports its results when it leaves a group, not after every turn: reporting takes as long as a tile.
 template <class Level, class Partial, int TeamWarps, class Levels>
-__global__ void __launch_bounds__(512, 2)
-    last_block_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, const __grid_constant__ Levels levels) {
+__global__ void __launch_bounds__(512, 1)
+    last_block_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns,
+                      const __grid_constant__ Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
-    for (std::uint64_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
-        const Turn done = take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
-        if (levels.tiles[0] > 1 && completes_group<typename Partial::Order>(levels, 0, done)) {
-            climb<Partial, TeamWarps>(levels, done.first / Partial::Order::tile, team_buffers<BufferOf<Partial, TeamWarps>>());
+    constexpr std::uint32_t group_size = Partial::Order::tile;
+    Turn unreported{0, 0};
+    for (std::uint64_t turn = blockIdx.x; unreported.count > 0 || turn < turns; turn += gridDim.x) {
+        const bool leaves_group =
+            turn >= turns || turn * teams<TeamWarps>() / group_size != unreported.first / group_size;
+        if (leaves_group && unreported.count > 0) {
+            if (levels.tiles[0] > 1 && completes_group<typename Partial::Order>(levels, 0, unreported)) {
+                climb<Partial, TeamWarps>(levels, unreported.first / group_size,
+                                          team_buffers<BufferOf<Partial, TeamWarps>>());
+            }
+            unreported.count = 0;
+            __syncthreads(); // the buffers are used again
+            if (turn >= turns) return;
         }
+        const Turn done = take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
+        unreported = {done.first, unreported.count + done.count};
         __syncthreads();
     }
 }
@@ -169,7 +183,8 @@ __global__ void cooperative_kernel(const typename Level::Item* x, std::uint64_t 
         cooperative_groups::this_grid().sync();
         const std::uint64_t upper_turns = spec::tiles(levels.tiles[level + 1], teams<TeamWarps>());
         for (std::uint64_t turn = blockIdx.x; turn < upper_turns; turn += gridDim.x) {
-            (void)take_turn<Partial, TeamWarps>(levels.partials[level], levels.tiles[level], turn, levels, level + 1, upper);
+            (void)take_turn<Partial, TeamWarps>(levels.partials[level], levels.tiles[level], turn, levels, level + 1,
+                                                upper);
             __syncthreads();
         }
     }

@@ -84,16 +84,29 @@ struct FlatLaunch {
         return from_cuda("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel, arguments...));
     }
 
+    /// Blocks of `kernel` that the device holds at once.
+    template <class Kernel>
+    [[nodiscard]] Status count_resident(Kernel kernel, std::size_t shared, std::uint32_t& blocks) const {
+        int per_sm = 0;
+        const Status status =
+            from_cuda("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+                      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, block(), shared));
+        blocks = static_cast<std::uint32_t>(per_sm) * device.sms;
+        return status;
+    }
+
     template <class Level, int TeamWarps>
     [[nodiscard]] Status two_pass() const {
         const std::size_t shared = shared_bytes<TeamWarps>();
         std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
-        Status status = launch(Kind::plain, level_kernel<Level, TeamWarps, LevelsOf>, grid(all), shared, x, n(), all, levels);
+        Status status =
+            launch(Kind::plain, level_kernel<Level, TeamWarps, LevelsOf>, grid(all), shared, x, n(), all, levels);
         for (int l = 0; status.ok() && l + 1 < max_levels && levels.tiles[l] > 1; ++l) {
             all = turns<TeamWarps>(levels.tiles[l + 1]);
             const Acc* const items = levels.partials[l];
-            status = launch(device.dependent_launch ? Kind::after_previous : Kind::plain, level_kernel<Partial, TeamWarps, LevelsOf>,
-                            grid(all), shared, items, levels.tiles[l], all, levels.from(l + 1));
+            status = launch(device.dependent_launch ? Kind::after_previous : Kind::plain,
+                            level_kernel<Partial, TeamWarps, LevelsOf>, grid(all), shared, items, levels.tiles[l], all,
+                            levels.from(l + 1));
         }
         return status;
     }
@@ -104,30 +117,35 @@ struct FlatLaunch {
             const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(counters, 0, counter_bytes, stream));
             if (!zeroed.ok()) return zeroed;
         }
+        const auto kernel = last_block_kernel<Level, Partial, TeamWarps, LevelsOf>;
+        std::uint32_t resident = 0;
+        const Status counted = count_resident(kernel, shared_bytes<TeamWarps>(), resident);
+        if (!counted.ok()) return counted;
         const std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
-        return launch(Kind::plain, last_block_kernel<Level, Partial, TeamWarps, LevelsOf>, grid(all), shared_bytes<TeamWarps>(), x,
-                      n(), all, levels);
+        const std::uint32_t blocks = plan.launch().grid ? grid(all) : std::min(grid(all), resident);
+        return launch(Kind::plain, kernel, blocks, shared_bytes<TeamWarps>(), x, n(), all, levels);
     }
 
     template <class Level, int TeamWarps>
     [[nodiscard]] Status cooperative() const {
-        const std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
         const auto kernel = cooperative_kernel<Level, Partial, TeamWarps, LevelsOf>;
-        const std::size_t shared = shared_bytes<TeamWarps>();
-        int per_sm = 0;
-        const Status status = from_cuda("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-                                        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, block(), shared));
-        if (!status.ok()) return status;
-        const std::uint32_t resident = static_cast<std::uint32_t>(per_sm) * device.sms; // more could never meet at the barrier
-        return launch(Kind::cooperative, kernel, std::min(grid(all), resident), shared, x, n(), all, levels);
+        std::uint32_t resident = 0;
+        const Status counted = count_resident(kernel, shared_bytes<TeamWarps>(), resident);
+        if (!counted.ok()) return counted;
+        const std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
+        const std::uint32_t blocks = std::min(grid(all), resident); // more could never meet at the barrier
+        return launch(Kind::cooperative, kernel, blocks, shared_bytes<TeamWarps>(), x, n(), all, levels);
     }
 
     template <class Level, int TeamWarps>
     [[nodiscard]] Status tree() const {
         switch (plan.launch().schedule) {
-        case Schedule::last_block: return last_block<Level, TeamWarps>();
-        case Schedule::cooperative: return cooperative<Level, TeamWarps>();
-        default: return two_pass<Level, TeamWarps>();
+        case Schedule::last_block:
+            return last_block<Level, TeamWarps>();
+        case Schedule::cooperative:
+            return cooperative<Level, TeamWarps>();
+        default:
+            return two_pass<Level, TeamWarps>();
         }
     }
 
@@ -136,7 +154,8 @@ struct FlatLaunch {
         const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(levels.out, 0, sizeof(T), stream));
         if (!zeroed.ok()) return zeroed;
         const std::uint64_t chunks = spec::tiles(n(), Level::Order::chunk);
-        const std::uint64_t useful = std::min<std::uint64_t>(spec::tiles(chunks, block() / warp_size), 16ull * device.sms);
+        const std::uint64_t useful =
+            std::min<std::uint64_t>(spec::tiles(chunks, block() / warp_size), 16ull * device.sms);
         return launch(Kind::plain, atomic_kernel<Level>, grid(useful), 0, x, n(), levels.out);
     }
 
@@ -149,7 +168,8 @@ struct FlatLaunch {
 };
 
 template <class T>
-Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream, const DeviceTraits& device) {
+Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                   const DeviceTraits& device) {
     const FlatLaunch<T, acc::Rounded<T>> flat(plan, x, out, workspace, stream, device);
     const bool aligned = reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
     return aligned ? flat.template run<true>() : flat.template run<false>();

@@ -9,9 +9,9 @@ namespace detreduce::cuda {
 
 /// What launches need to know of the device.
 struct DeviceTraits {
-    std::uint32_t sms = 0;          ///< multiprocessors
-    bool cooperative = false;       ///< has cooperative launch
-    bool dependent_launch = false;  ///< has programmatic dependent launch
+    std::uint32_t sms = 0;         ///< multiprocessors
+    bool cooperative = false;      ///< has cooperative launch
+    bool dependent_launch = false; ///< has programmatic dependent launch
 };
 
 template <class T>

@@ -22,8 +22,8 @@ __device__ __forceinline__ uint4 load16(const void* p) {
         v = __ldcg(static_cast<const uint4*>(p));
     } else {
         asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-            : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-            : "l"(p));
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                     : "l"(p));
     }
     return v;
 }
@@ -34,12 +34,14 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const Item* p) {
     Pack<Item, K> pack;
     if constexpr (S == Source::any_input) { // neighbouring threads share the sectors, so most of these hit L1
 #pragma unroll
-        for (int k = 0; k < K; ++k) pack.v[k] = __ldg(p + k);
+        for (int k = 0; k < K; ++k)
+            pack.v[k] = __ldg(p + k);
     } else {
         constexpr int pieces = sizeof(pack) / 16;
         uint4 raw[pieces];
 #pragma unroll
-        for (int i = 0; i < pieces; ++i) raw[i] = load16<S>(reinterpret_cast<const char*>(p) + 16 * i);
+        for (int i = 0; i < pieces; ++i)
+            raw[i] = load16<S>(reinterpret_cast<const char*>(p) + 16 * i);
         __builtin_memcpy(&pack, raw, sizeof pack);
     }
     return pack;

@@ -22,12 +22,14 @@ struct Lanes {
     static __device__ __forceinline__ Lanes absent() {
         Lanes lanes;
 #pragma unroll
-        for (int k = 0; k < K; ++k) lanes.a[k] = Acc::absent();
+        for (int k = 0; k < K; ++k)
+            lanes.a[k] = Acc::absent();
         return lanes;
     }
     __device__ __forceinline__ void merge(const Lanes& right) {
 #pragma unroll
-        for (int k = 0; k < K; ++k) a[k].merge(right.a[k]);
+        for (int k = 0; k < K; ++k)
+            a[k].merge(right.a[k]);
     }
 };
 
@@ -38,7 +40,8 @@ __device__ __forceinline__ Value shuffle_down(const Value& value, int distance) 
     std::uint32_t raw[words];
     __builtin_memcpy(raw, &value, sizeof value);
 #pragma unroll
-    for (int i = 0; i < words; ++i) raw[i] = __shfl_down_sync(all_threads, raw[i], distance);
+    for (int i = 0; i < words; ++i)
+        raw[i] = __shfl_down_sync(all_threads, raw[i], distance);
     Value moved;
     __builtin_memcpy(&moved, raw, sizeof moved);
     return moved;
@@ -50,12 +53,14 @@ __device__ __forceinline__ Acc combine_lanes(Lanes<Acc, K> lanes) {
 #pragma unroll
     for (int distance = warp_size / 2; distance >= 1; distance /= 2) {
 #pragma unroll
-        for (int k = 0; k < K; ++k) lanes.a[k].merge(shuffle_down(lanes.a[k], distance));
+        for (int k = 0; k < K; ++k)
+            lanes.a[k].merge(shuffle_down(lanes.a[k], distance));
     }
 #pragma unroll
     for (int half = K / 2; half >= 1; half /= 2) {
 #pragma unroll
-        for (int k = 0; k < half; ++k) lanes.a[k].merge(lanes.a[k + half]);
+        for (int k = 0; k < half; ++k)
+            lanes.a[k].merge(lanes.a[k + half]);
     }
     return lanes.a[0];
 }
@@ -91,17 +96,20 @@ struct TileReader {
 
     static __device__ __forceinline__ void take(Lanes<Acc, K>& lanes, const Pack<Item, K>& row) {
 #pragma unroll
-        for (int k = 0; k < K; ++k) Level::take(lanes.a[k], row.v[k]);
+        for (int k = 0; k < K; ++k)
+            Level::take(lanes.a[k], row.v[k]);
     }
 
     /// A chunk; `p` points to the thread's first item in it.
     static __device__ __forceinline__ Lanes<Acc, K> fold_all(const Item* p) {
         Packs packs;
 #pragma unroll
-        for (int r = 0; r < rows; ++r) packs[r] = load_pack<Level::source, Item, K>(p + r * Order::lanes);
+        for (int r = 0; r < rows; ++r)
+            packs[r] = load_pack<Level::source, Item, K>(p + r * Order::lanes);
         auto lanes = Lanes<Acc, K>::absent();
 #pragma unroll
-        for (int r = 0; r < rows; ++r) take(lanes, packs[r]);
+        for (int r = 0; r < rows; ++r)
+            take(lanes, packs[r]);
         return lanes;
     }
 
@@ -162,8 +170,9 @@ struct TileReader {
             return fold_chunks<Count>([&](int c) { return fold_all(p + c * Order::chunk); });
         }
         const int left = static_cast<int>(m) - first * static_cast<int>(Order::chunk);
-        return fold_chunks<Count>(
-            [&](int c) { return fold_some(p + c * Order::chunk, left - c * static_cast<int>(Order::chunk), first_lane); });
+        return fold_chunks<Count>([&](int c) {
+            return fold_some(p + c * Order::chunk, left - c * static_cast<int>(Order::chunk), first_lane);
+        });
     }
 };
 
@@ -188,11 +197,13 @@ __device__ __forceinline__ typename Level::Acc reduce_tile_by_team(const typenam
     if (warp != 0 || m == 0) return Acc::absent();
     Lanes<Acc, Reader::K> lanes[TeamWarps];
 #pragma unroll
-    for (int w = 0; w < TeamWarps; ++w) lanes[w] = buffer.lanes[w][thread];
+    for (int w = 0; w < TeamWarps; ++w)
+        lanes[w] = buffer.lanes[w][thread];
 #pragma unroll
     for (int step = 1; step < TeamWarps; step *= 2) {
 #pragma unroll
-        for (int w = 0; w < TeamWarps; w += 2 * step) lanes[w].merge(lanes[w + step]);
+        for (int w = 0; w < TeamWarps; w += 2 * step)
+            lanes[w].merge(lanes[w + step]);
     }
     return combine_lanes(lanes[0]);
 }

@@ -74,7 +74,8 @@ template <class T>
 T serial_sum(std::span<const T> x) {
     if (x.empty()) return T(0);
     T sum = x[0];
-    for (const T v : x.subspan(1)) sum = sum + v;
+    for (const T v : x.subspan(1))
+        sum = sum + v;
     return canonical(sum);
 }
 

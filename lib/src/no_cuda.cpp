@@ -5,21 +5,38 @@
 
 namespace detreduce::cuda {
 namespace {
-constexpr Status none{StatusCode::no_device, "device", "this build of detreduce has no CUDA backend; allowed is the CPU"};
+constexpr Status none{StatusCode::no_device, "device",
+                      "this build of detreduce has no CUDA backend; allowed is the CPU"};
 }
 
-Status prepare(const Request&, Launch&, std::size_t&) noexcept { return none; }
-Status enqueue(const Plan&, const void*, void*, void*, Stream) noexcept { return none; }
-Status run_async(const Plan&, const void*, void*, Stream) noexcept { return none; }
-Status sum(const float*, std::uint64_t, float*, Method, Stream) noexcept { return none; }
-Status sum(const double*, std::uint64_t, double*, Method, Stream) noexcept { return none; }
+Status prepare(const Request&, Launch&, std::size_t&) noexcept {
+    return none;
+}
+Status enqueue(const Plan&, const void*, void*, void*, Stream) noexcept {
+    return none;
+}
+Status run_async(const Plan&, const void*, void*, Stream) noexcept {
+    return none;
+}
+Status sum(const float*, std::uint64_t, float*, Method, Stream) noexcept {
+    return none;
+}
+Status sum(const double*, std::uint64_t, double*, Method, Stream) noexcept {
+    return none;
+}
 
-bool built_with_cuda() noexcept { return false; }
+bool built_with_cuda() noexcept {
+    return false;
+}
 std::vector<DeviceInfo> devices(std::string* why) {
     if (why) *why = "this build of detreduce has no CUDA backend";
     return {};
 }
-int driver_version() noexcept { return 0; }
-int runtime_version() noexcept { return 0; }
+int driver_version() noexcept {
+    return 0;
+}
+int runtime_version() noexcept {
+    return 0;
+}
 
 } // namespace detreduce::cuda

@@ -52,22 +52,28 @@ Status prepare_cpu(const Request& r, Launch& launch) {
 
 Status prepare_cuda(const Request& r, Launch& launch, std::size_t& workspace_bytes) {
     if (!info(r.method).on_cuda) {
-        return {StatusCode::unsupported, "method", "serial is offered on the CPU only; allowed on CUDA are tree and atomic"};
+        return {StatusCode::unsupported, "method",
+                "serial is offered on the CPU only; allowed on CUDA are tree and atomic"};
     }
     return cuda::prepare(r, launch, workspace_bytes);
 }
 
-bool misaligned(const void* p, std::size_t alignment) { return reinterpret_cast<std::uintptr_t>(p) % alignment != 0; }
+bool misaligned(const void* p, std::size_t alignment) {
+    return reinterpret_cast<std::uintptr_t>(p) % alignment != 0;
+}
 
 Status check_pointers(const Plan& plan, const void* x, const void* out, const void* workspace) {
     const Request& r = plan.request();
     if (out == nullptr) return invalid("out", "must not be null");
     if (x == nullptr && r.n > 0) return invalid("x", "must not be null unless n is 0");
-    if (misaligned(x, size_of(r.dtype))) return invalid("x", "must be aligned to its element: 4 bytes for f32, 8 for f64");
-    if (misaligned(out, size_of(r.dtype))) return invalid("out", "must be aligned to its element: 4 bytes for f32, 8 for f64");
+    if (misaligned(x, size_of(r.dtype)))
+        return invalid("x", "must be aligned to its element: 4 bytes for f32, 8 for f64");
+    if (misaligned(out, size_of(r.dtype)))
+        return invalid("out", "must be aligned to its element: 4 bytes for f32, 8 for f64");
     if (plan.workspace_bytes() > 0) {
         if (workspace == nullptr) return invalid("workspace", "must point to workspace_bytes() bytes of device memory");
-        if (misaligned(workspace, 256)) return invalid("workspace", "must be aligned to 256 bytes, as cudaMalloc's memory is");
+        if (misaligned(workspace, 256))
+            return invalid("workspace", "must be aligned to 256 bytes, as cudaMalloc's memory is");
     }
     return {};
 }

@@ -9,18 +9,20 @@ namespace {
 
 using enum Guarantee;
 constexpr std::array method_table{
-    MethodInfo{Method::tree, "tree", device, true, true, "fixed binary tree, one rounding an addition; error grows with log n"},
+    MethodInfo{Method::tree, "tree", device, true, true,
+               "fixed binary tree, one rounding an addition; error grows with log n"},
     MethodInfo{Method::serial, "serial", device, true, false, "one addition after the other, for comparison; CPU only"},
-    MethodInfo{Method::atomic, "atomic", none, true, true, "partial sums meet in a floating-point atomic, in any order"},
+    MethodInfo{Method::atomic, "atomic", none, true, true,
+               "partial sums meet in a floating-point atomic, in any order"},
 };
 
 constexpr std::array op_names{std::string_view("sum")};
 constexpr std::array dtype_names{std::string_view("f32"), std::string_view("f64")};
 constexpr std::array shape_names{std::string_view("flat")};
-constexpr std::array guarantee_names{std::string_view("none"), std::string_view("run_to_run"), std::string_view("device"),
-                                     std::string_view("order")};
-constexpr std::array schedule_names{std::string_view("automatic"), std::string_view("two_pass"), std::string_view("last_block"),
-                                    std::string_view("cooperative")};
+constexpr std::array guarantee_names{std::string_view("none"), std::string_view("run_to_run"),
+                                     std::string_view("device"), std::string_view("order")};
+constexpr std::array schedule_names{std::string_view("automatic"), std::string_view("two_pass"),
+                                    std::string_view("last_block"), std::string_view("cooperative")};
 constexpr std::array isa_names{std::string_view("automatic"), std::string_view("baseline"), std::string_view("avx2"),
                                std::string_view("avx512")};
 
@@ -39,7 +41,9 @@ constexpr std::optional<Enum> find_in(const std::array<std::string_view, N>& nam
 
 } // namespace
 
-std::span<const MethodInfo> methods() noexcept { return method_table; }
+std::span<const MethodInfo> methods() noexcept {
+    return method_table;
+}
 
 const MethodInfo& info(Method method) noexcept {
     for (const MethodInfo& m : method_table) {
@@ -49,17 +53,37 @@ const MethodInfo& info(Method method) noexcept {
     return unknown;
 }
 
-std::string_view name(Op op) noexcept { return name_in(op_names, op); }
-std::string_view name(Method method) noexcept { return info(method).name; }
-std::string_view name(DType dtype) noexcept { return name_in(dtype_names, dtype); }
-std::string_view name(Shape shape) noexcept { return name_in(shape_names, shape); }
-std::string_view name(Guarantee guarantee) noexcept { return name_in(guarantee_names, guarantee); }
-std::string_view name(Schedule schedule) noexcept { return name_in(schedule_names, schedule); }
-std::string_view name(Isa isa) noexcept { return name_in(isa_names, isa); }
+std::string_view name(Op op) noexcept {
+    return name_in(op_names, op);
+}
+std::string_view name(Method method) noexcept {
+    return info(method).name;
+}
+std::string_view name(DType dtype) noexcept {
+    return name_in(dtype_names, dtype);
+}
+std::string_view name(Shape shape) noexcept {
+    return name_in(shape_names, shape);
+}
+std::string_view name(Guarantee guarantee) noexcept {
+    return name_in(guarantee_names, guarantee);
+}
+std::string_view name(Schedule schedule) noexcept {
+    return name_in(schedule_names, schedule);
+}
+std::string_view name(Isa isa) noexcept {
+    return name_in(isa_names, isa);
+}
 
-std::optional<Op> parse_op(std::string_view text) noexcept { return find_in<Op>(op_names, text); }
-std::optional<DType> parse_dtype(std::string_view text) noexcept { return find_in<DType>(dtype_names, text); }
-std::optional<Schedule> parse_schedule(std::string_view text) noexcept { return find_in<Schedule>(schedule_names, text); }
+std::optional<Op> parse_op(std::string_view text) noexcept {
+    return find_in<Op>(op_names, text);
+}
+std::optional<DType> parse_dtype(std::string_view text) noexcept {
+    return find_in<DType>(dtype_names, text);
+}
+std::optional<Schedule> parse_schedule(std::string_view text) noexcept {
+    return find_in<Schedule>(schedule_names, text);
+}
 
 std::optional<Method> parse_method(std::string_view text) noexcept {
     for (const MethodInfo& m : method_table) {

@@ -4,11 +4,16 @@ namespace detreduce {
 
 std::string_view name(StatusCode code) noexcept {
     switch (code) {
-    case StatusCode::ok: return "ok";
-    case StatusCode::invalid_argument: return "invalid argument";
-    case StatusCode::unsupported: return "unsupported";
-    case StatusCode::no_device: return "no device";
-    case StatusCode::cuda_error: return "CUDA error";
+    case StatusCode::ok:
+        return "ok";
+    case StatusCode::invalid_argument:
+        return "invalid argument";
+    case StatusCode::unsupported:
+        return "unsupported";
+    case StatusCode::no_device:
+        return "no device";
+    case StatusCode::cuda_error:
+        return "CUDA error";
     }
     return "unknown status";
 }

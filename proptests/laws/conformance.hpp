@@ -54,7 +54,8 @@ void for_each_method(bool deterministic_only, const Scope& scope, const std::str
     }
 }
 
-TEMPLATE_TEST_CASE("the bits are those of the naive evaluation of SPEC.md, however it is launched", "[laws][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("the bits are those of the naive evaluation of SPEC.md, however it is launched", "[laws][sanitizer]",
+                   float, double) {
     for_each_method<TestType>(true, any_bits<TestType>, "spec", [](Method method, auto x, std::uint64_t word) {
         RC_ASSERT(same_bits(TestBackend::reduce(x, method, draw_from(word)), specified(x, method)));
     });
@@ -62,16 +63,17 @@ TEMPLATE_TEST_CASE("the bits are those of the naive evaluation of SPEC.md, howev
 
 TEMPLATE_TEST_CASE("no launch parameter changes a bit, each with each other", "[laws]", float, double) {
     using Order = spec::TreeOrder<sizeof(TestType)>;
-    for (const std::size_t n : {std::size_t{1}, std::size_t{Order::lanes + 1}, std::size_t{Order::tile}, std::size_t{3 * Order::tile + 77},
-                                std::size_t{70 * Order::tile - 1}}) {
+    for (const std::size_t n : {std::size_t{1}, std::size_t{Order::lanes + 1}, std::size_t{Order::tile},
+                                std::size_t{3 * Order::tile + 77}, std::size_t{70 * Order::tile - 1}}) {
         const auto x = vector_from<TestType>(Style::near, n, 20 + n, no_overflow<TestType>);
         for (const Method method : offered(true)) {
             const TestType expected = specified(std::span<const TestType>(x), method);
             for (const Draw& draw : TestBackend::all_draws()) {
                 const TestType result = TestBackend::reduce(std::span<const TestType>(x), method, draw);
-                INFO(name(method) << " n " << n << " schedule " << name(draw.launch.schedule) << " grid " << draw.launch.grid << " block "
-                                  << draw.launch.block << " threads " << draw.launch.threads << " isa " << name(draw.launch.isa)
-                                  << " offset " << draw.offset);
+                INFO(name(method) << " n " << n << " schedule " << name(draw.launch.schedule) << " grid "
+                                  << draw.launch.grid << " block " << draw.launch.block << " threads "
+                                  << draw.launch.threads << " isa " << name(draw.launch.isa) << " offset "
+                                  << draw.offset);
                 REQUIRE(fp::to_bits(result) == fp::to_bits(expected));
             }
         }
@@ -82,7 +84,8 @@ TEMPLATE_TEST_CASE("200 repeats give the same bits", "[laws]", float, double) {
     const auto x = vector_from<TestType>(Style::cancelling, 1000003, 5, no_overflow<TestType>);
     for (const Method method : offered(true)) {
         accuracy::BitPatterns<TestType> patterns;
-        for (int i = 0; i < 200; ++i) patterns.add(TestBackend::reduce(std::span<const TestType>(x), method));
+        for (int i = 0; i < 200; ++i)
+            patterns.add(TestBackend::reduce(std::span<const TestType>(x), method));
         INFO(name(method));
         REQUIRE(patterns.total() == 200);
         REQUIRE(patterns.distinct() == 1);
@@ -93,7 +96,8 @@ TEMPLATE_TEST_CASE("the error is within the documented bound", "[laws]", float, 
     for_each_method<TestType>(false, no_overflow<TestType>, "bound", [](Method method, auto x, std::uint64_t word) {
         const auto exact = accuracy::exact_sum(x);
         const auto depth = accuracy::rounding_depth(method, dtype_of<TestType>, x.size());
-        const double flushed = TestBackend::kind == Backend::cuda ? accuracy::flush_bound(method, dtype_of<TestType>, x.size()) : 0;
+        const double flushed =
+            TestBackend::kind == Backend::cuda ? accuracy::flush_bound(method, dtype_of<TestType>, x.size()) : 0;
         RC_ASSERT(accuracy::within_bound(TestBackend::reduce(x, method, draw_from(word)), exact, depth, flushed));
     });
 }
@@ -101,7 +105,8 @@ TEMPLATE_TEST_CASE("the error is within the documented bound", "[laws]", float, 
 TEMPLATE_TEST_CASE("negating the input negates the result, a zero aside", "[laws]", float, double) {
     for_each_method<TestType>(true, any_bits<TestType>, "negation", [](Method method, auto x, std::uint64_t word) {
         std::vector<TestType> negated(x.begin(), x.end());
-        for (TestType& v : negated) v = -v;
+        for (TestType& v : negated)
+            v = -v;
         const TestType a = TestBackend::reduce(x, method, draw_from(word));
         const TestType b = TestBackend::reduce(std::span<const TestType>(negated), method, draw_from(word / 7));
         RC_ASSERT((a == 0 ? b == 0 : same_bits(b, a != a ? a : -a)));
@@ -112,9 +117,11 @@ TEMPLATE_TEST_CASE("scaling by a power of two commutes", "[laws]", float, double
     for_each_method<TestType>(true, scalable<TestType>, "scaling", [](Method method, auto x, std::uint64_t word) {
         const auto factor = static_cast<TestType>(std::ldexp(1.0, static_cast<int>(word % 61) - 30));
         std::vector<TestType> scaled(x.begin(), x.end());
-        for (TestType& v : scaled) v *= factor;
+        for (TestType& v : scaled)
+            v *= factor;
         const TestType a = TestBackend::reduce(x, method, draw_from(word / 61));
-        RC_ASSERT(same_bits(TestBackend::reduce(std::span<const TestType>(scaled), method, draw_from(word / 67)), a * factor));
+        RC_ASSERT(same_bits(TestBackend::reduce(std::span<const TestType>(scaled), method, draw_from(word / 67)),
+                            a * factor));
     });
 }
 
@@ -126,8 +133,10 @@ TEMPLATE_TEST_CASE("sums of small integers are exact", "[laws]", float, double) 
             const std::size_t n = length_from(accuracy::hash(seed, 1), boundaries);
             const auto x = vector_from<TestType>(Style::integers, n, seed, finite_bits<TestType>);
             long long total = 0;
-            for (const TestType v : x) total += static_cast<long long>(v);
-            RC_ASSERT(TestBackend::reduce(std::span<const TestType>(x), method, draw_from(seed)) == static_cast<TestType>(total));
+            for (const TestType v : x)
+                total += static_cast<long long>(v);
+            RC_ASSERT(TestBackend::reduce(std::span<const TestType>(x), method, draw_from(seed)) ==
+                      static_cast<TestType>(total));
         });
     }
 }
@@ -136,7 +145,8 @@ TEMPLATE_TEST_CASE("special values are as specified", "[laws][sanitizer]", float
     using F = fp::Format<TestType>;
     constexpr TestType inf = std::numeric_limits<TestType>::infinity();
     const auto with = [](std::vector<TestType> x, std::uint64_t word, std::initializer_list<TestType> specials) {
-        for (const TestType s : specials) x.insert(x.begin() + static_cast<std::ptrdiff_t>((word *= 0x9e3779b97f4a7c15u) % (x.size() + 1)), s);
+        for (const TestType s : specials)
+            x.insert(x.begin() + static_cast<std::ptrdiff_t>((word *= 0x9e3779b97f4a7c15u) % (x.size() + 1)), s);
         return x;
     };
     for_each_method<TestType>(false, no_overflow<TestType>, "specials", [&](Method method, auto x, std::uint64_t word) {

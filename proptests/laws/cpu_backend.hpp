@@ -34,7 +34,8 @@ struct CpuBackend {
         std::vector<Draw> draws;
         for (const Isa isa : available_isas()) {
             for (unsigned threads = 1; threads <= 8; ++threads) {
-                for (unsigned offset : {0u, 1u, 2u, 3u, 5u, 15u}) draws.push_back({{.threads = threads, .isa = isa}, offset});
+                for (unsigned offset : {0u, 1u, 2u, 3u, 5u, 15u})
+                    draws.push_back({{.threads = threads, .isa = isa}, offset});
             }
         }
         return draws;

@@ -31,10 +31,12 @@ class ControlWord {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("a caller's rounding mode and flush-to-zero neither change a bit nor get lost", "[cpu]", float, double) {
+TEMPLATE_TEST_CASE("a caller's rounding mode and flush-to-zero neither change a bit nor get lost", "[cpu]", float,
+                   double) {
     constexpr unsigned flush = 0x8040, up = 0x4000, masked = 0x1f80;
     const auto x = vector_from<TestType>(Style::stratified, 100003, 3, no_overflow<TestType>);
-    const auto tiny = vector_from<TestType>(Style::stratified, 5000, 4, {1 - largest_exponent<TestType>, 1, true, false});
+    const auto tiny =
+        vector_from<TestType>(Style::stratified, 5000, 4, {1 - largest_exponent<TestType>, 1, true, false});
     for (const auto* data : {&x, &tiny}) {
         const std::span<const TestType> span(*data);
         const TestType tree = reference::tree_sum(span), serial = reference::serial_sum(span);
@@ -61,11 +63,13 @@ class Repeated {
     Repeated(const std::vector<float>& block, std::size_t times) : bytes_(block.size() * sizeof(float)), times_(times) {
         const int file = memfd_create("detreduce", 0);
         if (file < 0 || ftruncate(file, static_cast<off_t>(bytes_)) != 0) return;
-        auto* const base = static_cast<char*>(mmap(nullptr, bytes_ * times, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+        auto* const base = static_cast<char*>(
+            mmap(nullptr, bytes_ * times, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
         if (base == MAP_FAILED) return;
         base_ = base;
         for (std::size_t i = 0; i < times; ++i) {
-            if (mmap(base + i * bytes_, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return;
+            if (mmap(base + i * bytes_, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+                return;
         }
         close(file);
         std::memcpy(base, block.data(), bytes_);
@@ -95,9 +99,11 @@ TEST_CASE("more than 2^32 elements", "[cpu][large]") {
     REQUIRE(x.ok());
 
     std::vector<float> results; // of the tiles of one block, which repeat
-    for (std::size_t i = 0; i < block_tiles; ++i) results.push_back(reference::tree_of(std::span(block).subspan(i * tile, tile)));
+    for (std::size_t i = 0; i < block_tiles; ++i)
+        results.push_back(reference::tree_of(std::span(block).subspan(i * tile, tile)));
     std::vector<float> level;
-    for (std::size_t i = 0; i < n / tile; ++i) level.push_back(results[i % block_tiles]);
+    for (std::size_t i = 0; i < n / tile; ++i)
+        level.push_back(results[i % block_tiles]);
     const std::size_t last = n / tile * tile;
     level.push_back(reference::tree_of(std::span(block).subspan(last % block.size(), n - last)));
     REQUIRE(fp::to_bits(sum(std::span(x.data(), n))) == fp::to_bits(reference::tree_of(std::span<const float>(level))));
@@ -110,11 +116,14 @@ TEST_CASE("many threads may call at once", "[cpu]") {
     std::vector<int> wrong(6);
     for (std::size_t t = 0; t < wrong.size(); ++t) {
         threads.emplace_back([&, t] {
-            for (int i = 0; i < 50; ++i) wrong[t] += fp::to_bits(sum(x, Method::tree, {.threads = 2})) != fp::to_bits(expected);
+            for (int i = 0; i < 50; ++i)
+                wrong[t] += fp::to_bits(sum(x, Method::tree, {.threads = 2})) != fp::to_bits(expected);
         });
     }
-    for (std::thread& t : threads) t.join();
-    for (const int w : wrong) REQUIRE(w == 0);
+    for (std::thread& t : threads)
+        t.join();
+    for (const int w : wrong)
+        REQUIRE(w == 0);
 }
 
 } // namespace detreduce::proptests

@@ -20,9 +20,13 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_((bytes + 511) / 512 * 512
     CUDA_CHECK(cudaMemset(base_, 0xa5, bytes_ + 2 * guard));
 }
 
-DeviceBuffer::~DeviceBuffer() { (void)cudaFree(base_); }
+DeviceBuffer::~DeviceBuffer() {
+    (void)cudaFree(base_);
+}
 
-void DeviceBuffer::fill(int byte, std::size_t bytes) const { CUDA_CHECK(cudaMemset(data(), byte, bytes)); }
+void DeviceBuffer::fill(int byte, std::size_t bytes) const {
+    CUDA_CHECK(cudaMemset(data(), byte, bytes));
+}
 
 bool DeviceBuffer::guards_intact() const {
     std::vector<unsigned char> zone(guard);
@@ -46,7 +50,8 @@ const DeviceBuffer& at_least(std::unique_ptr<DeviceBuffer>& buffer, std::size_t 
 template <class T>
 T CudaBackend::reduce(std::span<const T> x, Method method, const Draw& draw) {
     static std::unique_ptr<DeviceBuffer> input, output, scratch;
-    const Plan plan = make_plan({.method = method, .dtype = dtype_of<T>, .n = x.size(), .device = {Backend::cuda, -1}, .launch = draw.launch});
+    const Plan plan = make_plan(
+        {.method = method, .dtype = dtype_of<T>, .n = x.size(), .device = {Backend::cuda, -1}, .launch = draw.launch});
     throw_if_error(plan.status());
     const DeviceBuffer& in = at_least(input, x.size_bytes() + draw.offset * sizeof(T));
     const DeviceBuffer& out = at_least(output, sizeof(T));
@@ -58,7 +63,8 @@ T CudaBackend::reduce(std::span<const T> x, Method method, const Draw& draw) {
     throw_if_error(run(plan, d_x, out.data(), workspace.data()));
     T result;
     CUDA_CHECK(cudaMemcpy(&result, out.data(), sizeof result, cudaMemcpyDeviceToHost));
-    if (!out.guards_intact() || !workspace.guards_intact()) throw std::runtime_error("a kernel wrote outside its memory");
+    if (!out.guards_intact() || !workspace.guards_intact())
+        throw std::runtime_error("a kernel wrote outside its memory");
     return result;
 }
 
@@ -70,7 +76,8 @@ std::vector<Draw> CudaBackend::all_draws() {
     for (const Schedule schedule : {Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
         for (const std::uint32_t block : {128u, 256u, 512u}) {
             for (const std::uint32_t grid : {0u, 1u, 2u, 3u, 13u, 64u, 1000u, 100000u}) {
-                for (const unsigned offset : {0u, 1u, 2u, 3u}) draws.push_back({{.schedule = schedule, .grid = grid, .block = block}, offset});
+                for (const unsigned offset : {0u, 1u, 2u, 3u})
+                    draws.push_back({{.schedule = schedule, .grid = grid, .block = block}, offset});
             }
         }
     }
@@ -81,8 +88,10 @@ std::vector<Draw> CudaBackend::all_draws() {
 int precondition() {
     std::string why;
     if (!cuda::devices(&why).empty()) return 0;
-    std::fprintf(stderr, "\n*** SKIPPED: no GPU test has run, because there is no usable CUDA device (%s). ***\n"
-                         "*** The GPU's bits are still checked on the CPU through proptests/golden/. ***\n\n", why.c_str());
+    std::fprintf(stderr,
+                 "\n*** SKIPPED: no GPU test has run, because there is no usable CUDA device (%s). ***\n"
+                 "*** The GPU's bits are still checked on the CPU through proptests/golden/. ***\n\n",
+                 why.c_str());
     return 77;
 }
 

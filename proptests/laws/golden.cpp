@@ -18,7 +18,8 @@ std::vector<std::uint64_t> sizes(DType dtype) {
     const std::uint64_t lanes = spec::row_bytes / size_of(dtype), chunk = 8 * lanes, tile = 8 * chunk;
     std::vector<std::uint64_t> all{0, 1, 2, 3, 31};
     for (const std::uint64_t edge : {lanes, 2 * lanes, chunk, 2 * chunk, 5 * chunk, tile, 2 * tile, 100 * tile}) {
-        for (const std::uint64_t n : {edge - 1, edge, edge + 1}) all.push_back(n);
+        for (const std::uint64_t n : {edge - 1, edge, edge + 1})
+            all.push_back(n);
     }
     all.push_back(1000003);
     all.push_back(3000017);
@@ -27,9 +28,11 @@ std::vector<std::uint64_t> sizes(DType dtype) {
 }
 
 void add_cases(DType dtype, std::vector<GoldenCase>& cases) {
-    for (const std::uint64_t n : sizes(dtype)) cases.push_back({Method::tree, dtype, Family::normal, n, 1000 + n});
+    for (const std::uint64_t n : sizes(dtype))
+        cases.push_back({Method::tree, dtype, Family::normal, n, 1000 + n});
     for (const Family family : accuracy::families()) {
-        for (const std::uint64_t seed : {1, 2, 3, 4}) cases.push_back({Method::tree, dtype, family, 12345 + seed, seed});
+        for (const std::uint64_t seed : {1, 2, 3, 4})
+            cases.push_back({Method::tree, dtype, family, 12345 + seed, seed});
     }
 }
 
@@ -43,8 +46,9 @@ std::vector<GoldenCase> golden_cases() {
 }
 
 std::string golden_line(const GoldenCase& c, const std::string& bits) {
-    return std::string(name(c.method)) + '\t' + std::string(name(c.dtype)) + '\t' + std::string(accuracy::name(c.family)) + '\t' +
-           std::to_string(c.n) + '\t' + std::to_string(c.seed) + '\t' + bits;
+    return std::string(name(c.method)) + '\t' + std::string(name(c.dtype)) + '\t' +
+           std::string(accuracy::name(c.family)) + '\t' + std::to_string(c.n) + '\t' + std::to_string(c.seed) + '\t' +
+           bits;
 }
 
 std::string golden_path() {
@@ -65,7 +69,8 @@ std::vector<std::string> read_golden(const std::string& path) {
 template <class T>
 std::string hex_bits(T value) {
     char text[32];
-    std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(2 * sizeof(T)), static_cast<unsigned long long>(fp::to_bits(value)));
+    std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(2 * sizeof(T)),
+                  static_cast<unsigned long long>(fp::to_bits(value)));
     return text;
 }
 template std::string hex_bits(float);

@@ -27,14 +27,17 @@ TEST_CASE("golden bits: this GPU gives what the table says", "[golden]") {
     if (const char* path = std::getenv("DETREDUCE_GOLDEN_OUT")) {
         const cuda::DeviceInfo device = cuda::devices().at(0);
         std::ofstream file(path);
-        file << "# spec_version " << spec_version << ", from " << device.name << " (compute capability " << device.major << '.' << device.minor
-             << ", driver " << cuda::driver_version() << ")\n# method\tdtype\tfamily\tn\tseed\tbits\n";
-        for (const std::string& line : lines) file << line << '\n';
+        file << "# spec_version " << spec_version << ", from " << device.name << " (compute capability " << device.major
+             << '.' << device.minor << ", driver " << cuda::driver_version()
+             << ")\n# method\tdtype\tfamily\tn\tseed\tbits\n";
+        for (const std::string& line : lines)
+            file << line << '\n';
         REQUIRE(file.good());
     }
     const std::vector<std::string> table = read_golden(golden_path());
     REQUIRE(table.size() == lines.size());
-    for (std::size_t i = 0; i < lines.size(); ++i) REQUIRE(lines[i] == table[i]);
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        REQUIRE(lines[i] == table[i]);
 }
 
 } // namespace detreduce::proptests

@@ -15,7 +15,8 @@ namespace {
 constexpr Schedule schedules[] = {Schedule::two_pass, Schedule::last_block, Schedule::cooperative};
 
 Plan device_plan(DType dtype, std::uint64_t n, Schedule schedule = Schedule::automatic) {
-    const Plan plan = make_plan({.dtype = dtype, .n = n, .device = {Backend::cuda, -1}, .launch = {.schedule = schedule}});
+    const Plan plan =
+        make_plan({.dtype = dtype, .n = n, .device = {Backend::cuda, -1}, .launch = {.schedule = schedule}});
     throw_if_error(plan.status());
     return plan;
 }
@@ -60,13 +61,16 @@ TEMPLATE_TEST_CASE("four streams at once, each with its own workspace", "[gpu][s
     }
     for (int r = 0; r < rounds; ++r) {
         for (int s = 0; s < streams; ++s) {
-            REQUIRE(run(plans[s], inputs[s]->data(), outputs[s]->data() + r * sizeof(TestType), workspaces[s]->data(), owners[s]->stream).ok());
+            REQUIRE(run(plans[s], inputs[s]->data(), outputs[s]->data() + r * sizeof(TestType), workspaces[s]->data(),
+                        owners[s]->stream)
+                        .ok());
         }
     }
     CUDA_CHECK(cudaDeviceSynchronize());
     for (int s = 0; s < streams; ++s) {
         for (int r = 0; r < rounds; ++r) {
-            REQUIRE(fp::to_bits(download<TestType>(outputs[s]->data() + r * sizeof(TestType))) == fp::to_bits(expected[s]));
+            REQUIRE(fp::to_bits(download<TestType>(outputs[s]->data() + r * sizeof(TestType))) ==
+                    fp::to_bits(expected[s]));
         }
     }
 }
@@ -89,7 +93,8 @@ TEMPLATE_TEST_CASE("a captured graph replays to the same bits, and reads its inp
         cudaGraphExec_t executable;
         CUDA_CHECK(cudaGraphInstantiate(&executable, graph, 0));
         for (const auto* data : {&x, &y}) {
-            CUDA_CHECK(cudaMemcpy(input->data(), data->data(), data->size() * sizeof(TestType), cudaMemcpyHostToDevice));
+            CUDA_CHECK(
+                cudaMemcpy(input->data(), data->data(), data->size() * sizeof(TestType), cudaMemcpyHostToDevice));
             const auto expected = fp::to_bits(reference::tree_sum(std::span<const TestType>(*data)));
             for (int i = 0; i < 20; ++i) {
                 output.fill(0xff, sizeof(TestType));
@@ -110,8 +115,10 @@ TEMPLATE_TEST_CASE("back-to-back runs in one stream may share a workspace", "[gp
     for (const Schedule schedule : schedules) {
         const Plan plan = device_plan(dtype_of<TestType>, x.size(), schedule);
         const DeviceBuffer output(200 * sizeof(TestType)), workspace(plan.workspace_bytes());
-        for (int i = 0; i < 200; ++i) REQUIRE(run(plan, input->data(), output.data() + i * sizeof(TestType), workspace.data()).ok());
-        for (int i = 0; i < 200; ++i) REQUIRE(fp::to_bits(download<TestType>(output.data() + i * sizeof(TestType))) == expected);
+        for (int i = 0; i < 200; ++i)
+            REQUIRE(run(plan, input->data(), output.data() + i * sizeof(TestType), workspace.data()).ok());
+        for (int i = 0; i < 200; ++i)
+            REQUIRE(fp::to_bits(download<TestType>(output.data() + i * sizeof(TestType))) == expected);
     }
 }
 
@@ -120,21 +127,25 @@ TEMPLATE_TEST_CASE("the convenience call with stream-ordered allocation", "[gpu]
     const auto input = upload(x);
     const DeviceBuffer output(sizeof(TestType));
     const StreamOwner owner;
-    REQUIRE(cuda::sum(reinterpret_cast<const TestType*>(input->data()), x.size(), reinterpret_cast<TestType*>(output.data()), Method::tree,
-                      owner.stream).ok());
+    REQUIRE(cuda::sum(reinterpret_cast<const TestType*>(input->data()), x.size(),
+                      reinterpret_cast<TestType*>(output.data()), Method::tree, owner.stream)
+                .ok());
     CUDA_CHECK(cudaStreamSynchronize(owner.stream));
-    REQUIRE(fp::to_bits(download<TestType>(output.data())) == fp::to_bits(reference::tree_sum(std::span<const TestType>(x))));
+    REQUIRE(fp::to_bits(download<TestType>(output.data())) ==
+            fp::to_bits(reference::tree_sum(std::span<const TestType>(x))));
 }
 
 TEMPLATE_TEST_CASE("millions of elements: GPU and CPU give the same bits", "[gpu][large]", float, double) {
-    for (const std::size_t n : {std::size_t{16777216}, std::size_t{4096} * 4096 + 1, std::size_t{50000017}, std::size_t{8192} * 8192 + 4097}) {
+    for (const std::size_t n : {std::size_t{16777216}, std::size_t{4096} * 4096 + 1, std::size_t{50000017},
+                                std::size_t{8192} * 8192 + 4097}) {
         const auto x = accuracy::generate<TestType>(accuracy::Family::normal, n, n);
         const TestType cpu = sum(std::span<const TestType>(x));
         for (const Schedule schedule : schedules) {
             for (const unsigned offset : {0u, 1u}) {
                 INFO(n << ' ' << name(schedule));
                 const Draw draw{{.schedule = schedule}, offset};
-                REQUIRE(fp::to_bits(CudaBackend::reduce(std::span<const TestType>(x), Method::tree, draw)) == fp::to_bits(cpu));
+                REQUIRE(fp::to_bits(CudaBackend::reduce(std::span<const TestType>(x), Method::tree, draw)) ==
+                        fp::to_bits(cpu));
             }
         }
     }
@@ -152,11 +163,14 @@ TEST_CASE("more than 2^32 elements", "[gpu][large]") {
     }
     const DeviceBuffer x(n * sizeof(float)), output(sizeof(float));
     for (std::size_t i = 0; i < n; i += block.size()) {
-        CUDA_CHECK(cudaMemcpy(x.data() + i * sizeof(float), block.data(), std::min(block.size(), n - i) * sizeof(float), cudaMemcpyHostToDevice));
+        CUDA_CHECK(cudaMemcpy(x.data() + i * sizeof(float), block.data(), std::min(block.size(), n - i) * sizeof(float),
+                              cudaMemcpyHostToDevice));
     }
     std::vector<float> results, level;
-    for (std::size_t i = 0; i < block_tiles; ++i) results.push_back(reference::tree_of(std::span(block).subspan(i * tile, tile)));
-    for (std::size_t i = 0; i < n / tile; ++i) level.push_back(results[i % block_tiles]);
+    for (std::size_t i = 0; i < block_tiles; ++i)
+        results.push_back(reference::tree_of(std::span(block).subspan(i * tile, tile)));
+    for (std::size_t i = 0; i < n / tile; ++i)
+        level.push_back(results[i % block_tiles]);
     const std::size_t last = n / tile * tile;
     level.push_back(reference::tree_of(std::span(block).subspan(last % block.size(), n - last)));
     const auto expected = fp::to_bits(reference::tree_of(std::span<const float>(level)));

@@ -30,7 +30,8 @@ TEST_CASE("a request outside the words is refused by name", "[status]") {
     expect(status_of({.dtype = static_cast<DType>(99), .n = 1}), StatusCode::invalid_argument, "dtype");
     expect(status_of({.shape = static_cast<Shape>(99), .n = 1}), StatusCode::invalid_argument, "shape");
     expect(status_of({.device = {static_cast<Backend>(99), 0}}), StatusCode::invalid_argument, "device.backend");
-    expect(status_of({.launch = {.schedule = static_cast<Schedule>(99)}}), StatusCode::invalid_argument, "launch.schedule");
+    expect(status_of({.launch = {.schedule = static_cast<Schedule>(99)}}), StatusCode::invalid_argument,
+           "launch.schedule");
     expect(status_of({.launch = {.isa = static_cast<Isa>(99)}}), StatusCode::invalid_argument, "launch.isa");
     expect(status_of({.launch = {.threads = 1025}}), StatusCode::invalid_argument, "launch.threads");
     REQUIRE(status_of({.n = max_n}).ok());
@@ -97,7 +98,8 @@ TEST_CASE("names read back", "[status]") {
         REQUIRE(name(m.method) == m.name);
         REQUIRE(info(m.method).guarantee == m.guarantee);
     }
-    for (const DType d : {DType::f32, DType::f64}) REQUIRE(parse_dtype(name(d)) == d);
+    for (const DType d : {DType::f32, DType::f64})
+        REQUIRE(parse_dtype(name(d)) == d);
     for (const Schedule s : {Schedule::automatic, Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
         REQUIRE(parse_schedule(name(s)) == s);
     }
@@ -107,7 +109,6 @@ TEST_CASE("names read back", "[status]") {
     REQUIRE_FALSE(parse_op("sums").has_value());
 }
 
-
 TEST_CASE("without a CUDA backend, a CUDA plan says so", "[status]") {
     if (cuda::built_with_cuda()) return;
     expect(status_of({.n = 1, .device = {Backend::cuda, 0}}), StatusCode::no_device, "device");
@@ -115,6 +116,5 @@ TEST_CASE("without a CUDA backend, a CUDA plan says so", "[status]") {
     REQUIRE(cuda::devices(&why).empty());
     REQUIRE_FALSE(why.empty());
 }
-
 
 } // namespace detreduce::proptests

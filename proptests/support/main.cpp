@@ -9,7 +9,9 @@
 #include <support/precondition.hpp>
 
 namespace detreduce::proptests {
-__attribute__((weak)) int precondition() { return 0; }
+__attribute__((weak)) int precondition() {
+    return 0;
+}
 } // namespace detreduce::proptests
 
 int main(int argc, char** argv) {

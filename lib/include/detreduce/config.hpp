@@ -14,5 +14,6 @@
 // The bits promised by SPEC.md need IEEE semantics. CMake refuses fast-math for our own targets; this line refuses it for
 // whoever compiles these headers in another build.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "detreduce: fast-math changes the bits that lib/SPEC.md promises; compile without it (no -ffast-math, -Ofast, -ffinite-math-only)"
+#error                                                                                                                 \
+    "detreduce: fast-math changes the bits that lib/SPEC.md promises; compile without it (no -ffast-math, -Ofast, -ffinite-math-only)"
 #endif

@@ -12,7 +12,8 @@ namespace detreduce::cuda {
 /// Sum of the n elements at device pointer `x` into device pointer `out`, enqueued on `stream` of the current device.
 /// Takes its workspace from the stream-ordered allocator (cudaMallocAsync / cudaFreeAsync); otherwise as run().
 Status sum(const float* x, std::uint64_t n, float* out, Method method = Method::tree, Stream stream = nullptr) noexcept;
-Status sum(const double* x, std::uint64_t n, double* out, Method method = Method::tree, Stream stream = nullptr) noexcept;
+Status sum(const double* x, std::uint64_t n, double* out, Method method = Method::tree,
+           Stream stream = nullptr) noexcept;
 
 /// run() with the workspace taken from the stream-ordered allocator; what the typed calls above are made of.
 Status run_async(const Plan& plan, const void* x, void* out, Stream stream = nullptr) noexcept;

@@ -20,7 +20,7 @@ struct Request {
     Method method = Method::tree;
     DType dtype = DType::f32;
     Shape shape = Shape::flat;
-    std::uint64_t n = 0; ///< number of elements, 0 … 2^40
+    std::uint64_t n = 0;         ///< number of elements, 0 … 2^40
     Device device = current_gpu; ///< or `cpu`, for which host.hpp has shorter calls
     Launch launch = {};
 };

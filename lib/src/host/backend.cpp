@@ -18,12 +18,15 @@ std::size_t count_isas() {
 }
 #else
 constexpr std::array all_isas{Isa::baseline};
-std::size_t count_isas() { return 1; }
+std::size_t count_isas() {
+    return 1;
+}
 #endif
 
 template <class T>
 T sum_on_cpu(std::span<const T> x, Method method, const Launch& launch) {
-    const Plan plan = make_plan({.method = method, .dtype = dtype_of<T>, .n = x.size(), .device = cpu, .launch = launch});
+    const Plan plan =
+        make_plan({.method = method, .dtype = dtype_of<T>, .n = x.size(), .device = cpu, .launch = launch});
     T result;
     throw_if_error(run(plan, x.data(), &result));
     return result;
@@ -36,8 +39,12 @@ std::span<const Isa> available_isas() noexcept {
     return std::span(all_isas).first(count);
 }
 
-float sum(std::span<const float> x, Method method, const Launch& launch) { return sum_on_cpu(x, method, launch); }
-double sum(std::span<const double> x, Method method, const Launch& launch) { return sum_on_cpu(x, method, launch); }
+float sum(std::span<const float> x, Method method, const Launch& launch) {
+    return sum_on_cpu(x, method, launch);
+}
+double sum(std::span<const double> x, Method method, const Launch& launch) {
+    return sum_on_cpu(x, method, launch);
+}
 
 namespace host {
 

@@ -21,8 +21,12 @@ class StandardFpEnvironment {
 #if defined(__x86_64__) || defined(__i386__)
     using Word = unsigned;
     static constexpr Word standard = 0x1f80; // all exceptions masked, to nearest, neither FTZ nor DAZ
-    static Word get() noexcept { return _mm_getcsr(); }
-    static void set(Word w) noexcept { _mm_setcsr(w); }
+    static Word get() noexcept {
+        return _mm_getcsr();
+    }
+    static void set(Word w) noexcept {
+        _mm_setcsr(w);
+    }
 #elif defined(__aarch64__)
     using Word = std::uint64_t;
     static constexpr Word standard = 0; // FPCR: to nearest, no FZ
@@ -31,7 +35,9 @@ class StandardFpEnvironment {
         __asm__ volatile("mrs %0, fpcr" : "=r"(w));
         return w;
     }
-    static void set(Word w) noexcept { __asm__ volatile("msr fpcr, %0" ::"r"(w) : "memory"); }
+    static void set(Word w) noexcept {
+        __asm__ volatile("msr fpcr, %0" ::"r"(w) : "memory");
+    }
 #else
 #error "detreduce: unknown processor; add its floating-point control word here"
 #endif

@@ -20,15 +20,18 @@ template <class Acc, class Order>
     for (std::uint64_t c = 0; c < chunks; ++c) {
         chunk[c].fill(Acc::absent());
         const std::uint64_t end = std::min<std::uint64_t>(m, (c + 1) * Order::chunk);
-        for (std::uint64_t i = c * Order::chunk; i < end; ++i) chunk[c][i % lanes].merge(items[i]);
+        for (std::uint64_t i = c * Order::chunk; i < end; ++i)
+            chunk[c][i % lanes].merge(items[i]);
     }
     for (std::uint32_t step = 1; step < chunks; step *= 2) {
         for (std::uint32_t c = 0; c + step < chunks; c += 2 * step) {
-            for (std::uint32_t j = 0; j < lanes; ++j) chunk[c][j].merge(chunk[c + step][j]);
+            for (std::uint32_t j = 0; j < lanes; ++j)
+                chunk[c][j].merge(chunk[c + step][j]);
         }
     }
     for (std::uint32_t half = lanes / 2; half >= 1; half /= 2) {
-        for (std::uint32_t j = 0; j < half; ++j) chunk[0][j].merge(chunk[0][j + half]);
+        for (std::uint32_t j = 0; j < half; ++j)
+            chunk[0][j].merge(chunk[0][j + half]);
     }
     return chunk[0][0];
 }
@@ -42,7 +45,8 @@ class Levels {
     /// Takes the `count` results written to next(): a full tile, or the last.
     void take(std::uint64_t count) {
         count_[0] = count;
-        for (int level = 0; level + 1 < max_levels && count_[level] == Order::tile; ++level) move_up(level);
+        for (int level = 0; level + 1 < max_levels && count_[level] == Order::tile; ++level)
+            move_up(level);
     }
 
     [[nodiscard]] Acc finish() {

@@ -60,7 +60,8 @@ acc::Rounded<T> tree(const T* x, std::uint64_t n, const Launch& launch) {
 template <class T>
 acc::Rounded<T> serial(const T* x, std::uint64_t n) {
     acc::Rounded<T> a = acc::Rounded<T>::absent();
-    for (std::uint64_t i = 0; i < n; ++i) a.add(x[i]);
+    for (std::uint64_t i = 0; i < n; ++i)
+        a.add(x[i]);
     return a;
 }
 
@@ -86,16 +87,21 @@ acc::Rounded<T> atomic(const T* x, std::uint64_t n, const Launch& launch) {
 
 } // namespace
 
-std::uint32_t default_threads() noexcept { return static_cast<std::uint32_t>(std::max(1, omp_get_max_threads())); }
+std::uint32_t default_threads() noexcept {
+    return static_cast<std::uint32_t>(std::max(1, omp_get_max_threads()));
+}
 
 template <class T>
 T reduce_sum(Method method, const T* x, std::uint64_t n, const Launch& launch) noexcept {
     if (n == 0) return T(0);
     const StandardFpEnvironment environment;
     switch (method) {
-    case Method::tree: return fp::canonical(tree(x, n, launch).finish());
-    case Method::serial: return fp::canonical(serial(x, n).finish());
-    case Method::atomic: return fp::canonical(atomic(x, n, launch).finish());
+    case Method::tree:
+        return fp::canonical(tree(x, n, launch).finish());
+    case Method::serial:
+        return fp::canonical(serial(x, n).finish());
+    case Method::atomic:
+        return fp::canonical(atomic(x, n, launch).finish());
     }
     return fp::from_bits<T>(fp::Format<T>::canonical_nan); // not reached: the plan knows the methods
 }

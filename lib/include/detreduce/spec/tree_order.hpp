@@ -28,7 +28,8 @@ struct TreeOrder {
 /// ⌈log2 m⌉: depth of a binary tree over m ≥ 1 items.
 [[nodiscard]] DETREDUCE_HD constexpr std::uint32_t ceil_log2(std::uint64_t m) {
     std::uint32_t d = 0;
-    while ((std::uint64_t{1} << d) < m) ++d;
+    while ((std::uint64_t{1} << d) < m)
+        ++d;
     return d;
 }
 
