@@ -9,6 +9,7 @@ namespace detreduce::cuda {
 
 [[nodiscard]] inline Status from_cuda(const char* call, cudaError_t error) noexcept {
     if (error == cudaSuccess) return {};
+    (void)cudaGetLastError(); // the caller has the status; it should not meet the error again in a call of its own
     return {StatusCode::cuda_error, call, cudaGetErrorString(error), static_cast<int>(error)};
 }
 

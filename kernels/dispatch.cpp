@@ -17,8 +17,11 @@ namespace {
 Status select_device(int wanted, int& device) {
     int count = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess && error != cudaErrorNoDevice && error != cudaErrorInsufficientDriver) {
+        return from_cuda("cudaGetDeviceCount", error);
+    }
     if (error != cudaSuccess || count == 0) {
-        (void)cudaGetLastError(); // not the caller's problem later on
+        (void)cudaGetLastError(); // the caller has the status
         return {StatusCode::no_device, "device",
                 error == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString(error), static_cast<int>(error)};
     }

@@ -47,6 +47,8 @@ __device__ __forceinline__ std::uint32_t items_in_tile(std::uint64_t begin, std:
     return n - begin < tile ? static_cast<std::uint32_t>(n - begin) : tile;
 }
 
+inline constexpr int max_block = 512; ///< threads; prepare() allows no more
+
 /// Range of results that a block makes at once: one for each of its teams.
 struct Turn {
     std::uint64_t first;
@@ -99,10 +101,10 @@ __device__ __forceinline__ void wait_for_previous_kernel() {
 /// two_pass: one level, whose results are levels.partials[0]. The bounds leave 64 registers: enough for a chunk's eight loads to
 /// be in flight at once (they take 32), and for four blocks of 256 threads on a multiprocessor.
 template <class Level, int TeamWarps, class Levels>
-__global__ void __launch_bounds__(512, 2)
+__global__ void __launch_bounds__(max_block, 2)
     level_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
-    let_next_kernel_start();
+    if (levels.tiles[0] > 1) let_next_kernel_start(); // after the root comes somebody else's kernel
     if constexpr (Level::source == Source::partials) wait_for_previous_kernel();
     for (std::uint64_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
         (void)take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
@@ -144,7 +146,7 @@ __device__ __forceinline__ void climb(const Levels& levels, std::uint64_t group,
 
 /// A block reports its results when it leaves a group, not after every turn: reporting takes as long as a tile.
 template <class Level, class Partial, int TeamWarps, class Levels>
-__global__ void __launch_bounds__(512, 1)
+__global__ void __launch_bounds__(max_block, 1)
     last_block_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns,
                       const __grid_constant__ Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
@@ -170,7 +172,7 @@ __global__ void __launch_bounds__(512, 1)
 
 /// cooperative: grid-wide barriers between levels.
 template <class Level, class Partial, int TeamWarps, class Levels>
-__global__ void cooperative_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
+__global__ void __launch_bounds__(max_block) cooperative_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
     for (std::uint64_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
         (void)take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
@@ -192,7 +194,7 @@ __global__ void cooperative_kernel(const typename Level::Item* x, std::uint64_t 
 
 /// atomic: what most programs do. Each block adds up tiles as they come; the blocks' sums meet in a floating-point atomic.
 template <class Level>
-__global__ void atomic_kernel(const typename Level::Item* x, std::uint64_t n, typename Level::Item* out) {
+__global__ void __launch_bounds__(max_block) atomic_kernel(const typename Level::Item* x, std::uint64_t n, typename Level::Item* out) {
     using Reader = TileReader<Level>;
     using Acc = typename Level::Acc;
     const std::uint64_t stride = std::uint64_t{gridDim.x} * (blockDim.x / warp_size);

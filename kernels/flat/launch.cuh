@@ -47,7 +47,10 @@ struct FlatLaunch {
 
     template <int TeamWarps>
     [[nodiscard]] std::size_t shared_bytes() const {
-        return sizeof(BufferOf<Partial, TeamWarps>) * (block() / (warp_size * TeamWarps));
+        static_assert(Partial::Order::tile % (max_block / (warp_size * TeamWarps)) == 0, "a turn would cross a group");
+        constexpr std::size_t of_team = std::max(sizeof(BufferOf<InputLevel<T, Acc, true>, TeamWarps>),
+                                                 sizeof(BufferOf<Partial, TeamWarps>));
+        return of_team * (block() / (warp_size * TeamWarps));
     }
 
     /// Turns that a level of `tiles` tiles takes.
@@ -84,6 +87,13 @@ struct FlatLaunch {
         return from_cuda("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel, arguments...));
     }
 
+    /// Was `kernel` compiled with its wait for the kernel before it? Not when it is older code, translated for a newer device.
+    template <class Kernel>
+    [[nodiscard]] bool waits_for_previous(Kernel kernel) const {
+        cudaFuncAttributes attributes{};
+        return device.dependent_launch && cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess && attributes.ptxVersion >= 90;
+    }
+
     /// Blocks of `kernel` that the device holds at once.
     template <class Kernel>
     [[nodiscard]] Status count_resident(Kernel kernel, std::size_t shared, std::uint32_t& blocks) const {
@@ -104,9 +114,9 @@ struct FlatLaunch {
         for (int l = 0; status.ok() && l + 1 < max_levels && levels.tiles[l] > 1; ++l) {
             all = turns<TeamWarps>(levels.tiles[l + 1]);
             const Acc* const items = levels.partials[l];
-            status = launch(device.dependent_launch ? Kind::after_previous : Kind::plain,
-                            level_kernel<Partial, TeamWarps, LevelsOf>, grid(all), shared, items, levels.tiles[l], all,
-                            levels.from(l + 1));
+            const auto kernel = level_kernel<Partial, TeamWarps, LevelsOf>;
+            status = launch(waits_for_previous(kernel) ? Kind::after_previous : Kind::plain, kernel, grid(all), shared, items,
+                            levels.tiles[l], all, levels.from(l + 1));
         }
         return status;
     }

@@ -2,8 +2,8 @@
 // this file, and this file with the text; it shares nothing with lib/src or kernels but the numbers 512 and 8 of the text.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <span>

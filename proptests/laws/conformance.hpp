@@ -154,10 +154,15 @@ TEMPLATE_TEST_CASE("special values are as specified", "[laws][sanitizer]", float
         const auto reduce = [&](const std::vector<TestType>& v) {
             return TestBackend::reduce(std::span<const TestType>(v), method, draw_from(word));
         };
-        const auto payload = static_cast<fp::Bits<TestType>>(word) | F::canonical_nan;
+        const auto quiet = static_cast<fp::Bits<TestType>>(word) | F::canonical_nan;
+        const auto quiet_bit = fp::Bits<TestType>{1} << (F::precision - 2);
+        const auto payload = word % 2 ? quiet : (quiet & ~quiet_bit) | 1; // half of them signalling
         const TestType nan = reduce(with(base, word, {fp::from_bits<TestType>(payload)}));
         const TestType both = reduce(with(base, word, {inf, -inf}));
         RC_ASSERT(nan != nan);
+        if (method != Method::atomic) {
+            RC_ASSERT(fp::to_bits(reduce({fp::from_bits<TestType>(payload)})) == F::canonical_nan);
+        }
         RC_ASSERT(both != both);
         RC_ASSERT(reduce(with(base, word, {inf})) == inf);
         RC_ASSERT(reduce(with(base, word, {-inf, -inf})) == -inf);

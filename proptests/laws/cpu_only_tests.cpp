@@ -1,5 +1,6 @@
 // What only the CPU backend can get wrong: the caller's floating-point environment, and more than 2^32 elements.
-#include <cfenv>
+#include <cmath>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -9,10 +10,16 @@
 #include <xmmintrin.h>
 
 #include <detreduce/detreduce.hpp>
+#include <detreduce/acc/rounded.hpp>
+#include <detreduce/accuracy/oracle.hpp>
+#include <detreduce/fp/eft.hpp>
 #include <spec_reference.hpp>
 
 #include <support/bits.hpp>
+#include <support/property.hpp>
 #include <support/catch.hpp>
+
+#include "host/levels.hpp"
 
 namespace detreduce::proptests {
 namespace {
@@ -40,6 +47,10 @@ TEMPLATE_TEST_CASE("a caller's rounding mode and flush-to-zero neither change a 
     for (const auto* data : {&x, &tiny}) {
         const std::span<const TestType> span(*data);
         const TestType tree = reference::tree_sum(span), serial = reference::serial_sum(span);
+        const ControlWord put_back(masked);
+#pragma omp parallel num_threads(3)
+        _mm_setcsr(masked | flush | up); // the pool's threads keep what they were given
+        _mm_setcsr(masked);
         for (const unsigned word : {masked | flush, masked | up, masked | flush | up}) {
             for (const unsigned threads : {1u, 3u}) {
                 const ControlWord scope(word);
@@ -52,6 +63,65 @@ TEMPLATE_TEST_CASE("a caller's rounding mode and flush-to-zero neither change a 
                 REQUIRE(after == word);
             }
         }
+    }
+}
+
+TEMPLATE_TEST_CASE("error-free transforms: value and error are the exact result", "[fp]", float, double) {
+    const auto exactly = [](TestType a, TestType b, fp::Eft<TestType> r) {
+        const TestType in[] = {a, b}, out[] = {r.value, r.error};
+        return accuracy::exact_sum(std::span<const TestType>(in)).scaled() ==
+               accuracy::exact_sum(std::span<const TestType>(out)).scaled();
+    };
+    property("two_sum", [&] {
+        const TestType a = *value<TestType>(no_overflow<TestType>), b = *value<TestType>(no_overflow<TestType>);
+        RC_ASSERT(exactly(a, b, fp::two_sum(a, b)));
+        RC_ASSERT(fp::two_sum(a, b).value == a + b);
+    });
+    property("fast_two_sum", [&] {
+        const TestType a = *value<TestType>(no_overflow<TestType>), b = *value<TestType>(no_overflow<TestType>);
+        const bool ordered = std::abs(a) >= std::abs(b);
+        RC_ASSERT(exactly(a, b, ordered ? fp::fast_two_sum(a, b) : fp::fast_two_sum(b, a)));
+    });
+    property("two_prod", [&] {
+        constexpr Scope scope{-largest_exponent<TestType> / 2 + fp::Format<TestType>::precision,
+                              largest_exponent<TestType> / 2 - 1, false, false};
+        const TestType a = *value<TestType>(scope), b = *value<TestType>(scope);
+        const fp::Eft<TestType> r = fp::two_prod(a, b);
+        const auto scaled = [](TestType x) { return accuracy::scaled_value(x); };
+        RC_ASSERT(scaled(a) * scaled(b) == (scaled(r.value) + scaled(r.error)) << -accuracy::ExactSum::lowest_exponent);
+    });
+}
+
+struct OneLane {
+    static constexpr std::uint32_t lanes = 1, chunk = 8, tile = 64;
+};
+
+TEST_CASE("levels of the CPU backend, all four of them, in a tree small enough to count through", "[cpu]") {
+    using Order = OneLane;
+    using Acc = acc::Rounded<double>;
+    constexpr std::uint64_t most = 64ull * 64 * 64 * 64;
+    const auto rule = [](std::vector<double> items) { // SPEC 3 for one lane
+        while (items.size() > 1) {
+            std::vector<double> next;
+            for (std::size_t begin = 0; begin < items.size(); begin += Order::tile) {
+                const auto tile = std::span(items).subspan(begin, std::min<std::size_t>(Order::tile, items.size() - begin));
+                next.push_back(*reference::lane(std::span<const double>(tile), 1, 0, 8, 0));
+            }
+            items = next;
+        }
+        return items[0];
+    };
+    for (const std::uint64_t n : {1ull, 2ull, 63ull, 64ull, 65ull, 4095ull, 4096ull, 4097ull, 262143ull, 262144ull}) {
+        const auto x = vector_from<double>(Style::near, n, n, no_overflow<double>);
+        host::Levels<Acc, Order, most> levels; // its items are results of tiles already
+        for (std::uint64_t first = 0; first < n; first += Order::tile) {
+            const std::uint64_t count = std::min<std::uint64_t>(Order::tile, n - first);
+            for (std::uint64_t i = 0; i < count; ++i)
+                levels.next()[i] = {x[first + i]};
+            levels.take(count);
+        }
+        INFO(n);
+        REQUIRE(fp::to_bits(levels.finish().sum) == fp::to_bits(rule(x)));
     }
 }
 

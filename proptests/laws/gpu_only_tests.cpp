@@ -110,15 +110,18 @@ TEMPLATE_TEST_CASE("a captured graph replays to the same bits, and reads its inp
 
 TEMPLATE_TEST_CASE("back-to-back runs in one stream may share a workspace", "[gpu]", float, double) {
     const auto x = vector_from<TestType>(Style::near, 3000017, 50, no_overflow<TestType>);
-    const auto expected = fp::to_bits(reference::tree_sum(std::span<const TestType>(x)));
-    const auto input = upload(x);
+    const auto y = vector_from<TestType>(Style::cancelling, x.size(), 51, no_overflow<TestType>);
+    const fp::Bits<TestType> expected[] = {fp::to_bits(reference::tree_sum(std::span<const TestType>(x))),
+                                           fp::to_bits(reference::tree_sum(std::span<const TestType>(y)))};
+    REQUIRE(expected[0] != expected[1]); // a stale partial result of the other input must show
+    const std::unique_ptr<DeviceBuffer> inputs[] = {upload(x), upload(y)};
     for (const Schedule schedule : schedules) {
         const Plan plan = device_plan(dtype_of<TestType>, x.size(), schedule);
         const DeviceBuffer output(200 * sizeof(TestType)), workspace(plan.workspace_bytes());
         for (int i = 0; i < 200; ++i)
-            REQUIRE(run(plan, input->data(), output.data() + i * sizeof(TestType), workspace.data()).ok());
+            REQUIRE(run(plan, inputs[i % 2]->data(), output.data() + i * sizeof(TestType), workspace.data()).ok());
         for (int i = 0; i < 200; ++i)
-            REQUIRE(fp::to_bits(download<TestType>(output.data() + i * sizeof(TestType))) == expected);
+            REQUIRE(fp::to_bits(download<TestType>(output.data() + i * sizeof(TestType))) == expected[i % 2]);
     }
 }
 

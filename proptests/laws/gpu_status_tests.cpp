@@ -29,6 +29,7 @@ TEST_CASE("a CUDA launch outside its range is refused by name", "[gpu][status]")
     expect(status_of({.device = {Backend::cuda, 1000}}), StatusCode::invalid_argument, "device.index");
     expect(status_of({.device = {Backend::cuda, -2}}), StatusCode::invalid_argument, "device.index");
     expect(status_of({.method = Method::serial}), StatusCode::unsupported, "method");
+    REQUIRE(cudaGetLastError() == cudaSuccess); // a refused request leaves no error behind
 }
 
 TEST_CASE("the workspace is checked", "[gpu][status]") {

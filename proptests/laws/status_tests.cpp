@@ -60,6 +60,12 @@ TEST_CASE("running a bad plan says what was wrong with it", "[status]") {
     REQUIRE(out == 7);
 }
 
+TEST_CASE("a plan that make_plan did not make does not run", "[status]") {
+    float x = 1, out = 7;
+    expect(run(Plan{}, &x, &out), StatusCode::invalid_argument, "plan");
+    REQUIRE(out == 7);
+}
+
 TEST_CASE("the typed calls throw what the core returns", "[status]") {
     const float x[] = {1, 2, 3};
     REQUIRE(sum(x) == 6);

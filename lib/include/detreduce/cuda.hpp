@@ -10,12 +10,18 @@
 namespace detreduce::cuda {
 
 /// Sum of the n elements at device pointer `x` into device pointer `out`, enqueued on `stream` of the current device.
-/// Takes its workspace from the stream-ordered allocator (cudaMallocAsync / cudaFreeAsync); otherwise as run().
+///
+/// formula, shapes, guarantee, error bound, passes, NaN and empty: as run()
+/// dtypes       float, double
+/// workspace    from the stream-ordered allocator (cudaMallocAsync, cudaFreeAsync), freed in stream order
+/// stream       enqueued, not synchronised; may be captured in a graph
+/// errors       the status of the plan or of run(); cuda_error, also on devices without memory pools
 Status sum(const float* x, std::uint64_t n, float* out, Method method = Method::tree, Stream stream = nullptr) noexcept;
 Status sum(const double* x, std::uint64_t n, double* out, Method method = Method::tree,
            Stream stream = nullptr) noexcept;
 
-/// run() with the workspace taken from the stream-ordered allocator; what the typed calls above are made of.
+/// run() with the workspace taken from the stream-ordered allocator; what the typed calls above are made of. invalid_argument for a plan
+/// that was not made for a CUDA device.
 Status run_async(const Plan& plan, const void* x, void* out, Stream stream = nullptr) noexcept;
 
 struct DeviceInfo {

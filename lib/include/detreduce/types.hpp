@@ -53,7 +53,7 @@ enum class Isa : std::uint8_t { automatic, baseline, avx2, avx512 };
 /// Launch parameters: free to be tuned, 0 or `automatic` leaves the choice to the library.
 struct Launch {
     Schedule schedule = Schedule::automatic;
-    std::uint32_t grid = 0;    ///< CUDA blocks: 1 … 2^31 − 1
+    std::uint32_t grid = 0;    ///< CUDA blocks, at most: 1 … 2^31 − 1
     std::uint32_t block = 0;   ///< CUDA threads a block: 128, 256 or 512
     std::uint32_t threads = 0; ///< CPU threads: 1 … 1024; 0 = what OpenMP would use
     Isa isa = Isa::automatic;

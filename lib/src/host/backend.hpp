@@ -1,14 +1,17 @@
 // The CPU backend, as seen by run().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <detreduce/types.hpp>
 
 namespace detreduce::host {
 
-/// What launch.threads = 0 means here and now.
-[[nodiscard]] std::uint32_t default_threads() noexcept;
+inline constexpr std::uint32_t max_threads = 1024;
+
+/// What launch.threads = 0 means here and now, for n elements.
+[[nodiscard]] std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexcept;
 
 /// The reduction itself; `launch` has nothing automatic left.
 template <class T>

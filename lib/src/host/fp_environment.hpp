@@ -2,10 +2,22 @@
 // one (a program linked with -ffast-math starts with flush-to-zero), and so may the threads that OpenMP gives us.
 #pragma once
 
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 #include <xmmintrin.h>
 #elif defined(__aarch64__)
 #include <cstdint>
+#endif
+
+#include <cfloat>
+
+static_assert(FLT_EVAL_METHOD == 0, "detreduce: float and double must be computed in their own formats (no x87, no excess precision)");
+
+// Compilers do not see that arithmetic depends on the control word: what is to run inside a StandardFpEnvironment must be a call
+// that they cannot look into.
+#if defined(__clang__)
+#define DETREDUCE_OPAQUE __attribute__((noinline, optnone))
+#else
+#define DETREDUCE_OPAQUE __attribute__((noipa))
 #endif
 
 namespace detreduce::host {
@@ -18,7 +30,7 @@ class StandardFpEnvironment {
     StandardFpEnvironment& operator=(const StandardFpEnvironment&) = delete;
 
   private:
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
     using Word = unsigned;
     static constexpr Word standard = 0x1f80; // all exceptions masked, to nearest, neither FTZ nor DAZ
     static Word get() noexcept {

@@ -36,16 +36,17 @@ template <class Acc, class Order>
     return chunk[0][0];
 }
 
-template <class Acc, class Order>
+/// Results of tiles of the input, up to max_n, on their way to the root. About 64 KiB: on the stack, nothing is allocated.
+template <class Acc, class Order, std::uint64_t MaxN = max_n, int Count = max_levels>
 class Levels {
   public:
-    /// Room for the next `count` ≤ Order::tile results of tiles of the input.
-    [[nodiscard]] Acc* next() { return items_[0]; }
+    /// Room for the next Order::tile results of tiles of the input.
+    [[nodiscard]] Acc* next() { return items(0); }
 
     /// Takes the `count` results written to next(): a full tile, or the last.
     void take(std::uint64_t count) {
         count_[0] = count;
-        for (int level = 0; level + 1 < max_levels && count_[level] == Order::tile; ++level)
+        for (int level = 0; level + 1 < Count && count_[level] == Order::tile; ++level)
             move_up(level);
     }
 
@@ -54,23 +55,40 @@ class Levels {
         for (; !is_last(level); ++level) {
             if (count_[level] > 0) move_up(level);
         }
-        return count_[level] == 1 ? items_[level][0] : reduce_accumulators<Acc, Order>(items_[level], count_[level]);
+        return count_[level] == 1 ? *items(level) : reduce_accumulators<Acc, Order>(items(level), count_[level]);
     }
 
   private:
+    /// The most results that level `level` holds at once.
+    [[nodiscard]] static constexpr std::uint64_t capacity(int level) {
+        std::uint64_t results = MaxN;
+        for (int l = 0; l <= level; ++l)
+            results = spec::tiles(results, Order::tile);
+        return results < Order::tile ? results : Order::tile;
+    }
+    [[nodiscard]] static constexpr std::uint64_t offset(int level) {
+        std::uint64_t sum = 0;
+        for (int l = 0; l < level; ++l)
+            sum += capacity(l);
+        return sum;
+    }
+    static_assert(capacity(Count - 1) == 1, "more levels are needed for MaxN");
+
+    [[nodiscard]] Acc* items(int level) { return items_ + offset(level); }
+
     void move_up(int level) {
-        items_[level + 1][count_[level + 1]++] = reduce_accumulators<Acc, Order>(items_[level], count_[level]);
+        items(level + 1)[count_[level + 1]++] = reduce_accumulators<Acc, Order>(items(level), count_[level]);
         count_[level] = 0;
     }
     [[nodiscard]] bool is_last(int level) const {
-        for (int above = level + 1; above < max_levels; ++above) {
+        for (int above = level + 1; above < Count; ++above) {
             if (count_[above] != 0) return false;
         }
         return true;
     }
 
-    Acc items_[max_levels][Order::tile];
-    std::uint64_t count_[max_levels] = {};
+    Acc items_[offset(Count)];
+    std::uint64_t count_[Count] = {};
 };
 
 } // namespace detreduce::host

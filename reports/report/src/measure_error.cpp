@@ -63,6 +63,15 @@ double share_of_bound(T result, const ExactSum& exact, double bound) {
     return accuracy::round_quotient(error, exact.scaled_abs()) / bound;
 }
 
+// In units of Σ|x|. What a GPU's atomics lose by flushing subnormals is absolute, so it depends on the data.
+template <class T>
+double bound_of(const Contender& c, const ExactSum& exact, std::size_t n) {
+    const double rounding = accuracy::error_bound(c.method, dtype_of<T>, n);
+    const double flushed = c.device.backend == Backend::cuda ? accuracy::flush_bound(c.method, dtype_of<T>, n) : 0;
+    if (flushed == 0 || exact.scaled_abs() == 0) return rounding;
+    return rounding + flushed / accuracy::round_scaled<double>(exact.scaled_abs(), ExactSum::lowest_exponent);
+}
+
 template <class T>
 void take_worst(ErrorRow& row, T result, const ExactSum& exact, double bound) {
     row.error_over_bound = std::max(row.error_over_bound.value_or(0), share_of_bound(result, exact, bound));
@@ -96,7 +105,7 @@ void measure_point(const Options& options, const Point& point, std::vector<Error
         for (std::size_t i = 0; i < list.size(); ++i) {
             Job job{.method = list[i].method, .device = list[i].device, .launch = {}};
             const T result = results_of(job, std::span<const T>(data)).front();
-            take_worst(rows[first + i], result, exact, accuracy::error_bound(list[i].method, dtype_of<T>, n));
+            take_worst(rows[first + i], result, exact, bound_of<T>(list[i], exact, n));
         }
     }
 }

@@ -72,9 +72,9 @@ struct ErrorRow {
     std::int64_t trials = 0;
     Metric error_ulp;      ///< distance to the exact result rounded to dtype, in units in the last place
     Metric relative_error; ///< |result − exact| / |exact|
-    Metric bound;          ///< a priori, on the relative error: error_bound(method, dtype, n) · condition
+    Metric bound;          ///< a priori, on the relative error: (error_bound + flush_bound / Σ|x|) · condition
     Metric
-        error_over_bound; ///< |result − exact| / (error_bound · Σ|x|): the largest of all trials; above 1 is a defect
+        error_over_bound; ///< |result − exact| / (error_bound · Σ|x| + flush_bound): the largest of all trials; above 1 is a defect
     Metric condition;     ///< Σ|x| / |Σx|
     friend bool operator==(const ErrorRow&, const ErrorRow&) = default;
 };
