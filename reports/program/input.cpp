@@ -1,9 +1,11 @@
 #include "input.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <limits>
 #include <system_error>
 #include <vector>
 
@@ -24,6 +26,17 @@ static_assert(std::endian::native == std::endian::little, "raw and .npy data are
 
 [[noreturn]] void fail_to_read(const std::string& name, int error) {
     throw Failure(fmt::format("cannot read {}: {}", name, std::generic_category().message(error)));
+}
+
+constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
+/// 0 for what has no size: a stream, a device, a file of /proc (regular and of size 0, whatever it holds), and a standard
+/// input that was read before and so does not start at 0.
+std::uint64_t size_of_whole_file(int descriptor, const std::string& name) {
+    struct stat info {};
+    if (::fstat(descriptor, &info) != 0) fail_to_read(name, errno);
+    const bool whole = S_ISREG(info.st_mode) && ::lseek(descriptor, 0, SEEK_CUR) == 0;
+    return whole ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
 /// A mapped file that shrinks, or whose disk fails, raises SIGBUS in whatever code reads it.
@@ -52,19 +65,20 @@ std::size_t InputFile::read(void* to, std::size_t size) {
     }
 }
 
+bool InputFile::is_whole_file() const {
+    return size_of_whole_file(descriptor_, name_) > 0;
+}
+
 Bytes InputFile::bytes() {
-    struct stat info {};
-    if (::fstat(descriptor_, &info) != 0) fail_to_read(name_, errno);
-    // Files of /proc are regular and of size 0, whatever they hold. A standard input that was read before does not start at 0.
-    const bool whole = S_ISREG(info.st_mode) && info.st_size > 0 && ::lseek(descriptor_, 0, SEEK_CUR) == 0;
-    return whole ? mapped(static_cast<std::uint64_t>(info.st_size)) : read_to_end();
+    const std::uint64_t size = size_of_whole_file(descriptor_, name_);
+    return size > 0 ? mapped(size) : read_up_to(no_limit);
 }
 
 Bytes InputFile::mapped(std::uint64_t size) {
     void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor_, 0);
     if (start == MAP_FAILED) {
         if (errno == ENOMEM) throw Failure(fmt::format("not enough memory to map the {} bytes of {}", size, name_));
-        return read_to_end(); // a file system that cannot map
+        return read_up_to(no_limit); // a file system that cannot map
     }
     std::signal(SIGBUS, on_bus_error);
     ::madvise(start, size, MADV_SEQUENTIAL);
@@ -72,14 +86,19 @@ Bytes InputFile::mapped(std::uint64_t size) {
     return {static_cast<const std::byte*>(start), size, owner};
 }
 
-Bytes InputFile::read_to_end() {
-    auto buffer = std::make_shared<std::vector<std::byte>>(std::size_t{1} << 20);
-    std::size_t size = 0;
-    while (const std::size_t got = read(buffer->data() + size, buffer->size() - size)) {
+Bytes InputFile::read_up_to(std::uint64_t limit) {
+    constexpr std::uint64_t first = std::uint64_t{1} << 20;
+    auto buffer = std::make_shared<std::vector<std::byte>>(std::min(limit, first));
+    std::uint64_t size = 0;
+    while (size < limit) {
+        if (size == buffer->size()) {
+            const std::uint64_t grown = std::min(limit, 2 * size);
+            require_memory(grown);
+            buffer->resize(grown);
+        }
+        const std::size_t got = read(buffer->data() + size, buffer->size() - size);
+        if (got == 0) break;
         size += got;
-        if (size < buffer->size()) continue;
-        require_memory(2 * buffer->size());
-        buffer->resize(2 * buffer->size());
     }
     return {buffer->data(), size, buffer};
 }

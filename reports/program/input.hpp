@@ -43,9 +43,14 @@ class InputFile {
     /// All of it: mapped if it is a regular file, so that it may be larger than the memory; otherwise read.
     [[nodiscard]] Bytes bytes();
 
+    /// Is it a regular file that nobody has read from? Only of such a file is the size known.
+    [[nodiscard]] bool is_whole_file() const;
+
+    /// The next `limit` bytes, or what is left: read, with memory for what came and not for what was promised.
+    [[nodiscard]] Bytes read_up_to(std::uint64_t limit);
+
   private:
     [[nodiscard]] Bytes mapped(std::uint64_t size);
-    [[nodiscard]] Bytes read_to_end();
     int descriptor_ = -1;
     std::string name_;
 };

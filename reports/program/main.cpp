@@ -50,13 +50,13 @@ std::string version_text() {
 void keep_standard_descriptors() {
     for (int fd = 0; fd <= 2; ++fd) {
         if (::fcntl(fd, F_GETFD) != -1) continue;
-        [[maybe_unused]] const int opened =
-            ::open("/dev/null", O_RDONLY); // reading only: writes still fail, and are reported
+        // The wrong way round: reading from a closed input and writing to a closed output still fail, and are reported.
+        [[maybe_unused]] const int opened = ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }
 }
 
 int complain(ExitCode code, std::string_view text) {
-    fmt::print(stderr, "detreduce: {}\n", one_line(text));
+    print_error(fmt::format("detreduce: {}\n", one_line(text)));
     return code;
 }
 
@@ -84,7 +84,7 @@ int complain_about_usage(const CLI::App& app, const std::string& text) {
     const CLI::App& command = parsed.empty() ? app : *parsed.back();
     const std::string unknown = unknown_word(app, command);
     complain(usage, unknown.empty() ? text : unknown);
-    fmt::print(stderr, "Try: {}{} --help\n", parsed.empty() ? "" : "detreduce ", command.get_name());
+    print_error(fmt::format("Try: {}{} --help\n", parsed.empty() ? "" : "detreduce ", command.get_name()));
     return usage;
 }
 

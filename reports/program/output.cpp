@@ -31,6 +31,10 @@ void finish_output() {
     if (std::ferror(stdout)) fail_to_write(0); // an earlier write failed and nobody looked
 }
 
+void print_error(std::string_view text) noexcept {
+    [[maybe_unused]] const std::size_t written = std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 std::string one_line(std::string_view text) {
     std::string line;
     for (const char c : text) {

@@ -12,6 +12,9 @@ void print(std::string_view text);
 /// Writes out what is still buffered; throws Failure when anything written to standard output was lost.
 void finish_output();
 
+/// Writes `text` to standard error. Where that is closed or full nobody can be told, so it is lost in silence.
+void print_error(std::string_view text) noexcept;
+
 /// `text` on one line: control characters as \n, \t or \xNN. Everything that goes to stderr passes through here.
 [[nodiscard]] std::string one_line(std::string_view text);
 

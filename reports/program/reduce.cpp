@@ -1,6 +1,6 @@
 // `detreduce reduce`: the sum of a file, its bits and what is promised about them.
 #include <algorithm>
-#include <charconv>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -26,11 +26,6 @@ struct Options {
     bool json = false;
 };
 
-/// What CLI11 cannot check itself, because it takes several options or the library to see: exit 2 like its own errors.
-struct UsageError : CLI::ValidationError {
-    using CLI::ValidationError::ValidationError;
-};
-
 CLI::Validator one_of(const std::vector<std::string>& names) {
     const auto check = [names](const std::string& text) {
         if (std::find(names.begin(), names.end(), text) != names.end()) return std::string();
@@ -40,13 +35,8 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
 }
 
 CLI::Validator thread_count() {
-    const auto check = [](const std::string& text) {
-        std::uint32_t value = 0;
-        const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc{} && stop == text.data() + text.size()) return std::string();
-        return fmt::format("{} is not a number of threads; allowed are 1, 2, …, and 0 for all", in_quotes(text));
-    };
-    return CLI::Validator(check, "");
+    return decimal_number(std::numeric_limits<std::uint32_t>::max(),
+                          "is not a number of threads; allowed are 1, 2, …, and 0 for all");
 }
 
 std::vector<std::string> method_names() {
@@ -74,7 +64,10 @@ std::string footer() {
            "  device       the input sequence only: the same bits on every CPU and GPU, for every number of threads\n"
            "  order        the numbers only: in any order\n"
            "\n"
-           "Text holds one number a line: decimal, hexadecimal (0x1.8p+1), nan, inf or -inf; # starts a comment.\n"
+           "Text holds one number a line: decimal, hexadecimal (0x1.8p+1), nan, inf or -inf; # starts a comment, and\n"
+           "blank lines are skipped. Each number is rounded once, directly into the dtype; 1e400 is refused, while\n"
+           "1e-400 becomes 0. Text or raw data without a number sum to +0. --dtype must match what a .npy holds.\n"
+           "- reads text, and .npy or raw bytes with --format npy or raw.\n"
            "\n"
            "Examples:\n"
            "  detreduce reduce data.npy                          sum of a NumPy array\n"
@@ -82,22 +75,6 @@ std::string footer() {
            "  seq 1 100 | detreduce reduce -                     numbers as text from another program\n"
            "  detreduce reduce data.npy --threads 1              other number of threads, same bits\n"
            "  detreduce reduce data.npy --device cuda:0          on the first GPU, same bits";
-}
-
-Device parse_device(const std::string& text) {
-    if (text == "cpu") return {Backend::cpu};
-    if (text == "cuda") return {Backend::cuda, 0};
-    int index = -1;
-    const char* const end = text.data() + text.size();
-    if (text.starts_with("cuda:")) {
-        const auto result = std::from_chars(text.data() + 5, end, index);
-        if (result.ec != std::errc{} || result.ptr != end) index = -1;
-    }
-    if (index < 0) {
-        throw UsageError(
-            fmt::format("--device: {} is not a device; allowed are cpu, cuda, cuda:0, cuda:1, …", in_quotes(text)));
-    }
-    return {Backend::cuda, index};
 }
 
 std::string lower_case_extension(const std::string& file) {
@@ -141,21 +118,21 @@ std::optional<DType> parse_given_dtype(const Options& o, Format format) {
     return std::nullopt;
 }
 
-void fail_unless_ok(const Status& status) {
+void fail_unless_ok(const Status& status, const std::string& device) {
     if (status.ok()) return;
     if (std::string_view(status.argument) == "launch.threads")
         throw UsageError(fmt::format("--threads: {}", status.allowed));
-    if (status.code == StatusCode::no_device) throw Failure(fmt::format("--device: {}", status.allowed));
+    if (status.code == StatusCode::no_device) throw no_such_gpu(device);
     throw Failure(to_string(status));
 }
 
 template <class T>
-T reduce(const Request& request, const void* data) {
+T reduce(const Request& request, const Options& o, const void* data) {
     T result = 0;
     if (request.device.backend == Backend::cuda) {
         reduce_on_cuda(request, data, &result);
     } else {
-        fail_unless_ok(run(make_plan(request), data, &result));
+        fail_unless_ok(run(make_plan(request), data, &result), o.device);
     }
     return result;
 }
@@ -179,7 +156,7 @@ std::string as_json(const Request& request, const Options& o, T value) {
 
 template <class T>
 void reduce_and_print(const Request& request, const Options& o, const void* data) {
-    const T value = reduce<T>(request, data);
+    const T value = reduce<T>(request, o, data);
     print((o.json ? as_json(request, o, value) : shortest_decimal(value)) + "\n");
 }
 
@@ -187,11 +164,11 @@ void run_reduce(const Options& o) {
     const Format format = parse_format(o);
     const std::optional<DType> dtype = parse_given_dtype(o, format);
     Request request = parse_request(o);
-    fail_unless_ok(make_plan(request).status()); // what cannot work fails before a large file is read
+    fail_unless_ok(make_plan(request).status(), o.device); // what cannot work fails before a large file is read
     const Numbers numbers = read_numbers(o.file, format, dtype);
     request.dtype = numbers.dtype;
     request.n = numbers.n;
-    fail_unless_ok(make_plan(request).status());
+    fail_unless_ok(make_plan(request).status(), o.device);
     if (request.dtype == DType::f32) {
         reduce_and_print<float>(request, o, numbers.data);
     } else {
@@ -206,7 +183,7 @@ void add_reduce(CLI::App& app) {
     CLI::App* const command = app.add_subcommand("reduce", description);
     command
         ->add_option("FILE", o->file,
-                     ".npy (1-D), .bin or .raw (little-endian, needs --dtype), .txt, or - for text on stdin")
+                     ".npy (1-D), .bin or .raw (little-endian, needs --dtype), .txt, or - for stdin (text without --format)")
         ->required()
         ->type_name("");
     const auto add = [command](const char* flag, std::string& value, const char* help) {
@@ -217,9 +194,9 @@ void add_reduce(CLI::App& app) {
     add("--dtype", o->dtype, "type of the elements: f32 or f64; text is read as f64 without it")
         ->check(one_of({"f32", "f64"}));
     add("--device", o->device, "cpu, cuda or cuda:INDEX");
-    command->add_option("--threads", o->threads, "CPU threads, 0 for all; never changes a bit of tree")
+    command->add_option("--threads", o->threads, "CPU threads, 1 to 1024, or 0 for all; never changes a bit of tree")
         ->type_name("N")
-        ->check(thread_count())
+        ->transform(thread_count())
         ->capture_default_str();
     add("--format", o->format, "npy, raw or text, when the name of FILE does not tell")
         ->check(one_of({"npy", "raw", "text"}));

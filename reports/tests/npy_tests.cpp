@@ -98,8 +98,10 @@ TEST_CASE("npy: truncated anywhere, or followed by more") {
     check_refused(whole + "x", "holds 1 bytes more than the 3 elements of 8 bytes that its header promises");
     check_refused(whole + whole, "bytes more than the 3 elements");
     check_refused(npy_file(npy_header("<f8", "(2305843009213693952,)"), three_bytes),
-                  "is truncated"); // 2^61 · 8 = 2^64
-    check_refused(npy_file(npy_header("<f8", "(18446744073709551615,)"), three_bytes), "is truncated");
+                  "allowed are 0 to 2^40"); // 2^61 · 8 = 2^64
+    check_refused(npy_file(npy_header("<f8", "(1099511627776,)"), three_bytes), "is truncated");
+    check_refused(npy_file(npy_header("<f8", "(1099511627777,)"), three_bytes), "invalid argument 'n': ");
+    check_refused(npy_file(npy_header("<f8", "(18446744073709551615,)"), three_bytes), "allowed are 0 to 2^40");
 }
 
 TEST_CASE("npy: not such a file at all") {
@@ -189,4 +191,25 @@ TEST_CASE("unusual file names") {
         INFO(name);
         CHECK(run_program({"reduce", directory.write(name, npy_of(three))}).out == "1023.25\n");
     }
+}
+
+TEST_CASE("npy: of a stream no more is read than its header promises") {
+    const auto says = [](const std::string& bytes) {
+        Streams streams;
+        streams.input = bytes;
+        streams.input_is_pipe = true;
+        const Outcome o = run_program({"reduce", "-", "--format", "npy"}, streams);
+        CHECK(is_clean_failure(o));
+        return o.err;
+    };
+    const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+    CHECK(has(says(npy_of(three) + std::string(100, 'x')), "holds bytes more than the 3 elements of 8 bytes"));
+    CHECK(has(says(npy_of(three).substr(0, 140)), "is truncated: its header promises 3 elements"));
+    CHECK(has(says(npy_file(npy_header("<f8", "(1099511627777,)"), "")), "invalid argument 'n': standard input"));
+    CHECK(has(says(std::string("\x93NUMPY\x02\x00\xff\xff\xff\x7f", 12)), "allowed are at most 67108864"));
+    const TemporaryDirectory directory;
+    std::filesystem::create_symlink("/dev/zero", directory.path("endless.npy"));
+    const Outcome o = run_program({"reduce", directory.path("endless.npy")});
+    CHECK(is_clean_failure(o));
+    CHECK(has(o.err, "is not a .npy file"));
 }

@@ -157,13 +157,13 @@ int main(int argc, char** argv) {
     CLI11_PARSE(app, argc, argv);
     std::string why;
     if (cuda::devices(&why).empty()) {
-        fmt::print(stderr, "detreduce_gpu_bench: there is no usable GPU ({})\n", why);
+        std::fputs(fmt::format("detreduce_gpu_bench: there is no usable GPU ({})\n", why).c_str(), stderr);
         return no_gpu;
     }
     try {
         report::gpu::measure(a);
     } catch (const std::exception& error) {
-        fmt::print(stderr, "detreduce_gpu_bench: {}\n", error.what());
+        std::fputs(fmt::format("detreduce_gpu_bench: {}\n", error.what()).c_str(), stderr);
         return 1;
     }
     return 0;

@@ -1,5 +1,5 @@
 // `detreduce report` and `detreduce render`.
-#include <charconv>
+#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
@@ -17,44 +17,35 @@ namespace {
 
 using namespace detreduce::report;
 
+constexpr std::uint64_t largest_seed = std::numeric_limits<std::uint64_t>::max();
+
 struct Arguments {
     std::string out, device, results;
     bool quick = false, measure_only = false;
     std::uint64_t seed = 1;
 };
 
-// "cuda" or "cuda:1"
-std::optional<int> cuda_index(std::string_view text) {
-    if (text == "cuda") return 0;
-    if (!text.starts_with("cuda:")) return std::nullopt;
-    text.remove_prefix(5);
-    int index = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-    if (error != std::errc{} || end != text.data() + text.size() || index < 0) return std::nullopt;
-    return index;
-}
-
-void choose_device(const std::string& asked, Options& options) {
+// Without being asked: the first GPU, or else the CPU.
+void choose_device(Options& options) {
     std::string why;
-    const std::vector<cuda::DeviceInfo> devices =
-        asked == "cpu" ? std::vector<cuda::DeviceInfo>{} : cuda::devices(&why);
-    if (asked.empty() && devices.empty()) {
+    const std::vector<cuda::DeviceInfo> devices = cuda::devices(&why);
+    if (devices.empty()) {
         options.device_choice =
             fmt::format("chosen because no GPU is usable here: {}", why.empty() ? "none was found" : why);
         return;
     }
-    options.device_choice = asked.empty() ? "chosen because it is the first GPU here" : "as asked with --device";
-    if (asked == "cpu") return;
-    const std::optional<int> index = asked.empty() ? devices.front().index : cuda_index(asked);
-    if (!index) throw Failure(fmt::format("--device {}: allowed are cpu, cuda and cuda:0, cuda:1, …", asked));
-    for (const cuda::DeviceInfo& device : devices)
-        if (device.index == *index) options.device = {Backend::cuda, *index};
-    if (options.device.backend == Backend::cuda) return;
-    throw Failure(
-        devices.empty()
-            ? fmt::format("--device {}: no usable GPU ({}); allowed here is cpu", asked,
-                          why.empty() ? "none found" : why)
-            : fmt::format("--device {}: there is no such GPU; `detreduce devices` lists those there are", asked));
+    options.device_choice = "chosen because it is the first GPU here";
+    options.device = {Backend::cuda, devices.front().index};
+}
+
+void choose_device(const std::string& asked, Options& options) {
+    if (asked.empty()) return choose_device(options);
+    options.device_choice = "as asked with --device";
+    options.device = parse_device(asked);
+    if (options.device.backend == Backend::cpu) return;
+    for (const cuda::DeviceInfo& device : cuda::devices())
+        if (device.index == options.device.index) return;
+    throw no_such_gpu(asked);
 }
 
 std::string command_line(const Arguments& a) {
@@ -108,8 +99,14 @@ void add_report(CLI::App& app) {
         ->add_option("--device", a->device,
                      "Where the methods under test run: cpu, cuda or cuda:N (default: a GPU if there is one)")
         ->type_name("DEVICE");
-    command->add_option("--seed", a->seed, "Seed of the data")->capture_default_str()->type_name("N");
+    command->add_option("--seed", a->seed, "Seed of the data")
+        ->transform(decimal_number(largest_seed, fmt::format("is not a seed; allowed are 0 to {}", largest_seed)))
+        ->capture_default_str()
+        ->type_name("N");
     command->add_flag("--measure-only", a->measure_only, "Write results.json only; needs no gnuplot");
+    command->footer("Examples:\n"
+                    "  detreduce report --out report --quick           a first look, in under a minute\n"
+                    "  detreduce report --out here --measure-only      results.json for `detreduce render` elsewhere");
     command->callback([a] { run_report(*a); });
 }
 
@@ -121,6 +118,8 @@ void add_render(CLI::App& app) {
     command->add_option("--out", a->out, "Directory for index.html, report.md, *.csv and plots")
         ->required()
         ->type_name("DIR");
+    command->footer("Example:\n"
+                    "  detreduce render here/results.json --out page   the page, without measuring again");
     command->callback([a] { run_render(*a); });
 }
 

@@ -134,14 +134,20 @@ std::string plot_command(const std::vector<Series>& series, bool lines) {
     return text + "\n";
 }
 
-// Where log axes cannot go: dropped; below the floor: on it.
+// Can a log axis show it? The limits keep ranges and tics normal numbers that gnuplot takes too; the tables show the rest.
+bool has_place(double value) {
+    return value >= 1e-300 && value <= 1e200;
+}
+
+// Where log axes cannot go: dropped; from 0 to the floor: on it.
 std::vector<Series> drawable(const LineChart& chart) {
     std::vector<Series> kept;
     for (Series series : chart.series) {
-        std::erase_if(series.points,
-                      [&](const auto& p) { return !std::isfinite(p.second) || (p.second <= 0 && chart.y_floor <= 0); });
         for (auto& [x, y] : series.points)
-            y = std::max(y, chart.y_floor);
+            if (y >= 0) y = std::max(y, chart.y_floor);
+        const double highest = chart.y_linear ? 1e6 : 1e200; // gnuplot finds far larger linear ranges empty
+        std::erase_if(series.points,
+                      [&](const auto& p) { return !has_place(p.first) || !has_place(p.second) || p.second > highest; });
         if (!series.points.empty()) kept.push_back(std::move(series));
     }
     return kept;
@@ -161,6 +167,10 @@ Range rounded_outwards(Range range, double floor) {
 // Ratios: from a multiple of 0.1 below the smallest to one above the largest.
 std::string linear_tics(Range y) {
     const double low = std::floor(y.low * 10 - 0.2) / 10, high = std::ceil(y.high * 10 + 0.2) / 10;
+    if (high - low > 4) { // a fixed step would make more tics than gnuplot can draw
+        const double step = std::pow(10.0, std::floor(std::log10(high - low))) / 2;
+        return fmt::format("set yrange [0:{:g}]\nset ytics {:g}\n", high * 1.01, step);
+    }
     return fmt::format("set yrange [{:.1f}:{:.1f}]\nset ytics {}\n", std::max(0.0, low), high,
                        high - low > 0.8 ? 0.2 : 0.1);
 }
@@ -191,11 +201,13 @@ Plot draw(const DotChart& chart) {
     const auto count = static_cast<double>(series.size());
     for (std::size_t i = 0; i < series.size(); ++i) { // methods of one category beside each other, the first on top
         const double shift = (static_cast<double>(i) - (count - 1) / 2) * std::min(0.24, 0.8 / count);
+        std::erase_if(series[i].points, [](const auto& p) { return !has_place(p.first); });
         for (auto& [px, py] : series[i].points)
             x.add(px), py += shift;
     }
+    std::erase_if(series, [](const Series& s) { return s.points.empty(); });
     const int rows = static_cast<int>(chart.categories.size());
-    if (rows == 0) return {chart.id, chart.title, ""};
+    if (rows == 0 || series.empty()) return {chart.id, chart.title, ""};
     std::string tics;
     for (int i = 0; i < rows; ++i)
         tics += fmt::format("{}{} {}", i ? "," : "", quoted(chart.categories[static_cast<std::size_t>(i)]), i);

@@ -32,14 +32,15 @@ void Progress::draw(const std::string& what) {
     if (!shown_) return;
     constexpr int width = 28;
     const int filled = width * done_ / steps_;
-    fmt::print(stderr, "\r\033[K{:<12} [{:=<{}}{:<{}}] {}/{} {:.30}", part_, "", filled, "", width - filled, done_,
-               steps_, what);
+    const std::string line = fmt::format("\r\033[K{:<12} [{:=<{}}{:<{}}] {}/{} {:.30}", part_, "", filled, "",
+                                         width - filled, done_, steps_, what);
+    std::fputs(line.c_str(), stderr); // fmt::print would throw when the terminal goes away
     std::fflush(stderr);
 }
 
 void Progress::clear() {
     if (!shown_) return;
-    fmt::print(stderr, "\r\033[K");
+    std::fputs("\r\033[K", stderr);
     std::fflush(stderr);
 }
 

@@ -92,9 +92,13 @@ TEST_CASE("without gnuplot the way out is named", "[report]") {
 TEST_CASE("devices that are not there are refused", "[report]") {
     const Fixture f;
     const std::string out = " --measure-only --out " + quoted(f.dir.path() / "out");
-    check_failure(run_program("report --device gpu" + out), "--device gpu");
+    for (const char* wrong : {"--device gpu", "--device cuda:x", "--seed -1", "--seed 18446744073709551616", "--seed 1x"}) {
+        const Outcome o = run_program(std::string("report ") + wrong + out);
+        INFO(o.err);
+        CHECK(o.status == 2);
+        CHECK(o.err.find("; allowed are ") != std::string::npos);
+    }
     check_failure(run_program("report --device cuda:99" + out), "--device cuda:99");
-    check_failure(run_program("report --device cuda:x" + out), "--device cuda:x");
     CHECK(run_program("report").status == 2);
     CHECK(run_program("render").status == 2);
 }

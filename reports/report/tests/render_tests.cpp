@@ -1,6 +1,7 @@
 // Pages from a fixed set of results.
 #include <support/catch.hpp>
 
+#include <limits>
 #include <map>
 
 #include "command.hpp"
@@ -155,4 +156,19 @@ TEST_CASE("gnuplot's output is made fit for a page", "[report]") {
     CHECK(count(svg, "filter") == 0);
     CHECK(count(svg, "<g fill") == 0);
     CHECK_THROWS_AS(svg_for_page("x", "x", "no picture"), detreduce::program::Failure);
+}
+
+TEST_CASE("figures that no axis can show are left out of the plots", "[report]") {
+    REQUIRE(can_draw());
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    for (const double odd : {0.0, -1.0, 5e-324, 1e308, 1e200, 1e-300, inf, -inf}) {
+        INFO(odd);
+        Results results = sample();
+        results.cost[0].n = 0;
+        results.cost[1].gb_per_s = results.cost[1].ratio_to_read = odd;
+        results.cost[2].gb_per_s = results.error[0].error_ulp = results.error[1].relative_error = odd;
+        results.error[2].n = 0;
+        results.determinism[0].distinct = 0;
+        CHECK(count(rendered(results)["index.html"], "<svg ") >= 4);
+    }
 }
