@@ -128,7 +128,7 @@ TEST_CASE("a GPU that is not there is a failure that says what is") {
 TEST_CASE("the exit code survives a standard error that is closed or full") {
     for (const char* where : {"2>&-", "2>/dev/full"}) {
         const auto code = [&](const std::string& arguments) {
-            return WEXITSTATUS(std::system(("exec '" DETREDUCE_PROGRAM "' " + arguments + " " + where).c_str()));
+            return WEXITSTATUS(std::system(("exec '" + program_path() + "' " + arguments + " " + where).c_str()));
         };
         CHECK(code("reduce missing.npy") == 1);
         CHECK(code("reduce --frob") == 2);
@@ -139,7 +139,7 @@ TEST_CASE("a closed standard input is not an empty one") {
     for (const char* format : {"text", "raw", "npy"}) {
         const TemporaryDirectory directory;
         const std::string error = directory.path("err");
-        const std::string command = std::string("exec '" DETREDUCE_PROGRAM "' reduce - --dtype f64 --format ") + format;
+        const std::string command = "exec '" + program_path() + "' reduce - --dtype f64 --format " + format;
         CHECK(WEXITSTATUS(std::system((command + " <&- 2>" + error).c_str())) == 1);
         std::string line;
         std::getline(std::ifstream(error), line);

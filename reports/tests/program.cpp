@@ -14,6 +14,12 @@
 #include <unistd.h>
 
 namespace program_test {
+
+std::string program_path() {
+    const char* elsewhere = std::getenv("DETREDUCE_PROGRAM");
+    return elsewhere ? elsewhere : DETREDUCE_PROGRAM;
+}
+
 namespace {
 
 std::string read_file(const std::string& path) {
@@ -57,8 +63,7 @@ void break_output() {
         const rlimit limit{streams.memory_limit, streams.memory_limit};
         ::setrlimit(RLIMIT_AS, &limit);
     }
-    const char* elsewhere = std::getenv("DETREDUCE_PROGRAM"); // tests that were built on another machine
-    ::execv(elsewhere ? elsewhere : DETREDUCE_PROGRAM, arguments.data());
+    ::execv(program_path().c_str(), arguments.data());
     ::_exit(127);
 }
 
