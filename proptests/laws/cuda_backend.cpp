@@ -18,6 +18,7 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_((bytes + 511) / 512 * 512
     CUDA_CHECK(cudaMalloc(&memory, bytes_ + 2 * guard));
     base_ = static_cast<char*>(memory);
     CUDA_CHECK(cudaMemset(base_, 0xa5, bytes_ + 2 * guard));
+    CUDA_CHECK(cudaDeviceSynchronize());
 }
 
 DeviceBuffer::~DeviceBuffer() {
@@ -26,6 +27,12 @@ DeviceBuffer::~DeviceBuffer() {
 
 void DeviceBuffer::fill(int byte, std::size_t bytes) const {
     CUDA_CHECK(cudaMemset(data(), byte, bytes));
+    CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+void DeviceBuffer::copy_from(const void* host, std::size_t bytes) const {
+    CUDA_CHECK(cudaMemcpy(data(), host, bytes, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaDeviceSynchronize());
 }
 
 bool DeviceBuffer::guards_intact() const {

@@ -24,7 +24,7 @@ Plan device_plan(DType dtype, std::uint64_t n, Schedule schedule = Schedule::aut
 template <class T>
 std::unique_ptr<DeviceBuffer> upload(const std::vector<T>& x) {
     auto buffer = std::make_unique<DeviceBuffer>(x.size() * sizeof(T));
-    CUDA_CHECK(cudaMemcpy(buffer->data(), x.data(), x.size() * sizeof(T), cudaMemcpyHostToDevice));
+    buffer->copy_from(x.data(), x.size() * sizeof(T));
     return buffer;
 }
 
@@ -93,8 +93,7 @@ TEMPLATE_TEST_CASE("a captured graph replays to the same bits, and reads its inp
         cudaGraphExec_t executable;
         CUDA_CHECK(cudaGraphInstantiate(&executable, graph, 0));
         for (const auto* data : {&x, &y}) {
-            CUDA_CHECK(
-                cudaMemcpy(input->data(), data->data(), data->size() * sizeof(TestType), cudaMemcpyHostToDevice));
+            input->copy_from(data->data(), data->size() * sizeof(TestType));
             const auto expected = fp::to_bits(reference::tree_sum(std::span<const TestType>(*data)));
             for (int i = 0; i < 20; ++i) {
                 output.fill(0xff, sizeof(TestType));
@@ -151,6 +150,33 @@ TEMPLATE_TEST_CASE("millions of elements: GPU and CPU give the same bits", "[gpu
                         fp::to_bits(cpu));
             }
         }
+    }
+}
+
+TEST_CASE("a plan for another GPU than the current one runs there, and leaves the current one alone", "[gpu][two]") {
+    if (cuda::devices().size() < 2) {
+        WARN("skipped: this needs two GPUs");
+        return;
+    }
+    const auto x = vector_from<float>(Style::near, 1000003, 70, no_overflow<float>);
+    const auto expected = fp::to_bits(reference::tree_sum(std::span<const float>(x)));
+    for (const Schedule schedule : schedules) {
+        INFO(name(schedule));
+        CUDA_CHECK(cudaSetDevice(1));
+        const auto input = upload(x);
+        const Plan plan = make_plan({.n = x.size(), .device = {Backend::cuda, 1}, .launch = {.schedule = schedule}});
+        REQUIRE(plan.status().ok());
+        const DeviceBuffer output(2 * sizeof(float)), workspace(plan.workspace_bytes());
+        const StreamOwner owner;
+        CUDA_CHECK(cudaSetDevice(0));
+        REQUIRE(run(plan, input->data(), output.data(), workspace.data(), owner.stream).ok());
+        REQUIRE(cuda::run_async(plan, input->data(), output.data() + sizeof(float), owner.stream).ok());
+        int current = -1;
+        CUDA_CHECK(cudaGetDevice(&current));
+        REQUIRE(current == 0);
+        CUDA_CHECK(cudaStreamSynchronize(owner.stream));
+        REQUIRE(fp::to_bits(download<float>(output.data())) == expected);
+        REQUIRE(fp::to_bits(download<float>(output.data() + sizeof(float))) == expected);
     }
 }
 

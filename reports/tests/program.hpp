@@ -58,10 +58,10 @@ class TemporaryDirectory {
     std::string path_;
 };
 
-/// The bytes of `values` as they lie in memory.
 /// The program under test: DETREDUCE_PROGRAM from the environment (tests that were built on another machine), or as built.
 std::string program_path();
 
+/// The bytes of `values` as they lie in memory.
 template <class T>
 std::string bytes_of(const std::vector<T>& values) {
     std::string bytes(values.size() * sizeof(T), '\0');

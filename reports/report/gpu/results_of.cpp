@@ -15,6 +15,8 @@ std::vector<T> results(const Job& job, std::span<const T> data) {
     const DeviceMemory memory((data.size() + job.misalignment) * sizeof(T));
     T* x = static_cast<T*>(memory.get()) + job.misalignment;
     check(cudaMemcpy(x, data.data(), data.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    // A copy from pageable memory may return before it has arrived, and the streams below do not wait for the default one.
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     const auto runs = static_cast<std::size_t>(job.runs);
     const DeviceMemory out(runs * sizeof(T));
     std::vector<OwnStream> streams(static_cast<std::size_t>(job.streams));
