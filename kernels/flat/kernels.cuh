@@ -172,7 +172,8 @@ __global__ void __launch_bounds__(max_block, 1)
 
 /// cooperative: grid-wide barriers between levels.
 template <class Level, class Partial, int TeamWarps, class Levels>
-__global__ void __launch_bounds__(max_block) cooperative_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
+__global__ void __launch_bounds__(max_block)
+    cooperative_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
     for (std::uint64_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
         (void)take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
@@ -194,7 +195,8 @@ __global__ void __launch_bounds__(max_block) cooperative_kernel(const typename L
 
 /// atomic: what most programs do. Each block adds up tiles as they come; the blocks' sums meet in a floating-point atomic.
 template <class Level>
-__global__ void __launch_bounds__(max_block) atomic_kernel(const typename Level::Item* x, std::uint64_t n, typename Level::Item* out) {
+__global__ void __launch_bounds__(max_block)
+    atomic_kernel(const typename Level::Item* x, std::uint64_t n, typename Level::Item* out) {
     using Reader = TileReader<Level>;
     using Acc = typename Level::Acc;
     const std::uint64_t stride = std::uint64_t{gridDim.x} * (blockDim.x / warp_size);

@@ -48,8 +48,8 @@ struct FlatLaunch {
     template <int TeamWarps>
     [[nodiscard]] std::size_t shared_bytes() const {
         static_assert(Partial::Order::tile % (max_block / (warp_size * TeamWarps)) == 0, "a turn would cross a group");
-        constexpr std::size_t of_team = std::max(sizeof(BufferOf<InputLevel<T, Acc, true>, TeamWarps>),
-                                                 sizeof(BufferOf<Partial, TeamWarps>));
+        constexpr std::size_t of_team =
+            std::max(sizeof(BufferOf<InputLevel<T, Acc, true>, TeamWarps>), sizeof(BufferOf<Partial, TeamWarps>));
         return of_team * (block() / (warp_size * TeamWarps));
     }
 
@@ -91,7 +91,8 @@ struct FlatLaunch {
     template <class Kernel>
     [[nodiscard]] bool waits_for_previous(Kernel kernel) const {
         cudaFuncAttributes attributes{};
-        return device.dependent_launch && cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess && attributes.ptxVersion >= 90;
+        return device.dependent_launch && cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess &&
+               attributes.ptxVersion >= 90;
     }
 
     /// Blocks of `kernel` that the device holds at once.
@@ -115,8 +116,8 @@ struct FlatLaunch {
             all = turns<TeamWarps>(levels.tiles[l + 1]);
             const Acc* const items = levels.partials[l];
             const auto kernel = level_kernel<Partial, TeamWarps, LevelsOf>;
-            status = launch(waits_for_previous(kernel) ? Kind::after_previous : Kind::plain, kernel, grid(all), shared, items,
-                            levels.tiles[l], all, levels.from(l + 1));
+            status = launch(waits_for_previous(kernel) ? Kind::after_previous : Kind::plain, kernel, grid(all), shared,
+                            items, levels.tiles[l], all, levels.from(l + 1));
         }
         return status;
     }

@@ -38,9 +38,11 @@ Status check_words(const Request& r) {
 
 Status prepare_cpu(const Request& r, Launch& launch) {
     if (!info(r.method).on_cpu) {
-        return {StatusCode::unsupported, "method", "this method is not offered on the CPU; methods() says where each one is"};
+        return {StatusCode::unsupported, "method",
+                "this method is not offered on the CPU; methods() says where each one is"};
     }
-    if (launch.threads > host::max_threads) return invalid("launch.threads", "allowed are 1 to 1024, or 0 for OpenMP's choice");
+    if (launch.threads > host::max_threads)
+        return invalid("launch.threads", "allowed are 1 to 1024, or 0 for OpenMP's choice");
     if (launch.threads == 0) launch.threads = host::default_threads(r.n, size_of(r.dtype));
     const auto isas = available_isas();
     if (launch.isa == Isa::automatic) launch.isa = isas.back();

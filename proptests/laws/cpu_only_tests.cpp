@@ -104,7 +104,8 @@ TEST_CASE("levels of the CPU backend, all four of them, in a tree small enough t
         while (items.size() > 1) {
             std::vector<double> next;
             for (std::size_t begin = 0; begin < items.size(); begin += Order::tile) {
-                const auto tile = std::span(items).subspan(begin, std::min<std::size_t>(Order::tile, items.size() - begin));
+                const auto tile =
+                    std::span(items).subspan(begin, std::min<std::size_t>(Order::tile, items.size() - begin));
                 next.push_back(*reference::lane(std::span<const double>(tile), 1, 0, 8, 0));
             }
             items = next;

@@ -125,8 +125,7 @@ Failure no_such_gpu(const std::string& asked) {
         return Failure(fmt::format("--device {}: no usable GPU ({}); allowed here is cpu", asked,
                                    why.empty() ? "none found" : why));
     }
-    return Failure(
-        fmt::format("--device {}: there is no such GPU; `detreduce devices` lists those there are", asked));
+    return Failure(fmt::format("--device {}: there is no such GPU; `detreduce devices` lists those there are", asked));
 }
 
 void add_devices(CLI::App& app) {

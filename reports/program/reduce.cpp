@@ -182,8 +182,9 @@ void add_reduce(CLI::App& app) {
     const auto o = std::make_shared<Options>();
     CLI::App* const command = app.add_subcommand("reduce", description);
     command
-        ->add_option("FILE", o->file,
-                     ".npy (1-D), .bin or .raw (little-endian, needs --dtype), .txt, or - for stdin (text without --format)")
+        ->add_option(
+            "FILE", o->file,
+            ".npy (1-D), .bin or .raw (little-endian, needs --dtype), .txt, or - for stdin (text without --format)")
         ->required()
         ->type_name("");
     const auto add = [command](const char* flag, std::string& value, const char* help) {

@@ -45,8 +45,9 @@ TEST_CASE("help of reduce lists every method with its guarantee and summary, and
         CHECK(contains(o.out, m.summary));
         CHECK(contains(o.out, "guarantee " + std::string(name(m.guarantee))));
     }
-    for (const char* part : {"--op", "--dtype", "--device", "--threads", "--format", "--json", "Examples:", "rounded once", "1e400", "blank lines",
-                             "1 to 1024", "must match", "sum to +0", "with --format npy or raw"}) {
+    for (const char* part :
+         {"--op", "--dtype", "--device", "--threads", "--format", "--json", "Examples:", "rounded once", "1e400",
+          "blank lines", "1 to 1024", "must match", "sum to +0", "with --format npy or raw"}) {
         CHECK(contains(o.out, part));
     }
 }

@@ -10,7 +10,8 @@
 
 #include <cfloat>
 
-static_assert(FLT_EVAL_METHOD == 0, "detreduce: float and double must be computed in their own formats (no x87, no excess precision)");
+static_assert(FLT_EVAL_METHOD == 0,
+              "detreduce: float and double must be computed in their own formats (no x87, no excess precision)");
 
 // Compilers do not see that arithmetic depends on the control word: what is to run inside a StandardFpEnvironment must be a call
 // that they cannot look into.

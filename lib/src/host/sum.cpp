@@ -91,9 +91,12 @@ acc::Rounded<T> atomic(const T* x, std::uint64_t n, const Launch& launch) {
 template <class T>
 DETREDUCE_OPAQUE T compute(Method method, const T* x, std::uint64_t n, const Launch& launch) {
     switch (method) {
-    case Method::tree: return fp::canonical(tree(x, n, launch).finish());
-    case Method::serial: return fp::canonical(serial(x, n).finish());
-    case Method::atomic: return fp::canonical(atomic(x, n, launch).finish());
+    case Method::tree:
+        return fp::canonical(tree(x, n, launch).finish());
+    case Method::serial:
+        return fp::canonical(serial(x, n).finish());
+    case Method::atomic:
+        return fp::canonical(atomic(x, n, launch).finish());
     }
     return fp::from_bits<T>(fp::Format<T>::canonical_nan); // not reached: the plan knows the methods
 }

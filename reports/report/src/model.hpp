@@ -75,7 +75,7 @@ struct ErrorRow {
     Metric bound;          ///< a priori, on the relative error: (error_bound + flush_bound / Σ|x|) · condition
     Metric
         error_over_bound; ///< |result − exact| / (error_bound · Σ|x| + flush_bound): the largest of all trials; above 1 is a defect
-    Metric condition;     ///< Σ|x| / |Σx|
+    Metric condition; ///< Σ|x| / |Σx|
     friend bool operator==(const ErrorRow&, const ErrorRow&) = default;
 };
 

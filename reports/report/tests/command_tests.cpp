@@ -92,7 +92,8 @@ TEST_CASE("without gnuplot the way out is named", "[report]") {
 TEST_CASE("devices that are not there are refused", "[report]") {
     const Fixture f;
     const std::string out = " --measure-only --out " + quoted(f.dir.path() / "out");
-    for (const char* wrong : {"--device gpu", "--device cuda:x", "--seed -1", "--seed 18446744073709551616", "--seed 1x"}) {
+    for (const char* wrong :
+         {"--device gpu", "--device cuda:x", "--seed -1", "--seed 18446744073709551616", "--seed 1x"}) {
         const Outcome o = run_program(std::string("report ") + wrong + out);
         INFO(o.err);
         CHECK(o.status == 2);
