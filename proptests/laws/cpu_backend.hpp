@@ -8,13 +8,9 @@
 
 #include <detreduce/detreduce.hpp>
 
-namespace detreduce::proptests {
+#include "laws/draw.hpp"
 
-/// What a launch may choose, as one draw of the suite: parameters and where the input lies in memory.
-struct Draw {
-    Launch launch;
-    unsigned offset = 0; ///< the input begins this many elements after a 512-byte boundary
-};
+namespace detreduce::proptests {
 
 struct CpuBackend {
     static constexpr Backend kind = Backend::cpu;

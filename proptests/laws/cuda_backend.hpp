@@ -10,6 +10,8 @@
 
 #include <detreduce/detreduce.hpp>
 
+#include "laws/draw.hpp"
+
 namespace detreduce::proptests {
 
 /// Throws std::runtime_error that names the call.
@@ -36,12 +38,6 @@ class DeviceBuffer {
     static constexpr std::size_t guard = 4096;
     std::size_t bytes_;
     char* base_ = nullptr;
-};
-
-/// What a launch may choose, as one draw of the suite: parameters and where the input lies in memory.
-struct Draw {
-    Launch launch;
-    unsigned offset = 0; ///< the input begins this many elements after a 512-byte boundary
 };
 
 struct CudaBackend {

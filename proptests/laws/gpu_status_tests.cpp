@@ -3,16 +3,12 @@
 
 #include <support/catch.hpp>
 
+#include "laws/expect_status.hpp"
+
 #include "laws/cuda_backend.hpp"
 
 namespace detreduce::proptests {
 namespace {
-
-void expect(const Status& status, StatusCode code, const char* argument) {
-    INFO(to_string(status));
-    REQUIRE(status.code == code);
-    REQUIRE(std::strcmp(status.argument, argument) == 0);
-}
 
 Status status_of(Request request) {
     request.device.backend = Backend::cuda;

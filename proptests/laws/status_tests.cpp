@@ -5,16 +5,10 @@
 
 #include <support/catch.hpp>
 
+#include "laws/expect_status.hpp"
+
 namespace detreduce::proptests {
 namespace {
-
-void expect(const Status& status, StatusCode code, const char* argument) {
-    INFO(to_string(status));
-    REQUIRE(status.code == code);
-    REQUIRE(std::strcmp(status.argument, argument) == 0);
-    REQUIRE(std::strlen(status.allowed) > 0);
-    REQUIRE_FALSE(status.ok());
-}
 
 Status status_of(Request request) {
     if (request.device == current_gpu) request.device = cpu;
