@@ -20,10 +20,21 @@ bool is_named(Enum value) {
     return name(value) != "?";
 }
 
+/// Methods that round on the way have nothing to say about a format that is narrower than the elements.
+bool can_give(const Request& r) {
+    const DType output = r.output.value_or(r.dtype);
+    return r.method == Method::exact || output == r.dtype || size_of(output) > size_of(r.dtype);
+}
+
 Status check_words(const Request& r) {
     if (!is_named(r.op)) return invalid("op", "allowed is sum");
-    if (!is_named(r.method)) return invalid("method", "allowed are tree, serial and atomic");
-    if (!is_named(r.dtype)) return invalid("dtype", "allowed are f32 and f64");
+    if (!is_named(r.method)) return invalid("method", "allowed are exact, compensated, kahan, tree, serial and atomic");
+    if (!is_named(r.dtype)) return invalid("dtype", "allowed are f16, bf16, f32 and f64");
+    if (r.output && !is_named(*r.output)) return invalid("output", "allowed are f16, bf16, f32 and f64");
+    if (!can_give(r)) {
+        return invalid("output", "exact gives any dtype; other methods give the input's dtype and wider ones "
+                                 "(of f16 and bf16: f32 and f64)");
+    }
     if (!is_named(r.shape)) return invalid("shape", "allowed is flat");
     if (!is_named(r.launch.schedule)) {
         return invalid("launch.schedule", "allowed are automatic, two_pass, last_block and cooperative");
@@ -55,7 +66,7 @@ Status prepare_cpu(const Request& r, Launch& launch) {
 Status prepare_cuda(const Request& r, Launch& launch, std::size_t& workspace_bytes) {
     if (!info(r.method).on_cuda) {
         return {StatusCode::unsupported, "method",
-                "serial is offered on the CPU only; allowed on CUDA are tree and atomic"};
+                "serial is offered on the CPU only; allowed on CUDA are exact, compensated, kahan, tree and atomic"};
     }
     return cuda::prepare(r, launch, workspace_bytes);
 }
@@ -69,21 +80,15 @@ Status check_pointers(const Plan& plan, const void* x, const void* out, const vo
     if (out == nullptr) return invalid("out", "must not be null");
     if (x == nullptr && r.n > 0) return invalid("x", "must not be null unless n is 0");
     if (misaligned(x, size_of(r.dtype)))
-        return invalid("x", "must be aligned to its element: 4 bytes for f32, 8 for f64");
-    if (misaligned(out, size_of(r.dtype)))
-        return invalid("out", "must be aligned to its element: 4 bytes for f32, 8 for f64");
+        return invalid("x", "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64");
+    if (misaligned(out, size_of(plan.output())))
+        return invalid("out", "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64");
     if (plan.workspace_bytes() > 0) {
         if (workspace == nullptr) return invalid("workspace", "must point to workspace_bytes() bytes of device memory");
         if (misaligned(workspace, 256))
             return invalid("workspace", "must be aligned to 256 bytes, as cudaMalloc's memory is");
     }
     return {};
-}
-
-template <class T>
-void run_on_cpu(const Plan& plan, const void* x, void* out) {
-    const Request& r = plan.request();
-    *static_cast<T*>(out) = host::reduce_sum(r.method, static_cast<const T*>(x), r.n, plan.launch());
 }
 
 } // namespace
@@ -103,11 +108,8 @@ Status run(const Plan& plan, const void* x, void* out, void* workspace, Stream s
     if (!plan.status().ok()) return plan.status();
     if (const Status bad = check_pointers(plan, x, out, workspace); !bad.ok()) return bad;
     if (plan.request().device.backend == Backend::cuda) return cuda::enqueue(plan, x, out, workspace, stream);
-    if (plan.request().dtype == DType::f32) {
-        run_on_cpu<float>(plan, x, out);
-    } else {
-        run_on_cpu<double>(plan, x, out);
-    }
+    const Request& r = plan.request();
+    host::reduce_sum(r.method, r.dtype, x, r.n, plan.output(), out, plan.launch());
     return {};
 }
 

@@ -9,6 +9,12 @@ namespace {
 
 using enum Guarantee;
 constexpr std::array method_table{
+    MethodInfo{Method::exact, "exact", order, true, true,
+               "integers of the sum's every bit, rounded once: correctly rounded, whatever the order"},
+    MethodInfo{Method::compensated, "compensated", device, true, true,
+               "fixed binary tree that carries its rounding errors along, rounded once"},
+    MethodInfo{Method::kahan, "kahan", device, true, true,
+               "each lane in order with its rounding errors summed beside (Kahan, Babuska, Neumaier)"},
     MethodInfo{Method::tree, "tree", device, true, true,
                "fixed binary tree, one rounding an addition; error grows with log n"},
     MethodInfo{Method::serial, "serial", device, true, false, "one addition after the other, for comparison; CPU only"},
@@ -17,7 +23,9 @@ constexpr std::array method_table{
 };
 
 constexpr std::array op_names{std::string_view("sum")};
-constexpr std::array dtype_names{std::string_view("f32"), std::string_view("f64")};
+constexpr std::array dtype_names{std::string_view("f16"), std::string_view("bf16"), std::string_view("f32"),
+                                 std::string_view("f64")};
+constexpr std::array all_dtypes{DType::f16, DType::bf16, DType::f32, DType::f64};
 constexpr std::array shape_names{std::string_view("flat")};
 constexpr std::array guarantee_names{std::string_view("none"), std::string_view("run_to_run"),
                                      std::string_view("device"), std::string_view("order")};
@@ -43,6 +51,10 @@ constexpr std::optional<Enum> find_in(const std::array<std::string_view, N>& nam
 
 std::span<const MethodInfo> methods() noexcept {
     return method_table;
+}
+
+std::span<const DType> dtypes() noexcept {
+    return all_dtypes;
 }
 
 const MethodInfo& info(Method method) noexcept {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <detreduce/exact_state.hpp>
 #include <detreduce/plan.hpp>
 
 namespace detreduce::cuda {
@@ -12,17 +13,33 @@ namespace detreduce::cuda {
 /// Sum of the n elements at device pointer `x` into device pointer `out`, enqueued on `stream` of the current device.
 ///
 /// formula, shapes, guarantee, error bound, passes, NaN and empty: as run()
-/// dtypes       float, double
+/// dtypes       float16, bfloat16 (layout of __half, __nv_bfloat16), float, double; Out as Request::output
 /// workspace    from the stream-ordered allocator (cudaMallocAsync, cudaFreeAsync), freed in stream order
 /// stream       enqueued, not synchronised; may be captured in a graph
 /// errors       the status of the plan or of run(); cuda_error, also on devices without memory pools
-Status sum(const float* x, std::uint64_t n, float* out, Method method = Method::tree, Stream stream = nullptr) noexcept;
-Status sum(const double* x, std::uint64_t n, double* out, Method method = Method::tree,
-           Stream stream = nullptr) noexcept;
+template <class T, class Out>
+Status sum(const T* x, std::uint64_t n, Out* out, Method method = Method::exact, Stream stream = nullptr) noexcept;
 
 /// run() with the workspace taken from the stream-ordered allocator; what the typed calls above are made of. invalid_argument for a plan
 /// that was not made for a CUDA device.
 Status run_async(const Plan& plan, const void* x, void* out, Stream stream = nullptr) noexcept;
+
+/// Adds the n elements at device pointer `x` to the state at device pointer `state`, which is normalized afterwards.
+///
+/// shapes       x: n contiguous elements of `dtype`, aligned to the element; state: one ExactState, aligned to 8 bytes, that holds zero
+///              bytes (the empty sum) or what a host or device made
+/// guarantee    the bytes of the state are those that ExactState::add gives on the host
+/// workspace    none
+/// stream       enqueued on `stream` of the current device, not synchronised, nothing allocated; may be captured in a graph
+/// errors       invalid_argument, no_device, cuda_error
+/// source       lib/SPEC.md, section 7
+Status add(ExactState* state, DType dtype, const void* x, std::uint64_t n, Stream stream = nullptr) noexcept;
+
+/// Adds the state at device pointer `term` to that at device pointer `state`, which is normalized afterwards. Otherwise as add().
+Status merge(ExactState* state, const ExactState* term, Stream stream = nullptr) noexcept;
+
+/// Rounds the state at device pointer `state` to one element of `dtype` at device pointer `out`. The state stays. Otherwise as add().
+Status round(const ExactState* state, DType dtype, void* out, Stream stream = nullptr) noexcept;
 
 struct DeviceInfo {
     int index = 0;
@@ -43,5 +60,11 @@ struct DeviceInfo {
 /// Versions as CUDA writes them (13000 is 13.0); 0 when there is none.
 [[nodiscard]] int driver_version() noexcept;
 [[nodiscard]] int runtime_version() noexcept;
+
+template <class T, class Out>
+Status sum(const T* x, std::uint64_t n, Out* out, Method method, Stream stream) noexcept {
+    const Request request{.method = method, .dtype = dtype_of<T>, .output = dtype_of<Out>, .n = n};
+    return run_async(make_plan(request), x, out, stream);
+}
 
 } // namespace detreduce::cuda

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <detreduce/cuda.hpp>
+#include <detreduce/exact_state.hpp>
 #include <detreduce/host.hpp>
 #include <detreduce/plan.hpp>
 #include <detreduce/status.hpp>

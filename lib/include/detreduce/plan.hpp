@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include <detreduce/status.hpp>
 #include <detreduce/types.hpp>
@@ -18,8 +19,9 @@ using Stream = CUstream_st*;
 /// What to reduce and where. Only `dtype` and `n` have no useful default.
 struct Request {
     Op op = Op::sum;
-    Method method = Method::tree;
-    DType dtype = DType::f32;
+    Method method = Method::exact;
+    DType dtype = DType::f32;         ///< of the elements
+    std::optional<DType> output = {}; ///< of the result; empty: that of the elements
     Shape shape = Shape::flat;
     std::uint64_t n = 0;         ///< number of elements, 0 … 2^40
     Device device = current_gpu; ///< or `cpu`, for which host.hpp has shorter calls
@@ -38,6 +40,7 @@ class Plan {
   public:
     [[nodiscard]] const Status& status() const noexcept { return status_; }
     [[nodiscard]] const Request& request() const noexcept { return request_; }
+    [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
     [[nodiscard]] Guarantee guarantee() const noexcept { return info(request_.method).guarantee; }
 
     /// Bytes of device memory that run() needs as workspace; 0 on the CPU. Alignment: 256 bytes, as cudaMalloc gives.
@@ -60,14 +63,19 @@ class Plan {
 
 /// Runs `plan`: reduces the n elements at `x` and writes one element to `out`.
 ///
-/// formula      out = x[0] + x[1] + … + x[n−1], added in the order that lib/SPEC.md gives for the method
-/// shapes       x: n contiguous elements of the plan's dtype, aligned to the element; out: one element of that dtype
+/// formula      out = x[0] + x[1] + … + x[n−1]: the true sum, rounded once (exact), or added in the order that lib/SPEC.md gives for
+///              the method, in the dtype (f16 and bf16: in f32)
+/// shapes       x: n contiguous elements of the plan's dtype, aligned to the element; out: one element of plan.output()
+/// dtypes       f16, bf16, f32, f64. The output is any of them for exact; for the other methods the input's own or a wider one. It is
+///              rounded once from what was accumulated.
 /// guarantee    plan.guarantee()
-/// error bound  |out − Σx| ≤ γ_d·Σ|x|, γ_d = d·u/(1 − d·u), u = 2^−24 (f32) or 2^−53 (f64), unless a partial sum overflows; d grows with
-///              log n for tree (17 additions a level of 8192 for f32, 16 of 4096 for f64) and is n − 1 for serial and atomic (lib/SPEC.md)
+/// error bound  exact: half a unit in the last place of the output. Others, unless a partial sum overflows, with u = 2^−24 (f64: 2^−53)
+///              and γ_d = d·u/(1 − d·u): tree, serial, atomic |out − Σx| ≤ γ_d·Σ|x|; kahan, compensated
+///              |out − Σx| ≤ u·|Σx| + (1 + u)·γ_2d·γ_d·Σ|x|; d grows with log n (at most 17 a level of 4096 elements or more), and is
+///              n − 1 for serial and atomic. One more rounding for an f16 or bf16 output (lib/SPEC.md).
 /// passes       one over x
 /// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done; contents need not
-///              be initialised. It, x and out must not overlap. On the CPU: none, but up to 100 KiB of the calling thread's stack.
+///              be initialised. It, x and out must not overlap. On the CPU: none, but up to 200 KiB of the calling thread's stack.
 /// stream       CUDA: enqueued on `stream` (nullptr: the default stream) of the plan's device, not synchronised, may be
 ///              captured in a graph; x, out and workspace are device pointers. CPU: returns when `out` is written.
 /// flags        floating-point exception flags are not kept; rounding mode and flush-to-zero of the caller are set aside and put back

@@ -7,16 +7,18 @@
 #include <span>
 #include <string_view>
 
+#include <detreduce/fp/half.hpp>
+
 namespace detreduce {
 
 /// What is computed.
 enum class Op : std::uint8_t { sum };
 
 /// Which bits come out. A method is a numerical specification (lib/SPEC.md), not an implementation.
-enum class Method : std::uint8_t { atomic, tree, serial };
+enum class Method : std::uint8_t { atomic, tree, serial, kahan, compensated, exact };
 
-/// Element type of the input.
-enum class DType : std::uint8_t { f32, f64 };
+/// Type of an element: IEEE 754 binary16, bfloat16, binary32, binary64.
+enum class DType : std::uint8_t { f16, bf16, f32, f64 };
 
 /// How the elements are grouped: `flat` reduces all n elements to one value.
 enum class Shape : std::uint8_t { flat };
@@ -54,7 +56,7 @@ enum class Isa : std::uint8_t { automatic, baseline, avx2, avx512 };
 struct Launch {
     Schedule schedule = Schedule::automatic;
     std::uint32_t grid = 0;    ///< CUDA blocks, at most: 1 … 2^31 − 1
-    std::uint32_t block = 0;   ///< CUDA threads a block: 128, 256 or 512
+    std::uint32_t block = 0;   ///< CUDA threads a block: 128 or 256
     std::uint32_t threads = 0; ///< CPU threads: 1 … 1024; 0 = what OpenMP would use
     Isa isa = Isa::automatic;
 };
@@ -71,6 +73,8 @@ struct MethodInfo {
 
 /// Every method, in the order in which tables show them.
 [[nodiscard]] std::span<const MethodInfo> methods() noexcept;
+/// Every element type, the narrowest first.
+[[nodiscard]] std::span<const DType> dtypes() noexcept;
 [[nodiscard]] const MethodInfo& info(Method method) noexcept;
 
 [[nodiscard]] std::string_view name(Op op) noexcept;
@@ -89,11 +93,19 @@ struct MethodInfo {
 
 /// Bytes of one element.
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {
-    return dtype == DType::f32 ? 4 : 8;
+    return dtype == DType::f64 ? 8 : dtype == DType::f32 ? 4 : 2;
 }
 
 template <class T>
 struct DTypeOf;
+template <>
+struct DTypeOf<float16> {
+    static constexpr DType value = DType::f16;
+};
+template <>
+struct DTypeOf<bfloat16> {
+    static constexpr DType value = DType::bf16;
+};
 template <>
 struct DTypeOf<float> {
     static constexpr DType value = DType::f32;

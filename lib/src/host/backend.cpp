@@ -4,7 +4,7 @@
 #include <detreduce/host.hpp>
 
 #include "host/backend.hpp"
-#include "host/tile.hpp"
+#include "host/isa_table.hpp"
 
 namespace detreduce {
 namespace {
@@ -23,15 +23,6 @@ std::size_t count_isas() {
 }
 #endif
 
-template <class T>
-T sum_on_cpu(std::span<const T> x, Method method, const Launch& launch) {
-    const Plan plan =
-        make_plan({.method = method, .dtype = dtype_of<T>, .n = x.size(), .device = cpu, .launch = launch});
-    T result;
-    throw_if_error(run(plan, x.data(), &result));
-    return result;
-}
-
 } // namespace
 
 std::span<const Isa> available_isas() noexcept {
@@ -39,22 +30,15 @@ std::span<const Isa> available_isas() noexcept {
     return std::span(all_isas).first(count);
 }
 
-float sum(std::span<const float> x, Method method, const Launch& launch) {
-    return sum_on_cpu(x, method, launch);
-}
-double sum(std::span<const double> x, Method method, const Launch& launch) {
-    return sum_on_cpu(x, method, launch);
-}
-
 namespace host {
 
-const TileTable& tile_table(Isa isa) noexcept {
+const IsaTable& isa_table(Isa isa) noexcept {
     if (isa == Isa::automatic) isa = available_isas().back();
 #if defined(__x86_64__)
-    if (isa == Isa::avx512) return avx512::tile_table;
-    if (isa == Isa::avx2) return avx2::tile_table;
+    if (isa == Isa::avx512) return avx512::isa_table;
+    if (isa == Isa::avx2) return avx2::isa_table;
 #endif
-    return baseline::tile_table;
+    return baseline::isa_table;
 }
 
 } // namespace host

@@ -1,9 +1,10 @@
-// The CPU backend, as seen by run().
+// The CPU backend, as seen by run() and by ExactState.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include <detreduce/acc/exact.hpp>
 #include <detreduce/types.hpp>
 
 namespace detreduce::host {
@@ -13,8 +14,11 @@ inline constexpr std::uint32_t max_threads = 1024;
 /// What launch.threads = 0 means here and now, for n elements.
 [[nodiscard]] std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexcept;
 
-/// The reduction itself; `launch` has nothing automatic left.
-template <class T>
-[[nodiscard]] T reduce_sum(Method method, const T* x, std::uint64_t n, const Launch& launch) noexcept;
+/// Sums n elements of `dtype` into one of `output`; `launch` has nothing automatic left.
+void reduce_sum(Method method, DType dtype, const void* x, std::uint64_t n, DType output, void* out,
+                const Launch& launch) noexcept;
+
+/// Adds n elements to the words of an exact state, and normalizes them.
+void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept;
 
 } // namespace detreduce::host

@@ -1,5 +1,5 @@
 // Levels of `tree` above the tiles, on the CPU: results of tiles stream in, full tiles of them move up. Nothing is allocated:
-// a level keeps one tile, 32 KiB of items.
+// a level keeps one tile, 32 or 64 KiB of items.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,24 @@
 
 namespace detreduce::host {
 
+/// Lane j of a chunk of m accumulators: its rows in order, or as a binary tree.
+template <class Acc>
+[[nodiscard]] Acc reduce_rows(const Acc* items, std::uint64_t m, std::uint32_t j, std::uint32_t lanes) {
+    Acc row[spec::rows_per_chunk];
+    for (std::uint32_t r = 0; r < spec::rows_per_chunk; ++r)
+        row[r] = j + r * lanes < m ? items[j + r * lanes] : Acc::absent();
+    if constexpr (Acc::pairwise_rows) {
+        for (std::uint32_t step = 1; step < spec::rows_per_chunk; step *= 2) {
+            for (std::uint32_t r = 0; r < spec::rows_per_chunk; r += 2 * step)
+                row[r].merge(row[r + step]);
+        }
+    } else {
+        for (std::uint32_t r = 1; r < spec::rows_per_chunk; ++r)
+            row[0].merge(row[r]);
+    }
+    return row[0];
+}
+
 /// One tile of `m` ≥ 1 accumulators, in the order of SPEC.md: plain loops, since one item in 4096 or 8192 gets here.
 template <class Acc, class Order>
 [[nodiscard]] Acc reduce_accumulators(const Acc* items, std::uint64_t m) {
@@ -18,10 +36,9 @@ template <class Acc, class Order>
     std::array<std::array<Acc, lanes>, spec::chunks_per_tile> chunk;
     const std::uint64_t chunks = spec::tiles(m, Order::chunk);
     for (std::uint64_t c = 0; c < chunks; ++c) {
-        chunk[c].fill(Acc::absent());
-        const std::uint64_t end = std::min<std::uint64_t>(m, (c + 1) * Order::chunk);
-        for (std::uint64_t i = c * Order::chunk; i < end; ++i)
-            chunk[c][i % lanes].merge(items[i]);
+        const std::uint64_t begin = c * Order::chunk, end = std::min<std::uint64_t>(m, begin + Order::chunk);
+        for (std::uint32_t j = 0; j < lanes; ++j)
+            chunk[c][j] = reduce_rows<Acc>(items + begin, end - begin, j, lanes);
     }
     for (std::uint32_t step = 1; step < chunks; step *= 2) {
         for (std::uint32_t c = 0; c + step < chunks; c += 2 * step) {
@@ -36,7 +53,7 @@ template <class Acc, class Order>
     return chunk[0][0];
 }
 
-/// Results of tiles of the input, up to max_n, on their way to the root. About 64 KiB: on the stack, nothing is allocated.
+/// Results of tiles of the input, up to max_n, on their way to the root. About 64 KiB for one word an accumulator, 128 KiB for two: on the stack, nothing is allocated.
 template <class Acc, class Order, std::uint64_t MaxN = max_n, int Count = max_levels>
 class Levels {
   public:

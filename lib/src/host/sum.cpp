@@ -1,27 +1,19 @@
-// The three ways to add on the CPU.
+// The ways to add on the CPU.
 #include <omp.h>
 
 #include <algorithm>
 #include <atomic>
 
-#include <detreduce/fp/bits.hpp>
+#include <detreduce/acc/finish.hpp>
+#include <detreduce/exact_state.hpp>
 
 #include "host/backend.hpp"
 #include "host/fp_environment.hpp"
 #include "host/levels.hpp"
-#include "host/tile.hpp"
+#include "host/isa_table.hpp"
 
 namespace detreduce::host {
 namespace {
-
-template <class T>
-TileFn<T> tile_function(Isa isa) {
-    if constexpr (sizeof(T) == 4) {
-        return tile_table(isa).f32;
-    } else {
-        return tile_table(isa).f64;
-    }
-}
 
 /// f(i) for every i < count, by `threads` threads. With one, OpenMP is left alone: it would allocate.
 template <class F>
@@ -40,17 +32,26 @@ void for_each(std::uint64_t count, std::uint32_t threads, const F& f) {
     }
 }
 
-template <class T>
-acc::Rounded<T> tree(const T* x, std::uint64_t n, const Launch& launch) {
+/// The words of `exact`, as an accumulator.
+struct Digits {
+    const acc::exact::Word* words;
+    template <class T>
+    [[nodiscard]] T finish() const {
+        return acc::exact::round<T>(words);
+    }
+};
+
+template <class Acc, class T>
+Acc tree(const T* x, std::uint64_t n, const Launch& launch) {
     using Order = spec::TreeOrder<sizeof(T)>;
-    using Acc = acc::Rounded<T>;
-    const TileFn<T> tile = tile_function<T>(launch.isa);
+    using Above = spec::TreeOrder<sizeof(typename Acc::Value)>;
+    const auto tile = isa_table(launch.isa).of<T>().tile(static_cast<const Acc*>(nullptr));
     if (n <= Order::tile) return tile(x, static_cast<std::uint32_t>(n));
 
-    Levels<Acc, Order> levels;
+    Levels<Acc, Above, spec::tiles(max_n, Order::tile) * Above::tile> levels;
     const std::uint64_t all = spec::tiles(n, Order::tile);
-    for (std::uint64_t first = 0; first < all; first += Order::tile) {
-        const std::uint64_t count = std::min<std::uint64_t>(Order::tile, all - first);
+    for (std::uint64_t first = 0; first < all; first += Above::tile) {
+        const std::uint64_t count = std::min<std::uint64_t>(Above::tile, all - first);
         Acc* const out = levels.next();
         for_each(count, launch.threads, [&](std::uint64_t i) {
             const std::uint64_t begin = (first + i) * Order::tile;
@@ -62,19 +63,20 @@ acc::Rounded<T> tree(const T* x, std::uint64_t n, const Launch& launch) {
 }
 
 template <class T>
-acc::Rounded<T> serial(const T* x, std::uint64_t n) {
-    acc::Rounded<T> a = acc::Rounded<T>::absent();
+auto serial(const T* x, std::uint64_t n) {
+    auto a = acc::Rounded<fp::Arithmetic<T>>::absent();
     for (std::uint64_t i = 0; i < n; ++i)
-        a.add(x[i]);
+        a.add(fp::widen(x[i]));
     return a;
 }
 
 /// Blocks are handed to whichever thread comes first, and meet in one atomic.
 template <class T>
-acc::Rounded<T> atomic(const T* x, std::uint64_t n, const Launch& launch) {
+auto atomic(const T* x, std::uint64_t n, const Launch& launch) {
     using Order = spec::TreeOrder<sizeof(T)>;
-    const TileFn<T> tile = tile_function<T>(launch.isa);
-    T total = 0;
+    using V = fp::Arithmetic<T>;
+    const auto tile = isa_table(launch.isa).of<T>().rounded;
+    V total = 0;
     const std::uint64_t all = spec::tiles(n, Order::tile);
     std::atomic<std::uint64_t> next{0};
     const std::uint64_t workers = std::min<std::uint64_t>(launch.threads, all);
@@ -82,23 +84,70 @@ acc::Rounded<T> atomic(const T* x, std::uint64_t n, const Launch& launch) {
         for (std::uint64_t i = next++; i < all; i = next++) {
             const std::uint64_t begin = i * Order::tile;
             const auto m = static_cast<std::uint32_t>(std::min<std::uint64_t>(Order::tile, n - begin));
-            std::atomic_ref<T>(total).fetch_add(tile(x + begin, m).sum, std::memory_order_relaxed);
+            std::atomic_ref<V>(total).fetch_add(tile(x + begin, m).sum, std::memory_order_relaxed);
         }
     });
-    return {total};
+    return acc::Rounded<V>{total};
+}
+
+/// Each thread takes a run of elements into words of its own, and adds them to the caller's.
+template <class T>
+void exact(const T* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) {
+    const auto add = isa_table(launch.isa).of<T>().exact;
+    if (launch.threads == 1) return add(x, n, words);
+    acc::exact::normalize(words);
+    const std::uint64_t run = std::max<std::uint64_t>(1, (n + launch.threads - 1) / launch.threads);
+    for_each((n + run - 1) / run, launch.threads, [&](std::uint64_t i) {
+        acc::exact::Word own[acc::exact::words] = {};
+        add(x + i * run, std::min<std::uint64_t>(run, n - i * run), own);
+        for (int w = 0; w < acc::exact::words; ++w) {
+            if (own[w] != 0) std::atomic_ref(words[w]).fetch_add(own[w], std::memory_order_relaxed);
+        }
+    });
+    acc::exact::normalize(words);
 }
 
 template <class T>
-DETREDUCE_OPAQUE T compute(Method method, const T* x, std::uint64_t n, const Launch& launch) {
+DETREDUCE_OPAQUE void add(const T* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) {
+    exact(x, n, words, launch);
+}
+
+template <class T>
+DETREDUCE_OPAQUE void compute(Method method, const T* x, std::uint64_t n, DType output, void* out,
+                              const Launch& launch) {
+    using V = fp::Arithmetic<T>;
     switch (method) {
     case Method::tree:
-        return fp::canonical(tree(x, n, launch).finish());
+        return acc::finish_into(out, output, tree<acc::Rounded<V>>(x, n, launch));
+    case Method::kahan:
+        return acc::finish_into(out, output, tree<acc::Kahan<V>>(x, n, launch));
+    case Method::compensated:
+        return acc::finish_into(out, output, tree<acc::Compensated<V>>(x, n, launch));
     case Method::serial:
-        return fp::canonical(serial(x, n).finish());
+        return acc::finish_into(out, output, serial(x, n));
     case Method::atomic:
-        return fp::canonical(atomic(x, n, launch).finish());
+        return acc::finish_into(out, output, atomic(x, n, launch));
+    case Method::exact: {
+        ExactState state;
+        exact(x, n, state.words().data(), launch);
+        return acc::finish_into(out, output, Digits{state.words().data()});
     }
-    return fp::from_bits<T>(fp::Format<T>::canonical_nan); // not reached: the plan knows the methods
+    }
+}
+
+/// f(x as a pointer to elements of dtype).
+template <class F>
+void with_type(DType dtype, const void* x, const F& f) {
+    switch (dtype) {
+    case DType::f16:
+        return f(static_cast<const float16*>(x));
+    case DType::bf16:
+        return f(static_cast<const bfloat16*>(x));
+    case DType::f32:
+        return f(static_cast<const float*>(x));
+    case DType::f64:
+        return f(static_cast<const double*>(x));
+    }
 }
 
 } // namespace
@@ -110,14 +159,19 @@ std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexce
                                                                 std::min<std::uint64_t>(useful, max_threads)));
 }
 
-template <class T>
-T reduce_sum(Method method, const T* x, std::uint64_t n, const Launch& launch) noexcept {
-    if (n == 0) return T(0);
+void reduce_sum(Method method, DType dtype, const void* x, std::uint64_t n, DType output, void* out,
+                const Launch& launch) noexcept {
     const StandardFpEnvironment environment;
-    return compute(method, x, n, launch);
+    if (n == 0) {
+        acc::finish_into(out, output, acc::Rounded<float>{0.0f});
+    } else {
+        with_type(dtype, x, [&](const auto* elements) { compute(method, elements, n, output, out, launch); });
+    }
 }
 
-template float reduce_sum<float>(Method, const float*, std::uint64_t, const Launch&) noexcept;
-template double reduce_sum<double>(Method, const double*, std::uint64_t, const Launch&) noexcept;
+void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept {
+    const StandardFpEnvironment environment;
+    with_type(dtype, x, [&](const auto* elements) { add(elements, n, words, launch); });
+}
 
 } // namespace detreduce::host

@@ -33,16 +33,20 @@ struct TreeOrder {
     return d;
 }
 
-/// The most additions that any of m items goes through on its way to the root.
-[[nodiscard]] constexpr std::uint32_t tree_depth(std::uint64_t m, std::uint32_t lanes) {
-    const std::uint32_t tile = rows_per_chunk * chunks_per_tile * lanes;
+/// The most additions that any of n elements goes through on its way to the root. Items of the levels above the input are
+/// accumulators, which have `lanes_above` lanes. With `pairwise_rows` the rows of a chunk form a tree as well.
+[[nodiscard]] constexpr std::uint32_t tree_depth(std::uint64_t n, std::uint32_t lanes, std::uint32_t lanes_above,
+                                                 bool pairwise_rows) {
     std::uint32_t depth = 0;
-    for (; m > 1; m = tiles(m, tile)) {
+    for (std::uint64_t m = n; m > 1;) {
+        const std::uint32_t tile = rows_per_chunk * chunks_per_tile * lanes;
         const std::uint64_t in_tile = m < tile ? m : tile;
         const std::uint64_t rows = tiles(in_tile, lanes);
-        const std::uint64_t in_order = (rows < rows_per_chunk ? rows : rows_per_chunk) - 1;
-        depth += static_cast<std::uint32_t>(in_order) + ceil_log2(tiles(rows, rows_per_chunk)) +
-                 ceil_log2(in_tile < lanes ? in_tile : lanes);
+        const std::uint64_t in_chunk = rows < rows_per_chunk ? rows : rows_per_chunk;
+        depth += pairwise_rows ? ceil_log2(in_chunk) : static_cast<std::uint32_t>(in_chunk - 1);
+        depth += ceil_log2(tiles(rows, rows_per_chunk)) + ceil_log2(in_tile < lanes ? in_tile : lanes);
+        m = tiles(m, tile);
+        lanes = lanes_above;
     }
     return depth;
 }

@@ -1,0 +1,109 @@
+// Conversions between the formats: exact ones to wider formats, and one rounding, to nearest, ties to even, to any format.
+#pragma once
+
+#include <cstdint>
+
+#include <detreduce/fp/bits.hpp>
+#include <detreduce/fp/eft.hpp>
+
+namespace detreduce::fp {
+
+/// The format in which elements of T are added: float for the 16-bit formats, else T itself.
+template <class T>
+struct ArithmeticOf {
+    using type = T;
+};
+template <>
+struct ArithmeticOf<float16> {
+    using type = float;
+};
+template <>
+struct ArithmeticOf<bfloat16> {
+    using type = float;
+};
+template <class T>
+using Arithmetic = typename ArithmeticOf<T>::type;
+
+[[nodiscard]] DETREDUCE_HD constexpr float widen(float x) {
+    return x;
+}
+[[nodiscard]] DETREDUCE_HD constexpr double widen(double x) {
+    return x;
+}
+[[nodiscard]] DETREDUCE_HD constexpr float widen(bfloat16 x) {
+    return from_bits<float>(static_cast<std::uint32_t>(x.bits) << 16);
+}
+/// The value of x as a float, exactly.
+[[nodiscard]] DETREDUCE_HD constexpr float widen(float16 x) {
+    const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000u) << 16, magnitude = x.bits & 0x7fffu;
+    if (magnitude >= 0x7c00u) return from_bits<float>(sign | 0x7f800000u | magnitude << 13);
+    if (magnitude >= 0x0400u) return from_bits<float>(sign | ((magnitude << 13) + (112u << 23)));
+    const float subnormal = static_cast<float>(magnitude) * 0x1p-24f; // exact
+    return from_bits<float>(sign | to_bits(subnormal));
+}
+
+/// ±(significand + s)·2^exponent rounded to T, where s = 0, or, if `sticky`, some number in (0, 1); then the significand must have its
+/// top bit set.
+template <class T>
+[[nodiscard]] DETREDUCE_HD constexpr T round_significand(bool negative, std::uint64_t significand, int exponent,
+                                                         bool sticky) {
+    using F = Format<T>;
+    const Bits<T> sign = negative ? sign_mask<T> : Bits<T>{0};
+    if (significand == 0) return from_bits<T>(sign);
+#if defined(__CUDA_ARCH__)
+    const int length = 64 - __clzll(static_cast<long long>(significand));
+#else
+    const int length = 64 - __builtin_clzll(significand);
+#endif
+    const int top = exponent + length - 1;
+    if (top > F::max_exponent) return from_bits<T>(static_cast<Bits<T>>(sign | infinity_bits<T>));
+    const int unit = top - (F::precision - 1) > F::min_exponent ? top - (F::precision - 1) : F::min_exponent;
+    const int shift = unit - exponent; // > 64: less than half of the smallest number
+    std::uint64_t kept = 0;
+    if (shift <= 0) {
+        kept = significand << -shift;
+    } else if (shift <= 64) {
+        kept = shift == 64 ? 0 : significand >> shift;
+        const std::uint64_t half = std::uint64_t{1} << (shift - 1), rest = significand & (half + (half - 1));
+        const bool up = rest > half || (rest == half && (sticky || (kept & 1) != 0));
+        kept += up ? 1 : 0;
+    }
+    // The hidden bit adds one to the exponent field, and so does a carry to the next power of two, up to infinity.
+    const auto field = static_cast<std::uint64_t>(unit - F::min_exponent) << (F::precision - 1);
+    return from_bits<T>(static_cast<Bits<T>>(sign | static_cast<Bits<T>>(field + kept)));
+}
+
+/// x rounded to T. NaN becomes the canonical one.
+template <class T, class From>
+[[nodiscard]] DETREDUCE_HD constexpr T round_to(From x) {
+    using F = Format<From>;
+    if constexpr (std::is_same_v<T, From>) return canonical(x);
+    if (is_nan(x)) return from_bits<T>(Format<T>::canonical_nan);
+    const Bits<From> magnitude = magnitude_bits(x);
+    const bool negative = is_negative(x);
+    if (magnitude == infinity_bits<From>) {
+        return from_bits<T>(static_cast<Bits<T>>((negative ? sign_mask<T> : Bits<T>{0}) | infinity_bits<T>));
+    }
+    const int field = static_cast<int>(magnitude >> (F::precision - 1));
+    const std::uint64_t hidden = std::uint64_t{1} << (F::precision - 1), fraction = magnitude & (hidden - 1);
+    return field == 0 ? round_significand<T>(negative, fraction, F::min_exponent, false)
+                      : round_significand<T>(negative, fraction | hidden, F::min_exponent + field - 1, false);
+}
+
+/// a + b rounded once to T, for finite a and b. The sum is first rounded to odd (its last bit remembers that something was lost), which
+/// is harmless as double has two bits more than T or is T (Boldo & Melquiond 2008).
+template <class T>
+[[nodiscard]] DETREDUCE_HD constexpr T sum_rounded_to(double a, double b) {
+    if constexpr (std::is_same_v<T, double>) return a + b;
+    const Eft<double> s = two_sum(a, b);
+    if (!is_finite(s.value)) return round_to<T>(s.value); // then the error is no number
+    std::uint64_t bits = to_bits(s.value);
+    if (s.error != 0 && (bits & 1) == 0) {
+        const bool away =
+            is_negative(s.error) == is_negative(s.value); // the true sum is farther from zero than s.value
+        bits = away ? bits + 1 : bits - 1;
+    }
+    return round_to<T>(from_bits<double>(bits));
+}
+
+} // namespace detreduce::fp
