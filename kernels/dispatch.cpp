@@ -7,12 +7,15 @@
 
 #include "cuda_backend.hpp"
 #include "cuda_error.hpp"
+#include "exact/launch.hpp"
 #include "flat/launch.hpp"
 #include "tuning.hpp"
 #include "workspace.hpp"
 
 namespace detreduce::cuda {
 namespace {
+
+constexpr std::uint32_t exact_block = 128; // threads; what the kernels of exact are written for
 
 Status select_device(int wanted, int& device) {
     int count = 0;
@@ -45,16 +48,60 @@ Status read_traits(int device, DeviceTraits& traits) {
     return {};
 }
 
+/// Bytes of an accumulator of `method`, for those that keep partial results.
+std::size_t accumulator_bytes(const Request& r) {
+    const std::size_t word = r.dtype == DType::f64 ? 8 : 4;
+    return r.method == Method::tree ? word : 2 * word;
+}
+
 std::uint64_t input_tiles(const Request& r) {
-    return workspace_layout(r.dtype, size_of(r.dtype), r.n).tiles[0];
+    return workspace_layout(r.dtype, accumulator_bytes(r), r.n).tiles[0];
+}
+
+std::size_t workspace_bytes_of(const Request& r) {
+    const DType sum = r.dtype == DType::f64 ? DType::f64 : DType::f32;
+    if (r.method == Method::exact) return exact_workspace_bytes;
+    if (r.method == Method::atomic) return r.output.value_or(r.dtype) == sum ? 0 : 256;
+    return workspace_layout(r.dtype, accumulator_bytes(r), r.n).bytes;
+}
+
+/// f(T{}) for the elements' type.
+template <class F>
+Status with_type(DType dtype, const F& f) {
+    switch (dtype) {
+    case DType::f16:
+        return f(float16{});
+    case DType::bf16:
+        return f(bfloat16{});
+    case DType::f32:
+        return f(float{});
+    case DType::f64:
+        return f(double{});
+    }
+    return {StatusCode::invalid_argument, "dtype", "allowed are f16, bf16, f32 and f64"};
+}
+
+bool misaligned(const void* p, std::size_t alignment) {
+    return reinterpret_cast<std::uintptr_t>(p) % alignment != 0;
+}
+
+Status check_state(const char* argument, const void* state) {
+    if (state != nullptr && !misaligned(state, 8)) return {};
+    return {StatusCode::invalid_argument, argument, "must be a device pointer to an ExactState, aligned to 8 bytes"};
+}
+
+/// The current device's traits, once a first look has shown that there is one.
+Status current_device(DeviceTraits& traits) {
+    int device = 0;
+    if (const Status bad = select_device(-1, device); !bad.ok()) return bad;
+    return read_traits(device, traits);
 }
 
 } // namespace
 
 Status prepare(const Request& request, Launch& launch, std::size_t& workspace_bytes) noexcept {
-    if (launch.block != 0 && launch.block != 128 && launch.block != 256 && launch.block != 512) {
-        return {StatusCode::invalid_argument, "launch.block",
-                "allowed are 128, 256 and 512, or 0 for the library's choice"};
+    if (launch.block != 0 && launch.block != 128 && launch.block != 256) {
+        return {StatusCode::invalid_argument, "launch.block", "allowed are 128 and 256, or 0 for the library's choice"};
     }
     if (launch.grid > 0x7fffffffu) {
         return {StatusCode::invalid_argument, "launch.grid",
@@ -69,11 +116,20 @@ Status prepare(const Request& request, Launch& launch, std::size_t& workspace_by
                 "this device has no cooperative launch; allowed are two_pass and last_block"};
     }
     const Tuning tuned = tuning(input_tiles(request));
+    if (request.method == Method::exact) {
+        if (launch.schedule == Schedule::cooperative) {
+            return {StatusCode::unsupported, "launch.schedule",
+                    "exact has no levels to keep apart; allowed are two_pass and last_block"};
+        }
+        if (launch.block != 0 && launch.block != exact_block) {
+            return {StatusCode::unsupported, "launch.block", "allowed for exact is 128, or 0 for the library's choice"};
+        }
+        launch.block = exact_block;
+        if (launch.schedule == Schedule::automatic) launch.schedule = Schedule::last_block;
+    }
     if (launch.schedule == Schedule::automatic) launch.schedule = tuned.schedule;
     if (launch.block == 0) launch.block = tuned.block;
-    if (request.method == Method::tree) {
-        workspace_bytes = workspace_layout(request.dtype, size_of(request.dtype), request.n).bytes;
-    }
+    workspace_bytes = workspace_bytes_of(request);
     return {};
 }
 
@@ -83,11 +139,13 @@ Status enqueue(const Plan& plan, const void* x, void* out, void* workspace, Stre
     if (const Status bad = select_device(r.device.index, device); !bad.ok()) return bad;
     const DeviceScope scope(r.device.index);
     if (!scope.status().ok()) return scope.status();
-    if (r.n == 0) return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, size_of(r.dtype), stream));
+    if (r.n == 0) return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, size_of(plan.output()), stream));
     DeviceTraits traits;
     if (const Status bad = read_traits(device, traits); !bad.ok()) return bad;
-    return r.dtype == DType::f32 ? launch_flat<float>(plan, x, out, workspace, stream, traits)
-                                 : launch_flat<double>(plan, x, out, workspace, stream, traits);
+    return with_type(r.dtype, [&]<class T>(T) {
+        return r.method == Method::exact ? launch_exact<T>(plan, x, out, workspace, stream, traits)
+                                         : launch_flat<T>(plan, x, out, workspace, stream, traits);
+    });
 }
 
 Status run_async(const Plan& plan, const void* x, void* out, Stream stream) noexcept {
@@ -107,19 +165,35 @@ Status run_async(const Plan& plan, const void* x, void* out, Stream stream) noex
     return ran.ok() ? freed : ran;
 }
 
-namespace {
-template <class T>
-Status sum_async(const T* x, std::uint64_t n, T* out, Method method, Stream stream) {
-    const Plan plan = make_plan({.method = method, .dtype = dtype_of<T>, .n = n});
-    return run_async(plan, x, out, stream);
+Status add(ExactState* state, DType dtype, const void* x, std::uint64_t n, Stream stream) noexcept {
+    if (const Status bad = check_state("state", state); !bad.ok()) return bad;
+    const Plan plan = make_plan({.dtype = dtype, .n = n});
+    if (!plan.status().ok() || n == 0) return plan.status();
+    if (x == nullptr) return {StatusCode::invalid_argument, "x", "must not be null unless n is 0"};
+    if (misaligned(x, size_of(dtype))) {
+        return {StatusCode::invalid_argument, "x",
+                "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64"};
+    }
+    DeviceTraits traits;
+    if (const Status bad = current_device(traits); !bad.ok()) return bad;
+    const Status added = with_type(dtype, [&]<class T>(T) { return launch_exact_add<T>(state, x, n, stream, traits); });
+    return added.ok() ? launch_exact_finish(state, nullptr, nullptr, dtype, stream) : added;
 }
-} // namespace
 
-Status sum(const float* x, std::uint64_t n, float* out, Method method, Stream stream) noexcept {
-    return sum_async(x, n, out, method, stream);
+Status merge(ExactState* state, const ExactState* term, Stream stream) noexcept {
+    if (const Status bad = check_state("state", state); !bad.ok()) return bad;
+    if (const Status bad = check_state("term", term); !bad.ok()) return bad;
+    return launch_exact_finish(state, term, nullptr, DType::f64, stream);
 }
-Status sum(const double* x, std::uint64_t n, double* out, Method method, Stream stream) noexcept {
-    return sum_async(x, n, out, method, stream);
+
+Status round(const ExactState* state, DType dtype, void* out, Stream stream) noexcept {
+    if (const Status bad = check_state("state", state); !bad.ok()) return bad;
+    if (name(dtype) == "?") return {StatusCode::invalid_argument, "dtype", "allowed are f16, bf16, f32 and f64"};
+    if (out == nullptr || misaligned(out, size_of(dtype))) {
+        return {StatusCode::invalid_argument, "out", "must be a device pointer, aligned to an element of dtype"};
+    }
+    return launch_exact_finish(const_cast<ExactState*>(state), nullptr, out, dtype,
+                               stream); // only read, as it is not normalized
 }
 
 } // namespace detreduce::cuda

@@ -16,19 +16,25 @@ struct Workspace {
     std::size_t bytes;
 };
 
+/// Items in a tile of items of `bytes` bytes.
+[[nodiscard]] constexpr std::uint32_t tile_items(std::size_t bytes) {
+    return bytes == 2 ? spec::TreeOrder<2>::tile : bytes == 4 ? spec::TreeOrder<4>::tile : spec::TreeOrder<8>::tile;
+}
+
+/// For n elements of `dtype` and accumulators of `accumulator_bytes` bytes.
 [[nodiscard]] constexpr Workspace workspace_layout(DType dtype, std::size_t accumulator_bytes, std::uint64_t n) {
-    const std::uint32_t tile = dtype == DType::f32 ? spec::TreeOrder<4>::tile : spec::TreeOrder<8>::tile;
+    const std::uint32_t upper_tile = tile_items(dtype == DType::f64 ? 8 : 4);
     constexpr auto align = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
     Workspace w{};
     std::uint64_t items = n;
     for (int l = 0; l < max_levels; ++l) {
-        w.tiles[l] = items = spec::tiles(items, tile);
+        w.tiles[l] = items = spec::tiles(items, l == 0 ? tile_items(size_of(dtype)) : upper_tile);
         w.partials[l] = w.bytes;
         if (items > 1) w.bytes += align(items * accumulator_bytes);
     }
     for (int l = 0; l < max_levels; ++l) {
         w.counters[l] = w.bytes;
-        if (w.tiles[l] > 1) w.bytes += align(spec::tiles(w.tiles[l], tile) * sizeof(std::uint32_t));
+        if (w.tiles[l] > 1) w.bytes += align(spec::tiles(w.tiles[l], upper_tile) * sizeof(std::uint32_t));
     }
     return w;
 }

@@ -5,20 +5,22 @@
 
 #include <cstdint>
 
-#include <detreduce/fp/bits.hpp>
+#include <detreduce/acc/finish.hpp>
 #include <detreduce/plan.hpp>
 
+#include "dependent_launch.cuh"
 #include "flat/tile.cuh"
 
 namespace detreduce::cuda {
 
 /// Where results go: level l holds the results of the tiles of level l − 1 (l = 0: of the input).
-template <class Acc, class T>
+template <class Acc>
 struct Levels {
     std::uint64_t tiles[max_levels]; ///< results in level l; 1 means that this is the root
     Acc* partials[max_levels];       ///< tiles[l] results
     std::uint32_t* done[max_levels]; ///< last_block: done[l][g] results of group g (one tile of level l + 1) are there
-    T* out;
+    void* out;
+    DType output;
 
     /// The levels from `level` on, so that a kernel that works on one level finds it at index 0, a compile-time constant.
     [[nodiscard]] Levels from(int level) const {
@@ -34,7 +36,7 @@ struct Levels {
 
     __device__ __forceinline__ void store(int level, std::uint64_t i, const Acc& acc) const {
         if (tiles[level] == 1) {
-            *out = fp::canonical(acc.finish());
+            acc::finish_into(out, output, acc);
         } else {
             partials[level][i] = acc;
         }
@@ -47,7 +49,7 @@ __device__ __forceinline__ std::uint32_t items_in_tile(std::uint64_t begin, std:
     return n - begin < tile ? static_cast<std::uint32_t>(n - begin) : tile;
 }
 
-inline constexpr int max_block = 512; ///< threads; prepare() allows no more
+inline constexpr int max_block = 256; ///< threads; prepare() allows no more
 
 /// Range of results that a block makes at once: one for each of its teams.
 struct Turn {
@@ -85,23 +87,14 @@ __device__ __forceinline__ Buffer* team_buffers() {
     return reinterpret_cast<Buffer*>(detreduce_shared);
 }
 
-/// Programmatic dependent launch (Hopper and later): the next level's kernel is made ready while this one runs, and waits here
-/// until this one's results are there. Elsewhere the stream's order does it.
-__device__ __forceinline__ void let_next_kernel_start() {
-#if __CUDA_ARCH__ >= 900
-    cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-__device__ __forceinline__ void wait_for_previous_kernel() {
-#if __CUDA_ARCH__ >= 900
-    cudaGridDependencySynchronize();
-#endif
-}
+/// Blocks of 256 threads on a multiprocessor that level_kernel is compiled for. 4 leaves 64 registers: enough for a chunk's eight loads to
+/// be in flight at once, which take 32. Accumulators of two words need more: 3 leaves 80.
+template <class Level>
+inline constexpr int blocks_at_once = sizeof(typename Level::Acc) > sizeof(typename Level::Acc::Value) ? 3 : 4;
 
-/// two_pass: one level, whose results are levels.partials[0]. The bounds leave 64 registers: enough for a chunk's eight loads to
-/// be in flight at once (they take 32), and for four blocks of 256 threads on a multiprocessor.
+/// two_pass: one level, whose results are levels.partials[0].
 template <class Level, int TeamWarps, class Levels>
-__global__ void __launch_bounds__(max_block, 2)
+__global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
     level_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
     if (levels.tiles[0] > 1) let_next_kernel_start(); // after the root comes somebody else's kernel
@@ -196,7 +189,7 @@ __global__ void __launch_bounds__(max_block)
 /// atomic: what most programs do. Each block adds up tiles as they come; the blocks' sums meet in a floating-point atomic.
 template <class Level>
 __global__ void __launch_bounds__(max_block)
-    atomic_kernel(const typename Level::Item* x, std::uint64_t n, typename Level::Item* out) {
+    atomic_kernel(const typename Level::Item* x, std::uint64_t n, typename Level::Acc::Value* sum) {
     using Reader = TileReader<Level>;
     using Acc = typename Level::Acc;
     const std::uint64_t stride = std::uint64_t{gridDim.x} * (blockDim.x / warp_size);
@@ -211,13 +204,19 @@ __global__ void __launch_bounds__(max_block)
             lanes.merge(Reader::fold_some(x + begin + first_lane, static_cast<int>(n - begin), first_lane));
         }
     }
-    __shared__ typename Level::Item block_sum;
+    __shared__ typename Acc::Value block_sum;
     if (threadIdx.x == 0) block_sum = 0;
     __syncthreads();
-    const Acc acc = combine_lanes(lanes);
-    if (threadIdx.x % warp_size == 0) atomicAdd(&block_sum, acc.finish());
+    const Acc acc = combine_lanes(lanes.a); // in whatever order
+    if (threadIdx.x % warp_size == 0) atomicAdd(&block_sum, acc.sum);
     __syncthreads();
-    if (threadIdx.x == 0) atomicAdd(out, block_sum);
+    if (threadIdx.x == 0) atomicAdd(sum, block_sum);
+}
+
+/// The end of atomic where the result is of another dtype than the sum.
+template <class Acc>
+__global__ void finish_kernel(const typename Acc::Value* sum, void* out, DType output) {
+    acc::finish_into(out, output, Acc{*sum});
 }
 
 } // namespace detreduce::cuda

@@ -1,5 +1,5 @@
 // Host side of the flat kernels, for one element type and accumulator: the only place that launches them. Instantiated in
-// flat_f32.cu and flat_f64.cu.
+// flat_<dtype>.cu.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,18 +7,20 @@
 #include <algorithm>
 
 #include <detreduce/acc/rounded.hpp>
+#include <detreduce/acc/two_fold.hpp>
 
 #include "cuda_error.hpp"
 #include "flat/kernels.cuh"
 #include "flat/launch.hpp"
+#include "launch_kernel.hpp"
 #include "workspace.hpp"
 
 namespace detreduce::cuda {
 
 template <class T, class Acc>
 struct FlatLaunch {
-    using Partial = PartialLevel<T, Acc>;
-    using LevelsOf = Levels<Acc, T>;
+    using Partial = PartialLevel<Acc>;
+    using LevelsOf = Levels<Acc>;
 
     const Plan& plan;
     const T* x;
@@ -32,7 +34,8 @@ struct FlatLaunch {
         : plan(p), x(static_cast<const T*>(input)), stream(s), device(d) {
         const Workspace layout = workspace_layout(plan.request().dtype, sizeof(Acc), plan.request().n);
         auto* const base = static_cast<char*>(workspace);
-        levels.out = static_cast<T*>(out);
+        levels.out = out;
+        levels.output = plan.output();
         for (int l = 0; l < max_levels; ++l) {
             levels.tiles[l] = layout.tiles[l];
             levels.partials[l] = reinterpret_cast<Acc*>(base + layout.partials[l]);
@@ -64,35 +67,10 @@ struct FlatLaunch {
         return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, most));
     }
 
-    enum class Kind { plain, cooperative, after_previous };
-
     template <class... Parameters, class... Arguments>
-    [[nodiscard]] Status launch(Kind kind, void (*kernel)(Parameters...), std::uint32_t blocks, std::size_t shared,
-                                const Arguments&... arguments) const {
-        cudaLaunchAttribute attribute{};
-        if (kind == Kind::cooperative) {
-            attribute.id = cudaLaunchAttributeCooperative;
-            attribute.val.cooperative = 1;
-        } else {
-            attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-            attribute.val.programmaticStreamSerializationAllowed = 1;
-        }
-        cudaLaunchConfig_t config{};
-        config.gridDim = blocks;
-        config.blockDim = block();
-        config.dynamicSmemBytes = shared;
-        config.stream = stream;
-        config.attrs = &attribute;
-        config.numAttrs = kind == Kind::plain ? 0 : 1;
-        return from_cuda("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel, arguments...));
-    }
-
-    /// Was `kernel` compiled with its wait for the kernel before it? Not when it is older code, translated for a newer device.
-    template <class Kernel>
-    [[nodiscard]] bool waits_for_previous(Kernel kernel) const {
-        cudaFuncAttributes attributes{};
-        return device.dependent_launch && cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess &&
-               attributes.ptxVersion >= 90;
+    [[nodiscard]] Status launch(LaunchKind kind, void (*kernel)(Parameters...), std::uint32_t blocks,
+                                std::size_t shared, const Arguments&... arguments) const {
+        return launch_kernel(kind, kernel, blocks, block(), shared, stream, arguments...);
     }
 
     /// Blocks of `kernel` that the device holds at once.
@@ -111,13 +89,13 @@ struct FlatLaunch {
         const std::size_t shared = shared_bytes<TeamWarps>();
         std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
         Status status =
-            launch(Kind::plain, level_kernel<Level, TeamWarps, LevelsOf>, grid(all), shared, x, n(), all, levels);
+            launch(LaunchKind::plain, level_kernel<Level, TeamWarps, LevelsOf>, grid(all), shared, x, n(), all, levels);
         for (int l = 0; status.ok() && l + 1 < max_levels && levels.tiles[l] > 1; ++l) {
             all = turns<TeamWarps>(levels.tiles[l + 1]);
             const Acc* const items = levels.partials[l];
             const auto kernel = level_kernel<Partial, TeamWarps, LevelsOf>;
-            status = launch(waits_for_previous(kernel) ? Kind::after_previous : Kind::plain, kernel, grid(all), shared,
-                            items, levels.tiles[l], all, levels.from(l + 1));
+            status = launch(after_previous(device, kernel), kernel, grid(all), shared, items, levels.tiles[l], all,
+                            levels.from(l + 1));
         }
         return status;
     }
@@ -134,7 +112,7 @@ struct FlatLaunch {
         if (!counted.ok()) return counted;
         const std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
         const std::uint32_t blocks = plan.launch().grid ? grid(all) : std::min(grid(all), resident);
-        return launch(Kind::plain, kernel, blocks, shared_bytes<TeamWarps>(), x, n(), all, levels);
+        return launch(LaunchKind::plain, kernel, blocks, shared_bytes<TeamWarps>(), x, n(), all, levels);
     }
 
     template <class Level, int TeamWarps>
@@ -145,7 +123,7 @@ struct FlatLaunch {
         if (!counted.ok()) return counted;
         const std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
         const std::uint32_t blocks = std::min(grid(all), resident); // more could never meet at the barrier
-        return launch(Kind::cooperative, kernel, blocks, shared_bytes<TeamWarps>(), x, n(), all, levels);
+        return launch(LaunchKind::cooperative, kernel, blocks, shared_bytes<TeamWarps>(), x, n(), all, levels);
     }
 
     template <class Level, int TeamWarps>
@@ -160,30 +138,51 @@ struct FlatLaunch {
         }
     }
 
-    template <class Level>
-    [[nodiscard]] Status atomic() const {
-        const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(levels.out, 0, sizeof(T), stream));
-        if (!zeroed.ok()) return zeroed;
+    [[nodiscard]] bool aligned() const { return reinterpret_cast<std::uintptr_t>(x) % 16 == 0; }
+
+    template <bool Aligned>
+    [[nodiscard]] Status run_tree() const {
+        using Level = InputLevel<T, Acc, Aligned>;
+        return block() < 256 ? tree<Level, 4>() : tree<Level, 8>();
+    }
+    [[nodiscard]] Status run() const { return aligned() ? run_tree<true>() : run_tree<false>(); }
+
+    /// The sum meets in `out` itself, or in the workspace if `out` is of another dtype.
+    template <bool Aligned>
+    [[nodiscard]] Status run_atomic_from(typename Acc::Value* sum) const {
+        using Level = InputLevel<T, Acc, Aligned>;
         const std::uint64_t chunks = spec::tiles(n(), Level::Order::chunk);
         const std::uint64_t useful =
             std::min<std::uint64_t>(spec::tiles(chunks, block() / warp_size), 16ull * device.sms);
-        return launch(Kind::plain, atomic_kernel<Level>, grid(useful), 0, x, n(), levels.out);
+        return launch(LaunchKind::plain, atomic_kernel<Level>, grid(useful), 0, x, n(), sum);
     }
-
-    template <bool Aligned>
-    [[nodiscard]] Status run() const {
-        using Level = InputLevel<T, Acc, Aligned>;
-        if (plan.request().method == Method::atomic) return atomic<Level>();
-        return block() < 256 ? tree<Level, 4>() : tree<Level, 8>();
+    [[nodiscard]] Status run_atomic(void* workspace) const {
+        using Value = typename Acc::Value;
+        const bool in_place = plan.output() == dtype_of<Value>;
+        auto* const sum = static_cast<Value*>(in_place ? levels.out : workspace);
+        const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(sum, 0, sizeof(Value), stream));
+        if (!zeroed.ok()) return zeroed;
+        const Status added = aligned() ? run_atomic_from<true>(sum) : run_atomic_from<false>(sum);
+        if (!added.ok() || in_place) return added;
+        const Value* const from = sum;
+        return launch(LaunchKind::plain, finish_kernel<Acc>, 1, 0, from, levels.out, plan.output());
     }
 };
 
 template <class T>
 Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                    const DeviceTraits& device) {
-    const FlatLaunch<T, acc::Rounded<T>> flat(plan, x, out, workspace, stream, device);
-    const bool aligned = reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
-    return aligned ? flat.template run<true>() : flat.template run<false>();
+    using V = fp::Arithmetic<T>;
+    switch (plan.request().method) {
+    case Method::kahan:
+        return FlatLaunch<T, acc::Kahan<V>>(plan, x, out, workspace, stream, device).run();
+    case Method::compensated:
+        return FlatLaunch<T, acc::Compensated<V>>(plan, x, out, workspace, stream, device).run();
+    case Method::atomic:
+        return FlatLaunch<T, acc::Rounded<V>>(plan, x, out, workspace, stream, device).run_atomic(workspace);
+    default:
+        return FlatLaunch<T, acc::Rounded<V>>(plan, x, out, workspace, stream, device).run();
+    }
 }
 
 } // namespace detreduce::cuda

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <detreduce/fp/half.hpp>
+
 namespace detreduce::cuda {
 
 template <class Item, int K>
@@ -28,6 +30,18 @@ __device__ __forceinline__ uint4 load16(const void* p) {
     return v;
 }
 
+/// One number of the input.
+template <class T>
+__device__ __forceinline__ T load_number(const T* p) {
+    return __ldg(p);
+}
+__device__ __forceinline__ float16 load_number(const float16* p) {
+    return {__ldg(reinterpret_cast<const unsigned short*>(p))};
+}
+__device__ __forceinline__ bfloat16 load_number(const bfloat16* p) {
+    return {__ldg(reinterpret_cast<const unsigned short*>(p))};
+}
+
 /// The K items at p, all of which exist.
 template <Source S, class Item, int K>
 __device__ __forceinline__ Pack<Item, K> load_pack(const Item* p) {
@@ -35,7 +49,7 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const Item* p) {
     if constexpr (S == Source::any_input) { // neighbouring threads share the sectors, so most of these hit L1
 #pragma unroll
         for (int k = 0; k < K; ++k)
-            pack.v[k] = __ldg(p + k);
+            pack.v[k] = load_number(p + k);
     } else {
         constexpr int pieces = sizeof(pack) / 16;
         uint4 raw[pieces];
@@ -51,7 +65,7 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const Item* p) {
 template <Source S, class Item>
 __device__ __forceinline__ Item load_item(const Item* p) {
     if constexpr (S != Source::partials) {
-        return __ldg(p);
+        return load_number(p);
     } else {
         static_assert(sizeof(Item) % 4 == 0);
         Item item;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include <detreduce/fp/convert.hpp>
 #include <detreduce/spec/tree_order.hpp>
 
 #include "flat/load.cuh"
@@ -47,22 +48,33 @@ __device__ __forceinline__ Value shuffle_down(const Value& value, int distance) 
     return moved;
 }
 
-/// Lane j takes in lane j + half, for half = lanes/2 … 1; thread 0 of the warp has the result.
-template <class Acc, int K>
-__device__ __forceinline__ Acc combine_lanes(Lanes<Acc, K> lanes) {
+/// Merges a[0 … Count − 1], Count a power of two, as a binary tree of neighbours.
+template <int Count, class Acc>
+__device__ __forceinline__ Acc merge_neighbours(Acc (&a)[Count]) {
 #pragma unroll
-    for (int distance = warp_size / 2; distance >= 1; distance /= 2) {
+    for (int step = 1; step < Count; step *= 2) {
 #pragma unroll
-        for (int k = 0; k < K; ++k)
-            lanes.a[k].merge(shuffle_down(lanes.a[k], distance));
+        for (int i = 0; i < Count; i += 2 * step)
+            a[i].merge(a[i + step]);
     }
-#pragma unroll
-    for (int half = K / 2; half >= 1; half /= 2) {
-#pragma unroll
-        for (int k = 0; k < half; ++k)
-            lanes.a[k].merge(lanes.a[k + half]);
-    }
-    return lanes.a[0];
+    return a[0];
+}
+
+/// An element as a number that can be added.
+template <class T>
+__device__ __forceinline__ fp::Arithmetic<T> widen(T x) {
+    return fp::widen(x);
+}
+// Volatile, so that they stay where the value is used: ptxas else widens a whole chunk at once and has no registers for that.
+__device__ __forceinline__ float widen(bfloat16 x) {
+    float wide;
+    asm volatile("mov.b32 %0, {%1, %2};" : "=f"(wide) : "h"(std::uint16_t{0}), "h"(x.bits));
+    return wide;
+}
+__device__ __forceinline__ float widen(float16 x) {
+    float wide;
+    asm volatile("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits)); // exact; fp::widen in one instruction
+    return wide;
 }
 
 /// The input: elements are added.
@@ -72,17 +84,22 @@ struct InputLevel {
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Aligned ? Source::aligned_input : Source::any_input;
-    static __device__ __forceinline__ void take(Acc& a, const Item& x) { a.add(x); }
+    static __device__ __forceinline__ void take(Acc& a, const Item& x) { a.add(widen(x)); }
+    static __device__ __forceinline__ Acc as_accumulator(const Item& x) { return Acc::of(widen(x)); }
+    /// Stands for an element that is not there.
+    static __device__ __forceinline__ Item absent() { return fp::from_bits<T>(fp::sign_mask<T>); }
 };
 
-/// Any level above: partial results are merged. F is the accumulator's floating-point type.
-template <class F, class AccT>
+/// Any level above: partial results are merged.
+template <class AccT>
 struct PartialLevel {
     using Item = AccT;
     using Acc = AccT;
-    using Order = spec::TreeOrder<sizeof(F)>;
+    using Order = spec::TreeOrder<sizeof(typename AccT::Value)>;
     static constexpr Source source = Source::partials;
     static __device__ __forceinline__ void take(Acc& a, const Item& x) { a.merge(x); }
+    static __device__ __forceinline__ Acc as_accumulator(const Item& x) { return x; }
+    static __device__ __forceinline__ Item absent() { return Acc::absent(); }
 };
 
 template <class Level>
@@ -100,17 +117,34 @@ struct TileReader {
             Level::take(lanes.a[k], row.v[k]);
     }
 
+    /// The rows of a chunk, in the order of the method. Lane by lane, so that few partial sums are alive at once.
+    static __device__ __forceinline__ Lanes<Acc, K> fold_rows(const Packs& packs) {
+        Lanes<Acc, K> lanes;
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            if constexpr (Acc::pairwise_rows) {
+                Acc row[rows];
+#pragma unroll
+                for (int r = 0; r < rows; ++r)
+                    row[r] = Level::as_accumulator(packs[r].v[k]);
+                lanes.a[k] = merge_neighbours(row);
+            } else {
+                lanes.a[k] = Level::as_accumulator(packs[0].v[k]);
+#pragma unroll
+                for (int r = 1; r < rows; ++r)
+                    Level::take(lanes.a[k], packs[r].v[k]);
+            }
+        }
+        return lanes;
+    }
+
     /// A chunk; `p` points to the thread's first item in it.
     static __device__ __forceinline__ Lanes<Acc, K> fold_all(const Item* p) {
         Packs packs;
 #pragma unroll
         for (int r = 0; r < rows; ++r)
             packs[r] = load_pack<Level::source, Item, K>(p + r * Order::lanes);
-        auto lanes = Lanes<Acc, K>::absent();
-#pragma unroll
-        for (int r = 0; r < rows; ++r)
-            take(lanes, packs[r]);
-        return lanes;
+        return fold_rows(packs);
     }
 
     /// A chunk of which only `m` items exist (any m, also ≤ 0 or more than a chunk): whole rows, then at most one short one. All
@@ -130,22 +164,37 @@ struct TileReader {
         for (int k = 0; k < K; ++k) {
             if (k < in_short_row) last.v[k] = load_item<Level::source>(short_row + k);
         }
-        auto lanes = Lanes<Acc, K>::absent();
+        if constexpr (Acc::pairwise_rows) {
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
-            if (r < whole) take(lanes, packs[r]);
-        }
+            for (int k = 0; k < K; ++k) {
+                if (k >= in_short_row) last.v[k] = Level::absent();
+            }
 #pragma unroll
-        for (int k = 0; k < K; ++k) {
-            if (k < in_short_row) Level::take(lanes.a[k], last.v[k]);
+            for (int r = 0; r < rows; ++r) {
+#pragma unroll
+                for (int k = 0; k < K; ++k) {
+                    if (r >= whole) packs[r].v[k] = r == whole ? last.v[k] : Level::absent();
+                }
+            }
+            return fold_rows(packs);
+        } else {
+            auto lanes = Lanes<Acc, K>::absent();
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                if (r < whole) take(lanes, packs[r]);
+            }
+#pragma unroll
+            for (int k = 0; k < K; ++k) {
+                if (k < in_short_row) Level::take(lanes.a[k], last.v[k]);
+            }
+            return lanes;
         }
-        return lanes;
     }
 
-    /// A binary tree over `Count` chunks, the c-th of which is fold_one(c).
+    /// A binary tree over `Count` lots of lanes, the c-th of which is fold_one(c).
     template <int Count, class FoldOne>
-    static __device__ __forceinline__ Lanes<Acc, K> fold_chunks(const FoldOne& fold_one) {
-        Lanes<Acc, K> pending[4]; // a binary counter: pending[d] holds 2^d chunks that wait for their right neighbours
+    static __device__ __forceinline__ Lanes<Acc, K> fold_as_tree(const FoldOne& fold_one) {
+        Lanes<Acc, K> pending[4]; // a binary counter: pending[d] holds 2^d lots that wait for their right neighbours
         Lanes<Acc, K> lanes;
 #pragma unroll
         for (int c = 0; c < Count; ++c) {
@@ -167,45 +216,67 @@ struct TileReader {
         const int first_lane = (threadIdx.x % warp_size) * K;
         const Item* const p = tile + first * Order::chunk + first_lane;
         if (m == Order::tile) {
-            return fold_chunks<Count>([&](int c) { return fold_all(p + c * Order::chunk); });
+            return fold_as_tree<Count>([&](int c) { return fold_all(p + c * Order::chunk); });
         }
         const int left = static_cast<int>(m) - first * static_cast<int>(Order::chunk);
-        return fold_chunks<Count>([&](int c) {
+        return fold_as_tree<Count>([&](int c) {
             return fold_some(p + c * Order::chunk, left - c * static_cast<int>(Order::chunk), first_lane);
         });
     }
 };
 
-/// Shared memory of one team: its warps' lanes.
+/// Lane j takes in lane j + half, for half = lanes/2 … 1, where thread t of a warp has lanes t, t + 32, …; thread 0 has the result.
+template <int K, class Acc>
+__device__ __forceinline__ Acc combine_lanes(Acc (&a)[K]) {
+#pragma unroll
+    for (int half = K / 2; half >= 1; half /= 2) {
+#pragma unroll
+        for (int k = 0; k < half; ++k)
+            a[k].merge(a[k + half]);
+    }
+#pragma unroll
+    for (int distance = warp_size / 2; distance >= 1; distance /= 2)
+        a[0].merge(shuffle_down(a[0], distance));
+    return a[0];
+}
+
+/// Shared memory of one team: every lane of each of its warps.
 template <class Acc, int K, int TeamWarps>
 struct TeamBuffer {
-    Lanes<Acc, K> lanes[TeamWarps][warp_size];
+    static constexpr int lanes = K * warp_size;
+    Acc lane[TeamWarps][lanes];
 };
 
 /// The tile at `tile` by a team of warps, all of whose threads call this; thread 0 of the team has the result. `buffer` may be
-/// used again after a barrier. m = 0: nothing to do, but the barrier is still met.
+/// used again after a barrier. m = 0: nothing to do, but the barriers are still met.
 template <class Level, int TeamWarps, class Buffer>
 __device__ __forceinline__ typename Level::Acc reduce_tile_by_team(const typename Level::Item* tile, std::uint32_t m,
                                                                    Buffer& buffer) {
     using Reader = TileReader<Level>;
     using Acc = typename Level::Acc;
-    constexpr int chunks = spec::chunks_per_tile / TeamWarps;
-    const int thread = threadIdx.x % warp_size;
-    const int warp = threadIdx.x / warp_size % TeamWarps;
-    if (m > 0) buffer.lanes[warp][thread] = Reader::template fold_part<chunks>(tile, m, warp * chunks);
+    constexpr int chunks = spec::chunks_per_tile / TeamWarps, K = Reader::K;
+    const int thread = threadIdx.x % warp_size, warp = threadIdx.x / warp_size % TeamWarps;
+    if (m > 0) {
+        const auto lanes = Reader::template fold_part<chunks>(tile, m, warp * chunks);
+        __builtin_memcpy(&buffer.lane[warp][thread * K], lanes.a, sizeof lanes.a);
+    }
+    __syncthreads();
+    if (m > 0) { // the team's warps, lane by lane
+        for (int j = warp * warp_size + thread; j < Buffer::lanes; j += TeamWarps * warp_size) {
+            Acc parts[TeamWarps];
+#pragma unroll
+            for (int w = 0; w < TeamWarps; ++w)
+                parts[w] = buffer.lane[w][j];
+            buffer.lane[0][j] = merge_neighbours(parts);
+        }
+    }
     __syncthreads();
     if (warp != 0 || m == 0) return Acc::absent();
-    Lanes<Acc, Reader::K> lanes[TeamWarps];
+    Acc lanes[K];
 #pragma unroll
-    for (int w = 0; w < TeamWarps; ++w)
-        lanes[w] = buffer.lanes[w][thread];
-#pragma unroll
-    for (int step = 1; step < TeamWarps; step *= 2) {
-#pragma unroll
-        for (int w = 0; w < TeamWarps; w += 2 * step)
-            lanes[w].merge(lanes[w + step]);
-    }
-    return combine_lanes(lanes[0]);
+    for (int k = 0; k < K; ++k)
+        lanes[k] = buffer.lane[0][thread + warp_size * k];
+    return combine_lanes(lanes);
 }
 
 } // namespace detreduce::cuda

@@ -1,0 +1,6 @@
+#include "exact/launch.cuh"
+
+namespace detreduce::cuda {
+template Status launch_exact<double>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+template Status launch_exact_add<double>(ExactState*, const void*, std::uint64_t, Stream, const DeviceTraits&);
+} // namespace detreduce::cuda

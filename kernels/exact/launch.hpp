@@ -1,0 +1,27 @@
+// What dispatch.cpp calls for `exact`.
+#pragma once
+
+#include "cuda_backend.hpp"
+#include "flat/launch.hpp"
+
+#include <detreduce/exact_state.hpp>
+
+namespace detreduce::cuda {
+
+/// Bytes of workspace: a state, and a counter.
+inline constexpr std::size_t exact_workspace_bytes = 1024;
+
+template <class T>
+[[nodiscard]] Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                                  const DeviceTraits& device);
+
+/// Adds to a state of the caller's.
+template <class T>
+[[nodiscard]] Status launch_exact_add(ExactState* state, const void* x, std::uint64_t n, Stream stream,
+                                      const DeviceTraits& device);
+
+/// Adds `term`, unless null, to the state, normalizes it if anything was added, and rounds it to `out` of `output`, unless null.
+[[nodiscard]] Status launch_exact_finish(ExactState* state, const ExactState* term, void* out, DType output,
+                                         Stream stream);
+
+} // namespace detreduce::cuda

@@ -1,0 +1,108 @@
+// The words of an exact state (acc/exact.hpp) on the GPU: a warp's own in shared memory, a block's merge of them, the end.
+#pragma once
+
+#include <cstdint>
+
+#include <detreduce/acc/exact.hpp>
+#include <detreduce/acc/finish.hpp>
+
+#include "flat/tile.cuh"
+
+namespace detreduce::cuda::exact {
+
+using acc::exact::Word;
+
+static_assert(sizeof(unsigned long long) == sizeof(Word));
+
+__device__ __forceinline__ void atomic_add(Word* to, Word value) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
+}
+
+/// Sum over the warp; every thread has it.
+__device__ __forceinline__ Word warp_sum(Word value) {
+#pragma unroll
+    for (int distance = warp_size / 2; distance >= 1; distance /= 2)
+        value += __shfl_xor_sync(all_threads, value, distance);
+    return value;
+}
+
+/// Adds value · 2^exponent, the same in all threads, to the warp's words.
+__device__ __forceinline__ void warp_deposit(Word* words, Word value, int exponent) {
+    const acc::exact::Deposit d = acc::exact::split(value, exponent);
+    const int lane = threadIdx.x % warp_size;
+    const Word digit = lane == 0 ? d.digit[0] : lane == 1 ? d.digit[1] : d.digit[2];
+    if (lane < 3 && d.first + lane < acc::exact::digits) words[d.first + lane] += digit;
+    __syncwarp();
+}
+
+/// What digit k is when every digit has handed its carry to the next one, once: at most 2^33 in magnitude if all were below 2^63.
+__device__ __forceinline__ Word carried(const Word* words, int k) {
+    const Word low = k + 1 < acc::exact::digits ? words[k] & 0xffffffff : words[k];
+    return low + (k > 0 ? words[k - 1] >> 32 : 0);
+}
+
+/// Hands on the carries of the warp's words, so that they can take 2^29 more deposits.
+__device__ __forceinline__ void warp_carry(Word* words) {
+    constexpr int each = (acc::exact::digits + warp_size - 1) / warp_size;
+    const int lane = threadIdx.x % warp_size;
+    Word next[each];
+    __syncwarp();
+    for (int i = 0; i < each; ++i)
+        next[i] = lane + i * warp_size < acc::exact::digits ? carried(words, lane + i * warp_size) : 0;
+    __syncwarp();
+    for (int i = 0; i < each; ++i) {
+        if (lane + i * warp_size < acc::exact::digits) words[lane + i * warp_size] = next[i];
+    }
+    __syncwarp();
+}
+
+/// What a kernel does with the state when every block has added to it.
+struct Finish {
+    void* out = nullptr; ///< rounded to here, unless null
+    DType output = DType::f32;
+    bool normalize = false; ///< and left in its one form
+};
+
+/// The words as an accumulator that finish_into() knows.
+struct Rounder {
+    const Word* words;
+    int first, last;
+    acc::exact::RoundScratch* scratch;
+    template <class T>
+    __device__ T finish() const {
+        return acc::exact::round<T>(words, first, last, *scratch);
+    }
+};
+
+/// Rounds the words in shared memory to where `finish` says. All threads of the block call this, at least 96 of them.
+__device__ __forceinline__ void round_words(const Word* words, const Finish& finish) {
+    __shared__ acc::exact::RoundScratch scratch;
+    __shared__ int first, last;
+    if (threadIdx.x == 0) {
+        first = acc::exact::digits;
+        last = 0;
+    }
+    __syncthreads();
+    if (threadIdx.x < acc::exact::digits && words[threadIdx.x] != 0) {
+        atomicMin(&first, static_cast<int>(threadIdx.x));
+        atomicMax(&last, static_cast<int>(threadIdx.x) + 1);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+        acc::finish_into(finish.out, finish.output, Rounder{words, first < last ? first : 0, last, &scratch});
+}
+
+/// The state in global memory, to which every block has added, as `finish` wants it.
+__device__ __forceinline__ void finish_state(Word* state, const Finish& finish) {
+    __shared__ Word words[acc::exact::words];
+    if (threadIdx.x < acc::exact::words) words[threadIdx.x] = __ldcg(state + threadIdx.x);
+    __syncthreads();
+    if (finish.normalize) {
+        if (threadIdx.x == 0) acc::exact::normalize(words);
+        __syncthreads();
+        if (threadIdx.x < acc::exact::words) state[threadIdx.x] = words[threadIdx.x];
+    }
+    if (finish.out != nullptr) round_words(words, finish);
+}
+
+} // namespace detreduce::cuda::exact

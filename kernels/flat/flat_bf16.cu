@@ -1,0 +1,5 @@
+#include "flat/launch.cuh"
+
+namespace detreduce::cuda {
+template Status launch_flat<bfloat16>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+}

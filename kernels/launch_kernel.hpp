@@ -1,0 +1,50 @@
+// The one place that launches kernels.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "cuda_error.hpp"
+#include "flat/launch.hpp"
+
+namespace detreduce::cuda {
+
+enum class LaunchKind {
+    plain,
+    cooperative,
+    after_previous, ///< programmatic dependent launch: the kernel itself waits for the one before it
+};
+
+template <class... Parameters, class... Arguments>
+[[nodiscard]] Status launch_kernel(LaunchKind kind, void (*kernel)(Parameters...), std::uint32_t blocks,
+                                   std::uint32_t threads, std::size_t shared, cudaStream_t stream,
+                                   const Arguments&... arguments) {
+    cudaLaunchAttribute attribute{};
+    if (kind == LaunchKind::cooperative) {
+        attribute.id = cudaLaunchAttributeCooperative;
+        attribute.val.cooperative = 1;
+    } else {
+        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute.val.programmaticStreamSerializationAllowed = 1;
+    }
+    cudaLaunchConfig_t config{};
+    config.gridDim = blocks;
+    config.blockDim = threads;
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = kind == LaunchKind::plain ? 0 : 1;
+    return from_cuda("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel, arguments...));
+}
+
+/// after_previous if `kernel` was compiled with its wait for the kernel before it: not when it is older code, translated for a newer device.
+template <class Kernel>
+[[nodiscard]] LaunchKind after_previous(const DeviceTraits& device, Kernel kernel) {
+    cudaFuncAttributes attributes{};
+    const bool waits = device.dependent_launch && cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess &&
+                       attributes.ptxVersion >= 90;
+    return waits ? LaunchKind::after_previous : LaunchKind::plain;
+}
+
+} // namespace detreduce::cuda
