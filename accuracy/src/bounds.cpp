@@ -8,56 +8,150 @@
 namespace detreduce::accuracy {
 namespace {
 
-int precision_of(DType dtype) noexcept {
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+Layout layout_of(DType dtype) noexcept {
     switch (dtype) {
+    case DType::f16:
+        return layout<float16>;
+    case DType::bf16:
+        return layout<bfloat16>;
     case DType::f32:
-        return fp::Format<float>::precision;
+        return layout<float>;
     case DType::f64:
-        return fp::Format<double>::precision;
+        return layout<double>;
     }
-    return 0; // γ_d = inf: an unknown format promises nothing
+    return {}; // no precision: γ_d = inf, an unknown format promises nothing
+}
+
+double unit_roundoff(DType dtype) noexcept {
+    return std::ldexp(1.0, -layout_of(dtype).precision);
 }
 
 std::uint32_t lanes_of(DType dtype) noexcept {
     return spec::row_bytes / static_cast<std::uint32_t>(size_of(dtype));
 }
 
+std::uint32_t depth_of_tree(DType input, std::uint64_t n, bool pairwise_rows) noexcept {
+    return spec::tree_depth(n, lanes_of(input), lanes_of(accumulator_of(input)), pairwise_rows);
+}
+
+bool narrower(DType a, DType b) noexcept {
+    return layout_of(a).precision < layout_of(b).precision;
+}
+
+/// A double not below the number that was rounded to x ≥ 0.
+double up(double x) noexcept {
+    return is_finite(x) ? fp::from_bits<double>(fp::to_bits(x) + 1) : x;
+}
+
+/// a·b rounded up; exactly 0 when a factor is.
+double product_up(double a, double b) noexcept {
+    return a == 0 || b == 0 ? 0.0 : up(a * b);
+}
+
+bool is_twofold(Method method) noexcept {
+    return method == Method::kahan || method == Method::compensated;
+}
+
+/// The bound, where roundings(k) bounds the effect of k of them: γ_k or what is likely.
+template <class Roundings>
+ErrorBound assembled(Method method, DType input, DType output, std::uint64_t n, const Roundings& roundings) noexcept {
+    const DType accumulator = accumulator_of(input);
+    const std::uint64_t d = rounding_depth(method, input, n);
+    const bool keeps_more =
+        method == Method::exact || is_twofold(method); // more than one number of the accumulator's format
+    const bool rounds_at_end = n < 2 ? narrower(output, input) : keeps_more || narrower(output, accumulator);
+    const double of_sum = rounds_at_end ? unit_roundoff(output) : 0.0;
+    double of_abs =
+        is_twofold(method) && d > 0 ? product_up(roundings(2 * (d - 1)), gamma_bound(accumulator, d)) : roundings(d);
+    if (of_sum > 0) of_abs = product_up(of_abs, up(1 + of_sum));
+    const int smallest = layout_of(output).min_exponent;
+    const double absolute = smallest > layout_of(input).min_exponent ? std::ldexp(1.0, smallest - 1) : 0.0;
+    return {of_sum, of_abs, absolute};
+}
+
+/// scaled_limit without what is absolute, so that it may be compared with a format's largest number.
+cpp_int scaled_of_abs(const ErrorBound& bound, const ExactSum& exact) {
+    return scaled_value(bound.of_abs) * exact.scaled_abs();
+}
+
+cpp_int largest_scaled(const Layout& format) {
+    const auto place = static_cast<unsigned>(format.max_exponent + 1 - format.precision - ExactSum::lowest_exponent);
+    return ((cpp_int(1) << static_cast<unsigned>(format.precision)) - 1) << place;
+}
+
+constexpr unsigned scale = -ExactSum::lowest_exponent;
+
 } // namespace
 
-std::uint64_t rounding_depth(Method method, DType dtype, std::uint64_t n) noexcept {
+DType accumulator_of(DType input) noexcept {
+    return size_of(input) < size_of(DType::f32) ? DType::f32 : input;
+}
+
+std::uint64_t rounding_depth(Method method, DType input, std::uint64_t n) noexcept {
     if (n < 2) return 0;
     switch (method) {
     case Method::tree:
-        return spec::tree_depth(n, lanes_of(dtype));
+    case Method::kahan:
+        return depth_of_tree(input, n, false);
+    case Method::compensated:
+        return depth_of_tree(input, n, true);
     case Method::atomic:
     case Method::serial:
         return n - 1;
+    case Method::exact:
+        return 0;
     }
     return std::numeric_limits<std::uint64_t>::max(); // an unknown method promises nothing
 }
 
-double gamma_bound(DType dtype, std::uint64_t depth) noexcept {
-    const std::uint64_t unit = std::uint64_t{1} << precision_of(dtype); // 1/u
+double gamma_bound(DType accumulator, std::uint64_t depth) noexcept {
+    const std::uint64_t unit = std::uint64_t{1} << layout_of(accumulator).precision; // 1/u
     if (depth == 0) return 0.0;
-    if (depth >= unit) return std::numeric_limits<double>::infinity();
+    if (depth >= unit) return infinite;
     // d/(1/u − d): both are integers of at most 53 bits, so only the division rounds; one step up makes it a bound.
-    const double nearest = static_cast<double>(depth) / static_cast<double>(unit - depth);
-    return fp::from_bits<double>(fp::to_bits(nearest) + 1);
+    return up(static_cast<double>(depth) / static_cast<double>(unit - depth));
 }
 
-double error_bound(Method method, DType dtype, std::uint64_t n) noexcept {
-    return gamma_bound(dtype, rounding_depth(method, dtype, n));
+ErrorBound error_bound(Method method, DType input, DType output, std::uint64_t n) noexcept {
+    return assembled(method, input, output, n, [&](std::uint64_t k) { return gamma_bound(accumulator_of(input), k); });
 }
 
-double flush_bound(Method method, DType dtype, std::uint64_t n) noexcept {
-    const bool flushes = method == Method::atomic && dtype == DType::f32;
+double flush_bound(Method method, DType input, std::uint64_t n) noexcept {
+    const bool flushes = method == Method::atomic && (input == DType::bf16 || input == DType::f32);
     return flushes ? std::ldexp(static_cast<double>(n), -125) : 0.0;
 }
 
-double probabilistic_bound(Method method, DType dtype, std::uint64_t n, double lambda) noexcept {
-    const auto d = static_cast<double>(rounding_depth(method, dtype, n));
-    const double u = 1.0 / static_cast<double>(std::uint64_t{1} << precision_of(dtype));
-    return std::expm1(lambda * std::sqrt(d) * u + d * u * u / (1.0 - u));
+ErrorBound probabilistic_bound(Method method, DType input, DType output, std::uint64_t n, double lambda) noexcept {
+    const double u = unit_roundoff(accumulator_of(input));
+    return assembled(method, input, output, n, [&](std::uint64_t depth) {
+        const auto k = static_cast<double>(depth);
+        return std::expm1(lambda * std::sqrt(k) * u + k * u * u / (1.0 - u));
+    });
+}
+
+bool cannot_overflow(const ExactSum& exact, Method method, DType input, DType output) {
+    if (!exact.all_finite()) return false;
+    const cpp_int abs_sum = exact.scaled_abs();
+    if (abs_sum == 0) return true;
+    const DType accumulator = accumulator_of(input);
+    if (method != Method::exact) {
+        const Layout format = layout_of(accumulator);
+        const cpp_int unit = cpp_int(1) << static_cast<unsigned>(format.precision); // 1/u
+        const std::uint64_t d = rounding_depth(method, input, exact.count());
+        if (d >= unit || abs_sum * unit > largest_scaled(format) * (unit - d))
+            return false; // 1 + γ_d = unit / (unit − d)
+        if (!narrower(output, accumulator)) return true;
+    }
+    const ErrorBound bound = error_bound(method, input, output, exact.count());
+    const cpp_int before_rounding = (abs(exact.scaled()) << scale) + scaled_of_abs(bound, exact);
+    return before_rounding <= largest_scaled(layout_of(output)) << scale;
+}
+
+cpp_int scaled_limit(const ErrorBound& bound, const ExactSum& exact, double flushed) {
+    const cpp_int absolute = scaled_value(bound.absolute) + scaled_value(flushed);
+    return scaled_value(bound.of_sum) * abs(exact.scaled()) + scaled_of_abs(bound, exact) + (absolute << scale);
 }
 
 } // namespace detreduce::accuracy

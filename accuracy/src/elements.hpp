@@ -5,6 +5,7 @@
 
 #include <detreduce/accuracy/generators.hpp>
 #include <detreduce/fp/bits.hpp>
+#include <detreduce/fp/convert.hpp>
 
 namespace detreduce::accuracy {
 
@@ -16,11 +17,9 @@ inline constexpr int smallest_normal_exponent = 1 - fp::Format<T>::max_exponent;
 /// ±mantissa·2^(exponent − precision + 1) of a normal number: `fraction` are the bits below the hidden one.
 template <class T>
 [[nodiscard]] constexpr T compose(bool negative, int exponent, std::uint64_t fraction) noexcept {
-    using Bits = fp::Bits<T>;
-    const auto field = static_cast<Bits>(exponent + fp::Format<T>::max_exponent);
-    const Bits mask = (Bits{1} << (precision<T> - 1)) - 1;
-    return fp::from_bits<T>(static_cast<Bits>(Bits{negative} << (8 * sizeof(T) - 1) | field << (precision<T> - 1) |
-                                              (static_cast<Bits>(fraction) & mask)));
+    const auto field = static_cast<std::uint64_t>(exponent + fp::Format<T>::max_exponent) << (precision<T> - 1);
+    const std::uint64_t mask = (std::uint64_t{1} << (precision<T> - 1)) - 1;
+    return fp::from_bits<T>(static_cast<fp::Bits<T>>((negative ? fp::sign_mask<T> : 0) | field | (fraction & mask)));
 }
 
 /// 2^exponent, exponent in the normal range.
@@ -33,8 +32,9 @@ template <class T>
 /// number above 1/2 zero, and f64 sums of such numbers would hardly round.
 template <class T>
 [[nodiscard]] constexpr T uniform(std::uint64_t bits) noexcept {
+    using A = fp::Arithmetic<T>;
     const auto k = static_cast<std::int64_t>(bits) >> (63 - precision<T>);
-    return static_cast<T>(k) * power_of_two<T>(-precision<T>);
+    return fp::round_to<T>(static_cast<A>(k) * power_of_two<A>(-precision<T>)); // exact
 }
 
 /// An integer in 0 … n−1, n ≥ 1.

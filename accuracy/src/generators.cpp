@@ -24,6 +24,8 @@ constexpr std::array named{
     Named{Family::integers, "integers"},
     Named{Family::wide, "wide"},
     Named{Family::ill_conditioned, "ill_conditioned"},
+    Named{Family::half_zeros, "half_zeros"},
+    Named{Family::outlier, "outlier"},
 };
 constexpr auto all_families = [] {
     std::array<Family, named.size()> all{};
@@ -41,13 +43,20 @@ struct Source {
     [[nodiscard]] std::uint64_t draw(std::uint64_t k) const noexcept { return hash(word(), k); }
 };
 
+/// x, negated if asked.
+template <class T>
+T negated_if(bool negate, T x) noexcept {
+    return negate ? fp::negated(x) : x;
+}
+
 template <class T>
 T normal(const Source& s) noexcept {
     // 12 uniforms of 59 bits in an integer: exact below 2^63; the conversion is the one rounding.
     std::int64_t sum = -6 * (std::int64_t{1} << 59);
     for (std::uint64_t k = 0; k < 12; ++k)
         sum += static_cast<std::int64_t>(s.draw(k) >> 5);
-    return static_cast<T>(sum) * power_of_two<T>(-59);
+    using A = fp::Arithmetic<T>;
+    return fp::round_to<T>(static_cast<A>(sum) * power_of_two<A>(-59));
 }
 
 template <class T>
@@ -57,15 +66,17 @@ T lognormal(const Source& s, double sigma) noexcept {
     const double y = std::clamp(sigma * normal<double>(s) * log2_e, lowest, highest);
     const int truncated = static_cast<int>(y);
     const int whole = truncated - (y < truncated ? 1 : 0);
-    return static_cast<T>(1.0 + (y - whole)) * power_of_two<T>(std::max(whole, smallest_normal_exponent<T>));
+    using A = fp::Arithmetic<T>;
+    const A mantissa = static_cast<A>(1.0 + (y - whole));
+    return fp::round_to<T>(mantissa * power_of_two<A>(std::max(whole, smallest_normal_exponent<T>)));
 }
 
 template <class T>
 T sorted(const Source& s) noexcept {
-    // (i + r)/n with r in [0, 1): division and conversion round monotonically, so the order survives.
+    // (i + r)/n with r in [0, 1): division and rounding are monotone, so the order survives.
     const double r = static_cast<double>(s.draw(0) >> 11) * power_of_two<double>(-53);
-    const auto magnitude = static_cast<T>((static_cast<double>(s.i) + r) / static_cast<double>(s.n));
-    return s.draw(1) >> 63 ? -magnitude : magnitude;
+    const T magnitude = fp::round_to<T>((static_cast<double>(s.i) + r) / static_cast<double>(s.n));
+    return negated_if(s.draw(1) >> 63, magnitude);
 }
 
 template <class T>
@@ -77,23 +88,30 @@ T boundary(const Source& s) noexcept {
     return compose<T>(s.draw(2) >> 63, exponent, fractions[static_cast<std::size_t>(below(s.draw(0), 6))]);
 }
 
+/// The largest number times 2^−64: sums of fewer than 2^63 of them fit. float16 has no room for that, and its sums are made in
+/// float: half of the largest.
+template <class T>
+T huge(bool negative) noexcept {
+    constexpr int room = fp::Format<T>::max_exponent > 64 ? 64 : 1;
+    return compose<T>(negative, fp::Format<T>::max_exponent - room, ~std::uint64_t{0});
+}
+
 template <class T>
 T special(const Source& s) noexcept {
-    constexpr fp::Bits<T> one_step = 1;
     constexpr fp::Bits<T> smallest_normal = fp::Bits<T>{1} << (precision<T> - 1);
-    const T one = 1;
-    const std::array<T, 8> magnitudes{
-        T{0},
-        fp::from_bits<T>(one_step),
-        fp::from_bits<T>(smallest_normal - 1),
-        fp::from_bits<T>(smallest_normal),
-        fp::from_bits<T>(fp::to_bits(one) - 1),
+    const fp::Bits<T> one = fp::to_bits(power_of_two<T>(0));
+    const std::array<fp::Bits<T>, 8> magnitudes{
+        0,
+        1,
+        smallest_normal - 1,
+        smallest_normal,
+        static_cast<fp::Bits<T>>(one - 1),
         one,
-        fp::from_bits<T>(fp::to_bits(one) + 1),
-        compose<T>(false, fp::Format<T>::max_exponent - 64, ~std::uint64_t{0}),
+        static_cast<fp::Bits<T>>(one + 1),
+        fp::to_bits(huge<T>(false)),
     };
-    const T x = magnitudes[static_cast<std::size_t>(below(s.draw(0), 8))];
-    return s.draw(1) >> 63 ? -x : x;
+    const fp::Bits<T> magnitude = magnitudes[static_cast<std::size_t>(below(s.draw(0), 8))];
+    return negated_if(s.draw(1) >> 63, fp::from_bits<T>(magnitude));
 }
 
 template <class T>
@@ -116,6 +134,17 @@ T wide(const Source& s, int binades) noexcept {
 }
 
 template <class T>
+T half_zeros(const Source& s) noexcept {
+    return s.draw(12) >> 63 ? T{} : normal<T>(s); // normal takes draws 0 … 11
+}
+
+template <class T>
+T outlier(const Source& s) noexcept {
+    const bool here = s.i == hash(~s.seed, 1) % s.n;
+    return here ? huge<T>(hash(~s.seed, 0) >> 63) : normal<T>(s);
+}
+
+template <class T>
 T element(Family family, const Source& s, const Params& params) noexcept {
     switch (family) {
     case Family::uniform:
@@ -127,7 +156,7 @@ T element(Family family, const Source& s, const Params& params) noexcept {
     case Family::constant:
         return compose<T>(false, 0, hash(s.seed, 0));
     case Family::alternating:
-        return uniform<T>(hash(s.seed, s.i / 2)) * (s.i % 2 == 0 ? T{1} : T{-1});
+        return negated_if(s.i % 2 != 0, uniform<T>(hash(s.seed, s.i / 2)));
     case Family::sorted:
         return sorted<T>(s);
     case Family::subnormal:
@@ -139,13 +168,17 @@ T element(Family family, const Source& s, const Params& params) noexcept {
     case Family::nonfinite:
         return nonfinite<T>(s);
     case Family::integers:
-        return static_cast<T>(below(s.word(), 33) - 16);
+        return fp::round_to<T>(static_cast<float>(below(s.word(), 33) - 16));
     case Family::wide:
         return wide<T>(s, params.binades);
+    case Family::half_zeros:
+        return half_zeros<T>(s);
+    case Family::outlier:
+        return outlier<T>(s);
     case Family::ill_conditioned:
         break; // not elementwise
     }
-    return T{0};
+    return T{};
 }
 
 } // namespace
@@ -175,6 +208,8 @@ std::vector<T> generate(Family family, std::size_t n, std::uint64_t seed, const 
     return xs;
 }
 
+template std::vector<float16> generate<float16>(Family, std::size_t, std::uint64_t, const Params&);
+template std::vector<bfloat16> generate<bfloat16>(Family, std::size_t, std::uint64_t, const Params&);
 template std::vector<float> generate<float>(Family, std::size_t, std::uint64_t, const Params&);
 template std::vector<double> generate<double>(Family, std::size_t, std::uint64_t, const Params&);
 

@@ -4,6 +4,7 @@
 #include "elements.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include <detreduce/accuracy/oracle.hpp>
@@ -17,54 +18,118 @@ int ceil_log2_of(double c) noexcept {
     return p.exponent + precision<double> - 1 + ((p.mantissa & (p.mantissa - 1)) != 0);
 }
 
-/// Σ|x|/condition for condition ≥ 1, rounded to T (down is as good as nearest here).
+/// log2 of the largest condition number that the format's exponents allow.
 template <class T>
-T aim(const ExactSum& sum, double condition) {
-    const Parts c = parts(condition);
-    const cpp_int target = (sum.scaled_abs() << static_cast<unsigned>(precision<double>)) / c.mantissa;
-    return round_scaled<T>(target, ExactSum::lowest_exponent - precision<double> - c.exponent);
+constexpr int reach_of_format = 1023;
+template <>
+constexpr int reach_of_format<float> = 160;
+template <>
+constexpr int reach_of_format<bfloat16> = 160;
+template <>
+constexpr int reach_of_format<float16> = 36;
+
+/// A condition number, and what to make it of.
+struct Request {
+    double condition; ///< as asked for, or less
+    std::size_t
+        cancelling; ///< so many terms at the end cancel what the first ones add up to; 0 when nothing needs to cancel
+    int log2_condition; ///< rounded up
+    int half;           ///< the first terms have exponents −half−1 … half−1
+};
+
+template <class T>
+Request request_for(std::size_t n, double condition) {
+    if (!(condition >= 1.0) || !is_finite(condition))
+        throw std::invalid_argument("generate: a condition number is a finite number that is at least 1");
+    // Beyond 4096 terms more cancelling changes nothing but the time; each needs an exact sum.
+    const std::size_t cancelling = std::min<std::size_t>(n / 2, 4096);
+    const auto reach = std::min<std::size_t>(cancelling * (precision<T> - 3), reach_of_format<T>);
+    condition = std::min(condition, power_of_two<double>(static_cast<int>(reach)));
+    const int log2 = ceil_log2_of(condition);
+    return {condition, condition > 1.0 ? cancelling : 0, log2,
+            std::min((log2 + 1) / 2, -smallest_normal_exponent<T> - 1)};
 }
 
-/// The first terms: exponents −half … half. The first one is as large as any, so that Σ|x| ≥ 2^(half−1).
+/// Σ|x|/condition in the units of ExactSum, for condition ≥ 1. Down is as good as nearest here.
+cpp_int scaled_aim(const ExactSum& sum, double condition) {
+    const Parts c = parts(condition);
+    constexpr int digits = precision<double>;
+    const cpp_int quotient = (sum.scaled_abs() << static_cast<unsigned>(digits)) / c.mantissa;
+    return quotient >> static_cast<unsigned>(digits + c.exponent);
+}
+
+/// The first one is as large as any, so that Σ|x| ≥ 2^(half−1).
 template <class T>
-T random_term(std::size_t i, std::uint64_t seed, int half) noexcept {
+T first_term(std::size_t i, std::uint64_t seed, int half) noexcept {
     const std::uint64_t word = hash(seed, i);
     const int exponent = i == 0 ? half - 1 : below(hash(word, 0), 2 * half + 1) - half - 1;
     return compose<T>(word >> 63, exponent, hash(word, 1));
+}
+
+/// A random number below 2^exponent, where exponents fall from `half` by `fall` in all, linearly over the cancelling terms.
+template <class T>
+fp::Arithmetic<T> next_sum(std::size_t i, std::size_t n, std::uint64_t seed, const Request& request, int fall) {
+    const auto steps = static_cast<std::int64_t>(request.cancelling),
+               step = static_cast<std::int64_t>(i + 1 + request.cancelling - n);
+    const auto exponent = static_cast<int>(request.half - fall * step / steps);
+    return fp::widen(uniform<T>(hash(seed, i))) * power_of_two<fp::Arithmetic<T>>(exponent);
+}
+
+/// First terms of random signs; each cancelling term then takes the sum to a smaller number, the last one to its aim.
+template <class T>
+std::vector<T> terms(std::size_t n, std::uint64_t seed, const Request& request) {
+    std::vector<T> xs(n);
+    ExactSum sum;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (i < n - request.cancelling) {
+            const T x = first_term<T>(i, seed, request.half);
+            xs[i] = request.cancelling == 0 && fp::is_negative(x) ? fp::negated(x) : x;
+        } else {
+            const auto next =
+                i + 1 < n ? next_sum<T>(i, n, seed, request, 2 * request.half)
+                          : fp::widen(round_scaled<T>(scaled_aim(sum, request.condition), ExactSum::lowest_exponent));
+            xs[i] = fp::round_to<T>(next - fp::widen(sum.round<T>()));
+        }
+        sum.add(xs[i]);
+    }
+    return xs;
+}
+
+/// float16 has so few binades that the sum of many terms would leave them. So the signs of the first terms hold the sum near its
+/// aim all along, and what the others cancel is the distance to it.
+template <>
+std::vector<float16> terms<float16>(std::size_t n, std::uint64_t seed, const Request& request) {
+    std::vector<float16> xs(n);
+    ExactSum sum;
+    double near_sum = 0, near_abs = 0; // good enough to choose signs by
+    for (std::size_t i = 0; i < n; ++i) {
+        if (i < n - request.cancelling) {
+            const float x = std::abs(fp::widen(first_term<float16>(i, seed, request.half)));
+            near_abs += x;
+            const float signed_x = near_sum * request.condition > near_abs ? -x : x;
+            near_sum += signed_x;
+            xs[i] = fp::round_to<float16>(signed_x);
+        } else {
+            const cpp_int distance = scaled_aim(sum, request.condition) - sum.scaled();
+            const float next = i + 1 < n ? next_sum<float16>(i, n, seed, request, request.log2_condition) : 0;
+            xs[i] = fp::round_to<float16>(next + fp::widen(round_scaled<float16>(distance, ExactSum::lowest_exponent)));
+        }
+        sum.add(xs[i]);
+    }
+    return xs;
 }
 
 } // namespace
 
 template <class T>
 std::vector<T> ill_conditioned(std::size_t n, std::uint64_t seed, double condition) {
-    if (!(condition >= 1.0) || !is_finite(condition))
-        throw std::invalid_argument("generate: a condition number is a finite number that is at least 1");
-    // Beyond 4096 terms more cancelling changes nothing but the time; each needs an exact sum.
-    const std::size_t cancelling = std::min<std::size_t>(n / 2, 4096);
-    const double limit = sizeof(T) == 4 ? power_of_two<double>(160) : power_of_two<double>(1023);
-    const auto reach = std::min<std::size_t>(cancelling * (precision<T> - 3), 1023);
-    condition = std::min({condition, limit, power_of_two<double>(static_cast<int>(reach))});
-    const int half = (ceil_log2_of(condition) + 1) / 2;
-
-    std::vector<T> xs(n);
-    ExactSum sum;
-    const auto append = [&](std::size_t i, T x) { sum.add(xs[i] = x); };
-    const bool cancels = condition > 1.0;
-    const std::size_t free = cancels ? n - cancelling : n;
-    for (std::size_t i = 0; i < free; ++i) {
-        const T x = random_term<T>(i, seed, half);
-        append(i, cancels ? x : (x < 0 ? -x : x));
-    }
-    for (std::size_t i = free; i < n; ++i) {
-        const auto step = static_cast<std::int64_t>(i - free + 1), steps = static_cast<std::int64_t>(cancelling);
-        const auto exponent = static_cast<int>(half - 2 * half * step / steps); // half … −half, linearly
-        const T next = i + 1 == n ? aim<T>(sum, condition) : uniform<T>(hash(seed, i)) * power_of_two<T>(exponent);
-        append(i, next - sum.round<T>());
-    }
+    std::vector<T> xs = terms<T>(n, seed, request_for<T>(n, condition));
     shuffle(std::span<T>(xs), hash(seed, n));
     return xs;
 }
 
+template std::vector<float16> ill_conditioned<float16>(std::size_t, std::uint64_t, double);
+template std::vector<bfloat16> ill_conditioned<bfloat16>(std::size_t, std::uint64_t, double);
 template std::vector<float> ill_conditioned<float>(std::size_t, std::uint64_t, double);
 template std::vector<double> ill_conditioned<double>(std::size_t, std::uint64_t, double);
 

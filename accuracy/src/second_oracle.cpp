@@ -1,5 +1,7 @@
 #include <detreduce/accuracy/second_oracle.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include <mpfr.h>
@@ -33,6 +35,43 @@ void MpfrSum::add(double x) {
         throw std::logic_error("MpfrSum: a partial sum did not fit in the working precision");
 }
 
+namespace {
+
+/// value rounded once to T, subnormals and overflow included, as a double, which holds it exactly. Rounds to T's precision in MPFR's
+/// own wide range first; then T's range is set, and MPFR corrects what lies outside it by what it knows of the first rounding.
+template <class T>
+double rounded_to_range(mpfr_srcptr value) {
+    using F = fp::Format<T>;
+    const mpfr_exp_t lowest = mpfr_get_emin(), highest = mpfr_get_emax();
+    mpfr_t rounded;
+    mpfr_init2(rounded, F::precision);
+    int inexact = mpfr_set(rounded, value, MPFR_RNDN);
+    mpfr_set_emin(F::min_exponent + 1); // MPFR's mantissas lie in [1/2, 1)
+    mpfr_set_emax(F::max_exponent + 1);
+    inexact = mpfr_check_range(rounded, inexact, MPFR_RNDN);
+    mpfr_subnormalize(rounded, inexact, MPFR_RNDN);
+    mpfr_set_emin(lowest);
+    mpfr_set_emax(highest);
+    const double result = mpfr_get_d(rounded, MPFR_RNDN);
+    mpfr_clear(rounded);
+    return result;
+}
+
+/// The bits of a double that is a value of T.
+template <class T>
+T encoded(double x) {
+    using F = fp::Format<T>;
+    constexpr int smallest_normal = 1 - F::max_exponent;
+    if (std::isnan(x)) return fp::from_bits<T>(F::canonical_nan);
+    const int exponent = x == 0 ? smallest_normal : std::max(std::ilogb(x), smallest_normal);
+    const auto significand = static_cast<std::uint64_t>(std::ldexp(std::fabs(x), F::precision - 1 - exponent));
+    const auto field = static_cast<std::uint64_t>(exponent - smallest_normal) << (F::precision - 1); // + hidden bit
+    const fp::Bits<T> magnitude = std::isinf(x) ? fp::infinity_bits<T> : static_cast<fp::Bits<T>>(field + significand);
+    return fp::from_bits<T>(static_cast<fp::Bits<T>>(magnitude | (std::signbit(x) ? fp::sign_mask<T> : 0)));
+}
+
+} // namespace
+
 template <>
 double MpfrSum::round<double>() const {
     return number_->empty ? 0.0 : mpfr_get_d(number_->value, MPFR_RNDN);
@@ -41,6 +80,16 @@ double MpfrSum::round<double>() const {
 template <>
 float MpfrSum::round<float>() const {
     return number_->empty ? 0.0f : mpfr_get_flt(number_->value, MPFR_RNDN);
+}
+
+template <>
+float16 MpfrSum::round<float16>() const {
+    return encoded<float16>(number_->empty ? 0.0 : rounded_to_range<float16>(number_->value));
+}
+
+template <>
+bfloat16 MpfrSum::round<bfloat16>() const {
+    return encoded<bfloat16>(number_->empty ? 0.0 : rounded_to_range<bfloat16>(number_->value));
 }
 
 } // namespace detreduce::accuracy

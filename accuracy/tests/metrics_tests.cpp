@@ -21,33 +21,33 @@ ExactSum sum_of(std::initializer_list<T> xs) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("ulp distance counts steps to the neighbour", "[metrics]", float, double) {
+TEMPLATE_TEST_CASE("ulp distance counts steps to the neighbour", "[metrics]", float16, bfloat16, float, double) {
     using T = TestType;
-    const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
-    const T max = std::numeric_limits<T>::max(), tiny = std::numeric_limits<T>::denorm_min();
-    REQUIRE(ulp_distance(T{1}, T{1}) == 0);
-    REQUIRE(ulp_distance(T{1}, std::nextafter(T{1}, T{2})) == 1);
-    REQUIRE(ulp_distance(T{1}, std::nextafter(T{1}, T{0})) == 1);
-    REQUIRE(ulp_distance(T{1}, T{2}) == std::uint64_t{1} << (fp::Format<T>::precision - 1));
-    REQUIRE(ulp_distance(T{0}, -T{0}) == 1);
-    REQUIRE(ulp_distance(tiny, -tiny) == 3);
-    REQUIRE(ulp_distance(max, inf) == 1);
-    REQUIRE(ulp_distance(-inf, inf) == 2 * std::uint64_t{fp::to_bits(inf)} + 1);
-    REQUIRE(ulp_distance(nan, -nan) == 0);
-    REQUIRE(ulp_distance(nan, T{1}) == far_away);
-    REQUIRE(ulp_distance(-inf, nan) == far_away);
+    const T inf = infinity<T>, nan = quiet_nan<T>, one = number<T>(1), zero = number<T>(0);
+    REQUIRE(ulp_distance(one, one) == 0);
+    REQUIRE(ulp_distance(one, next_up(one)) == 1);
+    REQUIRE(ulp_distance(one, next_down(one)) == 1);
+    REQUIRE(ulp_distance(one, number<T>(2)) == std::uint64_t{1} << (fp::Format<T>::precision - 1));
+    REQUIRE(ulp_distance(zero, fp::negated(zero)) == 1);
+    REQUIRE(ulp_distance(smallest<T>, fp::negated(smallest<T>)) == 3);
+    REQUIRE(ulp_distance(largest<T>, inf) == 1);
+    REQUIRE(ulp_distance(fp::negated(inf), inf) == 2 * std::uint64_t{fp::to_bits(inf)} + 1);
+    REQUIRE(ulp_distance(nan, fp::negated(nan)) == 0);
+    REQUIRE(ulp_distance(nan, one) == far_away);
+    REQUIRE(ulp_distance(fp::negated(inf), nan) == far_away);
 }
 
-TEMPLATE_TEST_CASE("ulp distance is a distance", "[metrics]", float, double) {
+TEMPLATE_TEST_CASE("ulp distance is a distance", "[metrics]", float16, bfloat16, float, double) {
     using T = TestType;
     property("symmetric, zero only for equal bits, additive along the line", [] {
         T a = *value<T>(finite_bits<T>), b = *value<T>(finite_bits<T>), c = *value<T>(finite_bits<T>);
         RC_ASSERT(ulp_distance(a, b) == ulp_distance(b, a));
         RC_ASSERT((ulp_distance(a, b) == 0) == (fp::to_bits(a) == fp::to_bits(b)));
-        if (a > b) std::swap(a, b);
-        if (b > c) std::swap(b, c);
-        if (a > b) std::swap(a, b);
-        RC_PRE(a < b && b < c);
+        const auto above = [](T x, T y) { return fp::widen(x) > fp::widen(y); };
+        if (above(a, b)) std::swap(a, b);
+        if (above(b, c)) std::swap(b, c);
+        if (above(a, b)) std::swap(a, b);
+        RC_PRE(above(b, a) && above(c, b));
         RC_ASSERT(ulp_distance(a, c) == ulp_distance(a, b) + ulp_distance(b, c));
     });
 }
@@ -61,8 +61,7 @@ TEST_CASE("error in ulps", "[metrics]") {
     REQUIRE(error_in_ulps(0x1p-149f, sum_of<float>({1, -1})) ==
             1.0); // zero has the smallest subnormal as its last place
     REQUIRE(error_in_ulps(0x1p-149f, sum_of<float>({0x1p-148f})) == 1.0);
-    const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-    const float max = std::numeric_limits<float>::max();
+    const float inf = infinity<float>, nan = quiet_nan<float>, max = largest<float>;
     REQUIRE(error_in_ulps(inf, sum_of<float>({1})) == HUGE_VAL);
     REQUIRE(error_in_ulps(inf, sum_of<float>({max, max})) == 0.0);
     REQUIRE(error_in_ulps(-inf, sum_of<float>({max, max})) == HUGE_VAL);
@@ -71,17 +70,27 @@ TEST_CASE("error in ulps", "[metrics]") {
     REQUIRE(error_in_ulps(1.0f, sum_of<float>({nan})) == HUGE_VAL);
 }
 
-TEMPLATE_TEST_CASE("the correctly rounded sum is within half an ulp, its neighbours are not nearer", "[metrics]", float,
-                   double) {
+TEMPLATE_TEST_CASE("the correctly rounded sum is within half an ulp, its neighbours are not nearer", "[metrics]",
+                   float16, bfloat16, float, double) {
     using T = TestType;
     property("half an ulp", [] {
         const Values<T> xs = *values<T>(no_overflow<T>, {0, 1, 2, 50});
         const ExactSum exact = exact_sum(xs.span());
         const T r = exact.round<T>();
+        RC_PRE(is_finite(r)); // float16: such sums fit the format in which they are made, float
         RC_ASSERT(error_in_ulps(r, exact) <= 0.5);
-        RC_ASSERT(error_in_ulps(std::nextafter(r, T(HUGE_VAL)), exact) >= 0.5);
-        RC_ASSERT(error_in_ulps(std::nextafter(r, T(-HUGE_VAL)), exact) >= error_in_ulps(r, exact));
+        RC_ASSERT(error_in_ulps(next_up(r), exact) >= 0.5);
+        RC_ASSERT(error_in_ulps(next_down(r), exact) >= error_in_ulps(r, exact));
     });
+}
+
+TEST_CASE("error of 16-bit results, which need not have the format of the inputs", "[metrics]") {
+    REQUIRE(error_in_ulps(number<bfloat16>(1), sum_of<float>({1, 0x1p-8f})) == 0.5);
+    REQUIRE(error_in_ulps(number<float16>(1), sum_of<float>({1, 0x1p-12f})) == 0.25);
+    REQUIRE(error_in_ulps(smallest<float16>, sum_of<double>({0x1p-25})) == 0.5);
+    REQUIRE(error_in_ulps(infinity<float16>, sum_of<float16>({largest<float16>, largest<float16>})) == 0.0);
+    REQUIRE(error_in_ulps(131008.0f, sum_of<float16>({largest<float16>, largest<float16>})) == 0.0);
+    REQUIRE(relative_error(number<bfloat16>(3), sum_of<float16>({number<float16>(4)})) == 0.25);
 }
 
 TEST_CASE("relative error and condition number", "[metrics]") {
@@ -115,26 +124,26 @@ TEST_CASE("quotients are correctly rounded", "[metrics]") {
     REQUIRE(round_quotient((cpp_int(1) << 200u) + 1, cpp_int(1) << 1275u) == 0x1p-1074); // just above that tie
 }
 
-TEMPLATE_TEST_CASE("distinct bit patterns", "[metrics]", float, double) {
+TEMPLATE_TEST_CASE("distinct bit patterns", "[metrics]", float16, bfloat16, float, double) {
     using T = TestType;
     BitPatterns<T> patterns;
     REQUIRE(patterns.distinct() == 0);
     REQUIRE(patterns.max_ulp_distance() == 0);
-    const T next = std::nextafter(T{1}, T{2});
-    for (const T x : {T{1}, next, T{1}, T{1}})
+    const T one = number<T>(1), next = next_up(one), minus_one = number<T>(-1);
+    for (const T x : {one, next, one, one})
         patterns.add(x);
     REQUIRE(patterns.distinct() == 2);
     REQUIRE(patterns.total() == 4);
-    REQUIRE(patterns.counts().at(fp::to_bits(T{1})) == 3);
+    REQUIRE(patterns.counts().at(fp::to_bits(one)) == 3);
     REQUIRE(patterns.max_ulp_distance() == 1);
-    patterns.add(-T{1});
-    REQUIRE(patterns.max_ulp_distance() == ulp_distance(-T{1}, next));
-    patterns.add(std::numeric_limits<T>::quiet_NaN());
+    patterns.add(minus_one);
+    REQUIRE(patterns.max_ulp_distance() == ulp_distance(minus_one, next));
+    patterns.add(quiet_nan<T>);
     REQUIRE(patterns.distinct() == 4);
     REQUIRE(patterns.max_ulp_distance() == far_away);
     BitPatterns<T> zeros;
-    zeros.add(T{0});
-    zeros.add(-T{0});
+    zeros.add(number<T>(0));
+    zeros.add(number<T>(-0.0));
     REQUIRE(zeros.distinct() == 2);
     REQUIRE(zeros.max_ulp_distance() == 1);
 }

@@ -1,10 +1,30 @@
-// A-priori error bounds: how wrong a sum may be, from the method, the format and n alone.
+// A-priori error bounds: how wrong a sum may be, from the method, the formats and n alone.
 //
-// Let d be the most roundings that any element goes through. Each is a factor 1 + δ with |δ| ≤ u = 2^−precision, so
-//     |result − Σx| ≤ γ_d · Σ|x|,   γ_d = d·u / (1 − d·u)        (Higham, Accuracy and Stability, 2nd ed. 2002, §4.2)
-// whenever d·u < 1. An addition cannot underflow with an error (Hauser 1996: sums of multiples of 2^min_exponent are multiples of
-// it), so subnormals need no extra term. Overflow is another matter: the bound holds when no partial sum overflows, which
-// cannot_overflow() can promise beforehand.
+// Elements of the format `input` are added in that of its accumulator (accumulator_of), with unit roundoff u = 2^−precision, and
+// the result is rounded once to the format `output`, with u_o. Write s = Σx, A = Σ|x|, γ_k = k·u / (1 − k·u) for k·u < 1 (Higham,
+// Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, §3.4 and §4.2), and d = rounding_depth(), the most additions that
+// any element goes through. All bounds hold when nothing overflows; cannot_overflow() can promise that beforehand. One element
+// alone is converted, and not even that is an error unless the output has fewer bits than the input.
+//
+// tree, serial, atomic. Each addition is a factor 1 + δ, |δ| ≤ u, on every element below it, so what the accumulator ends with, ŝ,
+// has |ŝ − s| ≤ γ_d·A. An output as wide as the accumulator takes it as it is; rounding to a narrower one adds u_o·|ŝ|, which is
+// at most u_o·|s| + u_o·γ_d·A:
+//     |result − s| ≤ γ_d·A,   or   u_o·|s| + (1 + u_o)·γ_d·A.
+//
+// kahan, compensated. The error e_v of each addition v is known exactly. It is at most u times the sum before rounding, in which an
+// element with k roundings behind it weighs at most |x|·(1 + u)^k: Σ|e_v| ≤ Σ_{k<d} u·(1 + u)^k·A = ((1 + u)^d − 1)·A ≤ γ_d·A.
+// The e_v are added up beside the sum: one addition takes e_v in, and every merge above v is two more. At a lowest v, which adds two
+// elements, the first of them is exact, as nothing was lost there before, and there are at most d − 1 merges above; any other v has
+// at most d − 2. So no e_v goes through more than 2(d − 1) roundings, and the sum of the errors ê has
+// |ê − Σe_v| ≤ γ_{2(d−1)}·γ_d·A. As s = ŝ + Σe_v, and the result is ŝ + ê rounded once,
+//     |result − s| ≤ u_o·|s| + (1 + u_o)·γ_{2(d−1)}·γ_d·A.
+// For two elements that is the correctly rounded sum, and for no n is it above tree's bound: the tests compare them.
+//
+// exact. One rounding: |result − s| ≤ u_o·|s|.
+//
+// Underflow. Elements, and so all partial sums and errors, are multiples of the input's smallest subnormal, and such sums cannot
+// underflow with an error (Hauser 1996). Only an output whose smallest subnormal 2^m is larger than the input's can lose something
+// more there: half of it, 2^(m−1).
 #pragma once
 
 #include <cstdint>
@@ -14,48 +34,56 @@
 
 namespace detreduce::accuracy {
 
-/// d for n elements; 0 when n < 2. `atomic` adds in whatever order, at worst one after the other, as `serial` does.
-[[nodiscard]] std::uint64_t rounding_depth(Method method, DType dtype, std::uint64_t n) noexcept;
+/// |result − Σx| ≤ of_sum·|Σx| + of_abs·Σ|x| + absolute. The numbers are rounded up; +inf where nothing is promised.
+struct ErrorBound {
+    double of_sum, of_abs, absolute;
+    friend bool operator==(const ErrorBound&, const ErrorBound&) = default;
+};
 
-/// γ_d as a double that is not below it; +inf when d·u ≥ 1.
-[[nodiscard]] double gamma_bound(DType dtype, std::uint64_t depth) noexcept;
+/// The format in which elements of `input` are added: f32 for the 16-bit formats, else `input`.
+[[nodiscard]] DType accumulator_of(DType input) noexcept;
 
-/// γ_d of a method: |result − Σx| ≤ error_bound · Σ|x|.
-[[nodiscard]] double error_bound(Method method, DType dtype, std::uint64_t n) noexcept;
+/// d for n elements; 0 when n < 2, and for `exact`. `atomic` adds in whatever order, at worst one after the other, as `serial`
+/// does.
+[[nodiscard]] std::uint64_t rounding_depth(Method method, DType input, std::uint64_t n) noexcept;
 
-/// What flushing subnormals may add to the error, absolutely. 0 but for `atomic` in f32: the GPU's atomic addition to global memory
-/// takes subnormal operands and results for zero, which loses less than 2·2^−126 each time, at most n times.
-[[nodiscard]] double flush_bound(Method method, DType dtype, std::uint64_t n) noexcept;
+/// γ_depth for additions in `accumulator`, as a double that is not below it; +inf when depth·u ≥ 1.
+[[nodiscard]] double gamma_bound(DType accumulator, std::uint64_t depth) noexcept;
 
-/// What to expect rather than fear: exp(λ√d·u + d·u²/(1−u)) − 1 grows with √d and holds with probability at least
+/// The bound of a sum of n elements.
+[[nodiscard]] ErrorBound error_bound(Method method, DType input, DType output, std::uint64_t n) noexcept;
+
+/// What flushing subnormals may add to `absolute`. 0 but for `atomic` on bf16 and f32: the GPU's atomic addition to global memory
+/// takes subnormal operands and results in f32 for zero. What lies in memory is never subnormal then, so each loses less than
+/// 2^−126, at most n times, and twice that leaves room for what later roundings make of it. (Sums of f16 are never subnormal there.)
+[[nodiscard]] double flush_bound(Method method, DType input, std::uint64_t n) noexcept;
+
+/// What to expect rather than fear: error_bound with exp(λ√k·u + k·u²/(1−u)) − 1, which grows with √k, in place of γ_k (of the two
+/// γ of `kahan` and `compensated`, of the first; Σ|e_v| stays as large as it is). It holds with probability at least
 /// 1 − 2n·exp(−λ²(1−u)²/2) when rounding errors are independent with mean zero (Higham & Mary, SISC 41, 2019). For plots: it
 /// uses the C library's exp and is not exact. λ = 6 makes failure rarer than 10^-7 per element.
-[[nodiscard]] double probabilistic_bound(Method method, DType dtype, std::uint64_t n, double lambda = 6.0) noexcept;
+[[nodiscard]] ErrorBound probabilistic_bound(Method method, DType input, DType output, std::uint64_t n,
+                                             double lambda = 6.0) noexcept;
 
-/// No partial sum of any order with at most `depth` roundings an element can overflow T: Σ|x|·(1 + γ_d) ≤ the largest finite T.
-template <class T>
-[[nodiscard]] bool cannot_overflow(const ExactSum& exact, std::uint64_t depth) {
-    using F = fp::Format<T>;
-    const cpp_int one = 1;
-    const cpp_int unit = one << F::precision; // 1/u
-    if (!exact.all_finite() || depth >= unit) return exact.all_finite() && exact.scaled_abs() == 0;
-    const unsigned top = static_cast<unsigned>(F::max_exponent + 1 - F::precision - ExactSum::lowest_exponent);
-    const cpp_int largest = ((one << F::precision) - 1) << top;
-    return exact.scaled_abs() * unit <= largest * (unit - depth); // 1 + γ_d = unit / (unit − d)
-}
+/// No partial sum of the terms in any order that the method may take overflows its accumulator, Σ|x|·(1 + γ_d) ≤ the largest number
+/// there (`exact` has none); nor the result an output of fewer bits, |Σx| + of_abs·Σ|x| ≤ the largest number there.
+[[nodiscard]] bool cannot_overflow(const ExactSum& exact, Method method, DType input, DType output);
 
-/// |result − Σx| ≤ γ_d·Σ|x| (+ flushed), decided in integers, without any rounding: |r − s|·(1/u − d) ≤ d·Σ|x|.
-/// depth·u ≥ 1 bounds nothing: true for every finite result. With NaN or infinities among the inputs the result must be the one that
-/// SPEC.md names. `flushed` (see flush_bound) is added to the right-hand side. An infinite or NaN result of finite inputs (some partial sum overflowed) is within no bound: false, even where the
+/// The bound's right-hand side as an integer, in units of 2^(2·ExactSum::lowest_exponent); `flushed` (see flush_bound) comes on
+/// top. The bound must be finite.
+[[nodiscard]] cpp_int scaled_limit(const ErrorBound& bound, const ExactSum& exact, double flushed = 0);
+
+/// |result − Σx| ≤ the bound (+ flushed), decided in integers, without any rounding. T may be any format, whatever the inputs were.
+/// An infinite bound is true for every finite result. With NaN or infinities among the inputs the result must be the one that
+/// SPEC.md names. An infinite or NaN result of finite inputs (some partial sum overflowed) is within no bound: false, even where the
 /// exact sum overflows too; ask cannot_overflow() first when that may happen.
 template <class T>
-[[nodiscard]] bool within_bound(T result, const ExactSum& exact, std::uint64_t depth, double flushed = 0) {
+[[nodiscard]] bool within_bound(T result, const ExactSum& exact, const ErrorBound& bound, double flushed = 0) {
     if (!exact.all_finite()) return fp::to_bits(result) == fp::to_bits(exact.round<T>());
     if (!is_finite(result)) return false;
-    const cpp_int unit = cpp_int(1) << fp::Format<T>::precision;
-    if (depth >= unit) return true;
+    if (!is_finite(bound.of_sum) || !is_finite(bound.of_abs) || !is_finite(bound.absolute)) return true;
     const cpp_int error = abs(cpp_int(scaled_value(result) - exact.scaled()));
-    return (error - scaled_value(flushed)) * (unit - depth) <= depth * exact.scaled_abs();
+    return error << static_cast<unsigned>(-ExactSum::lowest_exponent) <= scaled_limit(bound, exact, flushed);
 }
 
 } // namespace detreduce::accuracy

@@ -12,17 +12,15 @@ namespace detreduce::accuracy {
 /// Place of x on the line of all non-NaN numbers in ascending order, −0 just below +0: neighbours differ by 1.
 template <class T>
 [[nodiscard]] constexpr std::int64_t place_on_line(T x) noexcept {
-    constexpr fp::Bits<T> sign_bit = fp::Bits<T>{1} << (8 * sizeof(T) - 1);
-    const fp::Bits<T> bits = fp::to_bits(x);
-    const auto magnitude = static_cast<std::int64_t>(bits & (sign_bit - 1));
-    return bits & sign_bit ? -1 - magnitude : magnitude;
+    const auto magnitude = static_cast<std::int64_t>(fp::magnitude_bits(x));
+    return fp::is_negative(x) ? -1 - magnitude : magnitude;
 }
 
 /// How many steps to the neighbouring number lead from a to b: 0 exactly when the bits agree (−0 and +0 are one step apart, and
 /// so are the largest finite number and infinity). Two NaNs are 0 apart whatever their bits; a NaN and a number, 2^64 − 1.
 template <class T>
 [[nodiscard]] constexpr std::uint64_t ulp_distance(T a, T b) noexcept {
-    const bool a_is_nan = a != a, b_is_nan = b != b;
+    const bool a_is_nan = fp::is_nan(a), b_is_nan = fp::is_nan(b);
     if (a_is_nan || b_is_nan) return a_is_nan && b_is_nan ? 0 : std::numeric_limits<std::uint64_t>::max();
     const std::int64_t i = place_on_line(a), j = place_on_line(b);
     return i < j ? static_cast<std::uint64_t>(j) - static_cast<std::uint64_t>(i)
@@ -88,7 +86,7 @@ class BitPatterns {
         T lowest{}, highest{};
         for (const auto& [bits, count] : counts_) {
             const T x = fp::from_bits<T>(bits);
-            if (x != x) {
+            if (fp::is_nan(x)) {
                 nan = true;
                 continue;
             }

@@ -27,17 +27,10 @@ template <class T>
     const std::uint64_t field = (bits >> fraction_bits) & ((std::uint64_t{1} << exponent_bits) - 1);
     const std::uint64_t fraction = bits & ((std::uint64_t{1} << fraction_bits) - 1);
     const std::uint64_t hidden = field != 0;
-    return {fraction | hidden << fraction_bits, F::min_exponent + static_cast<int>(field - hidden),
-            (bits >> (8 * sizeof(T) - 1)) != 0};
+    return {fraction | hidden << fraction_bits, F::min_exponent + static_cast<int>(field - hidden), fp::is_negative(x)};
 }
 
-template <class T>
-[[nodiscard]] constexpr bool is_finite(T x) noexcept {
-    constexpr int fraction_bits = fp::Format<T>::precision - 1;
-    constexpr std::uint64_t magnitude = (std::uint64_t{1} << (8 * sizeof(T) - 1)) - 1;
-    constexpr std::uint64_t infinity = magnitude >> fraction_bits << fraction_bits;
-    return (fp::to_bits(x) & magnitude) < infinity;
-}
+using fp::is_finite;
 
 /// x·2^1074 as an integer. x must be finite.
 [[nodiscard]] cpp_int scaled_value(const Parts& x);
@@ -48,17 +41,16 @@ template <class T>
 
 /// The exact sum of any numbers of any mix of formats that fit in binary64. Positive and negative terms are summed apart, so that
 /// Σ|x| (the condition number and every error bound need it) costs nothing extra. Any order of add() gives the same state.
-/// f16 and bf16 need only an fp::Format; products need a FixedPoint<-2148, 2048> of their own.
+/// Products would need a FixedPoint<-2148, 2048> of their own.
 class ExactSum {
   public:
     static constexpr int lowest_exponent = -1074; ///< scaled() counts in units of 2^lowest_exponent
 
     template <class T>
     void add(T x) noexcept {
-        constexpr fp::Bits<T> sign_bit = fp::Bits<T>{1} << (8 * sizeof(T) - 1);
         ++count_;
-        not_negative_zero_ |= static_cast<std::uint64_t>(fp::to_bits(x) ^ sign_bit);
-        if (!is_finite(x)) return add_special(x != x, (fp::to_bits(x) & sign_bit) != 0);
+        not_negative_zero_ |= static_cast<std::uint64_t>(fp::to_bits(x) ^ fp::sign_mask<T>);
+        if (!is_finite(x)) return add_special(fp::is_nan(x), fp::is_negative(x));
         const Parts p = parts(x);
         side_[p.negative].add(p.mantissa, p.exponent);
     }
@@ -84,12 +76,10 @@ class ExactSum {
     /// input was −0.
     template <class T>
     [[nodiscard]] T round() const {
-        using F = fp::Format<T>;
-        constexpr fp::Bits<T> sign_bit = fp::Bits<T>{1} << (8 * sizeof(T) - 1);
-        if (nan_ || (infinity_[0] && infinity_[1])) return fp::from_bits<T>(F::canonical_nan);
+        if (nan_ || (infinity_[0] && infinity_[1])) return fp::from_bits<T>(fp::Format<T>::canonical_nan);
         // Any integer this long overflows any format.
         if (infinity_[0] || infinity_[1]) return round_scaled<T>(infinity_[1] ? cpp_int(-1) : cpp_int(1), 1 << 20);
-        if (all_negative_zero()) return fp::from_bits<T>(sign_bit);
+        if (all_negative_zero()) return fp::from_bits<T>(fp::sign_mask<T>);
         return round_scaled<T>(scaled(), lowest_exponent);
     }
 

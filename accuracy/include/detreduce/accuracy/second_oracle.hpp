@@ -5,9 +5,11 @@
 #include <memory>
 #include <span>
 
+#include <detreduce/fp/convert.hpp>
+
 namespace detreduce::accuracy {
 
-/// A sum of float and double values in 2300 bits, which holds every partial sum of up to 2^64 terms exactly; an inexact step
+/// A sum of numbers of any of the formats in 2300 bits, which holds every partial sum of up to 2^64 terms exactly; an inexact step
 /// would throw std::logic_error. Special values follow from IEEE 754 arithmetic, which MPFR implements.
 class MpfrSum {
   public:
@@ -16,14 +18,19 @@ class MpfrSum {
     MpfrSum(MpfrSum&&) noexcept;
     MpfrSum& operator=(MpfrSum&&) noexcept;
 
-    void add(double x); ///< float converts without rounding
+    void add(double x);
+    /// The other formats convert without rounding. Unlike the first oracle, which takes the fields of x apart, by fp::widen.
+    template <class T>
+    void add(T x) {
+        add(static_cast<double>(fp::widen(x)));
+    }
     template <class T>
     void add(std::span<const T> xs) {
         for (const T x : xs)
             add(x);
     }
 
-    /// Rounded once, to nearest, ties to even. T is float or double.
+    /// Rounded once, to nearest, ties to even.
     template <class T>
     [[nodiscard]] T round() const;
 

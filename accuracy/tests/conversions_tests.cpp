@@ -1,0 +1,152 @@
+// fp/convert.hpp against the oracle: every 16-bit pattern, every place at which a rounding changes, and random numbers.
+#include <algorithm>
+#include <cmath>
+
+#include <support/bits.hpp>
+#include <support/property.hpp>
+
+#include <detreduce/accuracy/oracle.hpp>
+#include <detreduce/fp/convert.hpp>
+
+using namespace detreduce;
+using namespace detreduce::accuracy;
+using namespace detreduce::proptests;
+
+namespace {
+
+/// What rounding x to T must give, by the oracle.
+template <class T, class From>
+T expected(From x) {
+    ExactSum sum;
+    sum.add(x);
+    return sum.round<T>();
+}
+
+template <class T, class From>
+bool rounds(From x) {
+    return fp::to_bits(fp::round_to<T>(x)) == fp::to_bits(expected<T>(x)) &&
+           fp::to_bits(fp::round_to<T>(fp::negated(x))) == fp::to_bits(expected<T>(fp::negated(x)));
+}
+
+template <class T>
+T pattern(std::uint32_t bits) {
+    return fp::from_bits<T>(static_cast<fp::Bits<T>>(bits));
+}
+
+template <class T>
+void check_sums(const Scope& scope) {
+    property("random sums", [&] {
+        const double a = *value<double>(scope), b = *value<double>(scope);
+        ExactSum sum;
+        sum.add(a);
+        sum.add(b);
+        RC_ASSERT(fp::to_bits(fp::sum_rounded_to<T>(a, b)) == fp::to_bits(sum.round<T>()));
+    });
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("every 16-bit number widens to the same value and comes back", "[fp]", float16, bfloat16) {
+    using T = TestType;
+    for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+        const T x = pattern<T>(bits);
+        const float wide = fp::widen(x);
+        INFO(bits);
+        if (fp::is_nan(x)) {
+            REQUIRE(fp::is_nan(wide));
+        } else if (fp::is_finite(x)) {
+            REQUIRE(scaled_value(wide) == scaled_value(x));
+        } else {
+            REQUIRE(fp::magnitude_bits(wide) == fp::infinity_bits<float>);
+        }
+        REQUIRE(fp::is_negative(wide) == fp::is_negative(x));
+        REQUIRE(fp::to_bits(fp::round_to<T>(wide)) == fp::to_bits(fp::canonical(x)));
+        REQUIRE(fp::to_bits(fp::round_to<T>(static_cast<double>(wide))) == fp::to_bits(fp::canonical(x)));
+    }
+}
+
+TEMPLATE_TEST_CASE("between all 16-bit numbers, the middle goes to the even one and all else to the nearer", "[fp]",
+                   float16, bfloat16) {
+    using T = TestType;
+    for (std::uint32_t bits = 0; bits < fp::infinity_bits<T>; ++bits) {
+        const double below = static_cast<double>(fp::widen(pattern<T>(bits)));
+        const bool last = bits + 1 == fp::infinity_bits<T>; // above it, the middle to the number that would come next
+        const double step = last ? below - static_cast<double>(fp::widen(pattern<T>(bits - 1)))
+                                 : static_cast<double>(fp::widen(pattern<T>(bits + 1))) - below;
+        const double middle = below + step / 2;
+        const auto narrow = static_cast<float>(middle); // exact but where T's subnormals are float's
+        INFO(bits);
+        for (const double x :
+             {below, next_up(below), next_down(middle), middle, next_up(middle), next_down(below + step)})
+            REQUIRE(rounds<T>(x));
+        for (const float x : {next_down(narrow), narrow, next_up(narrow)})
+            REQUIRE(rounds<T>(x));
+    }
+}
+
+TEMPLATE_TEST_CASE("any number rounds as the oracle says", "[fp]", float16, bfloat16, float, double) {
+    using T = TestType;
+    property("from double", [](const Value<double>& a) { RC_ASSERT(rounds<T>(a.x)); });
+    property("from float", [](const Value<float>& a) { RC_ASSERT(rounds<T>(a.x)); });
+    property("from float16", [](const Value<float16>& a) { RC_ASSERT(rounds<T>(a.x)); });
+    property("from bfloat16", [](const Value<bfloat16>& a) { RC_ASSERT(rounds<T>(a.x)); });
+    for (std::uint64_t i = 0; i < 100'000; ++i) {
+        // exponents that T holds, and one beyond each of its ends
+        constexpr int lowest = fp::Format<T>::min_exponent - 2, highest = fp::Format<T>::max_exponent + 1;
+        constexpr Scope near_range{std::max(lowest, 1 - largest_exponent<double>),
+                                   std::min(highest, largest_exponent<double>), false, false};
+        const double x = fit(fp::from_bits<double>(accuracy::hash(1, i)), near_range);
+        if (!rounds<T>(x)) FAIL(hexadecimal(x));
+    }
+}
+
+TEMPLATE_TEST_CASE("significands with a sticky bit are rounded once", "[fp]", float16, bfloat16, float, double) {
+    using T = TestType;
+    for (std::uint64_t i = 0; i < 100'000; ++i) {
+        // half of them end in the bits of a tie
+        const std::uint64_t word = accuracy::hash(2, i), top = std::uint64_t{1} << 63,
+                            tie = std::uint64_t{1} << 63 >> word % 64;
+        const std::uint64_t significand =
+            top | (i % 2 ? accuracy::hash(3, i) : ((accuracy::hash(3, i) & ~(tie - 1)) | tie));
+        constexpr int lowest = fp::Format<T>::min_exponent - 66, highest = fp::Format<T>::max_exponent - 60;
+        const int exponent = lowest + static_cast<int>(word / 64 % static_cast<std::uint64_t>(highest - lowest));
+        const bool negative = accuracy::hash(4, i) % 2, sticky = i / 2 % 2;
+        cpp_int exact = cpp_int(significand) * 2 + (sticky ? 1 : 0);
+        if (negative) exact = -exact;
+        const T result = fp::round_significand<T>(negative, significand, exponent, sticky);
+        if (fp::to_bits(result) != fp::to_bits(round_scaled<T>(exact, exponent - 1)))
+            FAIL(significand << " " << exponent);
+    }
+    REQUIRE(fp::to_bits(fp::round_significand<T>(true, 0, 5, false)) == fp::sign_mask<T>);
+}
+
+TEMPLATE_TEST_CASE("a sum of two doubles is rounded once", "[fp]", float16, bfloat16, float, double) {
+    using T = TestType;
+    constexpr int highest = std::min(fp::Format<T>::max_exponent + 1, largest_exponent<double> - 1);
+    constexpr int lowest = std::max(fp::Format<T>::min_exponent - 60, 1 - largest_exponent<double>);
+    check_sums<T>({lowest, highest, false, false});
+    check_sums<T>({-8, 8, true, false});
+    for (std::uint64_t i = 0; i < 100'000; ++i) { // ties of T, and a little beside them
+        const T x = fit(fp::from_bits<T>(static_cast<fp::Bits<T>>(accuracy::hash(5, i))), finite_bits<T>);
+        if (fp::magnitude_bits(x) == fp::magnitude_bits(largest<T>)) continue;
+        const double a = static_cast<double>(fp::widen(x));
+        const double half = (static_cast<double>(fp::widen(next_up(magnitude(x)))) - std::fabs(a)) / 2;
+        const double beside = std::ldexp(half, -static_cast<int>(accuracy::hash(6, i) % 200));
+        for (const double b : {half, half + beside, half - beside, -half, beside, -beside}) {
+            ExactSum sum;
+            sum.add(a);
+            sum.add(b);
+            if (fp::to_bits(fp::sum_rounded_to<T>(a, b)) != fp::to_bits(sum.round<T>()))
+                FAIL(hexadecimal(a) << " " << hexadecimal(b));
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("a sum that is beyond double is infinite", "[fp]", float16, bfloat16, float, double) {
+    const double half_place = std::ldexp(1.0, 970);
+    for (const double sign : {1.0, -1.0}) {
+        const TestType result = fp::sum_rounded_to<TestType>(sign * largest<double>, sign * half_place);
+        REQUIRE(fp::magnitude_bits(result) == fp::infinity_bits<TestType>);
+        REQUIRE(fp::is_negative(result) == (sign < 0));
+    }
+}
