@@ -12,21 +12,44 @@
 
 namespace detreduce::proptests {
 
+/// A copy of x that begins where a draw says.
+template <class T>
+class Placed {
+  public:
+    Placed(std::span<const T> x, unsigned offset) : room_(x.size() + 512 / sizeof(T) + offset) {
+        const auto address = reinterpret_cast<std::uintptr_t>(room_.data());
+        T* const begin = room_.data() + (512 - address % 512) % 512 / sizeof(T) + offset;
+        if (!x.empty()) std::memcpy(begin, x.data(), x.size_bytes());
+        span_ = {begin, x.size()};
+    }
+    [[nodiscard]] std::span<const T> span() const { return span_; }
+
+  private:
+    std::vector<T> room_;
+    std::span<const T> span_;
+};
+
 struct CpuBackend {
     static constexpr Backend kind = Backend::cpu;
     static constexpr const char* name = "cpu";
 
+    template <class Out, class T>
+    static Out reduce(std::span<const T> x, Method method, const Draw& draw = {}) {
+        return sum_as<Out>(Placed<T>(x, draw.offset).span(), method, draw.launch);
+    }
+
     template <class T>
-    static T reduce(std::span<const T> x, Method method, const Draw& draw = {}) {
-        std::vector<T> room(x.size() + 512 / sizeof(T) + draw.offset);
-        const auto address = reinterpret_cast<std::uintptr_t>(room.data());
-        T* const begin = room.data() + (512 - address % 512) % 512 / sizeof(T) + draw.offset;
-        if (!x.empty()) std::memcpy(begin, x.data(), x.size_bytes());
-        return sum(std::span<const T>(begin, x.size()), method, draw.launch);
+    static void add(ExactState& state, std::span<const T> x, const Draw& draw = {}) {
+        throw_if_error(state.add(Placed<T>(x, draw.offset).span(), draw.launch));
+    }
+    static void merge(ExactState& state, const ExactState& term) { state.merge(term); }
+    template <class Out>
+    static Out round(const ExactState& state) {
+        return state.round<Out>();
     }
 
     /// Every choice that is worth trying with every other.
-    static std::vector<Draw> all_draws() {
+    static std::vector<Draw> all_draws(Method) {
         std::vector<Draw> draws;
         for (const Isa isa : available_isas()) {
             for (unsigned threads = 1; threads <= 8; ++threads) {

@@ -1,6 +1,7 @@
 // What only the CPU backend can get wrong: the caller's floating-point environment, and more than 2^32 elements.
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -11,6 +12,7 @@
 
 #include <detreduce/detreduce.hpp>
 #include <detreduce/acc/rounded.hpp>
+#include <detreduce/acc/two_fold.hpp>
 #include <detreduce/accuracy/oracle.hpp>
 #include <detreduce/fp/eft.hpp>
 #include <spec_reference.hpp>
@@ -18,6 +20,14 @@
 #include <support/bits.hpp>
 #include <support/property.hpp>
 #include <support/catch.hpp>
+
+#include "laws/repeating.hpp"
+#include "laws/cpu_backend.hpp"
+
+namespace detreduce::proptests {
+using TestBackend = CpuBackend;
+}
+#include "laws/suite.hpp"
 
 #include "host/levels.hpp"
 
@@ -38,29 +48,31 @@ class ControlWord {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("a caller's rounding mode and flush-to-zero neither change a bit nor get lost", "[cpu]", float,
-                   double) {
+TEMPLATE_TEST_CASE("a caller's rounding mode and flush-to-zero neither change a bit nor get lost", "[cpu]",
+                   DETREDUCE_ALL_TYPES) {
     constexpr unsigned flush = 0x8040, up = 0x4000, masked = 0x1f80;
     const auto x = vector_from<TestType>(Style::stratified, 100003, 3, no_overflow<TestType>);
     const auto tiny =
         vector_from<TestType>(Style::stratified, 5000, 4, {1 - largest_exponent<TestType>, 1, true, false});
     for (const auto* data : {&x, &tiny}) {
         const std::span<const TestType> span(*data);
-        const TestType tree = reference::tree_sum(span), serial = reference::serial_sum(span);
-        const ControlWord put_back(masked);
+        for (const MethodInfo& m : methods()) {
+            if (m.guarantee == Guarantee::none) continue;
+            const auto expected = reference::sum<TestType>(span, m.method);
+            const ControlWord put_back(masked);
 #pragma omp parallel num_threads(3)
-        _mm_setcsr(masked | flush | up); // the pool's threads keep what they were given
-        _mm_setcsr(masked);
-        for (const unsigned word : {masked | flush, masked | up, masked | flush | up}) {
-            for (const unsigned threads : {1u, 3u}) {
-                const ControlWord scope(word);
-                const TestType a = sum(span, Method::tree, {.threads = threads});
-                const TestType b = sum(span, Method::serial);
-                const unsigned after = _mm_getcsr() & ~0x3fu; // the exception flags are sticky
-                const ControlWord normal(masked);
-                REQUIRE(fp::to_bits(a) == fp::to_bits(tree));
-                REQUIRE(fp::to_bits(b) == fp::to_bits(serial));
-                REQUIRE(after == word);
+            _mm_setcsr(masked | flush | up); // the pool's threads keep what they were given
+            _mm_setcsr(masked);
+            for (const unsigned word : {masked | flush, masked | up, masked | flush | up}) {
+                for (const unsigned threads : {1u, 3u}) {
+                    const ControlWord scope(word);
+                    const TestType result = sum(span, m.method, {.threads = threads});
+                    const unsigned after = _mm_getcsr() & ~0x3fu; // the exception flags are sticky
+                    const ControlWord normal(masked);
+                    INFO(m.name);
+                    REQUIRE(fp::to_bits(result) == fp::to_bits(expected));
+                    REQUIRE(after == word);
+                }
             }
         }
     }
@@ -96,49 +108,55 @@ struct OneLane {
     static constexpr std::uint32_t lanes = 1, chunk = 8, tile = 64;
 };
 
-TEST_CASE("levels of the CPU backend, all four of them, in a tree small enough to count through", "[cpu]") {
+/// As an item of the reference.
+template <class V>
+reference::Plain<V> item(acc::Rounded<V> a) {
+    return {a.sum};
+}
+template <class V, bool PairwiseRows>
+reference::TwoFold<V> item(acc::TwoFold<V, PairwiseRows> a) {
+    return {a.sum, a.error};
+}
+
+TEMPLATE_TEST_CASE("levels of the CPU backend, all four of them, in a tree small enough to count through", "[cpu]",
+                   acc::Rounded<double>, acc::Kahan<double>, acc::Compensated<double>) {
     using Order = OneLane;
-    using Acc = acc::Rounded<double>;
+    using Item = decltype(item(TestType{}));
     constexpr std::uint64_t most = 64ull * 64 * 64 * 64;
-    const auto rule = [](std::vector<double> items) { // SPEC 3 for one lane
-        while (items.size() > 1) {
-            std::vector<double> next;
-            for (std::size_t begin = 0; begin < items.size(); begin += Order::tile) {
-                const auto tile =
-                    std::span(items).subspan(begin, std::min<std::size_t>(Order::tile, items.size() - begin));
-                next.push_back(*reference::lane(std::span<const double>(tile), 1, 0, 8, 0));
-            }
-            items = next;
-        }
-        return items[0];
-    };
+    constexpr auto rows = TestType::pairwise_rows ? reference::Rows::in_pairs : reference::Rows::in_order;
     for (const std::uint64_t n : {1ull, 2ull, 63ull, 64ull, 65ull, 4095ull, 4096ull, 4097ull, 262143ull, 262144ull}) {
         const auto x = vector_from<double>(Style::near, n, n, no_overflow<double>);
-        host::Levels<Acc, Order, most> levels; // its items are results of tiles already
+        std::vector<Item> items;
+        auto levels = std::make_unique<host::Levels<TestType, Order, most>>(); // its items are results of tiles already
         for (std::uint64_t first = 0; first < n; first += Order::tile) {
             const std::uint64_t count = std::min<std::uint64_t>(Order::tile, n - first);
-            for (std::uint64_t i = 0; i < count; ++i)
-                levels.next()[i] = {x[first + i]};
-            levels.take(count);
+            for (std::uint64_t i = 0; i < count; ++i) {
+                levels->next()[i] = TestType::of(x[first + i]);
+                items.push_back(item(levels->next()[i]));
+            }
+            levels->take(count);
         }
         INFO(n);
-        REQUIRE(fp::to_bits(levels.finish().sum) == fp::to_bits(rule(x)));
+        const Item expected = reference::tree_of(std::span<const Item>(items), 1, 1, rows);
+        REQUIRE(same_bits(levels->finish().template finish<double>(), reference::finished<double>(expected)));
     }
 }
 
 namespace {
 
-/// `times` copies of a block of memory, one after the other, in the room of one.
+/// Copies of a block of memory for n elements, one after the other, in the room of one.
+template <class T>
 class Repeated {
   public:
-    Repeated(const std::vector<float>& block, std::size_t times) : bytes_(block.size() * sizeof(float)), times_(times) {
+    Repeated(const std::vector<T>& block, std::size_t n)
+        : bytes_(block.size() * sizeof(T)), times_(n / block.size() + 1) {
         const int file = memfd_create("detreduce", 0);
         if (file < 0 || ftruncate(file, static_cast<off_t>(bytes_)) != 0) return;
         auto* const base = static_cast<char*>(
-            mmap(nullptr, bytes_ * times, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+            mmap(nullptr, bytes_ * times_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
         if (base == MAP_FAILED) return;
         base_ = base;
-        for (std::size_t i = 0; i < times; ++i) {
+        for (std::size_t i = 0; i < times_; ++i) {
             if (mmap(base + i * bytes_, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
                 return;
         }
@@ -152,7 +170,7 @@ class Repeated {
     Repeated(const Repeated&) = delete;
     Repeated& operator=(const Repeated&) = delete;
     [[nodiscard]] bool ok() const { return ok_; }
-    [[nodiscard]] const float* data() const { return static_cast<const float*>(static_cast<void*>(base_)); }
+    [[nodiscard]] const T* data() const { return static_cast<const T*>(static_cast<void*>(base_)); }
 
   private:
     std::size_t bytes_, times_;
@@ -163,38 +181,33 @@ class Repeated {
 } // namespace
 
 TEST_CASE("more than 2^32 elements", "[cpu][large]") {
-    constexpr std::size_t tile = spec::TreeOrder<4>::tile, block_tiles = 3 * 512;
-    const auto block = vector_from<float>(Style::near, block_tiles * tile, 11, no_overflow<float>);
-    const std::size_t n = (std::size_t{1} << 32) + 5 * tile + 77, times = n / block.size() + 1;
-    const Repeated x(block, times);
+    const auto input = beyond_32_bits<bfloat16>();
+    const Repeated<bfloat16> x(input.block, input.n);
     REQUIRE(x.ok());
-
-    std::vector<float> results; // of the tiles of one block, which repeat
-    for (std::size_t i = 0; i < block_tiles; ++i)
-        results.push_back(reference::tree_of(std::span(block).subspan(i * tile, tile)));
-    std::vector<float> level;
-    for (std::size_t i = 0; i < n / tile; ++i)
-        level.push_back(results[i % block_tiles]);
-    const std::size_t last = n / tile * tile;
-    level.push_back(reference::tree_of(std::span(block).subspan(last % block.size(), n - last)));
-    REQUIRE(fp::to_bits(sum(std::span(x.data(), n))) == fp::to_bits(reference::tree_of(std::span<const float>(level))));
+    const std::span all(x.data(), input.n);
+    for (const Method method : {Method::tree, Method::exact}) {
+        INFO(name(method));
+        REQUIRE(same_bits(sum_as<double>(all, method), input.expected<double>(method)));
+    }
 }
 
 TEST_CASE("many threads may call at once", "[cpu]") {
     const auto x = vector_from<double>(Style::near, 300007, 12, no_overflow<double>);
-    const double expected = reference::tree_sum(std::span<const double>(x));
-    std::vector<std::thread> threads;
-    std::vector<int> wrong(6);
-    for (std::size_t t = 0; t < wrong.size(); ++t) {
-        threads.emplace_back([&, t] {
-            for (int i = 0; i < 50; ++i)
-                wrong[t] += fp::to_bits(sum(x, Method::tree, {.threads = 2})) != fp::to_bits(expected);
-        });
+    for (const Method method : {Method::tree, Method::kahan, Method::compensated, Method::exact}) {
+        const double expected = reference::sum<double>(std::span<const double>(x), method);
+        std::vector<std::thread> threads;
+        std::vector<int> wrong(6);
+        for (std::size_t t = 0; t < wrong.size(); ++t) {
+            threads.emplace_back([&, t] {
+                for (int i = 0; i < 30; ++i)
+                    wrong[t] += !same_bits(sum(x, method, {.threads = 2}), expected);
+            });
+        }
+        for (std::thread& t : threads)
+            t.join();
+        for (const int w : wrong)
+            REQUIRE(w == 0);
     }
-    for (std::thread& t : threads)
-        t.join();
-    for (const int w : wrong)
-        REQUIRE(w == 0);
 }
 
 } // namespace detreduce::proptests

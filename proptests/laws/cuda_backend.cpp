@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 
@@ -66,38 +67,83 @@ bool tail_is_intact(const DeviceBuffer& buffer, std::size_t bytes) {
     return std::all_of(zone.begin(), zone.end(), [](unsigned char c) { return c == 0xa5; });
 }
 
-} // namespace
-
-template <class T>
-T CudaBackend::reduce(std::span<const T> x, Method method, const Draw& draw) {
-    static std::unique_ptr<DeviceBuffer> input, output, scratch;
-    const Plan plan = make_plan(
-        {.method = method, .dtype = dtype_of<T>, .n = x.size(), .device = {Backend::cuda, -1}, .launch = draw.launch});
-    throw_if_error(plan.status());
-    const DeviceBuffer& in = at_least(input, x.size_bytes() + draw.offset * sizeof(T));
-    const DeviceBuffer& out = at_least(output, sizeof(T));
-    const DeviceBuffer& workspace = at_least(scratch, plan.workspace_bytes());
-    T* const d_x = reinterpret_cast<T*>(in.data()) + draw.offset;
-    if (!x.empty()) CUDA_CHECK(cudaMemcpy(d_x, x.data(), x.size_bytes(), cudaMemcpyHostToDevice));
-    prepare(out, sizeof(T));
-    prepare(workspace, plan.workspace_bytes());
-    throw_if_error(run(plan, d_x, out.data(), workspace.data()));
-    T result;
-    CUDA_CHECK(cudaMemcpy(&result, out.data(), sizeof result, cudaMemcpyDeviceToHost));
-    if (!tail_is_intact(out, sizeof(T)) || !tail_is_intact(workspace, plan.workspace_bytes()))
-        throw std::runtime_error("a kernel wrote outside its memory");
-    return result;
+/// A copy in device memory, a whole number of elements after a boundary.
+const char* upload(std::unique_ptr<DeviceBuffer>& buffer, const void* x, std::size_t bytes, std::size_t offset_bytes) {
+    const DeviceBuffer& in = at_least(buffer, bytes + offset_bytes);
+    char* const d_x = in.data() + offset_bytes;
+    if (bytes > 0) CUDA_CHECK(cudaMemcpy(d_x, x, bytes, cudaMemcpyHostToDevice));
+    return d_x;
 }
 
-template float CudaBackend::reduce<float>(std::span<const float>, Method, const Draw&);
-template double CudaBackend::reduce<double>(std::span<const double>, Method, const Draw&);
+/// What `buffer` begins with, if nothing behind it was written.
+void download(const DeviceBuffer& buffer, void* to, std::size_t bytes) {
+    CUDA_CHECK(cudaMemcpy(to, buffer.data(), bytes, cudaMemcpyDeviceToHost));
+    if (!tail_is_intact(buffer, bytes)) throw std::runtime_error("a kernel wrote outside its memory");
+}
 
-std::vector<Draw> CudaBackend::all_draws() {
+/// A state in device memory, with a pattern behind it.
+const DeviceBuffer& upload(std::unique_ptr<DeviceBuffer>& buffer, const ExactState& state) {
+    const DeviceBuffer& device = at_least(buffer, sizeof state);
+    prepare(device, sizeof state);
+    CUDA_CHECK(cudaMemcpy(device.data(), &state, sizeof state, cudaMemcpyHostToDevice));
+    return device;
+}
+ExactState* as_state(const DeviceBuffer& buffer) {
+    return reinterpret_cast<ExactState*>(buffer.data());
+}
+
+std::unique_ptr<DeviceBuffer> input, output, scratch, states[2];
+
+} // namespace
+
+void CudaBackend::reduce(const Request& request, const void* x, unsigned offset, void* result) {
+    const Plan plan = make_plan(request);
+    throw_if_error(plan.status());
+    const std::size_t element = size_of(request.dtype), result_bytes = size_of(plan.output());
+    const char* const d_x = upload(input, x, request.n * element, offset * element);
+    const DeviceBuffer& out = at_least(output, result_bytes);
+    const DeviceBuffer& workspace = at_least(scratch, plan.workspace_bytes());
+    prepare(out, result_bytes);
+    prepare(workspace, plan.workspace_bytes());
+    throw_if_error(run(plan, d_x, out.data(), workspace.data()));
+    download(out, result, result_bytes);
+    if (!tail_is_intact(workspace, plan.workspace_bytes()))
+        throw std::runtime_error("a kernel wrote outside its workspace");
+}
+
+void CudaBackend::add(ExactState& state, DType dtype, const void* x, std::size_t n, unsigned offset) {
+    const char* const d_x = upload(input, x, n * size_of(dtype), offset * size_of(dtype));
+    const DeviceBuffer& d_state = upload(states[0], state);
+    throw_if_error(cuda::add(as_state(d_state), dtype, d_x, n));
+    download(d_state, &state, sizeof state);
+}
+
+void CudaBackend::merge(ExactState& state, const ExactState& term) {
+    const DeviceBuffer &d_state = upload(states[0], state), &d_term = upload(states[1], term);
+    throw_if_error(cuda::merge(as_state(d_state), as_state(d_term)));
+    download(d_state, &state, sizeof state);
+}
+
+void CudaBackend::round(const ExactState& state, DType dtype, void* result) {
+    const DeviceBuffer& d_state = upload(states[0], state);
+    const DeviceBuffer& out = at_least(output, size_of(dtype));
+    prepare(out, size_of(dtype));
+    throw_if_error(cuda::round(as_state(d_state), dtype, out.data()));
+    download(out, result, size_of(dtype));
+    ExactState after;
+    download(d_state, &after, sizeof after);
+    if (std::memcmp(&after, &state, sizeof state) != 0) throw std::runtime_error("rounding changed a state");
+}
+
+std::vector<Draw> CudaBackend::all_draws(Method method) {
+    const bool exact = method == Method::exact;
     std::vector<Draw> draws;
     for (const Schedule schedule : {Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
-        for (const std::uint32_t block : {128u, 256u, 512u}) {
+        if (exact && schedule == Schedule::cooperative) continue;
+        for (const std::uint32_t block : {128u, 256u}) {
+            if (exact && block != 128) continue;
             for (const std::uint32_t grid : {0u, 1u, 2u, 3u, 13u, 64u, 1000u, 100000u}) {
-                for (const unsigned offset : {0u, 1u, 2u, 3u})
+                for (const unsigned offset : {0u, 1u, 2u, 3u, 5u, 7u})
                     draws.push_back({{.schedule = schedule, .grid = grid, .block = block}, offset});
             }
         }

@@ -44,13 +44,38 @@ struct CudaBackend {
     static constexpr Backend kind = Backend::cuda;
     static constexpr const char* name = "cuda";
 
+    template <class Out, class T>
+    static Out reduce(std::span<const T> x, Method method, const Draw& draw = {}) {
+        Out result;
+        const Request request{.method = method,
+                              .dtype = dtype_of<T>,
+                              .output = dtype_of<Out>,
+                              .n = x.size(),
+                              .device = current_gpu,
+                              .launch = draw.launch};
+        reduce(request, x.data(), draw.offset, &result);
+        return result;
+    }
+
+    /// States go to the device and come back. Where the input lies is all that a draw says here.
     template <class T>
-    static T reduce(std::span<const T> x, Method method, const Draw& draw = {});
+    static void add(ExactState& state, std::span<const T> x, const Draw& draw = {}) {
+        add(state, dtype_of<T>, x.data(), x.size(), draw.offset);
+    }
+    static void merge(ExactState& state, const ExactState& term);
+    template <class Out>
+    static Out round(const ExactState& state) {
+        Out result;
+        round(state, dtype_of<Out>, &result);
+        return result;
+    }
 
-    static std::vector<Draw> all_draws();
+    static std::vector<Draw> all_draws(Method method);
+
+  private:
+    static void reduce(const Request& request, const void* x, unsigned offset, void* result);
+    static void add(ExactState& state, DType dtype, const void* x, std::size_t n, unsigned offset);
+    static void round(const ExactState& state, DType dtype, void* result);
 };
-
-extern template float CudaBackend::reduce<float>(std::span<const float>, Method, const Draw&);
-extern template double CudaBackend::reduce<double>(std::span<const double>, Method, const Draw&);
 
 } // namespace detreduce::proptests

@@ -1,5 +1,7 @@
-// What a launch may choose, as one draw of the conformance suite.
+// What a launch may choose, as one draw of the conformance suite; and what a request may combine.
 #pragma once
+
+#include <vector>
 
 #include <detreduce/types.hpp>
 
@@ -10,5 +12,33 @@ struct Draw {
     Launch launch;
     unsigned offset = 0; ///< the input begins this many elements after a 512-byte boundary
 };
+
+/// f(T{}) for the type of `dtype`.
+template <class F>
+decltype(auto) with_type(DType dtype, const F& f) {
+    switch (dtype) {
+    case DType::f16:
+        return f(float16{});
+    case DType::bf16:
+        return f(bfloat16{});
+    case DType::f32:
+        return f(float{});
+    case DType::f64:
+        break;
+    }
+    return f(double{});
+}
+
+/// May a result have the format `output`, as Request::output says?
+inline bool gives(Method method, DType input, DType output) {
+    return method == Method::exact || output == input || size_of(output) > size_of(input);
+}
+inline std::vector<DType> outputs(Method method, DType input) {
+    std::vector<DType> list;
+    for (const DType output : dtypes()) {
+        if (gives(method, input, output)) list.push_back(output);
+    }
+    return list;
+}
 
 } // namespace detreduce::proptests

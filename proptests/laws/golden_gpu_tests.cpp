@@ -1,43 +1,51 @@
-// Writes the table of golden bits (DETREDUCE_GOLDEN_OUT=FILE), and compares with the one that is kept.
+// Writes the table of golden results (DETREDUCE_GOLDEN_OUT=FILE), and compares this GPU with the one that is kept.
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include <support/catch.hpp>
 
+#include "golden/compare.hpp"
+#include "golden/compute.hpp"
 #include "laws/cuda_backend.hpp"
-#include "laws/golden.hpp"
 
-namespace detreduce::proptests {
+namespace detreduce::golden {
 namespace {
 
-std::vector<std::string> compute() {
-    std::vector<std::string> lines;
-    for (const GoldenCase& wanted : golden_cases()) {
-        with_input(wanted, [&]<class T>(const GoldenCase& c, const std::vector<T>& x) {
-            lines.push_back(golden_line(c, hex_bits(CudaBackend::reduce(std::span<const T>(x), c.method))));
-        });
-    }
-    return lines;
+std::uint64_t reduce_on_gpu(const Case& c, const void* x) {
+    const Plan plan = make_plan(request_of(c, current_gpu));
+    throw_if_error(plan.status());
+    const proptests::DeviceBuffer input(c.n * size_of(c.dtype)), workspace(plan.workspace_bytes()), out(8);
+    input.copy_from(x, c.n * size_of(c.dtype));
+    throw_if_error(run(plan, input.data(), out.data(), workspace.data()));
+    std::uint64_t bits = 0;
+    proptests::check(cudaMemcpy(&bits, out.data(), size_of(c.output), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return bits;
+}
+
+std::string device_line() {
+    const cuda::DeviceInfo device = cuda::devices().at(0);
+    std::ostringstream text;
+    text << device.name << " (compute capability " << device.major << '.' << device.minor << ", driver "
+         << cuda::driver_version() << ')';
+    return text.str();
 }
 
 } // namespace
 
 TEST_CASE("golden bits: this GPU gives what the table says", "[golden]") {
-    const std::vector<std::string> lines = compute();
-    if (const char* path = std::getenv("DETREDUCE_GOLDEN_OUT")) {
-        const cuda::DeviceInfo device = cuda::devices().at(0);
+    std::ostringstream written;
+    write_table(written, device_line(), reduce_on_gpu);
+    if (const char* path =
+            std::getenv("DETREDUCE_GOLDEN_OUT")) { // before the comparison: it may be what is missing there
         std::ofstream file(path);
-        file << "# spec_version " << spec_version << ", from " << device.name << " (compute capability " << device.major
-             << '.' << device.minor << ", driver " << cuda::driver_version()
-             << ")\n# method\tdtype\tfamily\tn\tseed\tbits\n";
-        for (const std::string& line : lines)
-            file << line << '\n';
+        file << written.str();
         REQUIRE(file.good());
     }
-    const std::vector<std::string> table = read_golden(golden_path());
-    REQUIRE(table.size() == lines.size());
-    for (std::size_t i = 0; i < lines.size(); ++i)
-        REQUIRE(lines[i] == table[i]);
+    const Table table = parse_table(embedded_table()), ours = parse_table(written.str());
+    REQUIRE(table.entries.size() == ours.entries.size());
+    for (std::size_t i = 0; i < ours.entries.size(); ++i)
+        REQUIRE(line_of(ours.entries[i]) == line_of(table.entries[i]));
 }
 
-} // namespace detreduce::proptests
+} // namespace detreduce::golden

@@ -7,147 +7,197 @@
 #include <support/bits.hpp>
 #include <support/catch.hpp>
 
-#include "laws/cuda_backend.hpp"
+#include "laws/device_memory.hpp"
+#include "laws/extremes.hpp"
+#include "laws/repeating.hpp"
 
 namespace detreduce::proptests {
 namespace {
 
-constexpr Schedule schedules[] = {Schedule::two_pass, Schedule::last_block, Schedule::cooperative};
+/// A method and a schedule that it has.
+struct Way {
+    Method method;
+    Schedule schedule;
+};
+constexpr Way ways[] = {
+    {Method::tree, Schedule::two_pass},           {Method::tree, Schedule::last_block},
+    {Method::tree, Schedule::cooperative},        {Method::kahan, Schedule::two_pass},
+    {Method::kahan, Schedule::last_block},        {Method::kahan, Schedule::cooperative},
+    {Method::compensated, Schedule::two_pass},    {Method::compensated, Schedule::last_block},
+    {Method::compensated, Schedule::cooperative}, {Method::exact, Schedule::two_pass},
+    {Method::exact, Schedule::last_block},
+};
+std::string to_string(const Way& way) {
+    return std::string(name(way.method)) + ' ' + std::string(name(way.schedule));
+}
 
-Plan device_plan(DType dtype, std::uint64_t n, Schedule schedule = Schedule::automatic) {
-    const Plan plan =
-        make_plan({.dtype = dtype, .n = n, .device = {Backend::cuda, -1}, .launch = {.schedule = schedule}});
+Plan device_plan(DType dtype, std::uint64_t n, const Way& way, std::optional<DType> output = {}) {
+    const Plan plan = make_plan({.method = way.method,
+                                 .dtype = dtype,
+                                 .output = output,
+                                 .n = n,
+                                 .device = current_gpu,
+                                 .launch = {.schedule = way.schedule}});
     throw_if_error(plan.status());
     return plan;
 }
 
 template <class T>
-std::unique_ptr<DeviceBuffer> upload(const std::vector<T>& x) {
-    auto buffer = std::make_unique<DeviceBuffer>(x.size() * sizeof(T));
-    buffer->copy_from(x.data(), x.size() * sizeof(T));
-    return buffer;
+fp::Bits<T> expected_bits(const std::vector<T>& x, Method method) {
+    return fp::to_bits(reference::sum<T>(std::span<const T>(x), method));
 }
-
 template <class T>
-T download(const void* d) {
-    T value;
-    CUDA_CHECK(cudaMemcpy(&value, d, sizeof value, cudaMemcpyDeviceToHost));
-    return value;
+fp::Bits<T> download_bits(const void* d) {
+    return fp::to_bits(download<T>(d));
 }
-
-struct StreamOwner {
-    cudaStream_t stream = nullptr;
-    StreamOwner() { CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)); }
-    ~StreamOwner() { (void)cudaStreamDestroy(stream); }
-    StreamOwner(const StreamOwner&) = delete;
-};
 
 } // namespace
 
-TEMPLATE_TEST_CASE("four streams at once, each with its own workspace", "[gpu][sanitizer]", float, double) {
-    constexpr int streams = 4, rounds = 25;
-    std::vector<TestType> expected;
+TEMPLATE_TEST_CASE("a stream for each method and schedule, all at once", "[gpu][sanitizer]", bfloat16, float, double) {
+    constexpr std::size_t streams = std::size(ways), rounds = 25;
+    std::vector<fp::Bits<TestType>> expected;
     std::vector<std::unique_ptr<DeviceBuffer>> inputs, outputs, workspaces;
     std::vector<Plan> plans;
     std::vector<std::unique_ptr<StreamOwner>> owners;
-    for (int s = 0; s < streams; ++s) {
-        const auto x = vector_from<TestType>(Style::near, 200003 + 50021 * s, 30 + s, no_overflow<TestType>);
-        expected.push_back(reference::tree_sum(std::span<const TestType>(x)));
-        plans.push_back(device_plan(dtype_of<TestType>, x.size(), schedules[s % 3]));
+    for (std::size_t s = 0; s < streams; ++s) {
+        const auto x = vector_from<TestType>(Style::near, 200003 + 50021 * (s % 4), 30 + s, no_overflow<TestType>);
+        expected.push_back(expected_bits(x, ways[s].method));
+        plans.push_back(device_plan(dtype_of<TestType>, x.size(), ways[s]));
         inputs.push_back(upload(x));
         outputs.push_back(std::make_unique<DeviceBuffer>(rounds * sizeof(TestType)));
         workspaces.push_back(std::make_unique<DeviceBuffer>(plans.back().workspace_bytes()));
         owners.push_back(std::make_unique<StreamOwner>());
     }
-    for (int r = 0; r < rounds; ++r) {
-        for (int s = 0; s < streams; ++s) {
+    for (std::size_t r = 0; r < rounds; ++r) {
+        for (std::size_t s = 0; s < streams; ++s) {
             REQUIRE(run(plans[s], inputs[s]->data(), outputs[s]->data() + r * sizeof(TestType), workspaces[s]->data(),
                         owners[s]->stream)
                         .ok());
         }
     }
     CUDA_CHECK(cudaDeviceSynchronize());
-    for (int s = 0; s < streams; ++s) {
-        for (int r = 0; r < rounds; ++r) {
-            REQUIRE(fp::to_bits(download<TestType>(outputs[s]->data() + r * sizeof(TestType))) ==
-                    fp::to_bits(expected[s]));
-        }
+    for (std::size_t s = 0; s < streams; ++s) {
+        INFO(to_string(ways[s]));
+        for (std::size_t r = 0; r < rounds; ++r)
+            REQUIRE(download_bits<TestType>(outputs[s]->data() + r * sizeof(TestType)) == expected[s]);
     }
 }
 
-TEMPLATE_TEST_CASE("a captured graph replays to the same bits, and reads its input anew", "[gpu]", float, double) {
-    for (const Schedule schedule : schedules) {
-        INFO(name(schedule));
+TEMPLATE_TEST_CASE("a captured graph replays to the same bits, and reads its input anew", "[gpu]", bfloat16, float,
+                   double) {
+    for (const Way& way : ways) {
+        INFO(to_string(way));
         const auto x = vector_from<TestType>(Style::near, 700001, 40, no_overflow<TestType>);
         const auto y = vector_from<TestType>(Style::cancelling, x.size(), 41, no_overflow<TestType>);
-        const Plan plan = device_plan(dtype_of<TestType>, x.size(), schedule);
+        const Plan plan = device_plan(dtype_of<TestType>, x.size(), way);
         const auto input = upload(x);
         const DeviceBuffer output(sizeof(TestType)), workspace(plan.workspace_bytes());
         const StreamOwner owner;
-        CUDA_CHECK(cudaStreamBeginCapture(owner.stream, cudaStreamCaptureModeGlobal));
-        const Status status = run(plan, input->data(), output.data(), workspace.data(), owner.stream);
-        cudaGraph_t graph;
-        CUDA_CHECK(cudaStreamEndCapture(owner.stream, &graph));
-        INFO(to_string(status));
-        REQUIRE(status.ok());
-        cudaGraphExec_t executable;
-        CUDA_CHECK(cudaGraphInstantiate(&executable, graph, 0));
+        const Graph graph(owner.stream, [&](cudaStream_t stream) {
+            return run(plan, input->data(), output.data(), workspace.data(), stream);
+        });
         for (const auto* data : {&x, &y}) {
             input->copy_from(data->data(), data->size() * sizeof(TestType));
-            const auto expected = fp::to_bits(reference::tree_sum(std::span<const TestType>(*data)));
+            const auto expected = expected_bits(*data, way.method);
             for (int i = 0; i < 20; ++i) {
                 output.fill(0xff, sizeof(TestType));
-                CUDA_CHECK(cudaGraphLaunch(executable, owner.stream));
-                CUDA_CHECK(cudaStreamSynchronize(owner.stream));
-                REQUIRE(fp::to_bits(download<TestType>(output.data())) == expected);
+                graph.launch();
+                REQUIRE(download_bits<TestType>(output.data()) == expected);
             }
         }
-        CUDA_CHECK(cudaGraphExecDestroy(executable));
-        CUDA_CHECK(cudaGraphDestroy(graph));
     }
 }
 
-TEMPLATE_TEST_CASE("back-to-back runs in one stream may share a workspace", "[gpu]", float, double) {
+TEMPLATE_TEST_CASE("back-to-back runs in one stream may share a workspace", "[gpu]", bfloat16, float, double) {
     const auto x = vector_from<TestType>(Style::near, 3000017, 50, no_overflow<TestType>);
-    const auto y = vector_from<TestType>(Style::cancelling, x.size(), 51, no_overflow<TestType>);
-    const fp::Bits<TestType> expected[] = {fp::to_bits(reference::tree_sum(std::span<const TestType>(x))),
-                                           fp::to_bits(reference::tree_sum(std::span<const TestType>(y)))};
-    REQUIRE(expected[0] != expected[1]); // a stale partial result of the other input must show
+    const auto y = vector_from<TestType>(Style::near, x.size(), 52, no_overflow<TestType>);
     const std::unique_ptr<DeviceBuffer> inputs[] = {upload(x), upload(y)};
-    for (const Schedule schedule : schedules) {
-        const Plan plan = device_plan(dtype_of<TestType>, x.size(), schedule);
+    for (const Way& way : ways) {
+        INFO(to_string(way));
+        const fp::Bits<TestType> expected[] = {expected_bits(x, way.method), expected_bits(y, way.method)};
+        REQUIRE(expected[0] != expected[1]); // a stale partial result of the other input must show
+        const Plan plan = device_plan(dtype_of<TestType>, x.size(), way);
         const DeviceBuffer output(200 * sizeof(TestType)), workspace(plan.workspace_bytes());
         for (int i = 0; i < 200; ++i)
             REQUIRE(run(plan, inputs[i % 2]->data(), output.data() + i * sizeof(TestType), workspace.data()).ok());
         for (int i = 0; i < 200; ++i)
-            REQUIRE(fp::to_bits(download<TestType>(output.data() + i * sizeof(TestType))) == expected[i % 2]);
+            REQUIRE(download_bits<TestType>(output.data() + i * sizeof(TestType)) == expected[i % 2]);
     }
 }
 
-TEMPLATE_TEST_CASE("the convenience call with stream-ordered allocation", "[gpu][sanitizer]", float, double) {
-    const auto x = vector_from<TestType>(Style::near, 100003, 60, no_overflow<TestType>);
+TEMPLATE_TEST_CASE("methods in turn may share a workspace that is large enough for each", "[gpu][sanitizer]", bfloat16,
+                   float, double) {
+    const auto x = vector_from<TestType>(Style::near, 150001, 53, no_overflow<TestType>);
     const auto input = upload(x);
-    const DeviceBuffer output(sizeof(TestType));
-    const StreamOwner owner;
-    REQUIRE(cuda::sum(reinterpret_cast<const TestType*>(input->data()), x.size(),
-                      reinterpret_cast<TestType*>(output.data()), Method::tree, owner.stream)
-                .ok());
-    CUDA_CHECK(cudaStreamSynchronize(owner.stream));
-    REQUIRE(fp::to_bits(download<TestType>(output.data())) ==
-            fp::to_bits(reference::tree_sum(std::span<const TestType>(x))));
+    const DeviceBuffer output(std::size(ways) * 4 * sizeof(TestType)), workspace(1 << 20);
+    std::size_t runs = 0;
+    for (int round = 0; round < 4; ++round) {
+        for (const Way& way : ways) {
+            const Plan plan = device_plan(dtype_of<TestType>, x.size(), way);
+            REQUIRE(plan.workspace_bytes() <= workspace.bytes());
+            REQUIRE(run(plan, input->data(), output.data() + runs++ * sizeof(TestType), workspace.data()).ok());
+        }
+    }
+    for (std::size_t i = 0; i < runs; ++i) {
+        const Way& way = ways[i % std::size(ways)];
+        INFO(to_string(way));
+        REQUIRE(download_bits<TestType>(output.data() + i * sizeof(TestType)) == expected_bits(x, way.method));
+    }
 }
 
-TEMPLATE_TEST_CASE("millions of elements: GPU and CPU give the same bits", "[gpu][large]", float, double) {
-    for (const std::size_t n : {std::size_t{16777216}, std::size_t{4096} * 4096 + 1, std::size_t{50000017},
-                                std::size_t{8192} * 8192 + 4097}) {
+TEMPLATE_TEST_CASE("the convenience call with stream-ordered allocation", "[gpu][sanitizer]", float16, bfloat16, float,
+                   double) {
+    const auto x = vector_from<TestType>(Style::near, 100003, 60, no_overflow<TestType>);
+    const auto input = upload(x);
+    const auto* const d_x = reinterpret_cast<const TestType*>(input->data());
+    const DeviceBuffer output(sizeof(double));
+    auto* const d_out = reinterpret_cast<double*>(output.data());
+    const StreamOwner owner;
+    for (const Method method : {Method::tree, Method::kahan, Method::compensated, Method::exact}) {
+        INFO(name(method));
+        REQUIRE(cuda::sum(d_x, x.size(), d_out, method, owner.stream).ok());
+        CUDA_CHECK(cudaStreamSynchronize(owner.stream));
+        const auto expected = fp::to_bits(reference::sum<double>(std::span<const TestType>(x), method));
+        REQUIRE(download_bits<double>(output.data()) == expected);
+    }
+}
+
+TEMPLATE_TEST_CASE("millions of elements: GPU and CPU give the same bits", "[gpu][large]", float16, bfloat16, float,
+                   double) {
+    for (const std::size_t n : {std::size_t{4096} * 4096 + 1, std::size_t{50000017}}) {
         const auto x = accuracy::generate<TestType>(accuracy::Family::normal, n, n);
-        const TestType cpu = sum(std::span<const TestType>(x));
-        for (const Schedule schedule : schedules) {
+        const std::span<const TestType> span(x);
+        for (const Way& way : ways) {
+            const auto expected = fp::to_bits(sum(span, way.method));
             for (const unsigned offset : {0u, 1u}) {
-                INFO(n << ' ' << name(schedule));
-                const Draw draw{{.schedule = schedule}, offset};
-                REQUIRE(fp::to_bits(CudaBackend::reduce(std::span<const TestType>(x), Method::tree, draw)) ==
-                        fp::to_bits(cpu));
+                INFO(n << ' ' << to_string(way));
+                const Draw draw{{.schedule = way.schedule}, offset};
+                REQUIRE(fp::to_bits(CudaBackend::reduce<TestType>(span, way.method, draw)) == expected);
+            }
+        }
+    }
+}
+
+/// Windows that keep moving, tiles that fit none, and both in turn: what a warp finds out at one tile must not spoil the next.
+TEMPLATE_TEST_CASE("exact: millions of elements of changing kinds", "[gpu][large]", float16, bfloat16, float, double) {
+    for (const std::uint64_t seed : {1, 2, 3, 4}) {
+        std::vector<TestType> x;
+        for (std::uint64_t part = 0; part < 400; ++part) {
+            const std::uint64_t word = accuracy::hash(seed, part);
+            const auto kind = word % 2 ? static_cast<Extreme>(word / 2 % extremes) : Extreme::drifting;
+            const bool special = kind == Extreme::nonfinite || kind == Extreme::full;
+            const auto piece = extreme<TestType>(special ? Extreme::outlier : kind, 100 + word / 64 % 20000, word);
+            x.insert(x.end(), piece.begin(), piece.end());
+        }
+        const std::span<const TestType> span(x);
+        const accuracy::ExactSum oracle = accuracy::exact_sum(span);
+        for (const std::uint32_t grid : {0u, 1u, 7u}) {
+            for (const Schedule schedule : {Schedule::two_pass, Schedule::last_block}) {
+                const Draw draw{{.schedule = schedule, .grid = grid}, static_cast<unsigned>(seed)};
+                REQUIRE(fp::to_bits(CudaBackend::reduce<double>(span, Method::exact, draw)) ==
+                        fp::to_bits(oracle.round<double>()));
+                REQUIRE(fp::to_bits(CudaBackend::reduce<TestType>(span, Method::exact, draw)) ==
+                        fp::to_bits(oracle.round<TestType>()));
             }
         }
     }
@@ -159,12 +209,13 @@ TEST_CASE("a plan for another GPU than the current one runs there, and leaves th
         return;
     }
     const auto x = vector_from<float>(Style::near, 1000003, 70, no_overflow<float>);
-    const auto expected = fp::to_bits(reference::tree_sum(std::span<const float>(x)));
-    for (const Schedule schedule : schedules) {
-        INFO(name(schedule));
+    for (const Way& way : ways) {
+        INFO(to_string(way));
+        const auto expected = expected_bits(x, way.method);
         CUDA_CHECK(cudaSetDevice(1));
         const auto input = upload(x);
-        const Plan plan = make_plan({.n = x.size(), .device = {Backend::cuda, 1}, .launch = {.schedule = schedule}});
+        const Plan plan = make_plan(
+            {.method = way.method, .n = x.size(), .device = {Backend::cuda, 1}, .launch = {.schedule = way.schedule}});
         REQUIRE(plan.status().ok());
         const DeviceBuffer output(2 * sizeof(float)), workspace(plan.workspace_bytes());
         const StreamOwner owner;
@@ -175,42 +226,41 @@ TEST_CASE("a plan for another GPU than the current one runs there, and leaves th
         CUDA_CHECK(cudaGetDevice(&current));
         REQUIRE(current == 0);
         CUDA_CHECK(cudaStreamSynchronize(owner.stream));
-        REQUIRE(fp::to_bits(download<float>(output.data())) == expected);
-        REQUIRE(fp::to_bits(download<float>(output.data() + sizeof(float))) == expected);
+        REQUIRE(download_bits<float>(output.data()) == expected);
+        REQUIRE(download_bits<float>(output.data() + sizeof(float)) == expected);
     }
 }
 
-TEST_CASE("more than 2^32 elements", "[gpu][large]") {
-    constexpr std::size_t tile = spec::TreeOrder<4>::tile, block_tiles = 3 * 512;
-    const auto block = vector_from<float>(Style::near, block_tiles * tile, 11, no_overflow<float>);
-    const std::size_t n = (std::size_t{1} << 32) + 5 * tile + 77;
+TEMPLATE_TEST_CASE("more than 2^32 elements", "[gpu][large]", bfloat16, float) {
+    const auto input = beyond_32_bits<TestType>();
     std::size_t free_bytes = 0, total_bytes = 0;
     CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
-    if (free_bytes < n * sizeof(float) + (std::size_t{1} << 30)) {
-        WARN("skipped: this needs 17 GiB of device memory");
+    if (free_bytes < input.n * sizeof(TestType) + (std::size_t{1} << 30)) {
+        WARN("skipped: this needs 9 GiB of device memory for bf16, 17 GiB for f32");
         return;
     }
-    const DeviceBuffer x(n * sizeof(float)), output(sizeof(float));
-    for (std::size_t i = 0; i < n; i += block.size()) {
-        CUDA_CHECK(cudaMemcpy(x.data() + i * sizeof(float), block.data(), std::min(block.size(), n - i) * sizeof(float),
-                              cudaMemcpyHostToDevice));
+    const DeviceBuffer x(input.n * sizeof(TestType)), output(sizeof(double));
+    const auto block = upload(input.block);
+    for (std::size_t i = 0; i < input.n; i += input.block.size()) {
+        CUDA_CHECK(cudaMemcpy(x.data() + i * sizeof(TestType), block->data(),
+                              std::min(input.block.size(), input.n - i) * sizeof(TestType), cudaMemcpyDeviceToDevice));
     }
-    std::vector<float> results, level;
-    for (std::size_t i = 0; i < block_tiles; ++i)
-        results.push_back(reference::tree_of(std::span(block).subspan(i * tile, tile)));
-    for (std::size_t i = 0; i < n / tile; ++i)
-        level.push_back(results[i % block_tiles]);
-    const std::size_t last = n / tile * tile;
-    level.push_back(reference::tree_of(std::span(block).subspan(last % block.size(), n - last)));
-    const auto expected = fp::to_bits(reference::tree_of(std::span<const float>(level)));
-    for (const Schedule schedule : schedules) {
-        INFO(name(schedule));
-        const Plan plan = device_plan(DType::f32, n, schedule);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    for (const Way& way : ways) {
+        INFO(to_string(way));
+        const Plan plan = device_plan(dtype_of<TestType>, input.n, way, DType::f64);
         const DeviceBuffer workspace(plan.workspace_bytes());
         REQUIRE(run(plan, x.data(), output.data(), workspace.data()).ok());
-        REQUIRE(fp::to_bits(download<float>(output.data())) == expected);
+        REQUIRE(download_bits<double>(output.data()) == fp::to_bits(input.template expected<double>(way.method)));
         REQUIRE(workspace.guards_intact());
     }
+    const DeviceBuffer state(sizeof(ExactState));
+    state.fill(0, sizeof(ExactState));
+    auto* const d_state = reinterpret_cast<ExactState*>(state.data());
+    REQUIRE(cuda::add(d_state, dtype_of<TestType>, x.data(), input.n).ok());
+    REQUIRE(cuda::round(d_state, DType::f64, output.data()).ok());
+    REQUIRE(download_bits<double>(output.data()) == fp::to_bits(input.template expected<double>(Method::exact)));
+    REQUIRE(download<ExactState>(d_state).count() == static_cast<std::int64_t>(input.n));
 }
 
 } // namespace detreduce::proptests

@@ -20,6 +20,7 @@ Status status_of(Request request) {
 TEST_CASE("a CUDA launch outside its range is refused by name", "[gpu][status]") {
     REQUIRE(status_of({.n = 10}).ok());
     expect(status_of({.launch = {.block = 100}}), StatusCode::invalid_argument, "launch.block");
+    expect(status_of({.launch = {.block = 512}}), StatusCode::invalid_argument, "launch.block");
     expect(status_of({.launch = {.block = 1024}}), StatusCode::invalid_argument, "launch.block");
     expect(status_of({.launch = {.grid = 0x80000000u}}), StatusCode::invalid_argument, "launch.grid");
     expect(status_of({.device = {Backend::cuda, 1000}}), StatusCode::invalid_argument, "device.index");
@@ -28,8 +29,58 @@ TEST_CASE("a CUDA launch outside its range is refused by name", "[gpu][status]")
     REQUIRE(cudaGetLastError() == cudaSuccess); // a refused request leaves no error behind
 }
 
+TEST_CASE("exact has launches of its own", "[gpu][status]") {
+    for (const Schedule schedule : {Schedule::automatic, Schedule::two_pass, Schedule::last_block}) {
+        for (const std::uint32_t block : {0u, 128u}) {
+            const Plan plan = make_plan({.method = Method::exact, .n = 10, .launch = {schedule, 0, block}});
+            REQUIRE(plan.status().ok());
+            REQUIRE(plan.launch().block == 128);
+            REQUIRE(plan.launch().schedule == (schedule == Schedule::automatic ? Schedule::last_block : schedule));
+        }
+    }
+    expect(status_of({.method = Method::exact, .launch = {.schedule = Schedule::cooperative}}), StatusCode::unsupported,
+           "launch.schedule");
+    expect(status_of({.method = Method::exact, .launch = {.block = 256}}), StatusCode::unsupported, "launch.block");
+    for (const Method method : {Method::tree, Method::kahan, Method::compensated}) {
+        REQUIRE(status_of({.method = method, .launch = {.schedule = Schedule::cooperative, .block = 256}}).ok());
+    }
+    expect(status_of({.method = Method::kahan, .dtype = DType::f32, .output = DType::bf16}),
+           StatusCode::invalid_argument, "output");
+}
+
+TEST_CASE("calls on device states check their arguments", "[gpu][status]") {
+    const DeviceBuffer memory(4096);
+    memory.fill(0, 4096);
+    auto* const state = reinterpret_cast<ExactState*>(memory.data());
+    auto* const crooked = reinterpret_cast<ExactState*>(memory.data() + 4);
+    char* const x = memory.data() + 1024;
+    constexpr auto invalid = StatusCode::invalid_argument;
+    expect(cuda::add(nullptr, DType::f32, x, 1), invalid, "state");
+    expect(cuda::add(crooked, DType::f32, x, 1), invalid, "state");
+    expect(cuda::add(state, static_cast<DType>(99), x, 1), invalid, "dtype");
+    expect(cuda::add(state, DType::f32, nullptr, 1), invalid, "x");
+    expect(cuda::add(state, DType::f32, x + 2, 1), invalid, "x");
+    expect(cuda::add(state, DType::bf16, x + 1, 1), invalid, "x");
+    expect(cuda::add(state, DType::f64, x, max_n + 1), invalid, "n");
+    expect(cuda::merge(nullptr, state), invalid, "state");
+    expect(cuda::merge(state, nullptr), invalid, "term");
+    expect(cuda::merge(state, crooked), invalid, "term");
+    expect(cuda::round(nullptr, DType::f32, x), invalid, "state");
+    expect(cuda::round(state, static_cast<DType>(99), x), invalid, "dtype");
+    expect(cuda::round(state, DType::f32, nullptr), invalid, "out");
+    expect(cuda::round(state, DType::f32, x + 2), invalid, "out");
+    REQUIRE(cuda::add(state, DType::f32, nullptr, 0).ok());
+    REQUIRE(cuda::round(state, DType::f16, x + 2).ok());
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    ExactState after;
+    CUDA_CHECK(cudaMemcpy(&after, state, sizeof after, cudaMemcpyDeviceToHost));
+    REQUIRE(after == ExactState{});
+}
+
 TEST_CASE("the workspace is checked", "[gpu][status]") {
-    const Plan plan = make_plan({.dtype = DType::f32, .n = 1000000, .device = {Backend::cuda, -1}});
+    const Method method = GENERATE(Method::tree, Method::kahan, Method::compensated, Method::exact);
+    INFO(name(method));
+    const Plan plan = make_plan({.method = method, .dtype = DType::f32, .n = 1000000, .device = {Backend::cuda, -1}});
     REQUIRE(plan.workspace_bytes() > 0);
     const DeviceBuffer memory(1000000 * sizeof(float) + 4096), workspace(plan.workspace_bytes() + 256);
     void* const out = memory.data();
@@ -43,13 +94,18 @@ TEST_CASE("the workspace is checked", "[gpu][status]") {
 }
 
 TEST_CASE("a plan is small where the problem is small", "[gpu][status]") {
-    const auto bytes = [](DType dtype, std::uint64_t n) {
-        return make_plan({.dtype = dtype, .n = n, .device = {Backend::cuda, -1}}).workspace_bytes();
+    const auto bytes = [](Method method, DType dtype, std::uint64_t n) {
+        return make_plan({.method = method, .dtype = dtype, .n = n, .device = {Backend::cuda, -1}}).workspace_bytes();
     };
-    REQUIRE(bytes(DType::f32, 0) == 0);
-    REQUIRE(bytes(DType::f32, 8192) == 0);
-    REQUIRE(bytes(DType::f32, 8193) > 0);
-    REQUIRE(bytes(DType::f64, std::uint64_t{1} << 40) < (std::uint64_t{1} << 32));
+    for (const Method method : {Method::tree, Method::kahan, Method::compensated}) {
+        REQUIRE(bytes(method, DType::f32, 0) == 0);
+        REQUIRE(bytes(method, DType::f32, 8192) == 0);
+        REQUIRE(bytes(method, DType::f32, 8193) > 0);
+        REQUIRE(bytes(method, DType::bf16, 16384) == 0);
+        REQUIRE(bytes(method, DType::f64, std::uint64_t{1} << 40) <= (std::uint64_t{1} << 33));
+    }
+    for (const std::uint64_t n : {std::uint64_t{1}, std::uint64_t{1} << 40})
+        REQUIRE(bytes(Method::exact, DType::f64, n) == 1024);
 }
 
 } // namespace detreduce::proptests

@@ -5,6 +5,7 @@
 
 #include <support/catch.hpp>
 
+#include "laws/draw.hpp"
 #include "laws/expect_status.hpp"
 
 namespace detreduce::proptests {
@@ -31,6 +32,81 @@ TEST_CASE("a request outside the words is refused by name", "[status]") {
     REQUIRE(status_of({.n = max_n}).ok());
     expect(status_of({.n = max_n + 1}), StatusCode::invalid_argument, "n");
     expect(status_of({.n = ~std::uint64_t{0}}), StatusCode::invalid_argument, "n");
+}
+
+TEST_CASE("an output that a method does not have is refused by name", "[status]") {
+    for (const MethodInfo& m : methods()) {
+        for (const DType input : dtypes()) {
+            REQUIRE(make_plan({.method = m.method, .dtype = input, .device = cpu}).output() == input);
+            for (const DType output : dtypes()) {
+                INFO(m.name << ' ' << name(input) << " to " << name(output));
+                const Plan plan = make_plan({.method = m.method, .dtype = input, .output = output, .device = cpu});
+                REQUIRE(plan.output() == output);
+                if (gives(m.method, input, output)) {
+                    REQUIRE(plan.status().ok());
+                } else {
+                    expect(plan.status(), StatusCode::invalid_argument, "output");
+                    REQUIRE(std::strstr(plan.status().allowed, "exact") != nullptr);
+                }
+            }
+        }
+    }
+    expect(status_of({.output = static_cast<DType>(99)}), StatusCode::invalid_argument, "output");
+    REQUIRE_FALSE(gives(Method::tree, DType::f16, DType::bf16)); // neither is the wider one
+    REQUIRE_FALSE(gives(Method::kahan, DType::f64, DType::f32));
+}
+
+TEST_CASE("alignment is that of the element and of the output", "[status]") {
+    alignas(16) char x[32] = {}, out[32];
+    for (const DType input : dtypes()) {
+        for (const DType output : dtypes()) {
+            const Plan plan = make_plan({.dtype = input, .output = output, .n = 1, .device = cpu});
+            for (std::size_t at = 0; at < 16; ++at) {
+                INFO(name(input) << " to " << name(output) << " at " << at);
+                const Status crooked_x = run(plan, x + at, out), crooked_out = run(plan, x, out + at);
+                if (at % size_of(input) == 0) {
+                    REQUIRE(crooked_x.ok());
+                } else {
+                    expect(crooked_x, StatusCode::invalid_argument, "x");
+                }
+                if (at % size_of(output) == 0) {
+                    REQUIRE(crooked_out.ok());
+                } else {
+                    expect(crooked_out, StatusCode::invalid_argument, "out");
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("a result is as many bytes as its format has", "[status]") {
+    const double x[] = {1.5, -3};
+    for (const DType output : dtypes()) {
+        unsigned char out[16];
+        std::memset(out, 0xa5, sizeof out);
+        REQUIRE(run(make_plan({.dtype = DType::f64, .output = output, .n = 2, .device = cpu}), x, out).ok());
+        for (std::size_t i = size_of(output); i < sizeof out; ++i)
+            REQUIRE(out[i] == 0xa5);
+        with_type(output, [&](auto expected) {
+            expected = fp::round_to<decltype(expected)>(-1.5);
+            REQUIRE(std::memcmp(out, &expected, sizeof expected) == 0);
+        });
+    }
+}
+
+TEST_CASE("exact is what is asked for when nothing is said", "[status]") {
+    REQUIRE(Request{}.method == Method::exact);
+    const double x[] = {1e308, 1e308, -1e308};
+    REQUIRE(sum(x) == 1e308);
+    REQUIRE(make_plan({.device = cpu}).guarantee() == Guarantee::order);
+}
+
+TEST_CASE("device states without a CUDA backend say so", "[status]") {
+    if (cuda::built_with_cuda()) return;
+    ExactState state;
+    expect(cuda::add(&state, DType::f32, nullptr, 0), StatusCode::no_device, "device");
+    expect(cuda::merge(&state, &state), StatusCode::no_device, "device");
+    expect(cuda::round(&state, DType::f32, nullptr), StatusCode::no_device, "device");
 }
 
 TEST_CASE("pointers are checked before anything is touched", "[status]") {
@@ -62,7 +138,8 @@ TEST_CASE("a plan that make_plan did not make does not run", "[status]") {
 
 TEST_CASE("the typed calls throw what the core returns", "[status]") {
     const float x[] = {1, 2, 3};
-    REQUIRE(sum(x) == 6);
+    REQUIRE(sum(x, Method::tree) == 6);
+    REQUIRE_THROWS_AS(sum_as<float>(std::span<const double>(), Method::tree), Error);
     try {
         (void)sum(x, Method::tree, {.threads = 5000});
         FAIL("no exception");
@@ -98,7 +175,9 @@ TEST_CASE("names read back", "[status]") {
         REQUIRE(name(m.method) == m.name);
         REQUIRE(info(m.method).guarantee == m.guarantee);
     }
-    for (const DType d : {DType::f32, DType::f64})
+    REQUIRE(methods().size() == 6);
+    REQUIRE(dtypes().size() == 4);
+    for (const DType d : dtypes())
         REQUIRE(parse_dtype(name(d)) == d);
     for (const Schedule s : {Schedule::automatic, Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
         REQUIRE(parse_schedule(name(s)) == s);

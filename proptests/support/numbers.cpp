@@ -92,7 +92,7 @@ std::vector<T> simpler(T x, const Scope& scope) {
     if (fp::to_bits(x) == 0) return list;
     offer({false, -largest_exponent<T>, 0});
     if (f.exponent == -largest_exponent<T> && f.fraction == 0) return list; // −0 has only +0 below it
-    if (x == T{1}) return list;
+    if (fp::to_bits(x) == fp::to_bits(number<T>(1))) return list;
     offer({false, 0, 0});
     if (f.exponent > largest_exponent<T>) offer({f.negative, scope.highest, 0});
     if (f.negative) offer({false, f.exponent, f.fraction});
@@ -111,8 +111,12 @@ std::vector<T> simpler(T x, const Scope& scope) {
     return list;
 }
 
+template float16 number_from<float16>(std::uint64_t, const Scope&);
+template bfloat16 number_from<bfloat16>(std::uint64_t, const Scope&);
 template float number_from<float>(std::uint64_t, const Scope&);
 template double number_from<double>(std::uint64_t, const Scope&);
+template std::vector<float16> simpler<float16>(float16, const Scope&);
+template std::vector<bfloat16> simpler<bfloat16>(bfloat16, const Scope&);
 template std::vector<float> simpler<float>(float, const Scope&);
 template std::vector<double> simpler<double>(double, const Scope&);
 

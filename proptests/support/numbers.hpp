@@ -11,8 +11,46 @@
 
 #include <detreduce/accuracy/generators.hpp>
 #include <detreduce/fp/bits.hpp>
+#include <detreduce/fp/convert.hpp>
 
 namespace detreduce::proptests {
+
+// Formats of 16 bits have neither arithmetic nor std::numeric_limits: these words serve every format.
+
+/// The number nearest to x.
+template <class T>
+[[nodiscard]] constexpr T number(double x) {
+    return fp::round_to<T>(x);
+}
+template <class T>
+inline constexpr T infinity = fp::from_bits<T>(fp::infinity_bits<T>);
+template <class T>
+inline constexpr T quiet_nan = fp::from_bits<T>(fp::Format<T>::canonical_nan);
+template <class T>
+inline constexpr T largest = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::infinity_bits<T> - 1));
+template <class T>
+inline constexpr T smallest = fp::from_bits<T>(1); ///< subnormal
+template <class T>
+inline constexpr T smallest_normal = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::Bits<T>{1}
+                                                                               << (fp::Format<T>::precision - 1)));
+template <class T>
+[[nodiscard]] constexpr T magnitude(T x) {
+    return fp::from_bits<T>(fp::magnitude_bits(x));
+}
+template <class T>
+[[nodiscard]] constexpr bool is_zero(T x) {
+    return fp::magnitude_bits(x) == 0;
+}
+/// The next number above x, which must not be NaN or +inf; above −0 as above +0.
+template <class T>
+[[nodiscard]] constexpr T next_up(T x) {
+    if (is_zero(x)) return smallest<T>;
+    return fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::to_bits(x) + (fp::is_negative(x) ? -1 : 1)));
+}
+template <class T>
+[[nodiscard]] constexpr T next_down(T x) {
+    return fp::negated(next_up(fp::negated(x)));
+}
 
 /// Which numbers may occur: zeros of both signs, normal numbers with exponents in [lowest, highest], and more where asked.
 struct Scope {
@@ -29,14 +67,27 @@ inline constexpr Scope any_bits{1 - largest_exponent<T>, largest_exponent<T>, tr
 /// Every finite number. Sums may overflow.
 template <class T>
 inline constexpr Scope finite_bits{1 - largest_exponent<T>, largest_exponent<T>, true, false};
-/// Finite, and no sum of fewer than 2^63 of them overflows.
+/// Finite, and no sum of fewer than 2^63 of them overflows the format in which it is made, fp::Arithmetic<T>. For float16, whose sums
+/// are made in float, that is every finite number; rounded to float16 such a sum may be infinite.
 template <class T>
 inline constexpr Scope no_overflow{1 - largest_exponent<T>, largest_exponent<T> - 64, true, false};
-/// Finite, and neither sums nor their products with 2^±30 overflow or reach the subnormals (a sum of normal numbers of exponent
-/// ≥ e has no bit below 2^(e−precision+1)).
+template <>
+inline constexpr Scope no_overflow<float16> = finite_bits<float16>;
+
+/// Numbers may be multiplied by 2^±scale_exponent and stay exact, where they are `scalable`.
 template <class T>
-inline constexpr Scope scalable{-(largest_exponent<T> - 31 - fp::Format<T>::precision), largest_exponent<T> - 64 - 31,
-                                false, false};
+inline constexpr int scale_exponent = 30;
+template <>
+inline constexpr int scale_exponent<float16> = 2;
+/// Finite, and neither sums nor their products with 2^±scale_exponent overflow T or reach its subnormals (a sum of normal numbers of
+/// exponent ≥ e has no bit below 2^(e−precision+1)).
+template <class T>
+inline constexpr Scope scalable{-(largest_exponent<T> - scale_exponent<T> - 1 - fp::Format<T>::precision),
+                                largest_exponent<T> - 64 - scale_exponent<T> - 1, false, false};
+/// float16 has room for sums of fewer than 2^17 elements only, 2^(17−5+1+2) being its largest power of two. They may reach the
+/// subnormals, where they are exact: all are multiples of 2^(−12−10−2), the smallest one.
+template <>
+inline constexpr Scope scalable<float16>{-12, -5, false, false};
 
 /// Fields of a number. `exponent` runs from −largest (zero, subnormal) to largest + 1 (infinity, NaN).
 struct Fields {
@@ -49,7 +100,7 @@ template <class T>
     constexpr int width = fp::Format<T>::precision - 1;
     const std::uint64_t bits = fp::to_bits(x);
     const std::uint64_t exponent_mask = (std::uint64_t{1} << (8 * sizeof(T) - 1 - width)) - 1;
-    return {(bits >> (8 * sizeof(T) - 1)) != 0, static_cast<int>(bits >> width & exponent_mask) - largest_exponent<T>,
+    return {fp::is_negative(x), static_cast<int>(bits >> width & exponent_mask) - largest_exponent<T>,
             bits & ((std::uint64_t{1} << width) - 1)};
 }
 template <class T>
@@ -57,9 +108,9 @@ template <class T>
     constexpr int width = fp::Format<T>::precision - 1;
     using Bits = fp::Bits<T>;
     const std::uint64_t fraction = f.fraction & ((std::uint64_t{1} << width) - 1);
-    return fp::from_bits<T>(static_cast<Bits>(std::uint64_t{f.negative} << (8 * sizeof(T) - 1) |
-                                              static_cast<std::uint64_t>(f.exponent + largest_exponent<T>) << width |
-                                              fraction));
+    const std::uint64_t sign = f.negative ? fp::sign_mask<T> : 0;
+    return fp::from_bits<T>(
+        static_cast<Bits>(sign | static_cast<std::uint64_t>(f.exponent + largest_exponent<T>) << width | fraction));
 }
 
 template <class T>
@@ -93,10 +144,10 @@ template <class T>
 template <class T>
 [[nodiscard]] std::string hexadecimal(T x) {
     char text[64];
-    if (x != x)
+    if (fp::is_nan(x))
         std::snprintf(text, sizeof text, "nan:0x%llx", static_cast<unsigned long long>(fp::to_bits(x)));
     else
-        std::snprintf(text, sizeof text, "%a", static_cast<double>(x));
+        std::snprintf(text, sizeof text, "%a", static_cast<double>(fp::widen(x)));
     return text;
 }
 

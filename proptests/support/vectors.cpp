@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace detreduce::proptests {
 namespace {
@@ -17,27 +18,38 @@ Xs<T> cancelling(std::size_t n, std::uint64_t seed, const Scope& scope) {
     const std::size_t left_over = std::min(n, std::size_t{n % 2 + 2 * (hash(seed, 0) % 2)});
     for (std::size_t i = 0; i + left_over < n; i += 2) {
         xs[i] = number_from<T>(hash(seed, i + 1), scope);
-        xs[i + 1] = -xs[i];
+        xs[i + 1] = fp::negated(xs[i]);
     }
     for (std::size_t i = n - left_over; i < n; ++i)
-        xs[i] = fit(T{0x1p-20f} * number_from<T>(hash(seed, i + 1), scope), scope);
+        xs[i] = fit(fp::round_to<T>(0x1p-20f * fp::widen(number_from<T>(hash(seed, i + 1), scope))), scope);
     accuracy::shuffle(std::span<T>(xs), seed);
     return xs;
 }
 
+/// ±2^exponent; the smallest one where there is none so small.
+template <class T>
+T power_of_two(bool negative, int exponent) {
+    constexpr int lowest = fp::Format<T>::min_exponent;
+    if (exponent > -largest_exponent<T>) return from_fields<T>({negative, exponent, 0});
+    return from_fields<T>({negative, -largest_exponent<T>, std::uint64_t{1} << (std::max(exponent, lowest) - lowest)});
+}
+
 /// One number with a random or a boundary mantissa at a random place, ± half of its last place elsewhere, and here and there a
-/// smaller number that decides the tie.
+/// smaller number that decides the tie. The last place is one of the format in which sums are made, or that of T, to which they may be
+/// rounded at the end.
 template <class T>
 Xs<T> ties(std::size_t n, std::uint64_t seed, const Scope& scope) {
-    constexpr int precision = fp::Format<T>::precision;
+    const bool in_sum = hash(~seed, 0) % 2;
+    const int precision = in_sum ? fp::Format<fp::Arithmetic<T>>::precision : fp::Format<T>::precision;
     Xs<T> xs(n);
     if (n == 0) return xs;
-    const int span = std::min(scope.highest - std::max(scope.lowest, -scope.highest), 40);
+    const int room = std::max(scope.highest - precision - fp::Format<T>::min_exponent, 0); // for half places that exist
+    const int span = std::min({scope.highest - std::max(scope.lowest, -std::abs(scope.highest)), room, 40});
     const int exponent = scope.highest - static_cast<int>(hash(seed, 0) % static_cast<std::uint64_t>(span + 1));
     for (std::size_t i = 0; i < n; ++i) {
         const std::uint64_t word = hash(seed, i + 2);
         const int below_half = word % 8 == 0 ? precision : word % 8 == 1 ? 1 : 0;
-        xs[i] = fit(from_fields<T>({(word >> 32) % 4 == 0, exponent - precision - below_half, 0}), scope);
+        xs[i] = fit(power_of_two<T>((word >> 32) % 4 == 0, exponent - precision - below_half), scope);
     }
     const std::uint64_t fraction = hash(seed, 1) % 4 == 0 ? ~std::uint64_t{0} : hash(seed, 1);
     xs[hash(seed, 0) / 64 % n] = from_fields<T>({false, exponent, fraction});
@@ -72,7 +84,7 @@ template <class T>
 Xs<T> sparse(std::size_t n, std::uint64_t seed, const Scope& scope) {
     return each<T>(n, seed, [&](std::uint64_t word) {
         if (hash(word, 0) % 16 == 0) return number_from<T>(word, scope);
-        return word % 2 ? T{0} : -T{0};
+        return number<T>(word % 2 ? 0.0 : -0.0);
     });
 }
 
@@ -89,7 +101,7 @@ Xs<T> from_family(accuracy::Family family, std::size_t n, std::uint64_t seed, co
 template <class T>
 Xs<T> sorted(std::size_t n, std::uint64_t seed, const Scope& scope) {
     Xs<T> xs = each<T>(n, seed, [&](std::uint64_t word) { return number_from<T>(word, scope); });
-    std::sort(xs.begin(), xs.end()); // NaNs are put in later
+    std::sort(xs.begin(), xs.end(), [](T a, T b) { return fp::widen(a) < fp::widen(b); }); // NaNs are put in later
     return xs;
 }
 
@@ -117,7 +129,7 @@ Xs<T> finite_vector(Style style, std::size_t n, std::uint64_t seed, const Scope&
     case Style::boundary:
         return from_family<T>(accuracy::Family::boundary_mantissas, n, seed, scope);
     case Style::negative_zeros:
-        return Xs<T>(n, -T{0});
+        return Xs<T>(n, number<T>(-0.0));
     }
     return {};
 }
@@ -156,11 +168,11 @@ template <class T>
 std::vector<Edit> edits_of(const Xs<T>& xs, const Scope& scope) {
     std::vector<Edit> edits;
     if (xs.empty()) return edits;
-    add_block_edits(edits, xs, Edit::Kind::remove, T{0});
+    add_block_edits(edits, xs, Edit::Kind::remove, T{});
     edits.push_back({Edit::Kind::remove, xs.size() - 1, 1, 0});
     edits.push_back({Edit::Kind::remove, 0, 1, 0});
-    add_block_edits(edits, xs, Edit::Kind::zero, T{0});
-    add_block_edits(edits, xs, Edit::Kind::one, T{1});
+    add_block_edits(edits, xs, Edit::Kind::zero, T{});
+    add_block_edits(edits, xs, Edit::Kind::one, number<T>(1));
     for (std::size_t i = 0; i < xs.size() && i < 256; ++i)
         for (std::size_t choice = 0; choice < simpler(xs[i], scope).size(); ++choice)
             edits.push_back({Edit::Kind::simplify, i, 1, choice});
@@ -176,11 +188,11 @@ Xs<T> edited(Xs<T> xs, const Edit& edit, const Scope& scope) {
         xs.erase(first, last);
         break;
     case Edit::Kind::zero:
-        std::fill(first, last, T{0});
+        std::fill(first, last, T{});
         break;
     case Edit::Kind::one: // zeros stay: they are simpler
         std::replace_if(
-            first, last, [](T x) { return fp::to_bits(x) != 0; }, T{1});
+            first, last, [](T x) { return fp::to_bits(x) != 0; }, number<T>(1));
         break;
     case Edit::Kind::simplify:
         *first = simpler(*first, scope)[edit.choice];
@@ -215,8 +227,12 @@ rc::Seq<Values<T>> simpler(const Values<T>& values, const Scope& scope) {
                         [xs = values.xs, scope](const Edit& edit) { return Values<T>{edited(xs, edit, scope)}; });
 }
 
+template std::vector<float16> vector_from<float16>(Style, std::size_t, std::uint64_t, const Scope&);
+template std::vector<bfloat16> vector_from<bfloat16>(Style, std::size_t, std::uint64_t, const Scope&);
 template std::vector<float> vector_from<float>(Style, std::size_t, std::uint64_t, const Scope&);
 template std::vector<double> vector_from<double>(Style, std::size_t, std::uint64_t, const Scope&);
+template rc::Seq<Values<float16>> simpler<float16>(const Values<float16>&, const Scope&);
+template rc::Seq<Values<bfloat16>> simpler<bfloat16>(const Values<bfloat16>&, const Scope&);
 template rc::Seq<Values<float>> simpler<float>(const Values<float>&, const Scope&);
 template rc::Seq<Values<double>> simpler<double>(const Values<double>&, const Scope&);
 
