@@ -33,6 +33,7 @@ struct UsageError : CLI::ValidationError {
 
 void add_reduce(CLI::App& app);
 void add_devices(CLI::App& app);
+void add_verify(CLI::App& app);
 void add_report(CLI::App& app);
 void add_render(CLI::App& app);
 

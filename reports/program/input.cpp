@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <limits>
 #include <system_error>
 #include <vector>
 
@@ -15,6 +14,8 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+
+#include <detreduce/plan.hpp>
 
 #include "command.hpp"
 #include "output.hpp"
@@ -28,8 +29,6 @@ static_assert(std::endian::native == std::endian::little, "raw and .npy data are
     throw Failure(fmt::format("cannot read {}: {}", name, std::generic_category().message(error)));
 }
 
-constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
-
 /// 0 for what has no size: a stream, a device, a file of /proc (regular and of size 0, whatever it holds), and a standard
 /// input that was read before and so does not start at 0.
 std::uint64_t size_of_whole_file(int descriptor, const std::string& name) {
@@ -39,10 +38,13 @@ std::uint64_t size_of_whole_file(int descriptor, const std::string& name) {
     return whole ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
+constexpr std::string_view cut_short = "the input file became shorter or unreadable while it was being read";
+
 /// A mapped file that shrinks, or whose disk fails, raises SIGBUS in whatever code reads it.
 extern "C" void on_bus_error(int) {
-    static constexpr char text[] = "detreduce: the input file became shorter or unreadable while it was being read\n";
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, sizeof text - 1);
+    for (const std::string_view text : {std::string_view("detreduce: "), cut_short, std::string_view("\n")}) {
+        [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+    }
     ::_exit(1);
 }
 
@@ -51,30 +53,44 @@ extern "C" void on_bus_error(int) {
 InputFile::InputFile(const std::string& path) : name_(path == "-" ? "standard input" : in_quotes(path)) {
     descriptor_ = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ < 0) fail_to_read(name_, errno);
+    size_ = size_of_whole_file(descriptor_, name_);
 }
 
 InputFile::~InputFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+std::optional<std::uint64_t> InputFile::bytes_left() const {
+    if (size_ == 0) return std::nullopt;
+    return size_ - std::min(size_, at_);
+}
+
 std::size_t InputFile::read(void* to, std::size_t size) {
     for (;;) {
         const ssize_t got = ::read(descriptor_, to, size);
-        if (got >= 0) return static_cast<std::size_t>(got);
-        if (errno != EINTR) fail_to_read(name_, errno); // a directory fails here, with EISDIR
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) fail_to_read(name_, errno); // a directory fails here, with EISDIR
+        at_ += static_cast<std::uint64_t>(got);
+        return static_cast<std::size_t>(got);
     }
 }
 
-bool InputFile::is_whole_file() const {
-    return size_of_whole_file(descriptor_, name_) > 0;
+std::size_t InputFile::read_fully(void* to, std::size_t size) {
+    std::size_t done = 0;
+    while (done < size) {
+        const std::size_t got = read(static_cast<std::byte*>(to) + done, size - done);
+        if (got == 0) break;
+        done += got;
+    }
+    return done;
 }
 
-Bytes InputFile::bytes() {
-    const std::uint64_t size = size_of_whole_file(descriptor_, name_);
-    return size > 0 ? mapped(size) : read_up_to(no_limit);
+Bytes InputFile::rest(std::uint64_t limit) {
+    return size_ > 0 ? mapped() : read_up_to(limit);
 }
 
-Bytes InputFile::mapped(std::uint64_t size) {
+Bytes InputFile::mapped() {
+    const std::uint64_t size = size_;
     void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor_, 0);
     if (start == MAP_FAILED) {
         if (errno == ENOMEM) throw Failure(fmt::format("not enough memory to map the {} bytes of {}", size, name_));
@@ -83,7 +99,9 @@ Bytes InputFile::mapped(std::uint64_t size) {
     std::signal(SIGBUS, on_bus_error);
     ::madvise(start, size, MADV_SEQUENTIAL);
     const std::shared_ptr<const void> owner(start, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-    return {static_cast<const std::byte*>(start), size, owner};
+    const std::uint64_t begin = std::min(size, at_);
+    at_ = size;
+    return {static_cast<const std::byte*>(start) + begin, size - begin, owner};
 }
 
 Bytes InputFile::read_up_to(std::uint64_t limit) {
@@ -103,8 +121,8 @@ Bytes InputFile::read_up_to(std::uint64_t limit) {
     return {buffer->data(), size, buffer};
 }
 
-Numbers elements_of(const Bytes& bytes, std::uint64_t offset, DType dtype, std::uint64_t n) {
-    const std::byte* const start = bytes.data + offset;
+Numbers elements_of(const Bytes& bytes, DType dtype, std::uint64_t n) {
+    const std::byte* const start = bytes.data;
     if (n == 0 || reinterpret_cast<std::uintptr_t>(start) % size_of(dtype) == 0) return {dtype, n, start, bytes.owner};
     const std::uint64_t size = n * size_of(dtype);
     require_memory(size);
@@ -112,24 +130,34 @@ Numbers elements_of(const Bytes& bytes, std::uint64_t offset, DType dtype, std::
     return {dtype, n, copy->data(), copy};
 }
 
-Numbers read_raw(InputFile& file, DType dtype) {
-    const Bytes bytes = file.bytes();
-    if (bytes.size % size_of(dtype) != 0) {
-        throw Failure(fmt::format("{} holds {} bytes, which is not a multiple of the {} bytes of {}", file.name(),
-                                  bytes.size, size_of(dtype), name(dtype)));
-    }
-    return elements_of(bytes, 0, dtype, bytes.size / size_of(dtype));
+void require_countable(DType dtype, std::uint64_t n) {
+    const Status status = make_plan({.dtype = dtype, .n = n, .device = cpu}).status();
+    if (!status.ok()) throw Failure(to_string(status));
 }
 
-Numbers read_numbers(const std::string& path, Format format, std::optional<DType> dtype) {
-    InputFile file(path);
+std::uint64_t pour_bytes(InputFile& file, DType dtype, std::uint64_t limit, Sink& sink) {
+    const std::uint64_t expected = std::min(limit, file.bytes_left().value_or(0));
+    std::uint64_t done = 0;
+    while (done < limit) {
+        const std::size_t wanted = std::min<std::uint64_t>(Sink::block_bytes, limit - done);
+        const std::size_t got = file.read_fully(sink.buffer(), wanted);
+        done += got;
+        require_countable(dtype, done / size_of(dtype));
+        if (got >= size_of(dtype)) sink.add(dtype, got / size_of(dtype));
+        if (got < wanted) break;
+    }
+    if (done < expected) throw Failure(std::string(cut_short));
+    return done;
+}
+
+std::unique_ptr<NumberFile> open_numbers(const std::string& path, Format format, std::optional<DType> dtype) {
     switch (format) {
     case Format::npy:
-        return read_npy(file, dtype);
+        return open_npy(path, dtype);
     case Format::raw:
-        return read_raw(file, dtype.value());
+        return open_raw(path, dtype.value());
     case Format::text:
-        return read_text(file, dtype.value_or(DType::f64));
+        return open_text(path, dtype.value_or(DType::f64));
     }
     throw Failure("unknown format");
 }

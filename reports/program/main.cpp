@@ -30,6 +30,7 @@ constexpr const char* footer =
     "  seq 1 100 | detreduce reduce -               the sum of numbers in text\n"
     "  detreduce reduce data.npy --json             value, bits and what is guaranteed about them\n"
     "  detreduce devices                            what it can run on here\n"
+    "  detreduce verify                             does this machine give the promised bits?\n"
     "  detreduce report --out report --quick        how wrong, how repeatable and how fast each method is here\n"
     "\n"
     "Each command has its own help: detreduce reduce --help\n"
@@ -96,6 +97,7 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", version_text, "Print version, spec_version, and what this build can use");
     add_reduce(app);
     add_devices(app);
+    add_verify(app);
     add_report(app);
     add_render(app);
     app.footer(footer); // last: what is added later would inherit it

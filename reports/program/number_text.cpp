@@ -1,17 +1,20 @@
 // std::from_chars does the rounding, for hexadecimal as well: checked against MPFR, subnormals and ties included, where
-// glibc's strtod was found to be wrong. What it leaves to us: signs, the 0x prefix, words, and which way a value that is out
-// of range went.
+// glibc's strtod was found to be wrong. What it leaves to us: signs, the 0x prefix, words, which way a value that is out of
+// range went, and the 16-bit formats.
 #include "number_text.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <type_traits>
+#include <string>
 
 #include <fmt/format.h>
+
+#include <detreduce/acc/exact.hpp>
+#include <detreduce/fp/convert.hpp>
+
+#include "digits.hpp"
 
 namespace detreduce::program {
 namespace {
@@ -28,31 +31,13 @@ bool is_digit(char c, bool hex) {
     return (c >= '0' && c <= '9') || (hex && lower(c) >= 'a' && lower(c) <= 'f');
 }
 
-/// The number after e or p, held within ±10^15: no line is long enough for its digits to make up for more.
-std::int64_t exponent_of(std::string_view text) {
-    constexpr std::int64_t limit = 1'000'000'000'000'000;
-    const bool negative = text.starts_with('-');
-    if (negative || text.starts_with('+')) text.remove_prefix(1);
-    std::int64_t value = 0;
-    for (const char c : text)
-        value = std::min(limit, value * 10 + (c - '0'));
-    return negative ? -value : value;
-}
-
-/// Is the non-zero number `text`, known to be out of range, too small rather than too large? The position of its first
-/// non-zero digit and its exponent tell.
+/// Is the non-zero number `text`, known to be out of range, too small rather than too large?
 bool is_tiny(std::string_view text, bool hex) {
-    const std::size_t mark = text.find_first_of(hex ? "pP" : "eE");
-    const std::string_view digits = text.substr(0, mark);
-    const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
-    const auto first = static_cast<std::int64_t>(digits.find_first_not_of("0."));
-    std::int64_t scale = (point - first) * (hex ? 4 : 1);
-    if (mark != std::string_view::npos) scale += exponent_of(text.substr(mark + 1));
-    return scale < 0;
+    return digits_of(text, hex).exponent < 0;
 }
 
 template <class T>
-Parsed parse_magnitude(std::string_view text, bool hex, T& value) noexcept {
+Parsed read_magnitude(std::string_view text, bool hex, T& value) {
     // from_chars would take words here too; the first character decides that this is a number.
     if (text.empty() || !(text[0] == '.' || is_digit(text[0], hex))) return Parsed::not_a_number;
     const char* const end = text.data() + text.size();
@@ -68,57 +53,139 @@ Parsed parse_magnitude(std::string_view text, bool hex, T& value) noexcept {
     return Parsed::ok;
 }
 
+/// A number beside x > 0, nearer than any other double: above it (sign = 1), below it (−1) or x itself (0), rounded to T.
+template <class T>
+T round_beside(double x, int sign) {
+    const acc::exact::Parts p = acc::exact::parts(x);
+    const std::uint64_t finer = (static_cast<std::uint64_t>(p.significand) << 10) + static_cast<std::uint64_t>(sign);
+    return fp::round_significand<T>(false, finer, p.exponent - 10, false);
+}
+
+/// The number `text` rounded to T, where `nearest` is the double nearest to it. Where two numbers of T meet is a double: so it is only when
+/// `nearest` is that place that the digits beyond it matter.
+template <class T>
+T round_text(std::string_view text, bool hex, double nearest) {
+    if (nearest == 0) return fp::from_bits<T>(0);
+    const T low = round_beside<T>(nearest, -1), high = round_beside<T>(nearest, 1);
+    if (fp::to_bits(low) == fp::to_bits(high)) return low;
+    return round_beside<T>(nearest, compare_with(text, hex, nearest));
+}
+
+template <class T>
+Parsed parse_magnitude(std::string_view text, bool hex, T& value) {
+    if constexpr (sizeof(T) == 2) {
+        double nearest = 0;
+        const Parsed parsed = read_magnitude(text, hex, nearest);
+        if (parsed != Parsed::ok) return parsed;
+        const T rounded = round_text<T>(text, hex, nearest);
+        if (!fp::is_finite(rounded)) return Parsed::too_large;
+        value = rounded;
+        return Parsed::ok;
+    } else {
+        return read_magnitude(text, hex, value);
+    }
+}
+
+/// The decimal of as many digits that follows `text`, which is as to_chars writes it: 1.25e+03.
+std::string next_decimal(std::string_view text) {
+    const std::size_t mark = text.find('e');
+    std::string digits;
+    for (const char c : text.substr(0, mark)) {
+        if (c != '.') digits += c;
+    }
+    const std::int64_t exponent = exponent_of(text.substr(mark + 1)) + 1 - static_cast<std::int64_t>(digits.size());
+    return fmt::format("{}e{}", std::stoll(digits) + 1, exponent);
+}
+
+template <class T>
+bool reads_back(std::string_view text, T value) {
+    T again{};
+    return parse_number(text, again) == Parsed::ok && fp::to_bits(again) == fp::to_bits(value);
+}
+
+/// With as few digits as the bits of value > 0 allow. Of each number of digits the nearest decimal is tried, and, if that is below, the one
+/// above: at a power of two numbers are farther apart above than below, so that it may read back although it is not the nearer one.
+template <class T>
+std::string shortest_of_narrow(T value) {
+    const double x = fp::widen(value);
+    for (int digits = 1;; ++digits) {
+        char buffer[32];
+        const auto end = std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::scientific, digits - 1);
+        const std::string_view nearest(buffer, end.ptr);
+        if (reads_back(nearest, value)) return std::string(nearest);
+        if (compare_with(nearest, false, x) > 0) continue;
+        const std::string above = next_decimal(nearest);
+        if (reads_back(above, value)) return above;
+    }
+}
+
+std::string plain(double value) {
+    char buffer[64];
+    const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
+    return {buffer, result.ptr};
+}
+
 } // namespace
 
 template <class T>
-Parsed parse_number(std::string_view text, T& value) noexcept {
+Parsed parse_number(std::string_view text, T& value) {
     const bool negative = text.starts_with('-');
     if (negative || text.starts_with('+')) text.remove_prefix(1);
-    T magnitude = 0;
+    T magnitude{};
     if (is_word(text, "nan")) {
-        magnitude = std::numeric_limits<T>::quiet_NaN();
+        magnitude = fp::from_bits<T>(fp::Format<T>::canonical_nan);
     } else if (is_word(text, "inf") || is_word(text, "infinity")) {
-        magnitude = std::numeric_limits<T>::infinity();
+        magnitude = fp::from_bits<T>(fp::infinity_bits<T>);
     } else {
         const bool hex = text.size() > 1 && text[0] == '0' && lower(text[1]) == 'x';
         const Parsed parsed = parse_magnitude(text.substr(hex ? 2 : 0), hex, magnitude);
         if (parsed != Parsed::ok) return parsed;
     }
-    value = negative ? -magnitude : magnitude;
+    value = negative ? fp::negated(magnitude) : magnitude;
     return Parsed::ok;
 }
 
 template <class T>
 std::string shortest_decimal(T value) {
-    if (std::isnan(value)) return "nan"; // without the sign that some NaNs have
+    if (fp::is_nan(value)) return "nan"; // without the sign that some NaNs have
+    if constexpr (sizeof(T) == 2) {
+        if (fp::is_finite(value) && fp::magnitude_bits(value) != 0) {
+            const T magnitude = fp::is_negative(value) ? fp::negated(value) : value;
+            double few_digits =
+                0; // a double holds them all, so that it is printed with these digits, in the usual form
+            read_magnitude(shortest_of_narrow(magnitude), false, few_digits);
+            return plain(fp::is_negative(value) ? -few_digits : few_digits);
+        }
+    }
     char buffer[64];
-    const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
-    return std::string(buffer, result.ptr);
+    const auto result = std::to_chars(buffer, buffer + sizeof buffer, fp::widen(value));
+    return {buffer, result.ptr};
 }
 
 template <class T>
 std::string hexadecimal(T value) {
-    if (!std::isfinite(value)) return shortest_decimal(value);
+    if (!fp::is_finite(value)) return shortest_decimal(value);
     char buffer[64];
-    // As a double, whose range makes f32's subnormals look like every other number.
-    const auto result =
-        std::to_chars(buffer, buffer + sizeof buffer, std::fabs(static_cast<double>(value)), std::chars_format::hex);
-    return fmt::format("{}0x{}", std::signbit(value) ? "-" : "", std::string_view(buffer, result.ptr));
+    // As a double, whose range makes the subnormals of other formats look like every other number.
+    const auto result = std::to_chars(buffer, buffer + sizeof buffer, std::fabs(static_cast<double>(fp::widen(value))),
+                                      std::chars_format::hex);
+    return fmt::format("{}0x{}", fp::is_negative(value) ? "-" : "", std::string_view(buffer, result.ptr));
 }
 
 template <class T>
 std::string bits_text(T value) {
-    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    return fmt::format("0x{:0{}x}", std::bit_cast<Bits>(value), 2 * sizeof(T));
+    return fmt::format("0x{:0{}x}", fp::to_bits(value), 2 * sizeof(T));
 }
 
-template Parsed parse_number(std::string_view, float&) noexcept;
-template Parsed parse_number(std::string_view, double&) noexcept;
-template std::string shortest_decimal(float);
-template std::string shortest_decimal(double);
-template std::string hexadecimal(float);
-template std::string hexadecimal(double);
-template std::string bits_text(float);
-template std::string bits_text(double);
+#define DETREDUCE_INSTANTIATE(T)                                                                                       \
+    template Parsed parse_number(std::string_view, T&);                                                                \
+    template std::string shortest_decimal(T);                                                                          \
+    template std::string hexadecimal(T);                                                                               \
+    template std::string bits_text(T);
+DETREDUCE_INSTANTIATE(float16)
+DETREDUCE_INSTANTIATE(bfloat16)
+DETREDUCE_INSTANTIATE(float)
+DETREDUCE_INSTANTIATE(double)
+#undef DETREDUCE_INSTANTIATE
 
 } // namespace detreduce::program

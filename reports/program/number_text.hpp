@@ -1,4 +1,5 @@
-// Numbers as text: reading them correctly rounded, writing them so that they read back to the same bits.
+// Numbers as text: reading them correctly rounded, writing them so that they read back to the same bits. T is float16, bfloat16,
+// float or double.
 #pragma once
 
 #include <string>
@@ -12,9 +13,9 @@ enum class Parsed { ok, not_a_number, too_large };
 /// `nan`, `inf` or `infinity` in any case, each with an optional sign. What lies below the smallest subnormal rounds like
 /// everything else; what rounds to infinity is `too_large`. `value` is set only when the answer is ok.
 template <class T>
-[[nodiscard]] Parsed parse_number(std::string_view text, T& value) noexcept;
+[[nodiscard]] Parsed parse_number(std::string_view text, T& value);
 
-/// The shortest decimal that reads back to the same bits: `0.1`, `1e+22`, `-0`, `nan`, `-inf`.
+/// The shortest decimal that reads back to the same bits, the nearest of those: `0.1`, `1e+22`, `-0`, `nan`, `-inf`.
 template <class T>
 [[nodiscard]] std::string shortest_decimal(T value);
 

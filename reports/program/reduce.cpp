@@ -1,27 +1,26 @@
-// `detreduce reduce`: the sum of a file, its bits and what is promised about them.
+// `detreduce reduce`: the sum of a file, its bits and what is promised about them. Here are its options; reduce_run.cpp does it.
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <detreduce/detreduce.hpp>
 
 #include "command.hpp"
-#include "input.hpp"
-#include "number_text.hpp"
 #include "output.hpp"
-#include "reduce_cuda.hpp"
+#include "reduce_run.hpp"
 
 namespace detreduce::program {
 namespace {
 
 constexpr const char* description = "Reduce the numbers of a file to one number and print it";
 
+/// The options as they were typed.
 struct Options {
-    std::string file, op = "sum", method = "tree", dtype, device = "cpu", format;
+    std::string file, op = "sum", method = "exact", dtype, output, device = "cpu", format, save_state;
+    std::vector<std::string> add_states;
     std::uint32_t threads = 0; // 0: OpenMP's choice
     bool json = false;
 };
@@ -39,10 +38,15 @@ CLI::Validator thread_count() {
                           "is not a number of threads; allowed are 1, 2, …, and 0 for all");
 }
 
-std::vector<std::string> method_names() {
+template <class Named>
+std::vector<std::string> names_of(std::span<const Named> all) {
     std::vector<std::string> names;
-    for (const MethodInfo& m : methods())
-        names.emplace_back(m.name);
+    for (const Named& one : all)
+        if constexpr (std::is_same_v<Named, MethodInfo>) {
+            names.emplace_back(one.name);
+        } else {
+            names.emplace_back(name(one));
+        }
     return names;
 }
 
@@ -55,26 +59,48 @@ std::string footer() {
     std::string text = "Prints the shortest decimal that reads back to the same bits. Methods, what they guarantee and "
                        "where they run:\n";
     for (const MethodInfo& m : methods()) {
-        text += fmt::format("  {:<12} guarantee {:<10} {:<9} {}\n", m.name, name(m.guarantee), where(m), m.summary);
+        text += fmt::format("  {:<12} guarantee {:<7} {:<9} {}\n", m.name, name(m.guarantee), where(m), m.summary);
     }
     return text +
            "Guarantees, what the bits of the result depend on:\n"
            "  none         nothing: two runs may differ\n"
            "  run_to_run   the same input on the same machine, build and launch\n"
            "  device       the input sequence only: the same bits on every CPU and GPU, for every number of threads\n"
-           "  order        the numbers only: in any order\n"
+           "  order        the numbers only: in any order, split in any way\n"
            "\n"
            "Text holds one number a line: decimal, hexadecimal (0x1.8p+1), nan, inf or -inf; # starts a comment, and\n"
            "blank lines are skipped. Each number is rounded once, directly into the dtype; 1e400 is refused, while\n"
-           "1e-400 becomes 0. Text or raw data without a number sum to +0. --dtype must match what a .npy holds.\n"
-           "- reads text, and .npy or raw bytes with --format npy or raw.\n"
+           "1e-400 becomes 0. Text or raw data without a number sum to +0. --dtype must match what a .npy holds, "
+           "which\n"
+           "is f16, f32 or f64. - reads text, and .npy or raw bytes with --format npy or raw.\n"
+           "\n"
+           "exact reads every FILE a few MiB at a time, so that pipes and files may be larger than the memory. The "
+           "other\n"
+           "methods map a file, which needs no memory either, but read all of a pipe, and all of a text, into memory.\n"
+           "\n"
+           "exact can also stop and go on: --save-state writes what has been summed, without any rounding, to a file "
+           "of\n"
+           "616 bytes that any machine can read. --add-state starts from such a file, or from the sum of many. Sums "
+           "of\n"
+           "parts put together so have the bits of the sum of the whole. In --json, n then counts all their numbers.\n"
            "\n"
            "Examples:\n"
-           "  detreduce reduce data.npy                          sum of a NumPy array\n"
+           "  detreduce reduce data.npy                          sum of a NumPy array, correctly rounded\n"
            "  detreduce reduce data.bin --dtype f32 --json       raw floats; value, bits and guarantee as JSON\n"
+           "  detreduce reduce data.npy --output f64             an f16 or f32 array, its sum as f64\n"
            "  seq 1 100 | detreduce reduce -                     numbers as text from another program\n"
-           "  detreduce reduce data.npy --threads 1              other number of threads, same bits\n"
-           "  detreduce reduce data.npy --device cuda:0          on the first GPU, same bits";
+           "  zcat data.bin.gz | detreduce reduce - --format raw --dtype bf16 --output f32\n"
+           "                                                     a stream of any length\n"
+           "  detreduce reduce data.npy --method tree            another method, with bits of its own\n"
+           "  detreduce reduce data.npy --device cuda:0          on the first GPU, same bits\n"
+           "\n"
+           "  A sum of f32 split over two machines, then put together, with the bits of the sum in one place:\n"
+           "    detreduce reduce part1.npy --save-state 1.state                              here\n"
+           "    detreduce reduce part2.npy --save-state 2.state                              there\n"
+           "    detreduce reduce --add-state 1.state --add-state 2.state --output f32        when both are done\n"
+           "  A sum that goes on every day:\n"
+           "    detreduce reduce monday.npy --save-state sum.state\n"
+           "    detreduce reduce tuesday.npy --add-state sum.state --save-state sum.state";
 }
 
 std::string lower_case_extension(const std::string& file) {
@@ -105,75 +131,47 @@ Request parse_request(const Options& o) {
     request.method = parse_method(o.method).value();
     request.device = parse_device(o.device);
     request.launch.threads = o.threads;
+    if (!o.output.empty()) request.output = parse_dtype(o.output);
     if (o.threads != 0 && request.device.backend == Backend::cuda) {
         throw UsageError("--threads is for the CPU; allowed with --device cpu only");
     }
     return request;
 }
 
-std::optional<DType> parse_given_dtype(const Options& o, Format format) {
+std::optional<DType> parse_given_dtype(const Options& o, std::optional<Format> format) {
     if (!o.dtype.empty()) return parse_dtype(o.dtype);
     if (format == Format::raw)
-        throw UsageError("raw data does not say what it holds: --dtype is needed; allowed are f32 and f64");
+        throw UsageError("raw data does not say what it holds: --dtype is needed; allowed are f16, bf16, f32 and f64");
     return std::nullopt;
 }
 
-void fail_unless_ok(const Status& status, const std::string& device) {
-    if (status.ok()) return;
-    if (std::string_view(status.argument) == "launch.threads")
-        throw UsageError(fmt::format("--threads: {}", status.allowed));
-    if (status.code == StatusCode::no_device) throw no_such_gpu(device);
-    throw Failure(to_string(status));
-}
-
-template <class T>
-T reduce(const Request& request, const Options& o, const void* data) {
-    T result = 0;
-    if (request.device.backend == Backend::cuda) {
-        reduce_on_cuda(request, data, &result);
-    } else {
-        fail_unless_ok(run(make_plan(request), data, &result), o.device);
+void check_states(const Options& o) {
+    const bool none = o.add_states.empty();
+    if (o.file.empty() && none) throw UsageError("FILE is required; only with --add-state there may be none");
+    if (none && o.save_state.empty()) return;
+    const char* const option = none ? "--save-state" : "--add-state";
+    if (o.method != name(Method::exact)) {
+        throw UsageError(
+            fmt::format("{}: {} has no state that could be saved; allowed is --method exact", option, o.method));
     }
-    return result;
-}
-
-template <class T>
-std::string as_json(const Request& request, const Options& o, T value) {
-    nlohmann::ordered_json json;
-    json["op"] = name(request.op);
-    json["method"] = name(request.method);
-    json["dtype"] = name(request.dtype);
-    json["n"] = request.n;
-    json["device"] = o.device == "cuda" ? "cuda:0" : o.device;
-    json["value"] = hexadecimal(value);
-    json["bits"] = bits_text(value);
-    json["decimal"] = shortest_decimal(value);
-    json["guarantee"] = name(info(request.method).guarantee);
-    json["spec_version"] = spec_version;
-    json["version"] = version;
-    return json.dump();
-}
-
-template <class T>
-void reduce_and_print(const Request& request, const Options& o, const void* data) {
-    const T value = reduce<T>(request, o, data);
-    print((o.json ? as_json(request, o, value) : shortest_decimal(value)) + "\n");
-}
-
-void run_reduce(const Options& o) {
-    const Format format = parse_format(o);
-    const std::optional<DType> dtype = parse_given_dtype(o, format);
-    Request request = parse_request(o);
-    fail_unless_ok(make_plan(request).status(), o.device); // what cannot work fails before a large file is read
-    const Numbers numbers = read_numbers(o.file, format, dtype);
-    request.dtype = numbers.dtype;
-    request.n = numbers.n;
-    fail_unless_ok(make_plan(request).status(), o.device);
-    if (request.dtype == DType::f32) {
-        reduce_and_print<float>(request, o, numbers.data);
-    } else {
-        reduce_and_print<double>(request, o, numbers.data);
+    for (const std::string& path : o.add_states) {
+        if (path.empty() || path == "-")
+            throw UsageError(fmt::format("--add-state: {} is not a file", in_quotes(path)));
     }
+    if (o.save_state == "-") throw UsageError("--save-state: '-' is not a file; standard output is for the result");
+}
+
+Task parse_task(const Options& o) {
+    check_states(o);
+    Task task;
+    if (!o.file.empty()) task.format = parse_format(o);
+    task.file = o.file;
+    task.dtype = parse_given_dtype(o, task.format);
+    task.request = parse_request(o);
+    task.device_name = o.device == "cuda" ? "cuda:0" : o.device;
+    task.add_states = o.add_states;
+    task.save_state = o.save_state;
+    return task;
 }
 
 } // namespace
@@ -185,25 +183,36 @@ void add_reduce(CLI::App& app) {
         ->add_option(
             "FILE", o->file,
             ".npy (1-D), .bin or .raw (little-endian, needs --dtype), .txt, or - for stdin (text without --format)")
-        ->required()
         ->type_name("");
     const auto add = [command](const char* flag, std::string& value, const char* help) {
         return command->add_option(flag, value, help)->type_name("")->capture_default_str();
     };
     add("--op", o->op, "what to compute: sum")->check(one_of({"sum"}));
-    add("--method", o->method, "which bits come out, see below")->check(one_of(method_names()));
-    add("--dtype", o->dtype, "type of the elements: f32 or f64; text is read as f64 without it")
-        ->check(one_of({"f32", "f64"}));
+    add("--method", o->method, "which bits come out, see below")->check(one_of(names_of(methods())));
+    add("--dtype", o->dtype, "type of the elements: f16, bf16, f32 or f64; text is read as f64 without it")
+        ->check(one_of(names_of(dtypes())));
+    add("--output", o->output,
+        "type of the result, rounded once: that of the elements without it; exact gives any, others a wider one")
+        ->check(one_of(names_of(dtypes())));
     add("--device", o->device, "cpu, cuda or cuda:INDEX");
-    command->add_option("--threads", o->threads, "CPU threads, 1 to 1024, or 0 for all; never changes a bit of tree")
+    command
+        ->add_option("--threads", o->threads,
+                     "CPU threads, 1 to 1024, or 0 for all; changes the bits of no method that guarantees them")
         ->type_name("N")
         ->transform(thread_count())
         ->capture_default_str();
     add("--format", o->format, "npy, raw or text, when the name of FILE does not tell")
         ->check(one_of({"npy", "raw", "text"}));
+    command
+        ->add_option("--add-state", o->add_states,
+                     "exact: start from a sum that --save-state wrote; may be given many times, and then without FILE")
+        ->type_name("STATE")
+        ->allow_extra_args(false);
+    command->add_option("--save-state", o->save_state, "exact: also write the sum, unrounded, to this file")
+        ->type_name("STATE");
     command->add_flag("--json", o->json, "print one JSON object instead of the number")->disable_flag_override();
     command->footer(footer());
-    command->callback([o] { run_reduce(*o); });
+    command->callback([o] { print(run_task(parse_task(*o), o->json) + "\n"); });
 }
 
 } // namespace detreduce::program

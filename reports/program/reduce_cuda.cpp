@@ -1,10 +1,13 @@
 #include "reduce_cuda.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
+
+#include <detreduce/cuda.hpp>
 
 #include "command.hpp"
 
@@ -15,15 +18,52 @@ void check(cudaError_t error, std::string_view what) {
     if (error != cudaSuccess) throw Failure(fmt::format("{}: {}", what, cudaGetErrorString(error)));
 }
 
+void check(const Status& status) {
+    if (!status.ok()) throw Failure(to_string(status));
+}
+
 struct Free {
     void operator()(void* p) const { cudaFree(p); }
 };
 using DeviceMemory = std::unique_ptr<void, Free>;
 
+struct FreeHost {
+    void operator()(void* p) const { cudaFreeHost(p); }
+};
+using PinnedMemory = std::unique_ptr<void, FreeHost>;
+
+struct DestroyEvent {
+    void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
+};
+using Event = std::unique_ptr<CUevent_st, DestroyEvent>;
+
+struct DestroyStream {
+    void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
+};
+using OwnStream = std::unique_ptr<CUstream_st, DestroyStream>;
+
 DeviceMemory allocate(std::size_t bytes) {
     void* p = nullptr;
     if (bytes > 0) check(cudaMalloc(&p, bytes), fmt::format("cannot allocate {} bytes on the CUDA device", bytes));
     return DeviceMemory(p);
+}
+
+PinnedMemory allocate_pinned(std::size_t bytes) {
+    void* p = nullptr;
+    check(cudaMallocHost(&p, bytes), fmt::format("cannot allocate {} bytes that the CUDA device can read", bytes));
+    return PinnedMemory(p);
+}
+
+Event make_event() {
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cannot make a CUDA event");
+    return Event(event);
+}
+
+OwnStream make_stream() {
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cannot make a CUDA stream");
+    return OwnStream(stream);
 }
 
 /// In slices: the driver stages pageable memory, and a mapped file is read from disk one slice after the other.
@@ -36,18 +76,93 @@ void copy_to_device(void* to, const void* from, std::size_t bytes) {
     }
 }
 
+/// Two buffers take turns: while one is copied to the device and added there, the other is filled.
+class CudaExactSum : public ExactSum {
+  public:
+    explicit CudaExactSum(const ExactState& start)
+        : state_(allocate(sizeof(ExactState))), result_(allocate(sizeof(Value::bytes))), stream_(make_stream()) {
+        for (Slot& slot : slots_)
+            slot = {allocate_pinned(block_bytes), allocate(block_bytes), make_event()};
+        // On the stream: it does not wait for the default one, on which a plain copy may still be under way.
+        check(cudaMemcpyAsync(state_.get(), &start, sizeof start, cudaMemcpyHostToDevice, stream_.get()),
+              "cannot copy to the CUDA device");
+        check(cudaStreamSynchronize(stream_.get()), failed);
+    }
+
+    ~CudaExactSum() override {
+        cudaStreamSynchronize(stream_.get());
+    } // before the memory goes away, also after a Failure
+
+    [[nodiscard]] std::byte* buffer() override {
+        current_ = 1 - current_;
+        check(cudaEventSynchronize(slots_[current_].done.get()), failed); // at once when nothing was recorded
+        return static_cast<std::byte*>(slots_[current_].host.get());
+    }
+
+    void add(DType dtype, std::uint64_t n) override {
+        const Slot& slot = slots_[current_];
+        check(cudaMemcpyAsync(slot.device.get(), slot.host.get(), n * size_of(dtype), cudaMemcpyHostToDevice,
+                              stream_.get()),
+              "cannot copy to the CUDA device");
+        check(cuda::add(device_state(), dtype, slot.device.get(), n, stream_.get()));
+        check(cudaEventRecord(slot.done.get(), stream_.get()), failed);
+    }
+
+    [[nodiscard]] ExactState state() override {
+        ExactState state;
+        copy_back(&state, state_.get(), sizeof state);
+        return state;
+    }
+
+    [[nodiscard]] Value round(DType output) override {
+        Value value{output};
+        check(cuda::round(device_state(), output, result_.get(), stream_.get()));
+        copy_back(value.bytes, result_.get(), size_of(output));
+        return value;
+    }
+
+  private:
+    static constexpr std::string_view failed = "the reduction failed on the CUDA device";
+
+    struct Slot {
+        PinnedMemory host;
+        DeviceMemory device;
+        Event done; ///< the block that was in it has been added
+    };
+
+    [[nodiscard]] ExactState* device_state() const { return static_cast<ExactState*>(state_.get()); }
+
+    void copy_back(void* to, const void* from, std::size_t bytes) {
+        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_.get()), failed);
+        check(cudaStreamSynchronize(stream_.get()), failed);
+    }
+
+    std::array<Slot, 2> slots_;
+    std::size_t current_ = 0;
+    DeviceMemory state_, result_;
+    OwnStream stream_;
+};
+
+void use_device(int index) {
+    check(cudaSetDevice(index), "cannot use the CUDA device");
+}
+
 } // namespace
 
 void reduce_on_cuda(const Request& request, const void* x, void* out) {
     const Plan plan = make_plan(request);
-    if (!plan.status().ok()) throw Failure(to_string(plan.status()));
-    check(cudaSetDevice(request.device.index), "cannot use the CUDA device");
-    const std::size_t size = size_of(request.dtype), bytes = request.n * size;
+    check(plan.status());
+    use_device(request.device.index);
+    const std::size_t size = size_of(plan.output()), bytes = request.n * size_of(request.dtype);
     const DeviceMemory input = allocate(bytes), output = allocate(size), workspace = allocate(plan.workspace_bytes());
     copy_to_device(input.get(), x, bytes);
-    if (const Status status = run(plan, input.get(), output.get(), workspace.get()); !status.ok())
-        throw Failure(to_string(status));
+    check(run(plan, input.get(), output.get(), workspace.get()));
     check(cudaMemcpy(out, output.get(), size, cudaMemcpyDeviceToHost), "the reduction failed on the CUDA device");
+}
+
+std::unique_ptr<ExactSum> exact_sum_on_cuda(const ExactState& start, int index) {
+    use_device(index);
+    return std::make_unique<CudaExactSum>(start);
 }
 
 } // namespace detreduce::program

@@ -1,12 +1,19 @@
 // The GPU side of `detreduce reduce`: reduce_cuda.cpp in a build with CUDA, reduce_no_cuda.cpp otherwise.
 #pragma once
 
+#include <memory>
+
 #include <detreduce/plan.hpp>
+
+#include "exact_sum.hpp"
 
 namespace detreduce::program {
 
 /// Copies the elements at host pointer `x` to the request's CUDA device, reduces them there and copies the result to `out`.
 /// Throws Failure.
 void reduce_on_cuda(const Request& request, const void* x, void* out);
+
+/// On top of what `start` holds, on CUDA device `index`: a block is copied there while the next one is read. Throws Failure.
+[[nodiscard]] std::unique_ptr<ExactSum> exact_sum_on_cuda(const ExactState& start, int index);
 
 } // namespace detreduce::program

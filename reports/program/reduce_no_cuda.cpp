@@ -3,9 +3,20 @@
 #include "command.hpp"
 
 namespace detreduce::program {
+namespace {
+
+[[noreturn]] void fail() {
+    throw Failure("this build has no CUDA backend; allowed: --device cpu");
+}
+
+} // namespace
 
 void reduce_on_cuda(const Request&, const void*, void*) {
-    throw Failure("this build has no CUDA backend; allowed: --device cpu");
+    fail();
+}
+
+std::unique_ptr<ExactSum> exact_sum_on_cuda(const ExactState&, int) {
+    fail();
 }
 
 } // namespace detreduce::program

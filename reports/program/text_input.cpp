@@ -1,10 +1,12 @@
 // Text: one number a line, blank lines and # comments skipped, LF or CRLF.
+#include <algorithm>
 #include <cstring>
-#include <limits>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include <detreduce/fp/convert.hpp>
 
 #include "command.hpp"
 #include "input.hpp"
@@ -73,6 +75,13 @@ std::string_view without_comment_and_blanks(std::string_view line) {
     return line.substr(first, line.find_last_not_of(blanks) - first + 1);
 }
 
+/// The largest number of T, with digits enough to be no smaller than that.
+template <class T>
+std::string largest() {
+    const auto bits = static_cast<fp::Bits<T>>(fp::infinity_bits<T> - 1);
+    return shortest_decimal(fp::widen(fp::from_bits<T>(bits)));
+}
+
 template <class T>
 [[noreturn]] void reject(const LineReader& lines, std::string_view text, Parsed why) {
     if (text.find_first_of(blanks) != std::string_view::npos) {
@@ -81,12 +90,26 @@ template <class T>
     }
     if (why == Parsed::too_large) {
         throw Failure(fmt::format("{}: {} is too large for {}; allowed are -{max} to {max}, inf and -inf",
-                                  lines.place(), excerpt(text), name(dtype_of<T>),
-                                  fmt::arg("max", shortest_decimal(std::numeric_limits<T>::max()))));
+                                  lines.place(), excerpt(text), name(dtype_of<T>), fmt::arg("max", largest<T>())));
     }
     throw Failure(
         fmt::format("{}: {} is not a number; allowed are decimal (-1.5e3), hexadecimal (0x1.8p+1), nan, inf and -inf",
                     lines.place(), excerpt(text)));
+}
+
+/// f(number) for every number of the file.
+template <class T, class F>
+void for_each_number(InputFile& file, const F& f) {
+    LineReader lines(file);
+    bool first = true;
+    for (std::string_view line; lines.next(line); first = false) {
+        if (first && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3); // the mark some editors put before UTF-8
+        const std::string_view text = without_comment_and_blanks(line);
+        if (text.empty()) continue;
+        T value{};
+        if (const Parsed parsed = parse_number(text, value); parsed != Parsed::ok) reject<T>(lines, text, parsed);
+        f(value);
+    }
 }
 
 template <class T>
@@ -100,25 +123,54 @@ void append(std::vector<T>& values, T value) {
 }
 
 template <class T>
-Numbers read_as(InputFile& file) {
-    auto values = std::make_shared<std::vector<T>>();
-    LineReader lines(file);
-    bool first = true;
-    for (std::string_view line; lines.next(line); first = false) {
-        if (first && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3); // the mark some editors put before UTF-8
-        const std::string_view text = without_comment_and_blanks(line);
-        if (text.empty()) continue;
-        T value = 0;
-        if (const Parsed parsed = parse_number(text, value); parsed != Parsed::ok) reject<T>(lines, text, parsed);
-        append(*values, value);
+class TextFile : public NumberFile {
+  public:
+    explicit TextFile(const std::string& path) : file_(path) {}
+
+    [[nodiscard]] DType dtype() const override { return dtype_of<T>; }
+
+    [[nodiscard]] Numbers all() override {
+        auto values = std::make_shared<std::vector<T>>();
+        for_each_number<T>(file_, [&](T value) { append(*values, value); });
+        return {dtype_of<T>, values->size(), values->data(), values};
     }
-    return {dtype_of<T>, values->size(), values->data(), values};
-}
+
+    void pour_into(Sink& sink) override {
+        std::byte* block = sink.buffer();
+        std::uint64_t in_block = 0, before = 0;
+        const auto flush = [&] {
+            before += in_block;
+            require_countable(dtype_of<T>, before);
+            sink.add(dtype_of<T>, in_block);
+            in_block = 0;
+        };
+        for_each_number<T>(file_, [&](T value) {
+            std::memcpy(block + in_block * sizeof(T), &value, sizeof(T));
+            if (++in_block < Sink::block_bytes / sizeof(T)) return;
+            flush();
+            block = sink.buffer();
+        });
+        if (in_block > 0) flush();
+    }
+
+  private:
+    InputFile file_;
+};
 
 } // namespace
 
-Numbers read_text(InputFile& file, DType dtype) {
-    return dtype == DType::f32 ? read_as<float>(file) : read_as<double>(file);
+std::unique_ptr<NumberFile> open_text(const std::string& path, DType dtype) {
+    switch (dtype) {
+    case DType::f16:
+        return std::make_unique<TextFile<float16>>(path);
+    case DType::bf16:
+        return std::make_unique<TextFile<bfloat16>>(path);
+    case DType::f32:
+        return std::make_unique<TextFile<float>>(path);
+    case DType::f64:
+        return std::make_unique<TextFile<double>>(path);
+    }
+    throw Failure("unknown dtype");
 }
 
 } // namespace detreduce::program

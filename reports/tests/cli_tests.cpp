@@ -32,7 +32,7 @@ TEST_CASE("--help names every command and ends with examples") {
     CHECK(o.code == 0);
     CHECK(o.err.empty());
     for (const char* part :
-         {"reduce", "devices", "report", "render", "Examples:\n  detreduce reduce", "Exit status: 0"}) {
+         {"reduce", "devices", "verify", "report", "render", "Examples:\n  detreduce reduce", "Exit status: 0"}) {
         CHECK(contains(o.out, part));
     }
 }
@@ -47,13 +47,14 @@ TEST_CASE("help of reduce lists every method with its guarantee and summary, and
     }
     for (const char* part :
          {"--op", "--dtype", "--device", "--threads", "--format", "--json", "Examples:", "rounded once", "1e400",
-          "blank lines", "1 to 1024", "must match", "sum to +0", "with --format npy or raw"}) {
+          "blank lines", "1 to 1024", "must match", "sum to +0", "with --format npy or raw", "--output", "--save-state",
+          "--add-state", "larger than the memory", "into memory"}) {
         CHECK(contains(o.out, part));
     }
 }
 
 TEST_CASE("every command has help with examples") {
-    for (const char* command : {"reduce", "devices", "report", "render"}) {
+    for (const char* command : {"reduce", "devices", "verify", "report", "render"}) {
         const Outcome o = run_program({command, "--help"});
         CHECK(o.code == 0);
         CHECK(contains(o.out, std::string("Usage: detreduce ") + command));
@@ -75,8 +76,22 @@ TEST_CASE("usage errors exit with 2 and say what is allowed") {
         {{"reduce", "--frob"}, "there is no option '--frob'"},
         {{"reduce", "a.npy", "b.npy"}, "'b.npy' is one argument too many"},
         {{"reduce", "a.npy", "--op", "max"}, "--op: 'max' is not known; allowed are sum"},
-        {{"reduce", "a.npy", "--method", "magic"}, "--method: 'magic' is not known; allowed are tree"},
-        {{"reduce", "a.npy", "--dtype", "f16"}, "--dtype: 'f16' is not known; allowed are f32, f64"},
+        {{"reduce", "a.npy", "--method", "magic"},
+         "--method: 'magic' is not known; allowed are exact, compensated, kahan, "},
+        {{"reduce", "a.npy", "--dtype", "f8"}, "--dtype: 'f8' is not known; allowed are f16, bf16, f32, f64"},
+        {{"reduce", "a.npy", "--output", "int"}, "--output: 'int' is not known; allowed are f16, bf16, f32, f64"},
+        {{"reduce", "a.txt", "--output", "f32", "--method", "tree"},
+         "--output: tree does not give f32 for f64; exact gives any dtype; other methods give the input's dtype and "
+         "wider"},
+        {{"reduce", "a.bin", "--dtype", "f16", "--output", "bf16", "--method", "kahan"},
+         "--output: kahan does not give bf16 for f16; exact gives any dtype"},
+        {{"reduce", "a.npy", "--method", "tree", "--save-state", "s"},
+         "--save-state: tree has no state that could be saved"},
+        {{"reduce", "a.npy", "--method", "kahan", "--add-state", "s"}, "--add-state: kahan has no state"},
+        {{"reduce", "--save-state", "s"}, "FILE is required; only with --add-state there may be none"},
+        {{"reduce", "a.npy", "--add-state", "-"}, "--add-state: '-' is not a file"},
+        {{"reduce", "a.npy", "--add-state", "s", "b.npy"}, "'b.npy' is one argument too many"},
+        {{"reduce", "a.npy", "--save-state", "-"}, "--save-state: '-' is not a file"},
         {{"reduce", "a.npy", "--format", "csv"}, "--format: 'csv' is not known; allowed are npy, raw, text"},
         {{"reduce", "a.npy", "--device", "gpu"}, "--device: 'gpu' is not a device; allowed are cpu, cuda, cuda:0"},
         {{"reduce", "a.npy", "--device", "cuda:"}, "--device: 'cuda:' is not a device"},
@@ -90,10 +105,12 @@ TEST_CASE("usage errors exit with 2 and say what is allowed") {
         {{"reduce", "a.npy", "--threads"}, "--threads"},
         {{"reduce", "a.npy", "--op", "sum", "--op", "sum"}, "--op"},
         {{"reduce", "a.npy", "--json=yes"}, "json"},
-        {{"reduce", "a.bin"}, "--dtype is needed; allowed are f32 and f64"},
+        {{"reduce", "a.bin"}, "--dtype is needed; allowed are f16, bf16, f32 and f64"},
         {{"reduce", "a.raw"}, "--dtype is needed"},
         {{"reduce", "a.csv"}, "allowed are .npy, .bin, .raw and .txt, or say --format npy, raw or text"},
         {{"reduce", "dir.txt/noextension"}, "cannot tell the format of 'dir.txt/noextension'"},
+        {{"verify", "--device", "gpu"}, "--device: 'gpu' is not a device; allowed are cpu, cuda, cuda:0"},
+        {{"verify", "table.tsv"}, "'table.tsv' is one argument too many"},
         {{"devices", "reduce", "a.npy"}, "'reduce' is one argument too many"},
     };
     for (const Case& c : cases) {
@@ -108,8 +125,8 @@ TEST_CASE("a method that the device does not offer is refused before the file is
     const Outcome o = run_program({"reduce", "missing.npy", "--method", "serial", "--device", "cuda"});
     INFO(o.err);
     CHECK(is_clean_failure(o));
-    CHECK(contains(o.err,
-                   "unsupported 'method': serial is offered on the CPU only; allowed on CUDA are tree and atomic"));
+    CHECK(contains(o.err, "unsupported 'method': serial is offered on the CPU only; allowed on CUDA are exact, "
+                          "compensated, kahan, tree and atomic"));
 }
 
 TEST_CASE("a GPU that is not there is a failure that says what is") {

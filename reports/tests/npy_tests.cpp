@@ -3,11 +3,16 @@
 
 #include <filesystem>
 
+#include <detreduce/types.hpp>
+
 #include "program.hpp"
 
 using namespace program_test;
 
 namespace {
+
+/// Both ways of reading: block after block, and mapped or in memory as a whole.
+const std::vector<std::string> both_ways{"exact", "tree"};
 
 Outcome reduce_bytes(const std::string& bytes, std::vector<std::string> more = {}) {
     const TemporaryDirectory directory;
@@ -17,11 +22,15 @@ Outcome reduce_bytes(const std::string& bytes, std::vector<std::string> more = {
 
 /// `bytes` must be refused with these words.
 void check_refused(const std::string& bytes, const std::string& says, const std::vector<std::string>& more = {}) {
-    const Outcome o = reduce_bytes(bytes, more);
-    INFO(o.err);
-    CHECK(is_clean_failure(o));
-    CHECK(o.err.find("data.npy") != std::string::npos);
-    CHECK(o.err.find(says) != std::string::npos);
+    for (const std::string& method : both_ways) {
+        std::vector<std::string> arguments = more;
+        arguments.insert(arguments.end(), {"--method", method});
+        const Outcome o = reduce_bytes(bytes, arguments);
+        INFO(method << ": " << o.err);
+        CHECK(is_clean_failure(o));
+        CHECK(o.err.find("data.npy") != std::string::npos);
+        CHECK(o.err.find(says) != std::string::npos);
+    }
 }
 
 const std::vector<double> three{1.5, -2.25, 1024};
@@ -30,10 +39,11 @@ const std::string good_header = npy_header("<f8", "(3,)");
 
 } // namespace
 
-TEST_CASE("npy: versions 1, 2 and 3, f4 and f8") {
+TEST_CASE("npy: versions 1, 2 and 3, f2, f4 and f8") {
     for (const int major : {1, 2, 3}) {
         CHECK(reduce_bytes(npy_of(three, major)).out == "1023.25\n");
         CHECK(reduce_bytes(npy_of(std::vector<float>{0.1f}, major)).out == "0.1\n");
+        CHECK(reduce_bytes(npy_of(std::vector<detreduce::float16>{{0x3c00}, {0x4100}}, major)).out == "3.5\n");
     }
     CHECK(reduce_bytes(npy_of(three), {"--dtype", "f64"}).out == "1023.25\n");
     CHECK(reduce_bytes(npy_of(std::vector<double>{})).out == "0\n");
@@ -57,7 +67,8 @@ TEST_CASE("npy: data that are not aligned in the file give the same sum") {
         std::string file("\x93NUMPY\x01\x00", 8);
         file += static_cast<char>(header.size());
         file += '\0';
-        CHECK(reduce_bytes(file + header + three_bytes).out == "1023.25\n");
+        for (const std::string& method : both_ways)
+            CHECK(reduce_bytes(file + header + three_bytes, {"--method", method}).out == "1023.25\n");
     }
 }
 
@@ -71,10 +82,10 @@ TEST_CASE("npy: what is not one C-order dimension of little-endian f4 or f8 is r
                   "Fortran order (fortran_order is True); allowed is C order");
     check_refused(npy_file(npy_header("<f8", "(3, 1)", true), three_bytes), "Fortran order");
     check_refused(npy_file(npy_header(">f8", "(3,)"), three_bytes),
-                  "dtype '>f8', which is big-endian; allowed are '<f4' and '<f8'");
-    for (const char* descr : {"<i4", "<f2", "<i8", "|u1", "|O", "<c8", "", "f8"}) {
+                  "dtype '>f8', which is big-endian; allowed are '<f2', '<f4' and '<f8'");
+    for (const char* descr : {"<i4", "<f1", "<i8", "|u1", "|O", "<c8", "", "f8"}) {
         check_refused(npy_file(npy_header(descr, "(3,)"), three_bytes),
-                      "dtype '" + std::string(descr) + "'; allowed are '<f4' and '<f8'");
+                      "dtype '" + std::string(descr) + "'; allowed are '<f2', '<f4' and '<f8'");
     }
     check_refused(npy_file("{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (3,), }", three_bytes),
                   "dtype '[('x', '<f8')]'");
@@ -89,10 +100,7 @@ TEST_CASE("npy: truncated anywhere, or followed by more") {
     const std::string whole = npy_of(three);
     CHECK(reduce_bytes(whole).code == 0);
     for (std::size_t size = 0; size < whole.size(); size += size < 16 ? 1 : 7) {
-        const Outcome o = reduce_bytes(whole.substr(0, size));
-        INFO(size << ": " << o.err);
-        CHECK(is_clean_failure(o));
-        CHECK(o.err.find(size == 0 ? "is empty" : "is truncated") != std::string::npos);
+        check_refused(whole.substr(0, size), size == 0 ? "is empty" : "is truncated");
     }
     check_refused(whole.substr(0, whole.size() - 1), "its header promises 3 elements of 8 bytes, and 23 bytes follow");
     check_refused(whole + "x", "holds 1 bytes more than the 3 elements of 8 bytes that its header promises");
@@ -194,11 +202,12 @@ TEST_CASE("unusual file names") {
 }
 
 TEST_CASE("npy: of a stream no more is read than its header promises") {
-    const auto says = [](const std::string& bytes) {
+    const std::string method = GENERATE(std::string("exact"), std::string("tree"));
+    const auto says = [&](const std::string& bytes) {
         Streams streams;
         streams.input = bytes;
         streams.input_is_pipe = true;
-        const Outcome o = run_program({"reduce", "-", "--format", "npy"}, streams);
+        const Outcome o = run_program({"reduce", "-", "--format", "npy", "--method", method}, streams);
         CHECK(is_clean_failure(o));
         return o.err;
     };

@@ -20,14 +20,14 @@ std::string program_path() {
     return elsewhere ? elsewhere : DETREDUCE_PROGRAM;
 }
 
-namespace {
-
 std::string read_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();
 }
+
+namespace {
 
 void redirect(int descriptor, const std::string& path, int flags) {
     const int fd = ::open(path.c_str(), flags, 0600);
@@ -73,13 +73,20 @@ int exit_code(pid_t child) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-void write_all(int fd, const std::string& text) {
-    const auto before = std::signal(SIGPIPE, SIG_IGN); // a program that stops reading must not end the tests
+bool write_once(int fd, const std::string& text) {
     for (std::size_t at = 0; at < text.size();) {
         const ssize_t written = ::write(fd, text.data() + at, std::min<std::size_t>(4096, text.size() - at));
-        if (written <= 0) break;
+        if (written <= 0) return false;
         at += static_cast<std::size_t>(written);
     }
+    return true;
+}
+
+void write_all(int fd, const Streams& streams) {
+    const auto before = std::signal(SIGPIPE, SIG_IGN); // a program that stops reading must not end the tests
+    bool open = write_once(fd, streams.input_head);
+    for (int i = 0; i < streams.input_repeats && open; ++i)
+        open = write_once(fd, streams.input);
     std::signal(SIGPIPE, before); // a program started with it ignored would look better than it is
     ::close(fd);
 }
@@ -102,7 +109,7 @@ Outcome run_program(const std::vector<std::string>& arguments, const Streams& st
     if (child == 0) become_program(pointers, files, streams, ends[0]);
     if (streams.input_is_pipe) {
         ::close(ends[0]);
-        write_all(ends[1], streams.input);
+        write_all(ends[1], streams);
     }
     Outcome outcome;
     outcome.code = exit_code(child);

@@ -21,6 +21,8 @@ struct Streams {
     bool output_closed = false;
     bool output_is_broken_pipe = false; ///< a pipe whose reader is gone
     bool input_is_pipe = false;
+    std::string input_head = {};    ///< a pipe gives this first
+    int input_repeats = 1;          ///< a pipe gives the input so many times, one after the other
     std::uint64_t memory_limit = 0; ///< bytes of address space; 0: no limit
 };
 
@@ -33,6 +35,9 @@ inline constexpr bool address_space_is_limitable = true;
 
 /// Runs `detreduce arguments…`.
 Outcome run_program(const std::vector<std::string>& arguments, const Streams& streams = {});
+
+/// The bytes of a file; none if there is no such file.
+std::string read_file(const std::string& path);
 
 /// Runs `detreduce reduce arguments…` with `text` on standard input.
 Outcome reduce_text(const std::string& text, std::vector<std::string> arguments = {});
@@ -79,7 +84,7 @@ std::string npy_header(const std::string& descr, const std::string& shape, bool 
 template <class T>
 std::string npy_of(const std::vector<T>& values, int major = 1) {
     const std::string shape = "(" + std::to_string(values.size()) + ",)";
-    return npy_file(npy_header(sizeof(T) == 4 ? "<f4" : "<f8", shape), bytes_of(values), major);
+    return npy_file(npy_header("<f" + std::to_string(sizeof(T)), shape), bytes_of(values), major);
 }
 
 } // namespace program_test

@@ -7,7 +7,7 @@
 
 using namespace program_test;
 
-TEST_CASE("raw: .bin and .raw of both dtypes") {
+TEST_CASE("raw: .bin and .raw of every dtype") {
     const TemporaryDirectory directory;
     const std::string f64 = directory.write("a.bin", bytes_of<double>({0.5, 3}));
     const std::string f32 = directory.write("a.RAW", bytes_of<float>({0.5f, 3, 0.125f}));
@@ -15,6 +15,10 @@ TEST_CASE("raw: .bin and .raw of both dtypes") {
     CHECK(run_program({"reduce", f32, "--dtype", "f32"}).out == "3.625\n");
     CHECK(run_program({"reduce", f64, "--dtype", "f32", "--json"}).out.find("\"n\":4,") != std::string::npos);
     CHECK(run_program({"reduce", f64, "--dtype", "f64", "--format", "raw"}).out == "3.5\n");
+    const std::string half = directory.write("h.bin", bytes_of<std::uint16_t>({0x3c00, 0x4000})); // 1 and 2 as f16
+    CHECK(run_program({"reduce", half, "--dtype", "f16"}).out == "3\n");
+    CHECK(run_program({"reduce", half, "--dtype", "bf16"}).out == "2\n"); // 2^−7 and 2, whose sum is 2 in bf16
+    CHECK(run_program({"reduce", half, "--dtype", "bf16", "--output", "f32"}).out == "2.0078125\n");
 }
 
 TEST_CASE("raw: no bytes are no elements, and their sum is +0") {
@@ -29,22 +33,36 @@ TEST_CASE("raw: no bytes are no elements, and their sum is +0") {
 TEST_CASE("raw: a size that is no multiple of the element") {
     const TemporaryDirectory directory;
     for (const std::size_t size : {1, 3, 5, 7, 9, 12}) {
-        const std::string file = directory.write("a.bin", std::string(size, '\1'));
-        const Outcome o = run_program({"reduce", file, "--dtype", "f64"});
-        INFO(o.err);
-        CHECK(is_clean_failure(o));
-        CHECK(o.err.find("holds " + std::to_string(size) + " bytes, which is not a multiple of the 8 bytes of f64") !=
-              std::string::npos);
+        Streams streams;
+        streams.input = std::string(size, '\1');
+        streams.input_is_pipe = true;
+        const std::string file = directory.write("a.bin", streams.input);
+        const std::string says =
+            " holds " + std::to_string(size) + " bytes, which is not a multiple of the 8 bytes of f64\n";
+        for (const char* method : {"exact", "tree"}) {
+            const Outcome o = run_program({"reduce", file, "--dtype", "f64", "--method", method});
+            INFO(o.err);
+            CHECK(is_clean_failure(o));
+            CHECK(o.err == "detreduce: '" + file + "'" + says);
+            const Outcome p =
+                run_program({"reduce", "-", "--format", "raw", "--dtype", "f64", "--method", method}, streams);
+            CHECK(is_clean_failure(p));
+            CHECK(p.err == "detreduce: standard input" + says);
+        }
     }
     CHECK(run_program({"reduce", directory.write("b.bin", std::string(12, '\0')), "--dtype", "f32"}).out == "0\n");
 }
 
 TEST_CASE("raw: standard input, from a file and from a pipe, from where it stands") {
     Streams streams;
-    streams.input = bytes_of(std::vector<float>(1'000'000, 0.5f)); // more than a pipe or one buffer holds
-    CHECK(run_program({"reduce", "-", "--format", "raw", "--dtype", "f32"}, streams).out == "5e+05\n");
-    streams.input_is_pipe = true;
-    CHECK(run_program({"reduce", "-", "--format", "raw", "--dtype", "f32"}, streams).out == "5e+05\n");
+    streams.input = bytes_of(std::vector<float>(5'000'000, 0.5f)); // more than a pipe or one block holds
+    for (const bool pipe : {false, true}) {
+        streams.input_is_pipe = pipe;
+        for (const char* method : {"exact", "tree"}) {
+            CHECK(run_program({"reduce", "-", "--format", "raw", "--dtype", "f32", "--method", method}, streams).out ==
+                  "2500000\n");
+        }
+    }
 }
 
 TEST_CASE("raw: a file larger than the address space is refused, not a crash") {
@@ -54,7 +72,7 @@ TEST_CASE("raw: a file larger than the address space is refused, not a crash") {
     std::filesystem::resize_file(file, std::uintmax_t{8} << 30); // sparse: takes no disk
     Streams streams;
     streams.memory_limit = std::uint64_t{2} << 30;
-    const Outcome o = run_program({"reduce", file, "--dtype", "f64", "--threads", "1"}, streams);
+    const Outcome o = run_program({"reduce", file, "--dtype", "f64", "--threads", "1", "--method", "tree"}, streams);
     INFO(o.err);
     CHECK(is_clean_failure(o));
     CHECK(o.err.find("not enough memory to map the 8589934592 bytes of") != std::string::npos);
@@ -66,8 +84,10 @@ TEST_CASE("raw: more elements than a plan accepts") {
     std::error_code error;
     std::filesystem::resize_file(file, (std::uintmax_t{4} << 40) + 4, error);
     if (error) return; // a file system without files this large
-    const Outcome o = run_program({"reduce", file, "--dtype", "f32"});
-    INFO(o.err);
-    CHECK(is_clean_failure(o));
-    CHECK(o.err == "detreduce: invalid argument 'n': allowed are 0 to 2^40 elements\n");
+    for (const char* method : {"exact", "tree"}) {
+        const Outcome o = run_program({"reduce", file, "--dtype", "f32", "--method", method});
+        INFO(o.err);
+        CHECK(is_clean_failure(o));
+        CHECK(o.err == "detreduce: invalid argument 'n': allowed are 0 to 2^40 elements\n");
+    }
 }

@@ -115,6 +115,11 @@ TEST_CASE("text: long lines and long inputs") {
     streams.input_is_pipe = true;
     CHECK(run_program({"reduce", "-"}, streams).out == "1e+05\n");
     check_refused(many + "oops\n", "line 400001: 'oops'");
+    std::string more; // than one block of numbers holds
+    for (int i = 0; i < 8; ++i)
+        more += many;
+    CHECK(reduce_text(more).out == "8e+05\n");
+    check_refused(more + "oops\n", "line 3200001: 'oops'");
 }
 
 TEST_CASE("text: files by name, and dtypes") {
@@ -126,6 +131,30 @@ TEST_CASE("text: files by name, and dtypes") {
     const Outcome o = run_program({"reduce", directory.write("bad.txt", "x\n")});
     CHECK(is_clean_failure(o));
     CHECK(o.err.find("bad.txt', line 1: 'x' is not a number") != std::string::npos);
+}
+
+TEST_CASE("text: 16-bit formats are rounded once, not through f32 or f64") {
+    const auto f16 = [](const std::string& text) {
+        return reduce_text(text, {"--dtype", "f16", "--output", "f64"}).out;
+    };
+    CHECK(f16("2049\n") == "2048\n");
+    CHECK(f16("2049.0000000000000001\n") == "2050\n");
+    CHECK(f16("2050.9999999999999999\n") == "2050\n");
+    CHECK(f16("2051\n") == "2052\n");
+    CHECK(f16("0x801p0\n") == "2048\n");
+    CHECK(f16("0x801.00000000000000000001p0\n") == "2050\n");
+    CHECK(f16("65519." + std::string(1000, '9') + "\n") == "65504\n");
+    CHECK(f16("2.98023223876953125e-8\n") == "0\n"); // 2^−25, half of the smallest subnormal
+    CHECK(f16("2.980232238769531250000000000000000001e-8\n") == "5.960464477539063e-08\n");
+    const auto bf16 = [](const std::string& text) { return reduce_text(text, {"--dtype", "bf16"}).out; };
+    CHECK(bf16("257\n") == "256\n");
+    CHECK(bf16("257.00000000000000000001\n") == "258\n");
+    CHECK(bf16("259\n") == "260\n");
+    check_refused("65520\n", "line 1: '65520' is too large for f16; allowed are -65504 to 65504, inf and -inf\n",
+                  {"--dtype", "f16"});
+    check_refused("1e400\n", "'1e400' is too large for f16", {"--dtype", "f16"});
+    check_refused("3.4e38\n", "too large for bf16; allowed are -3.3895314e+38 to 3.3895314e+38, inf",
+                  {"--dtype", "bf16"});
 }
 
 TEST_CASE("text: f32 is rounded once, not through f64") {
@@ -143,8 +172,9 @@ TEST_CASE("text: not enough memory for the numbers is a failure, not a crash") {
     streams.input.reserve(64u << 20);
     while (streams.input.size() < (64u << 20))
         streams.input += "1\n1\n1\n1\n1\n1\n1\n1\n"; // 32 Mi numbers, 256 MiB
-    const Outcome o = run_program({"reduce", "-", "--threads", "1"}, streams);
+    const Outcome o = run_program({"reduce", "-", "--threads", "1", "--method", "tree"}, streams);
     INFO(o.err);
     CHECK(is_clean_failure(o));
     CHECK(o.err.find("not enough memory") != std::string::npos);
+    CHECK(run_program({"reduce", "-", "--threads", "1"}, streams).out == "33554432\n"); // exact keeps none of them
 }

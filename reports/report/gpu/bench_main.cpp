@@ -1,5 +1,5 @@
-// detreduce_gpu_bench: n × {read, CUB, every schedule, atomic}, in µs with the speed relative to the read-only
-// kernel; --launch adds launches to try. For tuning; the report measures with the same code.
+// detreduce_gpu_bench: data × n × {read, CUB, every method}, in µs with the speed relative to the read-only kernel;
+// --launch adds launches to try. For tuning; the report measures with the same code.
 #include <algorithm>
 
 #include <CLI/CLI.hpp>
@@ -20,12 +20,13 @@ namespace {
 using program::Failure;
 
 struct Arguments {
-    std::string out, sizes = "15:30";
-    std::vector<std::string> dtypes{"f32", "f64"}, launches;
+    std::string out, sizes;
+    std::vector<std::string> dtypes{"f16", "bf16", "f32", "f64"}, methods, data, launches;
     int repeats = 0, device = 0;
 };
 
-std::pair<int, int> exponents(const std::string& text) {
+std::pair<int, int> exponents(const std::string& text, DType dtype) {
+    if (text.empty()) return {15, largest_exponent(dtype)};
     int first = -1, last = -1;
     char rest = 0;
     const int got = std::sscanf(text.c_str(), "%d:%d%c", &first, &last, &rest);
@@ -69,51 +70,79 @@ std::vector<Launch> combinations(const std::string& text) {
     return list;
 }
 
-std::vector<Contender> contenders(DType dtype, std::uint64_t n, const std::vector<Launch>& launches) {
-    std::vector<Contender> list = standard_contenders(dtype, n);
-    for (const Launch& l : launches) {
-        auto more = method_contender(Method::tree, dtype, n, l,
-                                     fmt::format("{} block {} grid {}", name(l.schedule), l.block, l.grid));
-        if (more) list.push_back(std::move(*more));
-    }
+std::vector<Launch> launches_of(const Arguments& a) {
+    std::vector<Launch> list;
+    for (const std::string& text : a.launches)
+        for (const Launch& l : combinations(text))
+            list.push_back(l);
     return list;
 }
 
-void print_heading(const std::vector<CostRow>& rows) {
-    fmt::print("{:>5} {:>6}", "dtype", "n");
-    for (const CostRow& r : rows) {
-        const std::string title =
-            r.variant.empty() ? r.candidate.substr(0, 4) == "cub:" ? "cub" : r.candidate : r.variant;
-        fmt::print(" {:>{}}", title, std::max<std::size_t>(19, title.size()));
-    }
-    fmt::print("\n");
+std::vector<Method> methods_of(const Arguments& a, Data data) {
+    if (a.methods.empty()) return methods_for(data);
+    std::vector<Method> list;
+    for (const std::string& text : a.methods)
+        list.push_back(*parse_method(text));
+    return list;
+}
+
+std::vector<CostPoint> points_of(const Arguments& a, const std::vector<std::uint64_t>& sizes) {
+    if (a.data.empty()) return default_points(sizes);
+    std::vector<CostPoint> points;
+    for (const std::string& text : a.data)
+        for (const std::uint64_t n : sizes)
+            points.push_back({*parse_data(text), n});
+    return points;
+}
+
+// What is always measured, and the launches that were asked for: of the methods that were, or else of tree.
+std::vector<Contender> contenders(const Arguments& a, DType dtype, const CostPoint& point) {
+    std::vector<Contender> list = standard_contenders(dtype, point, methods_of(a, point.data));
+    for (const Launch& l : launches_of(a))
+        for (const Method method : a.methods.empty() ? std::vector{Method::tree} : methods_of(a, point.data))
+            if (auto more = method_contender(method, dtype, point.n, l,
+                                             fmt::format("{} block {} grid {}", name(l.schedule), l.block, l.grid)))
+                list.push_back(std::move(*more));
+    return list;
+}
+
+std::string title_of(const CostRow& r) {
+    const std::string candidate = r.candidate.starts_with("cub:") ? "cub" : r.candidate;
+    return r.variant.empty() ? candidate : candidate + " " + r.variant;
+}
+
+std::size_t width_of(const CostRow& r) {
+    return std::max<std::size_t>(20, title_of(r).size());
+}
+
+std::string heading_of(const std::vector<CostRow>& rows) {
+    std::string line = fmt::format("{:>5} {:>10} {:>6}", "dtype", "data", "n");
+    for (const CostRow& r : rows)
+        line += fmt::format(" {:>{}}", title_of(r), width_of(r));
+    return line;
 }
 
 void print_row(const std::vector<CostRow>& rows) {
-    fmt::print("{:>5} {:>6}", rows.front().dtype, count_of(rows.front().n));
-    for (const CostRow& r : rows) {
-        const std::string cell =
-            fmt::format("{} ±{:.1f}% {:.3f}", microseconds(r.median_s), *r.deviation * 100, *r.ratio_to_read);
-        fmt::print(" {:>{}}", cell, std::max<std::size_t>(19, r.variant.size()));
-    }
+    fmt::print("{:>5} {:>10} {:>6}", rows.front().dtype, rows.front().data, count_of(rows.front().n));
+    for (const CostRow& r : rows)
+        fmt::print(" {:>{}}",
+                   fmt::format("{} ±{:.1f}% {:.3f}", microseconds(r.median_s), *r.deviation * 100, *r.ratio_to_read),
+                   width_of(r));
     fmt::print("\n");
     std::fflush(stdout);
 }
 
 void measure_dtype(const Arguments& a, DType dtype, Results& results) {
-    const auto [first, last] = exponents(a.sizes);
-    std::vector<Launch> launches;
-    for (const std::string& text : a.launches)
-        for (const Launch& l : combinations(text))
-            launches.push_back(l);
+    const auto [first, last] = exponents(a.sizes, dtype);
     const std::vector<std::uint64_t> sizes = sizes_that_fit(dtype, first, last, results.provenance.notes);
     if (sizes.empty()) return;
-    Pool pool(Pool::bytes_for(sizes.back() * size_of(dtype)), dtype, 1);
-    for (const std::uint64_t n : sizes) {
-        const int repeats = a.repeats > 0 ? a.repeats : default_repeats(n * size_of(dtype));
+    Pool pool(dtype, sizes.back(), 1);
+    std::string heading;
+    for (const CostPoint& point : points_of(a, sizes)) {
+        const int repeats = a.repeats > 0 ? a.repeats : default_repeats(point.n * size_of(dtype));
         const auto rows =
-            cost_rows(dtype, n, contenders(dtype, n, launches), pool, repeats, fmt::format("cuda:{}", a.device));
-        if (n == sizes.front()) print_heading(rows);
+            cost_rows(point, contenders(a, dtype, point), pool, repeats, fmt::format("cuda:{}", a.device));
+        if (heading != heading_of(rows)) fmt::print("{}\n", heading = heading_of(rows));
         print_row(rows);
         results.cost.insert(results.cost.end(), rows.begin(), rows.end());
     }
@@ -136,23 +165,40 @@ void measure(const Arguments& a) {
 } // namespace
 } // namespace detreduce::report::gpu
 
+namespace {
+std::vector<std::string> method_names() {
+    std::vector<std::string> names;
+    for (const detreduce::MethodInfo& m : detreduce::methods())
+        if (m.on_cuda) names.emplace_back(m.name);
+    return names;
+}
+} // namespace
+
 int main(int argc, char** argv) {
     using namespace detreduce;
     constexpr int no_gpu = 77; // what CTest and Automake call "skipped"
     report::gpu::Arguments a;
-    CLI::App app("Time read-only, CUB and every schedule of the library on one GPU");
+    CLI::App app("Time read-only, CUB and the methods of the library on one GPU");
     app.add_option("--out", a.out, "Write the figures to FILE (.csv, or else the JSON of results.json)")
         ->type_name("FILE");
-    app.add_option("--sizes", a.sizes, "n = 2^FIRST … 2^LAST")->capture_default_str()->type_name("FIRST:LAST");
-    app.add_option("--dtype", a.dtypes, "f32, f64")
+    app.add_option("--sizes", a.sizes, "n = 2^FIRST … 2^LAST (default: 2^15 … 4 GiB)")->type_name("FIRST:LAST");
+    app.add_option("--dtype", a.dtypes, "Element types: f16, bf16, f32, f64")
         ->delimiter(',')
-        ->check(CLI::IsMember({"f32", "f64"}))
+        ->check(CLI::IsMember({"f16", "bf16", "f32", "f64"}))
         ->capture_default_str();
+    app.add_option("--method", a.methods, "Methods (default: all on normal data, exact on the rest)")
+        ->delimiter(',')
+        ->check(CLI::IsMember(method_names()));
+    app.add_option("--data", a.data,
+                   "Kinds of data, all sizes of each (default: normal, and the rest at the largest size)")
+        ->delimiter(',')
+        ->check(CLI::IsMember(std::vector<std::string>(std::begin(report::data_names), std::end(report::data_names))));
     app.add_option("--repeat", a.repeats, "Calls of each (0: 50 for small inputs, 20 for large ones)")
         ->capture_default_str();
     app.add_option("--device", a.device, "CUDA device")->capture_default_str();
-    app.add_option("--launch", a.launches,
-                   "Launches of tree to try as well, e.g. last_block,two_pass:128,256,512:0,264")
+    app.add_option(
+           "--launch", a.launches,
+           "Launches to try as well, of the --method, or else of tree, e.g. last_block,two_pass:128,256,512:0,264")
         ->type_name("SCHEDULES:BLOCKS:GRIDS");
     CLI11_PARSE(app, argc, argv);
     std::string why;

@@ -9,6 +9,10 @@
 
 namespace detreduce::report::gpu {
 
+int largest_exponent(DType dtype) {
+    return dtype == DType::f64 ? 29 : dtype == DType::f32 ? 30 : 31;
+}
+
 std::vector<std::uint64_t> sizes_that_fit(DType dtype, int first, int last, std::vector<std::string>& notes) {
     std::size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
@@ -26,19 +30,29 @@ std::vector<std::uint64_t> sizes_that_fit(DType dtype, int first, int last, std:
     return sizes;
 }
 
-std::vector<CostRow> cost_rows(DType dtype, std::uint64_t n, std::vector<Contender> others, Pool& pool, int repeats,
+std::vector<CostPoint> default_points(const std::vector<std::uint64_t>& sizes) {
+    std::vector<CostPoint> points;
+    for (const std::uint64_t n : sizes)
+        points.push_back({Data::normal, n});
+    for (const Data data : all_data)
+        if (data != Data::normal && !sizes.empty()) points.push_back({data, sizes.back()});
+    return points;
+}
+
+std::vector<CostRow> cost_rows(const CostPoint& point, std::vector<Contender> others, Pool& pool, int repeats,
                                const std::string& device) {
-    const std::size_t bytes = n * size_of(dtype);
-    others.insert(others.begin(), fastest_read(dtype, n, pool));
-    const auto seconds = time_in_turns(others, pool, bytes, repeats);
+    const std::size_t bytes = point.n * size_of(pool.dtype());
+    pool.fill(point.data, point.n);
+    others.insert(others.begin(), fastest_read(point.n, pool));
+    const auto seconds = time_in_turns(others, pool, repeats);
     const double read = median(seconds.front());
     std::vector<CostRow> rows;
     for (std::size_t i = 0; i < others.size(); ++i) {
         const double time = median(seconds[i]);
         // the launch that was fastest for reading differs from size to size: not a name for a column
-        rows.push_back({std::string(name(dtype)), others[i].name, i == 0 ? "" : others[i].variant, device, n, bytes,
-                        repeats, time, relative_deviation(seconds[i]), static_cast<double>(bytes) / time / 1e9,
-                        read / time});
+        rows.push_back({std::string(name(pool.dtype())), others[i].name, i == 0 ? "" : others[i].variant, device,
+                        std::string(name(point.data)), point.n, bytes, repeats, time, relative_deviation(seconds[i]),
+                        static_cast<double>(bytes) / time / 1e9, read / time});
     }
     return rows;
 }
@@ -47,18 +61,34 @@ int default_repeats(std::size_t bytes) {
     return bytes <= (std::size_t{64} << 20) ? 50 : 20;
 }
 
-std::vector<Contender> standard_contenders(DType dtype, std::uint64_t n) {
-    std::vector<Contender> list{cub_contender(dtype, n)};
+std::vector<Method> methods_for(Data data) {
+    if (data != Data::normal) return {Method::exact};
+    std::vector<Method> list;
+    for (const MethodInfo& m : methods())
+        if (m.on_cuda) list.push_back(m.method);
+    return list;
+}
+
+std::vector<Contender> standard_contenders(DType dtype, const CostPoint& point, const std::vector<Method>& methods) {
+    std::vector<Contender> list;
+    if (point.data == Data::normal) list.push_back(cub_contender(dtype, point.n));
     const auto add = [&](Method method, Schedule schedule, std::string variant) {
         Launch launch;
         launch.schedule = schedule;
-        if (auto contender = method_contender(method, dtype, n, launch, std::move(variant)))
+        if (auto contender = method_contender(method, dtype, point.n, launch, std::move(variant)))
             list.push_back(std::move(*contender));
     };
-    for (const Schedule schedule :
-         {Schedule::automatic, Schedule::two_pass, Schedule::last_block, Schedule::cooperative})
-        add(Method::tree, schedule, std::string(name(schedule)));
-    add(Method::atomic, Schedule::automatic, "");
+    for (const Method method : methods) {
+        if (method != Method::tree) {
+            add(method, Schedule::automatic, "");
+            continue;
+        }
+        add(method, Schedule::automatic, std::string(name(Schedule::automatic)));
+        if (size_of(dtype) < 4)
+            continue; // the schedules differ in what they do after the elements, which is the same for all dtypes
+        for (const Schedule schedule : {Schedule::two_pass, Schedule::last_block, Schedule::cooperative})
+            add(method, schedule, std::string(name(schedule)));
+    }
     return list;
 }
 

@@ -1,4 +1,4 @@
-// One size of one dtype: rows of the cost section. Used by the report and by detreduce_gpu_bench.
+// One size and one kind of data: rows of the cost section. Used by the report and by detreduce_gpu_bench.
 #pragma once
 
 #include <string>
@@ -10,19 +10,33 @@
 
 namespace detreduce::report::gpu {
 
+/// n such that the input has 4 GiB: where nothing but bandwidth counts.
+[[nodiscard]] int largest_exponent(DType dtype);
+
 /// Sizes 2^first … 2^last of `dtype`, cut to what fits in the free memory (twice, so that inputs can take turns);
 /// says so in `notes`.
 [[nodiscard]] std::vector<std::uint64_t> sizes_that_fit(DType dtype, int first, int last,
                                                         std::vector<std::string>& notes);
 
-/// The read-only kernel first, then the others, all timed in the same rounds.
-[[nodiscard]] std::vector<CostRow> cost_rows(DType dtype, std::uint64_t n, std::vector<Contender> others, Pool& pool,
+struct CostPoint {
+    Data data;
+    std::uint64_t n;
+};
+/// Normal data of every size, and every other kind at the largest.
+[[nodiscard]] std::vector<CostPoint> default_points(const std::vector<std::uint64_t>& sizes);
+
+/// Fills the pool and times the read-only kernel first, then the others, all in the same rounds.
+[[nodiscard]] std::vector<CostRow> cost_rows(const CostPoint& point, std::vector<Contender> others, Pool& pool,
                                              int repeats, const std::string& device);
 
 /// 50 while that takes no time, 20 for large inputs.
 [[nodiscard]] int default_repeats(std::size_t bytes);
 
-/// CUB, every schedule of `tree`, and `atomic`.
-[[nodiscard]] std::vector<Contender> standard_contenders(DType dtype, std::uint64_t n);
+/// The methods whose cost may depend on the kind of data: all of them on normal data, `exact` on every other kind.
+[[nodiscard]] std::vector<Method> methods_for(Data data);
+
+/// CUB on normal data, and `methods`: `tree` of f32 and f64 with each of its schedules.
+[[nodiscard]] std::vector<Contender> standard_contenders(DType dtype, const CostPoint& point,
+                                                         const std::vector<Method>& methods);
 
 } // namespace detreduce::report::gpu

@@ -10,11 +10,16 @@
 
 namespace detreduce::report::gpu {
 
-/// results_of() on job.device.index.
-[[nodiscard]] std::vector<float> results_of(const Job& job, std::span<const float> data);
-[[nodiscard]] std::vector<double> results_of(const Job& job, std::span<const double> data);
+/// run_job() on job.device.index.
+void run_job(const Job& job, const Input& input, DType output, void* results);
 
-/// Section 3 on options.device.index; what a reader has to know goes to `notes`.
+/// run_split() on that device.
+void run_split(const Device& device, const Split& split, const Input& input, DType output, void* result);
+
+/// What cub::DeviceReduce::Sum gives on that device.
+void cub_sum(const Device& device, const Input& input, void* result);
+
+/// Section 4 on options.device.index; what a reader has to know goes to `notes`.
 [[nodiscard]] std::vector<CostRow> measure_cost(const Options& options, Progress& progress,
                                                 std::vector<std::string>& notes);
 

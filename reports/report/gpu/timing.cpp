@@ -8,14 +8,13 @@ namespace {
 
 class Turns {
   public:
-    Turns(const std::vector<Contender>& contenders, Pool& pool, std::size_t bytes)
-        : contenders_(contenders), pool_(pool), bytes_(bytes), events_(contenders.size() + 1),
-          seconds_(contenders.size()) {}
+    Turns(const std::vector<Contender>& contenders, Pool& pool)
+        : contenders_(contenders), pool_(pool), events_(contenders.size() + 1), seconds_(contenders.size()) {}
 
     void warm_up() {
         for (const Contender& c : contenders_) {
-            c.launch(pool_.next(bytes_), stream_.get());
-            c.launch(pool_.next(bytes_), stream_.get());
+            c.launch(pool_.next(), stream_.get());
+            c.launch(pool_.next(), stream_.get());
         }
         check(cudaStreamSynchronize(stream_.get()), "warm-up");
     }
@@ -26,7 +25,7 @@ class Turns {
         gate_.close(stream_.get());
         record(0);
         for (std::size_t i = 0; i < order.size(); ++i) {
-            contenders_[order[i]].launch(pool_.next(bytes_), stream_.get());
+            contenders_[order[i]].launch(pool_.next(), stream_.get());
             record(i + 1);
         }
         gate_.open();
@@ -47,7 +46,6 @@ class Turns {
 
     const std::vector<Contender>& contenders_;
     Pool& pool_;
-    std::size_t bytes_;
     OwnStream stream_;
     Gate gate_;
     std::vector<Event> events_;
@@ -56,9 +54,8 @@ class Turns {
 
 } // namespace
 
-std::vector<std::vector<double>> time_in_turns(const std::vector<Contender>& contenders, Pool& pool, std::size_t bytes,
-                                               int repeats) {
-    Turns turns(contenders, pool, bytes);
+std::vector<std::vector<double>> time_in_turns(const std::vector<Contender>& contenders, Pool& pool, int repeats) {
+    Turns turns(contenders, pool);
     turns.warm_up();
     int failures = 0;
     for (int done = 0; done < repeats;) {
@@ -71,9 +68,9 @@ std::vector<std::vector<double>> time_in_turns(const std::vector<Contender>& con
     return std::move(turns).seconds();
 }
 
-Contender fastest_read(DType dtype, std::uint64_t n, Pool& pool) {
-    const std::vector<Contender> reads = read_contenders(dtype, n);
-    const auto seconds = time_in_turns(reads, pool, n * size_of(dtype), 7);
+Contender fastest_read(std::uint64_t n, Pool& pool) {
+    const std::vector<Contender> reads = read_contenders(pool.dtype(), n);
+    const auto seconds = time_in_turns(reads, pool, 7);
     std::size_t best = 0;
     for (std::size_t i = 1; i < reads.size(); ++i)
         if (median(seconds[i]) < median(seconds[best])) best = i;

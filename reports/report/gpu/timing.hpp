@@ -12,9 +12,9 @@ namespace detreduce::report::gpu {
 /// round all contenders run once, in another order, on fresh slices of the pool, behind a gate. A round that the host
 /// could not queue in time is repeated; throws program::Failure when that keeps happening.
 [[nodiscard]] std::vector<std::vector<double>> time_in_turns(const std::vector<Contender>& contenders, Pool& pool,
-                                                             std::size_t bytes, int repeats);
+                                                             int repeats);
 
 /// The read-only contender with the smallest median of a few calls.
-[[nodiscard]] Contender fastest_read(DType dtype, std::uint64_t n, Pool& pool);
+[[nodiscard]] Contender fastest_read(std::uint64_t n, Pool& pool);
 
 } // namespace detreduce::report::gpu

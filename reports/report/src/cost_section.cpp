@@ -1,4 +1,4 @@
-// Section 3: how fast.
+// Section 4: how fast.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,11 +13,18 @@ std::string label(const CostRow& r) {
     return r.variant.empty() ? r.candidate : r.candidate + ", " + r.variant;
 }
 
+// What the charts and the table by size show: data that all candidates were timed on.
+constexpr const char* plain_data = "normal";
+
 std::vector<CostRow> of_dtype(const Results& results, const std::string& dtype) {
     std::vector<CostRow> rows;
     for (const CostRow& r : results.cost)
-        if (r.dtype == dtype) rows.push_back(r);
+        if (r.dtype == dtype && r.data == plain_data) rows.push_back(r);
     return rows;
+}
+
+std::vector<std::string> dtypes_of(const Results& results) {
+    return distinct_of(results.cost, [](const CostRow& r) { return r.dtype; });
 }
 
 Cell cell_of(const CostRow& r) {
@@ -61,43 +68,135 @@ void add_point(LineChart& chart, const CostRow& r, const Metric& y) {
     if (y) at->points.emplace_back(static_cast<double>(r.n), *y);
 }
 
-LineChart bandwidth_chart(const Results& results, const std::string& dtype, const char* where) {
-    LineChart c;
-    c.id = "cost-" + slug(dtype);
-    c.title = fmt::format("Bandwidth of a sum of {} on {}", dtype, where);
-    c.x_label = "number of elements n";
-    c.y_label = "GB/s";
-    for (const CostRow& r : of_dtype(results, dtype))
-        add_point(c, r, r.gb_per_s);
-    return c;
+bool one_thread(const CostRow& r) {
+    return r.variant.starts_with("1 thread");
 }
 
-LineChart ratio_chart(const Results& results, const std::string& dtype, const char* where) {
+// On the CPU, 1 thread and several are two worlds; a chart shows one of them.
+struct View {
+    std::string id, words;
+    bool (*shows)(const CostRow&);
+};
+std::vector<View> views_of(const Results& results) {
+    if (results.provenance.device != "cpu") return {{"", "the GPU", [](const CostRow&) { return true; }}};
+    return {{"-1-thread", "the CPU, 1 thread", one_thread},
+            {"-threads", "the CPU, all threads", [](const CostRow& r) { return !one_thread(r); }}};
+}
+
+LineChart ratio_chart(const Results& results, const std::string& dtype, const View& view) {
     LineChart c;
-    c.id = "cost-ratio-" + slug(dtype);
-    c.title = fmt::format("Speed relative to reading, {} on {}", dtype, where);
+    c.id = "cost-ratio-" + slug(dtype) + view.id;
+    c.title = fmt::format("Speed relative to reading, {} on {}", dtype, view.words);
     c.x_label = "number of elements n";
     c.y_label = "time to read / time";
     c.y_linear = true;
     for (const CostRow& r : of_dtype(results, dtype))
-        if (r.candidate != "read") add_point(c, r, r.ratio_to_read);
+        if (r.candidate != "read" && view.shows(r)) add_point(c, r, r.ratio_to_read);
     return c;
 }
 
-// The largest size, where the cost of starting anything no longer counts.
-void add_findings(Section& section, const Results& results) {
-    for (const std::string& dtype : distinct_of(results.cost, [](const CostRow& r) { return r.dtype; })) {
-        const std::vector<CostRow> rows = of_dtype(results, dtype);
-        const std::uint64_t n =
-            std::max_element(rows.begin(), rows.end(), [](const CostRow& a, const CostRow& b) { return a.n < b.n; })->n;
-        std::string parts;
-        for (const CostRow& r : rows)
-            if (r.n == n && r.candidate != "read" && r.ratio_to_read)
-                parts += fmt::format("{}{} {}", parts.empty() ? "" : "; ", label(r), fixed(r.ratio_to_read, 3));
-        if (!parts.empty())
-            section.findings.push_back(
-                fmt::format("{}, n = {}, speed relative to reading the same bytes: {}.", dtype, count_of(n), parts));
+LineChart bandwidth_chart(const Results& results, const std::string& dtype, const View& view) {
+    LineChart c;
+    c.id = "cost-" + slug(dtype) + view.id;
+    c.title = fmt::format("Bandwidth of a sum of {} on {}", dtype, view.words);
+    c.x_label = "number of elements n";
+    c.y_label = "GB/s";
+    for (const CostRow& r : of_dtype(results, dtype))
+        if (view.shows(r)) add_point(c, r, r.gb_per_s);
+    return c;
+}
+
+// Who was timed on other data than the plain kind: dtype, size and candidate × kinds of data.
+Table data_table(const Results& results) {
+    std::vector<CostRow> rows;
+    for (const CostRow& r : results.cost) {
+        const auto elsewhere = [&](const CostRow& other) {
+            return other.data != plain_data && other.dtype == r.dtype && other.n == r.n && label(other) == label(r);
+        };
+        if (r.candidate != "read" && std::any_of(results.cost.begin(), results.cost.end(), elsewhere))
+            rows.push_back(r);
     }
+    const auto subject = [](const CostRow& r) {
+        return fmt::format("{}, n = {}, {}", r.dtype, count_of(r.n), label(r));
+    };
+    Table table{"cost-data", "Speed on other kinds of data, relative to reading the same bytes", {{"sum", false}}, {}};
+    const std::vector<std::string> kinds = distinct_of(rows, [](const CostRow& r) { return r.data; });
+    for (const std::string& kind : kinds)
+        table.columns.push_back({kind});
+    for (const std::string& s : distinct_of(rows, subject)) {
+        std::vector<Cell> cells{{s}};
+        for (const std::string& kind : kinds) {
+            const auto at = std::find_if(rows.begin(), rows.end(),
+                                         [&](const CostRow& r) { return subject(r) == s && r.data == kind; });
+            cells.push_back(at == rows.end() || !at->median_s
+                                ? Cell{dash, "", Mood::absent}
+                                : Cell{fixed(at->ratio_to_read, 3), gigabytes_per_second(at->gb_per_s) + " GB/s"});
+        }
+        table.rows.push_back(std::move(cells));
+    }
+    return table;
+}
+
+const CostRow* find(const std::vector<CostRow>& rows, std::uint64_t n, const std::string& candidate,
+                    const std::string& variant) {
+    const auto at = std::find_if(rows.begin(), rows.end(), [&](const CostRow& r) {
+        return r.n == n && r.candidate == candidate && r.variant == variant;
+    });
+    return at == rows.end() || !at->median_s ? nullptr : &*at;
+}
+
+// The largest size, where the cost of starting anything no longer counts.
+void add_largest(Section& section, const Results& results, const std::string& dtype) {
+    const std::vector<CostRow> rows = of_dtype(results, dtype);
+    if (rows.empty()) return;
+    const std::uint64_t n =
+        std::max_element(rows.begin(), rows.end(), [](const CostRow& a, const CostRow& b) { return a.n < b.n; })->n;
+    std::string parts;
+    for (const CostRow& r : rows)
+        if (r.n == n && r.candidate != "read" && r.ratio_to_read)
+            parts += fmt::format("{}{} {}", parts.empty() ? "" : "; ", label(r), fixed(r.ratio_to_read, 3));
+    if (!parts.empty())
+        section.findings.push_back(
+            fmt::format("{}, n = {}, speed relative to reading the same bytes: {}.", dtype, count_of(n), parts));
+}
+
+// In cache, where arithmetic is all that counts: exact against the loop that everybody writes.
+void add_in_cache(Section& section, const Results& results, const std::string& dtype) {
+    const std::vector<CostRow> rows = of_dtype(results, dtype);
+    if (rows.empty()) return;
+    const std::uint64_t n = rows.front().n;
+    const CostRow* loop = find(rows, n, "std::accumulate", "1 thread");
+    if (!loop) return;
+    std::string parts;
+    for (const CostRow& r : rows)
+        if (r.n == n && r.candidate == "exact" && one_thread(r) && r.median_s)
+            parts += fmt::format("{}{} with {}", parts.empty() ? "" : ", ", fixed(*r.median_s / *loop->median_s, 2),
+                                 r.variant.substr(r.variant.rfind(' ') + 1));
+    if (!parts.empty())
+        section.findings.push_back(fmt::format("{}, in cache (n = {}), time of exact on 1 thread relative to "
+                                               "std::accumulate: {}.",
+                                               dtype, count_of(n), parts));
+}
+
+void add_text(Section& section, bool gpu) {
+    section.text = {
+        gpu ? "Times are taken on the GPU, between events around each call, with all calls queued beforehand so that "
+              "the "
+              "host's launch latency is not counted. Inputs rotate through memory of at least four times the L2 cache. "
+              "The "
+              "candidates take turns."
+            : "Times are wall-clock times of one call; the candidates take turns. Small sizes are in cache, as they "
+              "are for "
+              "a caller who has just written the data; the largest comes from memory.",
+        "“read” loads the same bytes and folds them with integer XOR: as fast as any method could be. Each figure is a "
+        "median; ± is the median absolute deviation. GB/s counts 10⁹ bytes.",
+        "Charts and the tables by size are of normal data (mean 0, variance 1). Only exact has work that depends on "
+        "the data, "
+        "so it is timed on other kinds too: half_zeros, every second element 0; lognormal, e to the power of 3 × "
+        "normal; "
+        "outlier, one element 2⁶⁴ below the largest number of the format among normal ones; wide, exponents spread "
+        "evenly "
+        "over 100 binades; worst, over the whole format."};
 }
 
 } // namespace
@@ -105,26 +204,20 @@ void add_findings(Section& section, const Results& results) {
 Section cost_section(const Results& results) {
     Section section{"cost", "Cost", {}, {}, {}, {}, {}};
     if (results.cost.empty()) return section;
-    const bool gpu = results.provenance.device != "cpu";
-    section.text = {gpu ? "Times are taken on the GPU, between events around each call, with all calls queued "
-                          "beforehand so that the host's launch "
-                          "latency is not counted. Inputs rotate through memory of at least four times the L2 cache. "
-                          "The candidates take turns."
-                        : "Times are wall-clock times of one call; the candidates take turns. Small sizes are in "
-                          "cache, as they are for a caller who "
-                          "has just written the data; the largest comes from memory.",
-                    "“read” loads the same bytes and folds them with integer XOR: as fast as any method could be. Each "
-                    "figure is a median; ± is the "
-                    "median absolute deviation. GB/s counts 10⁹ bytes."};
-    const std::vector<std::string> dtypes = distinct_of(results.cost, [](const CostRow& r) { return r.dtype; });
-    const char* where = gpu ? "the GPU" : "the CPU";
-    for (const std::string& dtype : dtypes)
-        section.line_charts.push_back(bandwidth_chart(results, dtype, where));
-    for (const std::string& dtype : dtypes) {
-        section.line_charts.push_back(ratio_chart(results, dtype, where));
-        section.tables.push_back(table_of(results, dtype));
+    add_text(section, results.provenance.device != "cpu");
+    for (const std::string& dtype : dtypes_of(results)) {
+        for (const View& view : views_of(results)) {
+            section.line_charts.push_back(bandwidth_chart(results, dtype, view));
+            section.line_charts.push_back(ratio_chart(results, dtype, view));
+        }
     }
-    add_findings(section, results);
+    if (const Table table = data_table(results); !table.rows.empty()) section.tables.push_back(table);
+    for (const std::string& dtype : dtypes_of(results)) {
+        section.tables.push_back(table_of(results, dtype));
+        section.tables.back().folded = true;
+        add_largest(section, results, dtype);
+        add_in_cache(section, results, dtype);
+    }
     return section;
 }
 

@@ -50,6 +50,9 @@ std::string csv(const std::vector<Row>& rows) {
 std::string error_csv(const Results& results) {
     return csv(results.error);
 }
+std::string edges_csv(const Results& results) {
+    return csv(results.edges);
+}
 std::string determinism_csv(const Results& results) {
     return csv(results.determinism);
 }

@@ -1,4 +1,4 @@
-// Section 2: how reproducible.
+// Section 3: how reproducible.
 #include <algorithm>
 
 #include <fmt/format.h>

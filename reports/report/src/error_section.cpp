@@ -1,6 +1,7 @@
 // Section 1: how wrong.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -10,36 +11,71 @@
 namespace detreduce::report {
 namespace {
 
-// The family whose error is drawn against n: a well-conditioned sum, where all that one sees is the method.
+// The family whose error is drawn against n, that of most sizes: a well-conditioned sum, where all that one sees is the method.
 std::string plotted_family(const Results& results) {
     std::string best;
     std::size_t most = 0;
     for (const std::string& family : distinct_of(results.error, [](const ErrorRow& r) { return r.family; })) {
-        const auto sizes = static_cast<std::size_t>(std::count_if(
-            results.error.begin(), results.error.end(), [&](const ErrorRow& r) { return r.family == family; }));
-        if (sizes > most) most = sizes, best = family;
+        std::set<std::uint64_t> sizes;
+        for (const ErrorRow& r : results.error)
+            if (r.family == family) sizes.insert(r.n);
+        if (sizes.size() > most) most = sizes.size(), best = family;
     }
     return best;
 }
 
-std::vector<ErrorRow> of_dtype(const Results& results, const std::string& dtype) {
+// "f32", or "f16 to f32" where the result has another format than the elements.
+std::string type_of(const Subject& s) {
+    return s.output == s.dtype ? s.dtype : fmt::format("{} to {}", s.dtype, s.output);
+}
+
+std::vector<ErrorRow> of_type(const Results& results, const std::string& type) {
     std::vector<ErrorRow> rows;
     for (const ErrorRow& r : results.error)
-        if (r.subject.dtype == dtype) rows.push_back(r);
+        if (type_of(r.subject) == type) rows.push_back(r);
     return rows;
 }
 
-LineChart chart(const Results& results, const std::string& dtype, const std::string& family) {
-    LineChart c{"error-" + slug(dtype),
-                fmt::format("Relative error of a sum of {} ({} data)", dtype, family),
-                "number of elements n",
-                "|result - exact| / |exact|",
-                {},
-                dtype == "f32"   ? 0x1p-27
-                : dtype == "f64" ? 0x1p-56
-                                 : 0};
+// An eighth of the unit roundoff: smaller errors are drawn there.
+double floor_of(const std::string& output) {
+    return output == "f64"    ? 0x1p-56
+           : output == "f32"  ? 0x1p-27
+           : output == "f16"  ? 0x1p-14
+           : output == "bf16" ? 0x1p-11
+                              : 0;
+}
+
+std::string output_of(const std::string& type) {
+    return type.substr(type.rfind(' ') + 1);
+}
+
+LineChart condition_chart(const Results& results, const std::string& type) {
+    LineChart c;
+    c.id = "condition-" + slug(type);
+    c.title = fmt::format("Relative error of ill-conditioned sums of {}", type);
+    c.x_label = "condition number";
+    c.y_label = "|result - exact| / |exact|";
+    c.y_floor = floor_of(output_of(type));
+    c.x_decimal = true;
+    for (const ErrorRow& r : of_type(results, type)) {
+        if (r.family != condition_sweep || !r.condition || !r.relative_error) continue;
+        const std::string label = method_label(r.subject, results);
+        auto at = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) { return s.label == label; });
+        if (at == c.series.end()) at = c.series.insert(at, {label, r.subject.method, 0, false, {}});
+        at->points.emplace_back(*r.condition, *r.relative_error);
+    }
+    return c;
+}
+
+LineChart chart(const Results& results, const std::string& type, const std::string& family) {
+    LineChart c;
+    c.id = "error-" + slug(type);
+    c.title = fmt::format("Relative error of a sum of {} ({} data)", type, family);
+    c.x_label = "number of elements n";
+    c.y_label = "|result - exact| / |exact|";
+    c.y_floor = floor_of(output_of(type));
     std::vector<Series> bounds;
-    for (const ErrorRow& r : of_dtype(results, dtype)) {
+    for (const ErrorRow& r : of_type(results, type)) {
         if (r.family != family) continue;
         const std::string label = method_label(r.subject, results);
         auto at = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) { return s.label == label; });
@@ -64,18 +100,51 @@ LineChart chart(const Results& results, const std::string& dtype, const std::str
     return c;
 }
 
-Mood mood_of(const ErrorRow& r) {
-    if (!r.error_over_bound) return Mood::absent;
-    return *r.error_over_bound > 1 ? Mood::bad : Mood::plain;
+// exact promises the nearest number; the others promise their bound.
+bool broken(const ErrorRow& r) {
+    return (r.error_over_bound && *r.error_over_bound > 1) ||
+           (r.subject.method == "exact" && r.correctly_rounded < r.trials);
 }
 
-// Families × methods, each cell the worst over all n.
-Table matrix(const Results& results, const std::string& dtype) {
-    const std::vector<ErrorRow> rows = of_dtype(results, dtype);
-    Table table{"error-matrix-" + slug(dtype),
-                fmt::format("{}: largest error by kind of data, in ulp of the exact sum (share of the bound)", dtype),
-                {{"data", false}, {"condition", true}},
-                {}};
+Mood mood_of(const ErrorRow& r) {
+    return broken(r) ? Mood::bad : r.error_over_bound ? Mood::plain : Mood::absent;
+}
+
+// The worst of one method on one kind of data, over all n.
+struct Worst {
+    Metric ulp, share;
+    std::int64_t trials = 0, correctly_rounded = 0;
+    bool is_exact = false, is_broken = false;
+
+    void take(const ErrorRow& r) {
+        const auto raise = [](Metric& worst, const Metric& value) {
+            if (value && (!worst || *value > *worst)) worst = value;
+        };
+        raise(ulp, r.error_ulp);
+        raise(share, r.error_over_bound);
+        trials += r.trials;
+        correctly_rounded += r.correctly_rounded;
+        is_exact = r.subject.method == "exact";
+        is_broken = is_broken || broken(r);
+    }
+    [[nodiscard]] Cell cell() const {
+        if (!ulp) return {dash, "", Mood::absent};
+        std::string detail = fmt::format("{} of {} right", integer(correctly_rounded), integer(trials));
+        if (share) detail = fmt::format("{} of bound\n{}", percent(share), detail);
+        return {ulps(ulp), detail, is_broken ? Mood::bad : is_exact ? Mood::good : Mood::plain};
+    }
+};
+
+// Families × methods.
+Table matrix(const Results& results, const std::string& type) {
+    const std::vector<ErrorRow> rows = of_type(results, type);
+    Table table{
+        "error-matrix-" + slug(type),
+        fmt::format("{}: largest error by kind of data, in ulp of the result (share of the bound; how many results are "
+                    "the correctly rounded one)",
+                    type),
+        {{"data", false}, {"condition", true}},
+        {}};
     const auto label = [&](const ErrorRow& r) { return method_label(r.subject, results); };
     const std::vector<std::string> methods = distinct_of(rows, label);
     for (const std::string& m : methods)
@@ -84,15 +153,13 @@ Table matrix(const Results& results, const std::string& dtype) {
         Metric condition;
         std::vector<Cell> cells;
         for (const std::string& m : methods) {
-            Metric worst, share;
+            Worst worst;
             for (const ErrorRow& r : rows) {
                 if (r.family != family || label(r) != m) continue;
-                if (r.error_ulp && (!worst || *r.error_ulp > *worst)) worst = r.error_ulp;
-                if (r.error_over_bound && (!share || *r.error_over_bound > *share)) share = r.error_over_bound;
+                worst.take(r);
                 if (r.condition && (!condition || *r.condition > *condition)) condition = r.condition;
             }
-            const Mood mood = !worst ? Mood::absent : share && *share > 1 ? Mood::bad : Mood::plain;
-            cells.push_back({ulps(worst), share ? fmt::format("{} of bound", percent(share)) : "", mood});
+            cells.push_back(worst.cell());
         }
         cells.insert(cells.begin(),
                      {Cell{family}, Cell{condition && std::isfinite(*condition) ? "≤ " + condition_of(condition)
@@ -102,9 +169,9 @@ Table matrix(const Results& results, const std::string& dtype) {
     return table;
 }
 
-Table details(const Results& results, const std::string& dtype) {
-    Table table{"error-" + slug(dtype),
-                fmt::format("{}: every measured point (worst of the trials)", dtype),
+Table details(const Results& results, const std::string& type) {
+    Table table{"error-" + slug(type),
+                fmt::format("{}: every measured point (worst of the trials)", type),
                 {{"data", false},
                  {"n"},
                  {"condition"},
@@ -113,10 +180,11 @@ Table details(const Results& results, const std::string& dtype) {
                  {"relative error"},
                  {"bound"},
                  {"error / bound"},
+                 {"correctly rounded"},
                  {"trials"}},
                 {}};
     table.folded = true;
-    for (const ErrorRow& r : of_dtype(results, dtype))
+    for (const ErrorRow& r : of_type(results, type))
         table.rows.push_back({{r.family},
                               {count_of(r.n)},
                               {condition_of(r.condition)},
@@ -125,26 +193,46 @@ Table details(const Results& results, const std::string& dtype) {
                               {scientific(r.relative_error)},
                               {scientific(r.bound)},
                               {scientific(r.error_over_bound), "", mood_of(r)},
+                              {integer(r.correctly_rounded)},
                               {integer(r.trials)}});
     return table;
+}
+
+void add_exact(Section& section, const Results& results) {
+    std::int64_t trials = 0, right = 0;
+    for (const ErrorRow& r : results.error)
+        if (r.subject.method == "exact") trials += r.trials, right += r.correctly_rounded;
+    if (trials == 0) return;
+    section.findings.push_back(
+        right == trials
+            ? fmt::format("exact: correctly rounded? Yes, in all {} sums; compared bit by bit with the oracle.",
+                          integer(trials))
+            : fmt::format("exact: NOT correctly rounded in {} of {} sums: a defect.", integer(trials - right),
+                          integer(trials)));
 }
 
 void add_findings(Section& section, const Results& results) {
     Metric closest;
     const ErrorRow* where = nullptr;
-    std::size_t above = 0;
+    std::size_t above = 0, bounded = 0;
     for (const ErrorRow& r : results.error) {
         if (!r.error_over_bound) continue;
+        ++bounded;
         above += *r.error_over_bound > 1;
+        if (r.subject.method == "exact") continue; // half an ulp is its bound, and some sums lie half-way
         if (!closest || *r.error_over_bound > *closest) closest = r.error_over_bound, where = &r;
     }
-    if (!where) return;
-    section.findings.push_back(
-        above ? fmt::format("{} of {} points lie ABOVE their bound: a defect.", above, results.error.size())
-              : fmt::format(
-                    "All {} points lie within their a-priori bound; the closest reaches {} of it ({}, {}, {}, n = {}).",
-                    results.error.size(), percent(closest), where->subject.dtype, method_label(where->subject, results),
-                    where->family, count_of(where->n)));
+    if (above > 0)
+        section.findings.push_back(
+            fmt::format("{} of {} points lie ABOVE their bound: a defect.", above, results.error.size()));
+    else if (where)
+        section.findings.push_back(fmt::format("All {} points that have a bound lie within it; of the methods other "
+                                               "than exact the closest reaches {} of it "
+                                               "({}, {}, {}, n = {}).",
+                                               bounded, percent(closest), type_of(where->subject),
+                                               method_label(where->subject, results), where->family,
+                                               count_of(where->n)));
+    add_exact(section, results);
 }
 
 } // namespace
@@ -155,16 +243,25 @@ Section error_section(const Results& results) {
     const std::string family = plotted_family(results);
     section.text = {
         "The exact sum is computed in integers and rounded never; errors are measured against it. One ulp is the "
-        "distance between "
-        "neighbouring numbers of the type at the exact sum: a correctly rounded result is at most 0.5 ulp away.",
+        "distance "
+        "between neighbouring numbers of the result's type at the exact sum: a correctly rounded result is at most 0.5 "
+        "ulp "
+        "away.",
         "The condition number Σ|x| / |Σx| says how much the data itself magnifies rounding errors; the bound is what "
-        "the order of "
-        "additions guarantees for any data of that length and condition number. Each figure is the worst of several "
-        "data sets."};
-    for (const std::string& dtype : distinct_of(results.error, [](const ErrorRow& r) { return r.subject.dtype; })) {
-        section.line_charts.push_back(chart(results, dtype, family));
-        section.tables.push_back(matrix(results, dtype));
-        section.tables.push_back(details(results, dtype));
+        "the order "
+        "of additions guarantees for any data of that length and condition number. There is none where the result may "
+        "overflow. Each figure is the worst of several data sets. 16-bit elements are added in f32 (exact: in "
+        "integers), and "
+        "rounded to their own type or given as f32.",
+        "Ill-conditioned sums: terms that cancel almost entirely. tree loses a digit for each power of ten; kahan and "
+        "compensated carry their errors along and lose none until the condition number has used up twice the digits; "
+        "exact "
+        "loses none at all."};
+    for (const std::string& type : distinct_of(results.error, [](const ErrorRow& r) { return type_of(r.subject); })) {
+        section.line_charts.push_back(chart(results, type, family));
+        section.line_charts.push_back(condition_chart(results, type));
+        section.tables.push_back(matrix(results, type));
+        section.tables.push_back(details(results, type));
     }
     std::stable_partition(section.tables.begin(), section.tables.end(), [](const Table& t) { return !t.folded; });
     add_findings(section, results);

@@ -178,10 +178,14 @@ void check_schema(const Json& json, const std::string& source) {
             fmt::format("{}: not a results file of detreduce (its \"schema\" is not \"{}\")", source, schema_name));
     if (!json.contains("schema_version") || !json["schema_version"].is_number_unsigned() || json["schema_version"] == 0)
         throw Failure(fmt::format("{}: 'schema_version' is missing or not a whole number from 1 on", source));
+    if (json["schema_version"] < schema_version)
+        throw Failure(fmt::format("{}: written in schema version {}, and this detreduce ({}) reads version {}; measure "
+                                  "again, or render it with the version that wrote it",
+                                  source, dump(json["schema_version"]), detreduce::version, schema_version));
     if (json["schema_version"] > schema_version)
-        throw Failure(fmt::format(
-            "{}: written in schema version {}, and this detreduce ({}) reads versions up to {}; use a newer one",
-            source, dump(json["schema_version"]), detreduce::version, schema_version));
+        throw Failure(
+            fmt::format("{}: written in schema version {}, and this detreduce ({}) reads version {}; use a newer one",
+                        source, dump(json["schema_version"]), detreduce::version, schema_version));
 }
 
 } // namespace
@@ -193,9 +197,9 @@ std::string to_json(const Results& results) {
         if (c == '\n') provenance += "  ";
     }
     return fmt::format("{{\n  \"schema\": \"{}\",\n  \"schema_version\": {},\n  \"provenance\": {},\n  \"error\": {},\n"
-                       "  \"determinism\": {},\n  \"cost\": {}\n}}\n",
-                       schema_name, schema_version, provenance, rows(results.error), rows(results.determinism),
-                       rows(results.cost));
+                       "  \"edges\": {},\n  \"determinism\": {},\n  \"cost\": {}\n}}\n",
+                       schema_name, schema_version, provenance, rows(results.error), rows(results.edges),
+                       rows(results.determinism), rows(results.cost));
 }
 
 Results from_json(std::string_view text, const std::string& source) {
@@ -206,6 +210,7 @@ Results from_json(std::string_view text, const std::string& source) {
     Reader provenance(top.at("provenance"), source, "provenance");
     fields(provenance, results.provenance);
     read_rows(top, "error", results.error, source);
+    read_rows(top, "edges", results.edges, source);
     read_rows(top, "determinism", results.determinism, source);
     read_rows(top, "cost", results.cost, source);
     return results;

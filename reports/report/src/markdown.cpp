@@ -24,8 +24,14 @@ std::string cell_text(const Cell& cell) {
     }
 }
 
+// Markdown cannot fold: what is too long to read is left to the CSV files.
+constexpr std::size_t too_long = 100;
+
 std::string table_text(const Table& table) {
-    std::string out = fmt::format("**{}**\n\n|", markdown_escaped(table.caption));
+    std::string out = fmt::format("**{}**\n\n", markdown_escaped(table.caption));
+    if (table.folded && table.rows.size() > too_long)
+        return out + fmt::format("{} rows: see the CSV files beside this page.\n\n", table.rows.size());
+    out += "|";
     for (const Column& column : table.columns)
         out += " " + markdown_escaped(column.title) + " |";
     out += "\n|";

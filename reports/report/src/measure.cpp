@@ -14,6 +14,7 @@ Results measure(const Options& options, Progress& progress) {
     Results results;
     results.provenance = provenance_of(options);
     results.error = measure_error(options, progress);
+    results.edges = measure_edges(options, progress);
     results.determinism = measure_determinism(options, progress);
     results.cost = options.device.backend == Backend::cuda
                        ? gpu::measure_cost(options, progress, results.provenance.notes)

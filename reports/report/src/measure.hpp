@@ -24,6 +24,7 @@ struct Options {
 [[nodiscard]] Results measure(const Options& options, Progress& progress);
 
 [[nodiscard]] std::vector<ErrorRow> measure_error(const Options& options, Progress& progress);
+[[nodiscard]] std::vector<EdgeRow> measure_edges(const Options& options, Progress& progress);
 [[nodiscard]] std::vector<DeterminismRow> measure_determinism(const Options& options, Progress& progress);
 [[nodiscard]] std::vector<CostRow> measure_cost_on_cpu(const Options& options, Progress& progress);
 [[nodiscard]] Provenance provenance_of(const Options& options);

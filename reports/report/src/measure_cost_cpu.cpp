@@ -1,4 +1,4 @@
-// Section 3 on the CPU: what each choice costs, beside a read-only pass of the same bytes.
+// Section 4 on the CPU: what each choice costs, beside a read-only pass of the same bytes.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include <detreduce/accuracy/generators.hpp>
 #include <detreduce/detreduce.hpp>
 
+#include "cost_data.hpp"
 #include "measure.hpp"
 #include "read_pass.hpp"
 #include "statistics.hpp"
@@ -18,6 +18,8 @@ namespace detreduce::report {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr Data kinds[] = {Data::normal, Data::wide};
 
 template <class T>
 struct Candidate {
@@ -57,29 +59,46 @@ Candidate<T> read_candidate(std::span<const T> data, int threads, std::string va
             }};
 }
 
+std::string threads_text(int threads) {
+    return threads == 1 ? "1 thread" : fmt::format("{} threads", threads);
+}
+
 template <class T>
-Candidate<T> method_candidate(Method method, int threads, std::string variant) {
-    const Launch launch{.threads = static_cast<std::uint32_t>(threads)};
-    return {std::string(name(method)), std::move(variant), threads,
+Candidate<T> method_candidate(Method method, int threads, Isa isa = Isa::automatic) {
+    const Launch launch{.threads = static_cast<std::uint32_t>(threads), .isa = isa};
+    const std::string suffix = isa == Isa::automatic ? "" : fmt::format(", {}", name(isa));
+    return {std::string(name(method)), threads_text(threads) + suffix, threads,
             [=](std::span<const T> x) { keep(sum(x, method, launch)); }};
 }
 
-// One thread each; all threads as well for what can use them.
 template <class T>
-std::vector<Candidate<T>> candidates(std::span<const T> data) {
+void add_accumulate(std::vector<Candidate<T>>& list) {
+    if constexpr (sizeof(T) >= 4) // C++20 has no arithmetic for the others
+        list.push_back({"std::accumulate", threads_text(1), 1,
+                        [](std::span<const T> x) { keep(std::accumulate(x.begin(), x.end(), T(0))); }});
+}
+
+// One thread: exact with each instruction set, and whatever there is to compare with.
+template <class T>
+void add_single(Data kind, std::vector<Candidate<T>>& list) {
+    for (const Isa isa : available_isas())
+        list.push_back(method_candidate<T>(Method::exact, 1, isa));
+    if (kind != Data::normal) return; // what the others cost does not depend on the data
+    for (const MethodInfo& m : methods())
+        if (m.on_cpu && m.method != Method::exact) list.push_back(method_candidate<T>(m.method, 1));
+    add_accumulate(list);
+}
+
+template <class T>
+std::vector<Candidate<T>> candidates(std::span<const T> data, Data kind) {
+    std::vector<Candidate<T>> list{read_candidate<T>(data, 1, threads_text(1))};
+    add_single(kind, list);
     const int all = cpu_threads();
-    std::vector<Candidate<T>> list;
-    for (const int threads : {1, all}) {
-        if (threads == 1 && !list.empty()) break; // a machine with one thread
-        const std::string variant = threads == 1 ? "1 thread" : fmt::format("{} threads", threads);
-        list.push_back(read_candidate<T>(data, threads, variant));
-        for (const MethodInfo& m : methods())
-            if (m.on_cpu && (threads == 1 || m.method != Method::serial))
-                list.push_back(method_candidate<T>(m.method, threads, variant));
-        if (threads == 1)
-            list.push_back({"std::accumulate", variant, 1,
-                            [](std::span<const T> x) { keep(std::accumulate(x.begin(), x.end(), T(0))); }});
-    }
+    if (all == 1) return list;
+    list.push_back(read_candidate<T>(data, all, threads_text(all)));
+    for (const MethodInfo& m : methods())
+        if (m.on_cpu && m.method != Method::serial && (kind == Data::normal || m.method == Method::exact))
+            list.push_back(method_candidate<T>(m.method, all));
     return list;
 }
 
@@ -91,76 +110,109 @@ double seconds_of(const Candidate<T>& c, std::span<const T> x) {
     return std::chrono::duration<double>(Clock::now() - start).count() / c.batch;
 }
 
-// Warms up, and makes each timed stretch long against the clock's resolution and the cost of reading it.
+// Warms up, and makes each timed stretch long against the clock's resolution and the cost of reading it. Returns what a stretch takes.
 template <class T>
-void choose_batch(Candidate<T>& c, std::span<const T> x) {
+double choose_batch(Candidate<T>& c, std::span<const T> x) {
     constexpr double enough = 100e-6;
     seconds_of(c, x);
     const double once = std::max(seconds_of(c, x), 1e-9);
     c.batch = std::clamp(static_cast<int>(enough / once), 1, 1000);
+    return once * c.batch;
+}
+
+// As many rounds as fit in the time, within limits.
+int rounds_for(double seconds_a_round, bool quick) {
+    const double rounds = (quick ? 0.5 : 10.0) / seconds_a_round;
+    return static_cast<int>(std::clamp(rounds, quick ? 3.0 : 5.0, quick ? 20.0 : 50.0));
 }
 
 template <class T>
-void measure_size(std::span<const T> x, int repeats, std::vector<CostRow>& rows) {
-    std::vector<Candidate<T>> list = candidates(x);
-    for (Candidate<T>& c : list)
-        choose_batch(c, x);
-    // While data can be in cache each call comes after one that is not timed: the candidate before may have had other
-    // threads.
-    const bool warm = x.size_bytes() <= (std::size_t{32} << 20);
-    for (int round = 0; round < repeats; ++round) {
-        for (const std::size_t i : order_of_turns(list.size(), round)) {
-            if (warm) list[i].run(x);
-            list[i].seconds.push_back(seconds_of(list[i], x));
-        }
-    }
+void append_rows(const std::vector<Candidate<T>>& list, Data kind, std::span<const T> x, std::vector<CostRow>& rows) {
     std::vector<double> reads(static_cast<std::size_t>(cpu_threads()) + 1, 0.0); // seconds, by threads
     for (const Candidate<T>& c : list)
         if (c.name == "read") reads[static_cast<std::size_t>(c.threads)] = median(c.seconds);
     for (const Candidate<T>& c : list) {
         const double time = median(c.seconds), bytes = static_cast<double>(x.size_bytes());
-        rows.push_back({std::string(name(dtype_of<T>)), c.name, c.variant, "cpu", x.size(), x.size_bytes(), repeats,
-                        time, relative_deviation(c.seconds), bytes / time / 1e9,
+        rows.push_back({std::string(name(dtype_of<T>)), c.name, c.variant, "cpu", std::string(name(kind)), x.size(),
+                        x.size_bytes(), static_cast<std::int64_t>(c.seconds.size()), time,
+                        relative_deviation(c.seconds), bytes / time / 1e9,
                         reads[static_cast<std::size_t>(c.threads)] / time});
     }
 }
 
 template <class T>
-void measure_dtype(const Options& options, Progress& progress, const std::vector<std::uint64_t>& sizes,
-                   std::vector<CostRow>& rows) {
-    const std::size_t most = (std::size_t{256} << 20) / sizeof(T);
-    std::vector<T> data(most);
-    const std::vector<T> pattern = accuracy::generate<T>(accuracy::Family::uniform, std::size_t{1} << 16, options.seed);
-    for (std::size_t i = 0; i < most; ++i)
-        data[i] = pattern[i % pattern.size()]; // times do not depend on the values
-    for (const std::uint64_t n : sizes) {
-        progress.step(fmt::format("{} n = {}", name(dtype_of<T>), n));
-        measure_size(std::span<const T>(data).first(std::min<std::size_t>(n, most)), options.quick ? 20 : 50, rows);
+void measure_size(std::span<const T> x, Data kind, bool quick, std::vector<CostRow>& rows) {
+    std::vector<Candidate<T>> list = candidates(x, kind);
+    double round_seconds = 0;
+    for (Candidate<T>& c : list)
+        round_seconds += choose_batch(c, x);
+    // While data can be in cache each call comes after one that is not timed: the candidate before may have had other
+    // threads.
+    const bool warm = x.size_bytes() <= (std::size_t{32} << 20);
+    const int rounds = rounds_for(round_seconds, quick);
+    for (int round = 0; round < rounds; ++round) {
+        for (const std::size_t i : order_of_turns(list.size(), round)) {
+            if (warm) list[i].run(x);
+            list[i].seconds.push_back(seconds_of(list[i], x));
+        }
     }
+    append_rows(list, kind, x, rows);
 }
 
-std::vector<std::uint64_t> sizes_of(bool quick, std::size_t element) {
-    const std::uint64_t last = (std::uint64_t{256} << 20) / element; // 256 MiB
-    std::vector<std::uint64_t> sizes;
-    for (std::uint64_t n = std::uint64_t{1} << 16; n < last; n *= quick ? 8 : 2)
-        sizes.push_back(n);
+// 2^20 elements, over and over: more than a branch predictor remembers.
+template <class T>
+void fill(std::vector<T>& data, Data kind, std::uint64_t seed) {
+    constexpr std::size_t pattern = std::size_t{1} << 20;
+    for (std::size_t i = 0; i < data.size(); ++i)
+        data[i] = i < pattern ? element<T>(kind, seed, i, pattern) : data[i - pattern];
+}
+
+// From memory, on any processor. 16-bit elements are slow on a CPU: less will do for a quick look.
+std::uint64_t largest_n(bool quick, std::size_t element) {
+    return (std::uint64_t{quick && element == 2 ? 32u : 256u} << 20) / element;
+}
+
+// Normal data of every size; data that is not kind to `exact` in cache and from memory.
+std::vector<std::uint64_t> sizes_of(Data kind, bool quick, std::size_t element) {
+    const std::uint64_t last = largest_n(quick, element);
+    std::vector<std::uint64_t> sizes{std::uint64_t{1} << 16};
+    if (!quick && kind == Data::normal)
+        for (std::uint64_t n = std::uint64_t{1} << 17; n < last; n *= 2)
+            sizes.push_back(n);
     sizes.push_back(last);
     return sizes;
+}
+
+template <class T>
+void measure_dtype(const Options& options, Progress& progress, std::vector<CostRow>& rows) {
+    std::vector<T> data(largest_n(options.quick, sizeof(T)));
+    for (const Data kind : kinds) {
+        fill(data, kind, options.seed);
+        for (const std::uint64_t n : sizes_of(kind, options.quick, sizeof(T))) {
+            progress.step(fmt::format("{} {} n = {}", name(dtype_of<T>), name(kind), n));
+            measure_size(std::span<const T>(data).first(n), kind, options.quick, rows);
+        }
+    }
 }
 
 } // namespace
 
 int cpu_threads() {
-    const detreduce::Plan plan = make_plan({.dtype = DType::f32, .n = 1, .device = cpu});
+    const detreduce::Plan plan = make_plan({.dtype = DType::f32, .n = max_n, .device = cpu});
     return plan.status().ok() ? static_cast<int>(plan.launch().threads) : 1;
 }
 
 std::vector<CostRow> measure_cost_on_cpu(const Options& options, Progress& progress) {
-    const auto f32 = sizes_of(options.quick, 4), f64 = sizes_of(options.quick, 8);
-    progress.begin("cost", static_cast<int>(f32.size() + f64.size()));
+    std::size_t steps = 0;
+    for (const DType dtype : dtypes())
+        for (const Data kind : kinds)
+            steps += sizes_of(kind, options.quick, size_of(dtype)).size();
+    progress.begin("cost", static_cast<int>(steps));
     std::vector<CostRow> rows;
-    measure_dtype<float>(options, progress, f32, rows);
-    measure_dtype<double>(options, progress, f64, rows);
+    measure_dtype<float16>(options, progress, rows);
+    measure_dtype<bfloat16>(options, progress, rows);
+    measure_dtype<float>(options, progress, rows);
+    measure_dtype<double>(options, progress, rows);
     return rows;
 }
 

@@ -1,4 +1,4 @@
-// Section 2: one sum, one thing varied at a time, and the bits that come out.
+// Section 3: one sum, one thing varied at a time, and the bits that come out.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -12,13 +12,18 @@
 namespace detreduce::report {
 namespace {
 
-constexpr std::uint64_t n = (std::uint64_t{1} << 20) + 37; // not a multiple of anything
+// Not a multiple of anything.
+std::uint64_t elements(bool quick) {
+    return (std::uint64_t{1} << (quick ? 18 : 20)) + 37;
+}
+
 constexpr accuracy::Family family = accuracy::Family::normal;
 
 struct Variation {
     std::vector<Job> jobs;
     std::string varied;
     bool permuted = false; ///< each job on another permutation of the data
+    bool split = false;    ///< each job in other pieces, merged in another order
 };
 
 struct Axis {
@@ -76,10 +81,18 @@ Variation permutations(const Job& base, bool quick) {
     return {std::vector<Job>(quick ? 25 : 200, base), "random order of the same data", true};
 }
 
+Variation splits(const Job& base, bool quick) {
+    if (base.method != Method::exact) return {}; // the others have no state to merge
+    return {std::vector<Job>(quick ? 25 : 200, base),
+            "random order, cut into 2 to 31 pieces at random, their states merged in random order", true, true};
+}
+
 Variation schedules(const Job& base, bool) {
     if (!on_gpu(base) || base.method == Method::atomic) return {};
-    Variation plan{{}, "two_pass, last_block, cooperative"};
+    const bool levels = base.method != Method::exact; // without them there is nothing to cooperate about
+    Variation plan{{}, levels ? "two_pass, last_block, cooperative" : "two_pass, last_block"};
     for (const Schedule schedule : {Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
+        if (schedule == Schedule::cooperative && !levels) continue;
         Job job = base;
         job.launch.schedule = schedule;
         job.runs = 20;
@@ -103,7 +116,7 @@ Variation grids(const Job& base, bool) {
 }
 
 Variation blocks(const Job& base, bool) {
-    if (!on_gpu(base)) return {};
+    if (!on_gpu(base) || base.method == Method::exact) return {}; // exact has one size of block
     Variation plan{{}, "blocks of 128, 256 and 512 threads"};
     for (const unsigned block : {128u, 256u, 512u}) {
         Job job = base;
@@ -141,18 +154,33 @@ constexpr Axis axes[] = {
     {"streams", Guarantee::run_to_run, streams},
     {"CPU and GPU", Guarantee::device, cpu_and_gpu},
     {"permutations", Guarantee::order, permutations},
+    {"splits", Guarantee::order, splits},
 };
+
+// 16-bit elements are summed to f32: a 16-bit result would hide most differences.
+template <class T>
+using Out = fp::Arithmetic<T>;
+
+template <class T>
+std::vector<Out<T>> results_of_job(const Variation& plan, const Job& job, std::span<const T> data, std::uint64_t seed) {
+    if (!plan.split) return results_of<T, Out<T>>(job, data);
+    std::vector<Out<T>> results(1);
+    run_split(job.device, random_split(data.size(), seed), input_of(data), dtype_of<Out<T>>, results.data());
+    return results;
+}
 
 template <class T>
 void measure_axis(const Variation& plan, const std::vector<T>& data, std::uint64_t seed, DeterminismRow& row) {
-    accuracy::BitPatterns<T> patterns;
+    accuracy::BitPatterns<Out<T>> patterns;
     std::vector<T> permuted;
     for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
+        const std::uint64_t own_seed = accuracy::hash(seed, i);
         if (plan.permuted) {
             permuted = data;
-            accuracy::shuffle(std::span<T>(permuted), accuracy::hash(seed, i));
+            accuracy::shuffle(std::span<T>(permuted), own_seed);
         }
-        for (const T result : results_of(plan.jobs[i], std::span<const T>(plan.permuted ? permuted : data)))
+        const std::span<const T> input = plan.permuted ? permuted : data;
+        for (const Out<T> result : results_of_job(plan, plan.jobs[i], input, own_seed))
             patterns.add(result);
     }
     row.varied = plan.varied;
@@ -165,11 +193,12 @@ template <class T>
 DeterminismRow measure_cell(const Options& options, const Axis& axis, const Job& base, const std::vector<T>& data) {
     DeterminismRow row;
     row.subject.dtype = name(dtype_of<T>);
+    row.subject.output = name(dtype_of<Out<T>>);
     row.subject.method = name(base.method);
     row.subject.device = name_of(base.device);
     row.axis = axis.name;
     row.family = accuracy::name(family);
-    row.n = n;
+    row.n = data.size();
     row.promised = info(base.method).guarantee >= axis.needs;
     const Variation plan = axis.plan(base, options.quick);
     if (!plan.jobs.empty()) measure_axis(plan, data, options.seed, row);
@@ -189,7 +218,7 @@ std::vector<Job> subjects(const Options& options) {
 
 template <class T>
 void measure_dtype(const Options& options, Progress& progress, std::vector<DeterminismRow>& rows) {
-    const std::vector<T> data = accuracy::generate<T>(family, n, options.seed);
+    const std::vector<T> data = accuracy::generate<T>(family, elements(options.quick), options.seed);
     for (const Job& base : subjects(options)) {
         for (const Axis& axis : axes) {
             progress.step(fmt::format("{} {} {}", name(dtype_of<T>), name(base.method), axis.name));
@@ -201,8 +230,10 @@ void measure_dtype(const Options& options, Progress& progress, std::vector<Deter
 } // namespace
 
 std::vector<DeterminismRow> measure_determinism(const Options& options, Progress& progress) {
-    progress.begin("determinism", static_cast<int>(2 * subjects(options).size() * std::size(axes)));
+    progress.begin("determinism", static_cast<int>(dtypes().size() * subjects(options).size() * std::size(axes)));
     std::vector<DeterminismRow> rows;
+    measure_dtype<float16>(options, progress, rows);
+    measure_dtype<bfloat16>(options, progress, rows);
     measure_dtype<float>(options, progress, rows);
     measure_dtype<double>(options, progress, rows);
     return rows;

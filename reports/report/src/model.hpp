@@ -11,7 +11,10 @@
 namespace detreduce::report {
 
 inline constexpr const char* schema_name = "detreduce-results";
-inline constexpr int schema_version = 1;
+inline constexpr int schema_version = 2;
+
+/// ErrorRow::family of ill-conditioned data of one n and rising condition numbers.
+inline constexpr const char* condition_sweep = "condition sweep";
 
 /// A measured figure; may be infinite. Nothing: it was not measured, or is not defined (shown as a dash, never as a
 /// zero).
@@ -57,7 +60,8 @@ struct Provenance {
 struct Subject {
     std::string op = "sum";
     std::string shape = "flat";
-    std::string dtype;
+    std::string dtype;  ///< of the elements
+    std::string output; ///< dtype of the result
     std::string method;
     std::string device; ///< "cpu" or "cuda:0"
     friend bool operator==(const Subject&, const Subject&) = default;
@@ -70,12 +74,12 @@ struct ErrorRow {
     std::string family;
     std::uint64_t n = 0;
     std::int64_t trials = 0;
-    Metric error_ulp;      ///< distance to the exact result rounded to dtype, in units in the last place
-    Metric relative_error; ///< |result − exact| / |exact|
-    Metric bound;          ///< a priori, on the relative error: (error_bound + flush_bound / Σ|x|) · condition
-    Metric
-        error_over_bound; ///< |result − exact| / (error_bound · Σ|x| + flush_bound): the largest of all trials; above 1 is a defect
-    Metric condition; ///< Σ|x| / |Σx|
+    std::int64_t correctly_rounded = 0; ///< trials whose result has the bits of the exact sum rounded once
+    Metric error_ulp;                   ///< largest distance to the exact sum, in units in the last place of the output
+    Metric relative_error;              ///< largest |result − exact| / |exact|
+    Metric bound;                       ///< a priori, on the relative error; nothing where the result may overflow
+    Metric error_over_bound; ///< |result − exact| / bound on it, the largest of all trials; above 1 is a defect
+    Metric condition;        ///< Σ|x| / |Σx|
     friend bool operator==(const ErrorRow&, const ErrorRow&) = default;
 };
 
@@ -93,12 +97,26 @@ struct DeterminismRow {
     friend bool operator==(const DeterminismRow&, const DeterminismRow&) = default;
 };
 
+/// What one candidate made of a sum that is easy to get wrong. Figures as text, shortest that reads back: JSON has no NaN.
+struct EdgeRow {
+    std::string data; ///< "1e300 + 1e300"
+    std::string dtype;
+    std::uint64_t n = 0;
+    std::string exact;     ///< the true sum, rounded once to dtype
+    std::string candidate; ///< a method, "cub::DeviceReduce::Sum", or one with published figures
+    std::string device;    ///< "cpu", "cuda:0"; empty for a published figure
+    std::string result;
+    bool right = false; ///< the bits of `exact`, or any NaN where that is NaN
+    friend bool operator==(const EdgeRow&, const EdgeRow&) = default;
+};
+
 /// Cost of one pass over the data by one candidate.
 struct CostRow {
     std::string dtype;
     std::string candidate; ///< "read", "tree", "std::accumulate", "cub::DeviceReduce::Sum", …
     std::string variant;   ///< "1 thread", "last_block", …; empty when there is only one
     std::string device;
+    std::string data; ///< what was summed: normal, half_zeros, lognormal, outlier, wide, worst (cost_data.hpp)
     std::uint64_t n = 0;
     std::uint64_t bytes = 0;
     std::int64_t repeats = 0;
@@ -112,6 +130,7 @@ struct CostRow {
 struct Results {
     Provenance provenance;
     std::vector<ErrorRow> error;
+    std::vector<EdgeRow> edges;
     std::vector<DeterminismRow> determinism;
     std::vector<CostRow> cost;
     friend bool operator==(const Results&, const Results&) = default;

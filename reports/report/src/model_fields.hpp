@@ -46,6 +46,7 @@ void fields(V& visit, Subject& s) {
     visit("op", s.op);
     visit("shape", s.shape);
     visit("dtype", s.dtype);
+    visit("output", s.output);
     visit("method", s.method);
     visit("device", s.device);
 }
@@ -56,11 +57,24 @@ void fields(V& visit, ErrorRow& r) {
     visit("family", r.family);
     visit("n", r.n);
     visit("trials", r.trials);
+    visit("correctly_rounded", r.correctly_rounded);
     visit("error_ulp", r.error_ulp);
     visit("relative_error", r.relative_error);
     visit("bound", r.bound);
     visit("error_over_bound", r.error_over_bound);
     visit("condition", r.condition);
+}
+
+template <class V>
+void fields(V& visit, EdgeRow& r) {
+    visit("data", r.data);
+    visit("dtype", r.dtype);
+    visit("n", r.n);
+    visit("exact", r.exact);
+    visit("candidate", r.candidate);
+    visit("device", r.device);
+    visit("result", r.result);
+    visit("right", r.right);
 }
 
 template <class V>
@@ -82,6 +96,7 @@ void fields(V& visit, CostRow& r) {
     visit("candidate", r.candidate);
     visit("variant", r.variant);
     visit("device", r.device);
+    visit("data", r.data);
     visit("n", r.n);
     visit("bytes", r.bytes);
     visit("repeats", r.repeats);

@@ -25,13 +25,19 @@ inline constexpr Colour purple{"#b0508a", "#dd93bb"};
 inline constexpr Colour orange{"#c98700", "#f0b429"};
 inline constexpr Colour grey{"#4b5563", "#b6bec8"};
 
-inline constexpr std::array all_colours{ink, axis, grid, blue, vermillion, green, purple, orange, grey};
+inline constexpr Colour black{"#000000", "#ffffff"};
+inline constexpr Colour sky{"#3a9bdc", "#a5d8ff"};
+inline constexpr Colour olive{"#9a8f00", "#f0e442"};
+
+inline constexpr std::array all_colours{ink,    axis,   grid, blue,  vermillion, green,
+                                        purple, orange, grey, black, sky,        olive};
 
 /// The colour of a method or candidate, the same in every plot. Names that are not known yet get one by their letters.
 [[nodiscard]] constexpr Colour colour_of(std::string_view name) {
     constexpr std::pair<std::string_view, Colour> known[] = {
-        {"tree", blue}, {"atomic", vermillion},      {"serial", purple},
-        {"read", grey}, {"std::accumulate", orange}, {"cub::DeviceReduce::Sum", green}};
+        {"exact", black}, {"compensated", olive},      {"kahan", sky},
+        {"tree", blue},   {"atomic", vermillion},      {"serial", purple},
+        {"read", grey},   {"std::accumulate", orange}, {"cub::DeviceReduce::Sum", green}};
     for (const auto& [known_name, colour] : known)
         if (name == known_name) return colour;
     unsigned sum = 0;

@@ -186,7 +186,8 @@ Plot draw(const LineChart& chart) {
     if (x.empty()) return {chart.id, chart.title, ""};
     const Frame frame{88, 250, series.size()};
     std::string script = prologue(chart.title, frame) + legend(series, frame, true);
-    script += label("x", chart.x_label) + label("y", chart.y_label) + binary_tics(x);
+    script += label("x", chart.x_label) + label("y", chart.y_label) +
+              (chart.x_decimal ? decimal_tics("x", {x.low / 1.15, x.high * 1.15}) : binary_tics(x));
     script += chart.y_linear ? linear_tics(y) : decimal_tics("y", rounded_outwards(y, chart.y_floor));
     for (std::size_t i = 0; i < series.size(); ++i)
         script += data_block(i, series[i]);

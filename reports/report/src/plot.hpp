@@ -16,12 +16,13 @@ struct Series {
     std::vector<std::pair<double, double>> points;
 };
 
-/// A line chart: n on a base-2 axis, y on a base-10 axis unless it says otherwise.
+/// A line chart: x on a base-2 axis, y on a base-10 axis unless it says otherwise.
 struct LineChart {
     std::string id, title, x_label, y_label;
     std::vector<Series> series;
-    double y_floor = 0;    ///< smaller values are drawn here, on the lower edge
-    bool y_linear = false; ///< ratios rather than magnitudes
+    double y_floor = 0;     ///< smaller values are drawn here, on the lower edge
+    bool y_linear = false;  ///< ratios rather than magnitudes
+    bool x_decimal = false; ///< powers of ten rather than of two
 };
 
 /// A dot chart: categories from top to bottom, counts on a base-10 axis that starts at 1.

@@ -15,7 +15,8 @@ Page make_page(const Results& results) {
     page.summary = fmt::format("{}. {} run of {}, detreduce {}, spec_version {}, commit {}{}.", where,
                                p.mode == "quick" ? "Quick" : "Full", p.created, p.version, p.spec_version,
                                p.commit.substr(0, 12), p.dirty ? " (changed)" : "");
-    page.sections = {error_section(results), determinism_section(results), cost_section(results)};
+    page.sections = {methods_section(), error_section(results), edges_section(results), determinism_section(results),
+                     cost_section(results)};
     for (const Section& section : page.sections) {
         std::vector<Plot>& plots = page.plots.emplace_back();
         for (const LineChart& chart : section.line_charts)
@@ -33,6 +34,7 @@ void render(const Results& results, const std::filesystem::path& dir) {
         for (const Plot& plot : plots)
             write_file(dir / (plot.id + ".svg"), standalone_svg(plot));
     write_file(dir / "error.csv", error_csv(results));
+    write_file(dir / "edges.csv", edges_csv(results));
     write_file(dir / "determinism.csv", determinism_csv(results));
     write_file(dir / "cost.csv", cost_csv(results));
     write_file(dir / "report.md", markdown(page));

@@ -24,6 +24,7 @@ struct Page {
 [[nodiscard]] std::string html(const Page& page);
 [[nodiscard]] std::string markdown(const Page& page);
 [[nodiscard]] std::string error_csv(const Results& results);
+[[nodiscard]] std::string edges_csv(const Results& results);
 [[nodiscard]] std::string determinism_csv(const Results& results);
 [[nodiscard]] std::string cost_csv(const Results& results);
 

@@ -1,5 +1,6 @@
 #include "runner.hpp"
 
+#include <cstring>
 #include <new>
 
 #include <fmt/format.h>
@@ -11,47 +12,48 @@ namespace detreduce::report {
 namespace {
 
 // A copy that starts `misalignment` elements past a 64-byte boundary.
-template <class T>
 class Copy {
   public:
-    Copy(std::span<const T> data, unsigned misalignment)
-        : memory_(static_cast<T*>(::operator new ((data.size() + misalignment) * sizeof(T), std::align_val_t{64}))),
-          view_(memory_ + misalignment, data.size()) {
-        std::copy(data.begin(), data.end(), memory_ + misalignment);
+    Copy(const Input& input, unsigned misalignment) {
+        const std::size_t element = size_of(input.dtype), bytes = input.n * element, offset = misalignment * element;
+        memory_ = static_cast<std::byte*>(::operator new (bytes + offset, std::align_val_t{64}));
+        data_ = memory_ + offset;
+        if (bytes > 0) std::memcpy(data_, input.data, bytes);
     }
     ~Copy() { ::operator delete (memory_, std::align_val_t{64}); }
     Copy(const Copy&) = delete;
     Copy& operator=(const Copy&) = delete;
-    [[nodiscard]] std::span<const T> view() const { return view_; }
+    [[nodiscard]] const void* data() const { return data_; }
 
   private:
-    T* memory_;
-    std::span<const T> view_;
+    std::byte *memory_, *data_;
 };
 
-template <class T>
-std::vector<T> results_on_cpu(const Job& job, std::span<const T> data) {
-    std::vector<T> results;
+void run_on_cpu(const Job& job, const Input& input, DType output, void* results) {
+    const Plan plan = make_plan({.method = job.method,
+                                 .dtype = input.dtype,
+                                 .output = output,
+                                 .n = input.n,
+                                 .device = cpu,
+                                 .launch = job.launch});
+    throw_if_error(plan.status());
     for (int i = 0; i < job.runs; ++i)
-        results.push_back(sum(data, job.method, job.launch));
-    return results;
+        throw_if_error(
+            run(plan, input.data, static_cast<std::byte*>(results) + static_cast<std::size_t>(i) * size_of(output)));
 }
 
 } // namespace
 
-template <class T>
-std::vector<T> results_of(const Job& job, std::span<const T> data) {
+void run_job(const Job& job, const Input& input, DType output, void* results) {
     try {
-        if (job.device.backend == Backend::cuda) return gpu::results_of(job, data);
-        if (job.misalignment == 0) return results_on_cpu(job, data);
-        return results_on_cpu(job, Copy<T>(data, job.misalignment).view());
+        if (job.device.backend == Backend::cuda) return gpu::run_job(job, input, output, results);
+        if (job.misalignment == 0) return run_on_cpu(job, input, output, results);
+        const Copy copy(input, job.misalignment);
+        run_on_cpu(job, {input.dtype, copy.data(), input.n}, output, results);
     } catch (const Error& error) {
         throw program::Failure(
-            fmt::format("{} of {} {} elements: {}", name(job.method), data.size(), name(dtype_of<T>), error.what()));
+            fmt::format("{} of {} {} elements: {}", name(job.method), input.n, name(input.dtype), error.what()));
     }
 }
-
-template std::vector<float> results_of(const Job&, std::span<const float>);
-template std::vector<double> results_of(const Job&, std::span<const double>);
 
 } // namespace detreduce::report

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <detreduce/detreduce.hpp>
@@ -19,11 +20,38 @@ struct Job {
     unsigned misalignment = 0; ///< the data starts so many elements past an aligned address
 };
 
-/// One result a run. Throws program::Failure when the library refuses or fails.
+/// Elements in host memory.
+struct Input {
+    DType dtype;
+    const void* data;
+    std::uint64_t n;
+};
 template <class T>
-[[nodiscard]] std::vector<T> results_of(const Job& job, std::span<const T> data);
+[[nodiscard]] Input input_of(std::span<const T> data) {
+    return {dtype_of<T>, data.data(), data.size()};
+}
 
-extern template std::vector<float> results_of(const Job&, std::span<const float>);
-extern template std::vector<double> results_of(const Job&, std::span<const double>);
+/// Writes one result of dtype `output` a run to `results`. Throws program::Failure when the library refuses or fails.
+void run_job(const Job& job, const Input& input, DType output, void* results);
+
+/// A random way to a sum by parts: piece i is the elements from cuts[i] to cuts[i + 1] and makes a state of its own; each merge adds the
+/// state of its second piece to that of its first, in this order, until piece `last` holds all.
+struct Split {
+    std::vector<std::uint64_t> cuts;
+    std::vector<std::pair<std::size_t, std::size_t>> merges;
+    std::size_t last = 0;
+};
+[[nodiscard]] Split random_split(std::uint64_t n, std::uint64_t seed);
+
+/// The sum by those parts, in ExactStates on that device, as dtype `output`.
+void run_split(const Device& device, const Split& split, const Input& input, DType output, void* result);
+
+/// One result a run.
+template <class T, class Out = T>
+[[nodiscard]] std::vector<Out> results_of(const Job& job, std::span<const T> data) {
+    std::vector<Out> results(static_cast<std::size_t>(job.runs));
+    run_job(job, input_of(data), dtype_of<Out>, results.data());
+    return results;
+}
 
 } // namespace detreduce::report

@@ -41,7 +41,9 @@ struct Section {
     std::vector<Table> tables;
 };
 
+[[nodiscard]] Section methods_section();
 [[nodiscard]] Section error_section(const Results& results);
+[[nodiscard]] Section edges_section(const Results& results);
 [[nodiscard]] Section determinism_section(const Results& results);
 [[nodiscard]] Section cost_section(const Results& results);
 [[nodiscard]] Table provenance_table(const Provenance& provenance);

@@ -186,8 +186,11 @@ std::string bytes_of(std::uint64_t bytes) {
 }
 
 std::string exact_decimal(double value) {
-    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-    return fmt::format("{}", value);
+    return std::isnan(value) ? "nan" : fmt::format("{}", value); // not -nan: the sign of a NaN says nothing
+}
+
+std::string exact_decimal(float value) {
+    return std::isnan(value) ? "nan" : fmt::format("{}", value);
 }
 
 } // namespace detreduce::report

@@ -31,5 +31,6 @@ inline constexpr const char* dash = "—"; ///< stands for: not measured, or not
 [[nodiscard]] std::string count_of(std::uint64_t n);     ///< 2²⁰, 2²⁰ + 37, 1 000
 [[nodiscard]] std::string bytes_of(std::uint64_t bytes); ///< 256 MiB
 [[nodiscard]] std::string exact_decimal(double value);   ///< shortest that reads back: for CSV
+[[nodiscard]] std::string exact_decimal(float value);
 
 } // namespace detreduce::report

@@ -17,13 +17,15 @@ std::size_t lines(const std::string& text) {
 TEST_CASE("CSV files have a header and one line a row, with empty fields for what is missing", "[report]") {
     const Results results = sample();
     const std::string error = error_csv(results), determinism = determinism_csv(results), cost = cost_csv(results);
-    CHECK(error.starts_with(
-        "op,shape,dtype,method,device,family,n,trials,error_ulp,relative_error,bound,error_over_bound,condition\n"));
+    CHECK(error.starts_with("op,shape,dtype,output,method,device,family,n,trials,correctly_rounded,error_ulp,relative_"
+                            "error,bound,error_over_bound,condition\n"));
     CHECK(lines(error) == 1 + results.error.size());
+    CHECK(lines(edges_csv(results)) == 1 + results.edges.size());
+    CHECK(edges_csv(results).find("1e300 + 1e300,f64,2,2e+300,serial,cpu,inf,false\n") != std::string::npos);
     CHECK(lines(determinism) == 1 + results.determinism.size());
     CHECK(lines(cost) == 1 + results.cost.size());
-    CHECK(error.find("sum,flat,f32,tree,cuda:0,alternating,1024,3,0,inf,inf,0,inf\n") != std::string::npos);
-    CHECK(determinism.find("sum,flat,f32,tree,cuda:0,grids,,normal,1048613,true,,,\n") != std::string::npos);
-    CHECK(cost.find("f32,tree,last_block,cuda:0,65536,262144,50,,,,\n") != std::string::npos);
-    CHECK(cost.find("f32,read,,cuda:0,32768,131072,50,5.25e-06,0.01,24.966,1\n") != std::string::npos);
+    CHECK(error.find("sum,flat,f32,f32,tree,cuda:0,alternating,1024,3,3,0,inf,inf,0,inf\n") != std::string::npos);
+    CHECK(determinism.find("sum,flat,f32,f32,tree,cuda:0,grids,,normal,1048613,true,,,\n") != std::string::npos);
+    CHECK(cost.find("f32,tree,last_block,cuda:0,normal,65536,262144,50,,,,\n") != std::string::npos);
+    CHECK(cost.find("f32,read,,cuda:0,normal,32768,131072,50,5.25e-06,0.01,24.966,1\n") != std::string::npos);
 }

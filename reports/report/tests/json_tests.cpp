@@ -39,7 +39,7 @@ TEST_CASE("results survive the way to JSON and back", "[report]") {
 TEST_CASE("doubles keep their bits", "[report]") {
     Results results;
     for (const double value : {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, 0.0, 123456789012345678.0})
-        results.cost.push_back({"f64", "read", "", "cpu", 1, 8, 1, value, value, value, value});
+        results.cost.push_back({"f64", "read", "", "cpu", "normal", 1, 8, 1, value, value, value, value});
     CHECK(from_json(to_json(results), "test") == results);
 }
 
@@ -50,8 +50,10 @@ TEST_CASE("files that are not results are refused with a reason", "[report]") {
     CHECK(mentions(refusal("[1, 2]"), "not a results file of detreduce"));
     CHECK(mentions(refusal("{\"schema\": \"nvbench\", \"schema_version\": 1}"), "not a results file of detreduce"));
     CHECK(mentions(refusal("{\"schema\": \"detreduce-results\"}"), "schema_version"));
-    CHECK(mentions(refusal("{\"schema\": \"detreduce-results\", \"schema_version\": 2}"), "reads versions up to 1"));
-    CHECK(mentions(refusal("{\"schema\": \"detreduce-results\", \"schema_version\": 1}"), "'provenance' is missing"));
+    CHECK(mentions(refusal("{\"schema\": \"detreduce-results\", \"schema_version\": 3}"), "use a newer one"));
+    CHECK(mentions(refusal("{\"schema\": \"detreduce-results\", \"schema_version\": 1}"),
+                   "reads version 2; measure again"));
+    CHECK(mentions(refusal("{\"schema\": \"detreduce-results\", \"schema_version\": 2}"), "'provenance' is missing"));
     for (const char* text : {"", "[1, 2]", "{}"})
         CHECK(mentions(refusal(text), "file.json"));
 }

@@ -44,8 +44,9 @@ Page undrawn(const Results& results) {
     return {"detreduce report",
             "summary",
             results.provenance,
-            {error_section(results), determinism_section(results), cost_section(results)},
-            {{}, {}, {}}};
+            {methods_section(), error_section(results), edges_section(results), determinism_section(results),
+             cost_section(results)},
+            std::vector<std::vector<Plot>>(5)};
 }
 
 } // namespace
@@ -54,15 +55,16 @@ TEST_CASE("the same results give the same bytes", "[report]") {
     REQUIRE(can_draw());
     const auto first = rendered(sample());
     CHECK(first == rendered(from_json(to_json(sample()), "test")));
-    for (const char* name : {"index.html", "report.md", "error.csv", "determinism.csv", "cost.csv", "error-f32.svg",
-                             "cost-f32.svg", "determinism-f32.svg"})
+    for (const char* name :
+         {"index.html", "report.md", "error.csv", "edges.csv", "determinism.csv", "cost.csv", "error-f32.svg",
+          "cost-f32.svg", "determinism-f32.svg", "condition-f32.svg", "error-bf16-to-f32.svg"})
         CHECK(first.count(name) == 1);
 }
 
 TEST_CASE("the page asks for nothing from elsewhere", "[report]") {
     REQUIRE(can_draw());
     const std::string page = rendered(sample())["index.html"];
-    CHECK(count(page, "<svg ") == 6);
+    CHECK(count(page, "<svg ") == 8);
     for (const char* outside : {"<script", "<link", "<img", "<iframe", "@import", "url(", "src="})
         CHECK(count(page, outside) == 0);
     CHECK(count(page, "http") == count(page, "http://www.w3.org/")); // names of XML namespaces, which are not fetched
@@ -92,9 +94,28 @@ TEST_CASE("nothing in a results file gets out as code or as a path", "[report]")
 TEST_CASE("each table has its rows, in HTML and in Markdown", "[report]") {
     const Page page = undrawn(sample());
     for (const std::string& text : {html(page), markdown(page)}) {
-        for (const char* part : {"lognormal", "alternating", "2¹⁶", "77 777", "f32 tree", "f32 atomic",
-                                 "f32 serial (cpu)", "1 in 100", "37 in 100", "≤ 12 ulp apart", "0.764 × read",
-                                 "6.88 µs ± 2.0 %", "128 KiB", "Some GPU", "0123456789abcdef"}) {
+        for (const char* part : {"lognormal",
+                                 "alternating",
+                                 "2¹⁶",
+                                 "77 777",
+                                 "f32 tree",
+                                 "f32 atomic",
+                                 "f32 serial (cpu)",
+                                 "1 in 100",
+                                 "37 in 100",
+                                 "≤ 12 ulp apart",
+                                 "0.764 × read",
+                                 "6.88 µs ± 2.0 %",
+                                 "128 KiB",
+                                 "3 of 3 right",
+                                 "2e+300",
+                                 "serial (cpu)",
+                                 "bf16 to f32",
+                                 "Right answers: exact 1 of 1",
+                                 "0.500",
+                                 "23.8 GB/s",
+                                 "Some GPU",
+                                 "0123456789abcdef"}) {
             INFO(part);
             CHECK(count(text, part) >= 1);
         }
@@ -118,8 +139,9 @@ TEST_CASE("green only where a promise was measured and kept", "[report]") {
     CHECK(mood("f32 atomic", "repeated runs") == Mood::notable);
     CHECK(mood("f32 serial (cpu)", "repeated runs") == Mood::bad);
     CHECK(mood(std::string("f32 ") + nasty + "", "permutations") == Mood::plain); // one pattern by luck
-    CHECK(count(html(undrawn(results)), "class=\"good f\"") == 1);
-    CHECK(count(markdown(undrawn(results)), "✓") == 1);
+    // one here, one correctly rounded sum, one edge case
+    CHECK(count(html(undrawn(results)), "class=\"good f\"") == 3);
+    CHECK(count(markdown(undrawn(results)), "✓") == 3);
     CHECK(determinism_section(results).findings.front().find("BROKEN") != std::string::npos);
 }
 
@@ -130,6 +152,40 @@ TEST_CASE("an error above its bound is called a defect", "[report]") {
     CHECK(error_section(results).findings.front().find("ABOVE") != std::string::npos);
 }
 
+TEST_CASE("exact is praised only where it is the correctly rounded sum", "[report]") {
+    Results results = sample();
+    const auto praise = [&] { return error_section(results).findings.back(); };
+    CHECK(praise() == "exact: correctly rounded? Yes, in all 3 sums; compared bit by bit with the oracle.");
+    const auto row = std::find_if(results.error.begin(), results.error.end(),
+                                  [](const ErrorRow& r) { return r.subject.method == "exact"; });
+    row->correctly_rounded = 2;
+    CHECK(praise() == "exact: NOT correctly rounded in 1 of 3 sums: a defect.");
+    CHECK(count(html(undrawn(results)), "class=\"bad f\"") > count(html(undrawn(sample())), "class=\"bad f\""));
+}
+
+TEST_CASE("an edge case is green only where it is right", "[report]") {
+    const Table table = edges_section(sample()).tables.front();
+    REQUIRE(table.rows.size() == 2);
+    REQUIRE(table.columns.size() == 6);
+    const auto& row = table.rows.front();
+    CHECK(row[1].text == "2e+300");
+    CHECK(row[2].mood == Mood::good);
+    CHECK(row[3].mood == Mood::notable);
+    CHECK(row[4].text == "3.67e+260");
+    CHECK(row[4].mood == Mood::notable);
+    CHECK(row[5].mood == Mood::absent);
+    CHECK(edges_section(sample()).findings.front().find("published") == std::string::npos); // not of this run
+}
+
+TEST_CASE("Markdown leaves long folded tables to the CSV files", "[report]") {
+    Results results = sample();
+    CHECK(count(markdown(undrawn(results)), "see the CSV files") == 0);
+    results.error.insert(results.error.end(), 101, results.error.front());
+    CHECK(count(markdown(undrawn(results)), "see the CSV files") == 1);
+    CHECK(count(markdown(undrawn(results)), "\n| lognormal | 16 |") == 0);
+    CHECK(count(html(undrawn(results)), ">lognormal</th>") > 101);
+}
+
 TEST_CASE("what is missing is a dash", "[report]") {
     const std::string page = html(undrawn(sample()));
     CHECK(count(page, "<td class=\"absent f\">—</td>") >= 3);
@@ -138,7 +194,7 @@ TEST_CASE("what is missing is a dash", "[report]") {
 
 TEST_CASE("sections without rows say so", "[report]") {
     Results results;
-    CHECK(count(html(undrawn(results)), "Not measured.") == 3);
+    CHECK(count(html(undrawn(results)), "Not measured.") == 4);
     REQUIRE(can_draw());
     CHECK(count(rendered(results)["index.html"], "<svg ") == 0);
 }

@@ -17,7 +17,8 @@ using namespace detreduce::report;
 namespace {
 
 Subject subject(std::string dtype, std::string method, std::string device = "cuda:0") {
-    return {"sum", "flat", std::move(dtype), std::move(method), std::move(device)};
+    std::string output = dtype == "bf16" ? "f32" : dtype;
+    return {"sum", "flat", std::move(dtype), std::move(output), std::move(method), std::move(device)};
 }
 
 Provenance provenance() {
@@ -47,24 +48,35 @@ Provenance provenance() {
 
 Results sample() {
     constexpr double inf = std::numeric_limits<double>::infinity();
-    Results r{provenance(), {}, {}, {}};
+    Results r{provenance(), {}, {}, {}, {}};
     for (const std::uint64_t n : {std::uint64_t{16}, std::uint64_t{65536}})
         for (const char* method : {"tree", "serial"})
-            r.error.push_back(
-                {subject("f32", method), "lognormal", n, 3, 0.5 * static_cast<double>(n), 1.25e-7, 3e-6, 0.0625, 1.0});
-    r.error.push_back({subject("f32", "tree"), "alternating", 1024, 3, 0.0, inf, inf, 0.0, inf});
-    r.error.push_back({subject("f64", "tree"), nasty, 77777, 3, {}, {}, {}, {}, {}});
+            r.error.push_back({subject("f32", method), "lognormal", n, 3, 1, 0.5 * static_cast<double>(n), 1.25e-7,
+                               3e-6, 0.0625, 1.0});
+    r.error.push_back({subject("f32", "tree"), "alternating", 1024, 3, 3, 0.0, inf, inf, 0.0, inf});
+    r.error.push_back({subject("bf16", "exact"), "lognormal", 1024, 3, 3, 0.5, 3e-8, 6e-8, 0.5, 1.0});
+    for (const double condition : {1.0, 1e4})
+        r.error.push_back(
+            {subject("f32", "tree"), condition_sweep, 4096, 3, 0, 9.0, 1e-7 * condition, {}, {}, condition});
+    r.error.push_back({subject("f64", "tree"), nasty, 77777, 3, 0, {}, {}, {}, {}, {}});
+    r.edges = {{"1e300 + 1e300", "f64", 2, "2e+300", "exact", "cuda:0", "2e+300", true},
+               {"1e300 + 1e300", "f64", 2, "2e+300", "serial", "cpu", "inf", false},
+               {"1e300 + 1e300", "f64", 2, "2e+300", "gpu_to_gpu, published", "", "3.67e+260", false},
+               {nasty, "f32", 0, "0", nasty, "cuda:0", nasty, false}};
     r.determinism = {
         {subject("f32", "tree"), "repeated runs", "nothing", "normal", 1048613, true, 100, 1, 0.0},
         {subject("f32", "tree"), "grids", "", "normal", 1048613, true, {}, {}, {}},
         {subject("f32", "atomic"), "repeated runs", "nothing", "normal", 1048613, false, 100, 37, 12.0},
         {subject("f32", "serial", "cpu"), "repeated runs", "nothing", "normal", 1048613, true, 100, 2, 1.0},
         {subject("f32", nasty), "permutations", nasty, nasty, 1048613, false, 25, 1, 0.0}};
-    r.cost = {{"f32", "read", "", "cuda:0", 32768, 131072, 50, 5.25e-6, 0.01, 24.966, 1.0},
-              {"f32", "tree", "last_block", "cuda:0", 32768, 131072, 50, 6.875e-6, 0.02, 19.065, 0.7636},
-              {"f32", "read", "", "cuda:0", 65536, 262144, 50, 5.5e-6, 0.01, 47.66, 1.0},
-              {"f32", "tree", "last_block", "cuda:0", 65536, 262144, 50, {}, {}, {}, {}},
-              {nasty, nasty, nasty, nasty, 65536, 262144, 50, 1e-5, 0.5, 26.2, 1.0}};
+    r.cost = {{"f32", "read", "", "cuda:0", "normal", 32768, 131072, 50, 5.25e-6, 0.01, 24.966, 1.0},
+              {"f32", "tree", "last_block", "cuda:0", "normal", 32768, 131072, 50, 6.875e-6, 0.02, 19.065, 0.7636},
+              {"f32", "read", "", "cuda:0", "normal", 65536, 262144, 50, 5.5e-6, 0.01, 47.66, 1.0},
+              {"f32", "tree", "last_block", "cuda:0", "normal", 65536, 262144, 50, {}, {}, {}, {}},
+              {"f32", "exact", "", "cuda:0", "normal", 65536, 262144, 50, 5.75e-6, 0.01, 45.6, 0.957},
+              {"f32", "exact", "", "cuda:0", "worst", 65536, 262144, 50, 1.1e-5, 0.01, 23.8, 0.5},
+              {"f32", "exact", "", "cuda:0", nasty, 65536, 262144, 50, 1.1e-5, 0.01, 23.8, 0.5},
+              {nasty, nasty, nasty, nasty, "normal", 65536, 262144, 50, 1e-5, 0.5, 26.2, 1.0}};
     return r;
 }
 

@@ -32,7 +32,8 @@ TEST_CASE("the schema and the reader agree on what is wrong", "[report]") {
         CHECK_THROWS(from_json(bad.dump(), "test"));
     };
     both_refuse("/schema", "something-else");
-    both_refuse("/schema_version", 2);
+    both_refuse("/schema_version", 1);
+    both_refuse("/schema_version", 3);
     both_refuse("/schema_version", "1");
     both_refuse("/provenance", nullptr);
     both_refuse("/provenance/seed", -1);
@@ -44,15 +45,20 @@ TEST_CASE("the schema and the reader agree on what is wrong", "[report]") {
     both_refuse("/error/0/n", 1.5);
     both_refuse("/error/0/error_ulp", "many");
     both_refuse("/error/0/family", nullptr);
+    both_refuse("/error/0/correctly_rounded", 0.5);
+    both_refuse("/edges/0/right", 1);
+    both_refuse("/edges/0/result", 2e300);
     both_refuse("/determinism/0/promised", 1);
     both_refuse("/determinism/0/runs", "100");
+    both_refuse("/cost/1/data", nullptr);
     both_refuse("/cost/1/median_s", false);
 }
 
 TEST_CASE("every key of every object is required, by the schema and by the reader", "[report]") {
     const json schema = results_schema();
     const json good = json::parse(to_json(sample()));
-    for (const char* where : {"", "/provenance", "/provenance/gpu", "/error/0", "/determinism/0", "/cost/0"}) {
+    for (const char* where :
+         {"", "/provenance", "/provenance/gpu", "/error/0", "/edges/0", "/determinism/0", "/cost/0"}) {
         for (const auto& [key, unused] : good[json::json_pointer(where)].items()) {
             json bad = good;
             bad[json::json_pointer(where)].erase(key);

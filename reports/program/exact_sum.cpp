@@ -1,0 +1,43 @@
+#include "exact_sum.hpp"
+
+#include <vector>
+
+#include <detreduce/acc/finish.hpp>
+
+#include "command.hpp"
+
+namespace detreduce::program {
+namespace {
+
+class CpuExactSum : public ExactSum {
+  public:
+    CpuExactSum(const ExactState& start, const Launch& launch) : state_(start), launch_(launch), block_(block_bytes) {}
+
+    [[nodiscard]] std::byte* buffer() override { return block_.data(); }
+
+    void add(DType dtype, std::uint64_t n) override {
+        const Status status = state_.add(dtype, block_.data(), n, launch_);
+        if (!status.ok()) throw Failure(to_string(status));
+    }
+
+    [[nodiscard]] ExactState state() override { return state_; }
+
+    [[nodiscard]] Value round(DType output) override {
+        Value value{output};
+        acc::finish_into(value.bytes, output, state_);
+        return value;
+    }
+
+  private:
+    ExactState state_;
+    Launch launch_;
+    std::vector<std::byte> block_;
+};
+
+} // namespace
+
+std::unique_ptr<ExactSum> exact_sum_on_cpu(const ExactState& start, const Launch& launch) {
+    return std::make_unique<CpuExactSum>(start, launch);
+}
+
+} // namespace detreduce::program

@@ -1,0 +1,103 @@
+#include "reduce_run.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <detreduce/detreduce.hpp>
+
+#include "command.hpp"
+#include "exact_sum.hpp"
+#include "number_text.hpp"
+#include "reduce_cuda.hpp"
+#include "state_file.hpp"
+
+namespace detreduce::program {
+namespace {
+
+struct Result {
+    std::int64_t n = 0;
+    Value value;
+};
+
+void fail_unless_ok(const Plan& plan, const std::string& device_name) {
+    const Status& status = plan.status();
+    if (status.ok()) return;
+    const std::string_view argument = status.argument;
+    if (argument == "launch.threads") throw UsageError(fmt::format("--threads: {}", status.allowed));
+    if (argument == "output") {
+        throw UsageError(fmt::format("--output: {} does not give {} for {}; {}", name(plan.request().method),
+                                     name(plan.output()), name(plan.request().dtype), status.allowed));
+    }
+    if (status.code == StatusCode::no_device) throw no_such_gpu(device_name);
+    throw Failure(to_string(status));
+}
+
+/// What cannot work fails here, before a file is opened that may be large, or a pipe that may never end.
+void check_early(const Task& task) {
+    Request request = task.request;
+    std::optional<DType> dtype = task.dtype;
+    if (!dtype && task.format != Format::npy) dtype = DType::f64; // as open_numbers() has it
+    request.dtype = dtype.value_or(DType::f64);
+    if (!dtype) request.output = std::nullopt; // a .npy will say
+    fail_unless_ok(make_plan(request), task.device_name);
+    if (!task.save_state.empty()) require_savable(task.save_state);
+}
+
+Result exact_sum(const Task& task, const Request& request, NumberFile* file) {
+    const ExactState start = load_states(task.add_states);
+    const auto sum = request.device.backend == Backend::cuda ? exact_sum_on_cuda(start, request.device.index)
+                                                             : exact_sum_on_cpu(start, request.launch);
+    if (file) file->pour_into(*sum);
+    const ExactState state = sum->state();
+    if (!task.save_state.empty()) save_state(task.save_state, state);
+    return {state.count(), sum->round(make_plan(request).output())};
+}
+
+Result sum_in_order(const Task& task, Request& request, NumberFile& file) {
+    const Numbers numbers = file.all();
+    request.n = numbers.n;
+    const Plan plan = make_plan(request);
+    fail_unless_ok(plan, task.device_name);
+    Result result{static_cast<std::int64_t>(numbers.n), {plan.output()}};
+    if (request.device.backend == Backend::cuda) {
+        reduce_on_cuda(request, numbers.data, result.value.bytes);
+    } else {
+        throw_if_error(run(plan, numbers.data, result.value.bytes));
+    }
+    return result;
+}
+
+std::string as_json(const Task& task, const Request& request, const Result& result) {
+    nlohmann::ordered_json json;
+    json["op"] = name(request.op);
+    json["method"] = name(request.method);
+    json["dtype"] = name(request.dtype);
+    json["output"] = name(result.value.dtype);
+    json["n"] = result.n;
+    json["device"] = task.device_name;
+    visit(result.value, [&](auto value) {
+        json["value"] = hexadecimal(value);
+        json["bits"] = bits_text(value);
+        json["decimal"] = shortest_decimal(value);
+    });
+    json["guarantee"] = name(info(request.method).guarantee);
+    json["spec_version"] = spec_version;
+    json["version"] = version;
+    return json.dump();
+}
+
+} // namespace
+
+std::string run_task(const Task& task, bool json) {
+    check_early(task);
+    const auto file = task.format ? open_numbers(task.file, *task.format, task.dtype) : nullptr;
+    Request request = task.request;
+    request.dtype = file ? file->dtype() : task.dtype.value_or(DType::f64);
+    fail_unless_ok(make_plan(request), task.device_name);
+    const Result result =
+        request.method == Method::exact ? exact_sum(task, request, file.get()) : sum_in_order(task, request, *file);
+    if (json) return as_json(task, request, result);
+    return visit(result.value, [](auto value) { return shortest_decimal(value); });
+}
+
+} // namespace detreduce::program

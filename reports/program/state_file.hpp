@@ -1,0 +1,21 @@
+// States of `exact` in files, so that a sum can be split, sent and resumed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <detreduce/exact_state.hpp>
+
+namespace detreduce::program {
+
+/// The sum of the states in these files. Throws Failure, naming the file, when one cannot be read, is damaged, or is too much.
+[[nodiscard]] ExactState load_states(const std::vector<std::string>& paths);
+
+/// Throws Failure when it is plain beforehand that no state can be saved at `path`: better than after an hour of summing.
+void require_savable(const std::string& path);
+
+/// Writes the state to a new file beside `path` and gives it that name: readers see the old file or the new one, never half of one.
+/// What is not a regular file (a pipe, a device) is written to. Throws Failure.
+void save_state(const std::string& path, const ExactState& state);
+
+} // namespace detreduce::program

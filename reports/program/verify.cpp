@@ -1,0 +1,66 @@
+// `detreduce verify`: does this machine give the bits that are promised?
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <detreduce/detreduce.hpp>
+
+#include "command.hpp"
+#include "golden/compute.hpp"
+#include "output.hpp"
+#include "reduce_cuda.hpp"
+#include "verify_text.hpp"
+
+namespace detreduce::program {
+namespace {
+
+struct Options {
+    std::string device = "cpu";
+    bool json = false;
+};
+
+golden::Reduce reduce_on(const Device& device) {
+    if (device.backend == Backend::cpu) return [](const auto& c, const void* x) { return golden::reduce_on_cpu(c, x); };
+    return [device](const golden::Case& c, const void* x) {
+        std::uint64_t bits = 0;
+        reduce_on_cuda(golden::request_of(c, device), x, &bits);
+        return bits;
+    };
+}
+
+void run_verify(const Options& o) {
+    const Device device = parse_device(o.device);
+    const Status status = make_plan({.n = 0, .device = device}).status();
+    if (status.code == StatusCode::no_device) throw no_such_gpu(o.device);
+    if (!status.ok()) throw Failure(to_string(status));
+    const golden::Table table = golden::parse_table(golden::embedded_table());
+    verify(table, reduce_on(device), o.device == "cuda" ? "cuda:0" : o.device, o.json, [](const std::string& text) {
+        print(text);
+        finish_output(); // before what goes to standard error
+    });
+}
+
+} // namespace
+
+void add_verify(CLI::App& app) {
+    const auto o = std::make_shared<Options>();
+    CLI::App* const command =
+        app.add_subcommand("verify", "Check that this machine gives the bits that every machine should give");
+    command->add_option("--device", o->device, "cpu, cuda or cuda:INDEX")->type_name("")->capture_default_str();
+    command->add_flag("--json", o->json, "print one JSON object instead of lines")->disable_flag_override();
+    command->footer(
+        "Sums some hundreds of generated inputs, up to 2^27 elements, with every method whose bits are guaranteed, "
+        "and\n"
+        "compares each result with a table inside this program. It takes seconds, and up to 300 MiB of memory.\n"
+        "For each method: how many results there were, how many differ, and a fingerprint of all their bits: two\n"
+        "machines with the same fingerprint gave the same bits (FNV-1a, 64 bits, over the results' bytes in the\n"
+        "table's order). Exit status: 0 all are equal, 1 some differ, and the first of them are shown.\n"
+        "\n"
+        "Examples:\n"
+        "  detreduce verify                      the CPU\n"
+        "  detreduce verify --device cuda:1      the second GPU\n"
+        "  detreduce verify --json               the same for other programs");
+    command->callback([o] { run_verify(*o); });
+}
+
+} // namespace detreduce::program

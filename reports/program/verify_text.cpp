@@ -1,0 +1,96 @@
+#include "verify_text.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <detreduce/version.hpp>
+
+#include "command.hpp"
+
+namespace detreduce::program {
+namespace {
+
+using golden::Difference;
+using golden::Tally;
+
+const char* word_for(const Tally& tally) {
+    return tally.different == 0 ? "ok" : "DIFFERENT";
+}
+
+std::string fingerprint(const Tally& tally) {
+    return fmt::format("0x{:016x}", tally.fingerprint);
+}
+
+std::string line(std::string_view what, const Tally& tally) {
+    return fmt::format("{:<12} {:>5} results {:>5} differ   fingerprint {}   {}\n", what, tally.results,
+                       tally.different, fingerprint(tally), word_for(tally));
+}
+
+std::string line(const Difference& d) {
+    const golden::Case& c = d.expected.of;
+    return fmt::format("  {} {} to {}, {} n {} seed {}: expected {}, got {}\n", name(c.method), name(c.dtype),
+                       name(c.output), accuracy::name(c.family), c.n, c.seed,
+                       golden::bits_text(c.output, d.expected.bits), golden::bits_text(c.output, d.got));
+}
+
+nlohmann::ordered_json json_of(const Tally& tally) {
+    return {{"results", tally.results},
+            {"different", tally.different},
+            {"fingerprint", fingerprint(tally)},
+            {"ok", tally.different == 0}};
+}
+
+nlohmann::ordered_json json_of(const Difference& d) {
+    const golden::Case& c = d.expected.of;
+    return {{"method", name(c.method)},
+            {"dtype", name(c.dtype)},
+            {"output", name(c.output)},
+            {"family", accuracy::name(c.family)},
+            {"n", c.n},
+            {"seed", c.seed},
+            {"expected", golden::bits_text(c.output, d.expected.bits)},
+            {"got", golden::bits_text(c.output, d.got)}};
+}
+
+} // namespace
+
+std::string verify_lines(const Verified& v) {
+    std::string text = fmt::format("device {}; table of {}\n", v.device, v.table);
+    for (const golden::MethodTally& m : v.verdict.methods)
+        text += line(name(m.method), m.tally);
+    text += line("all", v.verdict.all);
+    text += fmt::format("spec_version {}\n", spec_version);
+    if (!v.verdict.first.empty()) text += "The first that differ:\n";
+    for (const Difference& d : v.verdict.first)
+        text += line(d);
+    return text;
+}
+
+std::string verify_json(const Verified& v) {
+    nlohmann::ordered_json json{{"device", v.device}, {"table", v.table}};
+    json["methods"] = nlohmann::ordered_json::array();
+    for (const golden::MethodTally& m : v.verdict.methods) {
+        nlohmann::ordered_json method{{"method", name(m.method)}};
+        method.update(json_of(m.tally));
+        json["methods"].push_back(method);
+    }
+    json["all"] = json_of(v.verdict.all);
+    json["first_different"] = nlohmann::ordered_json::array();
+    for (const Difference& d : v.verdict.first)
+        json["first_different"].push_back(json_of(d));
+    json["spec_version"] = spec_version;
+    json["version"] = version;
+    return json.dump() + "\n";
+}
+
+void verify(const golden::Table& table, const golden::Reduce& reduce, const std::string& device, bool json,
+            const std::function<void(const std::string&)>& say) {
+    const auto got = golden::compute(golden::cases_of(table), reduce);
+    const Verified verified{device, table.source, golden::compare(table, got)};
+    say(json ? verify_json(verified) : verify_lines(verified));
+    const Tally& all = verified.verdict.all;
+    if (all.different == 0) return;
+    throw Failure(fmt::format("{} of {} results on {} are not those of the table", all.different, all.results, device));
+}
+
+} // namespace detreduce::program

@@ -1,0 +1,132 @@
+// Section 2: sums on which a method shows whether it keeps what IEEE 754 promises of an addition. Each has few elements
+// or equal ones, so that anybody can say what the answer is.
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <detreduce/accuracy/oracle.hpp>
+
+#include "gpu.hpp"
+#include "measure.hpp"
+#include "runner.hpp"
+#include "text.hpp"
+
+namespace detreduce::report {
+namespace {
+
+constexpr const char* cub_name = "cub::DeviceReduce::Sum";
+constexpr const char* published_name = "CUB gpu_to_gpu (CCCL 3.6, published)";
+
+template <class T>
+struct Case {
+    const char* name;
+    std::vector<T> data;
+    const char* published; ///< what CUB's reproducible mode gave on an H200, elsewhere and before; empty: not known
+};
+
+template <class T>
+std::vector<T> ones_and(T other) {
+    std::vector<T> data(1000, T(1));
+    data[500] = other;
+    return data;
+}
+
+std::vector<Case<float>> cases(float) {
+    constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    return {{"1 000 000 zeros", std::vector<float>(1'000'000, 0.0f), "-9.5e-07"},
+            {"1000 times -0", std::vector<float>(1000, -0.0f), ""},
+            {"1000 times 1e-37", std::vector<float>(1000, 1e-37f), "-5.1e-29 or -5.2e-34, by its tuning"},
+            {"999 ones and +inf", ones_and(inf), "nan"},
+            {"999 ones and NaN", ones_and(nan), ""},
+            {"+inf and -inf", {inf, -inf}, ""}};
+}
+
+// `first` 1000 times, then `second` 999 times.
+std::vector<double> runs_of(double first, double second) {
+    std::vector<double> data(1999, second);
+    std::fill_n(data.begin(), 1000, first);
+    return data;
+}
+
+// 1e100 + 1 − 1e100 over and over: so few terms as three may meet in an order that happens to be kind.
+std::vector<double> repeated(const std::vector<double>& terms, std::size_t times) {
+    std::vector<double> data;
+    for (std::size_t i = 0; i < times; ++i)
+        data.insert(data.end(), terms.begin(), terms.end());
+    return data;
+}
+
+std::vector<Case<double>> cases(double) {
+    return {{"1e300 + 1e300", {1e300, 1e300}, "3.67e+260"},
+            {"1e100 + 1 - 1e100", {1e100, 1, -1e100}, "0"},
+            {"1e308 + 1e308 - 1e308", {1e308, 1e308, -1e308}, ""},
+            {"1000 times (1e100 + 1 - 1e100)", repeated({1e100, 1, -1e100}, 1000), ""},
+            {"1000 times 1e308, 999 times -1e308", runs_of(1e308, -1e308), ""}};
+}
+
+template <class T>
+bool same_value(T a, T b) {
+    return fp::to_bits(a) == fp::to_bits(b) || (fp::is_nan(a) && fp::is_nan(b));
+}
+
+template <class T>
+class CaseRows {
+  public:
+    CaseRows(const Case<T>& which, std::vector<EdgeRow>& rows)
+        : case_(which), exact_(accuracy::correctly_rounded_sum(std::span<const T>(which.data))), rows_(rows) {}
+
+    void measured(std::string_view candidate, const Device& device, T result) {
+        row(candidate, name_of(device), exact_decimal(result), same_value(result, exact_));
+    }
+    void published() {
+        if (*case_.published) row(published_name, "", case_.published, false);
+    }
+
+  private:
+    void row(std::string_view candidate, std::string device, std::string result, bool right) {
+        rows_.push_back({case_.name, std::string(name(dtype_of<T>)), case_.data.size(), exact_decimal(exact_),
+                         std::string(candidate), std::move(device), std::move(result), right});
+    }
+
+    const Case<T>& case_;
+    T exact_;
+    std::vector<EdgeRow>& rows_;
+};
+
+template <class T>
+void measure_case(const Options& options, const Case<T>& which, std::vector<EdgeRow>& all) {
+    const std::span<const T> data(which.data);
+    CaseRows<T> rows(which, all);
+    const bool gpu = options.device.backend == Backend::cuda;
+    for (const MethodInfo& m : methods()) {
+        const Device device = gpu && m.on_cuda ? options.device : Device{};
+        if (device == options.device || m.on_cpu)
+            rows.measured(m.name, device, results_of(Job{.method = m.method, .device = device, .launch = {}}, data)[0]);
+    }
+    if (gpu) {
+        T result{};
+        gpu::cub_sum(options.device, input_of(data), &result);
+        rows.measured(cub_name, options.device, result);
+    }
+    rows.published();
+}
+
+template <class T>
+void measure_cases(const Options& options, std::vector<EdgeRow>& rows) {
+    for (const Case<T>& which : cases(T()))
+        measure_case(options, which, rows);
+}
+
+} // namespace
+
+std::vector<EdgeRow> measure_edges(const Options& options, Progress& progress) {
+    progress.begin("edge cases", 1);
+    progress.step("");
+    std::vector<EdgeRow> rows;
+    measure_cases<float>(options, rows);
+    measure_cases<double>(options, rows);
+    return rows;
+}
+
+} // namespace detreduce::report

@@ -1,0 +1,52 @@
+// Random ways to a sum by parts: every element is in one piece, every piece gets into the sum.
+#include <support/catch.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include <detreduce/accuracy/generators.hpp>
+#include <detreduce/accuracy/oracle.hpp>
+
+#include "runner.hpp"
+
+using namespace detreduce;
+using namespace detreduce::report;
+
+TEST_CASE("random splits differ and leave nothing out", "[report]") {
+    std::vector<Split> seen;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        const Split split = random_split(1000, seed);
+        CHECK(split.cuts.front() == 0);
+        CHECK(split.cuts.back() == 1000);
+        CHECK(std::is_sorted(split.cuts.begin(), split.cuts.end()));
+        const std::size_t pieces = split.cuts.size() - 1;
+        CHECK(split.merges.size() == pieces - 1);
+        std::vector<bool> taken(pieces, false);
+        for (const auto& [to, from] : split.merges) {
+            CHECK(to != from);
+            CHECK_FALSE(taken[to]);
+            CHECK_FALSE(taken[from]);
+            taken[from] = true;
+        }
+        CHECK_FALSE(taken[split.last]);
+        for (const Split& other : seen)
+            CHECK(other.cuts != split.cuts);
+        seen.push_back(split);
+    }
+}
+
+TEST_CASE("a sum by parts has the bits of the correctly rounded sum", "[report]") {
+    const auto data = accuracy::generate<bfloat16>(accuracy::Family::wide, 5000, 7);
+    const float expected = accuracy::exact_sum(std::span<const bfloat16>(data)).round<float>();
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        float result = 0;
+        run_split({}, random_split(data.size(), seed), input_of(std::span<const bfloat16>(data)), DType::f32, &result);
+        CHECK(fp::to_bits(result) == fp::to_bits(expected));
+    }
+}
+
+TEST_CASE("a job gives one result a run, of the dtype asked for", "[report]") {
+    const std::vector<float16> ones(10, fp::round_to<float16>(1.0f));
+    const Job job{.method = Method::exact, .device = {}, .launch = {}, .runs = 3, .misalignment = 5};
+    CHECK(results_of<float16, double>(job, std::span<const float16>(ones)) == std::vector<double>(3, 10.0));
+}
