@@ -117,8 +117,8 @@ Variation grids(const Job& base, bool) {
 
 Variation blocks(const Job& base, bool) {
     if (!on_gpu(base) || base.method == Method::exact) return {}; // exact has one size of block
-    Variation plan{{}, "blocks of 128, 256 and 512 threads"};
-    for (const unsigned block : {128u, 256u, 512u}) {
+    Variation plan{{}, "blocks of 128 and 256 threads"};
+    for (const unsigned block : {128u, 256u}) {
         Job job = base;
         job.launch.block = block;
         job.runs = 20;
