@@ -196,9 +196,8 @@ int main(int argc, char** argv) {
     app.add_option("--repeat", a.repeats, "Calls of each (0: 50 for small inputs, 20 for large ones)")
         ->capture_default_str();
     app.add_option("--device", a.device, "CUDA device")->capture_default_str();
-    app.add_option(
-           "--launch", a.launches,
-           "Launches to try as well, of the --method, or else of tree, e.g. last_block,two_pass:128,256:0,264")
+    app.add_option("--launch", a.launches,
+                   "Launches to try as well, of the --method, or else of tree, e.g. last_block,two_pass:128,256:0,264")
         ->type_name("SCHEDULES:BLOCKS:GRIDS");
     CLI11_PARSE(app, argc, argv);
     std::string why;
