@@ -20,8 +20,9 @@ class Repeating {
     std::size_t n;
     std::vector<T> block; ///< element i is block[i % block.size()]
 
+    /// Exponents far enough apart that the errors of f32 are rounded, too, so that their order shows in f64.
     Repeating(std::size_t count, std::size_t block_tiles)
-        : n(count), block(vector_from<T>(Style::near, block_tiles * tile, 11, {-12, 12, false, false})) {}
+        : n(count), block(vector_from<T>(Style::stratified, block_tiles * tile, 11, {-12, 12, false, false})) {}
 
     [[nodiscard]] std::vector<T> all() const {
         std::vector<T> x(n);

@@ -136,6 +136,14 @@ TEST_CASE("states: counters, NaN and infinities", "[exact]") {
     REQUIRE(same_bits(minus.round<float>(), 0.0f));
 }
 
+TEST_CASE("states: one element more than there is room for", "[exact]") {
+    ExactState state = unfinished_state(5);
+    const accuracy::cpp_int value = digits_of(state);
+    state.add(0x1p-1074);
+    REQUIRE(state.words()[acc::exact::weight] == 2); // the carries were handed on before
+    REQUIRE(digits_of(state) == value + (accuracy::cpp_int(1) << 14));
+}
+
 TEST_CASE("states: equality looks at sums and counts, not at carries", "[exact]") {
     ExactState a, b, c;
     for (int i = 0; i < 100; ++i)

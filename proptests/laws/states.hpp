@@ -66,21 +66,22 @@ inline accuracy::cpp_int digits_of(const ExactState& state) {
     return value;
 }
 
-/// A state as sums of others may leave it: digits up to ±2^62 with carries to do, or none but a few.
-inline ExactState unfinished_state(std::uint64_t word) {
+/// A state as sums of others may leave it: digits up to ±weight · 2^33 with carries to do, or none but a few.
+inline ExactState unfinished_state(std::uint64_t word, acc::exact::Word weight = acc::exact::max_weight) {
     ExactState state;
+    const std::int64_t most = weight << 33;
     const int first = static_cast<int>(accuracy::hash(word, 0) % 67);
     const int last =
         word % 2 ? 67 : first + static_cast<int>(accuracy::hash(word, 1) % static_cast<unsigned>(67 - first));
     for (int k = first; k <= last && k < 67; ++k) {
         const std::uint64_t digit = accuracy::hash(word, 10 + static_cast<unsigned>(k));
-        const auto size = static_cast<std::int64_t>(digit >> (2 + digit % 62));
-        constexpr std::int64_t edges[] = {0, 0, 1, 0xffffffff, 0x100000000, std::int64_t{1} << 62};
+        const auto size = static_cast<std::int64_t>((digit >> 2) % static_cast<std::uint64_t>(most) >> digit % 62);
+        const std::int64_t edges[] = {0, 0, 1, 0xffffffff, 0x100000000, most};
         const std::int64_t magnitude = digit / 64 % 2 ? size : edges[digit / 128 % 6];
         state.words()[static_cast<std::size_t>(k)] = digit / 1024 % 2 ? magnitude : -magnitude;
     }
     state.words()[acc::exact::elements] = 1;
-    state.words()[acc::exact::weight] = acc::exact::max_weight;
+    state.words()[acc::exact::weight] = weight;
     return state;
 }
 
