@@ -5,6 +5,7 @@
 
 #include <detreduce/cuda.hpp>
 
+#include "check_pointer.hpp"
 #include "cuda_backend.hpp"
 #include "cuda_error.hpp"
 #include "exact/launch.hpp"
@@ -14,8 +15,6 @@
 
 namespace detreduce::cuda {
 namespace {
-
-constexpr std::uint32_t exact_block = 128; // threads; what the kernels of exact are written for
 
 Status select_device(int wanted, int& device) {
     int count = 0;
@@ -65,26 +64,6 @@ std::size_t workspace_bytes_of(const Request& r) {
     return workspace_layout(r.dtype, accumulator_bytes(r), r.n).bytes;
 }
 
-/// f(T{}) for the elements' type.
-template <class F>
-Status with_type(DType dtype, const F& f) {
-    switch (dtype) {
-    case DType::f16:
-        return f(float16{});
-    case DType::bf16:
-        return f(bfloat16{});
-    case DType::f32:
-        return f(float{});
-    case DType::f64:
-        return f(double{});
-    }
-    return {StatusCode::invalid_argument, "dtype", "allowed are f16, bf16, f32 and f64"};
-}
-
-bool misaligned(const void* p, std::size_t alignment) {
-    return reinterpret_cast<std::uintptr_t>(p) % alignment != 0;
-}
-
 Status check_state(const char* argument, const void* state) {
     if (state != nullptr && !misaligned(state, 8)) return {};
     return {StatusCode::invalid_argument, argument, "must be a device pointer to an ExactState, aligned to 8 bytes"};
@@ -121,10 +100,10 @@ Status prepare(const Request& request, Launch& launch, std::size_t& workspace_by
             return {StatusCode::unsupported, "launch.schedule",
                     "exact has no levels to keep apart; allowed are two_pass and last_block"};
         }
-        if (launch.block != 0 && launch.block != exact_block) {
+        if (launch.block != 0 && launch.block != exact_block_threads) {
             return {StatusCode::unsupported, "launch.block", "allowed for exact is 128, or 0 for the library's choice"};
         }
-        launch.block = exact_block;
+        launch.block = exact_block_threads;
         if (launch.schedule == Schedule::automatic) launch.schedule = Schedule::last_block;
     }
     if (launch.schedule == Schedule::automatic) launch.schedule = tuned.schedule;
@@ -142,7 +121,7 @@ Status enqueue(const Plan& plan, const void* x, void* out, void* workspace, Stre
     if (r.n == 0) return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, size_of(plan.output()), stream));
     DeviceTraits traits;
     if (const Status bad = read_traits(device, traits); !bad.ok()) return bad;
-    return with_type(r.dtype, [&]<class T>(T) {
+    return with_dtype(r.dtype, [&]<class T>(T) {
         return r.method == Method::exact ? launch_exact<T>(plan, x, out, workspace, stream, traits)
                                          : launch_flat<T>(plan, x, out, workspace, stream, traits);
     });
@@ -169,14 +148,11 @@ Status add(ExactState* state, DType dtype, const void* x, std::uint64_t n, Strea
     if (const Status bad = check_state("state", state); !bad.ok()) return bad;
     const Plan plan = make_plan({.dtype = dtype, .n = n});
     if (!plan.status().ok() || n == 0) return plan.status();
-    if (x == nullptr) return {StatusCode::invalid_argument, "x", "must not be null unless n is 0"};
-    if (misaligned(x, size_of(dtype))) {
-        return {StatusCode::invalid_argument, "x",
-                "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64"};
-    }
+    if (const Status bad = check_elements(x, dtype, n); !bad.ok()) return bad;
     DeviceTraits traits;
     if (const Status bad = current_device(traits); !bad.ok()) return bad;
-    const Status added = with_type(dtype, [&]<class T>(T) { return launch_exact_add<T>(state, x, n, stream, traits); });
+    const Status added =
+        with_dtype(dtype, [&]<class T>(T) { return launch_exact_add<T>(state, x, n, stream, traits); });
     return added.ok() ? launch_exact_finish(state, nullptr, nullptr, dtype, stream) : added;
 }
 

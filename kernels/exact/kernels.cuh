@@ -4,11 +4,12 @@
 #pragma once
 
 #include "dependent_launch.cuh"
+#include "exact/launch.hpp"
 #include "exact/wide.cuh"
 
 namespace detreduce::cuda::exact {
 
-inline constexpr int block_threads = 128, block_warps = block_threads / warp_size;
+inline constexpr int block_threads = exact_block_threads, block_warps = block_threads / warp_size;
 
 /// Windows, tried one after the other: a warp that has met several tiles that do not fit goes on to the next.
 template <class... W>
@@ -36,9 +37,9 @@ struct WindowsOf<bfloat16> {
                          spec::ExactWindow<double, 3, 6>, spec::ExactWindow<double, 7, 6>>;
 };
 
-/// Loads of 16 bytes that a thread makes a tile, and as many in flight for the next one; blocks on a multiprocessor (128 registers a
-/// thread). Measured: half the loads with more blocks, other sizes of blocks, no loads ahead, and tiles given out by a counter are slower.
-inline constexpr int tile_vectors = 8, blocks_at_once = 4;
+/// Blocks on a multiprocessor (128 registers a thread). As many loads as a tile has are in flight for the next one. Measured: half the
+/// loads with more blocks, other sizes of blocks, no loads ahead, and tiles given out by a counter are slower.
+inline constexpr int blocks_at_once = 4;
 
 /// The input as tiles. What lies before the first 16-byte boundary and after the last one makes up the last tile; the one before it holds the
 /// vectors that do not fill a tile.
@@ -96,12 +97,14 @@ struct WarpSum {
     static constexpr bool drains_within_tile = elements_per_tile > W::adds;
     static constexpr int tiles_between_drains = drains_within_tile ? 1 : W::adds / elements_per_tile;
     static constexpr int drains_between_flushes = 32; // 32 threads · 32 drains · 2^51 fit into 62 bits
+    static constexpr std::uint32_t flushes_between_carries = 1u << 20; // · 7 bins · 2^33 < 2^57
 
     Word* words;
     Limits<T, W> limits;
     Bins<T, W> bins;
     Word held[W::bins];
     int tiles = 0, drains = 0;
+    std::uint32_t flushes = 0;
 
     __device__ __forceinline__ explicit WarpSum(Word* w) : words(w) {
         bins.reset(0);
@@ -126,6 +129,7 @@ struct WarpSum {
             held[k] = 0;
         }
         drains = 0;
+        if (++flushes % flushes_between_carries == 0) warp_carry(words);
     }
     __device__ __forceinline__ void flush_all() {
         if (limits.above == 0) return; // no window yet

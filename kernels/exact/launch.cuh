@@ -15,6 +15,8 @@ namespace detreduce::cuda {
 template <class T>
 struct ExactLaunch {
     using TilesOf = exact::Tiles<T, exact::tile_vectors>;
+    /// Each adds less than 2^36 to a digit of the state: 2^20 of them leave it below 2^56.
+    static constexpr std::uint32_t most_blocks = 1u << 20;
     TilesOf tiles;
     Stream stream;
     DeviceTraits device;
@@ -39,7 +41,7 @@ struct ExactLaunch {
     /// Where there is enough to do, three times as many as the device holds: the GPU then deals them out to whoever is first done, and the
     /// end is less ragged (.985 of the read-only kernel against .979, measured).
     [[nodiscard]] std::uint32_t choose_blocks(std::uint32_t wanted, std::uint32_t resident) const {
-        if (wanted != 0) return useful_blocks(wanted);
+        if (wanted != 0) return useful_blocks(std::min(wanted, most_blocks));
         const bool large = tiles.full / exact::block_warps >= 16ull * resident;
         return useful_blocks(large ? 3ull * resident : resident);
     }
@@ -57,13 +59,13 @@ struct ExactLaunch {
                                  static_cast<exact::Word*>(nullptr), exact::Between{}, finish);
         }
         const exact::Between between{last_block ? arrived : nullptr, arrived + 1, resident};
-        const Status zeroed =
-            launch_kernel(LaunchKind::plain, exact::zero_kernel, 1, 96, 0, stream, state, arrived, between.hint);
+        const Status zeroed = launch_kernel(LaunchKind::plain, exact::zero_kernel, 1, state_block_threads, 0, stream,
+                                            state, arrived, between.hint);
         if (!zeroed.ok()) return zeroed;
         const Status added = launch_kernel(after_previous(device, exact::add_kernel<T>), exact::add_kernel<T>, blocks,
                                            exact::block_threads, 0, stream, tiles, state, between, finish);
         if (!added.ok() || last_block) return added;
-        return launch_kernel(LaunchKind::plain, exact::finish_kernel, 1, 96, 0, stream, state,
+        return launch_kernel(LaunchKind::plain, exact::finish_kernel, 1, state_block_threads, 0, stream, state,
                              static_cast<const exact::Word*>(nullptr), finish);
     }
 

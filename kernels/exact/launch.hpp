@@ -8,8 +8,13 @@
 
 namespace detreduce::cuda {
 
-/// Bytes of workspace: a state, and a counter.
+/// Threads of a block that adds; what its kernel is written for. And of one that only works on a state.
+inline constexpr std::uint32_t exact_block_threads = 128, state_block_threads = 96;
+static_assert(state_block_threads > ExactState::word_count);
+
+/// Bytes of workspace: a state, and what blocks tell each other.
 inline constexpr std::size_t exact_workspace_bytes = 1024;
+static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_bytes);
 
 template <class T>
 [[nodiscard]] Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,

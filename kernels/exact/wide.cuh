@@ -74,7 +74,10 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
 /// word, and they are emptied before they can overflow.
 struct Limbs {
     static constexpr int bits = 20, count = 2098 / bits + 4, copies = 4, stride = 113;
-    static constexpr int tiles_between_drains = 16;    // · 8 threads · 8 elements · 2^20 < 2^31
+    static constexpr int tiles_between_drains = 16;
+    /// What one copy of a limb takes between drains: its threads' elements.
+    static constexpr std::int64_t adds = tiles_between_drains * (warp_size / copies) * tile_vectors * 2;
+    static_assert(adds * ((std::int64_t{1} << bits) - 1) <= INT32_MAX);
     static_assert(count <= stride && stride % 4 == 1); // copies of a limb lie in different banks
     std::int32_t limb[copies][stride];
     Word held[stride];

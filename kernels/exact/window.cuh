@@ -9,6 +9,9 @@
 
 namespace detreduce::cuda::exact {
 
+/// Loads of 16 bytes that a thread makes a tile.
+inline constexpr int tile_vectors = 8;
+
 /// Elements of one thread: V loads of 16 bytes.
 template <int V>
 struct Vectors {

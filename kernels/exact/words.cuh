@@ -74,7 +74,7 @@ struct Rounder {
     }
 };
 
-/// Rounds the words in shared memory to where `finish` says. All threads of the block call this, at least 96 of them.
+/// Rounds the words in shared memory to where `finish` says. All threads of the block call this, at least one a word.
 __device__ __forceinline__ void round_words(const Word* words, const Finish& finish) {
     __shared__ acc::exact::RoundScratch scratch;
     __shared__ int first, last;

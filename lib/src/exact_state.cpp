@@ -6,6 +6,7 @@
 
 #include <detreduce/plan.hpp>
 
+#include "check_pointer.hpp"
 #include "host/backend.hpp"
 
 namespace detreduce {
@@ -54,11 +55,7 @@ bool same_words(const ExactState& a, const ExactState& b) {
 Status ExactState::add(DType dtype, const void* x, std::uint64_t n, const Launch& launch) noexcept {
     const Plan plan = make_plan({.dtype = dtype, .n = n, .device = cpu, .launch = launch});
     if (!plan.status().ok()) return plan.status();
-    if (n == 0) return {};
-    if (x == nullptr) return invalid("x", "must not be null unless n is 0");
-    if (reinterpret_cast<std::uintptr_t>(x) % size_of(dtype) != 0) {
-        return invalid("x", "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64");
-    }
+    if (const Status bad = check_elements(x, dtype, n); !bad.ok() || n == 0) return bad;
     make_room(acc::exact::max_weight / 2);
     host::add_exact(dtype, x, n, words_, plan.launch());
     return {};

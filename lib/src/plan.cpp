@@ -4,6 +4,7 @@
 #include <detreduce/host.hpp>
 #include <detreduce/plan.hpp>
 
+#include "check_pointer.hpp"
 #include "cuda_backend.hpp"
 #include "host/backend.hpp"
 
@@ -71,18 +72,11 @@ Status prepare_cuda(const Request& r, Launch& launch, std::size_t& workspace_byt
     return cuda::prepare(r, launch, workspace_bytes);
 }
 
-bool misaligned(const void* p, std::size_t alignment) {
-    return reinterpret_cast<std::uintptr_t>(p) % alignment != 0;
-}
-
 Status check_pointers(const Plan& plan, const void* x, const void* out, const void* workspace) {
     const Request& r = plan.request();
     if (out == nullptr) return invalid("out", "must not be null");
-    if (x == nullptr && r.n > 0) return invalid("x", "must not be null unless n is 0");
-    if (misaligned(x, size_of(r.dtype)))
-        return invalid("x", "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64");
-    if (misaligned(out, size_of(plan.output())))
-        return invalid("out", "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64");
+    if (const Status bad = check_elements(x, r.dtype, r.n); !bad.ok()) return bad;
+    if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) return bad;
     if (plan.workspace_bytes() > 0) {
         if (workspace == nullptr) return invalid("workspace", "must point to workspace_bytes() bytes of device memory");
         if (misaligned(workspace, 256))

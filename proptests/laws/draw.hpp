@@ -13,22 +13,6 @@ struct Draw {
     unsigned offset = 0; ///< the input begins this many elements after a 512-byte boundary
 };
 
-/// f(T{}) for the type of `dtype`.
-template <class F>
-decltype(auto) with_type(DType dtype, const F& f) {
-    switch (dtype) {
-    case DType::f16:
-        return f(float16{});
-    case DType::bf16:
-        return f(bfloat16{});
-    case DType::f32:
-        return f(float{});
-    case DType::f64:
-        break;
-    }
-    return f(double{});
-}
-
 /// May a result have the format `output`, as Request::output says?
 inline bool gives(Method method, DType input, DType output) {
     return method == Method::exact || output == input || size_of(output) > size_of(input);

@@ -21,7 +21,7 @@ bool agrees(std::span<const T> x, std::uint64_t word) {
     const accuracy::ExactSum oracle = accuracy::exact_sum(x);
     bool all = true;
     for (const DType output : dtypes()) {
-        with_type(output, [&](auto out) {
+        with_dtype(output, [&](auto out) {
             using Out = decltype(out);
             all = all && same_bits(exact_sum<Out>(x, word), oracle.round<Out>());
         });
@@ -101,7 +101,7 @@ TEMPLATE_TEST_CASE("exact: the order of the elements does not matter", "[exact]"
         const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
         std::vector<TestType> shuffled = xs.xs;
         accuracy::shuffle(std::span<TestType>(shuffled), word);
-        with_type(some_output(Method::exact, dtype_of<TestType>, word), [&](auto out) {
+        with_dtype(some_output(Method::exact, dtype_of<TestType>, word), [&](auto out) {
             using Out = decltype(out);
             RC_ASSERT(same_bits(exact_sum<Out>(xs.span(), word),
                                 exact_sum<Out>(std::span<const TestType>(shuffled), word / 3)));

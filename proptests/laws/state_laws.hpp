@@ -47,7 +47,7 @@ TEST_CASE("states: elements of all formats in one, rounded to each of them", "[e
         accuracy::ExactSum oracle;
         std::size_t n = 0;
         for (std::uint64_t k = 0; k < 1 + word % 5; ++k) {
-            with_type(dtypes()[accuracy::hash(word, k) % 4], [&](auto element) {
+            with_dtype(dtypes()[accuracy::hash(word, k) % 4], [&](auto element) {
                 using T = decltype(element);
                 const std::vector<T> x = any_vector<T>(accuracy::hash(word, k + 50));
                 add_to(state, std::span<const T>(x), word);
@@ -60,7 +60,7 @@ TEST_CASE("states: elements of all formats in one, rounded to each of them", "[e
         RC_ASSERT(same_bytes(state, normalized(host)));
         RC_ASSERT(state.count() == static_cast<std::int64_t>(n));
         for (const DType output : dtypes()) {
-            with_type(output, [&](auto out) {
+            with_dtype(output, [&](auto out) {
                 using Out = decltype(out);
                 RC_ASSERT(same_bits(TestBackend::template round<Out>(state), oracle.round<Out>()));
                 RC_ASSERT(same_bits(TestBackend::template round<Out>(host), oracle.round<Out>())); // with carries to do
@@ -74,7 +74,7 @@ TEST_CASE("states: rounding, with whatever carries to do", "[exact]") {
         const ExactState state = unfinished_state(*rc::gen::arbitrary<std::uint64_t>());
         const accuracy::cpp_int value = digits_of(state);
         for (const DType output : dtypes()) {
-            with_type(output, [&](auto out) {
+            with_dtype(output, [&](auto out) {
                 using Out = decltype(out);
                 const Out expected = accuracy::round_scaled<Out>(value, acc::exact::lowest_exponent);
                 RC_ASSERT(same_bits(TestBackend::template round<Out>(state), expected));

@@ -87,7 +87,7 @@ TEST_CASE("a result is as many bytes as its format has", "[status]") {
         REQUIRE(run(make_plan({.dtype = DType::f64, .output = output, .n = 2, .device = cpu}), x, out).ok());
         for (std::size_t i = size_of(output); i < sizeof out; ++i)
             REQUIRE(out[i] == 0xa5);
-        with_type(output, [&](auto expected) {
+        with_dtype(output, [&](auto expected) {
             expected = fp::round_to<decltype(expected)>(-1.5);
             REQUIRE(std::memcmp(out, &expected, sizeof expected) == 0);
         });

@@ -16,21 +16,10 @@ struct Value {
 /// f(the number as what it is).
 template <class F>
 auto visit(const Value& value, const F& f) {
-    const auto as = [&]<class T>(T number) {
+    return with_dtype(value.dtype, [&](auto number) {
         std::memcpy(&number, value.bytes, sizeof number);
         return f(number);
-    };
-    switch (value.dtype) {
-    case DType::f16:
-        return as(float16{});
-    case DType::bf16:
-        return as(bfloat16{});
-    case DType::f32:
-        return as(float{});
-    case DType::f64:
-        break;
-    }
-    return as(double{});
+    });
 }
 
 } // namespace detreduce::program

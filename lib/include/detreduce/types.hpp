@@ -117,4 +117,20 @@ struct DTypeOf<double> {
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 
+/// f(T{}) for the type T of `dtype`.
+template <class F>
+constexpr decltype(auto) with_dtype(DType dtype, const F& f) {
+    switch (dtype) {
+    case DType::f16:
+        return f(float16{});
+    case DType::bf16:
+        return f(bfloat16{});
+    case DType::f32:
+        return f(float{});
+    case DType::f64:
+        break;
+    }
+    return f(double{});
+}
+
 } // namespace detreduce

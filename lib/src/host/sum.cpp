@@ -135,21 +135,6 @@ DETREDUCE_OPAQUE void compute(Method method, const T* x, std::uint64_t n, DType 
     }
 }
 
-/// f(x as a pointer to elements of dtype).
-template <class F>
-void with_type(DType dtype, const void* x, const F& f) {
-    switch (dtype) {
-    case DType::f16:
-        return f(static_cast<const float16*>(x));
-    case DType::bf16:
-        return f(static_cast<const bfloat16*>(x));
-    case DType::f32:
-        return f(static_cast<const float*>(x));
-    case DType::f64:
-        return f(static_cast<const double*>(x));
-    }
-}
-
 } // namespace
 
 std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexcept {
@@ -165,13 +150,13 @@ void reduce_sum(Method method, DType dtype, const void* x, std::uint64_t n, DTyp
     if (n == 0) {
         acc::finish_into(out, output, acc::Rounded<float>{0.0f});
     } else {
-        with_type(dtype, x, [&](const auto* elements) { compute(method, elements, n, output, out, launch); });
+        with_dtype(dtype, [&]<class T>(T) { compute(method, static_cast<const T*>(x), n, output, out, launch); });
     }
 }
 
 void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept {
     const StandardFpEnvironment environment;
-    with_type(dtype, x, [&](const auto* elements) { add(elements, n, words, launch); });
+    with_dtype(dtype, [&]<class T>(T) { add(static_cast<const T*>(x), n, words, launch); });
 }
 
 } // namespace detreduce::host

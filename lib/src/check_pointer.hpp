@@ -1,0 +1,27 @@
+// What is said about pointers, by run() and by whatever adds to a state.
+#pragma once
+
+#include <cstdint>
+
+#include <detreduce/status.hpp>
+#include <detreduce/types.hpp>
+
+namespace detreduce {
+
+[[nodiscard]] inline bool misaligned(const void* p, std::size_t alignment) {
+    return reinterpret_cast<std::uintptr_t>(p) % alignment != 0;
+}
+
+[[nodiscard]] inline Status check_alignment(const char* argument, const void* p, DType dtype) {
+    if (!misaligned(p, size_of(dtype))) return {};
+    return {StatusCode::invalid_argument, argument,
+            "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64"};
+}
+
+/// n elements of `dtype` at `x`.
+[[nodiscard]] inline Status check_elements(const void* x, DType dtype, std::uint64_t n) {
+    if (x == nullptr && n > 0) return {StatusCode::invalid_argument, "x", "must not be null unless n is 0"};
+    return check_alignment("x", x, dtype);
+}
+
+} // namespace detreduce
