@@ -3,7 +3,8 @@
 # and CUDA=ON|OFF: does BUILD have the CUDA backend?)
 #   installed     the library of BUILD, installed: find_package, pkg-config, after the installed tree was moved
 #   shared        the same with a shared library, CPU backend only
-#   subdirectory  FetchContent in another project, with CUDA when BUILD has it
+#   subdirectory  FetchContent in another project, CPU backend only; where BUILD has CUDA, one of its kernels is compiled in that project
+#                 too (all of them would take as long as everything else: `installed` links them)
 set -euo pipefail
 readonly case=$1 source=$2 build=$3 work=$4
 cmake=${CMAKE:-cmake}
@@ -73,9 +74,15 @@ case $case in
     use_installed "$work/moved"
     ;;
   subdirectory)
-    "$cmake" -S "$source/cmake/tests/subdirectory" -B "$work/build" -G Ninja -DDETREDUCE_SOURCE="$source" -DDETREDUCE_CUDA="$CUDA"
+    project() { "$cmake" -S "$source/cmake/tests/subdirectory" -B "$1" -G Ninja -DDETREDUCE_SOURCE="$source" -DDETREDUCE_CUDA="$2"; }
+    project "$work/build" OFF
     "$cmake" --build "$work/build"
     run "$work/build/host_sum"
+    if [[ $CUDA == ON ]]; then
+      project "$work/cuda" ON
+      kernel=$(ninja -C "$work/cuda" -t targets all | sed -n 's/^\([^ ]*exact_finish\.cu\.o\):.*/\1/p')
+      ninja -C "$work/cuda" "${kernel:?no kernel is compiled in a project with CUDA}"
+    fi
     ;;
   *)
     echo "no case '$case'" >&2

@@ -2,24 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include <detreduce/types.hpp>
 
+#include "failure.hpp"
+
 namespace detreduce::program {
-
-/// Thrown by a command that failed: main() prints `detreduce: ` and the text as one line on stderr and exits with 1.
-struct Failure : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-/// What CLI11 cannot check itself, because it takes several options or the library to see: exit 2 like its own errors.
-struct UsageError : CLI::ValidationError {
-    using CLI::ValidationError::ValidationError;
-};
 
 /// A whole number in decimal, also with zeros in front (CLI11 alone takes 010 for octal, and wraps negative numbers).
 /// `refusal` is what is said of other text, after that text in quotes.

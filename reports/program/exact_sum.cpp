@@ -4,7 +4,7 @@
 
 #include <detreduce/acc/finish.hpp>
 
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace detreduce::program {
 namespace {

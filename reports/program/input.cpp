@@ -17,7 +17,7 @@
 
 #include <detreduce/plan.hpp>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "output.hpp"
 
 namespace detreduce::program {

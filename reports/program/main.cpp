@@ -112,6 +112,8 @@ int run(int argc, char** argv) {
         print(version_call.what());
     } catch (const CLI::ParseError& error) {
         return complain_about_usage(app, error.what());
+    } catch (const UsageError& error) {
+        return complain_about_usage(app, error.what());
     }
     finish_output();
     return success;

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "input.hpp"
 
 namespace detreduce::program {

@@ -8,7 +8,7 @@
 
 #include <detreduce/plan.hpp>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "input.hpp"
 #include "npy_header.hpp"
 #include "output.hpp"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "output.hpp"
 
 namespace detreduce::program {

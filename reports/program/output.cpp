@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace detreduce::program {
 namespace {

@@ -1,7 +1,7 @@
 // Raw little-endian elements, without a header.
 #include <fmt/format.h>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "input.hpp"
 
 namespace detreduce::program {

@@ -9,7 +9,7 @@
 
 #include <detreduce/cuda.hpp>
 
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace detreduce::program {
 namespace {

@@ -1,6 +1,6 @@
 #include "reduce_cuda.hpp"
 
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace detreduce::program {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "input.hpp"
 #include "output.hpp"
 

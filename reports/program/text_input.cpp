@@ -8,7 +8,7 @@
 
 #include <detreduce/fp/convert.hpp>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "input.hpp"
 #include "number_text.hpp"
 #include "output.hpp"

@@ -5,7 +5,7 @@
 
 #include <detreduce/version.hpp>
 
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace detreduce::program {
 namespace {

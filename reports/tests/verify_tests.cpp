@@ -5,7 +5,7 @@
 
 #include <detreduce/detreduce.hpp>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "golden/compute.hpp"
 #include "program.hpp"
 #include "verify_text.hpp"

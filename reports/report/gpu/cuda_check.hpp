@@ -9,7 +9,7 @@
 
 #include <detreduce/status.hpp>
 
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace detreduce::report::gpu {
 

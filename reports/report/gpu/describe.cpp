@@ -2,7 +2,7 @@
 
 #include <detreduce/cuda.hpp>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "cub_version.hpp"
 #include "gpu.hpp"
 

@@ -1,7 +1,7 @@
 // A build without CUDA: there is no device, so nobody gets here.
 #include "gpu.hpp"
 
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace detreduce::report::gpu {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace detreduce::report {
 namespace fs = std::filesystem;

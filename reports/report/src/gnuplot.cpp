@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "files.hpp"
 #include "plot.hpp"
 #include "text.hpp"

@@ -10,7 +10,7 @@
 
 #include <detreduce/version.hpp>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "model_fields.hpp"
 
 namespace detreduce::report {

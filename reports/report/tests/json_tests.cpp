@@ -1,7 +1,7 @@
 // The model to JSON and back, and files that are not ours.
 #include <support/catch.hpp>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "files.hpp"
 #include "json.hpp"
 #include "sample.hpp"

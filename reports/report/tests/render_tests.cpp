@@ -4,7 +4,7 @@
 #include <limits>
 #include <map>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "files.hpp"
 #include "gnuplot.hpp"
 #include "json.hpp"

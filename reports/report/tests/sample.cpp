@@ -6,7 +6,7 @@
 #include <limits>
 #include <sys/wait.h>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "files.hpp"
 #include "plot.hpp"
 
