@@ -95,6 +95,11 @@ Status prepare(const Request& request, Launch& launch, std::size_t& workspace_by
                 "this device has no cooperative launch; allowed are two_pass and last_block"};
     }
     const Tuning tuned = tuning(input_tiles(request));
+    const bool of_terms = info(request.op).term != Term::element && request.method != Method::exact;
+    if (of_terms && launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
+        return {StatusCode::unsupported, "launch.schedule",
+                "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass"};
+    }
     if (request.method == Method::exact) {
         if (launch.schedule == Schedule::cooperative) {
             return {StatusCode::unsupported, "launch.schedule",
@@ -112,7 +117,7 @@ Status prepare(const Request& request, Launch& launch, std::size_t& workspace_by
     return {};
 }
 
-Status enqueue(const Plan& plan, const void* x, void* out, void* workspace, Stream stream) noexcept {
+Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept {
     const Request& r = plan.request();
     int device = 0;
     if (const Status bad = select_device(r.device.index, device); !bad.ok()) return bad;
@@ -121,13 +126,18 @@ Status enqueue(const Plan& plan, const void* x, void* out, void* workspace, Stre
     if (r.n == 0) return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, size_of(plan.output()), stream));
     DeviceTraits traits;
     if (const Status bad = read_traits(device, traits); !bad.ok()) return bad;
+    const bool of_terms = info(r.op).term != Term::element;
     return with_dtype(r.dtype, [&]<class T>(T) {
-        return r.method == Method::exact ? launch_exact<T>(plan, x, out, workspace, stream, traits)
-                                         : launch_flat<T>(plan, x, out, workspace, stream, traits);
+        if (r.method == Method::exact) {
+            return of_terms ? launch_exact_terms<T>(plan, in, out, workspace, stream, traits)
+                            : launch_exact<T>(plan, in.x, out, workspace, stream, traits);
+        }
+        return of_terms ? launch_flat_terms<T>(plan, in, out, workspace, stream, traits)
+                        : launch_flat<T>(plan, in.x, out, workspace, stream, traits);
     });
 }
 
-Status run_async(const Plan& plan, const void* x, void* out, Stream stream) noexcept {
+Status run_async(const Plan& plan, Inputs in, void* out, Stream stream) noexcept {
     if (!plan.status().ok()) return plan.status();
     if (plan.request().device.backend != Backend::cuda) {
         return {StatusCode::invalid_argument, "plan", "must be made for a CUDA device"};
@@ -139,7 +149,7 @@ Status run_async(const Plan& plan, const void* x, void* out, Stream stream) noex
         const Status got = from_cuda("cudaMallocAsync", cudaMallocAsync(&workspace, plan.workspace_bytes(), stream));
         if (!got.ok()) return got;
     }
-    const Status ran = run(plan, x, out, workspace, stream);
+    const Status ran = run(plan, in, out, workspace, stream);
     const Status freed = workspace ? from_cuda("cudaFreeAsync", cudaFreeAsync(workspace, stream)) : Status{};
     return ran.ok() ? freed : ran;
 }
@@ -148,7 +158,7 @@ Status add(ExactState* state, DType dtype, const void* x, std::uint64_t n, Strea
     if (const Status bad = check_state("state", state); !bad.ok()) return bad;
     const Plan plan = make_plan({.dtype = dtype, .n = n});
     if (!plan.status().ok() || n == 0) return plan.status();
-    if (const Status bad = check_elements(x, dtype, n); !bad.ok()) return bad;
+    if (const Status bad = check_elements("x", x, dtype, n); !bad.ok()) return bad;
     DeviceTraits traits;
     if (const Status bad = current_device(traits); !bad.ok()) return bad;
     const Status added =

@@ -118,6 +118,25 @@ ErrorBound error_bound(Method method, DType input, DType output, std::uint64_t n
     return assembled(method, input, output, n, [&](std::uint64_t k) { return gamma_bound(accumulator_of(input), k); });
 }
 
+ErrorBound error_bound(Op op, Method method, DType input, DType output, std::uint64_t n) noexcept {
+    const Term term = info(op).term;
+    const bool linear = term == Term::element || term == Term::magnitude ||
+                        term == Term::absolute_difference; // multiples of subnormals
+    const std::uint64_t of_term = term == Term::squared_difference                   ? 3
+                                  : term == Term::element || term == Term::magnitude ? 0
+                                                                                     : 1;
+    const DType accumulator = accumulator_of(input);
+    const std::uint64_t d = rounding_depth(method, input, n);
+    const bool rounds_at_end = method == Method::exact || is_twofold(method) || narrower(output, accumulator);
+    ErrorBound bound{rounds_at_end ? unit_roundoff(output) : 0.0, 0.0, std::ldexp(1.0, layout_of(output).min_exponent)};
+    if (method == Method::exact) return bound;
+    bound.of_abs = is_twofold(method) ? product_up(gamma_bound(accumulator, 2 * d + 6), gamma_bound(accumulator, d + 3))
+                                      : gamma_bound(accumulator, d + of_term);
+    if (bound.of_sum > 0) bound.of_abs = product_up(bound.of_abs, up(1 + bound.of_sum));
+    if (!linear) bound.absolute += std::ldexp(static_cast<double>(n), layout_of(accumulator).min_exponent + 2);
+    return bound;
+}
+
 double flush_bound(Method method, DType input, std::uint64_t n) noexcept {
     const bool flushes = method == Method::atomic && (input == DType::bf16 || input == DType::f32);
     return flushes ? std::ldexp(static_cast<double>(n), -125) : 0.0;

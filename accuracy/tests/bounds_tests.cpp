@@ -4,6 +4,7 @@
 #include <support/bits.hpp>
 #include <support/property.hpp>
 
+#include <detreduce/acc/finish.hpp>
 #include <detreduce/acc/rounded.hpp>
 #include <detreduce/acc/two_fold.hpp>
 #include <detreduce/accuracy/bounds.hpp>
@@ -79,11 +80,12 @@ Out sum_by(std::span<const T> xs, bool in_order = false) {
     std::vector<Acc> items;
     for (const T x : xs)
         items.push_back(Acc::of(fp::widen(x)));
-    if (!in_order) return in_tree_order(items, lanes, lanes_above, Acc::pairwise_rows, merge).template finish<Out>();
+    const auto finish = [&](const Acc& a) { return acc::finish<Out>(a.total(), Ending::sum, xs.size()); };
+    if (!in_order) return finish(in_tree_order(items, lanes, lanes_above, Acc::pairwise_rows, merge));
     Acc sum = items[0];
     for (std::size_t i = 1; i < items.size(); ++i)
         sum = merge(sum, items[i]);
-    return sum.template finish<Out>();
+    return finish(sum);
 }
 
 template <class Out, class T>

@@ -1,4 +1,4 @@
-#include "exact/launch.cuh"
+#include "exact/launch_sum.cuh"
 
 namespace detreduce::cuda {
 template Status launch_exact<float16>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);

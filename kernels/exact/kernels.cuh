@@ -39,13 +39,17 @@ struct WindowsOf<bfloat16> {
 
 /// Blocks on a multiprocessor (128 registers a thread). As many loads as a tile has are in flight for the next one. Measured: half the
 /// loads with more blocks, other sizes of blocks, no loads ahead, and tiles given out by a counter are slower.
+template <class Input>
 inline constexpr int blocks_at_once = 4;
+
+template <class Input>
+struct WarpMemory;
 
 /// The input as tiles. What lies before the first 16-byte boundary and after the last one makes up the last tile; the one before it holds the
 /// vectors that do not fill a tile.
 template <class T, int V>
 struct Tiles {
-    static constexpr int per_vector = Element<T>::per_vector;
+    static constexpr int per_vector = Element<T>::per_vector, states = 1;
     const T* x;
     const uint4* vectors;
     std::uint64_t n, vector_count, full;
@@ -59,6 +63,7 @@ struct Tiles {
         full = vector_count / (V * warp_size);
     }
     [[nodiscard]] __host__ __device__ std::uint64_t count() const { return full + 2; }
+    [[nodiscard]] std::uint64_t tasks() const { return full; } ///< for warps
 
     __device__ __forceinline__ Vectors<V> load(std::uint64_t tile) const {
         const uint4* const p = vectors + tile * (V * warp_size) + threadIdx.x % warp_size;
@@ -90,10 +95,10 @@ struct Tiles {
     }
 };
 
-/// A warp's sum: bins, what was read out of them, and its words in shared memory.
-template <class T, class W>
+/// A warp's sum: bins, what was read out of them, and its words in shared memory. Tiles of V loads a thread.
+template <class T, class W, int V = tile_vectors>
 struct WarpSum {
-    static constexpr int V = tile_vectors, elements_per_tile = V * Element<T>::per_vector;
+    static constexpr int elements_per_tile = V * Element<T>::per_vector;
     static constexpr bool drains_within_tile = elements_per_tile > W::adds;
     static constexpr int tiles_between_drains = drains_within_tile ? 1 : W::adds / elements_per_tile;
     static constexpr int drains_between_flushes = 32; // 32 threads · 32 drains · 2^51 fit into 62 bits
@@ -289,8 +294,8 @@ struct Between {
 };
 
 /// What a warp keeps in shared memory.
-template <class T>
-struct WarpMemory {
+template <class T, int V>
+struct WarpMemory<Tiles<T, V>> {
     Word words[acc::exact::words];
     union {
         uint4 copy[tile_vectors * warp_size];
@@ -298,18 +303,10 @@ struct WarpMemory {
     };
 };
 
-template <class T>
-__global__ void __launch_bounds__(block_threads, blocks_at_once)
-    add_kernel(const __grid_constant__ Tiles<T, tile_vectors> tiles, Word* state, const Between between,
-               const Finish finish) {
-    __shared__ WarpMemory<T> memory[block_warps];
-    const std::uint32_t warp = threadIdx.x / warp_size;
-    WarpMemory<T>& own = memory[warp];
-    for (int i = threadIdx.x % warp_size; i < acc::exact::words; i += warp_size)
-        own.words[i] = 0;
-    __syncwarp();
-    const std::uint64_t first = std::uint64_t{blockIdx.x} * block_warps + warp,
-                        warps = std::uint64_t{gridDim.x} * block_warps;
+/// What one warp of `warps` adds to its words.
+template <class T, int V>
+__device__ __forceinline__ void add_share(const Tiles<T, V>& tiles, WarpMemory<Tiles<T, V>>& own, std::uint64_t first,
+                                          std::uint64_t warps, const Between& between) {
     std::uint32_t skip = 0;
     if (blockIdx.x >= between.first_wave) {
         wait_for_previous_kernel(); // which has made the hint zero, long ago
@@ -319,24 +316,41 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once)
     walk.through(typename WindowsOf<T>::type{}, skip);
     if constexpr (sizeof(T) == 8) walk.scatter_rest(own.limbs);
     walk.finish_rest(first, own.copy);
+}
+
+/// Adds the input to the states at `state`, or, one block alone and no state, finishes by itself.
+template <class Input>
+__global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
+    add_kernel(const __grid_constant__ Input input, Word* state, const Between between, const Finish finish) {
+    constexpr int count = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
+    __shared__ WarpMemory<Input> memory[block_warps];
+    const std::uint32_t warp = threadIdx.x / warp_size;
+    WarpMemory<Input>& own = memory[warp];
+    for (int i = threadIdx.x % warp_size; i < count; i += warp_size)
+        own.words[i] = 0;
+    __syncwarp();
+    add_share(input, own, std::uint64_t{blockIdx.x} * block_warps + warp, std::uint64_t{gridDim.x} * block_warps,
+              between);
     __syncthreads();
-    __shared__ Word total[acc::exact::words];
-    if (threadIdx.x < acc::exact::words) {
+    __shared__ Word total[count];
+    for (int i = threadIdx.x; i < count; i += block_threads) {
+        const int s = i / acc::exact::words, k = i % acc::exact::words;
         Word sum = 0;
 #pragma unroll
         for (int w = 0; w < block_warps; ++w)
-            sum +=
-                threadIdx.x < acc::exact::digits ? carried(memory[w].words, threadIdx.x) : memory[w].words[threadIdx.x];
-        if (blockIdx.x == 0 && threadIdx.x == acc::exact::elements) sum += static_cast<Word>(tiles.n);
-        total[threadIdx.x] = sum;
+            sum += k < acc::exact::digits ? carried(memory[w].words + s * acc::exact::words, k) : memory[w].words[i];
+        if (blockIdx.x == 0 && i == counters + acc::exact::elements) sum += static_cast<Word>(input.n);
+        total[i] = sum;
     }
     __syncthreads();
     if (gridDim.x == 1 && state == nullptr) { // nobody else to wait for
-        round_words(total, finish);
+        round_words<Input::states>(total, finish);
         return;
     }
     wait_for_previous_kernel(); // which has made the state zero
-    if (threadIdx.x < acc::exact::words && total[threadIdx.x] != 0) atomic_add(state + threadIdx.x, total[threadIdx.x]);
+    for (int i = threadIdx.x; i < count; i += block_threads) {
+        if (total[i] != 0) atomic_add(state + i, total[i]);
+    }
     if (between.arrived == nullptr) return; // another kernel finishes
     __shared__ bool last;
     __syncthreads();
@@ -346,18 +360,20 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once)
         __threadfence();
     }
     __syncthreads();
-    if (last) finish_state(state, finish);
+    if (last) finish_state<Input::states>(state, finish);
 }
 
-/// Makes a state zero, and what is between blocks.
-static __global__ void zero_kernel(Word* state, std::uint32_t* arrived, std::uint32_t* hint) {
+/// Makes `count` words zero, and what is between blocks.
+static __global__ void zero_kernel(Word* state, int count, std::uint32_t* arrived, std::uint32_t* hint) {
     let_next_kernel_start();
-    if (threadIdx.x < acc::exact::words) state[threadIdx.x] = 0;
-    if (threadIdx.x == acc::exact::words) *arrived = *hint = 0;
+    for (int i = threadIdx.x; i < count; i += blockDim.x)
+        state[i] = 0;
+    if (threadIdx.x == 0) *arrived = *hint = 0;
 }
 
-/// Adds `term`, if there is one, and finishes.
-static __global__ void finish_kernel(Word* state, const Word* term, const Finish finish) {
+/// Adds `term`, if there is one, to the one state, and finishes.
+template <int States>
+__global__ void finish_kernel(Word* state, const Word* term, const Finish finish) {
     wait_for_previous_kernel();
     if (term != nullptr) {
         // Carries go first: digits of both may be as large as one more addition allows.
@@ -372,7 +388,7 @@ static __global__ void finish_kernel(Word* state, const Word* term, const Finish
         __threadfence();
         __syncthreads();
     }
-    finish_state(state, finish);
+    finish_state<States>(state, finish);
 }
 
 } // namespace detreduce::cuda::exact

@@ -12,37 +12,35 @@
 
 namespace detreduce::cuda {
 
-template <class T>
+/// Input: exact::Tiles or exact::Terms.
+template <class Input>
 struct ExactLaunch {
-    using TilesOf = exact::Tiles<T, exact::tile_vectors>;
     /// Each adds less than 2^36 to a digit of the state: 2^20 of them leave it below 2^56.
     static constexpr std::uint32_t most_blocks = 1u << 20;
-    TilesOf tiles;
+    static constexpr int words = Input::states * acc::exact::words;
+    Input input;
     Stream stream;
     DeviceTraits device;
-
-    ExactLaunch(const void* x, std::uint64_t n, Stream s, const DeviceTraits& d)
-        : tiles(static_cast<const T*>(x), n), stream(s), device(d) {}
 
     /// Blocks that the device holds at once.
     [[nodiscard]] Status count_resident(std::uint32_t& blocks) const {
         int per_sm = 0;
         const Status status = from_cuda(
             "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, exact::add_kernel<T>, exact::block_threads, 0));
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, exact::add_kernel<Input>, exact::block_threads, 0));
         blocks = std::max(1u, static_cast<std::uint32_t>(per_sm) * device.sms);
         return status;
     }
-    /// Blocks for which there are tiles, at most `most`.
+    /// Blocks for which there is something to do, at most `most`.
     [[nodiscard]] std::uint32_t useful_blocks(std::uint64_t most) const {
-        const std::uint64_t useful = (tiles.full + exact::block_warps - 1) / exact::block_warps;
+        const std::uint64_t useful = (input.tasks() + exact::block_warps - 1) / exact::block_warps;
         return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
     }
     /// Where there is enough to do, three times as many as the device holds: the GPU then deals them out to whoever is first done, and the
     /// end is less ragged (.985 of the read-only kernel against .979, measured).
     [[nodiscard]] std::uint32_t choose_blocks(std::uint32_t wanted, std::uint32_t resident) const {
         if (wanted != 0) return useful_blocks(std::min(wanted, most_blocks));
-        const bool large = tiles.full / exact::block_warps >= 16ull * resident;
+        const bool large = input.tasks() / exact::block_warps >= 16ull * resident;
         return useful_blocks(large ? 3ull * resident : resident);
     }
 
@@ -51,41 +49,31 @@ struct ExactLaunch {
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
         const std::uint32_t blocks = choose_blocks(plan.launch().grid, resident);
         auto* const state = static_cast<exact::Word*>(workspace);
-        auto* const arrived = reinterpret_cast<std::uint32_t*>(state + acc::exact::words);
-        const exact::Finish finish{out, plan.output(), false};
+        auto* const arrived = reinterpret_cast<std::uint32_t*>(state + words);
+        const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
         const bool last_block = plan.launch().schedule == Schedule::last_block;
+        const auto add = exact::add_kernel<Input>;
         if (blocks == 1 && last_block) {
-            return launch_kernel(LaunchKind::plain, exact::add_kernel<T>, 1, exact::block_threads, 0, stream, tiles,
+            return launch_kernel(LaunchKind::plain, add, 1, exact::block_threads, 0, stream, input,
                                  static_cast<exact::Word*>(nullptr), exact::Between{}, finish);
         }
         const exact::Between between{last_block ? arrived : nullptr, arrived + 1, resident};
         const Status zeroed = launch_kernel(LaunchKind::plain, exact::zero_kernel, 1, state_block_threads, 0, stream,
-                                            state, arrived, between.hint);
+                                            state, words, arrived, between.hint);
         if (!zeroed.ok()) return zeroed;
-        const Status added = launch_kernel(after_previous(device, exact::add_kernel<T>), exact::add_kernel<T>, blocks,
-                                           exact::block_threads, 0, stream, tiles, state, between, finish);
+        const Status added = launch_kernel(after_previous(device, add), add, blocks, exact::block_threads, 0, stream,
+                                           input, state, between, finish);
         if (!added.ok() || last_block) return added;
-        return launch_kernel(LaunchKind::plain, exact::finish_kernel, 1, state_block_threads, 0, stream, state,
-                             static_cast<const exact::Word*>(nullptr), finish);
+        return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states>, 1, state_block_threads, 0, stream,
+                             state, static_cast<const exact::Word*>(nullptr), finish);
     }
 
     [[nodiscard]] Status add_to(exact::Word* state) const {
         std::uint32_t resident = 0;
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
-        return launch_kernel(LaunchKind::plain, exact::add_kernel<T>, useful_blocks(resident), exact::block_threads, 0,
-                             stream, tiles, state, exact::Between{}, exact::Finish{});
+        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input>, useful_blocks(resident), exact::block_threads,
+                             0, stream, input, state, exact::Between{}, exact::Finish{});
     }
 };
-
-template <class T>
-Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                    const DeviceTraits& device) {
-    return ExactLaunch<T>(x, plan.request().n, stream, device).reduce(plan, out, workspace);
-}
-
-template <class T>
-Status launch_exact_add(ExactState* state, const void* x, std::uint64_t n, Stream stream, const DeviceTraits& device) {
-    return ExactLaunch<T>(x, n, stream, device).add_to(state->words().data());
-}
 
 } // namespace detreduce::cuda

@@ -12,13 +12,17 @@ namespace detreduce::cuda {
 inline constexpr std::uint32_t exact_block_threads = 128, state_block_threads = 96;
 static_assert(state_block_threads > ExactState::word_count);
 
-/// Bytes of workspace: a state, and what blocks tell each other.
-inline constexpr std::size_t exact_workspace_bytes = 1024;
-static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_bytes);
+/// Bytes of workspace: up to three states, and what blocks tell each other.
+inline constexpr std::size_t exact_workspace_bytes = 2048;
 
 template <class T>
 [[nodiscard]] Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                   const DeviceTraits& device);
+
+/// Ops other than sum and mean.
+template <class T>
+[[nodiscard]] Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                        const DeviceTraits& device);
 
 /// Adds to a state of the caller's.
 template <class T>

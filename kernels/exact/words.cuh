@@ -61,48 +61,67 @@ struct Finish {
     void* out = nullptr; ///< rounded to here, unless null
     DType output = DType::f32;
     bool normalize = false; ///< and left in its one form
+    Ending ending = Ending::sum;
 };
 
-/// The words as an accumulator that finish_into() knows.
-struct Rounder {
-    const Word* words;
-    int first, last;
-    acc::exact::RoundScratch* scratch;
-    template <class T>
-    __device__ T finish() const {
-        return acc::exact::round<T>(words, first, last, *scratch);
+/// The digits of States states as one number, and where its words are that count.
+template <int States>
+struct LongOf;
+template <>
+struct LongOf<1> {
+    static constexpr int digits = acc::exact::digits, lowest = acc::exact::lowest_exponent, counters = 0;
+    static __device__ __forceinline__ Word digit(const Word* words, int k) { return words[k]; }
+};
+template <>
+struct LongOf<acc::exact::product_states> {
+    static constexpr int digits = acc::exact::product_digits, lowest = acc::exact::lowest_product_exponent,
+                         counters = acc::exact::words;
+    static __device__ __forceinline__ Word digit(const Word* words, int k) {
+        return acc::exact::joined_digit(words, k);
     }
 };
 
-/// Rounds the words in shared memory to where `finish` says. All threads of the block call this, at least one a word.
+/// Rounds the words of States states in shared memory to where `finish` says. All threads of the block call this.
+template <int States>
 __device__ __forceinline__ void round_words(const Word* words, const Finish& finish) {
-    __shared__ acc::exact::RoundScratch scratch;
+    using L = LongOf<States>;
+    __shared__ acc::exact::Scratch<L::digits> scratch;
+    __shared__ Word digit[L::digits];
     __shared__ int first, last;
     if (threadIdx.x == 0) {
-        first = acc::exact::digits;
+        first = L::digits;
         last = 0;
     }
     __syncthreads();
-    if (threadIdx.x < acc::exact::digits && words[threadIdx.x] != 0) {
-        atomicMin(&first, static_cast<int>(threadIdx.x));
-        atomicMax(&last, static_cast<int>(threadIdx.x) + 1);
+    for (int k = threadIdx.x; k < L::digits; k += blockDim.x) {
+        digit[k] = L::digit(words, k);
+        if (digit[k] != 0) {
+            atomicMin(&first, k);
+            atomicMax(&last, k + 1);
+        }
     }
     __syncthreads();
-    if (threadIdx.x == 0)
-        acc::finish_into(finish.out, finish.output, Rounder{words, first < last ? first : 0, last, &scratch});
+    if (threadIdx.x != 0) return;
+    const acc::exact::Long number{digit, L::lowest, words + L::counters};
+    acc::store_as(finish.out, finish.output, [&](auto t) {
+        return acc::exact::finish<decltype(t)>(number, first < last ? first : 0, last, finish.ending, scratch);
+    });
 }
 
-/// The state in global memory, to which every block has added, as `finish` wants it.
+/// The States states in global memory, to which every block has added, as `finish` wants it.
+template <int States>
 __device__ __forceinline__ void finish_state(Word* state, const Finish& finish) {
-    __shared__ Word words[acc::exact::words];
-    if (threadIdx.x < acc::exact::words) words[threadIdx.x] = __ldcg(state + threadIdx.x);
+    constexpr int count = States * acc::exact::words;
+    __shared__ Word words[count];
+    for (int k = threadIdx.x; k < count; k += blockDim.x)
+        words[k] = __ldcg(state + k);
     __syncthreads();
-    if (finish.normalize) {
+    if (finish.normalize) { // of the one state that a caller keeps
         if (threadIdx.x == 0) acc::exact::normalize(words);
         __syncthreads();
         if (threadIdx.x < acc::exact::words) state[threadIdx.x] = words[threadIdx.x];
     }
-    if (finish.out != nullptr) round_words(words, finish);
+    if (finish.out != nullptr) round_words<States>(words, finish);
 }
 
 } // namespace detreduce::cuda::exact

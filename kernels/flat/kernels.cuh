@@ -13,6 +13,12 @@
 
 namespace detreduce::cuda {
 
+/// The root's ending. Not inlined: it is much code for one thread, once a launch.
+static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft<double> total, Ending ending,
+                                                std::uint64_t n) {
+    acc::finish_into(out, output, total, ending, n);
+}
+
 /// Where results go: level l holds the results of the tiles of level l − 1 (l = 0: of the input).
 template <class Acc>
 struct Levels {
@@ -21,6 +27,8 @@ struct Levels {
     std::uint32_t* done[max_levels]; ///< last_block: done[l][g] results of group g (one tile of level l + 1) are there
     void* out;
     DType output;
+    Ending ending;
+    std::uint64_t n; ///< elements of the input
 
     /// The levels from `level` on, so that a kernel that works on one level finds it at index 0, a compile-time constant.
     [[nodiscard]] Levels from(int level) const {
@@ -36,7 +44,7 @@ struct Levels {
 
     __device__ __forceinline__ void store(int level, std::uint64_t i, const Acc& acc) const {
         if (tiles[level] == 1) {
-            acc::finish_into(out, output, acc);
+            finish_root(out, output, acc.total(), ending, n);
         } else {
             partials[level][i] = acc;
         }
@@ -65,7 +73,7 @@ __device__ __forceinline__ std::uint32_t teams() {
 
 /// The block's `turn`-th turn at level `level`, whose n items are at x: each team reduces a tile and stores the result.
 template <class Level, int TeamWarps, class Levels, class Buffer>
-__device__ __forceinline__ Turn take_turn(const typename Level::Item* x, std::uint64_t n, std::uint64_t turn,
+__device__ __forceinline__ Turn take_turn(const typename Level::Pointer& x, std::uint64_t n, std::uint64_t turn,
                                           const Levels& levels, int level, Buffer* buffers) {
     constexpr std::uint32_t tile_items = Level::Order::tile, team_threads = warp_size * TeamWarps;
     const std::uint32_t team = threadIdx.x / team_threads;
@@ -91,11 +99,15 @@ __device__ __forceinline__ Buffer* team_buffers() {
 /// be in flight at once, which take 32. Accumulators of two words need more: 3 leaves 80.
 template <class Level>
 inline constexpr int blocks_at_once = sizeof(typename Level::Acc) > sizeof(typename Level::Acc::Value) ? 3 : 4;
+/// Two inputs take twice the room.
+template <class T, class Acc, class Map>
+inline constexpr int blocks_at_once<TermLevel<T, Acc, Map>> =
+    Map::inputs == 2 ? 2 : blocks_at_once<InputLevel<T, Acc, true>>;
 
 /// two_pass: one level, whose results are levels.partials[0].
 template <class Level, int TeamWarps, class Levels>
 __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
-    level_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
+    level_kernel(const typename Level::Pointer x, std::uint64_t n, std::uint64_t turns, Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
     if (levels.tiles[0] > 1) let_next_kernel_start(); // after the root comes somebody else's kernel
     if constexpr (Level::source == Source::partials) wait_for_previous_kernel();
@@ -216,7 +228,7 @@ __global__ void __launch_bounds__(max_block)
 /// The end of atomic where the result is of another dtype than the sum.
 template <class Acc>
 __global__ void finish_kernel(const typename Acc::Value* sum, void* out, DType output) {
-    acc::finish_into(out, output, Acc{*sum});
+    finish_root(out, output, Acc{*sum}.total(), Ending::sum, 1);
 }
 
 } // namespace detreduce::cuda

@@ -1,5 +1,5 @@
-// Host side of the flat kernels, for one element type and accumulator: the only place that launches them. Instantiated in
-// flat_<dtype>.cu.
+// Host side of the flat kernels, for one element type and accumulator: the only place that launches them. Instantiated through
+// launch_sum.cuh and launch_terms.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -36,6 +36,8 @@ struct FlatLaunch {
         auto* const base = static_cast<char*>(workspace);
         levels.out = out;
         levels.output = plan.output();
+        levels.ending = info(plan.request().op).ending;
+        levels.n = plan.request().n;
         for (int l = 0; l < max_levels; ++l) {
             levels.tiles[l] = layout.tiles[l];
             levels.partials[l] = reinterpret_cast<Acc*>(base + layout.partials[l]);
@@ -84,12 +86,13 @@ struct FlatLaunch {
         return status;
     }
 
+    /// `input`: what Level reads.
     template <class Level, int TeamWarps>
-    [[nodiscard]] Status two_pass() const {
+    [[nodiscard]] Status two_pass(const typename Level::Pointer& input) const {
         const std::size_t shared = shared_bytes<TeamWarps>();
         std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
-        Status status =
-            launch(LaunchKind::plain, level_kernel<Level, TeamWarps, LevelsOf>, grid(all), shared, x, n(), all, levels);
+        Status status = launch(LaunchKind::plain, level_kernel<Level, TeamWarps, LevelsOf>, grid(all), shared, input,
+                               n(), all, levels);
         for (int l = 0; status.ok() && l + 1 < max_levels && levels.tiles[l] > 1; ++l) {
             all = turns<TeamWarps>(levels.tiles[l + 1]);
             const Acc* const items = levels.partials[l];
@@ -134,7 +137,7 @@ struct FlatLaunch {
         case Schedule::cooperative:
             return cooperative<Level, TeamWarps>();
         default:
-            return two_pass<Level, TeamWarps>();
+            return two_pass<Level, TeamWarps>(x);
         }
     }
 
@@ -146,6 +149,18 @@ struct FlatLaunch {
         return block() < 256 ? tree<Level, 4>() : tree<Level, 8>();
     }
     [[nodiscard]] Status run() const { return aligned() ? run_tree<true>() : run_tree<false>(); }
+
+    /// The terms of an op, of x and `y`.
+    template <class Map>
+    [[nodiscard]] Status run_terms(const T* y) const {
+        using Level = TermLevel<T, Acc, Map>;
+        const bool vectors = aligned() && reinterpret_cast<std::uintptr_t>(y) % 16 == 0;
+        if constexpr (Map::inputs == 2) {
+            return two_pass<Level, 4>({x, y, vectors});
+        } else {
+            return two_pass<Level, 4>({x, vectors});
+        }
+    }
 
     /// The sum meets in `out` itself, or in the workspace if `out` is of another dtype.
     template <bool Aligned>
@@ -168,21 +183,5 @@ struct FlatLaunch {
         return launch(LaunchKind::plain, finish_kernel<Acc>, 1, 0, from, levels.out, plan.output());
     }
 };
-
-template <class T>
-Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                   const DeviceTraits& device) {
-    using V = fp::Arithmetic<T>;
-    switch (plan.request().method) {
-    case Method::kahan:
-        return FlatLaunch<T, acc::Kahan<V>>(plan, x, out, workspace, stream, device).run();
-    case Method::compensated:
-        return FlatLaunch<T, acc::Compensated<V>>(plan, x, out, workspace, stream, device).run();
-    case Method::atomic:
-        return FlatLaunch<T, acc::Rounded<V>>(plan, x, out, workspace, stream, device).run_atomic(workspace);
-    default:
-        return FlatLaunch<T, acc::Rounded<V>>(plan, x, out, workspace, stream, device).run();
-    }
-}
 
 } // namespace detreduce::cuda

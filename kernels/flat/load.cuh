@@ -79,4 +79,58 @@ __device__ __forceinline__ Item load_item(const Item* p) {
     }
 }
 
+/// Where the elements of an op are: one array or two, which may all be loaded 16 bytes at a time, or not.
+template <class T>
+struct OneInput {
+    const T* x;
+    bool aligned;
+    __device__ __forceinline__ OneInput operator+(std::int64_t i) const { return {x + i, aligned}; }
+};
+template <class T>
+struct TwoInputs {
+    const T* x;
+    const T* y;
+    bool aligned;
+    __device__ __forceinline__ TwoInputs operator+(std::int64_t i) const { return {x + i, y + i, aligned}; }
+};
+
+template <class T>
+struct Both {
+    T x, y;
+};
+
+template <class T, int Inputs>
+struct ItemOf {
+    using type = T;
+    using Pointer = OneInput<T>;
+};
+template <class T>
+struct ItemOf<T, 2> {
+    using type = Both<T>;
+    using Pointer = TwoInputs<T>;
+};
+
+template <Source, class Item, int K>
+__device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item>& p) {
+    return p.aligned ? load_pack<Source::aligned_input, Item, K>(p.x) : load_pack<Source::any_input, Item, K>(p.x);
+}
+template <Source S, class Item, int K, class T>
+__device__ __forceinline__ Pack<Item, K> load_pack(const TwoInputs<T>& p) {
+    const Pack<T, K> x = load_pack<S, T, K>(OneInput<T>{p.x, p.aligned}),
+                     y = load_pack<S, T, K>(OneInput<T>{p.y, p.aligned});
+    Pack<Item, K> both;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        both.v[k] = {x.v[k], y.v[k]};
+    return both;
+}
+template <Source S, class T>
+__device__ __forceinline__ T load_item(const OneInput<T>& p) {
+    return load_number(p.x);
+}
+template <Source S, class T>
+__device__ __forceinline__ Both<T> load_item(const TwoInputs<T>& p) {
+    return {load_number(p.x), load_number(p.y)};
+}
+
 } // namespace detreduce::cuda

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <detreduce/fp/convert.hpp>
+#include <detreduce/spec/terms.hpp>
 #include <detreduce/spec/tree_order.hpp>
 
 #include "flat/load.cuh"
@@ -81,6 +82,7 @@ __device__ __forceinline__ float widen(float16 x) {
 template <class T, class AccT, bool Aligned>
 struct InputLevel {
     using Item = T;
+    using Pointer = const T*;
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Aligned ? Source::aligned_input : Source::any_input;
@@ -90,10 +92,49 @@ struct InputLevel {
     static __device__ __forceinline__ Item absent() { return fp::from_bits<T>(fp::sign_mask<T>); }
 };
 
+/// The input of an op: terms of one or two elements are merged.
+template <class T, class AccT, class Map>
+struct TermLevel {
+    using V = fp::Arithmetic<T>;
+    using Item = typename ItemOf<T, Map::inputs>::type;
+    using Pointer = typename ItemOf<T, Map::inputs>::Pointer;
+    using Acc = AccT;
+    using Order = spec::TreeOrder<sizeof(T)>;
+    static constexpr Source source = Source::any_input;
+    static __device__ __forceinline__ Acc as_accumulator(const Item& item) {
+        V x, y;
+        if constexpr (Map::inputs == 2) {
+            x = widen(item.x);
+            y = widen(item.y);
+        } else {
+            x = y = widen(item);
+        }
+        if constexpr (Acc::keeps_errors) {
+            const fp::Eft<V> t = Map::split(x, y);
+            return {t.value, t.error};
+        } else {
+            return {Map::value(x, y)};
+        }
+    }
+    static __device__ __forceinline__ void take(Acc& a, const Item& item) { a.merge(as_accumulator(item)); }
+    /// Its term is a zero that changes nothing: −0 where there may be sums of −0.
+    static __device__ __forceinline__ Item absent() {
+        if constexpr (Map::inputs == 2) {
+            constexpr auto one = static_cast<fp::Bits<T>>(static_cast<fp::Bits<T>>(fp::Format<T>::max_exponent)
+                                                          << (fp::Format<T>::precision - 1));
+            constexpr bool product = Map::term == Term::product;
+            return {fp::from_bits<T>(fp::sign_mask<T>), fp::from_bits<T>(product ? one : fp::sign_mask<T>)};
+        } else {
+            return fp::from_bits<T>(fp::sign_mask<T>);
+        }
+    }
+};
+
 /// Any level above: partial results are merged.
 template <class AccT>
 struct PartialLevel {
     using Item = AccT;
+    using Pointer = const AccT*;
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(typename AccT::Value)>;
     static constexpr Source source = Source::partials;
@@ -107,6 +148,7 @@ struct TileReader {
     using Item = typename Level::Item;
     using Acc = typename Level::Acc;
     using Order = typename Level::Order;
+    using Pointer = typename Level::Pointer;
     static constexpr int K = Order::lanes / warp_size;
     static constexpr int rows = spec::rows_per_chunk;
     using Packs = Pack<Item, K>[rows];
@@ -139,7 +181,7 @@ struct TileReader {
     }
 
     /// A chunk; `p` points to the thread's first item in it.
-    static __device__ __forceinline__ Lanes<Acc, K> fold_all(const Item* p) {
+    static __device__ __forceinline__ Lanes<Acc, K> fold_all(const Pointer& p) {
         Packs packs;
 #pragma unroll
         for (int r = 0; r < rows; ++r)
@@ -149,11 +191,11 @@ struct TileReader {
 
     /// A chunk of which only `m` items exist (any m, also ≤ 0 or more than a chunk): whole rows, then at most one short one. All
     /// loads start before the first is used: the upper levels are short, and there it is latency that counts.
-    static __device__ __forceinline__ Lanes<Acc, K> fold_some(const Item* p, int m, int first_lane) {
+    static __device__ __forceinline__ Lanes<Acc, K> fold_some(const Pointer& p, int m, int first_lane) {
         constexpr int lanes_in_row = Order::lanes;
         const int whole = m < 0 ? 0 : (m / lanes_in_row < rows ? m / lanes_in_row : rows);
         const int in_short_row = whole < rows ? m - whole * lanes_in_row - first_lane : 0;
-        const Item* const short_row = p + whole * lanes_in_row;
+        const Pointer short_row = p + whole * lanes_in_row;
         Packs packs;
         Pack<Item, K> last;
 #pragma unroll
@@ -212,9 +254,9 @@ struct TileReader {
 
     /// Chunks [first, first + Count) of the tile at `tile` with `m` items.
     template <int Count>
-    static __device__ __forceinline__ Lanes<Acc, K> fold_part(const Item* tile, std::uint32_t m, int first) {
+    static __device__ __forceinline__ Lanes<Acc, K> fold_part(const Pointer& tile, std::uint32_t m, int first) {
         const int first_lane = (threadIdx.x % warp_size) * K;
-        const Item* const p = tile + first * Order::chunk + first_lane;
+        const Pointer p = tile + first * Order::chunk + first_lane;
         if (m == Order::tile) {
             return fold_as_tree<Count>([&](int c) { return fold_all(p + c * Order::chunk); });
         }
@@ -250,7 +292,7 @@ struct TeamBuffer {
 /// The tile at `tile` by a team of warps, all of whose threads call this; thread 0 of the team has the result. `buffer` may be
 /// used again after a barrier. m = 0: nothing to do, but the barriers are still met.
 template <class Level, int TeamWarps, class Buffer>
-__device__ __forceinline__ typename Level::Acc reduce_tile_by_team(const typename Level::Item* tile, std::uint32_t m,
+__device__ __forceinline__ typename Level::Acc reduce_tile_by_team(const typename Level::Pointer& tile, std::uint32_t m,
                                                                    Buffer& buffer) {
     using Reader = TileReader<Level>;
     using Acc = typename Level::Acc;

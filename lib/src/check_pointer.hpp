@@ -18,10 +18,10 @@ namespace detreduce {
             "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64"};
 }
 
-/// n elements of `dtype` at `x`.
-[[nodiscard]] inline Status check_elements(const void* x, DType dtype, std::uint64_t n) {
-    if (x == nullptr && n > 0) return {StatusCode::invalid_argument, "x", "must not be null unless n is 0"};
-    return check_alignment("x", x, dtype);
+/// n elements of `dtype` at `p`.
+[[nodiscard]] inline Status check_elements(const char* argument, const void* p, DType dtype, std::uint64_t n) {
+    if (p == nullptr && n > 0) return {StatusCode::invalid_argument, argument, "must not be null unless n is 0"};
+    return check_alignment(argument, p, dtype);
 }
 
 } // namespace detreduce

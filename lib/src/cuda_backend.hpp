@@ -11,6 +11,6 @@ namespace detreduce::cuda {
 [[nodiscard]] Status prepare(const Request& request, Launch& launch, std::size_t& workspace_bytes) noexcept;
 
 /// Enqueues a prepared plan, all of whose pointers have been checked for null and alignment.
-[[nodiscard]] Status enqueue(const Plan& plan, const void* x, void* out, void* workspace, Stream stream) noexcept;
+[[nodiscard]] Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept;
 
 } // namespace detreduce::cuda

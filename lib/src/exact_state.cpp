@@ -55,7 +55,7 @@ bool same_words(const ExactState& a, const ExactState& b) {
 Status ExactState::add(DType dtype, const void* x, std::uint64_t n, const Launch& launch) noexcept {
     const Plan plan = make_plan({.dtype = dtype, .n = n, .device = cpu, .launch = launch});
     if (!plan.status().ok()) return plan.status();
-    if (const Status bad = check_elements(x, dtype, n); !bad.ok() || n == 0) return bad;
+    if (const Status bad = check_elements("x", x, dtype, n); !bad.ok() || n == 0) return bad;
     make_room(acc::exact::max_weight / 2);
     host::add_exact(dtype, x, n, words_, plan.launch());
     return {};

@@ -12,10 +12,10 @@ constexpr Status none{StatusCode::no_device, "device",
 Status prepare(const Request&, Launch&, std::size_t&) noexcept {
     return none;
 }
-Status enqueue(const Plan&, const void*, void*, void*, Stream) noexcept {
+Status enqueue(const Plan&, const Inputs&, void*, void*, Stream) noexcept {
     return none;
 }
-Status run_async(const Plan&, const void*, void*, Stream) noexcept {
+Status run_async(const Plan&, Inputs, void*, Stream) noexcept {
     return none;
 }
 Status add(ExactState*, DType, const void*, std::uint64_t, Stream) noexcept {

@@ -28,7 +28,9 @@ bool can_give(const Request& r) {
 }
 
 Status check_words(const Request& r) {
-    if (!is_named(r.op)) return invalid("op", "allowed is sum");
+    if (!is_named(r.op)) {
+        return invalid("op", "allowed are sum, mean, asum, sumsq, nrm2, dot, sumdiffsq, mse and mae");
+    }
     if (!is_named(r.method)) return invalid("method", "allowed are exact, compensated, kahan, tree, serial and atomic");
     if (!is_named(r.dtype)) return invalid("dtype", "allowed are f16, bf16, f32 and f64");
     if (r.output && !is_named(*r.output)) return invalid("output", "allowed are f16, bf16, f32 and f64");
@@ -45,6 +47,9 @@ Status check_words(const Request& r) {
         return invalid("device.backend", "allowed are cpu and cuda");
     }
     if (r.n > max_n) return invalid("n", "allowed are 0 to 2^40 elements");
+    if (r.n == 0 && info(r.op).ending == Ending::mean) {
+        return invalid("n", "nothing has no mean; allowed for mean, mse and mae are 1 to 2^40 elements");
+    }
     return {};
 }
 
@@ -69,13 +74,25 @@ Status prepare_cuda(const Request& r, Launch& launch, std::size_t& workspace_byt
         return {StatusCode::unsupported, "method",
                 "serial is offered on the CPU only; allowed on CUDA are exact, compensated, kahan, tree and atomic"};
     }
+    if (r.method == Method::atomic && r.op != Op::sum) {
+        return {StatusCode::unsupported, "method",
+                "atomic is there for comparison, on CUDA for sum only; allowed for other ops are exact, compensated, "
+                "kahan and tree"};
+    }
     return cuda::prepare(r, launch, workspace_bytes);
 }
 
-Status check_pointers(const Plan& plan, const void* x, const void* out, const void* workspace) {
+Status check_inputs(const Request& r, const Inputs& in) {
+    if (const Status bad = check_elements("x", in.x, r.dtype, r.n); !bad.ok()) return bad;
+    if (info(r.op).inputs == 2) return check_elements("y", in.y, r.dtype, r.n);
+    return in.y == nullptr ? Status{}
+                           : invalid("y", "must be null for an op of one input; dot, sumdiffsq, mse and mae have two");
+}
+
+Status check_pointers(const Plan& plan, const Inputs& in, const void* out, const void* workspace) {
     const Request& r = plan.request();
     if (out == nullptr) return invalid("out", "must not be null");
-    if (const Status bad = check_elements(x, r.dtype, r.n); !bad.ok()) return bad;
+    if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
     if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) return bad;
     if (plan.workspace_bytes() > 0) {
         if (workspace == nullptr) return invalid("workspace", "must point to workspace_bytes() bytes of device memory");
@@ -98,12 +115,11 @@ Plan make_plan(const Request& request) noexcept {
     return plan;
 }
 
-Status run(const Plan& plan, const void* x, void* out, void* workspace, Stream stream) noexcept {
+Status run(const Plan& plan, Inputs in, void* out, void* workspace, Stream stream) noexcept {
     if (!plan.status().ok()) return plan.status();
-    if (const Status bad = check_pointers(plan, x, out, workspace); !bad.ok()) return bad;
-    if (plan.request().device.backend == Backend::cuda) return cuda::enqueue(plan, x, out, workspace, stream);
-    const Request& r = plan.request();
-    host::reduce_sum(r.method, r.dtype, x, r.n, plan.output(), out, plan.launch());
+    if (const Status bad = check_pointers(plan, in, out, workspace); !bad.ok()) return bad;
+    if (plan.request().device.backend == Backend::cuda) return cuda::enqueue(plan, in, out, workspace, stream);
+    host::reduce(plan, in, out);
     return {};
 }
 

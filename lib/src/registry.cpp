@@ -1,4 +1,4 @@
-// Names, and the one table of methods: adding a method adds a line here.
+// Names, and the tables of ops and methods: adding one adds a line here.
 #include <algorithm>
 #include <array>
 
@@ -22,7 +22,18 @@ constexpr std::array method_table{
                "partial sums meet in a floating-point atomic, in any order"},
 };
 
-constexpr std::array op_names{std::string_view("sum")};
+constexpr std::array op_table{
+    OpInfo{Op::sum, "sum", Term::element, Ending::sum, 1, "sum of x"},
+    OpInfo{Op::mean, "mean", Term::element, Ending::mean, 1, "sum of x, over n"},
+    OpInfo{Op::asum, "asum", Term::magnitude, Ending::sum, 1, "sum of |x|: the L1 norm"},
+    OpInfo{Op::sumsq, "sumsq", Term::square, Ending::sum, 1, "sum of x^2"},
+    OpInfo{Op::nrm2, "nrm2", Term::square, Ending::root, 1, "square root of the sum of x^2: the L2 norm"},
+    OpInfo{Op::dot, "dot", Term::product, Ending::sum, 2, "sum of x*y"},
+    OpInfo{Op::sumdiffsq, "sumdiffsq", Term::squared_difference, Ending::sum, 2, "sum of (x-y)^2"},
+    OpInfo{Op::mse, "mse", Term::squared_difference, Ending::mean, 2, "sum of (x-y)^2, over n"},
+    OpInfo{Op::mae, "mae", Term::absolute_difference, Ending::mean, 2, "sum of |x-y|, over n"},
+};
+
 constexpr std::array dtype_names{std::string_view("f16"), std::string_view("bf16"), std::string_view("f32"),
                                  std::string_view("f64")};
 constexpr std::array all_dtypes{DType::f16, DType::bf16, DType::f32, DType::f64};
@@ -53,6 +64,16 @@ std::span<const MethodInfo> methods() noexcept {
     return method_table;
 }
 
+std::span<const OpInfo> ops() noexcept {
+    return op_table;
+}
+
+const OpInfo& info(Op op) noexcept {
+    static constexpr OpInfo unknown{Op{}, "?", Term::element, Ending::sum, 1, "not an op"};
+    const auto i = static_cast<std::size_t>(op);
+    return i < op_table.size() ? op_table[i] : unknown;
+}
+
 std::span<const DType> dtypes() noexcept {
     return all_dtypes;
 }
@@ -66,7 +87,7 @@ const MethodInfo& info(Method method) noexcept {
 }
 
 std::string_view name(Op op) noexcept {
-    return name_in(op_names, op);
+    return info(op).name;
 }
 std::string_view name(Method method) noexcept {
     return info(method).name;
@@ -88,7 +109,10 @@ std::string_view name(Isa isa) noexcept {
 }
 
 std::optional<Op> parse_op(std::string_view text) noexcept {
-    return find_in<Op>(op_names, text);
+    for (const OpInfo& o : op_table) {
+        if (o.name == text) return o.op;
+    }
+    return std::nullopt;
 }
 std::optional<DType> parse_dtype(std::string_view text) noexcept {
     return find_in<DType>(dtype_names, text);

@@ -38,6 +38,13 @@ struct CpuBackend {
         return sum_as<Out>(Placed<T>(x, draw.offset).span(), method, draw.launch);
     }
 
+    template <class Out, class T>
+    static Out reduce(Op op, std::span<const T> x, std::span<const T> y, Method method, const Draw& draw = {}) {
+        const Placed<T> second(y, draw.offset / 2); // elsewhere than x
+        return reduce_as<Out>(op, Placed<T>(x, draw.offset).span(), y.empty() ? std::span<const T>() : second.span(),
+                              method, draw.launch);
+    }
+
     template <class T>
     static void add(ExactState& state, std::span<const T> x, const Draw& draw = {}) {
         throw_if_error(state.add(Placed<T>(x, draw.offset).span(), draw.launch));

@@ -92,20 +92,22 @@ ExactState* as_state(const DeviceBuffer& buffer) {
     return reinterpret_cast<ExactState*>(buffer.data());
 }
 
-std::unique_ptr<DeviceBuffer> input, output, scratch, states[2];
+std::unique_ptr<DeviceBuffer> input, second_input, output, scratch, states[2];
 
 } // namespace
 
-void CudaBackend::reduce(const Request& request, const void* x, unsigned offset, void* result) {
+void CudaBackend::reduce(const Request& request, const void* x, const void* y, unsigned offset, void* result) {
     const Plan plan = make_plan(request);
     throw_if_error(plan.status());
     const std::size_t element = size_of(request.dtype), result_bytes = size_of(plan.output());
     const char* const d_x = upload(input, x, request.n * element, offset * element);
+    // Elsewhere than x, every other time.
+    const char* const d_y = y ? upload(second_input, y, request.n * element, offset / 2 * element) : nullptr;
     const DeviceBuffer& out = at_least(output, result_bytes);
     const DeviceBuffer& workspace = at_least(scratch, plan.workspace_bytes());
     prepare(out, result_bytes);
     prepare(workspace, plan.workspace_bytes());
-    throw_if_error(run(plan, d_x, out.data(), workspace.data()));
+    throw_if_error(run(plan, {d_x, d_y}, out.data(), workspace.data()));
     download(out, result, result_bytes);
     if (!tail_is_intact(workspace, plan.workspace_bytes()))
         throw std::runtime_error("a kernel wrote outside its workspace");

@@ -46,14 +46,19 @@ struct CudaBackend {
 
     template <class Out, class T>
     static Out reduce(std::span<const T> x, Method method, const Draw& draw = {}) {
+        return reduce<Out>(Op::sum, x, std::span<const T>(), method, draw);
+    }
+    template <class Out, class T>
+    static Out reduce(Op op, std::span<const T> x, std::span<const T> y, Method method, const Draw& draw = {}) {
         Out result;
-        const Request request{.method = method,
+        const Request request{.op = op,
+                              .method = method,
                               .dtype = dtype_of<T>,
                               .output = dtype_of<Out>,
                               .n = x.size(),
                               .device = current_gpu,
                               .launch = draw.launch};
-        reduce(request, x.data(), draw.offset, &result);
+        reduce(request, x.data(), y.data(), draw.offset, &result);
         return result;
     }
 
@@ -73,7 +78,7 @@ struct CudaBackend {
     static std::vector<Draw> all_draws(Method method);
 
   private:
-    static void reduce(const Request& request, const void* x, unsigned offset, void* result);
+    static void reduce(const Request& request, const void* x, const void* y, unsigned offset, void* result);
     static void add(ExactState& state, DType dtype, const void* x, std::size_t n, unsigned offset);
     static void round(const ExactState& state, DType dtype, void* result);
 };

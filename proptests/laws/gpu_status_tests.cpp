@@ -48,6 +48,30 @@ TEST_CASE("exact has launches of its own", "[gpu][status]") {
            StatusCode::invalid_argument, "output");
 }
 
+TEST_CASE("ops have the launches that they have", "[gpu][status]") {
+    for (const OpInfo& op : ops()) {
+        INFO(op.name);
+        const bool terms = op.term != Term::element;
+        for (const Schedule schedule : {Schedule::last_block, Schedule::cooperative}) {
+            const Status status =
+                status_of({.op = op.op, .method = Method::tree, .n = 9, .launch = {.schedule = schedule}});
+            if (terms) {
+                expect(status, StatusCode::unsupported, "launch.schedule");
+            } else {
+                REQUIRE(status.ok());
+            }
+        }
+        REQUIRE(
+            status_of({.op = op.op, .method = Method::tree, .n = 9, .launch = {.schedule = Schedule::two_pass}}).ok());
+        const Status atomic = status_of({.op = op.op, .method = Method::atomic, .n = 9});
+        if (op.op == Op::sum) {
+            REQUIRE(atomic.ok());
+        } else {
+            expect(atomic, StatusCode::unsupported, "method");
+        }
+    }
+}
+
 TEST_CASE("calls on device states check their arguments", "[gpu][status]") {
     const DeviceBuffer memory(4096);
     memory.fill(0, 4096);

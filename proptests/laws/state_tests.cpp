@@ -171,9 +171,11 @@ TEST_CASE("states: rounding looks at no digit but those that it is given", "[exa
         while (last > first && digits[static_cast<std::size_t>(last - 1)] == 0)
             --last;
         if (first == last) first = last = 0;
-        acc::exact::RoundScratch scratch; // not initialised, as in a kernel
+        acc::exact::Scratch<acc::exact::digits> scratch; // not initialised, as in a kernel
         std::memset(&scratch, 0xa5, sizeof scratch);
-        const double result = acc::exact::round<double>(state.words().data(), first, last, scratch);
+        const double result =
+            acc::exact::finish<double>({state.words().data(), acc::exact::lowest_exponent, state.words().data()}, first,
+                                       last, Ending::sum, scratch);
         RC_ASSERT(same_bits(result, accuracy::round_scaled<double>(digits_of(state), acc::exact::lowest_exponent)));
     });
 }

@@ -1,5 +1,6 @@
 // Bad arguments give the documented status; names read back.
 #include <cstring>
+#include <vector>
 
 #include <detreduce/detreduce.hpp>
 
@@ -54,6 +55,40 @@ TEST_CASE("an output that a method does not have is refused by name", "[status]"
     expect(status_of({.output = static_cast<DType>(99)}), StatusCode::invalid_argument, "output");
     REQUIRE_FALSE(gives(Method::tree, DType::f16, DType::bf16)); // neither is the wider one
     REQUIRE_FALSE(gives(Method::kahan, DType::f64, DType::f32));
+}
+
+TEST_CASE("ops take the inputs that they have", "[status]") {
+    const float x[2] = {3, 4};
+    float out = 0;
+    constexpr auto invalid = StatusCode::invalid_argument;
+    for (const OpInfo& op : ops()) {
+        INFO(op.name);
+        const Plan plan = make_plan({.op = op.op, .n = 2, .device = cpu});
+        REQUIRE(plan.status().ok());
+        if (op.inputs == 2) {
+            REQUIRE(run(plan, {x, x}, &out).ok());
+            expect(run(plan, x, &out), invalid, "y");
+            expect(run(plan, {x, reinterpret_cast<const char*>(x) + 2}, &out), invalid, "y");
+            expect(run(plan, {nullptr, x}, &out), invalid, "x");
+        } else {
+            REQUIRE(run(plan, x, &out).ok());
+            expect(run(plan, {x, x}, &out), invalid, "y");
+        }
+        const Plan of_nothing = make_plan({.op = op.op, .n = 0, .device = cpu});
+        if (op.ending == Ending::mean) {
+            expect(of_nothing.status(), invalid, "n");
+        } else {
+            REQUIRE(run(of_nothing, nullptr, &out).ok());
+            REQUIRE(fp::to_bits(out) == 0);
+        }
+    }
+    const std::vector<double> one{1}, two{1, 2};
+    REQUIRE_THROWS_AS(dot(one, two), Error);
+    REQUIRE_THROWS_AS(mean(std::vector<float>{}), Error);
+    REQUIRE(dot(two, two) == 5);
+    REQUIRE(nrm2(std::vector<float>{3, 4}) == 5);
+    REQUIRE(reduce_as<double>(Op::mean, two, Method::tree) == 1.5);
+    REQUIRE(mae(one, std::vector<double>{-3}) == 4);
 }
 
 TEST_CASE("alignment is that of the element and of the output", "[status]") {
@@ -182,7 +217,12 @@ TEST_CASE("names read back", "[status]") {
     for (const Schedule s : {Schedule::automatic, Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
         REQUIRE(parse_schedule(name(s)) == s);
     }
-    REQUIRE(parse_op("sum") == Op::sum);
+    REQUIRE(ops().size() == 9);
+    for (const OpInfo& op : ops()) {
+        REQUIRE(parse_op(op.name) == op.op);
+        REQUIRE(name(op.op) == op.name);
+        REQUIRE(info(op.op).op == op.op);
+    }
     REQUIRE_FALSE(parse_method("Tree").has_value());
     REQUIRE_FALSE(parse_dtype("").has_value());
     REQUIRE_FALSE(parse_op("sums").has_value());

@@ -1,8 +1,7 @@
 #include "exact_sum.hpp"
 
+#include <cstring>
 #include <vector>
-
-#include <detreduce/acc/finish.hpp>
 
 #include "failure.hpp"
 
@@ -24,7 +23,10 @@ class CpuExactSum : public ExactSum {
 
     [[nodiscard]] Value round(DType output) override {
         Value value{output};
-        acc::finish_into(value.bytes, output, state_);
+        with_dtype(output, [&]<class T>(T) {
+            const T rounded = state_.round<T>();
+            std::memcpy(value.bytes, &rounded, sizeof rounded);
+        });
         return value;
     }
 

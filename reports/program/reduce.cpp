@@ -1,4 +1,4 @@
-// `detreduce reduce`: the sum of a file, its bits and what is promised about them. Here are its options; reduce_run.cpp does it.
+// `detreduce reduce`: a reduction of a file, its bits and what is promised about them. Here are its options; reduce_run.cpp does it.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -19,7 +19,7 @@ constexpr const char* description = "Reduce the numbers of a file to one number 
 
 /// The options as they were typed.
 struct Options {
-    std::string file, op = "sum", method = "exact", dtype, output, device = "cpu", format, save_state;
+    std::string file, with, op = "sum", method = "exact", dtype, output, device = "cpu", format, save_state;
     std::vector<std::string> add_states;
     std::uint32_t threads = 0; // 0: OpenMP's choice
     bool json = false;
@@ -42,10 +42,10 @@ template <class Named>
 std::vector<std::string> names_of(std::span<const Named> all) {
     std::vector<std::string> names;
     for (const Named& one : all)
-        if constexpr (std::is_same_v<Named, MethodInfo>) {
-            names.emplace_back(one.name);
-        } else {
+        if constexpr (std::is_same_v<Named, DType>) {
             names.emplace_back(name(one));
+        } else {
+            names.emplace_back(one.name);
         }
     return names;
 }
@@ -56,8 +56,13 @@ std::string where(const MethodInfo& m) {
 }
 
 std::string footer() {
-    std::string text = "Prints the shortest decimal that reads back to the same bits. Methods, what they guarantee and "
-                       "where they run:\n";
+    std::string text =
+        "Prints the shortest decimal that reads back to the same bits. Ops, of the numbers x of FILE and, for some, "
+        "y of --with:\n";
+    for (const OpInfo& o : ops()) {
+        text += fmt::format("  {:<12} {}\n", o.name, o.formula);
+    }
+    text += "Methods, what they guarantee and where they run:\n";
     for (const MethodInfo& m : methods()) {
         text += fmt::format("  {:<12} guarantee {:<7} {:<9} {}\n", m.name, name(m.guarantee), where(m), m.summary);
     }
@@ -74,12 +79,13 @@ std::string footer() {
            "which\n"
            "is f16, f32 or f64. - reads text, and .npy or raw bytes with --format npy or raw.\n"
            "\n"
-           "exact reads every FILE a few MiB at a time, so that pipes and files may be larger than the memory. The "
-           "other\n"
-           "methods map a file, which needs no memory either, but read all of a pipe, and all of a text, into memory.\n"
+           "Sums and means by exact read FILE a few MiB at a time, so that pipes and files may be larger than the "
+           "memory.\n"
+           "All else maps a file, which needs no memory either, but reads all of a pipe, and all of a text, into "
+           "memory.\n"
            "\n"
-           "exact can also stop and go on: --save-state writes what has been summed, without any rounding, to a file "
-           "of\n"
+           "Sums and means by exact can also stop and go on: --save-state writes what has been summed, without any\n"
+           "rounding, to a file of "
            "616 bytes that any machine can read. --add-state starts from such a file, or from the sum of many. Sums "
            "of\n"
            "parts put together so have the bits of the sum of the whole. In --json, n then counts all their numbers.\n"
@@ -91,6 +97,8 @@ std::string footer() {
            "  seq 1 100 | detreduce reduce -                     numbers as text from another program\n"
            "  zcat data.bin.gz | detreduce reduce - --format raw --dtype bf16 --output f32\n"
            "                                                     a stream of any length\n"
+           "  detreduce reduce gradient.npy --op nrm2            L2 norm: the root is rounded once\n"
+           "  detreduce reduce y.npy --with target.npy --op mse  mean squared error of two arrays\n"
            "  detreduce reduce data.npy --method tree            another method, with bits of its own\n"
            "  detreduce reduce data.npy --device cuda:0          on the first GPU, same bits\n"
            "\n"
@@ -112,17 +120,17 @@ std::string lower_case_extension(const std::string& file) {
     return extension;
 }
 
-Format parse_format(const Options& o) {
+Format parse_format(const Options& o, const std::string& file) {
     if (o.format == "npy") return Format::npy;
     if (o.format == "raw") return Format::raw;
-    if (o.format == "text" || o.file == "-") return Format::text;
-    const std::string extension = lower_case_extension(o.file);
+    if (o.format == "text" || file == "-") return Format::text;
+    const std::string extension = lower_case_extension(file);
     if (extension == ".npy") return Format::npy;
     if (extension == ".bin" || extension == ".raw") return Format::raw;
     if (extension == ".txt") return Format::text;
     throw UsageError(fmt::format("cannot tell the format of {} from its name; allowed are .npy, .bin, .raw and .txt, "
                                  "or say --format npy, raw or text",
-                                 in_quotes(o.file)));
+                                 in_quotes(file)));
 }
 
 Request parse_request(const Options& o) {
@@ -138,11 +146,20 @@ Request parse_request(const Options& o) {
     return request;
 }
 
-std::optional<DType> parse_given_dtype(const Options& o, std::optional<Format> format) {
+std::optional<DType> parse_given_dtype(const Options& o, const Task& task) {
     if (!o.dtype.empty()) return parse_dtype(o.dtype);
-    if (format == Format::raw)
+    if (task.format == Format::raw || task.with_format == Format::raw)
         throw UsageError("raw data does not say what it holds: --dtype is needed; allowed are f16, bf16, f32 and f64");
     return std::nullopt;
+}
+
+void check_inputs(const Options& o) {
+    const OpInfo& op = info(parse_op(o.op).value());
+    if (op.inputs == 2 && o.with.empty())
+        throw UsageError(fmt::format("{} is of two files: --with FILE is needed", op.name));
+    if (op.inputs == 1 && !o.with.empty())
+        throw UsageError(fmt::format("--with: {} is of one file; allowed for dot, sumdiffsq, mse and mae", op.name));
+    if (o.file == "-" && o.with == "-") throw UsageError("--with: only one of the two can be standard input");
 }
 
 void check_states(const Options& o) {
@@ -154,6 +171,10 @@ void check_states(const Options& o) {
         throw UsageError(
             fmt::format("{}: {} has no state that could be saved; allowed is --method exact", option, o.method));
     }
+    if (info(parse_op(o.op).value()).term != Term::element) {
+        throw UsageError(
+            fmt::format("{}: {} has no state that could be saved; allowed are sum and mean", option, o.op));
+    }
     for (const std::string& path : o.add_states) {
         if (path.empty() || path == "-")
             throw UsageError(fmt::format("--add-state: {} is not a file", in_quotes(path)));
@@ -163,10 +184,13 @@ void check_states(const Options& o) {
 
 Task parse_task(const Options& o) {
     check_states(o);
+    check_inputs(o);
     Task task;
-    if (!o.file.empty()) task.format = parse_format(o);
+    if (!o.file.empty()) task.format = parse_format(o, o.file);
+    if (!o.with.empty()) task.with_format = parse_format(o, o.with);
     task.file = o.file;
-    task.dtype = parse_given_dtype(o, task.format);
+    task.with = o.with;
+    task.dtype = parse_given_dtype(o, task);
     task.request = parse_request(o);
     task.device_name = o.device == "cuda" ? "cuda:0" : o.device;
     task.add_states = o.add_states;
@@ -187,7 +211,9 @@ void add_reduce(CLI::App& app) {
     const auto add = [command](const char* flag, std::string& value, const char* help) {
         return command->add_option(flag, value, help)->type_name("")->capture_default_str();
     };
-    add("--op", o->op, "what to compute: sum")->check(one_of({"sum"}));
+    add("--op", o->op, "what to compute, see below")->check(one_of(names_of(ops())));
+    command->add_option("--with", o->with, "for ops of two inputs: the file with y, as many numbers as FILE has")
+        ->type_name("FILE");
     add("--method", o->method, "which bits come out, see below")->check(one_of(names_of(methods())));
     add("--dtype", o->dtype, "type of the elements: f16, bf16, f32 or f64; text is read as f64 without it")
         ->check(one_of(names_of(dtypes())));

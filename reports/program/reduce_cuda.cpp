@@ -149,14 +149,16 @@ void use_device(int index) {
 
 } // namespace
 
-void reduce_on_cuda(const Request& request, const void* x, void* out) {
+void reduce_on_cuda(const Request& request, const Inputs& in, void* out) {
     const Plan plan = make_plan(request);
     check(plan.status());
     use_device(request.device.index);
     const std::size_t size = size_of(plan.output()), bytes = request.n * size_of(request.dtype);
-    const DeviceMemory input = allocate(bytes), output = allocate(size), workspace = allocate(plan.workspace_bytes());
-    copy_to_device(input.get(), x, bytes);
-    check(run(plan, input.get(), output.get(), workspace.get()));
+    const DeviceMemory x = allocate(bytes), y = allocate(in.y ? bytes : 0), output = allocate(size),
+                       workspace = allocate(plan.workspace_bytes());
+    copy_to_device(x.get(), in.x, bytes);
+    if (in.y) copy_to_device(y.get(), in.y, bytes);
+    check(run(plan, {x.get(), y.get()}, output.get(), workspace.get()));
     check(cudaMemcpy(out, output.get(), size, cudaMemcpyDeviceToHost), "the reduction failed on the CUDA device");
 }
 

@@ -11,7 +11,7 @@ namespace detreduce::program {
 
 /// Copies the elements at host pointer `x` to the request's CUDA device, reduces them there and copies the result to `out`.
 /// Throws Failure.
-void reduce_on_cuda(const Request& request, const void* x, void* out);
+void reduce_on_cuda(const Request& request, const Inputs& in, void* out);
 
 /// On top of what `start` holds, on CUDA device `index`: a block is copied there while the next one is read. Throws Failure.
 [[nodiscard]] std::unique_ptr<ExactSum> exact_sum_on_cuda(const ExactState& start, int index);

@@ -11,7 +11,7 @@ namespace {
 
 } // namespace
 
-void reduce_on_cuda(const Request&, const void*, void*) {
+void reduce_on_cuda(const Request&, const Inputs&, void*) {
     fail();
 }
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <detreduce/acc/finish.hpp>
 #include <detreduce/detreduce.hpp>
 
 #include "command.hpp"
 #include "exact_sum.hpp"
 #include "number_text.hpp"
+#include "output.hpp"
 #include "reduce_cuda.hpp"
 #include "state_file.hpp"
 
@@ -28,6 +30,7 @@ void fail_unless_ok(const Plan& plan, const std::string& device_name) {
         throw UsageError(fmt::format("--output: {} does not give {} for {}; {}", name(plan.request().method),
                                      name(plan.output()), name(plan.request().dtype), status.allowed));
     }
+    if (argument == "n" && plan.request().n == 0) throw Failure("there are no numbers, and nothing has no mean");
     if (status.code == StatusCode::no_device) throw no_such_gpu(device_name);
     throw Failure(to_string(status));
 }
@@ -38,6 +41,7 @@ void check_early(const Task& task) {
     std::optional<DType> dtype = task.dtype;
     if (!dtype && task.format != Format::npy) dtype = DType::f64; // as open_numbers() has it
     request.dtype = dtype.value_or(DType::f64);
+    request.n = 1;                             // for means; the files will say
     if (!dtype) request.output = std::nullopt; // a .npy will say
     fail_unless_ok(make_plan(request), task.device_name);
     if (!task.save_state.empty()) require_savable(task.save_state);
@@ -50,19 +54,41 @@ Result exact_sum(const Task& task, const Request& request, NumberFile* file) {
     if (file) file->pour_into(*sum);
     const ExactState state = sum->state();
     if (!task.save_state.empty()) save_state(task.save_state, state);
-    return {state.count(), sum->round(make_plan(request).output())};
+    const DType output = request.output.value_or(request.dtype);
+    if (request.op == Op::sum) return {state.count(), sum->round(output)};
+    if (state.count() <= 0) throw Failure("there are no numbers, and nothing has no mean");
+    Result mean{state.count(), {output}};
+    acc::store_as(mean.value.bytes, output,
+                  [&](auto t) { return acc::exact::round<decltype(t)>(state.words().data(), Ending::mean); });
+    return mean;
 }
 
-Result sum_in_order(const Task& task, Request& request, NumberFile& file) {
-    const Numbers numbers = file.all();
-    request.n = numbers.n;
+/// The numbers of the second file, which must be as many of the same dtype.
+Numbers numbers_of_with(const Task& task, const NumberFile& file, std::uint64_t n) {
+    const auto second = open_numbers(task.with, *task.with_format, task.dtype);
+    if (second->dtype() != file.dtype()) {
+        throw Failure(fmt::format("{} holds {}, but {} holds {}; both must hold the same", in_quotes(task.with),
+                                  name(second->dtype()), in_quotes(task.file), name(file.dtype())));
+    }
+    Numbers numbers = second->all();
+    if (numbers.n != n) {
+        throw Failure(fmt::format("{} has {} numbers, but {} has {}; both must have as many", in_quotes(task.with),
+                                  numbers.n, in_quotes(task.file), n));
+    }
+    return numbers;
+}
+
+Result reduce_at_once(const Task& task, Request& request, NumberFile& file) {
+    const Numbers x = file.all();
+    const Numbers y = task.with.empty() ? Numbers{} : numbers_of_with(task, file, x.n);
+    request.n = x.n;
     const Plan plan = make_plan(request);
     fail_unless_ok(plan, task.device_name);
-    Result result{static_cast<std::int64_t>(numbers.n), {plan.output()}};
+    Result result{static_cast<std::int64_t>(x.n), {plan.output()}};
     if (request.device.backend == Backend::cuda) {
-        reduce_on_cuda(request, numbers.data, result.value.bytes);
+        reduce_on_cuda(request, {x.data, y.data}, result.value.bytes);
     } else {
-        throw_if_error(run(plan, numbers.data, result.value.bytes));
+        throw_if_error(run(plan, {x.data, y.data}, result.value.bytes));
     }
     return result;
 }
@@ -93,9 +119,10 @@ std::string run_task(const Task& task, bool json) {
     const auto file = task.format ? open_numbers(task.file, *task.format, task.dtype) : nullptr;
     Request request = task.request;
     request.dtype = file ? file->dtype() : task.dtype.value_or(DType::f64);
+    request.n = 1;
     fail_unless_ok(make_plan(request), task.device_name);
-    const Result result =
-        request.method == Method::exact ? exact_sum(task, request, file.get()) : sum_in_order(task, request, *file);
+    const bool streams = request.method == Method::exact && info(request.op).term == Term::element;
+    const Result result = streams ? exact_sum(task, request, file.get()) : reduce_at_once(task, request, *file);
     if (json) return as_json(task, request, result);
     return visit(result.value, [](auto value) { return shortest_decimal(value); });
 }

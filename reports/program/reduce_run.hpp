@@ -14,8 +14,10 @@ namespace detreduce::program {
 struct Task {
     std::string file;             ///< empty: there is none, only states
     std::optional<Format> format; ///< of the file
-    std::optional<DType> dtype;   ///< of the elements, if the user said
-    Request request;              ///< n and dtype are still to come
+    std::string with;             ///< the second file; empty: there is none
+    std::optional<Format> with_format;
+    std::optional<DType> dtype; ///< of the elements, if the user said
+    Request request;            ///< n and dtype are still to come
     std::string device_name;
     std::vector<std::string> add_states;
     std::string save_state; ///< empty: not to be saved

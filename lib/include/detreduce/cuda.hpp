@@ -1,4 +1,4 @@
-// Sums of data in device memory, and what devices there are. Without CUDA in the build these report no_device.
+// Reductions of data in device memory, and what devices there are. Without CUDA in the build these report no_device.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,14 @@ namespace detreduce::cuda {
 template <class T, class Out>
 Status sum(const T* x, std::uint64_t n, Out* out, Method method = Method::exact, Stream stream = nullptr) noexcept;
 
+/// `op` of the n elements at device pointers `x` and `y` (null for ops of one input) into device pointer `out`: otherwise as sum().
+template <class T, class Out>
+Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method method = Method::exact,
+              Stream stream = nullptr) noexcept;
+
 /// run() with the workspace taken from the stream-ordered allocator; what the typed calls above are made of. invalid_argument for a plan
 /// that was not made for a CUDA device.
-Status run_async(const Plan& plan, const void* x, void* out, Stream stream = nullptr) noexcept;
+Status run_async(const Plan& plan, Inputs in, void* out, Stream stream = nullptr) noexcept;
 
 /// Adds the n elements at device pointer `x` to the state at device pointer `state`, which is normalized afterwards.
 ///
@@ -62,9 +67,14 @@ struct DeviceInfo {
 [[nodiscard]] int runtime_version() noexcept;
 
 template <class T, class Out>
+Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method method, Stream stream) noexcept {
+    const Request request{.op = op, .method = method, .dtype = dtype_of<T>, .output = dtype_of<Out>, .n = n};
+    return run_async(make_plan(request), {x, y}, out, stream);
+}
+
+template <class T, class Out>
 Status sum(const T* x, std::uint64_t n, Out* out, Method method, Stream stream) noexcept {
-    const Request request{.method = method, .dtype = dtype_of<T>, .output = dtype_of<Out>, .n = n};
-    return run_async(make_plan(request), x, out, stream);
+    return reduce(Op::sum, x, static_cast<const T*>(nullptr), n, out, method, stream);
 }
 
 } // namespace detreduce::cuda

@@ -57,10 +57,6 @@ class ExactState {
     [[nodiscard]] T round() const noexcept {
         return acc::exact::round<T>(words_);
     }
-    template <class T>
-    [[nodiscard]] T finish() const noexcept {
-        return round<T>();
-    }
 
     /// Is the sum NaN, for a NaN or both infinities among the elements? Infinite, for infinities of one sign?
     [[nodiscard]] bool is_nan() const noexcept;

@@ -1,11 +1,91 @@
-// Sums of data in host memory, on the CPU.
+// Reductions of data in host memory, on the CPU.
 #pragma once
 
+#include <concepts>
+#include <ranges>
 #include <span>
+#include <type_traits>
 
 #include <detreduce/plan.hpp>
 
 namespace detreduce {
+
+/// float16, bfloat16, float or double.
+template <class T>
+concept Element = requires {
+    DTypeOf<T>::value;
+};
+
+/// What has elements in a row in memory: a vector, an array, a span, …
+template <class R>
+concept Elements =
+    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && Element<std::ranges::range_value_t<R>>;
+template <Elements R>
+using ElementOf = std::ranges::range_value_t<R>;
+
+/// `op` of `x`, or of `x` and `y`, on the CPU, as run() computes it, returned as an Out.
+///
+/// shapes       ops of two inputs: as many elements in y as in x; ops of one input: no y
+/// guarantee    info(method).guarantee; `launch` (threads, instruction set) never changes a bit of a deterministic method. The bits of every
+///              method but `atomic` are those of the CUDA backend.
+/// workspace    none; with one thread nothing is allocated
+/// errors       throws Error: what make_plan() and run() refuse; argument y when it is not as long as x
+template <Element Out, Elements X, Elements Y>
+[[nodiscard]] Out reduce_as(Op op, const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
+    using T = ElementOf<X>;
+    static_assert(std::same_as<T, ElementOf<Y>>, "x and y must have elements of the same type");
+    if (info(op).inputs == 2 && std::ranges::size(y) != std::ranges::size(x)) {
+        throw_if_error({StatusCode::invalid_argument, "y", "must have as many elements as x"});
+    }
+    const Request request{.op = op,
+                          .method = method,
+                          .dtype = dtype_of<T>,
+                          .output = dtype_of<Out>,
+                          .n = std::ranges::size(x),
+                          .device = cpu,
+                          .launch = launch};
+    Out result{};
+    throw_if_error(run(make_plan(request), {std::ranges::data(x), std::ranges::data(y)}, &result));
+    return result;
+}
+template <Element Out, Elements X>
+[[nodiscard]] Out reduce_as(Op op, const X& x, Method method = Method::exact, const Launch& launch = {}) {
+    return reduce_as<Out>(op, x, std::span<const ElementOf<X>>(), method, launch);
+}
+
+/// The same for each op, the result in the elements' format: mean(x), asum(x), sumsq(x), nrm2(x), dot(x, y), sumdiffsq(x, y), mse(x, y), mae(x, y).
+template <Elements X>
+[[nodiscard]] ElementOf<X> mean(const X& x, Method method = Method::exact, const Launch& launch = {}) {
+    return reduce_as<ElementOf<X>>(Op::mean, x, method, launch);
+}
+template <Elements X>
+[[nodiscard]] ElementOf<X> asum(const X& x, Method method = Method::exact, const Launch& launch = {}) {
+    return reduce_as<ElementOf<X>>(Op::asum, x, method, launch);
+}
+template <Elements X>
+[[nodiscard]] ElementOf<X> sumsq(const X& x, Method method = Method::exact, const Launch& launch = {}) {
+    return reduce_as<ElementOf<X>>(Op::sumsq, x, method, launch);
+}
+template <Elements X>
+[[nodiscard]] ElementOf<X> nrm2(const X& x, Method method = Method::exact, const Launch& launch = {}) {
+    return reduce_as<ElementOf<X>>(Op::nrm2, x, method, launch);
+}
+template <Elements X, Elements Y>
+[[nodiscard]] ElementOf<X> dot(const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
+    return reduce_as<ElementOf<X>>(Op::dot, x, y, method, launch);
+}
+template <Elements X, Elements Y>
+[[nodiscard]] ElementOf<X> sumdiffsq(const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
+    return reduce_as<ElementOf<X>>(Op::sumdiffsq, x, y, method, launch);
+}
+template <Elements X, Elements Y>
+[[nodiscard]] ElementOf<X> mse(const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
+    return reduce_as<ElementOf<X>>(Op::mse, x, y, method, launch);
+}
+template <Elements X, Elements Y>
+[[nodiscard]] ElementOf<X> mae(const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
+    return reduce_as<ElementOf<X>>(Op::mae, x, y, method, launch);
+}
 
 /// Sum of `x` on the CPU: the value that run() computes, returned. The bits of every method but `atomic` are those of the CUDA backend.
 ///
@@ -18,15 +98,7 @@ namespace detreduce {
 /// NaN, empty   as run()
 template <class Out, class T>
 [[nodiscard]] Out sum_as(std::span<const T> x, Method method = Method::exact, const Launch& launch = {}) {
-    const Request request{.method = method,
-                          .dtype = dtype_of<T>,
-                          .output = dtype_of<Out>,
-                          .n = x.size(),
-                          .device = cpu,
-                          .launch = launch};
-    Out result{};
-    throw_if_error(run(make_plan(request), x.data(), &result));
-    return result;
+    return reduce_as<Out>(Op::sum, x, method, launch);
 }
 [[nodiscard]] inline float16 sum(std::span<const float16> x, Method method = Method::exact, const Launch& launch = {}) {
     return sum_as<float16>(x, method, launch);

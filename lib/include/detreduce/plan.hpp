@@ -61,28 +61,38 @@ class Plan {
 /// For a CUDA device this reads a few cached device attributes; it does not create work on any stream.
 [[nodiscard]] Plan make_plan(const Request& request) noexcept;
 
-/// Runs `plan`: reduces the n elements at `x` and writes one element to `out`.
+/// Where the elements are: y for ops of two inputs, else null. A pointer to x alone converts to this.
+struct Inputs {
+    const void* x = nullptr;
+    const void* y = nullptr;
+    constexpr Inputs(const void* x_elements, const void* y_elements = nullptr) noexcept
+        : x(x_elements), y(y_elements) {}
+};
+
+/// Runs `plan`: reduces the n elements at `x` (and `y`) and writes one element to `out`.
 ///
-/// formula      out = x[0] + x[1] + … + x[n−1]: the true sum, rounded once (exact), or added in the order that lib/SPEC.md gives for
-///              the method, in the dtype (f16 and bf16: in f32)
-/// shapes       x: n contiguous elements of the plan's dtype, aligned to the element; out: one element of plan.output()
+/// formula      sum Σxᵢ, mean Σxᵢ/n, asum Σ|xᵢ|, sumsq Σxᵢ², nrm2 √Σxᵢ², dot Σxᵢyᵢ, sumdiffsq Σ(xᵢ−yᵢ)², mse Σ(xᵢ−yᵢ)²/n, mae Σ|xᵢ−yᵢ|/n:
+///              the true value, rounded once (exact), or with terms and sum rounded in the order that lib/SPEC.md gives for the method, in
+///              the dtype (f16 and bf16: in f32)
+/// shapes       x, y: n contiguous elements of the plan's dtype, aligned to the element; out: one element of plan.output()
 /// dtypes       f16, bf16, f32, f64. The output is any of them for exact; for the other methods the input's own or a wider one. It is
 ///              rounded once from what was accumulated.
 /// guarantee    plan.guarantee()
-/// error bound  exact: half a unit in the last place of the output. Others, unless a partial sum overflows, with u = 2^−24 (f64: 2^−53)
+/// error bound  exact: half a unit in the last place of the output. Of sums by others, unless a partial sum overflows, with u = 2^−24 (f64: 2^−53)
 ///              and γ_d = d·u/(1 − d·u): tree, serial, atomic |out − Σx| ≤ γ_d·Σ|x|; kahan, compensated
 ///              |out − Σx| ≤ u·|Σx| + (1 + u)·γ_2d·γ_d·Σ|x|; d grows with log n (at most 17 a level of 4096 elements or more), and is
-///              n − 1 for serial and atomic. One more rounding for an f16 or bf16 output (lib/SPEC.md).
-/// passes       one over x
+///              n − 1 for serial and atomic. One more rounding for an f16 or bf16 output; other ops: lib/SPEC.md, section 8.
+/// passes       one over x and y
 /// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done; contents need not
-///              be initialised. It, x and out must not overlap. On the CPU: none, but up to 200 KiB of the calling thread's stack.
+///              be initialised. It, x and out must not overlap. On the CPU: none, but up to 400 KiB of the calling thread's stack.
 /// stream       CUDA: enqueued on `stream` (nullptr: the default stream) of the plan's device, not synchronised, may be
 ///              captured in a graph; x, out and workspace are device pointers. CPU: returns when `out` is written.
 /// flags        floating-point exception flags are not kept; rounding mode and flush-to-zero of the caller are set aside and put back
 /// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer; cuda_error
-/// NaN, empty   any NaN, or +inf and −inf: the canonical quiet NaN. n = 0: +0; x may then be null.
+/// NaN, empty   any NaN, or +inf and −inf among the terms: the canonical quiet NaN. n = 0: +0, and an error in make_plan() for means; x and
+///              y may then be null.
 /// source       lib/SPEC.md
-Status run(const Plan& plan, const void* x, void* out, void* workspace = nullptr, Stream stream = nullptr) noexcept;
+Status run(const Plan& plan, Inputs in, void* out, void* workspace = nullptr, Stream stream = nullptr) noexcept;
 
 /// Throws Error where make_plan() and run() return what went wrong; otherwise the same.
 namespace throwing {
@@ -91,8 +101,8 @@ namespace throwing {
     throw_if_error(plan.status());
     return plan;
 }
-inline void run(const Plan& plan, const void* x, void* out, void* workspace = nullptr, Stream stream = nullptr) {
-    throw_if_error(detreduce::run(plan, x, out, workspace, stream));
+inline void run(const Plan& plan, Inputs in, void* out, void* workspace = nullptr, Stream stream = nullptr) {
+    throw_if_error(detreduce::run(plan, in, out, workspace, stream));
 }
 } // namespace throwing
 

@@ -11,8 +11,24 @@
 
 namespace detreduce {
 
-/// What is computed.
-enum class Op : std::uint8_t { sum };
+/// What is computed, of elements x and, for ops of two inputs, y.
+enum class Op : std::uint8_t {
+    sum,       ///< Σ x
+    mean,      ///< Σ x / n
+    asum,      ///< Σ |x|: the L1 norm
+    sumsq,     ///< Σ x²
+    nrm2,      ///< √Σ x²: the L2 norm
+    dot,       ///< Σ x·y
+    sumdiffsq, ///< Σ (x − y)²
+    mse,       ///< Σ (x − y)² / n
+    mae,       ///< Σ |x − y| / n
+};
+
+/// What is added up.
+enum class Term : std::uint8_t { element, magnitude, square, product, squared_difference, absolute_difference };
+
+/// What becomes of the sum.
+enum class Ending : std::uint8_t { sum, mean, root };
 
 /// Which bits come out. A method is a numerical specification (lib/SPEC.md), not an implementation.
 enum class Method : std::uint8_t { atomic, tree, serial, kahan, compensated, exact };
@@ -61,6 +77,16 @@ struct Launch {
     Isa isa = Isa::automatic;
 };
 
+/// What the registry says about an op: Ending of the sum of its Terms.
+struct OpInfo {
+    Op op;
+    std::string_view name;
+    Term term;
+    Ending ending;
+    int inputs; ///< 1: x; 2: x and y
+    std::string_view formula;
+};
+
 /// What the registry says about a method.
 struct MethodInfo {
     Method method;
@@ -71,6 +97,9 @@ struct MethodInfo {
     std::string_view summary;
 };
 
+/// Every op, in the order of Op.
+[[nodiscard]] std::span<const OpInfo> ops() noexcept;
+[[nodiscard]] const OpInfo& info(Op op) noexcept;
 /// Every method, in the order in which tables show them.
 [[nodiscard]] std::span<const MethodInfo> methods() noexcept;
 /// Every element type, the narrowest first.

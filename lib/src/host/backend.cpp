@@ -13,7 +13,7 @@ namespace {
 constexpr std::array all_isas{Isa::baseline, Isa::avx2, Isa::avx512};
 std::size_t count_isas() {
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2")) return 1;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;
     return __builtin_cpu_supports("avx512f") ? 3 : 2;
 }
 #else

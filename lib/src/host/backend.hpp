@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <detreduce/acc/exact.hpp>
-#include <detreduce/types.hpp>
+#include <detreduce/plan.hpp>
 
 namespace detreduce::host {
 
@@ -14,9 +14,8 @@ inline constexpr std::uint32_t max_threads = 1024;
 /// What launch.threads = 0 means here and now, for n elements.
 [[nodiscard]] std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexcept;
 
-/// Sums n elements of `dtype` into one of `output`; `launch` has nothing automatic left.
-void reduce_sum(Method method, DType dtype, const void* x, std::uint64_t n, DType output, void* out,
-                const Launch& launch) noexcept;
+/// Runs a checked plan.
+void reduce(const Plan& plan, const Inputs& in, void* out) noexcept;
 
 /// Adds n elements to the words of an exact state, and normalizes them.
 void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept;

@@ -1,5 +1,5 @@
-// What an instruction set gives to the CPU backend: the first level of the methods with a fixed order, one tile at a time, and the
-// digits of `exact`.
+// What an instruction set gives to the CPU backend: the first level of the methods with a fixed order, one tile at a time, the terms of
+// the ops, and the digits of `exact`.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,32 @@ struct IsaFunctions {
     TileFn<acc::Kahan<V>> kahan;
     TileFn<acc::Compensated<V>> compensated;
 
-    /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
-    void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words);
-
     [[nodiscard]] TileFn<acc::Rounded<V>> tile(const acc::Rounded<V>*) const { return rounded; }
     [[nodiscard]] TileFn<acc::Kahan<V>> tile(const acc::Kahan<V>*) const { return kahan; }
     [[nodiscard]] TileFn<acc::Compensated<V>> tile(const acc::Compensated<V>*) const { return compensated; }
+
+    /// The same of m terms that were computed, and, where the accumulator keeps errors, their errors. Both arrays have room for, and are filled
+    /// up to, a multiple of TreeOrder<sizeof(T)>::lanes.
+    template <class Acc>
+    using ComputedFn = Acc (*)(V* values, V* errors, std::uint32_t m);
+    ComputedFn<acc::Rounded<V>> computed_rounded;
+    ComputedFn<acc::Kahan<V>> computed_kahan;
+    ComputedFn<acc::Compensated<V>> computed_compensated;
+
+    [[nodiscard]] ComputedFn<acc::Rounded<V>> computed(const acc::Rounded<V>*) const { return computed_rounded; }
+    [[nodiscard]] ComputedFn<acc::Kahan<V>> computed(const acc::Kahan<V>*) const { return computed_kahan; }
+    [[nodiscard]] ComputedFn<acc::Compensated<V>> computed(const acc::Compensated<V>*) const {
+        return computed_compensated;
+    }
+
+    /// The terms of m elements; `errors` may be null, then they are rounded, else they are split.
+    void (*terms)(Term term, const T* x, const T* y, std::uint32_t m, V* values, V* errors);
+
+    /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
+    void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words);
+
+    /// Adds the terms of n elements to acc::exact::product_states states.
+    void (*exact_terms)(Term term, const T* x, const T* y, std::uint64_t n, acc::exact::Word* states);
 };
 
 struct IsaTable : IsaFunctions<float16>, IsaFunctions<bfloat16>, IsaFunctions<float>, IsaFunctions<double> {

@@ -21,12 +21,13 @@ using program::Failure;
 
 struct Arguments {
     std::string out, sizes;
-    std::vector<std::string> dtypes{"f16", "bf16", "f32", "f64"}, methods, data, launches;
+    std::vector<std::string> dtypes{"f16", "bf16", "f32", "f64"}, ops{"sum"}, methods, data, launches;
     int repeats = 0, device = 0;
 };
 
 std::pair<int, int> exponents(const std::string& text, DType dtype) {
     if (text.empty()) return {15, largest_exponent(dtype)};
+    if (text == "last") return {largest_exponent(dtype), largest_exponent(dtype)};
     int first = -1, last = -1;
     char rest = 0;
     const int got = std::sscanf(text.c_str(), "%d:%d%c", &first, &last, &rest);
@@ -95,9 +96,22 @@ std::vector<CostPoint> points_of(const Arguments& a, const std::vector<std::uint
     return points;
 }
 
+// Ops other than sum: by tree and exact unless methods were named.
+void add_ops(const Arguments& a, DType dtype, const CostPoint& point, std::vector<Contender>& list) {
+    const std::vector<Method> methods =
+        a.methods.empty() ? std::vector{Method::tree, Method::exact} : methods_of(a, point.data);
+    for (const std::string& op : a.ops)
+        for (const Method method : methods)
+            if (auto one = method_contender(method, dtype, point.n, {}, "", *parse_op(op)); one && op != "sum")
+                list.push_back(std::move(*one));
+}
+
 // What is always measured, and the launches that were asked for: of the methods that were, or else of tree.
 std::vector<Contender> contenders(const Arguments& a, DType dtype, const CostPoint& point) {
-    std::vector<Contender> list = standard_contenders(dtype, point, methods_of(a, point.data));
+    const bool sums = std::find(a.ops.begin(), a.ops.end(), "sum") != a.ops.end();
+    std::vector<Contender> list =
+        standard_contenders(dtype, point, sums ? methods_of(a, point.data) : std::vector<Method>{});
+    add_ops(a, dtype, point, list);
     for (const Launch& l : launches_of(a))
         for (const Method method : a.methods.empty() ? std::vector{Method::tree} : methods_of(a, point.data))
             if (auto more = method_contender(method, dtype, point.n, l,
@@ -172,6 +186,12 @@ std::vector<std::string> method_names() {
         if (m.on_cuda) names.emplace_back(m.name);
     return names;
 }
+std::vector<std::string> op_names() {
+    std::vector<std::string> names;
+    for (const detreduce::OpInfo& op : detreduce::ops())
+        names.emplace_back(op.name);
+    return names;
+}
 } // namespace
 
 int main(int argc, char** argv) {
@@ -181,12 +201,18 @@ int main(int argc, char** argv) {
     CLI::App app("Time read-only, CUB and the methods of the library on one GPU");
     app.add_option("--out", a.out, "Write the figures to FILE (.csv, or else the JSON of results.json)")
         ->type_name("FILE");
-    app.add_option("--sizes", a.sizes, "n = 2^FIRST … 2^LAST (default: 2^15 … 4 GiB)")->type_name("FIRST:LAST");
+    app.add_option("--sizes", a.sizes, "n = 2^FIRST … 2^LAST, or last for 4 GiB (default: 2^15 … 4 GiB)")
+        ->type_name("FIRST:LAST");
     app.add_option("--dtype", a.dtypes, "Element types: f16, bf16, f32, f64")
         ->delimiter(',')
         ->check(CLI::IsMember({"f16", "bf16", "f32", "f64"}))
         ->capture_default_str();
-    app.add_option("--method", a.methods, "Methods (default: all on normal data, exact on the rest)")
+    app.add_option("--op", a.ops, "Ops; those of two inputs read half of the n elements as x and half as y")
+        ->delimiter(',')
+        ->check(CLI::IsMember(op_names()))
+        ->capture_default_str();
+    app.add_option("--method", a.methods,
+                   "Methods (default: all on normal data, exact on the rest; tree and exact of other ops)")
         ->delimiter(',')
         ->check(CLI::IsMember(method_names()));
     app.add_option("--data", a.data,

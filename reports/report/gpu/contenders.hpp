@@ -24,8 +24,9 @@ struct Contender {
 
 [[nodiscard]] Contender cub_contender(DType dtype, std::uint64_t n);
 
-/// Nothing when the device or the library does not offer that launch.
+/// `op` of n elements in all: an op of two inputs takes one half of them as x and the other as y, so that what is read is the same.
+/// Nothing when the device or the library does not offer that method or launch.
 [[nodiscard]] std::optional<Contender> method_contender(Method method, DType dtype, std::uint64_t n,
-                                                        const Launch& launch, std::string variant);
+                                                        const Launch& launch, std::string variant, Op op = Op::sum);
 
 } // namespace detreduce::report::gpu

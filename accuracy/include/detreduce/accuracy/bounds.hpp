@@ -53,6 +53,12 @@ struct ErrorBound {
 /// The bound of a sum of n elements.
 [[nodiscard]] ErrorBound error_bound(Method method, DType input, DType output, std::uint64_t n) noexcept;
 
+/// The bound of the ops whose ending is the sum, for Σt and Σ|t| of their terms t (lib/SPEC.md, section 8.3): with r the roundings of a term
+/// (0 for an element or a magnitude, 1 for a square, a product or an absolute difference, 3 for a squared difference), γ_{d+r} in place
+/// of γ_d, and for kahan and compensated, where they are split, γ_{2d+6}·γ_{d+3}. Squares and products may underflow, by less than four
+/// of the smallest subnormals of the accumulator each.
+[[nodiscard]] ErrorBound error_bound(Op op, Method method, DType input, DType output, std::uint64_t n) noexcept;
+
 /// What flushing subnormals may add to `absolute`. 0 but for `atomic` on bf16 and f32: the GPU's atomic addition to global memory
 /// takes subnormal operands and results in f32 for zero. What lies in memory is never subnormal then, so each loses less than
 /// 2^−126, at most n times, and twice that leaves room for what later roundings make of it. (Sums of f16 are never subnormal there.)

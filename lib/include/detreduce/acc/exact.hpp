@@ -10,6 +10,7 @@
 
 #include <detreduce/config.hpp>
 #include <detreduce/fp/convert.hpp>
+#include <detreduce/types.hpp>
 
 namespace detreduce::acc::exact {
 
@@ -119,58 +120,169 @@ template <class T>
     return fp::from_bits<T>(negative ? fp::sign_mask<T> : fp::Bits<T>{0});
 }
 
-/// The magnitude Σ d_k·2^(32k), first ≤ k ≤ top, 0 ≤ d_k < 2^32, d_top ≠ 0, rounded to T.
-template <class T>
-[[nodiscard]] DETREDUCE_HD constexpr T round_magnitude(bool negative, const std::uint32_t* d, int first, int top) {
-    const auto at = [d, first](int k) { return k >= first ? std::uint64_t{d[k]} : std::uint64_t{0}; };
-#if defined(__CUDA_ARCH__)
-    const int lead = __clz(static_cast<int>(d[top]));
-#else
-    const int lead = __builtin_clz(d[top]);
-#endif
-    std::uint64_t significand = at(top) << 32 | at(top - 1);
-    std::uint32_t rest = static_cast<std::uint32_t>(at(top - 2));
-    if (lead > 0) {
-        significand = significand << lead | rest >> (32 - lead);
-        rest <<= lead;
+/// Products of doubles reach further: their sum is kept in three states, of products that are scaled by 2^1088, by 1 and by 2^−1088. That is
+/// 34 digits either way, so that the three together are one long number.
+inline constexpr int scale_bits = 1088, scale_digits = scale_bits / 32, product_states = 3;
+inline constexpr int product_digits = digits + 2 * scale_digits, lowest_product_exponent = lowest_exponent - scale_bits;
+
+/// Digit k of the three states together. Each of them must be below 2^61.
+[[nodiscard]] DETREDUCE_HD constexpr Word joined_digit(const Word* states, int k) {
+    Word sum = 0;
+    for (int s = 0; s < product_states; ++s) {
+        const int at = k - s * scale_digits;
+        if (at >= 0 && at < digits) sum += states[s * words + at];
     }
-    bool sticky = rest != 0;
-    for (int k = top - 3; k >= first && !sticky; --k)
-        sticky = d[k] != 0;
-    return fp::round_significand<T>(negative, significand, lowest_exponent + 32 * (top - 1) - lead, sticky);
+    return sum;
 }
 
-/// Room for round(): the magnitude if the sum is positive, and if it is negative.
-struct RoundScratch {
-    std::uint32_t positive[digits + 2], negative[digits + 2];
+/// A long number, digit k in units of 2^(32k + lowest), and the words of the state that counts what went into it.
+struct Long {
+    const Word* digit;
+    int lowest;
+    const Word* counters;
 };
 
-/// The value of the words, rounded once to T, to nearest, ties to even. All digits but first … last − 1 must be zero.
-template <class T>
-[[nodiscard]] DETREDUCE_HD constexpr T round(const Word* w, int first, int last, RoundScratch& scratch) {
-    T result{};
-    if (is_special(w, result)) return result;
+/// Room for finish(): the magnitude if the number is positive, and if it is negative.
+template <int Digits>
+struct Scratch {
+    static constexpr int size = Digits + 2;
+    std::uint32_t positive[size], negative[size];
+};
+
+/// ±(significand + s)·2^exponent with s = 0, or, if sticky, some number in (0, 1). The top bit of the significand is set, unless it is zero.
+struct Leading {
+    bool negative;
+    unsigned __int128 significand;
+    int exponent;
+    bool sticky;
+};
+
+/// The leading bits of a number whose digits but first … last − 1 are zero.
+template <int Digits>
+[[nodiscard]] DETREDUCE_HD constexpr Leading leading(const Long& number, int first, int last,
+                                                     Scratch<Digits>& scratch) {
     Word carry = 0, borrow = 0;
     int k = first;
     // Past the last digit one of the two is done when nothing is left to carry in it; that is the magnitude.
-    for (; k < last || (k < digits + 2 && carry != 0 && borrow != 0); ++k) {
-        const Word digit = k < last ? w[k] : 0, p = digit + carry, m = borrow - digit;
+    for (; k < last || (k < Scratch<Digits>::size && carry != 0 && borrow != 0); ++k) {
+        const Word digit = k < last ? number.digit[k] : 0, p = digit + carry, m = borrow - digit;
         scratch.positive[k] = static_cast<std::uint32_t>(p);
         scratch.negative[k] = static_cast<std::uint32_t>(m);
         carry = p >> 32;
         borrow = m >> 32;
     }
-    const bool is_negative = carry < 0;
-    const std::uint32_t* const d = is_negative ? scratch.negative : scratch.positive;
+    const bool negative = carry < 0;
+    const std::uint32_t* const d = negative ? scratch.negative : scratch.positive;
     int top = k - 1;
     while (top >= first && d[top] == 0)
         --top;
-    return top < first ? signed_zero<T>(w) : round_magnitude<T>(is_negative, d, first, top);
+    if (top < first) return {false, 0, 0, false};
+    const auto at = [d, first](int i) { return i >= first ? std::uint64_t{d[i]} : std::uint64_t{0}; };
+#if defined(__CUDA_ARCH__)
+    const int lead = __clz(static_cast<int>(d[top]));
+#else
+    const int lead = __builtin_clz(d[top]);
+#endif
+    const std::uint64_t next = at(top - 4) << lead; // 32 bits that go into the significand, and the rest
+    const auto four =
+        static_cast<unsigned __int128>(at(top) << 32 | at(top - 1)) << 64 | (at(top - 2) << 32 | at(top - 3));
+    bool sticky = static_cast<std::uint32_t>(next) != 0;
+    for (int i = top - 5; i >= first && !sticky; --i)
+        sticky = d[i] != 0;
+    return {negative, four << lead | next >> 32, number.lowest + 32 * (top - 3) - lead, sticky};
 }
+
+/// The largest integer whose square is at most x, 2^126 ≤ x.
+[[nodiscard]] DETREDUCE_HD std::uint64_t integer_root(unsigned __int128 x) {
+    const double near = fp::square_root(static_cast<double>(static_cast<std::uint64_t>(x >> 64))) * 0x1p32;
+    std::uint64_t r = near >= 0x1p64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(near);
+    // One step of Newton's brings it to within 1, before the last word is had by trying.
+    const auto square = static_cast<unsigned __int128>(r) * r;
+    const bool below = square <= x;
+    const auto step =
+        static_cast<std::uint64_t>((below ? x - square : square - x) / (2 * static_cast<unsigned __int128>(r)));
+    r = !below ? r - step : step <= ~r ? r + step : ~std::uint64_t{0};
+    while (static_cast<unsigned __int128>(r) * r > x)
+        --r;
+    while (r != ~std::uint64_t{0} && static_cast<unsigned __int128>(r + 1) * (r + 1) <= x)
+        ++r;
+    return r;
+}
+
+/// The leading bits of the number over `count`, or of its square root: the digits below only ever add to the stickiness.
+[[nodiscard]] DETREDUCE_HD Leading ended(Leading a, Ending ending, std::uint64_t count) {
+    if (ending == Ending::mean) {
+        unsigned __int128 q = a.significand / count;
+        a.sticky = a.sticky || a.significand - q * count != 0;
+        for (; q >> 127 == 0;
+             q <<= 1) // at least 2^64, as count is below 2^63; what is shifted in is not known, but sticky
+            --a.exponent;
+        a.significand = q;
+    } else if (ending == Ending::root) {
+        if (a.exponent % 2 != 0) { // the last bit goes to the sticky ones
+            a.sticky = a.sticky || (a.significand & 1) != 0;
+            a.significand >>= 1;
+            ++a.exponent;
+        }
+        const std::uint64_t r = integer_root(a.significand);
+        a.sticky = a.sticky || static_cast<unsigned __int128>(r) * r != a.significand;
+        a.significand = static_cast<unsigned __int128>(r) << 64;
+        a.exponent = a.exponent / 2 - 64;
+    }
+    return a;
+}
+
+/// The ending of the number, rounded once to T, to nearest, ties to even. All digits but first … last − 1 must be zero. Not for roots of
+/// what is below zero.
+template <class T, int Digits>
+[[nodiscard]] DETREDUCE_HD T finish(const Long& number, int first, int last, Ending ending, Scratch<Digits>& scratch) {
+    T result{};
+    if (is_special(number.counters, result)) return result;
+    Leading a = leading(number, first, last, scratch);
+    if (a.significand == 0) return signed_zero<T>(number.counters);
+    if (ending != Ending::sum) a = ended(a, ending, static_cast<std::uint64_t>(number.counters[elements]));
+    return fp::round_significand<T>(a.negative, static_cast<std::uint64_t>(a.significand >> 64), a.exponent + 64,
+                                    a.sticky || static_cast<std::uint64_t>(a.significand) != 0);
+}
+
+/// The same of a state's words.
 template <class T>
-[[nodiscard]] DETREDUCE_HD constexpr T round(const Word* w) {
-    RoundScratch scratch{};
-    return round<T>(w, 0, digits, scratch);
+[[nodiscard]] DETREDUCE_HD T round(const Word* w, Ending ending = Ending::sum) {
+    Scratch<digits> scratch{};
+    return finish<T>(Long{w, lowest_exponent, w}, 0, digits, ending, scratch);
+}
+
+/// The same of three states of products.
+template <class T>
+[[nodiscard]] DETREDUCE_HD T round_products(const Word* states, Ending ending) {
+    Word joined[product_digits] = {};
+    for (int k = 0; k < product_digits; ++k)
+        joined[k] = joined_digit(states, k);
+    Scratch<product_digits> scratch{};
+    return finish<T>(Long{joined, lowest_product_exponent, states + words}, 0, product_digits, ending, scratch);
+}
+
+/// factor · a · b of finite a and b as one or two numbers without error, in units of 2^((1 − state)·1088): numbers for state `state`. Made
+/// so that neither the product nor its error over- or underflows: the exponents of the product of what is scaled lie in −1060 … 1000.
+struct ScaledProduct {
+    int state;
+    double value, error;
+};
+[[nodiscard]] DETREDUCE_HD ScaledProduct scaled_product(double a, double b, double factor) {
+    const double p = a * b, magnitude = fp::from_bits<double>(fp::magnitude_bits(p));
+    if (!fp::is_finite(a) || !fp::is_finite(b)) return {1, p, 0.0};
+    if (a == 0 || b == 0) return {1, p * factor, 0.0};
+    if (magnitude < 0x1p1000 && magnitude >= 0x1p-900) return {1, factor * p, factor * fp::fused(a, b, -p)};
+    const bool large = magnitude >= 1, a_is_larger = fp::magnitude_bits(a) >= fp::magnitude_bits(b);
+    // 2^±1088 is no double: it is two factors. The larger one is made smaller, the smaller one larger; both exactly.
+    const double scale = large ? 0x1p-544 : 0x1p544;
+    if (a_is_larger == large) {
+        a = a * scale * scale;
+    } else {
+        b = b * scale * scale;
+    }
+    const double q = a * b;
+    return {large ? 2 : 0, factor * q, factor * fp::fused(a, b, -q)};
 }
 
 } // namespace detreduce::acc::exact

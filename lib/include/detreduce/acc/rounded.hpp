@@ -3,13 +3,13 @@
 #pragma once
 
 #include <detreduce/config.hpp>
-#include <detreduce/fp/convert.hpp>
+#include <detreduce/fp/eft.hpp>
 
 namespace detreduce::acc {
 
 template <class V>
 struct Rounded {
-    static constexpr bool pairwise_rows = false;
+    static constexpr bool pairwise_rows = false, keeps_errors = false;
     using Value = V;
 
     V sum;
@@ -21,11 +21,7 @@ struct Rounded {
     DETREDUCE_HD constexpr void add(V x) { sum = sum + x; }
     DETREDUCE_HD constexpr void merge(const Rounded& right) { sum = sum + right.sum; }
 
-    /// The sum, rounded to T if that is narrower; NaN made canonical.
-    template <class T>
-    [[nodiscard]] DETREDUCE_HD constexpr T finish() const {
-        return fp::round_to<T>(sum);
-    }
+    [[nodiscard]] DETREDUCE_HD constexpr fp::Eft<double> total() const { return {static_cast<double>(sum), 0.0}; }
 };
 
 } // namespace detreduce::acc

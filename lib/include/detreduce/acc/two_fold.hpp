@@ -6,14 +6,13 @@
 #pragma once
 
 #include <detreduce/config.hpp>
-#include <detreduce/fp/convert.hpp>
 #include <detreduce/fp/eft.hpp>
 
 namespace detreduce::acc {
 
 template <class V, bool PairwiseRows>
 struct TwoFold {
-    static constexpr bool pairwise_rows = PairwiseRows;
+    static constexpr bool pairwise_rows = PairwiseRows, keeps_errors = true;
     using Value = V;
 
     V sum;
@@ -33,11 +32,8 @@ struct TwoFold {
         error = (error + right.error) + s.error;
     }
 
-    /// sum + error, rounded once to T. The error of an overflow is no number, and that of a zero sum is zero: then the sum stands as it is.
-    template <class T>
-    [[nodiscard]] DETREDUCE_HD constexpr T finish() const {
-        if (!fp::is_finite(sum) || !fp::is_finite(error) || error == 0) return fp::round_to<T>(sum);
-        return fp::sum_rounded_to<T>(static_cast<double>(sum), static_cast<double>(error));
+    [[nodiscard]] DETREDUCE_HD constexpr fp::Eft<double> total() const {
+        return {static_cast<double>(sum), static_cast<double>(error)};
     }
 };
 

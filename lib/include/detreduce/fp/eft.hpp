@@ -2,11 +2,34 @@
 // They need round-to-nearest without contraction or reassociation; cmake/FloatingPoint.cmake sees to that.
 #pragma once
 
-#include <cmath>
-
 #include <detreduce/config.hpp>
 
 namespace detreduce::fp {
+
+/// a·b + c, rounded once.
+[[nodiscard]] DETREDUCE_HD float fused(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+    return __fmaf_rn(a, b, c);
+#else
+    return __builtin_fmaf(a, b, c);
+#endif
+}
+[[nodiscard]] DETREDUCE_HD double fused(double a, double b, double c) {
+#if defined(__CUDA_ARCH__)
+    return __fma_rn(a, b, c);
+#else
+    return __builtin_fma(a, b, c);
+#endif
+}
+
+/// The square root, rounded once.
+[[nodiscard]] DETREDUCE_HD double square_root(double x) {
+#if defined(__CUDA_ARCH__)
+    return __dsqrt_rn(x);
+#else
+    return __builtin_sqrt(x);
+#endif
+}
 
 /// value + error is the exact result, provided nothing overflowed.
 template <class T>
@@ -30,11 +53,11 @@ template <class T>
     return {s, b - (s - a)};
 }
 
-/// a * b, exact when the error does not underflow. Fused multiply-add.
+/// a * b, exact when neither it nor its error over- or underflows. Fused multiply-add. T is float, double, or a SIMD vector that has `fused`.
 template <class T>
 [[nodiscard]] DETREDUCE_HD Eft<T> two_prod(T a, T b) {
     const T p = a * b;
-    return {p, std::fma(a, b, -p)};
+    return {p, fused(a, b, -p)};
 }
 
 } // namespace detreduce::fp

@@ -1,0 +1,5 @@
+#include "exact/launch_terms.cuh"
+
+namespace detreduce::cuda {
+template Status launch_exact_terms<double>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
+}

@@ -1,0 +1,5 @@
+#include "flat/launch_terms.cuh"
+
+namespace detreduce::cuda {
+template Status launch_flat_terms<float>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
+}

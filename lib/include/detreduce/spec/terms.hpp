@@ -1,0 +1,147 @@
+// What the ops add up: a map of one or two elements, for host and device. A new op is one of these and a line in the registry.
+//
+// Each map says three things. `value` is the term, rounded, as `tree` adds it. `split` is the term and its error, as `kahan` and `compensated`
+// add it. `exact` needs the term without any error: as numbers (`linear`) or as products of two numbers, times a power of two.
+// V is float or double.
+#pragma once
+
+#include <detreduce/config.hpp>
+#include <detreduce/fp/bits.hpp>
+#include <detreduce/fp/eft.hpp>
+#include <detreduce/types.hpp>
+
+namespace detreduce::terms {
+
+/// factor · a · b without rounding; the factor is a power of two. Of linear terms b is 1.
+struct Product {
+    double a, b, factor;
+};
+
+struct Element {
+    static constexpr Term term = Term::element;
+    static constexpr int inputs = 1, parts = 1;
+    static constexpr bool linear = true;
+    template <class V>
+    static DETREDUCE_HD V value(V x, V) {
+        return x;
+    }
+    template <class V>
+    static DETREDUCE_HD fp::Eft<V> split(V x, V) {
+        return {x, V(-0.0)};
+    }
+    static DETREDUCE_HD Product part(int, double x, double) { return {x, 1, 1}; }
+};
+
+struct Magnitude {
+    static constexpr Term term = Term::magnitude;
+    static constexpr int inputs = 1, parts = 1;
+    static constexpr bool linear = true;
+    template <class V>
+    static DETREDUCE_HD V value(V x, V) {
+        return fp::from_bits<V>(fp::magnitude_bits(x));
+    }
+    template <class V>
+    static DETREDUCE_HD fp::Eft<V> split(V x, V y) {
+        return {value(x, y), V(-0.0)};
+    }
+    static DETREDUCE_HD Product part(int, double x, double y) { return {value(x, y), 1, 1}; }
+};
+
+struct Square {
+    static constexpr Term term = Term::square;
+    static constexpr int inputs = 1, parts = 1;
+    static constexpr bool linear = false;
+    template <class V>
+    static DETREDUCE_HD V value(V x, V) {
+        return x * x;
+    }
+    template <class V>
+    static DETREDUCE_HD fp::Eft<V> split(V x, V) {
+        return fp::two_prod(x, x);
+    }
+    static DETREDUCE_HD Product part(int, double x, double) { return {x, x, 1}; }
+};
+
+struct Multiply {
+    static constexpr Term term = Term::product;
+    static constexpr int inputs = 2, parts = 1;
+    static constexpr bool linear = false;
+    template <class V>
+    static DETREDUCE_HD V value(V x, V y) {
+        return x * y;
+    }
+    template <class V>
+    static DETREDUCE_HD fp::Eft<V> split(V x, V y) {
+        return fp::two_prod(x, y);
+    }
+    static DETREDUCE_HD Product part(int, double x, double y) { return {x, y, 1}; }
+};
+
+/// (x − y)²; without error x² − 2xy + y². Where a number is infinite or NaN that would be NaN, so then it is the square of the difference.
+struct SquaredDifference {
+    static constexpr Term term = Term::squared_difference;
+    static constexpr int inputs = 2, parts = 3;
+    static constexpr bool linear = false;
+    template <class V>
+    static DETREDUCE_HD V value(V x, V y) {
+        const V d = x - y;
+        return d * d;
+    }
+    /// With d + δ = x − y: d² + 2dδ; δ² is below what the error keeps.
+    template <class V>
+    static DETREDUCE_HD fp::Eft<V> split(V x, V y) {
+        const auto d = fp::two_sum(x, -y);
+        const auto p = fp::two_prod(d.value, d.value);
+        return {p.value, p.error + (d.value + d.value) * d.error};
+    }
+    static DETREDUCE_HD Product part(int k, double x, double y) {
+        if (!fp::is_finite(x) || !fp::is_finite(y)) {
+            const double d = k == 0 ? x - y : 0.0;
+            return {d, d, 1};
+        }
+        return k == 0 ? Product{x, x, 1} : k == 1 ? Product{y, y, 1} : Product{x, y, -2};
+    }
+};
+
+/// |x − y| is x − y or y − x, without error.
+struct AbsoluteDifference {
+    static constexpr Term term = Term::absolute_difference;
+    static constexpr int inputs = 2, parts = 2;
+    static constexpr bool linear = true;
+    template <class V>
+    static DETREDUCE_HD V value(V x, V y) {
+        return Magnitude::value(x - y, y);
+    }
+    template <class V>
+    static DETREDUCE_HD fp::Eft<V> split(V x, V y) {
+        const auto d = fp::two_sum(x, -y);
+        return {Magnitude::value(d.value, d.value), fp::is_negative(d.value) ? -d.error : d.error};
+    }
+    static DETREDUCE_HD Product part(int k, double x, double y) {
+        if (!fp::is_finite(x) || !fp::is_finite(y)) return {k == 0 ? value(x, y) : 0.0, 1, 1};
+        const bool swapped = x < y;
+        return {k == 0 ? (swapped ? y : x) : (swapped ? -x : -y), 1, 1};
+    }
+};
+
+/// f(Map{}) for the map of `term`.
+template <class F>
+constexpr decltype(auto) with_term(Term term, const F& f) {
+    switch (term) {
+    case Term::magnitude:
+        return f(Magnitude{});
+    case Term::square:
+        return f(Square{});
+    case Term::product:
+        return f(Multiply{});
+    case Term::squared_difference:
+        return f(SquaredDifference{});
+    case Term::absolute_difference:
+        return f(AbsoluteDifference{});
+    case Term::element:
+        break;
+    }
+    return f(Element{});
+}
+
+} // namespace detreduce::terms

@@ -1,0 +1,209 @@
+// The ways to add on the CPU.
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include <detreduce/acc/finish.hpp>
+#include <detreduce/exact_state.hpp>
+
+#include "host/backend.hpp"
+#include "host/fp_environment.hpp"
+#include "host/levels.hpp"
+#include "host/isa_table.hpp"
+
+namespace detreduce::host {
+namespace {
+
+/// f(i) for every i < count, by `threads` threads. With one, OpenMP is left alone: it would allocate.
+template <class F>
+void for_each(std::uint64_t count, std::uint32_t threads, const F& f) {
+    if (threads == 1 || count == 1) {
+        for (std::uint64_t i = 0; i < count; ++i)
+            f(i);
+        return;
+    }
+#pragma omp parallel num_threads(static_cast <int>(std::min <std::uint64_t>(threads, count)))
+    {
+        const StandardFpEnvironment environment;
+#pragma omp for schedule(static)
+        for (std::uint64_t i = 0; i < count; ++i)
+            f(i);
+    }
+}
+
+/// Elements of type T: y for ops of two inputs only.
+template <class T>
+struct Arrays {
+    const T* x;
+    const T* y;
+    std::uint64_t n;
+
+    [[nodiscard]] Arrays part(std::uint64_t begin, std::uint64_t count) const {
+        return {x + begin, y ? y + begin : nullptr, std::min(count, n - begin)};
+    }
+};
+
+/// A tile of at most TreeOrder<sizeof(T)>::tile terms.
+template <class Acc, class T>
+Acc reduce_tile(const IsaFunctions<T>& isa, Term term, const Arrays<T>& in) {
+    constexpr const Acc* which = nullptr;
+    const auto m = static_cast<std::uint32_t>(in.n);
+    if (term == Term::element) return isa.tile(which)(in.x, m);
+    using V = typename Acc::Value;
+    constexpr std::uint32_t room = spec::TreeOrder<sizeof(T)>::tile;
+    alignas(64) V values[room];
+    alignas(64) V errors[Acc::keeps_errors ? room : 1];
+    isa.terms(term, in.x, in.y, m, values, Acc::keeps_errors ? errors : nullptr);
+    return isa.computed(which)(values, errors, m);
+}
+
+template <class Acc, class T>
+Acc tree(Term term, const Arrays<T>& in, const Launch& launch) {
+    using Order = spec::TreeOrder<sizeof(T)>;
+    using Above = spec::TreeOrder<sizeof(typename Acc::Value)>;
+    const IsaFunctions<T>& isa = isa_table(launch.isa).of<T>();
+    if (in.n <= Order::tile) return reduce_tile<Acc>(isa, term, in);
+
+    Levels<Acc, Above, spec::tiles(max_n, Order::tile) * Above::tile> levels;
+    const std::uint64_t all = spec::tiles(in.n, Order::tile);
+    for (std::uint64_t first = 0; first < all; first += Above::tile) {
+        const std::uint64_t count = std::min<std::uint64_t>(Above::tile, all - first);
+        Acc* const out = levels.next();
+        for_each(count, launch.threads, [&](std::uint64_t i) {
+            out[i] = reduce_tile<Acc>(isa, term, in.part((first + i) * Order::tile, Order::tile));
+        });
+        levels.take(count);
+    }
+    return levels.finish();
+}
+
+template <class T>
+auto serial(const IsaFunctions<T>& isa, Term term, const Arrays<T>& in) {
+    using V = fp::Arithmetic<T>;
+    constexpr std::uint64_t at_once = 1024;
+    auto a = acc::Rounded<V>::absent();
+    V values[at_once];
+    for (std::uint64_t i = 0; i < in.n; i += at_once) {
+        const Arrays<T> part = in.part(i, at_once);
+        isa.terms(term, part.x, part.y, static_cast<std::uint32_t>(part.n), values, nullptr);
+        for (std::uint64_t k = 0; k < part.n; ++k)
+            a.add(values[k]);
+    }
+    return a;
+}
+
+/// Blocks are handed to whichever thread comes first, and meet in one atomic.
+template <class T>
+auto atomic(Term term, const Arrays<T>& in, const Launch& launch) {
+    using Order = spec::TreeOrder<sizeof(T)>;
+    using V = fp::Arithmetic<T>;
+    const IsaFunctions<T>& isa = isa_table(launch.isa).of<T>();
+    V total = 0;
+    const std::uint64_t all = spec::tiles(in.n, Order::tile);
+    std::atomic<std::uint64_t> next{0};
+    const std::uint64_t workers = std::min<std::uint64_t>(launch.threads, all);
+    for_each(workers, launch.threads, [&](std::uint64_t) {
+        for (std::uint64_t i = next++; i < all; i = next++) {
+            const auto tile = reduce_tile<acc::Rounded<V>>(isa, term, in.part(i * Order::tile, Order::tile));
+            std::atomic_ref<V>(total).fetch_add(tile.sum, std::memory_order_relaxed);
+        }
+    });
+    return acc::Rounded<V>{total};
+}
+
+/// Each thread takes a run of elements into words of its own, and adds them to the caller's: add(part of the input, words), `States` states.
+template <int States, class T, class Add>
+void exact(const Arrays<T>& in, acc::exact::Word* words, const Launch& launch, const Add& add) {
+    if (launch.threads == 1) return add(in, words);
+    constexpr int count = States * acc::exact::words;
+    const auto normalize = [words] {
+        for (int s = 0; s < States; ++s)
+            acc::exact::normalize(words + s * acc::exact::words);
+    };
+    normalize();
+    const std::uint64_t run = std::max<std::uint64_t>(1, (in.n + launch.threads - 1) / launch.threads);
+    for_each((in.n + run - 1) / run, launch.threads, [&](std::uint64_t i) {
+        acc::exact::Word own[count] = {};
+        add(in.part(i * run, run), own);
+        for (int w = 0; w < count; ++w) {
+            if (own[w] != 0) std::atomic_ref(words[w]).fetch_add(own[w], std::memory_order_relaxed);
+        }
+    });
+    normalize();
+}
+
+template <class T>
+DETREDUCE_OPAQUE void add(const Arrays<T>& in, acc::exact::Word* words, const Launch& launch) {
+    const auto add = isa_table(launch.isa).of<T>().exact;
+    exact<1>(in, words, launch, [add](const Arrays<T>& part, acc::exact::Word* to) { add(part.x, part.n, to); });
+}
+
+/// The sum of the terms without error, and its ending.
+template <class T>
+void exact_into(void* out, DType output, const OpInfo& op, const Arrays<T>& in, const Launch& launch) {
+    if (op.term == Term::element) {
+        ExactState state;
+        add(in, state.words().data(), launch);
+        acc::store_as(out, output,
+                      [&](auto t) { return acc::exact::round<decltype(t)>(state.words().data(), op.ending); });
+    } else {
+        acc::exact::Word states[acc::exact::product_states * acc::exact::words] = {};
+        const auto add = isa_table(launch.isa).of<T>().exact_terms;
+        exact<acc::exact::product_states>(in, states, launch,
+                                          [add, term = op.term](const Arrays<T>& part, acc::exact::Word* to) {
+                                              add(term, part.x, part.y, part.n, to);
+                                          });
+        acc::store_as(out, output, [&](auto t) { return acc::exact::round_products<decltype(t)>(states, op.ending); });
+    }
+}
+
+template <class T>
+DETREDUCE_OPAQUE void compute(const Plan& plan, const Arrays<T>& in, void* out) {
+    using V = fp::Arithmetic<T>;
+    const OpInfo& op = info(plan.request().op);
+    const Launch& launch = plan.launch();
+    const auto finish = [&](const auto& acc) { acc::finish_into(out, plan.output(), acc.total(), op.ending, in.n); };
+    switch (plan.request().method) {
+    case Method::tree:
+        return finish(tree<acc::Rounded<V>>(op.term, in, launch));
+    case Method::kahan:
+        return finish(tree<acc::Kahan<V>>(op.term, in, launch));
+    case Method::compensated:
+        return finish(tree<acc::Compensated<V>>(op.term, in, launch));
+    case Method::serial:
+        return finish(serial(isa_table(launch.isa).of<T>(), op.term, in));
+    case Method::atomic:
+        return finish(atomic(op.term, in, launch));
+    case Method::exact:
+        return exact_into(out, plan.output(), op, in, launch);
+    }
+}
+
+} // namespace
+
+std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexcept {
+    constexpr std::uint64_t worth_a_thread = std::uint64_t{512} << 10; // bytes; less does not pay for its start-up
+    const std::uint64_t useful = std::max<std::uint64_t>(1, n * element_bytes / worth_a_thread);
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(static_cast<std::uint64_t>(omp_get_max_threads()), 1,
+                                                                std::min<std::uint64_t>(useful, max_threads)));
+}
+
+void reduce(const Plan& plan, const Inputs& in, void* out) noexcept {
+    const StandardFpEnvironment environment;
+    const Request& r = plan.request();
+    if (r.n == 0) {
+        acc::finish_into(out, plan.output(), {0.0, 0.0}, Ending::sum, 0);
+    } else {
+        with_dtype(r.dtype, [&]<class T>(T) {
+            compute(plan, Arrays<T>{static_cast<const T*>(in.x), static_cast<const T*>(in.y), r.n}, out);
+        });
+    }
+}
+
+void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept {
+    const StandardFpEnvironment environment;
+    with_dtype(dtype, [&]<class T>(T) { add(Arrays<T>{static_cast<const T*>(x), nullptr, n}, words, launch); });
+}
+
+} // namespace detreduce::host

@@ -1,0 +1,7 @@
+#include "laws/cpu_backend.hpp"
+
+namespace detreduce::proptests {
+using TestBackend = CpuBackend;
+}
+
+#include "laws/op_laws.hpp"

@@ -1,0 +1,7 @@
+#include "laws/cuda_backend.hpp"
+
+namespace detreduce::proptests {
+using TestBackend = CudaBackend;
+}
+
+#include "laws/op_laws.hpp"
