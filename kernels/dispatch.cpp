@@ -59,7 +59,8 @@ std::uint64_t input_tiles(const Request& r) {
 
 std::size_t workspace_bytes_of(const Request& r) {
     const DType sum = r.dtype == DType::f64 ? DType::f64 : DType::f32;
-    if (r.method == Method::exact) return exact_workspace_bytes;
+    if (r.method == Method::exact)
+        return info(r.op).term == Term::element ? exact_workspace_bytes : exact_terms_workspace_bytes;
     if (r.method == Method::atomic) return r.output.value_or(r.dtype) == sum ? 0 : 256;
     return workspace_layout(r.dtype, accumulator_bytes(r), r.n).bytes;
 }

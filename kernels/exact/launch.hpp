@@ -12,8 +12,9 @@ namespace detreduce::cuda {
 inline constexpr std::uint32_t exact_block_threads = 128, state_block_threads = 96;
 static_assert(state_block_threads > ExactState::word_count);
 
-/// Bytes of workspace: up to three states, and what blocks tell each other.
-inline constexpr std::size_t exact_workspace_bytes = 2048;
+/// Bytes of workspace: a state, or three for terms, and what blocks tell each other.
+inline constexpr std::size_t exact_workspace_bytes = 1024, exact_terms_workspace_bytes = 2048;
+static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_bytes);
 
 template <class T>
 [[nodiscard]] Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,

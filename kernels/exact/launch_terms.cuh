@@ -16,7 +16,7 @@ Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* w
             using Input = exact::Terms<T, Map>;
             const Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y), plan.request().n);
             static_assert(ExactLaunch<Input>::words * sizeof(exact::Word) + 2 * sizeof(std::uint32_t) <=
-                          exact_workspace_bytes);
+                          exact_terms_workspace_bytes);
             return ExactLaunch<Input>{input, stream, device}.reduce(plan, out, workspace);
         }
     });
