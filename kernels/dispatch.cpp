@@ -101,6 +101,10 @@ Status prepare(const Request& request, Launch& launch, std::size_t& workspace_by
         return {StatusCode::unsupported, "launch.schedule",
                 "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass"};
     }
+    if (of_terms && launch.block != 0 && launch.block != 256) {
+        return {StatusCode::unsupported, "launch.block", "allowed for ops other than sum and mean is 256, or 0"};
+    }
+    if (of_terms) launch.block = 256;
     if (request.method == Method::exact) {
         if (launch.schedule == Schedule::cooperative) {
             return {StatusCode::unsupported, "launch.schedule",

@@ -1,6 +1,6 @@
-// `exact` of the ops: terms (spec/terms.hpp) instead of elements. Each is made into doubles without error, and those go the way of elements
-// of f64: through the bins of a window, or, where a tile has no window, by slower means. A product of doubles is two doubles, its rounded value and the
-// error of that, each with a window of its own.
+// `exact` of the ops: terms (spec/terms.hpp) instead of elements. Each is made into doubles without error, which go through the bins of a
+// window. Whether they fit is seen from the elements, before they are multiplied: that is cheaper, above all for 16-bit formats. A product of
+// doubles is two doubles, its rounded value and the error of that, each with bins of its own.
 #pragma once
 
 #include <detreduce/spec/terms.hpp>
@@ -8,12 +8,6 @@
 #include "exact/kernels.cuh"
 
 namespace detreduce::cuda::exact {
-
-/// Elements of one thread.
-template <class T, int Count>
-struct Numbers {
-    T v[Count];
-};
 
 /// One or two inputs as tiles of warps.
 template <class T, class Map>
@@ -25,7 +19,7 @@ struct Terms {
     static constexpr int vectors = 4; ///< loads of 16 bytes a thread, of each input
     static constexpr int each = vectors * 16 / static_cast<int>(sizeof(T)); ///< elements a thread
     static constexpr std::uint64_t tile = std::uint64_t{each} * warp_size;
-    using Mine = Numbers<T, each>;
+    using Mine = Vectors<vectors>;
 
     const T* x;
     const T* y;
@@ -40,29 +34,26 @@ struct Terms {
 
     /// A full tile of one of the inputs.
     __device__ __forceinline__ Mine load(const T* input, std::uint64_t at) const {
-        const int lane = threadIdx.x % warp_size;
-        const T* const p = input + at * tile;
+        constexpr int per_vector = 16 / sizeof(T);
+        const T* const p = input + at * tile + threadIdx.x % warp_size * per_vector;
         Mine mine;
-        if (aligned) {
-            uint4 raw[vectors];
 #pragma unroll
-            for (int i = 0; i < vectors; ++i)
-                raw[i] = load16<Source::aligned_input>(reinterpret_cast<const uint4*>(p) + i * warp_size + lane);
-            __builtin_memcpy(&mine, raw, sizeof mine);
-        } else {
-#pragma unroll
-            for (int i = 0; i < each; ++i)
-                mine.v[i] = load_number(p + i * warp_size + lane);
+        for (int i = 0; i < vectors; ++i) {
+            const auto pack =
+                load_pack<Source::any_input, T, per_vector>(OneInput<T>{p + i * (warp_size * per_vector), aligned});
+            __builtin_memcpy(&mine.v[i], &pack, 16);
         }
         return mine;
     }
     /// What is left behind the full tiles. Zeros, whose terms are +0, take the places of what is not there.
     __device__ __forceinline__ Mine load_rest(const T* input) const {
         const std::uint64_t first = full() * tile + threadIdx.x % warp_size;
-        Mine mine;
+        T elements[each];
 #pragma unroll
         for (int i = 0; i < each; ++i)
-            mine.v[i] = first + i * warp_size < n ? load_number(input + first + i * warp_size) : T{};
+            elements[i] = first + i * warp_size < n ? load_number(input + first + i * warp_size) : T{};
+        Mine mine;
+        __builtin_memcpy(&mine, elements, sizeof mine);
         return mine;
     }
 };
@@ -70,122 +61,264 @@ struct Terms {
 template <class T, class Map>
 inline constexpr int blocks_at_once<Terms<T, Map>> = Map::inputs == 2 ? 3 : 4;
 
-/// Doubles that a thread makes of its elements at once, and the loads they would be.
-inline constexpr int terms_at_once(std::size_t bytes) {
-    return bytes == 8 ? 8 : 16;
+/// What of a product of two elements of T, or of one alone, may be other than zero: so many bits.
+template <class T, class Map>
+inline constexpr int significant_bits = Map::linear || sizeof(T) == 8 ? fp::Format<T>::precision
+                                                                      : 2 * fp::Format<T>::precision;
+
+/// Exponents between which the elements of one input lie, as magnitudes that Element<T> compares.
+template <class T>
+struct Room {
+    std::uint32_t above = 0, least_less_one = 0;
+    using L = Limits<T, spec::ExactWindow<double, 2, 5>>;
+
+    __device__ __forceinline__ bool holds(const Range& r) const {
+        return r.largest < above && r.smallest_less_one >= least_less_one;
+    }
+    /// For numbers from 2^low up to, but not including, 2^high. Of subnormals all or none.
+    static __device__ __forceinline__ Room between(int low, int high) {
+        constexpr int lowest = L::normal - (fp::Format<T>::precision - 1);
+        Room room;
+        room.above = L::magnitude_of(min(max(high, L::normal), L::infinity));
+        room.least_less_one = low <= lowest ? 0 : L::magnitude_of(min(max(low, L::normal), L::infinity)) - 1;
+        return room;
+    }
+};
+
+/// The exponents of what a warp has of one input.
+struct Exponents {
+    int low, high; ///< 2^low ≤ |x| < 2^high; of subnormals, as of the smallest normal number
+    bool finite;
+};
+template <class T>
+__device__ __forceinline__ Exponents exponents_of(const Range& mine) {
+    using L = typename Room<T>::L;
+    const std::uint32_t largest = __reduce_max_sync(all_threads, mine.largest),
+                        smallest = __reduce_min_sync(all_threads, mine.smallest_less_one);
+    const int high = L::exponent_of(largest) + 1;
+    int low = smallest == 0xffffffffu ? high : L::exponent_of(smallest + 1);
+    if (low <= L::normal) low = L::normal - (fp::Format<T>::precision - 1); // subnormals: any bit of theirs
+    return {low, high, largest < L::magnitude_of(L::infinity)};
 }
+
+/// Bins of W for the terms of a tile, and where they stand.
+template <class T, class Map, class W>
+struct TermBins {
+    static constexpr bool has_errors = Terms<T, Map>::has_errors, shared_room = Map::parts > 1 || Map::inputs == 1;
+    static constexpr int factor_bits = Map::parts > 1 ? 1 : 0; ///< −2xy
+    /// The errors' bins are 52 below those of the values, which must still be numbers.
+    static constexpr int to_errors = fp::Format<double>::precision - 1;
+    static constexpr int lowest_top = W::lowest_top + (has_errors ? to_errors : 0);
+    /// Products of doubles below this may have errors that are no doubles.
+    static constexpr int least_term = has_errors ? fp::Format<double>::min_exponent + 2 * to_errors : INT32_MIN / 2;
+    static constexpr int drains_between_flushes = 32;
+    static constexpr std::uint32_t flushes_between_carries = 1u << 20;
+    using BinsOf = Bins<double, W>;
+
+    Word* words;
+    Room<T> room_x, room_y;
+    int top = 0; ///< of the values
+    BinsOf values, errors;
+    Word held[W::bins], held_errors[has_errors ? W::bins : 1];
+    int added = 0, drains = 0;
+    std::uint32_t flushes = 0;
+
+    __device__ __forceinline__ explicit TermBins(Word* w) : words(w) {
+#pragma unroll
+        for (int k = 0; k < W::bins; ++k)
+            held[k] = 0;
+#pragma unroll
+        for (Word& h : held_errors)
+            h = 0;
+        reset();
+    }
+    __device__ __forceinline__ int error_top() const {
+        return top - (fp::Format<double>::precision - 1);
+    }
+    __device__ __forceinline__ void reset() {
+        values.reset(top);
+        if constexpr (has_errors) errors.reset(error_top());
+        added = 0;
+    }
+    __device__ __forceinline__ void drain() {
+#pragma unroll
+        for (int k = 0; k < W::bins; ++k) {
+            held[k] += values.read(top, k);
+            if constexpr (has_errors) held_errors[k] += errors.read(error_top(), k);
+        }
+        reset();
+        if (++drains == drains_between_flushes) flush();
+    }
+    __device__ __forceinline__ void flush() {
+#pragma unroll
+        for (int k = 0; k < W::bins; ++k) {
+            warp_deposit(words, warp_sum(held[k]), BinsOf::unit(top, k));
+            held[k] = 0;
+            if constexpr (has_errors) {
+                warp_deposit(words, warp_sum(held_errors[k]), BinsOf::unit(error_top(), k));
+                held_errors[k] = 0;
+            }
+        }
+        drains = 0;
+        if (++flushes % flushes_between_carries == 0) warp_carry(words);
+    }
+    __device__ __forceinline__ void flush_all() {
+        if (room_x.above == 0) return; // no window yet
+        drain();
+        flush();
+    }
+
+    __device__ __forceinline__ bool holds(const Range& x, const Range& y) const {
+        return room_x.holds(x) && (shared_room || room_y.holds(y));
+    }
+
+    /// Moves the window to where elements of these ranges have their terms; false if there is no such place.
+    __device__ __forceinline__ bool move(const Range& x, const Range& y) {
+        const Exponents a = exponents_of<T>(x), b = shared_room ? a : exponents_of<T>(y);
+        if (!a.finite || !b.finite) return false;
+        constexpr int times = Map::linear ? 1 : 2; // elements in a term
+        const int high = (Map::linear ? a.high : a.high + b.high) + factor_bits,
+                  low = Map::linear ? a.low : a.low + b.low;
+        const int spare = W::span - significant_bits<T, Map> + 1 - (high - low);
+        if (spare < 0) return false;
+        const int new_top = min(max(high + spare / 2, lowest_top), W::highest_top);
+        const int least = max(new_top - W::span + significant_bits<T, Map> - 1, least_term);
+        if (high > new_top || low < least) return false;
+        const int up = (new_top - high) / times, down = (low - least) / times; // of the elements of each input
+        flush_all();
+        top = new_top;
+        room_x = Room<T>::between(a.low - down, a.high + up);
+        room_y = Room<T>::between(b.low - down, b.high + up);
+        reset();
+        return true;
+    }
+};
 
 template <class T, class Map>
 struct WarpMemory<Terms<T, Map>> {
     Word words[Terms<T, Map>::states * acc::exact::words];
-    uint4 copy[terms_at_once(sizeof(T)) / 2 * warp_size];
+    uint4 copy[2][Terms<T, Map>::vectors * warp_size];
 };
 
+/// A warp's way through the input.
 template <class T, class Map>
 struct TermWalk {
     using Input = Terms<T, Map>;
     using Mine = typename Input::Mine;
-    static constexpr int count = terms_at_once(sizeof(T)), V = count / 2;
-    using Sum = WarpSum<double, spec::ExactWindow<double, 3, 6>, V>;
-    struct Nothing {
-        __device__ __forceinline__ explicit Nothing(Word*) {}
-    };
+    static constexpr int misses_allowed = 4;
 
-    Word* states;
-    uint4* copy;
-    Sum values;
-    std::conditional_t<Input::has_errors, Sum, Nothing> errors;
+    const Input& input;
+    WarpMemory<Input>& own;
+    std::uint64_t at, warps;
+    bool only_minus_zeros = true; ///< so far; where that is not so, no sum of this warp's is −0, and nobody counts
     std::uint32_t slow_tiles = 0;
 
-    __device__ __forceinline__ TermWalk(WarpMemory<Input>& own)
-        : states(own.words), copy(own.copy), values(own.words + LongOf<Input::states>::counters),
-          errors(own.words + LongOf<Input::states>::counters) {}
-
     static __device__ __forceinline__ double number(T v) { return static_cast<double>(widen(v)); }
-
-    __device__ __forceinline__ void carry() {
-        for (int s = 0; s < Input::states; ++s)
-            warp_carry(states + s * acc::exact::words);
+    [[nodiscard]] __device__ __forceinline__ Word* counters() const {
+        return own.words + LongOf<Input::states>::counters;
     }
 
-    __device__ __forceinline__ void take(Sum& sum, const double (&t)[count]) {
-        Vectors<V> v;
-        __builtin_memcpy(&v, t, sizeof v);
-        if (sum.take(v)) return;
-        __syncwarp();
+    /// f(x, y) for each pair of elements.
+    template <class F>
+    static __device__ __forceinline__ void each(const uint4& x, const uint4& y, const F& f) {
+        constexpr int count = 16 / sizeof(T);
+        T a[count], b[count];
+        __builtin_memcpy(a, &x, 16);
+        __builtin_memcpy(b, &y, 16);
 #pragma unroll
-        for (int i = 0; i < V; ++i)
-            copy[i * warp_size + threadIdx.x % warp_size] = v.v[i];
-        __syncwarp();
-        add_wide_tile<double, V>(copy, sum.words);
-        if (++slow_tiles % (1u << 16) == 0) carry();
+        for (int i = 0; i < count; ++i)
+            f(number(a[i]), number(b[i]));
     }
 
-    /// Products outside the range of double, each to the state where it belongs.
-    static __device__ __noinline__ void place(double a, double b, double factor, Word* states) {
-        const acc::exact::ScaledProduct p = acc::exact::scaled_product(a, b, factor);
-        const double value = Map::parts > 1 ? p.value + 0.0 : p.value, error = p.error + 0.0;
-        const uint4 both = {
-            static_cast<std::uint32_t>(__double2loint(value)), static_cast<std::uint32_t>(__double2hiint(value)),
-            static_cast<std::uint32_t>(__double2loint(error)), static_cast<std::uint32_t>(__double2hiint(error))};
-        scatter<double>(both, states + p.state * acc::exact::words);
-    }
-
-    /// Part k of the terms of `count` elements.
-    __device__ __forceinline__ void add_part(int k, const T* x, const T* y) {
-        double t[count], e[count];
-        bool outside = false;
-#pragma unroll
-        for (int i = 0; i < count; ++i) {
-            const terms::Product f = Map::part(k, number(x[i]), number(y[i]));
-            const double p = Map::linear ? f.a : f.a * f.b, scaled = Map::linear ? p : f.factor * p;
-            t[i] = Map::parts > 1 ? scaled + 0.0 : scaled;
-            if constexpr (Input::has_errors) {
-                const auto exponent = static_cast<std::uint32_t>(__double2hiint(p)) >> 20 & 0x7ffu;
-                // 2^-900 ≤ |p| < 2^1000, or a zero
-                outside |= exponent - (1023u - 900u) >= 1900u && f.a != 0 && f.b != 0;
-                e[i] = f.factor * __fma_rn(f.a, f.b, -p) + 0.0;
-            }
-        }
-        if constexpr (Input::has_errors) {
-            if (__any_sync(all_threads, outside)) {
-                for (int i = 0; i < count; ++i) {
-                    const terms::Product f = Map::part(k, number(x[i]), number(y[i]));
-                    place(f.a, f.b, f.factor, states);
+    /// A tile that no window holds, from shared memory, each term on its own.
+    static __device__ __noinline__ void add_slowly(const uint4* x, const uint4* y, Word* words) {
+        for (int i = 0; i < Input::vectors; ++i) {
+            const int mine = i * warp_size + threadIdx.x % warp_size;
+            each(x[mine], y[mine], [&](double a, double b) {
+                for (int k = 0; k < Map::parts; ++k) {
+                    const terms::Product f = Map::part(k, a, b);
+                    acc::exact::ScaledProduct p{0, Map::linear ? f.a : f.factor * (f.a * f.b), 0.0};
+                    if constexpr (Input::has_errors) p = acc::exact::scaled_product(f.a, f.b, f.factor);
+                    const double value = Map::parts > 1 ? p.value + 0.0 : p.value, error = p.error + 0.0;
+                    const uint4 both = {static_cast<std::uint32_t>(__double2loint(value)),
+                                        static_cast<std::uint32_t>(__double2hiint(value)),
+                                        static_cast<std::uint32_t>(__double2loint(error)),
+                                        static_cast<std::uint32_t>(__double2hiint(error))};
+                    scatter<double>(both, words + p.state * acc::exact::words);
                 }
-                if (++slow_tiles % (1u << 16) == 0) carry();
-                __syncwarp();
-                return;
+            });
+        }
+        __syncwarp();
+    }
+    __device__ __forceinline__ void add_slowly(const Mine& x, const Mine& y) {
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < Input::vectors; ++i) {
+            own.copy[0][i * warp_size + threadIdx.x % warp_size] = x.v[i];
+            own.copy[1][i * warp_size + threadIdx.x % warp_size] = y.v[i];
+        }
+        __syncwarp();
+        add_slowly(own.copy[0], own.copy[1], own.words);
+        if (++slow_tiles % (1u << 16) == 0) {
+            for (int s = 0; s < Input::states; ++s)
+                warp_carry(own.words + s * acc::exact::words);
+        }
+    }
+
+    __device__ __forceinline__ void count_minus_zeros(const Mine& x, const Mine& y) {
+        if (Map::term != Term::product || !only_minus_zeros) return;
+        int count = 0, all = 0;
+#pragma unroll
+        for (int i = 0; i < Input::vectors; ++i) {
+            each(x.v[i], y.v[i], [&](double a, double b) {
+                count += (a == 0 || b == 0) && fp::is_negative(a) != fp::is_negative(b);
+                ++all;
+            });
+        }
+        if (!__all_sync(all_threads, count == all)) only_minus_zeros = false;
+        const int sum = __reduce_add_sync(all_threads, count);
+        if (threadIdx.x % warp_size == 0) counters()[acc::exact::negative_zeros] += sum;
+        __syncwarp();
+    }
+
+    /// Adds a tile; false if no window of W holds it.
+    template <class W>
+    __device__ __forceinline__ bool take(TermBins<T, Map, W>& bins, const Mine& x, const Mine& y) {
+        Range range_x, range_y;
+#pragma unroll
+        for (int i = 0; i < Input::vectors; ++i) {
+            Element<T>::look(range_x, x.v[i]);
+            if constexpr (Input::binary) Element<T>::look(TermBins<T, Map, W>::shared_room ? range_x : range_y, y.v[i]);
+        }
+        Element<T>::settle(range_x);
+        if constexpr (!TermBins<T, Map, W>::shared_room) Element<T>::settle(range_y);
+        if (!__all_sync(all_threads, bins.holds(range_x, range_y)) && !bins.move(range_x, range_y)) return false;
+        count_minus_zeros(x, y);
+        static_assert(Input::each <= W::adds);
+#pragma unroll
+        for (int k = 0; k < Map::parts; ++k) {
+            if (bins.added + Input::each > W::adds) bins.drain();
+            bins.added += Input::each;
+#pragma unroll
+            for (int i = 0; i < Input::vectors; ++i) {
+                each(x.v[i], y.v[i], [&](double a, double b) {
+                    const terms::Product f = Map::finite_part(k, a, b);
+                    const double p = Map::linear ? f.a : f.a * f.b;
+                    bins.values.add(Map::linear ? p : f.factor * p);
+                    if constexpr (Input::has_errors) bins.errors.add(f.factor * __fma_rn(f.a, f.b, -p));
+                });
             }
-            take(errors, e);
         }
-        take(values, t);
+        return true;
     }
 
-    __device__ __forceinline__ void add(const Mine& x, const Mine& y) {
-#pragma unroll
-        for (int first = 0; first < Input::each; first += count) {
-#pragma unroll
-            for (int k = 0; k < Map::parts; ++k)
-                add_part(k, x.v + first, y.v + first);
-        }
-    }
-
-    __device__ __forceinline__ void flush() {
-        values.flush_all();
-        if constexpr (Input::has_errors) errors.flush_all();
-    }
-};
-
-template <class T, class Map>
-__device__ __forceinline__ void add_share(const Terms<T, Map>& input, WarpMemory<Terms<T, Map>>& own,
-                                          std::uint64_t first, std::uint64_t warps, const Between&) {
-    using Input = Terms<T, Map>;
-    using Mine = typename Input::Mine;
-    TermWalk<T, Map> walk(own);
-    const std::uint64_t full = input.full();
-    std::uint64_t at = first;
-    if (at < full) {
+    /// Full tiles from `at` on; stops early, before a tile, where windows of W are of no use.
+    template <class W, bool Last>
+    __device__ __forceinline__ void go() {
+        const std::uint64_t full = input.full();
+        if (at >= full) return;
+        TermBins<T, Map, W> bins(counters());
+        int misses = 0;
         Mine next_x = input.load(input.x, at), next_y{};
         if constexpr (Input::binary) next_y = input.load(input.y, at);
         for (; at < full; at += warps) {
@@ -194,14 +327,24 @@ __device__ __forceinline__ void add_share(const Terms<T, Map>& input, WarpMemory
                 next_x = input.load(input.x, at + warps);
                 if constexpr (Input::binary) next_y = input.load(input.y, at + warps);
             }
-            walk.add(x, y);
+            if (take(bins, x, y)) continue;
+            if (!Last && ++misses > misses_allowed) break;
+            add_slowly(x, y);
         }
+        bins.flush_all();
     }
-    if (at == full && input.n % Input::tile != 0) {
-        const Mine x = input.load_rest(input.x);
-        walk.add(x, Input::binary ? input.load_rest(input.y) : x);
+};
+
+template <class T, class Map>
+__device__ __forceinline__ void add_share(const Terms<T, Map>& input, WarpMemory<Terms<T, Map>>& own,
+                                          std::uint64_t first, std::uint64_t warps, const Between&) {
+    TermWalk<T, Map> walk{input, own, first, warps};
+    walk.template go<spec::ExactWindow<double, 2, 5>, false>();
+    walk.template go<spec::ExactWindow<double, 4, 5>, true>();
+    if (walk.at == input.full() && input.n % Terms<T, Map>::tile != 0) {
+        const auto x = input.load_rest(input.x);
+        walk.add_slowly(x, Terms<T, Map>::binary ? input.load_rest(input.y) : x);
     }
-    walk.flush();
 }
 
 } // namespace detreduce::cuda::exact

@@ -150,15 +150,15 @@ struct FlatLaunch {
     }
     [[nodiscard]] Status run() const { return aligned() ? run_tree<true>() : run_tree<false>(); }
 
-    /// The terms of an op, of x and `y`.
+    /// The terms of an op, of x and `y`; prepare() has seen to blocks of 256.
     template <class Map>
     [[nodiscard]] Status run_terms(const T* y) const {
         using Level = TermLevel<T, Acc, Map>;
         const bool vectors = aligned() && reinterpret_cast<std::uintptr_t>(y) % 16 == 0;
         if constexpr (Map::inputs == 2) {
-            return two_pass<Level, 4>({x, y, vectors});
+            return two_pass<Level, 8>({x, y, vectors});
         } else {
-            return two_pass<Level, 4>({x, vectors});
+            return two_pass<Level, 8>({x, vectors});
         }
     }
 

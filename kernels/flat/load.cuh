@@ -110,9 +110,33 @@ struct ItemOf<T, 2> {
     using Pointer = TwoInputs<T>;
 };
 
+/// Both ways give whole words, so that elements of 16 bits stay two in a register where the ways meet.
 template <Source, class Item, int K>
 __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item>& p) {
-    return p.aligned ? load_pack<Source::aligned_input, Item, K>(p.x) : load_pack<Source::any_input, Item, K>(p.x);
+    constexpr int pieces = K * sizeof(Item) / 16, per_word = 4 / sizeof(Item) > 0 ? 4 / sizeof(Item) : 1;
+    Pack<Item, K> pack;
+    uint4 raw[pieces];
+    if (p.aligned) {
+#pragma unroll
+        for (int i = 0; i < pieces; ++i)
+            raw[i] = load16<Source::aligned_input>(reinterpret_cast<const char*>(p.x) + 16 * i);
+    } else {
+        std::uint32_t words[4 * pieces];
+        if constexpr (per_word == 2) {
+#pragma unroll
+            for (int w = 0; w < 4 * pieces; ++w)
+                words[w] = load_number(p.x + 2 * w).bits | std::uint32_t{load_number(p.x + 2 * w + 1).bits} << 16;
+        } else {
+#pragma unroll
+            for (int k = 0; k < K; ++k) {
+                const Item item = load_number(p.x + k);
+                __builtin_memcpy(words + k * sizeof(Item) / 4, &item, sizeof item);
+            }
+        }
+        __builtin_memcpy(raw, words, sizeof raw);
+    }
+    __builtin_memcpy(&pack, raw, sizeof pack);
+    return pack;
 }
 template <Source S, class Item, int K, class T>
 __device__ __forceinline__ Pack<Item, K> load_pack(const TwoInputs<T>& p) {

@@ -63,6 +63,8 @@ TEST_CASE("ops have the launches that they have", "[gpu][status]") {
         }
         REQUIRE(
             status_of({.op = op.op, .method = Method::tree, .n = 9, .launch = {.schedule = Schedule::two_pass}}).ok());
+        const Status block = status_of({.op = op.op, .method = Method::tree, .n = 9, .launch = {.block = 128}});
+        REQUIRE(block.ok() == !terms);
         const Status atomic = status_of({.op = op.op, .method = Method::atomic, .n = 9});
         if (op.op == Op::sum) {
             REQUIRE(atomic.ok());

@@ -1,7 +1,8 @@
 // What the ops add up: a map of one or two elements, for host and device. A new op is one of these and a line in the registry.
 //
 // Each map says three things. `value` is the term, rounded, as `tree` adds it. `split` is the term and its error, as `kahan` and `compensated`
-// add it. `exact` needs the term without any error: as numbers (`linear`) or as products of two numbers, times a power of two.
+// add it. `exact` needs the term without any error: as numbers (`linear`) or as products of two numbers, times a power of two, one or more
+// `parts` that add up to it; finite_part() is for finite elements alone.
 // V is float or double.
 #pragma once
 
@@ -30,6 +31,7 @@ struct Element {
         return {x, V(-0.0)};
     }
     static DETREDUCE_HD Product part(int, double x, double) { return {x, 1, 1}; }
+    static DETREDUCE_HD Product finite_part(int k, double x, double y) { return part(k, x, y); }
 };
 
 struct Magnitude {
@@ -45,6 +47,7 @@ struct Magnitude {
         return {value(x, y), V(-0.0)};
     }
     static DETREDUCE_HD Product part(int, double x, double y) { return {value(x, y), 1, 1}; }
+    static DETREDUCE_HD Product finite_part(int k, double x, double y) { return part(k, x, y); }
 };
 
 struct Square {
@@ -60,6 +63,7 @@ struct Square {
         return fp::two_prod(x, x);
     }
     static DETREDUCE_HD Product part(int, double x, double) { return {x, x, 1}; }
+    static DETREDUCE_HD Product finite_part(int k, double x, double y) { return part(k, x, y); }
 };
 
 struct Multiply {
@@ -75,6 +79,7 @@ struct Multiply {
         return fp::two_prod(x, y);
     }
     static DETREDUCE_HD Product part(int, double x, double y) { return {x, y, 1}; }
+    static DETREDUCE_HD Product finite_part(int k, double x, double y) { return part(k, x, y); }
 };
 
 /// (x − y)²; without error x² − 2xy + y². Where a number is infinite or NaN that would be NaN, so then it is the square of the difference.
@@ -99,6 +104,9 @@ struct SquaredDifference {
             const double d = k == 0 ? x - y : 0.0;
             return {d, d, 1};
         }
+        return finite_part(k, x, y);
+    }
+    static DETREDUCE_HD Product finite_part(int k, double x, double y) {
         return k == 0 ? Product{x, x, 1} : k == 1 ? Product{y, y, 1} : Product{x, y, -2};
     }
 };
@@ -119,6 +127,9 @@ struct AbsoluteDifference {
     }
     static DETREDUCE_HD Product part(int k, double x, double y) {
         if (!fp::is_finite(x) || !fp::is_finite(y)) return {k == 0 ? value(x, y) : 0.0, 1, 1};
+        return finite_part(k, x, y);
+    }
+    static DETREDUCE_HD Product finite_part(int k, double x, double y) {
         const bool swapped = x < y;
         return {k == 0 ? (swapped ? y : x) : (swapped ? -x : -y), 1, 1};
     }
