@@ -10,6 +10,7 @@
 #include "cuda_error.hpp"
 #include "exact/launch.hpp"
 #include "flat/launch.hpp"
+#include "order/launch.hpp"
 #include "tuning.hpp"
 #include "workspace.hpp"
 
@@ -54,15 +55,19 @@ std::size_t accumulator_bytes(const Request& r) {
 }
 
 std::uint64_t input_tiles(const Request& r) {
-    return workspace_layout(r.dtype, accumulator_bytes(r), r.n).tiles[0];
+    return workspace_layout(r.dtype, accumulator_bytes(r), r.n, 1).tiles[0];
+}
+
+/// Flat sums of elements have kernels of their own.
+bool needs_terms(const Request& r) {
+    return info(r.op).term != Term::element || r.shape != Shape::flat;
 }
 
 std::size_t workspace_bytes_of(const Request& r) {
     const DType sum = r.dtype == DType::f64 ? DType::f64 : DType::f32;
-    if (r.method == Method::exact)
-        return info(r.op).term == Term::element ? exact_workspace_bytes : exact_terms_workspace_bytes;
+    if (r.method == Method::exact) return needs_terms(r) ? exact_terms_workspace_bytes : exact_workspace_bytes;
     if (r.method == Method::atomic) return r.output.value_or(r.dtype) == sum ? 0 : 256;
-    return workspace_layout(r.dtype, accumulator_bytes(r), r.n).bytes;
+    return workspace_layout(r.dtype, accumulator_bytes(r), r.n, r.rows).bytes;
 }
 
 Status check_state(const char* argument, const void* state) {
@@ -75,6 +80,18 @@ Status current_device(DeviceTraits& traits) {
     int device = 0;
     if (const Status bad = select_device(-1, device); !bad.ok()) return bad;
     return read_traits(device, traits);
+}
+
+/// Ops that compare have one schedule.
+Status prepare_order(const Request& request, Launch& launch, std::size_t& workspace_bytes) {
+    if (launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
+        return {StatusCode::unsupported, "launch.schedule",
+                "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass"};
+    }
+    launch.schedule = Schedule::two_pass;
+    if (launch.block == 0) launch.block = 256;
+    workspace_bytes = order_workspace_bytes(request, launch);
+    return {};
 }
 
 } // namespace
@@ -95,14 +112,16 @@ Status prepare(const Request& request, Launch& launch, std::size_t& workspace_by
         return {StatusCode::unsupported, "launch.schedule",
                 "this device has no cooperative launch; allowed are two_pass and last_block"};
     }
+    if (info(request.op).kind == Kind::order) return prepare_order(request, launch, workspace_bytes);
     const Tuning tuned = tuning(input_tiles(request));
-    const bool of_terms = info(request.op).term != Term::element && request.method != Method::exact;
+    const bool of_terms = needs_terms(request) && request.method != Method::exact;
     if (of_terms && launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
         return {StatusCode::unsupported, "launch.schedule",
-                "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass"};
+                "last_block and cooperative are offered for flat sums and means; allowed for all else is two_pass"};
     }
     if (of_terms && launch.block != 0 && launch.block != 256) {
-        return {StatusCode::unsupported, "launch.block", "allowed for ops other than sum and mean is 256, or 0"};
+        return {StatusCode::unsupported, "launch.block",
+                "allowed for rows, and for ops other than sum and mean, is 256, or 0"};
     }
     if (of_terms) launch.block = 256;
     if (request.method == Method::exact) {
@@ -128,11 +147,14 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
     if (const Status bad = select_device(r.device.index, device); !bad.ok()) return bad;
     const DeviceScope scope(r.device.index);
     if (!scope.status().ok()) return scope.status();
-    if (r.n == 0) return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, size_of(plan.output()), stream));
+    if (r.n == 0 || plan.results() == 0) {
+        return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, plan.results() * size_of(plan.output()), stream));
+    }
     DeviceTraits traits;
     if (const Status bad = read_traits(device, traits); !bad.ok()) return bad;
-    const bool of_terms = info(r.op).term != Term::element;
+    const bool of_terms = needs_terms(r);
     return with_dtype(r.dtype, [&]<class T>(T) {
+        if (info(r.op).kind == Kind::order) return launch_order<T>(plan, in.x, out, workspace, stream, traits);
         if (r.method == Method::exact) {
             return of_terms ? launch_exact_terms<T>(plan, in, out, workspace, stream, traits)
                             : launch_exact<T>(plan, in.x, out, workspace, stream, traits);

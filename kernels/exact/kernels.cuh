@@ -50,12 +50,13 @@ struct WarpMemory;
 template <class T, int V>
 struct Tiles {
     static constexpr int per_vector = Element<T>::per_vector, states = 1;
+    using Type = T;
     const T* x;
     const uint4* vectors;
     std::uint64_t n, vector_count, full;
     std::uint32_t head;
 
-    Tiles(const T* input, std::uint64_t count) : x(input), n(count) {
+    __host__ __device__ Tiles(const T* input, std::uint64_t count) : x(input), n(count) {
         const std::uint64_t before = (16 - reinterpret_cast<std::uintptr_t>(x) % 16) % 16 / sizeof(T);
         head = static_cast<std::uint32_t>(before < n ? before : n);
         vectors = reinterpret_cast<const uint4*>(x + head);
@@ -64,6 +65,8 @@ struct Tiles {
     }
     [[nodiscard]] __host__ __device__ std::uint64_t count() const { return full + 2; }
     [[nodiscard]] std::uint64_t tasks() const { return full; } ///< for warps
+    /// The same that many elements further.
+    [[nodiscard]] __host__ __device__ Tiles moved(std::uint64_t by) const { return {x + by, n}; }
 
     __device__ __forceinline__ Vectors<V> load(std::uint64_t tile) const {
         const uint4* const p = vectors + tile * (V * warp_size) + threadIdx.x % warp_size;
@@ -318,10 +321,16 @@ __device__ __forceinline__ void add_share(const Tiles<T, V>& tiles, WarpMemory<T
     walk.finish_rest(first, own.copy);
 }
 
+/// Rows that blocks reduce by themselves, one after the other: result i goes `bytes` behind that of i − 1.
+struct Rows {
+    std::uint64_t rows = 1, stride = 0;
+    std::uint32_t bytes = 0;
+};
+
 /// Adds the input to the states at `state`, or, one block alone and no state, finishes by itself.
 template <class Input>
-__global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
-    add_kernel(const __grid_constant__ Input input, Word* state, const Between between, const Finish finish) {
+__device__ __forceinline__ void add_input(const Input& input, Word* state, const Between& between, const Finish& finish,
+                                          std::uint32_t block, std::uint32_t blocks) {
     constexpr int count = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
     __shared__ WarpMemory<Input> memory[block_warps];
     const std::uint32_t warp = threadIdx.x / warp_size;
@@ -329,8 +338,7 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     for (int i = threadIdx.x % warp_size; i < count; i += warp_size)
         own.words[i] = 0;
     __syncwarp();
-    add_share(input, own, std::uint64_t{blockIdx.x} * block_warps + warp, std::uint64_t{gridDim.x} * block_warps,
-              between);
+    add_share(input, own, std::uint64_t{block} * block_warps + warp, std::uint64_t{blocks} * block_warps, between);
     __syncthreads();
     __shared__ Word total[count];
     for (int i = threadIdx.x; i < count; i += block_threads) {
@@ -339,11 +347,11 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
 #pragma unroll
         for (int w = 0; w < block_warps; ++w)
             sum += k < acc::exact::digits ? carried(memory[w].words + s * acc::exact::words, k) : memory[w].words[i];
-        if (blockIdx.x == 0 && i == counters + acc::exact::elements) sum += static_cast<Word>(input.n);
+        if (block == 0 && i == counters + acc::exact::elements) sum += static_cast<Word>(input.n);
         total[i] = sum;
     }
     __syncthreads();
-    if (gridDim.x == 1 && state == nullptr) { // nobody else to wait for
+    if (blocks == 1 && state == nullptr) { // nobody else to wait for
         round_words<Input::states>(total, finish);
         return;
     }
@@ -356,11 +364,30 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
-        last = atomicAdd(between.arrived, 1u) == gridDim.x - 1;
+        last = atomicAdd(between.arrived, 1u) == blocks - 1;
         __threadfence();
     }
     __syncthreads();
     if (last) finish_state<Input::states>(state, finish);
+}
+
+/// One input by all blocks, or, without a state, a row by each block.
+template <class Input, bool InRows>
+__global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
+    add_kernel(const __grid_constant__ Input input, Word* state, const Between between, const Finish finish,
+               const Rows rows) {
+    if constexpr (InRows) {
+        const bool alone = state == nullptr;
+        Finish own = finish;
+        for (std::uint64_t row = alone ? blockIdx.x : 0; row < rows.rows; row += alone ? gridDim.x : 1) {
+            own.out = static_cast<char*>(finish.out) + row * rows.bytes;
+            add_input(input.moved(row * rows.stride), state, between, own, alone ? 0 : blockIdx.x,
+                      alone ? 1 : gridDim.x);
+            __syncthreads(); // the words are used again
+        }
+    } else {
+        add_input(input, state, between, finish, blockIdx.x, gridDim.x);
+    }
 }
 
 /// Makes `count` words zero, and what is between blocks.

@@ -12,8 +12,8 @@
 
 namespace detreduce::cuda {
 
-/// Input: exact::Tiles or exact::Terms.
-template <class Input>
+/// Input: exact::Tiles or exact::Terms. InRows: the kernel that knows rows, which costs flat sums a little.
+template <class Input, bool InRows>
 struct ExactLaunch {
     /// Each adds less than 2^36 to a digit of the state: 2^20 of them leave it below 2^56.
     static constexpr std::uint32_t most_blocks = 1u << 20;
@@ -25,9 +25,9 @@ struct ExactLaunch {
     /// Blocks that the device holds at once.
     [[nodiscard]] Status count_resident(std::uint32_t& blocks) const {
         int per_sm = 0;
-        const Status status = from_cuda(
-            "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, exact::add_kernel<Input>, exact::block_threads, 0));
+        const Status status = from_cuda("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+                                        cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                                            &per_sm, exact::add_kernel<Input, InRows>, exact::block_threads, 0));
         blocks = std::max(1u, static_cast<std::uint32_t>(per_sm) * device.sms);
         return status;
     }
@@ -52,27 +52,46 @@ struct ExactLaunch {
         auto* const arrived = reinterpret_cast<std::uint32_t*>(state + words);
         const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
         const bool last_block = plan.launch().schedule == Schedule::last_block;
-        const auto add = exact::add_kernel<Input>;
+        const auto add = exact::add_kernel<Input, InRows>;
         if (blocks == 1 && last_block) {
             return launch_kernel(LaunchKind::plain, add, 1, exact::block_threads, 0, stream, input,
-                                 static_cast<exact::Word*>(nullptr), exact::Between{}, finish);
+                                 static_cast<exact::Word*>(nullptr), exact::Between{}, finish, exact::Rows{});
         }
         const exact::Between between{last_block ? arrived : nullptr, arrived + 1, resident};
         const Status zeroed = launch_kernel(LaunchKind::plain, exact::zero_kernel, 1, state_block_threads, 0, stream,
                                             state, words, arrived, between.hint);
         if (!zeroed.ok()) return zeroed;
         const Status added = launch_kernel(after_previous(device, add), add, blocks, exact::block_threads, 0, stream,
-                                           input, state, between, finish);
+                                           input, state, between, finish, exact::Rows{});
         if (!added.ok() || last_block) return added;
         return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states>, 1, state_block_threads, 0, stream,
                              state, static_cast<const exact::Word*>(nullptr), finish);
     }
 
+    /// Rows: a block each; where they are few and long, one after the other, each by all blocks.
+    [[nodiscard]] Status reduce_rows(const Plan& plan, void* out, void* workspace) const {
+        const auto bytes = static_cast<std::uint32_t>(size_of(plan.output()));
+        const bool few = plan.results() < 2ull * device.sms && input.tasks() >= 1024;
+        Status status;
+        for (std::uint64_t row = 0; few && status.ok() && row < plan.results(); ++row) {
+            const ExactLaunch one{input.moved(row * plan.stride()), stream, device};
+            status = one.reduce(plan, static_cast<char*>(out) + row * bytes, workspace);
+        }
+        if (few) return status;
+        const auto kernel = exact::add_kernel<Input, true>;
+        const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.results(), 16ull * device.sms));
+        const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
+        return launch_kernel(LaunchKind::plain, kernel, blocks, exact::block_threads, 0, stream, input,
+                             static_cast<exact::Word*>(nullptr), exact::Between{}, finish,
+                             exact::Rows{plan.results(), plan.stride(), bytes});
+    }
+
     [[nodiscard]] Status add_to(exact::Word* state) const {
         std::uint32_t resident = 0;
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
-        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input>, useful_blocks(resident), exact::block_threads,
-                             0, stream, input, state, exact::Between{}, exact::Finish{});
+        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input, InRows>, useful_blocks(resident),
+                             exact::block_threads, 0, stream, input, state, exact::Between{}, exact::Finish{},
+                             exact::Rows{});
     }
 };
 

@@ -20,7 +20,7 @@ template <class T>
 [[nodiscard]] Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                   const DeviceTraits& device);
 
-/// Ops other than sum and mean.
+/// Ops other than sum and mean, and rows of any.
 template <class T>
 [[nodiscard]] Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                         const DeviceTraits& device);

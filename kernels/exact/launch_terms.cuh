@@ -10,14 +10,18 @@ template <class T>
 Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                           const DeviceTraits& device) {
     return terms::with_term(info(plan.request().op).term, [&]<class Map>(Map) -> Status {
+        const bool rows = plan.request().shape == Shape::rows;
         if constexpr (Map::term == Term::element) {
-            return launch_exact<T>(plan, in.x, out, workspace, stream, device);
+            using Input = exact::Tiles<T, exact::tile_vectors>;
+            const ExactLaunch<Input, true> launch{Input(static_cast<const T*>(in.x), plan.request().n), stream, device};
+            return rows ? launch.reduce_rows(plan, out, workspace) : launch.reduce(plan, out, workspace);
         } else {
             using Input = exact::Terms<T, Map>;
             const Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y), plan.request().n);
-            static_assert(ExactLaunch<Input>::words * sizeof(exact::Word) + 2 * sizeof(std::uint32_t) <=
+            static_assert(ExactLaunch<Input, true>::words * sizeof(exact::Word) + 2 * sizeof(std::uint32_t) <=
                           exact_terms_workspace_bytes);
-            return ExactLaunch<Input>{input, stream, device}.reduce(plan, out, workspace);
+            const ExactLaunch<Input, true> launch{input, stream, device};
+            return rows ? launch.reduce_rows(plan, out, workspace) : launch.reduce(plan, out, workspace);
         }
     });
 }

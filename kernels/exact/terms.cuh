@@ -26,11 +26,15 @@ struct Terms {
     std::uint64_t n;
     bool aligned;
 
-    Terms(const T* x_elements, const T* y_elements, std::uint64_t count) : x(x_elements), y(y_elements), n(count) {
+    __host__ __device__ Terms(const T* x_elements, const T* y_elements, std::uint64_t count)
+        : x(x_elements), y(y_elements), n(count) {
         aligned = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && reinterpret_cast<std::uintptr_t>(y) % 16 == 0;
     }
     [[nodiscard]] __host__ __device__ std::uint64_t full() const { return n / tile; }
     [[nodiscard]] std::uint64_t tasks() const { return full(); }
+    [[nodiscard]] __host__ __device__ Terms moved(std::uint64_t by) const {
+        return {x + by, Map::inputs == 2 ? y + by : nullptr, n};
+    }
 
     /// A full tile of one of the inputs.
     __device__ __forceinline__ Mine load(const T* input, std::uint64_t at) const {
@@ -101,19 +105,30 @@ __device__ __forceinline__ Exponents exponents_of(const Range& mine) {
     return {low, high, largest < L::magnitude_of(L::infinity)};
 }
 
+/// Bins of the fast way: of 16-bit formats in float, which has four times the speed of double and of converting to it.
+template <class T>
+using FirstWindow = std::conditional_t<sizeof(T) == 2, spec::ExactWindow<float, 3, 4>, spec::ExactWindow<double, 2, 5>>;
+/// Of tiles that it does not hold.
+using WideWindow = spec::ExactWindow<double, 7, 5>;
+
 /// Bins of W for the terms of a tile, and where they stand.
 template <class T, class Map, class W>
 struct TermBins {
+    using Number = decltype(W::anchor(0, 0));
+    static_assert(sizeof(Number) == 8 || !Terms<T, Map>::has_errors);
     static constexpr bool has_errors = Terms<T, Map>::has_errors, shared_room = Map::parts > 1 || Map::inputs == 1;
     static constexpr int factor_bits = Map::parts > 1 ? 1 : 0; ///< −2xy
     /// The errors' bins are 52 below those of the values, which must still be numbers.
     static constexpr int to_errors = fp::Format<double>::precision - 1;
+    /// Above the tile that a window is made for, terms seldom grow; below it there is always a smaller one.
+    static constexpr int most_above = 8;
     static constexpr int lowest_top = W::lowest_top + (has_errors ? to_errors : 0);
-    /// Products of doubles below this may have errors that are no doubles.
-    static constexpr int least_term = has_errors ? fp::Format<double>::min_exponent + 2 * to_errors : INT32_MIN / 2;
-    static constexpr int drains_between_flushes = 32;
+    /// Products below this may have errors, or last bits, that are no numbers any more.
+    static constexpr int least_term =
+        fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);
+    static constexpr int drains_between_flushes = sizeof(Number) == 8 ? 32 : 1 << 20; // sums of 62 bits
     static constexpr std::uint32_t flushes_between_carries = 1u << 20;
-    using BinsOf = Bins<double, W>;
+    using BinsOf = Bins<Number, W>;
 
     Word* words;
     Room<T> room_x, room_y;
@@ -181,7 +196,7 @@ struct TermBins {
                   low = Map::linear ? a.low : a.low + b.low;
         const int spare = W::span - significant_bits<T, Map> + 1 - (high - low);
         if (spare < 0) return false;
-        const int new_top = min(max(high + spare / 2, lowest_top), W::highest_top);
+        const int new_top = min(max(high + min(spare / 2, most_above), lowest_top), W::highest_top);
         const int least = max(new_top - W::span + significant_bits<T, Map> - 1, least_term);
         if (high > new_top || low < least) return false;
         const int up = (new_top - high) / times, down = (low - least) / times; // of the elements of each input
@@ -205,7 +220,6 @@ template <class T, class Map>
 struct TermWalk {
     using Input = Terms<T, Map>;
     using Mine = typename Input::Mine;
-    static constexpr int misses_allowed = 4;
 
     const Input& input;
     WarpMemory<Input>& own;
@@ -213,13 +227,12 @@ struct TermWalk {
     bool only_minus_zeros = true; ///< so far; where that is not so, no sum of this warp's is −0, and nobody counts
     std::uint32_t slow_tiles = 0;
 
-    static __device__ __forceinline__ double number(T v) { return static_cast<double>(widen(v)); }
     [[nodiscard]] __device__ __forceinline__ Word* counters() const {
         return own.words + LongOf<Input::states>::counters;
     }
 
-    /// f(x, y) for each pair of elements.
-    template <class F>
+    /// f(x, y) for each pair of elements, as numbers of N.
+    template <class N, class F>
     static __device__ __forceinline__ void each(const uint4& x, const uint4& y, const F& f) {
         constexpr int count = 16 / sizeof(T);
         T a[count], b[count];
@@ -227,16 +240,16 @@ struct TermWalk {
         __builtin_memcpy(b, &y, 16);
 #pragma unroll
         for (int i = 0; i < count; ++i)
-            f(number(a[i]), number(b[i]));
+            f(static_cast<N>(widen(a[i])), static_cast<N>(widen(b[i])));
     }
 
     /// A tile that no window holds, from shared memory, each term on its own.
     static __device__ __noinline__ void add_slowly(const uint4* x, const uint4* y, Word* words) {
         for (int i = 0; i < Input::vectors; ++i) {
             const int mine = i * warp_size + threadIdx.x % warp_size;
-            each(x[mine], y[mine], [&](double a, double b) {
+            each<double>(x[mine], y[mine], [&](double a, double b) {
                 for (int k = 0; k < Map::parts; ++k) {
-                    const terms::Product f = Map::part(k, a, b);
+                    const terms::Product<double> f = Map::part(k, a, b);
                     acc::exact::ScaledProduct p{0, Map::linear ? f.a : f.factor * (f.a * f.b), 0.0};
                     if constexpr (Input::has_errors) p = acc::exact::scaled_product(f.a, f.b, f.factor);
                     const double value = Map::parts > 1 ? p.value + 0.0 : p.value, error = p.error + 0.0;
@@ -250,7 +263,29 @@ struct TermWalk {
         }
         __syncwarp();
     }
-    __device__ __forceinline__ void add_slowly(const Mine& x, const Mine& y) {
+    /// The same through a wide window, if that holds it. Not inlined, and with its loops left rolled: few tiles get here.
+    static __device__ __noinline__ bool add_wide(const uint4* x, const uint4* y, Word* words) {
+        using BinsOf = TermBins<T, Map, WideWindow>;
+        const int lane = threadIdx.x % warp_size;
+        Range range_x, range_y;
+#pragma unroll 1
+        for (int i = 0; i < Input::vectors; ++i)
+            look<BinsOf>(range_x, range_y, x[i * warp_size + lane], y[i * warp_size + lane]);
+        settle<BinsOf>(range_x, range_y);
+        BinsOf bins(words);
+        if (!bins.move(range_x, range_y)) return false;
+#pragma unroll 1
+        for (int k = 0; k < Map::parts; ++k) {
+            bins.drain();
+#pragma unroll 1
+            for (int i = 0; i < Input::vectors; ++i)
+                add_part(bins, k, x[i * warp_size + lane], y[i * warp_size + lane]);
+        }
+        bins.flush_all();
+        return true;
+    }
+    /// A tile that the window does not hold.
+    __device__ __forceinline__ void add_otherwise(const Mine& x, const Mine& y) {
         __syncwarp();
 #pragma unroll
         for (int i = 0; i < Input::vectors; ++i) {
@@ -258,7 +293,8 @@ struct TermWalk {
             own.copy[1][i * warp_size + threadIdx.x % warp_size] = y.v[i];
         }
         __syncwarp();
-        add_slowly(own.copy[0], own.copy[1], own.words);
+        count_minus_zeros(x, y);
+        if (!add_wide(own.copy[0], own.copy[1], counters())) add_slowly(own.copy[0], own.copy[1], own.words);
         if (++slow_tiles % (1u << 16) == 0) {
             for (int s = 0; s < Input::states; ++s)
                 warp_carry(own.words + s * acc::exact::words);
@@ -270,7 +306,7 @@ struct TermWalk {
         int count = 0, all = 0;
 #pragma unroll
         for (int i = 0; i < Input::vectors; ++i) {
-            each(x.v[i], y.v[i], [&](double a, double b) {
+            each<double>(x.v[i], y.v[i], [&](double a, double b) {
                 count += (a == 0 || b == 0) && fp::is_negative(a) != fp::is_negative(b);
                 ++all;
             });
@@ -281,44 +317,58 @@ struct TermWalk {
         __syncwarp();
     }
 
+    template <class BinsOf>
+    static __device__ __forceinline__ void look(Range& range_x, Range& range_y, const uint4& x, const uint4& y) {
+        Element<T>::look(range_x, x);
+        if constexpr (Input::binary) Element<T>::look(BinsOf::shared_room ? range_x : range_y, y);
+    }
+    template <class BinsOf>
+    static __device__ __forceinline__ void settle(Range& range_x, Range& range_y) {
+        Element<T>::settle(range_x);
+        if constexpr (!BinsOf::shared_room) Element<T>::settle(range_y);
+    }
+    /// Part k of the terms of one load; they must have room in the bins.
+    template <class BinsOf>
+    static __device__ __forceinline__ void add_part(BinsOf& bins, int k, const uint4& x, const uint4& y) {
+        using N = typename BinsOf::Number;
+        each<N>(x, y, [&](N a, N b) {
+            const terms::Product<N> f = Map::finite_part(k, a, b);
+            const N p = Map::linear ? f.a : f.a * f.b;
+            bins.values.add(Map::linear ? p : f.factor * p);
+            if constexpr (Input::has_errors) bins.errors.add(f.factor * fp::fused(f.a, f.b, -p));
+        });
+    }
+
     /// Adds a tile; false if no window of W holds it.
     template <class W>
-    __device__ __forceinline__ bool take(TermBins<T, Map, W>& bins, const Mine& x, const Mine& y) {
+    static __device__ __forceinline__ bool take(TermBins<T, Map, W>& bins, const Mine& x, const Mine& y) {
+        using BinsOf = TermBins<T, Map, W>;
+        constexpr int per_vector = 16 / sizeof(T);
+        constexpr bool drains_within = Input::each > W::adds;
         Range range_x, range_y;
 #pragma unroll
-        for (int i = 0; i < Input::vectors; ++i) {
-            Element<T>::look(range_x, x.v[i]);
-            if constexpr (Input::binary) Element<T>::look(TermBins<T, Map, W>::shared_room ? range_x : range_y, y.v[i]);
-        }
-        Element<T>::settle(range_x);
-        if constexpr (!TermBins<T, Map, W>::shared_room) Element<T>::settle(range_y);
+        for (int i = 0; i < Input::vectors; ++i)
+            look<BinsOf>(range_x, range_y, x.v[i], y.v[i]);
+        settle<BinsOf>(range_x, range_y);
         if (!__all_sync(all_threads, bins.holds(range_x, range_y)) && !bins.move(range_x, range_y)) return false;
-        count_minus_zeros(x, y);
-        static_assert(Input::each <= W::adds);
 #pragma unroll
         for (int k = 0; k < Map::parts; ++k) {
-            if (bins.added + Input::each > W::adds) bins.drain();
+            if (!drains_within && bins.added + Input::each > W::adds) bins.drain();
             bins.added += Input::each;
 #pragma unroll
             for (int i = 0; i < Input::vectors; ++i) {
-                each(x.v[i], y.v[i], [&](double a, double b) {
-                    const terms::Product f = Map::finite_part(k, a, b);
-                    const double p = Map::linear ? f.a : f.a * f.b;
-                    bins.values.add(Map::linear ? p : f.factor * p);
-                    if constexpr (Input::has_errors) bins.errors.add(f.factor * __fma_rn(f.a, f.b, -p));
-                });
+                add_part(bins, k, x.v[i], y.v[i]);
+                if (drains_within && (i + 1) * per_vector % W::adds == 0) bins.drain();
             }
         }
         return true;
     }
 
-    /// Full tiles from `at` on; stops early, before a tile, where windows of W are of no use.
-    template <class W, bool Last>
+    /// Full tiles from `at` on.
     __device__ __forceinline__ void go() {
         const std::uint64_t full = input.full();
         if (at >= full) return;
-        TermBins<T, Map, W> bins(counters());
-        int misses = 0;
+        TermBins<T, Map, FirstWindow<T>> bins(counters());
         Mine next_x = input.load(input.x, at), next_y{};
         if constexpr (Input::binary) next_y = input.load(input.y, at);
         for (; at < full; at += warps) {
@@ -327,9 +377,11 @@ struct TermWalk {
                 next_x = input.load(input.x, at + warps);
                 if constexpr (Input::binary) next_y = input.load(input.y, at + warps);
             }
-            if (take(bins, x, y)) continue;
-            if (!Last && ++misses > misses_allowed) break;
-            add_slowly(x, y);
+            if (take(bins, x, y)) {
+                count_minus_zeros(x, y);
+            } else {
+                add_otherwise(x, y);
+            }
         }
         bins.flush_all();
     }
@@ -339,11 +391,10 @@ template <class T, class Map>
 __device__ __forceinline__ void add_share(const Terms<T, Map>& input, WarpMemory<Terms<T, Map>>& own,
                                           std::uint64_t first, std::uint64_t warps, const Between&) {
     TermWalk<T, Map> walk{input, own, first, warps};
-    walk.template go<spec::ExactWindow<double, 2, 5>, false>();
-    walk.template go<spec::ExactWindow<double, 4, 5>, true>();
+    walk.go();
     if (walk.at == input.full() && input.n % Terms<T, Map>::tile != 0) {
         const auto x = input.load_rest(input.x);
-        walk.add_slowly(x, Terms<T, Map>::binary ? input.load_rest(input.y) : x);
+        walk.add_otherwise(x, Terms<T, Map>::binary ? input.load_rest(input.y) : x);
     }
 }
 

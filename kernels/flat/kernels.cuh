@@ -27,8 +27,11 @@ struct Levels {
     std::uint32_t* done[max_levels]; ///< last_block: done[l][g] results of group g (one tile of level l + 1) are there
     void* out;
     DType output;
+    std::uint32_t result_bytes;
     Ending ending;
-    std::uint64_t n; ///< elements of the input
+    std::uint64_t n;                 ///< elements of the input, or of a row of it
+    std::uint64_t rows, stride;      ///< rows; from one to the next of what is read
+    std::uint64_t pitch[max_levels]; ///< from one row of results to the next
 
     /// The levels from `level` on, so that a kernel that works on one level finds it at index 0, a compile-time constant.
     [[nodiscard]] Levels from(int level) const {
@@ -38,15 +41,26 @@ struct Levels {
             shifted.tiles[l] = tiles[source];
             shifted.partials[l] = partials[source];
             shifted.done[l] = done[source];
+            shifted.pitch[l] = pitch[source];
         }
+        shifted.stride = pitch[level - 1];
         return shifted;
     }
 
-    __device__ __forceinline__ void store(int level, std::uint64_t i, const Acc& acc) const {
-        if (tiles[level] == 1) {
-            finish_root(out, output, acc.total(), ending, n);
+    /// The result of row `row`. Plain sums, which short rows have many of, take no call.
+    __device__ __forceinline__ void finish(std::uint64_t row, const Acc& acc) const {
+        using V = typename Acc::Value;
+        if (!Acc::keeps_errors && ending == Ending::sum && output == dtype_of<V>) {
+            static_cast<V*>(out)[row] = fp::canonical(acc.sum);
         } else {
-            partials[level][i] = acc;
+            finish_root(static_cast<char*>(out) + row * result_bytes, output, acc.total(), ending, n);
+        }
+    }
+    __device__ __forceinline__ void store(int level, std::uint64_t i, const Acc& acc, std::uint64_t row = 0) const {
+        if (tiles[level] == 1) {
+            finish(row, acc);
+        } else {
+            partials[level][row * pitch[level] + i] = acc;
         }
     }
 };
@@ -77,10 +91,16 @@ __device__ __forceinline__ Turn take_turn(const typename Level::Pointer& x, std:
                                           const Levels& levels, int level, Buffer* buffers) {
     constexpr std::uint32_t tile_items = Level::Order::tile, team_threads = warp_size * TeamWarps;
     const std::uint32_t team = threadIdx.x / team_threads;
-    const std::uint64_t first = turn * teams<TeamWarps>(), tile = first + team;
-    const std::uint32_t m = items_in_tile(tile * tile_items, n, tile_items);
-    const auto acc = reduce_tile_by_team<Level, TeamWarps>(x + tile * tile_items, m, buffers[team]);
-    if (threadIdx.x % team_threads == 0 && m > 0) levels.store(level, tile, acc);
+    const std::uint64_t first = turn * teams<TeamWarps>();
+    std::uint64_t tile = first + team, row = 0;
+    if (levels.rows > 1) { // all tiles of one row, then those of the next
+        row = levels.tiles[level] == 1 ? tile : tile / levels.tiles[level];
+        tile -= row * levels.tiles[level];
+    }
+    const std::uint32_t m = row < levels.rows ? items_in_tile(tile * tile_items, n, tile_items) : 0;
+    const auto acc =
+        reduce_tile_by_team<Level, TeamWarps>(x + (row * levels.stride + tile * tile_items), m, buffers[team]);
+    if (threadIdx.x % team_threads == 0 && m > 0) levels.store(level, tile, acc, row);
     const std::uint64_t left = levels.tiles[level] - first;
     return {first, left < teams<TeamWarps>() ? static_cast<std::uint32_t>(left) : teams<TeamWarps>()};
 }

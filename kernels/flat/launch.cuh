@@ -13,6 +13,7 @@
 #include "flat/kernels.cuh"
 #include "flat/launch.hpp"
 #include "launch_kernel.hpp"
+#include "rows/rows.cuh"
 #include "workspace.hpp"
 
 namespace detreduce::cuda {
@@ -32,14 +33,18 @@ struct FlatLaunch {
 
     FlatLaunch(const Plan& p, const void* input, void* out, void* workspace, Stream s, const DeviceTraits& d)
         : plan(p), x(static_cast<const T*>(input)), stream(s), device(d) {
-        const Workspace layout = workspace_layout(plan.request().dtype, sizeof(Acc), plan.request().n);
+        const Workspace layout = workspace_layout(plan.request().dtype, sizeof(Acc), plan.request().n, plan.results());
         auto* const base = static_cast<char*>(workspace);
         levels.out = out;
         levels.output = plan.output();
+        levels.result_bytes = static_cast<std::uint32_t>(size_of(plan.output()));
         levels.ending = info(plan.request().op).ending;
         levels.n = plan.request().n;
+        levels.rows = plan.results();
+        levels.stride = plan.stride();
         for (int l = 0; l < max_levels; ++l) {
             levels.tiles[l] = layout.tiles[l];
+            levels.pitch[l] = layout.pitch[l];
             levels.partials[l] = reinterpret_cast<Acc*>(base + layout.partials[l]);
             levels.done[l] = reinterpret_cast<std::uint32_t*>(base + layout.counters[l]);
         }
@@ -58,10 +63,10 @@ struct FlatLaunch {
         return of_team * (block() / (warp_size * TeamWarps));
     }
 
-    /// Turns that a level of `tiles` tiles takes.
+    /// Turns that a level of `tiles` tiles, of each row, takes.
     template <int TeamWarps>
     [[nodiscard]] std::uint64_t turns(std::uint64_t tiles) const {
-        return spec::tiles(tiles, block() / (warp_size * TeamWarps));
+        return spec::tiles(levels.rows * tiles, block() / (warp_size * TeamWarps));
     }
 
     [[nodiscard]] std::uint32_t grid(std::uint64_t turns) const {
@@ -141,7 +146,12 @@ struct FlatLaunch {
         }
     }
 
-    [[nodiscard]] bool aligned() const { return reinterpret_cast<std::uintptr_t>(x) % 16 == 0; }
+    /// May every row be loaded 16 bytes at a time?
+    [[nodiscard]] bool aligned(const T* p) const {
+        return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 &&
+               (levels.rows == 1 || levels.stride * sizeof(T) % 16 == 0);
+    }
+    [[nodiscard]] bool aligned() const { return aligned(x); }
 
     template <bool Aligned>
     [[nodiscard]] Status run_tree() const {
@@ -154,12 +164,32 @@ struct FlatLaunch {
     template <class Map>
     [[nodiscard]] Status run_terms(const T* y) const {
         using Level = TermLevel<T, Acc, Map>;
-        const bool vectors = aligned() && reinterpret_cast<std::uintptr_t>(y) % 16 == 0;
-        if constexpr (Map::inputs == 2) {
-            return two_pass<Level, 8>({x, y, vectors});
-        } else {
-            return two_pass<Level, 8>({x, vectors});
-        }
+        const bool vectors = aligned() && aligned(y);
+        const auto input = [&]() -> typename Level::Pointer {
+            if constexpr (Map::inputs == 2) {
+                return {x, y, vectors};
+            } else {
+                return {x, vectors};
+            }
+        }();
+        if (plan.request().shape == Shape::rows && n() <= Level::Order::chunk) return run_rows<Level>(input);
+        return two_pass<Level, 8>(input);
+    }
+
+    /// Rows of at most a chunk: as many threads as have a lane each, or more, share a row.
+    template <class Level>
+    [[nodiscard]] Status run_rows(const typename Level::Pointer& input) const {
+        constexpr std::uint32_t per_thread = Level::Order::lanes / warp_size, warps = max_block / warp_size;
+        RowRange range{levels.rows, n(), levels.stride, 1};
+        while (range.threads < warp_size && range.threads * per_thread < n())
+            range.threads *= 2;
+        const std::uint64_t groups = spec::tiles(levels.rows, warp_size / range.threads);
+        const auto kernel = rows_kernel<Level, LevelsOf>;
+        std::uint32_t resident = 0;
+        if (const Status bad = count_resident(kernel, 0, resident); !bad.ok()) return bad;
+        const auto blocks =
+            static_cast<std::uint32_t>(std::clamp<std::uint64_t>(spec::tiles(groups, warps), 1, 4ull * resident));
+        return launch_kernel(LaunchKind::plain, kernel, blocks, max_block, 0, stream, input, range, levels);
     }
 
     /// The sum meets in `out` itself, or in the workspace if `out` is of another dtype.

@@ -11,12 +11,8 @@ Status launch_flat_terms(const Plan& plan, const Inputs& in, void* out, void* wo
     using V = fp::Arithmetic<T>;
     return terms::with_term(info(plan.request().op).term, [&]<class Map>(Map) -> Status {
         const auto run = [&]<class Acc>(const Acc*) -> Status {
-            if constexpr (Map::term == Term::element) {
-                return launch_flat<T>(plan, in.x, out, workspace, stream, device);
-            } else {
-                const FlatLaunch<T, Acc> launch(plan, in.x, out, workspace, stream, device);
-                return launch.template run_terms<Map>(static_cast<const T*>(in.y));
-            }
+            const FlatLaunch<T, Acc> launch(plan, in.x, out, workspace, stream, device);
+            return launch.template run_terms<Map>(static_cast<const T*>(in.y));
         };
         switch (plan.request().method) {
         case Method::kahan:

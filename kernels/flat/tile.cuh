@@ -183,9 +183,7 @@ struct TileReader {
     /// A chunk; `p` points to the thread's first item in it.
     static __device__ __forceinline__ Lanes<Acc, K> fold_all(const Pointer& p) {
         Packs packs;
-#pragma unroll
-        for (int r = 0; r < rows; ++r)
-            packs[r] = load_pack<Level::source, Item, K>(p + r * Order::lanes);
+        load_packs<Level::source>(packs, p, Order::lanes, rows);
         return fold_rows(packs);
     }
 
@@ -198,10 +196,7 @@ struct TileReader {
         const Pointer short_row = p + whole * lanes_in_row;
         Packs packs;
         Pack<Item, K> last;
-#pragma unroll
-        for (int r = 0; r < rows; ++r) {
-            if (r < whole) packs[r] = load_pack<Level::source, Item, K>(p + r * lanes_in_row);
-        }
+        load_packs<Level::source>(packs, p, lanes_in_row, whole);
 #pragma unroll
         for (int k = 0; k < K; ++k) {
             if (k < in_short_row) last.v[k] = load_item<Level::source>(short_row + k);

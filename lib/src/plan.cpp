@@ -21,15 +21,18 @@ bool is_named(Enum value) {
     return name(value) != "?";
 }
 
-/// Methods that round on the way have nothing to say about a format that is narrower than the elements.
+/// Methods that round on the way have nothing to say about a format that is narrower than the elements. Comparing does not round.
 bool can_give(const Request& r) {
+    if (info(r.op).kind == Kind::order) return true;
     const DType output = r.output.value_or(r.dtype);
     return r.method == Method::exact || output == r.dtype || size_of(output) > size_of(r.dtype);
 }
 
 Status check_words(const Request& r) {
     if (!is_named(r.op)) {
-        return invalid("op", "allowed are sum, mean, asum, sumsq, nrm2, dot, sumdiffsq, mse and mae");
+        return invalid("op",
+                       "allowed are sum, mean, asum, sumsq, nrm2, dot, sumdiffsq, mse, mae, min, max, argmin, argmax "
+                       "and nrminf");
     }
     if (!is_named(r.method)) return invalid("method", "allowed are exact, compensated, kahan, tree, serial and atomic");
     if (!is_named(r.dtype)) return invalid("dtype", "allowed are f16, bf16, f32 and f64");
@@ -38,7 +41,8 @@ Status check_words(const Request& r) {
         return invalid("output", "exact gives any dtype; other methods give the input's dtype and wider ones "
                                  "(of f16 and bf16: f32 and f64)");
     }
-    if (!is_named(r.shape)) return invalid("shape", "allowed is flat");
+    if (!is_named(r.nan)) return invalid("nan", "allowed are propagate and ignore");
+    if (!is_named(r.shape)) return invalid("shape", "allowed are flat and rows");
     if (!is_named(r.launch.schedule)) {
         return invalid("launch.schedule", "allowed are automatic, two_pass, last_block and cooperative");
     }
@@ -53,6 +57,44 @@ Status check_words(const Request& r) {
     return {};
 }
 
+Status check_rows(const Request& r) {
+    if (r.shape == Shape::flat) {
+        if (r.rows != 1) return invalid("rows", "allowed for shape flat is 1");
+        return r.stride == 0 ? Status{} : invalid("stride", "allowed for shape flat is 0");
+    }
+    if (r.rows > max_rows) return invalid("rows", "allowed are 0 to 2^40 rows");
+    if (r.stride != 0 && r.stride < r.n) {
+        return invalid("stride", "allowed are 0, for rows one behind the other, and n or more elements");
+    }
+    const std::uint64_t step = r.stride == 0 ? r.n : r.stride;
+    if (r.rows > 0 && step > max_extent / r.rows) return invalid("rows", "allowed are 2^46 elements in all");
+    return {};
+}
+
+/// What is said about comparing elements, and nowhere else.
+Status check_order(const Request& r) {
+    const OpInfo& op = info(r.op);
+    if (op.kind != Kind::order) {
+        if (r.nan == NanPolicy::propagate) return {};
+        return invalid("nan", "ignore is for min, max, argmin, argmax and nrminf; allowed for other ops is propagate");
+    }
+    if (r.shape != Shape::flat) {
+        return {StatusCode::unsupported, "shape", "ops that compare are offered for shape flat"};
+    }
+    if (info(r.method).guarantee == Guarantee::none) {
+        return {StatusCode::unsupported, "method",
+                "ops that compare have no atomic; allowed are exact, compensated, kahan, tree and, on the CPU, serial"};
+    }
+    if (op.gives_index && r.output) {
+        return invalid("output", "must be empty for argmin and argmax: the result is an index, a std::uint64_t");
+    }
+    if (r.n == 0 && r.op != Op::nrminf) {
+        return invalid("n", "nothing has no least and no greatest element; allowed for min, max, argmin and argmax are "
+                            "1 to 2^40 elements");
+    }
+    return {};
+}
+
 Status prepare_cpu(const Request& r, Launch& launch) {
     if (!info(r.method).on_cpu) {
         return {StatusCode::unsupported, "method",
@@ -60,7 +102,7 @@ Status prepare_cpu(const Request& r, Launch& launch) {
     }
     if (launch.threads > host::max_threads)
         return invalid("launch.threads", "allowed are 1 to 1024, or 0 for OpenMP's choice");
-    if (launch.threads == 0) launch.threads = host::default_threads(r.n, size_of(r.dtype));
+    if (launch.threads == 0) launch.threads = host::default_threads(r.n * r.rows, size_of(r.dtype));
     const auto isas = available_isas();
     if (launch.isa == Isa::automatic) launch.isa = isas.back();
     if (std::find(isas.begin(), isas.end(), launch.isa) == isas.end()) {
@@ -74,26 +116,32 @@ Status prepare_cuda(const Request& r, Launch& launch, std::size_t& workspace_byt
         return {StatusCode::unsupported, "method",
                 "serial is offered on the CPU only; allowed on CUDA are exact, compensated, kahan, tree and atomic"};
     }
-    if (r.method == Method::atomic && r.op != Op::sum) {
-        return {StatusCode::unsupported, "method",
-                "atomic is there for comparison, on CUDA for sum only; allowed for other ops are exact, compensated, "
-                "kahan and tree"};
+    if (r.method == Method::atomic && (r.op != Op::sum || r.shape != Shape::flat)) {
+        return {
+            StatusCode::unsupported, "method",
+            "atomic is there for comparison, on CUDA for flat sums only; allowed for all else are exact, compensated, "
+            "kahan and tree"};
     }
     return cuda::prepare(r, launch, workspace_bytes);
 }
 
 Status check_inputs(const Request& r, const Inputs& in) {
-    if (const Status bad = check_elements("x", in.x, r.dtype, r.n); !bad.ok()) return bad;
-    if (info(r.op).inputs == 2) return check_elements("y", in.y, r.dtype, r.n);
+    const std::uint64_t elements = r.rows == 0 ? 0 : r.n;
+    if (const Status bad = check_elements("x", in.x, r.dtype, elements); !bad.ok()) return bad;
+    if (info(r.op).inputs == 2) return check_elements("y", in.y, r.dtype, elements);
     return in.y == nullptr ? Status{}
                            : invalid("y", "must be null for an op of one input; dot, sumdiffsq, mse and mae have two");
 }
 
 Status check_pointers(const Plan& plan, const Inputs& in, const void* out, const void* workspace) {
     const Request& r = plan.request();
-    if (out == nullptr) return invalid("out", "must not be null");
+    if (out == nullptr && plan.results() > 0) return invalid("out", "must not be null");
     if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
-    if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) return bad;
+    if (plan.result_is_index()) {
+        if (misaligned(out, plan.result_bytes())) return invalid("out", "must be aligned to 8 bytes, as an index is");
+    } else if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) {
+        return bad;
+    }
     if (plan.workspace_bytes() > 0) {
         if (workspace == nullptr) return invalid("workspace", "must point to workspace_bytes() bytes of device memory");
         if (misaligned(workspace, 256))
@@ -109,6 +157,8 @@ Plan make_plan(const Request& request) noexcept {
     plan.request_ = request;
     plan.launch_ = request.launch;
     plan.status_ = check_words(request);
+    if (plan.status_.ok()) plan.status_ = check_rows(request);
+    if (plan.status_.ok()) plan.status_ = check_order(request);
     if (!plan.status_.ok()) return plan;
     plan.status_ = request.device.backend == Backend::cpu ? prepare_cpu(request, plan.launch_)
                                                           : prepare_cuda(request, plan.launch_, plan.workspace_bytes_);

@@ -32,18 +32,24 @@ constexpr std::array op_table{
     OpInfo{Op::sumdiffsq, "sumdiffsq", Term::squared_difference, Ending::sum, 2, "sum of (x-y)^2"},
     OpInfo{Op::mse, "mse", Term::squared_difference, Ending::mean, 2, "sum of (x-y)^2, over n"},
     OpInfo{Op::mae, "mae", Term::absolute_difference, Ending::mean, 2, "sum of |x-y|, over n"},
+    OpInfo{Op::min, "min", Term::element, Ending::sum, 1, "least x", Kind::order},
+    OpInfo{Op::max, "max", Term::element, Ending::sum, 1, "greatest x", Kind::order},
+    OpInfo{Op::argmin, "argmin", Term::element, Ending::sum, 1, "index of the least x, from 0", Kind::order, true},
+    OpInfo{Op::argmax, "argmax", Term::element, Ending::sum, 1, "index of the greatest x, from 0", Kind::order, true},
+    OpInfo{Op::nrminf, "nrminf", Term::element, Ending::sum, 1, "greatest |x|: the L-infinity norm", Kind::order},
 };
 
 constexpr std::array dtype_names{std::string_view("f16"), std::string_view("bf16"), std::string_view("f32"),
                                  std::string_view("f64")};
 constexpr std::array all_dtypes{DType::f16, DType::bf16, DType::f32, DType::f64};
-constexpr std::array shape_names{std::string_view("flat")};
+constexpr std::array shape_names{std::string_view("flat"), std::string_view("rows")};
 constexpr std::array guarantee_names{std::string_view("none"), std::string_view("run_to_run"),
                                      std::string_view("device"), std::string_view("order")};
 constexpr std::array schedule_names{std::string_view("automatic"), std::string_view("two_pass"),
                                     std::string_view("last_block"), std::string_view("cooperative")};
 constexpr std::array isa_names{std::string_view("automatic"), std::string_view("baseline"), std::string_view("avx2"),
                                std::string_view("avx512")};
+constexpr std::array nan_names{std::string_view("propagate"), std::string_view("ignore")};
 
 template <class Enum, std::size_t N>
 constexpr std::string_view name_in(const std::array<std::string_view, N>& names, Enum value) {
@@ -107,6 +113,9 @@ std::string_view name(Schedule schedule) noexcept {
 std::string_view name(Isa isa) noexcept {
     return name_in(isa_names, isa);
 }
+std::string_view name(NanPolicy nan) noexcept {
+    return name_in(nan_names, nan);
+}
 
 std::optional<Op> parse_op(std::string_view text) noexcept {
     for (const OpInfo& o : op_table) {
@@ -119,6 +128,9 @@ std::optional<DType> parse_dtype(std::string_view text) noexcept {
 }
 std::optional<Schedule> parse_schedule(std::string_view text) noexcept {
     return find_in<Schedule>(schedule_names, text);
+}
+std::optional<NanPolicy> parse_nan_policy(std::string_view text) noexcept {
+    return find_in<NanPolicy>(nan_names, text);
 }
 
 std::optional<Method> parse_method(std::string_view text) noexcept {

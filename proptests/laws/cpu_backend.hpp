@@ -45,6 +45,43 @@ struct CpuBackend {
                               method, draw.launch);
     }
 
+    template <class Out, class T>
+    static std::vector<Out> reduce_rows(Op op, std::span<const T> x, std::span<const T> y, std::uint64_t rows,
+                                        std::uint64_t n, std::uint64_t stride, Method method, const Draw& draw = {}) {
+        const Placed<T> first(x, draw.offset), second(y, draw.offset / 2);
+        std::vector<Out> out(rows);
+        const Plan plan = make_plan({.op = op,
+                                     .method = method,
+                                     .dtype = dtype_of<T>,
+                                     .output = dtype_of<Out>,
+                                     .shape = Shape::rows,
+                                     .n = n,
+                                     .rows = rows,
+                                     .stride = stride,
+                                     .device = cpu,
+                                     .launch = draw.launch});
+        const T* const other = info(op).inputs == 2 ? second.span().data() : nullptr;
+        throw_if_error(run(plan, {first.span().data(), other}, out.data()));
+        return out;
+    }
+
+    /// An element, or for argmin and argmax, of which Out is std::uint64_t, an index.
+    template <class Out, class T>
+    static Out order(Op op, std::span<const T> x, Method method, NanPolicy nan, const Draw& draw = {}) {
+        const Placed<T> placed(x, draw.offset);
+        Request request{.op = op,
+                        .method = method,
+                        .dtype = dtype_of<T>,
+                        .n = x.size(),
+                        .device = cpu,
+                        .launch = draw.launch,
+                        .nan = nan};
+        if constexpr (Element<Out>) request.output = dtype_of<Out>;
+        Out result{};
+        throw_if_error(run(make_plan(request), placed.span().data(), &result));
+        return result;
+    }
+
     template <class T>
     static void add(ExactState& state, std::span<const T> x, const Draw& draw = {}) {
         throw_if_error(state.add(Placed<T>(x, draw.offset).span(), draw.launch));

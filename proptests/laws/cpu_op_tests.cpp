@@ -5,3 +5,4 @@ using TestBackend = CpuBackend;
 }
 
 #include "laws/op_laws.hpp"
+#include "laws/rows_laws.hpp"

@@ -96,13 +96,14 @@ std::unique_ptr<DeviceBuffer> input, second_input, output, scratch, states[2];
 
 } // namespace
 
-void CudaBackend::reduce(const Request& request, const void* x, const void* y, unsigned offset, void* result) {
+void CudaBackend::reduce(const Request& request, const void* x, const void* y, unsigned offset, void* result,
+                         std::size_t elements) {
     const Plan plan = make_plan(request);
     throw_if_error(plan.status());
-    const std::size_t element = size_of(request.dtype), result_bytes = size_of(plan.output());
-    const char* const d_x = upload(input, x, request.n * element, offset * element);
+    const std::size_t element = size_of(request.dtype), result_bytes = plan.results() * plan.result_bytes();
+    const char* const d_x = upload(input, x, elements * element, offset * element);
     // Elsewhere than x, every other time.
-    const char* const d_y = y ? upload(second_input, y, request.n * element, offset / 2 * element) : nullptr;
+    const char* const d_y = y ? upload(second_input, y, elements * element, offset / 2 * element) : nullptr;
     const DeviceBuffer& out = at_least(output, result_bytes);
     const DeviceBuffer& workspace = at_least(scratch, plan.workspace_bytes());
     prepare(out, result_bytes);

@@ -58,7 +58,41 @@ struct CudaBackend {
                               .n = x.size(),
                               .device = current_gpu,
                               .launch = draw.launch};
-        reduce(request, x.data(), y.data(), draw.offset, &result);
+        reduce(request, x.data(), y.data(), draw.offset, &result, x.size());
+        return result;
+    }
+
+    template <class Out, class T>
+    static std::vector<Out> reduce_rows(Op op, std::span<const T> x, std::span<const T> y, std::uint64_t rows,
+                                        std::uint64_t n, std::uint64_t stride, Method method, const Draw& draw = {}) {
+        std::vector<Out> out(rows);
+        const Request request{.op = op,
+                              .method = method,
+                              .dtype = dtype_of<T>,
+                              .output = dtype_of<Out>,
+                              .shape = Shape::rows,
+                              .n = n,
+                              .rows = rows,
+                              .stride = stride,
+                              .device = current_gpu,
+                              .launch = draw.launch};
+        reduce(request, x.data(), info(op).inputs == 2 ? y.data() : nullptr, draw.offset, out.data(), x.size());
+        return out;
+    }
+
+    /// An element, or for argmin and argmax, of which Out is std::uint64_t, an index.
+    template <class Out, class T>
+    static Out order(Op op, std::span<const T> x, Method method, NanPolicy nan, const Draw& draw = {}) {
+        Out result;
+        Request request{.op = op,
+                        .method = method,
+                        .dtype = dtype_of<T>,
+                        .n = x.size(),
+                        .device = current_gpu,
+                        .launch = draw.launch,
+                        .nan = nan};
+        if constexpr (Element<Out>) request.output = dtype_of<Out>;
+        reduce(request, x.data(), nullptr, draw.offset, &result, x.size());
         return result;
     }
 
@@ -78,7 +112,8 @@ struct CudaBackend {
     static std::vector<Draw> all_draws(Method method);
 
   private:
-    static void reduce(const Request& request, const void* x, const void* y, unsigned offset, void* result);
+    static void reduce(const Request& request, const void* x, const void* y, unsigned offset, void* result,
+                       std::size_t elements);
     static void add(ExactState& state, DType dtype, const void* x, std::size_t n, unsigned offset);
     static void round(const ExactState& state, DType dtype, void* result);
 };

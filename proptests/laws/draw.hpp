@@ -25,4 +25,19 @@ inline std::vector<DType> outputs(Method method, DType input) {
     return list;
 }
 
+/// The ops that add, and those that compare.
+inline std::vector<OpInfo> ops_of(Kind kind) {
+    std::vector<OpInfo> list;
+    for (const OpInfo& op : ops()) {
+        if (op.kind == kind) list.push_back(op);
+    }
+    return list;
+}
+inline std::vector<OpInfo> sum_ops() {
+    return ops_of(Kind::sum);
+}
+inline std::vector<OpInfo> order_ops() {
+    return ops_of(Kind::order);
+}
+
 } // namespace detreduce::proptests

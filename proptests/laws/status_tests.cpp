@@ -61,7 +61,7 @@ TEST_CASE("ops take the inputs that they have", "[status]") {
     const float x[2] = {3, 4};
     float out = 0;
     constexpr auto invalid = StatusCode::invalid_argument;
-    for (const OpInfo& op : ops()) {
+    for (const OpInfo& op : sum_ops()) {
         INFO(op.name);
         const Plan plan = make_plan({.op = op.op, .n = 2, .device = cpu});
         REQUIRE(plan.status().ok());
@@ -89,6 +89,94 @@ TEST_CASE("ops take the inputs that they have", "[status]") {
     REQUIRE(nrm2(std::vector<float>{3, 4}) == 5);
     REQUIRE(reduce_as<double>(Op::mean, two, Method::tree) == 1.5);
     REQUIRE(mae(one, std::vector<double>{-3}) == 4);
+}
+
+TEST_CASE("ops that compare refuse what they do not have, by name", "[status]") {
+    constexpr auto invalid = StatusCode::invalid_argument;
+    REQUIRE(order_ops().size() == 5);
+    for (const OpInfo& op : order_ops()) {
+        INFO(op.name);
+        for (const MethodInfo& m : methods()) {
+            const Plan plan = make_plan({.op = op.op, .method = m.method, .n = 2, .device = cpu});
+            if (m.method == Method::atomic) {
+                expect(plan.status(), StatusCode::unsupported, "method");
+            } else {
+                REQUIRE(plan.status().ok());
+                REQUIRE(plan.guarantee() == (op.gives_index ? Guarantee::device : Guarantee::order));
+            }
+        }
+        REQUIRE(status_of({.op = op.op, .n = 2, .nan = NanPolicy::ignore}).ok());
+        expect(status_of({.op = op.op, .n = 2, .nan = static_cast<NanPolicy>(99)}), invalid, "nan");
+        for (const DType output : dtypes()) {
+            const Status status = status_of({.op = op.op, .method = Method::tree, .output = output, .n = 2});
+            if (op.gives_index) {
+                expect(status, invalid, "output");
+            } else {
+                REQUIRE(status.ok());
+            }
+        }
+        const Status of_nothing = status_of({.op = op.op, .n = 0});
+        if (op.op == Op::nrminf) {
+            REQUIRE(of_nothing.ok());
+        } else {
+            expect(of_nothing, invalid, "n");
+        }
+        const float x[2] = {3, 4};
+        std::uint64_t out = 0;
+        expect(run(make_plan({.op = op.op, .n = 2, .device = cpu}), {x, x}, &out), invalid, "y");
+    }
+    for (const OpInfo& op : sum_ops()) {
+        expect(status_of({.op = op.op, .n = 2, .nan = NanPolicy::ignore}), invalid, "nan");
+        REQUIRE_FALSE(make_plan({.op = op.op, .n = 2, .device = cpu}).result_is_index());
+    }
+}
+
+TEST_CASE("an index is 8 bytes, aligned to 8", "[status]") {
+    const float x[3] = {1, 5, 5};
+    for (const Op op : {Op::argmin, Op::argmax}) {
+        const Plan plan = make_plan({.op = op, .dtype = DType::f32, .n = 3, .device = cpu});
+        REQUIRE(plan.result_is_index());
+        REQUIRE(plan.result_bytes() == 8);
+        alignas(8) unsigned char out[24];
+        for (std::size_t at = 0; at < 16; ++at) {
+            std::memset(out, 0xa5, sizeof out);
+            const Status status = run(plan, x, out + at);
+            if (at % 8 != 0) {
+                expect(status, StatusCode::invalid_argument, "out");
+                continue;
+            }
+            REQUIRE(status.ok());
+            std::uint64_t index = 0;
+            std::memcpy(&index, out + at, sizeof index);
+            REQUIRE(index == (op == Op::argmax ? 1 : 0));
+            REQUIRE(out[at + 8] == 0xa5);
+        }
+    }
+    const Plan least = make_plan({.op = Op::min, .dtype = DType::f32, .output = DType::f16, .n = 3, .device = cpu});
+    REQUIRE_FALSE(least.result_is_index());
+    REQUIRE(least.result_bytes() == 2);
+}
+
+TEST_CASE("rows have a shape", "[status]") {
+    constexpr auto invalid = StatusCode::invalid_argument;
+    expect(status_of({.n = 4, .rows = 2}), invalid, "rows"); // flat
+    expect(status_of({.n = 4, .stride = 4}), invalid, "stride");
+    REQUIRE(status_of({.shape = Shape::rows, .n = 4, .rows = max_rows}).ok());
+    REQUIRE(status_of({.shape = Shape::rows, .n = 4, .rows = 2, .stride = 4}).ok());
+    expect(status_of({.shape = Shape::rows, .n = 4, .rows = 2, .stride = 3}), invalid, "stride");
+    expect(status_of({.shape = Shape::rows, .n = 4, .rows = max_rows + 1}), invalid, "rows");
+    expect(status_of({.shape = Shape::rows, .n = max_n, .rows = 65}), invalid, "rows");
+    expect(status_of({.shape = Shape::rows, .n = 1, .rows = 3, .stride = ~std::uint64_t{0} / 2}), invalid, "rows");
+    expect(status_of({.op = Op::max, .shape = Shape::rows, .n = 4, .rows = 2}), StatusCode::unsupported, "shape");
+    const float x[6] = {1, 2, 0, 3, 4, 0};
+    float out[3] = {9, 9, 9};
+    const Plan plan = make_plan({.shape = Shape::rows, .n = 2, .rows = 2, .stride = 3, .device = cpu});
+    REQUIRE(plan.results() == 2);
+    REQUIRE(run(plan, x, out).ok());
+    REQUIRE(out[0] == 3);
+    REQUIRE(out[1] == 7);
+    REQUIRE(out[2] == 9);
+    REQUIRE(run(make_plan({.shape = Shape::rows, .n = 2, .rows = 0, .device = cpu}), nullptr, nullptr).ok());
 }
 
 TEST_CASE("alignment is that of the element and of the output", "[status]") {
@@ -217,7 +305,11 @@ TEST_CASE("names read back", "[status]") {
     for (const Schedule s : {Schedule::automatic, Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
         REQUIRE(parse_schedule(name(s)) == s);
     }
-    REQUIRE(ops().size() == 9);
+    REQUIRE(ops().size() == 14);
+    REQUIRE(sum_ops().size() == 9);
+    for (const NanPolicy nan : {NanPolicy::propagate, NanPolicy::ignore})
+        REQUIRE(parse_nan_policy(name(nan)) == nan);
+    REQUIRE_FALSE(parse_nan_policy("?").has_value());
     for (const OpInfo& op : ops()) {
         REQUIRE(parse_op(op.name) == op.op);
         REQUIRE(name(op.op) == op.name);

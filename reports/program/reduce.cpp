@@ -19,7 +19,8 @@ constexpr const char* description = "Reduce the numbers of a file to one number 
 
 /// The options as they were typed.
 struct Options {
-    std::string file, with, op = "sum", method = "exact", dtype, output, device = "cpu", format, save_state;
+    std::string file, with, op = "sum", method = "exact", dtype, output, nan = "propagate", device = "cpu", format,
+                            save_state;
     std::vector<std::string> add_states;
     std::uint32_t threads = 0; // 0: OpenMP's choice
     bool json = false;
@@ -99,6 +100,7 @@ std::string footer() {
            "                                                     a stream of any length\n"
            "  detreduce reduce gradient.npy --op nrm2            L2 norm: the root is rounded once\n"
            "  detreduce reduce y.npy --with target.npy --op mse  mean squared error of two arrays\n"
+           "  detreduce reduce data.npy --op argmax --nan ignore index of the greatest number\n"
            "  detreduce reduce data.npy --method tree            another method, with bits of its own\n"
            "  detreduce reduce data.npy --device cuda:0          on the first GPU, same bits\n"
            "\n"
@@ -139,6 +141,7 @@ Request parse_request(const Options& o) {
     request.method = parse_method(o.method).value();
     request.device = parse_device(o.device);
     request.launch.threads = o.threads;
+    request.nan = parse_nan_policy(o.nan).value();
     if (!o.output.empty()) request.output = parse_dtype(o.output);
     if (o.threads != 0 && request.device.backend == Backend::cuda) {
         throw UsageError("--threads is for the CPU; allowed with --device cpu only");
@@ -171,7 +174,8 @@ void check_states(const Options& o) {
         throw UsageError(
             fmt::format("{}: {} has no state that could be saved; allowed is --method exact", option, o.method));
     }
-    if (info(parse_op(o.op).value()).term != Term::element) {
+    const OpInfo& op = info(parse_op(o.op).value());
+    if (op.kind != Kind::sum || op.term != Term::element) {
         throw UsageError(
             fmt::format("{}: {} has no state that could be saved; allowed are sum and mean", option, o.op));
     }
@@ -220,6 +224,8 @@ void add_reduce(CLI::App& app) {
     add("--output", o->output,
         "type of the result, rounded once: that of the elements without it; exact gives any, others a wider one")
         ->check(one_of(names_of(dtypes())));
+    add("--nan", o->nan, "for min, max, argmin, argmax and nrminf: propagate (as NumPy) or ignore (as C's fmin)")
+        ->check(one_of({"propagate", "ignore"}));
     add("--device", o->device, "cpu, cuda or cuda:INDEX");
     command
         ->add_option("--threads", o->threads,

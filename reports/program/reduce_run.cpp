@@ -1,5 +1,7 @@
 #include "reduce_run.hpp"
 
+#include <cstring>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -18,19 +20,34 @@ namespace {
 
 struct Result {
     std::int64_t n = 0;
-    Value value;
+    Value value; ///< or 8 bytes of an index
 };
+
+std::uint64_t index_of(const Result& result) {
+    std::uint64_t index = 0;
+    std::memcpy(&index, result.value.bytes, sizeof index);
+    return index;
+}
+
+/// What cannot be found where there are no numbers.
+std::string_view missing(Op op) {
+    if (info(op).kind == Kind::sum) return "mean";
+    return op == Op::min || op == Op::argmin ? "least" : "greatest";
+}
 
 void fail_unless_ok(const Plan& plan, const std::string& device_name) {
     const Status& status = plan.status();
     if (status.ok()) return;
     const std::string_view argument = status.argument;
     if (argument == "launch.threads") throw UsageError(fmt::format("--threads: {}", status.allowed));
+    if (argument == "nan") throw UsageError(fmt::format("--nan: {}", status.allowed));
+    if (argument == "output" && plan.result_is_index()) throw UsageError(fmt::format("--output: {}", status.allowed));
     if (argument == "output") {
         throw UsageError(fmt::format("--output: {} does not give {} for {}; {}", name(plan.request().method),
                                      name(plan.output()), name(plan.request().dtype), status.allowed));
     }
-    if (argument == "n" && plan.request().n == 0) throw Failure("there are no numbers, and nothing has no mean");
+    if (argument == "n" && plan.request().n == 0)
+        throw Failure(fmt::format("there are no numbers, and nothing has no {}", missing(plan.request().op)));
     if (status.code == StatusCode::no_device) throw no_such_gpu(device_name);
     throw Failure(to_string(status));
 }
@@ -98,15 +115,21 @@ std::string as_json(const Task& task, const Request& request, const Result& resu
     json["op"] = name(request.op);
     json["method"] = name(request.method);
     json["dtype"] = name(request.dtype);
-    json["output"] = name(result.value.dtype);
+    const OpInfo& op = info(request.op);
+    if (!op.gives_index) json["output"] = name(result.value.dtype);
     json["n"] = result.n;
     json["device"] = task.device_name;
-    visit(result.value, [&](auto value) {
-        json["value"] = hexadecimal(value);
-        json["bits"] = bits_text(value);
-        json["decimal"] = shortest_decimal(value);
-    });
-    json["guarantee"] = name(info(request.method).guarantee);
+    if (op.kind == Kind::order) json["nan"] = name(request.nan);
+    if (op.gives_index) {
+        json["index"] = index_of(result);
+    } else {
+        visit(result.value, [&](auto value) {
+            json["value"] = hexadecimal(value);
+            json["bits"] = bits_text(value);
+            json["decimal"] = shortest_decimal(value);
+        });
+    }
+    json["guarantee"] = name(make_plan(request).guarantee());
     json["spec_version"] = spec_version;
     json["version"] = version;
     return json.dump();
@@ -121,9 +144,11 @@ std::string run_task(const Task& task, bool json) {
     request.dtype = file ? file->dtype() : task.dtype.value_or(DType::f64);
     request.n = 1;
     fail_unless_ok(make_plan(request), task.device_name);
-    const bool streams = request.method == Method::exact && info(request.op).term == Term::element;
+    const OpInfo& op = info(request.op);
+    const bool streams = request.method == Method::exact && op.kind == Kind::sum && op.term == Term::element;
     const Result result = streams ? exact_sum(task, request, file.get()) : reduce_at_once(task, request, *file);
     if (json) return as_json(task, request, result);
+    if (op.gives_index) return fmt::format("{}", index_of(result));
     return visit(result.value, [](auto value) { return shortest_decimal(value); });
 }
 

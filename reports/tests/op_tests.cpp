@@ -31,6 +31,7 @@ TEST_CASE("every op prints the library's own number", "[program]") {
     }
     const std::string first = files.write("x.txt", text_of(x)), second = files.write("y.txt", text_of(y));
     for (const detreduce::OpInfo& op : detreduce::ops()) {
+        if (op.kind != detreduce::Kind::sum) continue; // order_tests.cpp
         for (const char* const method : {"exact", "compensated", "tree", "serial"}) {
             const auto m = *detreduce::parse_method(method);
             std::vector<std::string> arguments{"reduce", first, "--op", std::string(op.name), "--method", method};

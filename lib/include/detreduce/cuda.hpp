@@ -20,10 +20,18 @@ namespace detreduce::cuda {
 template <class T, class Out>
 Status sum(const T* x, std::uint64_t n, Out* out, Method method = Method::exact, Stream stream = nullptr) noexcept;
 
-/// `op` of the n elements at device pointers `x` and `y` (null for ops of one input) into device pointer `out`: otherwise as sum().
+/// `op` of the n elements at device pointers `x` and `y` (null for ops of one input) into device pointer `out`: otherwise as sum(). For
+/// argmin and argmax there is arg().
 template <class T, class Out>
 Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method method = Method::exact,
               Stream stream = nullptr) noexcept;
+
+/// The index of an element that argmin or argmax finds among the n at device pointer `x`, into device pointer `index`: otherwise as sum().
+///
+/// errors       also invalid_argument for other ops
+template <class T>
+Status arg(Op op, const T* x, std::uint64_t n, std::uint64_t* index, NanPolicy nan = NanPolicy::propagate,
+           Stream stream = nullptr) noexcept;
 
 /// run() with the workspace taken from the stream-ordered allocator; what the typed calls above are made of. invalid_argument for a plan
 /// that was not made for a CUDA device.
@@ -70,6 +78,12 @@ template <class T, class Out>
 Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method method, Stream stream) noexcept {
     const Request request{.op = op, .method = method, .dtype = dtype_of<T>, .output = dtype_of<Out>, .n = n};
     return run_async(make_plan(request), {x, y}, out, stream);
+}
+
+template <class T>
+Status arg(Op op, const T* x, std::uint64_t n, std::uint64_t* index, NanPolicy nan, Stream stream) noexcept {
+    if (!info(op).gives_index) return {StatusCode::invalid_argument, "op", "allowed are argmin and argmax"};
+    return run_async(make_plan({.op = op, .dtype = dtype_of<T>, .n = n, .nan = nan}), x, index, stream);
 }
 
 template <class T, class Out>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <ranges>
 #include <span>
 #include <type_traits>
@@ -85,6 +86,58 @@ template <Elements X, Elements Y>
 template <Elements X, Elements Y>
 [[nodiscard]] ElementOf<X> mae(const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::mae, x, y, method, launch);
+}
+
+/// `op` of `x` where the op compares elements, on the CPU, as run() computes it: reduce_as() with a policy for NaN.
+///
+/// errors       throws Error: what make_plan() and run() refuse; for ops that compare no other `method` gives other bits, so there is none
+template <Element Out, Elements X>
+[[nodiscard]] Out order_as(Op op, const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
+    const Request request{.op = op,
+                          .dtype = dtype_of<ElementOf<X>>,
+                          .output = dtype_of<Out>,
+                          .n = std::ranges::size(x),
+                          .device = cpu,
+                          .launch = launch,
+                          .nan = nan};
+    Out result{};
+    throw_if_error(run(make_plan(request), std::ranges::data(x), &result));
+    return result;
+}
+/// The least and the greatest element and the greatest magnitude, in the elements' format: min(x), max(x), nrminf(x).
+template <Elements X>
+[[nodiscard]] ElementOf<X> min(const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
+    return order_as<ElementOf<X>>(Op::min, x, nan, launch);
+}
+template <Elements X>
+[[nodiscard]] ElementOf<X> max(const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
+    return order_as<ElementOf<X>>(Op::max, x, nan, launch);
+}
+template <Elements X>
+[[nodiscard]] ElementOf<X> nrminf(const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
+    return order_as<ElementOf<X>>(Op::nrminf, x, nan, launch);
+}
+/// The index, from 0, of the first of the least or greatest elements; otherwise as order_as().
+template <Elements X>
+[[nodiscard]] std::uint64_t arg(Op op, const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
+    if (!info(op).gives_index) throw_if_error({StatusCode::invalid_argument, "op", "allowed are argmin and argmax"});
+    const Request request{.op = op,
+                          .dtype = dtype_of<ElementOf<X>>,
+                          .n = std::ranges::size(x),
+                          .device = cpu,
+                          .launch = launch,
+                          .nan = nan};
+    std::uint64_t index = 0;
+    throw_if_error(run(make_plan(request), std::ranges::data(x), &index));
+    return index;
+}
+template <Elements X>
+[[nodiscard]] std::uint64_t argmin(const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
+    return arg(Op::argmin, x, nan, launch);
+}
+template <Elements X>
+[[nodiscard]] std::uint64_t argmax(const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
+    return arg(Op::argmax, x, nan, launch);
 }
 
 /// Sum of `x` on the CPU: the value that run() computes, returned. The bits of every method but `atomic` are those of the CUDA backend.

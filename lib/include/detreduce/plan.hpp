@@ -21,15 +21,19 @@ struct Request {
     Op op = Op::sum;
     Method method = Method::exact;
     DType dtype = DType::f32;         ///< of the elements
-    std::optional<DType> output = {}; ///< of the result; empty: that of the elements
+    std::optional<DType> output = {}; ///< of the result; empty: that of the elements, or an index
     Shape shape = Shape::flat;
-    std::uint64_t n = 0;         ///< number of elements, 0 … 2^40
+    std::uint64_t n = 0;    ///< number of elements, of each row if there are rows, 0 … 2^40
+    std::uint64_t rows = 1; ///< shape rows: how many, 0 … 2^40, and no more than 2^46 elements in all
+    std::uint64_t stride =
+        0; ///< shape rows: elements from the beginning of a row to that of the next, of x and y; 0: n, else at least n
     Device device = current_gpu; ///< or `cpu`, for which host.hpp has shorter calls
     Launch launch = {};
+    NanPolicy nan = NanPolicy::propagate; ///< for ops that compare
 };
 
-/// Largest n that a plan accepts.
-inline constexpr std::uint64_t max_n = std::uint64_t{1} << 40;
+/// Largest n that a plan accepts, largest number of rows, and most elements from the first to the last.
+inline constexpr std::uint64_t max_n = std::uint64_t{1} << 40, max_rows = max_n, max_extent = std::uint64_t{1} << 46;
 
 /// Levels of partial results above the input: 4096^4 > 2^40.
 inline constexpr int max_levels = 4;
@@ -41,7 +45,22 @@ class Plan {
     [[nodiscard]] const Status& status() const noexcept { return status_; }
     [[nodiscard]] const Request& request() const noexcept { return request_; }
     [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
-    [[nodiscard]] Guarantee guarantee() const noexcept { return info(request_.method).guarantee; }
+    /// Of ops that compare, by any method: order, but of an index, which says where an element lies, device.
+    [[nodiscard]] Guarantee guarantee() const noexcept {
+        if (info(request_.op).kind == Kind::sum) return info(request_.method).guarantee;
+        return result_is_index() ? Guarantee::device : Guarantee::order;
+    }
+
+    /// Is the result a std::uint64_t, the index of an element? Then output() means nothing.
+    [[nodiscard]] bool result_is_index() const noexcept { return info(request_.op).gives_index; }
+    /// Bytes of the result, which is also how it must be aligned.
+    [[nodiscard]] std::size_t result_bytes() const noexcept {
+        return result_is_index() ? sizeof(std::uint64_t) : size_of(output());
+    }
+
+    /// Results that run() writes: 1, or one a row. And the elements from the beginning of one row to that of the next.
+    [[nodiscard]] std::uint64_t results() const noexcept { return request_.shape == Shape::flat ? 1 : request_.rows; }
+    [[nodiscard]] std::uint64_t stride() const noexcept { return request_.stride == 0 ? request_.n : request_.stride; }
 
     /// Bytes of device memory that run() needs as workspace; 0 on the CPU. Alignment: 256 bytes, as cudaMalloc gives.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
@@ -69,28 +88,31 @@ struct Inputs {
         : x(x_elements), y(y_elements) {}
 };
 
-/// Runs `plan`: reduces the n elements at `x` (and `y`) and writes one element to `out`.
+/// Runs `plan`: reduces the n elements at `x` (and `y`), or of each row there, and writes one element or index, or one a row, to `out`.
 ///
 /// formula      sum Σxᵢ, mean Σxᵢ/n, asum Σ|xᵢ|, sumsq Σxᵢ², nrm2 √Σxᵢ², dot Σxᵢyᵢ, sumdiffsq Σ(xᵢ−yᵢ)², mse Σ(xᵢ−yᵢ)²/n, mae Σ|xᵢ−yᵢ|/n:
 ///              the true value, rounded once (exact), or with terms and sum rounded in the order that lib/SPEC.md gives for the method, in
-///              the dtype (f16 and bf16: in f32)
-/// shapes       x, y: n contiguous elements of the plan's dtype, aligned to the element; out: one element of plan.output()
-/// dtypes       f16, bf16, f32, f64. The output is any of them for exact; for the other methods the input's own or a wider one. It is
-///              rounded once from what was accumulated.
+///              the dtype (f16 and bf16: in f32); min, max, nrminf max|xᵢ|, argmin, argmax: by comparing, −0 below +0 (lib/SPEC.md, section 9)
+/// shapes       flat: x, y: n contiguous elements of the plan's dtype, aligned to the element; out: one element of plan.output(),
+///              or for argmin and argmax a std::uint64_t; plan.result_bytes() bytes, aligned to as many.
+///              rows: x, y: plan.results() rows of n contiguous elements, plan.stride() elements apart; out: as many elements. A row's bits
+///              are those of the flat reduction of its elements, whatever the rows around it. Not for ops that compare.
+/// dtypes       f16, bf16, f32, f64. The output is any of them for exact and for ops that compare; for the other methods the input's own or
+///              a wider one. It is rounded once from what was accumulated.
 /// guarantee    plan.guarantee()
 /// error bound  exact: half a unit in the last place of the output. Of sums by others, unless a partial sum overflows, with u = 2^−24 (f64: 2^−53)
 ///              and γ_d = d·u/(1 − d·u): tree, serial, atomic |out − Σx| ≤ γ_d·Σ|x|; kahan, compensated
 ///              |out − Σx| ≤ u·|Σx| + (1 + u)·γ_2d·γ_d·Σ|x|; d grows with log n (at most 17 a level of 4096 elements or more), and is
-///              n − 1 for serial and atomic. One more rounding for an f16 or bf16 output; other ops: lib/SPEC.md, section 8.
-/// passes       one over x and y
+///              n − 1 for serial and atomic. One more rounding for an f16 or bf16 output; other ops: lib/SPEC.md, section 8. Ops that compare: none.
+/// passes       one over x and y; argmin and argmax look again at a few elements
 /// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done; contents need not
 ///              be initialised. It, x and out must not overlap. On the CPU: none, but up to 400 KiB of the calling thread's stack.
 /// stream       CUDA: enqueued on `stream` (nullptr: the default stream) of the plan's device, not synchronised, may be
 ///              captured in a graph; x, out and workspace are device pointers. CPU: returns when `out` is written.
 /// flags        floating-point exception flags are not kept; rounding mode and flush-to-zero of the caller are set aside and put back
 /// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer; cuda_error
-/// NaN, empty   any NaN, or +inf and −inf among the terms: the canonical quiet NaN. n = 0: +0, and an error in make_plan() for means; x and
-///              y may then be null.
+/// NaN, empty   any NaN, or +inf and −inf among the terms: the canonical quiet NaN; ops that compare: as Request::nan says. n = 0: +0, and an
+///              error in make_plan() for means, min, max, argmin and argmax; x and y may then be null.
 /// source       lib/SPEC.md
 Status run(const Plan& plan, Inputs in, void* out, void* workspace = nullptr, Stream stream = nullptr) noexcept;
 

@@ -22,6 +22,20 @@ enum class Op : std::uint8_t {
     sumdiffsq, ///< Σ (x − y)²
     mse,       ///< Σ (x − y)² / n
     mae,       ///< Σ |x − y| / n
+    min,       ///< the least x
+    max,       ///< the greatest x
+    argmin,    ///< the index of the least x, the lowest of equals
+    argmax,    ///< the index of the greatest x, the lowest of equals
+    nrminf,    ///< the greatest |x|: the L∞ norm
+};
+
+/// What an op does with the elements: adds them up, or compares them (lib/SPEC.md, section 9).
+enum class Kind : std::uint8_t { sum, order };
+
+/// What ops that compare do with NaN.
+enum class NanPolicy : std::uint8_t {
+    propagate, ///< one is enough: the result is NaN, or the index of the first
+    ignore,    ///< passed over; where there is nothing else, as propagate
 };
 
 /// What is added up.
@@ -36,8 +50,11 @@ enum class Method : std::uint8_t { atomic, tree, serial, kahan, compensated, exa
 /// Type of an element: IEEE 754 binary16, bfloat16, binary32, binary64.
 enum class DType : std::uint8_t { f16, bf16, f32, f64 };
 
-/// How the elements are grouped: `flat` reduces all n elements to one value.
-enum class Shape : std::uint8_t { flat };
+/// How the elements are grouped.
+enum class Shape : std::uint8_t {
+    flat, ///< all n elements to one value
+    rows, ///< a matrix of rows of n elements, each row to one value
+};
 
 /// What a result's bits depend on, weakest first (README, "What is guaranteed").
 enum class Guarantee : std::uint8_t {
@@ -77,7 +94,7 @@ struct Launch {
     Isa isa = Isa::automatic;
 };
 
-/// What the registry says about an op: Ending of the sum of its Terms.
+/// What the registry says about an op: Ending of the sum of its Terms. Where elements are compared, these two mean nothing.
 struct OpInfo {
     Op op;
     std::string_view name;
@@ -85,6 +102,8 @@ struct OpInfo {
     Ending ending;
     int inputs; ///< 1: x; 2: x and y
     std::string_view formula;
+    Kind kind = Kind::sum;
+    bool gives_index = false; ///< the result is a std::uint64_t, not an element
 };
 
 /// What the registry says about a method.
@@ -113,12 +132,14 @@ struct MethodInfo {
 [[nodiscard]] std::string_view name(Guarantee guarantee) noexcept;
 [[nodiscard]] std::string_view name(Schedule schedule) noexcept;
 [[nodiscard]] std::string_view name(Isa isa) noexcept;
+[[nodiscard]] std::string_view name(NanPolicy nan) noexcept;
 
 /// The value whose name() is `text`; nothing when there is none.
 [[nodiscard]] std::optional<Op> parse_op(std::string_view text) noexcept;
 [[nodiscard]] std::optional<Method> parse_method(std::string_view text) noexcept;
 [[nodiscard]] std::optional<DType> parse_dtype(std::string_view text) noexcept;
 [[nodiscard]] std::optional<Schedule> parse_schedule(std::string_view text) noexcept;
+[[nodiscard]] std::optional<NanPolicy> parse_nan_policy(std::string_view text) noexcept;
 
 /// Bytes of one element.
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {

@@ -17,6 +17,9 @@ inline constexpr std::uint32_t max_threads = 1024;
 /// Runs a checked plan.
 void reduce(const Plan& plan, const Inputs& in, void* out) noexcept;
 
+/// The same for ops that compare, of 1 or more elements.
+void reduce_by_order(const Plan& plan, const void* x, void* out) noexcept;
+
 /// Adds n elements to the words of an exact state, and normalizes them.
 void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept;
 

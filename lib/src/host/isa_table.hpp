@@ -1,5 +1,5 @@
 // What an instruction set gives to the CPU backend: the first level of the methods with a fixed order, one tile at a time, the terms of
-// the ops, and the digits of `exact`.
+// the ops, the digits of `exact`, and the keys of what is compared.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <detreduce/acc/exact.hpp>
 #include <detreduce/acc/rounded.hpp>
 #include <detreduce/acc/two_fold.hpp>
+#include <detreduce/spec/order_key.hpp>
 #include <detreduce/types.hpp>
 
 namespace detreduce::host {
@@ -48,6 +49,9 @@ struct IsaFunctions {
 
     /// Adds the terms of n elements to acc::exact::product_states states.
     void (*exact_terms)(Term term, const T* x, const T* y, std::uint64_t n, acc::exact::Word* states);
+
+    /// The largest of the keys of n ≥ 1 elements, not settled.
+    typename spec::KeyMap<T>::Key (*largest_key)(const spec::KeyMap<T>& map, const T* x, std::uint64_t n);
 };
 
 struct IsaTable : IsaFunctions<float16>, IsaFunctions<bfloat16>, IsaFunctions<float>, IsaFunctions<double> {

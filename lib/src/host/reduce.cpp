@@ -8,29 +8,13 @@
 #include <detreduce/exact_state.hpp>
 
 #include "host/backend.hpp"
+#include "host/for_each.hpp"
 #include "host/fp_environment.hpp"
 #include "host/levels.hpp"
 #include "host/isa_table.hpp"
 
 namespace detreduce::host {
 namespace {
-
-/// f(i) for every i < count, by `threads` threads. With one, OpenMP is left alone: it would allocate.
-template <class F>
-void for_each(std::uint64_t count, std::uint32_t threads, const F& f) {
-    if (threads == 1 || count == 1) {
-        for (std::uint64_t i = 0; i < count; ++i)
-            f(i);
-        return;
-    }
-#pragma omp parallel num_threads(static_cast <int>(std::min <std::uint64_t>(threads, count)))
-    {
-        const StandardFpEnvironment environment;
-#pragma omp for schedule(static)
-        for (std::uint64_t i = 0; i < count; ++i)
-            f(i);
-    }
-}
 
 /// Elements of type T: y for ops of two inputs only.
 template <class T>
@@ -159,10 +143,10 @@ void exact_into(void* out, DType output, const OpInfo& op, const Arrays<T>& in, 
 }
 
 template <class T>
-DETREDUCE_OPAQUE void compute(const Plan& plan, const Arrays<T>& in, void* out) {
+DETREDUCE_OPAQUE void compute(const Plan& plan, const Launch& launch, const Arrays<T>& in, void* out) {
     using V = fp::Arithmetic<T>;
     const OpInfo& op = info(plan.request().op);
-    const Launch& launch = plan.launch();
+    if (in.n == 0) return acc::finish_into(out, plan.output(), {0.0, 0.0}, Ending::sum, 0);
     const auto finish = [&](const auto& acc) { acc::finish_into(out, plan.output(), acc.total(), op.ending, in.n); };
     switch (plan.request().method) {
     case Method::tree:
@@ -189,16 +173,36 @@ std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexce
                                                                 std::min<std::uint64_t>(useful, max_threads)));
 }
 
+/// One row after the other, each by all threads; or, where there are enough rows, each by one.
+template <class T>
+void compute_rows(const Plan& plan, const Inputs& in, void* out) {
+    const Request& r = plan.request();
+    const std::size_t bytes = size_of(plan.output());
+    const auto row = [&](std::uint64_t i, const Launch& launch) {
+        const std::uint64_t at = i * plan.stride();
+        const Arrays<T> elements{static_cast<const T*>(in.x) + at, in.y ? static_cast<const T*>(in.y) + at : nullptr,
+                                 r.n};
+        compute(plan, launch, elements, static_cast<char*>(out) + i * bytes);
+    };
+    Launch alone = plan.launch();
+    alone.threads = 1;
+    const bool many = plan.results() >= 4 * std::uint64_t{plan.launch().threads};
+    if (many) {
+        for_each(plan.results(), plan.launch().threads, [&](std::uint64_t i) { row(i, alone); });
+    } else {
+        for (std::uint64_t i = 0; i < plan.results(); ++i)
+            row(i, plan.launch());
+    }
+}
+
 void reduce(const Plan& plan, const Inputs& in, void* out) noexcept {
     const StandardFpEnvironment environment;
     const Request& r = plan.request();
-    if (r.n == 0) {
-        acc::finish_into(out, plan.output(), {0.0, 0.0}, Ending::sum, 0);
-    } else {
-        with_dtype(r.dtype, [&]<class T>(T) {
-            compute(plan, Arrays<T>{static_cast<const T*>(in.x), static_cast<const T*>(in.y), r.n}, out);
-        });
+    if (info(r.op).kind == Kind::order) {
+        if (r.n > 0) return reduce_by_order(plan, in.x, out);
+        return acc::finish_into(out, plan.output(), {0.0, 0.0}, Ending::sum, 0); // nrminf
     }
+    with_dtype(r.dtype, [&]<class T>(T) { compute_rows<T>(plan, in, out); });
 }
 
 void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept {

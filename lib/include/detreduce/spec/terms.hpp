@@ -14,8 +14,9 @@
 namespace detreduce::terms {
 
 /// factor · a · b without rounding; the factor is a power of two. Of linear terms b is 1.
+template <class V>
 struct Product {
-    double a, b, factor;
+    V a, b, factor;
 };
 
 struct Element {
@@ -30,8 +31,14 @@ struct Element {
     static DETREDUCE_HD fp::Eft<V> split(V x, V) {
         return {x, V(-0.0)};
     }
-    static DETREDUCE_HD Product part(int, double x, double) { return {x, 1, 1}; }
-    static DETREDUCE_HD Product finite_part(int k, double x, double y) { return part(k, x, y); }
+    template <class V>
+    static DETREDUCE_HD Product<V> part(int, V x, V) {
+        return {x, 1, 1};
+    }
+    template <class V>
+    static DETREDUCE_HD Product<V> finite_part(int k, V x, V y) {
+        return part(k, x, y);
+    }
 };
 
 struct Magnitude {
@@ -46,8 +53,14 @@ struct Magnitude {
     static DETREDUCE_HD fp::Eft<V> split(V x, V y) {
         return {value(x, y), V(-0.0)};
     }
-    static DETREDUCE_HD Product part(int, double x, double y) { return {value(x, y), 1, 1}; }
-    static DETREDUCE_HD Product finite_part(int k, double x, double y) { return part(k, x, y); }
+    template <class V>
+    static DETREDUCE_HD Product<V> part(int, V x, V y) {
+        return {value(x, y), 1, 1};
+    }
+    template <class V>
+    static DETREDUCE_HD Product<V> finite_part(int k, V x, V y) {
+        return part(k, x, y);
+    }
 };
 
 struct Square {
@@ -62,8 +75,14 @@ struct Square {
     static DETREDUCE_HD fp::Eft<V> split(V x, V) {
         return fp::two_prod(x, x);
     }
-    static DETREDUCE_HD Product part(int, double x, double) { return {x, x, 1}; }
-    static DETREDUCE_HD Product finite_part(int k, double x, double y) { return part(k, x, y); }
+    template <class V>
+    static DETREDUCE_HD Product<V> part(int, V x, V) {
+        return {x, x, 1};
+    }
+    template <class V>
+    static DETREDUCE_HD Product<V> finite_part(int k, V x, V y) {
+        return part(k, x, y);
+    }
 };
 
 struct Multiply {
@@ -78,8 +97,14 @@ struct Multiply {
     static DETREDUCE_HD fp::Eft<V> split(V x, V y) {
         return fp::two_prod(x, y);
     }
-    static DETREDUCE_HD Product part(int, double x, double y) { return {x, y, 1}; }
-    static DETREDUCE_HD Product finite_part(int k, double x, double y) { return part(k, x, y); }
+    template <class V>
+    static DETREDUCE_HD Product<V> part(int, V x, V y) {
+        return {x, y, 1};
+    }
+    template <class V>
+    static DETREDUCE_HD Product<V> finite_part(int k, V x, V y) {
+        return part(k, x, y);
+    }
 };
 
 /// (x − y)²; without error x² − 2xy + y². Where a number is infinite or NaN that would be NaN, so then it is the square of the difference.
@@ -99,15 +124,17 @@ struct SquaredDifference {
         const auto p = fp::two_prod(d.value, d.value);
         return {p.value, p.error + (d.value + d.value) * d.error};
     }
-    static DETREDUCE_HD Product part(int k, double x, double y) {
+    template <class V>
+    static DETREDUCE_HD Product<V> part(int k, V x, V y) {
         if (!fp::is_finite(x) || !fp::is_finite(y)) {
-            const double d = k == 0 ? x - y : 0.0;
+            const V d = k == 0 ? x - y : V(0);
             return {d, d, 1};
         }
         return finite_part(k, x, y);
     }
-    static DETREDUCE_HD Product finite_part(int k, double x, double y) {
-        return k == 0 ? Product{x, x, 1} : k == 1 ? Product{y, y, 1} : Product{x, y, -2};
+    template <class V>
+    static DETREDUCE_HD Product<V> finite_part(int k, V x, V y) {
+        return k == 0 ? Product<V>{x, x, 1} : k == 1 ? Product<V>{y, y, 1} : Product<V>{x, y, -2};
     }
 };
 
@@ -125,11 +152,13 @@ struct AbsoluteDifference {
         const auto d = fp::two_sum(x, -y);
         return {Magnitude::value(d.value, d.value), fp::is_negative(d.value) ? -d.error : d.error};
     }
-    static DETREDUCE_HD Product part(int k, double x, double y) {
-        if (!fp::is_finite(x) || !fp::is_finite(y)) return {k == 0 ? value(x, y) : 0.0, 1, 1};
+    template <class V>
+    static DETREDUCE_HD Product<V> part(int k, V x, V y) {
+        if (!fp::is_finite(x) || !fp::is_finite(y)) return {k == 0 ? value(x, y) : V(0), 1, 1};
         return finite_part(k, x, y);
     }
-    static DETREDUCE_HD Product finite_part(int k, double x, double y) {
+    template <class V>
+    static DETREDUCE_HD Product<V> finite_part(int k, V x, V y) {
         const bool swapped = x < y;
         return {k == 0 ? (swapped ? y : x) : (swapped ? -x : -y), 1, 1};
     }

@@ -1,0 +1,5 @@
+#include "order/launch.cuh"
+
+namespace detreduce::cuda {
+template Status launch_order<double>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+} // namespace detreduce::cuda
