@@ -91,14 +91,19 @@ struct Room {
 
 /// The exponents of what a warp has of one input.
 struct Exponents {
-    int low, high; ///< 2^low ≤ |x| < 2^high; of subnormals, as of the smallest normal number
+    int low, high; ///< 2^low ≤ |x| < 2^high; 2^low is the smallest number if there are subnormals
     bool finite;
+
+    [[nodiscard]] __device__ __forceinline__ Exponents with(const Exponents& other) const {
+        return {min(low, other.low), max(high, other.high), finite && other.finite};
+    }
 };
 template <class T>
 __device__ __forceinline__ Exponents exponents_of(const Range& mine) {
     using L = typename Room<T>::L;
     const std::uint32_t largest = __reduce_max_sync(all_threads, mine.largest),
                         smallest = __reduce_min_sync(all_threads, mine.smallest_less_one);
+    if (largest == 0) return {0, 0, true}; // zeros are anywhere
     const int high = L::exponent_of(largest) + 1;
     int low = smallest == 0xffffffffu ? high : L::exponent_of(smallest + 1);
     if (low <= L::normal) low = L::normal - (fp::Format<T>::precision - 1); // subnormals: any bit of theirs
@@ -132,7 +137,8 @@ struct TermBins {
 
     Word* words;
     Room<T> room_x, room_y;
-    int top = 0; ///< of the values
+    Exponents seen_x{}, seen_y{}; ///< of the elements that the window was made for
+    int top = 0;                  ///< of the values
     BinsOf values, errors;
     Word held[W::bins], held_errors[has_errors ? W::bins : 1];
     int added = 0, drains = 0;
@@ -187,10 +193,15 @@ struct TermBins {
         return room_x.holds(x) && (shared_room || room_y.holds(y));
     }
 
-    /// Moves the window to where elements of these ranges have their terms; false if there is no such place.
+    /// Moves the window to where elements of these ranges have their terms, and, if it can, those that it was moved for before: so it soon comes
+    /// to rest. False if there is no such place.
     __device__ __forceinline__ bool move(const Range& x, const Range& y) {
         const Exponents a = exponents_of<T>(x), b = shared_room ? a : exponents_of<T>(y);
         if (!a.finite || !b.finite) return false;
+        if (room_x.above != 0 && move_to(a.with(seen_x), b.with(seen_y))) return true;
+        return move_to(a, b);
+    }
+    __device__ __forceinline__ bool move_to(const Exponents& a, const Exponents& b) {
         constexpr int times = Map::linear ? 1 : 2; // elements in a term
         const int high = (Map::linear ? a.high : a.high + b.high) + factor_bits,
                   low = Map::linear ? a.low : a.low + b.low;
@@ -201,6 +212,8 @@ struct TermBins {
         if (high > new_top || low < least) return false;
         const int up = (new_top - high) / times, down = (low - least) / times; // of the elements of each input
         flush_all();
+        seen_x = a;
+        seen_y = b;
         top = new_top;
         room_x = Room<T>::between(a.low - down, a.high + up);
         room_y = Room<T>::between(b.low - down, b.high + up);
@@ -293,8 +306,11 @@ struct TermWalk {
             own.copy[1][i * warp_size + threadIdx.x % warp_size] = y.v[i];
         }
         __syncwarp();
-        count_minus_zeros(x, y);
-        if (!add_wide(own.copy[0], own.copy[1], counters())) add_slowly(own.copy[0], own.copy[1], own.words);
+        if (add_wide(own.copy[0], own.copy[1], counters())) {
+            count_minus_zeros(x, y);
+        } else {
+            add_slowly(own.copy[0], own.copy[1], own.words); // counts by itself
+        }
         if (++slow_tiles % (1u << 16) == 0) {
             for (int s = 0; s < Input::states; ++s)
                 warp_carry(own.words + s * acc::exact::words);

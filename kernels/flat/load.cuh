@@ -110,27 +110,33 @@ struct ItemOf<T, 2> {
     using Pointer = TwoInputs<T>;
 };
 
-/// The K items at p as 16-byte words: elements of 16 bits stay two in a register.
-template <bool Aligned, class Item, int K>
-__device__ __forceinline__ Pack<Item, K> load_words(const Item* p) {
-    if constexpr (Aligned) {
-        return load_pack<Source::aligned_input, Item, K>(p);
-    } else if constexpr (sizeof(Item) == 2) {
-        std::uint32_t words[K / 2];
-#pragma unroll
-        for (int w = 0; w < K / 2; ++w)
-            words[w] = load_number(p + 2 * w).bits | std::uint32_t{load_number(p + 2 * w + 1).bits} << 16;
-        Pack<Item, K> pack;
-        __builtin_memcpy(&pack, words, sizeof pack);
-        return pack;
-    } else {
-        return load_pack<Source::any_input, Item, K>(p);
-    }
-}
-
+/// Both ways give whole words, so that elements of 16 bits stay two in a register where the ways meet.
 template <Source, class Item, int K>
 __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item>& p) {
-    return p.aligned ? load_words<true, Item, K>(p.x) : load_words<false, Item, K>(p.x);
+    constexpr int pieces = K * sizeof(Item) / 16;
+    Pack<Item, K> pack;
+    uint4 raw[pieces];
+    if (p.aligned) {
+#pragma unroll
+        for (int i = 0; i < pieces; ++i)
+            raw[i] = load16<Source::aligned_input>(reinterpret_cast<const char*>(p.x) + 16 * i);
+    } else {
+        std::uint32_t words[4 * pieces];
+        if constexpr (sizeof(Item) == 2) {
+#pragma unroll
+            for (int w = 0; w < 4 * pieces; ++w)
+                words[w] = load_number(p.x + 2 * w).bits | std::uint32_t{load_number(p.x + 2 * w + 1).bits} << 16;
+        } else {
+#pragma unroll
+            for (int k = 0; k < K; ++k) {
+                const Item item = load_number(p.x + k);
+                __builtin_memcpy(words + k * sizeof(Item) / 4, &item, sizeof item);
+            }
+        }
+        __builtin_memcpy(raw, words, sizeof raw);
+    }
+    __builtin_memcpy(&pack, raw, sizeof pack);
+    return pack;
 }
 template <Source S, class Item, int K, class T>
 __device__ __forceinline__ Pack<Item, K> load_pack(const TwoInputs<T>& p) {
@@ -149,30 +155,6 @@ __device__ __forceinline__ T load_item(const OneInput<T>& p) {
 template <Source S, class T>
 __device__ __forceinline__ Both<T> load_item(const TwoInputs<T>& p) {
     return {load_number(p.x), load_number(p.y)};
-}
-
-/// `Rows` packs, `step` items apart, of which those below `count` exist. One branch for all of them.
-template <Source S, class Item, int K, int Rows, class Pointer>
-__device__ __forceinline__ void load_packs(Pack<Item, K> (&packs)[Rows], const Pointer& p, int step, int count) {
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-        if (r < count) packs[r] = load_pack<S, Item, K>(p + r * step);
-    }
-}
-template <bool Aligned, class Item, int K, int Rows>
-__device__ __forceinline__ void load_packs_as(Pack<Item, K> (&packs)[Rows], const Item* p, int step, int count) {
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-        if (r < count) packs[r] = load_words<Aligned, Item, K>(p + r * step);
-    }
-}
-template <Source S, class Item, int K, int Rows>
-__device__ __forceinline__ void load_packs(Pack<Item, K> (&packs)[Rows], const OneInput<Item>& p, int step, int count) {
-    if (p.aligned) {
-        load_packs_as<true>(packs, p.x, step, count);
-    } else {
-        load_packs_as<false>(packs, p.x, step, count);
-    }
 }
 
 } // namespace detreduce::cuda

@@ -183,7 +183,9 @@ struct TileReader {
     /// A chunk; `p` points to the thread's first item in it.
     static __device__ __forceinline__ Lanes<Acc, K> fold_all(const Pointer& p) {
         Packs packs;
-        load_packs<Level::source>(packs, p, Order::lanes, rows);
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+            packs[r] = load_pack<Level::source, Item, K>(p + r * Order::lanes);
         return fold_rows(packs);
     }
 
@@ -196,7 +198,10 @@ struct TileReader {
         const Pointer short_row = p + whole * lanes_in_row;
         Packs packs;
         Pack<Item, K> last;
-        load_packs<Level::source>(packs, p, lanes_in_row, whole);
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            if (r < whole) packs[r] = load_pack<Level::source, Item, K>(p + r * lanes_in_row);
+        }
 #pragma unroll
         for (int k = 0; k < K; ++k) {
             if (k < in_short_row) last.v[k] = load_item<Level::source>(short_row + k);
