@@ -92,15 +92,22 @@ __device__ __forceinline__ Turn take_turn(const typename Level::Pointer& x, std:
     constexpr std::uint32_t tile_items = Level::Order::tile, team_threads = warp_size * TeamWarps;
     const std::uint32_t team = threadIdx.x / team_threads;
     const std::uint64_t first = turn * teams<TeamWarps>();
-    std::uint64_t tile = first + team, row = 0;
-    if (levels.rows > 1) { // all tiles of one row, then those of the next
-        row = levels.tiles[level] == 1 ? tile : tile / levels.tiles[level];
-        tile -= row * levels.tiles[level];
+    std::uint64_t tile = first + team;
+    if constexpr (Level::in_rows) {
+        std::uint64_t row = 0;
+        if (levels.rows > 1) { // all tiles of one row, then those of the next
+            row = levels.tiles[level] == 1 ? tile : tile / levels.tiles[level];
+            tile -= row * levels.tiles[level];
+        }
+        const std::uint32_t m = row < levels.rows ? items_in_tile(tile * tile_items, n, tile_items) : 0;
+        const auto acc =
+            reduce_tile_by_team<Level, TeamWarps>(x + (row * levels.stride + tile * tile_items), m, buffers[team]);
+        if (threadIdx.x % team_threads == 0 && m > 0) levels.store(level, tile, acc, row);
+    } else {
+        const std::uint32_t m = items_in_tile(tile * tile_items, n, tile_items);
+        const auto acc = reduce_tile_by_team<Level, TeamWarps>(x + tile * tile_items, m, buffers[team]);
+        if (threadIdx.x % team_threads == 0 && m > 0) levels.store(level, tile, acc);
     }
-    const std::uint32_t m = row < levels.rows ? items_in_tile(tile * tile_items, n, tile_items) : 0;
-    const auto acc =
-        reduce_tile_by_team<Level, TeamWarps>(x + (row * levels.stride + tile * tile_items), m, buffers[team]);
-    if (threadIdx.x % team_threads == 0 && m > 0) levels.store(level, tile, acc, row);
     const std::uint64_t left = levels.tiles[level] - first;
     return {first, left < teams<TeamWarps>() ? static_cast<std::uint32_t>(left) : teams<TeamWarps>()};
 }

@@ -86,6 +86,7 @@ struct InputLevel {
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Aligned ? Source::aligned_input : Source::any_input;
+    static constexpr bool in_rows = false; ///< of a flat array only: f16 and bf16 have no registers to spare for rows
     static __device__ __forceinline__ void take(Acc& a, const Item& x) { a.add(widen(x)); }
     static __device__ __forceinline__ Acc as_accumulator(const Item& x) { return Acc::of(widen(x)); }
     /// Stands for an element that is not there.
@@ -101,6 +102,7 @@ struct TermLevel {
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
+    static constexpr bool in_rows = true;
     static __device__ __forceinline__ Acc as_accumulator(const Item& item) {
         V x, y;
         if constexpr (Map::inputs == 2) {
@@ -138,6 +140,7 @@ struct PartialLevel {
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(typename AccT::Value)>;
     static constexpr Source source = Source::partials;
+    static constexpr bool in_rows = true;
     static __device__ __forceinline__ void take(Acc& a, const Item& x) { a.merge(x); }
     static __device__ __forceinline__ Acc as_accumulator(const Item& x) { return x; }
     static __device__ __forceinline__ Item absent() { return Acc::absent(); }
