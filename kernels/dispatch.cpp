@@ -67,7 +67,7 @@ std::size_t workspace_bytes_of(const Request& r) {
     const DType sum = r.dtype == DType::f64 ? DType::f64 : DType::f32;
     if (r.method == Method::exact) return needs_terms(r) ? exact_terms_workspace_bytes : exact_workspace_bytes;
     if (r.method == Method::atomic) return r.output.value_or(r.dtype) == sum ? 0 : 256;
-    return workspace_layout(r.dtype, accumulator_bytes(r), r.n, r.rows).bytes;
+    return workspace_layout(r.dtype, accumulator_bytes(r), r.n, r.groups).bytes;
 }
 
 Status check_state(const char* argument, const void* state) {

@@ -71,19 +71,19 @@ struct ExactLaunch {
     /// Rows: a block each; where they are few and long, one after the other, each by all blocks.
     [[nodiscard]] Status reduce_rows(const Plan& plan, void* out, void* workspace) const {
         const auto bytes = static_cast<std::uint32_t>(size_of(plan.output()));
-        const bool few = plan.results() < 2ull * device.sms && input.tasks() >= 1024;
+        const bool few = plan.groups() < 2ull * device.sms && input.tasks() >= 1024;
         Status status;
-        for (std::uint64_t row = 0; few && status.ok() && row < plan.results(); ++row) {
+        for (std::uint64_t row = 0; few && status.ok() && row < plan.groups(); ++row) {
             const ExactLaunch one{input.moved(row * plan.stride()), stream, device};
             status = one.reduce(plan, static_cast<char*>(out) + row * bytes, workspace);
         }
         if (few) return status;
         const auto kernel = exact::add_kernel<Input, true>;
-        const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.results(), 16ull * device.sms));
+        const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.groups(), 16ull * device.sms));
         const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
         return launch_kernel(LaunchKind::plain, kernel, blocks, exact::block_threads, 0, stream, input,
                              static_cast<exact::Word*>(nullptr), exact::Between{}, finish,
-                             exact::Rows{plan.results(), plan.stride(), bytes});
+                             exact::Rows{plan.groups(), plan.stride(), bytes});
     }
 
     [[nodiscard]] Status add_to(exact::Word* state) const {

@@ -33,14 +33,14 @@ struct FlatLaunch {
 
     FlatLaunch(const Plan& p, const void* input, void* out, void* workspace, Stream s, const DeviceTraits& d)
         : plan(p), x(static_cast<const T*>(input)), stream(s), device(d) {
-        const Workspace layout = workspace_layout(plan.request().dtype, sizeof(Acc), plan.request().n, plan.results());
+        const Workspace layout = workspace_layout(plan.request().dtype, sizeof(Acc), plan.request().n, plan.groups());
         auto* const base = static_cast<char*>(workspace);
         levels.out = out;
         levels.output = plan.output();
         levels.result_bytes = static_cast<std::uint32_t>(size_of(plan.output()));
         levels.ending = info(plan.request().op).ending;
         levels.n = plan.request().n;
-        levels.rows = plan.results();
+        levels.rows = plan.groups();
         levels.stride = plan.stride();
         for (int l = 0; l < max_levels; ++l) {
             levels.tiles[l] = layout.tiles[l];

@@ -30,9 +30,7 @@ bool can_give(const Request& r) {
 
 Status check_words(const Request& r) {
     if (!is_named(r.op)) {
-        return invalid("op",
-                       "allowed are sum, mean, asum, sumsq, nrm2, dot, sumdiffsq, mse, mae, min, max, argmin, argmax "
-                       "and nrminf");
+        return invalid("op", "ops() lists what is allowed");
     }
     if (!is_named(r.method)) return invalid("method", "allowed are exact, compensated, kahan, tree, serial and atomic");
     if (!is_named(r.dtype)) return invalid("dtype", "allowed are f16, bf16, f32 and f64");
@@ -42,7 +40,7 @@ Status check_words(const Request& r) {
                                  "(of f16 and bf16: f32 and f64)");
     }
     if (!is_named(r.nan)) return invalid("nan", "allowed are propagate and ignore");
-    if (!is_named(r.shape)) return invalid("shape", "allowed are flat and rows");
+    if (!is_named(r.shape)) return invalid("shape", "allowed are flat, rows, columns, segments and tensors");
     if (!is_named(r.launch.schedule)) {
         return invalid("launch.schedule", "allowed are automatic, two_pass, last_block and cooperative");
     }
@@ -57,18 +55,40 @@ Status check_words(const Request& r) {
     return {};
 }
 
-Status check_rows(const Request& r) {
-    if (r.shape == Shape::flat) {
-        if (r.rows != 1) return invalid("rows", "allowed for shape flat is 1");
-        return r.stride == 0 ? Status{} : invalid("stride", "allowed for shape flat is 0");
+Status check_shape(const Request& r) {
+    if (r.shape == Shape::flat && r.groups != 1) return invalid("groups", "allowed for shape flat is 1");
+    if (r.groups > max_groups) return invalid("groups", "allowed are 0 to 2^40 rows, columns, segments or tensors");
+    if (r.shape != Shape::rows && r.shape != Shape::columns) {
+        return r.stride == 0 ? Status{} : invalid("stride", "must be 0 but for rows and columns");
     }
-    if (r.rows > max_rows) return invalid("rows", "allowed are 0 to 2^40 rows");
-    if (r.stride != 0 && r.stride < r.n) {
-        return invalid("stride", "allowed are 0, for rows one behind the other, and n or more elements");
+    const std::uint64_t rows = r.shape == Shape::rows ? r.groups : r.n,
+                        length = r.shape == Shape::rows ? r.n : r.groups;
+    if (r.stride != 0 && r.stride < length) {
+        return invalid(
+            "stride",
+            "allowed are 0, for rows of the matrix one behind the other, and the length of these rows or more");
     }
-    const std::uint64_t step = r.stride == 0 ? r.n : r.stride;
-    if (r.rows > 0 && step > max_extent / r.rows) return invalid("rows", "allowed are 2^46 elements in all");
+    const std::uint64_t step = r.stride == 0 ? length : r.stride;
+    if (rows > 0 && step > max_extent / rows) return invalid("groups", "allowed are 2^46 elements in all");
     return {};
+}
+
+/// Combinations that are not there (yet).
+Status check_offered(const Request& r) {
+    const Kind kind = info(r.op).kind;
+    if (r.shape != Shape::flat && r.shape != Shape::rows)
+        return {StatusCode::unsupported, "shape", "allowed are flat and rows"};
+    if (kind != Kind::sum && kind != Kind::order) return {StatusCode::unsupported, "op", "is not there yet"};
+    if (r.op == Op::minmax) return {StatusCode::unsupported, "op", "is not there yet"};
+    return {};
+}
+
+Status check_ddof(const Request& r) {
+    if (info(r.op).kind != Kind::moments)
+        return r.ddof == 0 ? Status{} : invalid("ddof", "must be 0 but for variance, stddev and moments");
+    if (r.shape == Shape::segments) return r.ddof <= max_n ? Status{} : invalid("ddof", "allowed are 0 to 2^40");
+    if (r.ddof < r.n) return {};
+    return invalid("ddof", "variances have a divisor of n - ddof; allowed are 0 to n - 1");
 }
 
 /// What is said about comparing elements, and nowhere else.
@@ -85,7 +105,7 @@ Status check_order(const Request& r) {
         return {StatusCode::unsupported, "method",
                 "ops that compare have no atomic; allowed are exact, compensated, kahan, tree and, on the CPU, serial"};
     }
-    if (op.gives_index && r.output) {
+    if (op.gives_integer && r.output) {
         return invalid("output", "must be empty for argmin and argmax: the result is an index, a std::uint64_t");
     }
     if (r.n == 0 && r.op != Op::nrminf) {
@@ -102,7 +122,9 @@ Status prepare_cpu(const Request& r, Launch& launch) {
     }
     if (launch.threads > host::max_threads)
         return invalid("launch.threads", "allowed are 1 to 1024, or 0 for OpenMP's choice");
-    if (launch.threads == 0) launch.threads = host::default_threads(r.n * r.rows, size_of(r.dtype));
+    if (launch.threads == 0)
+        launch.threads = host::default_threads(
+            r.shape == Shape::rows || r.shape == Shape::columns ? r.n * r.groups : r.n, size_of(r.dtype));
     const auto isas = available_isas();
     if (launch.isa == Isa::automatic) launch.isa = isas.back();
     if (std::find(isas.begin(), isas.end(), launch.isa) == isas.end()) {
@@ -126,7 +148,7 @@ Status prepare_cuda(const Request& r, Launch& launch, std::size_t& workspace_byt
 }
 
 Status check_inputs(const Request& r, const Inputs& in) {
-    const std::uint64_t elements = r.rows == 0 ? 0 : r.n;
+    const std::uint64_t elements = r.groups == 0 ? 0 : r.n;
     if (const Status bad = check_elements("x", in.x, r.dtype, elements); !bad.ok()) return bad;
     if (info(r.op).inputs == 2) return check_elements("y", in.y, r.dtype, elements);
     return in.y == nullptr ? Status{}
@@ -137,7 +159,7 @@ Status check_pointers(const Plan& plan, const Inputs& in, const void* out, const
     const Request& r = plan.request();
     if (out == nullptr && plan.results() > 0) return invalid("out", "must not be null");
     if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
-    if (plan.result_is_index()) {
+    if (plan.result_is_integer()) {
         if (misaligned(out, plan.result_bytes())) return invalid("out", "must be aligned to 8 bytes, as an index is");
     } else if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) {
         return bad;
@@ -157,7 +179,9 @@ Plan make_plan(const Request& request) noexcept {
     plan.request_ = request;
     plan.launch_ = request.launch;
     plan.status_ = check_words(request);
-    if (plan.status_.ok()) plan.status_ = check_rows(request);
+    if (plan.status_.ok()) plan.status_ = check_shape(request);
+    if (plan.status_.ok()) plan.status_ = check_offered(request);
+    if (plan.status_.ok()) plan.status_ = check_ddof(request);
     if (plan.status_.ok()) plan.status_ = check_order(request);
     if (!plan.status_.ok()) return plan;
     plan.status_ = request.device.backend == Backend::cpu ? prepare_cpu(request, plan.launch_)

@@ -37,12 +37,23 @@ constexpr std::array op_table{
     OpInfo{Op::argmin, "argmin", Term::element, Ending::sum, 1, "index of the least x, from 0", Kind::order, true},
     OpInfo{Op::argmax, "argmax", Term::element, Ending::sum, 1, "index of the greatest x, from 0", Kind::order, true},
     OpInfo{Op::nrminf, "nrminf", Term::element, Ending::sum, 1, "greatest |x|: the L-infinity norm", Kind::order},
+    OpInfo{Op::minmax, "minmax", Term::element, Ending::sum, 1, "least and greatest x", Kind::order, false, 2},
+    OpInfo{Op::prod, "prod", Term::element, Ending::sum, 1, "product of x", Kind::product},
+    OpInfo{Op::variance, "variance", Term::element, Ending::sum, 1, "sum of (x - mean)^2, over n - ddof",
+           Kind::moments},
+    OpInfo{Op::stddev, "stddev", Term::element, Ending::sum, 1, "square root of the variance", Kind::moments},
+    OpInfo{Op::moments, "moments", Term::element, Ending::sum, 1, "mean and variance", Kind::moments, false, 2},
+    OpInfo{Op::count_nonzero, "count_nonzero", Term::element, Ending::sum, 1, "how many x are not zero", Kind::count,
+           true},
+    OpInfo{Op::count_unique, "count_unique", Term::element, Ending::sum, 1, "how many different x there are",
+           Kind::count, true},
 };
 
 constexpr std::array dtype_names{std::string_view("f16"), std::string_view("bf16"), std::string_view("f32"),
                                  std::string_view("f64")};
 constexpr std::array all_dtypes{DType::f16, DType::bf16, DType::f32, DType::f64};
-constexpr std::array shape_names{std::string_view("flat"), std::string_view("rows")};
+constexpr std::array shape_names{std::string_view("flat"), std::string_view("rows"), std::string_view("columns"),
+                                 std::string_view("segments"), std::string_view("tensors")};
 constexpr std::array guarantee_names{std::string_view("none"), std::string_view("run_to_run"),
                                      std::string_view("device"), std::string_view("order")};
 constexpr std::array schedule_names{std::string_view("automatic"), std::string_view("two_pass"),
@@ -125,6 +136,9 @@ std::optional<Op> parse_op(std::string_view text) noexcept {
 }
 std::optional<DType> parse_dtype(std::string_view text) noexcept {
     return find_in<DType>(dtype_names, text);
+}
+std::optional<Shape> parse_shape(std::string_view text) noexcept {
+    return find_in<Shape>(shape_names, text);
 }
 std::optional<Schedule> parse_schedule(std::string_view text) noexcept {
     return find_in<Schedule>(schedule_names, text);

@@ -56,7 +56,7 @@ struct CpuBackend {
                                      .output = dtype_of<Out>,
                                      .shape = Shape::rows,
                                      .n = n,
-                                     .rows = rows,
+                                     .groups = rows,
                                      .stride = stride,
                                      .device = cpu,
                                      .launch = draw.launch});

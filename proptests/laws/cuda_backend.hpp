@@ -72,7 +72,7 @@ struct CudaBackend {
                               .output = dtype_of<Out>,
                               .shape = Shape::rows,
                               .n = n,
-                              .rows = rows,
+                              .groups = rows,
                               .stride = stride,
                               .device = current_gpu,
                               .launch = draw.launch};

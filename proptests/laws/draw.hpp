@@ -25,11 +25,11 @@ inline std::vector<DType> outputs(Method method, DType input) {
     return list;
 }
 
-/// The ops that add, and those that compare.
+/// The ops that add, and those that compare and have one result.
 inline std::vector<OpInfo> ops_of(Kind kind) {
     std::vector<OpInfo> list;
     for (const OpInfo& op : ops()) {
-        if (op.kind == kind) list.push_back(op);
+        if (op.kind == kind && op.results == 1) list.push_back(op);
     }
     return list;
 }

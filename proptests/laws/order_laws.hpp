@@ -49,7 +49,7 @@ inline Draw order_draw(std::uint64_t word) {
 /// The result as bits: those of the element, or the index.
 template <class T>
 std::uint64_t found_bits(Op op, std::span<const T> x, Method method, DType output, NanPolicy nan, const Draw& draw) {
-    if (info(op).gives_index) return TestBackend::template order<std::uint64_t>(op, x, method, nan, draw);
+    if (info(op).gives_integer) return TestBackend::template order<std::uint64_t>(op, x, method, nan, draw);
     return with_dtype(output, [&](auto out) -> std::uint64_t {
         return fp::to_bits(TestBackend::template order<decltype(out)>(op, x, method, nan, draw));
     });
@@ -57,7 +57,7 @@ std::uint64_t found_bits(Op op, std::span<const T> x, Method method, DType outpu
 /// What SPEC.md says they are.
 template <class T>
 std::uint64_t expected_bits(Op op, std::span<const T> x, DType output, NanPolicy nan) {
-    if (info(op).gives_index) return reference::found_by(op, x, nan);
+    if (info(op).gives_integer) return reference::found_by(op, x, nan);
     return with_dtype(
         output, [&](auto out) -> std::uint64_t { return fp::to_bits(reference::order<decltype(out)>(op, x, nan)); });
 }

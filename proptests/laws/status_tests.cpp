@@ -102,14 +102,14 @@ TEST_CASE("ops that compare refuse what they do not have, by name", "[status]") 
                 expect(plan.status(), StatusCode::unsupported, "method");
             } else {
                 REQUIRE(plan.status().ok());
-                REQUIRE(plan.guarantee() == (op.gives_index ? Guarantee::device : Guarantee::order));
+                REQUIRE(plan.guarantee() == (op.gives_integer ? Guarantee::device : Guarantee::order));
             }
         }
         REQUIRE(status_of({.op = op.op, .n = 2, .nan = NanPolicy::ignore}).ok());
         expect(status_of({.op = op.op, .n = 2, .nan = static_cast<NanPolicy>(99)}), invalid, "nan");
         for (const DType output : dtypes()) {
             const Status status = status_of({.op = op.op, .method = Method::tree, .output = output, .n = 2});
-            if (op.gives_index) {
+            if (op.gives_integer) {
                 expect(status, invalid, "output");
             } else {
                 REQUIRE(status.ok());
@@ -127,7 +127,7 @@ TEST_CASE("ops that compare refuse what they do not have, by name", "[status]") 
     }
     for (const OpInfo& op : sum_ops()) {
         expect(status_of({.op = op.op, .n = 2, .nan = NanPolicy::ignore}), invalid, "nan");
-        REQUIRE_FALSE(make_plan({.op = op.op, .n = 2, .device = cpu}).result_is_index());
+        REQUIRE_FALSE(make_plan({.op = op.op, .n = 2, .device = cpu}).result_is_integer());
     }
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("an index is 8 bytes, aligned to 8", "[status]") {
     const float x[3] = {1, 5, 5};
     for (const Op op : {Op::argmin, Op::argmax}) {
         const Plan plan = make_plan({.op = op, .dtype = DType::f32, .n = 3, .device = cpu});
-        REQUIRE(plan.result_is_index());
+        REQUIRE(plan.result_is_integer());
         REQUIRE(plan.result_bytes() == 8);
         alignas(8) unsigned char out[24];
         for (std::size_t at = 0; at < 16; ++at) {
@@ -153,30 +153,30 @@ TEST_CASE("an index is 8 bytes, aligned to 8", "[status]") {
         }
     }
     const Plan least = make_plan({.op = Op::min, .dtype = DType::f32, .output = DType::f16, .n = 3, .device = cpu});
-    REQUIRE_FALSE(least.result_is_index());
+    REQUIRE_FALSE(least.result_is_integer());
     REQUIRE(least.result_bytes() == 2);
 }
 
 TEST_CASE("rows have a shape", "[status]") {
     constexpr auto invalid = StatusCode::invalid_argument;
-    expect(status_of({.n = 4, .rows = 2}), invalid, "rows"); // flat
+    expect(status_of({.n = 4, .groups = 2}), invalid, "groups"); // flat
     expect(status_of({.n = 4, .stride = 4}), invalid, "stride");
-    REQUIRE(status_of({.shape = Shape::rows, .n = 4, .rows = max_rows}).ok());
-    REQUIRE(status_of({.shape = Shape::rows, .n = 4, .rows = 2, .stride = 4}).ok());
-    expect(status_of({.shape = Shape::rows, .n = 4, .rows = 2, .stride = 3}), invalid, "stride");
-    expect(status_of({.shape = Shape::rows, .n = 4, .rows = max_rows + 1}), invalid, "rows");
-    expect(status_of({.shape = Shape::rows, .n = max_n, .rows = 65}), invalid, "rows");
-    expect(status_of({.shape = Shape::rows, .n = 1, .rows = 3, .stride = ~std::uint64_t{0} / 2}), invalid, "rows");
-    expect(status_of({.op = Op::max, .shape = Shape::rows, .n = 4, .rows = 2}), StatusCode::unsupported, "shape");
+    REQUIRE(status_of({.shape = Shape::rows, .n = 4, .groups = max_groups}).ok());
+    REQUIRE(status_of({.shape = Shape::rows, .n = 4, .groups = 2, .stride = 4}).ok());
+    expect(status_of({.shape = Shape::rows, .n = 4, .groups = 2, .stride = 3}), invalid, "stride");
+    expect(status_of({.shape = Shape::rows, .n = 4, .groups = max_groups + 1}), invalid, "groups");
+    expect(status_of({.shape = Shape::rows, .n = max_n, .groups = 65}), invalid, "groups");
+    expect(status_of({.shape = Shape::rows, .n = 1, .groups = 3, .stride = ~std::uint64_t{0} / 2}), invalid, "groups");
+    expect(status_of({.op = Op::max, .shape = Shape::rows, .n = 4, .groups = 2}), StatusCode::unsupported, "shape");
     const float x[6] = {1, 2, 0, 3, 4, 0};
     float out[3] = {9, 9, 9};
-    const Plan plan = make_plan({.shape = Shape::rows, .n = 2, .rows = 2, .stride = 3, .device = cpu});
+    const Plan plan = make_plan({.shape = Shape::rows, .n = 2, .groups = 2, .stride = 3, .device = cpu});
     REQUIRE(plan.results() == 2);
     REQUIRE(run(plan, x, out).ok());
     REQUIRE(out[0] == 3);
     REQUIRE(out[1] == 7);
     REQUIRE(out[2] == 9);
-    REQUIRE(run(make_plan({.shape = Shape::rows, .n = 2, .rows = 0, .device = cpu}), nullptr, nullptr).ok());
+    REQUIRE(run(make_plan({.shape = Shape::rows, .n = 2, .groups = 0, .device = cpu}), nullptr, nullptr).ok());
 }
 
 TEST_CASE("alignment is that of the element and of the output", "[status]") {
@@ -305,7 +305,7 @@ TEST_CASE("names read back", "[status]") {
     for (const Schedule s : {Schedule::automatic, Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
         REQUIRE(parse_schedule(name(s)) == s);
     }
-    REQUIRE(ops().size() == 14);
+    REQUIRE(ops().size() == 21);
     REQUIRE(sum_ops().size() == 9);
     for (const NanPolicy nan : {NanPolicy::propagate, NanPolicy::ignore})
         REQUIRE(parse_nan_policy(name(nan)) == nan);

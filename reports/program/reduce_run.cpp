@@ -41,7 +41,7 @@ void fail_unless_ok(const Plan& plan, const std::string& device_name) {
     const std::string_view argument = status.argument;
     if (argument == "launch.threads") throw UsageError(fmt::format("--threads: {}", status.allowed));
     if (argument == "nan") throw UsageError(fmt::format("--nan: {}", status.allowed));
-    if (argument == "output" && plan.result_is_index()) throw UsageError(fmt::format("--output: {}", status.allowed));
+    if (argument == "output" && plan.result_is_integer()) throw UsageError(fmt::format("--output: {}", status.allowed));
     if (argument == "output") {
         throw UsageError(fmt::format("--output: {} does not give {} for {}; {}", name(plan.request().method),
                                      name(plan.output()), name(plan.request().dtype), status.allowed));
@@ -116,11 +116,11 @@ std::string as_json(const Task& task, const Request& request, const Result& resu
     json["method"] = name(request.method);
     json["dtype"] = name(request.dtype);
     const OpInfo& op = info(request.op);
-    if (!op.gives_index) json["output"] = name(result.value.dtype);
+    if (!op.gives_integer) json["output"] = name(result.value.dtype);
     json["n"] = result.n;
     json["device"] = task.device_name;
     if (op.kind == Kind::order) json["nan"] = name(request.nan);
-    if (op.gives_index) {
+    if (op.gives_integer) {
         json["index"] = index_of(result);
     } else {
         visit(result.value, [&](auto value) {
@@ -148,7 +148,7 @@ std::string run_task(const Task& task, bool json) {
     const bool streams = request.method == Method::exact && op.kind == Kind::sum && op.term == Term::element;
     const Result result = streams ? exact_sum(task, request, file.get()) : reduce_at_once(task, request, *file);
     if (json) return as_json(task, request, result);
-    if (op.gives_index) return fmt::format("{}", index_of(result));
+    if (op.gives_integer) return fmt::format("{}", index_of(result));
     return visit(result.value, [](auto value) { return shortest_decimal(value); });
 }
 

@@ -82,7 +82,7 @@ Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method m
 
 template <class T>
 Status arg(Op op, const T* x, std::uint64_t n, std::uint64_t* index, NanPolicy nan, Stream stream) noexcept {
-    if (!info(op).gives_index) return {StatusCode::invalid_argument, "op", "allowed are argmin and argmax"};
+    if (!info(op).gives_integer) return {StatusCode::invalid_argument, "op", "allowed are argmin and argmax"};
     return run_async(make_plan({.op = op, .dtype = dtype_of<T>, .n = n, .nan = nan}), x, index, stream);
 }
 

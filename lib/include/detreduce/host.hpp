@@ -120,7 +120,7 @@ template <Elements X>
 /// The index, from 0, of the first of the least or greatest elements; otherwise as order_as().
 template <Elements X>
 [[nodiscard]] std::uint64_t arg(Op op, const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
-    if (!info(op).gives_index) throw_if_error({StatusCode::invalid_argument, "op", "allowed are argmin and argmax"});
+    if (!info(op).gives_integer) throw_if_error({StatusCode::invalid_argument, "op", "allowed are argmin and argmax"});
     const Request request{.op = op,
                           .dtype = dtype_of<ElementOf<X>>,
                           .n = std::ranges::size(x),

@@ -23,17 +23,21 @@ struct Request {
     DType dtype = DType::f32;         ///< of the elements
     std::optional<DType> output = {}; ///< of the result; empty: that of the elements, or an index
     Shape shape = Shape::flat;
-    std::uint64_t n = 0;    ///< number of elements, of each row if there are rows, 0 … 2^40
-    std::uint64_t rows = 1; ///< shape rows: how many, 0 … 2^40, and no more than 2^46 elements in all
-    std::uint64_t stride =
-        0; ///< shape rows: elements from the beginning of a row to that of the next, of x and y; 0: n, else at least n
+    /// Number of elements, 0 … 2^40: of each row or column; otherwise of everything.
+    std::uint64_t n = 0;
+    /// How many rows, columns, segments or tensors there are, 0 … 2^40. Rows and columns: no more than 2^46 elements in all.
+    std::uint64_t groups = 1;
+    /// Rows and columns: elements from the beginning of one row of the matrix to that of the next, of x and y; 0: the length of such a row, else
+    /// at least that.
+    std::uint64_t stride = 0;
     Device device = current_gpu; ///< or `cpu`, for which host.hpp has shorter calls
     Launch launch = {};
     NanPolicy nan = NanPolicy::propagate; ///< for ops that compare
+    std::uint64_t ddof = 0; ///< variance, stddev, moments: what is taken from n in the divisor, less than n
 };
 
-/// Largest n that a plan accepts, largest number of rows, and most elements from the first to the last.
-inline constexpr std::uint64_t max_n = std::uint64_t{1} << 40, max_rows = max_n, max_extent = std::uint64_t{1} << 46;
+/// Largest n that a plan accepts, largest number of groups, and most elements from the first to the last.
+inline constexpr std::uint64_t max_n = std::uint64_t{1} << 40, max_groups = max_n, max_extent = std::uint64_t{1} << 46;
 
 /// Levels of partial results above the input: 4096^4 > 2^40.
 inline constexpr int max_levels = 4;
@@ -48,21 +52,32 @@ class Plan {
     /// Of ops that compare, by any method: order, but of an index, which says where an element lies, device.
     [[nodiscard]] Guarantee guarantee() const noexcept {
         if (info(request_.op).kind == Kind::sum) return info(request_.method).guarantee;
-        return result_is_index() ? Guarantee::device : Guarantee::order;
+        return result_is_integer() ? Guarantee::device : Guarantee::order;
     }
 
-    /// Is the result a std::uint64_t, the index of an element? Then output() means nothing.
-    [[nodiscard]] bool result_is_index() const noexcept { return info(request_.op).gives_index; }
-    /// Bytes of the result, which is also how it must be aligned.
+    /// Are the results std::uint64_t: indices or counts? Then output() means nothing.
+    [[nodiscard]] bool result_is_integer() const noexcept { return info(request_.op).gives_integer; }
+    /// Bytes of one result, which is also how it must be aligned.
     [[nodiscard]] std::size_t result_bytes() const noexcept {
-        return result_is_index() ? sizeof(std::uint64_t) : size_of(output());
+        return result_is_integer() ? sizeof(std::uint64_t) : size_of(output());
     }
 
-    /// Results that run() writes: 1, or one a row. And the elements from the beginning of one row to that of the next.
-    [[nodiscard]] std::uint64_t results() const noexcept { return request_.shape == Shape::flat ? 1 : request_.rows; }
-    [[nodiscard]] std::uint64_t stride() const noexcept { return request_.stride == 0 ? request_.n : request_.stride; }
+    /// Groups of elements that are reduced, each on its own: 1, or as many as there are rows, columns or segments.
+    [[nodiscard]] std::uint64_t groups() const noexcept {
+        return request_.shape == Shape::flat || request_.shape == Shape::tensors ? 1 : request_.groups;
+    }
+    /// Results that run() writes, those of one group side by side.
+    [[nodiscard]] std::uint64_t results() const noexcept {
+        return groups() * static_cast<std::uint64_t>(info(request_.op).results);
+    }
+    /// Rows and columns: elements from the beginning of one row of the matrix to that of the next.
+    [[nodiscard]] std::uint64_t stride() const noexcept {
+        if (request_.stride != 0) return request_.stride;
+        return request_.shape == Shape::columns ? request_.groups : request_.n;
+    }
 
-    /// Bytes of device memory that run() needs as workspace; 0 on the CPU. Alignment: 256 bytes, as cudaMalloc gives.
+    /// Bytes of memory, of the device, that run() needs as workspace; 0 on the CPU but for count_unique. Alignment: 256 bytes, as cudaMalloc
+    /// gives.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
 
     /// The launch that was chosen: threads and isa on the CPU, schedule and block on CUDA. A grid of 0 there means as many blocks as help.
@@ -80,12 +95,23 @@ class Plan {
 /// For a CUDA device this reads a few cached device attributes; it does not create work on any stream.
 [[nodiscard]] Plan make_plan(const Request& request) noexcept;
 
-/// Where the elements are: y for ops of two inputs, else null. A pointer to x alone converts to this.
+/// One array of a list (shape tensors).
+struct Tensor {
+    const void* data = nullptr;
+    std::uint64_t n = 0;
+    DType dtype = DType::f32;
+};
+
+/// Where the elements are: y for ops of two inputs, else null; offsets for segments, else null. A pointer to x alone converts to this.
+/// Segments: segment i is the elements from offsets[i] up to, but not including, offsets[i + 1], so there are Request::groups + 1 offsets,
+/// where the elements are. Tensors: x points to Request::groups Tensors, in host memory.
 struct Inputs {
     const void* x = nullptr;
     const void* y = nullptr;
-    constexpr Inputs(const void* x_elements, const void* y_elements = nullptr) noexcept
-        : x(x_elements), y(y_elements) {}
+    const std::uint64_t* offsets = nullptr;
+    constexpr Inputs(const void* x_elements, const void* y_elements = nullptr,
+                     const std::uint64_t* segment_offsets = nullptr) noexcept
+        : x(x_elements), y(y_elements), offsets(segment_offsets) {}
 };
 
 /// Runs `plan`: reduces the n elements at `x` (and `y`), or of each row there, and writes one element or index, or one a row, to `out`.

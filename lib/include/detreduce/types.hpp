@@ -13,24 +13,37 @@ namespace detreduce {
 
 /// What is computed, of elements x and, for ops of two inputs, y.
 enum class Op : std::uint8_t {
-    sum,       ///< Σ x
-    mean,      ///< Σ x / n
-    asum,      ///< Σ |x|: the L1 norm
-    sumsq,     ///< Σ x²
-    nrm2,      ///< √Σ x²: the L2 norm
-    dot,       ///< Σ x·y
-    sumdiffsq, ///< Σ (x − y)²
-    mse,       ///< Σ (x − y)² / n
-    mae,       ///< Σ |x − y| / n
-    min,       ///< the least x
-    max,       ///< the greatest x
-    argmin,    ///< the index of the least x, the lowest of equals
-    argmax,    ///< the index of the greatest x, the lowest of equals
-    nrminf,    ///< the greatest |x|: the L∞ norm
+    sum,           ///< Σ x
+    mean,          ///< Σ x / n
+    asum,          ///< Σ |x|: the L1 norm
+    sumsq,         ///< Σ x²
+    nrm2,          ///< √Σ x²: the L2 norm
+    dot,           ///< Σ x·y
+    sumdiffsq,     ///< Σ (x − y)²
+    mse,           ///< Σ (x − y)² / n
+    mae,           ///< Σ |x − y| / n
+    min,           ///< the least x
+    max,           ///< the greatest x
+    argmin,        ///< the index of the least x, the lowest of equals
+    argmax,        ///< the index of the greatest x, the lowest of equals
+    nrminf,        ///< the greatest |x|: the L∞ norm
+    minmax,        ///< min and max, in one pass
+    prod,          ///< Π x
+    variance,      ///< Σ (x − mean)² / (n − ddof)
+    stddev,        ///< √variance
+    moments,       ///< mean and variance, in one pass
+    count_nonzero, ///< how many x are not zero; NaN is not zero
+    count_unique,  ///< how many different values there are; −0 and +0 are one, and so are all NaN
 };
 
-/// What an op does with the elements: adds them up, or compares them (lib/SPEC.md, section 9).
-enum class Kind : std::uint8_t { sum, order };
+/// What an op does with the elements.
+enum class Kind : std::uint8_t {
+    sum,     ///< adds up terms of them (lib/SPEC.md, section 8)
+    order,   ///< compares them (section 9)
+    product, ///< multiplies them (section 11)
+    moments, ///< mean and variance (section 12)
+    count,   ///< counts some of them (section 13)
+};
 
 /// What ops that compare do with NaN.
 enum class NanPolicy : std::uint8_t {
@@ -52,8 +65,11 @@ enum class DType : std::uint8_t { f16, bf16, f32, f64 };
 
 /// How the elements are grouped.
 enum class Shape : std::uint8_t {
-    flat, ///< all n elements to one value
-    rows, ///< a matrix of rows of n elements, each row to one value
+    flat,     ///< all n elements to one value
+    rows,     ///< a matrix, row by row in memory: each row of n elements to one value
+    columns,  ///< the same matrix: each column of n elements to one value
+    segments, ///< an array of n elements cut at offsets: each segment, which may be empty, to one value
+    tensors,  ///< a list of arrays, taken as one of n elements: to one value
 };
 
 /// What a result's bits depend on, weakest first (README, "What is guaranteed").
@@ -94,7 +110,7 @@ struct Launch {
     Isa isa = Isa::automatic;
 };
 
-/// What the registry says about an op: Ending of the sum of its Terms. Where elements are compared, these two mean nothing.
+/// What the registry says about an op: Ending of the sum of its Terms. For kinds other than sum these two mean nothing.
 struct OpInfo {
     Op op;
     std::string_view name;
@@ -103,7 +119,8 @@ struct OpInfo {
     int inputs; ///< 1: x; 2: x and y
     std::string_view formula;
     Kind kind = Kind::sum;
-    bool gives_index = false; ///< the result is a std::uint64_t, not an element
+    bool gives_integer = false; ///< the results are std::uint64_t, indices or counts, not elements
+    int results = 1;            ///< values a group: 2 for minmax (least, greatest) and moments (mean, variance)
 };
 
 /// What the registry says about a method.
@@ -138,6 +155,7 @@ struct MethodInfo {
 [[nodiscard]] std::optional<Op> parse_op(std::string_view text) noexcept;
 [[nodiscard]] std::optional<Method> parse_method(std::string_view text) noexcept;
 [[nodiscard]] std::optional<DType> parse_dtype(std::string_view text) noexcept;
+[[nodiscard]] std::optional<Shape> parse_shape(std::string_view text) noexcept;
 [[nodiscard]] std::optional<Schedule> parse_schedule(std::string_view text) noexcept;
 [[nodiscard]] std::optional<NanPolicy> parse_nan_policy(std::string_view text) noexcept;
 

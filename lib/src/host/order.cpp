@@ -66,9 +66,9 @@ void reduce_by_order(const Plan& plan, const void* x, void* out) noexcept {
     const Request& r = plan.request();
     with_dtype(r.dtype, [&]<class T>(T) {
         const auto map = spec::KeyMap<T>::of(spec::view_of(r.op), r.nan);
-        const Scan<T> scan{isa_table(plan.launch().isa).of<T>(), map, static_cast<const T*>(x), plan.result_is_index()};
+        const Scan<T> scan{isa_table(plan.launch().isa).of<T>(), map, static_cast<const T*>(x), plan.result_is_integer()};
         const auto found = best_of_runs(scan, r.n, plan.launch().threads);
-        if (plan.result_is_index()) {
+        if (plan.result_is_integer()) {
             *static_cast<std::uint64_t*>(out) = found.index;
         } else {
             acc::store_as(out, plan.output(),

@@ -186,11 +186,11 @@ void compute_rows(const Plan& plan, const Inputs& in, void* out) {
     };
     Launch alone = plan.launch();
     alone.threads = 1;
-    const bool many = plan.results() >= 4 * std::uint64_t{plan.launch().threads};
+    const bool many = plan.groups() >= 4 * std::uint64_t{plan.launch().threads};
     if (many) {
-        for_each(plan.results(), plan.launch().threads, [&](std::uint64_t i) { row(i, alone); });
+        for_each(plan.groups(), plan.launch().threads, [&](std::uint64_t i) { row(i, alone); });
     } else {
-        for (std::uint64_t i = 0; i < plan.results(); ++i)
+        for (std::uint64_t i = 0; i < plan.groups(); ++i)
             row(i, plan.launch());
     }
 }
