@@ -63,9 +63,22 @@ bool needs_terms(const Request& r) {
     return info(r.op).term != Term::element || r.shape != Shape::flat;
 }
 
+/// Where segments by a method with a fixed order keep what is large among them.
+SlotLayout segment_layout(const Request& r) {
+    return SlotLayout::of(r.n, tile_items(size_of(r.dtype)), accumulator_bytes(r));
+}
+
+std::size_t exact_workspace_bytes_of(const Request& r) {
+    if (r.shape == Shape::tensors) return exact_tensors_workspace_bytes(r);
+    if (r.shape == Shape::flat) return needs_terms(r) ? exact_terms_workspace_bytes : exact_workspace_bytes;
+    const SlotLayout layout = exact_group_layout(r, exact_words(r));
+    return layout.room == 0 ? 0 : layout.bytes;
+}
+
 std::size_t workspace_bytes_of(const Request& r) {
     const DType sum = r.dtype == DType::f64 ? DType::f64 : DType::f32;
-    if (r.method == Method::exact) return needs_terms(r) ? exact_terms_workspace_bytes : exact_workspace_bytes;
+    if (r.method == Method::exact) return exact_workspace_bytes_of(r);
+    if (r.shape == Shape::segments) return segment_layout(r).bytes;
     if (r.method == Method::atomic) return r.output.value_or(r.dtype) == sum ? 0 : 256;
     return workspace_layout(r.dtype, accumulator_bytes(r), r.n, r.groups).bytes;
 }
@@ -91,6 +104,10 @@ Status prepare_order(const Request& request, Launch& launch, std::size_t& worksp
     launch.schedule = Schedule::two_pass;
     if (launch.block == 0) launch.block = 256;
     workspace_bytes = order_workspace_bytes(request, launch);
+    if (request.shape != Shape::flat) {
+        const SlotLayout layout = order_group_layout(request);
+        workspace_bytes = layout.room == 0 ? 0 : layout.bytes;
+    }
     return {};
 }
 
@@ -147,18 +164,24 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
     if (const Status bad = select_device(r.device.index, device); !bad.ok()) return bad;
     const DeviceScope scope(r.device.index);
     if (!scope.status().ok()) return scope.status();
-    if (r.n == 0 || plan.results() == 0) {
+    if (plan.results() == 0 || (r.n == 0 && r.shape != Shape::segments && r.shape != Shape::tensors)) {
         return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, plan.results() * size_of(plan.output()), stream));
     }
     DeviceTraits traits;
     if (const Status bad = read_traits(device, traits); !bad.ok()) return bad;
+    if (r.shape == Shape::tensors) {
+        return launch_exact_tensors(plan, static_cast<const Tensor*>(in.x), out, workspace, stream, traits);
+    }
     const bool of_terms = needs_terms(r);
     return with_dtype(r.dtype, [&]<class T>(T) {
+        if (info(r.op).kind == Kind::order && r.shape != Shape::flat)
+            return launch_order_groups<T>(plan, in, out, workspace, stream, traits);
         if (info(r.op).kind == Kind::order) return launch_order<T>(plan, in.x, out, workspace, stream, traits);
         if (r.method == Method::exact) {
             return of_terms ? launch_exact_terms<T>(plan, in, out, workspace, stream, traits)
                             : launch_exact<T>(plan, in.x, out, workspace, stream, traits);
         }
+        if (r.shape != Shape::flat) return launch_groups<T>(plan, in, out, workspace, stream, traits);
         return of_terms ? launch_flat_terms<T>(plan, in, out, workspace, stream, traits)
                         : launch_flat<T>(plan, in.x, out, workspace, stream, traits);
     });

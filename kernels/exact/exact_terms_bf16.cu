@@ -2,4 +2,7 @@
 
 namespace detreduce::cuda {
 template Status launch_exact_terms<bfloat16>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
-}
+template Status add_exact_tensors<bfloat16>(Term, exact::Word*, exact::GroupWork, std::uint32_t, int, Stream,
+                                            const DeviceTraits&);
+template Status count_resident_for_tensors<bfloat16>(const DeviceTraits&, std::uint32_t&);
+} // namespace detreduce::cuda

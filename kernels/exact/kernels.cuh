@@ -6,10 +6,12 @@
 #include "dependent_launch.cuh"
 #include "exact/launch.hpp"
 #include "exact/wide.cuh"
+#include "groups/slots.cuh"
 
 namespace detreduce::cuda::exact {
 
-inline constexpr int block_threads = exact_block_threads, block_warps = block_threads / warp_size;
+inline constexpr int block_threads = exact_block_threads, block_warps = block_threads / warp_size,
+                     large_group_threads = 512;
 
 /// Windows, tried one after the other: a warp that has met several tiles that do not fit goes on to the next.
 template <class... W>
@@ -65,8 +67,9 @@ struct Tiles {
     }
     [[nodiscard]] __host__ __device__ std::uint64_t count() const { return full + 2; }
     [[nodiscard]] std::uint64_t tasks() const { return full; } ///< for warps
-    /// The same that many elements further.
-    [[nodiscard]] __host__ __device__ Tiles moved(std::uint64_t by) const { return {x + by, n}; }
+    [[nodiscard]] __host__ __device__ Tiles part(std::uint64_t begin, std::uint64_t elements) const {
+        return {x + begin, elements};
+    }
 
     __device__ __forceinline__ Vectors<V> load(std::uint64_t tile) const {
         const uint4* const p = vectors + tile * (V * warp_size) + threadIdx.x % warp_size;
@@ -300,6 +303,7 @@ struct Between {
 template <class T, int V>
 struct WarpMemory<Tiles<T, V>> {
     Word words[acc::exact::words];
+    GroupScratch<1> scratch;
     union {
         uint4 copy[tile_vectors * warp_size];
         std::conditional_t<sizeof(T) == 8, Limbs, int> limbs;
@@ -321,37 +325,127 @@ __device__ __forceinline__ void add_share(const Tiles<T, V>& tiles, WarpMemory<T
     walk.finish_rest(first, own.copy);
 }
 
-/// Rows that blocks reduce by themselves, one after the other: result i goes `bytes` behind that of i − 1.
-struct Rows {
-    std::uint64_t rows = 1, stride = 0;
-    std::uint32_t bytes = 0;
+/// An array of a list, and the blocks that share it.
+struct TensorEntry {
+    const void* x;
+    std::uint64_t n;
+    std::uint32_t first_block, blocks, index;
 };
 
-/// Adds the input to the states at `state`, or, one block alone and no state, finishes by itself.
+/// Groups, for the kernel that knows them: small ones, which a warp each reduces; slots of large ones, a block each; a list of tensors.
+struct GroupWork {
+    enum class Of : std::uint8_t { nothing, small_groups, slots, tensors };
+    Of of = Of::nothing;
+    Groups groups{};
+    SlotTable table{};
+    Word* states = nullptr;  ///< of slots, or, unless null, of tensors: one after the other
+    std::uint32_t bytes = 0; ///< of a result
+    const TensorEntry* tensors = nullptr;
+    const std::uint32_t* tensor_of_block = nullptr;
+    std::uint32_t state_words = 0; ///< from one tensor's words to the next
+};
+
+/// The words of a block's warps, added up.
 template <class Input>
-__device__ __forceinline__ void add_input(const Input& input, Word* state, const Between& between, const Finish& finish,
-                                          std::uint32_t block, std::uint32_t blocks) {
+__device__ __forceinline__ void add_up(const WarpMemory<Input>* memory, std::uint64_t n, Word* total) {
     constexpr int count = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
-    __shared__ WarpMemory<Input> memory[block_warps];
-    const std::uint32_t warp = threadIdx.x / warp_size;
-    WarpMemory<Input>& own = memory[warp];
-    for (int i = threadIdx.x % warp_size; i < count; i += warp_size)
-        own.words[i] = 0;
-    __syncwarp();
-    add_share(input, own, std::uint64_t{block} * block_warps + warp, std::uint64_t{blocks} * block_warps, between);
     __syncthreads();
-    __shared__ Word total[count];
     for (int i = threadIdx.x; i < count; i += block_threads) {
         const int s = i / acc::exact::words, k = i % acc::exact::words;
         Word sum = 0;
 #pragma unroll
         for (int w = 0; w < block_warps; ++w)
             sum += k < acc::exact::digits ? carried(memory[w].words + s * acc::exact::words, k) : memory[w].words[i];
-        if (block == 0 && i == counters + acc::exact::elements) sum += static_cast<Word>(input.n);
+        if (i == counters + acc::exact::elements) sum += static_cast<Word>(n);
         total[i] = sum;
     }
     __syncthreads();
-    if (blocks == 1 && state == nullptr) { // nobody else to wait for
+}
+
+/// One input by all blocks: adds it to the states at `state`, or, one block alone and no state, finishes by itself. Or groups.
+template <class Input, bool InGroups>
+__global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
+    add_kernel(const __grid_constant__ Input input, Word* state, const Between between, const Finish finish,
+               const __grid_constant__ GroupWork work) {
+    constexpr int count = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
+    __shared__ WarpMemory<Input> memory[block_warps];
+    __shared__ Word total[count];
+    const std::uint32_t warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
+    WarpMemory<Input>& own = memory[warp];
+    const auto add = [&](const Input& part, std::uint64_t first, std::uint64_t warps) {
+        for (int i = lane; i < count; i += warp_size)
+            own.words[i] = 0;
+        __syncwarp();
+        add_share(part, own, first, warps, between);
+    };
+    const std::uint64_t all_warps = std::uint64_t{gridDim.x} * block_warps,
+                        this_warp = std::uint64_t{blockIdx.x} * block_warps + warp;
+    if constexpr (InGroups) {
+        const bool small = work.of == GroupWork::Of::small_groups, slots = work.of == GroupWork::Of::slots,
+                   tensors = work.of == GroupWork::Of::tensors;
+        if (tensors) wait_for_previous_kernel(); // which has written the list
+        std::uint64_t counted = blockIdx.x == 0 ? input.n : 0;
+        Word* own_state = nullptr;
+        const std::uint64_t end = small   ? work.groups.count
+                                  : slots ? slots_used(work.table)
+                                          : blockIdx.x + 1,
+                            step = small ? all_warps : gridDim.x;
+        for (std::uint64_t turn = small ? this_warp : blockIdx.x; turn < end; turn += step) {
+            Span span{0, input.n, true};
+            std::uint64_t first = this_warp, warps = all_warps;
+            if (small) {
+                span = span_of(work.groups, turn);
+                if (span.n > work.table.length) {
+                    if (put_on_slots(work.table, turn, span)) continue;
+                    span = {0, 0, false};
+                }
+                first = 0;
+                warps = 1;
+            } else if (slots) {
+                const Slot slot = work.table.slots[turn];
+                if (slot.m == 0) continue; // the same for the block
+                span = {slot.begin, slot.m, true};
+                first = warp;
+                warps = block_warps;
+            }
+            Input part = input.part(span.begin, span.n);
+            if (tensors) {
+                const TensorEntry entry = work.tensors[work.tensor_of_block[blockIdx.x]];
+                const std::uint32_t block = blockIdx.x - entry.first_block;
+                part = Input(static_cast<const typename Input::Type*>(entry.x), nullptr, entry.n, 1);
+                first = std::uint64_t{block} * block_warps + warp;
+                warps = std::uint64_t{entry.blocks} * block_warps;
+                counted = block == 0 ? entry.n : 0;
+                if (work.states) own_state = work.states + std::uint64_t{entry.index} * work.state_words;
+            }
+            add(part, first, warps);
+            if (small) {
+                if (lane == 0) {
+                    own.words[counters + acc::exact::elements] = static_cast<Word>(span.n);
+                    if (!span.valid) own.words[counters + acc::exact::nan_count] = 1;
+                }
+                __syncwarp();
+                Finish one = finish;
+                one.out = static_cast<char*>(finish.out) + turn * work.bytes;
+                if (lane == 0) round_group<Input::states>(own.words, own.scratch, one);
+                __syncwarp();
+                continue;
+            }
+            add_up(memory, slots ? span.n : counted, total);
+            if (!slots) break;
+            for (int i = threadIdx.x; i < count; i += block_threads)
+                work.states[turn * count + i] = total[i];
+            __syncthreads(); // the words are used again
+        }
+        if (small || slots) return;
+        for (int i = threadIdx.x; own_state && i < count; i += block_threads) {
+            if (total[i] != 0) atomic_add(own_state + i, total[i]);
+        }
+    } else {
+        add(input, this_warp, all_warps);
+        add_up(memory, blockIdx.x == 0 ? input.n : 0, total);
+    }
+    if (gridDim.x == 1 && state == nullptr) { // nobody else to wait for
         round_words<Input::states>(total, finish);
         return;
     }
@@ -364,29 +458,35 @@ __device__ __forceinline__ void add_input(const Input& input, Word* state, const
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
-        last = atomicAdd(between.arrived, 1u) == blocks - 1;
+        last = atomicAdd(between.arrived, 1u) == gridDim.x - 1;
         __threadfence();
     }
     __syncthreads();
     if (last) finish_state<Input::states>(state, finish);
 }
 
-/// One input by all blocks, or, without a state, a row by each block.
-template <class Input, bool InRows>
-__global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
-    add_kernel(const __grid_constant__ Input input, Word* state, const Between between, const Finish finish,
-               const Rows rows) {
-    if constexpr (InRows) {
-        const bool alone = state == nullptr;
-        Finish own = finish;
-        for (std::uint64_t row = alone ? blockIdx.x : 0; row < rows.rows; row += alone ? gridDim.x : 1) {
-            own.out = static_cast<char*>(finish.out) + row * rows.bytes;
-            add_input(input.moved(row * rows.stride), state, between, own, alone ? 0 : blockIdx.x,
-                      alone ? 1 : gridDim.x);
-            __syncthreads(); // the words are used again
-        }
-    } else {
-        add_input(input, state, between, finish, blockIdx.x, gridDim.x);
+/// Large groups, from the states of their slots: a block each.
+template <int States>
+__global__ void __launch_bounds__(large_group_threads)
+    large_groups_kernel(const SlotTable table, const Word* states, const Finish finish, std::uint32_t bytes) {
+    constexpr int count = States * acc::exact::words, parts = large_group_threads / count;
+    __shared__ Word total[count];
+    const int k = threadIdx.x % count, part = threadIdx.x / count;
+    for (std::uint64_t i = blockIdx.x; i < table.used[1]; i += gridDim.x) {
+        const LargeGroup group = table.large[i];
+        const std::uint64_t slots = spec::tiles(group.n, table.length);
+        Word sum = 0;
+#pragma unroll 4
+        for (std::uint64_t s = part; part < parts && s < slots; s += parts)
+            sum += states[(group.first + s) * count + k];
+        if (threadIdx.x < count) total[k] = 0;
+        __syncthreads();
+        if (sum != 0) atomic_add(total + k, sum);
+        __syncthreads();
+        Finish one = finish;
+        one.out = static_cast<char*>(finish.out) + group.group * bytes;
+        round_words<States>(total, one);
+        __syncthreads();
     }
 }
 

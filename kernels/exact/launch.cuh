@@ -12,8 +12,8 @@
 
 namespace detreduce::cuda {
 
-/// Input: exact::Tiles or exact::Terms. InRows: the kernel that knows rows, which costs flat sums a little.
-template <class Input, bool InRows>
+/// Input: exact::Tiles or exact::Terms. InGroups: the kernel that knows groups, which costs flat sums a little.
+template <class Input, bool InGroups>
 struct ExactLaunch {
     /// Each adds less than 2^36 to a digit of the state: 2^20 of them leave it below 2^56.
     static constexpr std::uint32_t most_blocks = 1u << 20;
@@ -27,7 +27,7 @@ struct ExactLaunch {
         int per_sm = 0;
         const Status status = from_cuda("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
                                         cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                                            &per_sm, exact::add_kernel<Input, InRows>, exact::block_threads, 0));
+                                            &per_sm, exact::add_kernel<Input, InGroups>, exact::block_threads, 0));
         blocks = std::max(1u, static_cast<std::uint32_t>(per_sm) * device.sms);
         return status;
     }
@@ -52,46 +52,69 @@ struct ExactLaunch {
         auto* const arrived = reinterpret_cast<std::uint32_t*>(state + words);
         const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
         const bool last_block = plan.launch().schedule == Schedule::last_block;
-        const auto add = exact::add_kernel<Input, InRows>;
+        const auto add = exact::add_kernel<Input, InGroups>;
         if (blocks == 1 && last_block) {
             return launch_kernel(LaunchKind::plain, add, 1, exact::block_threads, 0, stream, input,
-                                 static_cast<exact::Word*>(nullptr), exact::Between{}, finish, exact::Rows{});
+                                 static_cast<exact::Word*>(nullptr), exact::Between{}, finish, exact::GroupWork{});
         }
         const exact::Between between{last_block ? arrived : nullptr, arrived + 1, resident};
         const Status zeroed = launch_kernel(LaunchKind::plain, exact::zero_kernel, 1, state_block_threads, 0, stream,
                                             state, words, arrived, between.hint);
         if (!zeroed.ok()) return zeroed;
         const Status added = launch_kernel(after_previous(device, add), add, blocks, exact::block_threads, 0, stream,
-                                           input, state, between, finish, exact::Rows{});
+                                           input, state, between, finish, exact::GroupWork{});
         if (!added.ok() || last_block) return added;
         return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states>, 1, state_block_threads, 0, stream,
                              state, static_cast<const exact::Word*>(nullptr), finish);
     }
 
-    /// Rows: a block each; where they are few and long, one after the other, each by all blocks.
-    [[nodiscard]] Status reduce_rows(const Plan& plan, void* out, void* workspace) const {
-        const auto bytes = static_cast<std::uint32_t>(size_of(plan.output()));
-        const bool few = plan.groups() < 2ull * device.sms && input.tasks() >= 1024;
-        Status status;
-        for (std::uint64_t row = 0; few && status.ok() && row < plan.groups(); ++row) {
-            const ExactLaunch one{input.moved(row * plan.stride()), stream, device};
-            status = one.reduce(plan, static_cast<char*>(out) + row * bytes, workspace);
-        }
-        if (few) return status;
-        const auto kernel = exact::add_kernel<Input, true>;
-        const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.groups(), 16ull * device.sms));
+    /// Rows or segments, from the workspace of SlotLayout.
+    [[nodiscard]] Status reduce_groups(const Plan& plan, const std::uint64_t* offsets, void* out,
+                                       void* workspace) const {
+        using exact::GroupWork;
+        const SlotLayout layout = exact_group_layout(plan.request(), words);
+        GroupWork work{GroupWork::Of::small_groups, Groups::of(plan, offsets),
+                       layout.table(workspace, exact_slot_elements, 0, input.step),
+                       reinterpret_cast<exact::Word*>(static_cast<char*>(workspace) + layout.results),
+                       static_cast<std::uint32_t>(size_of(plan.output()))};
         const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
-        return launch_kernel(LaunchKind::plain, kernel, blocks, exact::block_threads, 0, stream, input,
-                             static_cast<exact::Word*>(nullptr), exact::Between{}, finish,
-                             exact::Rows{plan.groups(), plan.stride(), bytes});
+        const auto kernel = exact::add_kernel<Input, true>;
+        std::uint32_t resident = 0;
+        Status status = count_resident(resident);
+        const auto run = [&](GroupWork::Of of, std::uint64_t useful) {
+            work.of = of;
+            const auto blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, 4ull * resident));
+            return launch_kernel(LaunchKind::plain, kernel, blocks, exact::block_threads, 0, stream, input,
+                                 static_cast<exact::Word*>(nullptr), exact::Between{}, finish, work);
+        };
+        if (status.ok() && layout.room > 0) {
+            status =
+                from_cuda("cudaMemsetAsync", cudaMemsetAsync(work.table.used, 0, 2 * sizeof *work.table.used, stream));
+        }
+        if (status.ok()) status = run(GroupWork::Of::small_groups, spec::tiles(plan.groups(), exact::block_warps));
+        if (!status.ok() || layout.room == 0) return status;
+        status = run(GroupWork::Of::slots, layout.room);
+        if (!status.ok()) return status;
+        return launch_kernel(
+            LaunchKind::plain, exact::large_groups_kernel<Input::states>,
+            static_cast<std::uint32_t>(std::clamp<std::uint64_t>(layout.room / 4, 1, 4ull * device.sms)),
+            exact::large_group_threads, 0, stream, work.table, static_cast<const exact::Word*>(work.states), finish,
+            work.bytes);
+    }
+
+    /// Adds a list of tensors to the states that `work` says.
+    [[nodiscard]] Status add_tensors(exact::Word* state, const exact::GroupWork& work, std::uint32_t blocks) const {
+        const auto kernel = exact::add_kernel<Input, true>;
+        return launch_kernel(after_previous(device, kernel), kernel, blocks, exact::block_threads, 0, stream, input,
+                             state, exact::Between{}, exact::Finish{}, work);
     }
 
     [[nodiscard]] Status add_to(exact::Word* state) const {
         std::uint32_t resident = 0;
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
-        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input, InRows>, useful_blocks(resident),
+        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input, InGroups>, useful_blocks(resident),
                              exact::block_threads, 0, stream, input, state, exact::Between{}, exact::Finish{},
-                             exact::Rows{});
+                             exact::GroupWork{});
     }
 };
 

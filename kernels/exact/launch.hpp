@@ -3,8 +3,10 @@
 
 #include "cuda_backend.hpp"
 #include "flat/launch.hpp"
+#include "groups/groups.hpp"
 
 #include <detreduce/exact_state.hpp>
+#include <detreduce/spec/terms.hpp>
 
 namespace detreduce::cuda {
 
@@ -16,6 +18,21 @@ static_assert(state_block_threads > ExactState::word_count);
 inline constexpr std::size_t exact_workspace_bytes = 1024, exact_terms_workspace_bytes = 2048;
 static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_bytes);
 
+/// Elements that make a slot of a large group: enough to be worth the words of a state.
+inline constexpr std::uint32_t exact_slot_elements = 1u << 15;
+
+/// Words of what terms are added to: a state, or three for products of doubles.
+[[nodiscard]] inline int exact_words(const Request& r) {
+    const bool linear = terms::with_term(info(r.op).term, []<class Map>(Map) { return Map::linear; });
+    return (r.dtype == DType::f64 && !linear ? acc::exact::product_states : 1) * acc::exact::words;
+}
+
+/// For rows, columns or segments, each slot of which has `words` words.
+[[nodiscard]] inline SlotLayout exact_group_layout(const Request& r, int words) {
+    const std::size_t bytes = static_cast<std::size_t>(words) * sizeof(std::int64_t);
+    return SlotLayout::of(r, exact_slot_elements, bytes);
+}
+
 template <class T>
 [[nodiscard]] Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                   const DeviceTraits& device);
@@ -24,6 +41,11 @@ template <class T>
 template <class T>
 [[nodiscard]] Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                         const DeviceTraits& device);
+
+/// Lists of tensors, of a plan that asks for one or more values of them.
+[[nodiscard]] Status launch_exact_tensors(const Plan& plan, const Tensor* list, void* out, void* workspace,
+                                          Stream stream, const DeviceTraits& device);
+[[nodiscard]] std::size_t exact_tensors_workspace_bytes(const Request& r);
 
 /// Adds to a state of the caller's.
 template <class T>

@@ -12,6 +12,7 @@ namespace detreduce::cuda::exact {
 /// One or two inputs as tiles of warps.
 template <class T, class Map>
 struct Terms {
+    using Type = T;
     static constexpr bool binary = Map::inputs == 2;
     /// Products of doubles may leave the range of double.
     static constexpr bool has_errors = sizeof(T) == 8 && !Map::linear;
@@ -23,31 +24,49 @@ struct Terms {
 
     const T* x;
     const T* y;
-    std::uint64_t n;
+    std::uint64_t n, step; ///< from one element to the next: columns are as far apart as the matrix is wide
     bool aligned;
 
-    __host__ __device__ Terms(const T* x_elements, const T* y_elements, std::uint64_t count)
-        : x(x_elements), y(y_elements), n(count) {
-        aligned = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && reinterpret_cast<std::uintptr_t>(y) % 16 == 0;
+    __host__ __device__ Terms(const T* x_elements, const T* y_elements, std::uint64_t count, std::uint64_t distance)
+        : x(x_elements), y(y_elements), n(count), step(distance) {
+        aligned =
+            step == 1 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && reinterpret_cast<std::uintptr_t>(y) % 16 == 0;
     }
     [[nodiscard]] __host__ __device__ std::uint64_t full() const { return n / tile; }
     [[nodiscard]] std::uint64_t tasks() const { return full(); }
-    [[nodiscard]] __host__ __device__ Terms moved(std::uint64_t by) const {
-        return {x + by, Map::inputs == 2 ? y + by : nullptr, n};
+    [[nodiscard]] __host__ __device__ Terms part(std::uint64_t begin, std::uint64_t count) const {
+        return {x + begin, Map::inputs == 2 ? y + begin : nullptr, count, step};
     }
 
     /// A full tile of one of the inputs.
     __device__ __forceinline__ Mine load(const T* input, std::uint64_t at) const {
         constexpr int per_vector = 16 / sizeof(T);
-        const T* const p = input + at * tile + threadIdx.x % warp_size * per_vector;
+        const std::uint64_t first = at * tile + threadIdx.x % warp_size * per_vector;
         Mine mine;
 #pragma unroll
-        for (int i = 0; i < vectors; ++i) {
-            const auto pack =
-                load_pack<Source::any_input, T, per_vector>(OneInput<T>{p + i * (warp_size * per_vector), aligned});
-            __builtin_memcpy(&mine.v[i], &pack, 16);
+        for (int i = 0; i < vectors; ++i) { // a branch for each was faster than one for all
+            const std::uint64_t begin = first + i * (warp_size * per_vector);
+            mine.v[i] = aligned ? load16<Source::aligned_input>(input + begin) : gather(input + begin * step);
         }
         return mine;
+    }
+    /// As many elements as 16 bytes hold, one by one, as whole words: elements of 16 bits stay two in a register where the ways meet.
+    __device__ __forceinline__ uint4 gather(const T* p) const {
+        std::uint32_t words[4];
+        if constexpr (sizeof(T) == 2) {
+#pragma unroll
+            for (int w = 0; w < 4; ++w) {
+                words[w] = load_number(p + 2 * w * step).bits | std::uint32_t{load_number(p + (2 * w + 1) * step).bits}
+                                                                    << 16;
+            }
+        } else {
+#pragma unroll
+            for (int k = 0; k < 16 / static_cast<int>(sizeof(T)); ++k) {
+                const T item = load_number(p + k * step);
+                __builtin_memcpy(words + k * sizeof(T) / 4, &item, sizeof item);
+            }
+        }
+        return {words[0], words[1], words[2], words[3]};
     }
     /// What is left behind the full tiles. Zeros, whose terms are +0, take the places of what is not there.
     __device__ __forceinline__ Mine load_rest(const T* input) const {
@@ -55,7 +74,7 @@ struct Terms {
         T elements[each];
 #pragma unroll
         for (int i = 0; i < each; ++i)
-            elements[i] = first + i * warp_size < n ? load_number(input + first + i * warp_size) : T{};
+            elements[i] = first + i * warp_size < n ? load_number(input + (first + i * warp_size) * step) : T{};
         Mine mine;
         __builtin_memcpy(&mine, elements, sizeof mine);
         return mine;
@@ -225,6 +244,7 @@ struct TermBins {
 template <class T, class Map>
 struct WarpMemory<Terms<T, Map>> {
     Word words[Terms<T, Map>::states * acc::exact::words];
+    GroupScratch<Terms<T, Map>::states> scratch;
     uint4 copy[2][Terms<T, Map>::vectors * warp_size];
 };
 
@@ -318,12 +338,13 @@ struct TermWalk {
     }
 
     __device__ __forceinline__ void count_minus_zeros(const Mine& x, const Mine& y) {
-        if (Map::term != Term::product || !only_minus_zeros) return;
+        if ((Map::term != Term::product && Map::term != Term::element) || !only_minus_zeros) return;
         int count = 0, all = 0;
 #pragma unroll
         for (int i = 0; i < Input::vectors; ++i) {
             each<double>(x.v[i], y.v[i], [&](double a, double b) {
-                count += (a == 0 || b == 0) && fp::is_negative(a) != fp::is_negative(b);
+                const bool negative = fp::is_negative(a) != (Input::binary && fp::is_negative(b));
+                count += (a == 0 || b == 0) && negative;
                 ++all;
             });
         }
@@ -380,18 +401,25 @@ struct TermWalk {
         return true;
     }
 
-    /// Full tiles from `at` on.
+    /// Tiles from `at` on: full ones, and, if it is the warp's turn, what is left behind them.
     __device__ __forceinline__ void go() {
-        const std::uint64_t full = input.full();
-        if (at >= full) return;
+        const std::uint64_t full = input.full(), all = full + (input.n % Input::tile != 0);
+        if (at >= all) return;
         TermBins<T, Map, FirstWindow<T>> bins(counters());
-        Mine next_x = input.load(input.x, at), next_y{};
-        if constexpr (Input::binary) next_y = input.load(input.y, at);
-        for (; at < full; at += warps) {
-            const Mine x = next_x, y = Input::binary ? next_y : next_x;
+        Mine next_x{}, next_y{};
+        if (at < full) {
+            next_x = input.load(input.x, at);
+            if constexpr (Input::binary) next_y = input.load(input.y, at);
+        }
+        for (; at < all; at += warps) {
+            Mine x = next_x, y = Input::binary ? next_y : next_x;
             if (at + warps < full) {
                 next_x = input.load(input.x, at + warps);
                 if constexpr (Input::binary) next_y = input.load(input.y, at + warps);
+            }
+            if (at == full) {
+                x = y = input.load_rest(input.x);
+                if constexpr (Input::binary) y = input.load_rest(input.y);
             }
             if (take(bins, x, y)) {
                 count_minus_zeros(x, y);
@@ -408,10 +436,6 @@ __device__ __forceinline__ void add_share(const Terms<T, Map>& input, WarpMemory
                                           std::uint64_t first, std::uint64_t warps, const Between&) {
     TermWalk<T, Map> walk{input, own, first, warps};
     walk.go();
-    if (walk.at == input.full() && input.n % Terms<T, Map>::tile != 0) {
-        const auto x = input.load_rest(input.x);
-        walk.add_otherwise(x, Terms<T, Map>::binary ? input.load_rest(input.y) : x);
-    }
 }
 
 } // namespace detreduce::cuda::exact

@@ -108,6 +108,35 @@ __device__ __forceinline__ void round_words(const Word* words, const Finish& fin
     });
 }
 
+/// What one thread needs to round the words of a small group.
+template <int States>
+struct GroupScratch {
+    acc::exact::Scratch<LongOf<States>::digits> scratch;
+    Word digit[States == 1 ? 1 : LongOf<States>::digits];
+};
+
+/// The same as round_words(), by one thread. Not inlined: it is much code, beside loops that need every register.
+template <int States>
+static __device__ __noinline__ void round_group(const Word* words, GroupScratch<States>& room, const Finish& finish) {
+    using L = LongOf<States>;
+    int first = L::digits, last = 0;
+    const Word* digits = words;
+    if constexpr (States > 1) {
+        for (int k = 0; k < L::digits; ++k)
+            room.digit[k] = L::digit(words, k);
+        digits = room.digit;
+    }
+    for (int k = 0; k < L::digits; ++k) {
+        if (digits[k] == 0) continue;
+        first = first < k ? first : k;
+        last = k + 1;
+    }
+    const acc::exact::Long number{digits, L::lowest, words + L::counters};
+    acc::store_as(finish.out, finish.output, [&](auto t) {
+        return acc::exact::finish<decltype(t)>(number, first < last ? first : 0, last, finish.ending, room.scratch);
+    });
+}
+
 /// The States states in global memory, to which every block has added, as `finish` wants it.
 template <int States>
 __device__ __forceinline__ void finish_state(Word* state, const Finish& finish) {

@@ -19,18 +19,34 @@ static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft
     acc::finish_into(out, output, total, ending, n);
 }
 
-/// Where results go: level l holds the results of the tiles of level l − 1 (l = 0: of the input).
+/// Where the results go that a caller sees.
+struct Results {
+    void* out;
+    DType output;
+    std::uint32_t result_bytes;
+    Ending ending;
+
+    /// The i-th, of n elements. Plain sums, which short groups have many of, take no call.
+    template <class Acc>
+    __device__ __forceinline__ void finish(std::uint64_t i, const Acc& acc, std::uint64_t n) const {
+        using V = typename Acc::Value;
+        if (!Acc::keeps_errors && ending == Ending::sum && output == dtype_of<V>) {
+            static_cast<V*>(out)[i] = fp::canonical(acc.sum);
+        } else {
+            finish_root(static_cast<char*>(out) + i * result_bytes, output, acc.total(), ending, n);
+        }
+    }
+};
+
+/// Where results of tiles go: level l holds those of the tiles of level l − 1 (l = 0: of the input).
 template <class Acc>
 struct Levels {
     std::uint64_t tiles[max_levels]; ///< results in level l; 1 means that this is the root
     Acc* partials[max_levels];       ///< tiles[l] results
     std::uint32_t* done[max_levels]; ///< last_block: done[l][g] results of group g (one tile of level l + 1) are there
-    void* out;
-    DType output;
-    std::uint32_t result_bytes;
-    Ending ending;
-    std::uint64_t n;                 ///< elements of the input, or of a row of it
-    std::uint64_t rows, stride;      ///< rows; from one to the next of what is read
+    Results results;
+    std::uint64_t n;                 ///< elements of the input, or of a group of it
+    std::uint64_t rows, stride;      ///< groups; from one to the next of what is read
     std::uint64_t pitch[max_levels]; ///< from one row of results to the next
 
     /// The levels from `level` on, so that a kernel that works on one level finds it at index 0, a compile-time constant.
@@ -47,18 +63,9 @@ struct Levels {
         return shifted;
     }
 
-    /// The result of row `row`. Plain sums, which short rows have many of, take no call.
-    __device__ __forceinline__ void finish(std::uint64_t row, const Acc& acc) const {
-        using V = typename Acc::Value;
-        if (!Acc::keeps_errors && ending == Ending::sum && output == dtype_of<V>) {
-            static_cast<V*>(out)[row] = fp::canonical(acc.sum);
-        } else {
-            finish_root(static_cast<char*>(out) + row * result_bytes, output, acc.total(), ending, n);
-        }
-    }
     __device__ __forceinline__ void store(int level, std::uint64_t i, const Acc& acc, std::uint64_t row = 0) const {
         if (tiles[level] == 1) {
-            finish(row, acc);
+            results.finish(row, acc, n);
         } else {
             partials[level][row * pitch[level] + i] = acc;
         }

@@ -13,7 +13,6 @@
 #include "flat/kernels.cuh"
 #include "flat/launch.hpp"
 #include "launch_kernel.hpp"
-#include "rows/rows.cuh"
 #include "workspace.hpp"
 
 namespace detreduce::cuda {
@@ -35,10 +34,8 @@ struct FlatLaunch {
         : plan(p), x(static_cast<const T*>(input)), stream(s), device(d) {
         const Workspace layout = workspace_layout(plan.request().dtype, sizeof(Acc), plan.request().n, plan.groups());
         auto* const base = static_cast<char*>(workspace);
-        levels.out = out;
-        levels.output = plan.output();
-        levels.result_bytes = static_cast<std::uint32_t>(size_of(plan.output()));
-        levels.ending = info(plan.request().op).ending;
+        levels.results = {out, plan.output(), static_cast<std::uint32_t>(size_of(plan.output())),
+                          info(plan.request().op).ending};
         levels.n = plan.request().n;
         levels.rows = plan.groups();
         levels.stride = plan.stride();
@@ -95,15 +92,22 @@ struct FlatLaunch {
     template <class Level, int TeamWarps>
     [[nodiscard]] Status two_pass(const typename Level::Pointer& input) const {
         const std::size_t shared = shared_bytes<TeamWarps>();
-        std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
-        Status status = launch(LaunchKind::plain, level_kernel<Level, TeamWarps, LevelsOf>, grid(all), shared, input,
-                               n(), all, levels);
+        const std::uint64_t all = turns<TeamWarps>(levels.tiles[0]);
+        const Status status = launch(LaunchKind::plain, level_kernel<Level, TeamWarps, LevelsOf>, grid(all), shared,
+                                     input, n(), all, levels);
+        return status.ok() ? upper_levels<TeamWarps>() : status;
+    }
+
+    /// From the results of the tiles of the input to the root.
+    template <int TeamWarps>
+    [[nodiscard]] Status upper_levels() const {
+        Status status;
         for (int l = 0; status.ok() && l + 1 < max_levels && levels.tiles[l] > 1; ++l) {
-            all = turns<TeamWarps>(levels.tiles[l + 1]);
+            const std::uint64_t all = turns<TeamWarps>(levels.tiles[l + 1]);
             const Acc* const items = levels.partials[l];
             const auto kernel = level_kernel<Partial, TeamWarps, LevelsOf>;
-            status = launch(after_previous(device, kernel), kernel, grid(all), shared, items, levels.tiles[l], all,
-                            levels.from(l + 1));
+            status = launch(after_previous(device, kernel), kernel, grid(all), shared_bytes<TeamWarps>(), items,
+                            levels.tiles[l], all, levels.from(l + 1));
         }
         return status;
     }
@@ -146,11 +150,7 @@ struct FlatLaunch {
         }
     }
 
-    /// May every row be loaded 16 bytes at a time?
-    [[nodiscard]] bool aligned(const T* p) const {
-        return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 &&
-               (levels.rows == 1 || levels.stride * sizeof(T) % 16 == 0);
-    }
+    [[nodiscard]] static bool aligned(const T* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; }
     [[nodiscard]] bool aligned() const { return aligned(x); }
 
     template <bool Aligned>
@@ -160,36 +160,22 @@ struct FlatLaunch {
     }
     [[nodiscard]] Status run() const { return aligned() ? run_tree<true>() : run_tree<false>(); }
 
+    /// x and `y` as Level reads them.
+    template <class Level>
+    [[nodiscard]] typename Level::Pointer input(const T* y) const {
+        const bool vectors = aligned() && aligned(y);
+        if constexpr (std::is_same_v<typename Level::Pointer, TwoInputs<T>>) {
+            return {x, y, vectors};
+        } else {
+            return {x, vectors};
+        }
+    }
+
     /// The terms of an op, of x and `y`; prepare() has seen to blocks of 256.
     template <class Map>
     [[nodiscard]] Status run_terms(const T* y) const {
         using Level = TermLevel<T, Acc, Map>;
-        const bool vectors = aligned() && aligned(y);
-        const auto input = [&]() -> typename Level::Pointer {
-            if constexpr (Map::inputs == 2) {
-                return {x, y, vectors};
-            } else {
-                return {x, vectors};
-            }
-        }();
-        if (plan.request().shape == Shape::rows && n() <= Level::Order::chunk) return run_rows<Level>(input);
-        return two_pass<Level, 8>(input);
-    }
-
-    /// Rows of at most a chunk: as many threads as have a lane each, or more, share a row.
-    template <class Level>
-    [[nodiscard]] Status run_rows(const typename Level::Pointer& input) const {
-        constexpr std::uint32_t per_thread = Level::Order::lanes / warp_size, warps = max_block / warp_size;
-        RowRange range{levels.rows, n(), levels.stride, 1};
-        while (range.threads < warp_size && range.threads * per_thread < n())
-            range.threads *= 2;
-        const std::uint64_t groups = spec::tiles(levels.rows, warp_size / range.threads);
-        const auto kernel = rows_kernel<Level, LevelsOf>;
-        std::uint32_t resident = 0;
-        if (const Status bad = count_resident(kernel, 0, resident); !bad.ok()) return bad;
-        const auto blocks =
-            static_cast<std::uint32_t>(std::clamp<std::uint64_t>(spec::tiles(groups, warps), 1, 4ull * resident));
-        return launch_kernel(LaunchKind::plain, kernel, blocks, max_block, 0, stream, input, range, levels);
+        return two_pass<Level, 8>(input<Level>(y));
     }
 
     /// The sum meets in `out` itself, or in the workspace if `out` is of another dtype.
@@ -204,13 +190,13 @@ struct FlatLaunch {
     [[nodiscard]] Status run_atomic(void* workspace) const {
         using Value = typename Acc::Value;
         const bool in_place = plan.output() == dtype_of<Value>;
-        auto* const sum = static_cast<Value*>(in_place ? levels.out : workspace);
+        auto* const sum = static_cast<Value*>(in_place ? levels.results.out : workspace);
         const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(sum, 0, sizeof(Value), stream));
         if (!zeroed.ok()) return zeroed;
         const Status added = aligned() ? run_atomic_from<true>(sum) : run_atomic_from<false>(sum);
         if (!added.ok() || in_place) return added;
         const Value* const from = sum;
-        return launch(LaunchKind::plain, finish_kernel<Acc>, 1, 0, from, levels.out, plan.output());
+        return launch(LaunchKind::plain, finish_kernel<Acc>, 1, 0, from, levels.results.out, plan.output());
     }
 };
 

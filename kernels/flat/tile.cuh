@@ -102,7 +102,7 @@ struct TermLevel {
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
-    static constexpr bool in_rows = true;
+    static constexpr bool in_rows = false; ///< as InputLevel; groups have kernels of their own
     static __device__ __forceinline__ Acc as_accumulator(const Item& item) {
         V x, y;
         if constexpr (Map::inputs == 2) {
@@ -146,6 +146,31 @@ struct PartialLevel {
     static __device__ __forceinline__ Item absent() { return Acc::absent(); }
 };
 
+/// The rows of a chunk, K lanes of each, in the order of the method. Lane by lane, so that few partial sums are alive at once.
+template <class Level, int K>
+__device__ __forceinline__ Lanes<typename Level::Acc, K>
+fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk]) {
+    using Acc = typename Level::Acc;
+    constexpr int rows = spec::rows_per_chunk;
+    Lanes<Acc, K> lanes;
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+        if constexpr (Acc::pairwise_rows) {
+            Acc row[rows];
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                row[r] = Level::as_accumulator(packs[r].v[k]);
+            lanes.a[k] = merge_neighbours(row);
+        } else {
+            lanes.a[k] = Level::as_accumulator(packs[0].v[k]);
+#pragma unroll
+            for (int r = 1; r < rows; ++r)
+                Level::take(lanes.a[k], packs[r].v[k]);
+        }
+    }
+    return lanes;
+}
+
 template <class Level>
 struct TileReader {
     using Item = typename Level::Item;
@@ -162,34 +187,13 @@ struct TileReader {
             Level::take(lanes.a[k], row.v[k]);
     }
 
-    /// The rows of a chunk, in the order of the method. Lane by lane, so that few partial sums are alive at once.
-    static __device__ __forceinline__ Lanes<Acc, K> fold_rows(const Packs& packs) {
-        Lanes<Acc, K> lanes;
-#pragma unroll
-        for (int k = 0; k < K; ++k) {
-            if constexpr (Acc::pairwise_rows) {
-                Acc row[rows];
-#pragma unroll
-                for (int r = 0; r < rows; ++r)
-                    row[r] = Level::as_accumulator(packs[r].v[k]);
-                lanes.a[k] = merge_neighbours(row);
-            } else {
-                lanes.a[k] = Level::as_accumulator(packs[0].v[k]);
-#pragma unroll
-                for (int r = 1; r < rows; ++r)
-                    Level::take(lanes.a[k], packs[r].v[k]);
-            }
-        }
-        return lanes;
-    }
-
     /// A chunk; `p` points to the thread's first item in it.
     static __device__ __forceinline__ Lanes<Acc, K> fold_all(const Pointer& p) {
         Packs packs;
 #pragma unroll
         for (int r = 0; r < rows; ++r)
             packs[r] = load_pack<Level::source, Item, K>(p + r * Order::lanes);
-        return fold_rows(packs);
+        return fold_rows<Level, K>(packs);
     }
 
     /// A chunk of which only `m` items exist (any m, also ≤ 0 or more than a chunk): whole rows, then at most one short one. All
@@ -221,7 +225,7 @@ struct TileReader {
                     if (r >= whole) packs[r].v[k] = r == whole ? last.v[k] : Level::absent();
                 }
             }
-            return fold_rows(packs);
+            return fold_rows<Level, K>(packs);
         } else {
             auto lanes = Lanes<Acc, K>::absent();
 #pragma unroll

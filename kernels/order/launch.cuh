@@ -7,7 +7,7 @@
 
 #include "cuda_error.hpp"
 #include "launch_kernel.hpp"
-#include "order/order.cuh"
+#include "order/groups.cuh"
 
 namespace detreduce::cuda {
 
@@ -47,6 +47,43 @@ struct OrderLaunch {
                              static_cast<const OrderPartial*>(partials), blocks, nan, result);
     }
 };
+
+template <class T>
+Status launch_order_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                           const DeviceTraits& device) {
+    const Request& r = plan.request();
+    const Groups groups = Groups::of(plan, in.offsets);
+    const auto map = spec::KeyMap<T>::of(spec::view_of(r.op), r.nan);
+    const order::GroupScan<T> scan{static_cast<const T*>(in.x), groups.step, map};
+    const order::GroupResults<T> results{out,
+                                         plan.output(),
+                                         static_cast<std::uint32_t>(plan.result_bytes()),
+                                         plan.result_is_integer(),
+                                         r.op == Op::nrminf,
+                                         map};
+    const SlotLayout layout = order_group_layout(r);
+    const SlotTable table = layout.table(workspace, order_slot_elements, 0, groups.step);
+    auto* const found = reinterpret_cast<OrderPartial*>(static_cast<char*>(workspace) + layout.results);
+    const std::uint32_t block = plan.launch().block;
+    const auto run = [&](auto kernel, std::uint64_t useful, const auto&... arguments) {
+        const std::uint64_t most = plan.launch().grid ? plan.launch().grid : 32ull * device.sms;
+        return launch_kernel(LaunchKind::plain, kernel,
+                             static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most)), block, 0, stream,
+                             arguments...);
+    };
+    Status status;
+    if (layout.room > 0) {
+        status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, stream));
+    }
+    if (status.ok()) {
+        status =
+            run(order::groups_kernel<T>, spec::tiles(groups.count, block / warp_size), scan, groups, table, results);
+    }
+    if (!status.ok() || layout.room == 0) return status;
+    status = run(order::slots_kernel<T>, layout.room, scan, table, found);
+    if (!status.ok()) return status;
+    return run(order::large_groups_kernel<T>, layout.room / 4, table, static_cast<const OrderPartial*>(found), results);
+}
 
 template <class T>
 Status launch_order(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,

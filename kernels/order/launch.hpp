@@ -8,6 +8,7 @@
 #include <detreduce/spec/order_key.hpp>
 
 #include "flat/launch.hpp"
+#include "groups/groups.hpp"
 
 namespace detreduce::cuda {
 
@@ -29,6 +30,19 @@ inline constexpr std::uint32_t order_tile_vectors = 4;
     const std::uint32_t blocks = order_blocks(r, launch);
     return blocks == 1 ? 0 : (blocks * sizeof(OrderPartial) + 255) / 256 * 256;
 }
+
+/// Elements that a block takes of a large group.
+inline constexpr std::uint32_t order_slot_elements = 1u << 15;
+
+/// For rows, columns or segments.
+[[nodiscard]] inline SlotLayout order_group_layout(const Request& r) {
+    return SlotLayout::of(r, order_slot_elements, sizeof(OrderPartial));
+}
+
+/// Rows, columns and segments.
+template <class T>
+[[nodiscard]] Status launch_order_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                         const DeviceTraits& device);
 
 template <class T>
 [[nodiscard]] Status launch_order(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,

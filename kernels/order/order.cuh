@@ -17,7 +17,7 @@
 namespace detreduce::cuda::order {
 
 inline constexpr int max_threads = 256, max_warps = max_threads / warp_size, tile_vectors = order_tile_vectors;
-inline constexpr std::uint64_t no_index = ~std::uint64_t{0};
+using detreduce::no_index;
 
 struct Vectors {
     uint4 v[tile_vectors];

@@ -2,4 +2,5 @@
 
 namespace detreduce::cuda {
 template Status launch_order<float>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+template Status launch_order_groups<float>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
 } // namespace detreduce::cuda

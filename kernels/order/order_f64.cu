@@ -2,4 +2,5 @@
 
 namespace detreduce::cuda {
 template Status launch_order<double>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+template Status launch_order_groups<double>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
 } // namespace detreduce::cuda

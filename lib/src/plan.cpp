@@ -49,7 +49,7 @@ Status check_words(const Request& r) {
         return invalid("device.backend", "allowed are cpu and cuda");
     }
     if (r.n > max_n) return invalid("n", "allowed are 0 to 2^40 elements");
-    if (r.n == 0 && info(r.op).ending == Ending::mean) {
+    if (r.n == 0 && info(r.op).ending == Ending::mean && r.shape != Shape::segments) {
         return invalid("n", "nothing has no mean; allowed for mean, mse and mae are 1 to 2^40 elements");
     }
     return {};
@@ -73,11 +73,21 @@ Status check_shape(const Request& r) {
     return {};
 }
 
+/// Lists of tensors.
+Status check_tensors_offered(const Request& r) {
+    if (info(r.op).kind != Kind::sum || info(r.op).inputs != 1) {
+        return {StatusCode::unsupported, "op", "allowed for tensors are sum, mean, asum, sumsq and nrm2"};
+    }
+    if (r.method == Method::exact) return {};
+    return {StatusCode::unsupported, "method",
+            "allowed for tensors is exact: the bits of other methods would depend on how the list is put together"};
+}
+
 /// Combinations that are not there (yet).
 Status check_offered(const Request& r) {
     const Kind kind = info(r.op).kind;
-    if (r.shape != Shape::flat && r.shape != Shape::rows)
-        return {StatusCode::unsupported, "shape", "allowed are flat and rows"};
+    if (r.each && r.shape != Shape::tensors) return invalid("each", "must be false but for tensors");
+    if (r.shape == Shape::tensors) return check_tensors_offered(r);
     if (kind != Kind::sum && kind != Kind::order) return {StatusCode::unsupported, "op", "is not there yet"};
     if (r.op == Op::minmax) return {StatusCode::unsupported, "op", "is not there yet"};
     return {};
@@ -98,9 +108,6 @@ Status check_order(const Request& r) {
         if (r.nan == NanPolicy::propagate) return {};
         return invalid("nan", "ignore is for min, max, argmin, argmax and nrminf; allowed for other ops is propagate");
     }
-    if (r.shape != Shape::flat) {
-        return {StatusCode::unsupported, "shape", "ops that compare are offered for shape flat"};
-    }
     if (info(r.method).guarantee == Guarantee::none) {
         return {StatusCode::unsupported, "method",
                 "ops that compare have no atomic; allowed are exact, compensated, kahan, tree and, on the CPU, serial"};
@@ -108,7 +115,7 @@ Status check_order(const Request& r) {
     if (op.gives_integer && r.output) {
         return invalid("output", "must be empty for argmin and argmax: the result is an index, a std::uint64_t");
     }
-    if (r.n == 0 && r.op != Op::nrminf) {
+    if (r.n == 0 && r.op != Op::nrminf && r.shape != Shape::segments) {
         return invalid("n", "nothing has no least and no greatest element; allowed for min, max, argmin and argmax are "
                             "1 to 2^40 elements");
     }
@@ -147,7 +154,41 @@ Status prepare_cuda(const Request& r, Launch& launch, std::size_t& workspace_byt
     return cuda::prepare(r, launch, workspace_bytes);
 }
 
+/// Those of segments on a device cannot be looked at from here.
+Status check_offsets(const Request& r, const Inputs& in) {
+    if (r.shape != Shape::segments) {
+        return in.offsets == nullptr ? Status{} : invalid("offsets", "must be null but for segments");
+    }
+    if (in.offsets == nullptr) return invalid("offsets", "must point to groups + 1 offsets");
+    if (misaligned(in.offsets, 8)) return invalid("offsets", "must be aligned to 8 bytes");
+    if (r.device.backend == Backend::cuda) return {};
+    for (std::uint64_t i = 0; i < r.groups; ++i) {
+        if (in.offsets[i] > in.offsets[i + 1]) return invalid("offsets", "must not descend");
+    }
+    return in.offsets[r.groups] <= r.n ? Status{} : invalid("offsets", "must not point past the n elements");
+}
+
+Status check_tensors(const Request& r, const Inputs& in) {
+    if (in.y != nullptr) return invalid("y", "must be null for tensors");
+    if (in.offsets != nullptr) return invalid("offsets", "must be null but for segments");
+    if (r.groups > 0 && (in.x == nullptr || misaligned(in.x, alignof(Tensor)))) {
+        return invalid("x", "must point to groups Tensors, in host memory");
+    }
+    const auto* const list = static_cast<const Tensor*>(in.x);
+    std::uint64_t elements = 0;
+    for (std::uint64_t i = 0; i < r.groups && elements <= r.n; ++i) {
+        if (!is_named(list[i].dtype))
+            return invalid("x", "allowed for the dtype of a tensor are f16, bf16, f32 and f64");
+        if (list[i].n > max_n) return invalid("x", "allowed for a tensor are 0 to 2^40 elements");
+        if (const Status bad = check_elements("x", list[i].data, list[i].dtype, list[i].n); !bad.ok()) return bad;
+        elements += list[i].n;
+    }
+    return elements == r.n ? Status{} : invalid("x", "the elements of the tensors must be n in all");
+}
+
 Status check_inputs(const Request& r, const Inputs& in) {
+    if (r.shape == Shape::tensors) return check_tensors(r, in);
+    if (const Status bad = check_offsets(r, in); !bad.ok()) return bad;
     const std::uint64_t elements = r.groups == 0 ? 0 : r.n;
     if (const Status bad = check_elements("x", in.x, r.dtype, elements); !bad.ok()) return bad;
     if (info(r.op).inputs == 2) return check_elements("y", in.y, r.dtype, elements);

@@ -45,23 +45,34 @@ struct CpuBackend {
                               method, draw.launch);
     }
 
+    /// `request` has the op, the method, the shape and its sizes; the results are Out, or indices.
     template <class Out, class T>
-    static std::vector<Out> reduce_rows(Op op, std::span<const T> x, std::span<const T> y, std::uint64_t rows,
-                                        std::uint64_t n, std::uint64_t stride, Method method, const Draw& draw = {}) {
+    static std::vector<Out> reduce_groups(Request request, std::span<const T> x, std::span<const T> y,
+                                          const std::vector<std::uint64_t>& offsets, const Draw& draw = {}) {
         const Placed<T> first(x, draw.offset), second(y, draw.offset / 2);
-        std::vector<Out> out(rows);
-        const Plan plan = make_plan({.op = op,
-                                     .method = method,
-                                     .dtype = dtype_of<T>,
-                                     .output = dtype_of<Out>,
-                                     .shape = Shape::rows,
-                                     .n = n,
-                                     .groups = rows,
-                                     .stride = stride,
-                                     .device = cpu,
-                                     .launch = draw.launch});
-        const T* const other = info(op).inputs == 2 ? second.span().data() : nullptr;
-        throw_if_error(run(plan, {first.span().data(), other}, out.data()));
+        request.dtype = dtype_of<T>;
+        if constexpr (Element<Out>) request.output = dtype_of<Out>;
+        request.device = cpu;
+        request.launch = draw.launch;
+        const Plan plan = make_plan(request);
+        std::vector<Out> out(plan.results());
+        const T* const other = info(request.op).inputs == 2 ? second.span().data() : nullptr;
+        throw_if_error(run(plan, {first.span().data(), other, offsets.empty() ? nullptr : offsets.data()}, out.data()));
+        return out;
+    }
+
+    /// `list`: of what has dtype, bytes and n().
+    template <class Out, class List>
+    static std::vector<Out> reduce_tensors(Request request, const List& list, const Draw& draw = {}) {
+        request.output = dtype_of<Out>;
+        request.device = cpu;
+        request.launch = draw.launch;
+        std::vector<Tensor> tensors;
+        for (const auto& t : list)
+            tensors.push_back({t.bytes.data(), t.n(), t.dtype});
+        const Plan plan = make_plan(request);
+        std::vector<Out> out(plan.results());
+        throw_if_error(run(plan, tensors.data(), out.data()));
         return out;
     }
 

@@ -92,26 +92,56 @@ ExactState* as_state(const DeviceBuffer& buffer) {
     return reinterpret_cast<ExactState*>(buffer.data());
 }
 
-std::unique_ptr<DeviceBuffer> input, second_input, output, scratch, states[2];
+std::unique_ptr<DeviceBuffer> input, second_input, offset_input, output, scratch, states[2];
 
-} // namespace
-
-void CudaBackend::reduce(const Request& request, const void* x, const void* y, unsigned offset, void* result,
-                         std::size_t elements) {
+/// Results and workspace between patterns that must stay.
+void run_guarded(const Request& request, const Inputs& in, void* result) {
     const Plan plan = make_plan(request);
     throw_if_error(plan.status());
-    const std::size_t element = size_of(request.dtype), result_bytes = plan.results() * plan.result_bytes();
-    const char* const d_x = upload(input, x, elements * element, offset * element);
-    // Elsewhere than x, every other time.
-    const char* const d_y = y ? upload(second_input, y, elements * element, offset / 2 * element) : nullptr;
+    const std::size_t result_bytes = plan.results() * plan.result_bytes();
     const DeviceBuffer& out = at_least(output, result_bytes);
     const DeviceBuffer& workspace = at_least(scratch, plan.workspace_bytes());
     prepare(out, result_bytes);
     prepare(workspace, plan.workspace_bytes());
-    throw_if_error(run(plan, {d_x, d_y}, out.data(), workspace.data()));
+    throw_if_error(run(plan, in, out.data(), workspace.data()));
     download(out, result, result_bytes);
     if (!tail_is_intact(workspace, plan.workspace_bytes()))
         throw std::runtime_error("a kernel wrote outside its workspace");
+}
+
+} // namespace
+
+void CudaBackend::reduce(const Request& request, const void* x, const void* y, unsigned offset, void* result,
+                         std::size_t elements, const std::vector<std::uint64_t>& offsets) {
+    const std::size_t element = size_of(request.dtype);
+    const char* const d_x = upload(input, x, elements * element, offset * element);
+    // Elsewhere than x, every other time.
+    const char* const d_y = y ? upload(second_input, y, elements * element, offset / 2 * element) : nullptr;
+    const std::uint64_t* d_offsets = nullptr;
+    if (!offsets.empty()) {
+        d_offsets = reinterpret_cast<const std::uint64_t*>(
+            upload(offset_input, offsets.data(), offsets.size() * sizeof offsets[0], 0));
+    }
+    run_guarded(request, {d_x, d_y, d_offsets}, result);
+}
+
+void CudaBackend::reduce_tensors(const Request& request, std::vector<Tensor> tensors, unsigned offset, void* result) {
+    std::size_t bytes = 0;
+    std::vector<std::size_t> places; // one behind the other, each aligned to its element and often no more
+    for (const Tensor& t : tensors) {
+        const std::size_t element = size_of(t.dtype);
+        bytes = (bytes + element - 1) / element * element + offset % 4 * element;
+        places.push_back(bytes);
+        bytes += t.n * element;
+    }
+    const DeviceBuffer& in = at_least(input, bytes);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        Tensor& t = tensors[i];
+        char* const to = in.data() + places[i];
+        if (t.n > 0) CUDA_CHECK(cudaMemcpy(to, t.data, t.n * size_of(t.dtype), cudaMemcpyHostToDevice));
+        t.data = to;
+    }
+    run_guarded(request, tensors.data(), result);
 }
 
 void CudaBackend::add(ExactState& state, DType dtype, const void* x, std::size_t n, unsigned offset) {

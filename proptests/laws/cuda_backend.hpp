@@ -62,21 +62,27 @@ struct CudaBackend {
         return result;
     }
 
+    /// As CpuBackend's.
     template <class Out, class T>
-    static std::vector<Out> reduce_rows(Op op, std::span<const T> x, std::span<const T> y, std::uint64_t rows,
-                                        std::uint64_t n, std::uint64_t stride, Method method, const Draw& draw = {}) {
-        std::vector<Out> out(rows);
-        const Request request{.op = op,
-                              .method = method,
-                              .dtype = dtype_of<T>,
-                              .output = dtype_of<Out>,
-                              .shape = Shape::rows,
-                              .n = n,
-                              .groups = rows,
-                              .stride = stride,
-                              .device = current_gpu,
-                              .launch = draw.launch};
-        reduce(request, x.data(), info(op).inputs == 2 ? y.data() : nullptr, draw.offset, out.data(), x.size());
+    static std::vector<Out> reduce_groups(Request request, std::span<const T> x, std::span<const T> y,
+                                          const std::vector<std::uint64_t>& offsets, const Draw& draw = {}) {
+        request.dtype = dtype_of<T>;
+        if constexpr (Element<Out>) request.output = dtype_of<Out>;
+        request.launch = draw.launch;
+        std::vector<Out> out(make_plan(request).results());
+        reduce(request, x.data(), info(request.op).inputs == 2 ? y.data() : nullptr, draw.offset, out.data(), x.size(),
+               offsets);
+        return out;
+    }
+    template <class Out, class List>
+    static std::vector<Out> reduce_tensors(Request request, const List& list, const Draw& draw = {}) {
+        request.output = dtype_of<Out>;
+        request.launch = draw.launch;
+        std::vector<Tensor> tensors;
+        for (const auto& t : list)
+            tensors.push_back({t.bytes.data(), t.n(), t.dtype});
+        std::vector<Out> out(make_plan(request).results());
+        reduce_tensors(request, tensors, draw.offset, out.data());
         return out;
     }
 
@@ -113,7 +119,8 @@ struct CudaBackend {
 
   private:
     static void reduce(const Request& request, const void* x, const void* y, unsigned offset, void* result,
-                       std::size_t elements);
+                       std::size_t elements, const std::vector<std::uint64_t>& offsets = {});
+    static void reduce_tensors(const Request& request, std::vector<Tensor> tensors, unsigned offset, void* result);
     static void add(ExactState& state, DType dtype, const void* x, std::size_t n, unsigned offset);
     static void round(const ExactState& state, DType dtype, void* result);
 };

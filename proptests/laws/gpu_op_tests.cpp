@@ -5,4 +5,4 @@ using TestBackend = CudaBackend;
 }
 
 #include "laws/op_laws.hpp"
-#include "laws/rows_laws.hpp"
+#include "laws/group_laws.hpp"

@@ -167,7 +167,6 @@ TEST_CASE("rows have a shape", "[status]") {
     expect(status_of({.shape = Shape::rows, .n = 4, .groups = max_groups + 1}), invalid, "groups");
     expect(status_of({.shape = Shape::rows, .n = max_n, .groups = 65}), invalid, "groups");
     expect(status_of({.shape = Shape::rows, .n = 1, .groups = 3, .stride = ~std::uint64_t{0} / 2}), invalid, "groups");
-    expect(status_of({.op = Op::max, .shape = Shape::rows, .n = 4, .groups = 2}), StatusCode::unsupported, "shape");
     const float x[6] = {1, 2, 0, 3, 4, 0};
     float out[3] = {9, 9, 9};
     const Plan plan = make_plan({.shape = Shape::rows, .n = 2, .groups = 2, .stride = 3, .device = cpu});
@@ -177,6 +176,41 @@ TEST_CASE("rows have a shape", "[status]") {
     REQUIRE(out[1] == 7);
     REQUIRE(out[2] == 9);
     REQUIRE(run(make_plan({.shape = Shape::rows, .n = 2, .groups = 0, .device = cpu}), nullptr, nullptr).ok());
+}
+
+TEST_CASE("columns, segments and tensors have shapes", "[status]") {
+    constexpr auto invalid = StatusCode::invalid_argument;
+    REQUIRE(status_of({.shape = Shape::columns, .n = 4, .groups = 3, .stride = 3}).ok());
+    expect(status_of({.shape = Shape::columns, .n = 4, .groups = 3, .stride = 2}), invalid, "stride");
+    expect(status_of({.shape = Shape::segments, .n = 4, .groups = 3, .stride = 4}), invalid, "stride");
+    expect(status_of({.n = 4, .each = true}), invalid, "each");
+    for (const Method method : {Method::tree, Method::kahan, Method::compensated, Method::serial})
+        expect(status_of({.method = method, .shape = Shape::tensors}), StatusCode::unsupported, "method");
+    for (const Op op : {Op::dot, Op::mse, Op::max})
+        expect(status_of({.op = op, .shape = Shape::tensors, .n = 1}), StatusCode::unsupported, "op");
+
+    const double x[4] = {1, 2, 4, 8};
+    double out[3] = {};
+    const std::uint64_t good[] = {0, 1, 1, 4}, descending[] = {0, 2, 1, 4}, past[] = {0, 1, 2, 5};
+    const Plan segments =
+        make_plan({.dtype = DType::f64, .shape = Shape::segments, .n = 4, .groups = 3, .device = cpu});
+    REQUIRE(run(segments, {x, nullptr, good}, out).ok());
+    REQUIRE((out[0] == 1 && out[1] == 0 && out[2] == 14));
+    expect(run(segments, {x, nullptr, descending}, out), invalid, "offsets");
+    expect(run(segments, {x, nullptr, past}, out), invalid, "offsets");
+    expect(run(segments, x, out), invalid, "offsets");
+    expect(run(make_plan({.dtype = DType::f64, .n = 4, .device = cpu}), {x, nullptr, good}, out), invalid, "offsets");
+
+    const Tensor list[] = {{x, 4, DType::f64}, {x, 2, DType::f64}};
+    const Plan tensors =
+        make_plan({.dtype = DType::f64, .shape = Shape::tensors, .n = 6, .groups = 2, .device = cpu, .each = true});
+    REQUIRE(tensors.results() == 3);
+    REQUIRE(run(tensors, list, out).ok());
+    REQUIRE((out[0] == 15 && out[1] == 3 && out[2] == 18));
+    expect(run(make_plan({.shape = Shape::tensors, .n = 7, .groups = 2, .device = cpu}), list, out), invalid, "x");
+    expect(run(tensors, nullptr, out), invalid, "x");
+    const Tensor odd[] = {{x, 4, static_cast<DType>(9)}, {x, 2, DType::f64}};
+    expect(run(tensors, odd, out), invalid, "x");
 }
 
 TEST_CASE("alignment is that of the element and of the output", "[status]") {

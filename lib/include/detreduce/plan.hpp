@@ -33,6 +33,7 @@ struct Request {
     Device device = current_gpu; ///< or `cpu`, for which host.hpp has shorter calls
     Launch launch = {};
     NanPolicy nan = NanPolicy::propagate; ///< for ops that compare
+    bool each = false;                    ///< tensors: also the value of each, before that of all
     std::uint64_t ddof = 0; ///< variance, stddev, moments: what is taken from n in the divisor, less than n
 };
 
@@ -62,9 +63,10 @@ class Plan {
         return result_is_integer() ? sizeof(std::uint64_t) : size_of(output());
     }
 
-    /// Groups of elements that are reduced, each on its own: 1, or as many as there are rows, columns or segments.
+    /// Groups of elements that are reduced, each on its own: 1, or as many as there are rows, columns or segments, or tensors and all of them.
     [[nodiscard]] std::uint64_t groups() const noexcept {
-        return request_.shape == Shape::flat || request_.shape == Shape::tensors ? 1 : request_.groups;
+        if (request_.shape == Shape::tensors) return request_.each ? request_.groups + 1 : 1;
+        return request_.shape == Shape::flat ? 1 : request_.groups;
     }
     /// Results that run() writes, those of one group side by side.
     [[nodiscard]] std::uint64_t results() const noexcept {

@@ -7,6 +7,8 @@
 #include <detreduce/acc/exact.hpp>
 #include <detreduce/plan.hpp>
 
+#include "host/groups.hpp"
+
 namespace detreduce::host {
 
 inline constexpr std::uint32_t max_threads = 1024;
@@ -17,8 +19,9 @@ inline constexpr std::uint32_t max_threads = 1024;
 /// Runs a checked plan.
 void reduce(const Plan& plan, const Inputs& in, void* out) noexcept;
 
-/// The same for ops that compare, of 1 or more elements.
-void reduce_by_order(const Plan& plan, const void* x, void* out) noexcept;
+/// The same for one group of an op that compares.
+template <class T>
+void reduce_by_order(const Plan& plan, const Launch& launch, const Arrays<T>& in, void* out) noexcept;
 
 /// Adds n elements to the words of an exact state, and normalizes them.
 void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept;

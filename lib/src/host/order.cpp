@@ -6,7 +6,7 @@
 #include <detreduce/spec/order_key.hpp>
 
 #include "host/backend.hpp"
-#include "host/for_each.hpp"
+#include "host/groups.hpp"
 #include "host/isa_table.hpp"
 
 namespace detreduce::host {
@@ -49,32 +49,66 @@ struct Scan {
     }
 };
 
-/// Each thread takes a run of elements.
-template <class T>
-spec::Found<typename spec::KeyMap<T>::Key> best_of_runs(const Scan<T>& scan, std::uint64_t n, std::uint32_t threads) {
-    if (threads == 1) return scan.best(0, n);
+/// Each thread takes a run of elements: scan(begin, end).
+template <class T, class BestOf>
+spec::Found<typename spec::KeyMap<T>::Key> best_of_runs(const BestOf& scan, std::uint64_t n, std::uint32_t threads) {
+    if (threads == 1) return scan(0, n);
     std::array<typename Scan<T>::Found, max_threads> found;
     const std::uint64_t run = (n + threads - 1) / threads, runs = (n + run - 1) / run;
-    for_each(runs, threads, [&](std::uint64_t i) { found[i] = scan.best(i * run, std::min((i + 1) * run, n)); });
+    for_each(runs, threads, [&](std::uint64_t i) { found[i] = scan(i * run, std::min((i + 1) * run, n)); });
     return *std::max_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(runs),
                              [](const auto& a, const auto& b) { return b.beats(a); });
 }
 
+/// The best of [begin, end), of which there are some. What is not side by side is copied a block at a time.
+template <class T>
+typename Scan<T>::Found best_of(const Plan& plan, const spec::KeyMap<T>& map, const Arrays<T>& all, std::uint64_t begin,
+                                std::uint64_t end) {
+    const IsaFunctions<T>& isa = isa_table(plan.launch().isa).of<T>();
+    const bool wants_index = plan.result_is_integer();
+    if (all.step == 1) return Scan<T>{isa, map, all.x, wants_index}.best(begin, end);
+    typename Scan<T>::Found found{Scan<T>::Map::lowest, begin};
+    for (; begin < end; begin += Scan<T>::block) {
+        const Neighbours<T, Scan<T>::block> part(all.part(begin, std::min(Scan<T>::block, end - begin)));
+        auto best = Scan<T>{isa, map, part.in.x, wants_index}.best(0, part.in.n);
+        best.index += begin;
+        if (best.key > found.key) found = best;
+    }
+    return found;
+}
+
+template <class T>
+void store_nothing(const Plan& plan, void* out) {
+    if (plan.result_is_integer()) {
+        *static_cast<std::uint64_t*>(out) = no_index;
+    } else {
+        acc::store_as(out, plan.output(), [&](auto t) {
+            const bool zero = plan.request().op == Op::nrminf;
+            return fp::from_bits<decltype(t)>(zero ? 0 : fp::Format<decltype(t)>::canonical_nan);
+        });
+    }
+}
+
 } // namespace
 
-void reduce_by_order(const Plan& plan, const void* x, void* out) noexcept {
+template <class T>
+void reduce_by_order(const Plan& plan, const Launch& launch, const Arrays<T>& in, void* out) noexcept {
+    if (in.n == 0) return store_nothing<T>(plan, out);
     const Request& r = plan.request();
-    with_dtype(r.dtype, [&]<class T>(T) {
-        const auto map = spec::KeyMap<T>::of(spec::view_of(r.op), r.nan);
-        const Scan<T> scan{isa_table(plan.launch().isa).of<T>(), map, static_cast<const T*>(x), plan.result_is_integer()};
-        const auto found = best_of_runs(scan, r.n, plan.launch().threads);
-        if (plan.result_is_integer()) {
-            *static_cast<std::uint64_t*>(out) = found.index;
-        } else {
-            acc::store_as(out, plan.output(),
-                          [&](auto t) { return fp::round_to<decltype(t)>(map.element(found.key)); });
-        }
-    });
+    const auto map = spec::KeyMap<T>::of(spec::view_of(r.op), r.nan);
+    const auto found =
+        best_of_runs<T>([&](std::uint64_t begin, std::uint64_t end) { return best_of(plan, map, in, begin, end); },
+                        in.n, launch.threads);
+    if (plan.result_is_integer()) {
+        *static_cast<std::uint64_t*>(out) = found.index;
+    } else {
+        acc::store_as(out, plan.output(), [&](auto t) { return fp::round_to<decltype(t)>(map.element(found.key)); });
+    }
 }
+
+template void reduce_by_order(const Plan&, const Launch&, const Arrays<float16>&, void*) noexcept;
+template void reduce_by_order(const Plan&, const Launch&, const Arrays<bfloat16>&, void*) noexcept;
+template void reduce_by_order(const Plan&, const Launch&, const Arrays<float>&, void*) noexcept;
+template void reduce_by_order(const Plan&, const Launch&, const Arrays<double>&, void*) noexcept;
 
 } // namespace detreduce::host

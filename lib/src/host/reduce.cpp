@@ -8,7 +8,7 @@
 #include <detreduce/exact_state.hpp>
 
 #include "host/backend.hpp"
-#include "host/for_each.hpp"
+#include "host/groups.hpp"
 #include "host/fp_environment.hpp"
 #include "host/levels.hpp"
 #include "host/isa_table.hpp"
@@ -16,22 +16,12 @@
 namespace detreduce::host {
 namespace {
 
-/// Elements of type T: y for ops of two inputs only.
-template <class T>
-struct Arrays {
-    const T* x;
-    const T* y;
-    std::uint64_t n;
-
-    [[nodiscard]] Arrays part(std::uint64_t begin, std::uint64_t count) const {
-        return {x + begin, y ? y + begin : nullptr, std::min(count, n - begin)};
-    }
-};
-
 /// A tile of at most TreeOrder<sizeof(T)>::tile terms.
 template <class Acc, class T>
-Acc reduce_tile(const IsaFunctions<T>& isa, Term term, const Arrays<T>& in) {
+Acc reduce_tile(const IsaFunctions<T>& isa, Term term, const Arrays<T>& part) {
     constexpr const Acc* which = nullptr;
+    const Neighbours<T, spec::TreeOrder<sizeof(T)>::tile> neighbours(part);
+    const Arrays<T>& in = neighbours.in;
     const auto m = static_cast<std::uint32_t>(in.n);
     if (term == Term::element) return isa.tile(which)(in.x, m);
     using V = typename Acc::Value;
@@ -69,7 +59,8 @@ auto serial(const IsaFunctions<T>& isa, Term term, const Arrays<T>& in) {
     auto a = acc::Rounded<V>::absent();
     V values[at_once];
     for (std::uint64_t i = 0; i < in.n; i += at_once) {
-        const Arrays<T> part = in.part(i, at_once);
+        const Neighbours<T, at_once> neighbours(in.part(i, at_once));
+        const Arrays<T>& part = neighbours.in;
         isa.terms(term, part.x, part.y, static_cast<std::uint32_t>(part.n), values, nullptr);
         for (std::uint64_t k = 0; k < part.n; ++k)
             a.add(values[k]);
@@ -98,7 +89,13 @@ auto atomic(Term term, const Arrays<T>& in, const Launch& launch) {
 
 /// Each thread takes a run of elements into words of its own, and adds them to the caller's: add(part of the input, words), `States` states.
 template <int States, class T, class Add>
-void exact(const Arrays<T>& in, acc::exact::Word* words, const Launch& launch, const Add& add) {
+void exact(const Arrays<T>& in, acc::exact::Word* words, const Launch& launch, const Add& add_neighbours) {
+    const auto add = [&](const Arrays<T>& part, acc::exact::Word* to) {
+        if (part.step == 1) return add_neighbours(part, to);
+        constexpr std::uint64_t at_once = 4096;
+        for (std::uint64_t i = 0; i < part.n; i += at_once)
+            add_neighbours(Neighbours<T, at_once>(part.part(i, at_once)).in, to);
+    };
     if (launch.threads == 1) return add(in, words);
     constexpr int count = States * acc::exact::words;
     const auto normalize = [words] {
@@ -123,6 +120,15 @@ DETREDUCE_OPAQUE void add(const Arrays<T>& in, acc::exact::Word* words, const La
     exact<1>(in, words, launch, [add](const Arrays<T>& part, acc::exact::Word* to) { add(part.x, part.n, to); });
 }
 
+/// Adds the terms to acc::exact::product_states states.
+template <class T>
+void add_exact_terms(const OpInfo& op, const Arrays<T>& in, acc::exact::Word* states, const Launch& launch) {
+    const auto add = isa_table(launch.isa).of<T>().exact_terms;
+    exact<acc::exact::product_states>(
+        in, states, launch,
+        [add, term = op.term](const Arrays<T>& part, acc::exact::Word* to) { add(term, part.x, part.y, part.n, to); });
+}
+
 /// The sum of the terms without error, and its ending.
 template <class T>
 void exact_into(void* out, DType output, const OpInfo& op, const Arrays<T>& in, const Launch& launch) {
@@ -133,11 +139,7 @@ void exact_into(void* out, DType output, const OpInfo& op, const Arrays<T>& in, 
                       [&](auto t) { return acc::exact::round<decltype(t)>(state.words().data(), op.ending); });
     } else {
         acc::exact::Word states[acc::exact::product_states * acc::exact::words] = {};
-        const auto add = isa_table(launch.isa).of<T>().exact_terms;
-        exact<acc::exact::product_states>(in, states, launch,
-                                          [add, term = op.term](const Arrays<T>& part, acc::exact::Word* to) {
-                                              add(term, part.x, part.y, part.n, to);
-                                          });
+        add_exact_terms(op, in, states, launch);
         acc::store_as(out, output, [&](auto t) { return acc::exact::round_products<decltype(t)>(states, op.ending); });
     }
 }
@@ -146,7 +148,8 @@ template <class T>
 DETREDUCE_OPAQUE void compute(const Plan& plan, const Launch& launch, const Arrays<T>& in, void* out) {
     using V = fp::Arithmetic<T>;
     const OpInfo& op = info(plan.request().op);
-    if (in.n == 0) return acc::finish_into(out, plan.output(), {0.0, 0.0}, Ending::sum, 0);
+    if (in.n == 0)
+        return acc::finish_into(out, plan.output(), {0.0, 0.0}, op.ending, 0); // the mean of no elements is 0/0
     const auto finish = [&](const auto& acc) { acc::finish_into(out, plan.output(), acc.total(), op.ending, in.n); };
     switch (plan.request().method) {
     case Method::tree:
@@ -173,36 +176,47 @@ std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexce
                                                                 std::min<std::uint64_t>(useful, max_threads)));
 }
 
-/// One row after the other, each by all threads; or, where there are enough rows, each by one.
-template <class T>
-void compute_rows(const Plan& plan, const Inputs& in, void* out) {
+/// The list as if it were one array: without rounding, the order means nothing. And before that, if wanted, each tensor.
+void exact_tensors(const Plan& plan, const Inputs& in, void* out) {
+    using namespace acc::exact;
     const Request& r = plan.request();
-    const std::size_t bytes = size_of(plan.output());
-    const auto row = [&](std::uint64_t i, const Launch& launch) {
-        const std::uint64_t at = i * plan.stride();
-        const Arrays<T> elements{static_cast<const T*>(in.x) + at, in.y ? static_cast<const T*>(in.y) + at : nullptr,
-                                 r.n};
-        compute(plan, launch, elements, static_cast<char*>(out) + i * bytes);
+    const OpInfo& op = info(r.op);
+    const auto* const list = static_cast<const Tensor*>(in.x);
+    Word total[product_states * words] = {};
+    const auto store = [&](const Word* states, std::uint64_t i) {
+        acc::store_as(static_cast<char*>(out) + i * plan.result_bytes(), plan.output(),
+                      [&](auto t) { return round_products<decltype(t)>(states, op.ending); });
     };
-    Launch alone = plan.launch();
-    alone.threads = 1;
-    const bool many = plan.groups() >= 4 * std::uint64_t{plan.launch().threads};
-    if (many) {
-        for_each(plan.groups(), plan.launch().threads, [&](std::uint64_t i) { row(i, alone); });
-    } else {
-        for (std::uint64_t i = 0; i < plan.groups(); ++i)
-            row(i, plan.launch());
+    for (std::uint64_t i = 0; i < r.groups; ++i) {
+        Word states[product_states * words] = {};
+        with_dtype(list[i].dtype, [&]<class T>(T) {
+            add_exact_terms(op, Arrays<T>{static_cast<const T*>(list[i].data), nullptr, list[i].n}, states,
+                            plan.launch());
+        });
+        for (int s = 0; s < product_states; ++s)
+            normalize(states + s * words);
+        if (r.each) store(states, i);
+        for (int w = 0; w < product_states * words; ++w)
+            total[w] += states[w];
+        for (int s = 0; s < product_states; ++s)
+            normalize(total + s * words);
     }
+    store(total, r.each ? r.groups : 0);
 }
 
 void reduce(const Plan& plan, const Inputs& in, void* out) noexcept {
     const StandardFpEnvironment environment;
     const Request& r = plan.request();
-    if (info(r.op).kind == Kind::order) {
-        if (r.n > 0) return reduce_by_order(plan, in.x, out);
-        return acc::finish_into(out, plan.output(), {0.0, 0.0}, Ending::sum, 0); // nrminf
-    }
-    with_dtype(r.dtype, [&]<class T>(T) { compute_rows<T>(plan, in, out); });
+    if (r.shape == Shape::tensors) return exact_tensors(plan, in, out);
+    with_dtype(r.dtype, [&]<class T>(T) {
+        for_each_group<T>(plan, in, out, [&](const Launch& launch, const Arrays<T>& group, void* result) {
+            if (info(r.op).kind == Kind::order) {
+                reduce_by_order(plan, launch, group, result);
+            } else {
+                compute(plan, launch, group, result);
+            }
+        });
+    });
 }
 
 void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept {

@@ -1,0 +1,95 @@
+// Groups of elements that are reduced each on its own: rows or columns of a matrix, or segments. Those that are small are reduced by a warp, or a part of
+// one. Large ones, of which there may be one among thousands of small ones, are first cut into slots, which all blocks share; then a block each puts
+// the results of its slots together.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <detreduce/plan.hpp>
+#include <detreduce/spec/tree_order.hpp>
+
+namespace detreduce::cuda {
+
+/// Where groups are in an array.
+struct Groups {
+    std::uint64_t count, n;       ///< n elements each; segments: n elements in all
+    std::uint64_t stride, step;   ///< from one group, one element of it, to the next
+    const std::uint64_t* offsets; ///< of segments; else null
+
+    [[nodiscard]] static Groups of(const Plan& plan, const std::uint64_t* offsets) {
+        const bool columns = plan.request().shape == Shape::columns;
+        return {plan.groups(), plan.request().n, columns ? 1 : plan.stride(), columns ? plan.stride() : 1, offsets};
+    }
+};
+
+/// A part of a large group.
+struct Slot {
+    std::uint64_t begin; ///< its first element
+    std::uint32_t m;     ///< elements; 0: nothing to do
+    std::uint32_t spare;
+};
+struct LargeGroup {
+    std::uint64_t group, n, first; ///< `first`: slot
+};
+
+/// Slots of `length` elements. What is put where depends on who comes first; what comes out does not.
+struct SlotTable {
+    Slot* slots;
+    LargeGroup* large;
+    std::uint64_t* used; ///< how many slots and how many large groups there are
+    std::uint64_t room;  ///< for so many slots, and a fourth of that of large groups
+    std::uint32_t length;
+    std::uint64_t step;  ///< from one element to the next
+    std::uint32_t upper; ///< so many results of slots make up one of the next level; 0: there are no levels
+};
+
+/// Slots that a group of n elements takes, with room for the results of the levels above.
+[[nodiscard]] DETREDUCE_HD constexpr std::uint64_t slots_of(std::uint64_t n, std::uint32_t length,
+                                                            std::uint32_t upper) {
+    std::uint64_t results = spec::tiles(n, length), all = 0;
+    for (;; results = spec::tiles(results, upper)) {
+        all += (results + 3) / 4 * 4; // every level begins at 16 bytes
+        if (upper == 0 || results <= upper) return all;
+    }
+}
+
+/// Byte offsets in the workspace. A group with more than one slot has more than `length` elements, so there are never more than 4 · n/length slots.
+struct SlotLayout {
+    std::uint64_t room;
+    std::size_t used, slots, large, results, bytes;
+
+    /// For segments of n elements in all.
+    [[nodiscard]] static constexpr SlotLayout of(std::uint64_t n, std::uint32_t length, std::size_t result_bytes) {
+        return with_room(4 * (n / length), result_bytes);
+    }
+    /// For the groups of a request that has no levels above its slots.
+    [[nodiscard]] static SlotLayout of(const Request& r, std::uint32_t length, std::size_t result_bytes) {
+        if (r.shape == Shape::segments) return of(r.n, length, result_bytes);
+        return with_room(r.n > length ? r.groups * slots_of(r.n, length, 0) : 0, result_bytes);
+    }
+    [[nodiscard]] static constexpr SlotLayout with_room(std::uint64_t slots, std::size_t result_bytes) {
+        constexpr auto align = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
+        SlotLayout l{};
+        l.room = slots;
+        l.slots = 256;
+        l.large = l.slots + align(l.room * sizeof(Slot));
+        l.results = l.large + align(l.room / 4 * sizeof(LargeGroup));
+        l.bytes = l.results + align(l.room * result_bytes);
+        return l;
+    }
+    [[nodiscard]] SlotTable table(void* workspace, std::uint32_t length, std::uint32_t upper,
+                                  std::uint64_t step = 1) const {
+        auto* const base = static_cast<char*>(workspace);
+        return {reinterpret_cast<Slot*>(base + slots),
+                reinterpret_cast<LargeGroup*>(base + large),
+                reinterpret_cast<std::uint64_t*>(base + used),
+                room,
+                length,
+                step,
+                upper};
+    }
+};
+
+} // namespace detreduce::cuda

@@ -1,0 +1,5 @@
+#include "groups/launch_sums.cuh"
+
+namespace detreduce::cuda {
+template Status launch_groups<bfloat16>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
+}

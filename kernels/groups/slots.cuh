@@ -1,0 +1,54 @@
+// Device side of groups.hpp.
+#pragma once
+
+#include "flat/tile.cuh"
+#include "groups/groups.hpp"
+
+namespace detreduce::cuda {
+
+/// The elements of a group. Offsets that descend or point past the end are no segment: nothing there is read.
+struct Span {
+    std::uint64_t begin, n;
+    bool valid;
+};
+__device__ __forceinline__ Span span_of(const Groups& groups, std::uint64_t group) {
+    if (groups.offsets == nullptr) return {group * groups.stride, groups.n, true};
+    const auto* const at = reinterpret_cast<const unsigned long long*>(groups.offsets) + group;
+    const std::uint64_t begin = __ldg(at), end = __ldg(at + 1);
+    const bool valid = begin <= end && end <= groups.n;
+    return {valid ? begin : 0, valid ? end - begin : 0, valid};
+}
+
+/// Leaves a group to the kernels for large ones; false if there is no room, which offsets in order always find. The whole warp calls this.
+static __device__ __noinline__ bool put_on_slots(const SlotTable& table, std::uint64_t group, const Span& span) {
+    using Counter = unsigned long long;
+    const int lane = threadIdx.x % warp_size;
+    const std::uint64_t parts = spec::tiles(span.n, table.length), all = slots_of(span.n, table.length, table.upper);
+    std::uint64_t first = 0;
+    if (lane == 0) first = atomicAdd(reinterpret_cast<Counter*>(table.used), static_cast<Counter>(all));
+    first = __shfl_sync(all_threads, first, 0);
+    if (first + all > table.room) {
+        // What others wait for must still be something: slots of nothing, as far as there are any.
+        for (std::uint64_t i = first + lane; i < table.room; i += warp_size)
+            table.slots[i] = {0, 0, 0};
+        return false;
+    }
+    if (lane == 0) {
+        const std::uint64_t at = atomicAdd(reinterpret_cast<Counter*>(table.used + 1), Counter{1});
+        table.large[at] = {group, span.n, first};
+    }
+    for (std::uint64_t i = lane; i < all; i += warp_size) {
+        const std::uint64_t done = i < parts ? i * table.length : span.n, left = span.n - done;
+        table.slots[first + i] = {span.begin + done * table.step,
+                                  static_cast<std::uint32_t>(left < table.length ? left : table.length), 0};
+    }
+    return true;
+}
+
+/// How many slots there are to work on.
+__device__ __forceinline__ std::uint64_t slots_used(const SlotTable& table) {
+    const std::uint64_t used = *table.used;
+    return used < table.room ? used : table.room;
+}
+
+} // namespace detreduce::cuda

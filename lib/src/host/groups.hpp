@@ -1,0 +1,85 @@
+// Groups of elements, each of which is reduced on its own: everything, a row, a column, a segment.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <detreduce/plan.hpp>
+
+#include "host/for_each.hpp"
+
+namespace detreduce::host {
+
+/// n elements of type T, `step` apart: y for ops of two inputs only.
+template <class T>
+struct Arrays {
+    const T* x;
+    const T* y;
+    std::uint64_t n;
+    std::uint64_t step = 1;
+
+    [[nodiscard]] Arrays part(std::uint64_t begin, std::uint64_t count) const {
+        return {x + begin * step, y ? y + begin * step : nullptr, std::min(count, n - begin), step};
+    }
+};
+
+/// At most `Most` elements as neighbours: a copy, where they are not.
+template <class T, std::uint64_t Most>
+class Neighbours {
+  public:
+    explicit Neighbours(const Arrays<T>& from) : in(from) {
+        if (from.step == 1) return;
+        in = {copy(from.x, from, x_), from.y ? copy(from.y, from, y_) : nullptr, from.n};
+    }
+    Neighbours(const Neighbours&) = delete;
+    Neighbours& operator=(const Neighbours&) = delete;
+
+    Arrays<T> in;
+
+  private:
+    static const T* copy(const T* from, const Arrays<T>& a, T* to) {
+        for (std::uint64_t i = 0; i < a.n; ++i)
+            to[i] = from[i * a.step];
+        return to;
+    }
+    T x_[Most], y_[Most]; // not initialized
+};
+
+/// The i-th group of a plan.
+template <class T>
+[[nodiscard]] Arrays<T> group_of(const Plan& plan, const Inputs& in, std::uint64_t i) {
+    const Request& r = plan.request();
+    std::uint64_t begin = 0, n = r.n, step = 1;
+    if (r.shape == Shape::rows) begin = i * plan.stride();
+    if (r.shape == Shape::columns) {
+        begin = i;
+        step = plan.stride();
+    }
+    if (r.shape == Shape::segments) {
+        begin = in.offsets[i];
+        n = in.offsets[i + 1] - begin;
+    }
+    if (n == 0) return {nullptr, nullptr, 0};
+    return {static_cast<const T*>(in.x) + begin, in.y ? static_cast<const T*>(in.y) + begin : nullptr, n, step};
+}
+
+/// f(launch, group, result) for each group: one after the other, each by all threads; or, where there are enough, each by one.
+template <class T, class F>
+void for_each_group(const Plan& plan, const Inputs& in, void* out, const F& f) {
+    const std::uint64_t groups = plan.groups();
+    const std::size_t bytes = plan.result_bytes() * static_cast<std::size_t>(info(plan.request().op).results);
+    const auto one = [&](std::uint64_t i, const Launch& launch) {
+        f(launch, group_of<T>(plan, in, i), static_cast<char*>(out) + i * bytes);
+    };
+    Launch alone = plan.launch();
+    alone.threads = 1;
+    if (groups >= 4 * std::uint64_t{plan.launch().threads}) {
+        for_each(groups, plan.launch().threads, [&](std::uint64_t i) { one(i, alone); });
+    } else {
+        for (std::uint64_t i = 0; i < groups; ++i)
+            one(i, plan.launch());
+    }
+}
+
+} // namespace detreduce::host

@@ -1,0 +1,244 @@
+// Laws of rows, columns and segments, on every backend: a group's bits are those of the flat reduction of its elements, whatever lies around
+// it. And of lists of tensors. Included once a backend, after `TestBackend` has been defined.
+#pragma once
+
+#include <order_reference.hpp>
+
+#include "laws/op_pairs.hpp"
+
+namespace detreduce::proptests {
+
+/// Lengths where a backend changes its way: threads a group, a warp a group, a team a group, several tiles, slots of large groups.
+template <class T>
+std::size_t group_length(std::uint64_t word) {
+    using Order = spec::TreeOrder<sizeof(T)>;
+    constexpr std::size_t lanes = Order::lanes, chunk = Order::chunk, tile = Order::tile;
+    const std::size_t boundaries[] = {0,         1,     2,         3,         8,    31,       lanes / 2, lanes,
+                                      chunk - 1, chunk, 2 * chunk, 5 * chunk, tile, 3 * tile, 32768 + 5, 65536 - 1};
+    const std::size_t near = boundaries[word % std::size(boundaries)] + accuracy::hash(word, 31) % 3;
+    return accuracy::hash(word, 32) % 4 == 0 ? accuracy::hash(word, 33) % (2 * lanes) : near;
+}
+
+/// Arrays, how they are cut, and where each group is.
+template <class T>
+struct Cut {
+    Request request; ///< shape, n, groups and stride
+    std::vector<std::uint64_t> offsets;
+    Pair<T> pair;
+
+    [[nodiscard]] std::size_t length(std::size_t g) const {
+        return request.shape == Shape::segments ? offsets[g + 1] - offsets[g] : request.n;
+    }
+    [[nodiscard]] Pair<T> group(std::size_t g) const {
+        const bool columns = request.shape == Shape::columns;
+        const std::size_t wide = request.stride != 0 ? request.stride : columns ? request.groups : request.n;
+        const std::size_t begin = columns ? g : request.shape == Shape::rows ? g * wide : offsets[g];
+        const auto part = [&](const std::vector<T>& v) {
+            std::vector<T> elements(length(g));
+            for (std::size_t i = 0; i < elements.size(); ++i)
+                elements[i] = v[begin + i * (columns ? wide : 1)];
+            return elements;
+        };
+        return {part(pair.x), part(pair.y)};
+    }
+};
+
+template <class T>
+Cut<T> matrix_from(Shape shape, std::uint64_t word) {
+    const std::size_t n = group_length<T>(word);
+    const std::size_t groups = 1 + accuracy::hash(word, 41) % std::min<std::size_t>(300, 60000 / (n + 1) + 1);
+    const std::size_t length = shape == Shape::rows ? n : groups, rows = shape == Shape::rows ? groups : n;
+    Cut<T> cut{{.shape = shape, .n = n, .groups = groups}, {}, {}};
+    if (accuracy::hash(word, 42) % 2 == 0) cut.request.stride = length + accuracy::hash(word, 43) % 9;
+    const std::size_t wide = cut.request.stride != 0 ? cut.request.stride : length;
+    cut.pair.x.resize(rows == 0 ? 0 : (rows - 1) * wide + length);
+    return cut;
+}
+
+/// Some small, some without elements, and perhaps a large one.
+template <class T>
+Cut<T> segments_from(std::uint64_t word) {
+    const std::size_t groups = accuracy::hash(word, 41) % 200;
+    Cut<T> cut{{.shape = Shape::segments, .groups = groups}, {accuracy::hash(word, 42) % 5}, {}};
+    for (std::size_t g = 0; g < groups; ++g) {
+        const std::uint64_t draw = accuracy::hash(word, 100 + g);
+        const std::size_t length = g == word % groups ? group_length<T>(draw) : draw % 5 == 0 ? 0 : draw % 150;
+        cut.offsets.push_back(cut.offsets.back() + length);
+    }
+    cut.request.n = cut.offsets.back() + accuracy::hash(word, 43) % 3;
+    cut.pair.x.resize(cut.request.n);
+    return cut;
+}
+
+template <class T>
+Cut<T> cut_from(std::uint64_t word, const Scope& scope) {
+    constexpr Shape shapes[] = {Shape::rows, Shape::columns, Shape::segments};
+    const Shape shape = shapes[accuracy::hash(word, 40) % 3];
+    Cut<T> cut = shape == Shape::segments ? segments_from<T>(word) : matrix_from<T>(shape, word);
+    const auto x =
+        vector_from<T>(static_cast<Style>(accuracy::hash(word, 44) % styles), cut.pair.x.size(), word, scope);
+    cut.pair = pair_of<T>(std::span<const T>(x), word, scope);
+    return cut;
+}
+
+template <class T>
+std::string text_of(const Cut<T>& cut) {
+    const Request& r = cut.request;
+    return std::string(name(r.op)) + ' ' + std::string(name(r.method)) + ' ' + std::string(name(r.shape)) + ' ' +
+           std::to_string(r.groups) + " n " + std::to_string(r.n) + " stride " + std::to_string(r.stride) + '\n';
+}
+
+/// A launch that groups have.
+inline Draw group_draw(Method method, std::uint64_t word) {
+    Draw draw = draw_from(method, word);
+    draw.launch.schedule = Schedule::automatic;
+    draw.launch.block = 0;
+    return draw;
+}
+
+/// A few groups, and the first and the last.
+inline std::vector<std::size_t> some_groups(std::size_t groups) {
+    std::vector<std::size_t> some;
+    for (std::size_t g = 0; g < groups; g += 1 + groups / 5)
+        some.push_back(g);
+    if (groups > 0) some.push_back(groups - 1);
+    return some;
+}
+
+/// What SPEC.md says of a group; of one without elements, which only segments can have where flat arrays cannot.
+template <class Out, class T>
+Out expected_of_group(const Request& r, const Pair<T>& group) {
+    if (!group.x.empty()) return expected<Out>(r.op, group, r.method);
+    return info(r.op).ending == Ending::mean ? fp::from_bits<Out>(fp::Format<Out>::canonical_nan) : Out{};
+}
+
+TEMPLATE_TEST_CASE("groups: each is the flat reduction of its elements", "[groups][sanitizer]", DETREDUCE_ALL_TYPES) {
+    property("groups", [] {
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        auto cut = cut_from<TestType>(word, any_bits<TestType>);
+        Request& r = cut.request;
+        const auto all = offered(true);
+        r.op = some_op(word);
+        r.method = all[accuracy::hash(word, 51) % all.size()];
+        if (r.n == 0 && info(r.op).ending == Ending::mean) return;
+        with_dtype(some_output(r.method, dtype_of<TestType>, word), [&](auto out) {
+            using Out = decltype(out);
+            RC_LOG(text_of(cut));
+            const std::vector<Out> results = TestBackend::template reduce_groups<Out>(
+                r, cut.pair.first(), cut.pair.second(r.op), cut.offsets, group_draw(r.method, word));
+            RC_ASSERT(results.size() == r.groups);
+            for (const std::size_t g : some_groups(r.groups)) {
+                const Pair<TestType> group = cut.group(g);
+                const Out alone = expected_of_group<Out>(r, group);
+                RC_ASSERT(same_bits(results[g], alone));
+                if (g == 0 && !group.x.empty())
+                    RC_ASSERT(same_bits(reduce_pair<Out>(r.op, group, r.method, word), alone));
+            }
+        });
+    });
+}
+
+/// What SPEC.md says of a group without elements, too.
+template <class T>
+std::uint64_t found_in(const Request& r, const std::vector<T>& x) {
+    if (info(r.op).gives_integer) return x.empty() ? no_index : reference::found_by<T>(r.op, x, r.nan);
+    if (x.empty() && r.op != Op::nrminf) return fp::Format<T>::canonical_nan;
+    return fp::to_bits(reference::order<T, T>(r.op, x, r.nan));
+}
+
+TEMPLATE_TEST_CASE("groups: each is searched alone", "[groups][order][sanitizer]", DETREDUCE_ALL_TYPES) {
+    property("groups of order", [] {
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        auto cut = cut_from<TestType>(word, any_bits<TestType>);
+        for (std::size_t i = 0; word % 3 != 0 && i < cut.pair.x.size(); ++i) // ties
+            cut.pair.x[i] = cut.pair.x[accuracy::hash(word, i) % 4 % cut.pair.x.size()];
+        Request& r = cut.request;
+        const auto ops = order_ops();
+        r.op = ops[accuracy::hash(word, 51) % ops.size()].op;
+        r.nan = accuracy::hash(word, 52) % 2 == 0 ? NanPolicy::propagate : NanPolicy::ignore;
+        if (r.n == 0 && r.op != Op::nrminf && r.shape != Shape::segments) return;
+        RC_LOG(text_of(cut));
+        const auto check = [&]<class Out>(Out) {
+            const std::vector<Out> results = TestBackend::template reduce_groups<Out>(
+                r, cut.pair.first(), {}, cut.offsets, group_draw(Method::tree, word));
+            for (const std::size_t g : some_groups(r.groups)) {
+                std::uint64_t bits = 0;
+                if constexpr (Element<Out>) {
+                    bits = fp::to_bits(results[g]);
+                } else {
+                    bits = results[g];
+                }
+                RC_ASSERT(bits == found_in(r, cut.group(g).x));
+            }
+        };
+        if (info(r.op).gives_integer) {
+            check(std::uint64_t{});
+        } else {
+            check(TestType{});
+        }
+    });
+}
+
+/// An array of any dtype.
+struct AnyVector {
+    DType dtype;
+    std::vector<std::byte> bytes;
+    [[nodiscard]] std::size_t n() const { return bytes.size() / size_of(dtype); }
+    template <class T>
+    [[nodiscard]] std::vector<T> as() const {
+        std::vector<T> x(n());
+        if (!x.empty()) std::memcpy(x.data(), bytes.data(), bytes.size());
+        return x;
+    }
+};
+
+inline std::vector<AnyVector> tensors_from(std::uint64_t word) {
+    std::vector<AnyVector> list(accuracy::hash(word, 61) % 40);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const std::uint64_t draw = accuracy::hash(word, 200 + i);
+        list[i].dtype = word % 3 == 0 ? DType::f32 : dtypes()[draw % 4];
+        with_dtype(list[i].dtype, [&]<class T>(T) {
+            const std::size_t n = draw % 16 == 0 ? group_length<T>(draw) : accuracy::hash(draw, 1) % 700;
+            const auto x = vector_from<T>(static_cast<Style>(accuracy::hash(word, 44) % styles), n, draw, any_bits<T>);
+            list[i].bytes.resize(n * sizeof(T));
+            if (n > 0) std::memcpy(list[i].bytes.data(), x.data(), n * sizeof(T));
+        });
+    }
+    return list;
+}
+
+TEST_CASE("tensors: a list is one array, in any order", "[groups][sanitizer]") {
+    property("tensors", [] {
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        auto list = tensors_from(word);
+        constexpr Op ops[] = {Op::sum, Op::mean, Op::asum, Op::sumsq, Op::nrm2};
+        Request r{.op = ops[accuracy::hash(word, 62) % 5], .shape = Shape::tensors, .groups = list.size()};
+        r.each = accuracy::hash(word, 63) % 2 == 0;
+        accuracy::TermOracle all(info(r.op).term);
+        std::vector<double> expected;
+        for (const AnyVector& tensor : list) {
+            accuracy::TermOracle one(info(r.op).term);
+            r.n += tensor.n();
+            with_dtype(tensor.dtype, [&]<class T>(T) {
+                const auto x = tensor.as<T>();
+                all.add(std::span<const T>(x), std::span<const T>());
+                one.add(std::span<const T>(x), std::span<const T>());
+            });
+            const bool no_mean = tensor.n() == 0 && info(r.op).ending == Ending::mean;
+            if (r.each)
+                expected.push_back(no_mean ? fp::from_bits<double>(fp::Format<double>::canonical_nan)
+                                           : one.round<double>(info(r.op).ending));
+        }
+        if (r.n == 0 && info(r.op).ending == Ending::mean) return;
+        expected.push_back(all.round<double>(info(r.op).ending));
+        const auto results = TestBackend::template reduce_tensors<double>(r, list, group_draw(Method::exact, word));
+        RC_ASSERT(results.size() == expected.size());
+        for (std::size_t i = 0; i < results.size(); ++i)
+            RC_ASSERT(same_bits(results[i], expected[i]));
+        std::reverse(list.begin(), list.end());
+        const auto reversed = TestBackend::template reduce_tensors<double>(r, list, group_draw(Method::exact, word));
+        RC_ASSERT(same_bits(reversed.back(), results.back()));
+    });
+}
+
+} // namespace detreduce::proptests
