@@ -202,6 +202,7 @@ void reduce(const Plan& plan, const Inputs& in, void* out) noexcept {
         if (r.n > 0) return reduce_by_order(plan, in.x, out);
         return acc::finish_into(out, plan.output(), {0.0, 0.0}, Ending::sum, 0); // nrminf
     }
+    if (info(r.op).kind == Kind::moments) return reduce_moments(plan, in.x, out);
     with_dtype(r.dtype, [&]<class T>(T) { compute_rows<T>(plan, in, out); });
 }
 
