@@ -2,4 +2,6 @@
 
 namespace detreduce::cuda {
 template Status launch_exact_terms<bfloat16>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
-}
+template Status launch_exact_squares<bfloat16>(acc::exact::Word*, const void*, std::uint64_t, Stream,
+                                               const DeviceTraits&, std::uint32_t);
+} // namespace detreduce::cuda

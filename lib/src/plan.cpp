@@ -80,8 +80,6 @@ Status check_offered(const Request& r) {
         return {StatusCode::unsupported, "shape", "allowed are flat and rows"};
     if (kind != Kind::sum && kind != Kind::order && kind != Kind::moments)
         return {StatusCode::unsupported, "op", "is not there yet"};
-    if (kind == Kind::moments && r.device.backend == Backend::cuda)
-        return {StatusCode::unsupported, "op", "is offered on the CPU"};
     if (r.op == Op::minmax) return {StatusCode::unsupported, "op", "is not there yet"};
     return {};
 }
