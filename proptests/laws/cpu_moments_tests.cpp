@@ -1,3 +1,4 @@
+#include <detreduce/acc/exact_variance.hpp>
 #include <detreduce/acc/moments.hpp>
 #include <detreduce/spec/tile_counts.hpp>
 
@@ -62,6 +63,41 @@ TEST_CASE("moments: groups of a tile hold the elements that lie there", "[moment
                 for (std::uint32_t step = 64; step > j; step /= 2)
                     REQUIRE(counts.in_lanes(j, step) ==
                             counted(counts, [&](std::uint32_t i) { return i % step == j; }));
+            }
+        }
+    }
+}
+
+TEST_CASE("moments: exact sums of more than 2^32 elements", "[moments]") {
+    namespace exact = acc::exact;
+    using accuracy::cpp_int;
+    for (const std::uint64_t n1 : {std::uint64_t{1} << 33, (std::uint64_t{1} << 39) - 3, std::uint64_t{12345678901}}) {
+        for (const std::uint64_t n2 : {std::uint64_t{1}, std::uint64_t{7}, (std::uint64_t{1} << 39) - 12345}) {
+            const std::uint64_t n = n1 + n2;
+            constexpr std::int64_t a = 1001, b = -997; // n1 times a, n2 times b
+            exact::Word sum[exact::words] = {}, squares[exact::words] = {};
+            const std::int64_t first = a * static_cast<std::int64_t>(n1), second = b * static_cast<std::int64_t>(n2);
+            exact::deposit(sum, first + second, 0);
+            exact::deposit(squares, a * first + b * second, 0);
+            for (const std::uint64_t ddof : {std::uint64_t{0}, std::uint64_t{1}, n - 1}) {
+                for (const bool root : {false, true}) {
+                    exact::VarianceRoom room;
+                    const double result = exact::rounded<double>(exact::variance(
+                        {sum, exact::lowest_exponent, sum}, {0, exact::digits},
+                        {squares, exact::lowest_exponent, squares}, {0, exact::digits}, n, ddof, root, room));
+                    const cpp_int total = cpp_int(first) + second;
+                    cpp_int bits, rest;
+                    divide_qr(cpp_int(cpp_int(cpp_int(a * first + b * second) * n - total * total) << 400u),
+                              cpp_int(cpp_int(n) * (n - ddof)), bits, rest);
+                    bool more = rest != 0;
+                    if (root) {
+                        bits = sqrt(bits, rest);
+                        more = more || rest != 0;
+                    }
+                    INFO(n1 << " and " << n2 << " ddof " << ddof << " root " << root);
+                    REQUIRE(same_bits(result, accuracy::round_scaled<double>(cpp_int(2 * bits + (more ? 1 : 0)),
+                                                                             root ? -201 : -401)));
+                }
             }
         }
     }
