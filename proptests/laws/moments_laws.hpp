@@ -288,6 +288,23 @@ TEST_CASE("moments: huge and tiny numbers by exact", "[moments]") {
     REQUIRE(std::isinf(exact(Op::stddev, {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023}, 1)));
 }
 
+/// (1 + 2^−53)/4, half way between two doubles, and t²/6 more: bits that are looked at one by one, or only to see that there are any.
+TEST_CASE("moments: exact sees the smallest square behind a tie", "[moments]") {
+    const auto variance = [](double t, std::uint64_t zeros) {
+        constexpr double e = 0x1p-27;
+        std::vector<double> x{1, .5, .5, e, e, e, t};
+        for (std::size_t i = 0; i < 7; ++i)
+            x.push_back(-x[i]);
+        x.resize(x.size() + zeros);
+        return moments_of<double>(Op::variance, x, Method::exact, x.size() - 12, zeros)[0];
+    };
+    for (const std::uint64_t zeros : {0u, 5u, 1000u}) {
+        REQUIRE(variance(0, zeros) == 0.25);
+        for (int exponent = -30; exponent >= -1074; exponent -= exponent > -160 ? 1 : 57)
+            REQUIRE(variance(std::ldexp(1.0, exponent), zeros) == 0.25 * (1 + 0x1p-52));
+    }
+}
+
 TEST_CASE("moments: infinities and NaN have no variance", "[moments]") {
     for (const Method method : moment_methods()) {
         for (const double special : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {

@@ -125,6 +125,7 @@ struct Inputs {
 ///              or for argmin and argmax a std::uint64_t; plan.result_bytes() bytes, aligned to as many.
 ///              rows: x, y: plan.results() rows of n contiguous elements, plan.stride() elements apart; out: as many elements. A row's bits
 ///              are those of the flat reduction of its elements, whatever the rows around it. Not for ops that compare.
+///              moments: two elements of out a group, the mean and behind it the variance. By exact these have no rows on CUDA yet.
 /// dtypes       f16, bf16, f32, f64. The output is any of them for exact and for ops that compare; for the other methods the input's own or
 ///              a wider one. It is rounded once from what was accumulated.
 /// guarantee    plan.guarantee()
