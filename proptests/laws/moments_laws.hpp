@@ -10,6 +10,7 @@
 #include <moments_reference.hpp>
 
 #include "laws/extremes.hpp"
+#include "laws/repeating.hpp"
 #include "laws/suite.hpp"
 
 namespace detreduce::proptests {
@@ -125,6 +126,16 @@ TEMPLATE_TEST_CASE("moments: exact has the oracle's bits for extreme inputs", "[
             });
         }
     }
+}
+
+/// So many tiles that their results fill several rows, of which a tree makes pairs, and the last is short.
+TEMPLATE_TEST_CASE("moments: millions of elements by tree", "[moments]", DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t tile = spec::TreeOrder<sizeof(TestType)>::tile,
+                          lanes = spec::TreeOrder<sizeof(fp::Arithmetic<TestType>)>::lanes;
+    const Repeating<TestType> repeating((6 * lanes + 5) * tile + 77, 64);
+    const auto all = repeating.template root<reference::Group>(reference::Rows::in_pairs);
+    REQUIRE(same_bits(moments_of<double>(Op::moments, repeating.all(), Method::tree, 1, 3),
+                      reference::moments_of<double>(Op::moments, all, 1)));
 }
 
 /// c + small numbers, where the last places of c are as large as they, or larger.
