@@ -10,6 +10,7 @@
 #include "cuda_error.hpp"
 #include "exact/launch.hpp"
 #include "flat/launch.hpp"
+#include "moments/launch.hpp"
 #include "order/launch.hpp"
 #include "tuning.hpp"
 #include "workspace.hpp"
@@ -130,6 +131,7 @@ Status prepare(const Request& request, Launch& launch, std::size_t& workspace_by
                 "this device has no cooperative launch; allowed are two_pass and last_block"};
     }
     if (info(request.op).kind == Kind::order) return prepare_order(request, launch, workspace_bytes);
+    if (info(request.op).kind == Kind::moments) return prepare_moments(request, launch, workspace_bytes);
     const Tuning tuned = tuning(input_tiles(request));
     const bool of_terms = needs_terms(request) && request.method != Method::exact;
     if (of_terms && launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
@@ -177,6 +179,10 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
         if (info(r.op).kind == Kind::order && r.shape != Shape::flat)
             return launch_order_groups<T>(plan, in, out, workspace, stream, traits);
         if (info(r.op).kind == Kind::order) return launch_order<T>(plan, in.x, out, workspace, stream, traits);
+        if (info(r.op).kind == Kind::moments) {
+            return r.method == Method::exact ? launch_moments_exact<T>(plan, in.x, out, workspace, stream, traits)
+                                             : launch_moments_tree<T>(plan, in.x, out, workspace, stream, traits);
+        }
         if (r.method == Method::exact) {
             return of_terms ? launch_exact_terms<T>(plan, in, out, workspace, stream, traits)
                             : launch_exact<T>(plan, in.x, out, workspace, stream, traits);

@@ -137,6 +137,27 @@ ErrorBound error_bound(Op op, Method method, DType input, DType output, std::uin
     return bound;
 }
 
+MomentsBound moments_bound(Method method, DType input, DType output, std::uint64_t n) noexcept {
+    const DType accumulator = accumulator_of(input);
+    const std::uint64_t depth = method == Method::serial ? (n > 1 ? n - 1 : 0) : depth_of_tree(input, n, true);
+    const double rounding = unit_roundoff(output), smallest = std::ldexp(1.0, layout_of(accumulator).min_exponent);
+    const auto d = static_cast<double>(depth), count = static_cast<double>(n);
+    const double g = gamma_bound(accumulator, 2 * depth + 7), mean = gamma_bound(accumulator, 5 * depth);
+    const double lost = up(2 * d * smallest * std::sqrt(count * d)); // what underflow adds to √(Σc·e²)
+    const double f = product_up(up(std::sqrt(d)), mean), once = up((1 + g) * (1 + 2 * rounding));
+    MomentsBound bound{};
+    bound.of_mean = narrower(output, accumulator) ? rounding : 0.0;
+    bound.of_abs = product_up(mean, 1 + rounding);
+    // 2·lost·√M2 ≤ u·M2 + lost²/u, and 2·lost·f·√Σx² ≤ f²·Σx² + lost².
+    const double u = unit_roundoff(accumulator);
+    bound.of_m2 = up(depth > 0 ? (g + u) * (1 + 2 * rounding) + 2 * rounding : 0.0);
+    bound.of_mixed = product_up(2 * f, once);
+    bound.of_squares = product_up(2 * product_up(f, f), once);
+    bound.absolute_m2 = up(count * (d + 2) * smallest + 3 * lost * lost / u);
+    bound.absolute = std::ldexp(1.0, layout_of(output).min_exponent) + d * smallest;
+    return bound;
+}
+
 double flush_bound(Method method, DType input, std::uint64_t n) noexcept {
     const bool flushes = method == Method::atomic && (input == DType::bf16 || input == DType::f32);
     return flushes ? std::ldexp(static_cast<double>(n), -125) : 0.0;

@@ -4,6 +4,7 @@
 #include <support/bits.hpp>
 #include <support/property.hpp>
 
+#include <detreduce/accuracy/moments_oracle.hpp>
 #include <detreduce/accuracy/oracle.hpp>
 #include <detreduce/accuracy/second_oracle.hpp>
 
@@ -162,6 +163,46 @@ TEMPLATE_TEST_CASE("the exact sum does not depend on the order and knows the sum
             naive += scaled_value(x);
         RC_ASSERT(a.scaled() == naive);
     });
+}
+
+TEMPLATE_TEST_CASE("the spread is half of the sum of all squared differences", "[oracle]", float16, bfloat16, float,
+                   double) {
+    using T = TestType;
+    property("pairs", [] {
+        const Values<T> xs = *values<T>(finite_bits<T>, {1, 2, 30});
+        if (xs.xs.empty()) return;
+        MomentsOracle oracle;
+        oracle.add(xs.span());
+        cpp_int pairs = 0;
+        for (std::size_t i = 0; i < xs.size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                const cpp_int difference = scaled_value(xs.xs[i]) - scaled_value(xs.xs[j]);
+                pairs += difference * difference;
+            }
+        }
+        RC_ASSERT(oracle.spread() == pairs);
+    });
+}
+
+TEST_CASE("variances are rounded once", "[oracle]") {
+    const auto variance = [](std::vector<double> x, std::uint64_t ddof, bool root) {
+        MomentsOracle oracle;
+        oracle.add(std::span<const double>(x));
+        return oracle.round_variance<double>(ddof, root);
+    };
+    REQUIRE(variance({1, 2, 3, 4}, 0, false) == 1.25);
+    REQUIRE(variance({1, 2, 3, 4}, 1, false) == 5.0 / 3);
+    REQUIRE(variance({1, 2, 3, 4, 5, 6}, 1, true) == std::sqrt(3.5));
+    REQUIRE(variance({5, 5, 5}, 0, false) == 0);
+    REQUIRE(variance({1e300, -1e300}, 0, true) == 1e300);
+    REQUIRE(std::isinf(variance({1e300, -1e300}, 0, false)));
+    REQUIRE(std::isnan(variance({1, HUGE_VAL}, 0, false)));
+    // 1 + 2^-53, between 1 and the next double, and a little more or less: (a² + b²)/2 of ±a, ±b.
+    REQUIRE(variance({1, -1, 1, -1}, 0, false) == 1);
+    REQUIRE(variance({1, -1, 0x1p-26, -0x1p-26}, 0, false) == 0.5 * (1 + 0x1p-52));
+    REQUIRE(variance({1, -1, 0x1p-27, -0x1p-27}, 0, false) == 0.5);
+    REQUIRE(variance({1, -1, 0x1.6a09e7p-27, -0x1.6a09e7p-27}, 0, false) == 0.5 * (1 + 0x1p-52));
+    REQUIRE(variance({1, -1, 0x1.6a09e6p-27, -0x1.6a09e6p-27}, 0, false) == 0.5);
 }
 
 TEST_CASE("carry passes change nothing", "[oracle]") {

@@ -109,12 +109,13 @@ struct ExactLaunch {
                              state, exact::Between{}, exact::Finish{}, work);
     }
 
-    [[nodiscard]] Status add_to(exact::Word* state) const {
+    /// With `grid` blocks at most, unless 0.
+    [[nodiscard]] Status add_to(exact::Word* state, std::uint32_t grid) const {
         std::uint32_t resident = 0;
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
-        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input, InGroups>, useful_blocks(resident),
-                             exact::block_threads, 0, stream, input, state, exact::Between{}, exact::Finish{},
-                             exact::GroupWork{});
+        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input, InGroups>,
+                             useful_blocks(grid ? std::min(grid, most_blocks) : resident), exact::block_threads, 0,
+                             stream, input, state, exact::Between{}, exact::Finish{}, exact::GroupWork{});
     }
 };
 

@@ -47,10 +47,15 @@ template <class T>
                                           Stream stream, const DeviceTraits& device);
 [[nodiscard]] std::size_t exact_tensors_workspace_bytes(const Request& r);
 
-/// Adds to a state of the caller's.
+/// Adds to a state of the caller's, with `grid` blocks at most, unless 0.
 template <class T>
 [[nodiscard]] Status launch_exact_add(ExactState* state, const void* x, std::uint64_t n, Stream stream,
-                                      const DeviceTraits& device);
+                                      const DeviceTraits& device, std::uint32_t grid = 0);
+
+/// Adds the squares of the elements to one state, or, of doubles, to acc::exact::product_states.
+template <class T>
+[[nodiscard]] Status launch_exact_squares(acc::exact::Word* states, const void* x, std::uint64_t n, Stream stream,
+                                          const DeviceTraits& device, std::uint32_t grid);
 
 /// Adds `term`, unless null, to the state, normalizes it if anything was added, and rounds it to `out` of `output`, unless null.
 [[nodiscard]] Status launch_exact_finish(ExactState* state, const ExactState* term, void* out, DType output,

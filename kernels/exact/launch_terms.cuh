@@ -45,4 +45,11 @@ Status count_resident_for_tensors(const DeviceTraits& device, std::uint32_t& blo
         blocks);
 }
 
+template <class T>
+Status launch_exact_squares(acc::exact::Word* states, const void* x, std::uint64_t n, Stream stream,
+                            const DeviceTraits& device, std::uint32_t grid) {
+    using Input = exact::Terms<T, terms::Square>;
+    return ExactLaunch<Input, true>{Input(static_cast<const T*>(x), nullptr, n, 1), stream, device}.add_to(states, grid);
+}
+
 } // namespace detreduce::cuda

@@ -88,9 +88,20 @@ Status check_offered(const Request& r) {
     const Kind kind = info(r.op).kind;
     if (r.each && r.shape != Shape::tensors) return invalid("each", "must be false but for tensors");
     if (r.shape == Shape::tensors) return check_tensors_offered(r);
-    if (kind != Kind::sum && kind != Kind::order) return {StatusCode::unsupported, "op", "is not there yet"};
+    if (kind != Kind::sum && kind != Kind::order && r.shape != Shape::flat && r.shape != Shape::rows)
+        return {StatusCode::unsupported, "shape", "allowed for this op are flat and rows"};
+    if (kind != Kind::sum && kind != Kind::order && kind != Kind::moments)
+        return {StatusCode::unsupported, "op", "is not there yet"};
     if (r.op == Op::minmax) return {StatusCode::unsupported, "op", "is not there yet"};
     return {};
+}
+
+/// Mean and variance have no sums whose roundings could be carried along.
+Status check_moments(const Request& r) {
+    const bool there = r.method == Method::exact || r.method == Method::tree || r.method == Method::serial;
+    if (info(r.op).kind != Kind::moments || there) return {};
+    return {StatusCode::unsupported, "method",
+            "allowed for variance, stddev and moments are exact, tree and, on the CPU, serial"};
 }
 
 Status check_ddof(const Request& r) {
@@ -222,6 +233,7 @@ Plan make_plan(const Request& request) noexcept {
     plan.status_ = check_words(request);
     if (plan.status_.ok()) plan.status_ = check_shape(request);
     if (plan.status_.ok()) plan.status_ = check_offered(request);
+    if (plan.status_.ok()) plan.status_ = check_moments(request);
     if (plan.status_.ok()) plan.status_ = check_ddof(request);
     if (plan.status_.ok()) plan.status_ = check_order(request);
     if (!plan.status_.ok()) return plan;

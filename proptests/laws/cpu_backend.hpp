@@ -93,6 +93,21 @@ struct CpuBackend {
         return result;
     }
 
+    /// All results of `request`, which lacks what T, Out and the draw say.
+    template <class Out, class T>
+    static std::vector<Out> results(Request request, std::span<const T> x, const Draw& draw = {}) {
+        const Placed<T> placed(x, draw.offset);
+        request.dtype = dtype_of<T>;
+        request.output = dtype_of<Out>;
+        request.device = cpu;
+        request.launch = draw.launch;
+        const Plan plan = make_plan(request);
+        throw_if_error(plan.status());
+        std::vector<Out> out(plan.results());
+        throw_if_error(run(plan, placed.span().data(), out.data()));
+        return out;
+    }
+
     template <class T>
     static void add(ExactState& state, std::span<const T> x, const Draw& draw = {}) {
         throw_if_error(state.add(Placed<T>(x, draw.offset).span(), draw.launch));

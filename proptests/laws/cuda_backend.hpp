@@ -102,6 +102,20 @@ struct CudaBackend {
         return result;
     }
 
+    /// All results of `request`, which lacks what T, Out and the draw say.
+    template <class Out, class T>
+    static std::vector<Out> results(Request request, std::span<const T> x, const Draw& draw = {}) {
+        request.dtype = dtype_of<T>;
+        request.output = dtype_of<Out>;
+        request.device = current_gpu;
+        request.launch = draw.launch;
+        const Plan plan = make_plan(request);
+        throw_if_error(plan.status());
+        std::vector<Out> out(plan.results());
+        reduce(request, x.data(), nullptr, draw.offset, out.data(), x.size());
+        return out;
+    }
+
     /// States go to the device and come back. Where the input lies is all that a draw says here.
     template <class T>
     static void add(ExactState& state, std::span<const T> x, const Draw& draw = {}) {

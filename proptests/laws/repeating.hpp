@@ -36,9 +36,29 @@ class Repeating {
     [[nodiscard]] Out expected(Method method) const {
         if (method == Method::exact) return exact<Out>();
         if (method == Method::serial) return serial<Out>();
-        if (method == Method::tree) return reference::finished<Out>(tree<reference::Plain>(reference::Rows::in_order));
+        if (method == Method::tree) return reference::finished<Out>(root<reference::Plain>(reference::Rows::in_order));
         const auto rows = method == Method::kahan ? reference::Rows::in_order : reference::Rows::in_pairs;
-        return reference::finished<Out>(tree<reference::TwoFold>(rows));
+        return reference::finished<Out>(root<reference::TwoFold>(rows));
+    }
+
+    /// All elements as one item: the tiles of one block, which repeat, are items of the level above.
+    template <template <class> class Kind>
+    [[nodiscard]] auto root(reference::Rows rows) const {
+        using Item = Kind<reference::Sum<T>>;
+        const auto items = reference::items_of<Kind>(std::span<const T>(block));
+        const auto sum_of = [&](std::size_t first, std::size_t count) {
+            return reference::tile_sum(std::span<const Item>(items).subspan(first, count),
+                                       reference::lanes_of(sizeof(T)), rows);
+        };
+        std::vector<Item> once, level;
+        for (std::size_t first = 0; first < block.size(); first += tile)
+            once.push_back(sum_of(first, tile));
+        for (std::size_t i = 0; i < n / tile; ++i)
+            level.push_back(once[i % once.size()]);
+        const std::size_t rest = n % tile;
+        if (rest != 0) level.push_back(sum_of((n - rest) % block.size(), rest));
+        const std::size_t lanes = reference::lanes_of(sizeof(reference::Sum<T>));
+        return reference::tree_of(std::span<const Item>(level), lanes, lanes, rows);
     }
 
   private:
@@ -56,26 +76,6 @@ class Repeating {
         for (std::size_t i = 1; i < n; ++i)
             sum = sum + fp::widen(block[i % block.size()]);
         return reference::converted<Out>(sum);
-    }
-
-    /// The tiles of one block, which repeat, as items of the level above.
-    template <template <class> class Kind>
-    [[nodiscard]] auto tree(reference::Rows rows) const {
-        using Item = Kind<reference::Sum<T>>;
-        const auto items = reference::items_of<Kind>(std::span<const T>(block));
-        const auto sum_of = [&](std::size_t first, std::size_t count) {
-            return reference::tile_sum(std::span<const Item>(items).subspan(first, count),
-                                       reference::lanes_of(sizeof(T)), rows);
-        };
-        std::vector<Item> once, level;
-        for (std::size_t first = 0; first < block.size(); first += tile)
-            once.push_back(sum_of(first, tile));
-        for (std::size_t i = 0; i < n / tile; ++i)
-            level.push_back(once[i % once.size()]);
-        const std::size_t rest = n % tile;
-        if (rest != 0) level.push_back(sum_of((n - rest) % block.size(), rest));
-        const std::size_t lanes = reference::lanes_of(sizeof(reference::Sum<T>));
-        return reference::tree_of(std::span<const Item>(level), lanes, lanes, rows);
     }
 };
 

@@ -22,6 +22,7 @@ struct Options {
     std::string file, with, op = "sum", method = "exact", dtype, output, nan = "propagate", device = "cpu", format,
                             save_state;
     std::vector<std::string> add_states;
+    std::uint64_t ddof = 0;
     std::uint32_t threads = 0; // 0: OpenMP's choice
     bool json = false;
 };
@@ -142,6 +143,9 @@ Request parse_request(const Options& o) {
     request.device = parse_device(o.device);
     request.launch.threads = o.threads;
     request.nan = parse_nan_policy(o.nan).value();
+    request.ddof = o.ddof;
+    if (info(request.op).results != 1)
+        throw UsageError(fmt::format("--op: {} has more than one result; ask for one at a time", o.op));
     if (!o.output.empty()) request.output = parse_dtype(o.output);
     if (o.threads != 0 && request.device.backend == Backend::cuda) {
         throw UsageError("--threads is for the CPU; allowed with --device cpu only");
@@ -226,6 +230,10 @@ void add_reduce(CLI::App& app) {
         ->check(one_of(names_of(dtypes())));
     add("--nan", o->nan, "for min, max, argmin, argmax and nrminf: propagate (as NumPy) or ignore (as C's fmin)")
         ->check(one_of({"propagate", "ignore"}));
+    command->add_option("--ddof", o->ddof, "for variance and stddev: what is taken from n in the divisor, less than n")
+        ->type_name("N")
+        ->transform(decimal_number(max_n - 1, "cannot be taken from n; allowed are 0 to n - 1"))
+        ->capture_default_str();
     add("--device", o->device, "cpu, cuda or cuda:INDEX");
     command
         ->add_option("--threads", o->threads,

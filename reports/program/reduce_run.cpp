@@ -46,6 +46,7 @@ void fail_unless_ok(const Plan& plan, const std::string& device_name) {
         throw UsageError(fmt::format("--output: {} does not give {} for {}; {}", name(plan.request().method),
                                      name(plan.output()), name(plan.request().dtype), status.allowed));
     }
+    if (argument == "ddof") throw UsageError(fmt::format("--ddof: {}", status.allowed));
     if (argument == "n" && plan.request().n == 0)
         throw Failure(fmt::format("there are no numbers, and nothing has no {}", missing(plan.request().op)));
     if (status.code == StatusCode::no_device) throw no_such_gpu(device_name);
@@ -58,7 +59,7 @@ void check_early(const Task& task) {
     std::optional<DType> dtype = task.dtype;
     if (!dtype && task.format != Format::npy) dtype = DType::f64; // as open_numbers() has it
     request.dtype = dtype.value_or(DType::f64);
-    request.n = 1;                             // for means; the files will say
+    request.n = request.ddof + 1;              // for means and variances; the files will say
     if (!dtype) request.output = std::nullopt; // a .npy will say
     fail_unless_ok(make_plan(request), task.device_name);
     if (!task.save_state.empty()) require_savable(task.save_state);
@@ -120,6 +121,7 @@ std::string as_json(const Task& task, const Request& request, const Result& resu
     json["n"] = result.n;
     json["device"] = task.device_name;
     if (op.kind == Kind::order) json["nan"] = name(request.nan);
+    if (op.kind == Kind::moments) json["ddof"] = request.ddof;
     if (op.gives_integer) {
         json["index"] = index_of(result);
     } else {
@@ -142,7 +144,7 @@ std::string run_task(const Task& task, bool json) {
     const auto file = task.format ? open_numbers(task.file, *task.format, task.dtype) : nullptr;
     Request request = task.request;
     request.dtype = file ? file->dtype() : task.dtype.value_or(DType::f64);
-    request.n = 1;
+    request.n = request.ddof + 1;
     fail_unless_ok(make_plan(request), task.device_name);
     const OpInfo& op = info(request.op);
     const bool streams = request.method == Method::exact && op.kind == Kind::sum && op.term == Term::element;

@@ -60,6 +60,20 @@ TEST_CASE("a mean streams, and goes on from a state", "[program]") {
     REQUIRE(reduce_text("", {"--op", "nrm2"}).out == "0\n");
 }
 
+TEST_CASE("variances take what is to be taken from n", "[program]") {
+    const std::string text = "1\n2\n3\n4\n7\n";
+    REQUIRE(reduce_text(text, {"--op", "variance"}).out == "4.24\n");
+    REQUIRE(reduce_text(text, {"--op", "variance", "--ddof", "1"}).out == "5.3\n");
+    REQUIRE(reduce_text(text, {"--op", "stddev", "--ddof", "4", "--method", "tree"}).code == 0);
+    const std::string json = reduce_text(text, {"--op", "variance", "--ddof", "1", "--json"}).out;
+    REQUIRE(json.find("\"ddof\":1,") != std::string::npos);
+    REQUIRE(is_usage_error(reduce_text(text, {"--op", "variance", "--ddof", "5"})));
+    REQUIRE(is_usage_error(reduce_text(text, {"--op", "variance", "--ddof", "-1"})));
+    REQUIRE(is_usage_error(reduce_text(text, {"--op", "sum", "--ddof", "1"})));
+    REQUIRE(is_usage_error(reduce_text("", {"--op", "variance"})));
+    REQUIRE(is_usage_error(reduce_text(text, {"--op", "moments"}))); // two numbers
+}
+
 TEST_CASE("two files must fit each other", "[program]") {
     const TemporaryDirectory files;
     const std::string three = files.write("3.txt", "1\n2\n3\n"), two = files.write("2.txt", "1\n2\n"),

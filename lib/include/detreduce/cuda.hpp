@@ -26,6 +26,15 @@ template <class T, class Out>
 Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method method = Method::exact,
               Stream stream = nullptr) noexcept;
 
+/// Mean and variance of the n elements at device pointer `x`, or what of them Op::variance, Op::stddev or Op::moments gives, into device pointer
+/// `out`, which has room for two results of Op::moments: otherwise as sum().
+///
+/// ddof         what is taken from n in the variance's divisor
+/// errors       also invalid_argument for other ops
+template <class T, class Out>
+Status moments(Op op, const T* x, std::uint64_t n, Out* out, Method method = Method::exact, std::uint64_t ddof = 0,
+               Stream stream = nullptr) noexcept;
+
 /// The index of an element that argmin or argmax finds among the n at device pointer `x`, into device pointer `index`: otherwise as sum().
 ///
 /// errors       also invalid_argument for other ops
@@ -76,8 +85,19 @@ struct DeviceInfo {
 
 template <class T, class Out>
 Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method method, Stream stream) noexcept {
+    if (info(op).results != 1) return {StatusCode::invalid_argument, "op", "must have one result"};
     const Request request{.op = op, .method = method, .dtype = dtype_of<T>, .output = dtype_of<Out>, .n = n};
     return run_async(make_plan(request), {x, y}, out, stream);
+}
+
+template <class T, class Out>
+Status moments(Op op, const T* x, std::uint64_t n, Out* out, Method method, std::uint64_t ddof,
+               Stream stream) noexcept {
+    if (info(op).kind != Kind::moments)
+        return {StatusCode::invalid_argument, "op", "allowed are variance, stddev and moments"};
+    const Request request{
+        .op = op, .method = method, .dtype = dtype_of<T>, .output = dtype_of<Out>, .n = n, .ddof = ddof};
+    return run_async(make_plan(request), x, out, stream);
 }
 
 template <class T>

@@ -34,6 +34,7 @@ using ElementOf = std::ranges::range_value_t<R>;
 template <Element Out, Elements X, Elements Y>
 [[nodiscard]] Out reduce_as(Op op, const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
     using T = ElementOf<X>;
+    if (info(op).results != 1) throw_if_error({StatusCode::invalid_argument, "op", "must have one result"});
     static_assert(std::same_as<T, ElementOf<Y>>, "x and y must have elements of the same type");
     if (info(op).inputs == 2 && std::ranges::size(y) != std::ranges::size(x)) {
         throw_if_error({StatusCode::invalid_argument, "y", "must have as many elements as x"});
@@ -138,6 +139,55 @@ template <Elements X>
 template <Elements X>
 [[nodiscard]] std::uint64_t argmax(const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
     return arg(Op::argmax, x, nan, launch);
+}
+
+/// Mean and variance of `x`, or what of them Op::variance, Op::stddev or Op::moments gives, on the CPU, as run() computes it: in the order in
+/// which run() writes them.
+///
+/// ddof         what is taken from n in the variance's divisor n − ddof: 0 for the variance of x itself, 1 for that of what x was drawn from
+/// errors       throws Error: what make_plan() and run() refuse; for other ops
+template <Element Out, Elements X>
+void moments_into(Op op, const X& x, Out* out, Method method = Method::exact, std::uint64_t ddof = 0,
+                  const Launch& launch = {}) {
+    if (info(op).kind != Kind::moments)
+        throw_if_error({StatusCode::invalid_argument, "op", "allowed are variance, stddev and moments"});
+    const Request request{.op = op,
+                          .method = method,
+                          .dtype = dtype_of<ElementOf<X>>,
+                          .output = dtype_of<Out>,
+                          .n = std::ranges::size(x),
+                          .device = cpu,
+                          .launch = launch,
+                          .ddof = ddof};
+    throw_if_error(run(make_plan(request), std::ranges::data(x), out));
+}
+/// The variance Σ(x − mean)² / (n − ddof), in the elements' format.
+template <Elements X>
+[[nodiscard]] ElementOf<X> variance(const X& x, Method method = Method::exact, std::uint64_t ddof = 0,
+                                    const Launch& launch = {}) {
+    ElementOf<X> result{};
+    moments_into(Op::variance, x, &result, method, ddof, launch);
+    return result;
+}
+/// Its square root.
+template <Elements X>
+[[nodiscard]] ElementOf<X> stddev(const X& x, Method method = Method::exact, std::uint64_t ddof = 0,
+                                  const Launch& launch = {}) {
+    ElementOf<X> result{};
+    moments_into(Op::stddev, x, &result, method, ddof, launch);
+    return result;
+}
+/// Both, from one pass over x.
+template <Element T>
+struct Moments {
+    T mean, variance;
+};
+template <Elements X>
+[[nodiscard]] Moments<ElementOf<X>> moments(const X& x, Method method = Method::exact, std::uint64_t ddof = 0,
+                                            const Launch& launch = {}) {
+    ElementOf<X> results[2]{};
+    moments_into(Op::moments, x, results, method, ddof, launch);
+    return {results[0], results[1]};
 }
 
 /// Sum of `x` on the CPU: the value that run() computes, returned. The bits of every method but `atomic` are those of the CUDA backend.

@@ -31,7 +31,7 @@ enum class Op : std::uint8_t {
     prod,          ///< Π x
     variance,      ///< Σ (x − mean)² / (n − ddof)
     stddev,        ///< √variance
-    moments,       ///< mean and variance, in one pass
+    moments,       ///< mean and variance, together
     count_nonzero, ///< how many x are not zero; NaN is not zero
     count_unique,  ///< how many different values there are; −0 and +0 are one, and so are all NaN
 };

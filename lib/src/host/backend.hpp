@@ -23,6 +23,9 @@ void reduce(const Plan& plan, const Inputs& in, void* out) noexcept;
 template <class T>
 void reduce_by_order(const Plan& plan, const Launch& launch, const Arrays<T>& in, void* out) noexcept;
 
+/// The same for mean and variance, of 1 or more elements a group.
+void reduce_moments(const Plan& plan, const void* x, void* out) noexcept;
+
 /// Adds n elements to the words of an exact state, and normalizes them.
 void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <detreduce/acc/exact.hpp>
+#include <detreduce/acc/moments.hpp>
 #include <detreduce/acc/rounded.hpp>
 #include <detreduce/acc/two_fold.hpp>
 #include <detreduce/spec/order_key.hpp>
@@ -52,6 +53,9 @@ struct IsaFunctions {
 
     /// The largest of the keys of n ≥ 1 elements, not settled.
     typename spec::KeyMap<T>::Key (*largest_key)(const spec::KeyMap<T>& map, const T* x, std::uint64_t n);
+
+    /// Mean and M2 of the m elements at x, 1 ≤ m ≤ TreeOrder<sizeof(T)>::tile, in the order of SPEC.md.
+    acc::Moments<V> (*moments)(const T* x, std::uint32_t m);
 };
 
 struct IsaTable : IsaFunctions<float16>, IsaFunctions<bfloat16>, IsaFunctions<float>, IsaFunctions<double> {

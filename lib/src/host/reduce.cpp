@@ -208,6 +208,7 @@ void reduce(const Plan& plan, const Inputs& in, void* out) noexcept {
     const StandardFpEnvironment environment;
     const Request& r = plan.request();
     if (r.shape == Shape::tensors) return exact_tensors(plan, in, out);
+    if (info(r.op).kind == Kind::moments) return reduce_moments(plan, in.x, out);
     with_dtype(r.dtype, [&]<class T>(T) {
         for_each_group<T>(plan, in, out, [&](const Launch& launch, const Arrays<T>& group, void* result) {
             if (info(r.op).kind == Kind::order) {

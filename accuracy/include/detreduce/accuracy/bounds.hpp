@@ -59,6 +59,26 @@ struct ErrorBound {
 /// of the smallest subnormals of the accumulator each.
 [[nodiscard]] ErrorBound error_bound(Op op, Method method, DType input, DType output, std::uint64_t n) noexcept;
 
+/// Bounds of mean and variance by `tree` and `serial` (lib/SPEC.md, section 12), where nothing overflows:
+///
+///     |mean − Σx/n| ≤ of_mean·|Σx|/n + of_abs·Σ|x|/n + absolute
+///     |variance − V| ≤ (of_m2·M2 + of_mixed·√(M2·Σx²) + of_squares·Σx² + absolute_m2)/(n − ddof) + absolute
+///
+/// with M2 = Σ(x − Σx/n)² and V = M2/(n − ddof). After Chan, Golub & LeVeque, Algorithms for computing the sample variance (The American
+/// Statistician 37, 1983), whose condition number is √(Σx²/M2), with the constants that this order has. Why they hold, with D the most merges that an
+/// element goes through, and u, η of the accumulator's format:
+///
+/// A merge computes m₁ + w·(m₂ − m₁) with four roundings of the second term (the difference, w = n₂/n, its two counts) and one more of all, and
+/// w ≤ 1/2. If the errors of m₁ and m₂ are at most g times the mean magnitudes of their groups, that of the merged mean is at most
+/// (1 + g)(1 + γ₄)(1 + u) − 1 times the mean magnitude of both: at the root at most γ_{5D}.
+/// M2 is a sum of terms c·d² over the merges, c = n₁n₂/n, each with at most 2D + 7 roundings, and d is off by e: that of two means. By Minkowski √M2 is then
+/// off by at most √(Σc·e²) besides these roundings; c·e² is at most g² times the sum of the squares that are merged, so Σc·e² ≤ D·γ²_{5D}·Σx².
+/// Squares may underflow, by η/2 each, before they are multiplied by c, Σc ≤ n·D/2, and so may every M2 and every mean.
+struct MomentsBound {
+    double of_mean, of_abs, of_m2, of_mixed, of_squares, absolute_m2, absolute;
+};
+[[nodiscard]] MomentsBound moments_bound(Method method, DType input, DType output, std::uint64_t n) noexcept;
+
 /// What flushing subnormals may add to `absolute`. 0 but for `atomic` on bf16 and f32: the GPU's atomic addition to global memory
 /// takes subnormal operands and results in f32 for zero. What lies in memory is never subnormal then, so each loses less than
 /// 2^−126, at most n times, and twice that leaves room for what later roundings make of it. (Sums of f16 are never subnormal there.)

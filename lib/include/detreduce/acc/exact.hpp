@@ -157,10 +157,27 @@ struct Leading {
     bool sticky;
 };
 
-/// The leading bits of a number whose digits but first … last − 1 are zero.
+/// A number without its sign: digit k in units of 2^(32k + lowest), of which first … last − 1 may be other than zero.
+struct Magnitude {
+    bool negative;
+    const std::uint32_t* digit;
+    int first, last, lowest;
+
+    [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t at(int k) const {
+        return k >= first && k < last ? std::uint64_t{digit[k]} : std::uint64_t{0};
+    }
+    [[nodiscard]] DETREDUCE_HD constexpr bool any_below(int k) const {
+        for (int i = (k < last ? k : last) - 1; i >= first; --i) {
+            if (digit[i] != 0) return true;
+        }
+        return false;
+    }
+};
+
+/// The magnitude of a number whose digits but first … last − 1 are zero. Its last digit is not zero, unless there is none.
 template <int Digits>
-[[nodiscard]] DETREDUCE_HD constexpr Leading leading(const Long& number, int first, int last,
-                                                     Scratch<Digits>& scratch) {
+[[nodiscard]] DETREDUCE_HD constexpr Magnitude magnitude_of(const Long& number, int first, int last,
+                                                            Scratch<Digits>& scratch) {
     Word carry = 0, borrow = 0;
     int k = first;
     // Past the last digit one of the two is done when nothing is left to carry in it; that is the magnitude.
@@ -173,23 +190,32 @@ template <int Digits>
     }
     const bool negative = carry < 0;
     const std::uint32_t* const d = negative ? scratch.negative : scratch.positive;
-    int top = k - 1;
-    while (top >= first && d[top] == 0)
-        --top;
-    if (top < first) return {false, 0, 0, false};
-    const auto at = [d, first](int i) { return i >= first ? std::uint64_t{d[i]} : std::uint64_t{0}; };
+    while (k > first && d[k - 1] == 0)
+        --k;
+    return {negative, d, first, k, number.lowest};
+}
+
+/// How many of the top bits of a digit other than zero are not set.
+[[nodiscard]] DETREDUCE_HD constexpr int leading_zeros(std::uint32_t digit) {
 #if defined(__CUDA_ARCH__)
-    const int lead = __clz(static_cast<int>(d[top]));
+    return __clz(static_cast<int>(digit));
 #else
-    const int lead = __builtin_clz(d[top]);
+    return __builtin_clz(digit);
 #endif
-    const std::uint64_t next = at(top - 4) << lead; // 32 bits that go into the significand, and the rest
+}
+
+/// The leading bits of a number whose digits but first … last − 1 are zero.
+template <int Digits>
+[[nodiscard]] DETREDUCE_HD constexpr Leading leading(const Long& number, int first, int last,
+                                                     Scratch<Digits>& scratch) {
+    const Magnitude m = magnitude_of(number, first, last, scratch);
+    if (m.last == m.first) return {false, 0, 0, false};
+    const int top = m.last - 1, lead = leading_zeros(m.digit[top]);
+    const std::uint64_t next = m.at(top - 4) << lead; // 32 bits that go into the significand, and the rest
     const auto four =
-        static_cast<unsigned __int128>(at(top) << 32 | at(top - 1)) << 64 | (at(top - 2) << 32 | at(top - 3));
-    bool sticky = static_cast<std::uint32_t>(next) != 0;
-    for (int i = top - 5; i >= first && !sticky; --i)
-        sticky = d[i] != 0;
-    return {negative, four << lead | next >> 32, number.lowest + 32 * (top - 3) - lead, sticky};
+        static_cast<unsigned __int128>(m.at(top) << 32 | m.at(top - 1)) << 64 | (m.at(top - 2) << 32 | m.at(top - 3));
+    const bool sticky = static_cast<std::uint32_t>(next) != 0 || m.any_below(top - 4);
+    return {m.negative, four << lead | next >> 32, m.lowest + 32 * (top - 3) - lead, sticky};
 }
 
 /// The largest integer whose square is at most x, 2^126 ≤ x.
@@ -232,6 +258,13 @@ template <int Digits>
     return a;
 }
 
+/// Rounded once to T, to nearest, ties to even.
+template <class T>
+[[nodiscard]] DETREDUCE_HD constexpr T rounded(const Leading& a) {
+    return fp::round_significand<T>(a.negative, static_cast<std::uint64_t>(a.significand >> 64), a.exponent + 64,
+                                    a.sticky || static_cast<std::uint64_t>(a.significand) != 0);
+}
+
 /// The ending of the number, rounded once to T, to nearest, ties to even. All digits but first … last − 1 must be zero. Not for roots of
 /// what is below zero.
 template <class T, int Digits>
@@ -241,8 +274,7 @@ template <class T, int Digits>
     Leading a = leading(number, first, last, scratch);
     if (a.significand == 0) return signed_zero<T>(number.counters);
     if (ending != Ending::sum) a = ended(a, ending, static_cast<std::uint64_t>(number.counters[elements]));
-    return fp::round_significand<T>(a.negative, static_cast<std::uint64_t>(a.significand >> 64), a.exponent + 64,
-                                    a.sticky || static_cast<std::uint64_t>(a.significand) != 0);
+    return rounded<T>(a);
 }
 
 /// The same of a state's words.

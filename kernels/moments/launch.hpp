@@ -1,0 +1,23 @@
+// What dispatch.cpp calls for mean and variance.
+#pragma once
+
+#include <detreduce/plan.hpp>
+
+#include "exact/launch.hpp"
+#include "flat/launch.hpp"
+
+namespace detreduce::cuda {
+
+/// What prepare() does for other ops, once the device is known to be there.
+[[nodiscard]] Status prepare_moments(const Request& request, Launch& launch, std::size_t& workspace_bytes);
+
+template <class T>
+[[nodiscard]] Status launch_moments_tree(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                                         const DeviceTraits& device);
+
+/// Two passes over x: one adds the elements to a state, one their squares to one or three.
+template <class T>
+[[nodiscard]] Status launch_moments_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                                          const DeviceTraits& device);
+
+} // namespace detreduce::cuda

@@ -1,0 +1,51 @@
+// Which launches of mean and variance there are, and those by `exact`, which are other launches one after the other.
+#include <cuda_runtime_api.h>
+
+#include "cuda_error.hpp"
+#include "moments/exact.hpp"
+#include "moments/result.hpp"
+#include "workspace.hpp"
+
+namespace detreduce::cuda {
+
+Status prepare_moments(const Request& r, Launch& launch, std::size_t& workspace_bytes) {
+    const bool exact = r.method == Method::exact;
+    if (launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
+        return {StatusCode::unsupported, "launch.schedule",
+                "last_block and cooperative are offered for flat sums and means; allowed for all else is two_pass"};
+    }
+    if (exact && r.shape != Shape::flat) {
+        return {StatusCode::unsupported, "shape",
+                "variance, stddev and moments by exact are offered on CUDA for shape flat; tree takes rows as well"};
+    }
+    const std::uint32_t block = exact ? exact_block_threads : 256;
+    if (launch.block != 0 && launch.block != block) {
+        return {StatusCode::unsupported, "launch.block",
+                "allowed for variance, stddev and moments are 128 by exact and 256 by tree, or 0"};
+    }
+    launch.schedule = Schedule::two_pass;
+    launch.block = block;
+    const std::size_t accumulator_bytes = r.dtype == DType::f64 ? 16 : 8;
+    workspace_bytes =
+        exact ? exact_moments_workspace_bytes : workspace_layout(r.dtype, accumulator_bytes, r.n, r.groups).bytes;
+    return {};
+}
+
+template <class T>
+Status launch_moments_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                            const DeviceTraits& device) {
+    const std::uint64_t n = plan.request().n;
+    const std::uint32_t grid = plan.launch().grid;
+    auto* const sum = static_cast<acc::exact::Word*>(workspace);
+    Status status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(workspace, 0, exact_moments_workspace_bytes, stream));
+    if (status.ok()) status = launch_exact_add<T>(static_cast<ExactState*>(workspace), x, n, stream, device, grid);
+    if (status.ok()) status = launch_exact_squares<T>(sum + acc::exact::words, x, n, stream, device, grid);
+    return status.ok() ? launch_moments_finish(sum, sizeof(T) == 8, moments_result(plan, out), stream) : status;
+}
+
+template Status launch_moments_exact<float16>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+template Status launch_moments_exact<bfloat16>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+template Status launch_moments_exact<float>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+template Status launch_moments_exact<double>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+
+} // namespace detreduce::cuda

@@ -1,0 +1,220 @@
+// Mean and variance by `tree` (lib/SPEC.md, section 12) on the GPU: a tile by a block of 8 warps, a chunk a warp, as flat/tile.cuh has it. Where
+// a chunk is full, and its items are equally large, the weights are known beforehand and merging takes five instructions; elsewhere the
+// numbers of elements follow from where an item lies, and merging divides: that is one tile a level, and short rows.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <detreduce/acc/moments.hpp>
+#include <detreduce/spec/tile_counts.hpp>
+
+#include "flat/tile.cuh"
+
+namespace detreduce::cuda::moment_kernels {
+
+inline constexpr int block_warps = spec::chunks_per_tile, block_threads = block_warps * warp_size;
+
+/// Elements of the input as items.
+template <class T>
+struct Elements {
+    using Item = T;
+    using V = fp::Arithmetic<T>;
+    using Acc = acc::Moments<V>;
+    using Pointer = OneInput<T>;
+    using Order = spec::TreeOrder<sizeof(T)>;
+    static constexpr Source source = Source::any_input;
+    static __device__ __forceinline__ Acc accumulator(T x) { return Acc::of(widen(x)); }
+};
+
+/// Results of tiles as items.
+template <class Value>
+struct Partials {
+    using V = Value;
+    using Acc = acc::Moments<V>;
+    using Item = Acc;
+    using Pointer = const Acc*;
+    using Order = spec::TreeOrder<sizeof(V)>;
+    static constexpr Source source = Source::partials;
+    static __device__ __forceinline__ Acc accumulator(const Acc& x) { return x; }
+};
+
+/// Merges neighbours of a[0 … Count − 1] as a binary tree, each of `each` elements.
+template <int Count, class V>
+__device__ __forceinline__ acc::Moments<V> merge_equal(acc::Moments<V> (&a)[Count], V each) {
+#pragma unroll
+    for (int step = 1; step < Count; step *= 2) {
+        const auto weights = acc::Weights<V>::equal(each * static_cast<V>(step));
+#pragma unroll
+        for (int i = 0; i < Count; i += 2 * step)
+            a[i].merge(a[i + step], weights);
+    }
+    return a[0];
+}
+
+/// a of n1 elements and b of n2, which may be absent. Not inlined: it is much code, for few items.
+template <class V>
+__device__ __noinline__ acc::Moments<V> merged(acc::Moments<V> a, acc::Moments<V> b, std::uint64_t n1,
+                                               std::uint64_t n2) {
+    if (n2 == 0) return a;
+    a.merge(b, n1 == n2 ? acc::Weights<V>::equal(static_cast<V>(n1)) : acc::Weights<V>::of(n1, n2));
+    return a;
+}
+
+template <class Items>
+struct Tile {
+    using V = typename Items::V;
+    using Acc = typename Items::Acc;
+    using Item = typename Items::Item;
+    using Order = typename Items::Order;
+    using Pointer = typename Items::Pointer;
+    using Counts = spec::TileCounts<Order::lanes>;
+    static constexpr int K = Order::lanes / warp_size, rows = spec::rows_per_chunk;
+
+    /// Every lane of each warp's chunk. Means and M2 apart, so that neighbouring threads meet different banks, 16 bytes at a time as well.
+    struct Buffer {
+        alignas(16) V mean[block_warps][Order::lanes];
+        alignas(16) V m2[block_warps][Order::lanes];
+
+        [[nodiscard]] __device__ __forceinline__ Acc get(std::uint32_t chunk, std::uint32_t j) const {
+            return {mean[chunk][j], m2[chunk][j]};
+        }
+        __device__ __forceinline__ void put(std::uint32_t chunk, std::uint32_t j, const Acc& a) {
+            mean[chunk][j] = a.mean;
+            m2[chunk][j] = a.m2;
+        }
+    };
+
+    Pointer items;
+    Counts counts;
+    Buffer& buffer;
+
+    /// Are all groups as large as those that they are merged with?
+    [[nodiscard]] __device__ __forceinline__ bool regular() const {
+        return counts.m == Order::tile && counts.missing == 0;
+    }
+    /// The same of a chunk.
+    [[nodiscard]] __device__ __forceinline__ bool regular_chunk(std::uint32_t chunk) const {
+        const std::uint32_t end = (chunk + 1) * Order::chunk;
+        return end < counts.m || (end == counts.m && counts.missing == 0);
+    }
+
+    /// Elements of an item, which of the input is known beforehand.
+    [[nodiscard]] __device__ __forceinline__ V unit() const {
+        return std::is_same_v<Item, Acc> ? static_cast<V>(counts.unit) : V(1);
+    }
+
+    __device__ __forceinline__ void fold_regular(std::uint32_t chunk) const {
+        const int first_lane = threadIdx.x % warp_size * K;
+        const Pointer p = items + (chunk * Order::chunk + first_lane);
+        Pack<Item, K> packs[rows];
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+            packs[r] = load_pack<Items::source, Item, K>(p + r * Order::lanes);
+        Pack<V, K> means, m2s;
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            Acc row[rows];
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                row[r] = Items::accumulator(packs[r].v[k]);
+            const Acc lane = merge_equal(row, unit());
+            means.v[k] = lane.mean;
+            m2s.v[k] = lane.m2;
+        }
+        *reinterpret_cast<Pack<V, K>*>(&buffer.mean[chunk][first_lane]) = means;
+        *reinterpret_cast<Pack<V, K>*>(&buffer.m2[chunk][first_lane]) = m2s;
+    }
+    /// A chunk with items that are not there, or with the last one.
+    __device__ __forceinline__ void fold_irregular(std::uint32_t chunk) const {
+#pragma unroll 1
+        for (std::uint32_t j = threadIdx.x % warp_size; j < Order::lanes; j += warp_size) {
+            const std::uint32_t first_row = chunk * rows, first = first_row * Order::lanes + j;
+            Acc row[rows];
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                const std::uint32_t i = first + r * Order::lanes;
+                row[r] = Acc{};
+                if (i < counts.m) row[r] = Items::accumulator(load_item<Items::source>(items + i));
+            }
+#pragma unroll
+            for (int step = 1; step < rows; step *= 2) {
+#pragma unroll
+                for (int r = 0; r < rows; r += 2 * step) {
+                    const std::uint32_t at = first_row + r;
+                    row[r] = merged(row[r], row[r + step], counts.in_rows(j, at, at + step),
+                                    counts.in_rows(j, at + step, at + 2 * step));
+                }
+            }
+            buffer.put(chunk, j, row[0]);
+        }
+    }
+
+    /// Lane j of the block's chunks.
+    [[nodiscard]] __device__ __forceinline__ Acc merge_chunks(std::uint32_t j) const {
+        Acc parts[block_warps];
+#pragma unroll
+        for (int c = 0; c < block_warps; ++c)
+            parts[c] = buffer.get(c, j);
+        if (regular()) return merge_equal(parts, unit() * static_cast<V>(rows));
+#pragma unroll
+        for (int step = 1; step < block_warps; step *= 2) {
+#pragma unroll
+            for (int c = 0; c < block_warps; c += 2 * step) {
+                const std::uint32_t at = c * rows, middle = at + step * rows;
+                parts[c] = merged(parts[c], parts[c + step], counts.in_rows(j, at, middle),
+                                  counts.in_rows(j, middle, middle + step * rows));
+            }
+        }
+        return parts[0];
+    }
+
+    /// a, which is lane j, with lane j + half.
+    template <bool Regular>
+    __device__ __forceinline__ void merge_lane(Acc& a, const Acc& b, std::uint32_t j, std::uint32_t half) const {
+        if constexpr (Regular) {
+            a.merge(b, acc::Weights<V>::equal(unit() * static_cast<V>(Order::tile / 2 / half)));
+        } else {
+            a = merged(a, b, counts.in_lanes(j, 2 * half), counts.in_lanes(j + half, 2 * half));
+        }
+    }
+    /// Lane j takes in lane j + half, for half = lanes/2 … 1, by one warp; its first thread has the result.
+    template <bool Regular>
+    [[nodiscard]] __device__ __forceinline__ Acc merge_lanes() const {
+        const std::uint32_t thread = threadIdx.x;
+        Acc a[K];
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+            a[k] = buffer.get(0, thread + warp_size * k);
+#pragma unroll
+        for (int half = K / 2; half >= 1; half /= 2) {
+#pragma unroll
+            for (int k = 0; k < half; ++k)
+                merge_lane<Regular>(a[k], a[k + half], thread + warp_size * k, warp_size * half);
+        }
+#pragma unroll
+        for (int half = warp_size / 2; half >= 1; half /= 2) {
+            const Acc right = shuffle_down(a[0], half);
+            if (thread < static_cast<std::uint32_t>(half)) merge_lane<Regular>(a[0], right, thread, half);
+        }
+        return a[0];
+    }
+
+    /// The tile's result, in thread 0. All threads of the block call this; the buffer may be used again after a barrier.
+    [[nodiscard]] __device__ __forceinline__ Acc reduce() const {
+        const std::uint32_t chunk = threadIdx.x / warp_size;
+        if (regular_chunk(chunk)) {
+            fold_regular(chunk);
+        } else {
+            fold_irregular(chunk);
+        }
+        __syncthreads();
+        for (std::uint32_t j = threadIdx.x; j < Order::lanes; j += block_threads)
+            buffer.put(0, j, merge_chunks(j));
+        __syncthreads();
+        if (chunk != 0) return Acc{};
+        return regular() ? merge_lanes<true>() : merge_lanes<false>();
+    }
+};
+
+} // namespace detreduce::cuda::moment_kernels

@@ -1,0 +1,146 @@
+// Mean and variance on the CPU.
+#include <algorithm>
+#include <atomic>
+
+#include <detreduce/acc/exact_variance.hpp>
+#include <detreduce/acc/moments.hpp>
+
+#include "host/backend.hpp"
+#include "host/for_each.hpp"
+#include "host/isa_table.hpp"
+#include "host/levels.hpp"
+
+namespace detreduce::host {
+namespace {
+
+namespace exact = acc::exact;
+
+template <class T>
+auto tree(const IsaFunctions<T>& isa, const T* x, std::uint64_t n, std::uint32_t threads) {
+    using V = fp::Arithmetic<T>;
+    using Acc = acc::CountedMoments<V>;
+    using Order = spec::TreeOrder<sizeof(T)>;
+    using Above = spec::TreeOrder<sizeof(V)>;
+    const auto tile = [&](std::uint64_t i) -> Acc {
+        const std::uint64_t begin = i * Order::tile, m = std::min<std::uint64_t>(Order::tile, n - begin);
+        return {m, isa.moments(x + begin, static_cast<std::uint32_t>(m))};
+    };
+    if (n <= Order::tile) return tile(0);
+    Levels<Acc, Above, spec::tiles(max_n, Order::tile) * Above::tile> levels;
+    const std::uint64_t all = spec::tiles(n, Order::tile);
+    for (std::uint64_t first = 0; first < all; first += Above::tile) {
+        const std::uint64_t count = std::min<std::uint64_t>(Above::tile, all - first);
+        Acc* const out = levels.next();
+        for_each(count, threads, [&](std::uint64_t i) { out[i] = tile(first + i); });
+        levels.take(count);
+    }
+    return levels.finish();
+}
+
+template <class T>
+auto serial(const T* x, std::uint64_t n) {
+    using Acc = acc::CountedMoments<fp::Arithmetic<T>>;
+    auto a = Acc::absent();
+    for (std::uint64_t i = 0; i < n; ++i)
+        a.merge(Acc::of(fp::widen(x[i])));
+    return a;
+}
+
+/// Σx, and Σx² as three states of products.
+struct PowerSums {
+    static constexpr int states = 1 + exact::product_states, count = states * exact::words;
+    exact::Word words[count] = {};
+
+    [[nodiscard]] exact::Word* sum() { return words; }
+    [[nodiscard]] exact::Word* squares() { return words + exact::words; }
+    void normalize() {
+        for (int s = 0; s < states; ++s)
+            exact::normalize(words + s * exact::words);
+    }
+};
+
+/// Both sums of what is in the cache: memory is read once.
+template <class T>
+void add_powers(const IsaFunctions<T>& isa, const T* x, std::uint64_t n, PowerSums& sums) {
+    constexpr std::uint64_t block = (std::uint64_t{1} << 17) / sizeof(T);
+    for (std::uint64_t i = 0; i < n; i += block) {
+        const std::uint64_t m = std::min(block, n - i);
+        isa.exact(x + i, m, sums.sum());
+        isa.exact_terms(Term::square, x + i, nullptr, m, sums.squares());
+    }
+}
+
+/// Each thread takes a run of elements into sums of its own.
+template <class T>
+void add_all_powers(const IsaFunctions<T>& isa, const T* x, std::uint64_t n, std::uint32_t threads, PowerSums& sums) {
+    if (threads == 1) return add_powers(isa, x, n, sums);
+    const std::uint64_t run = (n + threads - 1) / threads;
+    for_each((n + run - 1) / run, threads, [&](std::uint64_t i) {
+        PowerSums own;
+        add_powers(isa, x + i * run, std::min(run, n - i * run), own);
+        for (int w = 0; w < PowerSums::count; ++w) {
+            if (own.words[w] != 0) std::atomic_ref(sums.words[w]).fetch_add(own.words[w], std::memory_order_relaxed);
+        }
+    });
+    sums.normalize();
+}
+
+template <int Digits>
+exact::DigitRange range_of(const exact::Word* digit) {
+    exact::DigitRange range{0, Digits};
+    while (range.last > 0 && digit[range.last - 1] == 0)
+        --range.last;
+    while (range.first < range.last && digit[range.first] == 0)
+        ++range.first;
+    return range;
+}
+
+void finish_exact(PowerSums& sums, const acc::MomentsResult& result) {
+    exact::Word squares[exact::product_digits];
+    for (int k = 0; k < exact::product_digits; ++k)
+        squares[k] = exact::joined_digit(sums.squares(), k);
+    exact::VarianceRoom room;
+    const bool special = exact::has_special(sums.sum());
+    const exact::Leading variance =
+        exact::variance({sums.sum(), exact::lowest_exponent, sums.sum()}, range_of<exact::digits>(sums.sum()),
+                        {squares, exact::lowest_product_exponent, sums.squares()},
+                        range_of<exact::product_digits>(squares), result.n, result.ddof, result.op == Op::stddev, room);
+    result.store([&](auto t) { return exact::round<decltype(t)>(sums.sum(), Ending::mean); },
+                 [&](auto t) {
+                     using Out = decltype(t);
+                     return special ? fp::from_bits<Out>(fp::Format<Out>::canonical_nan)
+                                    : exact::rounded<Out>(variance);
+                 });
+}
+
+template <class T>
+void reduce_group(const Plan& plan, const T* x, std::uint32_t threads, const acc::MomentsResult& result) {
+    const IsaFunctions<T>& isa = isa_table(plan.launch().isa).of<T>();
+    if (plan.request().method == Method::exact) {
+        PowerSums sums;
+        add_all_powers(isa, x, result.n, threads, sums);
+        finish_exact(sums, result);
+    } else if (plan.request().method == Method::serial) {
+        result.store(serial(x, result.n).m);
+    } else {
+        result.store(tree(isa, x, result.n, threads).m);
+    }
+}
+
+} // namespace
+
+/// One group after the other, each by all threads; or, where there are enough, each by one.
+void reduce_moments(const Plan& plan, const void* x, void* out) noexcept {
+    const Request& r = plan.request();
+    const acc::MomentsResult first{out,  plan.output(), static_cast<std::uint32_t>(size_of(plan.output())),
+                                   r.op, r.n,           r.ddof};
+    const std::uint32_t threads = plan.launch().threads;
+    const bool many = plan.groups() >= 4 * std::uint64_t{threads};
+    with_dtype(r.dtype, [&]<class T>(T) {
+        for_each(plan.groups(), many ? threads : 1, [&](std::uint64_t i) {
+            reduce_group(plan, static_cast<const T*>(x) + i * plan.stride(), many ? 1 : threads, first.moved(i));
+        });
+    });
+}
+
+} // namespace detreduce::host

@@ -1,0 +1,120 @@
+#include <detreduce/acc/exact_variance.hpp>
+#include <detreduce/acc/moments.hpp>
+#include <detreduce/spec/tile_counts.hpp>
+
+#include "laws/cpu_backend.hpp"
+
+namespace detreduce::proptests {
+using TestBackend = CpuBackend;
+}
+
+#include "laws/expect_status.hpp"
+#include "laws/moments_laws.hpp"
+
+namespace detreduce::proptests {
+
+TEST_CASE("moments: the calls of host.hpp", "[moments]") {
+    const std::vector<float> x{1, 2, 3, 4, 7};
+    for (const Method method : moment_methods()) {
+        const float most = method == Method::exact ? 0 : 1e-6f; // that the others may be off
+        REQUIRE(std::fabs(variance(x, method) - 4.24f) <= most);
+        REQUIRE(std::fabs(variance(x, method, 1) - 5.3f) <= most);
+        REQUIRE(std::fabs(stddev(x, method, 1) - std::sqrt(5.3f)) <= most);
+        const auto both = moments(x, method, 1, {.threads = 2});
+        REQUIRE(std::fabs(both.mean - 3.4f) <= most);
+        REQUIRE(std::fabs(both.variance - 5.3f) <= most);
+    }
+    double wide[2] = {};
+    moments_into(Op::moments, x, wide);
+    REQUIRE(wide[0] == 3.4);
+    REQUIRE(wide[1] == 4.24);
+    REQUIRE(reduce_as<double>(Op::variance, x) == 4.24);
+    REQUIRE_THROWS_AS(variance(std::vector<float>{}), Error);
+    REQUIRE_THROWS_AS(variance(std::vector<float>{1}, Method::tree, 1), Error);
+    REQUIRE_THROWS_AS(moments_into(Op::sum, x, wide), Error);
+    REQUIRE_THROWS_AS(reduce_as<float>(Op::moments, x), Error); // there would be no room
+    REQUIRE_THROWS_AS(variance(x, Method::kahan), Error);
+}
+
+/// Elements by looking at every one of them.
+template <std::uint32_t Lanes, class Chosen>
+std::uint64_t counted(const spec::TileCounts<Lanes>& counts, const Chosen& chosen) {
+    std::uint64_t all = 0;
+    for (std::uint32_t i = 0; i < counts.m; ++i) {
+        if (chosen(i)) all += i + 1 == counts.m ? counts.unit - counts.missing : counts.unit;
+    }
+    return all;
+}
+
+TEST_CASE("moments: groups of a tile hold the elements that lie there", "[moments]") {
+    constexpr std::uint32_t lanes = 64;
+    for (const std::uint32_t m : {1u, 2u, 63u, 64u, 65u, 500u, 512u, 513u, 1000u, 4095u, 4096u}) {
+        for (const spec::TileCounts<lanes> counts : {spec::TileCounts<lanes>{m},
+                                                     {m, std::uint64_t{1} << 24},
+                                                     {m, std::uint64_t{1} << 36, (1ull << 36) - 77}}) {
+            for (const std::uint32_t j : {0u, 1u, 30u, 35u, 51u, 62u, 63u}) {
+                for (const auto& [first, last] :
+                     {std::pair{0u, 1u}, {7u, 8u}, {0u, 8u}, {6u, 8u}, {8u, 32u}, {32u, 64u}}) {
+                    INFO("m " << m << " lane " << j << " rows " << first << " to " << last);
+                    REQUIRE(counts.in_rows(j, first, last) == counted(counts, [&](std::uint32_t i) {
+                                return i % lanes == j && i / lanes >= first && i / lanes < last;
+                            }));
+                }
+                for (std::uint32_t step = 64; step > j; step /= 2)
+                    REQUIRE(counts.in_lanes(j, step) ==
+                            counted(counts, [&](std::uint32_t i) { return i % step == j; }));
+            }
+        }
+    }
+}
+
+TEST_CASE("moments: exact sums of more than 2^32 elements", "[moments]") {
+    namespace exact = acc::exact;
+    using accuracy::cpp_int;
+    for (const std::uint64_t n1 : {std::uint64_t{1} << 33, (std::uint64_t{1} << 39) - 3, std::uint64_t{12345678901}}) {
+        for (const std::uint64_t n2 : {std::uint64_t{1}, std::uint64_t{7}, (std::uint64_t{1} << 39) - 12345}) {
+            const std::uint64_t n = n1 + n2;
+            constexpr std::int64_t a = 1001, b = -997; // n1 times a, n2 times b
+            exact::Word sum[exact::words] = {}, squares[exact::words] = {};
+            const std::int64_t first = a * static_cast<std::int64_t>(n1), second = b * static_cast<std::int64_t>(n2);
+            exact::deposit(sum, first + second, 0);
+            exact::deposit(squares, a * first + b * second, 0);
+            for (const std::uint64_t ddof : {std::uint64_t{0}, std::uint64_t{1}, n - 1}) {
+                for (const bool root : {false, true}) {
+                    exact::VarianceRoom room;
+                    const double result = exact::rounded<double>(exact::variance(
+                        {sum, exact::lowest_exponent, sum}, {0, exact::digits},
+                        {squares, exact::lowest_exponent, squares}, {0, exact::digits}, n, ddof, root, room));
+                    const cpp_int total = cpp_int(first) + second;
+                    cpp_int bits, rest;
+                    divide_qr(cpp_int(cpp_int(cpp_int(a * first + b * second) * n - total * total) << 400u),
+                              cpp_int(cpp_int(n) * (n - ddof)), bits, rest);
+                    bool more = rest != 0;
+                    if (root) {
+                        bits = sqrt(bits, rest);
+                        more = more || rest != 0;
+                    }
+                    INFO(n1 << " and " << n2 << " ddof " << ddof << " root " << root);
+                    REQUIRE(same_bits(result, accuracy::round_scaled<double>(cpp_int(2 * bits + (more ? 1 : 0)),
+                                                                             root ? -201 : -401)));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("moments: groups of more than 2^32 elements", "[moments]") {
+    using Group = acc::CountedMoments<float>;
+    const std::uint64_t large = (std::uint64_t{1} << 33) + 5, small = std::uint64_t{1} << 31;
+    Group a{large, {1, 8}};
+    a.merge({small, {3, 16}});
+    REQUIRE(a.count == large + small);
+    REQUIRE(a.m.mean == 1.4f);
+    REQUIRE(a.m.m2 == std::fma(4.0f, 0x1p33f * 0.2f, 24.0f));
+    const auto equal = acc::Weights<float>::of(large, large),
+               known = acc::Weights<float>::equal(static_cast<float>(large));
+    REQUIRE(equal.right == known.right);
+    REQUIRE(equal.cross == known.cross);
+}
+
+} // namespace detreduce::proptests

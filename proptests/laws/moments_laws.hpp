@@ -1,0 +1,368 @@
+// Laws of mean and variance, on every backend. Included once a backend, after `TestBackend` has been defined.
+#pragma once
+
+#include <cmath>
+
+#include <detreduce/accuracy/bounds.hpp>
+#include <detreduce/accuracy/generators.hpp>
+#include <detreduce/accuracy/moments_oracle.hpp>
+
+#include <moments_reference.hpp>
+
+#include "laws/extremes.hpp"
+#include "laws/repeating.hpp"
+#include "laws/suite.hpp"
+
+namespace detreduce::proptests {
+
+constexpr Op moment_ops[] = {Op::variance, Op::stddev, Op::moments};
+
+inline Op some_moment_op(std::uint64_t word) {
+    return moment_ops[accuracy::hash(word, 61) % std::size(moment_ops)];
+}
+/// The methods that there are, on this backend.
+inline std::vector<Method> moment_methods() {
+    std::vector<Method> list{Method::exact, Method::tree};
+    if (TestBackend::kind == Backend::cpu) list.push_back(Method::serial);
+    return list;
+}
+inline Method some_moment_method(std::uint64_t word) {
+    const auto list = moment_methods();
+    return list[accuracy::hash(word, 62) % list.size()];
+}
+/// 0, 1, or any that there is for n ≥ 1 elements.
+inline std::uint64_t some_ddof(std::size_t n, std::uint64_t word) {
+    const std::uint64_t kinds[] = {0, 1, n - 1, accuracy::hash(word, 63)};
+    return kinds[accuracy::hash(word, 64) % std::size(kinds)] % n;
+}
+/// These have one schedule and one block.
+inline Draw moments_draw(Method method, std::uint64_t word) {
+    Draw draw = draw_from(method, word);
+    draw.launch.schedule = Schedule::automatic;
+    draw.launch.block = 0;
+    return draw;
+}
+
+template <class Out, class T>
+std::vector<Out> moments_of(Op op, std::span<const T> x, Method method, std::uint64_t ddof, std::uint64_t word) {
+    const Request request{.op = op, .method = method, .n = x.size(), .ddof = ddof};
+    return TestBackend::template results<Out>(request, x, moments_draw(method, word));
+}
+template <class Out, class T>
+std::vector<Out> moments_of(Op op, const std::vector<T>& x, Method method, std::uint64_t ddof, std::uint64_t word) {
+    return moments_of<Out>(op, std::span<const T>(x), method, ddof, word);
+}
+
+/// What SPEC.md says they are.
+template <class Out, class T>
+std::vector<Out> expected_moments(Op op, std::span<const T> x, Method method, std::uint64_t ddof) {
+    if (method != Method::exact)
+        return reference::moments_of<Out>(op, reference::group_of(x, method), static_cast<std::size_t>(ddof));
+    accuracy::MomentsOracle oracle;
+    oracle.add(x);
+    std::vector<Out> results;
+    if (op == Op::moments) results.push_back(oracle.round_mean<Out>());
+    results.push_back(oracle.round_variance<Out>(ddof, op == Op::stddev));
+    return results;
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](T x, T y) { return same_bits(x, y); });
+}
+
+inline std::string described(Op op, Method method, std::size_t n, std::uint64_t ddof) {
+    return std::string(name(op)) + ' ' + std::string(name(method)) + " n " + std::to_string(n) + " ddof " +
+           std::to_string(ddof) + '\n';
+}
+
+TEMPLATE_TEST_CASE("moments: the bits are those of SPEC.md", "[moments][sanitizer]", DETREDUCE_ALL_TYPES) {
+    const auto some = [](auto word) { return std::vector<Method>{Method::exact, some_moment_method(word)}; };
+    for_methods<TestType>(some, any_bits<TestType>, "spec", [](auto out, Method method, auto x, auto word) {
+        using Out = decltype(out);
+        if (x.empty()) return;
+        const Op op = some_moment_op(word);
+        const std::uint64_t ddof = some_ddof(x.size(), word);
+        RC_LOG(described(op, method, x.size(), ddof));
+        RC_ASSERT(same_bits(moments_of<Out>(op, x, method, ddof, word), expected_moments<Out>(op, x, method, ddof)));
+    });
+}
+
+TEMPLATE_TEST_CASE("moments: numbers that are near each other", "[moments]", DETREDUCE_ALL_TYPES) {
+    constexpr Scope ordinary{-6, 3, false, false};
+    constexpr std::size_t tile = spec::TreeOrder<sizeof(TestType)>::tile;
+    for (const std::size_t n :
+         {std::size_t{1}, std::size_t{2}, std::size_t{77}, std::size_t{5000}, 4 * tile, std::size_t{70001}}) {
+        const auto x = vector_from<TestType>(Style::stratified, n, n, ordinary);
+        for (const Op op : moment_ops) {
+            for (const Method method : moment_methods()) {
+                for (const DType output : outputs(method, dtype_of<TestType>)) {
+                    with_dtype(output, [&](auto out) {
+                        using Out = decltype(out);
+                        const std::uint64_t ddof = some_ddof(n, n + static_cast<std::uint64_t>(op));
+                        INFO(described(op, method, n, ddof) << " to " << name(output));
+                        REQUIRE(same_bits(moments_of<Out>(op, x, method, ddof, n),
+                                          expected_moments<Out>(op, std::span<const TestType>(x), method, ddof)));
+                    });
+                }
+            }
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("moments: exact has the oracle's bits for extreme inputs", "[moments]", DETREDUCE_ALL_TYPES) {
+    for (int kind = 0; kind < extremes; ++kind) {
+        for (std::uint64_t seed = 0; seed < 60; ++seed) {
+            const std::size_t n = seed < 1 ? 9000 : 1 + length_from(accuracy::hash(seed, 7), lengths<TestType>()) / 4;
+            const auto x = extreme<TestType>(static_cast<Extreme>(kind), n, seed);
+            const std::uint64_t word = accuracy::hash(seed, static_cast<std::uint64_t>(kind));
+            const Op op = some_moment_op(word);
+            with_dtype(some_output(Method::exact, dtype_of<TestType>, word), [&](auto out) {
+                using Out = decltype(out);
+                const std::uint64_t ddof = some_ddof(n, word);
+                INFO(described(op, Method::exact, n, ddof) << " kind " << kind << " seed " << seed);
+                REQUIRE(same_bits(moments_of<Out>(op, x, Method::exact, ddof, word),
+                                  expected_moments<Out>(op, std::span<const TestType>(x), Method::exact, ddof)));
+            });
+        }
+    }
+}
+
+/// So many tiles that their results fill several rows, of which a tree makes pairs, and the last is short.
+TEMPLATE_TEST_CASE("moments: millions of elements by tree", "[moments]", DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t tile = spec::TreeOrder<sizeof(TestType)>::tile,
+                          lanes = spec::TreeOrder<sizeof(fp::Arithmetic<TestType>)>::lanes;
+    const Repeating<TestType> repeating((6 * lanes + 5) * tile + 77, 64);
+    const auto all = repeating.template root<reference::Group>(reference::Rows::in_pairs);
+    REQUIRE(same_bits(moments_of<double>(Op::moments, repeating.all(), Method::tree, 1, 3),
+                      reference::moments_of<double>(Op::moments, all, 1)));
+}
+
+/// c + small numbers, where the last places of c are as large as they, or larger.
+template <class T>
+std::vector<T> far_from_zero(std::size_t n, std::uint64_t seed) {
+    const int exponent =
+        static_cast<int>(accuracy::hash(seed, 1) % (2 * largest_exponent<T> - 20)) - largest_exponent<T> + 10;
+    const T center = from_fields<T>({(seed & 1) != 0, exponent, accuracy::hash(seed, 2)});
+    std::vector<T> x(n, center);
+    const std::uint64_t places = 1 + accuracy::hash(seed, 3) % 7;
+    for (std::size_t i = 0; i < n; ++i)
+        x[i] = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::to_bits(center) ^ accuracy::hash(seed, i + 9) % places));
+    return x;
+}
+
+TEMPLATE_TEST_CASE("moments: a large mean and a tiny variance", "[moments]", DETREDUCE_ALL_TYPES) {
+    property("far from zero", [] {
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        const std::size_t n = 1 + length_from(word, lengths<TestType>());
+        const auto x = far_from_zero<TestType>(n, word);
+        const Op op = some_moment_op(word);
+        const Method method = some_moment_method(word);
+        const std::uint64_t ddof = some_ddof(n, word);
+        RC_LOG(described(op, method, n, ddof));
+        with_dtype(some_output(method, dtype_of<TestType>, word), [&](auto out) {
+            using Out = decltype(out);
+            RC_ASSERT(same_bits(moments_of<Out>(op, x, method, ddof, word),
+                                expected_moments<Out>(op, std::span<const TestType>(x), method, ddof)));
+        });
+    });
+}
+
+TEMPLATE_TEST_CASE("moments: exact does not care about the order", "[moments]", DETREDUCE_ALL_TYPES) {
+    property("permutation", [] {
+        const Values<TestType> xs = *values<TestType>(any_bits<TestType>, lengths<TestType>());
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        if (xs.xs.empty()) return;
+        std::vector<TestType> shuffled = xs.xs;
+        accuracy::shuffle(std::span<TestType>(shuffled), word);
+        const Op op = some_moment_op(word);
+        const std::uint64_t ddof = some_ddof(xs.size(), word);
+        RC_ASSERT(same_bits(moments_of<double>(op, xs.xs, Method::exact, ddof, word),
+                            moments_of<double>(op, shuffled, Method::exact, ddof, word / 3)));
+    });
+}
+
+TEMPLATE_TEST_CASE("moments: equal elements have themselves as mean, and no variance", "[moments]",
+                   DETREDUCE_ALL_TYPES) {
+    property("constant", [] {
+        const TestType c = *value<TestType>(finite_bits<TestType>);
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        const std::vector<TestType> x(1 + length_from(word, lengths<TestType>()), c);
+        const auto both =
+            moments_of<TestType>(Op::moments, x, some_moment_method(word), some_ddof(x.size(), word), word);
+        RC_ASSERT(equal(both[0], c));
+        RC_ASSERT(fp::to_bits(both[1]) == 0);
+    });
+}
+
+TEMPLATE_TEST_CASE("moments: powers of two go through", "[moments]", float, double) {
+    property("scaled", [] {
+        constexpr Scope scope{-12, 12, false, false};
+        const Values<TestType> xs = *values<TestType>(scope, lengths<TestType>());
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        if (xs.xs.empty()) return;
+        const auto factor = static_cast<TestType>(std::ldexp(1.0, static_cast<int>(word % 9) - 4));
+        std::vector<TestType> scaled = xs.xs;
+        for (TestType& x : scaled)
+            x *= factor;
+        const Method method = some_moment_method(word);
+        const std::uint64_t ddof = some_ddof(xs.size(), word);
+        const auto a = moments_of<TestType>(Op::moments, xs.xs, method, ddof, word),
+                   b = moments_of<TestType>(Op::moments, scaled, method, ddof, word / 5);
+        RC_ASSERT(same_bits(b[0], a[0] * factor));
+        RC_ASSERT(same_bits(b[1], a[1] * factor * factor));
+        RC_ASSERT(same_bits(moments_of<TestType>(Op::stddev, scaled, method, ddof, word)[0],
+                            moments_of<TestType>(Op::stddev, xs.xs, method, ddof, word)[0] * factor));
+    });
+}
+
+TEMPLATE_TEST_CASE("moments: the error is within the documented bound", "[moments]", DETREDUCE_ALL_TYPES) {
+    constexpr int most = largest_exponent<TestType> < 20 ? 6 : 40; // squares of sums do not overflow
+    property("bound", [] {
+        constexpr Scope scope{-most, most, false, false};
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        const Values<TestType> xs = *values<TestType>(scope, lengths<TestType>());
+        if (xs.xs.empty()) return;
+        const Method method = some_moment_method(word);
+        if (method == Method::exact) return;
+        using Out = std::conditional_t<sizeof(TestType) == 2, float, TestType>;
+        const std::uint64_t ddof = some_ddof(xs.size(), word);
+        accuracy::MomentsOracle oracle;
+        oracle.add(xs.span());
+        const auto bound = accuracy::moments_bound(method, dtype_of<TestType>, dtype_of<Out>, xs.size());
+        const auto both = moments_of<Out>(Op::moments, xs.xs, method, ddof, word);
+        const double n = static_cast<double>(xs.size()), divisor = static_cast<double>(xs.size() - ddof);
+        // The oracle's numbers are doubles here, a rounding away from the true ones.
+        constexpr double up = 1 + 0x1p-40, own = 0x1p-52;
+        const double mean = oracle.mean(), m2 = oracle.m2(), squares = oracle.sum_of_squares();
+        RC_ASSERT(std::fabs(both[0] - mean) <=
+                  up * (bound.of_mean * std::fabs(mean) + bound.of_abs * oracle.abs_sum() / n + bound.absolute) +
+                      own * std::fabs(mean));
+        const double of_m2 = bound.of_m2 * m2 + bound.of_mixed * std::sqrt(m2) * std::sqrt(squares) +
+                             bound.of_squares * squares + bound.absolute_m2;
+        RC_ASSERT(std::fabs(both[1] - m2 / divisor) <=
+                  up * (of_m2 / divisor + bound.absolute) + 2 * own * m2 / divisor);
+    });
+}
+
+TEMPLATE_TEST_CASE("moments: a row has the bits of its elements alone", "[moments][rows][sanitizer]",
+                   DETREDUCE_ALL_TYPES) {
+    property("rows", [] {
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        const std::size_t n = std::max<std::size_t>(1, length_from(word, lengths<TestType>())),
+                          rows = 1 + accuracy::hash(word, 65) % std::min<std::size_t>(100, 1 + 60000 / n),
+                          stride = n + accuracy::hash(word, 66) % 9;
+        const auto x = vector_from<TestType>(static_cast<Style>(accuracy::hash(word, 67) % styles), rows * stride, word,
+                                             any_bits<TestType>);
+        const Op op = some_moment_op(word);
+        const Method method = TestBackend::kind == Backend::cuda ? Method::tree : some_moment_method(word);
+        const std::uint64_t ddof = some_ddof(n, word);
+        const std::size_t each = static_cast<std::size_t>(info(op).results);
+        RC_LOG(described(op, method, n, ddof) + std::to_string(rows) + " rows\n");
+        with_dtype(some_output(method, dtype_of<TestType>, word), [&](auto out) {
+            using Out = decltype(out);
+            const Request request{.op = op,
+                                  .method = method,
+                                  .shape = Shape::rows,
+                                  .n = n,
+                                  .groups = rows,
+                                  .stride = stride,
+                                  .ddof = ddof};
+            const auto results =
+                TestBackend::template results<Out>(request, std::span<const TestType>(x), moments_draw(method, word));
+            RC_ASSERT(results.size() == each * rows);
+            for (std::size_t r = 0; r < rows; r += 1 + rows / 5) {
+                const auto row = std::span<const TestType>(x).subspan(r * stride, n);
+                const std::vector<Out> mine(results.begin() + static_cast<std::ptrdiff_t>(r * each),
+                                            results.begin() + static_cast<std::ptrdiff_t>((r + 1) * each));
+                RC_ASSERT(same_bits(mine, expected_moments<Out>(op, row, method, ddof)));
+                if (r == 0) RC_ASSERT(same_bits(mine, moments_of<Out>(op, row, method, ddof, word)));
+            }
+        });
+    });
+}
+
+TEST_CASE("moments: huge and tiny numbers by exact", "[moments]") {
+    const auto exact = [](Op op, const std::vector<double>& x, std::uint64_t ddof = 0) {
+        return moments_of<double>(op, x, Method::exact, ddof, 1).back();
+    };
+    REQUIRE(std::isinf(exact(Op::variance, {1e300, -1e300})));
+    REQUIRE(exact(Op::stddev, {1e300, -1e300}) == 1e300);
+    REQUIRE(exact(Op::stddev, {0x1p-1074, -0x1p-1074}) == 0x1p-1074);
+    REQUIRE(exact(Op::variance, {0x1p-1074, -0x1p-1074}) == 0);
+    REQUIRE(exact(Op::variance, {0x1p-537, -0x1p-537}) == 0x1p-1074);
+    REQUIRE(exact(Op::variance, {1e300, std::nextafter(1e300, INFINITY)}) == std::pow(std::ldexp(1.0, 943), 2) / 4);
+    REQUIRE(exact(Op::variance, {1, 2, 3, 4}) == 1.25);
+    REQUIRE(exact(Op::variance, {1, 2, 3, 4}, 1) == 5.0 / 3);
+    REQUIRE(exact(Op::stddev, {1, 2, 3, 4, 5, 6, 7, 8, 9}, 1) == std::sqrt(7.5));
+    REQUIRE(exact(Op::stddev, {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023}) == 0x1.fffffffffffffp1023);
+    REQUIRE(std::isinf(exact(Op::stddev, {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023}, 1)));
+}
+
+/// (1 + 2^−53)/4, half way between two doubles, and t²/6 more: bits that are looked at one by one, or only to see that there are any.
+TEST_CASE("moments: exact sees the smallest square behind a tie", "[moments]") {
+    const auto variance = [](double t, std::uint64_t zeros) {
+        constexpr double e = 0x1p-27;
+        std::vector<double> x{1, .5, .5, e, e, e, t};
+        for (std::size_t i = 0; i < 7; ++i)
+            x.push_back(-x[i]);
+        x.resize(x.size() + zeros);
+        return moments_of<double>(Op::variance, x, Method::exact, x.size() - 12, zeros)[0];
+    };
+    for (const std::uint64_t zeros : {0u, 5u, 1000u}) {
+        REQUIRE(variance(0, zeros) == 0.25);
+        for (int exponent = -30; exponent >= -1074; exponent -= exponent > -160 ? 1 : 57)
+            REQUIRE(variance(std::ldexp(1.0, exponent), zeros) == 0.25 * (1 + 0x1p-52));
+    }
+}
+
+TEST_CASE("moments: infinities and NaN have no variance", "[moments]") {
+    for (const Method method : moment_methods()) {
+        for (const double special : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+            for (const std::size_t n : {1u, 2u, 3u, 100u, 5000u}) {
+                for (const std::size_t at : {std::size_t{0}, n / 2, n - 1}) {
+                    std::vector<double> x(n, 1.5);
+                    x[at] = special;
+                    INFO(described(Op::moments, method, n, 0) << special << " at " << at);
+                    REQUIRE(fp::to_bits(moments_of<double>(Op::variance, x, method, 0, n)[0]) ==
+                            fp::Format<double>::canonical_nan);
+                    REQUIRE(fp::to_bits(moments_of<double>(Op::stddev, x, method, 0, n)[0]) ==
+                            fp::Format<double>::canonical_nan);
+                    const double mean = moments_of<double>(Op::moments, x, method, 0, n)[0];
+                    if (method == Method::exact) {
+                        REQUIRE((std::isnan(special) ? std::isnan(mean) : mean == special));
+                    } else {
+                        REQUIRE_FALSE(std::isfinite(mean));
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("moments: what there is not is refused by name", "[moments][status]") {
+    const auto status = [](Request request) {
+        request.device.backend = TestBackend::kind;
+        return make_plan(request).status();
+    };
+    constexpr auto invalid = StatusCode::invalid_argument;
+    constexpr auto unsupported = StatusCode::unsupported;
+    for (const Op op : moment_ops) {
+        for (const Method method : moment_methods()) {
+            REQUIRE(status({.op = op, .method = method, .n = 3, .ddof = 2}).ok());
+            expect(status({.op = op, .method = method, .n = 3, .ddof = 3}), invalid, "ddof");
+            expect(status({.op = op, .method = method, .n = 0}), invalid, "ddof");
+            expect(status({.op = op, .method = method, .n = 3, .nan = NanPolicy::ignore}), invalid, "nan");
+            const Plan plan = make_plan({.op = op, .method = method, .n = 3, .device = {TestBackend::kind, -1}});
+            REQUIRE(plan.guarantee() == (method == Method::exact ? Guarantee::order : Guarantee::device));
+            REQUIRE(plan.results() == (op == Op::moments ? 2 : 1));
+        }
+        for (const Method method : {Method::kahan, Method::compensated, Method::atomic})
+            expect(status({.op = op, .method = method, .n = 3}), unsupported, "method");
+        expect(status({.op = op, .method = Method::tree, .output = DType::f16, .n = 3}), invalid, "output");
+        expect(status({.op = op, .method = Method::tree, .shape = Shape::tensors, .n = 3}), unsupported, "shape");
+    }
+    expect(status({.op = Op::mean, .n = 3, .ddof = 1}), invalid, "ddof");
+}
+
+} // namespace detreduce::proptests
