@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <detreduce/acc/finish.hpp>
+#include <detreduce/acc/product.hpp>
 #include <detreduce/plan.hpp>
 
 #include "dependent_launch.cuh"
@@ -17,6 +18,11 @@ namespace detreduce::cuda {
 static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft<double> total, Ending ending,
                                                 std::uint64_t n) {
     acc::finish_into(out, output, total, ending, n);
+}
+
+template <class Acc>
+__device__ __noinline__ void finish_product(void* out, DType output, const Acc& product) {
+    acc::finish_into(out, output, product);
 }
 
 /// Where results go: level l holds the results of the tiles of level l − 1 (l = 0: of the input).
@@ -50,7 +56,9 @@ struct Levels {
     /// The result of row `row`. Plain sums, which short rows have many of, take no call.
     __device__ __forceinline__ void finish(std::uint64_t row, const Acc& acc) const {
         using V = typename Acc::Value;
-        if (!Acc::keeps_errors && ending == Ending::sum && output == dtype_of<V>) {
+        if constexpr (acc::is_product<Acc>) {
+            finish_product(static_cast<char*>(out) + row * result_bytes, output, acc);
+        } else if (!Acc::keeps_errors && ending == Ending::sum && output == dtype_of<V>) {
             static_cast<V*>(out)[row] = fp::canonical(acc.sum);
         } else {
             finish_root(static_cast<char*>(out) + row * result_bytes, output, acc.total(), ending, n);

@@ -1,5 +1,7 @@
 #include "order/launch.cuh"
+#include "order/launch_minmax.cuh"
 
 namespace detreduce::cuda {
 template Status launch_order<double>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+template Status launch_minmax<double>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
 } // namespace detreduce::cuda

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include <detreduce/detreduce.hpp>
@@ -80,6 +81,24 @@ struct CpuBackend {
         Out result{};
         throw_if_error(run(make_plan(request), placed.span().data(), &result));
         return result;
+    }
+
+    /// All results of an op of one input: of minmax, of counts. The workspace is no larger than it has to be, and begins as garbage.
+    template <class Out, class T>
+    static std::vector<Out> results(Request request, std::span<const T> x, const Draw& draw = {}) {
+        const Placed<T> placed(x, draw.offset);
+        request.dtype = dtype_of<T>;
+        request.n = x.size();
+        request.device = cpu;
+        request.launch = draw.launch;
+        const Plan plan = make_plan(request);
+        throw_if_error(plan.status());
+        const std::size_t words = (plan.workspace_bytes() + 7) / 8;
+        std::vector<std::uint64_t> workspace(words + 1, 0xa5a5a5a5a5a5a5a5);
+        std::vector<Out> out(plan.results());
+        throw_if_error(run(plan, placed.span().data(), out.data(), workspace.data()));
+        if (workspace[words] != 0xa5a5a5a5a5a5a5a5) throw std::runtime_error("written behind the workspace");
+        return out;
     }
 
     template <class T>

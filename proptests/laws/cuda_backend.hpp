@@ -96,6 +96,18 @@ struct CudaBackend {
         return result;
     }
 
+    /// All results of an op of one input: of minmax, of counts.
+    template <class Out, class T>
+    static std::vector<Out> results(Request request, std::span<const T> x, const Draw& draw = {}) {
+        std::vector<Out> out(static_cast<std::size_t>(info(request.op).results));
+        request.dtype = dtype_of<T>;
+        request.n = x.size();
+        request.device = current_gpu;
+        request.launch = draw.launch;
+        reduce(request, x.data(), nullptr, draw.offset, out.data(), x.size());
+        return out;
+    }
+
     /// States go to the device and come back. Where the input lies is all that a draw says here.
     template <class T>
     static void add(ExactState& state, std::span<const T> x, const Draw& draw = {}) {

@@ -195,9 +195,12 @@ void compute_rows(const Plan& plan, const Inputs& in, void* out) {
     }
 }
 
-void reduce(const Plan& plan, const Inputs& in, void* out) noexcept {
+void reduce(const Plan& plan, const Inputs& in, void* out, void* workspace) noexcept {
     const StandardFpEnvironment environment;
     const Request& r = plan.request();
+    if (info(r.op).kind == Kind::product) return multiply(plan, in.x, out);
+    if (info(r.op).kind == Kind::count) return count(plan, in.x, out, workspace);
+    if (r.op == Op::minmax) return reduce_to_both_ends(plan, in.x, out);
     if (info(r.op).kind == Kind::order) {
         if (r.n > 0) return reduce_by_order(plan, in.x, out);
         return acc::finish_into(out, plan.output(), {0.0, 0.0}, Ending::sum, 0); // nrminf
