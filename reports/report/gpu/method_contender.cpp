@@ -16,7 +16,7 @@ std::optional<Contender> method_contender(Method method, DType dtype, std::uint6
     if (plan.status().code == StatusCode::unsupported) return std::nullopt;
     check(plan.status(), "make_plan");
     const auto workspace = std::make_shared<DeviceMemory>(plan.workspace_bytes());
-    const auto out = std::make_shared<DeviceMemory>(plan.result_bytes());
+    const auto out = std::make_shared<DeviceMemory>(plan.results() * plan.result_bytes());
     const std::size_t half = plan.request().n * size_of(dtype);
     std::string title(name(method));
     if (op != Op::sum) title = std::string(name(op)) + " " + title;
