@@ -8,10 +8,12 @@
 #include "check_pointer.hpp"
 #include "cuda_backend.hpp"
 #include "cuda_error.hpp"
+#include "count/launch.hpp"
 #include "exact/launch.hpp"
 #include "flat/launch.hpp"
 #include "moments/launch.hpp"
 #include "order/launch.hpp"
+#include "product/launch.hpp"
 #include "tuning.hpp"
 #include "workspace.hpp"
 
@@ -96,23 +98,52 @@ Status current_device(DeviceTraits& traits) {
     return read_traits(device, traits);
 }
 
-/// Ops that compare have one schedule.
-Status prepare_order(const Request& request, Launch& launch, std::size_t& workspace_bytes) {
+/// Some ops have one schedule.
+Status require_two_pass(Launch& launch) {
     if (launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
         return {StatusCode::unsupported, "launch.schedule",
                 "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass"};
     }
     launch.schedule = Schedule::two_pass;
     if (launch.block == 0) launch.block = 256;
+    return {};
+}
+
+Status prepare_order(const Request& request, Launch& launch, std::size_t& workspace_bytes) {
+    const Status status = require_two_pass(launch);
     workspace_bytes = order_workspace_bytes(request, launch);
     if (request.shape != Shape::flat) {
         const SlotLayout layout = order_group_layout(request);
         workspace_bytes = layout.room == 0 ? 0 : layout.bytes;
     }
+    return status;
+}
+
+/// CUB looks at the current device.
+Status prepare_count(const Request& request, Launch& launch, std::size_t& workspace_bytes) {
+    if (const Status bad = require_two_pass(launch); !bad.ok()) return bad;
+    if (request.op != Op::count_unique || request.n == 0) return {};
+    const DeviceScope scope(request.device.index);
+    return scope.status().ok() ? unique_workspace_bytes(request.dtype, request.n, workspace_bytes) : scope.status();
+}
+
+Status prepare_product(const Request& request, Launch& launch, std::size_t& workspace_bytes) {
+    if (const Status bad = require_two_pass(launch); !bad.ok()) return bad;
+    if (launch.block != 256)
+        return {StatusCode::unsupported, "launch.block", "allowed for prod is 256, or 0 for the library's choice"};
+    workspace_bytes = product_workspace_bytes(request);
     return {};
 }
 
 } // namespace
+
+Status unique_workspace_bytes(DType dtype, std::uint64_t n, std::size_t& bytes) {
+    if (size_of(dtype) == 2) {
+        bytes = pattern_map_bytes;
+        return {};
+    }
+    return dtype == DType::f32 ? sort_bytes<std::uint32_t>(n, bytes) : sort_bytes<std::uint64_t>(n, bytes);
+}
 
 Status prepare(const Request& request, Launch& launch, std::size_t& workspace_bytes) noexcept {
     if (launch.block != 0 && launch.block != 128 && launch.block != 256) {
@@ -130,8 +161,18 @@ Status prepare(const Request& request, Launch& launch, std::size_t& workspace_by
         return {StatusCode::unsupported, "launch.schedule",
                 "this device has no cooperative launch; allowed are two_pass and last_block"};
     }
-    if (info(request.op).kind == Kind::order) return prepare_order(request, launch, workspace_bytes);
-    if (info(request.op).kind == Kind::moments) return prepare_moments(request, launch, workspace_bytes);
+    switch (info(request.op).kind) {
+    case Kind::order:
+        return prepare_order(request, launch, workspace_bytes);
+    case Kind::count:
+        return prepare_count(request, launch, workspace_bytes);
+    case Kind::product:
+        return prepare_product(request, launch, workspace_bytes);
+    case Kind::moments:
+        return prepare_moments(request, launch, workspace_bytes);
+    default:
+        break;
+    }
     const Tuning tuned = tuning(input_tiles(request));
     const bool of_terms = needs_terms(request) && request.method != Method::exact;
     if (of_terms && launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
@@ -166,8 +207,10 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
     if (const Status bad = select_device(r.device.index, device); !bad.ok()) return bad;
     const DeviceScope scope(r.device.index);
     if (!scope.status().ok()) return scope.status();
-    if (plan.results() == 0 || (r.n == 0 && r.shape != Shape::segments && r.shape != Shape::tensors)) {
-        return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, plan.results() * size_of(plan.output()), stream));
+    const Kind kind = info(r.op).kind;
+    const bool empty = r.n == 0 && r.shape != Shape::segments && r.shape != Shape::tensors;
+    if ((empty && kind != Kind::product) || plan.results() == 0) { // the product of nothing is 1
+        return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, plan.results() * plan.result_bytes(), stream));
     }
     DeviceTraits traits;
     if (const Status bad = read_traits(device, traits); !bad.ok()) return bad;
@@ -176,10 +219,15 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
     }
     const bool of_terms = needs_terms(r);
     return with_dtype(r.dtype, [&]<class T>(T) {
-        if (info(r.op).kind == Kind::order && r.shape != Shape::flat)
+        if (r.op == Op::minmax) return launch_minmax<T>(plan, in.x, out, workspace, stream, traits);
+        if (kind == Kind::order && r.shape != Shape::flat) {
             return launch_order_groups<T>(plan, in, out, workspace, stream, traits);
-        if (info(r.op).kind == Kind::order) return launch_order<T>(plan, in.x, out, workspace, stream, traits);
-        if (info(r.op).kind == Kind::moments) {
+        }
+        if (kind == Kind::order) return launch_order<T>(plan, in.x, out, workspace, stream, traits);
+        if (kind == Kind::product) return launch_product<T>(plan, in.x, out, workspace, stream, traits);
+        if (r.op == Op::count_nonzero) return launch_count_nonzero<T>(plan, in.x, out, stream, traits);
+        if (r.op == Op::count_unique) return launch_count_unique<T>(plan, in.x, out, workspace, stream, traits);
+        if (kind == Kind::moments) {
             return r.method == Method::exact ? launch_moments_exact<T>(plan, in.x, out, workspace, stream, traits)
                                              : launch_moments_tree<T>(plan, in.x, out, workspace, stream, traits);
         }

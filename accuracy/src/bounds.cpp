@@ -158,6 +158,27 @@ MomentsBound moments_bound(Method method, DType input, DType output, std::uint64
     return bound;
 }
 
+ErrorBound product_bound(Method method, DType input, DType output, std::uint64_t n) noexcept {
+    const DType accumulator = accumulator_of(input);
+    const std::uint64_t multiplications = n < 2 ? 0 : n - 1;
+    const bool compensated = method == Method::compensated;
+    const bool rounds_at_end = n < 2 ? narrower(output, input) : compensated || narrower(output, accumulator);
+    double roundings = gamma_bound(accumulator, multiplications);
+    if (compensated) {
+        // k·u² / (1 − k·u²) with k = 7(n − 1), which is below 2^43 and so exact; the division and the difference round.
+        const double k = 7.0 * static_cast<double>(multiplications);
+        const double rest = std::ldexp(1.0, 2 * layout_of(accumulator).precision) - k;
+        roundings = k == 0 ? 0.0 : up(up(k / rest));
+    }
+    const double of_output = rounds_at_end ? unit_roundoff(output) : 0.0;
+    const double relative = of_output + (of_output > 0 ? product_up(roundings, up(1 + of_output)) : roundings);
+    const bool may_underflow = n >= 2 || layout_of(output).min_exponent > layout_of(input).min_exponent;
+    const int smallest = layout_of(output).min_exponent,
+              half = smallest > layout<double>.min_exponent ? smallest - 1 : smallest;
+    const double absolute = may_underflow ? std::ldexp(1.0, half) : 0.0;
+    return {of_output > 0 && roundings > 0 ? up(relative) : relative, 0.0, absolute};
+}
+
 double flush_bound(Method method, DType input, std::uint64_t n) noexcept {
     const bool flushes = method == Method::atomic && (input == DType::bf16 || input == DType::f32);
     return flushes ? std::ldexp(static_cast<double>(n), -125) : 0.0;

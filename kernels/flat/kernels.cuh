@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <detreduce/acc/finish.hpp>
+#include <detreduce/acc/product.hpp>
 #include <detreduce/plan.hpp>
 
 #include "dependent_launch.cuh"
@@ -19,6 +20,11 @@ static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft
     acc::finish_into(out, output, total, ending, n);
 }
 
+template <class Acc>
+__device__ __noinline__ void finish_product(void* out, DType output, const Acc& product) {
+    acc::finish_into(out, output, product);
+}
+
 /// Where the results go that a caller sees.
 struct Results {
     void* out;
@@ -30,7 +36,9 @@ struct Results {
     template <class Acc>
     __device__ __forceinline__ void finish(std::uint64_t i, const Acc& acc, std::uint64_t n) const {
         using V = typename Acc::Value;
-        if (!Acc::keeps_errors && ending == Ending::sum && output == dtype_of<V>) {
+        if constexpr (acc::is_product<Acc>) {
+            finish_product(static_cast<char*>(out) + i * result_bytes, output, acc);
+        } else if (!Acc::keeps_errors && ending == Ending::sum && output == dtype_of<V>) {
             static_cast<V*>(out)[i] = fp::canonical(acc.sum);
         } else {
             finish_root(static_cast<char*>(out) + i * result_bytes, output, acc.total(), ending, n);

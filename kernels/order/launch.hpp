@@ -47,5 +47,9 @@ template <class T>
 template <class T>
 [[nodiscard]] Status launch_order(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                   const DeviceTraits& device);
+/// minmax, which has two results.
+template <class T>
+[[nodiscard]] Status launch_minmax(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                                   const DeviceTraits& device);
 
 } // namespace detreduce::cuda

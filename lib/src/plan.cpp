@@ -23,7 +23,7 @@ bool is_named(Enum value) {
 
 /// Methods that round on the way have nothing to say about a format that is narrower than the elements. Comparing does not round.
 bool can_give(const Request& r) {
-    if (info(r.op).kind == Kind::order) return true;
+    if (info(r.op).kind == Kind::order || info(r.op).kind == Kind::count) return true;
     const DType output = r.output.value_or(r.dtype);
     return r.method == Method::exact || output == r.dtype || size_of(output) > size_of(r.dtype);
 }
@@ -90,9 +90,36 @@ Status check_offered(const Request& r) {
     if (r.shape == Shape::tensors) return check_tensors_offered(r);
     if (kind != Kind::sum && kind != Kind::order && r.shape != Shape::flat && r.shape != Shape::rows)
         return {StatusCode::unsupported, "shape", "allowed for this op are flat and rows"};
-    if (kind != Kind::sum && kind != Kind::order && kind != Kind::moments)
-        return {StatusCode::unsupported, "op", "is not there yet"};
-    if (r.op == Op::minmax) return {StatusCode::unsupported, "op", "is not there yet"};
+    if (r.op == Op::minmax && r.shape != Shape::flat)
+        return {StatusCode::unsupported, "shape", "minmax is offered for shape flat; min and max for others too"};
+    return {};
+}
+
+/// What is said about products, and nowhere else.
+Status check_product(const Request& r) {
+    if (info(r.op).kind != Kind::product) return {};
+    if (r.shape != Shape::flat) return {StatusCode::unsupported, "shape", "prod is offered for shape flat"};
+    const bool on_cpu = r.device.backend == Backend::cpu;
+    if (r.method == Method::tree || r.method == Method::compensated) return {};
+    if (r.method == Method::serial && on_cpu) return {};
+    if (r.method == Method::exact) {
+        return {
+            StatusCode::unsupported, "method",
+            "an exact product of n numbers has n times as many bits as one of them; allowed for prod are compensated, "
+            "tree and, on the CPU, serial"};
+    }
+    return {StatusCode::unsupported, "method", "allowed for prod are compensated, tree and, on the CPU, serial"};
+}
+
+/// What is said about counting, and nowhere else.
+Status check_count(const Request& r) {
+    if (info(r.op).kind != Kind::count) return {};
+    if (r.shape != Shape::flat) return {StatusCode::unsupported, "shape", "ops that count are offered for shape flat"};
+    if (info(r.method).guarantee == Guarantee::none) {
+        return {StatusCode::unsupported, "method",
+                "ops that count have no atomic; allowed are exact, compensated, kahan, tree and, on the CPU, serial"};
+    }
+    if (r.output) return invalid("output", "must be empty for ops that count: the result is a std::uint64_t");
     return {};
 }
 
@@ -117,7 +144,8 @@ Status check_order(const Request& r) {
     const OpInfo& op = info(r.op);
     if (op.kind != Kind::order) {
         if (r.nan == NanPolicy::propagate) return {};
-        return invalid("nan", "ignore is for min, max, argmin, argmax and nrminf; allowed for other ops is propagate");
+        return invalid("nan",
+                       "ignore is for min, max, minmax, argmin, argmax and nrminf; allowed for other ops is propagate");
     }
     if (info(r.method).guarantee == Guarantee::none) {
         return {StatusCode::unsupported, "method",
@@ -127,13 +155,13 @@ Status check_order(const Request& r) {
         return invalid("output", "must be empty for argmin and argmax: the result is an index, a std::uint64_t");
     }
     if (r.n == 0 && r.op != Op::nrminf && r.shape != Shape::segments) {
-        return invalid("n", "nothing has no least and no greatest element; allowed for min, max, argmin and argmax are "
-                            "1 to 2^40 elements");
+        return invalid("n", "nothing has no least and no greatest element; allowed for min, max, minmax, argmin and "
+                            "argmax are 1 to 2^40 elements");
     }
     return {};
 }
 
-Status prepare_cpu(const Request& r, Launch& launch) {
+Status prepare_cpu(const Request& r, Launch& launch, std::size_t& workspace_bytes) {
     if (!info(r.method).on_cpu) {
         return {StatusCode::unsupported, "method",
                 "this method is not offered on the CPU; methods() says where each one is"};
@@ -148,6 +176,7 @@ Status prepare_cpu(const Request& r, Launch& launch) {
     if (std::find(isas.begin(), isas.end(), launch.isa) == isas.end()) {
         return {StatusCode::unsupported, "launch.isa", "this processor lacks it; available_isas() lists what it has"};
     }
+    workspace_bytes = host::workspace_bytes(r);
     return {};
 }
 
@@ -212,14 +241,18 @@ Status check_pointers(const Plan& plan, const Inputs& in, const void* out, const
     if (out == nullptr && plan.results() > 0) return invalid("out", "must not be null");
     if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
     if (plan.result_is_integer()) {
-        if (misaligned(out, plan.result_bytes())) return invalid("out", "must be aligned to 8 bytes, as an index is");
+        if (misaligned(out, plan.result_bytes()))
+            return invalid("out", "must be aligned to 8 bytes, as an index or a count is");
     } else if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) {
         return bad;
     }
     if (plan.workspace_bytes() > 0) {
-        if (workspace == nullptr) return invalid("workspace", "must point to workspace_bytes() bytes of device memory");
-        if (misaligned(workspace, 256))
-            return invalid("workspace", "must be aligned to 256 bytes, as cudaMalloc's memory is");
+        const bool on_cpu = r.device.backend == Backend::cpu;
+        if (workspace == nullptr)
+            return invalid("workspace", "must point to workspace_bytes() bytes of memory, on CUDA of the device");
+        if (misaligned(workspace, on_cpu ? 8 : 256))
+            return invalid("workspace",
+                           "must be aligned to 256 bytes, as cudaMalloc's memory is, and on the CPU to 8 bytes");
     }
     return {};
 }
@@ -236,8 +269,10 @@ Plan make_plan(const Request& request) noexcept {
     if (plan.status_.ok()) plan.status_ = check_moments(request);
     if (plan.status_.ok()) plan.status_ = check_ddof(request);
     if (plan.status_.ok()) plan.status_ = check_order(request);
+    if (plan.status_.ok()) plan.status_ = check_product(request);
+    if (plan.status_.ok()) plan.status_ = check_count(request);
     if (!plan.status_.ok()) return plan;
-    plan.status_ = request.device.backend == Backend::cpu ? prepare_cpu(request, plan.launch_)
+    plan.status_ = request.device.backend == Backend::cpu ? prepare_cpu(request, plan.launch_, plan.workspace_bytes_)
                                                           : prepare_cuda(request, plan.launch_, plan.workspace_bytes_);
     return plan;
 }
@@ -246,7 +281,7 @@ Status run(const Plan& plan, Inputs in, void* out, void* workspace, Stream strea
     if (!plan.status().ok()) return plan.status();
     if (const Status bad = check_pointers(plan, in, out, workspace); !bad.ok()) return bad;
     if (plan.request().device.backend == Backend::cuda) return cuda::enqueue(plan, in, out, workspace, stream);
-    host::reduce(plan, in, out);
+    host::reduce(plan, in, out, workspace);
     return {};
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include <detreduce/detreduce.hpp>
@@ -93,18 +94,22 @@ struct CpuBackend {
         return result;
     }
 
-    /// All results of `request`, which lacks what T, Out and the draw say.
+    /// All results of an op of one input. The workspace is no larger than it has to be, and begins as garbage.
     template <class Out, class T>
     static std::vector<Out> results(Request request, std::span<const T> x, const Draw& draw = {}) {
         const Placed<T> placed(x, draw.offset);
         request.dtype = dtype_of<T>;
-        request.output = dtype_of<Out>;
+        if (request.n == 0) request.n = x.size();
+        if constexpr (Element<Out>) request.output = dtype_of<Out>;
         request.device = cpu;
         request.launch = draw.launch;
         const Plan plan = make_plan(request);
         throw_if_error(plan.status());
+        const std::size_t words = (plan.workspace_bytes() + 7) / 8;
+        std::vector<std::uint64_t> workspace(words + 1, 0xa5a5a5a5a5a5a5a5);
         std::vector<Out> out(plan.results());
-        throw_if_error(run(plan, placed.span().data(), out.data()));
+        throw_if_error(run(plan, placed.span().data(), out.data(), workspace.data()));
+        if (workspace[words] != 0xa5a5a5a5a5a5a5a5) throw std::runtime_error("written behind the workspace");
         return out;
     }
 

@@ -102,11 +102,12 @@ struct CudaBackend {
         return result;
     }
 
-    /// All results of `request`, which lacks what T, Out and the draw say.
+    /// All results of an op of one input.
     template <class Out, class T>
     static std::vector<Out> results(Request request, std::span<const T> x, const Draw& draw = {}) {
         request.dtype = dtype_of<T>;
-        request.output = dtype_of<Out>;
+        if (request.n == 0) request.n = x.size();
+        if constexpr (Element<Out>) request.output = dtype_of<Out>;
         request.device = current_gpu;
         request.launch = draw.launch;
         const Plan plan = make_plan(request);

@@ -19,13 +19,18 @@ constexpr const char* description = "Reduce the numbers of a file to one number 
 
 /// The options as they were typed.
 struct Options {
-    std::string file, with, op = "sum", method = "exact", dtype, output, nan = "propagate", device = "cpu", format,
-                            save_state;
+    std::string file, with, op = "sum", method, dtype, output, nan = "propagate", device = "cpu", format, save_state;
     std::vector<std::string> add_states;
     std::uint64_t ddof = 0;
     std::uint32_t threads = 0; // 0: OpenMP's choice
     bool json = false;
 };
+
+/// The method: exact where nothing else is said, but for products, of which it would be too long.
+Method method_of(const Options& o) {
+    if (!o.method.empty()) return parse_method(o.method).value();
+    return info(parse_op(o.op).value()).kind == Kind::product ? Method::compensated : Method::exact;
+}
 
 CLI::Validator one_of(const std::vector<std::string>& names) {
     const auto check = [names](const std::string& text) {
@@ -102,6 +107,7 @@ std::string footer() {
            "  detreduce reduce gradient.npy --op nrm2            L2 norm: the root is rounded once\n"
            "  detreduce reduce y.npy --with target.npy --op mse  mean squared error of two arrays\n"
            "  detreduce reduce data.npy --op argmax --nan ignore index of the greatest number\n"
+           "  detreduce reduce data.npy --op minmax              two numbers: the least and the greatest\n"
            "  detreduce reduce data.npy --method tree            another method, with bits of its own\n"
            "  detreduce reduce data.npy --device cuda:0          on the first GPU, same bits\n"
            "\n"
@@ -139,7 +145,7 @@ Format parse_format(const Options& o, const std::string& file) {
 Request parse_request(const Options& o) {
     Request request;
     request.op = parse_op(o.op).value();
-    request.method = parse_method(o.method).value();
+    request.method = method_of(o);
     request.device = parse_device(o.device);
     request.launch.threads = o.threads;
     request.nan = parse_nan_policy(o.nan).value();
@@ -174,9 +180,9 @@ void check_states(const Options& o) {
     if (o.file.empty() && none) throw UsageError("FILE is required; only with --add-state there may be none");
     if (none && o.save_state.empty()) return;
     const char* const option = none ? "--save-state" : "--add-state";
-    if (o.method != name(Method::exact)) {
-        throw UsageError(
-            fmt::format("{}: {} has no state that could be saved; allowed is --method exact", option, o.method));
+    if (method_of(o) != Method::exact) {
+        throw UsageError(fmt::format("{}: {} has no state that could be saved; allowed is --method exact", option,
+                                     name(method_of(o))));
     }
     const OpInfo& op = info(parse_op(o.op).value());
     if (op.kind != Kind::sum || op.term != Term::element) {
@@ -222,13 +228,16 @@ void add_reduce(CLI::App& app) {
     add("--op", o->op, "what to compute, see below")->check(one_of(names_of(ops())));
     command->add_option("--with", o->with, "for ops of two inputs: the file with y, as many numbers as FILE has")
         ->type_name("FILE");
-    add("--method", o->method, "which bits come out, see below")->check(one_of(names_of(methods())));
+    command->add_option("--method", o->method, "which bits come out, see below; exact without it, of prod compensated")
+        ->type_name("")
+        ->check(one_of(names_of(methods())));
     add("--dtype", o->dtype, "type of the elements: f16, bf16, f32 or f64; text is read as f64 without it")
         ->check(one_of(names_of(dtypes())));
     add("--output", o->output,
         "type of the result, rounded once: that of the elements without it; exact gives any, others a wider one")
         ->check(one_of(names_of(dtypes())));
-    add("--nan", o->nan, "for min, max, argmin, argmax and nrminf: propagate (as NumPy) or ignore (as C's fmin)")
+    add("--nan", o->nan,
+        "for min, max, minmax, argmin, argmax and nrminf: propagate (as NumPy) or ignore (as C's fmin)")
         ->check(one_of({"propagate", "ignore"}));
     command->add_option("--ddof", o->ddof, "for variance and stddev: what is taken from n in the divisor, less than n")
         ->type_name("N")

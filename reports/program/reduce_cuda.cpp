@@ -153,7 +153,7 @@ void reduce_on_cuda(const Request& request, const Inputs& in, void* out) {
     const Plan plan = make_plan(request);
     check(plan.status());
     use_device(request.device.index);
-    const std::size_t size = plan.result_bytes(), bytes = request.n * size_of(request.dtype);
+    const std::size_t size = plan.results() * plan.result_bytes(), bytes = request.n * size_of(request.dtype);
     const DeviceMemory x = allocate(bytes), y = allocate(in.y ? bytes : 0), output = allocate(size),
                        workspace = allocate(plan.workspace_bytes());
     copy_to_device(x.get(), in.x, bytes);

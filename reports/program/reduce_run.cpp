@@ -20,18 +20,33 @@ namespace {
 
 struct Result {
     std::int64_t n = 0;
-    Value value; ///< or 8 bytes of an index
+    DType dtype = DType::f64;
+    alignas(8) std::byte bytes[16] = {}; ///< one element or two, side by side; or 8 bytes of an index or a count
+
+    /// Element k.
+    [[nodiscard]] Value value(int k) const {
+        Value one{dtype};
+        std::memcpy(one.bytes, bytes + static_cast<std::size_t>(k) * size_of(dtype), size_of(dtype));
+        return one;
+    }
 };
 
-std::uint64_t index_of(const Result& result) {
-    std::uint64_t index = 0;
-    std::memcpy(&index, result.value.bytes, sizeof index);
-    return index;
+Result result_of(std::int64_t n, const Value& value) {
+    Result result{n, value.dtype};
+    std::memcpy(result.bytes, value.bytes, sizeof value.bytes);
+    return result;
+}
+
+std::uint64_t integer_of(const Result& result) {
+    std::uint64_t integer = 0;
+    std::memcpy(&integer, result.bytes, sizeof integer);
+    return integer;
 }
 
 /// What cannot be found where there are no numbers.
 std::string_view missing(Op op) {
     if (info(op).kind == Kind::sum) return "mean";
+    if (op == Op::minmax) return "least and no greatest";
     return op == Op::min || op == Op::argmin ? "least" : "greatest";
 }
 
@@ -73,10 +88,10 @@ Result exact_sum(const Task& task, const Request& request, NumberFile* file) {
     const ExactState state = sum->state();
     if (!task.save_state.empty()) save_state(task.save_state, state);
     const DType output = request.output.value_or(request.dtype);
-    if (request.op == Op::sum) return {state.count(), sum->round(output)};
+    if (request.op == Op::sum) return result_of(state.count(), sum->round(output));
     if (state.count() <= 0) throw Failure("there are no numbers, and nothing has no mean");
-    Result mean{state.count(), {output}};
-    acc::store_as(mean.value.bytes, output,
+    Result mean{state.count(), output};
+    acc::store_as(mean.bytes, output,
                   [&](auto t) { return acc::exact::round<decltype(t)>(state.words().data(), Ending::mean); });
     return mean;
 }
@@ -102,13 +117,25 @@ Result reduce_at_once(const Task& task, Request& request, NumberFile& file) {
     request.n = x.n;
     const Plan plan = make_plan(request);
     fail_unless_ok(plan, task.device_name);
-    Result result{static_cast<std::int64_t>(x.n), {plan.output()}};
+    Result result{static_cast<std::int64_t>(x.n), plan.output()};
     if (request.device.backend == Backend::cuda) {
-        reduce_on_cuda(request, {x.data, y.data}, result.value.bytes);
+        reduce_on_cuda(request, {x.data, y.data}, result.bytes);
     } else {
-        throw_if_error(run(plan, {x.data, y.data}, result.value.bytes));
+        require_memory(plan.workspace_bytes());
+        std::vector<std::uint64_t> workspace((plan.workspace_bytes() + 7) / 8); // of count_unique
+        throw_if_error(run(plan, {x.data, y.data}, result.bytes, workspace.data()));
     }
     return result;
+}
+
+nlohmann::ordered_json json_of(const Value& number) {
+    nlohmann::ordered_json json;
+    visit(number, [&](auto value) {
+        json["value"] = hexadecimal(value);
+        json["bits"] = bits_text(value);
+        json["decimal"] = shortest_decimal(value);
+    });
+    return json;
 }
 
 std::string as_json(const Task& task, const Request& request, const Result& result) {
@@ -117,24 +144,34 @@ std::string as_json(const Task& task, const Request& request, const Result& resu
     json["method"] = name(request.method);
     json["dtype"] = name(request.dtype);
     const OpInfo& op = info(request.op);
-    if (!op.gives_integer) json["output"] = name(result.value.dtype);
+    if (!op.gives_integer) json["output"] = name(result.dtype);
     json["n"] = result.n;
     json["device"] = task.device_name;
     if (op.kind == Kind::order) json["nan"] = name(request.nan);
     if (op.kind == Kind::moments) json["ddof"] = request.ddof;
     if (op.gives_integer) {
-        json["index"] = index_of(result);
+        json[op.kind == Kind::count ? "count" : "index"] = integer_of(result);
+    } else if (op.results == 1) {
+        json.update(json_of(result.value(0)));
     } else {
-        visit(result.value, [&](auto value) {
-            json["value"] = hexadecimal(value);
-            json["bits"] = bits_text(value);
-            json["decimal"] = shortest_decimal(value);
-        });
+        for (int k = 0; k < op.results; ++k)
+            json["values"].push_back(json_of(result.value(k)));
     }
     json["guarantee"] = name(make_plan(request).guarantee());
     json["spec_version"] = spec_version;
     json["version"] = version;
     return json.dump();
+}
+
+/// Numbers with a space between them.
+std::string as_text(const OpInfo& op, const Result& result) {
+    if (op.gives_integer) return fmt::format("{}", integer_of(result));
+    std::string text;
+    for (int k = 0; k < op.results; ++k) {
+        if (k > 0) text += ' ';
+        text += visit(result.value(k), [](auto value) { return shortest_decimal(value); });
+    }
+    return text;
 }
 
 } // namespace
@@ -150,8 +187,7 @@ std::string run_task(const Task& task, bool json) {
     const bool streams = request.method == Method::exact && op.kind == Kind::sum && op.term == Term::element;
     const Result result = streams ? exact_sum(task, request, file.get()) : reduce_at_once(task, request, *file);
     if (json) return as_json(task, request, result);
-    if (op.gives_integer) return fmt::format("{}", index_of(result));
-    return visit(result.value, [](auto value) { return shortest_decimal(value); });
+    return as_text(op, result);
 }
 
 } // namespace detreduce::program

@@ -23,7 +23,8 @@ struct Task {
     std::string save_state; ///< empty: not to be saved
 };
 
-/// Reads, reduces and saves; the result as a decimal, or as a JSON object on one line. Throws Failure and UsageError.
+/// Reads, reduces and saves; the result as a decimal (of minmax two, with a space between), or as a JSON object on one
+/// line. Throws Failure and UsageError.
 [[nodiscard]] std::string run_task(const Task& task, bool json);
 
 } // namespace detreduce::program

@@ -20,8 +20,8 @@ namespace detreduce::cuda {
 template <class T, class Out>
 Status sum(const T* x, std::uint64_t n, Out* out, Method method = Method::exact, Stream stream = nullptr) noexcept;
 
-/// `op` of the n elements at device pointers `x` and `y` (null for ops of one input) into device pointer `out`: otherwise as sum(). For
-/// argmin and argmax there is arg().
+/// `op` of the n elements at device pointers `x` and `y` (null for ops of one input) into device pointer `out`: otherwise as sum(). Op minmax
+/// writes two elements. For argmin and argmax there is arg(), for what counts count().
 template <class T, class Out>
 Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method method = Method::exact,
               Stream stream = nullptr) noexcept;
@@ -41,6 +41,12 @@ Status moments(Op op, const T* x, std::uint64_t n, Out* out, Method method = Met
 template <class T>
 Status arg(Op op, const T* x, std::uint64_t n, std::uint64_t* index, NanPolicy nan = NanPolicy::propagate,
            Stream stream = nullptr) noexcept;
+
+/// How many of the n elements at device pointer `x` count_nonzero or count_unique counts, into device pointer `result`: otherwise as sum().
+///
+/// errors       also invalid_argument for other ops
+template <class T>
+Status count(Op op, const T* x, std::uint64_t n, std::uint64_t* result, Stream stream = nullptr) noexcept;
 
 /// run() with the workspace taken from the stream-ordered allocator; what the typed calls above are made of. invalid_argument for a plan
 /// that was not made for a CUDA device.
@@ -102,8 +108,16 @@ Status moments(Op op, const T* x, std::uint64_t n, Out* out, Method method, std:
 
 template <class T>
 Status arg(Op op, const T* x, std::uint64_t n, std::uint64_t* index, NanPolicy nan, Stream stream) noexcept {
-    if (!info(op).gives_integer) return {StatusCode::invalid_argument, "op", "allowed are argmin and argmax"};
+    if (op != Op::argmin && op != Op::argmax)
+        return {StatusCode::invalid_argument, "op", "allowed are argmin and argmax"};
     return run_async(make_plan({.op = op, .dtype = dtype_of<T>, .n = n, .nan = nan}), x, index, stream);
+}
+
+template <class T>
+Status count(Op op, const T* x, std::uint64_t n, std::uint64_t* result, Stream stream) noexcept {
+    if (info(op).kind != Kind::count)
+        return {StatusCode::invalid_argument, "op", "allowed are count_nonzero and count_unique"};
+    return run_async(make_plan({.op = op, .dtype = dtype_of<T>, .n = n}), x, result, stream);
 }
 
 template <class T, class Out>

@@ -6,6 +6,7 @@
 #include <ranges>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include <detreduce/plan.hpp>
 
@@ -24,6 +25,11 @@ concept Elements =
 template <Elements R>
 using ElementOf = std::ranges::range_value_t<R>;
 
+/// Refuses ops whose results are more than one number, which have calls of their own.
+inline void require_one_result(Op op) {
+    if (info(op).results != 1) throw_if_error({StatusCode::invalid_argument, "op", "allowed are ops of one result"});
+}
+
 /// `op` of `x`, or of `x` and `y`, on the CPU, as run() computes it, returned as an Out.
 ///
 /// shapes       ops of two inputs: as many elements in y as in x; ops of one input: no y
@@ -34,8 +40,8 @@ using ElementOf = std::ranges::range_value_t<R>;
 template <Element Out, Elements X, Elements Y>
 [[nodiscard]] Out reduce_as(Op op, const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
     using T = ElementOf<X>;
-    if (info(op).results != 1) throw_if_error({StatusCode::invalid_argument, "op", "must have one result"});
     static_assert(std::same_as<T, ElementOf<Y>>, "x and y must have elements of the same type");
+    require_one_result(op);
     if (info(op).inputs == 2 && std::ranges::size(y) != std::ranges::size(x)) {
         throw_if_error({StatusCode::invalid_argument, "y", "must have as many elements as x"});
     }
@@ -94,6 +100,7 @@ template <Elements X, Elements Y>
 /// errors       throws Error: what make_plan() and run() refuse; for ops that compare no other `method` gives other bits, so there is none
 template <Element Out, Elements X>
 [[nodiscard]] Out order_as(Op op, const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
+    require_one_result(op);
     const Request request{.op = op,
                           .dtype = dtype_of<ElementOf<X>>,
                           .output = dtype_of<Out>,
@@ -118,10 +125,26 @@ template <Elements X>
 [[nodiscard]] ElementOf<X> nrminf(const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
     return order_as<ElementOf<X>>(Op::nrminf, x, nan, launch);
 }
+/// The least and the greatest element.
+template <Element Out>
+struct MinMax {
+    Out min, max;
+};
+/// Both in one pass over x: the bits of min(x) and max(x). Otherwise as order_as().
+template <Elements X>
+[[nodiscard]] MinMax<ElementOf<X>> minmax(const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
+    using T = ElementOf<X>;
+    const Request request{
+        .op = Op::minmax, .dtype = dtype_of<T>, .n = std::ranges::size(x), .device = cpu, .launch = launch, .nan = nan};
+    T results[2]{};
+    throw_if_error(run(make_plan(request), std::ranges::data(x), results));
+    return {results[0], results[1]};
+}
 /// The index, from 0, of the first of the least or greatest elements; otherwise as order_as().
 template <Elements X>
 [[nodiscard]] std::uint64_t arg(Op op, const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
-    if (!info(op).gives_integer) throw_if_error({StatusCode::invalid_argument, "op", "allowed are argmin and argmax"});
+    if (op != Op::argmin && op != Op::argmax)
+        throw_if_error({StatusCode::invalid_argument, "op", "allowed are argmin and argmax"});
     const Request request{.op = op,
                           .dtype = dtype_of<ElementOf<X>>,
                           .n = std::ranges::size(x),
@@ -188,6 +211,40 @@ template <Elements X>
     ElementOf<X> results[2]{};
     moments_into(Op::moments, x, results, method, ddof, launch);
     return {results[0], results[1]};
+}
+
+/// Product of `x` on the CPU, in the elements' format: reduce_as() with a method that there is, as an exact product is too long. Nothing over-
+/// or underflows on the way, and that of nothing is 1.
+template <Elements X>
+[[nodiscard]] ElementOf<X> prod(const X& x, Method method = Method::compensated, const Launch& launch = {}) {
+    return reduce_as<ElementOf<X>>(Op::prod, x, method, launch);
+}
+
+/// How many elements of `x` an op counts, on the CPU, as run() computes it.
+///
+/// workspace    count_unique of float and double: allocated here, as many bytes as x has
+/// errors       throws Error: what make_plan() and run() refuse, and ops that do not count; no other method counts otherwise, so there is none
+template <Elements X>
+[[nodiscard]] std::uint64_t count(Op op, const X& x, const Launch& launch = {}) {
+    if (info(op).kind != Kind::count)
+        throw_if_error({StatusCode::invalid_argument, "op", "allowed are count_nonzero and count_unique"});
+    const Plan plan = make_plan(
+        {.op = op, .dtype = dtype_of<ElementOf<X>>, .n = std::ranges::size(x), .device = cpu, .launch = launch});
+    throw_if_error(plan.status());
+    std::vector<std::uint64_t> workspace((plan.workspace_bytes() + 7) / 8);
+    std::uint64_t result = 0;
+    throw_if_error(run(plan, std::ranges::data(x), &result, workspace.data()));
+    return result;
+}
+/// Elements that are not zero; NaN is not.
+template <Elements X>
+[[nodiscard]] std::uint64_t count_nonzero(const X& x, const Launch& launch = {}) {
+    return count(Op::count_nonzero, x, launch);
+}
+/// Different values; −0 and +0 are one, and so are all NaN.
+template <Elements X>
+[[nodiscard]] std::uint64_t count_unique(const X& x, const Launch& launch = {}) {
+    return count(Op::count_unique, x, launch);
 }
 
 /// Sum of `x` on the CPU: the value that run() computes, returned. The bits of every method but `atomic` are those of the CUDA backend.

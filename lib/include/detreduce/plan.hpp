@@ -50,10 +50,11 @@ class Plan {
     [[nodiscard]] const Status& status() const noexcept { return status_; }
     [[nodiscard]] const Request& request() const noexcept { return request_; }
     [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
-    /// Of ops that compare, by any method: order, but of an index, which says where an element lies, device.
+    /// Of ops that compare or count, by any method: order, but of an index, which says where an element lies, device.
     [[nodiscard]] Guarantee guarantee() const noexcept {
         const Kind kind = info(request_.op).kind;
-        if (kind == Kind::sum || kind == Kind::moments) return info(request_.method).guarantee;
+        if (kind == Kind::count) return Guarantee::order;
+        if (kind != Kind::order) return info(request_.method).guarantee;
         return result_is_integer() ? Guarantee::device : Guarantee::order;
     }
 
@@ -79,8 +80,9 @@ class Plan {
         return request_.shape == Shape::columns ? request_.groups : request_.n;
     }
 
-    /// Bytes of memory, of the device, that run() needs as workspace; 0 on the CPU but for count_unique. Alignment: 256 bytes, as cudaMalloc
-    /// gives.
+    /// Bytes of memory, of the device, that run() needs as workspace. Alignment: 256 bytes, as cudaMalloc gives. On the CPU: 0 but for
+    /// count_unique of f32 and f64, which takes as many bytes as the elements have, aligned to 8; on CUDA it takes twice that and what
+    /// cub::DeviceRadixSort needs, of f16 and bf16 8 KiB.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
 
     /// The launch that was chosen: threads and isa on the CPU, schedule and block on CUDA. A grid of 0 there means as many blocks as help.
@@ -121,29 +123,42 @@ struct Inputs {
 ///
 /// formula      sum Σxᵢ, mean Σxᵢ/n, asum Σ|xᵢ|, sumsq Σxᵢ², nrm2 √Σxᵢ², dot Σxᵢyᵢ, sumdiffsq Σ(xᵢ−yᵢ)², mse Σ(xᵢ−yᵢ)²/n, mae Σ|xᵢ−yᵢ|/n:
 ///              the true value, rounded once (exact), or with terms and sum rounded in the order that lib/SPEC.md gives for the method, in
-///              the dtype (f16 and bf16: in f32); min, max, nrminf max|xᵢ|, argmin, argmax: by comparing, −0 below +0 (lib/SPEC.md, section 9);
-///              variance Σ(xᵢ−mean)²/(n−ddof), stddev √variance, moments: mean and variance (section 12), by exact, tree and, on the CPU, serial
+///              the dtype (f16 and bf16: in f32); min, max, minmax (both), nrminf max|xᵢ|, argmin, argmax: by comparing, −0 below +0 (lib/SPEC.md,
+///              section 9); variance Σ(xᵢ−mean)²/(n−ddof), stddev √variance, moments: mean and variance (section 12), by exact, tree and, on
+///              the CPU, serial; prod Πxᵢ: rounded in the order of the method, without over- or underflow on the way (section 11); count_nonzero,
+///              count_unique: −0 and +0 are zero and one value, a NaN is not zero, all NaN are one value (section 13)
 /// shapes       flat: x, y: n contiguous elements of the plan's dtype, aligned to the element; out: one element of plan.output(),
-///              or for argmin and argmax a std::uint64_t; plan.result_bytes() bytes, aligned to as many.
+///              or for argmin, argmax and counts a std::uint64_t; plan.result_bytes() bytes, aligned to as many; for minmax two elements,
+///              the least and behind it the greatest.
 ///              rows: x, y: plan.results() rows of n contiguous elements, plan.stride() elements apart; out: as many elements. A row's bits
-///              are those of the flat reduction of its elements, whatever the rows around it. Not for ops that compare.
-///              moments: two elements of out a group, the mean and behind it the variance. By exact these have no rows on CUDA yet.
+///              are those of the flat reduction of its elements, whatever the rows around it.
+///              columns: the same matrix of plan.request().n rows; out: one element a column. segments: Inputs::offsets; out: one a segment.
+///              tensors: by exact, of ops of one input: x is a list of Tensor in host memory, which is read before run() returns; out: one
+///              element, or with Request::each one a tensor and that of all behind them.
+///              moments: two elements of out a group, the mean and behind it the variance; minmax: the least and the greatest.
+///              Which ops are offered in which shape: README. What is not has an unsupported status.
 /// dtypes       f16, bf16, f32, f64. The output is any of them for exact and for ops that compare; for the other methods the input's own or
 ///              a wider one. It is rounded once from what was accumulated.
+/// methods      of prod: compensated, tree and, on the CPU, serial. Ops that compare or count have the same result by all but atomic, which
+///              they do not have.
 /// guarantee    plan.guarantee()
 /// error bound  exact: half a unit in the last place of the output. Of sums by others, unless a partial sum overflows, with u = 2^−24 (f64: 2^−53)
 ///              and γ_d = d·u/(1 − d·u): tree, serial, atomic |out − Σx| ≤ γ_d·Σ|x|; kahan, compensated
 ///              |out − Σx| ≤ u·|Σx| + (1 + u)·γ_2d·γ_d·Σ|x|; d grows with log n (at most 17 a level of 4096 elements or more), and is
-///              n − 1 for serial and atomic. One more rounding for an f16 or bf16 output; other ops: lib/SPEC.md, sections 8 and 12. Ops that compare: none.
-/// passes       one over x and y; argmin and argmax look again at a few elements; variance, stddev and moments by exact on CUDA: two
+///              n − 1 for serial and atomic. One more rounding for an f16 or bf16 output; other ops: lib/SPEC.md, sections 8, 11 and 12. Ops that compare or count: none.
+/// passes       one over x and y; argmin and argmax look again at a few elements; variance, stddev and moments by exact on CUDA: two;
+///              count_unique: one over f16 and bf16 (and one over f32 and f64 on CUDA, two on the CPU), and sorting
 /// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done; contents need not
-///              be initialised. It, x and out must not overlap. On the CPU: none, but up to 400 KiB of the calling thread's stack.
+///              be initialised. It, x and out must not overlap. On the CPU: host memory, for count_unique alone; up to 400 KiB of the calling
+///              thread's stack.
 /// stream       CUDA: enqueued on `stream` (nullptr: the default stream) of the plan's device, not synchronised, may be
 ///              captured in a graph; x, out and workspace are device pointers. CPU: returns when `out` is written.
 /// flags        floating-point exception flags are not kept; rounding mode and flush-to-zero of the caller are set aside and put back
 /// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer; cuda_error
-/// NaN, empty   any NaN, or +inf and −inf among the terms: the canonical quiet NaN; ops that compare: as Request::nan says. n = 0: +0, and an
-///              error in make_plan() for means, variances, min, max, argmin and argmax; x and y may then be null.
+/// NaN, empty   any NaN, +inf and −inf among terms that are added, or an infinity and a zero that are multiplied: the canonical quiet NaN; ops
+///              that compare: as Request::nan says. n = 0: +0 (prod: +1, counts: 0), and an error in make_plan() for means, variances, min, max,
+///              minmax, argmin and argmax; x and y may then be null. An empty segment has a sum of +0, and no mean,
+///              least or greatest element: NaN, or the index no_index.
 /// source       lib/SPEC.md
 Status run(const Plan& plan, Inputs in, void* out, void* workspace = nullptr, Stream stream = nullptr) noexcept;
 

@@ -16,8 +16,11 @@ inline constexpr std::uint32_t max_threads = 1024;
 /// What launch.threads = 0 means here and now, for n elements.
 [[nodiscard]] std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexcept;
 
+/// Bytes of workspace that a checked request needs.
+[[nodiscard]] std::size_t workspace_bytes(const Request& request) noexcept;
+
 /// Runs a checked plan.
-void reduce(const Plan& plan, const Inputs& in, void* out) noexcept;
+void reduce(const Plan& plan, const Inputs& in, void* out, void* workspace) noexcept;
 
 /// The same for one group of an op that compares.
 template <class T>
@@ -25,6 +28,14 @@ void reduce_by_order(const Plan& plan, const Launch& launch, const Arrays<T>& in
 
 /// The same for mean and variance, of 1 or more elements a group.
 void reduce_moments(const Plan& plan, const void* x, void* out) noexcept;
+/// The same for minmax.
+void reduce_to_both_ends(const Plan& plan, const void* x, void* out) noexcept;
+
+/// The same for products, of any number of elements.
+void multiply(const Plan& plan, const void* x, void* out) noexcept;
+
+/// The same for ops that count.
+void count(const Plan& plan, const void* x, void* out, void* workspace) noexcept;
 
 /// Adds n elements to the words of an exact state, and normalizes them.
 void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept;

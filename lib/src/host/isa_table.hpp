@@ -1,11 +1,12 @@
 // What an instruction set gives to the CPU backend: the first level of the methods with a fixed order, one tile at a time, the terms of
-// the ops, the digits of `exact`, and the keys of what is compared.
+// the ops, the digits of `exact`, the keys of what is compared, and what is counted.
 #pragma once
 
 #include <cstdint>
 
 #include <detreduce/acc/exact.hpp>
 #include <detreduce/acc/moments.hpp>
+#include <detreduce/acc/product.hpp>
 #include <detreduce/acc/rounded.hpp>
 #include <detreduce/acc/two_fold.hpp>
 #include <detreduce/spec/order_key.hpp>
@@ -56,6 +57,19 @@ struct IsaFunctions {
 
     /// Mean and M2 of the m elements at x, 1 ≤ m ≤ TreeOrder<sizeof(T)>::tile, in the order of SPEC.md.
     acc::Moments<V> (*moments)(const T* x, std::uint32_t m);
+    /// The same of two maps at once: largest[0] and largest[1].
+    void (*largest_keys)(const spec::KeyMap<T>& first, const spec::KeyMap<T>& second, const T* x, std::uint64_t n,
+                         typename spec::KeyMap<T>::Key* largest);
+
+    /// Multiplies the m items at x as `rounded` and `compensated` add them.
+    TileFn<acc::Product<V, false>> product;
+    TileFn<acc::Product<V, true>> compensated_product;
+
+    [[nodiscard]] TileFn<acc::Product<V, false>> tile(const acc::Product<V, false>*) const { return product; }
+    [[nodiscard]] TileFn<acc::Product<V, true>> tile(const acc::Product<V, true>*) const { return compensated_product; }
+
+    /// How many of n elements are not zero.
+    std::uint64_t (*nonzeros)(const T* x, std::uint64_t n);
 };
 
 struct IsaTable : IsaFunctions<float16>, IsaFunctions<bfloat16>, IsaFunctions<float>, IsaFunctions<double> {

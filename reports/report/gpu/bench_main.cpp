@@ -96,13 +96,15 @@ std::vector<CostPoint> points_of(const Arguments& a, const std::vector<std::uint
     return points;
 }
 
-// Ops other than sum: by tree and exact unless methods were named; for those that compare, these are the same.
+// Ops other than sum: by tree and exact unless methods were named; for those that compare or count, these are the same.
 void add_ops(const Arguments& a, DType dtype, const CostPoint& point, std::vector<Contender>& list) {
     const std::vector<Method> methods =
         a.methods.empty() ? std::vector{Method::tree, Method::exact} : methods_of(a, point.data);
     for (const std::string& op : a.ops)
         for (const Method method : methods) {
-            if (a.methods.empty() && method != Method::exact && info(*parse_op(op)).kind == Kind::order) continue;
+            const Kind kind = info(*parse_op(op)).kind;
+            const bool same = kind == Kind::order || kind == Kind::count;
+            if (a.methods.empty() && method != Method::exact && same) continue;
             if (auto one = method_contender(method, dtype, point.n, {}, "", *parse_op(op)); one && op != "sum")
                 list.push_back(std::move(*one));
         }

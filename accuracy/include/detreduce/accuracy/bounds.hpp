@@ -79,6 +79,17 @@ struct MomentsBound {
 };
 [[nodiscard]] MomentsBound moments_bound(Method method, DType input, DType output, std::uint64_t n) noexcept;
 
+/// The bound of a product of n elements by `tree`, `serial` or `compensated`: |result − Πx| ≤ of_sum·|Πx| + absolute, of_abs is 0. Exponents
+/// are kept apart, so significands alone are rounded, and nothing over- or underflows but the result, which is rounded once: half of its
+/// smallest subnormal (f64: all of it, as no double is half of it). Every multiplication is a factor 1 + δ of the whole product, wherever in the tree it is, and there are n − 1.
+///
+/// tree, serial: |δ| ≤ u, so γ_{n−1} (Higham, §3.1), and u_o more for an output of fewer bits than the accumulator.
+///
+/// compensated: every multiplication is DWTimesDW2 of Joldes, Muller & Popescu (ACM TOMS 44, 2017), |δ| ≤ 6u²; here 7u², which leaves room for what
+/// underflows in the lower of the two numbers, 2^−120·u² at most. With the final rounding u_o + (1 + u_o)·k·u² / (1 − k·u²), k = 7(n − 1). (The
+/// scheme of Graillat, 2009, has u + γ_n·γ_2n, which in f32 says nothing beyond n = 2^23.)
+[[nodiscard]] ErrorBound product_bound(Method method, DType input, DType output, std::uint64_t n) noexcept;
+
 /// What flushing subnormals may add to `absolute`. 0 but for `atomic` on bf16 and f32: the GPU's atomic addition to global memory
 /// takes subnormal operands and results in f32 for zero. What lies in memory is never subnormal then, so each loses less than
 /// 2^−126, at most n times, and twice that leaves room for what later roundings make of it. (Sums of f16 are never subnormal there.)

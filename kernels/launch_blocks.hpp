@@ -1,0 +1,31 @@
+// How many blocks read an input once, in tiles that any block may take.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cuda_error.hpp"
+#include "flat/launch.hpp"
+
+namespace detreduce::cuda {
+
+/// At most `useful`: as many as the device holds, or three times that where there is enough to do, as the end is then less ragged. Where the
+/// plan says how many, `useful` is not more than that.
+template <class Kernel>
+[[nodiscard]] Status choose_blocks(const Plan& plan, const DeviceTraits& device, Kernel kernel, std::uint32_t useful,
+                                   std::uint32_t& blocks) {
+    blocks = useful;
+    if (plan.launch().grid != 0) return {};
+    int per_sm = 0;
+    const Status status = from_cuda(
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, static_cast<int>(plan.launch().block), 0));
+    const std::uint32_t resident = std::max(1u, static_cast<std::uint32_t>(per_sm) * device.sms);
+    const bool large = useful / 16 >= resident;
+    blocks = std::min(useful, large ? 3 * resident : resident);
+    return status;
+}
+
+} // namespace detreduce::cuda

@@ -1,0 +1,149 @@
+// Ops that count elements, on the CPU.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+
+#include <detreduce/spec/unique_key.hpp>
+
+#include "host/backend.hpp"
+#include "host/for_each.hpp"
+#include "host/isa_table.hpp"
+
+namespace detreduce::host {
+namespace {
+
+void add_to(std::uint64_t& total, std::uint64_t more) {
+    std::atomic_ref(total).fetch_add(more, std::memory_order_relaxed);
+}
+
+/// f(begin, end) for runs of the n elements, of which there are at most `most`.
+template <class F>
+void for_runs(std::uint64_t n, std::uint32_t most, std::uint32_t threads, const F& f) {
+    const std::uint64_t run = (n + most - 1) / most;
+    for_each((n + run - 1) / run, threads, [&](std::uint64_t i) { f(i, i * run, std::min((i + 1) * run, n)); });
+}
+
+template <class T>
+std::uint64_t nonzeros(const T* x, std::uint64_t n, const Launch& launch) {
+    const auto count = isa_table(launch.isa).of<T>().nonzeros;
+    std::uint64_t total = 0;
+    for_runs(n, launch.threads, launch.threads, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
+        add_to(total, count(x + begin, end - begin));
+    });
+    return total;
+}
+
+/// One bit for each pattern of 16 bits.
+using Patterns = std::array<std::uint64_t, 1024>;
+
+void mark(Patterns& patterns, std::uint32_t code) {
+    patterns[code / 64] |= std::uint64_t{1} << (code % 64);
+}
+
+/// Of 16 bits: every thread marks the patterns that it sees; those that are one value are put together at the end.
+template <class T>
+std::uint64_t unique_patterns(const T* x, std::uint64_t n, std::uint32_t threads) {
+    Patterns all{};
+    for_runs(n, threads, threads, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
+        Patterns seen{};
+        for (std::uint64_t i = begin; i < end; ++i)
+            mark(seen, fp::to_bits(x[i]));
+        for (std::size_t w = 0; w < seen.size(); ++w) {
+            if (seen[w] != 0) std::atomic_ref(all[w]).fetch_or(seen[w], std::memory_order_relaxed);
+        }
+    });
+    Patterns unique{};
+    for (std::uint32_t w = 0; w < all.size(); ++w) {
+        for (std::uint64_t left = all[w]; left != 0; left &= left - 1) {
+            const auto code = w * 64 + static_cast<std::uint32_t>(std::countr_zero(left));
+            mark(unique, spec::unique_key(fp::from_bits<T>(static_cast<fp::Bits<T>>(code))));
+        }
+    }
+    std::uint64_t count = 0;
+    for (const std::uint64_t word : unique)
+        count += static_cast<std::uint64_t>(std::popcount(word));
+    return count;
+}
+
+/// Equal keys meet in one of 256 buckets, which are then sorted, each by one thread. Which bucket is taken from all bits of the key, since
+/// exponents alone may be the same for all.
+template <class T>
+struct Buckets {
+    using Key = fp::Bits<T>;
+    static constexpr std::size_t count = 256, most_runs = 16;
+    using Places = std::array<std::uint64_t, count>;
+
+    const T* x;
+    std::uint64_t n;
+    std::uint32_t threads;
+    Key* keys;      ///< room for n
+    Places begin{}; ///< of each bucket
+    std::array<Places, most_runs>
+        at_of_run{}; ///< where a run of elements puts its next key of each bucket; at first, how many it has
+
+    [[nodiscard]] static std::size_t bucket_of(Key key) {
+        return static_cast<Key>(key * static_cast<Key>(0x9e3779b97f4a7c15)) >> (8 * sizeof(Key) - 8);
+    }
+    template <class F>
+    void for_keys(const F& f) {
+        for_runs(n, std::min<std::uint32_t>(threads, most_runs), threads,
+                 [&](std::uint64_t run, std::uint64_t first, std::uint64_t end) {
+                     for (std::uint64_t i = first; i < end; ++i)
+                         f(at_of_run[run], spec::unique_key(x[i]));
+                 });
+    }
+    void place() {
+        std::uint64_t next = 0;
+        for (std::size_t b = 0; b < count; ++b) {
+            begin[b] = next;
+            for (Places& of_run : at_of_run) {
+                const std::uint64_t here = of_run[b];
+                of_run[b] = next;
+                next += here;
+            }
+        }
+    }
+    [[nodiscard]] std::uint64_t unique() {
+        for_keys([](Places& counts, Key key) { ++counts[bucket_of(key)]; });
+        place();
+        for_keys([this](Places& at, Key key) { keys[at[bucket_of(key)]++] = key; });
+        std::uint64_t total = 0;
+        for_each(count, threads, [&](std::uint64_t b) {
+            Key* const first = keys + begin[b];
+            Key* const end = keys + (b + 1 < count ? begin[b + 1] : n);
+            std::sort(first, end);
+            std::uint64_t different = first != end;
+            for (const Key* k = first; k + 1 < end; ++k)
+                different += k[0] != k[1];
+            add_to(total, different);
+        });
+        return total;
+    }
+};
+
+} // namespace
+
+std::size_t workspace_bytes(const Request& r) noexcept {
+    return r.op == Op::count_unique && size_of(r.dtype) > 2 ? r.n * size_of(r.dtype) : 0;
+}
+
+void count(const Plan& plan, const void* elements, void* out, void* workspace) noexcept {
+    const Request& r = plan.request();
+    const std::uint32_t threads = plan.launch().threads;
+    auto& result = *static_cast<std::uint64_t*>(out);
+    result = 0;
+    if (r.n == 0) return;
+    with_dtype(r.dtype, [&]<class T>(T) {
+        const T* const x = static_cast<const T*>(elements);
+        if (r.op == Op::count_nonzero) {
+            result = nonzeros(x, r.n, plan.launch());
+        } else if constexpr (sizeof(T) == 2) {
+            result = unique_patterns(x, r.n, threads);
+        } else {
+            result = Buckets<T>{x, r.n, threads, static_cast<fp::Bits<T>*>(workspace)}.unique();
+        }
+    });
+}
+
+} // namespace detreduce::host

@@ -1,0 +1,90 @@
+#include "laws/cpu_backend.hpp"
+
+namespace detreduce::proptests {
+using TestBackend = CpuBackend;
+}
+
+#include "laws/count_laws.hpp"
+#include "laws/expect_status.hpp"
+#include "laws/minmax_laws.hpp"
+
+namespace detreduce::proptests {
+
+TEST_CASE("counts and minmax: the calls of host.hpp", "[count][minmax]") {
+    const std::vector<float> x{2, NAN, -3, 2, -0.0f, 0};
+    REQUIRE(count_nonzero(x) == 4);
+    REQUIRE(count_unique(x) == 4);
+    REQUIRE(count_unique(x, {.threads = 3}) == 4);
+    REQUIRE(count_nonzero(std::vector<double>{}) == 0);
+    REQUIRE(count_unique(std::vector<double>{}) == 0);
+    REQUIRE(std::isnan(minmax(x).min));
+    REQUIRE(minmax(x, NanPolicy::ignore).min == -3);
+    REQUIRE(minmax(x, NanPolicy::ignore, {.threads = 2}).max == 2);
+    REQUIRE_THROWS_AS(minmax(std::vector<double>{}), Error);
+    REQUIRE_THROWS_AS(count(Op::argmax, x), Error);
+    REQUIRE_THROWS_AS(arg(Op::count_unique, x), Error);
+    // These write two results where there is room for one, or an integer where there is room for a number.
+    REQUIRE_THROWS_AS(reduce_as<float>(Op::minmax, x), Error);
+    REQUIRE_THROWS_AS(order_as<float>(Op::minmax, x), Error);
+    REQUIRE_THROWS_AS(reduce_as<float>(Op::count_unique, x), Error);
+}
+
+TEST_CASE("counts refuse what they do not have, by name", "[count][status]") {
+    for (const Op op : count_ops) {
+        const auto plan = [op](Request r) {
+            r.op = op;
+            r.device = cpu;
+            return make_plan(r);
+        };
+        for (const MethodInfo& m : methods()) {
+            if (m.method == Method::atomic) {
+                expect(plan({.method = m.method, .n = 2}).status(), StatusCode::unsupported, "method");
+            } else {
+                REQUIRE(plan({.method = m.method, .n = 2}).status().ok());
+                REQUIRE(plan({.method = m.method, .n = 2}).guarantee() == Guarantee::order);
+            }
+        }
+        REQUIRE(plan({.n = 0}).status().ok());
+        REQUIRE(plan({.n = 2}).result_is_integer());
+        expect(plan({.output = DType::f64, .n = 2}).status(), StatusCode::invalid_argument, "output");
+        expect(plan({.output = DType::f16, .n = 2}).status(), StatusCode::invalid_argument, "output");
+        expect(plan({.n = 2, .nan = NanPolicy::ignore}).status(), StatusCode::invalid_argument, "nan");
+        expect(plan({.shape = Shape::rows, .n = 2}).status(), StatusCode::unsupported, "shape");
+    }
+}
+
+TEST_CASE("count_unique takes a workspace on the CPU, and checks it", "[count][status]") {
+    const float x[3] = {1, 5, 5};
+    std::uint64_t out = 0;
+    alignas(16) unsigned char workspace[32];
+    const auto plan = [](DType dtype, std::uint64_t n) {
+        return make_plan({.op = Op::count_unique, .dtype = dtype, .n = n, .device = cpu});
+    };
+    REQUIRE(plan(DType::f16, 100).workspace_bytes() == 0);
+    REQUIRE(plan(DType::bf16, 100).workspace_bytes() == 0);
+    REQUIRE(plan(DType::f64, 100).workspace_bytes() == 800);
+    REQUIRE(plan(DType::f32, 0).workspace_bytes() == 0);
+    REQUIRE(make_plan({.op = Op::count_nonzero, .dtype = DType::f64, .n = 100, .device = cpu}).workspace_bytes() == 0);
+    const Plan of_three = plan(DType::f32, 3);
+    REQUIRE(of_three.workspace_bytes() == 12);
+    expect(run(of_three, x, &out), StatusCode::invalid_argument, "workspace");
+    expect(run(of_three, x, &out, workspace + 4), StatusCode::invalid_argument, "workspace");
+    REQUIRE(run(of_three, x, &out, workspace + 8).ok());
+    REQUIRE(out == 2);
+    expect(run(of_three, x, reinterpret_cast<char*>(&out) + 4, workspace), StatusCode::invalid_argument, "out");
+}
+
+TEST_CASE("minmax refuses what it does not have, by name", "[minmax][status]") {
+    const auto plan = [](Request r) {
+        r.op = Op::minmax;
+        r.device = cpu;
+        return make_plan(r);
+    };
+    REQUIRE(plan({.n = 2}).results() == 2);
+    REQUIRE(plan({.n = 2}).guarantee() == Guarantee::order);
+    REQUIRE(plan({.method = Method::tree, .output = DType::f16, .n = 2, .nan = NanPolicy::ignore}).status().ok());
+    expect(plan({.n = 0}).status(), StatusCode::invalid_argument, "n");
+    expect(plan({.method = Method::atomic, .n = 2}).status(), StatusCode::unsupported, "method");
+}
+
+} // namespace detreduce::proptests
