@@ -7,6 +7,10 @@
 #include <detreduce/acc/exact.hpp>
 #include <detreduce/plan.hpp>
 
+namespace detreduce::detail {
+struct TermSource;
+}
+
 namespace detreduce::host {
 
 inline constexpr std::uint32_t max_threads = 1024;
@@ -19,6 +23,9 @@ void reduce(const Plan& plan, const Inputs& in, void* out) noexcept;
 
 /// The same for ops that compare, of 1 or more elements.
 void reduce_by_order(const Plan& plan, const void* x, void* out) noexcept;
+
+/// Runs a checked plan over terms that are computed on the way.
+void reduce_computed(const Plan& plan, const detail::TermSource& source, void* out) noexcept;
 
 /// Adds n elements to the words of an exact state, and normalizes them.
 void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept;
