@@ -30,7 +30,9 @@ use_installed() { # PREFIX [static]
   "$cmake" --build "$work/examples"
   run "$work/examples/host_sum"
   run "$work/examples/c_sum"
+  run "$work/examples/custom_loss"
   if [[ -x $work/examples/device_sum ]]; then run "$work/examples/device_sum"; fi
+  if [[ -x $work/examples/custom_loss_gpu ]]; then run "$work/examples/custom_loss_gpu"; fi
   # A wrong version is refused.
   mkdir "$work/version"
   printf 'cmake_minimum_required(VERSION 3.25)\nproject(p CXX)\nfind_package(detreduce 99 CONFIG REQUIRED)\n' >"$work/version/CMakeLists.txt"
@@ -77,6 +79,7 @@ case $case in
     fi
     use_installed "$work/moved" static
     [[ $CUDA == OFF || -x $work/examples/device_sum ]] || { echo "device_sum was not built" >&2; exit 1; }
+    [[ $CUDA == OFF || -x $work/examples/custom_loss_gpu ]] || { echo "custom_loss_gpu was not built" >&2; exit 1; }
     ;;
   shared)
     "$cmake" -S "$source" -B "$work/build" -G Ninja -DBUILD_SHARED_LIBS=ON -DDETREDUCE_CUDA=OFF -DDETREDUCE_BUILD_TESTS=OFF \
@@ -92,6 +95,7 @@ case $case in
     "$cmake" --build "$work/build"
     run "$work/build/host_sum"
     run "$work/build/c_sum"
+    run "$work/build/custom_loss"
     if [[ $CUDA == ON ]]; then
       project "$work/cuda" ON
       kernel=$(ninja -C "$work/cuda" -t targets all | sed -n 's/^\([^ ]*exact_finish\.cu\.o\):.*/\1/p')

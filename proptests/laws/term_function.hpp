@@ -6,6 +6,13 @@
 #include <detreduce/config.hpp>
 #include <detreduce/fp/bits.hpp>
 
+// A call, for a kernel computes its terms in hundreds of places: as many copies of all these functions take a minute to compile.
+#if defined(__CUDACC__)
+#define DETREDUCE_TERM_CALL __host__ __device__ __noinline__
+#else
+#define DETREDUCE_TERM_CALL
+#endif
+
 namespace detreduce::proptests {
 
 enum class TermKind : std::uint8_t {
@@ -25,7 +32,7 @@ struct TermFunction {
     TermKind kind;
     V a, b;
 
-    DETREDUCE_HD V operator()(V x, V y) const {
+    DETREDUCE_TERM_CALL V operator()(V x, V y) const {
         switch (kind) {
         case TermKind::first:
             return x;

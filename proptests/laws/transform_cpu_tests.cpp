@@ -5,6 +5,8 @@
 
 #include "laws/term_function.hpp"
 
+#define DETREDUCE_TRANSFORM_TYPES float16, bfloat16, float, double
+
 namespace detreduce::proptests {
 namespace {
 

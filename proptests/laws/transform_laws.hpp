@@ -1,4 +1,4 @@
-// Laws of transform_reduce, on every backend. Included once a backend, after `TransformBackend` has been defined:
+// Laws of transform_reduce, on every backend. Included once a backend, after `TransformBackend` and DETREDUCE_TRANSFORM_TYPES have been defined:
 //     static Status reduce<Out>(TermFunction<V>, span x, span y (empty: a function of one), Out&, TransformOptions, unsigned offset)
 // and, as the GPU's code is slow to compile, `inputs<T>`: how many inputs the function may have for elements of T, as a list.
 #pragma once
@@ -104,8 +104,8 @@ Out transformed(const TermFunction<TermOf<T>>& f, const std::vector<T>& x, const
     return out;
 }
 
-TEMPLATE_TEST_CASE("transform_reduce: the bits of an array of the terms", "[transform][sanitizer]", float16, bfloat16,
-                   float, double) {
+TEMPLATE_TEST_CASE("transform_reduce: the bits of an array of the terms", "[transform][sanitizer]",
+                   DETREDUCE_TRANSFORM_TYPES) {
     using V = TermOf<TestType>;
     for (int kind = 0; kind < term_kinds; ++kind) {
         for_transforms<TestType>(
@@ -124,8 +124,7 @@ TEMPLATE_TEST_CASE("transform_reduce: the bits of an array of the terms", "[tran
     }
 }
 
-TEMPLATE_TEST_CASE("transform_reduce: the bits of the library's own ops", "[transform]", float16, bfloat16, float,
-                   double) {
+TEMPLATE_TEST_CASE("transform_reduce: the bits of the library's own ops", "[transform]", DETREDUCE_TRANSFORM_TYPES) {
     using V = TermOf<TestType>;
     for_transforms<TestType>(99, [&](auto out, std::size_t n, const auto& options, std::uint64_t word) {
         using Out = decltype(out);
@@ -149,7 +148,7 @@ TEMPLATE_TEST_CASE("transform_reduce: the bits of the library's own ops", "[tran
 }
 
 TEMPLATE_TEST_CASE("transform_reduce: zeros keep their signs, and terms of nothing take no part", "[transform]",
-                   float16, bfloat16, float, double) {
+                   DETREDUCE_TRANSFORM_TYPES) {
     using V = TermOf<TestType>;
     for (const std::size_t n : transform_lengths<TestType>()) {
         for (const Method method : transform_methods) {
