@@ -1,4 +1,5 @@
 // transform_reduce on the CPU.
+#include <cfenv>
 #include <vector>
 
 #include <detreduce/transform_reduce.hpp>
@@ -59,6 +60,25 @@ TEST_CASE("transform_reduce: ranges, lambdas, and results of other formats", "[t
     REQUIRE(transform_reduce_as<double>([](float v) { return v * v; }, tenths) == 3 * static_cast<double>(0.1f * 0.1f));
     static_assert(!UnaryTerm<double (*)(float), float>, "a term of another format would be rounded unseen");
     static_assert(!BinaryTerm<float (*)(float), float>);
+}
+
+TEST_CASE("transform_reduce: the caller's rounding mode means nothing, to its function either", "[transform]") {
+    const auto x = transform_elements<float>(70001, 5), y = transform_elements<float>(70001, 6);
+    const TermFunction<float> f{TermKind::loss, 1.7f, 0};
+    for (const Method method : transform_methods) {
+        for (const std::uint32_t threads : {1u, 3u}) {
+            const TransformOptions options{.method = method, .launch = {.threads = threads}};
+            const float expected = transform_reduce(f, x, y, options);
+            std::fesetround(FE_DOWNWARD);
+            float out = 0;
+            const Status status = transform_reduce(f, x.data(), y.data(), x.size(), &out, options);
+            const int mode = std::fegetround();
+            std::fesetround(FE_TONEAREST);
+            REQUIRE(status.ok());
+            REQUIRE(mode == FE_DOWNWARD);
+            REQUIRE(fp::to_bits(out) == fp::to_bits(expected));
+        }
+    }
 }
 
 TEST_CASE("transform_reduce: what is wrong is said by name", "[transform][status]") {
