@@ -100,7 +100,7 @@ Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out
 /// flags        f runs in round-to-nearest without flushing of subnormals, whatever the caller has set
 /// errors       invalid_argument and unsupported, as make_plan() and run(): `method` for serial and atomic, `ending` for other than sum and mean
 /// NaN, empty   as run() says of sums and means
-/// source       lib/SPEC.md, sections 3 to 8
+/// source       lib/SPEC.md, section 8.5
 template <Element T, Element Out, UnaryTerm<T> F>
 Status transform_reduce(const F& f, const T* x, std::uint64_t n, Out* out,
                         const TransformOptions& options = {}) noexcept {
