@@ -10,13 +10,16 @@ else()
   set(_detreduce_is_static OFF)
 endif()
 
-install(TARGETS detreduce EXPORT detreduceTargets
+install(TARGETS detreduce detreduce_fp EXPORT detreduceTargets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/lib/include/detreduce" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" PATTERN "*.h")
 install(FILES "${PROJECT_BINARY_DIR}/include/detreduce/version.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/detreduce")
+if(DETREDUCE_HAVE_CUDA) # for transform_reduce.cuh
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/include/detreduce/kernels" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/detreduce")
+endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/lib/SPEC.md"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
@@ -45,6 +48,11 @@ endforeach()
 set(DETREDUCE_PC_LIBS_PRIVATE "")
 if(_detreduce_is_static)
   string(REPLACE ";" " " DETREDUCE_PC_LIBS_PRIVATE "${OpenMP_CXX_FLAGS}")
+  foreach(_runtime IN ITEMS stdc++ c++ m) # for programs in C, which a C compiler links
+    if(_runtime IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
+      string(APPEND DETREDUCE_PC_LIBS_PRIVATE " -l${_runtime}")
+    endif()
+  endforeach()
   if(DETREDUCE_HAVE_CUDA)
     foreach(_dir IN LISTS CUDAToolkit_LIBRARY_DIR)
       string(APPEND DETREDUCE_PC_LIBS_PRIVATE " -L${_dir}")

@@ -1,8 +1,11 @@
 # Floating-point semantics, once, as the target `detreduce_fp`, and the guard that refuses to configure when a flag that
 # changes results reaches our targets. lib/SPEC.md promises bits; these flags are part of keeping the promise.
+# A user's function in transform_reduce() needs them too, so they are installed, as detreduce::reproducible_fp.
 add_library(detreduce_fp INTERFACE)
+add_library(detreduce::reproducible_fp ALIAS detreduce_fp)
+set_target_properties(detreduce_fp PROPERTIES EXPORT_NAME reproducible_fp)
 target_compile_options(detreduce_fp INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
+  $<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>
   $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false --ftz=false --prec-div=true --prec-sqrt=true -Xcompiler=-ffp-contract=off>)
 
 # Each pattern is a flag that lets a compiler change a result.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Uses detreduce as another project would. Run by ctest:  consumer.sh CASE SOURCE BUILD WORK  (in the environment: CXX, CXXFLAGS, CMAKE,
+# Uses detreduce as another project would. Run by ctest:  consumer.sh CASE SOURCE BUILD WORK  (in the environment: CC, CXX, CXXFLAGS, CMAKE,
 # and CUDA=ON|OFF: does BUILD have the CUDA backend?)
 #   installed     the library of BUILD, installed: find_package, pkg-config, after the installed tree was moved
 #   shared        the same with a shared library, CPU backend only
@@ -29,7 +29,10 @@ use_installed() { # PREFIX [static]
   grep -q "^detreduce_DIR:PATH=$prefix/" "$work/examples/CMakeCache.txt" || { echo "another detreduce was found" >&2; exit 1; }
   "$cmake" --build "$work/examples"
   run "$work/examples/host_sum"
+  run "$work/examples/c_sum"
+  run "$work/examples/custom_loss"
   if [[ -x $work/examples/device_sum ]]; then run "$work/examples/device_sum"; fi
+  if [[ -x $work/examples/custom_loss_gpu ]]; then run "$work/examples/custom_loss_gpu"; fi
   # A wrong version is refused.
   mkdir "$work/version"
   printf 'cmake_minimum_required(VERSION 3.25)\nproject(p CXX)\nfind_package(detreduce 99 CONFIG REQUIRED)\n' >"$work/version/CMakeLists.txt"
@@ -46,11 +49,23 @@ use_installed() { # PREFIX [static]
   "${CXX:-c++}" ${CXXFLAGS:-} -std=c++20 -O2 "$source/examples/host_sum.cpp" -o "$work/pkg_host_sum" \
     $(pkg-config ${static:+--static} --cflags --libs detreduce)
   LD_LIBRARY_PATH=$(pkg-config --variable=libdir detreduce) run "$work/pkg_host_sum"
+  # shellcheck disable=SC2046 # several words
+  "${CC:-cc}" -std=c11 -Wall -Wextra -pedantic -Werror -O2 "$source/examples/c_sum.c" -o "$work/pkg_c_sum" \
+    $(pkg-config ${static:+--static} --cflags --libs detreduce)
+  LD_LIBRARY_PATH=$(pkg-config --variable=libdir detreduce) run "$work/pkg_c_sum"
   # Every public header compiles by itself, and without CUDA's headers.
-  local header
+  local header standard
   for header in "$prefix"/include/detreduce/*.hpp; do
     printf '#include <detreduce/%s>\n' "${header##*/}" >"$work/header.cpp"
     "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only "-I$prefix/include" "$work/header.cpp"
+  done
+  # The C header is C, old and new, and C++, old and new.
+  printf '#include <detreduce/detreduce.h>\nint use(void) { return DETREDUCE_OK; }\n' >"$work/header.c"
+  for standard in c99 c11 c17; do
+    "${CC:-cc}" -std=$standard -Wall -Wextra -pedantic -Werror -fsyntax-only "-I$prefix/include" "$work/header.c"
+  done
+  for standard in c++11 c++20; do
+    "${CXX:-c++}" -std=$standard -Wall -Wextra -pedantic -Werror -fsyntax-only "-I$prefix/include" -x c++ "$work/header.c"
   done
 }
 
@@ -64,6 +79,7 @@ case $case in
     fi
     use_installed "$work/moved" static
     [[ $CUDA == OFF || -x $work/examples/device_sum ]] || { echo "device_sum was not built" >&2; exit 1; }
+    [[ $CUDA == OFF || -x $work/examples/custom_loss_gpu ]] || { echo "custom_loss_gpu was not built" >&2; exit 1; }
     ;;
   shared)
     "$cmake" -S "$source" -B "$work/build" -G Ninja -DBUILD_SHARED_LIBS=ON -DDETREDUCE_CUDA=OFF -DDETREDUCE_BUILD_TESTS=OFF \
@@ -78,6 +94,8 @@ case $case in
     project "$work/build" OFF
     "$cmake" --build "$work/build"
     run "$work/build/host_sum"
+    run "$work/build/c_sum"
+    run "$work/build/custom_loss"
     if [[ $CUDA == ON ]]; then
       project "$work/cuda" ON
       kernel=$(ninja -C "$work/cuda" -t targets all | sed -n 's/^\([^ ]*exact_finish\.cu\.o\):.*/\1/p')

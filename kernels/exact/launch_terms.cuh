@@ -49,7 +49,8 @@ template <class T>
 Status launch_exact_squares(acc::exact::Word* states, const void* x, std::uint64_t n, Stream stream,
                             const DeviceTraits& device, std::uint32_t grid) {
     using Input = exact::Terms<T, terms::Square>;
-    return ExactLaunch<Input, true>{Input(static_cast<const T*>(x), nullptr, n, 1), stream, device}.add_to(states, grid);
+    return ExactLaunch<Input, true>{Input(static_cast<const T*>(x), nullptr, n, 1), stream, device}.add_to(states,
+                                                                                                           grid);
 }
 
 } // namespace detreduce::cuda

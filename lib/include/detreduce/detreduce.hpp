@@ -6,5 +6,6 @@
 #include <detreduce/host.hpp>
 #include <detreduce/plan.hpp>
 #include <detreduce/status.hpp>
+#include <detreduce/transform_reduce.hpp>
 #include <detreduce/types.hpp>
 #include <detreduce/version.hpp>

@@ -9,6 +9,10 @@
 
 #include "host/groups.hpp"
 
+namespace detreduce::detail {
+struct TermSource;
+}
+
 namespace detreduce::host {
 
 inline constexpr std::uint32_t max_threads = 1024;
@@ -36,6 +40,9 @@ void multiply(const Plan& plan, const void* x, void* out) noexcept;
 
 /// The same for ops that count.
 void count(const Plan& plan, const void* x, void* out, void* workspace) noexcept;
+
+/// Runs a checked plan over terms that are computed on the way.
+void reduce_computed(const Plan& plan, const detail::TermSource& source, void* out) noexcept;
 
 /// Adds n elements to the words of an exact state, and normalizes them.
 void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept;

@@ -1,0 +1,61 @@
+// Host side of a caller's function on the GPU: it is compiled where the caller's code is, with the kernels of the library.
+#pragma once
+
+#include <detreduce/transform_reduce.hpp>
+
+#include "transform/device_math.cuh"
+
+#include "exact/launch.cuh"
+#include "flat/launch.cuh"
+#include "transform/exact.cuh"
+
+namespace detreduce::cuda {
+
+/// The traits that launches ask for, of the current device.
+[[nodiscard]] inline Status traits_of_current_device(DeviceTraits& traits) {
+    int device = 0, sms = 0, major = 0;
+    if (const Status bad = from_cuda("cudaGetDevice", cudaGetDevice(&device)); !bad.ok()) return bad;
+    for (const auto& [which, value] :
+         {std::pair{cudaDevAttrMultiProcessorCount, &sms}, std::pair{cudaDevAttrComputeCapabilityMajor, &major}}) {
+        const Status bad = from_cuda("cudaDeviceGetAttribute", cudaDeviceGetAttribute(value, which, device));
+        if (!bad.ok()) return bad;
+    }
+    traits = {static_cast<std::uint32_t>(sms), false, major >= 9};
+    return {};
+}
+
+/// Runs a plan of plan_transform(), all of whose pointers have been checked, on the current device.
+template <class T, int Inputs, class F>
+[[nodiscard]] Status launch_transform(const Plan& plan, const F& f, const T* x, const T* y, void* out, void* workspace,
+                                      Stream stream) {
+    using V = fp::Arithmetic<T>;
+    using Input = Mapped<T, F, Inputs>;
+    static_assert(std::is_trivially_copyable_v<F>, "the function is copied to the GPU byte by byte");
+    DeviceTraits device;
+    if (const Status bad = traits_of_current_device(device); !bad.ok()) return bad;
+    const auto on_16 = [](const T* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
+    const auto input = [&]() -> Input {
+        if constexpr (Inputs == 2) {
+            return {{x, y, on_16(x) && on_16(y)}, f};
+        } else {
+            return {{x, on_16(x)}, f};
+        }
+    }();
+    const auto in_order = [&]<class Acc>(const Acc*) {
+        const FlatLaunch<T, Acc> launch(plan, x, out, workspace, stream, device);
+        return launch.template two_pass<MappedLevel<T, Acc, F, Inputs>, 8>(input);
+    };
+    switch (plan.request().method) {
+    case Method::exact:
+        return ExactLaunch<exact::MappedTiles<T, F, Inputs>, false>{{input, plan.request().n}, stream, device}.reduce(
+            plan, out, workspace);
+    case Method::kahan:
+        return in_order(static_cast<const acc::Kahan<V>*>(nullptr));
+    case Method::compensated:
+        return in_order(static_cast<const acc::Compensated<V>*>(nullptr));
+    default: // tree: plan_transform() lets nothing else through
+        return in_order(static_cast<const acc::Rounded<V>*>(nullptr));
+    }
+}
+
+} // namespace detreduce::cuda

@@ -1,0 +1,82 @@
+// Terms of a caller's function for the flat kernels: they are computed as the elements are loaded, so the kernels see terms alone, and what is
+// absent never gets to the function.
+#pragma once
+
+#include <type_traits>
+
+#include "flat/kernels.cuh"
+
+namespace detreduce::cuda {
+
+/// An element as the number that the function takes. Not tile.cuh's widen(): that one is volatile, which would make each load wait for the
+/// one before it, and turns every NaN into one, where the CPU's keeps its bits.
+template <class T>
+__device__ __forceinline__ fp::Arithmetic<T> argument(T x) {
+    return fp::widen(x);
+}
+__device__ __forceinline__ float argument(float16 x) {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits)); // exact; fp::widen in one instruction
+    const std::uint32_t nan = (std::uint32_t{x.bits} & 0x8000u) << 16 | 0x7f800000u | (x.bits & 0x3ffu) << 13;
+    return (x.bits & 0x7fffu) > 0x7c00u ? __uint_as_float(nan) : wide;
+}
+
+/// Where the elements are, and what is computed of them. The function travels by value, with its members.
+template <class T, class F, int Inputs>
+struct Mapped {
+    using V = fp::Arithmetic<T>;
+    using Elements = typename ItemOf<T, Inputs>::Pointer;
+    using Element = typename ItemOf<T, Inputs>::type;
+    Elements elements;
+    F f;
+
+    __device__ __forceinline__ Mapped operator+(std::int64_t i) const { return {elements + i, f}; }
+    __device__ __forceinline__ V term(const Element& e) const {
+        if constexpr (Inputs == 2) {
+#if defined(__CUDA_ARCH__) // lambdas for the device have their true type only there
+            static_assert(std::is_same_v<decltype(f(V{}, V{})), V>, "the function must give the type that it takes");
+#endif
+            return f(argument(e.x), argument(e.y));
+        } else {
+#if defined(__CUDA_ARCH__)
+            static_assert(std::is_same_v<decltype(f(V{})), V>, "the function must give the type that it takes");
+#endif
+            return f(argument(e));
+        }
+    }
+};
+
+/// As load.cuh says of elements.
+template <Source S, class Item, int K, class T, class F, int Inputs>
+__device__ __forceinline__ Pack<Item, K> load_pack(const Mapped<T, F, Inputs>& p) {
+    const auto raw = load_pack<S, typename Mapped<T, F, Inputs>::Element, K>(p.elements);
+    Pack<Item, K> terms;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        terms.v[k] = p.term(raw.v[k]);
+    return terms;
+}
+template <Source S, class T, class F, int Inputs>
+__device__ __forceinline__ fp::Arithmetic<T> load_item(const Mapped<T, F, Inputs>& p) {
+    return p.term(load_item<S>(p.elements));
+}
+
+/// The first level: terms are added as elements are, in the order of elements of T.
+template <class T, class AccT, class F, int Inputs>
+struct MappedLevel {
+    using Item = fp::Arithmetic<T>;
+    using Pointer = Mapped<T, F, Inputs>;
+    using Acc = AccT;
+    using Order = spec::TreeOrder<sizeof(T)>;
+    static constexpr Source source = Source::any_input;
+    static constexpr bool in_rows = false;
+    static __device__ __forceinline__ void take(Acc& a, const Item& x) { a.add(x); }
+    static __device__ __forceinline__ Acc as_accumulator(const Item& x) { return Acc::of(x); }
+    /// Stands for a term that is not there.
+    static __device__ __forceinline__ Item absent() { return Item(-0.0); }
+};
+/// Nobody knows how many registers the function takes, and of 16-bit elements the terms take twice their room.
+template <class T, class Acc, class F, int Inputs>
+inline constexpr int blocks_at_once<MappedLevel<T, Acc, F, Inputs>> = 2;
+
+} // namespace detreduce::cuda

@@ -1,0 +1,148 @@
+// transform_reduce: sums and means of f(xᵢ), or of f(xᵢ, yᵢ), for a function f of the caller's own, with the bits that the library's own ops
+// have. This header is for data in host memory; transform_reduce.cuh, for code that nvcc compiles, adds the GPU.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <ranges>
+#include <type_traits>
+
+#include <detreduce/config.hpp>
+#include <detreduce/fp/convert.hpp>
+#include <detreduce/host.hpp>
+#include <detreduce/plan.hpp>
+
+namespace detreduce {
+
+/// How to reduce the terms.
+struct TransformOptions {
+    Method method = Method::exact; ///< exact, compensated, kahan or tree
+    Ending ending = Ending::sum;   ///< sum or mean
+    Launch launch = {}; ///< CUDA: of tree, kahan and compensated two_pass in blocks of 256 threads is all that there is
+};
+
+/// What f takes and gives for elements of T: float for float16, bfloat16 and float, double for double.
+template <Element T>
+using TermOf = fp::Arithmetic<T>;
+
+/// A function of one or two elements that gives a term of the very same type: nothing is rounded where nobody sees it.
+template <class F, class T>
+concept UnaryTerm =
+    std::is_invocable_v<const F&, TermOf<T>> && std::same_as<std::invoke_result_t<const F&, TermOf<T>>, TermOf<T>>;
+template <class F, class T>
+concept BinaryTerm = std::is_invocable_v<const F&, TermOf<T>, TermOf<T>> &&
+    std::same_as<std::invoke_result_t<const F&, TermOf<T>, TermOf<T>>, TermOf<T>>;
+
+namespace detail {
+
+/// Where terms come from: write() computes those of `count` elements from element `first` on, for any thread at any time.
+struct TermSource {
+    const void* x;
+    const void* y; ///< null for functions of one element
+    const void* f;
+    int inputs;
+    void (*write)(const TermSource& source, std::uint64_t first, std::uint32_t count, void* terms);
+};
+
+/// The plan of a sum or mean, narrowed to what transform_reduce() offers.
+struct CheckedPlan {
+    Plan plan;
+    Status status;
+};
+[[nodiscard]] CheckedPlan plan_transform(DType dtype, DType output, std::uint64_t n, const TransformOptions& options,
+                                         Device device) noexcept;
+/// What is wrong with the pointers of a run, if anything.
+[[nodiscard]] Status check_transform(const Plan& plan, int inputs, const void* x, const void* y, const void* out,
+                                     const void* workspace) noexcept;
+/// Runs a plan for the CPU.
+[[nodiscard]] Status run_transform(const Plan& plan, const TermSource& source, void* out) noexcept;
+
+template <class T, class F, int Inputs>
+void write_terms(const TermSource& source, std::uint64_t first, std::uint32_t count, void* terms) {
+    const F& f = *static_cast<const F*>(source.f);
+    const T* const x = static_cast<const T*>(source.x) + first;
+    TermOf<T>* const out = static_cast<TermOf<T>*>(terms);
+    if constexpr (Inputs == 1) {
+        for (std::uint32_t i = 0; i < count; ++i)
+            out[i] = f(fp::widen(x[i]));
+    } else {
+        const T* const y = static_cast<const T*>(source.y) + first;
+        for (std::uint32_t i = 0; i < count; ++i)
+            out[i] = f(fp::widen(x[i]), fp::widen(y[i]));
+    }
+}
+
+template <class T, class Out, int Inputs, class F>
+Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out* out,
+                        const TransformOptions& options) noexcept {
+    const CheckedPlan checked = plan_transform(dtype_of<T>, dtype_of<Out>, n, options, cpu);
+    if (!checked.status.ok()) return checked.status;
+    return run_transform(checked.plan, {x, y, &f, Inputs, &write_terms<T, F, Inputs>}, out);
+}
+
+} // namespace detail
+
+/// The sum, or the mean, of the terms f(x[i]), or f(x[i], y[i]), of n elements in host memory, into *out, on the CPU.
+///
+/// formula      tᵢ = f(xᵢ), or f(xᵢ, yᵢ), computed in float (double, of doubles) from the elements, which are widened without error; then Σtᵢ, or
+///              Σtᵢ / n: the true one of these terms, rounded once (exact), or added in the order that lib/SPEC.md gives for the method and dtype
+/// shapes       x, y: n contiguous elements, aligned to the element; out: one
+/// dtypes       T: float16, bfloat16, float, double; Out: as Request::output
+/// f            called as a const object, by several threads at once, once for each element and in no order; it must not throw. What it computes
+///              must depend on its arguments and members alone
+/// guarantee    info(method).guarantee, over the terms: the bits are those of run() on an array of them (of 16-bit elements: in the order of 16-bit
+///              elements), and those of cuda::transform_reduce(), if f gives the same bits everywhere. It does if it is made of + − × ÷, square roots,
+///              explicit fma and comparisons, and compiled without contraction and fast-math: link detreduce::reproducible_fp, or pass -ffp-contract=off to
+///              the C++ compiler and --fmad=false to nvcc. exp, log, sin … of libm and CUDA differ.
+/// error bound  as run() for sums of the terms; what f itself rounds is f's own
+/// passes       one over x and y; the terms stay in the cache
+/// workspace    none, but up to 400 KiB of the calling thread's stack, and 160 KiB of the others'; with one thread nothing is allocated
+/// flags        f runs in round-to-nearest without flushing of subnormals, whatever the caller has set
+/// errors       invalid_argument and unsupported, as make_plan() and run(): `method` for serial and atomic, `ending` for other than sum and mean
+/// NaN, empty   as run() says of sums and means
+/// source       lib/SPEC.md, section 8.5
+template <Element T, Element Out, UnaryTerm<T> F>
+Status transform_reduce(const F& f, const T* x, std::uint64_t n, Out* out,
+                        const TransformOptions& options = {}) noexcept {
+    return detail::transform_on_cpu<T, Out, 1>(f, x, static_cast<const T*>(nullptr), n, out, options);
+}
+template <Element T, Element Out, BinaryTerm<T> F>
+Status transform_reduce(const F& f, const T* x, const T* y, std::uint64_t n, Out* out,
+                        const TransformOptions& options = {}) noexcept {
+    return detail::transform_on_cpu<T, Out, 2>(f, x, y, n, out, options);
+}
+
+/// The same of ranges, returned as an Out, or in the elements' format.
+///
+/// errors       throws Error; argument y when it is not as long as x
+template <Element Out, Elements X, class F>
+requires UnaryTerm<F, ElementOf<X>>
+[[nodiscard]] Out transform_reduce_as(const F& f, const X& x, const TransformOptions& options = {}) {
+    Out result{};
+    throw_if_error(detreduce::transform_reduce(f, std::ranges::data(x), std::ranges::size(x), &result, options));
+    return result;
+}
+template <Element Out, Elements X, Elements Y, class F>
+requires BinaryTerm<F, ElementOf<X>>
+[[nodiscard]] Out transform_reduce_as(const F& f, const X& x, const Y& y, const TransformOptions& options = {}) {
+    static_assert(std::same_as<ElementOf<X>, ElementOf<Y>>, "x and y must have elements of the same type");
+    if (std::ranges::size(y) != std::ranges::size(x)) {
+        throw_if_error({StatusCode::invalid_argument, "y", "must have as many elements as x"});
+    }
+    Out result{};
+    throw_if_error(detreduce::transform_reduce(f, std::ranges::data(x), std::ranges::data(y), std::ranges::size(x),
+                                               &result, options));
+    return result;
+}
+template <Elements X, class F>
+requires UnaryTerm<F, ElementOf<X>>
+[[nodiscard]] ElementOf<X> transform_reduce(const F& f, const X& x, const TransformOptions& options = {}) {
+    return transform_reduce_as<ElementOf<X>>(f, x, options);
+}
+template <Elements X, Elements Y, class F>
+requires BinaryTerm<F, ElementOf<X>>
+[[nodiscard]] ElementOf<X> transform_reduce(const F& f, const X& x, const Y& y, const TransformOptions& options = {}) {
+    return transform_reduce_as<ElementOf<X>>(f, x, y, options);
+}
+
+} // namespace detreduce

@@ -1,0 +1,80 @@
+// transform_reduce(): what may be asked for. Plans are those of sums and means of elements, whose checks hold here as well.
+#include <detreduce/transform_reduce.hpp>
+
+#include "check_pointer.hpp"
+#include "host/backend.hpp"
+
+namespace detreduce::detail {
+namespace {
+
+constexpr Status invalid(const char* argument, const char* allowed) {
+    return {StatusCode::invalid_argument, argument, allowed};
+}
+
+Status check_options(const TransformOptions& options) {
+    if (options.ending != Ending::sum && options.ending != Ending::mean) {
+        return invalid("ending", "allowed are sum and mean");
+    }
+    if (options.method == Method::serial || options.method == Method::atomic) {
+        return {StatusCode::unsupported, "method",
+                "allowed for transform_reduce are exact, compensated, kahan and tree"};
+    }
+    return {};
+}
+
+/// The kernels that take a caller's function come in one kind.
+Status narrow_for_cuda(Launch& launch) {
+    if (launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
+        return {StatusCode::unsupported, "launch.schedule", "allowed for transform_reduce is two_pass"};
+    }
+    if (launch.block != 0 && launch.block != 256) {
+        return {StatusCode::unsupported, "launch.block", "allowed for transform_reduce is 256, or 0"};
+    }
+    launch.schedule = Schedule::two_pass;
+    launch.block = 256;
+    return {};
+}
+
+} // namespace
+
+CheckedPlan plan_transform(DType dtype, DType output, std::uint64_t n, const TransformOptions& options,
+                           Device device) noexcept {
+    CheckedPlan checked{{}, check_options(options)};
+    Launch launch = options.launch;
+    if (checked.status.ok() && device.backend == Backend::cuda && options.method != Method::exact) {
+        checked.status = narrow_for_cuda(launch);
+    }
+    if (!checked.status.ok()) return checked;
+    checked.plan = make_plan({.op = options.ending == Ending::mean ? Op::mean : Op::sum,
+                              .method = options.method,
+                              .dtype = dtype,
+                              .output = output,
+                              .n = n,
+                              .device = device,
+                              .launch = launch});
+    checked.status = checked.plan.status();
+    return checked;
+}
+
+Status check_transform(const Plan& plan, int inputs, const void* x, const void* y, const void* out,
+                       const void* workspace) noexcept {
+    const Request& r = plan.request();
+    if (out == nullptr) return invalid("out", "must not be null");
+    if (const Status bad = check_elements("x", x, r.dtype, r.n); !bad.ok()) return bad;
+    if (inputs == 2) {
+        if (const Status bad = check_elements("y", y, r.dtype, r.n); !bad.ok()) return bad;
+    }
+    if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) return bad;
+    if (plan.workspace_bytes() > 0 && (workspace == nullptr || misaligned(workspace, 256))) {
+        return invalid("workspace", "must point to workspace_bytes() bytes of device memory, aligned to 256 bytes");
+    }
+    return {};
+}
+
+Status run_transform(const Plan& plan, const TermSource& source, void* out) noexcept {
+    const Status bad = check_transform(plan, source.inputs, source.x, source.y, out, nullptr);
+    if (bad.ok()) host::reduce_computed(plan, source, out);
+    return bad;
+}
+
+} // namespace detreduce::detail

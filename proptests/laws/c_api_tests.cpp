@@ -1,0 +1,411 @@
+// The C header: the bits of the C++ API, errors by name, and layouts that C and C++ agree on.
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <detreduce/accuracy/generators.hpp>
+#include <detreduce/detreduce.hpp>
+#include <detreduce/fp/bits.hpp>
+
+#include <support/catch.hpp>
+
+#include "laws/c_api_in_c.h"
+#include "laws/draw.hpp"
+
+namespace detreduce::proptests {
+namespace {
+
+/// Numbers of every size, exponents by exponents; NaN and infinities where there are many.
+template <class T>
+std::vector<T> numbers(std::size_t n, std::uint64_t seed) {
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; ++i)
+        x[i] = fp::from_bits<T>(static_cast<fp::Bits<T>>(accuracy::hash(seed, i)));
+    for (T& v : x) {
+        if (!fp::is_finite(v) && n < 5000) v = fp::round_to<T>(0.75);
+    }
+    return x;
+}
+
+template <class T>
+bool same_bits(T a, T b) {
+    return fp::to_bits(a) == fp::to_bits(b);
+}
+
+void expect(const detreduce_status& status, detreduce_status_code code, std::string_view argument) {
+    char text[300];
+    detreduce_status_message(&status, text, sizeof text);
+    INFO(text);
+    REQUIRE(status.code == code);
+    REQUIRE(status.argument == argument);
+    REQUIRE(std::strlen(status.allowed) > 0);
+}
+void expect_ok(const detreduce_status& status) {
+    REQUIRE(status.code == DETREDUCE_OK);
+    REQUIRE(status.argument == std::string_view());
+    REQUIRE(status.allowed == std::string_view());
+}
+
+/// The status of the default request on the CPU with one change.
+template <class Change>
+detreduce_status status_with(const Change& change) {
+    detreduce_request request;
+    detreduce_request_init(&request);
+    request.device.backend = DETREDUCE_BACKEND_CPU;
+    request.n = 10;
+    change(request);
+    detreduce_plan plan;
+    const detreduce_status status = detreduce_make_plan(&request, &plan);
+    REQUIRE(detreduce_plan_status(&plan).code == status.code);
+    return status;
+}
+
+constexpr std::size_t some_lengths[] = {0, 1, 2, 129, 4097, 70001};
+
+template <class T>
+using OneInput = detreduce_status (*)(const T*, std::uint64_t, detreduce_method, T*) noexcept;
+template <class T>
+using TwoInputs = detreduce_status (*)(const T*, const T*, std::uint64_t, detreduce_method, T*) noexcept;
+template <class T, class Out>
+using Ordering = detreduce_status (*)(const T*, std::uint64_t, detreduce_nan_policy, Out*) noexcept;
+
+template <class T, class Call>
+void same_sums(Op op, const Call& call) {
+    for (const MethodInfo& m : methods()) {
+        for (const std::size_t n : some_lengths) {
+            const auto x = numbers<T>(n, 1), y = numbers<T>(n, 2);
+            const bool two = info(op).inputs == 2;
+            T expected{}, out = T{77};
+            const Status status =
+                run(make_plan({.op = op, .method = m.method, .dtype = dtype_of<T>, .n = n, .device = cpu}),
+                    {x.data(), two ? y.data() : nullptr}, &expected);
+            const detreduce_status c = call(x.data(), y.data(), n, static_cast<detreduce_method>(m.method), &out);
+            INFO(name(op) << ' ' << m.name << ' ' << n);
+            REQUIRE(c.code == static_cast<detreduce_status_code>(status.code));
+            REQUIRE(c.argument == std::string_view(status.argument));
+            REQUIRE((m.method == Method::atomic || same_bits(out, status.ok() ? expected : T{77})));
+        }
+    }
+}
+template <class T>
+void same(Op op, OneInput<T> call) {
+    same_sums<T>(op, [call](auto x, auto, auto n, auto method, auto out) { return call(x, n, method, out); });
+}
+template <class T>
+void same(Op op, TwoInputs<T> call) {
+    same_sums<T>(op, call);
+}
+template <class T, class Out>
+void same_order(Op op, Ordering<T, Out> call) {
+    for (const NanPolicy nan : {NanPolicy::propagate, NanPolicy::ignore}) {
+        for (const std::size_t n : some_lengths) {
+            const auto x = numbers<T>(n, 3);
+            Out expected{}, out{};
+            const Status status = run(make_plan({.op = op, .dtype = dtype_of<T>, .n = n, .device = cpu, .nan = nan}),
+                                      x.data(), &expected);
+            const detreduce_status c = call(x.data(), n, static_cast<detreduce_nan_policy>(nan), &out);
+            INFO(name(op) << ' ' << n);
+            REQUIRE(c.code == static_cast<detreduce_status_code>(status.code));
+            REQUIRE(std::memcmp(&out, &expected, sizeof out) == 0);
+        }
+    }
+}
+
+ExactState as_state(const detreduce_state& state) {
+    ExactState s;
+    std::memcpy(s.words().data(), &state, sizeof state);
+    return s;
+}
+
+} // namespace
+
+TEST_CASE("C: C and C++ see the same layouts", "[c]") {
+    const std::size_t here[] = {sizeof(detreduce_status),
+                                sizeof(detreduce_request),
+                                sizeof(detreduce_plan),
+                                sizeof(detreduce_launch),
+                                sizeof(detreduce_state),
+                                sizeof(detreduce_tensor),
+                                offsetof(detreduce_request, n),
+                                offsetof(detreduce_request, device),
+                                offsetof(detreduce_request, launch),
+                                offsetof(detreduce_request, each),
+                                offsetof(detreduce_status, cuda_error),
+                                offsetof(detreduce_tensor, dtype),
+                                0};
+    for (std::size_t i = 0; i < std::size(here); ++i)
+        REQUIRE(layout_in_c()[i] == here[i]);
+    REQUIRE(sizeof(detreduce_state) == 592);
+    REQUIRE(sizeof(detreduce_plan) == 256);
+    REQUIRE(sizeof(detreduce_request) == 88);
+}
+
+TEST_CASE("C: words have the names and values of C++", "[c]") {
+    REQUIRE(words_in_c() == 0);
+    REQUIRE(ops().size() == DETREDUCE_OP_COUNT_UNIQUE + 1); // a new op needs its word in detreduce.h
+    for (const OpInfo& op : ops())
+        REQUIRE(detreduce_op_name(static_cast<detreduce_op>(op.op)) == op.name);
+    for (const detreduce_op bad : {-1, 99, 255, 256, 1 << 16})
+        REQUIRE(detreduce_op_name(bad) == std::string_view("?"));
+    REQUIRE(detreduce_dtype_name(DETREDUCE_DTYPE_OF_INPUT) == std::string_view("?"));
+    REQUIRE(detreduce_backend_name(2) == std::string_view("?"));
+    REQUIRE(detreduce_backend_name(-1) == std::string_view("?"));
+    for (const char* text : {"", "SUM", "sums", static_cast<const char*>(nullptr)}) {
+        REQUIRE(detreduce_parse_op(text) == DETREDUCE_UNKNOWN);
+        REQUIRE(detreduce_parse_method(text) == DETREDUCE_UNKNOWN);
+        REQUIRE(detreduce_parse_dtype(text) == DETREDUCE_UNKNOWN);
+        REQUIRE(detreduce_parse_shape(text) == DETREDUCE_UNKNOWN);
+        REQUIRE(detreduce_parse_schedule(text) == DETREDUCE_UNKNOWN);
+        REQUIRE(detreduce_parse_nan_policy(text) == DETREDUCE_UNKNOWN);
+        REQUIRE(detreduce_parse_backend(text) == DETREDUCE_UNKNOWN);
+    }
+    REQUIRE(detreduce_dtype_bytes(DETREDUCE_DTYPE_BF16) == 2);
+    REQUIRE(detreduce_dtype_bytes(DETREDUCE_DTYPE_F64) == 8);
+    REQUIRE(detreduce_dtype_bytes(DETREDUCE_UNKNOWN) == 0);
+    REQUIRE(detreduce_version() == std::string_view(DETREDUCE_VERSION));
+    REQUIRE(detreduce_spec_version() == spec_version);
+    REQUIRE(detreduce_built_with_cuda() == (cuda::built_with_cuda() ? 1 : 0));
+    REQUIRE(detreduce_cuda_device_count() == static_cast<std::int32_t>(cuda::devices().size()));
+}
+
+TEST_CASE("C: one-line ops have the bits and the errors of C++", "[c]") {
+    same<float>(Op::sum, detreduce_sum_f32), same<double>(Op::sum, detreduce_sum_f64);
+    same<float>(Op::mean, detreduce_mean_f32), same<double>(Op::mean, detreduce_mean_f64);
+    same<float>(Op::asum, detreduce_asum_f32), same<double>(Op::asum, detreduce_asum_f64);
+    same<float>(Op::sumsq, detreduce_sumsq_f32), same<double>(Op::sumsq, detreduce_sumsq_f64);
+    same<float>(Op::nrm2, detreduce_nrm2_f32), same<double>(Op::nrm2, detreduce_nrm2_f64);
+    same<float>(Op::dot, detreduce_dot_f32), same<double>(Op::dot, detreduce_dot_f64);
+    same<float>(Op::sumdiffsq, detreduce_sumdiffsq_f32), same<double>(Op::sumdiffsq, detreduce_sumdiffsq_f64);
+    same<float>(Op::mse, detreduce_mse_f32), same<double>(Op::mse, detreduce_mse_f64);
+    same<float>(Op::mae, detreduce_mae_f32), same<double>(Op::mae, detreduce_mae_f64);
+    same_order<float>(Op::min, detreduce_min_f32), same_order<double>(Op::min, detreduce_min_f64);
+    same_order<float>(Op::max, detreduce_max_f32), same_order<double>(Op::max, detreduce_max_f64);
+    same_order<float>(Op::nrminf, detreduce_nrminf_f32), same_order<double>(Op::nrminf, detreduce_nrminf_f64);
+    same_order<float>(Op::argmin, detreduce_argmin_f32), same_order<double>(Op::argmin, detreduce_argmin_f64);
+    same_order<float>(Op::argmax, detreduce_argmax_f32), same_order<double>(Op::argmax, detreduce_argmax_f64);
+
+    const double x = 1;
+    double out = 77;
+    expect(detreduce_sum_f64(&x, 1, 99, &out), DETREDUCE_INVALID_ARGUMENT, "method");
+    expect(detreduce_sum_f64(&x, 1, 256 + DETREDUCE_METHOD_EXACT, &out), DETREDUCE_INVALID_ARGUMENT, "method");
+    expect(detreduce_sum_f64(nullptr, 1, DETREDUCE_METHOD_EXACT, &out), DETREDUCE_INVALID_ARGUMENT, "x");
+    expect(detreduce_dot_f64(&x, nullptr, 1, DETREDUCE_METHOD_EXACT, &out), DETREDUCE_INVALID_ARGUMENT, "y");
+    expect(detreduce_sum_f64(&x, 1, DETREDUCE_METHOD_EXACT, nullptr), DETREDUCE_INVALID_ARGUMENT, "out");
+    expect(detreduce_max_f64(&x, 1, -1, &out), DETREDUCE_INVALID_ARGUMENT, "nan");
+    REQUIRE(out == 77);
+}
+
+TEST_CASE("C: requests made in C give the bits of C++", "[c]") {
+    REQUIRE(request_inits_differ() == 0);
+    for (const DType dtype : dtypes()) {
+        with_dtype(dtype, [&]<class T>(T) {
+            for (const OpInfo& op : sum_ops()) {
+                for (const MethodInfo& m : methods()) {
+                    const std::size_t n = 3001;
+                    const auto x = numbers<T>(n, 5), y = numbers<T>(n, 6);
+                    const T* const second = op.inputs == 2 ? y.data() : nullptr;
+                    T expected{}, out{};
+                    const Request request{.op = op.op, .method = m.method, .dtype = dtype, .n = n, .device = cpu};
+                    throw_if_error(run(make_plan(request), {x.data(), second}, &expected));
+                    expect_ok(
+                        reduce_in_c(op.name.data(), m.name.data(), name(dtype).data(), x.data(), second, n, &out));
+                    INFO(op.name << ' ' << m.name << ' ' << name(dtype));
+                    REQUIRE((m.method == Method::atomic || same_bits(out, expected)));
+                }
+            }
+        });
+    }
+    double out = 0;
+    expect(reduce_in_c("sums", "tree", "f64", &out, nullptr, 1, &out), DETREDUCE_INVALID_ARGUMENT, "op");
+    expect(reduce_in_c("sum", "trees", "f64", &out, nullptr, 1, &out), DETREDUCE_INVALID_ARGUMENT, "method");
+    expect(reduce_in_c("sum", "tree", "f65", &out, nullptr, 1, &out), DETREDUCE_INVALID_ARGUMENT, "dtype");
+}
+
+TEST_CASE("C: every field of a request arrives", "[c]") {
+    const auto x = numbers<float>(60, 8);
+    detreduce_request r = DETREDUCE_REQUEST_INIT;
+    r.op = DETREDUCE_OP_NRM2, r.method = DETREDUCE_METHOD_KAHAN, r.output = DETREDUCE_DTYPE_F64;
+    r.shape = DETREDUCE_SHAPE_ROWS, r.n = 10, r.groups = 5, r.stride = 12, r.device.backend = DETREDUCE_BACKEND_CPU;
+    r.launch.threads = 3, r.launch.isa = DETREDUCE_ISA_BASELINE;
+    detreduce_plan plan;
+    expect_ok(detreduce_make_plan(&r, &plan));
+    REQUIRE(detreduce_plan_workspace_bytes(&plan) == 0);
+    REQUIRE(detreduce_plan_results(&plan) == 5);
+    REQUIRE(detreduce_plan_result_bytes(&plan) == 8);
+    REQUIRE(detreduce_plan_output(&plan) == DETREDUCE_DTYPE_F64);
+    REQUIRE(detreduce_plan_guarantee(&plan) == DETREDUCE_GUARANTEE_DEVICE);
+    double out[5];
+    expect_ok(detreduce_run(&plan, x.data(), nullptr, nullptr, out, nullptr, nullptr));
+    for (std::size_t row = 0; row < 5; ++row) {
+        const std::span<const float> alone(x.data() + 12 * row, 10);
+        REQUIRE(same_bits(out[row], reduce_as<double>(Op::nrm2, alone, Method::kahan)));
+    }
+    r.op = DETREDUCE_OP_ARGMAX, r.shape = DETREDUCE_SHAPE_FLAT, r.groups = 1, r.stride = 0, r.output = -2;
+    r.nan = DETREDUCE_NAN_IGNORE;
+    expect_ok(detreduce_make_plan(&r, &plan));
+    REQUIRE(detreduce_plan_result_bytes(&plan) == 8);
+    REQUIRE(detreduce_plan_guarantee(&plan) == DETREDUCE_GUARANTEE_DEVICE);
+    const float with_nan[10] = {1, fp::from_bits<float>(0x7fc00000u), 3, 2};
+    std::uint64_t index = 77;
+    expect_ok(detreduce_run(&plan, with_nan, nullptr, nullptr, &index, nullptr, nullptr));
+    REQUIRE(index == 2);
+}
+
+TEST_CASE("C: what is wrong with a request is said by name", "[c]") {
+    using R = detreduce_request;
+    constexpr detreduce_status_code invalid = DETREDUCE_INVALID_ARGUMENT;
+    expect_ok(status_with([](R&) {}));
+    for (const std::int32_t bad : {-1, 99, 255, 256, 65536}) {
+        expect(status_with([&](R& r) { r.op = bad; }), invalid, "op");
+        expect(status_with([&](R& r) { r.method = bad; }), invalid, "method");
+        expect(status_with([&](R& r) { r.dtype = bad; }), invalid, "dtype");
+        expect(status_with([&](R& r) { r.output = bad; }), invalid, "output");
+        expect(status_with([&](R& r) { r.shape = bad; }), invalid, "shape");
+        expect(status_with([&](R& r) { r.nan = bad; }), invalid, "nan");
+        expect(status_with([&](R& r) { r.device.backend = bad; }), invalid, "device.backend");
+        expect(status_with([&](R& r) { r.launch.schedule = bad; }), invalid, "launch.schedule");
+        expect(status_with([&](R& r) { r.launch.isa = bad; }), invalid, "launch.isa");
+    }
+    expect(status_with([](R& r) { r.dtype = DETREDUCE_DTYPE_OF_INPUT; }), invalid, "dtype");
+    expect(status_with([](R& r) { r.launch.threads = 1025; }), invalid, "launch.threads");
+    expect(status_with([](R& r) { r.n = max_n + 1; }), invalid, "n");
+    expect(status_with([](R& r) { r.groups = 2; }), invalid, "groups");
+    expect(status_with([](R& r) { r.stride = 12; }), invalid, "stride");
+    expect(status_with([](R& r) { r.ddof = 1; }), invalid, "ddof");
+    expect(status_with([](R& r) { r.each = 2; }), invalid, "each");
+
+    detreduce_plan plan;
+    R request = DETREDUCE_REQUEST_INIT;
+    expect(detreduce_make_plan(nullptr, &plan), invalid, "request");
+    expect(detreduce_plan_status(&plan), invalid, "plan");
+    expect(detreduce_make_plan(&request, nullptr), invalid, "plan");
+    expect(detreduce_plan_status(nullptr), invalid, "plan");
+    plan = {}; // zeros are no plan
+    float out = 0;
+    expect(detreduce_plan_status(&plan), invalid, "plan");
+    expect(detreduce_run(&plan, &out, nullptr, nullptr, &out, nullptr, nullptr), invalid, "plan");
+    expect(detreduce_run_async(&plan, &out, nullptr, nullptr, &out, nullptr),
+           cuda::built_with_cuda() ? invalid : detreduce_status_code{DETREDUCE_NO_DEVICE},
+           cuda::built_with_cuda() ? "plan" : "device");
+    REQUIRE(detreduce_plan_results(&plan) == 0);
+    REQUIRE(detreduce_plan_result_bytes(&plan) == 0);
+}
+
+TEST_CASE("C: messages are those of C++, and cut where there is no more room", "[c]") {
+    const Status statuses[] = {{},
+                               {StatusCode::invalid_argument, "block", "allowed are 128 and 256"},
+                               {StatusCode::unsupported, "method", "not here"},
+                               {StatusCode::cuda_error, "cudaMalloc", "out of memory", 2}};
+    for (const Status& s : statuses) {
+        const detreduce_status c{static_cast<detreduce_status_code>(s.code), s.argument, s.allowed, s.cuda_code};
+        const std::string expected = to_string(s);
+        REQUIRE(detreduce_status_message(&c, nullptr, 0) == expected.size());
+        for (const std::size_t size :
+             {std::size_t{1}, std::size_t{2}, expected.size(), expected.size() + 1, std::size_t{200}}) {
+            std::vector<char> text(size + 1, '#');
+            REQUIRE(detreduce_status_message(&c, text.data(), size) == expected.size());
+            REQUIRE(text.data() == expected.substr(0, size - 1));
+            REQUIRE(text[size] == '#');
+        }
+    }
+    char text[4] = "abc";
+    REQUIRE(detreduce_status_message(nullptr, text, sizeof text) == 0);
+    REQUIRE(text == std::string_view());
+    REQUIRE(detreduce_status_name(DETREDUCE_NO_DEVICE) == std::string_view("no device"));
+    REQUIRE(detreduce_status_name(99) == std::string_view("unknown status"));
+}
+
+TEST_CASE("C: states have the bytes of ExactState", "[c]") {
+    for (const DType dtype : dtypes()) {
+        with_dtype(dtype, [&]<class T>(T) {
+            const auto x = numbers<T>(4001, 11), y = numbers<T>(999, 12);
+            detreduce_state a, b = DETREDUCE_STATE_INIT;
+            std::memset(&a, 0xa5, sizeof a);
+            detreduce_state_init(&a);
+            detreduce_launch launch{};
+            launch.threads = 2;
+            expect_ok(detreduce_state_add(&a, static_cast<detreduce_dtype>(dtype), x.data(), x.size(), nullptr));
+            expect_ok(detreduce_state_add(&b, static_cast<detreduce_dtype>(dtype), y.data(), y.size(), &launch));
+            ExactState s, t;
+            throw_if_error(s.add(std::span<const T>(x)));
+            throw_if_error(t.add(std::span<const T>(y)));
+            REQUIRE(std::memcmp(&a, &s, sizeof a) == 0);
+            const detreduce_state before = a;
+            expect_ok(detreduce_state_merge(&a, &b));
+            s.merge(t);
+            REQUIRE(std::memcmp(&a, &s, sizeof a) == 0);
+            REQUIRE(detreduce_state_count(&a) == 5000);
+            for (const DType output : dtypes()) {
+                with_dtype(output, [&]<class Out>(Out) {
+                    Out out{};
+                    expect_ok(detreduce_state_round(&a, static_cast<detreduce_dtype>(output), &out));
+                    REQUIRE(same_bits(out, s.round<Out>()));
+                });
+            }
+            expect_ok(detreduce_state_subtract(&a, &b));
+            REQUIRE(detreduce_state_equal(&a, &before) == 1);
+            REQUIRE(detreduce_state_equal(&a, &b) == 0);
+            expect_ok(detreduce_state_normalize(&a));
+            REQUIRE(std::memcmp(&a, &before, sizeof a) == 0);
+            expect_ok(detreduce_state_merge(&a, &a)); // itself
+            REQUIRE(detreduce_state_count(&a) == 8002);
+            REQUIRE(as_state(a).round<double>() == 2 * as_state(before).round<double>());
+            detreduce_state_init(&a);
+            REQUIRE(detreduce_state_count(&a) == 0);
+        });
+    }
+}
+
+TEST_CASE("C: states in parts, as bytes, and with infinities and NaN", "[c]") {
+    const auto x = numbers<double>(3000, 13);
+    for (const std::size_t first : {std::size_t{0}, std::size_t{1}, std::size_t{1500}, x.size()}) {
+        double out = 0;
+        expect_ok(sum_in_parts_in_c(x.data(), x.size(), first, &out));
+        REQUIRE(same_bits(out, sum(x)));
+    }
+    detreduce_state state = DETREDUCE_STATE_INIT;
+    REQUIRE(detreduce_state_is_nan(&state) + detreduce_state_is_inf(&state) == 0);
+    const float infinities[] = {fp::from_bits<float>(0x7f800000u), fp::from_bits<float>(0xff800000u)};
+    expect_ok(detreduce_state_add(&state, DETREDUCE_DTYPE_F32, infinities, 1, nullptr));
+    REQUIRE(detreduce_state_is_inf(&state) == 1);
+    REQUIRE(detreduce_state_is_nan(&state) == 0);
+    expect_ok(detreduce_state_add(&state, DETREDUCE_DTYPE_F32, infinities + 1, 1, nullptr));
+    REQUIRE(detreduce_state_is_inf(&state) == 0);
+    REQUIRE(detreduce_state_is_nan(&state) == 1);
+}
+
+TEST_CASE("C: what is wrong with a call on a state is said by name", "[c]") {
+    constexpr detreduce_status_code invalid = DETREDUCE_INVALID_ARGUMENT;
+    detreduce_state state = DETREDUCE_STATE_INIT;
+    const double x[2] = {1, 2};
+    expect_ok(detreduce_state_add(&state, DETREDUCE_DTYPE_F64, x, 2, nullptr));
+    const detreduce_state before = state;
+    alignas(8) unsigned char blob[DETREDUCE_STATE_SERIALIZED_BYTES + 8];
+    expect(detreduce_state_add(nullptr, DETREDUCE_DTYPE_F64, x, 2, nullptr), invalid, "state");
+    expect(detreduce_state_add(&state, 99, x, 2, nullptr), invalid, "dtype");
+    expect(detreduce_state_add(&state, DETREDUCE_DTYPE_F64, nullptr, 2, nullptr), invalid, "x");
+    detreduce_launch launch{};
+    launch.threads = 5000;
+    expect(detreduce_state_add(&state, DETREDUCE_DTYPE_F64, x, 2, &launch), invalid, "launch.threads");
+    expect(detreduce_state_merge(&state, nullptr), invalid, "term");
+    expect(detreduce_state_merge(nullptr, &state), invalid, "state");
+    expect(detreduce_state_subtract(&state, nullptr), invalid, "term");
+    expect(detreduce_state_normalize(nullptr), invalid, "state");
+    expect(detreduce_state_round(&state, 99, blob), invalid, "dtype");
+    expect(detreduce_state_round(&state, DETREDUCE_DTYPE_F64, nullptr), invalid, "out");
+    expect(detreduce_state_round(&state, DETREDUCE_DTYPE_F64, blob + 4), invalid, "out");
+    expect(detreduce_state_serialize(&state, blob, DETREDUCE_STATE_SERIALIZED_BYTES - 1), invalid, "size");
+    expect(detreduce_state_serialize(&state, nullptr, 616), invalid, "blob");
+    expect_ok(detreduce_state_serialize(&state, blob, sizeof blob));
+    expect(detreduce_state_deserialize(blob, sizeof blob, &state), invalid, "blob");
+    expect(detreduce_state_deserialize(nullptr, 616, &state), invalid, "blob");
+    blob[20] ^= 1;
+    expect(detreduce_state_deserialize(blob, DETREDUCE_STATE_SERIALIZED_BYTES, &state), invalid, "blob");
+    REQUIRE(std::memcmp(&state, &before, sizeof state) == 0);
+    REQUIRE(detreduce_state_is_nan(nullptr) + detreduce_state_is_inf(nullptr) + detreduce_state_count(nullptr) == 0);
+    const detreduce_status no_state = detreduce_cuda_state_merge(nullptr, &state, nullptr);
+    REQUIRE(no_state.code == (cuda::built_with_cuda() ? invalid : detreduce_status_code{DETREDUCE_NO_DEVICE}));
+}
+
+} // namespace detreduce::proptests
