@@ -29,4 +29,7 @@ struct Contender {
 [[nodiscard]] std::optional<Contender> method_contender(Method method, DType dtype, std::uint64_t n,
                                                         const Launch& launch, std::string variant, Op op = Op::sum);
 
+/// Sums and argmax of rows, columns and segments, and norms of lists of tensors, made of n elements.
+[[nodiscard]] std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods);
+
 } // namespace detreduce::report::gpu

@@ -1,0 +1,139 @@
+// Rows, columns, segments and lists of tensors, made of the same n elements.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <detreduce/accuracy/generators.hpp>
+
+#include "contenders.hpp"
+
+namespace detreduce::report::gpu {
+namespace {
+
+/// What a request needs beside x: made once, used by every launch.
+struct Prepared {
+    Plan plan;
+    DeviceMemory workspace, out, offsets;
+    std::vector<Tensor> tensors; ///< with offsets into x instead of addresses
+};
+
+std::shared_ptr<Prepared> prepare(const Request& request, const std::vector<std::uint64_t>& offsets = {},
+                                  std::vector<Tensor> tensors = {}) {
+    const Plan plan = make_plan(request);
+    if (plan.status().code == StatusCode::unsupported) return nullptr;
+    check(plan.status(), "make_plan");
+    const std::size_t bytes = offsets.size() * sizeof(std::uint64_t);
+    auto p = std::make_shared<Prepared>(Prepared{plan, DeviceMemory(plan.workspace_bytes()),
+                                                 DeviceMemory(plan.results() * plan.result_bytes()),
+                                                 DeviceMemory(bytes), std::move(tensors)});
+    if (bytes > 0) check(cudaMemcpy(p->offsets.get(), offsets.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    return p;
+}
+
+void launch(const Prepared& p, const void* x, cudaStream_t stream) {
+    const auto* const offsets = static_cast<const std::uint64_t*>(p.offsets.get());
+    const bool segments = p.plan.request().shape == Shape::segments;
+    if (p.plan.request().shape != Shape::tensors) {
+        check(run(p.plan, {x, nullptr, segments ? offsets : nullptr}, p.out.get(), p.workspace.get(), stream), "run");
+        return;
+    }
+    std::vector<Tensor> list = p.tensors;
+    for (Tensor& t : list)
+        t.data = static_cast<const char*>(x) + reinterpret_cast<std::uintptr_t>(t.data);
+    check(run(p.plan, list.data(), p.out.get(), p.workspace.get(), stream), "run");
+}
+
+void add(std::vector<Contender>& list, std::string title, const std::shared_ptr<Prepared>& p) {
+    if (p == nullptr) return;
+    list.push_back({std::move(title), "", [p](const void* x, cudaStream_t stream) { launch(*p, x, stream); }});
+}
+
+/// Lengths from 1 to 4096, as likely as one another.
+std::vector<std::uint64_t> random_offsets(std::uint64_t n) {
+    std::vector<std::uint64_t> offsets{0};
+    while (offsets.back() < n)
+        offsets.push_back(std::min(n, offsets.back() + 1 + accuracy::hash(7, offsets.size()) % 4096));
+    return offsets;
+}
+
+/// Sizes spread evenly over the binades from 1 to a sixth of n, as layers of a network are.
+std::vector<Tensor> tensors_of(DType dtype, std::uint64_t n, std::uint64_t count) {
+    std::vector<Tensor> list;
+    double all = 0;
+    std::vector<double> sizes(count);
+    for (std::uint64_t i = 0; i < count; ++i)
+        all += sizes[i] = std::exp2(static_cast<double>(accuracy::hash(9, i) % 2600) / 100.0);
+    std::uint64_t at = 0;
+    for (const double size : sizes) {
+        const auto length = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(size / all * static_cast<double>(n)));
+        const std::uint64_t end = std::min(n, at + length);
+        list.push_back({reinterpret_cast<const void*>(at * size_of(dtype)), end - at, dtype});
+        at = end;
+    }
+    return list;
+}
+
+std::vector<Tensor> small_tensors(DType dtype, std::uint64_t count) {
+    std::vector<Tensor> list;
+    for (std::uint64_t i = 0; i < count; ++i)
+        list.push_back({reinterpret_cast<const void*>(i * 1024), 1024 / size_of(dtype), dtype});
+    return list;
+}
+
+void add_tensors(std::vector<Contender>& all, const char* title, const std::vector<Tensor>& list, bool each) {
+    std::uint64_t n = 0;
+    for (const Tensor& t : list)
+        n += t.n;
+    add(all, title,
+        prepare({.op = Op::nrm2,
+                 .dtype = DType::f32,
+                 .output = DType::f32,
+                 .shape = Shape::tensors,
+                 .n = n,
+                 .groups = list.size(),
+                 .each = each},
+                {}, list));
+}
+
+} // namespace
+
+std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods) {
+    std::vector<Contender> list;
+    const auto offsets = random_offsets(n);
+    const auto add_all = [&](Op op, Method method) {
+        const std::string op_and_method = std::string(name(op)) + " " + std::string(name(method));
+        for (const std::uint64_t length : {32u, 128u, 512u, 4096u, 65536u}) {
+            add(list, op_and_method + " rows of " + std::to_string(length),
+                prepare({.op = op,
+                         .method = method,
+                         .dtype = dtype,
+                         .shape = Shape::rows,
+                         .n = length,
+                         .groups = n / length}));
+        }
+        add(list, op_and_method + " 4096 columns",
+            prepare(
+                {.op = op, .method = method, .dtype = dtype, .shape = Shape::columns, .n = n / 4096, .groups = 4096}));
+        add(list, op_and_method + " columns of 4096",
+            prepare(
+                {.op = op, .method = method, .dtype = dtype, .shape = Shape::columns, .n = 4096, .groups = n / 4096}));
+        add(list, op_and_method + " segments of 1 to 4096",
+            prepare({.op = op,
+                     .method = method,
+                     .dtype = dtype,
+                     .shape = Shape::segments,
+                     .n = n,
+                     .groups = offsets.size() - 1},
+                    offsets));
+    };
+    for (const Method method : methods)
+        add_all(Op::sum, method);
+    add_all(Op::argmax, Method::exact);
+    add_tensors(list, "nrm2 exact 300 tensors", tensors_of(dtype, n, 300), false);
+    add_tensors(list, "nrm2 exact 300 tensors and each", tensors_of(dtype, n, 300), true);
+    add_tensors(list, "nrm2 exact 1000 tensors of 1 KiB", small_tensors(dtype, 1000), false);
+    return list;
+}
+
+} // namespace detreduce::report::gpu
