@@ -110,13 +110,13 @@ Status require_two_pass(Launch& launch) {
 }
 
 Status prepare_order(const Request& request, Launch& launch, std::size_t& workspace_bytes) {
-    const Status status = require_two_pass(launch);
+    if (const Status bad = require_two_pass(launch); !bad.ok()) return bad;
     workspace_bytes = order_workspace_bytes(request, launch);
     if (request.shape != Shape::flat) {
         const SlotLayout layout = order_group_layout(request);
         workspace_bytes = layout.room == 0 ? 0 : layout.bytes;
     }
-    return status;
+    return {};
 }
 
 /// CUB looks at the current device.

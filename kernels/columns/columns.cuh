@@ -1,6 +1,7 @@
-// Sums in a fixed order of the columns of a matrix. A thread has C neighbouring columns of one chunk to itself, so that a warp reads rows of the
-// matrix in whole cache lines; lanes of the order are then items of a column, one behind the other, and not threads. They are visited in
-// bit-reversed order: lane j is to take in lane j + half, for half = lanes/2 … 1, and so neighbours in the visit are merged first.
+// Sums in a fixed order of the columns of a matrix. A thread has C neighbouring columns, so that a warp reads rows of the matrix in whole cache
+// lines; lanes of the order are then items of a column, and not threads. A block works on one chunk at a time, so that what it reads lies close
+// together: warp w takes the lanes w, w + 8, …, which are a subtree of the tree of lanes, in bit-reversed order: lane j is to take in lane
+// j + half, for half = lanes/2 … 8, and so neighbours in the visit are merged first. The last three steps are the warps' results.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,7 @@ namespace detreduce::cuda {
 /// The matrix: `columns` columns of n items each, rows of the matrix `stride` items apart.
 struct ColumnRange {
     std::uint64_t columns, n, stride;
-    bool vectors;        ///< C neighbours of a row may be loaded at once
-    std::uint32_t warps; ///< that share a tile: 1, 2, 4 or 8, as many as it has chunks, or more
+    bool vectors; ///< C neighbours of a row may be loaded at once
 };
 
 /// C columns of a thread; of 16-bit types half of what fits in a load, or there would be no registers for their lanes.
@@ -54,41 +54,44 @@ __device__ __forceinline__ Pack<Both<T>, C> load_columns(const TwoInputs<T>& p, 
     return both;
 }
 
-/// The m ≤ chunk items of a chunk of the thread's columns; p points to the first.
+inline constexpr int column_warps = max_block / warp_size;
+
+/// The warp's lanes of the chunk of m items at p, of the thread's columns.
 template <class Level, class T, int C>
 __device__ __forceinline__ Lanes<typename Level::Acc, C>
-fold_columns(const typename Level::Pointer& p, int m, const ColumnRange& range, std::uint64_t left, bool vectors) {
-    constexpr int lanes = Level::Order::lanes, rows = spec::rows_per_chunk, depth = spec::ceil_log2(lanes);
+fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std::uint64_t left, bool vectors) {
+    constexpr int lanes = Level::Order::lanes, rows = spec::rows_per_chunk, count = lanes / column_warps,
+                  depth = spec::ceil_log2(count);
     using Part = Lanes<typename Level::Acc, C>;
+    const int warp = threadIdx.x / warp_size;
     Part pending[depth], part;
-    int bits = 0; // lanes from 2^bits on are absent, all of them
-    while ((1 << bits) < m && bits < depth)
-        ++bits;
-    const auto row_step = static_cast<std::int64_t>(lanes * range.stride);
 #pragma unroll 1
-    for (int i = 0; i < 1 << bits; ++i) {
-        const int j = bits == 0 ? 0 : static_cast<int>(__brev(static_cast<unsigned>(i)) >> (32 - bits));
-        const auto at = p + static_cast<std::int64_t>(j * range.stride);
-        Pack<typename Level::Item, C> packs[rows];
+    for (int i = 0; i < count; ++i) {
+        const int j = warp + column_warps * static_cast<int>(__brev(static_cast<unsigned>(i)) >> (32 - depth));
+        part = Part::absent();
+        if (j < m) {
+            const auto at = p + static_cast<std::int64_t>(j * stride);
+            Pack<typename Level::Item, C> packs[rows];
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
-            if (r * lanes + j < m) {
-                packs[r] = load_columns<T, C>(at + r * row_step, left, vectors);
-            } else {
+            for (int r = 0; r < rows; ++r) {
+                if (r * lanes + j < m) {
+                    packs[r] = load_columns<T, C>(at + static_cast<std::int64_t>(r * lanes * stride), left, vectors);
+                } else {
 #pragma unroll
-                for (int k = 0; k < C; ++k)
-                    packs[r].v[k] = Level::absent();
+                    for (int k = 0; k < C; ++k)
+                        packs[r].v[k] = Level::absent();
+                }
             }
+            part = fold_rows<Level, C>(packs);
         }
-        part = fold_rows<Level, C>(packs);
-        bool waits = i + 1 == 1 << bits; // the last one takes all that wait
+        bool waits = false;
 #pragma unroll
         for (int d = 0; d < depth; ++d) {
-            if (waits && i + 1 < 1 << bits) continue;
+            if (waits) continue;
             if (i >> d & 1) {
                 pending[d].merge(part);
                 part = pending[d];
-            } else if (!waits) {
+            } else if (i + 1 < count) {
                 pending[d] = part;
                 waits = true;
             }
@@ -97,45 +100,81 @@ fold_columns(const typename Level::Pointer& p, int m, const ColumnRange& range, 
     return part;
 }
 
-/// Tiles of all columns, one behind the other: first all columns of the first tile, 32·C to a team.
+/// What of the tree of chunks waits for its right neighbour, for one column.
+template <class Acc>
+struct ChunkTree {
+    static constexpr int depth = 3;
+    static_assert(1 << depth == spec::chunks_per_tile);
+    Acc pending[depth], result;
+
+    /// Takes chunk c; `last`: there is none behind it.
+    __device__ __forceinline__ void take(int c, Acc acc, bool last) {
+        bool waits = false;
+#pragma unroll
+        for (int d = 0; d < depth; ++d) {
+            if (waits) continue;
+            if (c >> d & 1) {
+                pending[d].merge(acc);
+                acc = pending[d];
+            } else if (!last) {
+                pending[d] = acc;
+                waits = true;
+            }
+        }
+        result = acc;
+    }
+};
+
+/// Tiles of all columns, one behind the other: first all columns of the first tile, 32·C to a block.
 template <class Level, class T, class Levels>
 __global__ void __launch_bounds__(max_block, 2)
     columns_kernel(const typename Level::Pointer x, const ColumnRange range, const Levels levels) {
     using Acc = typename Level::Acc;
-    constexpr int C = columns_a_thread<T>, team_columns = C * warp_size, chunks = spec::chunks_per_tile;
-    constexpr std::uint32_t chunk = Level::Order::chunk;
-    __shared__ Lanes<Acc, C> of_chunk[max_block];
-    const std::uint32_t lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size, teams = chunks / range.warps,
-                        part = warp % range.warps;
-    const std::uint64_t across = (range.columns + team_columns - 1) / team_columns, all = across * levels.tiles[0];
-    for (std::uint64_t turn = blockIdx.x; turn * teams < all; turn += gridDim.x) {
-        const std::uint64_t task = turn * teams + warp / range.warps, tile = task / across;
-        const std::uint64_t base = (task - tile * across) * team_columns,
-                            row = tile * Level::Order::tile + part * chunk;
-        const bool vectors = range.vectors && base + team_columns <= range.columns;
+    constexpr int C = columns_a_thread<T>, block_columns = C * warp_size;
+    constexpr std::uint32_t chunk = Level::Order::chunk, tile_items = Level::Order::tile;
+    static_assert(block_columns <= max_block);
+    __shared__ Acc of_warp[2][column_warps][block_columns];
+    const std::uint32_t lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
+    const std::uint64_t across = (range.columns + block_columns - 1) / block_columns, all = across * levels.tiles[0];
+    for (std::uint64_t turn = blockIdx.x; turn < all; turn += gridDim.x) {
+        const std::uint64_t tile = turn / across, base = (turn - tile * across) * block_columns;
+        const std::uint32_t m = items_in_tile(tile * tile_items, range.n, tile_items);
+        const bool vectors = range.vectors && base + block_columns <= range.columns;
         const std::uint64_t first = base + (vectors ? lane * C : lane);
-        const bool there = task < all && first < range.columns;
-        auto lanes = Lanes<Acc, C>::absent();
-        if (there && row < range.n) {
-            const std::uint64_t rest = range.n - row;
-            const int m = rest < chunk ? static_cast<int>(rest) : static_cast<int>(chunk);
-            lanes = fold_columns<Level, T, C>(x + static_cast<std::int64_t>(row * range.stride + first), m, range,
-                                              range.columns - first, vectors);
-        }
-        of_chunk[threadIdx.x] = lanes;
-        __syncthreads();
-        if (part == 0 && there) {
-            for (std::uint32_t step = 1; step < range.warps; step *= 2) {
-                for (std::uint32_t w = 0; w < range.warps; w += 2 * step)
-                    of_chunk[threadIdx.x + w * warp_size].merge(of_chunk[threadIdx.x + (w + step) * warp_size]);
+        const bool there = first < range.columns;
+        const auto p = x + static_cast<std::int64_t>(tile * tile_items * range.stride + (there ? first : 0));
+        const int chunks = static_cast<int>((m + chunk - 1) / chunk);
+        ChunkTree<Acc> tree;
+        for (int c = 0; c < chunks; ++c) {
+            auto lanes = Lanes<Acc, C>::absent();
+            const std::uint32_t rest = m - c * chunk;
+            if (there) {
+                lanes = fold_columns<Level, T, C>(p + static_cast<std::int64_t>(c * chunk * range.stride),
+                                                  static_cast<int>(rest < chunk ? rest : chunk), range.stride,
+                                                  range.columns - first, vectors);
             }
+            auto& mine = of_warp[c % 2];
 #pragma unroll
-            for (int k = 0; k < C; ++k) {
-                const std::uint64_t column = first + (vectors ? k : k * warp_size);
-                if (column < range.columns) levels.store(0, tile, of_chunk[threadIdx.x].a[k], column);
+            for (int k = 0; k < C; ++k)
+                mine[warp][vectors ? lane * C + k : lane + k * warp_size] = lanes.a[k];
+            __syncthreads(); // the other half of of_warp is what the next chunk uses
+            if (threadIdx.x < block_columns) {
+                Acc part[column_warps];
+#pragma unroll
+                for (int w = 0; w < column_warps; ++w)
+                    part[w] = mine[w][threadIdx.x];
+#pragma unroll
+                for (int half = column_warps / 2; half >= 1; half /= 2) {
+#pragma unroll
+                    for (int w = 0; w < half; ++w)
+                        part[w].merge(part[w + half]);
+                }
+                tree.take(c, part[0], c + 1 == chunks);
             }
         }
-        __syncthreads(); // of_chunk is used again
+        const std::uint64_t column = base + threadIdx.x;
+        if (threadIdx.x < block_columns && column < range.columns) levels.store(0, tile, tree.result, column);
+        __syncthreads(); // of_warp is used again
     }
 }
 
@@ -143,19 +182,13 @@ template <class Level, class T, class Acc>
 [[nodiscard]] Status run_columns(const FlatLaunch<T, Acc>& flat, const typename Level::Pointer& input) {
     constexpr int C = columns_a_thread<T>;
     const auto& levels = flat.levels;
-    ColumnRange range{levels.rows, flat.n(), levels.stride, false, 1};
+    ColumnRange range{levels.rows, flat.n(), levels.stride, false};
     const auto on_vectors = [](const T* p) { return reinterpret_cast<std::uintptr_t>(p) % (C * sizeof(T)) == 0; };
     range.vectors = on_vectors(input.x) && range.stride % C == 0;
     if constexpr (std::is_same_v<typename Level::Pointer, TwoInputs<T>>) range.vectors &= on_vectors(input.y);
-    while (range.warps < spec::chunks_per_tile && range.warps * Level::Order::chunk < range.n)
-        range.warps *= 2;
-    const auto kernel = columns_kernel<Level, T, Levels<Acc>>;
-    std::uint32_t resident = 0;
-    if (const Status bad = flat.count_resident(kernel, 0, resident); !bad.ok()) return bad;
-    const std::uint64_t tasks = spec::tiles(range.columns, C * warp_size) * levels.tiles[0],
-                        turns = spec::tiles(tasks, spec::chunks_per_tile / range.warps);
-    const auto blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, 16ull * resident));
-    const Status status = flat.launch(LaunchKind::plain, kernel, flat.grid(blocks), 0, input, range, levels);
+    const std::uint64_t turns = spec::tiles(range.columns, C * warp_size) * levels.tiles[0];
+    const Status status = flat.launch(LaunchKind::plain, columns_kernel<Level, T, Levels<Acc>>, flat.grid(turns), 0,
+                                      input, range, levels);
     return status.ok() ? flat.template upper_levels<max_block / warp_size>() : status;
 }
 

@@ -37,6 +37,11 @@ struct GroupLaunch {
         return launch(groups_kernel<Level>, spec::tiles(warps, team), 0, input, groups, threads, flat.levels.results,
                       table);
     }
+    [[nodiscard]] Status run_short(std::uint32_t threads) const {
+        const std::uint64_t warps = spec::tiles(groups.count, 8 * (warp_size / threads));
+        return launch(short_rows_kernel<Level>, spec::tiles(warps, team), 0, input, groups, threads,
+                      flat.levels.results);
+    }
     [[nodiscard]] Status run_tiles(std::uint64_t useful, const RowTiles& rows, const SlotTable& table,
                                    Acc* results) const {
         return launch(tiles_kernel<Level, team>, useful, flat.template shared_bytes<team>(), input, rows, table,
@@ -50,6 +55,7 @@ struct GroupLaunch {
             std::uint32_t threads = 1;
             while (threads < warp_size && threads * per_thread < n)
                 threads *= 2;
+            if (n <= Level::Order::lanes) return run_short(threads);
             return run_small(threads, {});
         }
         const auto& levels = flat.levels;

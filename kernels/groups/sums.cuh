@@ -112,6 +112,44 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level> > 2 ? blocks_
     }
 }
 
+/// Rows of at most one row of lanes, of which `threads` share one as above: so short that a warp must have several in flight.
+template <class Level>
+__global__ void __launch_bounds__(max_block) short_rows_kernel(const typename Level::Pointer x, const Groups rows,
+                                                               std::uint32_t threads, const Results results) {
+    constexpr int K = TileReader<Level>::K, at_once = 8;
+    using Item = typename Level::Item;
+    const std::uint32_t in_warp = warp_size / threads, lane = threadIdx.x % warp_size;
+    const int first = static_cast<int>(lane % threads) * K, left = static_cast<int>(rows.n) - first;
+    const bool vectors = x.aligned && rows.stride * sizeof(*x.x) % 16 == 0 && left >= K;
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size),
+                        warp = std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size;
+    for (std::uint64_t begin = warp * in_warp * at_once; begin < rows.count; begin += warps * in_warp * at_once) {
+        Pack<Item, K> packs[at_once];
+#pragma unroll
+        for (int u = 0; u < at_once; ++u) {
+            const std::uint64_t row = begin + u * in_warp + lane / threads;
+            const auto p = x + static_cast<std::int64_t>(row * rows.stride) + first;
+            if (row < rows.count && vectors) {
+                packs[u] = load_pack<Level::source, Item, K>(p);
+            } else {
+#pragma unroll
+                for (int k = 0; k < K; ++k)
+                    packs[u].v[k] = row < rows.count && k < left ? load_item<Level::source>(p + k) : Level::absent();
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < at_once; ++u) {
+            Lanes<typename Level::Acc, K> lanes;
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                lanes.a[k] = Level::as_accumulator(packs[u].v[k]);
+            const std::uint64_t row = begin + u * in_warp + lane / threads;
+            const auto acc = combine_neighbouring_lanes(lanes, threads);
+            if (row < rows.count && lane % threads == 0) results.finish(row, acc, rows.n);
+        }
+    }
+}
+
 /// The tiles of rows that have more than one.
 struct RowTiles {
     std::uint64_t rows, n, stride, tiles; ///< tiles: of a row

@@ -271,6 +271,9 @@ template <class T, int Digits>
 [[nodiscard]] DETREDUCE_HD T finish(const Long& number, int first, int last, Ending ending, Scratch<Digits>& scratch) {
     T result{};
     if (is_special(number.counters, result)) return result;
+    // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
+    if (ending == Ending::mean && number.counters[elements] == 0)
+        return fp::from_bits<T>(fp::Format<T>::canonical_nan);
     Leading a = leading(number, first, last, scratch);
     if (a.significand == 0) return signed_zero<T>(number.counters);
     if (ending != Ending::sum) a = ended(a, ending, static_cast<std::uint64_t>(number.counters[elements]));
