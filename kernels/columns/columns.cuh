@@ -1,7 +1,7 @@
 // Sums in a fixed order of the columns of a matrix. A thread has C neighbouring columns, so that a warp reads rows of the matrix in whole cache
-// lines; lanes of the order are then items of a column, and not threads. A block works on one chunk at a time, so that what it reads lies close
-// together: warp w takes the lanes w, w + 8, …, which are a subtree of the tree of lanes, in bit-reversed order: lane j is to take in lane
-// j + half, for half = lanes/2 … 8, and so neighbours in the visit are merged first. The last three steps are the warps' results.
+// lines; lanes of the order are then items of a column, and not threads. Warp w of a block takes the lanes w, w + 8, …, which are a subtree of the
+// tree of lanes, in bit-reversed order: lane j is to take in lane j + half, for half = lanes/2 … 8, and so neighbours in the visit are merged
+// first. The last three steps are the warps' results.
 #pragma once
 
 #include <cstdint>
@@ -56,74 +56,82 @@ __device__ __forceinline__ Pack<Both<T>, C> load_columns(const TwoInputs<T>& p, 
 
 inline constexpr int column_warps = max_block / warp_size;
 
-/// The warp's lanes of the chunk of m items at p, of the thread's columns.
-template <class Level, class T, int C>
-__device__ __forceinline__ Lanes<typename Level::Acc, C>
-fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std::uint64_t left, bool vectors) {
-    constexpr int lanes = Level::Order::lanes, rows = spec::rows_per_chunk, count = lanes / column_warps,
-                  depth = spec::ceil_log2(count);
-    using Part = Lanes<typename Level::Acc, C>;
-    const int warp = threadIdx.x / warp_size;
-    Part pending[depth], part;
-#pragma unroll 1
-    for (int i = 0; i < count; ++i) {
-        const int j = warp + column_warps * static_cast<int>(__brev(static_cast<unsigned>(i)) >> (32 - depth));
-        part = Part::absent();
-        if (j < m) {
-            const auto at = p + static_cast<std::int64_t>(j * stride);
-            Pack<typename Level::Item, C> packs[rows];
-#pragma unroll
-            for (int r = 0; r < rows; ++r) {
-                if (r * lanes + j < m) {
-                    packs[r] = load_columns<T, C>(at + static_cast<std::int64_t>(r * lanes * stride), left, vectors);
-                } else {
-#pragma unroll
-                    for (int k = 0; k < C; ++k)
-                        packs[r].v[k] = Level::absent();
-                }
-            }
-            part = fold_rows<Level, C>(packs);
-        }
+/// A binary tree over 2^Depth parts that come one after the other: those that are complete wait for their right neighbours.
+template <class Part, int Depth>
+struct Tree {
+    Part pending[Depth];
+
+    /// Takes part i, and makes it the sum of all up to it that it completes; of all there were, if it is the last.
+    __device__ __forceinline__ void take(int i, Part& part, bool last) {
         bool waits = false;
 #pragma unroll
-        for (int d = 0; d < depth; ++d) {
+        for (int d = 0; d < Depth; ++d) {
             if (waits) continue;
             if (i >> d & 1) {
                 pending[d].merge(part);
                 part = pending[d];
-            } else if (i + 1 < count) {
+            } else if (!last) {
                 pending[d] = part;
                 waits = true;
             }
         }
     }
-    return part;
-}
+};
 
-/// What of the tree of chunks waits for its right neighbour, for one column.
-template <class Acc>
-struct ChunkTree {
-    static constexpr int depth = 3;
-    static_assert(1 << depth == spec::chunks_per_tile);
-    Acc pending[depth], result;
-
-    /// Takes chunk c; `last`: there is none behind it.
-    __device__ __forceinline__ void take(int c, Acc acc, bool last) {
-        bool waits = false;
+/// The rows of lane j in a chunk of m items, whose first of that lane is at p.
+template <class Level, class T, int C>
+__device__ __forceinline__ Lanes<typename Level::Acc, C>
+fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, std::uint64_t left, bool vectors) {
+    constexpr int lanes = Level::Order::lanes, rows = spec::rows_per_chunk;
+    const auto row_step = static_cast<std::int64_t>(lanes * stride);
+    Pack<typename Level::Item, C> packs[rows];
+    if (m >= static_cast<int>(
+                 Level::Order::chunk)) { // apart from what follows, so that all loads start before the first is used
 #pragma unroll
-        for (int d = 0; d < depth; ++d) {
-            if (waits) continue;
-            if (c >> d & 1) {
-                pending[d].merge(acc);
-                acc = pending[d];
-            } else if (!last) {
-                pending[d] = acc;
-                waits = true;
+        for (int r = 0; r < rows; ++r)
+            packs[r] = load_columns<T, C>(p + r * row_step, left, vectors);
+    } else {
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            if (r * lanes + j < m) {
+                packs[r] = load_columns<T, C>(p + r * row_step, left, vectors);
+            } else {
+#pragma unroll
+                for (int k = 0; k < C; ++k)
+                    packs[r].v[k] = Level::absent();
             }
         }
-        result = acc;
     }
-};
+    return fold_rows<Level, C>(packs);
+}
+
+/// The warp's lanes of the tile of m items at p, of the thread's columns: each first over all chunks.
+template <class Level, class T, int C>
+__device__ __forceinline__ Lanes<typename Level::Acc, C>
+fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std::uint64_t left, bool vectors) {
+    constexpr int chunk = Level::Order::chunk, count = Level::Order::lanes / column_warps,
+                  depth = spec::ceil_log2(count);
+    using Part = Lanes<typename Level::Acc, C>;
+    const int warp = threadIdx.x / warp_size;
+    Tree<Part, depth> lanes;
+    Part lane;
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+        const int j = warp + column_warps * static_cast<int>(__brev(static_cast<unsigned>(i)) >> (32 - depth));
+        lane = Part::absent();
+        Tree<Part, 3> chunks;
+        static_assert(1 << 3 == spec::chunks_per_tile);
+#pragma unroll 1
+        for (int c = 0; c * chunk + j < m; ++c) {
+            const int rest = m - c * chunk;
+            lane = fold_lane<Level, T, C>(p + static_cast<std::int64_t>((c * chunk + j) * stride), j, rest, stride,
+                                          left, vectors);
+            chunks.take(c, lane, rest - chunk <= j);
+        }
+        lanes.take(i, lane, i + 1 == count);
+    }
+    return lane;
+}
 
 /// Tiles of all columns, one behind the other: first all columns of the first tile, 32·C to a block.
 template <class Level, class T, class Levels>
@@ -131,9 +139,9 @@ __global__ void __launch_bounds__(max_block, 2)
     columns_kernel(const typename Level::Pointer x, const ColumnRange range, const Levels levels) {
     using Acc = typename Level::Acc;
     constexpr int C = columns_a_thread<T>, block_columns = C * warp_size;
-    constexpr std::uint32_t chunk = Level::Order::chunk, tile_items = Level::Order::tile;
+    constexpr std::uint32_t tile_items = Level::Order::tile;
     static_assert(block_columns <= max_block);
-    __shared__ Acc of_warp[2][column_warps][block_columns];
+    __shared__ Acc of_warp[column_warps][block_columns];
     const std::uint32_t lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
     const std::uint64_t across = (range.columns + block_columns - 1) / block_columns, all = across * levels.tiles[0];
     for (std::uint64_t turn = blockIdx.x; turn < all; turn += gridDim.x) {
@@ -141,39 +149,29 @@ __global__ void __launch_bounds__(max_block, 2)
         const std::uint32_t m = items_in_tile(tile * tile_items, range.n, tile_items);
         const bool vectors = range.vectors && base + block_columns <= range.columns;
         const std::uint64_t first = base + (vectors ? lane * C : lane);
-        const bool there = first < range.columns;
-        const auto p = x + static_cast<std::int64_t>(tile * tile_items * range.stride + (there ? first : 0));
-        const int chunks = static_cast<int>((m + chunk - 1) / chunk);
-        ChunkTree<Acc> tree;
-        for (int c = 0; c < chunks; ++c) {
-            auto lanes = Lanes<Acc, C>::absent();
-            const std::uint32_t rest = m - c * chunk;
-            if (there) {
-                lanes = fold_columns<Level, T, C>(p + static_cast<std::int64_t>(c * chunk * range.stride),
-                                                  static_cast<int>(rest < chunk ? rest : chunk), range.stride,
-                                                  range.columns - first, vectors);
-            }
-            auto& mine = of_warp[c % 2];
-#pragma unroll
-            for (int k = 0; k < C; ++k)
-                mine[warp][vectors ? lane * C + k : lane + k * warp_size] = lanes.a[k];
-            __syncthreads(); // the other half of of_warp is what the next chunk uses
-            if (threadIdx.x < block_columns) {
-                Acc part[column_warps];
-#pragma unroll
-                for (int w = 0; w < column_warps; ++w)
-                    part[w] = mine[w][threadIdx.x];
-#pragma unroll
-                for (int half = column_warps / 2; half >= 1; half /= 2) {
-#pragma unroll
-                    for (int w = 0; w < half; ++w)
-                        part[w].merge(part[w + half]);
-                }
-                tree.take(c, part[0], c + 1 == chunks);
-            }
+        auto lanes = Lanes<Acc, C>::absent();
+        if (first < range.columns) {
+            lanes = fold_columns<Level, T, C>(x + static_cast<std::int64_t>(tile * tile_items * range.stride + first),
+                                              static_cast<int>(m), range.stride, range.columns - first, vectors);
         }
+#pragma unroll
+        for (int k = 0; k < C; ++k)
+            of_warp[warp][vectors ? lane * C + k : lane + k * warp_size] = lanes.a[k];
+        __syncthreads();
         const std::uint64_t column = base + threadIdx.x;
-        if (threadIdx.x < block_columns && column < range.columns) levels.store(0, tile, tree.result, column);
+        if (threadIdx.x < block_columns && column < range.columns) {
+            Acc part[column_warps];
+#pragma unroll
+            for (int w = 0; w < column_warps; ++w)
+                part[w] = of_warp[w][threadIdx.x];
+#pragma unroll
+            for (int half = column_warps / 2; half >= 1; half /= 2) {
+#pragma unroll
+                for (int w = 0; w < half; ++w)
+                    part[w].merge(part[w + half]);
+            }
+            levels.store(0, tile, part[0], column);
+        }
         __syncthreads(); // of_warp is used again
     }
 }

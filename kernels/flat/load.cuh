@@ -79,18 +79,12 @@ __device__ __forceinline__ Item load_item(const Item* p) {
     }
 }
 
-[[nodiscard]] __device__ __forceinline__ bool on_16_bytes(const void* p) {
-    return reinterpret_cast<std::uintptr_t>(p) % 16 == 0;
-}
-
 /// Where the elements of an op are: one array or two, which may all be loaded 16 bytes at a time, or not.
 template <class T>
 struct OneInput {
     const T* x;
     bool aligned;
     __device__ __forceinline__ OneInput operator+(std::int64_t i) const { return {x + i, aligned}; }
-    /// The same, elsewhere.
-    [[nodiscard]] __device__ __forceinline__ OneInput at(std::uint64_t i) const { return {x + i, on_16_bytes(x + i)}; }
 };
 template <class T>
 struct TwoInputs {
@@ -98,9 +92,6 @@ struct TwoInputs {
     const T* y;
     bool aligned;
     __device__ __forceinline__ TwoInputs operator+(std::int64_t i) const { return {x + i, y + i, aligned}; }
-    [[nodiscard]] __device__ __forceinline__ TwoInputs at(std::uint64_t i) const {
-        return {x + i, y + i, on_16_bytes(x + i) && on_16_bytes(y + i)};
-    }
 };
 
 template <class T>

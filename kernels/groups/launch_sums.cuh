@@ -20,7 +20,10 @@ struct GroupLaunch {
 
     GroupLaunch(const Plan& plan, const Inputs& in, void* out, void* ws, Stream stream, const DeviceTraits& device)
         : flat(plan, in.x, out, ws, stream, device), input(flat.template input<Level>(static_cast<const T*>(in.y))),
-          groups(Groups::of(plan, in.offsets)), workspace(ws) {}
+          groups(Groups::of(plan, in.offsets)), workspace(ws) {
+        // One answer for all groups, which a kernel need not ask for each: threads that may go different ways wait for one another.
+        input.aligned = input.aligned && groups.offsets == nullptr && groups.stride * sizeof(T) % 16 == 0;
+    }
 
     template <class Kernel, class... Arguments>
     [[nodiscard]] Status launch(Kernel kernel, std::uint64_t useful, std::size_t shared,

@@ -98,10 +98,10 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level> > 2 ? blocks_
         const bool fits =
             span.n <= Level::Order::tile; // the same for all of a warp: rows do, and segments have one each
         if (!fits && put_on_slots(table, group, span)) continue;
-        const auto begin = x.at(span.begin) + first;
+        const auto begin = x + static_cast<std::int64_t>(span.begin + first);
         auto lanes = Lanes<Acc, K>::absent();
         if (span.n <= Level::Order::lanes) {
-            lanes = load_lanes<Level>(x.at(span.begin), span.n, first);
+            lanes = load_lanes<Level>(x + static_cast<std::int64_t>(span.begin), span.n, first);
         } else if (fits) {
             lanes = fold_chunks<Level>(begin, static_cast<int>(span.n), first);
         }
@@ -120,21 +120,32 @@ __global__ void __launch_bounds__(max_block) short_rows_kernel(const typename Le
     using Item = typename Level::Item;
     const std::uint32_t in_warp = warp_size / threads, lane = threadIdx.x % warp_size;
     const int first = static_cast<int>(lane % threads) * K, left = static_cast<int>(rows.n) - first;
-    const bool vectors = x.aligned && rows.stride * sizeof(*x.x) % 16 == 0 && left >= K;
+    const bool vectors = x.aligned && rows.n % K == 0; // the same for all threads, or loads would wait for one another
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size),
                         warp = std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size;
     for (std::uint64_t begin = warp * in_warp * at_once; begin < rows.count; begin += warps * in_warp * at_once) {
         Pack<Item, K> packs[at_once];
+        const auto place = [&](int u) { return begin + u * in_warp + lane / threads; };
+        const auto at = [&](int u) { return x + static_cast<std::int64_t>(place(u) * rows.stride) + first; };
+        if (vectors) {
 #pragma unroll
-        for (int u = 0; u < at_once; ++u) {
-            const std::uint64_t row = begin + u * in_warp + lane / threads;
-            const auto p = x + static_cast<std::int64_t>(row * rows.stride) + first;
-            if (row < rows.count && vectors) {
-                packs[u] = load_pack<Level::source, Item, K>(p);
-            } else {
+            for (int u = 0; u < at_once; ++u) {
+                if (place(u) < rows.count && left > 0) {
+                    packs[u] = load_pack<Level::source, Item, K>(at(u));
+                } else {
 #pragma unroll
-                for (int k = 0; k < K; ++k)
-                    packs[u].v[k] = row < rows.count && k < left ? load_item<Level::source>(p + k) : Level::absent();
+                    for (int k = 0; k < K; ++k)
+                        packs[u].v[k] = Level::absent();
+                }
+            }
+        } else {
+#pragma unroll
+            for (int u = 0; u < at_once; ++u) {
+#pragma unroll
+                for (int k = 0; k < K; ++k) {
+                    const bool there = place(u) < rows.count && k < left;
+                    packs[u].v[k] = there ? load_item<Level::source>(at(u) + k) : Level::absent();
+                }
             }
         }
 #pragma unroll
@@ -143,7 +154,7 @@ __global__ void __launch_bounds__(max_block) short_rows_kernel(const typename Le
 #pragma unroll
             for (int k = 0; k < K; ++k)
                 lanes.a[k] = Level::as_accumulator(packs[u].v[k]);
-            const std::uint64_t row = begin + u * in_warp + lane / threads;
+            const std::uint64_t row = place(u);
             const auto acc = combine_neighbouring_lanes(lanes, threads);
             if (row < rows.count && lane % threads == 0) results.finish(row, acc, rows.n);
         }
@@ -182,7 +193,8 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
         } else {
             place = rows.place(turn, Level::Order::tile);
         }
-        const auto acc = reduce_tile_by_team<Level, TeamWarps>(x.at(place.begin), place.m, *buffer);
+        const auto acc =
+            reduce_tile_by_team<Level, TeamWarps>(x + static_cast<std::int64_t>(place.begin), place.m, *buffer);
         if (threadIdx.x == 0 && place.m > 0) results[place.to] = acc;
         __syncthreads(); // the buffer is used again
     }

@@ -69,7 +69,7 @@ std::vector<Tensor> tensors_of(DType dtype, std::uint64_t n, std::uint64_t count
         const auto length = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(size / all * static_cast<double>(n)));
         const std::uint64_t end = std::min(n, at + length);
         list.push_back({reinterpret_cast<const void*>(at * size_of(dtype)), end - at, dtype});
-        at = end;
+        at = std::min(n, (end + 255) / 256 * 256); // where allocators put them
     }
     return list;
 }
