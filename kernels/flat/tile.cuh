@@ -49,6 +49,20 @@ __device__ __forceinline__ Value shuffle_down(const Value& value, int distance) 
     return moved;
 }
 
+template <class Value>
+__device__ __forceinline__ Value shuffle_xor(const Value& value, int mask) {
+    static_assert(sizeof(Value) % 4 == 0);
+    constexpr int words = sizeof(Value) / 4;
+    std::uint32_t raw[words];
+    __builtin_memcpy(raw, &value, sizeof value);
+#pragma unroll
+    for (int i = 0; i < words; ++i)
+        raw[i] = __shfl_xor_sync(all_threads, raw[i], mask);
+    Value moved;
+    __builtin_memcpy(&moved, raw, sizeof moved);
+    return moved;
+}
+
 /// Merges a[0 … Count − 1], Count a power of two, as a binary tree of neighbours.
 template <int Count, class Acc>
 __device__ __forceinline__ Acc merge_neighbours(Acc (&a)[Count]) {

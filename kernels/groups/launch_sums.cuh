@@ -34,12 +34,11 @@ struct GroupLaunch {
         return flat.launch(LaunchKind::plain, kernel, flat.grid(blocks), shared, arguments...);
     }
 
-    /// Small groups: as many threads as have a lane each, or more, share one.
-    [[nodiscard]] Status run_small(std::uint32_t threads, const SlotTable& table) const {
-        const std::uint64_t warps = spec::tiles(groups.count, warp_size / threads);
-        return launch(groups_kernel<Level>, spec::tiles(warps, team), 0, input, groups, threads, flat.levels.results,
+    [[nodiscard]] Status run_small(const SlotTable& table) const {
+        return launch(groups_kernel<Level>, spec::tiles(groups.count, team), 0, input, groups, flat.levels.results,
                       table);
     }
+    /// As many threads as have a lane each, or more, share a row.
     [[nodiscard]] Status run_short(std::uint32_t threads) const {
         const std::uint64_t warps = spec::tiles(groups.count, 8 * (warp_size / threads));
         return launch(short_rows_kernel<Level>, spec::tiles(warps, team), 0, input, groups, threads,
@@ -59,7 +58,7 @@ struct GroupLaunch {
             while (threads < warp_size && threads * per_thread < n)
                 threads *= 2;
             if (n <= Level::Order::lanes) return run_short(threads);
-            return run_small(threads, {});
+            return run_small({});
         }
         const auto& levels = flat.levels;
         const RowTiles rows{levels.rows, n, levels.stride, levels.tiles[0], levels.pitch[0]};
@@ -74,7 +73,7 @@ struct GroupLaunch {
         auto* const results = reinterpret_cast<Acc*>(static_cast<char*>(workspace) + layout.results);
         Status status =
             from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, flat.stream));
-        if (status.ok()) status = run_small(warp_size, table);
+        if (status.ok()) status = run_small(table);
         if (!status.ok() || layout.room == 0) return status;
         status = run_tiles(layout.room, {}, table, results);
         if (!status.ok()) return status;

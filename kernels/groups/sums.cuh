@@ -79,40 +79,60 @@ __device__ __forceinline__ Acc combine_neighbouring_lanes(Lanes<Acc, K>& lanes, 
     return lanes.a[0];
 }
 
-/// Small groups: `threads` share one, a power of two and at most a warp; either it has a lane or more for each, or they are a warp. Large segments
-/// go to `table`.
+/// The same for a whole warp, in which half of the threads would soon do nothing useful: as long as there are several lanes a thread, it gives half of
+/// them away to the thread that it meets, for half of the other's. So lane number t·K + k ends up in another thread, but with its own partners.
+template <class Acc, int K>
+__device__ __forceinline__ Acc combine_lanes_of_warp(Lanes<Acc, K>& lanes) {
+    const int lane = threadIdx.x % warp_size;
+    int distance = warp_size / 2;
+#pragma unroll
+    for (int half = K / 2; half >= 1; half /= 2, distance /= 2) {
+        const bool upper = lane & distance;
+#pragma unroll
+        for (int k = 0; k < half; ++k) {
+            const Acc other = shuffle_xor(upper ? lanes.a[k] : lanes.a[k + half], distance);
+            Acc left = upper ? other : lanes.a[k];
+            left.merge(upper ? lanes.a[k + half] : other);
+            lanes.a[k] = left;
+        }
+    }
+    for (; distance >= 1; distance /= 2)
+        lanes.a[0].merge(shuffle_down(lanes.a[0], distance));
+        // What is left is to bring together the K lanes of the first thread of all, which are now in as many threads.
+#pragma unroll
+    for (int half = K / 2, apart = warp_size / 2; half >= 1; half /= 2, apart /= 2)
+        lanes.a[0].merge(shuffle_down(lanes.a[0], apart));
+    return lanes.a[0];
+}
+
+/// Groups by a warp each: of more than a row of lanes and at most a tile, or segments. Large segments go to `table`.
 template <class Level>
 __global__ void __launch_bounds__(max_block, blocks_at_once<Level> > 2 ? blocks_at_once<Level> - 1 : 2)
-    groups_kernel(const typename Level::Pointer x, const Groups groups, std::uint32_t threads, const Results results,
-                  const SlotTable table) {
+    groups_kernel(const typename Level::Pointer x, const Groups groups, const Results results, const SlotTable table) {
     using Acc = typename Level::Acc;
-    constexpr int K = TileReader<Level>::K;
-    const std::uint32_t at_once = warp_size / threads, lane = threadIdx.x % warp_size;
-    const int first = static_cast<int>(lane % threads) * K;
-    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size),
-                        warp = std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size;
-    for (std::uint64_t turn = warp; turn * at_once < groups.count; turn += warps) {
-        const std::uint64_t group = turn * at_once + lane / threads;
-        const bool there = group < groups.count;
-        const Span span = there ? span_of(groups, group) : Span{0, 0, true};
-        const bool fits =
-            span.n <= Level::Order::tile; // the same for all of a warp: rows do, and segments have one each
+    using Value = typename Acc::Value;
+    const int lane = threadIdx.x % warp_size, first = lane * TileReader<Level>::K;
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size);
+    for (std::uint64_t group = std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size;
+         group < groups.count; group += warps) {
+        const Span span = span_of(groups, group);
+        const bool fits = span.n <= Level::Order::tile;
         if (!fits && put_on_slots(table, group, span)) continue;
-        const auto begin = x + static_cast<std::int64_t>(span.begin + first);
-        auto lanes = Lanes<Acc, K>::absent();
+        const auto begin = x + static_cast<std::int64_t>(span.begin);
+        auto lanes = Lanes<Acc, TileReader<Level>::K>::absent();
         if (span.n <= Level::Order::lanes) {
-            lanes = load_lanes<Level>(x + static_cast<std::int64_t>(span.begin), span.n, first);
+            lanes = load_lanes<Level>(begin, span.n, first);
         } else if (fits) {
-            lanes = fold_chunks<Level>(begin, static_cast<int>(span.n), first);
+            lanes = fold_chunks<Level>(begin + first, static_cast<int>(span.n), first);
         }
-        Acc acc = combine_neighbouring_lanes(lanes, threads);
-        if (!span.valid || !fits)
-            acc = Acc::of(fp::from_bits<typename Acc::Value>(fp::Format<typename Acc::Value>::canonical_nan));
-        if (there && lane % threads == 0) results.finish(group, span.n == 0 && span.valid ? Acc::of(0) : acc, span.n);
+        Acc acc = combine_lanes_of_warp(lanes);
+        if (!span.valid || !fits) acc = Acc::of(fp::from_bits<Value>(fp::Format<Value>::canonical_nan));
+        if (lane == 0) results.finish(group, span.n == 0 && span.valid ? Acc::of(0) : acc, span.n);
     }
 }
 
-/// Rows of at most one row of lanes, of which `threads` share one as above: so short that a warp must have several in flight.
+/// Rows of at most one row of lanes: so short that a warp must have several in flight. `threads` share one, a power of two and at most a warp, and
+/// they have a lane or more for each element.
 template <class Level>
 __global__ void __launch_bounds__(max_block) short_rows_kernel(const typename Level::Pointer x, const Groups rows,
                                                                std::uint32_t threads, const Results results) {

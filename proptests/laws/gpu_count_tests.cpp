@@ -21,7 +21,10 @@ TEST_CASE("counts and minmax: the typed calls of cuda.hpp", "[count][minmax][gpu
     throw_if_error(cuda::count(Op::count_nonzero, d_x, 6, counts, s.stream));
     throw_if_error(cuda::count(Op::count_unique, d_x, 6, counts + 1, s.stream));
     throw_if_error(cuda::count(Op::count_unique, d_x, 0, counts + 2, s.stream));
-    throw_if_error(cuda::reduce(Op::minmax, d_x + 2, static_cast<const float*>(nullptr), 3, both));
+    throw_if_error(cuda::run_async(make_plan({.op = Op::minmax, .dtype = DType::f32, .output = DType::f64, .n = 3}),
+                                   d_x + 2, both));
+    expect(cuda::reduce(Op::minmax, d_x, static_cast<const float*>(nullptr), 3, both), StatusCode::invalid_argument,
+           "op");
     CUDA_CHECK(cudaDeviceSynchronize());
     REQUIRE(download<std::uint64_t>(counts) == 4);
     REQUIRE(download<std::uint64_t>(counts + 1) == 4);

@@ -360,7 +360,7 @@ TEST_CASE("moments: what there is not is refused by name", "[moments][status]") 
         for (const Method method : {Method::kahan, Method::compensated, Method::atomic})
             expect(status({.op = op, .method = method, .n = 3}), unsupported, "method");
         expect(status({.op = op, .method = Method::tree, .output = DType::f16, .n = 3}), invalid, "output");
-        expect(status({.op = op, .method = Method::tree, .shape = Shape::tensors, .n = 3}), unsupported, "shape");
+        expect(status({.op = op, .method = Method::tree, .shape = Shape::tensors, .n = 3}), unsupported, "op");
     }
     expect(status({.op = Op::mean, .n = 3, .ddof = 1}), invalid, "ddof");
 }
