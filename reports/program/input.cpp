@@ -135,6 +135,15 @@ void require_countable(DType dtype, std::uint64_t n) {
     if (!status.ok()) throw Failure(to_string(status));
 }
 
+std::string lower_case_extension(const std::string& file) {
+    const std::string base = file.substr(file.rfind('/') + 1); // npos + 1 is 0
+    const std::size_t dot = base.rfind('.');
+    std::string extension = dot == std::string::npos ? "" : base.substr(dot);
+    for (char& c : extension)
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return extension;
+}
+
 std::uint64_t pour_bytes(InputFile& file, DType dtype, std::uint64_t limit, Sink& sink) {
     const std::uint64_t expected = std::min(limit, file.bytes_left().value_or(0));
     std::uint64_t done = 0;

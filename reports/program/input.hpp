@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <detreduce/types.hpp>
 
@@ -19,6 +21,13 @@ struct Numbers {
     std::uint64_t n = 0;
     const void* data = nullptr;        ///< n elements of dtype, aligned to the element
     std::shared_ptr<const void> owner; ///< keeps `data` alive
+};
+
+/// What a file of two dimensions holds.
+struct Matrix {
+    std::uint64_t rows = 0, columns = 0;
+    bool by_columns = false; ///< Fortran order: the elements of a column lie side by side
+    friend bool operator==(const Matrix&, const Matrix&) = default;
 };
 
 struct Bytes {
@@ -85,6 +94,8 @@ class NumberFile {
     NumberFile(const NumberFile&) = delete;
     NumberFile& operator=(const NumberFile&) = delete;
     [[nodiscard]] virtual DType dtype() const = 0;
+    /// Nothing where the numbers have one dimension, or none that anybody knows of.
+    [[nodiscard]] virtual std::optional<Matrix> matrix() const { return std::nullopt; }
     /// All numbers at once: a mapped file where there is one, otherwise they are in memory.
     [[nodiscard]] virtual Numbers all() = 0;
     /// Hands all numbers to `sink`, block after block. Nothing is kept. What was handed over before a Failure is of no use.
@@ -112,5 +123,19 @@ void require_countable(DType dtype, std::uint64_t n);
 
 /// Throws Failure when `bytes` more of memory cannot be had: better than being killed for it later.
 void require_memory(std::uint64_t bytes);
+
+/// push_back() for vectors that may grow as long as a file.
+template <class T>
+void append(std::vector<T>& values, T value) {
+    if (values.size() == values.capacity()) {
+        const std::size_t capacity = std::max<std::size_t>(1024, 2 * values.capacity());
+        require_memory(capacity * sizeof(T));
+        values.reserve(capacity);
+    }
+    values.push_back(value);
+}
+
+/// `.npy` of `a/B.NPY`; nothing where there is none.
+[[nodiscard]] std::string lower_case_extension(const std::string& file);
 
 } // namespace detreduce::program

@@ -2,6 +2,7 @@
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -54,12 +55,6 @@ std::uint32_t read_header_length(InputFile& file) {
     return length;
 }
 
-NpyHeader read_header(InputFile& file) {
-    check_magic(file);
-    Bytes bytes;
-    return parse_npy_header(take_header(file, bytes, read_header_length(file)), file.name());
-}
-
 DType dtype_of_descr(const InputFile& file, const std::string& descr) {
     if (descr == "<f2") return DType::f16;
     if (descr == "<f4") return DType::f32;
@@ -74,43 +69,37 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
     return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
-std::uint64_t one_dimension(const InputFile& file, const NpyHeader& header) {
-    if (header.fortran_order) {
-        throw Failure(fmt::format("{} is in Fortran order (fortran_order is True); allowed is C order", file.name()));
+/// Nothing for one dimension.
+std::optional<Matrix> matrix_of(const InputFile& file, const NpyHeader& header) {
+    const std::size_t dimensions = header.shape.size();
+    if (dimensions < 1 || dimensions > 2) {
+        throw Failure(fmt::format("{} has {} dimensions, shape {}; allowed are one and two dimensions", file.name(),
+                                  dimensions, shape_text(header.shape)));
     }
-    if (header.shape.size() != 1) {
-        throw Failure(fmt::format("{} has {} dimensions, shape {}; allowed is one dimension", file.name(),
-                                  header.shape.size(), shape_text(header.shape)));
-    }
-    const std::uint64_t n = header.shape[0];
-    if (n > max_n) { // here, so that nobody waits for a stream that could not be summed
-        throw Failure(fmt::format("invalid argument 'n': {} promises {} elements; allowed are 0 to 2^40 elements",
-                                  file.name(), n));
-    }
-    return n;
+    if (dimensions == 2) return Matrix{header.shape[0], header.shape[1], header.fortran_order};
+    if (!header.fortran_order) return std::nullopt;
+    throw Failure(fmt::format("{} is in Fortran order (fortran_order is True); allowed is C order", file.name()));
 }
 
 /// A .npy file past its header.
 class NpyFile : public NumberFile {
   public:
     NpyFile(const std::string& path, std::optional<DType> expected) : file_(path) {
-        const NpyHeader header = read_header(file_);
+        const NpyHeader header = read_npy_header(file_);
         dtype_ = dtype_of_descr(file_, header.descr);
         if (expected && *expected != dtype_) {
             throw Failure(fmt::format("{} holds {}, but --dtype says {}; leave --dtype out or give the file's own",
                                       file_.name(), name(dtype_), name(*expected)));
         }
-        n_ = one_dimension(file_, header);
+        matrix_ = matrix_of(file_, header);
+        n_ = count_elements(file_, header);
     }
 
     [[nodiscard]] DType dtype() const override { return dtype_; }
 
-    [[nodiscard]] Numbers all() override {
-        const bool to_the_end = file_.bytes_left().has_value();
-        const Bytes data = file_.rest(promised() + 1); // of a stream one byte too many tells that there is more
-        check_size(data.size, to_the_end);
-        return elements_of(data, dtype_, n_);
-    }
+    [[nodiscard]] std::optional<Matrix> matrix() const override { return matrix_; }
+
+    [[nodiscard]] Numbers all() override { return elements_of(read_npy_data(file_, n_, size_of(dtype_)), dtype_, n_); }
 
     void pour_into(Sink& sink) override {
         if (file_.bytes_left())
@@ -122,27 +111,58 @@ class NpyFile : public NumberFile {
   private:
     [[nodiscard]] std::uint64_t promised() const { return n_ * size_of(dtype_); }
 
-    /// Are there the n elements that the header promises, and nothing else?
     void check_size(std::uint64_t data_bytes, bool to_the_end) const {
-        const std::uint64_t size = size_of(dtype_);
-        if (n_ > data_bytes / size) {
-            throw Failure(
-                fmt::format("{} is truncated: its header promises {} elements of {} bytes, and {} bytes follow",
-                            file_.name(), n_, size, data_bytes));
-        }
-        if (promised() != data_bytes) {
-            const std::string surplus = to_the_end ? fmt::format("{} bytes", data_bytes - promised()) : "bytes";
-            throw Failure(fmt::format("{} holds {} more than the {} elements of {} bytes that its header promises",
-                                      file_.name(), surplus, n_, size));
-        }
+        check_npy_size(file_, n_, size_of(dtype_), data_bytes, to_the_end);
     }
 
     InputFile file_;
     DType dtype_ = DType::f64;
     std::uint64_t n_ = 0;
+    std::optional<Matrix> matrix_;
 };
 
 } // namespace
+
+NpyHeader read_npy_header(InputFile& file) {
+    check_magic(file);
+    Bytes bytes;
+    return parse_npy_header(take_header(file, bytes, read_header_length(file)), file.name());
+}
+
+std::uint64_t count_elements(const InputFile& file, const NpyHeader& header) {
+    if (std::find(header.shape.begin(), header.shape.end(), 0U) != header.shape.end()) return 0;
+    std::uint64_t n = 1;
+    for (const std::uint64_t length : header.shape) {
+        // here, so that nobody waits for a stream that could not be summed
+        if (n > max_n / length) {
+            throw Failure(fmt::format("invalid argument 'n': {} promises {} elements; allowed are 0 to 2^40 elements",
+                                      file.name(), fmt::join(header.shape, " x ")));
+        }
+        n *= length;
+    }
+    return n;
+}
+
+void check_npy_size(const InputFile& file, std::uint64_t n, std::uint64_t size, std::uint64_t data_bytes,
+                    bool to_the_end) {
+    if (n > data_bytes / size) {
+        throw Failure(fmt::format("{} is truncated: its header promises {} elements of {} bytes, and {} bytes follow",
+                                  file.name(), n, size, data_bytes));
+    }
+    const std::uint64_t promised = n * size;
+    if (promised != data_bytes) {
+        const std::string surplus = to_the_end ? fmt::format("{} bytes", data_bytes - promised) : "bytes";
+        throw Failure(fmt::format("{} holds {} more than the {} elements of {} bytes that its header promises",
+                                  file.name(), surplus, n, size));
+    }
+}
+
+Bytes read_npy_data(InputFile& file, std::uint64_t n, std::uint64_t size) {
+    const bool to_the_end = file.bytes_left().has_value();
+    Bytes data = file.rest(n * size + 1); // of a stream one byte too many tells that there is more
+    check_npy_size(file, n, size, data.size, to_the_end);
+    return data;
+}
 
 std::unique_ptr<NumberFile> open_npy(const std::string& path, std::optional<DType> dtype) {
     return std::make_unique<NpyFile>(path, dtype);

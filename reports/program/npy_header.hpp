@@ -1,10 +1,12 @@
-// The header of a .npy file: {'descr': '<f8', 'fortran_order': False, 'shape': (3,), }
+// What a .npy file begins with: magic, version, and a header like {'descr': '<f8', 'fortran_order': False, 'shape': (3,), }
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "input.hpp"
 
 namespace detreduce::program {
 
@@ -16,5 +18,18 @@ struct NpyHeader {
 
 /// Parses the dictionary; throws Failure, naming `file`, when it is not exactly such a dictionary with these three keys.
 [[nodiscard]] NpyHeader parse_npy_header(std::string_view text, const std::string& file);
+
+/// Reads all that comes before the data. Throws Failure.
+[[nodiscard]] NpyHeader read_npy_header(InputFile& file);
+
+/// The elements that the header promises; Failure when they are more than a reduction may have.
+[[nodiscard]] std::uint64_t count_elements(const InputFile& file, const NpyHeader& header);
+
+/// Throws Failure unless `data_bytes` are n elements of `size` bytes, and nothing else. `to_the_end`: nothing follows them.
+void check_npy_size(const InputFile& file, std::uint64_t n, std::uint64_t size, std::uint64_t data_bytes,
+                    bool to_the_end);
+
+/// All n elements of `size` bytes that follow the header. Throws Failure when there are fewer or more.
+[[nodiscard]] Bytes read_npy_data(InputFile& file, std::uint64_t n, std::uint64_t size);
 
 } // namespace detreduce::program

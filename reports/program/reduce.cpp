@@ -15,11 +15,13 @@
 namespace detreduce::program {
 namespace {
 
-constexpr const char* description = "Reduce the numbers of a file to one number and print it";
+constexpr const char* description =
+    "Reduce the numbers of a file, or each row, column or segment, and print the result";
 
 /// The options as they were typed.
 struct Options {
-    std::string file, with, op = "sum", method, dtype, output, nan = "propagate", device = "cpu", format, save_state;
+    std::string file, with, axis, offsets, op = "sum", method, dtype, output, nan = "propagate", device = "cpu", format,
+                                           save_state;
     std::vector<std::string> add_states;
     std::uint64_t ddof = 0;
     std::uint32_t threads = 0; // 0: OpenMP's choice
@@ -86,10 +88,18 @@ std::string footer() {
            "which\n"
            "is f16, f32 or f64. - reads text, and .npy or raw bytes with --format npy or raw.\n"
            "\n"
+           "A .npy of two dimensions, in C order, is reduced as a whole; with --axis each row or column of it, in C "
+           "or\n"
+           "Fortran order. --offsets cuts the numbers into segments: 0, 3, 3 and 5 are the first three numbers, none, "
+           "and\n"
+           "two more. Each result has the bits that its numbers would have alone. Indices count from the beginning of\n"
+           "the row, column or segment; that of an empty segment is printed as none, in JSON as null.\n"
+           "\n"
            "Sums and means by exact read FILE a few MiB at a time, so that pipes and files may be larger than the "
            "memory.\n"
-           "All else maps a file, which needs no memory either, but reads all of a pipe, and all of a text, into "
-           "memory.\n"
+           "All else, also with --axis or --offsets, maps a file, which needs no memory either, but reads all of a "
+           "pipe,\n"
+           "and all of a text, into memory.\n"
            "\n"
            "Sums and means by exact can also stop and go on: --save-state writes what has been summed, without any\n"
            "rounding, to a file of "
@@ -108,6 +118,8 @@ std::string footer() {
            "  detreduce reduce y.npy --with target.npy --op mse  mean squared error of two arrays\n"
            "  detreduce reduce data.npy --op argmax --nan ignore index of the greatest number\n"
            "  detreduce reduce data.npy --op minmax              two numbers: the least and the greatest\n"
+           "  detreduce reduce matrix.npy --axis 1               one sum a row; --axis 0: one a column\n"
+           "  detreduce reduce data.npy --op max --offsets o.txt one result a segment\n"
            "  detreduce reduce data.npy --method tree            another method, with bits of its own\n"
            "  detreduce reduce data.npy --device cuda:0          on the first GPU, same bits\n"
            "\n"
@@ -118,15 +130,6 @@ std::string footer() {
            "  A sum that goes on every day:\n"
            "    detreduce reduce monday.npy --save-state sum.state\n"
            "    detreduce reduce tuesday.npy --add-state sum.state --save-state sum.state";
-}
-
-std::string lower_case_extension(const std::string& file) {
-    const std::string base = file.substr(file.rfind('/') + 1); // npos + 1 is 0
-    const std::size_t dot = base.rfind('.');
-    std::string extension = dot == std::string::npos ? "" : base.substr(dot);
-    for (char& c : extension)
-        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return extension;
 }
 
 Format parse_format(const Options& o, const std::string& file) {
@@ -150,7 +153,8 @@ Request parse_request(const Options& o) {
     request.launch.threads = o.threads;
     request.nan = parse_nan_policy(o.nan).value();
     request.ddof = o.ddof;
-    if (info(request.op).results != 1)
+    if (!o.offsets.empty()) request.shape = Shape::segments;
+    if (request.op == Op::moments)
         throw UsageError(fmt::format("--op: {} has more than one result; ask for one at a time", o.op));
     if (!o.output.empty()) request.output = parse_dtype(o.output);
     if (o.threads != 0 && request.device.backend == Backend::cuda) {
@@ -189,11 +193,24 @@ void check_states(const Options& o) {
         throw UsageError(
             fmt::format("{}: {} has no state that could be saved; allowed are sum and mean", option, o.op));
     }
+    if (!o.axis.empty() || !o.offsets.empty()) {
+        throw UsageError(fmt::format("{}: a state is that of one sum; allowed without --axis and --offsets", option));
+    }
     for (const std::string& path : o.add_states) {
         if (path.empty() || path == "-")
             throw UsageError(fmt::format("--add-state: {} is not a file", in_quotes(path)));
     }
     if (o.save_state == "-") throw UsageError("--save-state: '-' is not a file; standard output is for the result");
+}
+
+void check_groups(const Options& o, const Task& task) {
+    if (!o.axis.empty() && !o.offsets.empty())
+        throw UsageError("--axis cuts a matrix and --offsets an array; allowed is one of the two");
+    if (!o.offsets.empty() && o.offsets == "-" && (o.file == "-" || o.with == "-"))
+        throw UsageError("--offsets: only one of the files can be standard input");
+    const bool npy = task.format == Format::npy && task.with_format.value_or(Format::npy) == Format::npy;
+    if (!o.axis.empty() && !npy)
+        throw UsageError("--axis: text and raw data have no rows and columns; allowed is a .npy of two dimensions");
 }
 
 Task parse_task(const Options& o) {
@@ -204,6 +221,9 @@ Task parse_task(const Options& o) {
     if (!o.with.empty()) task.with_format = parse_format(o, o.with);
     task.file = o.file;
     task.with = o.with;
+    check_groups(o, task);
+    if (!o.axis.empty()) task.axis = o.axis == "1" ? 1 : 0;
+    task.offsets = o.offsets;
     task.dtype = parse_given_dtype(o, task);
     task.request = parse_request(o);
     task.device_name = o.device == "cuda" ? "cuda:0" : o.device;
@@ -218,15 +238,26 @@ void add_reduce(CLI::App& app) {
     const auto o = std::make_shared<Options>();
     CLI::App* const command = app.add_subcommand("reduce", description);
     command
-        ->add_option(
-            "FILE", o->file,
-            ".npy (1-D), .bin or .raw (little-endian, needs --dtype), .txt, or - for stdin (text without --format)")
+        ->add_option("FILE", o->file,
+                     ".npy (1-D or 2-D), .bin or .raw (little-endian, needs --dtype), .txt, or - for stdin (text "
+                     "without --format)")
         ->type_name("");
     const auto add = [command](const char* flag, std::string& value, const char* help) {
         return command->add_option(flag, value, help)->type_name("")->capture_default_str();
     };
     add("--op", o->op, "what to compute, see below")->check(one_of(names_of(ops())));
     command->add_option("--with", o->with, "for ops of two inputs: the file with y, as many numbers as FILE has")
+        ->type_name("FILE");
+    command
+        ->add_option("--axis", o->axis,
+                     "of a 2-D .npy: 1 reduces each row, 0 each column (as NumPy's axis), and prints one result a line")
+        ->type_name("0|1")
+        ->check(one_of({"0", "1"}));
+    command
+        ->add_option(
+            "--offsets", o->offsets,
+            "reduce segments: a file of whole numbers, where each begins and where the last ends; text with one "
+            "a line, or a 1-D .npy of u8 or i8")
         ->type_name("FILE");
     command->add_option("--method", o->method, "which bits come out, see below; exact without it, of prod compensated")
         ->type_name("")
@@ -261,7 +292,7 @@ void add_reduce(CLI::App& app) {
         ->type_name("STATE");
     command->add_flag("--json", o->json, "print one JSON object instead of the number")->disable_flag_override();
     command->footer(footer());
-    command->callback([o] { print(run_task(parse_task(*o), o->json) + "\n"); });
+    command->callback([o] { print(run_task(parse_task(*o), o->json)); });
 }
 
 } // namespace detreduce::program

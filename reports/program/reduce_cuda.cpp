@@ -147,18 +147,27 @@ void use_device(int index) {
     check(cudaSetDevice(index), "cannot use the CUDA device");
 }
 
+/// Bytes of x, or of y. Rows and columns lie one behind the other: a file has no gaps.
+std::size_t bytes_of_input(const Request& r) {
+    const bool matrix = r.shape == Shape::rows || r.shape == Shape::columns;
+    return r.n * (matrix ? r.groups : 1) * size_of(r.dtype);
+}
+
 } // namespace
 
 void reduce_on_cuda(const Request& request, const Inputs& in, void* out) {
     const Plan plan = make_plan(request);
     check(plan.status());
     use_device(request.device.index);
-    const std::size_t size = plan.results() * plan.result_bytes(), bytes = request.n * size_of(request.dtype);
-    const DeviceMemory x = allocate(bytes), y = allocate(in.y ? bytes : 0), output = allocate(size),
-                       workspace = allocate(plan.workspace_bytes());
+    const std::size_t size = plan.results() * plan.result_bytes(), bytes = bytes_of_input(request),
+                      offset_bytes = in.offsets ? (request.groups + 1) * sizeof(std::uint64_t) : 0;
+    const DeviceMemory x = allocate(bytes), y = allocate(in.y ? bytes : 0), offsets = allocate(offset_bytes),
+                       output = allocate(size), workspace = allocate(plan.workspace_bytes());
     copy_to_device(x.get(), in.x, bytes);
     if (in.y) copy_to_device(y.get(), in.y, bytes);
-    check(run(plan, {x.get(), y.get()}, output.get(), workspace.get()));
+    copy_to_device(offsets.get(), in.offsets, offset_bytes);
+    check(
+        run(plan, {x.get(), y.get(), static_cast<const std::uint64_t*>(offsets.get())}, output.get(), workspace.get()));
     check(cudaMemcpy(out, output.get(), size, cudaMemcpyDeviceToHost), "the reduction failed on the CUDA device");
 }
 

@@ -9,7 +9,8 @@
 
 namespace detreduce::program {
 
-/// Copies the elements at host pointer `x` to the request's CUDA device, reduces them there and copies the result to `out`.
+/// Copies the elements and offsets that `in` points to on the host to the request's CUDA device, reduces them there and copies
+/// the results to `out`.
 /// Throws Failure.
 void reduce_on_cuda(const Request& request, const Inputs& in, void* out);
 

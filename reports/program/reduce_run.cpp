@@ -1,6 +1,9 @@
 #include "reduce_run.hpp"
 
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +14,7 @@
 #include "command.hpp"
 #include "exact_sum.hpp"
 #include "number_text.hpp"
+#include "offsets.hpp"
 #include "output.hpp"
 #include "reduce_cuda.hpp"
 #include "state_file.hpp"
@@ -21,26 +25,28 @@ namespace {
 struct Result {
     std::int64_t n = 0;
     DType dtype = DType::f64;
-    alignas(8) std::byte bytes[16] = {}; ///< one element or two, side by side; or 8 bytes of an index or a count
+    std::vector<std::byte> bytes =
+        std::vector<std::byte>(16); ///< elements side by side, or indices or counts of 8 bytes each
 
     /// Element k.
-    [[nodiscard]] Value value(int k) const {
+    [[nodiscard]] Value value(std::uint64_t k) const {
         Value one{dtype};
-        std::memcpy(one.bytes, bytes + static_cast<std::size_t>(k) * size_of(dtype), size_of(dtype));
+        std::memcpy(one.bytes, bytes.data() + k * size_of(dtype), size_of(dtype));
+        return one;
+    }
+
+    /// Index or count k.
+    [[nodiscard]] std::uint64_t integer(std::uint64_t k) const {
+        std::uint64_t one = 0;
+        std::memcpy(&one, bytes.data() + k * sizeof one, sizeof one);
         return one;
     }
 };
 
 Result result_of(std::int64_t n, const Value& value) {
     Result result{n, value.dtype};
-    std::memcpy(result.bytes, value.bytes, sizeof value.bytes);
+    std::memcpy(result.bytes.data(), value.bytes, sizeof value.bytes);
     return result;
-}
-
-std::uint64_t integer_of(const Result& result) {
-    std::uint64_t integer = 0;
-    std::memcpy(&integer, result.bytes, sizeof integer);
-    return integer;
 }
 
 /// What cannot be found where there are no numbers.
@@ -65,6 +71,10 @@ void fail_unless_ok(const Plan& plan, const std::string& device_name) {
     if (argument == "n" && plan.request().n == 0)
         throw Failure(fmt::format("there are no numbers, and nothing has no {}", missing(plan.request().op)));
     if (status.code == StatusCode::no_device) throw no_such_gpu(device_name);
+    if (argument == "shape" && plan.request().shape == Shape::columns) {
+        throw Failure(fmt::format("{}; columns are what --axis 0 reduces in C order, and --axis 1 in Fortran order",
+                                  to_string(status)));
+    }
     throw Failure(to_string(status));
 }
 
@@ -91,9 +101,23 @@ Result exact_sum(const Task& task, const Request& request, NumberFile* file) {
     if (request.op == Op::sum) return result_of(state.count(), sum->round(output));
     if (state.count() <= 0) throw Failure("there are no numbers, and nothing has no mean");
     Result mean{state.count(), output};
-    acc::store_as(mean.bytes, output,
+    acc::store_as(mean.bytes.data(), output,
                   [&](auto t) { return acc::exact::round<decltype(t)>(state.words().data(), Ending::mean); });
     return mean;
+}
+
+/// As NumPy says it.
+std::string shape_text(const std::optional<Matrix>& matrix) {
+    if (!matrix) return "one dimension";
+    return fmt::format("shape ({}, {}) in {} order", matrix->rows, matrix->columns,
+                       matrix->by_columns ? "Fortran" : "C");
+}
+
+/// Two .npy files must have the same shape; text and raw data have none that could differ.
+void check_same_shape(const Task& task, const NumberFile& second, const NumberFile& file) {
+    if (task.format != Format::npy || task.with_format != Format::npy || second.matrix() == file.matrix()) return;
+    throw Failure(fmt::format("{} has {}, but {} has {}; both must have the same", in_quotes(task.with),
+                              shape_text(second.matrix()), in_quotes(task.file), shape_text(file.matrix())));
 }
 
 /// The numbers of the second file, which must be as many of the same dtype.
@@ -103,6 +127,7 @@ Numbers numbers_of_with(const Task& task, const NumberFile& file, std::uint64_t 
         throw Failure(fmt::format("{} holds {}, but {} holds {}; both must hold the same", in_quotes(task.with),
                                   name(second->dtype()), in_quotes(task.file), name(file.dtype())));
     }
+    check_same_shape(task, *second, file);
     Numbers numbers = second->all();
     if (numbers.n != n) {
         throw Failure(fmt::format("{} has {} numbers, but {} has {}; both must have as many", in_quotes(task.with),
@@ -111,21 +136,46 @@ Numbers numbers_of_with(const Task& task, const NumberFile& file, std::uint64_t 
     return numbers;
 }
 
-Result reduce_at_once(const Task& task, Request& request, NumberFile& file) {
-    const Numbers x = file.all();
-    const Numbers y = task.with.empty() ? Numbers{} : numbers_of_with(task, file, x.n);
-    request.n = x.n;
-    const Plan plan = make_plan(request);
-    fail_unless_ok(plan, task.device_name);
-    Result result{static_cast<std::int64_t>(x.n), plan.output()};
-    if (request.device.backend == Backend::cuda) {
-        reduce_on_cuda(request, {x.data, y.data}, result.bytes);
+/// What the file says about rows and columns. In Fortran order its columns lie in memory as rows do in C order.
+void set_shape(const Task& task, const NumberFile& file, Request& request) {
+    const std::optional<Matrix> matrix = file.matrix();
+    if (!task.axis && matrix && matrix->by_columns) {
+        throw Failure(
+            fmt::format("{} is in Fortran order (fortran_order is True); allowed is C order, or --axis 0 or 1",
+                        in_quotes(task.file)));
+    }
+    if (!task.axis) return;
+    if (!matrix) throw UsageError(fmt::format("--axis: {} has one dimension; allowed are two", in_quotes(task.file)));
+    const bool each_row = *task.axis == 1;
+    request.shape = each_row != matrix->by_columns ? Shape::rows : Shape::columns;
+    request.n = each_row ? matrix->columns : matrix->rows;
+    request.groups = each_row ? matrix->rows : matrix->columns;
+}
+
+Result run_on(const Plan& plan, std::uint64_t n, const Inputs& in) {
+    const std::uint64_t bytes = plan.results() * plan.result_bytes();
+    require_memory(bytes);
+    Result result{static_cast<std::int64_t>(n), plan.output(), std::vector<std::byte>(bytes)};
+    if (plan.request().device.backend == Backend::cuda) {
+        reduce_on_cuda(plan.request(), in, result.bytes.data());
     } else {
         require_memory(plan.workspace_bytes());
         std::vector<std::uint64_t> workspace((plan.workspace_bytes() + 7) / 8); // of count_unique
-        throw_if_error(run(plan, {x.data, y.data}, result.bytes, workspace.data()));
+        throw_if_error(run(plan, in, result.bytes.data(), workspace.data()));
     }
     return result;
+}
+
+Result reduce_at_once(const Task& task, Request& request, NumberFile& file) {
+    const auto offsets_file = task.offsets.empty() ? nullptr : std::make_unique<OffsetsFile>(task.offsets);
+    const Numbers x = file.all();
+    const Numbers y = task.with.empty() ? Numbers{} : numbers_of_with(task, file, x.n);
+    const auto offsets = offsets_file ? offsets_file->load(x.n) : std::vector<std::uint64_t>{};
+    if (offsets_file) request.groups = offsets.size() - 1;
+    if (!task.axis) request.n = x.n;
+    const Plan plan = make_plan(request);
+    fail_unless_ok(plan, task.device_name);
+    return run_on(plan, request.n, {x.data, y.data, offsets_file ? offsets.data() : nullptr});
 }
 
 nlohmann::ordered_json json_of(const Value& number) {
@@ -136,6 +186,33 @@ nlohmann::ordered_json json_of(const Value& number) {
         json["decimal"] = shortest_decimal(value);
     });
     return json;
+}
+
+nlohmann::ordered_json json_of_integer(std::uint64_t integer) {
+    if (integer == no_index) return nullptr;
+    return integer;
+}
+
+/// The results, and how many there are of which kind, of rows, columns and segments.
+void add_groups(nlohmann::ordered_json& json, const Task& task, const Request& request, const Result& result) {
+    const bool integers = info(request.op).gives_integer;
+    // of the file, as --axis has it: in memory the rows of Fortran order are columns
+    json["shape"] = name(task.axis ? (*task.axis == 1 ? Shape::rows : Shape::columns) : request.shape);
+    json["groups"] = request.groups;
+    auto& all = json[integers ? "indices" : "values"] = nlohmann::ordered_json::array();
+    for (std::uint64_t i = 0; i < request.groups; ++i)
+        all.push_back(integers ? json_of_integer(result.integer(i)) : json_of(result.value(i)));
+}
+
+void add_result(nlohmann::ordered_json& json, const OpInfo& op, const Result& result) {
+    if (op.gives_integer) {
+        json[op.kind == Kind::count ? "count" : "index"] = result.integer(0);
+    } else if (op.results == 1) {
+        json.update(json_of(result.value(0)));
+    } else {
+        for (int k = 0; k < op.results; ++k)
+            json["values"].push_back(json_of(result.value(static_cast<std::uint64_t>(k))));
+    }
 }
 
 std::string as_json(const Task& task, const Request& request, const Result& result) {
@@ -149,27 +226,30 @@ std::string as_json(const Task& task, const Request& request, const Result& resu
     json["device"] = task.device_name;
     if (op.kind == Kind::order) json["nan"] = name(request.nan);
     if (op.kind == Kind::moments) json["ddof"] = request.ddof;
-    if (op.gives_integer) {
-        json[op.kind == Kind::count ? "count" : "index"] = integer_of(result);
-    } else if (op.results == 1) {
-        json.update(json_of(result.value(0)));
+    if (request.shape == Shape::flat) {
+        add_result(json, op, result);
     } else {
-        for (int k = 0; k < op.results; ++k)
-            json["values"].push_back(json_of(result.value(k)));
+        add_groups(json, task, request, result);
     }
     json["guarantee"] = name(make_plan(request).guarantee());
     json["spec_version"] = spec_version;
     json["version"] = version;
-    return json.dump();
+    return json.dump() + "\n";
 }
 
-/// Numbers with a space between them.
-std::string as_text(const OpInfo& op, const Result& result) {
-    if (op.gives_integer) return fmt::format("{}", integer_of(result));
+std::string text_of(const OpInfo& op, const Result& result, std::uint64_t k) {
+    if (!op.gives_integer) return visit(result.value(k), [](auto value) { return shortest_decimal(value); });
+    const std::uint64_t integer = result.integer(k);
+    return integer == no_index ? "none" : fmt::format("{}", integer);
+}
+
+/// A line a group; numbers of one group with a space between them.
+std::string as_text(const OpInfo& op, const Result& result, std::uint64_t groups) {
+    const auto width = static_cast<std::uint64_t>(op.results);
     std::string text;
-    for (int k = 0; k < op.results; ++k) {
-        if (k > 0) text += ' ';
-        text += visit(result.value(k), [](auto value) { return shortest_decimal(value); });
+    for (std::uint64_t k = 0; k < groups * width; ++k) {
+        text += text_of(op, result, k);
+        text += (k + 1) % width == 0 ? '\n' : ' ';
     }
     return text;
 }
@@ -182,12 +262,14 @@ std::string run_task(const Task& task, bool json) {
     Request request = task.request;
     request.dtype = file ? file->dtype() : task.dtype.value_or(DType::f64);
     request.n = request.ddof + 1;
+    if (file) set_shape(task, *file, request);
     fail_unless_ok(make_plan(request), task.device_name);
     const OpInfo& op = info(request.op);
-    const bool streams = request.method == Method::exact && op.kind == Kind::sum && op.term == Term::element;
+    const bool streams = request.method == Method::exact && op.kind == Kind::sum && op.term == Term::element &&
+                         request.shape == Shape::flat;
     const Result result = streams ? exact_sum(task, request, file.get()) : reduce_at_once(task, request, *file);
     if (json) return as_json(task, request, result);
-    return as_text(op, result);
+    return as_text(op, result, request.groups);
 }
 
 } // namespace detreduce::program

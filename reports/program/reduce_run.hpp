@@ -17,14 +17,16 @@ struct Task {
     std::string with;             ///< the second file; empty: there is none
     std::optional<Format> with_format;
     std::optional<DType> dtype; ///< of the elements, if the user said
-    Request request;            ///< n and dtype are still to come
+    std::optional<int> axis;    ///< 1: each row is reduced, 0: each column
+    std::string offsets;        ///< the file with those of segments; empty: there are no segments
+    Request request;            ///< n, dtype and groups are still to come, and with an axis the shape
     std::string device_name;
     std::vector<std::string> add_states;
     std::string save_state; ///< empty: not to be saved
 };
 
-/// Reads, reduces and saves; the result as a decimal (of minmax two, with a space between), or as a JSON object on one
-/// line. Throws Failure and UsageError.
+/// Reads, reduces and saves; what to print: the result as a decimal (of minmax two, with a space between), one a line where
+/// there are many, or a JSON object on one line. Throws Failure and UsageError.
 [[nodiscard]] std::string run_task(const Task& task, bool json);
 
 } // namespace detreduce::program
