@@ -272,8 +272,7 @@ template <class T, int Digits>
     T result{};
     if (is_special(number.counters, result)) return result;
     // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
-    if (ending == Ending::mean && number.counters[elements] == 0)
-        return fp::from_bits<T>(fp::Format<T>::canonical_nan);
+    if (ending == Ending::mean && number.counters[elements] == 0) return fp::from_bits<T>(fp::Format<T>::canonical_nan);
     Leading a = leading(number, first, last, scratch);
     if (a.significand == 0) return signed_zero<T>(number.counters);
     if (ending != Ending::sum) a = ended(a, ending, static_cast<std::uint64_t>(number.counters[elements]));
