@@ -63,6 +63,22 @@ __device__ __forceinline__ Value shuffle_xor(const Value& value, int mask) {
     return moved;
 }
 
+/// `choice ? yes : no`, word by word: of whole structures the compiler would choose between addresses, and keep them in memory for that.
+template <class Value>
+__device__ __forceinline__ Value choose(bool choice, const Value& yes, const Value& no) {
+    static_assert(sizeof(Value) % 4 == 0);
+    constexpr int words = sizeof(Value) / 4;
+    std::uint32_t a[words], b[words];
+    __builtin_memcpy(a, &yes, sizeof yes);
+    __builtin_memcpy(b, &no, sizeof no);
+#pragma unroll
+    for (int i = 0; i < words; ++i)
+        a[i] = choice ? a[i] : b[i];
+    Value chosen;
+    __builtin_memcpy(&chosen, a, sizeof chosen);
+    return chosen;
+}
+
 /// Merges a[0 … Count − 1], Count a power of two, as a binary tree of neighbours.
 template <int Count, class Acc>
 __device__ __forceinline__ Acc merge_neighbours(Acc (&a)[Count]) {

@@ -40,7 +40,7 @@ struct GroupLaunch {
     }
     /// As many threads as have a lane each, or more, share a row.
     [[nodiscard]] Status run_short(std::uint32_t threads) const {
-        const std::uint64_t warps = spec::tiles(groups.count, 8 * (warp_size / threads));
+        const std::uint64_t warps = spec::tiles(groups.count, rows_in_flight * (warp_size / threads));
         return launch(short_rows_kernel<Level>, spec::tiles(warps, team), 0, input, groups, threads,
                       flat.levels.results);
     }

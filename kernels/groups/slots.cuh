@@ -20,7 +20,8 @@ __device__ __forceinline__ Span span_of(const Groups& groups, std::uint64_t grou
 }
 
 /// Leaves a group to the kernels for large ones; false if there is no room, which offsets in order always find. The whole warp calls this.
-static __device__ __noinline__ bool put_on_slots(const SlotTable& table, std::uint64_t group, const Span& span) {
+/// Everything by value: what a call has the address of is kept in memory, also where there is no call.
+static __device__ __noinline__ bool put_on_slots(SlotTable table, std::uint64_t group, Span span) {
     using Counter = unsigned long long;
     const int lane = threadIdx.x % warp_size;
     const std::uint64_t parts = spec::tiles(span.n, table.length), all = slots_of(span.n, table.length, table.upper);

@@ -90,14 +90,15 @@ __device__ __forceinline__ Acc combine_lanes_of_warp(Lanes<Acc, K>& lanes) {
         const bool upper = lane & distance;
 #pragma unroll
         for (int k = 0; k < half; ++k) {
-            const Acc other = shuffle_xor(upper ? lanes.a[k] : lanes.a[k + half], distance);
-            Acc left = upper ? other : lanes.a[k];
-            left.merge(upper ? lanes.a[k + half] : other);
-            lanes.a[k] = left;
+            const Acc low = lanes.a[k], high = lanes.a[k + half];
+            const Acc other = shuffle_xor(choose(upper, low, high), distance);
+            lanes.a[k] = choose(upper, other, low);
+            lanes.a[k].merge(choose(upper, high, other));
         }
     }
-    for (; distance >= 1; distance /= 2)
-        lanes.a[0].merge(shuffle_down(lanes.a[0], distance));
+#pragma unroll
+    for (int rest = warp_size / (2 * K); rest >= 1; rest /= 2)
+        lanes.a[0].merge(shuffle_down(lanes.a[0], rest));
         // What is left is to bring together the K lanes of the first thread of all, which are now in as many threads.
 #pragma unroll
     for (int half = K / 2, apart = warp_size / 2; half >= 1; half /= 2, apart /= 2)
@@ -131,12 +132,15 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level> > 2 ? blocks_
     }
 }
 
+/// Rows that a warp reads before it adds up the first.
+inline constexpr int rows_in_flight = 4;
+
 /// Rows of at most one row of lanes: so short that a warp must have several in flight. `threads` share one, a power of two and at most a warp, and
 /// they have a lane or more for each element.
 template <class Level>
 __global__ void __launch_bounds__(max_block) short_rows_kernel(const typename Level::Pointer x, const Groups rows,
                                                                std::uint32_t threads, const Results results) {
-    constexpr int K = TileReader<Level>::K, at_once = 8;
+    constexpr int K = TileReader<Level>::K, at_once = rows_in_flight;
     using Item = typename Level::Item;
     const std::uint32_t in_warp = warp_size / threads, lane = threadIdx.x % warp_size;
     const int first = static_cast<int>(lane % threads) * K, left = static_cast<int>(rows.n) - first;
