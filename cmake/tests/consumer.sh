@@ -98,7 +98,7 @@ case $case in
     run "$work/build/custom_loss"
     if [[ $CUDA == ON ]]; then
       project "$work/cuda" ON
-      kernel=$(ninja -C "$work/cuda" -t targets all | sed -n 's/^\([^ ]*exact_finish\.cu\.o\):.*/\1/p')
+      kernel=$(ninja -C "$work/cuda" -t targets all | sed -n 's#^\([^ ]*exact/exact_finish\.cu\.o\):.*#\1#p')
       ninja -C "$work/cuda" "${kernel:?no kernel is compiled in a project with CUDA}"
     fi
     ;;
