@@ -27,8 +27,7 @@ TEMPLATE_TEST_CASE("counts: those of SPEC.md", "[count]", DETREDUCE_ALL_TYPES) {
     });
 }
 
-TEMPLATE_TEST_CASE("counts: ties, NaN with different payloads, zeros of both signs", "[count]",
-                   DETREDUCE_ALL_TYPES) {
+TEMPLATE_TEST_CASE("counts: ties, NaN with different payloads, zeros of both signs", "[count]", DETREDUCE_ALL_TYPES) {
     const auto require = [](const std::vector<TestType>& x, std::uint64_t seed) {
         const std::span<const TestType> span(x);
         for (const Op op : count_ops) {
