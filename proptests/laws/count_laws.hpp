@@ -14,8 +14,7 @@ std::uint64_t counted(Op op, std::span<const T> x, const Draw& draw = {}, Method
     return TestBackend::template results<std::uint64_t>({.op = op, .method = method}, x, draw).at(0);
 }
 
-// Not among those for the sanitizers: racecheck takes minutes over the radix sorts of a few cases.
-TEMPLATE_TEST_CASE("counts: those of SPEC.md", "[count]", DETREDUCE_ALL_TYPES) {
+TEMPLATE_TEST_CASE("counts: those of SPEC.md", "[count][sanitizer]", DETREDUCE_ALL_TYPES) {
     property("any bits", [] {
         const Values<TestType> xs = *values<TestType>(any_bits<TestType>, lengths<TestType>());
         const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
@@ -27,7 +26,8 @@ TEMPLATE_TEST_CASE("counts: those of SPEC.md", "[count]", DETREDUCE_ALL_TYPES) {
     });
 }
 
-TEMPLATE_TEST_CASE("counts: ties, NaN with different payloads, zeros of both signs", "[count]", DETREDUCE_ALL_TYPES) {
+TEMPLATE_TEST_CASE("counts: ties, NaN with different payloads, zeros of both signs", "[count][sanitizer]",
+                   DETREDUCE_ALL_TYPES) {
     const auto require = [](const std::vector<TestType>& x, std::uint64_t seed) {
         const std::span<const TestType> span(x);
         for (const Op op : count_ops) {
