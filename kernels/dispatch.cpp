@@ -74,6 +74,7 @@ SlotLayout segment_layout(const Request& r) {
 std::size_t exact_workspace_bytes_of(const Request& r) {
     if (r.shape == Shape::tensors) return exact_tensors_workspace_bytes(r);
     if (r.shape == Shape::flat) return needs_terms(r) ? exact_terms_workspace_bytes : exact_workspace_bytes;
+    if (by_threads(r)) return PartLayout(r, exact_part_words(r) * sizeof(std::int64_t)).bytes;
     const SlotLayout layout = exact_group_layout(r, exact_words(r));
     return layout.room == 0 ? 0 : layout.bytes;
 }
@@ -112,7 +113,10 @@ Status require_two_pass(Launch& launch) {
 Status prepare_order(const Request& request, Launch& launch, std::size_t& workspace_bytes) {
     if (const Status bad = require_two_pass(launch); !bad.ok()) return bad;
     workspace_bytes = order_workspace_bytes(request, launch);
-    if (request.shape != Shape::flat) {
+    if (by_threads(request)) {
+        const PartLayout layout(request, sizeof(OrderPartial));
+        workspace_bytes = layout.parts.parts == 1 ? 0 : layout.bytes;
+    } else if (request.shape != Shape::flat) {
         const SlotLayout layout = order_group_layout(request);
         workspace_bytes = layout.room == 0 ? 0 : layout.bytes;
     }
@@ -232,6 +236,7 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
                                              : launch_moments_tree<T>(plan, in.x, out, workspace, stream, traits);
         }
         if (r.method == Method::exact) {
+            if (r.shape != Shape::flat) return launch_exact_groups<T>(plan, in, out, workspace, stream, traits);
             return of_terms ? launch_exact_terms<T>(plan, in, out, workspace, stream, traits)
                             : launch_exact<T>(plan, in.x, out, workspace, stream, traits);
         }

@@ -18,11 +18,8 @@ template <class Kernel>
                                    std::uint32_t& blocks) {
     blocks = useful;
     if (plan.launch().grid != 0) return {};
-    int per_sm = 0;
-    const Status status = from_cuda(
-        "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, static_cast<int>(plan.launch().block), 0));
-    const std::uint32_t resident = std::max(1u, static_cast<std::uint32_t>(per_sm) * device.sms);
+    std::uint32_t resident = 0;
+    const Status status = count_resident(kernel, plan.launch().block, 0, device, resident);
     const bool large = useful / 16 >= resident;
     blocks = std::min(useful, large ? 3 * resident : resident);
     return status;

@@ -38,6 +38,18 @@ template <class... Parameters, class... Arguments>
     return from_cuda("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
+/// Blocks of `kernel`, at least one, that the device holds at once.
+template <class Kernel>
+[[nodiscard]] Status count_resident(Kernel kernel, std::uint32_t threads, std::size_t shared,
+                                    const DeviceTraits& device, std::uint32_t& blocks) {
+    int per_sm = 0;
+    const Status status =
+        from_cuda("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+                  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, static_cast<int>(threads), shared));
+    blocks = per_sm > 0 ? static_cast<std::uint32_t>(per_sm) * device.sms : 1;
+    return status;
+}
+
 /// after_previous if `kernel` was compiled with its wait for the kernel before it: not when it is older code, translated for a newer device.
 template <class Kernel>
 [[nodiscard]] LaunchKind after_previous(const DeviceTraits& device, Kernel kernel) {

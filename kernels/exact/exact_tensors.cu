@@ -1,10 +1,11 @@
 // `exact` of lists of tensors: their addresses go to the device as a kernel's parameters, so that nothing is copied, and the call can be captured
 // in a graph. Then one kernel a dtype adds them all, blocks shared out by size, and one kernel rounds.
+#include "exact/groups.cuh"
 #include "exact/launch.cuh"
 
 namespace detreduce::cuda {
 
-// exact_terms_<dtype>.cu
+// exact_groups_<dtype>.cu
 template <class T>
 Status add_exact_tensors(Term term, exact::Word* state, exact::GroupWork work, std::uint32_t blocks, int states,
                          Stream stream, const DeviceTraits& device);

@@ -2,9 +2,6 @@
 
 namespace detreduce::cuda {
 template Status launch_exact_terms<float16>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
-template Status add_exact_tensors<float16>(Term, exact::Word*, exact::GroupWork, std::uint32_t, int, Stream,
-                                           const DeviceTraits&);
-template Status count_resident_for_tensors<float16>(const DeviceTraits&, std::uint32_t&);
 template Status launch_exact_squares<float16>(acc::exact::Word*, const void*, std::uint64_t, Stream,
                                               const DeviceTraits&, std::uint32_t);
 } // namespace detreduce::cuda

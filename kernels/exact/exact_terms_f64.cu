@@ -2,9 +2,6 @@
 
 namespace detreduce::cuda {
 template Status launch_exact_terms<double>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
-template Status add_exact_tensors<double>(Term, exact::Word*, exact::GroupWork, std::uint32_t, int, Stream,
-                                          const DeviceTraits&);
-template Status count_resident_for_tensors<double>(const DeviceTraits&, std::uint32_t&);
 template Status launch_exact_squares<double>(acc::exact::Word*, const void*, std::uint64_t, Stream, const DeviceTraits&,
                                              std::uint32_t);
 } // namespace detreduce::cuda

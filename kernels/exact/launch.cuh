@@ -12,8 +12,8 @@
 
 namespace detreduce::cuda {
 
-/// Input: exact::Tiles or exact::Terms. InGroups: the kernel that knows groups, which costs flat sums a little.
-template <class Input, bool InGroups>
+/// Input: exact::Tiles, exact::Terms or exact::MappedTiles.
+template <class Input>
 struct ExactLaunch {
     /// Each adds less than 2^36 to a digit of the state: 2^20 of them leave it below 2^56.
     static constexpr std::uint32_t most_blocks = 1u << 20;
@@ -24,13 +24,9 @@ struct ExactLaunch {
 
     /// Blocks that the device holds at once.
     [[nodiscard]] Status count_resident(std::uint32_t& blocks) const {
-        int per_sm = 0;
-        const Status status = from_cuda("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-                                        cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                                            &per_sm, exact::add_kernel<Input, InGroups>, exact::block_threads, 0));
-        blocks = std::max(1u, static_cast<std::uint32_t>(per_sm) * device.sms);
-        return status;
+        return cuda::count_resident(exact::add_kernel<Input>, exact::block_threads, 0, device, blocks);
     }
+
     /// Blocks for which there is something to do, at most `most`.
     [[nodiscard]] std::uint32_t useful_blocks(std::uint64_t most) const {
         const std::uint64_t useful = (input.tasks() + exact::block_warps - 1) / exact::block_warps;
@@ -52,70 +48,29 @@ struct ExactLaunch {
         auto* const arrived = reinterpret_cast<std::uint32_t*>(state + words);
         const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
         const bool last_block = plan.launch().schedule == Schedule::last_block;
-        const auto add = exact::add_kernel<Input, InGroups>;
+        const auto add = exact::add_kernel<Input>;
         if (blocks == 1 && last_block) {
             return launch_kernel(LaunchKind::plain, add, 1, exact::block_threads, 0, stream, input,
-                                 static_cast<exact::Word*>(nullptr), exact::Between{}, finish, exact::GroupWork{});
+                                 static_cast<exact::Word*>(nullptr), exact::Between{}, finish);
         }
         const exact::Between between{last_block ? arrived : nullptr, arrived + 1, resident};
         const Status zeroed = launch_kernel(LaunchKind::plain, exact::zero_kernel, 1, state_block_threads, 0, stream,
                                             state, words, arrived, between.hint);
         if (!zeroed.ok()) return zeroed;
         const Status added = launch_kernel(after_previous(device, add), add, blocks, exact::block_threads, 0, stream,
-                                           input, state, between, finish, exact::GroupWork{});
+                                           input, state, between, finish);
         if (!added.ok() || last_block) return added;
         return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states>, 1, state_block_threads, 0, stream,
                              state, static_cast<const exact::Word*>(nullptr), finish);
-    }
-
-    /// Rows or segments, from the workspace of SlotLayout.
-    [[nodiscard]] Status reduce_groups(const Plan& plan, const std::uint64_t* offsets, void* out,
-                                       void* workspace) const {
-        using exact::GroupWork;
-        const SlotLayout layout = exact_group_layout(plan.request(), words);
-        GroupWork work{GroupWork::Of::small_groups, Groups::of(plan, offsets),
-                       layout.table(workspace, exact_slot_elements, 0, input.step),
-                       reinterpret_cast<exact::Word*>(static_cast<char*>(workspace) + layout.results),
-                       static_cast<std::uint32_t>(size_of(plan.output()))};
-        const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
-        const auto kernel = exact::add_kernel<Input, true>;
-        std::uint32_t resident = 0;
-        Status status = count_resident(resident);
-        const auto run = [&](GroupWork::Of of, std::uint64_t useful) {
-            work.of = of;
-            const auto blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, 4ull * resident));
-            return launch_kernel(LaunchKind::plain, kernel, blocks, exact::block_threads, 0, stream, input,
-                                 static_cast<exact::Word*>(nullptr), exact::Between{}, finish, work);
-        };
-        if (status.ok() && layout.room > 0) {
-            status =
-                from_cuda("cudaMemsetAsync", cudaMemsetAsync(work.table.used, 0, 2 * sizeof *work.table.used, stream));
-        }
-        if (status.ok()) status = run(GroupWork::Of::small_groups, spec::tiles(plan.groups(), exact::block_warps));
-        if (!status.ok() || layout.room == 0) return status;
-        status = run(GroupWork::Of::slots, layout.room);
-        if (!status.ok()) return status;
-        return launch_kernel(
-            LaunchKind::plain, exact::large_groups_kernel<Input::states>,
-            static_cast<std::uint32_t>(std::clamp<std::uint64_t>(layout.room / 4, 1, 4ull * device.sms)),
-            exact::large_group_threads, 0, stream, work.table, static_cast<const exact::Word*>(work.states), finish,
-            work.bytes);
-    }
-
-    /// Adds a list of tensors to the states that `work` says.
-    [[nodiscard]] Status add_tensors(exact::Word* state, const exact::GroupWork& work, std::uint32_t blocks) const {
-        const auto kernel = exact::add_kernel<Input, true>;
-        return launch_kernel(after_previous(device, kernel), kernel, blocks, exact::block_threads, 0, stream, input,
-                             state, exact::Between{}, exact::Finish{}, work);
     }
 
     /// With `grid` blocks at most, unless 0.
     [[nodiscard]] Status add_to(exact::Word* state, std::uint32_t grid) const {
         std::uint32_t resident = 0;
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
-        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input, InGroups>,
+        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input>,
                              useful_blocks(grid ? std::min(grid, most_blocks) : resident), exact::block_threads, 0,
-                             stream, input, state, exact::Between{}, exact::Finish{}, exact::GroupWork{});
+                             stream, input, state, exact::Between{}, exact::Finish{});
     }
 };
 

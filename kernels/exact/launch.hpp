@@ -4,6 +4,7 @@
 #include "cuda_backend.hpp"
 #include "flat/launch.hpp"
 #include "groups/groups.hpp"
+#include "groups/parts.hpp"
 
 #include <detreduce/exact_state.hpp>
 #include <detreduce/spec/terms.hpp>
@@ -33,14 +34,25 @@ inline constexpr std::uint32_t exact_slot_elements = 1u << 15;
     return SlotLayout::of(r, exact_slot_elements, bytes);
 }
 
+/// Words that threads which reduce groups on their own (groups/parts.hpp) keep of a part: sums of two bins, and of products of doubles two more of what
+/// they lost.
+[[nodiscard]] inline int exact_part_words(const Request& r) {
+    return exact_words(r) == acc::exact::words ? 2 : 4;
+}
+
 template <class T>
 [[nodiscard]] Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                   const DeviceTraits& device);
 
-/// Ops other than sum and mean, and rows of any.
+/// Ops other than sum and mean.
 template <class T>
 [[nodiscard]] Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                         const DeviceTraits& device);
+
+/// Rows, columns or segments.
+template <class T>
+[[nodiscard]] Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                         const DeviceTraits& device);
 
 /// Lists of tensors, of a plan that asks for one or more values of them.
 [[nodiscard]] Status launch_exact_tensors(const Plan& plan, const Tensor* list, void* out, void* workspace,

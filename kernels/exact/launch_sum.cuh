@@ -6,7 +6,7 @@
 namespace detreduce::cuda {
 
 template <class T>
-using ExactSumLaunch = ExactLaunch<exact::Tiles<T, exact::tile_vectors>, false>;
+using ExactSumLaunch = ExactLaunch<exact::Tiles<T, exact::tile_vectors>>;
 
 template <class T>
 Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,

@@ -5,14 +5,22 @@
 
 #include <detreduce/spec/terms.hpp>
 
-#include "exact/kernels.cuh"
+#include "exact/walk.cuh"
 
 namespace detreduce::cuda::exact {
+
+/// Bins of the fast way: of 16-bit formats in float, which has four times the speed of double and of converting to it.
+template <class T>
+using FirstWindow = std::conditional_t<sizeof(T) == 2, spec::ExactWindow<float, 3, 4>, spec::ExactWindow<double, 2, 5>>;
+template <class T, class Map, class W>
+struct TermBins;
 
 /// One or two inputs as tiles of warps.
 template <class T, class Map>
 struct Terms {
     using Type = T;
+    using MapType = Map;
+    using FirstBins = TermBins<T, Map, FirstWindow<T>>;
     static constexpr bool binary = Map::inputs == 2;
     /// Products of doubles may leave the range of double.
     static constexpr bool has_errors = sizeof(T) == 8 && !Map::linear;
@@ -118,21 +126,22 @@ struct Exponents {
     }
 };
 template <class T>
-__device__ __forceinline__ Exponents exponents_of(const Range& mine) {
+__device__ __forceinline__ Exponents exponents_between(std::uint32_t largest, std::uint32_t smallest_less_one) {
     using L = typename Room<T>::L;
-    const std::uint32_t largest = __reduce_max_sync(all_threads, mine.largest),
-                        smallest = __reduce_min_sync(all_threads, mine.smallest_less_one);
     if (largest == 0) return {0, 0, true}; // zeros are anywhere
     const int high = L::exponent_of(largest) + 1;
-    int low = smallest == 0xffffffffu ? high : L::exponent_of(smallest + 1);
+    int low = smallest_less_one == 0xffffffffu ? high : L::exponent_of(smallest_less_one + 1);
     if (low <= L::normal) low = L::normal - (fp::Format<T>::precision - 1); // subnormals: any bit of theirs
     return {low, high, largest < L::magnitude_of(L::infinity)};
 }
-
-/// Bins of the fast way: of 16-bit formats in float, which has four times the speed of double and of converting to it.
+/// Of all threads' elements.
 template <class T>
-using FirstWindow = std::conditional_t<sizeof(T) == 2, spec::ExactWindow<float, 3, 4>, spec::ExactWindow<double, 2, 5>>;
-/// Of tiles that it does not hold.
+__device__ __forceinline__ Exponents exponents_of(const Range& mine) {
+    return exponents_between<T>(__reduce_max_sync(all_threads, mine.largest),
+                                __reduce_min_sync(all_threads, mine.smallest_less_one));
+}
+
+/// Bins of tiles that the first window does not hold.
 using WideWindow = spec::ExactWindow<double, 7, 5>;
 
 /// Bins of W for the terms of a tile, and where they stand.
@@ -150,6 +159,7 @@ struct TermBins {
     /// Products below this may have errors, or last bits, that are no numbers any more.
     static constexpr int least_term =
         fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);
+    static constexpr int window_bins = W::bins;
     static constexpr int drains_between_flushes = sizeof(Number) == 8 ? 32 : 1 << 20; // sums of 62 bits
     static constexpr std::uint32_t flushes_between_carries = 1u << 20;
     using BinsOf = Bins<Number, W>;
@@ -180,30 +190,43 @@ struct TermBins {
         if constexpr (has_errors) errors.reset(error_top());
         added = 0;
     }
-    __device__ __forceinline__ void drain() {
+    /// Of a thread's own bins, as long as they are less than 2^63: 2^17 terms.
+    __device__ __forceinline__ void drain_own() {
 #pragma unroll
         for (int k = 0; k < W::bins; ++k) {
             held[k] += values.read(top, k);
             if constexpr (has_errors) held_errors[k] += errors.read(error_top(), k);
         }
         reset();
+    }
+    __device__ __forceinline__ void drain() {
+        drain_own();
         if (++drains == drains_between_flushes) flush();
+    }
+    /// Unit of sum number k, those of the errors after those of the values, where top is 0.
+    [[nodiscard]] static __host__ __device__ constexpr int relative_unit(int k) {
+        return k < W::bins ? W::unit(0, k) : W::unit(1 - fp::Format<double>::precision, k - W::bins);
+    }
+    [[nodiscard]] __device__ __forceinline__ Word& own_sum(int k) {
+        return k < W::bins ? held[k] : held_errors[k - W::bins];
+    }
+    /// What the warp has in it since it was last asked; to be called when nothing is left in the bins themselves.
+    __device__ __forceinline__ Word take_sum(int k) {
+        Word& mine = own_sum(k);
+        const Word sum = warp_sum(mine);
+        mine = 0;
+        drains = 0;
+        return sum;
     }
     __device__ __forceinline__ void flush() {
 #pragma unroll
-        for (int k = 0; k < W::bins; ++k) {
-            warp_deposit(words, warp_sum(held[k]), BinsOf::unit(top, k));
-            held[k] = 0;
-            if constexpr (has_errors) {
-                warp_deposit(words, warp_sum(held_errors[k]), BinsOf::unit(error_top(), k));
-                held_errors[k] = 0;
-            }
-        }
+        for (int k = 0; k < (has_errors ? 2 : 1) * W::bins; ++k)
+            warp_deposit(words, take_sum(k), top + relative_unit(k));
         drains = 0;
         if (++flushes % flushes_between_carries == 0) warp_carry(words);
     }
     __device__ __forceinline__ void flush_all() {
-        if (room_x.above == 0) return; // no window yet
+        if (room_x.above == 0 || (added == 0 && drains == 0)) return; // no window yet, or nothing in it
         drain();
         flush();
     }
@@ -220,13 +243,13 @@ struct TermBins {
         if (room_x.above != 0 && move_to(a.with(seen_x), b.with(seen_y))) return true;
         return move_to(a, b);
     }
-    __device__ __forceinline__ bool move_to(const Exponents& a, const Exponents& b) {
+    __device__ __forceinline__ bool move_to(const Exponents& a, const Exponents& b, int room_above = most_above) {
         constexpr int times = Map::linear ? 1 : 2; // elements in a term
         const int high = (Map::linear ? a.high : a.high + b.high) + factor_bits,
                   low = Map::linear ? a.low : a.low + b.low;
         const int spare = W::span - significant_bits<T, Map> + 1 - (high - low);
         if (spare < 0) return false;
-        const int new_top = min(max(high + min(spare / 2, most_above), lowest_top), W::highest_top);
+        const int new_top = min(max(high + min(spare / 2, room_above), lowest_top), W::highest_top);
         const int least = max(new_top - W::span + significant_bits<T, Map> - 1, least_term);
         if (high > new_top || low < least) return false;
         const int up = (new_top - high) / times, down = (low - least) / times; // of the elements of each input
@@ -244,7 +267,6 @@ struct TermBins {
 template <class T, class Map>
 struct WarpMemory<Terms<T, Map>> {
     Word words[Terms<T, Map>::states * acc::exact::words];
-    GroupScratch<Terms<T, Map>::states> scratch;
     uint4 copy[2][Terms<T, Map>::vectors * warp_size];
 };
 
@@ -318,7 +340,7 @@ struct TermWalk {
         return true;
     }
     /// A tile that the window does not hold.
-    __device__ __forceinline__ void add_otherwise(const Mine& x, const Mine& y) {
+    __device__ __forceinline__ void add_otherwise(const Mine& x, const Mine& y, bool there) {
         __syncwarp();
 #pragma unroll
         for (int i = 0; i < Input::vectors; ++i) {
@@ -327,7 +349,7 @@ struct TermWalk {
         }
         __syncwarp();
         if (add_wide(own.copy[0], own.copy[1], counters())) {
-            count_minus_zeros(x, y);
+            count_minus_zeros(x, y, there);
         } else {
             add_slowly(own.copy[0], own.copy[1], own.words); // counts by itself
         }
@@ -337,14 +359,23 @@ struct TermWalk {
         }
     }
 
-    __device__ __forceinline__ void count_minus_zeros(const Mine& x, const Mine& y) {
+    static __device__ __forceinline__ bool is_minus_zero(double a, double b) {
+        return (a == 0 || b == 0) && fp::is_negative(a) != (Input::binary && fp::is_negative(b));
+    }
+    /// The first term of the thread in this tile, `there` unless it is behind the end, nearly always shows that not all are −0.
+    __device__ __forceinline__ void count_minus_zeros(const Mine& x, const Mine& y, bool there) {
         if ((Map::term != Term::product && Map::term != Term::element) || !only_minus_zeros) return;
+        T a, b;
+        __builtin_memcpy(&a, &x.v[0], sizeof a);
+        __builtin_memcpy(&b, &y.v[0], sizeof b);
+        only_minus_zeros = __all_sync(
+            all_threads, !there || is_minus_zero(static_cast<double>(widen(a)), static_cast<double>(widen(b))));
+        if (!only_minus_zeros) return;
         int count = 0, all = 0;
 #pragma unroll
         for (int i = 0; i < Input::vectors; ++i) {
-            each<double>(x.v[i], y.v[i], [&](double a, double b) {
-                const bool negative = fp::is_negative(a) != (Input::binary && fp::is_negative(b));
-                count += (a == 0 || b == 0) && negative;
+            each<double>(x.v[i], y.v[i], [&](double c, double d) {
+                count += is_minus_zero(c, d);
                 ++all;
             });
         }
@@ -402,10 +433,10 @@ struct TermWalk {
     }
 
     /// Tiles from `at` on: full ones, and, if it is the warp's turn, what is left behind them.
-    __device__ __forceinline__ void go() {
+    template <class BinsOf>
+    __device__ __forceinline__ void go(BinsOf& bins) {
         const std::uint64_t full = input.full(), all = full + (input.n % Input::tile != 0);
         if (at >= all) return;
-        TermBins<T, Map, FirstWindow<T>> bins(counters());
         Mine next_x{}, next_y{};
         if (at < full) {
             next_x = input.load(input.x, at);
@@ -421,13 +452,13 @@ struct TermWalk {
                 x = y = input.load_rest(input.x);
                 if constexpr (Input::binary) y = input.load_rest(input.y);
             }
+            const bool there = at < full || full * Input::tile + threadIdx.x % warp_size < input.n;
             if (take(bins, x, y)) {
-                count_minus_zeros(x, y);
+                count_minus_zeros(x, y, there);
             } else {
-                add_otherwise(x, y);
+                add_otherwise(x, y, there);
             }
         }
-        bins.flush_all();
     }
 };
 
@@ -435,7 +466,9 @@ template <class T, class Map>
 __device__ __forceinline__ void add_share(const Terms<T, Map>& input, WarpMemory<Terms<T, Map>>& own,
                                           std::uint64_t first, std::uint64_t warps, const Between&) {
     TermWalk<T, Map> walk{input, own, first, warps};
-    walk.go();
+    TermBins<T, Map, FirstWindow<T>> bins(walk.counters());
+    walk.go(bins);
+    bins.flush_all();
 }
 
 } // namespace detreduce::cuda::exact

@@ -18,12 +18,13 @@ __device__ __forceinline__ void atomic_add(Word* to, Word value) {
     atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
 }
 
-/// Sum over the warp; every thread has it.
+/// Sum over the warp; every thread has it. In pieces of 26 bits, of which 32 fit into a word that one instruction sums.
 __device__ __forceinline__ Word warp_sum(Word value) {
-#pragma unroll
-    for (int distance = warp_size / 2; distance >= 1; distance /= 2)
-        value += __shfl_xor_sync(all_threads, value, distance);
-    return value;
+    constexpr unsigned mask = (1u << 26) - 1;
+    const Word low = __reduce_add_sync(all_threads, static_cast<unsigned>(value) & mask),
+               middle = __reduce_add_sync(all_threads, static_cast<unsigned>(value >> 26) & mask),
+               high = __reduce_add_sync(all_threads, static_cast<int>(value >> 52));
+    return low + (middle << 26) + static_cast<Word>(static_cast<std::uint64_t>(high) << 52);
 }
 
 /// Adds value · 2^exponent, the same in all threads, to the warp's words.

@@ -20,6 +20,33 @@ static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft
     acc::finish_into(out, output, total, ending, n);
 }
 
+/// A plain sum as an element of `output`, which acc::finish_into() would give, too, in a thousand cycles: short groups have many of them.
+template <class V>
+__device__ __forceinline__ void store_sum(void* out, std::uint64_t i, DType output, V sum) {
+    if constexpr (sizeof(V) == 4) {
+        const auto rounded = [&](std::uint16_t bits, std::uint16_t nan) { return fp::is_nan(sum) ? nan : bits; };
+        if (output == DType::f16) {
+            std::uint16_t bits;
+            asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(sum));
+            static_cast<std::uint16_t*>(out)[i] = rounded(bits, fp::Format<float16>::canonical_nan);
+        } else if (output == DType::bf16) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+            std::uint16_t bits;
+            asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(sum));
+#else
+            const std::uint16_t bits = fp::round_to<bfloat16>(sum).bits;
+#endif
+            static_cast<std::uint16_t*>(out)[i] = rounded(bits, fp::Format<bfloat16>::canonical_nan);
+        } else if (output == DType::f32) {
+            static_cast<float*>(out)[i] = fp::canonical(sum);
+        } else {
+            static_cast<double*>(out)[i] = fp::canonical(static_cast<double>(sum));
+        }
+    } else {
+        static_cast<V*>(out)[i] = fp::canonical(sum);
+    }
+}
+
 template <class Acc>
 __device__ __noinline__ void finish_product(void* out, DType output, const Acc& product) {
     acc::finish_into(out, output, product);
@@ -38,8 +65,8 @@ struct Results {
         using V = typename Acc::Value;
         if constexpr (acc::is_product<Acc>) {
             finish_product(static_cast<char*>(out) + i * result_bytes, output, acc);
-        } else if (!Acc::keeps_errors && ending == Ending::sum && output == dtype_of<V>) {
-            static_cast<V*>(out)[i] = fp::canonical(acc.sum);
+        } else if (!Acc::keeps_errors && ending == Ending::sum && (sizeof(V) == 4 || output == dtype_of<V>)) {
+            store_sum(out, i, output, acc.sum);
         } else {
             finish_root(static_cast<char*>(out) + i * result_bytes, output, acc.total(), ending, n);
         }
@@ -142,8 +169,8 @@ __device__ __forceinline__ Buffer* team_buffers() {
 template <class Level>
 inline constexpr int blocks_at_once = sizeof(typename Level::Acc) > sizeof(typename Level::Acc::Value) ? 3 : 4;
 /// Two inputs take twice the room.
-template <class T, class Acc, class Map>
-inline constexpr int blocks_at_once<TermLevel<T, Acc, Map>> =
+template <class T, class Acc, class Map, bool Aligned>
+inline constexpr int blocks_at_once<TermLevel<T, Acc, Map, Aligned>> =
     Map::inputs == 2 ? 2 : blocks_at_once<InputLevel<T, Acc, true>>;
 
 /// two_pass: one level, whose results are levels.partials[0].

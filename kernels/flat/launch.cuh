@@ -80,12 +80,7 @@ struct FlatLaunch {
     /// Blocks of `kernel` that the device holds at once.
     template <class Kernel>
     [[nodiscard]] Status count_resident(Kernel kernel, std::size_t shared, std::uint32_t& blocks) const {
-        int per_sm = 0;
-        const Status status =
-            from_cuda("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-                      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, block(), shared));
-        blocks = static_cast<std::uint32_t>(per_sm) * device.sms;
-        return status;
+        return cuda::count_resident(kernel, block(), shared, device, blocks);
     }
 
     /// `input`: what Level reads.
@@ -163,17 +158,20 @@ struct FlatLaunch {
     /// x and `y` as Level reads them.
     template <class Level>
     [[nodiscard]] typename Level::Pointer input(const T* y) const {
-        const bool vectors = aligned() && aligned(y);
-        if constexpr (std::is_same_v<typename Level::Pointer, TwoInputs<T>>) {
-            return {x, y, vectors};
-        } else {
-            return {x, vectors};
-        }
+        return Level::Items::pointer(x, y, aligned() && aligned(y));
     }
+
+    /// Whether 16-bit elements have a kernel of their own that knows them to be aligned. Two-fold sums are slow enough without.
+    template <class Map>
+    static constexpr bool knows_alignment = sizeof(T) == 2 && !Acc::keeps_errors;
 
     /// The terms of an op, of x and `y`; prepare() has seen to blocks of 256.
     template <class Map>
     [[nodiscard]] Status run_terms(const T* y) const {
+        if constexpr (knows_alignment<Map>) {
+            using Level = TermLevel<T, Acc, Map, true>;
+            if (aligned() && aligned(y)) return two_pass<Level, 8>(input<Level>(y));
+        }
         using Level = TermLevel<T, Acc, Map>;
         return two_pass<Level, 8>(input<Level>(y));
     }

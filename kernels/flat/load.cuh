@@ -79,19 +79,33 @@ __device__ __forceinline__ Item load_item(const Item* p) {
     }
 }
 
-/// Where the elements of an op are: one array or two, which may all be loaded 16 bytes at a time, or not.
-template <class T>
+/// Where the elements of an op are: one array or two, which may all be loaded 16 bytes at a time, or not. `Aligned`: they may, which was found out
+/// before the kernel: for 16-bit types, which have no registers to spare for the other way.
+template <class T, bool Aligned = false>
 struct OneInput {
     const T* x;
     bool aligned;
     __device__ __forceinline__ OneInput operator+(std::int64_t i) const { return {x + i, aligned}; }
 };
 template <class T>
+struct OneInput<T, true> {
+    static constexpr bool aligned = true;
+    const T* x;
+    __device__ __forceinline__ OneInput operator+(std::int64_t i) const { return {x + i}; }
+};
+template <class T, bool Aligned = false>
 struct TwoInputs {
     const T* x;
     const T* y;
     bool aligned;
     __device__ __forceinline__ TwoInputs operator+(std::int64_t i) const { return {x + i, y + i, aligned}; }
+};
+template <class T>
+struct TwoInputs<T, true> {
+    static constexpr bool aligned = true;
+    const T* x;
+    const T* y;
+    __device__ __forceinline__ TwoInputs operator+(std::int64_t i) const { return {x + i, y + i}; }
 };
 
 template <class T>
@@ -99,20 +113,34 @@ struct Both {
     T x, y;
 };
 
-template <class T, int Inputs>
+template <class T, int Inputs, bool Aligned = false>
 struct ItemOf {
     using type = T;
-    using Pointer = OneInput<T>;
+    using Pointer = OneInput<T, Aligned>;
+    [[nodiscard]] static __host__ __device__ Pointer pointer(const T* x, const T*, bool aligned) {
+        if constexpr (Aligned) {
+            return {x};
+        } else {
+            return {x, aligned};
+        }
+    }
 };
-template <class T>
-struct ItemOf<T, 2> {
+template <class T, bool Aligned>
+struct ItemOf<T, 2, Aligned> {
     using type = Both<T>;
-    using Pointer = TwoInputs<T>;
+    using Pointer = TwoInputs<T, Aligned>;
+    [[nodiscard]] static __host__ __device__ Pointer pointer(const T* x, const T* y, bool aligned) {
+        if constexpr (Aligned) {
+            return {x, y};
+        } else {
+            return {x, y, aligned};
+        }
+    }
 };
 
 /// Both ways give whole words, so that elements of 16 bits stay two in a register where the ways meet.
-template <Source, class Item, int K>
-__device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item>& p) {
+template <Source, class Item, int K, bool Aligned>
+__device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, Aligned>& p) {
     constexpr int pieces = K * sizeof(Item) / 16;
     Pack<Item, K> pack;
     uint4 raw[pieces];
@@ -138,22 +166,23 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item>& p) {
     __builtin_memcpy(&pack, raw, sizeof pack);
     return pack;
 }
-template <Source S, class Item, int K, class T>
-__device__ __forceinline__ Pack<Item, K> load_pack(const TwoInputs<T>& p) {
-    const Pack<T, K> x = load_pack<S, T, K>(OneInput<T>{p.x, p.aligned}),
-                     y = load_pack<S, T, K>(OneInput<T>{p.y, p.aligned});
+template <Source S, class Item, int K, class T, bool Aligned>
+__device__ __forceinline__ Pack<Item, K> load_pack(const TwoInputs<T, Aligned>& p) {
+    using One = ItemOf<T, 1, Aligned>;
+    const Pack<T, K> x = load_pack<S, T, K>(One::pointer(p.x, nullptr, p.aligned)),
+                     y = load_pack<S, T, K>(One::pointer(p.y, nullptr, p.aligned));
     Pack<Item, K> both;
 #pragma unroll
     for (int k = 0; k < K; ++k)
         both.v[k] = {x.v[k], y.v[k]};
     return both;
 }
-template <Source S, class T>
-__device__ __forceinline__ T load_item(const OneInput<T>& p) {
+template <Source S, class T, bool Aligned>
+__device__ __forceinline__ T load_item(const OneInput<T, Aligned>& p) {
     return load_number(p.x);
 }
-template <Source S, class T>
-__device__ __forceinline__ Both<T> load_item(const TwoInputs<T>& p) {
+template <Source S, class T, bool Aligned>
+__device__ __forceinline__ Both<T> load_item(const TwoInputs<T, Aligned>& p) {
     return {load_number(p.x), load_number(p.y)};
 }
 

@@ -35,32 +35,31 @@ struct Lanes {
     }
 };
 
-template <class Value>
-__device__ __forceinline__ Value shuffle_down(const Value& value, int distance) {
+/// `shuffle` of each word of a value.
+template <class Value, class Shuffle>
+__device__ __forceinline__ Value shuffle_words(const Value& value, const Shuffle& shuffle) {
     static_assert(sizeof(Value) % 4 == 0);
     constexpr int words = sizeof(Value) / 4;
     std::uint32_t raw[words];
     __builtin_memcpy(raw, &value, sizeof value);
 #pragma unroll
     for (int i = 0; i < words; ++i)
-        raw[i] = __shfl_down_sync(all_threads, raw[i], distance);
+        raw[i] = shuffle(raw[i]);
     Value moved;
     __builtin_memcpy(&moved, raw, sizeof moved);
     return moved;
 }
-
+template <class Value>
+__device__ __forceinline__ Value shuffle_down(const Value& value, int distance) {
+    return shuffle_words(value, [=](std::uint32_t w) { return __shfl_down_sync(all_threads, w, distance); });
+}
 template <class Value>
 __device__ __forceinline__ Value shuffle_xor(const Value& value, int mask) {
-    static_assert(sizeof(Value) % 4 == 0);
-    constexpr int words = sizeof(Value) / 4;
-    std::uint32_t raw[words];
-    __builtin_memcpy(raw, &value, sizeof value);
-#pragma unroll
-    for (int i = 0; i < words; ++i)
-        raw[i] = __shfl_xor_sync(all_threads, raw[i], mask);
-    Value moved;
-    __builtin_memcpy(&moved, raw, sizeof moved);
-    return moved;
+    return shuffle_words(value, [=](std::uint32_t w) { return __shfl_xor_sync(all_threads, w, mask); });
+}
+template <class Value>
+__device__ __forceinline__ Value shuffle_from_first(const Value& value) {
+    return shuffle_words(value, [](std::uint32_t w) { return __shfl_sync(all_threads, w, 0); });
 }
 
 /// `choice ? yes : no`, word by word: of whole structures the compiler would choose between addresses, and keep them in memory for that.
@@ -124,11 +123,13 @@ struct InputLevel {
 };
 
 /// The input of an op: terms of one or two elements are merged.
-template <class T, class AccT, class Map>
+template <class T, class AccT, class Map, bool Aligned = false>
 struct TermLevel {
     using V = fp::Arithmetic<T>;
-    using Item = typename ItemOf<T, Map::inputs>::type;
-    using Pointer = typename ItemOf<T, Map::inputs>::Pointer;
+    using Items = ItemOf<T, Map::inputs, Aligned>;
+    static constexpr bool known_aligned = Aligned;
+    using Item = typename Items::type;
+    using Pointer = typename Items::Pointer;
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;

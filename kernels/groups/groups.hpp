@@ -24,6 +24,11 @@ struct Groups {
     }
 };
 
+/// Small groups that each of some `warps` warps takes at a time, one for each of its threads at most: as many as leave all of them something to do.
+[[nodiscard]] inline std::uint32_t batch_of(std::uint64_t groups, std::uint64_t warps) {
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(groups / warps, 1, 32));
+}
+
 /// A part of a large group.
 struct Slot {
     std::uint64_t begin; ///< its first element

@@ -7,9 +7,10 @@
 
 namespace detreduce::cuda {
 
-template <class T, class Acc, class Map>
+/// Known: all groups are aligned, which is known when this is compiled (FlatLaunch::knows_alignment).
+template <class T, class Acc, class Map, bool Known>
 struct GroupLaunch {
-    using Level = TermLevel<T, Acc, Map>;
+    using Level = TermLevel<T, Acc, Map, Known>;
     using Partial = PartialLevel<Acc>;
     static constexpr int team = max_block / warp_size;
 
@@ -18,12 +19,10 @@ struct GroupLaunch {
     Groups groups;
     void* workspace;
 
-    GroupLaunch(const Plan& plan, const Inputs& in, void* out, void* ws, Stream stream, const DeviceTraits& device)
-        : flat(plan, in.x, out, ws, stream, device), input(flat.template input<Level>(static_cast<const T*>(in.y))),
-          groups(Groups::of(plan, in.offsets)), workspace(ws) {
-        // One answer for all groups, which a kernel need not ask for each: threads that may go different ways wait for one another.
-        input.aligned = input.aligned && groups.offsets == nullptr && groups.stride * sizeof(T) % 16 == 0;
-    }
+    bool aligned;
+
+    GroupLaunch(const FlatLaunch<T, Acc>& f, const T* y, const Groups& g, void* ws, bool all_aligned)
+        : flat(f), input(Level::Items::pointer(f.x, y, all_aligned)), groups(g), workspace(ws), aligned(all_aligned) {}
 
     template <class Kernel, class... Arguments>
     [[nodiscard]] Status launch(Kernel kernel, std::uint64_t useful, std::size_t shared,
@@ -35,14 +34,23 @@ struct GroupLaunch {
     }
 
     [[nodiscard]] Status run_small(const SlotTable& table) const {
-        return launch(groups_kernel<Level>, spec::tiles(groups.count, team), 0, input, groups, flat.levels.results,
-                      table);
+        const std::uint32_t batch = batch_of(groups.count, 512ull * flat.device.sms);
+        return launch(groups_kernel<Level>, spec::tiles(groups.count, std::uint64_t{team} * batch), 0, input, groups,
+                      batch, flat.levels.results, table);
     }
-    /// As many threads as have a lane each, or more, share a row.
-    [[nodiscard]] Status run_short(std::uint32_t threads) const {
-        const std::uint64_t warps = spec::tiles(groups.count, rows_in_flight * (warp_size / threads));
-        return launch(short_rows_kernel<Level>, spec::tiles(warps, team), 0, input, groups, threads,
-                      flat.levels.results);
+    /// As many threads as have a lane for each element, or more, share a row.
+    template <int Steps, bool Vectors>
+    [[nodiscard]] Status run_short() const {
+        constexpr std::uint32_t per_thread = Level::Order::lanes / warp_size;
+        std::uint32_t threads = 1;
+        while (threads < warp_size && threads * per_thread < flat.n())
+            threads *= 2;
+        const std::uint64_t warps = spec::tiles(groups.count, rows_in_flight<Steps> * (warp_size / threads));
+        using RowLevel = TermLevel<T, Acc, Map, Vectors>;
+        const T* y = nullptr;
+        if constexpr (Map::inputs == 2) y = input.y;
+        return launch(short_rows_kernel<RowLevel, Steps>, spec::tiles(warps, team), 0,
+                      RowLevel::Items::pointer(input.x, y, false), groups, threads, flat.levels.results);
     }
     [[nodiscard]] Status run_tiles(std::uint64_t useful, const RowTiles& rows, const SlotTable& table,
                                    Acc* results) const {
@@ -52,14 +60,13 @@ struct GroupLaunch {
 
     [[nodiscard]] Status run_rows() const {
         const std::uint64_t n = flat.n();
-        if (n <= Level::Order::tile) {
-            constexpr std::uint32_t per_thread = Level::Order::lanes / warp_size;
-            std::uint32_t threads = 1;
-            while (threads < warp_size && threads * per_thread < n)
-                threads *= 2;
-            if (n <= Level::Order::lanes) return run_short(threads);
-            return run_small({});
+        const bool vectors = aligned && n % (Level::Order::lanes / warp_size) == 0;
+        if (n <= Level::Order::lanes) return vectors ? run_short<1, true>() : run_short<1, false>();
+        if constexpr (Map::inputs == 1 && !Acc::keeps_errors) { // for the others a warp a row does
+            if (vectors && n <= 2 * Level::Order::lanes) return run_short<2, true>();
+            if (vectors && n <= 4 * Level::Order::lanes) return run_short<4, true>();
         }
+        if (n <= Level::Order::tile) return run_small({});
         const auto& levels = flat.levels;
         const RowTiles rows{levels.rows, n, levels.stride, levels.tiles[0], levels.pitch[0]};
         const Status status = run_tiles(rows.rows * rows.tiles, rows, {}, levels.partials[0]);
@@ -82,14 +89,11 @@ struct GroupLaunch {
     }
 
     [[nodiscard]] Status run() const {
-        switch (flat.plan.request().shape) {
-        case Shape::columns:
-            return run_columns<Level>(flat, input);
-        case Shape::segments:
-            return run_segments();
-        default:
-            return run_rows();
+        if constexpr (!Known) {
+            if (flat.plan.request().shape == Shape::columns) return run_columns<Level>(flat, input);
+            if (groups.offsets != nullptr) return run_segments();
         }
+        return run_rows();
     }
 };
 
@@ -97,7 +101,17 @@ template <class T>
 Status launch_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                      const DeviceTraits& device) {
     return with_term_and_accumulator<T>(plan, [&]<class Map, class Acc>(Map, const Acc*) {
-        return GroupLaunch<T, Acc, Map>(plan, in, out, workspace, stream, device).run();
+        using Flat = FlatLaunch<T, Acc>;
+        const Flat flat(plan, in.x, out, workspace, stream, device);
+        const auto* const y = static_cast<const T*>(in.y);
+        const Groups groups = Groups::of(plan, in.offsets);
+        // One answer for all groups, which a kernel need not ask for each: threads that may go different ways wait for one another.
+        const bool aligned = plan.request().shape == Shape::rows && flat.aligned() && Flat::aligned(y) &&
+                             groups.stride * sizeof(T) % 16 == 0;
+        if constexpr (Flat::template knows_alignment<Map>) {
+            if (aligned) return GroupLaunch<T, Acc, Map, true>(flat, y, groups, workspace, true).run();
+        }
+        return GroupLaunch<T, Acc, Map, false>(flat, y, groups, workspace, aligned).run();
     });
 }
 

@@ -60,6 +60,18 @@ fold_chunks(const typename Level::Pointer& p, int m, int first_lane) {
     return lanes;
 }
 
+/// The last steps of lane j takes in lane j + half: half = K/2 … 1, within a thread.
+template <class Acc, int K>
+__device__ __forceinline__ Acc combine_own_lanes(Lanes<Acc, K>& lanes) {
+#pragma unroll
+    for (int half = K / 2; half >= 1; half /= 2) {
+#pragma unroll
+        for (int k = 0; k < half; ++k)
+            lanes.a[k].merge(lanes.a[k + half]);
+    }
+    return lanes.a[0];
+}
+
 /// Lane j takes in lane j + half, for half = K·threads/2 … 1, where thread t has lanes t·K …; the first of the threads has the result.
 template <class Acc, int K>
 __device__ __forceinline__ Acc combine_neighbouring_lanes(Lanes<Acc, K>& lanes, std::uint32_t threads) {
@@ -70,31 +82,35 @@ __device__ __forceinline__ Acc combine_neighbouring_lanes(Lanes<Acc, K>& lanes, 
         for (int k = 0; k < K; ++k)
             lanes.a[k].merge(shuffle_down(lanes.a[k], distance));
     }
-#pragma unroll
-    for (int half = K / 2; half >= 1; half /= 2) {
-#pragma unroll
-        for (int k = 0; k < half; ++k)
-            lanes.a[k].merge(lanes.a[k + half]);
+    return combine_own_lanes(lanes);
+}
+
+/// Of a pair, `low` and `high`, one goes to the thread `distance` away, for the same part of that thread's: what is left is
+/// the sum of both threads', of the lower part in the thread whose number lacks the bit `distance`, of the upper part in the other.
+template <class Acc>
+__device__ __forceinline__ Acc exchange(const Acc& low, const Acc& high, int distance) {
+    const bool upper = threadIdx.x & distance;
+    const Acc kept = choose(upper, high, low), other = shuffle_xor(choose(upper, low, high), distance);
+    Acc sum = kept;
+    if constexpr (Acc::commutes) {
+        sum.merge(other);
+    } else {
+        sum = choose(upper, other, kept);
+        sum.merge(choose(upper, kept, other));
     }
-    return lanes.a[0];
+    return sum;
 }
 
 /// The same for a whole warp, in which half of the threads would soon do nothing useful: as long as there are several lanes a thread, it gives half of
 /// them away to the thread that it meets, for half of the other's. So lane number t·K + k ends up in another thread, but with its own partners.
 template <class Acc, int K>
 __device__ __forceinline__ Acc combine_lanes_of_warp(Lanes<Acc, K>& lanes) {
-    const int lane = threadIdx.x % warp_size;
     int distance = warp_size / 2;
 #pragma unroll
     for (int half = K / 2; half >= 1; half /= 2, distance /= 2) {
-        const bool upper = lane & distance;
 #pragma unroll
-        for (int k = 0; k < half; ++k) {
-            const Acc low = lanes.a[k], high = lanes.a[k + half];
-            const Acc other = shuffle_xor(choose(upper, low, high), distance);
-            lanes.a[k] = choose(upper, other, low);
-            lanes.a[k].merge(choose(upper, high, other));
-        }
+        for (int k = 0; k < half; ++k)
+            lanes.a[k] = exchange(lanes.a[k], lanes.a[k + half], distance);
     }
 #pragma unroll
     for (int rest = warp_size / (2 * K); rest >= 1; rest /= 2)
@@ -106,81 +122,142 @@ __device__ __forceinline__ Acc combine_lanes_of_warp(Lanes<Acc, K>& lanes) {
     return lanes.a[0];
 }
 
-/// Groups by a warp each: of more than a row of lanes and at most a tile, or segments. Large segments go to `table`.
+/// Groups by a warp each: of more than a row of lanes and at most a tile, or segments. Large segments go to `table`. A warp takes `batch` neighbours, at
+/// most 32, and each of its threads keeps the sum of one: what comes at the end, a division or a rounding, is then done by all threads at once.
 template <class Level>
-__global__ void __launch_bounds__(max_block, blocks_at_once<Level> > 2 ? blocks_at_once<Level> - 1 : 2)
-    groups_kernel(const typename Level::Pointer x, const Groups groups, const Results results, const SlotTable table) {
+__global__ void __launch_bounds__(max_block, 2)
+    groups_kernel(const typename Level::Pointer x, const Groups groups, std::uint32_t batch, const Results results,
+                  const SlotTable table) {
     using Acc = typename Level::Acc;
     using Value = typename Acc::Value;
     const int lane = threadIdx.x % warp_size, first = lane * TileReader<Level>::K;
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size);
-    for (std::uint64_t group = std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size;
-         group < groups.count; group += warps) {
-        const Span span = span_of(groups, group);
-        const bool fits = span.n <= Level::Order::tile;
-        if (!fits && put_on_slots(table, group, span)) continue;
-        const auto begin = x + static_cast<std::int64_t>(span.begin);
-        auto lanes = Lanes<Acc, TileReader<Level>::K>::absent();
-        if (span.n <= Level::Order::lanes) {
-            lanes = load_lanes<Level>(begin, span.n, first);
-        } else if (fits) {
-            lanes = fold_chunks<Level>(begin + first, static_cast<int>(span.n), first);
+    for (std::uint64_t base = (std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size) * batch;
+         base < groups.count; base += warps * batch) {
+        Acc mine = Acc::absent();
+        std::uint32_t left_to_others = 0; // a bit for each group of the batch
+#pragma unroll 1
+        for (int i = 0; i < static_cast<int>(batch) && base + i < groups.count; ++i) {
+            const Span span = span_of(groups, base + i);
+            const bool fits = span.n <= Level::Order::tile;
+            if (!fits && put_on_slots(table, base + i, span)) {
+                left_to_others |= 1u << i;
+                continue;
+            }
+            const auto begin = x + static_cast<std::int64_t>(span.begin);
+            auto lanes = Lanes<Acc, TileReader<Level>::K>::absent();
+            if (span.n <= Level::Order::lanes) {
+                lanes = load_lanes<Level>(begin, span.n, first);
+            } else if (fits) {
+                lanes = fold_chunks<Level>(begin + first, static_cast<int>(span.n), first);
+            }
+            mine = choose(lane == i, shuffle_from_first(combine_lanes_of_warp(lanes)), mine);
         }
-        Acc acc = combine_lanes_of_warp(lanes);
-        if (!span.valid || !fits) acc = Acc::of(fp::from_bits<Value>(fp::Format<Value>::canonical_nan));
-        if (lane == 0) results.finish(group, span.n == 0 && span.valid ? Acc::of(0) : acc, span.n);
+        if (lane >= static_cast<int>(batch) || base + lane >= groups.count || (left_to_others >> lane & 1)) continue;
+        const Span span = span_of(groups, base + lane);
+        if (span.n == 0) mine = Acc::of(0);
+        if (!span.valid || span.n > Level::Order::tile)
+            mine = Acc::of(fp::from_bits<Value>(fp::Format<Value>::canonical_nan));
+        results.finish(base + lane, mine, span.n);
     }
 }
 
-/// Rows that a warp reads before it adds up the first.
-inline constexpr int rows_in_flight = 4;
+/// Loads that a thread has in flight, and so rows that a warp reads before it adds up the first: of up to `Steps` rows of lanes each.
+template <int Steps>
+inline constexpr int rows_in_flight = Steps == 1 ? 4 : 8 / Steps;
 
-/// Rows of at most one row of lanes: so short that a warp must have several in flight. `threads` share one, a power of two and at most a warp, and
-/// they have a lane or more for each element.
-template <class Level>
-__global__ void __launch_bounds__(max_block) short_rows_kernel(const typename Level::Pointer x, const Groups rows,
-                                                               std::uint32_t threads, const Results results) {
-    constexpr int K = TileReader<Level>::K, at_once = rows_in_flight;
-    using Item = typename Level::Item;
+/// Blocks on a multiprocessor.
+template <class Level, int Steps>
+inline constexpr int short_row_blocks = !Level::known_aligned || Level::Acc::keeps_errors ? 2
+                                        : Steps > 1 && sizeof(typename Level::Item) == 2  ? 3
+                                                                                          : 4;
+
+/// Rows of at most `Steps` rows of lanes: so short that a warp must have several in flight. `threads` share one, a power of two and at most a warp, and
+/// they have a lane or more for each element; a warp where there is more than one step. Where the rows
+/// are known to be aligned they are of whole packs of K elements: loads that may go either way wait for one another, and take registers.
+template <class Level, int Steps>
+__global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
+    short_rows_kernel(const typename Level::Pointer x, const Groups rows, std::uint32_t threads,
+                      const Results results) {
+    constexpr int K = TileReader<Level>::K, at_once = rows_in_flight<Steps>;
+    using Acc = typename Level::Acc;
+    static_assert(Steps == 1 || !Acc::pairwise_rows);
     const std::uint32_t in_warp = warp_size / threads, lane = threadIdx.x % warp_size;
     const int first = static_cast<int>(lane % threads) * K, left = static_cast<int>(rows.n) - first;
-    const bool vectors = x.aligned && rows.n % K == 0; // the same for all threads, or loads would wait for one another
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size),
                         warp = std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size;
     for (std::uint64_t begin = warp * in_warp * at_once; begin < rows.count; begin += warps * in_warp * at_once) {
-        Pack<Item, K> packs[at_once];
-        const auto place = [&](int u) { return begin + u * in_warp + lane / threads; };
-        const auto at = [&](int u) { return x + static_cast<std::int64_t>(place(u) * rows.stride) + first; };
-        if (vectors) {
+        Pack<typename Level::Item, K> packs[at_once][Steps];
+        const auto place = [&](std::uint32_t u) { return begin + u * in_warp + lane / threads; };
+        // f(pack, where it is, how many of its elements are there) for all of them; what is absent takes no part.
+        const auto each = [&](const auto& f) {
 #pragma unroll
             for (int u = 0; u < at_once; ++u) {
-                if (place(u) < rows.count && left > 0) {
-                    packs[u] = load_pack<Level::source, Item, K>(at(u));
+                const auto row = x + static_cast<std::int64_t>(place(u) * rows.stride) + first;
+                const int there = place(u) < rows.count ? left : 0;
+#pragma unroll
+                for (int step = 0; step < Steps; ++step) {
+                    constexpr int lanes = Level::Order::lanes;
+                    f(packs[u][step], row + step * lanes, there - step * lanes);
+                }
+            }
+        };
+        if constexpr (Level::known_aligned) {
+            each([](auto& pack, const auto& p, int there) {
+                if (there > 0) {
+                    pack = load_pack<Level::source, typename Level::Item, K>(p);
                 } else {
 #pragma unroll
                     for (int k = 0; k < K; ++k)
-                        packs[u].v[k] = Level::absent();
+                        pack.v[k] = Level::absent();
                 }
-            }
+            });
         } else {
+            each([](auto& pack, const auto& p, int there) {
 #pragma unroll
-            for (int u = 0; u < at_once; ++u) {
-#pragma unroll
-                for (int k = 0; k < K; ++k) {
-                    const bool there = place(u) < rows.count && k < left;
-                    packs[u].v[k] = there ? load_item<Level::source>(at(u) + k) : Level::absent();
-                }
-            }
+                for (int k = 0; k < K; ++k)
+                    pack.v[k] = k < there ? load_item<Level::source>(p + k) : Level::absent();
+            });
         }
+        Lanes<Acc, K> lanes[at_once];
 #pragma unroll
         for (int u = 0; u < at_once; ++u) {
-            Lanes<typename Level::Acc, K> lanes;
 #pragma unroll
-            for (int k = 0; k < K; ++k)
-                lanes.a[k] = Level::as_accumulator(packs[u].v[k]);
-            const std::uint64_t row = place(u);
-            const auto acc = combine_neighbouring_lanes(lanes, threads);
-            if (row < rows.count && lane % threads == 0) results.finish(row, acc, rows.n);
+            for (int k = 0; k < K; ++k) {
+                lanes[u].a[k] = Level::as_accumulator(packs[u][0].v[k]);
+#pragma unroll
+                for (int step = 1; step < Steps; ++step)
+                    Level::take(lanes[u].a[k], packs[u][step].v[k]);
+            }
+        }
+        // As long as there is more than one row, threads that meet share out rows and not lanes: at the end nearly all have one to finish.
+        std::uint32_t sharing = threads, first_row = 0;
+        int rows_left = at_once;
+#pragma unroll
+        for (int half = at_once / 2; half >= 1; half /= 2) {
+            if (sharing == 1) continue; // the same for all
+            sharing /= 2;
+#pragma unroll
+            for (int u = 0; u < half; ++u) {
+#pragma unroll
+                for (int k = 0; k < K; ++k)
+                    lanes[u].a[k] = exchange(lanes[u].a[k], lanes[u + half].a[k], sharing);
+            }
+            if (lane & sharing) first_row += half;
+            rows_left = half;
+        }
+        Acc sums[at_once];
+        sums[0] = combine_neighbouring_lanes(lanes[0], sharing); // there are more threads only where one row is left
+#pragma unroll
+        for (int u = 1; u < at_once; ++u)
+            sums[u] = combine_own_lanes(lanes[u]);
+#pragma unroll 1
+        for (int u = 0; u < rows_left; ++u) {
+            const std::uint64_t row = place(first_row + u);
+            if (row < rows.count && lane % sharing == 0) results.finish(row, sums[0], rows.n);
+#pragma unroll
+            for (int i = 0; i + 1 < at_once; ++i)
+                sums[i] = sums[i + 1];
         }
     }
 }

@@ -24,12 +24,9 @@ struct OrderLaunch {
     [[nodiscard]] Status choose_blocks(std::uint32_t& blocks) const {
         blocks = order_blocks(plan.request(), plan.launch());
         if (plan.launch().grid != 0) return {};
-        int per_sm = 0;
+        std::uint32_t resident = 0;
         const Status status =
-            from_cuda("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-                      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, order::scan_kernel<T, V, Index>,
-                                                                    static_cast<int>(plan.launch().block), 0));
-        const std::uint32_t resident = std::max(1u, static_cast<std::uint32_t>(per_sm) * device.sms);
+            cuda::count_resident(order::scan_kernel<T, V, Index>, plan.launch().block, 0, device, resident);
         const bool large = tiles.full / (plan.launch().block / warp_size) >= 16ull * resident;
         blocks = std::min(blocks, large ? 3 * resident : resident);
         return status;
@@ -54,13 +51,26 @@ Status launch_order_groups(const Plan& plan, const Inputs& in, void* out, void* 
     const Request& r = plan.request();
     const Groups groups = Groups::of(plan, in.offsets);
     const auto map = spec::KeyMap<T>::of(spec::view_of(r.op), r.nan);
-    const order::GroupScan<T> scan{static_cast<const T*>(in.x), groups.step, map};
+    const order::GroupScan<T> scan{static_cast<const T*>(in.x), groups.step, typename order::GroupScan<T>::Keys(map)};
     const order::GroupResults<T> results{out,
                                          plan.output(),
                                          static_cast<std::uint32_t>(plan.result_bytes()),
                                          plan.result_is_integer(),
                                          r.op == Op::nrminf,
                                          map};
+    if (by_threads(r)) {
+        const PartLayout layout(r, sizeof(OrderPartial));
+        auto* const found = reinterpret_cast<OrderPartial*>(static_cast<char*>(workspace) + layout.results);
+        const auto blocks = [](std::uint64_t threads) {
+            return static_cast<std::uint32_t>(std::min<std::uint64_t>(spec::tiles(threads, part_threads), 0x7fffffff));
+        };
+        const Status status = launch_kernel(LaunchKind::plain, order::parts_kernel<T>,
+                                            blocks(layout.parts.words() * layout.parts.parts * warp_size), part_threads,
+                                            0, stream, scan, groups.stride, layout.parts, found, results);
+        if (!status.ok() || layout.parts.parts == 1) return status;
+        return launch_kernel(LaunchKind::plain, order::join_parts_kernel<T>, blocks(layout.parts.count), part_threads,
+                             0, stream, layout.parts, static_cast<const OrderPartial*>(found), results);
+    }
     const SlotLayout layout = order_group_layout(r);
     const SlotTable table = layout.table(workspace, order_slot_elements, 0, groups.step);
     auto* const found = reinterpret_cast<OrderPartial*>(static_cast<char*>(workspace) + layout.results);
@@ -76,11 +86,12 @@ Status launch_order_groups(const Plan& plan, const Inputs& in, void* out, void* 
         status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, stream));
     }
     if (status.ok()) {
-        status =
-            run(order::groups_kernel<T>, spec::tiles(groups.count, block / warp_size), scan, groups, table, results);
+        const std::uint32_t batch = batch_of(groups.count, 512ull * device.sms);
+        status = run(order::groups_kernel<T>, spec::tiles(groups.count, std::uint64_t{block / warp_size} * batch), scan,
+                     groups, batch, table, results);
     }
     if (!status.ok() || layout.room == 0) return status;
-    status = run(order::slots_kernel<T>, layout.room, scan, table, found);
+    status = run(order::slots_kernel<T>, layout.room, scan, table, results.index, found);
     if (!status.ok()) return status;
     return run(order::large_groups_kernel<T>, layout.room / 4, table, static_cast<const OrderPartial*>(found), results);
 }

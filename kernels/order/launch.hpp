@@ -9,6 +9,7 @@
 
 #include "flat/launch.hpp"
 #include "groups/groups.hpp"
+#include "groups/parts.hpp"
 
 namespace detreduce::cuda {
 
@@ -34,7 +35,7 @@ inline constexpr std::uint32_t order_tile_vectors = 4;
 /// Elements that a block takes of a large group.
 inline constexpr std::uint32_t order_slot_elements = 1u << 15;
 
-/// For rows, columns or segments.
+/// For rows or segments that are not left to threads.
 [[nodiscard]] inline SlotLayout order_group_layout(const Request& r) {
     return SlotLayout::of(r, order_slot_elements, sizeof(OrderPartial));
 }

@@ -65,6 +65,8 @@ struct Keys {
     Map map;
 
     __device__ __forceinline__ explicit Keys(NanPolicy nan) : map(Map::of(V, nan)) {}
+    /// `m` may be of another view, unless V is magnitude.
+    __host__ __device__ __forceinline__ explicit Keys(const Map& m) : map(m) {}
 
     static __device__ __forceinline__ Running nothing() {
         return in_pairs ? static_cast<Running>(0x80008000u) : static_cast<Running>(Map::lowest);

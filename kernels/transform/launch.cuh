@@ -47,7 +47,7 @@ template <class T, int Inputs, class F>
     };
     switch (plan.request().method) {
     case Method::exact:
-        return ExactLaunch<exact::MappedTiles<T, F, Inputs>, false>{{input, plan.request().n}, stream, device}.reduce(
+        return ExactLaunch<exact::MappedTiles<T, F, Inputs>>{{input, plan.request().n}, stream, device}.reduce(
             plan, out, workspace);
     case Method::kahan:
         return in_order(static_cast<const acc::Kahan<V>*>(nullptr));

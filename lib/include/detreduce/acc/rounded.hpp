@@ -10,6 +10,7 @@ namespace detreduce::acc {
 template <class V>
 struct Rounded {
     static constexpr bool pairwise_rows = false, keeps_errors = false;
+    static constexpr bool commutes = true; ///< merging two in either order gives the same bits, but for those of NaN
     using Value = V;
 
     V sum;

@@ -13,6 +13,7 @@ namespace detreduce::acc {
 template <class V, bool PairwiseRows>
 struct TwoFold {
     static constexpr bool pairwise_rows = PairwiseRows, keeps_errors = true;
+    static constexpr bool commutes = false; ///< not where TwoSum overflows on the way
     using Value = V;
 
     V sum;

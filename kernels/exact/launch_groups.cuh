@@ -1,0 +1,141 @@
+// exact_groups_<dtype>.cu: groups, and lists of tensors.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "cuda_error.hpp"
+#include "exact/groups.cuh"
+#include "exact/launch.hpp"
+#include "exact/threads.cuh"
+#include "launch_kernel.hpp"
+
+namespace detreduce::cuda {
+
+template <class Input>
+struct ExactGroupLaunch {
+    static constexpr int words = Input::states * acc::exact::words;
+    static constexpr std::uint64_t most_blocks = 0x7fffffff;
+    Input input;
+    Stream stream;
+    DeviceTraits device;
+
+    /// Blocks that the device holds at once.
+    [[nodiscard]] Status count_resident(std::uint32_t& blocks) const {
+        return cuda::count_resident(exact::shares_kernel<Input>, exact::block_threads, 0, device, blocks);
+    }
+
+    /// Rows, columns or segments, from the workspace of SlotLayout.
+    [[nodiscard]] Status reduce(const Plan& plan, const std::uint64_t* offsets, void* out, void* workspace) const {
+        if (by_threads(plan.request())) return reduce_by_threads(plan, out, workspace);
+        using exact::GroupWork;
+        const SlotLayout layout = exact_group_layout(plan.request(), words);
+        GroupWork work{GroupWork::Of::groups, Groups::of(plan, offsets),
+                       layout.table(workspace, exact_slot_elements, 0, input.step),
+                       reinterpret_cast<exact::Word*>(static_cast<char*>(workspace) + layout.results),
+                       static_cast<std::uint32_t>(size_of(plan.output()))};
+        const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
+        std::uint32_t resident = 0;
+        Status status = count_resident(resident);
+        const auto blocks = [&](std::uint64_t useful) {
+            return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, 4ull * resident));
+        };
+        if (status.ok() && layout.room > 0) {
+            status =
+                from_cuda("cudaMemsetAsync", cudaMemsetAsync(work.table.used, 0, 2 * sizeof *work.table.used, stream));
+        }
+        if (status.ok()) {
+            work.batch = batch_of(plan.groups(), 16ull * resident * exact::block_warps);
+            const std::uint64_t useful = spec::tiles(plan.groups(), std::uint64_t{exact::block_warps} * work.batch);
+            status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>, blocks(useful), exact::block_threads,
+                                   0, stream, input, finish, work);
+        }
+        if (!status.ok() || layout.room == 0) return status;
+        work.of = GroupWork::Of::slots;
+        status = launch_kernel(LaunchKind::plain, exact::shares_kernel<Input>, blocks(layout.room),
+                               exact::block_threads, 0, stream, input, static_cast<exact::Word*>(nullptr), work);
+        if (!status.ok()) return status;
+        return launch_kernel(
+            LaunchKind::plain, exact::large_groups_kernel<Input::states>,
+            static_cast<std::uint32_t>(std::clamp<std::uint64_t>(layout.room / 4, 1, 4ull * device.sms)),
+            exact::large_group_threads, 0, stream, work.table, static_cast<const exact::Word*>(work.states), finish,
+            work.bytes);
+    }
+
+    /// Columns and short rows, from the workspace of PartLayout.
+    [[nodiscard]] Status reduce_by_threads(const Plan& plan, void* out, void* workspace) const {
+        static_assert(exact::BinSums<typename exact::SumOf<Input>::BinsOf>::count == (Input::states == 1 ? 2 : 4));
+        const PartLayout layout(plan.request(), exact_part_words(plan.request()) * sizeof(exact::Word));
+        auto* const base = static_cast<char*>(workspace);
+        const exact::PartSums kept{reinterpret_cast<exact::Word*>(base + layout.results),
+                                   reinterpret_cast<std::uint32_t*>(base + layout.fits),
+                                   reinterpret_cast<std::uint32_t*>(base + layout.left)};
+        const Groups groups = Groups::of(plan, nullptr);
+        const exact::GroupFinish finish{{out, plan.output(), false, info(plan.request().op).ending},
+                                        groups.n,
+                                        static_cast<std::uint32_t>(size_of(plan.output()))};
+        const auto run = [&](auto kernel, std::uint64_t warps) {
+            const std::uint64_t blocks = spec::tiles(warps, part_threads / warp_size);
+            return launch_kernel(LaunchKind::plain, kernel, static_cast<std::uint32_t>(std::min(blocks, most_blocks)),
+                                 part_threads, 0, stream, input, groups.stride, layout.parts, kept, finish);
+        };
+        Status status = run(exact::parts_kernel<Input>, layout.parts.words() * layout.parts.parts);
+        if (status.ok() && layout.parts.parts > 1) status = run(exact::join_parts_kernel<Input>, layout.parts.words());
+        if (!status.ok()) return status;
+        exact::GroupWork work{exact::GroupWork::Of::groups, groups};
+        work.bytes = finish.bytes;
+        work.batch = warp_size;
+        work.left = kept.left;
+        std::uint32_t resident = 0;
+        if (const Status bad = count_resident(resident); !bad.ok()) return bad;
+        const std::uint64_t blocks = spec::tiles(layout.parts.words(), exact::block_warps);
+        return launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>,
+                             static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, 4ull * resident)),
+                             exact::block_threads, 0, stream, input, finish.finish, work);
+    }
+
+    /// Adds a list of tensors to the states that `work` says.
+    [[nodiscard]] Status add_tensors(exact::Word* state, const exact::GroupWork& work, std::uint32_t blocks) const {
+        const auto kernel = exact::shares_kernel<Input>;
+        return launch_kernel(after_previous(device, kernel), kernel, blocks, exact::block_threads, 0, stream, input,
+                             state, work);
+    }
+};
+
+template <class T>
+Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                           const DeviceTraits& device) {
+    return terms::with_term(info(plan.request().op).term, [&]<class Map>(Map) -> Status {
+        using Input = exact::Terms<T, Map>;
+        const Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y), plan.request().n,
+                          Groups::of(plan, in.offsets).step);
+        return ExactGroupLaunch<Input>{input, stream, device}.reduce(plan, in.offsets, out, workspace);
+    });
+}
+
+/// A list of tensors whose elements are T. Of terms that are one state the words go to the middle one of three.
+template <class T>
+Status add_exact_tensors(Term term, exact::Word* state, exact::GroupWork work, std::uint32_t blocks, int states,
+                         Stream stream, const DeviceTraits& device) {
+    return terms::with_term(term, [&]<class Map>(Map) -> Status {
+        if constexpr (Map::inputs == 1) {
+            using Input = exact::Terms<T, Map>;
+            const int middle = states > Input::states ? acc::exact::words : 0;
+            if (work.states) work.states += middle;
+            return ExactGroupLaunch<Input>{Input(nullptr, nullptr, 0, 1), stream, device}.add_tensors(state + middle,
+                                                                                                      work, blocks);
+        } else {
+            return {StatusCode::unsupported, "op", "tensors are for ops of one input"}; // make_plan() has refused it
+        }
+    });
+}
+
+/// Blocks that the device holds at once.
+template <class T>
+Status count_resident_for_tensors(const DeviceTraits& device, std::uint32_t& blocks) {
+    return ExactGroupLaunch<exact::Terms<T, terms::Square>>{{nullptr, nullptr, 0, 1}, nullptr, device}.count_resident(
+        blocks);
+}
+
+} // namespace detreduce::cuda

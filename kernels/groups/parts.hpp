@@ -1,0 +1,64 @@
+// Groups that threads reduce on their own: columns, as neighbouring threads then read neighbouring elements, and short rows. Columns are cut into
+// parts where they are too few to keep a device busy, or too long.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <detreduce/plan.hpp>
+#include <detreduce/spec/tree_order.hpp>
+
+namespace detreduce::cuda {
+
+inline constexpr std::uint32_t part_threads = 256; ///< of a block
+inline constexpr std::uint64_t longest_part = 1u << 15;
+
+/// Rows of so few elements are not worth a warp each.
+[[nodiscard]] inline bool by_threads(const Request& r) {
+    return r.shape == Shape::columns || (r.shape == Shape::rows && r.n * size_of(r.dtype) <= 512 && r.groups >= 4096);
+}
+
+/// Parts of each group, of `length` elements but the last. Thread t of a warp has group 32·word + t of a word of 32 groups.
+struct Parts {
+    std::uint64_t count, n, parts, length;
+
+    explicit Parts(const Request& r) : count(r.groups), n(r.n) {
+        constexpr std::uint64_t threads = 1u << 18, shortest = 512,
+                                multiple = 64; // loads of a thread do not cross a border
+        const std::uint64_t most = std::max<std::uint64_t>(1, spec::tiles(n, shortest)),
+                            wanted = std::clamp<std::uint64_t>(threads / std::max<std::uint64_t>(1, count), 1, most);
+        length = std::min(std::max<std::uint64_t>(1, spec::tiles(spec::tiles(n, wanted), multiple)) * multiple,
+                          longest_part);
+        parts = std::max<std::uint64_t>(1, spec::tiles(n, length));
+    }
+    [[nodiscard]] DETREDUCE_HD std::uint64_t words() const { return (count + 31) / 32; }
+
+    struct Place {
+        std::uint64_t part, word, group, begin, end;
+        bool there;
+    };
+    /// What a thread of the warp that has this turn, one of words() · parts, is to do.
+    [[nodiscard]] DETREDUCE_HD Place place(std::uint64_t turn, std::uint32_t lane) const {
+        const std::uint64_t part = turn / words(), word = turn - part * words(), group = word * 32 + lane,
+                            begin = part * length, end = n - begin < length ? n : begin + length;
+        return {part, word, group, begin, end, group < count};
+    }
+};
+
+/// Byte offsets in the workspace: what is kept of parts, `part_bytes` each, and two bits for each group: all of a part is in, it is left to do.
+struct PartLayout {
+    Parts parts;
+    std::size_t results, fits, left, bytes;
+
+    PartLayout(const Request& r, std::size_t part_bytes) : parts(r) {
+        constexpr auto align = [](std::uint64_t size) { return static_cast<std::size_t>((size + 255) / 256 * 256); };
+        const bool several = parts.parts > 1;
+        left = 0;
+        results = align(parts.words() * 4);
+        fits = results + (several ? align(part_bytes * parts.parts * parts.count) : 0);
+        bytes = fits + (several ? align(parts.words() * parts.parts * 4) : 0);
+    }
+};
+
+} // namespace detreduce::cuda
