@@ -33,8 +33,8 @@ std::vector<Place> places_of(DType dtype) {
         {flat, Family::nonfinite, b.chunk + 1, 3}, // 3: NaN
         {flat, Family::half_zeros, b.tile + 1, 2003},
         {.shape = flat, .family = Family::normal, .n = 40 * b.tile + 1, .seed = 2004, .to_other = true},
-        {.shape = flat, .family = Family::integers, .n = b.chunk, .seed = 2005, .adds = false}, // many are equal
-        {.shape = flat, .family = Family::wide, .n = 2 * b.tile, .seed = 2006, .adds = false},
+        {.shape = flat, .family = Family::integers, .n = 2 * b.tile, .seed = 2005, .adds = false}, // many are equal
+        {.shape = flat, .family = Family::wide, .n = b.chunk, .seed = 2006, .adds = false},
         {rows, Family::nonfinite, 1, 1, 1000}, // 1: both infinities
         {rows, Family::wide, 31, 2101, 300, 37},
         {rows, Family::normal, b.tile + 1, 2102, 5, b.tile + 4},
