@@ -61,7 +61,7 @@ std::vector<Place> places_of_products(DType dtype) {
         {flat, Family::nonfinite, b.chunk + 1, 3},
         {.shape = flat, .family = Family::wide, .n = b.chunk + 2, .seed = 2503, .to_other = true},
         {flat, Family::boundary_mantissas, b.tile + 1, 2504},
-        {flat, Family::lognormal, 40 * b.tile + 1, 2505},
+        {.shape = flat, .family = Family::lognormal, .n = 40 * b.tile + 1, .seed = 2505, .to_other = true},
     };
 }
 
