@@ -34,7 +34,7 @@ struct GroupLaunch {
     }
 
     [[nodiscard]] Status run_small(const SlotTable& table) const {
-        const std::uint32_t batch = batch_of(groups.count, 512ull * flat.device.sms);
+        const std::uint32_t batch = batch_of(flat.plan, 64ull * flat.device.sms, team);
         return launch(groups_kernel<Level>, spec::tiles(groups.count, std::uint64_t{team} * batch), 0, input, groups,
                       batch, flat.levels.results, table);
     }

@@ -55,21 +55,13 @@ struct GroupScan {
                 seen.vector = v;
             }
         }
-        constexpr int ahead = 8; // loads that start before the first is looked at
-        const auto at = [&](std::uint32_t i) { return i < p.head ? i : i + p.vectors * per_vector; };
-        if (first < p.odd) seen.odd_at = at(first);
-        for (std::uint32_t i = first; i < p.odd; i += ahead * threads) {
-            T elements[ahead];
-#pragma unroll
-            for (int j = 0; j < ahead; ++j)
-                elements[j] = i + j * threads < p.odd ? load_number(p.x + at(i + j * threads) * step) : T{};
-#pragma unroll
-            for (int j = 0; j < ahead; ++j) {
-                const Wide key = keys.settled_key(elements[j]);
-                if (i + j * threads >= p.odd || key <= seen.odd_best) continue;
-                seen.odd_best = key;
-                seen.odd_at = at(i + j * threads);
-            }
+#pragma unroll 4
+        for (std::uint32_t i = first; i < p.odd; i += threads) { // all loads of eight at a time, first, were slower
+            const std::uint32_t at = i < p.head ? i : i + p.vectors * per_vector;
+            const Wide key = keys.settled_key(load_number(p.x + at * step));
+            if (seen.odd_at != UINT32_MAX && key <= seen.odd_best) continue;
+            seen.odd_best = key;
+            seen.odd_at = at;
         }
         return seen;
     }
