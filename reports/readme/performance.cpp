@@ -63,14 +63,14 @@ std::string sums(const Folder& folder) {
 }
 
 std::string ops(const Folder& folder) {
-    const char* const file = "ops.csv";
+    const char* const file = ops_file;
     return "Ops over the same bytes: those of two inputs read half as x and half as y. Those that compare or count are "
            "the same by every method.\n" +
            folder.from(file) + markdown(ops_table(folder.rows(file), code));
 }
 
 std::string small_ops(const Folder& folder) {
-    const char* const file = "ops_small.csv";
+    const char* const file = small_ops_file;
     return "Ops on little data, where starting and finishing count: their time as a multiple of CUB's for the sum of "
            "as many "
            "bytes; below 1 is faster.\n" +
@@ -78,7 +78,7 @@ std::string small_ops(const Folder& folder) {
 }
 
 std::string shapes(const Folder& folder) {
-    const char* const file = "shapes.csv";
+    const char* const file = shapes_file;
     return "Groups of the same elements. Many small tensors are no 4 GiB, so that their time is given.\n" +
            folder.from(file) + markdown(shapes_table(folder.rows(file), code));
 }
