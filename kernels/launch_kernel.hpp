@@ -17,9 +17,8 @@ enum class LaunchKind {
 };
 
 template <class... Parameters, class... Arguments>
-[[nodiscard]] Status launch_kernel(LaunchKind kind, void (*kernel)(Parameters...), std::uint32_t blocks,
-                                   std::uint32_t threads, std::size_t shared, cudaStream_t stream,
-                                   const Arguments&... arguments) {
+[[nodiscard]] Status launch_kernel(LaunchKind kind, void (*kernel)(Parameters...), dim3 blocks, std::uint32_t threads,
+                                   std::size_t shared, cudaStream_t stream, const Arguments&... arguments) {
     cudaLaunchAttribute attribute{};
     if (kind == LaunchKind::cooperative) {
         attribute.id = cudaLaunchAttributeCooperative;

@@ -16,9 +16,11 @@ struct ColumnRange {
     bool vectors; ///< C neighbours of a row may be loaded at once
 };
 
-/// C columns of a thread; of 16-bit types half of what fits in a load, or there would be no registers for their lanes.
-template <class T>
-inline constexpr int columns_a_thread = sizeof(T) == 8 ? 2 : 4;
+/// C columns of a thread, which are one load of 16 bytes; of 16-bit types half of that where the accumulator is of two words.
+template <class T, class Acc>
+inline constexpr int columns_a_thread = sizeof(T) > 2                 ? 16 / sizeof(T)
+                                        : sizeof(Acc) > sizeof(float) ? 4
+                                                                      : 8;
 
 /// The thread's columns in the row of the matrix at p, which points to its first one: neighbours, or, where they cannot be loaded at once, a
 /// warp apart and as far as they are there.
@@ -78,6 +80,28 @@ struct Tree {
     }
 };
 
+/// The same for parts that are seldom complete: those that wait do so in shared memory, `pending` is the thread's first word of it.
+template <class Acc, int C>
+struct SharedTree {
+    Acc* pending;
+
+    __device__ __forceinline__ void take(int i, Lanes<Acc, C>& part, bool last) {
+        Acc* at = pending;
+        for (; i & 1; i >>= 1, at += C * max_block) {
+#pragma unroll
+            for (int k = 0; k < C; ++k) {
+                Acc sum = at[k * max_block];
+                sum.merge(part.a[k]);
+                part.a[k] = sum;
+            }
+        }
+        if (last) return;
+#pragma unroll
+        for (int k = 0; k < C; ++k)
+            at[k * max_block] = part.a[k];
+    }
+};
+
 /// The rows of lane j in a chunk of m items, whose first of that lane is at p.
 template <class Level, class T, int C>
 __device__ __forceinline__ Lanes<typename Level::Acc, C>
@@ -85,11 +109,13 @@ fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, 
     constexpr int lanes = Level::Order::lanes, rows = spec::rows_per_chunk;
     const auto row_step = static_cast<std::int64_t>(lanes * stride);
     Pack<typename Level::Item, C> packs[rows];
-    if (m >= static_cast<int>(
-                 Level::Order::chunk)) { // apart from what follows, so that all loads start before the first is used
+    if (vectors &&
+        m >= static_cast<int>(
+                 Level::Order::
+                     chunk)) { // apart from what follows, so that all loads start before anything waits for the first
 #pragma unroll
         for (int r = 0; r < rows; ++r)
-            packs[r] = load_columns<T, C>(p + r * row_step, left, vectors);
+            packs[r] = load_columns<T, C>(p + r * row_step, left, true);
     } else {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
@@ -105,19 +131,23 @@ fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, 
     return fold_rows<Level, C>(packs);
 }
 
+/// Lanes of the order that a warp has.
+template <class Level>
+inline constexpr int lanes_of_warp = Level::Order::lanes / column_warps;
+
 /// The warp's lanes of the tile of m items at p, of the thread's columns: each first over all chunks.
 template <class Level, class T, int C>
 __device__ __forceinline__ Lanes<typename Level::Acc, C>
-fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std::uint64_t left, bool vectors) {
-    constexpr int chunk = Level::Order::chunk, count = Level::Order::lanes / column_warps,
-                  depth = spec::ceil_log2(count);
+fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std::uint64_t left, bool vectors,
+             SharedTree<typename Level::Acc, C> lanes) {
+    constexpr int chunk = Level::Order::chunk, count = lanes_of_warp<Level>;
     using Part = Lanes<typename Level::Acc, C>;
     const int warp = threadIdx.x / warp_size;
-    Tree<Part, depth> lanes;
     Part lane;
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
-        const int j = warp + column_warps * static_cast<int>(__brev(static_cast<unsigned>(i)) >> (32 - depth));
+        const int j =
+            warp + column_warps * static_cast<int>(__brev(static_cast<unsigned>(i)) >> (32 - spec::ceil_log2(count)));
         lane = Part::absent();
         Tree<Part, 3> chunks;
         static_assert(1 << 3 == spec::chunks_per_tile);
@@ -138,10 +168,11 @@ template <class Level, class T, class Levels>
 __global__ void __launch_bounds__(max_block, 2)
     columns_kernel(const typename Level::Pointer x, const ColumnRange range, const Levels levels) {
     using Acc = typename Level::Acc;
-    constexpr int C = columns_a_thread<T>, block_columns = C * warp_size;
+    constexpr int C = columns_a_thread<T, Acc>, block_columns = C * warp_size;
     constexpr std::uint32_t tile_items = Level::Order::tile;
     static_assert(block_columns <= max_block);
     __shared__ Acc of_warp[column_warps][block_columns];
+    __shared__ Acc pending[spec::ceil_log2(lanes_of_warp<Level>)][C][max_block];
     const std::uint32_t lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
     const std::uint64_t across = (range.columns + block_columns - 1) / block_columns, all = across * levels.tiles[0];
     for (std::uint64_t turn = blockIdx.x; turn < all; turn += gridDim.x) {
@@ -152,7 +183,8 @@ __global__ void __launch_bounds__(max_block, 2)
         auto lanes = Lanes<Acc, C>::absent();
         if (first < range.columns) {
             lanes = fold_columns<Level, T, C>(x + static_cast<std::int64_t>(tile * tile_items * range.stride + first),
-                                              static_cast<int>(m), range.stride, range.columns - first, vectors);
+                                              static_cast<int>(m), range.stride, range.columns - first, vectors,
+                                              {&pending[0][0][threadIdx.x]});
         }
 #pragma unroll
         for (int k = 0; k < C; ++k)
@@ -178,7 +210,7 @@ __global__ void __launch_bounds__(max_block, 2)
 
 template <class Level, class T, class Acc>
 [[nodiscard]] Status run_columns(const FlatLaunch<T, Acc>& flat, const typename Level::Pointer& input) {
-    constexpr int C = columns_a_thread<T>;
+    constexpr int C = columns_a_thread<T, Acc>;
     const auto& levels = flat.levels;
     ColumnRange range{levels.rows, flat.n(), levels.stride, false};
     const auto on_vectors = [](const T* p) { return reinterpret_cast<std::uintptr_t>(p) % (C * sizeof(T)) == 0; };

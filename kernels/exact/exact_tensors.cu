@@ -1,5 +1,7 @@
 // `exact` of lists of tensors: their addresses go to the device as a kernel's parameters, so that nothing is copied, and the call can be captured
 // in a graph. Then one kernel a dtype adds them all, blocks shared out by size, and one kernel rounds.
+#include <cmath>
+
 #include "exact/groups.cuh"
 #include "exact/launch.cuh"
 
@@ -106,7 +108,7 @@ struct TensorsLaunch {
     [[nodiscard]] Status add_some(std::uint64_t& i, std::uint64_t all, bool first) const {
         std::uint32_t resident = 0;
         if (const Status bad = count_resident_for_tensors<T>(device, resident); !bad.ok()) return bad;
-        const double blocks = std::min<double>(3.0 * resident, most_blocks);
+        const double blocks = std::min<double>(6.0 * resident, most_blocks); // small ones: the last to end is not late
         Parts parts;
         for (; i < count() && parts.count < at_once; ++i) {
             if (list[i].dtype != dtype_of<T> || list[i].n == 0) continue;
@@ -114,7 +116,7 @@ struct TensorsLaunch {
             const double share = blocks * static_cast<double>(list[i].n) / static_cast<double>(all);
             const double useful = static_cast<double>(list[i].n) / (exact::block_threads * 64.0 / sizeof(T));
             parts.part[parts.count++] = {list[i].data, list[i].n, parts.blocks, static_cast<std::uint32_t>(i)};
-            parts.blocks += static_cast<std::uint32_t>(std::max(1.0, std::min(share, useful)));
+            parts.blocks += static_cast<std::uint32_t>(std::ceil(std::min(share, useful)));
         }
         if (parts.count == 0 && !first) return {};
         auto* const entries = reinterpret_cast<TensorEntry*>(workspace + layout.entries);

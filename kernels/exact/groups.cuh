@@ -105,6 +105,18 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     }
 }
 
+/// The next batch with groups to do: this one, unless work.left says that there are none in it.
+__device__ __forceinline__ std::uint64_t next_batch(const GroupWork& work, std::uint64_t base, std::uint64_t step) {
+    if (work.left == nullptr) return base;
+    for (; base < work.groups.count; base += warp_size * step) {
+        const std::uint64_t mine = base + threadIdx.x % warp_size * step;
+        const bool any = mine < work.groups.count && work.left[mine / 32] != 0;
+        const std::uint32_t found = __ballot_sync(all_threads, any);
+        if (found != 0) return base + (__ffs(static_cast<int>(found)) - 1) * step;
+    }
+    return base;
+}
+
 /// Small groups, a warp each; large ones are left for shares_kernel.
 template <class Input>
 __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
@@ -119,10 +131,9 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     __syncwarp();
     const std::uint64_t step = std::uint64_t{gridDim.x} * block_warps * work.batch;
     BinsOf bins(own.words + counters);
-    for (std::uint64_t base = (std::uint64_t{blockIdx.x} * block_warps + warp) * work.batch; base < work.groups.count;
-         base += step) {
+    for (std::uint64_t base = next_batch(work, (std::uint64_t{blockIdx.x} * block_warps + warp) * work.batch, step);
+         base < work.groups.count; base = next_batch(work, base + step, step)) {
         const std::uint32_t left = work.left ? work.left[base / 32] : ~0u;
-        if (left == 0) continue;
         BinSums<BinsOf> mine{};
         std::uint64_t n_mine = 0; // 0: this thread has nothing to round
 #pragma unroll 1

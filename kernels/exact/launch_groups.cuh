@@ -39,14 +39,15 @@ struct ExactGroupLaunch {
         std::uint32_t resident = 0;
         Status status = count_resident(resident);
         const auto blocks = [&](std::uint64_t useful) {
-            return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, 4ull * resident));
+            const std::uint64_t most = plan.launch().grid ? plan.launch().grid : 4ull * resident;
+            return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
         };
         if (status.ok() && layout.room > 0) {
             status =
                 from_cuda("cudaMemsetAsync", cudaMemsetAsync(work.table.used, 0, 2 * sizeof *work.table.used, stream));
         }
         if (status.ok()) {
-            work.batch = batch_of(plan.groups(), 16ull * resident * exact::block_warps);
+            work.batch = batch_of(plan, 16ull * resident, exact::block_warps);
             const std::uint64_t useful = spec::tiles(plan.groups(), std::uint64_t{exact::block_warps} * work.batch);
             status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>, blocks(useful), exact::block_threads,
                                    0, stream, input, finish, work);

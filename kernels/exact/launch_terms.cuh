@@ -10,8 +10,8 @@ template <class T>
 Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                           const DeviceTraits& device) {
     return terms::with_term(info(plan.request().op).term, [&]<class Map>(Map) -> Status {
-        if constexpr (Map::term == Term::element) {
-            return {StatusCode::unsupported, "op", "sums of elements have kernels of their own"}; // never called
+        if constexpr (Map::linear && Map::inputs == 1) {
+            return launch_exact<T>(plan, in.x, out, workspace, stream, device); // which has kernels of its own
         } else {
             using Input = exact::Terms<T, Map>;
             static_assert(ExactLaunch<Input>::words * sizeof(exact::Word) + 2 * sizeof(std::uint32_t) <=

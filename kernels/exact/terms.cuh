@@ -76,16 +76,45 @@ struct Terms {
         }
         return {words[0], words[1], words[2], words[3]};
     }
-    /// What is left behind the full tiles. Zeros, whose terms are +0, take the places of what is not there.
-    __device__ __forceinline__ Mine load_rest(const T* input) const {
-        const std::uint64_t first = full() * tile + threadIdx.x % warp_size;
-        T elements[each];
+    /// Puts what is left of an input behind the full tiles in shared memory, in their layout where it is whole vectors. Zeros, whose terms are +0,
+    /// take the places of what is not there. Not inlined, so that it costs the loop over full tiles no registers.
+    static __device__ __noinline__ void copy_rest(const T* input, int left, std::uint64_t step, bool in_vectors,
+                                                  uint4* to) {
+        constexpr int per_vector = 16 / sizeof(T);
+        const int lane = threadIdx.x % warp_size;
+        for (int i = 0; i < vectors; ++i) {
+            const int first = (i * warp_size + lane) * per_vector;
+            uint4 v{};
+            if (in_vectors) {
+                if (first < left) v = load16<Source::aligned_input>(input + first);
+            } else {
+                T elements[per_vector];
 #pragma unroll
-        for (int i = 0; i < each; ++i)
-            elements[i] = first + i * warp_size < n ? load_number(input + (first + i * warp_size) * step) : T{};
+                for (int k = 0; k < per_vector; ++k) { // neighbours in neighbouring threads
+                    const int at = (i * per_vector + k) * warp_size + lane;
+                    elements[k] = at < left ? load_number(input + at * step) : T{};
+                }
+                __builtin_memcpy(&v, elements, sizeof v);
+            }
+            to[i * warp_size + lane] = v;
+        }
+    }
+    __device__ __forceinline__ Mine load_rest(const T* input, uint4* room) const {
+        const std::uint64_t begin = full() * tile;
+        copy_rest(input + begin * step, static_cast<int>(n - begin), step, rest_in_vectors(), room);
         Mine mine;
-        __builtin_memcpy(&mine, elements, sizeof mine);
+#pragma unroll
+        for (int i = 0; i < vectors; ++i) // what the thread itself has put there
+            mine.v[i] = room[i * warp_size + threadIdx.x % warp_size];
         return mine;
+    }
+    [[nodiscard]] __device__ __forceinline__ bool rest_in_vectors() const {
+        return aligned && n % (16 / sizeof(T)) == 0;
+    }
+    /// Whether the thread's first element of this tile is there.
+    [[nodiscard]] __device__ __forceinline__ bool has_first(std::uint64_t at) const {
+        const std::uint64_t lane = threadIdx.x % warp_size;
+        return at < full() || full() * tile + lane * (rest_in_vectors() ? 16 / sizeof(T) : 1) < n;
     }
 };
 
@@ -449,10 +478,10 @@ struct TermWalk {
                 if constexpr (Input::binary) next_y = input.load(input.y, at + warps);
             }
             if (at == full) {
-                x = y = input.load_rest(input.x);
-                if constexpr (Input::binary) y = input.load_rest(input.y);
+                x = y = input.load_rest(input.x, own.copy[0]);
+                if constexpr (Input::binary) y = input.load_rest(input.y, own.copy[1]);
             }
-            const bool there = at < full || full * Input::tile + threadIdx.x % warp_size < input.n;
+            const bool there = input.has_first(at);
             if (take(bins, x, y)) {
                 count_minus_zeros(x, y, there);
             } else {

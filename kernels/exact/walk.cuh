@@ -47,7 +47,8 @@ struct WarpMemory;
 
 /// The input as tiles. What lies before the first 16-byte boundary and after the last one makes up the last tile; the one before it holds the
 /// vectors that do not fill a tile.
-template <class T, int V>
+/// `Magnitude`: of their magnitudes.
+template <class T, int V, bool Magnitude = false>
 struct Tiles {
     static constexpr int per_vector = Element<T>::per_vector, states = 1;
     using Type = T;
@@ -71,7 +72,7 @@ struct Tiles {
         Vectors<V> t;
 #pragma unroll
         for (int i = 0; i < V; ++i)
-            t.v[i] = load16<Source::aligned_input>(p + i * warp_size);
+            t.v[i] = seen<T, Magnitude>(load16<Source::aligned_input>(p + i * warp_size));
         return t;
     }
     /// One of the two tiles that are not full. Zeros, which change no sum, take the places of what is not there.
@@ -82,7 +83,7 @@ struct Tiles {
 #pragma unroll
             for (int i = 0; i < V; ++i) {
                 const std::uint64_t at = tile * (V * warp_size) + i * warp_size + lane;
-                if (at < vector_count) t.v[i] = load16<Source::aligned_input>(vectors + at);
+                if (at < vector_count) t.v[i] = seen<T, Magnitude>(load16<Source::aligned_input>(vectors + at));
             }
         } else {
             const std::uint64_t tail = head + vector_count * per_vector;
@@ -90,6 +91,7 @@ struct Tiles {
             if (lane < head + in_tail) {
                 const T value = load_number(lane < head ? x + lane : x + tail + (lane - head));
                 __builtin_memcpy(&t.v[0], &value, sizeof value);
+                t.v[0] = seen<T, Magnitude>(t.v[0]);
             }
         }
         return t;
@@ -199,17 +201,17 @@ struct WarpSum {
 };
 
 /// A warp's way through the input.
-template <class T>
+template <class T, bool Magnitude>
 struct Walk {
     static constexpr int V = tile_vectors, misses_allowed = 4;
-    const Tiles<T, V>& tiles;
+    const Tiles<T, V, Magnitude>& tiles;
     std::uint64_t tile, stride; ///< the tile that comes next; warps in the grid
     Word* words;
     std::uint32_t* hint; ///< how many kinds of windows others found to be of no use; null: not known yet
     std::uint32_t slow_tiles = 0;
 
     __device__ __forceinline__ void add_slowly(const uint4* vectors) {
-        add_wide_tile<T, V>(vectors, words);
+        add_wide_tile<T, V, Magnitude>(vectors, words);
         if (++slow_tiles % (1u << 16) == 0) warp_carry(words);
     }
 
@@ -295,8 +297,8 @@ struct Between {
 };
 
 /// What a warp keeps in shared memory.
-template <class T, int V>
-struct WarpMemory<Tiles<T, V>> {
+template <class T, int V, bool Magnitude>
+struct WarpMemory<Tiles<T, V, Magnitude>> {
     Word words[acc::exact::words];
     union {
         uint4 copy[tile_vectors * warp_size];
@@ -305,15 +307,15 @@ struct WarpMemory<Tiles<T, V>> {
 };
 
 /// What one warp of `warps` adds to its words.
-template <class T, int V>
-__device__ __forceinline__ void add_share(const Tiles<T, V>& tiles, WarpMemory<Tiles<T, V>>& own, std::uint64_t first,
-                                          std::uint64_t warps, const Between& between) {
+template <class T, int V, bool Magnitude>
+__device__ __forceinline__ void add_share(const Tiles<T, V, Magnitude>& tiles, WarpMemory<Tiles<T, V, Magnitude>>& own,
+                                          std::uint64_t first, std::uint64_t warps, const Between& between) {
     std::uint32_t skip = 0;
     if (blockIdx.x >= between.first_wave) {
         wait_for_previous_kernel(); // which has made the hint zero, long ago
         skip = *static_cast<volatile std::uint32_t*>(between.hint);
     }
-    Walk<T> walk{tiles, first, warps, own.words, between.hint};
+    Walk<T, Magnitude> walk{tiles, first, warps, own.words, between.hint};
     walk.through(typename WindowsOf<T>::type{}, skip);
     if constexpr (sizeof(T) == 8) walk.scatter_rest(own.limbs);
     walk.finish_rest(first, own.copy);

@@ -29,9 +29,19 @@ __device__ void scatter(const uint4& v, Word* words) {
     });
 }
 
+/// 16 bytes of elements, or of their magnitudes.
+template <class T, bool Magnitude>
+__device__ __forceinline__ uint4 seen(uint4 v) {
+    if constexpr (Magnitude) {
+        constexpr std::uint32_t high = sizeof(T) == 2 ? 0x7fff7fffu : 0x7fffffffu, low = sizeof(T) == 8 ? ~0u : high;
+        v = {v.x & low, v.y & high, v.z & low, v.w & high};
+    }
+    return v;
+}
+
 /// A tile at `tile` of V loads a thread, by one warp, into its words: through bins what lies in a window around the typical element, the
 /// rest (an outlier, infinities, NaN) element by element. Typical is the smallest of what the threads have as their largest.
-template <class T, int V>
+template <class T, int V, bool Magnitude = false>
 __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
     using W = spec::ExactWindow<double, 4, 6>;
     using LimitsOf = Limits<T, W>;
@@ -39,7 +49,7 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
     const int lane = threadIdx.x % warp_size;
     Range own;
     for (int i = 0; i < V; ++i)
-        Element<T>::look(own, tile[i * warp_size + lane]);
+        Element<T>::look(own, seen<T, Magnitude>(tile[i * warp_size + lane]));
     Element<T>::settle(own);
     const int typical = LimitsOf::exponent_of(__reduce_min_sync(all_threads, own.largest));
     const int room_above = (W::span - fp::Format<T>::precision) / 2;
@@ -49,7 +59,7 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
     bins.reset(limits.top);
     int minus_zeros = 0;
     for (int i = 0; i < V; ++i) {
-        const uint4 v = tile[i * warp_size + lane];
+        const uint4 v = seen<T, Magnitude>(tile[i * warp_size + lane]);
         Range range;
         Element<T>::look(range, v);
         Element<T>::settle(range);

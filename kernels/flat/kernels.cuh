@@ -165,7 +165,7 @@ __device__ __forceinline__ Buffer* team_buffers() {
 }
 
 /// Blocks of 256 threads on a multiprocessor that level_kernel is compiled for. 4 leaves 64 registers: enough for a chunk's eight loads to
-/// be in flight at once, which take 32. Accumulators of two words need more: 3 leaves 80.
+/// be in flight at once, which take 32. Accumulators of two words need more: 3 leaves 80. (2 for products, whose upper levels spill: half as fast.)
 template <class Level>
 inline constexpr int blocks_at_once = sizeof(typename Level::Acc) > sizeof(typename Level::Acc::Value) ? 3 : 4;
 /// Two inputs take twice the room.

@@ -72,8 +72,8 @@ struct FlatLaunch {
     }
 
     template <class... Parameters, class... Arguments>
-    [[nodiscard]] Status launch(LaunchKind kind, void (*kernel)(Parameters...), std::uint32_t blocks,
-                                std::size_t shared, const Arguments&... arguments) const {
+    [[nodiscard]] Status launch(LaunchKind kind, void (*kernel)(Parameters...), dim3 blocks, std::size_t shared,
+                                const Arguments&... arguments) const {
         return launch_kernel(kind, kernel, blocks, block(), shared, stream, arguments...);
     }
 

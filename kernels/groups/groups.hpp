@@ -24,9 +24,11 @@ struct Groups {
     }
 };
 
-/// Small groups that each of some `warps` warps takes at a time, one for each of its threads at most: as many as leave all of them something to do.
-[[nodiscard]] inline std::uint32_t batch_of(std::uint64_t groups, std::uint64_t warps) {
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(groups / warps, 1, 32));
+/// Small groups that a warp takes at a time, one for each of its threads at most: as many as leave something to do to all warps of the plan's grid, or,
+/// if it names none, of `blocks` blocks.
+[[nodiscard]] inline std::uint32_t batch_of(const Plan& plan, std::uint64_t blocks, std::uint32_t block_warps) {
+    const std::uint64_t warps = (plan.launch().grid ? plan.launch().grid : blocks) * block_warps;
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.groups() / warps, 1, 32));
 }
 
 /// A part of a large group.

@@ -34,7 +34,7 @@ struct GroupLaunch {
     }
 
     [[nodiscard]] Status run_small(const SlotTable& table) const {
-        const std::uint32_t batch = batch_of(groups.count, 512ull * flat.device.sms);
+        const std::uint32_t batch = batch_of(flat.plan, 64ull * flat.device.sms, team);
         return launch(groups_kernel<Level>, spec::tiles(groups.count, std::uint64_t{team} * batch), 0, input, groups,
                       batch, flat.levels.results, table);
     }
@@ -52,10 +52,9 @@ struct GroupLaunch {
         return launch(short_rows_kernel<RowLevel, Steps>, spec::tiles(warps, team), 0,
                       RowLevel::Items::pointer(input.x, y, false), groups, threads, flat.levels.results);
     }
-    [[nodiscard]] Status run_tiles(std::uint64_t useful, const RowTiles& rows, const SlotTable& table,
-                                   Acc* results) const {
-        return launch(tiles_kernel<Level, team>, useful, flat.template shared_bytes<team>(), input, rows, table,
-                      results);
+    [[nodiscard]] Status run_tiles(dim3 blocks, const RowTiles& rows, const SlotTable& table, Acc* results) const {
+        return flat.launch(LaunchKind::plain, tiles_kernel<Level, team>, blocks, flat.template shared_bytes<team>(),
+                           input, rows, table, results);
     }
 
     [[nodiscard]] Status run_rows() const {
@@ -69,7 +68,8 @@ struct GroupLaunch {
         if (n <= Level::Order::tile) return run_small({});
         const auto& levels = flat.levels;
         const RowTiles rows{levels.rows, n, levels.stride, levels.tiles[0], levels.pitch[0]};
-        const Status status = run_tiles(rows.rows * rows.tiles, rows, {}, levels.partials[0]);
+        const dim3 blocks(flat.grid(rows.tiles), static_cast<unsigned>(std::min<std::uint64_t>(rows.rows, 65535)));
+        const Status status = run_tiles(blocks, rows, {}, levels.partials[0]);
         return status.ok() ? flat.template upper_levels<team>() : status;
     }
 
@@ -82,7 +82,8 @@ struct GroupLaunch {
             from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, flat.stream));
         if (status.ok()) status = run_small(table);
         if (!status.ok() || layout.room == 0) return status;
-        status = run_tiles(layout.room, {}, table, results);
+        status =
+            run_tiles(flat.grid(std::min<std::uint64_t>(layout.room, 32ull * flat.device.sms)), {}, table, results);
         if (!status.ok()) return status;
         return launch(large_groups_kernel<Partial, team>, layout.room / 4, flat.template shared_bytes<team>(), table,
                       results, flat.levels.results);

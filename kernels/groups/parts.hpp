@@ -16,7 +16,7 @@ inline constexpr std::uint64_t longest_part = 1u << 15;
 
 /// Rows of so few elements are not worth a warp each.
 [[nodiscard]] inline bool by_threads(const Request& r) {
-    return r.shape == Shape::columns || (r.shape == Shape::rows && r.n * size_of(r.dtype) <= 512 && r.groups >= 4096);
+    return r.shape == Shape::columns || (r.shape == Shape::rows && r.n * size_of(r.dtype) <= 1024 && r.groups >= 4096);
 }
 
 /// Parts of each group, of `length` elements but the last. Thread t of a warp has group 32·word + t of a word of 32 groups.

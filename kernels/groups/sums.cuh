@@ -271,33 +271,34 @@ struct RowTiles {
         std::uint64_t begin, to;
         std::uint32_t m;
     };
-    [[nodiscard]] __device__ __forceinline__ std::uint64_t count() const { return rows * tiles; }
-    [[nodiscard]] __device__ __forceinline__ Place place(std::uint64_t turn, std::uint32_t tile_items) const {
-        const std::uint64_t row = turn / tiles, tile = turn - row * tiles;
+    [[nodiscard]] __device__ __forceinline__ Place place(std::uint64_t row, std::uint64_t tile,
+                                                         std::uint32_t tile_items) const {
         return {row * stride + tile * tile_items, row * pitch + tile, items_in_tile(tile * tile_items, n, tile_items)};
     }
 };
 
-/// A tile after the other: of rows, or, where there is a table, of its slots.
+/// A tile after the other: of rows, blockIdx.y saying which, as dividing would take as long as half a tile; or, where there is a table, of its slots.
 template <class Level, int TeamWarps>
 __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
     tiles_kernel(const typename Level::Pointer x, const RowTiles rows, const SlotTable table,
                  typename Level::Acc* results) {
     auto* const buffer = team_buffers<BufferOf<Level, TeamWarps>>();
     const bool of_slots = table.slots != nullptr;
-    const std::uint64_t count = of_slots ? slots_used(table) : rows.count();
-    for (std::uint64_t turn = blockIdx.x; turn < count; turn += gridDim.x) {
-        RowTiles::Place place;
-        if (of_slots) {
-            const Slot slot = table.slots[turn];
-            place = {slot.begin, turn, slot.m};
-        } else {
-            place = rows.place(turn, Level::Order::tile);
+    const std::uint64_t count = of_slots ? 1 : rows.rows, tiles = of_slots ? slots_used(table) : rows.tiles;
+    for (std::uint64_t row = blockIdx.y; row < count; row += gridDim.y) {
+        for (std::uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+            RowTiles::Place place;
+            if (of_slots) {
+                const Slot slot = table.slots[tile];
+                place = {slot.begin, tile, slot.m};
+            } else {
+                place = rows.place(row, tile, Level::Order::tile);
+            }
+            const auto acc =
+                reduce_tile_by_team<Level, TeamWarps>(x + static_cast<std::int64_t>(place.begin), place.m, *buffer);
+            if (threadIdx.x == 0 && place.m > 0) results[place.to] = acc;
+            __syncthreads(); // the buffer is used again
         }
-        const auto acc =
-            reduce_tile_by_team<Level, TeamWarps>(x + static_cast<std::int64_t>(place.begin), place.m, *buffer);
-        if (threadIdx.x == 0 && place.m > 0) results[place.to] = acc;
-        __syncthreads(); // the buffer is used again
     }
 }
 

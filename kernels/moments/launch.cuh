@@ -46,13 +46,20 @@ struct MomentsLaunch {
                              stream, x, level);
     }
 
-    [[nodiscard]] Status run(const T* x) const {
-        using First = moment_kernels::Elements<T>;
-        using Upper = moment_kernels::Partials<V>;
+    [[nodiscard]] Status run_first(const T* x) const {
+        const auto first = level(0, plan.request().n, 1, plan.stride());
         const bool aligned = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 &&
                              (plan.groups() == 1 || plan.stride() * sizeof(T) % 16 == 0);
-        Status status = launch<First>(LaunchKind::plain, {x, aligned}, level(0, plan.request().n, 1, plan.stride()));
-        std::uint64_t unit = First::Order::tile;
+        if constexpr (sizeof(T) == 2) { // which has no registers to spare for the other way
+            if (aligned) return launch<moment_kernels::Elements<T, true>>(LaunchKind::plain, {x}, first);
+        }
+        return launch<moment_kernels::Elements<T>>(LaunchKind::plain, {x, aligned}, first);
+    }
+
+    [[nodiscard]] Status run(const T* x) const {
+        using Upper = moment_kernels::Partials<V>;
+        Status status = run_first(x);
+        std::uint64_t unit = moment_kernels::Elements<T>::Order::tile;
         for (int l = 0; status.ok() && l + 1 < max_levels && layout.tiles[l] > 1; ++l) {
             const Acc* const items = reinterpret_cast<const Acc*>(workspace + layout.partials[l]);
             status = launch<Upper>(after_previous(device, moment_kernels::level_kernel<Upper>), items,

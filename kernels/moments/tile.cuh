@@ -16,12 +16,12 @@ namespace detreduce::cuda::moment_kernels {
 inline constexpr int block_warps = spec::chunks_per_tile, block_threads = block_warps * warp_size;
 
 /// Elements of the input as items.
-template <class T>
+template <class T, bool Aligned = false>
 struct Elements {
     using Item = T;
     using V = fp::Arithmetic<T>;
     using Acc = acc::Moments<V>;
-    using Pointer = OneInput<T>;
+    using Pointer = OneInput<T, Aligned>;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
     static __device__ __forceinline__ Acc accumulator(T x) { return Acc::of(widen(x)); }

@@ -56,7 +56,7 @@ struct GroupScan {
             }
         }
 #pragma unroll 4
-        for (std::uint32_t i = first; i < p.odd; i += threads) {
+        for (std::uint32_t i = first; i < p.odd; i += threads) { // all loads of eight at a time, first, were slower
             const std::uint32_t at = i < p.head ? i : i + p.vectors * per_vector;
             const Wide key = keys.settled_key(load_number(p.x + at * step));
             if (seen.odd_at != UINT32_MAX && key <= seen.odd_best) continue;

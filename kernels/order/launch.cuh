@@ -86,7 +86,7 @@ Status launch_order_groups(const Plan& plan, const Inputs& in, void* out, void* 
         status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, stream));
     }
     if (status.ok()) {
-        const std::uint32_t batch = batch_of(groups.count, 512ull * device.sms);
+        const std::uint32_t batch = batch_of(plan, 64ull * device.sms, block / warp_size);
         status = run(order::groups_kernel<T>, spec::tiles(groups.count, std::uint64_t{block / warp_size} * batch), scan,
                      groups, batch, table, results);
     }

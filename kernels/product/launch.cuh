@@ -9,10 +9,10 @@
 namespace detreduce::cuda {
 
 /// The input: elements are multiplied.
-template <class T, class AccT>
+template <class T, class AccT, bool Aligned>
 struct FactorLevel {
     using Item = T;
-    using Pointer = OneInput<T>;
+    using Pointer = OneInput<T, Aligned>;
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
@@ -38,7 +38,10 @@ Status multiply(const Plan& plan, const T* x, void* out, void* workspace, Stream
     if (plan.request().n == 0)
         return launch_kernel(LaunchKind::plain, one_kernel<Acc>, 1, 1, 0, stream, out, plan.output());
     const FlatLaunch<T, Acc> launch(plan, x, out, workspace, stream, device);
-    return launch.template two_pass<FactorLevel<T, Acc>, 8>(OneInput<T>{x, launch.aligned()});
+    if constexpr (sizeof(T) == 2) { // which has no registers to spare for the other way
+        if (launch.aligned()) return launch.template two_pass<FactorLevel<T, Acc, true>, 8>({x});
+    }
+    return launch.template two_pass<FactorLevel<T, Acc, false>, 8>({x, launch.aligned()});
 }
 
 template <class T>

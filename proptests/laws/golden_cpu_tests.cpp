@@ -1,7 +1,4 @@
 // The bits that a GPU gave are the bits that every instruction set of this processor gives.
-#include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -11,6 +8,7 @@
 
 #include "golden/compare.hpp"
 #include "golden/compute.hpp"
+#include "laws/golden_files.hpp"
 
 namespace detreduce::golden {
 namespace {
@@ -22,8 +20,11 @@ const Table& table() {
 
 } // namespace
 
-TEST_CASE("golden bits: the table has every case, in order", "[golden]") {
-    const std::vector<Case> expected = all_cases(), found = cases_of(table());
+TEST_CASE("golden bits: the tables have every case, in order", "[golden]") {
+    std::vector<Case> expected = sum_cases();
+    for (const Case& c : op_cases())
+        expected.push_back(c);
+    const std::vector<Case> found = cases_of(table());
     REQUIRE(found.size() == expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
         INFO("case " << i << ": " << line_of({expected[i], 0}) << ", but the table has " << line_of({found[i], 0}));
@@ -33,11 +34,11 @@ TEST_CASE("golden bits: the table has every case, in order", "[golden]") {
 
 TEST_CASE("golden bits: the CPU gives what the GPU gave", "[golden]") {
     std::size_t i = 0;
-    (void)compute(cases_of(table()), [&](const Case& c, const void* x) {
+    (void)compute(cases_of(table()), [&](const Case& c, const Input& in) {
         const Entry& expected = table().entries[i++];
         for (const Isa isa : available_isas()) {
             INFO(name(isa));
-            REQUIRE(line_of({c, reduce_on_cpu(c, x, {.isa = isa})}) == line_of(expected));
+            REQUIRE(line_of({c, reduce_on_cpu(c, in, {.isa = isa})}) == line_of(expected));
         }
         return expected.bits;
     });
@@ -49,8 +50,8 @@ TEST_CASE("golden bits: the table says which GPU they are from", "[golden]") {
 }
 
 TEST_CASE("golden cases: every method and dtype has enough of them, no two are the same", "[golden]") {
-    const std::vector<Case> cases = all_cases();
-    for (const Method method : {Method::exact, Method::compensated, Method::kahan, Method::tree}) {
+    const std::vector<Case> cases = sum_cases();
+    for (const Method method : golden_methods()) {
         for (const DType dtype : dtypes()) {
             std::set<std::uint64_t> sizes;
             std::set<accuracy::Family> families;
@@ -73,8 +74,8 @@ TEST_CASE("golden cases: NaN, both infinities and numbers come out", "[golden]")
     for (const DType dtype : dtypes()) {
         std::set<std::string> seen;
         for (const Entry& e : table().entries) {
-            if (e.of.dtype != dtype || e.of.family != accuracy::Family::nonfinite || e.of.output != dtype) continue;
-            seen.insert(bits_text(dtype, e.bits));
+            if (!is_flat_sum(e.of) || e.of.dtype != dtype || e.of.output != dtype) continue;
+            if (e.of.family == accuracy::Family::nonfinite) seen.insert(bits_text(e.of, e.bits));
         }
         CHECK(seen.size() == 3); // exactly these, for every method
     }
@@ -99,13 +100,16 @@ TEST_CASE("golden table: what is written can be read, and what is malformed cann
     CHECK_THROWS_WITH(parse_table(good + "\nx\n"), "line 2 of the table of golden results is malformed");
 }
 
-/// DETREDUCE_GOLDEN_OUT=FILE writes the table from this CPU: for working on the table where there is no GPU. It is not to be kept.
+/// For working on the tables where there is no GPU. What comes of it says so.
 TEST_CASE("golden table: written by the CPU on request", "[.][golden_write]") {
-    const char* const path = std::getenv("DETREDUCE_GOLDEN_OUT");
-    REQUIRE(path != nullptr);
-    std::ofstream file(path);
-    write_table(file, "the CPU, for want of a GPU", [](const Case& c, const void* x) { return reduce_on_cpu(c, x); });
-    REQUIRE(file.good());
+    REQUIRE((is_asked_for(files()[0]) || is_asked_for(files()[1])));
+    for (const File& f : files()) {
+        if (!is_asked_for(f)) continue;
+        std::ostringstream text;
+        write_table(text, "the CPU, for want of a GPU", f.cases,
+                    [](const Case& c, const Input& in) { return reduce_on_cpu(c, in); });
+        write(f, text.str());
+    }
 }
 
 } // namespace detreduce::golden

@@ -1,6 +1,5 @@
-// Writes the table of golden results (DETREDUCE_GOLDEN_OUT=FILE), and compares this GPU with the one that is kept.
-#include <cstdlib>
-#include <fstream>
+// Writes the tables of golden results (golden_files.hpp), and compares this GPU with the ones that are kept.
+#include <memory>
 #include <sstream>
 
 #include <support/catch.hpp>
@@ -8,19 +7,48 @@
 #include "golden/compare.hpp"
 #include "golden/compute.hpp"
 #include "laws/cuda_backend.hpp"
+#include "laws/golden_files.hpp"
 
 namespace detreduce::golden {
 namespace {
 
-std::uint64_t reduce_on_gpu(const Case& c, const void* x) {
+using proptests::DeviceBuffer;
+
+std::unique_ptr<DeviceBuffer> on_device(const void* host, std::size_t bytes) {
+    auto buffer = std::make_unique<DeviceBuffer>(bytes);
+    if (bytes > 0) buffer->copy_from(host, bytes);
+    return buffer;
+}
+
+std::uint64_t run_on_gpu(const Case& c, const Inputs& in) {
     const Plan plan = make_plan(request_of(c, current_gpu));
     throw_if_error(plan.status());
-    const proptests::DeviceBuffer input(c.n * size_of(c.dtype)), workspace(plan.workspace_bytes()), out(8);
-    input.copy_from(x, c.n * size_of(c.dtype));
-    throw_if_error(run(plan, input.data(), out.data(), workspace.data()));
-    std::uint64_t bits = 0;
-    proptests::check(cudaMemcpy(&bits, out.data(), size_of(c.output), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    return bits;
+    const DeviceBuffer workspace(plan.workspace_bytes()), out(plan.results() * plan.result_bytes());
+    throw_if_error(run(plan, in, out.data(), workspace.data()));
+    std::vector<std::byte> results(plan.results() * plan.result_bytes());
+    CUDA_CHECK(cudaMemcpy(results.data(), out.data(), results.size(), cudaMemcpyDeviceToHost));
+    return bits_of(c, results.data());
+}
+
+std::uint64_t reduce_tensors(const Case& c, const Input& in) {
+    std::vector<std::unique_ptr<DeviceBuffer>> memory;
+    std::vector<Tensor> tensors = in.tensors;
+    for (Tensor& t : tensors) {
+        memory.push_back(on_device(t.data, t.n * size_of(t.dtype)));
+        t.data = memory.back()->data();
+    }
+    return run_on_gpu(c, tensors.data());
+}
+
+std::uint64_t reduce_on_gpu(const Case& c, const Input& in) {
+    INFO(line_of({c, 0})); // for what throws
+    if (c.shape == Shape::tensors) return reduce_tensors(c, in);
+    const Inputs host = inputs_of(c, in);
+    const std::size_t bytes = in.elements * size_of(c.dtype);
+    const auto x = on_device(host.x, bytes), y = on_device(host.y, host.y ? bytes : 0),
+               offsets = on_device(host.offsets, in.offsets.size() * sizeof(std::uint64_t));
+    return run_on_gpu(c, {x->data(), host.y ? y->data() : nullptr,
+                          host.offsets ? reinterpret_cast<const std::uint64_t*>(offsets->data()) : nullptr});
 }
 
 std::string device_line() {
@@ -31,21 +59,33 @@ std::string device_line() {
     return text.str();
 }
 
+/// The lines of the kept file with such cases.
+std::vector<Entry> kept(bool flat_sums) {
+    std::vector<Entry> entries;
+    for (const Entry& e : parse_table(embedded_table()).entries) {
+        if (is_flat_sum(e.of) == flat_sums) entries.push_back(e);
+    }
+    return entries;
+}
+
+void check(const File& f) {
+    std::ostringstream written;
+    write_table(written, device_line(), f.cases, reduce_on_gpu);
+    if (is_asked_for(f)) write(f, written.str()); // before the comparison: it may be what is missing there
+    const std::vector<Entry> expected = kept(is_flat_sum(f.cases.front())), ours = parse_table(written.str()).entries;
+    REQUIRE(expected.size() == ours.size());
+    for (std::size_t i = 0; i < ours.size(); ++i)
+        REQUIRE(line_of(ours[i]) == line_of(expected[i]));
+}
+
 } // namespace
 
-TEST_CASE("golden bits: this GPU gives what the table says", "[golden]") {
-    std::ostringstream written;
-    write_table(written, device_line(), reduce_on_gpu);
-    if (const char* path =
-            std::getenv("DETREDUCE_GOLDEN_OUT")) { // before the comparison: it may be what is missing there
-        std::ofstream file(path);
-        file << written.str();
-        REQUIRE(file.good());
-    }
-    const Table table = parse_table(embedded_table()), ours = parse_table(written.str());
-    REQUIRE(table.entries.size() == ours.entries.size());
-    for (std::size_t i = 0; i < ours.entries.size(); ++i)
-        REQUIRE(line_of(ours.entries[i]) == line_of(table.entries[i]));
+TEST_CASE("golden bits: this GPU gives what the table of sums says", "[golden]") {
+    check(files()[0]);
+}
+
+TEST_CASE("golden bits: this GPU gives what the table of ops and shapes says", "[golden]") {
+    check(files()[1]);
 }
 
 } // namespace detreduce::golden

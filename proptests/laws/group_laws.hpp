@@ -43,10 +43,13 @@ struct Cut {
     }
 };
 
+/// A few groups of any length; sometimes very many short ones, which a backend may do in another way.
 template <class T>
 Cut<T> matrix_from(Shape shape, std::uint64_t word) {
-    const std::size_t n = group_length<T>(word);
-    const std::size_t groups = 1 + accuracy::hash(word, 41) % std::min<std::size_t>(300, 60000 / (n + 1) + 1);
+    const bool many = accuracy::hash(word, 45) % 8 == 0;
+    const std::size_t n = many ? accuracy::hash(word, 46) % 40 : group_length<T>(word);
+    const std::size_t most = many ? 3000 : std::min<std::size_t>(300, 60000 / (n + 1) + 1);
+    const std::size_t groups = (many ? 4000 : 1) + accuracy::hash(word, 41) % most;
     const std::size_t length = shape == Shape::rows ? n : groups, rows = shape == Shape::rows ? groups : n;
     Cut<T> cut{{.shape = shape, .n = n, .groups = groups}, {}, {}};
     if (accuracy::hash(word, 42) % 2 == 0) cut.request.stride = length + accuracy::hash(word, 43) % 9;

@@ -2,30 +2,15 @@
 
 #include <array>
 
-#include <detreduce/spec/tree_order.hpp>
+#include "golden/boundaries.hpp"
 
 namespace detreduce::golden {
 namespace {
 
 using accuracy::Family;
 
-/// Those whose bits are promised and that every backend has.
-constexpr std::array golden_methods{Method::exact, Method::compensated, Method::kahan, Method::tree};
-
 constexpr bool is_narrow(DType dtype) {
     return size_of(dtype) == 2;
-}
-
-/// Where the order of the methods changes its course, for elements of one dtype.
-struct Boundaries {
-    std::uint64_t lanes, chunk, tile;
-    std::uint64_t level; ///< beyond it there are two levels of tiles above the elements
-};
-Boundaries boundaries_of(DType dtype) {
-    const std::uint64_t accumulator_bytes = is_narrow(dtype) ? 4 : size_of(dtype);
-    const std::uint64_t in_tile = spec::rows_per_chunk * spec::chunks_per_tile; // rows
-    const std::uint64_t lanes = spec::row_bytes / size_of(dtype), above = spec::row_bytes / accumulator_bytes * in_tile;
-    return {lanes, spec::rows_per_chunk * lanes, in_tile * lanes, in_tile * lanes * above};
 }
 
 /// Inputs of one dtype in the making.
@@ -35,14 +20,14 @@ class Inputs {
 
     /// Every method, to the elements' own dtype.
     void add(Family family, std::uint64_t n, std::uint64_t seed) {
-        for (const Method method : golden_methods)
+        for (const Method method : golden_methods())
             cases_.push_back({method, dtype_, dtype_, family, n, seed});
     }
 
     /// The input that was added last once more, to every other output that a method gives.
     void add_other_outputs() {
         const Case last = cases_.back();
-        for (const Method method : golden_methods) {
+        for (const Method method : golden_methods()) {
             for (const DType output : dtypes()) {
                 const bool given = method == Method::exact || size_of(output) > size_of(dtype_);
                 if (output != dtype_ && given)
@@ -90,7 +75,26 @@ void add_families(DType dtype, Inputs& inputs) {
 
 } // namespace
 
-std::vector<Case> all_cases() {
+std::uint64_t results_of(const Case& c) {
+    const std::uint64_t groups = c.shape == Shape::tensors ? (c.each ? c.groups + 1 : 1) : c.groups;
+    return groups * static_cast<std::uint64_t>(info(c.op).results);
+}
+
+bool same_input(const Case& a, const Case& b) {
+    const bool same_elements = a.dtype == b.dtype && a.family == b.family && a.n == b.n && a.seed == b.seed;
+    const bool same_place = a.shape == b.shape && a.groups == b.groups && a.stride == b.stride;
+    return same_elements && same_place && (a.op == Op::prod) == (b.op == Op::prod);
+}
+
+std::vector<Method> golden_methods() {
+    std::vector<Method> all;
+    for (const MethodInfo& m : methods()) {
+        if (m.guarantee != Guarantee::none && m.on_cpu && m.on_cuda) all.push_back(m.method);
+    }
+    return all;
+}
+
+std::vector<Case> sum_cases() {
     std::vector<Case> cases;
     for (const DType dtype : dtypes()) {
         Inputs inputs(dtype, cases);

@@ -10,8 +10,17 @@ constexpr std::size_t few = 10;
 void count(Tally& tally, const Entry& expected, std::uint64_t got) {
     ++tally.results;
     tally.different += got != expected.bits;
-    for (std::size_t i = 0; i < size_of(expected.of.output); ++i)
-        tally.fingerprint = (tally.fingerprint ^ (got >> (8 * i) & 0xff)) * 0x100000001b3u;
+    tally.fingerprint = fingerprint_with(tally.fingerprint, got, bits_bytes_of(expected.of));
+}
+
+/// Of the cases that belong to it.
+template <class Belongs>
+Tally tally_of(const Table& table, const std::vector<std::uint64_t>& got, const Belongs& belongs) {
+    Tally tally;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        if (belongs(table.entries[i].of)) count(tally, table.entries[i], got[i]);
+    }
+    return tally;
 }
 
 } // namespace
@@ -20,11 +29,16 @@ Verdict compare(const Table& table, const std::vector<std::uint64_t>& got) {
     if (got.size() != table.entries.size()) throw std::logic_error("as many results as entries are needed");
     Verdict verdict;
     for (const MethodInfo& m : methods()) {
-        Tally tally;
-        for (std::size_t i = 0; i < got.size(); ++i) {
-            if (table.entries[i].of.method == m.method) count(tally, table.entries[i], got[i]);
-        }
+        const auto of_method = [&](const Case& c) { return is_flat_sum(c) && c.method == m.method; };
+        const Tally tally = tally_of(table, got, of_method);
         if (tally.results > 0) verdict.methods.push_back({m.method, tally});
+    }
+    for (const Shape shape : {Shape::flat, Shape::rows, Shape::columns, Shape::segments, Shape::tensors}) {
+        for (const OpInfo& op : ops()) {
+            const auto of_op = [&](const Case& c) { return !is_flat_sum(c) && c.op == op.op && c.shape == shape; };
+            const Tally tally = tally_of(table, got, of_op);
+            if (tally.results > 0) verdict.ops.push_back({op.op, shape, tally});
+        }
     }
     for (std::size_t i = 0; i < got.size(); ++i) {
         const Entry& expected = table.entries[i];

@@ -1,20 +1,26 @@
 // Results against the table.
 #pragma once
 
+#include "golden/fingerprint.hpp"
 #include "golden/table.hpp"
 
 namespace detreduce::golden {
 
-/// Of one method, or of all.
+/// Of one method, one op and shape, or of all. A line of the table is one result here, also where it stands for many.
 struct Tally {
     std::uint64_t results = 0;
     std::uint64_t different = 0;
-    std::uint64_t fingerprint =
-        0xcbf29ce484222325u; ///< FNV-1a, 64 bits, over the bytes of the results, lowest first, in the table's order
+    std::uint64_t fingerprint = empty_fingerprint; ///< over the bytes of the lines' bits, in the table's order
 };
 
 struct MethodTally {
     Method method;
+    Tally tally;
+};
+
+struct OpTally {
+    Op op;
+    Shape shape;
     Tally tally;
 };
 
@@ -24,7 +30,8 @@ struct Difference {
 };
 
 struct Verdict {
-    std::vector<MethodTally> methods; ///< in the order of methods()
+    std::vector<MethodTally> methods; ///< of flat sums, in the order of methods()
+    std::vector<OpTally> ops;         ///< of all else, shape by shape, in the order of ops()
     Tally all;
     std::vector<Difference> first; ///< the first few that differ
 };

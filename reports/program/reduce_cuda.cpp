@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -147,10 +148,37 @@ void use_device(int index) {
     check(cudaSetDevice(index), "cannot use the CUDA device");
 }
 
-/// Bytes of x, or of y. Rows and columns lie one behind the other: a file has no gaps.
-std::size_t bytes_of_input(const Request& r) {
-    const bool matrix = r.shape == Shape::rows || r.shape == Shape::columns;
-    return r.n * (matrix ? r.groups : 1) * size_of(r.dtype);
+/// Bytes of x, or of y: of a matrix to the end of its last row.
+std::size_t bytes_of_input(const Plan& plan) {
+    const Request& r = plan.request();
+    if (r.shape != Shape::rows && r.shape != Shape::columns) return r.n * size_of(r.dtype);
+    const bool by_rows = r.shape == Shape::rows;
+    const std::uint64_t rows = by_rows ? r.groups : r.n, length = by_rows ? r.n : r.groups;
+    return rows == 0 ? 0 : ((rows - 1) * plan.stride() + length) * size_of(r.dtype);
+}
+
+DeviceMemory copy_of(const void* from, std::size_t bytes) {
+    DeviceMemory to = allocate(bytes);
+    copy_to_device(to.get(), from, bytes);
+    return to;
+}
+
+/// Runs on what is on the device, and brings the results back.
+void run_to_host(const Plan& plan, const Inputs& in, void* out) {
+    const std::size_t size = plan.results() * plan.result_bytes();
+    const DeviceMemory output = allocate(size), workspace = allocate(plan.workspace_bytes());
+    check(run(plan, in, output.get(), workspace.get()));
+    check(cudaMemcpy(out, output.get(), size, cudaMemcpyDeviceToHost), "the reduction failed on the CUDA device");
+}
+
+void reduce_tensors_on_cuda(const Plan& plan, const Tensor* list, void* out) {
+    std::vector<Tensor> tensors(list, list + plan.request().groups);
+    std::vector<DeviceMemory> memory;
+    for (Tensor& t : tensors) {
+        memory.push_back(copy_of(t.data, t.n * size_of(t.dtype)));
+        t.data = memory.back().get();
+    }
+    run_to_host(plan, tensors.data(), out);
 }
 
 } // namespace
@@ -159,16 +187,12 @@ void reduce_on_cuda(const Request& request, const Inputs& in, void* out) {
     const Plan plan = make_plan(request);
     check(plan.status());
     use_device(request.device.index);
-    const std::size_t size = plan.results() * plan.result_bytes(), bytes = bytes_of_input(request),
+    if (request.shape == Shape::tensors) return reduce_tensors_on_cuda(plan, static_cast<const Tensor*>(in.x), out);
+    const std::size_t bytes = bytes_of_input(plan),
                       offset_bytes = in.offsets ? (request.groups + 1) * sizeof(std::uint64_t) : 0;
-    const DeviceMemory x = allocate(bytes), y = allocate(in.y ? bytes : 0), offsets = allocate(offset_bytes),
-                       output = allocate(size), workspace = allocate(plan.workspace_bytes());
-    copy_to_device(x.get(), in.x, bytes);
-    if (in.y) copy_to_device(y.get(), in.y, bytes);
-    copy_to_device(offsets.get(), in.offsets, offset_bytes);
-    check(
-        run(plan, {x.get(), y.get(), static_cast<const std::uint64_t*>(offsets.get())}, output.get(), workspace.get()));
-    check(cudaMemcpy(out, output.get(), size, cudaMemcpyDeviceToHost), "the reduction failed on the CUDA device");
+    const DeviceMemory x = copy_of(in.x, bytes), y = copy_of(in.y, in.y ? bytes : 0),
+                       offsets = copy_of(in.offsets, offset_bytes);
+    run_to_host(plan, {x.get(), y.get(), static_cast<const std::uint64_t*>(offsets.get())}, out);
 }
 
 std::unique_ptr<ExactSum> exact_sum_on_cuda(const ExactState& start, int index) {

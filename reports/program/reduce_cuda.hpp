@@ -9,7 +9,7 @@
 
 namespace detreduce::program {
 
-/// Copies the elements and offsets that `in` points to on the host to the request's CUDA device, reduces them there and copies
+/// Copies the elements, offsets and tensors that `in` points to on the host to the request's CUDA device, reduces them there and copies
 /// the results to `out`.
 /// Throws Failure.
 void reduce_on_cuda(const Request& request, const Inputs& in, void* out);

@@ -1,5 +1,6 @@
 // `detreduce verify`: does this machine give the bits that are promised?
 #include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,11 +21,12 @@ struct Options {
 };
 
 golden::Reduce reduce_on(const Device& device) {
-    if (device.backend == Backend::cpu) return [](const auto& c, const void* x) { return golden::reduce_on_cpu(c, x); };
-    return [device](const golden::Case& c, const void* x) {
-        std::uint64_t bits = 0;
-        reduce_on_cuda(golden::request_of(c, device), x, &bits);
-        return bits;
+    if (device.backend == Backend::cpu)
+        return [](const auto& c, const auto& in) { return golden::reduce_on_cpu(c, in); };
+    return [device](const golden::Case& c, const golden::Input& in) {
+        std::vector<std::byte> results(golden::results_of(c) * golden::result_bytes_of(c));
+        reduce_on_cuda(golden::request_of(c, device), golden::inputs_of(c, in), results.data());
+        return golden::bits_of(c, results.data());
     };
 }
 
@@ -49,12 +51,22 @@ void add_verify(CLI::App& app) {
     command->add_option("--device", o->device, "cpu, cuda or cuda:INDEX")->type_name("")->capture_default_str();
     command->add_flag("--json", o->json, "print one JSON object instead of lines")->disable_flag_override();
     command->footer(
-        "Sums some hundreds of generated inputs, up to 2^27 elements, with every method whose bits are guaranteed, "
-        "and\n"
-        "compares each result with a table inside this program. It takes seconds, and up to 300 MiB of memory.\n"
-        "For each method: how many results there were, how many differ, and a fingerprint of all their bits: two\n"
-        "machines with the same fingerprint gave the same bits (FNV-1a, 64 bits, over the results' bytes in the\n"
-        "table's order). Exit status: 0 all are equal, 1 some differ, and the first of them are shown.\n"
+        "Reduces generated inputs, of up to 2^27 elements, with every method whose bits are guaranteed, and compares\n"
+        "each result with a table inside this program. It takes seconds, and up to 300 MiB of memory.\n"
+        "For sums by each method, and for each other op and shape: how many results there were, how many differ, and "
+        "a\n"
+        "fingerprint of all their bits: two machines with the same fingerprint gave the same bits (FNV-1a, 64 bits, "
+        "over\n"
+        "the results' bytes in the table's order). Where a reduction gives many values, as that of the rows of a "
+        "matrix\n"
+        "does, its result is the fingerprint of them all.\n"
+        "Exit status: 0 all are equal, 1 some differ, and the first of them are shown.\n"
+        "\n"
+        "--json has: device, table (where its bits are from), methods (of sums: method), ops (op, shape), all, each "
+        "with\n"
+        "results, different, fingerprint and ok; first_different, a list of at most 10 lines of the table with what "
+        "was\n"
+        "expected and got; spec_version, version.\n"
         "\n"
         "Examples:\n"
         "  detreduce verify                      the CPU\n"

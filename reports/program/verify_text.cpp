@@ -22,15 +22,34 @@ std::string fingerprint(const Tally& tally) {
 }
 
 std::string line(std::string_view what, const Tally& tally) {
-    return fmt::format("{:<12} {:>5} results {:>5} differ   fingerprint {}   {}\n", what, tally.results,
+    return fmt::format("{:<20} {:>5} results {:>5} differ   fingerprint {}   {}\n", what, tally.results,
                        tally.different, fingerprint(tally), word_for(tally));
+}
+
+/// `dot`, `dot rows`.
+std::string line(const golden::OpTally& o) {
+    const bool flat = o.shape == Shape::flat;
+    return line(flat ? std::string(name(o.op)) : fmt::format("{} {}", name(o.op), name(o.shape)), o.tally);
+}
+
+/// Of what beside a flat sum.
+std::string op_words(const golden::Case& c) {
+    if (golden::is_flat_sum(c)) return "";
+    const std::string words = fmt::format("{} {} ", name(c.op), name(c.shape)), option = golden::option_text(c);
+    return option == "-" ? words : words + option + ' ';
+}
+
+std::string groups_words(const golden::Case& c) {
+    if (c.shape == Shape::flat) return "";
+    return c.stride == 0 ? fmt::format(" groups {}", c.groups)
+                         : fmt::format(" groups {} stride {}", c.groups, c.stride);
 }
 
 std::string line(const Difference& d) {
     const golden::Case& c = d.expected.of;
-    return fmt::format("  {} {} to {}, {} n {} seed {}: expected {}, got {}\n", name(c.method), name(c.dtype),
-                       name(c.output), accuracy::name(c.family), c.n, c.seed,
-                       golden::bits_text(c.output, d.expected.bits), golden::bits_text(c.output, d.got));
+    return fmt::format("  {} {}{} to {}, {} n {}{} seed {}: expected {}, got {}\n", name(c.method), op_words(c),
+                       name(c.dtype), golden::output_text(c), accuracy::name(c.family), c.n, groups_words(c), c.seed,
+                       golden::bits_text(c, d.expected.bits), golden::bits_text(c, d.got));
 }
 
 nlohmann::ordered_json json_of(const Tally& tally) {
@@ -40,16 +59,28 @@ nlohmann::ordered_json json_of(const Tally& tally) {
             {"ok", tally.different == 0}};
 }
 
+nlohmann::ordered_json json_of(const golden::OpTally& o) {
+    nlohmann::ordered_json json{{"op", name(o.op)}, {"shape", name(o.shape)}};
+    json.update(json_of(o.tally));
+    return json;
+}
+
+/// A flat sum has the columns of its table, and so has everything else.
 nlohmann::ordered_json json_of(const Difference& d) {
     const golden::Case& c = d.expected.of;
-    return {{"method", name(c.method)},
-            {"dtype", name(c.dtype)},
-            {"output", name(c.output)},
-            {"family", accuracy::name(c.family)},
-            {"n", c.n},
-            {"seed", c.seed},
-            {"expected", golden::bits_text(c.output, d.expected.bits)},
-            {"got", golden::bits_text(c.output, d.got)}};
+    nlohmann::ordered_json json{{"method", name(c.method)}};
+    if (!golden::is_flat_sum(c)) json.update({{"op", name(c.op)}, {"shape", name(c.shape)}});
+    json.update(nlohmann::ordered_json{{"dtype", name(c.dtype)},
+                                       {"output", golden::output_text(c)},
+                                       {"family", accuracy::name(c.family)},
+                                       {"n", c.n}});
+    if (!golden::is_flat_sum(c))
+        json.update({{"groups", c.groups}, {"stride", c.stride}, {"option", golden::option_text(c)}});
+    json["seed"] = c.seed;
+    if (!golden::is_flat_sum(c)) json["results"] = golden::results_of(c);
+    json["expected"] = golden::bits_text(c, d.expected.bits);
+    json["got"] = golden::bits_text(c, d.got);
+    return json;
 }
 
 } // namespace
@@ -57,7 +88,9 @@ nlohmann::ordered_json json_of(const Difference& d) {
 std::string verify_lines(const Verified& v) {
     std::string text = fmt::format("device {}; table of {}\n", v.device, v.table);
     for (const golden::MethodTally& m : v.verdict.methods)
-        text += line(name(m.method), m.tally);
+        text += line(fmt::format("sum {}", name(m.method)), m.tally);
+    for (const golden::OpTally& o : v.verdict.ops)
+        text += line(o);
     text += line("all", v.verdict.all);
     text += fmt::format("spec_version {}\n", spec_version);
     if (!v.verdict.first.empty()) text += "The first that differ:\n";
@@ -74,6 +107,9 @@ std::string verify_json(const Verified& v) {
         method.update(json_of(m.tally));
         json["methods"].push_back(method);
     }
+    json["ops"] = nlohmann::ordered_json::array();
+    for (const golden::OpTally& o : v.verdict.ops)
+        json["ops"].push_back(json_of(o));
     json["all"] = json_of(v.verdict.all);
     json["first_different"] = nlohmann::ordered_json::array();
     for (const Difference& d : v.verdict.first)

@@ -16,7 +16,7 @@ struct Verified {
     golden::Verdict verdict;
 };
 
-/// One line a method, one for all, and the first few cases that differ.
+/// One line a method of sums, one an op and shape, one for all, and the first few cases that differ.
 [[nodiscard]] std::string verify_lines(const Verified& verified);
 
 /// The same as a JSON object, on one line.

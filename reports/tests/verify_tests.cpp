@@ -1,4 +1,6 @@
 // `detreduce verify`: the program, and what it says of results that differ.
+#include <set>
+
 #include <support/catch.hpp>
 
 #include <nlohmann/json.hpp>
@@ -21,10 +23,13 @@ bool contains(const std::string& text, std::string_view part) {
 }
 
 const golden::Table& table() {
-    static const golden::Table small = golden::parse_table("# spec_version 1, from a test\n"
-                                                           "exact\tf16\tf32\tnormal\t3\t4\t0x3f800000\n"
-                                                           "tree\tf16\tf16\tnormal\t3\t4\t0x3c00\n"
-                                                           "exact\tf64\tf64\twide\t5\t6\t0x3ff0000000000000\n");
+    static const golden::Table small =
+        golden::parse_table("# spec_version 1, from a test\n"
+                            "exact\tf16\tf32\tnormal\t3\t4\t0x3f800000\n"
+                            "tree\tf16\tf16\tnormal\t3\t4\t0x3c00\n"
+                            "exact\tf64\tf64\twide\t5\t6\t0x3ff0000000000000\n"
+                            "tree\tdot\trows\tf16\tf32\tnormal\t3\t4\t5\t-\t6\t4\t0x0123456789abcdef\n"
+                            "exact\targmax\tflat\tf16\tu64\tnormal\t3\t1\t0\tnan=ignore\t6\t1\t0x0000000000000002\n");
     return small;
 }
 
@@ -40,9 +45,10 @@ TEST_CASE("verify: the CPU gives the bits of the table that the program carries"
     CHECK(o.code == 0);
     CHECK(o.err.empty());
     const golden::Table inside = golden::parse_table(golden::embedded_table());
-    CHECK(o.out.starts_with("device cpu; table of " + inside.source + "\nexact "));
-    for (const char* method : {"exact", "compensated", "kahan", "tree", "all"})
-        CHECK(contains(o.out, std::string("\n") + method + " "));
+    CHECK(o.out.starts_with("device cpu; table of " + inside.source + "\nsum exact "));
+    for (const char* what : {"sum exact", "sum compensated", "sum kahan", "sum tree", "mean", "count_unique",
+                             "sum rows", "argmin columns", "dot segments", "nrm2 tensors", "all"})
+        CHECK(contains(o.out, std::string("\n") + what + " "));
     CHECK_FALSE(contains(o.out, "serial"));
     CHECK_FALSE(contains(o.out, "DIFFERENT"));
     CHECK(contains(o.out, "\nspec_version " + std::to_string(detreduce::spec_version) + "\n"));
@@ -55,13 +61,21 @@ TEST_CASE("verify --json says the same") {
     CHECK(json["device"] == "cpu");
     CHECK(json["all"]["ok"] == true);
     CHECK(json["all"]["different"] == 0);
-    CHECK(json["all"]["results"] == golden::all_cases().size());
+    CHECK(json["all"]["results"] == golden::sum_cases().size() + golden::op_cases().size());
     CHECK(json["first_different"].empty());
     CHECK(json["spec_version"] == detreduce::spec_version);
     std::uint64_t sum = 0;
     for (const auto& method : json["methods"])
         sum += method["results"].get<std::uint64_t>();
+    CHECK(sum == golden::sum_cases().size());
     CHECK(json["methods"].size() == 4);
+    std::set<std::string> ops;
+    for (const auto& op : json["ops"]) {
+        sum += op["results"].get<std::uint64_t>();
+        CHECK(op["ok"] == true);
+        ops.insert(op["op"].get<std::string>());
+    }
+    CHECK(ops.size() == detreduce::ops().size());
     CHECK(sum == json["all"]["results"]);
 }
 
@@ -80,34 +94,59 @@ TEST_CASE("verify: on a GPU, if there is one") {
     INFO(o.err);
     CHECK(o.code == 0);
     CHECK(nlohmann::json::parse(o.out)["methods"] == cpu["methods"]);
+    CHECK(nlohmann::json::parse(o.out)["ops"] == cpu["ops"]);
 }
 
 TEST_CASE("verify: fingerprints are FNV-1a over the bytes of the results") {
-    const auto v = verified({0x3f800000, 0x3c00, 0x3ff0000000000000});
-    // Computed apart, by hand: exact is 00 00 80 3f 00 00 00 00 00 00 f0 3f, tree 00 3c, all of them in the table's order.
+    const auto v = verified({0x3f800000, 0x3c00, 0x3ff0000000000000, 0x0123456789abcdef, 2});
+    // Computed apart, by hand: exact is 00 00 80 3f 00 00 00 00 00 00 f0 3f, tree 00 3c, argmax 02 and seven 00, all of them in the table's order.
     REQUIRE(v.verdict.methods.size() == 2);
-    CHECK(program::verify_lines(v) == "device cuda:0; table of spec_version 1, from a test\n"
-                                      "exact            2 results     0 differ   fingerprint 0xeefb31ea2a8f9325   ok\n"
-                                      "tree             1 results     0 differ   fingerprint 0x08328c07b4eb76b9   ok\n"
-                                      "all              3 results     0 differ   fingerprint 0x5258892f085dc561   ok\n"
-                                      "spec_version 1\n");
+    REQUIRE(v.verdict.ops.size() == 2);
+    CHECK(program::verify_lines(v) ==
+          "device cuda:0; table of spec_version 1, from a test\n"
+          "sum exact                2 results     0 differ   fingerprint 0xeefb31ea2a8f9325   ok\n"
+          "sum tree                 1 results     0 differ   fingerprint 0x08328c07b4eb76b9   ok\n"
+          "argmax                   1 results     0 differ   fingerprint 0xe6bd86443df8ce07   ok\n"
+          "dot rows                 1 results     0 differ   fingerprint 0x37eb3f3347761c55   ok\n"
+          "all                      5 results     0 differ   fingerprint 0xe4688ffe8c9eb513   ok\n"
+          "spec_version 1\n");
 }
 
 TEST_CASE("verify: results that differ are counted, shown, and a failure") {
-    const auto v = verified({0x3f800001, 0x3c00, 0x3ff0000000000001});
+    const auto v = verified({0x3f800001, 0x3c00, 0x3ff0000000000001, 0x1123456789abcdef, 3});
     const std::string lines = program::verify_lines(v);
-    CHECK(contains(lines, "exact            2 results     2 differ   fingerprint 0x"));
-    CHECK(contains(lines, "tree             1 results     0 differ   fingerprint 0x08328c07b4eb76b9   ok\n"));
-    CHECK(contains(lines, "all              3 results     2 differ"));
+    CHECK(contains(lines, "sum exact                2 results     2 differ   fingerprint 0x"));
+    CHECK(contains(lines, "sum tree                 1 results     0 differ   fingerprint 0x08328c07b4eb76b9   ok\n"));
+    CHECK(contains(lines, "all                      5 results     4 differ"));
     CHECK(contains(lines, "DIFFERENT\n"));
-    CHECK(
-        lines.ends_with("The first that differ:\n"
-                        "  exact f16 to f32, normal n 3 seed 4: expected 0x3f800000, got 0x3f800001\n"
-                        "  exact f64 to f64, wide n 5 seed 6: expected 0x3ff0000000000000, got 0x3ff0000000000001\n"));
+    CHECK(lines.ends_with("The first that differ:\n"
+                          "  exact f16 to f32, normal n 3 seed 4: expected 0x3f800000, got 0x3f800001\n"
+                          "  exact f64 to f64, wide n 5 seed 6: expected 0x3ff0000000000000, got 0x3ff0000000000001\n"
+                          "  tree dot rows f16 to f32, normal n 3 groups 4 stride 5 seed 6: expected "
+                          "0x0123456789abcdef, got 0x1123456789abcdef\n"
+                          "  exact argmax flat nan=ignore f16 to u64, normal n 3 seed 6: expected 0x0000000000000002, "
+                          "got 0x0000000000000003\n"));
     const auto json = nlohmann::json::parse(program::verify_json(v));
     CHECK(json["all"]["ok"] == false);
     CHECK(json["methods"][0]["different"] == 2);
     CHECK(json["methods"][1]["ok"] == true);
+    CHECK(json["ops"][1]["op"] == "dot");
+    CHECK(json["ops"][1]["shape"] == "rows");
+    CHECK(json["ops"][1]["ok"] == false);
+    CHECK(json["first_different"][3] == nlohmann::json({{"method", "exact"},
+                                                        {"op", "argmax"},
+                                                        {"shape", "flat"},
+                                                        {"dtype", "f16"},
+                                                        {"output", "u64"},
+                                                        {"family", "normal"},
+                                                        {"n", 3},
+                                                        {"groups", 1},
+                                                        {"stride", 0},
+                                                        {"option", "nan=ignore"},
+                                                        {"seed", 6},
+                                                        {"results", 1},
+                                                        {"expected", "0x0000000000000002"},
+                                                        {"got", "0x0000000000000003"}}));
     CHECK(json["first_different"][1] == nlohmann::json({{"method", "exact"},
                                                         {"dtype", "f64"},
                                                         {"output", "f64"},
@@ -124,8 +163,8 @@ TEST_CASE("verify: is a failure after all was said, or says that all is well") {
     for (const bool json : {false, true}) {
         std::string said;
         const auto say = [&](const std::string& text) { said += text; };
-        const auto right = [](const golden::Case& c, const void* x) { return golden::reduce_on_cpu(c, x); };
-        const auto wrong = [&](const golden::Case& c, const void* x) { return right(c, x) ^ (c.n == 3); };
+        const auto right = [](const golden::Case& c, const golden::Input& in) { return golden::reduce_on_cpu(c, in); };
+        const auto wrong = [&](const golden::Case& c, const golden::Input& in) { return right(c, in) ^ (c.n == 3); };
         CHECK_NOTHROW(program::verify(few, right, "cpu", json, say));
         CHECK_FALSE(said.empty());
         said.clear();
