@@ -79,9 +79,10 @@ void run_report(const Arguments& a) {
 
 void run_render(const Arguments& a) {
     const Results results = load_results(a.results);
+    const std::vector<BenchFile> bench = load_bench_files(std::filesystem::path(a.results).parent_path());
     require_gnuplot();
     prepare_directory(a.out);
-    render(results, a.out);
+    render(results, a.out, bench);
     fmt::print("wrote {}\n", (std::filesystem::path(a.out) / "index.html").string());
 }
 
@@ -118,8 +119,10 @@ void add_render(CLI::App& app) {
     command->add_option("--out", a->out, "Directory for index.html, report.md, *.csv and plots")
         ->required()
         ->type_name("DIR");
-    command->footer("Example:\n"
-                    "  detreduce render here/results.json --out page   the page, without measuring again");
+    command->footer(
+        "ops.csv, ops_small.csv and shapes.csv of detreduce_gpu_bench are shown too if they lie beside it.\n\n"
+        "Example:\n"
+        "  detreduce render here/results.json --out page   the page, without measuring again");
     command->callback([a] { run_render(*a); });
 }
 

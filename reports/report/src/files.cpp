@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,13 @@ void prepare_directory(const fs::path& dir) {
     if (!writable)
         throw Failure(
             fmt::format("--out {}: cannot be written to; name a directory that you may write to", dir.string()));
+}
+
+std::string read_file(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (!in) throw Failure(fmt::format("{}: cannot be read", file.string()));
+    return text;
 }
 
 void write_file(const fs::path& file, std::string_view text) {

@@ -11,6 +11,9 @@ namespace detreduce::report {
 /// Throws program::Failure when not, so that nobody waits minutes for a measurement that cannot be saved.
 void prepare_directory(const std::filesystem::path& dir);
 
+/// A whole file. Throws program::Failure when it cannot be read.
+[[nodiscard]] std::string read_file(const std::filesystem::path& file);
+
 /// Writes a whole file: readers see the old one or the new one, never half of it.
 void write_file(const std::filesystem::path& file, std::string_view text);
 

@@ -7,7 +7,7 @@
 
 namespace detreduce::report {
 
-Page make_page(const Results& results) {
+Page make_page(const Results& results, const std::vector<BenchFile>& bench) {
     const Provenance& p = results.provenance;
     Page page{"detreduce report", "", p, {}, {}};
     const std::string where = p.gpu ? fmt::format("{} ({}), host {}", p.gpu->name, p.device, p.cpu)
@@ -17,6 +17,7 @@ Page make_page(const Results& results) {
                                p.commit.substr(0, 12), p.dirty ? " (changed)" : "");
     page.sections = {methods_section(), error_section(results), edges_section(results), determinism_section(results),
                      cost_section(results)};
+    if (!bench.empty()) page.sections.push_back(bench_section(bench));
     for (const Section& section : page.sections) {
         std::vector<Plot>& plots = page.plots.emplace_back();
         for (const LineChart& chart : section.line_charts)
@@ -28,8 +29,8 @@ Page make_page(const Results& results) {
     return page;
 }
 
-void render(const Results& results, const std::filesystem::path& dir) {
-    const Page page = make_page(results);
+void render(const Results& results, const std::filesystem::path& dir, const std::vector<BenchFile>& bench) {
+    const Page page = make_page(results, bench);
     for (const auto& plots : page.plots)
         for (const Plot& plot : plots)
             write_file(dir / (plot.id + ".svg"), standalone_svg(plot));
@@ -37,6 +38,11 @@ void render(const Results& results, const std::filesystem::path& dir) {
     write_file(dir / "edges.csv", edges_csv(results));
     write_file(dir / "determinism.csv", determinism_csv(results));
     write_file(dir / "cost.csv", cost_csv(results));
+    for (const BenchFile& file : bench) {
+        Results rows;
+        rows.cost = file.rows;
+        write_file(dir / file.name, cost_csv(rows));
+    }
     write_file(dir / "report.md", markdown(page));
     write_file(dir / "index.html", html(page));
 }

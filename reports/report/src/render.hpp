@@ -1,4 +1,4 @@
-// From the model to files. Reads nothing but the model: the same results give the same bytes.
+// From the model, and what the bench wrote beside it, to files. Reads nothing else: the same results give the same bytes.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ struct Page {
     std::vector<std::vector<Plot>> plots; ///< one list a section
 };
 
-[[nodiscard]] Page make_page(const Results& results);
+[[nodiscard]] Page make_page(const Results& results, const std::vector<BenchFile>& bench = {});
 
 [[nodiscard]] std::string html(const Page& page);
 [[nodiscard]] std::string markdown(const Page& page);
@@ -32,6 +32,6 @@ struct Page {
 [[nodiscard]] std::string standalone_svg(const Plot& plot);
 
 /// Writes index.html, report.md, *.csv and *.svg into `dir`, which exists. Throws program::Failure.
-void render(const Results& results, const std::filesystem::path& dir);
+void render(const Results& results, const std::filesystem::path& dir, const std::vector<BenchFile>& bench = {});
 
 } // namespace detreduce::report

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench_files.hpp"
 #include "model.hpp"
 #include "plot.hpp"
 
@@ -46,6 +47,7 @@ struct Section {
 [[nodiscard]] Section edges_section(const Results& results);
 [[nodiscard]] Section determinism_section(const Results& results);
 [[nodiscard]] Section cost_section(const Results& results);
+[[nodiscard]] Section bench_section(const std::vector<BenchFile>& files);
 [[nodiscard]] Table provenance_table(const Provenance& provenance);
 
 /// The values of `key(row)` in the order in which they first occur.

@@ -6,6 +6,7 @@
 
 #include "files.hpp"
 #include "json.hpp"
+#include "render.hpp"
 #include "sample.hpp"
 
 using namespace report_test;
@@ -44,6 +45,32 @@ TEST_CASE("render makes the page, twice the same", "[report]") {
     }
     CHECK(contents(f.dir.path() / "a" / "index.html") == contents(f.dir.path() / "deep/b" / "index.html"));
     CHECK(contents(f.dir.path() / "a" / "index.html").size() > 10000);
+}
+
+TEST_CASE("render shows ops and shapes that lie beside the results", "[report]") {
+    REQUIRE(can_draw());
+    const Fixture f;
+    const auto rendered = [&](const std::string& out) {
+        const Outcome o = run_program("render " + quoted(f.results) + " --out " + quoted(f.dir.path() / out));
+        INFO(o.err);
+        CHECK(o.status == 0);
+        return contents(f.dir.path() / out / "index.html");
+    };
+    const std::string heading = "<h2>Cost of ops and shapes</h2>";
+    CHECK(rendered("without").find(heading) == std::string::npos);
+    Results shapes;
+    shapes.cost = {{"f32", "argmax exact rows of 32", "", "cuda:0", "normal", 1024, 4096, 50, 1e-5, 0.01, 1.5, 0.375}};
+    write_file(f.dir.path() / "shapes.csv", cost_csv(shapes));
+    const std::string page = rendered("with");
+    for (const std::string& part : {heading, std::string("argmax, rows of 32"), std::string(">0.375<"),
+                                    std::string("no provenance.txt"), std::string("f32 exact")})
+        CHECK(page.find(part) != std::string::npos);
+    CHECK(contents(f.dir.path() / "with" / "shapes.csv") == cost_csv(shapes));
+    write_file(f.dir.path() / "provenance.txt", "date 2026-11-21T1\ncommit 4b011889a530\ngpu Some GPU, 580\n");
+    CHECK(rendered("known").find("(shapes.csv: Some GPU, commit 4b011889a, 2026-11-21)") != std::string::npos);
+    write_file(f.dir.path() / "shapes.csv", "by hand\n");
+    check_failure(run_program("render " + quoted(f.results) + " --out " + quoted(f.dir.path() / "bad")),
+                  "shapes.csv: not a CSV file of detreduce_gpu_bench");
 }
 
 TEST_CASE("output directories that cannot be used are refused", "[report]") {

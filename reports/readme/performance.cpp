@@ -1,0 +1,93 @@
+#include "performance.hpp"
+
+#include <fmt/format.h>
+
+#include "files.hpp"
+#include "json.hpp"
+#include "op_tables.hpp"
+#include "origin.hpp"
+#include "read_csv.hpp"
+#include "sum_tables.hpp"
+
+namespace detreduce::readme {
+namespace {
+
+using namespace report;
+
+// The cells are words and figures of our own: nothing to escape, and names in `code` to keep.
+std::string line_of(const std::vector<std::string>& cells) {
+    std::string line = "|";
+    for (const std::string& cell : cells)
+        line += " " + cell + " |";
+    return line + "\n";
+}
+
+std::string markdown(const Table& table) {
+    std::vector<std::string> titles;
+    for (const Column& column : table.columns)
+        titles.push_back(column.title);
+    std::string out = line_of(titles) + "|";
+    for (const Column& column : table.columns)
+        out += column.figures ? "---:|" : "---|";
+    out += "\n";
+    for (const std::vector<Cell>& row : table.rows) {
+        std::vector<std::string> cells;
+        for (const Cell& cell : row)
+            cells.push_back(cell.mood == Mood::absent ? "" : cell.text);
+        out += line_of(cells);
+    }
+    return out;
+}
+
+struct Folder {
+    std::filesystem::path path;
+    std::string link, provenance;
+
+    [[nodiscard]] std::string from(const std::string& file, const Origin& origin) const {
+        return fmt::format("From [{}]({}/{}): {}.\n\n", file, link, file, words_of(origin));
+    }
+    [[nodiscard]] std::string from(const std::string& file) const {
+        return from(file, origin_of(file, provenance, (path / "provenance.txt").string()));
+    }
+    [[nodiscard]] std::vector<CostRow> rows(const std::string& file) const { return load_cost(path / file); }
+};
+
+std::string sums(const Folder& folder) {
+    const char* const file = "results.json";
+    const Results results = load_results(folder.path / file);
+    return "Sums of normal data: medians in µs of one run; the last columns are the speed relative to a kernel that "
+           "only reads the same bytes.\n" +
+           folder.from(file, origin_of(results.provenance)) + markdown(sizes_table(results.cost)) +
+           "\nThe time of `exact` depends on what the numbers are (its bits depend on nothing else).\n" +
+           folder.from(file, origin_of(results.provenance)) + markdown(data_table(results.cost));
+}
+
+std::string ops(const Folder& folder) {
+    const char* const file = ops_file;
+    return "Ops over the same bytes: those of two inputs read half as x and half as y. Those that compare or count are "
+           "the same by every method.\n" +
+           folder.from(file) + markdown(ops_table(folder.rows(file), code));
+}
+
+std::string small_ops(const Folder& folder) {
+    const char* const file = small_ops_file;
+    return "Ops on little data, where starting and finishing count: their time as a multiple of CUB's for the sum of "
+           "as many "
+           "bytes; below 1 is faster.\n" +
+           folder.from(file) + markdown(ops_and_cub_table(folder.rows(file), code));
+}
+
+std::string shapes(const Folder& folder) {
+    const char* const file = shapes_file;
+    return "Groups of the same elements. Many small tensors are no 4 GiB, so that their time is given.\n" +
+           folder.from(file) + markdown(shapes_table(folder.rows(file), code));
+}
+
+} // namespace
+
+std::string performance(const std::filesystem::path& path, const std::string& link) {
+    const Folder folder{path, link, read_file(path / "provenance.txt")};
+    return sums(folder) + "\n" + ops(folder) + "\n" + small_ops(folder) + "\n" + shapes(folder);
+}
+
+} // namespace detreduce::readme

@@ -1,0 +1,25 @@
+// What detreduce_gpu_bench wrote beside results.json: ops and shapes, which `detreduce report` does not time.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "model.hpp"
+
+namespace detreduce::report {
+
+inline constexpr const char* ops_file = "ops.csv";
+inline constexpr const char* small_ops_file = "ops_small.csv";
+inline constexpr const char* shapes_file = "shapes.csv";
+
+struct BenchFile {
+    std::string name;   ///< one of those above
+    std::string origin; ///< GPU, commit and date, in words
+    std::vector<CostRow> rows;
+};
+
+/// Those of the three that are in `folder`. Throws program::Failure when one is there but cannot be understood.
+[[nodiscard]] std::vector<BenchFile> load_bench_files(const std::filesystem::path& folder);
+
+} // namespace detreduce::report
