@@ -5,6 +5,7 @@
 #   shared        the same with a shared library, CPU backend only
 #   subdirectory  FetchContent in another project, CPU backend only; where BUILD has CUDA, one of its kernels is compiled in that project
 #                 too (all of them would take as long as everything else: `installed` links them)
+# The library of `shared` and `subdirectory` is a Debug build: BUILD's tests are for the optimized one, which takes four times as long to compile.
 set -euo pipefail
 readonly case=$1 source=$2 build=$3 work=$4
 cmake=${CMAKE:-cmake}
@@ -82,15 +83,15 @@ case $case in
     [[ $CUDA == OFF || -x $work/examples/custom_loss_gpu ]] || { echo "custom_loss_gpu was not built" >&2; exit 1; }
     ;;
   shared)
-    "$cmake" -S "$source" -B "$work/build" -G Ninja -DBUILD_SHARED_LIBS=ON -DDETREDUCE_CUDA=OFF -DDETREDUCE_BUILD_TESTS=OFF \
-      -DDETREDUCE_BUILD_PROGRAM=OFF
+    "$cmake" -S "$source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=ON -DDETREDUCE_CUDA=OFF \
+      -DDETREDUCE_BUILD_TESTS=OFF -DDETREDUCE_BUILD_PROGRAM=OFF
     "$cmake" --build "$work/build"
     "$cmake" --install "$work/build" --prefix "$work/first"
     mv "$work/first" "$work/moved"
     use_installed "$work/moved"
     ;;
   subdirectory)
-    project() { "$cmake" -S "$source/cmake/tests/subdirectory" -B "$1" -G Ninja -DDETREDUCE_SOURCE="$source" -DDETREDUCE_CUDA="$2"; }
+    project() { "$cmake" -S "$source/cmake/tests/subdirectory" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DDETREDUCE_SOURCE="$source" -DDETREDUCE_CUDA="$2"; }
     project "$work/build" OFF
     "$cmake" --build "$work/build"
     run "$work/build/host_sum"

@@ -6,21 +6,13 @@
 
 #include <CLI/CLI.hpp>
 
-#include <detreduce/types.hpp>
-
-#include "failure.hpp"
+#include "device_option.hpp"
 
 namespace detreduce::program {
 
 /// A whole number in decimal, also with zeros in front (CLI11 alone takes 010 for octal, and wraps negative numbers).
 /// `refusal` is what is said of other text, after that text in quotes.
 [[nodiscard]] CLI::Validator decimal_number(std::uint64_t largest, const std::string& refusal);
-
-/// `cpu`, `cuda` or `cuda:INDEX`; UsageError otherwise.
-[[nodiscard]] Device parse_device(const std::string& text);
-
-/// What to say when the GPU that was asked for cannot be used.
-[[nodiscard]] Failure no_such_gpu(const std::string& asked);
 
 void add_reduce(CLI::App& app);
 void add_devices(CLI::App& app);

@@ -11,7 +11,7 @@
 #include <detreduce/acc/finish.hpp>
 #include <detreduce/detreduce.hpp>
 
-#include "command.hpp"
+#include "device_option.hpp"
 #include "exact_sum.hpp"
 #include "number_text.hpp"
 #include "offsets.hpp"

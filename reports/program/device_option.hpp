@@ -1,0 +1,18 @@
+// --device, which most commands have. Apart from command.hpp, because CLI11 takes long to compile.
+#pragma once
+
+#include <string>
+
+#include <detreduce/types.hpp>
+
+#include "failure.hpp"
+
+namespace detreduce::program {
+
+/// `cpu`, `cuda` or `cuda:INDEX`; UsageError otherwise.
+[[nodiscard]] Device parse_device(const std::string& text);
+
+/// What to say when the GPU that was asked for cannot be used.
+[[nodiscard]] Failure no_such_gpu(const std::string& asked);
+
+} // namespace detreduce::program
