@@ -5,7 +5,7 @@
 #   shared        the same with a shared library, CPU backend only
 #   subdirectory  FetchContent in another project, CPU backend only; where BUILD has CUDA, one of its kernels is compiled in that project
 #                 too (all of them would take as long as everything else: `installed` links them)
-# The library of `shared` and `subdirectory` is a Debug build: BUILD's tests are for the optimized one, which takes four times as long to compile.
+# The library of `shared` and `subdirectory` is a Debug build: BUILD's tests are for the optimized one, which takes three times as long to compile.
 set -euo pipefail
 readonly case=$1 source=$2 build=$3 work=$4
 cmake=${CMAKE:-cmake}

@@ -16,7 +16,7 @@ struct TensorEntry {
     std::uint32_t first_block, blocks, index;
 };
 
-/// Groups, for the kernel that knows them: small ones, which a warp each reduces; slots of large ones, a block each; a list of tensors.
+/// What groups_kernel and shares_kernel are to do: small groups, which a warp each reduces; slots of large ones, a block each; a list of tensors.
 struct GroupWork {
     enum class Of : std::uint8_t { groups, slots, tensors };
     Of of = Of::groups;

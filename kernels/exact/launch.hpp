@@ -28,7 +28,7 @@ inline constexpr std::uint32_t exact_slot_elements = 1u << 15;
     return (r.dtype == DType::f64 && !linear ? acc::exact::product_states : 1) * acc::exact::words;
 }
 
-/// For rows, columns or segments, each slot of which has `words` words.
+/// For rows or segments that are not left to threads, each slot of which has `words` words.
 [[nodiscard]] inline SlotLayout exact_group_layout(const Request& r, int words) {
     const std::size_t bytes = static_cast<std::size_t>(words) * sizeof(std::int64_t);
     return SlotLayout::of(r, exact_slot_elements, bytes);

@@ -26,7 +26,7 @@ struct ExactGroupLaunch {
         return cuda::count_resident(exact::shares_kernel<Input>, exact::block_threads, 0, device, blocks);
     }
 
-    /// Rows, columns or segments, from the workspace of SlotLayout.
+    /// Rows, columns or segments; those that are not left to threads from the workspace of SlotLayout.
     [[nodiscard]] Status reduce(const Plan& plan, const std::uint64_t* offsets, void* out, void* workspace) const {
         if (by_threads(plan.request())) return reduce_by_threads(plan, out, workspace);
         using exact::GroupWork;

@@ -26,8 +26,12 @@ struct Parts {
     explicit Parts(const Request& r) : count(r.groups), n(r.n) {
         constexpr std::uint64_t threads = 1u << 18, shortest = 512,
                                 multiple = 64; // loads of a thread do not cross a border
-        const std::uint64_t most = std::max<std::uint64_t>(1, spec::tiles(n, shortest)),
-                            wanted = std::clamp<std::uint64_t>(threads / std::max<std::uint64_t>(1, count), 1, most);
+        // One thread joins the parts of a column: no more of them than half the root of its length, where that takes as long as a part.
+        std::uint64_t most = 1;
+        while (4 * most * most * 4 <= n)
+            most *= 2;
+        most = std::min(most, std::max<std::uint64_t>(1, spec::tiles(n, shortest)));
+        const std::uint64_t wanted = std::clamp<std::uint64_t>(threads / std::max<std::uint64_t>(1, count), 1, most);
         length = std::min(std::max<std::uint64_t>(1, spec::tiles(spec::tiles(n, wanted), multiple)) * multiple,
                           longest_part);
         parts = std::max<std::uint64_t>(1, spec::tiles(n, length));

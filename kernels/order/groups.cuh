@@ -1,4 +1,5 @@
-// Ops that compare, of groups: a warp each; large ones in slots, of which a block each takes one (groups/groups.hpp).
+// Ops that compare, of groups: a warp each; large ones in slots, of which a block each takes one (groups/groups.hpp); columns and short rows by a thread
+// each, or a thread a part (groups/parts.hpp).
 #pragma once
 
 #include "groups/parts.hpp"
