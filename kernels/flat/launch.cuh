@@ -162,13 +162,12 @@ struct FlatLaunch {
     }
 
     /// Whether 16-bit elements have a kernel of their own that knows them to be aligned. Two-fold sums are slow enough without.
-    template <class Map>
     static constexpr bool knows_alignment = sizeof(T) == 2 && !Acc::keeps_errors;
 
     /// The terms of an op, of x and `y`; prepare() has seen to blocks of 256.
     template <class Map>
     [[nodiscard]] Status run_terms(const T* y) const {
-        if constexpr (knows_alignment<Map>) {
+        if constexpr (knows_alignment) {
             using Level = TermLevel<T, Acc, Map, true>;
             if (aligned() && aligned(y)) return two_pass<Level, 8>(input<Level>(y));
         }

@@ -109,7 +109,7 @@ Status launch_groups(const Plan& plan, const Inputs& in, void* out, void* worksp
         // One answer for all groups, which a kernel need not ask for each: threads that may go different ways wait for one another.
         const bool aligned = plan.request().shape == Shape::rows && flat.aligned() && Flat::aligned(y) &&
                              groups.stride * sizeof(T) % 16 == 0;
-        if constexpr (Flat::template knows_alignment<Map>) {
+        if constexpr (Flat::knows_alignment) {
             if (aligned) return GroupLaunch<T, Acc, Map, true>(flat, y, groups, workspace, true).run();
         }
         return GroupLaunch<T, Acc, Map, false>(flat, y, groups, workspace, aligned).run();
