@@ -75,8 +75,8 @@ Status check_shape(const Request& r) {
 
 /// Lists of tensors.
 Status check_tensors_offered(const Request& r) {
-    if (info(r.op).kind != Kind::sum || info(r.op).inputs != 1) {
-        return {StatusCode::unsupported, "op", "allowed for tensors are sum, mean, asum, sumsq and nrm2"};
+    if (info(r.op).kind != Kind::sum && info(r.op).kind != Kind::moments) {
+        return {StatusCode::unsupported, "op", "allowed for tensors are ops that add, variance, stddev and moments"};
     }
     if (r.method == Method::exact) return {};
     return {StatusCode::unsupported, "method",
@@ -208,22 +208,38 @@ Status check_offsets(const Request& r, const Inputs& in) {
     return in.offsets[r.groups] <= r.n ? Status{} : invalid("offsets", "must not point past the n elements");
 }
 
-Status check_tensors(const Request& r, const Inputs& in) {
-    if (in.y != nullptr) return invalid("y", "must be null for tensors");
-    if (in.offsets != nullptr) return invalid("offsets", "must be null but for segments");
-    if (r.groups > 0 && (in.x == nullptr || misaligned(in.x, alignof(Tensor)))) {
-        return invalid("x", "must point to groups Tensors, in host memory");
+Status no_y() {
+    return invalid("y", "must be null for an op of one input; dot, sumdiffsq, mse and mae have two");
+}
+
+/// One of the two lists that an op may have.
+Status check_list(const char* argument, const Request& r, const void* list_at) {
+    if (r.groups > 0 && (list_at == nullptr || misaligned(list_at, alignof(Tensor)))) {
+        return invalid(argument, "must point to groups Tensors, in host memory");
     }
-    const auto* const list = static_cast<const Tensor*>(in.x);
+    const auto* const list = static_cast<const Tensor*>(list_at);
     std::uint64_t elements = 0;
     for (std::uint64_t i = 0; i < r.groups && elements <= r.n; ++i) {
         if (!is_named(list[i].dtype))
-            return invalid("x", "allowed for the dtype of a tensor are f16, bf16, f32 and f64");
-        if (list[i].n > max_n) return invalid("x", "allowed for a tensor are 0 to 2^40 elements");
-        if (const Status bad = check_elements("x", list[i].data, list[i].dtype, list[i].n); !bad.ok()) return bad;
+            return invalid(argument, "allowed for the dtype of a tensor are f16, bf16, f32 and f64");
+        if (list[i].n > max_n) return invalid(argument, "allowed for a tensor are 0 to 2^40 elements");
+        if (const Status bad = check_elements(argument, list[i].data, list[i].dtype, list[i].n); !bad.ok()) return bad;
         elements += list[i].n;
     }
-    return elements == r.n ? Status{} : invalid("x", "the elements of the tensors must be n in all");
+    return elements == r.n ? Status{} : invalid(argument, "the elements of the tensors must be n in all");
+}
+
+Status check_tensors(const Request& r, const Inputs& in) {
+    if (in.offsets != nullptr) return invalid("offsets", "must be null but for segments");
+    if (const Status bad = check_list("x", r, in.x); !bad.ok()) return bad;
+    if (info(r.op).inputs == 1) return in.y == nullptr ? Status{} : no_y();
+    if (const Status bad = check_list("y", r, in.y); !bad.ok()) return bad;
+    const auto *const x = static_cast<const Tensor*>(in.x), *const y = static_cast<const Tensor*>(in.y);
+    for (std::uint64_t i = 0; i < r.groups; ++i) {
+        if (x[i].n != y[i].n || x[i].dtype != y[i].dtype)
+            return invalid("y", "each tensor must have the length and the dtype of the one in x that it goes with");
+    }
+    return {};
 }
 
 Status check_inputs(const Request& r, const Inputs& in) {
@@ -232,8 +248,7 @@ Status check_inputs(const Request& r, const Inputs& in) {
     const std::uint64_t elements = r.groups == 0 ? 0 : r.n;
     if (const Status bad = check_elements("x", in.x, r.dtype, elements); !bad.ok()) return bad;
     if (info(r.op).inputs == 2) return check_elements("y", in.y, r.dtype, elements);
-    return in.y == nullptr ? Status{}
-                           : invalid("y", "must be null for an op of one input; dot, sumdiffsq, mse and mae have two");
+    return in.y == nullptr ? Status{} : no_y();
 }
 
 Status check_pointers(const Plan& plan, const Inputs& in, const void* out, const void* workspace) {

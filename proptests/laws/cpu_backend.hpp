@@ -62,19 +62,25 @@ struct CpuBackend {
         return out;
     }
 
-    /// `list`: of what has dtype, bytes and n().
+    /// `list`, and `second` of ops of two inputs: of what has dtype, bytes and n().
     template <class Out, class List>
-    static std::vector<Out> reduce_tensors(Request request, const List& list, const Draw& draw = {}) {
-        request.output = dtype_of<Out>;
+    static std::vector<Out> reduce_tensors(Request request, const List& list, const List& second,
+                                           const Draw& draw = {}) {
+        if constexpr (Element<Out>) request.output = dtype_of<Out>;
         request.device = cpu;
         request.launch = draw.launch;
+        const std::vector<Tensor> x = tensors_of(list), y = tensors_of(second);
+        const Plan plan = make_plan(request);
+        std::vector<Out> out(plan.results());
+        throw_if_error(run(plan, {x.data(), info(request.op).inputs == 2 ? y.data() : nullptr}, out.data()));
+        return out;
+    }
+    template <class List>
+    static std::vector<Tensor> tensors_of(const List& list) {
         std::vector<Tensor> tensors;
         for (const auto& t : list)
             tensors.push_back({t.bytes.data(), t.n(), t.dtype});
-        const Plan plan = make_plan(request);
-        std::vector<Out> out(plan.results());
-        throw_if_error(run(plan, tensors.data(), out.data()));
-        return out;
+        return tensors;
     }
 
     /// An element, or for argmin and argmax, of which Out is std::uint64_t, an index.

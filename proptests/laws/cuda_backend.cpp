@@ -75,6 +75,25 @@ const char* upload(std::unique_ptr<DeviceBuffer>& buffer, const void* x, std::si
     return d_x;
 }
 
+/// A list in device memory: one behind the other, each aligned to its element and often no more.
+void upload(std::unique_ptr<DeviceBuffer>& buffer, std::vector<Tensor>& tensors, unsigned offset) {
+    std::size_t bytes = 0;
+    std::vector<std::size_t> places;
+    for (const Tensor& t : tensors) {
+        const std::size_t element = size_of(t.dtype);
+        bytes = (bytes + element - 1) / element * element + offset % 4 * element;
+        places.push_back(bytes);
+        bytes += t.n * element;
+    }
+    const DeviceBuffer& in = at_least(buffer, bytes);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        Tensor& t = tensors[i];
+        char* const to = in.data() + places[i];
+        if (t.n > 0) CUDA_CHECK(cudaMemcpy(to, t.data, t.n * size_of(t.dtype), cudaMemcpyHostToDevice));
+        t.data = to;
+    }
+}
+
 /// What `buffer` begins with, if nothing behind it was written.
 void download(const DeviceBuffer& buffer, void* to, std::size_t bytes) {
     CUDA_CHECK(cudaMemcpy(to, buffer.data(), bytes, cudaMemcpyDeviceToHost));
@@ -125,23 +144,11 @@ void CudaBackend::reduce(const Request& request, const void* x, const void* y, u
     run_guarded(request, {d_x, d_y, d_offsets}, result);
 }
 
-void CudaBackend::reduce_tensors(const Request& request, std::vector<Tensor> tensors, unsigned offset, void* result) {
-    std::size_t bytes = 0;
-    std::vector<std::size_t> places; // one behind the other, each aligned to its element and often no more
-    for (const Tensor& t : tensors) {
-        const std::size_t element = size_of(t.dtype);
-        bytes = (bytes + element - 1) / element * element + offset % 4 * element;
-        places.push_back(bytes);
-        bytes += t.n * element;
-    }
-    const DeviceBuffer& in = at_least(input, bytes);
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        Tensor& t = tensors[i];
-        char* const to = in.data() + places[i];
-        if (t.n > 0) CUDA_CHECK(cudaMemcpy(to, t.data, t.n * size_of(t.dtype), cudaMemcpyHostToDevice));
-        t.data = to;
-    }
-    run_guarded(request, tensors.data(), result);
+void CudaBackend::reduce_tensors(const Request& request, std::vector<Tensor> x, std::vector<Tensor> y, unsigned offset,
+                                 void* result) {
+    upload(input, x, offset);
+    upload(second_input, y, offset / 2);
+    run_guarded(request, {x.data(), info(request.op).inputs == 2 ? y.data() : nullptr}, result);
 }
 
 void CudaBackend::add(ExactState& state, DType dtype, const void* x, std::size_t n, unsigned offset) {

@@ -75,14 +75,18 @@ struct CudaBackend {
         return out;
     }
     template <class Out, class List>
-    static std::vector<Out> reduce_tensors(Request request, const List& list, const Draw& draw = {}) {
-        request.output = dtype_of<Out>;
+    static std::vector<Out> reduce_tensors(Request request, const List& list, const List& second,
+                                           const Draw& draw = {}) {
+        if constexpr (Element<Out>) request.output = dtype_of<Out>;
         request.launch = draw.launch;
-        std::vector<Tensor> tensors;
-        for (const auto& t : list)
-            tensors.push_back({t.bytes.data(), t.n(), t.dtype});
+        const auto tensors = [](const List& from) {
+            std::vector<Tensor> to;
+            for (const auto& t : from)
+                to.push_back({t.bytes.data(), t.n(), t.dtype});
+            return to;
+        };
         std::vector<Out> out(make_plan(request).results());
-        reduce_tensors(request, tensors, draw.offset, out.data());
+        reduce_tensors(request, tensors(list), tensors(second), draw.offset, out.data());
         return out;
     }
 
@@ -135,7 +139,8 @@ struct CudaBackend {
   private:
     static void reduce(const Request& request, const void* x, const void* y, unsigned offset, void* result,
                        std::size_t elements, const std::vector<std::uint64_t>& offsets = {});
-    static void reduce_tensors(const Request& request, std::vector<Tensor> tensors, unsigned offset, void* result);
+    static void reduce_tensors(const Request& request, std::vector<Tensor> x, std::vector<Tensor> y, unsigned offset,
+                               void* result);
     static void add(ExactState& state, DType dtype, const void* x, std::size_t n, unsigned offset);
     static void round(const ExactState& state, DType dtype, void* result);
 };

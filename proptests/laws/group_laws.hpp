@@ -1,5 +1,5 @@
 // Laws of rows, columns and segments, on every backend: a group's bits are those of the flat reduction of its elements, whatever lies around
-// it. And of lists of tensors. Included once a backend, after `TestBackend` has been defined.
+// it. Included once a backend, after `TestBackend` has been defined.
 #pragma once
 
 #include <order_reference.hpp>
@@ -179,68 +179,6 @@ TEMPLATE_TEST_CASE("groups: each is searched alone", "[groups][order][sanitizer]
         } else {
             check(TestType{});
         }
-    });
-}
-
-/// An array of any dtype.
-struct AnyVector {
-    DType dtype;
-    std::vector<std::byte> bytes;
-    [[nodiscard]] std::size_t n() const { return bytes.size() / size_of(dtype); }
-    template <class T>
-    [[nodiscard]] std::vector<T> as() const {
-        std::vector<T> x(n());
-        if (!x.empty()) std::memcpy(x.data(), bytes.data(), bytes.size());
-        return x;
-    }
-};
-
-inline std::vector<AnyVector> tensors_from(std::uint64_t word) {
-    std::vector<AnyVector> list(accuracy::hash(word, 61) % 40);
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        const std::uint64_t draw = accuracy::hash(word, 200 + i);
-        list[i].dtype = word % 3 == 0 ? DType::f32 : dtypes()[draw % 4];
-        with_dtype(list[i].dtype, [&]<class T>(T) {
-            const std::size_t n = draw % 16 == 0 ? group_length<T>(draw) : accuracy::hash(draw, 1) % 700;
-            const auto x = vector_from<T>(static_cast<Style>(accuracy::hash(word, 44) % styles), n, draw, any_bits<T>);
-            list[i].bytes.resize(n * sizeof(T));
-            if (n > 0) std::memcpy(list[i].bytes.data(), x.data(), n * sizeof(T));
-        });
-    }
-    return list;
-}
-
-TEST_CASE("tensors: a list is one array, in any order", "[groups][sanitizer]") {
-    property("tensors", [] {
-        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
-        auto list = tensors_from(word);
-        constexpr Op ops[] = {Op::sum, Op::mean, Op::asum, Op::sumsq, Op::nrm2};
-        Request r{.op = ops[accuracy::hash(word, 62) % 5], .shape = Shape::tensors, .groups = list.size()};
-        r.each = accuracy::hash(word, 63) % 2 == 0;
-        accuracy::TermOracle all(info(r.op).term);
-        std::vector<double> expected;
-        for (const AnyVector& tensor : list) {
-            accuracy::TermOracle one(info(r.op).term);
-            r.n += tensor.n();
-            with_dtype(tensor.dtype, [&]<class T>(T) {
-                const auto x = tensor.as<T>();
-                all.add(std::span<const T>(x), std::span<const T>());
-                one.add(std::span<const T>(x), std::span<const T>());
-            });
-            const bool no_mean = tensor.n() == 0 && info(r.op).ending == Ending::mean;
-            if (r.each)
-                expected.push_back(no_mean ? fp::from_bits<double>(fp::Format<double>::canonical_nan)
-                                           : one.round<double>(info(r.op).ending));
-        }
-        if (r.n == 0 && info(r.op).ending == Ending::mean) return;
-        expected.push_back(all.round<double>(info(r.op).ending));
-        const auto results = TestBackend::template reduce_tensors<double>(r, list, group_draw(Method::exact, word));
-        RC_ASSERT(results.size() == expected.size());
-        for (std::size_t i = 0; i < results.size(); ++i)
-            RC_ASSERT(same_bits(results[i], expected[i]));
-        std::reverse(list.begin(), list.end());
-        const auto reversed = TestBackend::template reduce_tensors<double>(r, list, group_draw(Method::exact, word));
-        RC_ASSERT(same_bits(reversed.back(), results.back()));
     });
 }
 

@@ -186,7 +186,9 @@ TEST_CASE("columns, segments and tensors have shapes", "[status]") {
     expect(status_of({.n = 4, .each = true}), invalid, "each");
     for (const Method method : {Method::tree, Method::kahan, Method::compensated, Method::serial})
         expect(status_of({.method = method, .shape = Shape::tensors}), StatusCode::unsupported, "method");
-    for (const Op op : {Op::dot, Op::mse, Op::max})
+    for (const Op op : {Op::dot, Op::mse, Op::variance})
+        REQUIRE(status_of({.op = op, .shape = Shape::tensors, .n = 1}).ok());
+    for (const Op op : {Op::max, Op::prod, Op::count_unique})
         expect(status_of({.op = op, .shape = Shape::tensors, .n = 1}), StatusCode::unsupported, "op");
 
     const double x[4] = {1, 2, 4, 8};
@@ -211,6 +213,24 @@ TEST_CASE("columns, segments and tensors have shapes", "[status]") {
     expect(run(tensors, nullptr, out), invalid, "x");
     const Tensor odd[] = {{x, 4, static_cast<DType>(9)}, {x, 2, DType::f64}};
     expect(run(tensors, odd, out), invalid, "x");
+    expect(run(tensors, {list, list}, out), invalid, "y");
+}
+
+TEST_CASE("lists of tensors for ops of two inputs go together", "[status]") {
+    constexpr auto invalid = StatusCode::invalid_argument;
+    const double x[4] = {1, 2, 4, 8}, y[4] = {1, 10, 100, 1000};
+    double out[3] = {};
+    const Tensor list[] = {{x, 4, DType::f64}, {x, 2, DType::f64}}, second[] = {{y, 4, DType::f64}, {y + 2, 2, DType::f64}};
+    const Plan dot = make_plan(
+        {.op = Op::dot, .dtype = DType::f64, .shape = Shape::tensors, .n = 6, .groups = 2, .device = cpu, .each = true});
+    REQUIRE(run(dot, {list, second}, out).ok());
+    REQUIRE((out[0] == 8421 && out[1] == 2100 && out[2] == 10521));
+    expect(run(dot, list, out), invalid, "y");
+    const Tensor longer[] = {{y, 3, DType::f64}, {y, 3, DType::f64}}, other[] = {{y, 4, DType::f64}, {y, 2, DType::f32}},
+                 fewer[] = {{y, 4, DType::f64}, {y, 1, DType::f64}};
+    expect(run(dot, {list, longer}, out), invalid, "y");
+    expect(run(dot, {list, other}, out), invalid, "y");
+    expect(run(dot, {list, fewer}, out), invalid, "y");
 }
 
 TEST_CASE("alignment is that of the element and of the output", "[status]") {

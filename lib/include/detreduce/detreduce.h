@@ -252,7 +252,8 @@ typedef struct detreduce_tensor {
  *
  * formula    of the op, above: the true value, rounded once (exact), or with terms and sum rounded in the order that lib/SPEC.md gives for the method
  * layout     x, and for ops of two inputs y, else NULL: n contiguous elements, or rows of them `stride` elements apart, aligned to the element;
- *            segments: offsets points to groups + 1 uint64_t, else NULL; tensors: x points to `groups` detreduce_tensor in host memory.
+ *            segments: offsets points to groups + 1 uint64_t, else NULL; tensors: x, and y if there is
+ *            one, points to `groups` detreduce_tensor in host memory.
  *            out: detreduce_plan_results() results, one behind the other: elements of detreduce_plan_output(), or uint64_t indices and counts
  * workspace  detreduce_plan_workspace_bytes() bytes of device memory, private to this run until it is done; CPU: NULL
  * stream     CUDA: all pointers are device pointers; enqueued on `stream` (NULL: the default stream) of the plan's device, not synchronised, nothing

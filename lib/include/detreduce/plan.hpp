@@ -109,7 +109,8 @@ struct Tensor {
 
 /// Where the elements are: y for ops of two inputs, else null; offsets for segments, else null. A pointer to x alone converts to this.
 /// Segments: segment i is the elements from offsets[i] up to, but not including, offsets[i + 1], so there are Request::groups + 1 offsets,
-/// where the elements are. Tensors: x points to Request::groups Tensors, in host memory.
+/// where the elements are. Tensors: x points to Request::groups Tensors, in host memory, and for ops of two inputs y to as many, of the same lengths
+/// and dtypes.
 struct Inputs {
     const void* x = nullptr;
     const void* y = nullptr;
@@ -133,8 +134,8 @@ struct Inputs {
 ///              rows: x, y: plan.results() rows of n contiguous elements, plan.stride() elements apart; out: as many elements. A row's bits
 ///              are those of the flat reduction of its elements, whatever the rows around it.
 ///              columns: the same matrix of plan.request().n rows; out: one element a column. segments: Inputs::offsets; out: one a segment.
-///              tensors: by exact, of ops of one input: x is a list of Tensor in host memory, which is read before run() returns; out: one
-///              element, or with Request::each one a tensor and that of all behind them.
+///              tensors: by exact: x, and y if there is one, are lists of Tensor in host memory, which are read before run() returns; out:
+///              what one group has, or with Request::each that of each tensor, and that of all behind them.
 ///              moments: two elements of out a group, the mean and behind it the variance; minmax: the least and the greatest.
 ///              Which ops are offered in which shape: README. What is not has an unsupported status.
 /// dtypes       f16, bf16, f32, f64. The output is any of them for exact and for ops that compare; for the other methods the input's own or
@@ -158,7 +159,7 @@ struct Inputs {
 /// NaN, empty   any NaN, +inf and −inf among terms that are added, or an infinity and a zero that are multiplied: the canonical quiet NaN; ops
 ///              that compare: as Request::nan says. n = 0: +0 (prod: +1, counts: 0), and an error in make_plan() for means, variances, min, max,
 ///              minmax, argmin and argmax; x and y may then be null. An empty segment has a sum of +0, and no mean,
-///              least or greatest element: NaN, or the index no_index.
+///              least or greatest element: NaN, or the index no_index; one of no more elements than ddof no variance: NaN.
 /// source       lib/SPEC.md
 Status run(const Plan& plan, Inputs in, void* out, void* workspace = nullptr, Stream stream = nullptr) noexcept;
 

@@ -32,6 +32,7 @@ void reduce_by_order(const Plan& plan, const Launch& launch, const Arrays<T>& in
 
 /// The same for mean and variance, of 1 or more elements a group.
 void reduce_moments(const Plan& plan, const void* x, void* out) noexcept;
+void reduce_moments_of_tensors(const Plan& plan, const Tensor* list, void* out) noexcept;
 /// The same for minmax.
 void reduce_to_both_ends(const Plan& plan, const void* x, void* out) noexcept;
 

@@ -95,22 +95,21 @@ exact::DigitRange range_of(const exact::Word* digit) {
     return range;
 }
 
+/// Of nothing there is no mean, and of no more elements than ddof no variance.
 void finish_exact(PowerSums& sums, const acc::MomentsResult& result) {
+    const auto none = [](auto t) { return fp::from_bits<decltype(t)>(fp::Format<decltype(t)>::canonical_nan); };
+    if (result.n == 0) return result.store(none, none);
+    const auto mean = [&](auto t) { return exact::round<decltype(t)>(sums.sum(), Ending::mean); };
+    if (result.n <= result.ddof || exact::has_special(sums.sum())) return result.store(mean, none);
     exact::Word squares[exact::product_digits];
     for (int k = 0; k < exact::product_digits; ++k)
         squares[k] = exact::joined_digit(sums.squares(), k);
     exact::VarianceRoom room;
-    const bool special = exact::has_special(sums.sum());
     const exact::Leading variance =
         exact::variance({sums.sum(), exact::lowest_exponent, sums.sum()}, range_of<exact::digits>(sums.sum()),
                         {squares, exact::lowest_product_exponent, sums.squares()},
                         range_of<exact::product_digits>(squares), result.n, result.ddof, result.op == Op::stddev, room);
-    result.store([&](auto t) { return exact::round<decltype(t)>(sums.sum(), Ending::mean); },
-                 [&](auto t) {
-                     using Out = decltype(t);
-                     return special ? fp::from_bits<Out>(fp::Format<Out>::canonical_nan)
-                                    : exact::rounded<Out>(variance);
-                 });
+    result.store(mean, [&](auto t) { return exact::rounded<decltype(t)>(variance); });
 }
 
 template <class T>
@@ -141,6 +140,30 @@ void reduce_moments(const Plan& plan, const void* x, void* out) noexcept {
             reduce_group(plan, static_cast<const T*>(x) + i * plan.stride(), many ? 1 : threads, first.moved(i));
         });
     });
+}
+
+/// The list as if it were one array, by exact, in which the order means nothing. And before that, if wanted, each tensor.
+void reduce_moments_of_tensors(const Plan& plan, const Tensor* list, void* out) noexcept {
+    const Request& r = plan.request();
+    acc::MomentsResult result{out,  plan.output(), static_cast<std::uint32_t>(size_of(plan.output())),
+                              r.op, r.n,           r.ddof};
+    PowerSums total;
+    for (std::uint64_t i = 0; i < r.groups; ++i) {
+        PowerSums sums;
+        with_dtype(list[i].dtype, [&]<class T>(T) {
+            const IsaFunctions<T>& isa = isa_table(plan.launch().isa).of<T>();
+            add_all_powers(isa, static_cast<const T*>(list[i].data), list[i].n, plan.launch().threads, sums);
+        });
+        sums.normalize();
+        for (int w = 0; w < PowerSums::count; ++w)
+            total.words[w] += sums.words[w];
+        total.normalize();
+        if (!r.each) continue;
+        result.n = list[i].n;
+        finish_exact(sums, result.moved(i));
+    }
+    result.n = r.n;
+    finish_exact(total, result.moved(r.each ? r.groups : 0));
 }
 
 } // namespace detreduce::host

@@ -181,7 +181,7 @@ void exact_tensors(const Plan& plan, const Inputs& in, void* out) {
     using namespace acc::exact;
     const Request& r = plan.request();
     const OpInfo& op = info(r.op);
-    const auto* const list = static_cast<const Tensor*>(in.x);
+    const auto *const list = static_cast<const Tensor*>(in.x), *const with = static_cast<const Tensor*>(in.y);
     Word total[product_states * words] = {};
     const auto store = [&](const Word* states, std::uint64_t i) {
         acc::store_as(static_cast<char*>(out) + i * plan.result_bytes(), plan.output(),
@@ -190,8 +190,8 @@ void exact_tensors(const Plan& plan, const Inputs& in, void* out) {
     for (std::uint64_t i = 0; i < r.groups; ++i) {
         Word states[product_states * words] = {};
         with_dtype(list[i].dtype, [&]<class T>(T) {
-            add_exact_terms(op, Arrays<T>{static_cast<const T*>(list[i].data), nullptr, list[i].n}, states,
-                            plan.launch());
+            const T* const y = with ? static_cast<const T*>(with[i].data) : nullptr;
+            add_exact_terms(op, Arrays<T>{static_cast<const T*>(list[i].data), y, list[i].n}, states, plan.launch());
         });
         for (int s = 0; s < product_states; ++s)
             normalize(states + s * words);
@@ -207,7 +207,8 @@ void exact_tensors(const Plan& plan, const Inputs& in, void* out) {
 void reduce(const Plan& plan, const Inputs& in, void* out, void* workspace) noexcept {
     const StandardFpEnvironment environment;
     const Request& r = plan.request();
-    if (r.shape == Shape::tensors) return exact_tensors(plan, in, out);
+    if (r.shape == Shape::tensors && info(r.op).kind == Kind::sum) return exact_tensors(plan, in, out);
+    if (r.shape == Shape::tensors) return reduce_moments_of_tensors(plan, static_cast<const Tensor*>(in.x), out);
     if (info(r.op).kind == Kind::moments) return reduce_moments(plan, in.x, out);
     if (info(r.op).kind == Kind::product) return multiply(plan, in.x, out);
     if (info(r.op).kind == Kind::count) return count(plan, in.x, out, workspace);

@@ -1,0 +1,135 @@
+// Laws of lists of tensors, on every backend. Included once a backend, after `TestBackend` has been defined.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "laws/group_laws.hpp"
+#include "laws/moments_group_laws.hpp"
+
+namespace detreduce::proptests {
+
+/// An array of any dtype.
+struct AnyVector {
+    DType dtype;
+    std::vector<std::byte> bytes;
+    [[nodiscard]] std::size_t n() const { return bytes.size() / size_of(dtype); }
+    template <class T>
+    [[nodiscard]] std::vector<T> as() const {
+        std::vector<T> x(n());
+        if (!x.empty()) std::memcpy(x.data(), bytes.data(), bytes.size());
+        return x;
+    }
+};
+
+/// Arrays, and as many beside them for ops of two inputs.
+struct TensorLists {
+    std::vector<AnyVector> x, y;
+
+    [[nodiscard]] std::uint64_t n() const {
+        return std::accumulate(x.begin(), x.end(), std::uint64_t{},
+                               [](std::uint64_t sum, const AnyVector& t) { return sum + t.n(); });
+    }
+    /// f(x, y) for tensor i.
+    template <class F>
+    void with(std::size_t i, const F& f) const {
+        with_dtype(x[i].dtype, [&]<class T>(T) { f(x[i].as<T>(), y[i].as<T>()); });
+    }
+    void reverse() {
+        std::reverse(x.begin(), x.end());
+        std::reverse(y.begin(), y.end());
+    }
+};
+
+inline TensorLists tensors_from(std::uint64_t word) {
+    TensorLists lists;
+    const std::size_t count = accuracy::hash(word, 60) % 64 == 0 ? 1100 : accuracy::hash(word, 61) % 40;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t draw = accuracy::hash(word, 200 + i);
+        const DType dtype = word % 3 == 0 ? DType::f32 : dtypes()[draw % 4];
+        with_dtype(dtype, [&]<class T>(T) {
+            const std::size_t n = draw % 16 == 0 && count < 40 ? group_length<T>(draw) : accuracy::hash(draw, 1) % 700;
+            const auto x = vector_from<T>(static_cast<Style>(accuracy::hash(word, 44) % styles), n, draw, any_bits<T>);
+            const Pair<T> pair = pair_of<T>(std::span<const T>(x), draw, any_bits<T>);
+            const auto put = [&](std::vector<AnyVector>& list, const std::vector<T>& elements) {
+                AnyVector any{dtype, std::vector<std::byte>(n * sizeof(T))};
+                if (n > 0) std::memcpy(any.bytes.data(), elements.data(), n * sizeof(T));
+                list.push_back(std::move(any));
+            };
+            put(lists.x, pair.x);
+            put(lists.y, pair.y);
+        });
+    }
+    return lists;
+}
+
+/// The values of all, and, if wanted, before them of each; of the list backwards the value of all is the same.
+inline void check_tensors(Request r, TensorLists lists, const std::vector<double>& expected, std::uint64_t word) {
+    r.shape = Shape::tensors;
+    r.groups = lists.x.size();
+    const Draw draw = group_draw(Method::exact, word);
+    const auto results = TestBackend::template reduce_tensors<double>(r, lists.x, lists.y, draw);
+    RC_LOG(std::string(name(r.op)) + ' ' + std::to_string(r.groups) + " tensors, n " + std::to_string(r.n) + '\n');
+    RC_ASSERT(results.size() == expected.size());
+    for (std::size_t i = 0; i < results.size(); ++i)
+        RC_ASSERT(same_bits(results[i], expected[i]));
+    lists.reverse();
+    const auto reversed = TestBackend::template reduce_tensors<double>(r, lists.x, lists.y, draw);
+    const auto of_all = static_cast<std::size_t>(info(r.op).results);
+    for (std::size_t i = 1; i <= of_all; ++i)
+        RC_ASSERT(same_bits(reversed[results.size() - i], results[results.size() - i]));
+}
+
+TEST_CASE("tensors: a list is one array, in any order", "[groups][sanitizer]") {
+    property("tensors", [] {
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        const TensorLists lists = tensors_from(word);
+        constexpr Op ops[] = {Op::sum, Op::mean, Op::asum, Op::sumsq, Op::nrm2, Op::dot, Op::sumdiffsq, Op::mse, Op::mae};
+        Request r{.op = ops[accuracy::hash(word, 62) % std::size(ops)], .n = lists.n()};
+        r.each = accuracy::hash(word, 63) % 2 == 0;
+        const OpInfo& op = info(r.op);
+        accuracy::TermOracle all(op.term);
+        std::vector<double> expected;
+        for (std::size_t i = 0; i < lists.x.size(); ++i) {
+            accuracy::TermOracle one(op.term);
+            lists.with(i, [&]<class T>(const std::vector<T>& x, const std::vector<T>& y) {
+                const auto second = op.inputs == 2 ? std::span<const T>(y) : std::span<const T>();
+                all.add(std::span<const T>(x), second);
+                one.add(std::span<const T>(x), second);
+            });
+            const bool no_mean = lists.x[i].n() == 0 && op.ending == Ending::mean;
+            if (r.each)
+                expected.push_back(no_mean ? fp::from_bits<double>(fp::Format<double>::canonical_nan)
+                                           : one.round<double>(op.ending));
+        }
+        if (r.n == 0 && op.ending == Ending::mean) return;
+        expected.push_back(all.round<double>(op.ending));
+        check_tensors(r, lists, expected, word);
+    });
+}
+
+TEST_CASE("tensors: mean and variance of a list", "[groups][moments][sanitizer]") {
+    property("moments of tensors", [] {
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        const TensorLists lists = tensors_from(word);
+        Request r{.op = mean_or_variance(word), .n = lists.n()};
+        if (r.n == 0) return;
+        r.each = accuracy::hash(word, 63) % 2 == 0;
+        r.ddof = accuracy::hash(word, 64) % 3 % r.n;
+        accuracy::MomentsOracle all;
+        std::vector<double> expected;
+        for (std::size_t i = 0; i < lists.x.size(); ++i) {
+            accuracy::MomentsOracle one;
+            lists.with(i, [&]<class T>(const std::vector<T>& x, const std::vector<T>&) {
+                all.add(std::span<const T>(x));
+                one.add(std::span<const T>(x));
+            });
+            if (r.each) append_moments(r, one, expected);
+        }
+        append_moments(r, all, expected);
+        check_tensors(r, lists, expected, word);
+    });
+}
+
+} // namespace detreduce::proptests
