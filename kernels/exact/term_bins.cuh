@@ -8,9 +8,11 @@
 
 namespace detreduce::cuda::exact {
 
-/// Bins of the fast way: of 16-bit formats in float, which has four times the speed of double and of converting to it.
-template <class T>
-using FirstWindow = std::conditional_t<sizeof(T) == 2, spec::ExactWindow<float, 3, 4>, spec::ExactWindow<double, 2, 5>>;
+/// Bins of the fast way: of elements of 16-bit formats in float, which has twice the speed of double; of their products in double, where one bin is nearly
+/// always enough (TermBins::in_one_bin), and a term an instruction.
+template <class T, class Map>
+using FirstWindow = std::conditional_t<sizeof(T) == 2 && Map::linear, spec::ExactWindow<float, 3, 4>,
+                                       spec::ExactWindow<double, 2, 5>>;
 template <class T, class Map, class W>
 struct TermBins;
 
@@ -19,7 +21,7 @@ template <class T, class Map>
 struct Terms {
     using Type = T;
     using MapType = Map;
-    using FirstBins = TermBins<T, Map, FirstWindow<T>>;
+    using FirstBins = TermBins<T, Map, FirstWindow<T, Map>>;
     static constexpr bool binary = Map::inputs == 2;
     /// Products of doubles may leave the range of double.
     static constexpr bool has_errors = sizeof(T) == 8 && !Map::linear;
@@ -61,6 +63,10 @@ struct Terms {
     __device__ __forceinline__ uint4 gather(const T* p) const {
         std::uint32_t words[4];
         if constexpr (sizeof(T) == 2) {
+            if (step == 1) {
+                load_words(p, words);
+                return {words[0], words[1], words[2], words[3]};
+            }
 #pragma unroll
             for (int w = 0; w < 4; ++w) {
                 words[w] = load_number(p + 2 * w * step).bits | std::uint32_t{load_number(p + (2 * w + 1) * step).bits}
@@ -181,8 +187,10 @@ struct TermBins {
     static constexpr int factor_bits = Map::parts > 1 ? 1 : 0; ///< −2xy
     /// The errors' bins are 52 below those of the values, which must still be numbers.
     static constexpr int to_errors = fp::Format<double>::precision - 1;
+    /// Whether terms that are multiples of the first bin's Q need not go through the others.
+    static constexpr bool in_one_bin = sizeof(T) == 2 && !Map::linear && sizeof(Number) == 8 && W::bins == 2;
     /// Above the tile that a window is made for, terms seldom grow; below it there is always a smaller one.
-    static constexpr int most_above = 8;
+    static constexpr int most_above = in_one_bin ? 2 : 8;
     static constexpr int lowest_top = W::lowest_top + (has_errors ? to_errors : 0);
     /// Products below this may have errors, or last bits, that are no numbers any more.
     static constexpr int least_term =
@@ -193,7 +201,7 @@ struct TermBins {
     using BinsOf = Bins<Number, W>;
 
     Word* words;
-    Room<T> room_x, room_y;
+    Room<T> room_x, room_y, one_bin_x, one_bin_y;
     Exponents seen_x{}, seen_y{}; ///< of the elements that the window was made for
     int top = 0;                  ///< of the values
     BinsOf values, errors;
@@ -262,6 +270,9 @@ struct TermBins {
     __device__ __forceinline__ bool holds(const Range& x, const Range& y) const {
         return room_x.holds(x) && (shared_room || room_y.holds(y));
     }
+    __device__ __forceinline__ bool holds_in_one_bin(const Range& x, const Range& y) const {
+        return one_bin_x.holds(x) && (shared_room || one_bin_y.holds(y));
+    }
 
     /// Moves the window to where elements of these ranges have their terms, and, if it can, those that it was moved for before: so it soon comes
     /// to rest. False if there is no such place.
@@ -287,6 +298,12 @@ struct TermBins {
         top = new_top;
         room_x = Room<T>::between(a.low - down, a.high + up);
         room_y = Room<T>::between(b.low - down, b.high + up);
+        if constexpr (in_one_bin) {
+            const int least_in_one = max(new_top - W::first_step + significant_bits<T, Map> - 1, least_term);
+            const int below = (low - least_in_one) >> 1; // rounded down where it is negative
+            one_bin_x = Room<T>::between(a.low - below, a.high + up);
+            one_bin_y = Room<T>::between(b.low - below, b.high + up);
+        }
         reset();
         return true;
     }

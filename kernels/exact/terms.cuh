@@ -138,11 +138,33 @@ struct TermWalk {
         Element<T>::settle(range_x);
         if constexpr (!BinsOf::shared_room) Element<T>::settle(range_y);
     }
+    /// The same as each() of numbers that are finite.
+    template <class N, class F>
+    static __device__ __forceinline__ void each_finite(const uint4& x, const uint4& y, const F& f) {
+        if constexpr (sizeof(T) == 2 && sizeof(N) == 8) {
+            double a[8], b[8];
+            Element<T>::template numbers<Map::term == Term::square>(x, a);
+            if constexpr (Input::binary) Element<T>::template numbers<false>(y, b);
+#pragma unroll
+            for (int i = 0; i < 8; ++i)
+                f(a[i], Input::binary ? b[i] : a[i]);
+        } else {
+            each<N>(x, y, f);
+        }
+    }
+    /// Part k of the terms of one load, which must be multiples of the first bin's Q.
+    template <class BinsOf>
+    static __device__ __forceinline__ void add_part_to_one_bin(BinsOf& bins, int k, const uint4& x, const uint4& y) {
+        each_finite<double>(x, y, [&](double a, double b) {
+            const terms::Product<double> f = Map::finite_part(k, a, b);
+            bins.values.s[0] = fp::fused(f.factor * f.a, f.b, bins.values.s[0]);
+        });
+    }
     /// Part k of the terms of one load; they must have room in the bins.
     template <class BinsOf>
     static __device__ __forceinline__ void add_part(BinsOf& bins, int k, const uint4& x, const uint4& y) {
         using N = typename BinsOf::Number;
-        each<N>(x, y, [&](N a, N b) {
+        each_finite<N>(x, y, [&](N a, N b) {
             const terms::Product<N> f = Map::finite_part(k, a, b);
             const N p = Map::linear ? f.a : f.a * f.b;
             bins.values.add(Map::linear ? p : f.factor * p);
@@ -161,11 +183,22 @@ struct TermWalk {
         for (int i = 0; i < Input::vectors; ++i)
             look<BinsOf>(range_x, range_y, x.v[i], y.v[i]);
         settle<BinsOf>(range_x, range_y);
-        if (!__all_sync(all_threads, bins.holds(range_x, range_y)) && !bins.move(range_x, range_y)) return false;
+        bool in_one_bin = false;
+        if constexpr (BinsOf::in_one_bin) in_one_bin = __all_sync(all_threads, bins.holds_in_one_bin(range_x, range_y));
+        if (!in_one_bin && !__all_sync(all_threads, bins.holds(range_x, range_y)) && !bins.move(range_x, range_y))
+            return false;
 #pragma unroll
         for (int k = 0; k < Map::parts; ++k) {
             if (!drains_within && bins.added + Input::each > W::adds) bins.drain();
             bins.added += Input::each;
+            if constexpr (BinsOf::in_one_bin) {
+                if (in_one_bin) {
+#pragma unroll
+                    for (int i = 0; i < Input::vectors; ++i)
+                        add_part_to_one_bin(bins, k, x.v[i], y.v[i]);
+                    continue;
+                }
+            }
 #pragma unroll
             for (int i = 0; i < Input::vectors; ++i) {
                 add_part(bins, k, x.v[i], y.v[i]);
@@ -209,7 +242,7 @@ template <class T, class Map>
 __device__ __forceinline__ void add_share(const Terms<T, Map>& input, WarpMemory<Terms<T, Map>>& own,
                                           std::uint64_t first, std::uint64_t warps, const Between&) {
     TermWalk<T, Map> walk{input, own, first, warps};
-    TermBins<T, Map, FirstWindow<T>> bins(walk.counters());
+    TermBins<T, Map, FirstWindow<T, Map>> bins(walk.counters());
     walk.go(bins);
     bins.flush_all();
 }

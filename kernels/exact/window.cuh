@@ -127,6 +127,28 @@ struct Element16 {
         pair_of_doubles(v.x, f), pair_of_doubles(v.y, f), pair_of_doubles(v.z, f), pair_of_doubles(v.w, f);
     }
 
+    /// The eight numbers of v, which must be finite, as doubles: moved and scaled, as converting takes as long as eight additions. Or, which is less
+    /// to do, their magnitudes.
+    template <bool Magnitudes>
+    static __device__ __forceinline__ void numbers(const uint4& v, double (&to)[per_vector]) {
+        constexpr double scale = fp::from_bits<double>(std::uint64_t{1023 + double_shift} << 52);
+        const std::uint32_t words[] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            int low = 0, high = 0;
+            if constexpr (Magnitudes) {
+                constexpr int shift = fp::Format<T>::precision - 5; // 11 less the width of the exponent's field
+                low = static_cast<int>(words[i] << (16 - shift) & (0x7fff0000u >> shift));
+                high = static_cast<int>(words[i] >> shift & (0x7fff0000u >> shift));
+            } else {
+                low = upper_half_of_double<16 - fp::Format<T>::precision>(words[i] << 16);
+                high = upper_half_of_double<16 - fp::Format<T>::precision>(words[i]);
+            }
+            to[2 * i] = __hiloint2double(low, 0) * scale;
+            to[2 * i + 1] = __hiloint2double(high, 0) * scale;
+        }
+    }
+
   private:
     template <class F>
     static __device__ __forceinline__ void pair_of_doubles(std::uint32_t bits, const F& f) {
