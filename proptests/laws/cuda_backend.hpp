@@ -76,7 +76,7 @@ struct CudaBackend {
     }
     template <class Out, class List>
     static std::vector<Out> reduce_tensors(Request request, const List& list, const Draw& draw = {}) {
-        request.output = dtype_of<Out>;
+        if constexpr (Element<Out>) request.output = dtype_of<Out>;
         request.launch = draw.launch;
         std::vector<Tensor> tensors;
         for (const auto& t : list)

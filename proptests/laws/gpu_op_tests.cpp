@@ -6,3 +6,4 @@ using TestBackend = CudaBackend;
 
 #include "laws/op_laws.hpp"
 #include "laws/group_laws.hpp"
+#include "laws/order_group_laws.hpp"
