@@ -222,7 +222,7 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
         return launch_count_unique_groups(plan, in, out, workspace, stream, traits);
     }
     if (r.shape == Shape::tensors) {
-        return launch_exact_tensors(plan, static_cast<const Tensor*>(in.x), out, workspace, stream, traits);
+        return launch_exact_tensors(plan, in, out, workspace, stream, traits);
     }
     const bool of_terms = needs_terms(r);
     return with_dtype(r.dtype, [&]<class T>(T) {
@@ -237,6 +237,9 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
         if (kind == Kind::product) return launch_product<T>(plan, in.x, out, workspace, stream, traits);
         if (r.op == Op::count_nonzero) return launch_count_nonzero<T>(plan, in.x, out, stream, traits);
         if (r.op == Op::count_unique) return launch_count_unique<T>(plan, in.x, out, workspace, stream, traits);
+        if (kind == Kind::moments && r.method == Method::exact && r.shape != Shape::flat) {
+            return launch_moments_exact_groups<T>(plan, in, out, workspace, stream, traits);
+        }
         if (kind == Kind::moments) {
             return r.method == Method::exact ? launch_moments_exact<T>(plan, in.x, out, workspace, stream, traits)
                                              : launch_moments_tree<T>(plan, in.x, out, workspace, stream, traits);

@@ -1,9 +1,9 @@
-// `exact` of lists of tensors: their addresses go to the device as a kernel's parameters, so that nothing is copied, and the call can be captured
-// in a graph. Then one kernel a dtype adds them all, blocks shared out by size, and one kernel rounds.
-#include <cmath>
-
+// `exact` of lists of tensors: one kernel a dtype adds them all, blocks shared out by size (tensors/list.hpp), and one kernel rounds. Mean and variance take
+// two kernels a dtype, one of which adds the elements, and one their squares.
 #include "exact/groups.cuh"
 #include "exact/launch.cuh"
+#include "moments/exact.hpp"
+#include "moments/result.hpp"
 
 namespace detreduce::cuda {
 
@@ -16,60 +16,38 @@ Status count_resident_for_tensors(const DeviceTraits& device, std::uint32_t& blo
 
 namespace {
 
-using exact::TensorEntry;
 using exact::Word;
 
-/// What fits into a kernel's parameters: 32 KiB since CUDA 12.1, 4 KiB before.
-#if CUDART_VERSION >= 12010
-constexpr std::uint32_t at_once = 1300;
-#else
-constexpr std::uint32_t at_once = 160;
-#endif
-constexpr std::uint32_t most_blocks = 8192, upload_threads = 256;
-
-struct Part {
-    const void* x;
-    std::uint64_t n;
-    std::uint32_t first_block, index;
+/// What is added up, and how many states that takes.
+struct Pass {
+    Term term;
+    int states;
 };
-struct Parts {
-    std::uint32_t count = 0, blocks = 0;
-    Part part[at_once];
+struct Passes {
+    Pass pass[2];
+    int count, words; ///< words: of all states
+
+    explicit Passes(const Request& r) : pass{}, count(1) {
+        const auto of = [](Term term) -> Pass {
+            const bool linear = terms::with_term(term, []<class Map>(Map) { return Map::linear; });
+            return {term, linear ? 1 : acc::exact::product_states};
+        };
+        if (info(r.op).kind == Kind::moments) pass[count++] = of(Term::square);
+        pass[0] = of(count == 2 ? Term::element : info(r.op).term);
+        words = (pass[0].states + pass[1].states) * acc::exact::words;
+    }
 };
 
-/// Where a list and its sums are in the workspace.
+/// The sum of all, what came of the list, and, where the values of tensors are wanted, the sum of each.
 struct Layout {
-    std::size_t state = 0, entries, blocks, each, bytes;
-    int states, words;
+    TensorListLayout list;
+    std::size_t state_bytes, each, bytes;
 
-    explicit Layout(const Request& r) {
-        constexpr auto align = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
-        states = terms::with_term(info(r.op).term, []<class Map>(Map) { return Map::linear; })
-                     ? 1
-                     : acc::exact::product_states;
-        words = states * acc::exact::words;
-        const std::size_t state_bytes = static_cast<std::size_t>(words) * sizeof(Word);
-        entries = align(state_bytes);
-        blocks = entries + align(at_once * sizeof(TensorEntry));
-        each = blocks + align((most_blocks + at_once) * sizeof(std::uint32_t));
-        bytes = each + (r.each ? align(r.groups * state_bytes) : 0);
-    }
+    explicit Layout(const Request& r)
+        : list(TensorListLayout::align(static_cast<std::size_t>(Passes(r).words) * sizeof(Word))),
+          state_bytes(static_cast<std::size_t>(Passes(r).words) * sizeof(Word)), each(list.end),
+          bytes(each + (r.each ? TensorListLayout::align(r.groups * state_bytes) : 0)) {}
 };
-
-__global__ void upload_kernel(const __grid_constant__ Parts parts, TensorEntry* entries, std::uint32_t* tensor_of_block,
-                              Word* zeros, int zero_count) {
-    let_next_kernel_start();
-    const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-    for (std::uint32_t i = thread; i < static_cast<std::uint32_t>(zero_count); i += threads)
-        zeros[i] = 0;
-    for (std::uint32_t i = thread; i < parts.count; i += threads) {
-        const Part& p = parts.part[i];
-        const std::uint32_t end = i + 1 < parts.count ? parts.part[i + 1].first_block : parts.blocks;
-        entries[i] = {p.x, p.n, p.first_block, end - p.first_block, p.index};
-        for (std::uint32_t b = p.first_block; b < end; ++b)
-            tensor_of_block[b] = i;
-    }
-}
 
 /// The value of each tensor, a block each.
 template <int States>
@@ -90,59 +68,51 @@ __global__ void round_each_kernel(const Word* states, std::uint64_t count, const
 
 struct TensorsLaunch {
     const Plan& plan;
-    const Tensor* list;
+    const Inputs& in;
     void* out;
     char* workspace;
     Stream stream;
     DeviceTraits device;
+    Passes passes{plan.request()};
     Layout layout{plan.request()};
 
     [[nodiscard]] std::uint64_t count() const { return plan.request().groups; }
-    [[nodiscard]] Word* state() const { return reinterpret_cast<Word*>(workspace + layout.state); }
+    [[nodiscard]] Word* state() const { return reinterpret_cast<Word*>(workspace); }
     [[nodiscard]] Word* each() const {
         return plan.request().each ? reinterpret_cast<Word*>(workspace + layout.each) : nullptr;
     }
 
-    /// Adds the next tensors of dtype T from `i` on, as many as fit; `all`: bytes of all that are T.
+    /// What was uploaded, by every pass.
     template <class T>
-    [[nodiscard]] Status add_some(std::uint64_t& i, std::uint64_t all, bool first) const {
-        std::uint32_t resident = 0;
-        if (const Status bad = count_resident_for_tensors<T>(device, resident); !bad.ok()) return bad;
-        const double blocks = std::min<double>(6.0 * resident, most_blocks); // small ones: the last to end is not late
-        Parts parts;
-        for (; i < count() && parts.count < at_once; ++i) {
-            if (list[i].dtype != dtype_of<T> || list[i].n == 0) continue;
-            // Its share of the blocks, but no more than have a tile each.
-            const double share = blocks * static_cast<double>(list[i].n) / static_cast<double>(all);
-            const double useful = static_cast<double>(list[i].n) / (exact::block_threads * 64.0 / sizeof(T));
-            parts.part[parts.count++] = {list[i].data, list[i].n, parts.blocks, static_cast<std::uint32_t>(i)};
-            parts.blocks += static_cast<std::uint32_t>(std::ceil(std::min(share, useful)));
-        }
-        if (parts.count == 0 && !first) return {};
-        auto* const entries = reinterpret_cast<TensorEntry*>(workspace + layout.entries);
-        auto* const tensor_of_block = reinterpret_cast<std::uint32_t*>(workspace + layout.blocks);
-        const Status uploaded =
-            launch_kernel(LaunchKind::plain, upload_kernel, 1 + parts.count / upload_threads, upload_threads, 0, stream,
-                          parts, entries, tensor_of_block, state(), first ? layout.words : 0);
-        if (!uploaded.ok() || parts.count == 0) return uploaded;
+    [[nodiscard]] Status add_uploaded(std::uint32_t blocks) const {
         exact::GroupWork work{};
         work.of = exact::GroupWork::Of::tensors;
         work.states = each();
-        work.tensors = entries;
-        work.tensor_of_block = tensor_of_block;
-        work.state_words = static_cast<std::uint32_t>(layout.words);
-        return add_exact_tensors<T>(info(plan.request().op).term, state(), work, parts.blocks, layout.states, stream,
-                                    device);
+        work.tensors = layout.list.entries_in(workspace);
+        work.tensor_of_block = layout.list.blocks_in(workspace);
+        work.state_words = static_cast<std::uint32_t>(passes.words);
+        Word* to = state();
+        Status status;
+        for (int p = 0; status.ok() && p < passes.count; ++p) {
+            const auto [term, states] = passes.pass[p];
+            status = add_exact_tensors<T>(term, to, work, blocks, states, stream, device);
+            to += states * acc::exact::words;
+            if (work.states) work.states += states * acc::exact::words;
+        }
+        return status;
     }
 
     template <class T>
     [[nodiscard]] Status add(bool& first) const {
-        std::uint64_t all = 0;
-        for (std::uint64_t i = 0; i < count(); ++i)
-            all += list[i].dtype == dtype_of<T> ? list[i].n : 0;
+        TensorCursor cursor(plan, in, dtype_of<T>);
+        std::uint32_t resident = 0;
         Status status;
-        for (std::uint64_t i = 0; status.ok() && i < count() && all > 0;) {
-            status = add_some<T>(i, all, first);
+        if (!cursor.done()) status = count_resident_for_tensors<T>(device, resident);
+        while (status.ok() && !cursor.done()) {
+            // Many small blocks: the last to end is not late.
+            const TensorParts parts = cursor.take(6.0 * resident, exact::block_threads * 64.0 / sizeof(T));
+            status = upload_tensors(parts, layout.list, workspace, state(), first ? passes.words : 0, stream);
+            if (status.ok()) status = add_uploaded<T>(parts.blocks);
             first = false;
         }
         return status;
@@ -163,6 +133,16 @@ struct TensorsLaunch {
         return launch_kernel(LaunchKind::plain, exact::finish_kernel<States>, 1, state_block_threads, 0, stream,
                              state(), static_cast<const Word*>(nullptr), finish);
     }
+    [[nodiscard]] Status finish_moments() const {
+        const acc::MomentsResult result = moments_result(plan, out);
+        const auto run = [&](const Word* states, std::uint64_t tensors, std::uint64_t first) {
+            const MomentStates from{states, states + acc::exact::words, true, static_cast<std::uint32_t>(passes.words),
+                                    static_cast<std::uint32_t>(passes.words)};
+            return launch_moments_finish(from, tensors, result.moved(first), stream, device);
+        };
+        const Status status = each() != nullptr && count() > 0 ? run(each(), count(), 0) : Status{};
+        return status.ok() ? run(state(), 1, each() != nullptr ? count() : 0) : status;
+    }
 
     [[nodiscard]] Status run() const {
         if (each() != nullptr) {
@@ -176,12 +156,11 @@ struct TensorsLaunch {
             if (status.ok()) status = with_dtype(dtype, [&]<class T>(T) { return add<T>(first); });
         }
         if (status.ok() && first) { // nothing at all
-            status =
-                from_cuda("cudaMemsetAsync",
-                          cudaMemsetAsync(state(), 0, static_cast<std::size_t>(layout.words) * sizeof(Word), stream));
+            status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(state(), 0, layout.state_bytes, stream));
         }
         if (!status.ok()) return status;
-        return layout.states == 1 ? finish<1>() : finish<acc::exact::product_states>();
+        if (passes.count == 2) return finish_moments();
+        return passes.pass[0].states == 1 ? finish<1>() : finish<acc::exact::product_states>();
     }
 };
 
@@ -191,9 +170,9 @@ std::size_t exact_tensors_workspace_bytes(const Request& r) {
     return Layout(r).bytes;
 }
 
-Status launch_exact_tensors(const Plan& plan, const Tensor* list, void* out, void* workspace, Stream stream,
+Status launch_exact_tensors(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                             const DeviceTraits& device) {
-    return TensorsLaunch{plan, list, out, static_cast<char*>(workspace), stream, device}.run();
+    return TensorsLaunch{plan, in, out, static_cast<char*>(workspace), stream, device}.run();
 }
 
 } // namespace detreduce::cuda

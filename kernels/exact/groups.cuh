@@ -6,15 +6,9 @@
 #include "exact/kernels.cuh"
 #include "exact/bin_sums.cuh"
 #include "groups/slots.cuh"
+#include "tensors/list.hpp"
 
 namespace detreduce::cuda::exact {
-
-/// An array of a list, and the blocks that share it.
-struct TensorEntry {
-    const void* x;
-    std::uint64_t n;
-    std::uint32_t first_block, blocks, index;
-};
 
 /// What groups_kernel and shares_kernel are to do: small groups, which a warp each reduces; slots of large ones, a block each; a list of tensors.
 struct GroupWork {
@@ -69,7 +63,10 @@ __device__ __forceinline__ BlockShare<Input> share_of_block(const Input& input, 
     const TensorEntry entry = work.tensors[work.tensor_of_block[turn]];
     const std::uint32_t block = static_cast<std::uint32_t>(turn) - entry.first_block;
     Word* const state = work.states ? work.states + std::uint64_t{entry.index} * work.state_words : nullptr;
-    return {Input(static_cast<const typename Input::Type*>(entry.x), nullptr, entry.n, 1),
+    using T = typename Input::Type;
+    const T* y = nullptr;
+    if constexpr (Input::binary) y = reinterpret_cast<const T*>(static_cast<std::uintptr_t>(entry.second));
+    return {Input(static_cast<const T*>(entry.x), y, entry.n, 1),
             std::uint64_t{block} * block_warps + warp, std::uint64_t{entry.blocks} * block_warps,
             block == 0 ? entry.n : 0, state};
 }

@@ -55,7 +55,7 @@ template <class T>
                                          const DeviceTraits& device);
 
 /// Lists of tensors, of a plan that asks for one or more values of them.
-[[nodiscard]] Status launch_exact_tensors(const Plan& plan, const Tensor* list, void* out, void* workspace,
+[[nodiscard]] Status launch_exact_tensors(const Plan& plan, const Inputs& in, void* out, void* workspace,
                                           Stream stream, const DeviceTraits& device);
 [[nodiscard]] std::size_t exact_tensors_workspace_bytes(const Request& r);
 

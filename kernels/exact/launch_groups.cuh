@@ -54,14 +54,22 @@ struct ExactGroupLaunch {
         }
         if (!status.ok() || layout.room == 0) return status;
         work.of = GroupWork::Of::slots;
-        status = launch_kernel(LaunchKind::plain, exact::shares_kernel<Input>, blocks(layout.room),
-                               exact::block_threads, 0, stream, input, static_cast<exact::Word*>(nullptr), work);
+        status = add_slots(plan, work);
         if (!status.ok()) return status;
         return launch_kernel(
             LaunchKind::plain, exact::large_groups_kernel<Input::states>,
             static_cast<std::uint32_t>(std::clamp<std::uint64_t>(layout.room / 4, 1, 4ull * device.sms)),
             exact::large_group_threads, 0, stream, work.table, static_cast<const exact::Word*>(work.states), finish,
             work.bytes);
+    }
+
+    [[nodiscard]] Status add_slots(const Plan& plan, const exact::GroupWork& work) const {
+        std::uint32_t resident = 0;
+        if (const Status bad = count_resident(resident); !bad.ok()) return bad;
+        const std::uint64_t most = plan.launch().grid ? plan.launch().grid : 4ull * resident;
+        const auto blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(work.table.room, 1, most));
+        return launch_kernel(LaunchKind::plain, exact::shares_kernel<Input>, blocks, exact::block_threads, 0, stream,
+                             input, static_cast<exact::Word*>(nullptr), work);
     }
 
     /// Columns and short rows, from the workspace of PartLayout.
@@ -120,15 +128,22 @@ template <class T>
 Status add_exact_tensors(Term term, exact::Word* state, exact::GroupWork work, std::uint32_t blocks, int states,
                          Stream stream, const DeviceTraits& device) {
     return terms::with_term(term, [&]<class Map>(Map) -> Status {
-        if constexpr (Map::inputs == 1) {
-            using Input = exact::Terms<T, Map>;
-            const int middle = states > Input::states ? acc::exact::words : 0;
-            if (work.states) work.states += middle;
-            return ExactGroupLaunch<Input>{Input(nullptr, nullptr, 0, 1), stream, device}.add_tensors(state + middle,
-                                                                                                      work, blocks);
-        } else {
-            return {StatusCode::unsupported, "op", "tensors are for ops of one input"}; // make_plan() has refused it
-        }
+        using Input = exact::Terms<T, Map>;
+        const int middle = states > Input::states ? acc::exact::words : 0;
+        if (work.states) work.states += middle;
+        return ExactGroupLaunch<Input>{Input(nullptr, nullptr, 0, 1), stream, device}.add_tensors(state + middle, work,
+                                                                                                  blocks);
+    });
+}
+
+/// The slots of `work`, each to the states that are its own.
+template <class T>
+Status add_exact_slots(Term term, const Plan& plan, const Inputs& in, const exact::GroupWork& work, Stream stream,
+                       const DeviceTraits& device) {
+    return terms::with_term(term, [&]<class Map>(Map) -> Status {
+        using Input = exact::Terms<T, Map>;
+        const Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y), plan.request().n, work.table.step);
+        return ExactGroupLaunch<Input>{input, stream, device}.add_slots(plan, work);
     });
 }
 

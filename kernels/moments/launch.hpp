@@ -20,4 +20,9 @@ template <class T>
 [[nodiscard]] Status launch_moments_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                           const DeviceTraits& device);
 
+/// The same of rows, columns or segments.
+template <class T>
+[[nodiscard]] Status launch_moments_exact_groups(const Plan& plan, const Inputs& in, void* out, void* workspace,
+                                                 Stream stream, const DeviceTraits& device);
+
 } // namespace detreduce::cuda

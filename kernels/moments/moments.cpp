@@ -7,16 +7,20 @@
 #include "workspace.hpp"
 
 namespace detreduce::cuda {
+namespace {
+
+std::size_t exact_bytes(const Request& r) {
+    if (r.shape == Shape::flat) return exact_moments_workspace_bytes;
+    return r.shape == Shape::tensors ? exact_tensors_workspace_bytes(r) : MomentGroupsLayout(r).bytes;
+}
+
+} // namespace
 
 Status prepare_moments(const Request& r, Launch& launch, std::size_t& workspace_bytes) {
     const bool exact = r.method == Method::exact;
     if (launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
         return {StatusCode::unsupported, "launch.schedule",
                 "last_block and cooperative are offered for flat sums and means; allowed for all else is two_pass"};
-    }
-    if (exact && r.shape != Shape::flat) {
-        return {StatusCode::unsupported, "shape",
-                "variance, stddev and moments by exact are offered on CUDA for shape flat; tree takes rows as well"};
     }
     const std::uint32_t block = exact ? exact_block_threads : 256;
     if (launch.block != 0 && launch.block != block) {
@@ -25,9 +29,12 @@ Status prepare_moments(const Request& r, Launch& launch, std::size_t& workspace_
     }
     launch.schedule = Schedule::two_pass;
     launch.block = block;
+    if (exact) {
+        workspace_bytes = exact_bytes(r);
+        return {};
+    }
     const std::size_t accumulator_bytes = r.dtype == DType::f64 ? 16 : 8;
-    workspace_bytes =
-        exact ? exact_moments_workspace_bytes : workspace_layout(r.dtype, accumulator_bytes, r.n, r.groups).bytes;
+    workspace_bytes = workspace_layout(r.dtype, accumulator_bytes, r.n, r.groups).bytes;
     return {};
 }
 
@@ -40,7 +47,9 @@ Status launch_moments_exact(const Plan& plan, const void* x, void* out, void* wo
     Status status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(workspace, 0, exact_moments_workspace_bytes, stream));
     if (status.ok()) status = launch_exact_add<T>(static_cast<ExactState*>(workspace), x, n, stream, device, grid);
     if (status.ok()) status = launch_exact_squares<T>(sum + acc::exact::words, x, n, stream, device, grid);
-    return status.ok() ? launch_moments_finish(sum, sizeof(T) == 8, moments_result(plan, out), stream) : status;
+    if (!status.ok()) return status;
+    return launch_moments_finish({sum, sum + acc::exact::words, sizeof(T) == 8, 0, 0}, 1, moments_result(plan, out),
+                                 stream, device);
 }
 
 template Status launch_moments_exact<float16>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
