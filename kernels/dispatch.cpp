@@ -221,6 +221,9 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
     if (r.op == Op::count_unique && r.shape != Shape::flat) {
         return launch_count_unique_groups(plan, in, out, workspace, stream, traits);
     }
+    if (r.shape == Shape::tensors && (kind == Kind::order || kind == Kind::count)) {
+        return launch_order_list(plan, in, out, workspace, stream, traits);
+    }
     if (r.shape == Shape::tensors) {
         return launch_exact_tensors(plan, in, out, workspace, stream, traits);
     }

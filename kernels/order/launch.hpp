@@ -40,8 +40,14 @@ inline constexpr std::uint32_t order_slot_elements = 1u << 15;
     return SlotLayout::of(r, order_slot_elements, sizeof(OrderPartial));
 }
 
-/// Bytes of workspace for rows, columns and segments.
+/// Lists of tensors, by any op that compares, and by count_nonzero.
+[[nodiscard]] std::size_t order_list_workspace_bytes();
+[[nodiscard]] Status launch_order_list(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                       const DeviceTraits& device);
+
+/// Bytes of workspace for whatever is not flat.
 [[nodiscard]] inline std::size_t order_group_workspace_bytes(const Request& r) {
+    if (r.shape == Shape::tensors) return order_list_workspace_bytes();
     if (by_threads(r)) {
         const PartLayout layout(r, sizeof(OrderPartial));
         return layout.parts.parts == 1 ? 0 : layout.bytes;

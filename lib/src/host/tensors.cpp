@@ -21,19 +21,18 @@ void reduce_tensors(const Plan& plan, const Inputs& in, void* out) noexcept {
     const Request& r = plan.request();
     const auto list = spec::ListView::of(r.op, r.nan);
     const auto* const tensors = static_cast<const Tensor*>(in.x);
-    const std::size_t bytes = plan.result_bytes() * static_cast<std::size_t>(info(r.op).results);
     char* to = static_cast<char*>(out);
     spec::ListFound all{};
     for (std::uint64_t i = 0; i < r.groups; ++i) {
         spec::ListFound one = found_in(plan, tensors[i], list);
         if (r.each) {
-            list.store(one, to, plan.output());
-            to += bytes;
+            list.store(one, to, plan.output(), plan.result_bytes());
+            to += plan.result_bytes() * (list.both ? 2 : 1);
         }
         if (!list.counts) one.integer += all.elements; // an index in the list
         all.merge(one, list.counts);
     }
-    list.store(all, to, plan.output());
+    list.store(all, to, plan.output(), plan.result_bytes());
 }
 
 } // namespace detreduce::host

@@ -2,6 +2,7 @@
 // too, and as doubles those of different dtypes have keys that can be compared.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <detreduce/acc/finish.hpp>
@@ -58,8 +59,8 @@ struct ListView {
     [[nodiscard]] DETREDUCE_HD std::int64_t key(int which, T x) const {
         return maps[which].settled(maps[which].key(static_cast<double>(fp::widen(x))));
     }
-    /// Writes one result, or both of minmax.
-    DETREDUCE_HD void store(const ListFound& found, void* out, DType output) const {
+    /// Writes one result, or both of minmax, of `bytes` bytes each.
+    DETREDUCE_HD void store(const ListFound& found, void* out, DType output, std::size_t bytes) const {
         if (integer) {
             *static_cast<std::uint64_t*>(out) = found.elements == 0 && !counts ? no_index : found.integer;
             return;
@@ -67,7 +68,7 @@ struct ListView {
         for (int k = 0; k < (both ? 2 : 1); ++k) {
             const double nothing = fp::from_bits<double>(zero_of_nothing ? 0 : fp::Format<double>::canonical_nan);
             const double x = found.elements == 0 ? nothing : maps[k].element(found.keys[k]);
-            acc::store_as(static_cast<char*>(out) + static_cast<std::size_t>(k) * size_of(output), output,
+            acc::store_as(static_cast<char*>(out) + static_cast<std::size_t>(k) * bytes, output,
                           [&](auto t) { return fp::round_to<decltype(t)>(x); });
         }
     }
