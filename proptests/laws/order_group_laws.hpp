@@ -2,29 +2,12 @@
 // around them. Included once a backend, after `TestBackend` has been defined.
 #pragma once
 
-#include <count_reference.hpp>
+#include <group_reference.hpp>
 
 #include "laws/group_laws.hpp"
 #include "laws/ties.hpp"
 
 namespace detreduce::proptests {
-
-/// What SPEC.md says of x, which may be empty, as bits: one result, or those of minmax.
-template <class Out, class T>
-std::vector<std::uint64_t> expected_of(const Request& r, std::span<const T> x) {
-    if (info(r.op).kind == Kind::count) return {reference::count(r.op, x)};
-    if (info(r.op).gives_integer) return {x.empty() ? no_index : reference::found_by(r.op, x, r.nan)};
-    if constexpr (Element<Out>) {
-        const auto bits = [&](Op op) -> std::uint64_t {
-            if (x.empty() && op != Op::nrminf) return fp::Format<Out>::canonical_nan;
-            return fp::to_bits(reference::order<Out>(op, x, r.nan));
-        };
-        if (r.op == Op::minmax) return {bits(Op::min), bits(Op::max)};
-        return {bits(r.op)};
-    } else {
-        return {};
-    }
-}
 
 /// Results as bits.
 template <class Out>
@@ -61,7 +44,7 @@ bool groups_hold(const Cut<T>& cut, std::uint64_t word, bool all) {
         for (std::size_t g = 0; all && g < r.groups; ++g)
             groups.push_back(g);
         for (const std::size_t g : groups) {
-            const auto expected = expected_of<Out>(r, std::span<const T>(cut.group(g).x));
+            const auto expected = reference::group<Out>(r.op, std::span<const T>(cut.group(g).x), r.nan);
             for (std::size_t k = 0; hold && k < width; ++k)
                 hold = results[g * width + k] == expected[k];
         }
@@ -172,7 +155,7 @@ bool list_holds(Request r, const std::vector<AnyVector>& list, std::uint64_t wor
     std::vector<double> all;
     std::vector<std::uint64_t> expected;
     const auto expect_of = [&](const std::vector<double>& x) {
-        const auto bits = expected_of<Out>(r, std::span<const double>(x));
+        const auto bits = reference::group<Out>(r.op, std::span<const double>(x), r.nan);
         expected.insert(expected.end(), bits.begin(), bits.end());
     };
     for (const AnyVector& tensor : list) {
