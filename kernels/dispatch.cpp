@@ -113,22 +113,22 @@ Status require_two_pass(Launch& launch) {
 Status prepare_order(const Request& request, Launch& launch, std::size_t& workspace_bytes) {
     if (const Status bad = require_two_pass(launch); !bad.ok()) return bad;
     workspace_bytes = order_workspace_bytes(request, launch);
-    if (by_threads(request)) {
-        const PartLayout layout(request, sizeof(OrderPartial));
-        workspace_bytes = layout.parts.parts == 1 ? 0 : layout.bytes;
-    } else if (request.shape != Shape::flat) {
-        const SlotLayout layout = order_group_layout(request);
-        workspace_bytes = layout.room == 0 ? 0 : layout.bytes;
-    }
+    if (request.shape != Shape::flat) workspace_bytes = order_group_workspace_bytes(request);
     return {};
 }
 
 /// CUB looks at the current device.
 Status prepare_count(const Request& request, Launch& launch, std::size_t& workspace_bytes) {
     if (const Status bad = require_two_pass(launch); !bad.ok()) return bad;
-    if (request.op != Op::count_unique || request.n == 0) return {};
+    if (request.op == Op::count_nonzero) {
+        if (request.shape != Shape::flat) workspace_bytes = order_group_workspace_bytes(request);
+        return {};
+    }
+    if (request.n == 0 || request.groups == 0) return {};
     const DeviceScope scope(request.device.index);
-    return scope.status().ok() ? unique_workspace_bytes(request.dtype, request.n, workspace_bytes) : scope.status();
+    if (!scope.status().ok()) return scope.status();
+    if (request.shape != Shape::flat) return unique_groups_workspace_bytes(request, workspace_bytes);
+    return unique_workspace_bytes(request.dtype, request.n, workspace_bytes);
 }
 
 Status prepare_product(const Request& request, Launch& launch, std::size_t& workspace_bytes) {
@@ -218,11 +218,20 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
     }
     DeviceTraits traits;
     if (const Status bad = read_traits(device, traits); !bad.ok()) return bad;
+    if (r.op == Op::count_unique && r.shape != Shape::flat) {
+        return launch_count_unique_groups(plan, in, out, workspace, stream, traits);
+    }
+    if (r.shape == Shape::tensors && (kind == Kind::order || kind == Kind::count)) {
+        return launch_order_list(plan, in, out, workspace, stream, traits);
+    }
     if (r.shape == Shape::tensors) {
         return launch_exact_tensors(plan, in, out, workspace, stream, traits);
     }
     const bool of_terms = needs_terms(r);
     return with_dtype(r.dtype, [&]<class T>(T) {
+        if (r.shape != Shape::flat && (r.op == Op::minmax || r.op == Op::count_nonzero)) {
+            return launch_tally_groups<T>(plan, in, out, workspace, stream, traits);
+        }
         if (r.op == Op::minmax) return launch_minmax<T>(plan, in.x, out, workspace, stream, traits);
         if (kind == Kind::order && r.shape != Shape::flat) {
             return launch_order_groups<T>(plan, in, out, workspace, stream, traits);

@@ -66,9 +66,8 @@ __device__ __forceinline__ BlockShare<Input> share_of_block(const Input& input, 
     using T = typename Input::Type;
     const T* y = nullptr;
     if constexpr (Input::binary) y = reinterpret_cast<const T*>(static_cast<std::uintptr_t>(entry.second));
-    return {Input(static_cast<const T*>(entry.x), y, entry.n, 1),
-            std::uint64_t{block} * block_warps + warp, std::uint64_t{entry.blocks} * block_warps,
-            block == 0 ? entry.n : 0, state};
+    return {Input(static_cast<const T*>(entry.x), y, entry.n, 1), std::uint64_t{block} * block_warps + warp,
+            std::uint64_t{entry.blocks} * block_warps, block == 0 ? entry.n : 0, state};
 }
 
 /// The slots of large groups, or tensors. `state`: of a list, the sum of all.

@@ -77,9 +77,8 @@ __device__ __noinline__ void finish_group(FinishRoom<SquareStates>& own, bool va
 }
 
 template <int SquareStates>
-__global__ void __launch_bounds__(finish_threads)
-    finish_kernel(const MomentStates states, const GroupCut* cuts, std::uint64_t count,
-                  const acc::MomentsResult result) {
+__global__ void __launch_bounds__(finish_threads) finish_kernel(const MomentStates states, const GroupCut* cuts,
+                                                                std::uint64_t count, const acc::MomentsResult result) {
     constexpr int words = acc::exact::words;
     __shared__ FinishRoom<SquareStates> own;
     for (std::uint64_t i = blockIdx.x; i < count; i += gridDim.x) {

@@ -26,9 +26,8 @@ constexpr std::uint32_t cut_threads = 256;
 constexpr std::uint64_t groups_at_once = 8192, most_slots = 4096;
 
 /// A warp a group. What is put where depends on who comes first; what comes out does not.
-__global__ void __launch_bounds__(cut_threads)
-    cut_kernel(const Groups groups, std::uint64_t first_group, std::uint64_t count, const SlotTable table,
-               GroupCut* cuts) {
+__global__ void __launch_bounds__(cut_threads) cut_kernel(const Groups groups, std::uint64_t first_group,
+                                                          std::uint64_t count, const SlotTable table, GroupCut* cuts) {
     const std::uint32_t lane = threadIdx.x % warp_size;
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (cut_threads / warp_size);
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * (cut_threads / warp_size) + threadIdx.x / warp_size; i < count;

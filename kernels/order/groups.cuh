@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(max_threads)
 
 template <class T>
 __global__ void __launch_bounds__(max_threads)
-    slots_kernel(const GroupScan<T> scan, const SlotTable table, bool index, OrderPartial* found) {
+    slots_kernel(const GroupScan<T> scan, const SlotTable table, const GroupResults<T> results, OrderPartial* found) {
     const std::uint64_t used = slots_used(table);
     for (std::uint64_t i = blockIdx.x; i < used; i += gridDim.x) {
         const Slot slot = table.slots[i];
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(max_threads)
         const auto part = scan.part(slot.begin, slot.m);
         const auto seen = scan.look(part, threadIdx.x, blockDim.x);
         OrderPartial best{best_of_block<Greater>(seen.key()), 0};
-        if (index) {
+        if (results.index) {
             best.index = best_of_block<Less>(scan.find(part, seen, static_cast<typename GroupScan<T>::Wide>(best.key)));
         }
         if (threadIdx.x == 0) found[i] = best;

@@ -14,7 +14,8 @@ namespace detreduce::cuda {
 /// An array of a list, and the blocks that share it.
 struct TensorEntry {
     const void* x;
-    std::uint64_t second; ///< the address of y; of an op of one input: how many elements of the list are before this tensor
+    std::uint64_t
+        second; ///< the address of y; of an op of one input: how many elements of the list are before this tensor
     std::uint64_t n;
     std::uint32_t first_block, blocks, index;
 };

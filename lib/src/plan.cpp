@@ -75,8 +75,10 @@ Status check_shape(const Request& r) {
 
 /// Lists of tensors.
 Status check_tensors_offered(const Request& r) {
-    if (info(r.op).kind != Kind::sum && info(r.op).kind != Kind::moments) {
-        return {StatusCode::unsupported, "op", "allowed for tensors are ops that add, variance, stddev and moments"};
+    const Kind kind = info(r.op).kind;
+    if (kind == Kind::order || r.op == Op::count_nonzero) return {};
+    if (kind != Kind::sum && kind != Kind::moments) {
+        return {StatusCode::unsupported, "op", "allowed for tensors are all ops but prod and count_unique"};
     }
     if (r.method == Method::exact) return {};
     return {StatusCode::unsupported, "method",
@@ -88,10 +90,9 @@ Status check_offered(const Request& r) {
     const Kind kind = info(r.op).kind;
     if (r.each && r.shape != Shape::tensors) return invalid("each", "must be false but for tensors");
     if (r.shape == Shape::tensors) return check_tensors_offered(r);
-    if (kind != Kind::sum && kind != Kind::order && r.shape != Shape::flat && r.shape != Shape::rows)
+    const bool any_shape = kind == Kind::sum || kind == Kind::order || kind == Kind::count;
+    if (!any_shape && r.shape != Shape::flat && r.shape != Shape::rows)
         return {StatusCode::unsupported, "shape", "allowed for this op are flat and rows"};
-    if (r.op == Op::minmax && r.shape != Shape::flat)
-        return {StatusCode::unsupported, "shape", "minmax is offered for shape flat; min and max for others too"};
     return {};
 }
 
@@ -114,7 +115,6 @@ Status check_product(const Request& r) {
 /// What is said about counting, and nowhere else.
 Status check_count(const Request& r) {
     if (info(r.op).kind != Kind::count) return {};
-    if (r.shape != Shape::flat) return {StatusCode::unsupported, "shape", "ops that count are offered for shape flat"};
     if (info(r.method).guarantee == Guarantee::none) {
         return {StatusCode::unsupported, "method",
                 "ops that count have no atomic; allowed are exact, compensated, kahan, tree and, on the CPU, serial"};

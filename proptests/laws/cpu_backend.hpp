@@ -30,6 +30,20 @@ class Placed {
     std::span<const T> span_;
 };
 
+/// No larger than it has to be, garbage at first, and with a pattern behind it that must stay.
+class Workspace {
+  public:
+    explicit Workspace(const Plan& plan) : words_((plan.workspace_bytes() + 7) / 8 + 1, pattern) {}
+    [[nodiscard]] void* data() { return words_.data(); }
+    void check() const {
+        if (words_.back() != pattern) throw std::runtime_error("written behind the workspace");
+    }
+
+  private:
+    static constexpr std::uint64_t pattern = 0xa5a5a5a5a5a5a5a5;
+    std::vector<std::uint64_t> words_;
+};
+
 struct CpuBackend {
     static constexpr Backend kind = Backend::cpu;
     static constexpr const char* name = "cpu";
@@ -58,7 +72,10 @@ struct CpuBackend {
         const Plan plan = make_plan(request);
         std::vector<Out> out(plan.results());
         const T* const other = info(request.op).inputs == 2 ? second.span().data() : nullptr;
-        throw_if_error(run(plan, {first.span().data(), other, offsets.empty() ? nullptr : offsets.data()}, out.data()));
+        Workspace workspace(plan);
+        throw_if_error(run(plan, {first.span().data(), other, offsets.empty() ? nullptr : offsets.data()}, out.data(),
+                           workspace.data()));
+        workspace.check();
         return out;
     }
 
@@ -74,6 +91,10 @@ struct CpuBackend {
         std::vector<Out> out(plan.results());
         throw_if_error(run(plan, {x.data(), info(request.op).inputs == 2 ? y.data() : nullptr}, out.data()));
         return out;
+    }
+    template <class Out, class List>
+    static std::vector<Out> reduce_tensors(const Request& request, const List& list, const Draw& draw = {}) {
+        return reduce_tensors<Out>(request, list, List{}, draw);
     }
     template <class List>
     static std::vector<Tensor> tensors_of(const List& list) {
@@ -100,7 +121,7 @@ struct CpuBackend {
         return result;
     }
 
-    /// All results of an op of one input. The workspace is no larger than it has to be, and begins as garbage.
+    /// All results of an op of one input.
     template <class Out, class T>
     static std::vector<Out> results(Request request, std::span<const T> x, const Draw& draw = {}) {
         const Placed<T> placed(x, draw.offset);
@@ -111,11 +132,10 @@ struct CpuBackend {
         request.launch = draw.launch;
         const Plan plan = make_plan(request);
         throw_if_error(plan.status());
-        const std::size_t words = (plan.workspace_bytes() + 7) / 8;
-        std::vector<std::uint64_t> workspace(words + 1, 0xa5a5a5a5a5a5a5a5);
+        Workspace workspace(plan);
         std::vector<Out> out(plan.results());
         throw_if_error(run(plan, placed.span().data(), out.data(), workspace.data()));
-        if (workspace[words] != 0xa5a5a5a5a5a5a5a5) throw std::runtime_error("written behind the workspace");
+        workspace.check();
         return out;
     }
 

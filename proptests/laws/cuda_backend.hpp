@@ -89,6 +89,10 @@ struct CudaBackend {
         reduce_tensors(request, tensors(list), tensors(second), draw.offset, out.data());
         return out;
     }
+    template <class Out, class List>
+    static std::vector<Out> reduce_tensors(const Request& request, const List& list, const Draw& draw = {}) {
+        return reduce_tensors<Out>(request, list, List{}, draw);
+    }
 
     /// An element, or for argmin and argmax, of which Out is std::uint64_t, an index.
     template <class Out, class T>

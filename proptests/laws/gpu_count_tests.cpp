@@ -79,6 +79,141 @@ TEMPLATE_TEST_CASE("counts and minmax: a captured graph reads its input anew", "
     }
 }
 
+/// What compares or counts has one sequence of launches in every shape: nothing is copied back or waited for in the middle.
+TEST_CASE("counts and minmax: captured graphs of groups and lists read their input anew", "[count][minmax][groups][gpu]") {
+    constexpr std::size_t n = 300'007;
+    const std::vector<float> inputs[] = {full_of_ties<float>(n, 1),
+                                         vector_from<float>(Style::near, n, 2, finite_bits<float>)};
+    std::vector<std::uint64_t> offsets{0};
+    while (offsets.size() < 900) // one of them large
+        offsets.push_back(offsets.back() + (offsets.size() == 400 ? 200'000 : accuracy::hash(3, offsets.size()) % 100));
+    const auto d_offsets = upload(offsets);
+    const auto input = upload(inputs[0]);
+    const auto* const d_x = reinterpret_cast<const float*>(input->data());
+    const std::vector<Tensor> list{{d_x, 1000, DType::f32}, {d_x, 0, DType::f16}, {d_x + 1000, n - 1000, DType::f32}};
+    for (const Op op : {Op::minmax, Op::count_nonzero, Op::count_unique, Op::argmin}) {
+        for (const Shape shape : {Shape::rows, Shape::columns, Shape::segments, Shape::tensors}) {
+            if (op == Op::count_unique && shape == Shape::tensors) continue;
+            INFO(name(op) << ' ' << name(shape));
+            Request r{.op = op, .dtype = DType::f32, .shape = shape, .n = n};
+            r.groups = shape == Shape::segments ? offsets.size() - 1 : shape == Shape::tensors ? list.size() : 7;
+            if (shape == Shape::rows || shape == Shape::columns) r.n = n / 7;
+            const Plan plan = make_plan(r);
+            throw_if_error(plan.status());
+            const std::size_t bytes = plan.results() * plan.result_bytes();
+            const DeviceBuffer output(bytes), workspace(plan.workspace_bytes());
+            const bool segments = shape == Shape::segments;
+            const Inputs in{shape == Shape::tensors ? static_cast<const void*>(list.data()) : d_x, nullptr,
+                            segments ? reinterpret_cast<const std::uint64_t*>(d_offsets->data()) : nullptr};
+            const StreamOwner owner;
+            const Graph graph(owner.stream, [&](cudaStream_t stream) {
+                return run(plan, in, output.data(), workspace.data(), stream);
+            });
+            for (int round = 0; round < 3; ++round) {
+                const auto& x = inputs[round % 2];
+                input->copy_from(x.data(), x.size() * sizeof(float));
+                output.fill(0xee, bytes);
+                workspace.fill(0xff, plan.workspace_bytes());
+                graph.launch();
+                std::vector<char> found(bytes), expected(bytes);
+                CUDA_CHECK(cudaMemcpy(found.data(), output.data(), bytes, cudaMemcpyDeviceToHost));
+                r.device = cpu;
+                const Plan same = make_plan(r);
+                std::vector<std::uint64_t> room(same.workspace_bytes() / 8 + 1);
+                std::vector<Tensor> here{list};
+                for (Tensor& tensor : here)
+                    tensor.data = x.data() + (static_cast<const float*>(tensor.data) - d_x);
+                const Inputs on_cpu{shape == Shape::tensors ? static_cast<const void*>(here.data()) : x.data(), nullptr,
+                                    segments ? offsets.data() : nullptr};
+                throw_if_error(run(same, on_cpu, expected.data(), room.data()));
+                r.device = current_gpu;
+                REQUIRE(found == expected);
+            }
+        }
+    }
+}
+
+/// Offsets of the device cannot be looked at before: what they make no segment of is not read.
+TEST_CASE("counts and minmax: offsets that are none", "[count][minmax][groups][gpu]") {
+    const auto x = upload(std::vector<float>(1000, 2.0f));
+    const auto offsets = upload(std::vector<std::uint64_t>{0, 10, 5, 400, ~std::uint64_t{0}, 2000});
+    for (const Op op : {Op::minmax, Op::count_nonzero, Op::count_unique}) {
+        const Plan plan =
+            make_plan({.op = op, .dtype = DType::f32, .shape = Shape::segments, .n = 1000, .groups = 5});
+        const DeviceBuffer out(512), workspace(plan.workspace_bytes());
+        throw_if_error(run(plan, {x->data(), nullptr, reinterpret_cast<const std::uint64_t*>(offsets->data())},
+                           out.data(), workspace.data()));
+        CUDA_CHECK(cudaDeviceSynchronize());
+        REQUIRE(out.guards_intact());
+        REQUIRE(workspace.guards_intact());
+        if (op == Op::count_nonzero) {
+            REQUIRE(download<std::uint64_t>(out.data()) == 10);
+            REQUIRE(download<std::uint64_t>(out.data() + 8) == 0);
+            REQUIRE(download<std::uint64_t>(out.data() + 16) == 395);
+            REQUIRE(download<std::uint64_t>(out.data() + 24) == 0);
+        }
+    }
+}
+
+/// Rows, segments and tensors of more than 2^32 elements.
+TEST_CASE("counts and minmax: groups and lists of more than 2^32", "[count][minmax][groups][gpu][large]") {
+    const std::uint64_t n = (std::uint64_t{1} << 32) + (1u << 20) + 13, all = n + 5001;
+    std::size_t free_bytes = 0, total_bytes = 0;
+    CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    if (free_bytes < all * sizeof(bfloat16) + (std::size_t{2} << 30)) {
+        WARN("not enough memory on the device for " << all << " elements");
+        return;
+    }
+    const DeviceBuffer x(all * sizeof(bfloat16)), out(512);
+    auto* const d_x = reinterpret_cast<bfloat16*>(x.data());
+    const auto put = [&](std::uint64_t at, double value) {
+        const auto element = number<bfloat16>(value);
+        CUDA_CHECK(cudaMemcpy(d_x + at, &element, sizeof element, cudaMemcpyHostToDevice));
+    };
+    x.fill(0, all * sizeof(bfloat16));
+    put(7, 3);
+    put(5000 + n - 2, -4);
+    put(5000 + n / 2, 8);
+    put(5000 + n, 9);
+    const auto offsets = upload(std::vector<std::uint64_t>{3, 5000, 5000 + n, all});
+    const Tensor list[] = {{d_x, 5000, DType::bf16}, {d_x + 5000, n, DType::bf16}};
+    const auto run_as = [&](Op op, Shape shape) {
+        Request r{.op = op, .dtype = DType::bf16, .shape = shape, .n = all, .groups = 3};
+        if (shape == Shape::tensors) {
+            r.n = 5000 + n;
+            r.groups = 2;
+        }
+        if (shape == Shape::rows) {
+            r.n = n;
+            r.groups = 1;
+        }
+        const Plan plan = make_plan(r);
+        throw_if_error(plan.status());
+        const DeviceBuffer workspace(plan.workspace_bytes());
+        const void* const from = shape == Shape::tensors ? static_cast<const void*>(list) : d_x;
+        const auto* const cuts = reinterpret_cast<const std::uint64_t*>(offsets->data());
+        throw_if_error(
+            run(plan, {from, nullptr, shape == Shape::segments ? cuts : nullptr}, out.data(), workspace.data()));
+        CUDA_CHECK(cudaDeviceSynchronize());
+    };
+    const auto integer = [&](int k) { return download<std::uint64_t>(out.data() + 8 * k); };
+    const auto value = [&](int k) { return static_cast<double>(fp::widen(download<bfloat16>(out.data() + 2 * k))); };
+    run_as(Op::count_nonzero, Shape::segments);
+    REQUIRE((integer(0) == 1 && integer(1) == 2 && integer(2) == 1));
+    run_as(Op::minmax, Shape::segments);
+    REQUIRE((value(0) == 0 && value(1) == 3 && value(2) == -4 && value(3) == 8 && value(4) == 0 && value(5) == 9));
+    run_as(Op::count_nonzero, Shape::rows);
+    REQUIRE(integer(0) == 2); // what lies behind the row is not in it
+    run_as(Op::count_nonzero, Shape::tensors);
+    REQUIRE(integer(0) == 3);
+    run_as(Op::argmin, Shape::tensors);
+    REQUIRE(integer(0) == 5000 + n - 2);
+    run_as(Op::argmax, Shape::tensors);
+    REQUIRE(integer(0) == 5000 + n / 2);
+    run_as(Op::minmax, Shape::tensors);
+    REQUIRE((value(0) == -4 && value(1) == 8));
+}
+
 /// More than 2^32 elements: zeros, of which a few are something else.
 TEST_CASE("counts: more than 2^32", "[count][gpu][large]") {
     const std::uint64_t n = (std::uint64_t{1} << 32) + (1u << 20) + 13;

@@ -188,7 +188,7 @@ TEST_CASE("columns, segments and tensors have shapes", "[status]") {
         expect(status_of({.method = method, .shape = Shape::tensors}), StatusCode::unsupported, "method");
     for (const Op op : {Op::dot, Op::mse, Op::variance})
         REQUIRE(status_of({.op = op, .shape = Shape::tensors, .n = 1}).ok());
-    for (const Op op : {Op::max, Op::prod, Op::count_unique})
+    for (const Op op : {Op::prod, Op::count_unique})
         expect(status_of({.op = op, .shape = Shape::tensors, .n = 1}), StatusCode::unsupported, "op");
 
     const double x[4] = {1, 2, 4, 8};
@@ -231,6 +231,48 @@ TEST_CASE("lists of tensors for ops of two inputs go together", "[status]") {
     expect(run(dot, {list, longer}, out), invalid, "y");
     expect(run(dot, {list, other}, out), invalid, "y");
     expect(run(dot, {list, fewer}, out), invalid, "y");
+}
+
+TEST_CASE("what compares or counts has every shape", "[status]") {
+    constexpr auto invalid = StatusCode::invalid_argument;
+    for (const OpInfo& op : ops()) {
+        if (op.kind != Kind::order && op.kind != Kind::count) continue;
+        for (const Shape shape : {Shape::rows, Shape::columns, Shape::segments, Shape::tensors}) {
+            INFO(op.name << ' ' << name(shape));
+            const auto status = [&](Method method, std::uint64_t n) {
+                return status_of({.op = op.op, .method = method, .shape = shape, .n = n, .groups = 3});
+            };
+            if (op.op == Op::count_unique && shape == Shape::tensors) {
+                expect(status(Method::exact, 4), StatusCode::unsupported, "op");
+                continue;
+            }
+            for (const Method method : {Method::exact, Method::tree, Method::kahan, Method::serial})
+                REQUIRE(status(method, 4).ok());
+            expect(status(Method::atomic, 4), StatusCode::unsupported, "method");
+            const bool of_nothing = op.kind == Kind::count || op.op == Op::nrminf || shape == Shape::segments;
+            if (of_nothing) {
+                REQUIRE(status(Method::exact, 0).ok());
+            } else {
+                expect(status(Method::exact, 0), invalid, "n");
+            }
+            if (op.gives_integer)
+                expect(status_of({.op = op.op, .output = DType::f64, .shape = shape, .n = 4}), invalid, "output");
+            const Plan plan = make_plan({.op = op.op, .shape = shape, .n = 4, .groups = 3, .device = cpu});
+            REQUIRE(plan.results() == (shape == Shape::tensors ? 1 : 3) * static_cast<std::uint64_t>(op.results));
+            const bool index = op.kind == Kind::order && op.gives_integer;
+            REQUIRE(plan.guarantee() == (index ? Guarantee::device : Guarantee::order));
+        }
+        expect(status_of({.op = op.op, .n = 4, .each = true}), invalid, "each");
+    }
+    const auto bytes = [](Shape shape, DType dtype, std::uint64_t n, std::uint64_t groups) {
+        return make_plan(
+                   {.op = Op::count_unique, .dtype = dtype, .shape = shape, .n = n, .groups = groups, .device = cpu})
+            .workspace_bytes();
+    };
+    REQUIRE(bytes(Shape::rows, DType::f64, 10, 7) == 560);
+    REQUIRE(bytes(Shape::columns, DType::f32, 10, 7) == 280);
+    REQUIRE(bytes(Shape::segments, DType::f32, 10, 7) == 40);
+    REQUIRE(bytes(Shape::rows, DType::bf16, 10, 7) == 0);
 }
 
 TEST_CASE("alignment is that of the element and of the output", "[status]") {

@@ -120,6 +120,7 @@ std::string footer() {
            "  detreduce reduce data.npy --op minmax              two numbers: the least and the greatest\n"
            "  detreduce reduce matrix.npy --axis 1               one sum a row; --axis 0: one a column\n"
            "  detreduce reduce data.npy --op max --offsets o.txt one result a segment\n"
+           "  detreduce reduce m.npy --op minmax --axis 0        two numbers a line: those of a column\n"
            "  detreduce reduce data.npy --method tree            another method, with bits of its own\n"
            "  detreduce reduce data.npy --device cuda:0          on the first GPU, same bits\n"
            "\n"

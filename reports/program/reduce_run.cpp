@@ -193,15 +193,27 @@ nlohmann::ordered_json json_of_integer(std::uint64_t integer) {
     return integer;
 }
 
+/// The results of group i: where there are two, both.
+nlohmann::ordered_json json_of_group(const OpInfo& op, const Result& result, std::uint64_t i) {
+    if (op.gives_integer) return json_of_integer(result.integer(i));
+    if (op.results == 1) return json_of(result.value(i));
+    const auto width = static_cast<std::uint64_t>(op.results);
+    auto both = nlohmann::ordered_json::array();
+    for (std::uint64_t k = 0; k < width; ++k)
+        both.push_back(json_of(result.value(i * width + k)));
+    return both;
+}
+
 /// The results, and how many there are of which kind, of rows, columns and segments.
 void add_groups(nlohmann::ordered_json& json, const Task& task, const Request& request, const Result& result) {
-    const bool integers = info(request.op).gives_integer;
+    const OpInfo& op = info(request.op);
+    const char* const kind = !op.gives_integer ? "values" : op.kind == Kind::count ? "counts" : "indices";
     // of the file, as --axis has it: in memory the rows of Fortran order are columns
     json["shape"] = name(task.axis ? (*task.axis == 1 ? Shape::rows : Shape::columns) : request.shape);
     json["groups"] = request.groups;
-    auto& all = json[integers ? "indices" : "values"] = nlohmann::ordered_json::array();
+    auto& all = json[kind] = nlohmann::ordered_json::array();
     for (std::uint64_t i = 0; i < request.groups; ++i)
-        all.push_back(integers ? json_of_integer(result.integer(i)) : json_of(result.value(i)));
+        all.push_back(json_of_group(op, result, i));
 }
 
 void add_result(nlohmann::ordered_json& json, const OpInfo& op, const Result& result) {

@@ -245,11 +245,44 @@ TEST_CASE("--axis where it has no meaning", "[program]") {
         check({"reduce", matrix, group, "1", "--add-state", state}, "--add-state: a state is that of one sum");
     }
     CHECK(read_file(state).empty());
-    for (const char* const op : {"minmax", "prod", "count_unique"}) {
-        const Outcome o = run_program({"reduce", matrix, "--axis", "1", "--op", op});
-        CHECK(is_clean_failure(o));
-        CHECK(says(o, "flat"));
-    }
+    const Outcome product = run_program({"reduce", matrix, "--axis", "1", "--op", "prod"});
+    CHECK(is_clean_failure(product));
+    CHECK(says(product, "flat"));
+}
+
+TEST_CASE("minmax and counts of rows, columns and segments", "[program]") {
+    const TemporaryDirectory files;
+    const std::string matrix =
+        files.write("m.npy", matrix_file(std::vector<double>{1, -2, 0, 7, -0.0, 7}, {2, 3}));
+    const std::string flat = files.write("a.txt", "3\nnan\n5\n0\n5\n"), offsets = files.write("o.txt", "0\n2\n2\n5\n");
+    const auto out = [&](const std::vector<std::string>& how, const std::string& op) {
+        std::vector<std::string> arguments{"reduce"};
+        arguments.insert(arguments.end(), how.begin(), how.end());
+        arguments.insert(arguments.end(), {"--op", op});
+        return run_program(arguments).out;
+    };
+    CHECK(out({matrix, "--axis", "1"}, "minmax") == "-2 1\n-0 7\n");
+    CHECK(out({matrix, "--axis", "0"}, "minmax") == "1 7\n-2 -0\n0 7\n");
+    CHECK(out({matrix, "--axis", "1"}, "count_nonzero") == "2\n2\n");
+    CHECK(out({matrix, "--axis", "0"}, "count_nonzero") == "2\n1\n1\n");
+    CHECK(out({matrix, "--axis", "1"}, "count_unique") == "3\n2\n");
+    CHECK(out({matrix, "--axis", "0"}, "count_unique") == "2\n2\n2\n");
+    CHECK(out({flat, "--offsets", offsets}, "minmax") == "nan nan\nnan nan\n0 5\n");
+    CHECK(out({flat, "--offsets", offsets, "--nan", "ignore"}, "minmax") == "3 3\nnan nan\n0 5\n");
+    CHECK(out({flat, "--offsets", offsets}, "count_nonzero") == "2\n0\n2\n");
+    CHECK(out({flat, "--offsets", offsets}, "count_unique") == "2\n0\n2\n");
+    const auto json = [&](const std::string& op) {
+        return nlohmann::json::parse(out({matrix, "--axis", "1", "--json"}, op));
+    };
+    const auto both = json("minmax");
+    CHECK(both["values"].size() == 2);
+    CHECK(both["values"][0][0]["decimal"] == "-2");
+    CHECK(both["values"][1][1]["decimal"] == "7");
+    CHECK(both["guarantee"] == "order");
+    const auto counts = json("count_nonzero");
+    CHECK(counts["counts"] == nlohmann::json({2, 2}));
+    CHECK_FALSE(counts.contains("indices"));
+    CHECK_FALSE(counts.contains("output"));
 }
 
 TEST_CASE("JSON of rows and columns", "[program]") {

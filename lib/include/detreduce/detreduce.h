@@ -255,12 +255,13 @@ typedef struct detreduce_tensor {
  *            segments: offsets points to groups + 1 uint64_t, else NULL; tensors: x, and y if there is
  *            one, points to `groups` detreduce_tensor in host memory.
  *            out: detreduce_plan_results() results, one behind the other: elements of detreduce_plan_output(), or uint64_t indices and counts
- * workspace  detreduce_plan_workspace_bytes() bytes of device memory, private to this run until it is done; CPU: NULL
+ * workspace  detreduce_plan_workspace_bytes() bytes of device memory, private to this run until it is done; CPU: NULL, but for count_unique of f32
+ *            and f64, of host memory
  * stream     CUDA: all pointers are device pointers; enqueued on `stream` (NULL: the default stream) of the plan's device, not synchronised, nothing
  *            allocated, may be captured in a graph. CPU: returns when `out` is written; stream means nothing
  * errors     the plan's own; invalid_argument for a NULL or misaligned pointer; cuda_error. Nothing is written then
  * NaN, empty one NaN, or infinities of both signs among the terms: the canonical quiet NaN. n = 0: +0, and for means and for ops that compare an
- *            error when the plan is made
+ *            error when the plan is made; of an empty segment or tensor NaN, an index of UINT64_MAX, a count of 0
  * source     lib/SPEC.md; more in detreduce/plan.hpp */
 detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                void* out, void* workspace, detreduce_stream stream) DETREDUCE_NOEXCEPT;

@@ -82,7 +82,7 @@ class Plan {
 
     /// Bytes of memory, of the device, that run() needs as workspace. Alignment: 256 bytes, as cudaMalloc gives. On the CPU: 0 but for
     /// count_unique of f32 and f64, which takes as many bytes as the elements have, aligned to 8; on CUDA it takes twice that and what
-    /// cub::DeviceRadixSort needs, of f16 and bf16 8 KiB.
+    /// cub::DeviceRadixSort needs, of f16 and bf16 8 KiB; of groups, of any dtype, 32 bytes an element and what the sort needs.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
 
     /// The launch that was chosen: threads and isa on the CPU, schedule and block on CUDA. A grid of 0 there means as many blocks as help.
@@ -134,8 +134,10 @@ struct Inputs {
 ///              rows: x, y: plan.results() rows of n contiguous elements, plan.stride() elements apart; out: as many elements. A row's bits
 ///              are those of the flat reduction of its elements, whatever the rows around it.
 ///              columns: the same matrix of plan.request().n rows; out: one element a column. segments: Inputs::offsets; out: one a segment.
-///              tensors: by exact: x, and y if there is one, are lists of Tensor in host memory, which are read before run() returns; out:
-///              what one group has, or with Request::each that of each tensor, and that of all behind them.
+///              tensors: sums and variances by exact, and what compares or count_nonzero by any method: x, and y if there is one, are lists of
+///              Tensor in host memory, which are read before run() returns; out: what one group has, or with Request::each that of each tensor,
+///              and that of all behind them; an index is that in the list taken as one array, or in the tensor. Request::dtype is then that
+///              of the result, unless output says it.
 ///              moments: two elements of out a group, the mean and behind it the variance; minmax: the least and the greatest.
 ///              Which ops are offered in which shape: README. What is not has an unsupported status.
 /// dtypes       f16, bf16, f32, f64. The output is any of them for exact and for ops that compare; for the other methods the input's own or
@@ -148,7 +150,8 @@ struct Inputs {
 ///              |out − Σx| ≤ u·|Σx| + (1 + u)·γ_2d·γ_d·Σ|x|; d grows with log n (at most 17 a level of 4096 elements or more), and is
 ///              n − 1 for serial and atomic. One more rounding for an f16 or bf16 output; other ops: lib/SPEC.md, sections 8, 11 and 12. Ops that compare or count: none.
 /// passes       one over x and y; argmin and argmax look again at a few elements; variance, stddev and moments by exact on CUDA: two;
-///              count_unique: one over f16 and bf16 (and one over f32 and f64 on CUDA, two on the CPU), and sorting
+///              count_unique: one over f16 and bf16 (and one over f32 and f64 on CUDA, two on the CPU), and sorting; of groups on CUDA one, and
+///              sorting keys and groups
 /// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done; contents need not
 ///              be initialised. It, x and out must not overlap. On the CPU: host memory, for count_unique alone; up to 400 KiB of the calling
 ///              thread's stack.
@@ -158,7 +161,7 @@ struct Inputs {
 /// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer; cuda_error
 /// NaN, empty   any NaN, +inf and −inf among terms that are added, or an infinity and a zero that are multiplied: the canonical quiet NaN; ops
 ///              that compare: as Request::nan says. n = 0: +0 (prod: +1, counts: 0), and an error in make_plan() for means, variances, min, max,
-///              minmax, argmin and argmax; x and y may then be null. An empty segment has a sum of +0, and no mean,
+///              minmax, argmin and argmax; x and y may then be null. An empty segment has a sum of +0, a count of 0, and no mean,
 ///              least or greatest element: NaN, or the index no_index; one of no more elements than ddof no variance: NaN.
 /// source       lib/SPEC.md
 Status run(const Plan& plan, Inputs in, void* out, void* workspace = nullptr, Stream stream = nullptr) noexcept;

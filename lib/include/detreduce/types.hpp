@@ -110,7 +110,7 @@ struct Launch {
     Isa isa = Isa::automatic;
 };
 
-/// What argmin and argmax give for a segment without elements.
+/// What argmin and argmax give for a segment, or one tensor of a list, without elements.
 inline constexpr std::uint64_t no_index = ~std::uint64_t{0};
 
 /// What the registry says about an op: Ending of the sum of its Terms. For kinds other than sum these two mean nothing.

@@ -6,6 +6,7 @@
 
 #include <detreduce/acc/exact.hpp>
 #include <detreduce/plan.hpp>
+#include <detreduce/spec/list_found.hpp>
 
 #include "host/groups.hpp"
 
@@ -33,14 +34,28 @@ void reduce_by_order(const Plan& plan, const Launch& launch, const Arrays<T>& in
 /// The same for mean and variance, of 1 or more elements a group.
 void reduce_moments(const Plan& plan, const void* x, void* out) noexcept;
 void reduce_moments_of_tensors(const Plan& plan, const Tensor* list, void* out) noexcept;
-/// The same for minmax.
-void reduce_to_both_ends(const Plan& plan, const void* x, void* out) noexcept;
+/// The same for one group of minmax.
+template <class T>
+void reduce_to_both_ends(const Plan& plan, const Launch& launch, const Arrays<T>& in, void* out) noexcept;
 
 /// The same for products, of any number of elements.
 void multiply(const Plan& plan, const void* x, void* out) noexcept;
 
 /// The same for ops that count.
-void count(const Plan& plan, const void* x, void* out, void* workspace) noexcept;
+void count(const Plan& plan, const Inputs& in, void* out, void* workspace) noexcept;
+
+/// The same for lists of tensors, of ops that compare or count.
+void reduce_tensors(const Plan& plan, const Inputs& in, void* out) noexcept;
+
+/// What such an op, or minmax, finds in one tensor, which is not empty.
+template <class T>
+[[nodiscard]] spec::ListFound find_by_order(const Plan& plan, const Arrays<T>& in, const spec::ListView& list) noexcept;
+template <class T>
+[[nodiscard]] spec::ListFound find_both_ends(const Plan& plan, const Arrays<T>& in,
+                                             const spec::ListView& list) noexcept;
+/// How many elements are not zero.
+template <class T>
+[[nodiscard]] std::uint64_t nonzeros(const Arrays<T>& in, const Launch& launch) noexcept;
 
 /// Runs a checked plan over terms that are computed on the way.
 void reduce_computed(const Plan& plan, const detail::TermSource& source, void* out) noexcept;

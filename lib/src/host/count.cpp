@@ -24,16 +24,6 @@ void for_runs(std::uint64_t n, std::uint32_t most, std::uint32_t threads, const 
     for_each((n + run - 1) / run, threads, [&](std::uint64_t i) { f(i, i * run, std::min((i + 1) * run, n)); });
 }
 
-template <class T>
-std::uint64_t nonzeros(const T* x, std::uint64_t n, const Launch& launch) {
-    const auto count = isa_table(launch.isa).of<T>().nonzeros;
-    std::uint64_t total = 0;
-    for_runs(n, launch.threads, launch.threads, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
-        add_to(total, count(x + begin, end - begin));
-    });
-    return total;
-}
-
 /// One bit for each pattern of 16 bits.
 using Patterns = std::array<std::uint64_t, 1024>;
 
@@ -43,12 +33,12 @@ void mark(Patterns& patterns, std::uint32_t code) {
 
 /// Of 16 bits: every thread marks the patterns that it sees; those that are one value are put together at the end.
 template <class T>
-std::uint64_t unique_patterns(const T* x, std::uint64_t n, std::uint32_t threads) {
+std::uint64_t unique_patterns(const Arrays<T>& in, std::uint32_t threads) {
     Patterns all{};
-    for_runs(n, threads, threads, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
+    for_runs(in.n, threads, threads, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
         Patterns seen{};
         for (std::uint64_t i = begin; i < end; ++i)
-            mark(seen, fp::to_bits(x[i]));
+            mark(seen, fp::to_bits(in.x[i * in.step]));
         for (std::size_t w = 0; w < seen.size(); ++w) {
             if (seen[w] != 0) std::atomic_ref(all[w]).fetch_or(seen[w], std::memory_order_relaxed);
         }
@@ -66,6 +56,16 @@ std::uint64_t unique_patterns(const T* x, std::uint64_t n, std::uint32_t threads
     return count;
 }
 
+/// Sorts the keys from `first` up to `end`.
+template <class Key>
+std::uint64_t unique_of_keys(Key* first, Key* end) {
+    std::sort(first, end);
+    std::uint64_t different = first != end;
+    for (const Key* k = first; k + 1 < end; ++k)
+        different += k[0] != k[1];
+    return different;
+}
+
 /// Equal keys meet in one of 256 buckets, which are then sorted, each by one thread. Which bucket is taken from all bits of the key, since
 /// exponents alone may be the same for all.
 template <class T>
@@ -74,8 +74,7 @@ struct Buckets {
     static constexpr std::size_t count = 256, most_runs = 16;
     using Places = std::array<std::uint64_t, count>;
 
-    const T* x;
-    std::uint64_t n;
+    Arrays<T> in;
     std::uint32_t threads;
     Key* keys;      ///< room for n
     Places begin{}; ///< of each bucket
@@ -87,10 +86,10 @@ struct Buckets {
     }
     template <class F>
     void for_keys(const F& f) {
-        for_runs(n, std::min<std::uint32_t>(threads, most_runs), threads,
+        for_runs(in.n, std::min<std::uint32_t>(threads, most_runs), threads,
                  [&](std::uint64_t run, std::uint64_t first, std::uint64_t end) {
                      for (std::uint64_t i = first; i < end; ++i)
-                         f(at_of_run[run], spec::unique_key(x[i]));
+                         f(at_of_run[run], spec::unique_key(in.x[i * in.step]));
                  });
     }
     void place() {
@@ -111,39 +110,73 @@ struct Buckets {
         std::uint64_t total = 0;
         for_each(count, threads, [&](std::uint64_t b) {
             Key* const first = keys + begin[b];
-            Key* const end = keys + (b + 1 < count ? begin[b + 1] : n);
-            std::sort(first, end);
-            std::uint64_t different = first != end;
-            for (const Key* k = first; k + 1 < end; ++k)
-                different += k[0] != k[1];
-            add_to(total, different);
+            Key* const end = keys + (b + 1 < count ? begin[b + 1] : in.n);
+            add_to(total, unique_of_keys(first, end));
         });
         return total;
     }
 };
 
+/// `room`: for as many keys, unless elements have 16 bits. Few elements are sorted where they need no room.
+template <class T>
+std::uint64_t unique(const Arrays<T>& in, std::uint32_t threads, [[maybe_unused]] fp::Bits<T>* room) {
+    constexpr std::uint64_t few = 1024;
+    if (in.n <= few) {
+        fp::Bits<T> keys[few];
+        for (std::uint64_t i = 0; i < in.n; ++i)
+            keys[i] = spec::unique_key(in.x[i * in.step]);
+        return unique_of_keys(keys, keys + in.n);
+    }
+    if constexpr (sizeof(T) == 2) {
+        return unique_patterns(in, threads);
+    } else {
+        return Buckets<T>{in, threads, room}.unique();
+    }
+}
+
 } // namespace
 
-std::size_t workspace_bytes(const Request& r) noexcept {
-    return r.op == Op::count_unique && size_of(r.dtype) > 2 ? r.n * size_of(r.dtype) : 0;
+template <class T>
+std::uint64_t nonzeros(const Arrays<T>& in, const Launch& launch) noexcept {
+    const auto count = isa_table(launch.isa).of<T>().nonzeros;
+    std::uint64_t total = 0;
+    if (in.n == 0) return 0;
+    for_runs(in.n, launch.threads, launch.threads, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
+        if (in.step == 1) return add_to(total, count(in.x + begin, end - begin));
+        std::uint64_t found = 0;
+        for (std::uint64_t i = begin; i < end; ++i)
+            found += fp::magnitude_bits(in.x[i * in.step]) != 0;
+        add_to(total, found);
+    });
+    return total;
 }
 
-void count(const Plan& plan, const void* elements, void* out, void* workspace) noexcept {
+std::size_t workspace_bytes(const Request& r) noexcept {
+    if (r.op != Op::count_unique || size_of(r.dtype) == 2) return 0;
+    return r.n * size_of(r.dtype) * (r.shape == Shape::rows || r.shape == Shape::columns ? r.groups : 1);
+}
+
+void count(const Plan& plan, const Inputs& in, void* out, void* workspace) noexcept {
     const Request& r = plan.request();
-    const std::uint32_t threads = plan.launch().threads;
-    auto& result = *static_cast<std::uint64_t*>(out);
-    result = 0;
-    if (r.n == 0) return;
     with_dtype(r.dtype, [&]<class T>(T) {
-        const T* const x = static_cast<const T*>(elements);
-        if (r.op == Op::count_nonzero) {
-            result = nonzeros(x, r.n, plan.launch());
-        } else if constexpr (sizeof(T) == 2) {
-            result = unique_patterns(x, r.n, threads);
-        } else {
-            result = Buckets<T>{x, r.n, threads, static_cast<fp::Bits<T>*>(workspace)}.unique();
-        }
+        for_each_group<T>(plan, in, out, [&](const Launch& launch, const Arrays<T>& group, void* result) {
+            auto& counted = *static_cast<std::uint64_t*>(result);
+            if (r.op == Op::count_nonzero) {
+                counted = nonzeros(group, launch);
+                return;
+            }
+            // Every group has room of its own: many are counted at once.
+            const auto g = static_cast<std::uint64_t>(&counted - static_cast<std::uint64_t*>(out));
+            const std::uint64_t before = r.shape == Shape::segments ? in.offsets[g] : g * r.n;
+            auto* const room = static_cast<fp::Bits<T>*>(workspace);
+            counted = unique(group, launch.threads, room == nullptr ? nullptr : room + before);
+        });
     });
 }
+
+template std::uint64_t nonzeros(const Arrays<float16>&, const Launch&) noexcept;
+template std::uint64_t nonzeros(const Arrays<bfloat16>&, const Launch&) noexcept;
+template std::uint64_t nonzeros(const Arrays<float>&, const Launch&) noexcept;
+template std::uint64_t nonzeros(const Arrays<double>&, const Launch&) noexcept;
 
 } // namespace detreduce::host

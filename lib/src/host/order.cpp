@@ -78,6 +78,18 @@ typename Scan<T>::Found best_of(const Plan& plan, const spec::KeyMap<T>& map, co
 }
 
 template <class T>
+spec::KeyMap<T> map_of(const Plan& plan) {
+    return spec::KeyMap<T>::of(spec::view_of(plan.request().op), plan.request().nan);
+}
+
+template <class T>
+typename Scan<T>::Found best_of_all(const Plan& plan, const spec::KeyMap<T>& map, const Launch& launch,
+                                    const Arrays<T>& in) {
+    return best_of_runs<T>([&](std::uint64_t begin, std::uint64_t end) { return best_of(plan, map, in, begin, end); },
+                           in.n, launch.threads);
+}
+
+template <class T>
 void store_nothing(const Plan& plan, void* out) {
     if (plan.result_is_integer()) {
         *static_cast<std::uint64_t*>(out) = no_index;
@@ -94,11 +106,8 @@ void store_nothing(const Plan& plan, void* out) {
 template <class T>
 void reduce_by_order(const Plan& plan, const Launch& launch, const Arrays<T>& in, void* out) noexcept {
     if (in.n == 0) return store_nothing<T>(plan, out);
-    const Request& r = plan.request();
-    const auto map = spec::KeyMap<T>::of(spec::view_of(r.op), r.nan);
-    const auto found =
-        best_of_runs<T>([&](std::uint64_t begin, std::uint64_t end) { return best_of(plan, map, in, begin, end); },
-                        in.n, launch.threads);
+    const auto map = map_of<T>(plan);
+    const auto found = best_of_all(plan, map, launch, in);
     if (plan.result_is_integer()) {
         *static_cast<std::uint64_t*>(out) = found.index;
     } else {
@@ -106,9 +115,20 @@ void reduce_by_order(const Plan& plan, const Launch& launch, const Arrays<T>& in
     }
 }
 
+template <class T>
+spec::ListFound find_by_order(const Plan& plan, const Arrays<T>& in, const spec::ListView& list) noexcept {
+    const auto map = map_of<T>(plan);
+    const auto found = best_of_all(plan, map, plan.launch(), in);
+    return {in.n, {list.key(0, map.element(found.key))}, found.index};
+}
+
 template void reduce_by_order(const Plan&, const Launch&, const Arrays<float16>&, void*) noexcept;
 template void reduce_by_order(const Plan&, const Launch&, const Arrays<bfloat16>&, void*) noexcept;
 template void reduce_by_order(const Plan&, const Launch&, const Arrays<float>&, void*) noexcept;
 template void reduce_by_order(const Plan&, const Launch&, const Arrays<double>&, void*) noexcept;
+template spec::ListFound find_by_order(const Plan&, const Arrays<float16>&, const spec::ListView&) noexcept;
+template spec::ListFound find_by_order(const Plan&, const Arrays<bfloat16>&, const spec::ListView&) noexcept;
+template spec::ListFound find_by_order(const Plan&, const Arrays<float>&, const spec::ListView&) noexcept;
+template spec::ListFound find_by_order(const Plan&, const Arrays<double>&, const spec::ListView&) noexcept;
 
 } // namespace detreduce::host

@@ -208,14 +208,17 @@ void reduce(const Plan& plan, const Inputs& in, void* out, void* workspace) noex
     const StandardFpEnvironment environment;
     const Request& r = plan.request();
     if (r.shape == Shape::tensors && info(r.op).kind == Kind::sum) return exact_tensors(plan, in, out);
-    if (r.shape == Shape::tensors) return reduce_moments_of_tensors(plan, static_cast<const Tensor*>(in.x), out);
+    if (r.shape == Shape::tensors && info(r.op).kind == Kind::moments)
+        return reduce_moments_of_tensors(plan, static_cast<const Tensor*>(in.x), out);
+    if (r.shape == Shape::tensors) return reduce_tensors(plan, in, out);
     if (info(r.op).kind == Kind::moments) return reduce_moments(plan, in.x, out);
     if (info(r.op).kind == Kind::product) return multiply(plan, in.x, out);
-    if (info(r.op).kind == Kind::count) return count(plan, in.x, out, workspace);
-    if (r.op == Op::minmax) return reduce_to_both_ends(plan, in.x, out);
+    if (info(r.op).kind == Kind::count) return count(plan, in, out, workspace);
     with_dtype(r.dtype, [&]<class T>(T) {
         for_each_group<T>(plan, in, out, [&](const Launch& launch, const Arrays<T>& group, void* result) {
-            if (info(r.op).kind == Kind::order) {
+            if (r.op == Op::minmax) {
+                reduce_to_both_ends(plan, launch, group, result);
+            } else if (info(r.op).kind == Kind::order) {
                 reduce_by_order(plan, launch, group, result);
             } else {
                 compute(plan, launch, group, result);
