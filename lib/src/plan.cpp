@@ -85,11 +85,8 @@ Status check_tensors_offered(const Request& r) {
 
 /// Combinations that are not there (yet).
 Status check_offered(const Request& r) {
-    const Kind kind = info(r.op).kind;
     if (r.each && r.shape != Shape::tensors) return invalid("each", "must be false but for tensors");
     if (r.shape == Shape::tensors) return check_tensors_offered(r);
-    if (kind != Kind::sum && kind != Kind::order && r.shape != Shape::flat && r.shape != Shape::rows)
-        return {StatusCode::unsupported, "shape", "allowed for this op are flat and rows"};
     if (r.op == Op::minmax && r.shape != Shape::flat)
         return {StatusCode::unsupported, "shape", "minmax is offered for shape flat; min and max for others too"};
     return {};
@@ -98,7 +95,6 @@ Status check_offered(const Request& r) {
 /// What is said about products, and nowhere else.
 Status check_product(const Request& r) {
     if (info(r.op).kind != Kind::product) return {};
-    if (r.shape != Shape::flat) return {StatusCode::unsupported, "shape", "prod is offered for shape flat"};
     const bool on_cpu = r.device.backend == Backend::cpu;
     if (r.method == Method::tree || r.method == Method::compensated) return {};
     if (r.method == Method::serial && on_cpu) return {};

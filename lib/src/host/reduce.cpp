@@ -208,8 +208,8 @@ void reduce(const Plan& plan, const Inputs& in, void* out, void* workspace) noex
     const StandardFpEnvironment environment;
     const Request& r = plan.request();
     if (r.shape == Shape::tensors) return exact_tensors(plan, in, out);
-    if (info(r.op).kind == Kind::moments) return reduce_moments(plan, in.x, out);
-    if (info(r.op).kind == Kind::product) return multiply(plan, in.x, out);
+    if (info(r.op).kind == Kind::moments) return reduce_moments(plan, in, out);
+    if (info(r.op).kind == Kind::product) return multiply(plan, in, out);
     if (info(r.op).kind == Kind::count) return count(plan, in.x, out, workspace);
     if (r.op == Op::minmax) return reduce_to_both_ends(plan, in.x, out);
     with_dtype(r.dtype, [&]<class T>(T) {
