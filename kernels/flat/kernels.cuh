@@ -54,7 +54,7 @@ __device__ __noinline__ void finish_product(void* out, DType output, const Acc& 
 }
 
 template <class V>
-__device__ __noinline__ void finish_moments(const acc::MomentsResult& result, const acc::Moments<V>& m) {
+__device__ __noinline__ void finish_moments(acc::MomentsResult result, acc::Moments<V> m) {
     result.store(m);
 }
 
@@ -178,6 +178,9 @@ __device__ __forceinline__ Buffer* team_buffers() {
 /// be in flight at once, which take 32. Accumulators of two words need more: 3 leaves 80. (2 for products, whose upper levels spill: half as fast.)
 template <class Level>
 inline constexpr int blocks_at_once = sizeof(typename Level::Acc) > sizeof(typename Level::Acc::Value) ? 3 : 4;
+/// Their numbers of elements take room, and so does dividing by them.
+template <class V>
+inline constexpr int blocks_at_once<PartialLevel<acc::CountedMoments<V>>> = 2;
 /// Two inputs take twice the room.
 template <class T, class Acc, class Map, bool Aligned>
 inline constexpr int blocks_at_once<TermLevel<T, Acc, Map, Aligned>> =
