@@ -66,11 +66,6 @@ bool needs_terms(const Request& r) {
     return info(r.op).term != Term::element || r.shape != Shape::flat;
 }
 
-/// Where segments by a method with a fixed order keep what is large among them.
-SlotLayout segment_layout(const Request& r) {
-    return SlotLayout::of(r.n, tile_items(size_of(r.dtype)), accumulator_bytes(r));
-}
-
 std::size_t exact_workspace_bytes_of(const Request& r) {
     if (r.shape == Shape::tensors) return exact_tensors_workspace_bytes(r);
     if (r.shape == Shape::flat) return needs_terms(r) ? exact_terms_workspace_bytes : exact_workspace_bytes;
@@ -82,9 +77,8 @@ std::size_t exact_workspace_bytes_of(const Request& r) {
 std::size_t workspace_bytes_of(const Request& r) {
     const DType sum = r.dtype == DType::f64 ? DType::f64 : DType::f32;
     if (r.method == Method::exact) return exact_workspace_bytes_of(r);
-    if (r.shape == Shape::segments) return segment_layout(r).bytes;
     if (r.method == Method::atomic) return r.output.value_or(r.dtype) == sum ? 0 : 256;
-    return workspace_layout(r.dtype, accumulator_bytes(r), r.n, r.groups).bytes;
+    return level_workspace_bytes(r, accumulator_bytes(r));
 }
 
 Status check_state(const char* argument, const void* state) {
@@ -237,15 +231,20 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
             return launch_order_groups<T>(plan, in, out, workspace, stream, traits);
         }
         if (kind == Kind::order) return launch_order<T>(plan, in.x, out, workspace, stream, traits);
-        if (kind == Kind::product) return launch_product<T>(plan, in.x, out, workspace, stream, traits);
+        if (kind == Kind::product) {
+            if (r.shape == Shape::flat || empty) return launch_product<T>(plan, in.x, out, workspace, stream, traits);
+            return launch_product_groups<T>(plan, in, out, workspace, stream, traits);
+        }
         if (r.op == Op::count_nonzero) return launch_count_nonzero<T>(plan, in.x, out, stream, traits);
         if (r.op == Op::count_unique) return launch_count_unique<T>(plan, in.x, out, workspace, stream, traits);
         if (kind == Kind::moments && r.method == Method::exact && r.shape != Shape::flat) {
             return launch_moments_exact_groups<T>(plan, in, out, workspace, stream, traits);
         }
         if (kind == Kind::moments) {
-            return r.method == Method::exact ? launch_moments_exact<T>(plan, in.x, out, workspace, stream, traits)
-                                             : launch_moments_tree<T>(plan, in.x, out, workspace, stream, traits);
+            if (r.method == Method::exact) return launch_moments_exact<T>(plan, in.x, out, workspace, stream, traits);
+            return r.shape == Shape::flat || r.shape == Shape::rows
+                       ? launch_moments_tree<T>(plan, in.x, out, workspace, stream, traits)
+                       : launch_moments_groups<T>(plan, in, out, workspace, stream, traits);
         }
         if (r.method == Method::exact) {
             if (r.shape != Shape::flat) return launch_exact_groups<T>(plan, in, out, workspace, stream, traits);

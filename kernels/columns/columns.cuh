@@ -16,11 +16,12 @@ struct ColumnRange {
     bool vectors; ///< C neighbours of a row may be loaded at once
 };
 
-/// C columns of a thread, which are one load of 16 bytes; of 16-bit types half of that where the accumulator is of two words.
+/// C columns of a thread, which are one load of 16 bytes; of 16-bit types half of that where the accumulator is of two words. Two where it is of
+/// more: a block has 48 KiB of shared memory.
 template <class T, class Acc>
-inline constexpr int columns_a_thread = sizeof(T) > 2                 ? 16 / sizeof(T)
-                                        : sizeof(Acc) > sizeof(float) ? 4
-                                                                      : 8;
+inline constexpr int columns_a_thread = sizeof(T) == 8 || sizeof(Acc) > 2 * sizeof(float) ? 2
+                                        : sizeof(T) == 4 || sizeof(Acc) > sizeof(float)   ? 4
+                                                                                          : 8;
 
 /// The thread's columns in the row of the matrix at p, which points to its first one: neighbours, or, where they cannot be loaded at once, a
 /// warp apart and as far as they are there.
@@ -32,7 +33,8 @@ __device__ __forceinline__ Pack<T, C> load_columns(const T* p, std::uint64_t lef
             const uint4 raw = load16<Source::aligned_input>(p);
             __builtin_memcpy(&pack, &raw, sizeof pack);
         } else {
-            const uint2 raw = __ldg(reinterpret_cast<const uint2*>(p));
+            using Raw = std::conditional_t<sizeof pack == 8, uint2, std::uint32_t>;
+            const Raw raw = __ldg(reinterpret_cast<const Raw*>(p));
             __builtin_memcpy(&pack, &raw, sizeof pack);
         }
     } else {
@@ -128,7 +130,7 @@ fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, 
             }
         }
     }
-    return fold_rows<Level, C>(packs);
+    return fold_rows<Level, C>(packs, [=](int) { return m - j > rows * lanes ? rows : (m - 1 - j) / lanes + 1; });
 }
 
 /// Lanes of the order that a warp has.

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <detreduce/acc/finish.hpp>
+#include <detreduce/acc/moments.hpp>
 #include <detreduce/acc/product.hpp>
 #include <detreduce/plan.hpp>
 
@@ -52,12 +53,19 @@ __device__ __noinline__ void finish_product(void* out, DType output, const Acc& 
     acc::finish_into(out, output, product);
 }
 
+template <class V>
+__device__ __noinline__ void finish_moments(acc::MomentsResult result, acc::Moments<V> m) {
+    result.store(m);
+}
+
 /// Where the results go that a caller sees.
 struct Results {
     void* out;
     DType output;
     std::uint32_t result_bytes;
     Ending ending;
+    Op op = Op::sum;
+    std::uint64_t ddof = 0;
 
     /// The i-th, of n elements. Plain sums, which short groups have many of, take no call.
     template <class Acc>
@@ -65,6 +73,8 @@ struct Results {
         using V = typename Acc::Value;
         if constexpr (acc::is_product<Acc>) {
             finish_product(static_cast<char*>(out) + i * result_bytes, output, acc);
+        } else if constexpr (acc::is_moments<Acc>) {
+            finish_moments(acc::MomentsResult{out, output, result_bytes, op, n, ddof}.moved(i), acc.m);
         } else if (!Acc::keeps_errors && ending == Ending::sum && (sizeof(V) == 4 || output == dtype_of<V>)) {
             store_sum(out, i, output, acc.sum);
         } else {
@@ -168,6 +178,9 @@ __device__ __forceinline__ Buffer* team_buffers() {
 /// be in flight at once, which take 32. Accumulators of two words need more: 3 leaves 80. (2 for products, whose upper levels spill: half as fast.)
 template <class Level>
 inline constexpr int blocks_at_once = sizeof(typename Level::Acc) > sizeof(typename Level::Acc::Value) ? 3 : 4;
+/// Their numbers of elements take room, and so does dividing by them.
+template <class V>
+inline constexpr int blocks_at_once<PartialLevel<acc::CountedMoments<V>>> = 2;
 /// Two inputs take twice the room.
 template <class T, class Acc, class Map, bool Aligned>
 inline constexpr int blocks_at_once<TermLevel<T, Acc, Map, Aligned>> =

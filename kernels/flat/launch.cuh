@@ -34,8 +34,12 @@ struct FlatLaunch {
         : plan(p), x(static_cast<const T*>(input)), stream(s), device(d) {
         const Workspace layout = workspace_layout(plan.request().dtype, sizeof(Acc), plan.request().n, plan.groups());
         auto* const base = static_cast<char*>(workspace);
-        levels.results = {out, plan.output(), static_cast<std::uint32_t>(size_of(plan.output())),
-                          info(plan.request().op).ending};
+        levels.results = {out,
+                          plan.output(),
+                          static_cast<std::uint32_t>(size_of(plan.output())),
+                          info(plan.request().op).ending,
+                          plan.request().op,
+                          plan.request().ddof};
         levels.n = plan.request().n;
         levels.rows = plan.groups();
         levels.stride = plan.stride();

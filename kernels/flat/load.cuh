@@ -8,8 +8,10 @@
 namespace detreduce::cuda {
 
 template <class Item, int K>
-struct alignas(K * sizeof(Item) % 16 == 0 ? 16 : 8) Pack {
-    static_assert(K * sizeof(Item) % 8 == 0);
+struct alignas(K * sizeof(Item) % 16 == 0  ? 16
+               : K * sizeof(Item) % 8 == 0 ? 8
+                                           : 4) Pack {
+    static_assert(K * sizeof(Item) % 4 == 0);
     Item v[K];
 };
 

@@ -150,6 +150,8 @@ struct TermLevel {
         }
     }
     static __device__ __forceinline__ void take(Acc& a, const Item& item) { a.merge(as_accumulator(item)); }
+    /// The sum of a group without elements.
+    static __device__ __forceinline__ Acc of_nothing() { return Acc::of(0); }
     /// Its term is a zero that changes nothing: −0 where there may be sums of −0.
     static __device__ __forceinline__ Item absent() {
         if constexpr (Map::inputs == 2) {
@@ -177,16 +179,34 @@ struct PartialLevel {
     static __device__ __forceinline__ Item absent() { return Acc::absent(); }
 };
 
-/// The rows of a chunk, K lanes of each, in the order of the method. Lane by lane, so that few partial sums are alive at once.
-template <class Level, int K>
+/// Levels whose items cannot say that they are not there: they fold the rows of a lane themselves, and are told how many there are.
+template <class Level>
+inline constexpr bool folds_rows = requires {
+    Level::folds_rows;
+};
+
+/// Lane k of a thread has all rows.
+struct AllRows {
+    __device__ __forceinline__ int operator()(int) const { return spec::rows_per_chunk; }
+};
+
+/// The rows of a chunk, K lanes of each, in the order of the method. Lane by lane, so that few partial sums are alive at once. Of what is beyond
+/// the rows_of(k) first rows of lane k the items are absent.
+template <class Level, int K, class Rows = AllRows>
 __device__ __forceinline__ Lanes<typename Level::Acc, K>
-fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk]) {
+fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk], const Rows& rows_of = {}) {
     using Acc = typename Level::Acc;
     constexpr int rows = spec::rows_per_chunk;
     Lanes<Acc, K> lanes;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-        if constexpr (Acc::pairwise_rows) {
+        if constexpr (folds_rows<Level>) {
+            typename Level::Item row[rows];
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                row[r] = packs[r].v[k];
+            lanes.a[k] = Level::fold(row, rows_of(k));
+        } else if constexpr (Acc::pairwise_rows) {
             Acc row[rows];
 #pragma unroll
             for (int r = 0; r < rows; ++r)
@@ -256,7 +276,7 @@ struct TileReader {
                     if (r >= whole) packs[r].v[k] = r == whole ? last.v[k] : Level::absent();
                 }
             }
-            return fold_rows<Level, K>(packs);
+            return fold_rows<Level, K>(packs, [=](int k) { return whole + (k < in_short_row ? 1 : 0); });
         } else {
             auto lanes = Lanes<Acc, K>::absent();
 #pragma unroll

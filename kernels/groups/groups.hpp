@@ -10,6 +10,8 @@
 #include <detreduce/plan.hpp>
 #include <detreduce/spec/tree_order.hpp>
 
+#include "workspace.hpp"
+
 namespace detreduce::cuda {
 
 /// Where groups are in an array.
@@ -98,5 +100,11 @@ struct SlotLayout {
                 upper};
     }
 };
+
+/// Workspace of what is reduced in a fixed order, of a flat array or of groups, with accumulators of so many bytes.
+[[nodiscard]] inline std::size_t level_workspace_bytes(const Request& r, std::size_t accumulator_bytes) {
+    if (r.shape == Shape::segments) return SlotLayout::of(r.n, tile_items(size_of(r.dtype)), accumulator_bytes).bytes;
+    return workspace_layout(r.dtype, accumulator_bytes, r.n, r.groups).bytes;
+}
 
 } // namespace detreduce::cuda

@@ -1,43 +1,23 @@
 // groups_<dtype>.cu: sums, in a fixed order, of the terms of groups.
 #pragma once
 
-#include "columns/columns.cuh"
 #include "flat/launch_terms.cuh"
-#include "groups/sums.cuh"
+#include "groups/launch.cuh"
 
 namespace detreduce::cuda {
 
 /// Known: all groups are aligned, which is known when this is compiled (FlatLaunch::knows_alignment).
 template <class T, class Acc, class Map, bool Known>
-struct GroupLaunch {
-    using Level = TermLevel<T, Acc, Map, Known>;
-    using Partial = PartialLevel<Acc>;
-    static constexpr int team = max_block / warp_size;
-
-    FlatLaunch<T, Acc> flat;
-    typename Level::Pointer input;
-    Groups groups;
-    void* workspace;
+struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, Known>> {
+    using Base = GroupLaunch<T, TermLevel<T, Acc, Map, Known>>;
+    using Level = typename Base::Level;
+    using Base::flat, Base::groups, Base::input, Base::team;
 
     bool aligned;
 
-    GroupLaunch(const FlatLaunch<T, Acc>& f, const T* y, const Groups& g, void* ws, bool all_aligned)
-        : flat(f), input(Level::Items::pointer(f.x, y, all_aligned)), groups(g), workspace(ws), aligned(all_aligned) {}
+    SumLaunch(const FlatLaunch<T, Acc>& f, const T* y, const Groups& g, void* ws, bool all_aligned)
+        : Base{f, Level::Items::pointer(f.x, y, all_aligned), g, ws}, aligned(all_aligned) {}
 
-    template <class Kernel, class... Arguments>
-    [[nodiscard]] Status launch(Kernel kernel, std::uint64_t useful, std::size_t shared,
-                                const Arguments&... arguments) const {
-        std::uint32_t resident = 0;
-        if (const Status bad = flat.count_resident(kernel, shared, resident); !bad.ok()) return bad;
-        const auto blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, 4ull * resident));
-        return flat.launch(LaunchKind::plain, kernel, flat.grid(blocks), shared, arguments...);
-    }
-
-    [[nodiscard]] Status run_small(const SlotTable& table) const {
-        const std::uint32_t batch = batch_of(flat.plan, 64ull * flat.device.sms, team);
-        return launch(groups_kernel<Level>, spec::tiles(groups.count, std::uint64_t{team} * batch), 0, input, groups,
-                      batch, flat.levels.results, table);
-    }
     /// As many threads as have a lane for each element, or more, share a row.
     template <int Steps, bool Vectors>
     [[nodiscard]] Status run_short() const {
@@ -49,12 +29,8 @@ struct GroupLaunch {
         using RowLevel = TermLevel<T, Acc, Map, Vectors>;
         const T* y = nullptr;
         if constexpr (Map::inputs == 2) y = input.y;
-        return launch(short_rows_kernel<RowLevel, Steps>, spec::tiles(warps, team), 0,
-                      RowLevel::Items::pointer(input.x, y, false), groups, threads, flat.levels.results);
-    }
-    [[nodiscard]] Status run_tiles(dim3 blocks, const RowTiles& rows, const SlotTable& table, Acc* results) const {
-        return flat.launch(LaunchKind::plain, tiles_kernel<Level, team>, blocks, flat.template shared_bytes<team>(),
-                           input, rows, table, results);
+        return this->launch(short_rows_kernel<RowLevel, Steps>, spec::tiles(warps, team), 0,
+                            RowLevel::Items::pointer(input.x, y, false), groups, threads, flat.levels.results);
     }
 
     [[nodiscard]] Status run_rows() const {
@@ -65,36 +41,15 @@ struct GroupLaunch {
             if (vectors && n <= 2 * Level::Order::lanes) return run_short<2, true>();
             if (vectors && n <= 4 * Level::Order::lanes) return run_short<4, true>();
         }
-        if (n <= Level::Order::tile) return run_small({});
-        const auto& levels = flat.levels;
-        const RowTiles rows{levels.rows, n, levels.stride, levels.tiles[0], levels.pitch[0]};
-        const dim3 blocks(flat.grid(rows.tiles), static_cast<unsigned>(std::min<std::uint64_t>(rows.rows, 65535)));
-        const Status status = run_tiles(blocks, rows, {}, levels.partials[0]);
-        return status.ok() ? flat.template upper_levels<team>() : status;
-    }
-
-    [[nodiscard]] Status run_segments() const {
-        constexpr std::uint32_t length = Level::Order::tile;
-        const SlotLayout layout = SlotLayout::of(flat.n(), length, sizeof(Acc));
-        const SlotTable table = layout.table(workspace, length, Partial::Order::tile);
-        auto* const results = reinterpret_cast<Acc*>(static_cast<char*>(workspace) + layout.results);
-        Status status =
-            from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, flat.stream));
-        if (status.ok()) status = run_small(table);
-        if (!status.ok() || layout.room == 0) return status;
-        status =
-            run_tiles(flat.grid(std::min<std::uint64_t>(layout.room, 32ull * flat.device.sms)), {}, table, results);
-        if (!status.ok()) return status;
-        return launch(large_groups_kernel<Partial, team>, layout.room / 4, flat.template shared_bytes<team>(), table,
-                      results, flat.levels.results);
+        return Base::run_rows();
     }
 
     [[nodiscard]] Status run() const {
-        if constexpr (!Known) {
-            if (flat.plan.request().shape == Shape::columns) return run_columns<Level>(flat, input);
-            if (groups.offsets != nullptr) return run_segments();
+        if constexpr (Known) {
+            return run_rows();
+        } else {
+            return flat.plan.request().shape == Shape::rows ? run_rows() : Base::run();
         }
-        return run_rows();
     }
 };
 
@@ -107,12 +62,11 @@ Status launch_groups(const Plan& plan, const Inputs& in, void* out, void* worksp
         const auto* const y = static_cast<const T*>(in.y);
         const Groups groups = Groups::of(plan, in.offsets);
         // One answer for all groups, which a kernel need not ask for each: threads that may go different ways wait for one another.
-        const bool aligned = plan.request().shape == Shape::rows && flat.aligned() && Flat::aligned(y) &&
-                             groups.stride * sizeof(T) % 16 == 0;
+        const bool aligned = rows_are_aligned(flat, groups) && Flat::aligned(y);
         if constexpr (Flat::knows_alignment) {
-            if (aligned) return GroupLaunch<T, Acc, Map, true>(flat, y, groups, workspace, true).run();
+            if (aligned) return SumLaunch<T, Acc, Map, true>(flat, y, groups, workspace, true).run();
         }
-        return GroupLaunch<T, Acc, Map, false>(flat, y, groups, workspace, aligned).run();
+        return SumLaunch<T, Acc, Map, false>(flat, y, groups, workspace, aligned).run();
     });
 }
 

@@ -1,4 +1,5 @@
-// Sums in a fixed order, of groups. The order is that of SPEC.md, section 3, of the group's elements alone; what is absent takes no part.
+// Sums in a fixed order, of groups, and whatever else is merged in that order. It is that of SPEC.md, section 3, of the group's elements alone; what
+// is absent takes no part.
 #pragma once
 
 #include <cstdint>
@@ -155,7 +156,7 @@ __global__ void __launch_bounds__(max_block, 2)
         }
         if (lane >= static_cast<int>(batch) || base + lane >= groups.count || (left_to_others >> lane & 1)) continue;
         const Span span = span_of(groups, base + lane);
-        if (span.n == 0) mine = Acc::of(0);
+        if (span.n == 0) mine = Level::of_nothing();
         if (!span.valid || span.n > Level::Order::tile)
             mine = Acc::of(fp::from_bits<Value>(fp::Format<Value>::canonical_nan));
         results.finish(base + lane, mine, span.n);

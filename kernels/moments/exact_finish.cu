@@ -59,7 +59,7 @@ template <int SquareStates>
 __device__ __noinline__ void finish_group(FinishRoom<SquareStates>& own, bool valid, acc::MomentsResult result) {
     const auto none = [](auto t) { return fp::from_bits<decltype(t)>(fp::Format<decltype(t)>::canonical_nan); };
     result.n = static_cast<std::uint64_t>(own.words[acc::exact::elements]);
-    if (!valid || result.n == 0) return result.store(none, none);
+    if (!valid) return result.store(none, none);
     const acc::exact::Long of_sum{own.sum.digit, exact::LongOf<1>::lowest, own.words},
         of_squares{own.squares.digit, exact::LongOf<SquareStates>::lowest, own.words};
     const acc::exact::DigitRange used = own.sum.used();

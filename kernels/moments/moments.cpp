@@ -2,9 +2,9 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda_error.hpp"
+#include "groups/groups.hpp"
 #include "moments/exact.hpp"
 #include "moments/result.hpp"
-#include "workspace.hpp"
 
 namespace detreduce::cuda {
 namespace {
@@ -12,6 +12,12 @@ namespace {
 std::size_t exact_bytes(const Request& r) {
     if (r.shape == Shape::flat) return exact_moments_workspace_bytes;
     return r.shape == Shape::tensors ? exact_tensors_workspace_bytes(r) : MomentGroupsLayout(r).bytes;
+}
+
+/// By tree. Columns and segments keep the numbers of elements, which follow from where a group lies in the others.
+std::size_t tree_bytes(const Request& r) {
+    const bool counted = r.shape == Shape::columns || r.shape == Shape::segments;
+    return level_workspace_bytes(r, counted ? counted_moments_bytes(r.dtype) : 2 * (r.dtype == DType::f64 ? 8 : 4));
 }
 
 } // namespace
@@ -29,12 +35,7 @@ Status prepare_moments(const Request& r, Launch& launch, std::size_t& workspace_
     }
     launch.schedule = Schedule::two_pass;
     launch.block = block;
-    if (exact) {
-        workspace_bytes = exact_bytes(r);
-        return {};
-    }
-    const std::size_t accumulator_bytes = r.dtype == DType::f64 ? 16 : 8;
-    workspace_bytes = workspace_layout(r.dtype, accumulator_bytes, r.n, r.groups).bytes;
+    workspace_bytes = exact ? exact_bytes(r) : tree_bytes(r);
     return {};
 }
 

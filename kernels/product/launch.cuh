@@ -1,43 +1,29 @@
 // product_<dtype>.cu: products, by the kernels and in the order of sums, with the accumulators of acc/product.hpp.
 #pragma once
 
-#include <detreduce/acc/product.hpp>
-
 #include "flat/launch.cuh"
 #include "product/launch.hpp"
+#include "product/level.cuh"
 
 namespace detreduce::cuda {
 
-/// The input: elements are multiplied.
-template <class T, class AccT, bool Aligned>
-struct FactorLevel {
-    using Item = T;
-    using Pointer = OneInput<T, Aligned>;
-    using Acc = AccT;
-    using Order = spec::TreeOrder<sizeof(T)>;
-    static constexpr Source source = Source::any_input;
-    static constexpr bool in_rows = true;
-    static __device__ __forceinline__ Acc as_accumulator(const Item& x) { return Acc::of(widen(x)); }
-    static __device__ __forceinline__ void take(Acc& a, const Item& x) { a.merge(as_accumulator(x)); }
-    /// 1, which changes nothing.
-    static __device__ __forceinline__ Item absent() {
-        return fp::from_bits<T>(static_cast<fp::Bits<T>>(static_cast<fp::Bits<T>>(fp::Format<T>::max_exponent)
-                                                         << (fp::Format<T>::precision - 1)));
-    }
-};
-
-/// The product of nothing.
+/// Products of nothing.
 template <class Acc>
-__global__ void one_kernel(void* out, DType output) {
-    acc::finish_into(out, output, Acc::absent());
+__global__ void ones_kernel(const Results results, std::uint64_t count) {
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads)
+        results.finish(i, Acc::absent(), 0);
 }
 
 template <class T, class Acc>
 Status multiply(const Plan& plan, const T* x, void* out, void* workspace, Stream stream, const DeviceTraits& device) {
     static_assert(sizeof(Acc) == product_accumulator_bytes(dtype_of<T>));
-    if (plan.request().n == 0)
-        return launch_kernel(LaunchKind::plain, one_kernel<Acc>, 1, 1, 0, stream, out, plan.output());
     const FlatLaunch<T, Acc> launch(plan, x, out, workspace, stream, device);
+    if (plan.request().n == 0) {
+        const std::uint64_t blocks = std::min<std::uint64_t>(spec::tiles(plan.groups(), max_block), 4096);
+        return launch.launch(LaunchKind::plain, ones_kernel<Acc>, launch.grid(blocks), 0, launch.levels.results,
+                             plan.groups());
+    }
     if constexpr (sizeof(T) == 2) { // which has no registers to spare for the other way
         if (launch.aligned()) return launch.template two_pass<FactorLevel<T, Acc, true>, 8>({x});
     }

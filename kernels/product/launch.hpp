@@ -4,7 +4,7 @@
 #include <detreduce/plan.hpp>
 
 #include "flat/launch.hpp"
-#include "workspace.hpp"
+#include "groups/groups.hpp"
 
 namespace detreduce::cuda {
 
@@ -12,12 +12,18 @@ namespace detreduce::cuda {
 [[nodiscard]] constexpr std::size_t product_accumulator_bytes(DType dtype) {
     return dtype == DType::f64 ? 24 : 16;
 }
-[[nodiscard]] constexpr std::size_t product_workspace_bytes(const Request& r) {
-    return workspace_layout(r.dtype, product_accumulator_bytes(r.dtype), r.n, 1).bytes;
+[[nodiscard]] inline std::size_t product_workspace_bytes(const Request& r) {
+    return level_workspace_bytes(r, product_accumulator_bytes(r.dtype));
 }
 
+/// Of a flat array, or, where there are no elements, of any shape.
 template <class T>
 [[nodiscard]] Status launch_product(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                     const DeviceTraits& device);
+
+/// Rows, columns and segments.
+template <class T>
+[[nodiscard]] Status launch_product_groups(const Plan& plan, const Inputs& in, void* out, void* workspace,
+                                           Stream stream, const DeviceTraits& device);
 
 } // namespace detreduce::cuda

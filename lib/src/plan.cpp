@@ -87,19 +87,14 @@ Status check_tensors_offered(const Request& r) {
 
 /// Combinations that are not there (yet).
 Status check_offered(const Request& r) {
-    const Kind kind = info(r.op).kind;
     if (r.each && r.shape != Shape::tensors) return invalid("each", "must be false but for tensors");
     if (r.shape == Shape::tensors) return check_tensors_offered(r);
-    const bool any_shape = kind == Kind::sum || kind == Kind::order || kind == Kind::count;
-    if (!any_shape && r.shape != Shape::flat && r.shape != Shape::rows)
-        return {StatusCode::unsupported, "shape", "allowed for this op are flat and rows"};
     return {};
 }
 
 /// What is said about products, and nowhere else.
 Status check_product(const Request& r) {
     if (info(r.op).kind != Kind::product) return {};
-    if (r.shape != Shape::flat) return {StatusCode::unsupported, "shape", "prod is offered for shape flat"};
     const bool on_cpu = r.device.backend == Backend::cpu;
     if (r.method == Method::tree || r.method == Method::compensated) return {};
     if (r.method == Method::serial && on_cpu) return {};

@@ -117,4 +117,21 @@ TEST_CASE("moments: groups of more than 2^32 elements", "[moments]") {
     REQUIRE(equal.cross == known.cross);
 }
 
+TEMPLATE_TEST_CASE("moments: groups of as many elements are merged without a division, to the same bits", "[moments]",
+                   float, double) {
+    for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+        const std::uint64_t count = 1 + accuracy::hash(seed, 1) % (max_n >> accuracy::hash(seed, 2) % 40);
+        const auto x = vector_from<TestType>(Style::stratified, 4, seed, {-6, 3, false, false});
+        acc::CountedMoments<TestType> fast{count, {x[0], x[1] * x[1]}};
+        const acc::CountedMoments<TestType> right{count, {x[2], x[3] * x[3]}};
+        auto divided = fast.m;
+        divided.merge(right.m, acc::Weights<TestType>::of(count, count));
+        fast.merge(right);
+        INFO(count << " elements each");
+        REQUIRE(fast.count == 2 * count);
+        REQUIRE(same_bits(fast.m.mean, divided.mean));
+        REQUIRE(same_bits(fast.m.m2, divided.m2));
+    }
+}
+
 } // namespace detreduce::proptests

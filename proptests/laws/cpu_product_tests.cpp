@@ -42,7 +42,9 @@ TEST_CASE("products refuse what they do not have, by name", "[product][status]")
     REQUIRE(status({.method = tree, .output = DType::f64, .n = 2}).ok());
     expect(status({.method = tree, .output = DType::f16, .n = 2}), StatusCode::invalid_argument, "output");
     expect(status({.method = tree, .n = 2, .nan = NanPolicy::ignore}), StatusCode::invalid_argument, "nan");
-    expect(status({.method = tree, .shape = Shape::rows, .n = 2}), StatusCode::unsupported, "shape");
+    for (const Shape shape : {Shape::rows, Shape::columns, Shape::segments})
+        REQUIRE(status({.method = tree, .shape = shape, .n = 2, .groups = 3}).ok());
+    expect(status({.method = tree, .shape = Shape::tensors, .n = 2}), StatusCode::unsupported, "op");
     REQUIRE(make_plan({.op = Op::prod, .method = tree, .n = 2, .device = cpu}).guarantee() == Guarantee::device);
 }
 

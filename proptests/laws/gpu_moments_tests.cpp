@@ -38,6 +38,8 @@ TEST_CASE("moments: launches that there are not are refused by name", "[moments]
         REQUIRE(status(Method::tree, {.schedule = Schedule::two_pass, .block = 256}).ok());
         REQUIRE(status(Method::exact, {.schedule = Schedule::two_pass, .block = 128}).ok());
         REQUIRE(status(Method::tree, {}, Shape::rows).ok());
+        for (const Shape shape : {Shape::columns, Shape::segments})
+            REQUIRE(status(Method::tree, {}, shape).ok());
         expect(status(Method::exact, {}, Shape::rows), unsupported, "shape");
         for (const Method method : {Method::exact, Method::tree}) {
             expect(status(method, {.schedule = Schedule::last_block}), unsupported, "launch.schedule");
@@ -56,6 +58,21 @@ TEMPLATE_TEST_CASE("moments: exact has the bits of the CPU", "[moments][gpu]", D
         CpuBackend::results<double>({.op = Op::moments, .n = x.size(), .ddof = 1}, std::span<const TestType>(x));
     for (const unsigned word : {0u, 1u, 5u})
         REQUIRE(same_bits(moments_of<double>(Op::moments, x, Method::exact, 1, word), on_cpu));
+}
+
+/// Two levels above the tiles, of a segment and of columns.
+TEST_CASE("moments: groups of millions of elements have the CPU's bits", "[moments][groups][gpu][large]") {
+    auto cut = giant_among_tiny<double>(100, (std::size_t{1} << 24) + 4096 + 77);
+    cut.pair.x = vector_from<double>(Style::stratified, cut.request.n, 5, {-6, 3, false, false});
+    const auto check = [&] {
+        const auto results = moments_of_groups<double>(cut, Op::moments, Method::tree, 1, 3);
+        const auto on_cpu = CpuBackend::reduce_groups<double>(cut.request, cut.pair.first(), {}, cut.offsets);
+        REQUIRE(same_bits(results, on_cpu));
+    };
+    check();
+    cut.request = {.shape = Shape::columns, .n = cut.pair.x.size() / 3, .groups = 3};
+    cut.offsets.clear();
+    check();
 }
 
 /// Of 2 bytes each: more than 2^32 of them have three levels, and counts of more than 32 bits.

@@ -10,6 +10,7 @@
 #include <moments_reference.hpp>
 
 #include "laws/extremes.hpp"
+#include "laws/group_cuts.hpp"
 #include "laws/repeating.hpp"
 #include "laws/suite.hpp"
 
@@ -282,6 +283,100 @@ TEMPLATE_TEST_CASE("moments: a row has the bits of its elements alone", "[moment
     });
 }
 
+/// Methods that there are of columns and segments.
+inline Method some_method_of_groups(std::uint64_t word) {
+    return TestBackend::kind == Backend::cuda ? Method::tree : some_moment_method(word);
+}
+
+/// The results of a group, which may have too few elements for some.
+template <class Out, class T>
+std::vector<Out> expected_of_moments(Op op, std::span<const T> x, Method method, std::uint64_t ddof) {
+    if (x.size() > ddof) return expected_moments<Out>(op, x, method, ddof);
+    std::vector<Out> results(static_cast<std::size_t>(info(op).results),
+                             fp::from_bits<Out>(fp::Format<Out>::canonical_nan));
+    if (op == Op::moments && !x.empty()) results[0] = expected_moments<Out>(op, x, method, 0)[0];
+    return results;
+}
+
+/// Mean, variance or both of the groups of `cut`, those of one side by side.
+template <class Out, class T>
+std::vector<Out> moments_of_groups(Cut<T>& cut, Op op, Method method, std::uint64_t ddof, std::uint64_t word) {
+    cut.request.op = op;
+    cut.request.method = method;
+    cut.request.ddof = ddof;
+    return TestBackend::template reduce_groups<Out>(cut.request, cut.pair.first(), {}, cut.offsets,
+                                                    moments_draw(method, word));
+}
+template <class Out>
+std::vector<Out> moments_of_group(const std::vector<Out>& results, Op op, std::size_t g) {
+    const auto each = info(op).results;
+    const auto first = results.begin() + static_cast<std::ptrdiff_t>(g) * each;
+    return {first, first + each};
+}
+
+TEMPLATE_TEST_CASE("moments: a column or segment has the bits of its elements alone", "[moments][groups][sanitizer]",
+                   DETREDUCE_ALL_TYPES) {
+    property("groups", [] {
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        constexpr Scope ordinary{-6, 3, false, false};
+        auto cut = cut_from<TestType>(word, accuracy::hash(word, 72) % 2 == 0 ? any_bits<TestType> : ordinary);
+        const Op op = some_moment_op(word);
+        const bool segments = cut.request.shape == Shape::segments;
+        const Method method = cut.request.shape == Shape::rows && TestBackend::kind == Backend::cuda
+                                  ? Method::tree
+                                  : some_method_of_groups(word);
+        if (cut.request.n == 0 && !segments) return;
+        const std::uint64_t ddof = segments ? accuracy::hash(word, 73) % 4 : some_ddof(cut.request.n, word);
+        with_dtype(some_output(method, dtype_of<TestType>, word), [&](auto out) {
+            using Out = decltype(out);
+            const auto results = moments_of_groups<Out>(cut, op, method, ddof, word);
+            RC_LOG(text_of(cut) + "ddof " + std::to_string(ddof) + '\n');
+            RC_ASSERT(results.size() == cut.request.groups * static_cast<std::size_t>(info(op).results));
+            for (const std::size_t g : some_groups(cut.request.groups)) {
+                const Pair<TestType> group = cut.group(g);
+                const auto mine = moments_of_group(results, op, g);
+                RC_ASSERT(same_bits(mine, expected_of_moments<Out>(op, group.first(), method, ddof)));
+                if (g == 0 && group.x.size() > ddof)
+                    RC_ASSERT(same_bits(mine, moments_of<Out>(op, group.first(), method, ddof, word)));
+            }
+        });
+    });
+}
+
+/// So many tiles that their results fill several rows.
+TEMPLATE_TEST_CASE("moments: a giant among thousands of tiny segments", "[moments][groups]", DETREDUCE_ALL_TYPES) {
+    auto cut = giant_among_tiny<TestType>(5000, 140 * spec::TreeOrder<sizeof(TestType)>::tile + 77);
+    cut.pair.x = vector_from<TestType>(Style::stratified, cut.request.n, 5, {-6, 3, false, false});
+    const auto results = moments_of_groups<double>(cut, Op::moments, Method::tree, 2, 3);
+    for (std::size_t g = 0; g < cut.request.groups; ++g) {
+        INFO("segment " << g << " of " << cut.length(g));
+        REQUIRE(same_bits(moments_of_group(results, Op::moments, g),
+                          expected_of_moments<double>(Op::moments, cut.group(g).first(), Method::tree, 2)));
+    }
+}
+
+TEST_CASE("moments: a segment of too few elements has no variance, and an empty one no mean", "[moments][groups]") {
+    constexpr double nan = NAN;
+    const auto methods = TestBackend::kind == Backend::cuda ? std::vector{Method::tree} : moment_methods();
+    for (const Method method : methods) {
+        Cut<double> cut{
+            {.shape = Shape::segments, .n = 7, .groups = 5}, {1, 1, 2, 4, 4, 7}, {{9, 5, 1, 3, 2, 4, 9}, {}}};
+        const auto check = [&](Op op, std::uint64_t ddof, const std::vector<double>& expected) {
+            INFO(described(op, method, 7, ddof));
+            REQUIRE(same_bits(moments_of_groups<double>(cut, op, method, ddof, 1), expected));
+        };
+        check(Op::variance, 0, {nan, 0, 1, nan, 26.0 / 3});
+        check(Op::variance, 1, {nan, nan, 2, nan, 13});
+        check(Op::stddev, 2, {nan, nan, nan, nan, std::sqrt(26.0)});
+        check(Op::variance, 3, std::vector<double>(5, nan));
+        check(Op::stddev, max_n, std::vector<double>(5, nan));
+        check(Op::moments, 1, {nan, nan, 5, nan, 2, 2, nan, nan, 5, 13});
+        Cut<float> none{{.shape = Shape::segments, .groups = 300}, std::vector<std::uint64_t>(301), {}};
+        for (const float x : moments_of_groups<float>(none, Op::moments, method, 0, 1))
+            REQUIRE(fp::to_bits(x) == fp::Format<float>::canonical_nan);
+    }
+}
+
 TEST_CASE("moments: huge and tiny numbers by exact", "[moments]") {
     const auto exact = [](Op op, const std::vector<double>& x, std::uint64_t ddof = 0) {
         return moments_of<double>(op, x, Method::exact, ddof, 1).back();
@@ -363,6 +458,22 @@ TEST_CASE("moments: what there is not is refused by name", "[moments][status]") 
         expect(status({.op = op, .method = Method::tree, .shape = Shape::tensors, .n = 3}), unsupported, "op");
     }
     expect(status({.op = Op::mean, .n = 3, .ddof = 1}), invalid, "ddof");
+    for (const Shape shape : {Shape::rows, Shape::columns, Shape::segments}) {
+        const auto of_groups = [&](std::uint64_t n, std::uint64_t ddof) {
+            return status(
+                {.op = Op::variance, .method = Method::tree, .shape = shape, .n = n, .groups = 4, .ddof = ddof});
+        };
+        INFO(name(shape));
+        REQUIRE(of_groups(3, 2).ok());
+        if (shape == Shape::segments) { // which may be of any length
+            REQUIRE(of_groups(3, 3).ok());
+            REQUIRE(of_groups(0, max_n).ok());
+            expect(of_groups(3, max_n + 1), invalid, "ddof");
+        } else {
+            expect(of_groups(3, 3), invalid, "ddof");
+            expect(of_groups(0, 0), invalid, "ddof");
+        }
+    }
 }
 
 } // namespace detreduce::proptests

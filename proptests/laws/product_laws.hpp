@@ -8,6 +8,7 @@
 #include <product_reference.hpp>
 
 #include "laws/extremes.hpp"
+#include "laws/group_cuts.hpp"
 #include "laws/suite.hpp"
 
 namespace detreduce::proptests {
@@ -95,6 +96,65 @@ TEMPLATE_TEST_CASE("products: hundreds of tiles", "[product]", DETREDUCE_ALL_TYP
         const double expected = reference::product<double>(span, method);
         REQUIRE(std::isnormal(expected));
         REQUIRE(same_bits(multiplied<double>(span, method), expected));
+    }
+}
+
+/// Products of the groups of `cut`, by one of the methods.
+template <class Out, class T>
+std::vector<Out> products_of(Cut<T>& cut, Method method, std::uint64_t word) {
+    cut.request.op = Op::prod;
+    cut.request.method = method;
+    return TestBackend::template reduce_groups<Out>(cut.request, cut.pair.first(), {}, cut.offsets,
+                                                    group_draw(Method::tree, word));
+}
+
+TEMPLATE_TEST_CASE("products: a group has the bits of its elements alone", "[product][groups][sanitizer]",
+                   DETREDUCE_ALL_TYPES) {
+    property("groups", [] {
+        const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
+        const Scope scopes[] = {any_bits<TestType>, finite_bits<TestType>, near_one, near_one};
+        auto cut = cut_from<TestType>(word, scopes[accuracy::hash(word, 71) % 4]);
+        const auto methods = product_methods();
+        const Method method = methods[accuracy::hash(word, 2) % methods.size()];
+        with_dtype(some_output(method, dtype_of<TestType>, word), [&](auto out) {
+            using Out = decltype(out);
+            const auto results = products_of<Out>(cut, method, word);
+            RC_LOG(text_of(cut));
+            RC_ASSERT(results.size() == cut.request.groups);
+            for (const std::size_t g : some_groups(results.size())) {
+                const Pair<TestType> group = cut.group(g);
+                RC_ASSERT(same_bits(results[g], reference::product<Out>(group.first(), method)));
+                if (g == 0)
+                    RC_ASSERT(same_bits(results[g], multiplied<Out>(group.first(), method, product_draw(word / 4))));
+            }
+        });
+    });
+}
+
+/// So many tiles that their results fill several rows.
+TEMPLATE_TEST_CASE("products: a giant among thousands of tiny segments", "[product][groups]", DETREDUCE_ALL_TYPES) {
+    auto cut = giant_among_tiny<TestType>(5000, 140 * spec::TreeOrder<sizeof(TestType)>::tile + 77);
+    cut.pair.x = balanced<TestType>(cut.request.n, 7);
+    for (const Method method : {Method::tree, Method::compensated}) {
+        const auto results = products_of<double>(cut, method, 3);
+        for (std::size_t g = 0; g < results.size(); ++g) {
+            INFO(name(method) << " segment " << g << " of " << cut.length(g));
+            REQUIRE(same_bits(results[g], reference::product<double>(cut.group(g).first(), method)));
+        }
+    }
+}
+
+TEST_CASE("products: groups without elements are 1", "[product][groups]") {
+    for (const Method method : product_methods()) {
+        for (const Shape shape : {Shape::rows, Shape::columns, Shape::segments}) {
+            Cut<float> cut{{.shape = shape, .groups = 1000}, {}, {}};
+            if (shape == Shape::segments) cut.offsets.resize(1001);
+            for (const double one : products_of<double>(cut, method, 1))
+                REQUIRE(same_bits(one, 1.0));
+        }
+        Cut<double> cut{{.shape = Shape::segments, .n = 3, .groups = 4}, {0, 0, 2, 2, 3}, {{-2, 4, -0.0}, {}}};
+        const std::vector<double> expected{1, -8, 1, -0.0}, results = products_of<double>(cut, method, 1);
+        REQUIRE(std::equal(expected.begin(), expected.end(), results.begin(), results.end(), same_bits<double>));
     }
 }
 

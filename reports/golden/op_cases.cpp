@@ -62,6 +62,23 @@ std::vector<Place> places_of_products(DType dtype) {
         {.shape = flat, .family = Family::wide, .n = b.chunk + 2, .seed = 2503, .to_other = true},
         {flat, Family::boundary_mantissas, b.tile + 1, 2504},
         {.shape = flat, .family = Family::lognormal, .n = 40 * b.tile + 1, .seed = 2505, .to_other = true},
+        {rows, Family::lognormal, 31, 2510, 300, 37},
+        {.shape = rows,
+         .family = Family::normal,
+         .n = b.tile + 1,
+         .seed = 2511,
+         .groups = 5,
+         .stride = b.tile + 4,
+         .to_other = true},
+        {columns, Family::normal, 40, 2512, 70, 73},
+        {.shape = columns,
+         .family = Family::boundary_mantissas,
+         .n = b.tile + 1,
+         .seed = 2513,
+         .groups = 3,
+         .to_other = true},
+        {segments, Family::lognormal, 40 * b.tile, 2514, 100},
+        {.shape = segments, .family = Family::normal, .n = 20 * b.tile, .seed = 2515, .groups = 12, .to_other = true},
     };
 }
 

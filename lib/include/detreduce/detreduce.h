@@ -200,7 +200,8 @@ typedef struct detreduce_request {
     uint64_t n;               /* 0; number of elements, 0 … 2^40: of each row or column, otherwise of everything */
     uint64_t groups;          /* 1; how many rows, columns, segments or tensors there are, 0 … 2^40 */
     uint64_t stride; /* 0; rows and columns: elements from one row of the matrix to the next; 0: the length of a row */
-    uint64_t ddof;   /* 0; variance, stddev, moments: what is taken from n in the divisor */
+    uint64_t
+        ddof; /* 0; variance, stddev, moments: what is taken from n in the divisor, less than n; of segments at most 2^40 */
     detreduce_device device; /* CUDA, current device */
     detreduce_launch launch; /* all of it automatic */
     uint32_t each;           /* 0; tensors: 1 for the value of each as well, before that of all */
@@ -260,8 +261,9 @@ typedef struct detreduce_tensor {
  * stream     CUDA: all pointers are device pointers; enqueued on `stream` (NULL: the default stream) of the plan's device, not synchronised, nothing
  *            allocated, may be captured in a graph. CPU: returns when `out` is written; stream means nothing
  * errors     the plan's own; invalid_argument for a NULL or misaligned pointer; cuda_error. Nothing is written then
- * NaN, empty one NaN, or infinities of both signs among the terms: the canonical quiet NaN. n = 0: +0, and for means and for ops that compare an
- *            error when the plan is made; of an empty segment or tensor NaN, an index of UINT64_MAX, a count of 0
+ * NaN, empty one NaN, or infinities of both signs among the terms: the canonical quiet NaN. n = 0: +0, of prod +1, and for means, variances and ops
+ *            that compare an error when the plan is made; of an empty segment or tensor NaN, an index of UINT64_MAX, a count of 0; variances of ddof
+ *            elements or fewer are NaN
  * source     lib/SPEC.md; more in detreduce/plan.hpp */
 detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                void* out, void* workspace, detreduce_stream stream) DETREDUCE_NOEXCEPT;

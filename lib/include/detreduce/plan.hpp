@@ -34,7 +34,8 @@ struct Request {
     Launch launch = {};
     NanPolicy nan = NanPolicy::propagate; ///< for ops that compare
     bool each = false;                    ///< tensors: also the value of each, before that of all
-    std::uint64_t ddof = 0; ///< variance, stddev, moments: what is taken from n in the divisor, less than n
+    std::uint64_t ddof =
+        0; ///< variance, stddev, moments: what is taken from n in the divisor, less than n; of segments at most 2^40
 };
 
 /// Largest n that a plan accepts, largest number of groups, and most elements from the first to the last.
@@ -161,8 +162,8 @@ struct Inputs {
 /// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer; cuda_error
 /// NaN, empty   any NaN, +inf and −inf among terms that are added, or an infinity and a zero that are multiplied: the canonical quiet NaN; ops
 ///              that compare: as Request::nan says. n = 0: +0 (prod: +1, counts: 0), and an error in make_plan() for means, variances, min, max,
-///              minmax, argmin and argmax; x and y may then be null. An empty segment has a sum of +0, a count of 0, and no mean,
-///              least or greatest element: NaN, or the index no_index; one of no more elements than ddof no variance: NaN.
+///              minmax, argmin and argmax; x and y may then be null. An empty segment has a sum of +0, a product of +1, a count of 0, and no
+///              mean, least or greatest element: NaN, or the index no_index; one of ddof elements or fewer has no variance: NaN.
 /// source       lib/SPEC.md
 Status run(const Plan& plan, Inputs in, void* out, void* workspace = nullptr, Stream stream = nullptr) noexcept;
 

@@ -31,15 +31,15 @@ void reduce(const Plan& plan, const Inputs& in, void* out, void* workspace) noex
 template <class T>
 void reduce_by_order(const Plan& plan, const Launch& launch, const Arrays<T>& in, void* out) noexcept;
 
-/// The same for mean and variance, of 1 or more elements a group.
-void reduce_moments(const Plan& plan, const void* x, void* out) noexcept;
+/// The same for mean and variance.
+void reduce_moments(const Plan& plan, const Inputs& in, void* out) noexcept;
 void reduce_moments_of_tensors(const Plan& plan, const Tensor* list, void* out) noexcept;
 /// The same for one group of minmax.
 template <class T>
 void reduce_to_both_ends(const Plan& plan, const Launch& launch, const Arrays<T>& in, void* out) noexcept;
 
 /// The same for products, of any number of elements.
-void multiply(const Plan& plan, const void* x, void* out) noexcept;
+void multiply(const Plan& plan, const Inputs& in, void* out) noexcept;
 
 /// The same for ops that count.
 void count(const Plan& plan, const Inputs& in, void* out, void* workspace) noexcept;

@@ -24,13 +24,13 @@ struct Arrays {
     }
 };
 
-/// At most `Most` elements as neighbours: a copy, where they are not.
-template <class T, std::uint64_t Most>
+/// At most `Most` elements as neighbours, of one array or two: a copy, where they are not.
+template <class T, std::uint64_t Most, int Inputs = 2>
 class Neighbours {
   public:
     explicit Neighbours(const Arrays<T>& from) : in(from) {
         if (from.step == 1) return;
-        in = {copy(from.x, from, x_), from.y ? copy(from.y, from, y_) : nullptr, from.n};
+        in = {copy(from.x, from, x_), Inputs == 2 && from.y ? copy(from.y, from, y_) : nullptr, from.n};
     }
     Neighbours(const Neighbours&) = delete;
     Neighbours& operator=(const Neighbours&) = delete;
@@ -43,7 +43,7 @@ class Neighbours {
             to[i] = from[i * a.step];
         return to;
     }
-    T x_[Most], y_[Most]; // not initialized
+    T x_[Most], y_[Inputs == 2 ? Most : 1]; // not initialized
 };
 
 /// The i-th group of a plan.

@@ -7,6 +7,7 @@
 
 #include "host/backend.hpp"
 #include "host/for_each.hpp"
+#include "host/groups.hpp"
 #include "host/isa_table.hpp"
 #include "host/levels.hpp"
 
@@ -16,18 +17,19 @@ namespace {
 namespace exact = acc::exact;
 
 template <class T>
-auto tree(const IsaFunctions<T>& isa, const T* x, std::uint64_t n, std::uint32_t threads) {
+auto tree(const IsaFunctions<T>& isa, const Arrays<T>& in, std::uint32_t threads) {
     using V = fp::Arithmetic<T>;
     using Acc = acc::CountedMoments<V>;
     using Order = spec::TreeOrder<sizeof(T)>;
     using Above = spec::TreeOrder<sizeof(V)>;
     const auto tile = [&](std::uint64_t i) -> Acc {
-        const std::uint64_t begin = i * Order::tile, m = std::min<std::uint64_t>(Order::tile, n - begin);
-        return {m, isa.moments(x + begin, static_cast<std::uint32_t>(m))};
+        const Neighbours<T, Order::tile, 1> neighbours(in.part(i * Order::tile, Order::tile));
+        const Arrays<T>& part = neighbours.in;
+        return {part.n, isa.moments(part.x, static_cast<std::uint32_t>(part.n))};
     };
-    if (n <= Order::tile) return tile(0);
+    if (in.n <= Order::tile) return tile(0);
     Levels<Acc, Above, spec::tiles(max_n, Order::tile) * Above::tile> levels;
-    const std::uint64_t all = spec::tiles(n, Order::tile);
+    const std::uint64_t all = spec::tiles(in.n, Order::tile);
     for (std::uint64_t first = 0; first < all; first += Above::tile) {
         const std::uint64_t count = std::min<std::uint64_t>(Above::tile, all - first);
         Acc* const out = levels.next();
@@ -38,11 +40,11 @@ auto tree(const IsaFunctions<T>& isa, const T* x, std::uint64_t n, std::uint32_t
 }
 
 template <class T>
-auto serial(const T* x, std::uint64_t n) {
+auto serial(const Arrays<T>& in) {
     using Acc = acc::CountedMoments<fp::Arithmetic<T>>;
     auto a = Acc::absent();
-    for (std::uint64_t i = 0; i < n; ++i)
-        a.merge(Acc::of(fp::widen(x[i])));
+    for (std::uint64_t i = 0; i < in.n; ++i)
+        a.merge(Acc::of(fp::widen(in.x[i * in.step])));
     return a;
 }
 
@@ -61,23 +63,26 @@ struct PowerSums {
 
 /// Both sums of what is in the cache: memory is read once.
 template <class T>
-void add_powers(const IsaFunctions<T>& isa, const T* x, std::uint64_t n, PowerSums& sums) {
-    constexpr std::uint64_t block = (std::uint64_t{1} << 17) / sizeof(T);
-    for (std::uint64_t i = 0; i < n; i += block) {
-        const std::uint64_t m = std::min(block, n - i);
-        isa.exact(x + i, m, sums.sum());
-        isa.exact_terms(Term::square, x + i, nullptr, m, sums.squares());
-    }
+void add_powers(const IsaFunctions<T>& isa, const Arrays<T>& in, PowerSums& sums) {
+    const auto add = [&](const Arrays<T>& part) {
+        isa.exact(part.x, part.n, sums.sum());
+        isa.exact_terms(Term::square, part.x, nullptr, part.n, sums.squares());
+    };
+    constexpr std::uint64_t block = (std::uint64_t{1} << 17) / sizeof(T), copied = 4096;
+    for (std::uint64_t i = 0; in.step == 1 && i < in.n; i += block)
+        add(in.part(i, block));
+    for (std::uint64_t i = 0; in.step != 1 && i < in.n; i += copied)
+        add(Neighbours<T, copied, 1>(in.part(i, copied)).in);
 }
 
 /// Each thread takes a run of elements into sums of its own.
 template <class T>
-void add_all_powers(const IsaFunctions<T>& isa, const T* x, std::uint64_t n, std::uint32_t threads, PowerSums& sums) {
-    if (threads == 1) return add_powers(isa, x, n, sums);
-    const std::uint64_t run = (n + threads - 1) / threads;
-    for_each((n + run - 1) / run, threads, [&](std::uint64_t i) {
+void add_all_powers(const IsaFunctions<T>& isa, const Arrays<T>& in, std::uint32_t threads, PowerSums& sums) {
+    if (threads == 1) return add_powers(isa, in, sums);
+    const std::uint64_t run = (in.n + threads - 1) / threads;
+    for_each((in.n + run - 1) / run, threads, [&](std::uint64_t i) {
         PowerSums own;
-        add_powers(isa, x + i * run, std::min(run, n - i * run), own);
+        add_powers(isa, in.part(i * run, run), own);
         for (int w = 0; w < PowerSums::count; ++w) {
             if (own.words[w] != 0) std::atomic_ref(sums.words[w]).fetch_add(own.words[w], std::memory_order_relaxed);
         }
@@ -95,12 +100,12 @@ exact::DigitRange range_of(const exact::Word* digit) {
     return range;
 }
 
-/// Of nothing there is no mean, and of no more elements than ddof no variance.
 void finish_exact(PowerSums& sums, const acc::MomentsResult& result) {
-    const auto none = [](auto t) { return fp::from_bits<decltype(t)>(fp::Format<decltype(t)>::canonical_nan); };
-    if (result.n == 0) return result.store(none, none);
     const auto mean = [&](auto t) { return exact::round<decltype(t)>(sums.sum(), Ending::mean); };
-    if (result.n <= result.ddof || exact::has_special(sums.sum())) return result.store(mean, none);
+    if (result.n <= result.ddof || exact::has_special(sums.sum())) // no variance
+        return result.store(mean, [](auto t) {
+            return fp::from_bits<decltype(t)>(fp::Format<decltype(t)>::canonical_nan);
+        });
     exact::Word squares[exact::product_digits];
     for (int k = 0; k < exact::product_digits; ++k)
         squares[k] = exact::joined_digit(sums.squares(), k);
@@ -113,31 +118,30 @@ void finish_exact(PowerSums& sums, const acc::MomentsResult& result) {
 }
 
 template <class T>
-void reduce_group(const Plan& plan, const T* x, std::uint32_t threads, const acc::MomentsResult& result) {
-    const IsaFunctions<T>& isa = isa_table(plan.launch().isa).of<T>();
-    if (plan.request().method == Method::exact) {
+void reduce_group(const Plan& plan, const Launch& launch, const Arrays<T>& in, void* out) {
+    const IsaFunctions<T>& isa = isa_table(launch.isa).of<T>();
+    const Request& r = plan.request();
+    const acc::MomentsResult result{out,  plan.output(), static_cast<std::uint32_t>(plan.result_bytes()),
+                                    r.op, in.n,          r.ddof};
+    if (in.n == 0) {
+        result.store(acc::Moments<fp::Arithmetic<T>>{});
+    } else if (r.method == Method::exact) {
         PowerSums sums;
-        add_all_powers(isa, x, result.n, threads, sums);
+        add_all_powers(isa, in, launch.threads, sums);
         finish_exact(sums, result);
-    } else if (plan.request().method == Method::serial) {
-        result.store(serial(x, result.n).m);
+    } else if (r.method == Method::serial) {
+        result.store(serial(in).m);
     } else {
-        result.store(tree(isa, x, result.n, threads).m);
+        result.store(tree(isa, in, launch.threads).m);
     }
 }
 
 } // namespace
 
-/// One group after the other, each by all threads; or, where there are enough, each by one.
-void reduce_moments(const Plan& plan, const void* x, void* out) noexcept {
-    const Request& r = plan.request();
-    const acc::MomentsResult first{out,  plan.output(), static_cast<std::uint32_t>(size_of(plan.output())),
-                                   r.op, r.n,           r.ddof};
-    const std::uint32_t threads = plan.launch().threads;
-    const bool many = plan.groups() >= 4 * std::uint64_t{threads};
-    with_dtype(r.dtype, [&]<class T>(T) {
-        for_each(plan.groups(), many ? threads : 1, [&](std::uint64_t i) {
-            reduce_group(plan, static_cast<const T*>(x) + i * plan.stride(), many ? 1 : threads, first.moved(i));
+void reduce_moments(const Plan& plan, const Inputs& in, void* out) noexcept {
+    with_dtype(plan.request().dtype, [&]<class T>(T) {
+        for_each_group<T>(plan, in, out, [&](const Launch& launch, const Arrays<T>& group, void* result) {
+            reduce_group(plan, launch, group, result);
         });
     });
 }
@@ -150,10 +154,13 @@ void reduce_moments_of_tensors(const Plan& plan, const Tensor* list, void* out) 
     PowerSums total;
     for (std::uint64_t i = 0; i < r.groups; ++i) {
         PowerSums sums;
-        with_dtype(list[i].dtype, [&]<class T>(T) {
-            const IsaFunctions<T>& isa = isa_table(plan.launch().isa).of<T>();
-            add_all_powers(isa, static_cast<const T*>(list[i].data), list[i].n, plan.launch().threads, sums);
-        });
+        if (list[i].n > 0) {
+            with_dtype(list[i].dtype, [&]<class T>(T) {
+                add_all_powers(isa_table(plan.launch().isa).of<T>(),
+                               Arrays<T>{static_cast<const T*>(list[i].data), nullptr, list[i].n},
+                               plan.launch().threads, sums);
+            });
+        }
         sums.normalize();
         for (int w = 0; w < PowerSums::count; ++w)
             total.words[w] += sums.words[w];

@@ -211,8 +211,8 @@ void reduce(const Plan& plan, const Inputs& in, void* out, void* workspace) noex
     if (r.shape == Shape::tensors && info(r.op).kind == Kind::moments)
         return reduce_moments_of_tensors(plan, static_cast<const Tensor*>(in.x), out);
     if (r.shape == Shape::tensors) return reduce_tensors(plan, in, out);
-    if (info(r.op).kind == Kind::moments) return reduce_moments(plan, in.x, out);
-    if (info(r.op).kind == Kind::product) return multiply(plan, in.x, out);
+    if (info(r.op).kind == Kind::moments) return reduce_moments(plan, in, out);
+    if (info(r.op).kind == Kind::product) return multiply(plan, in, out);
     if (info(r.op).kind == Kind::count) return count(plan, in, out, workspace);
     with_dtype(r.dtype, [&]<class T>(T) {
         for_each_group<T>(plan, in, out, [&](const Launch& launch, const Arrays<T>& group, void* result) {

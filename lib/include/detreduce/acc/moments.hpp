@@ -47,10 +47,11 @@ struct Moments {
     }
 };
 
-/// With the number of elements beside it, for where speed does not count. None: absent.
+/// With the number of elements beside it, for where it does not follow from where a group lies, or speed does not count. None: absent.
 template <class V>
 struct CountedMoments {
-    static constexpr bool pairwise_rows = true;
+    static constexpr bool pairwise_rows = true, keeps_errors = false, commutes = false;
+    using Value = V;
 
     std::uint64_t count;
     Moments<V> m;
@@ -64,10 +65,16 @@ struct CountedMoments {
             *this = right;
             return;
         }
-        m.merge(right.m, Weights<V>::of(count, right.count));
+        const V left = static_cast<V>(count); // where both are as many, the same bits without a division
+        m.merge(right.m, count == right.count ? Weights<V>::equal(left) : Weights<V>::of(count, right.count));
         count += right.count;
     }
 };
+
+template <class Acc>
+inline constexpr bool is_moments = false;
+template <class V>
+inline constexpr bool is_moments<CountedMoments<V>> = true;
 
 /// M2 / divisor, or its square root, rounded once. A mean that is no number, as infinities and NaN make it, has no variance.
 template <class T>
@@ -93,12 +100,18 @@ struct MomentsResult {
         to.out = static_cast<char*>(out) + by * bytes * (op == Op::moments ? 2 : 1);
         return to;
     }
-    /// mean(T{}) and variance(T{}) are the two, rounded to T.
+    /// mean(T{}) and variance(T{}) are the two, rounded to T; they are asked only where there are as many elements as that takes.
     template <class Mean, class Variance>
     DETREDUCE_HD void store(const Mean& mean, const Variance& variance) const {
         const bool both = op == Op::moments;
-        if (both) store_as(out, output, mean);
-        store_as(both ? static_cast<char*>(out) + bytes : out, output, variance);
+        const auto or_nan = [](bool there, const auto& value) {
+            return [=, &value](auto t) {
+                using T = decltype(t);
+                return there ? value(t) : fp::from_bits<T>(fp::Format<T>::canonical_nan);
+            };
+        };
+        if (both) store_as(out, output, or_nan(n > 0, mean));
+        store_as(both ? static_cast<char*>(out) + bytes : out, output, or_nan(n > ddof, variance));
     }
     template <class V>
     DETREDUCE_HD void store(const Moments<V>& m) const {

@@ -92,6 +92,8 @@ template <bool Compensated, class V>
 template <class V, bool Compensated>
 struct Product {
     static constexpr bool pairwise_rows = Compensated, keeps_errors = Compensated;
+    static constexpr bool commutes =
+        !Compensated; ///< as acc::Rounded; of errors ε₁·s₂ is rounded in another place than s₁·ε₂
     using Value = V;
 
     V significand, error; ///< `tree`: the error is zero
