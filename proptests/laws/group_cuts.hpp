@@ -36,7 +36,7 @@ struct Cut {
                 elements[i] = v[begin + i * (columns ? wide : 1)];
             return elements;
         };
-        return {part(pair.x), part(pair.y)};
+        return {part(pair.x), pair.y.empty() ? std::vector<T>{} : part(pair.y)}; // y: where there is one
     }
 };
 
