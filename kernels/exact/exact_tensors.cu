@@ -109,7 +109,8 @@ struct TensorsLaunch {
         Status status;
         if (!cursor.done()) status = count_resident_for_tensors<T>(device, resident);
         while (status.ok() && !cursor.done()) {
-            const TensorParts parts = cursor.take(4.0 * resident, exact::block_threads * 64.0 / sizeof(T));
+            // Many small blocks: the last to end is not late. Cutting the end of the list finer cost more than it gave.
+            const TensorParts parts = cursor.take(6.0 * resident, exact::block_threads * 64.0 / sizeof(T));
             status = upload_tensors(parts, layout.list, workspace, state(), first ? passes.words : 0, stream);
             if (status.ok()) status = add_uploaded<T>(parts.blocks);
             first = false;

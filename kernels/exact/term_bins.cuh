@@ -8,10 +8,13 @@
 
 namespace detreduce::cuda::exact {
 
-/// Bins of the fast way: of elements of 16-bit formats in float, which has twice the speed of double; of their products in double, where one bin is nearly
-/// always enough (TermBins::in_one_bin), and a term an instruction.
+/// Squares of 16-bit elements go into doubles, by moving bits (Element::magnitudes): often one bin is enough (TermBins::in_one_bin), and a square an
+/// instruction. Products of two inputs are faster in float: there are half as many.
 template <class T, class Map>
-using FirstWindow = std::conditional_t<sizeof(T) == 2 && Map::linear, spec::ExactWindow<float, 3, 4>,
+inline constexpr bool moves_to_double = sizeof(T) == 2 && Map::term == Term::square;
+/// Bins of the fast way: of 16-bit formats in float otherwise, which has twice the speed of double.
+template <class T, class Map>
+using FirstWindow = std::conditional_t<sizeof(T) == 2 && !moves_to_double<T, Map>, spec::ExactWindow<float, 3, 4>,
                                        spec::ExactWindow<double, 2, 5>>;
 template <class T, class Map, class W>
 struct TermBins;
@@ -63,10 +66,6 @@ struct Terms {
     __device__ __forceinline__ uint4 gather(const T* p) const {
         std::uint32_t words[4];
         if constexpr (sizeof(T) == 2) {
-            if (step == 1) {
-                load_words(p, words);
-                return {words[0], words[1], words[2], words[3]};
-            }
 #pragma unroll
             for (int w = 0; w < 4; ++w) {
                 words[w] = load_number(p + 2 * w * step).bits | std::uint32_t{load_number(p + (2 * w + 1) * step).bits}
@@ -185,13 +184,14 @@ struct TermBins {
     static_assert(sizeof(Number) == 8 || !Terms<T, Map>::has_errors);
     static constexpr bool has_errors = Terms<T, Map>::has_errors, shared_room = Map::parts > 1 || Map::inputs == 1;
     static constexpr int factor_bits = Map::parts > 1 ? 1 : 0; ///< −2xy
+    /// Terms that are multiples of the first bin's Q need not go through the others.
+    static constexpr bool in_one_bin = moves_to_double<T, Map> && W::bins == 2;
     /// The errors' bins are 52 below those of the values, which must still be numbers.
     static constexpr int to_errors = fp::Format<double>::precision - 1;
-    /// Whether terms that are multiples of the first bin's Q need not go through the others.
-    static constexpr bool in_one_bin = sizeof(T) == 2 && !Map::linear && sizeof(Number) == 8 && W::bins == 2;
     /// Above the tile that a window is made for, terms seldom grow; below it there is always a smaller one.
     static constexpr int most_above = in_one_bin ? 2 : 8;
-    static constexpr int lowest_top = W::lowest_top + (has_errors ? to_errors : 0);
+    static constexpr int lowest_top = in_one_bin ? W::span + 2 * moved_zero + 4
+                                                 : W::lowest_top + (has_errors ? to_errors : 0);
     /// Products below this may have errors, or last bits, that are no numbers any more.
     static constexpr int least_term =
         fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);

@@ -138,33 +138,28 @@ struct TermWalk {
         Element<T>::settle(range_x);
         if constexpr (!BinsOf::shared_room) Element<T>::settle(range_y);
     }
-    /// The same as each() of numbers that are finite.
-    template <class N, class F>
-    static __device__ __forceinline__ void each_finite(const uint4& x, const uint4& y, const F& f) {
-        if constexpr (sizeof(T) == 2 && sizeof(N) == 8) {
-            double a[8], b[8];
-            Element<T>::template numbers<Map::term == Term::square>(x, a);
-            if constexpr (Input::binary) Element<T>::template numbers<false>(y, b);
+    /// Squares in one bin, of whose Q they must be multiples, or in two.
+    template <bool OneBin, class BinsOf>
+    static __device__ __forceinline__ void add_squares(BinsOf& bins, const uint4& x) {
+        double a[8];
+        Element<T>::magnitudes(x, a);
+        auto& s = bins.values.s;
 #pragma unroll
-            for (int i = 0; i < 8; ++i)
-                f(a[i], Input::binary ? b[i] : a[i]);
-        } else {
-            each<N>(x, y, f);
+        for (const double m : a) {
+            const double t = fp::fused(m, m, s[0]);
+            if constexpr (!OneBin) s[1] = s[1] + fp::fused(m, m, s[0] - t);
+            s[0] = t;
         }
-    }
-    /// Part k of the terms of one load, which must be multiples of the first bin's Q.
-    template <class BinsOf>
-    static __device__ __forceinline__ void add_part_to_one_bin(BinsOf& bins, int k, const uint4& x, const uint4& y) {
-        each_finite<double>(x, y, [&](double a, double b) {
-            const terms::Product<double> f = Map::finite_part(k, a, b);
-            bins.values.s[0] = fp::fused(f.factor * f.a, f.b, bins.values.s[0]);
-        });
     }
     /// Part k of the terms of one load; they must have room in the bins.
     template <class BinsOf>
     static __device__ __forceinline__ void add_part(BinsOf& bins, int k, const uint4& x, const uint4& y) {
         using N = typename BinsOf::Number;
-        each_finite<N>(x, y, [&](N a, N b) {
+        if constexpr (BinsOf::in_one_bin) {
+            add_squares<false>(bins, x);
+            return;
+        }
+        each<N>(x, y, [&](N a, N b) {
             const terms::Product<N> f = Map::finite_part(k, a, b);
             const N p = Map::linear ? f.a : f.a * f.b;
             bins.values.add(Map::linear ? p : f.factor * p);
@@ -195,7 +190,7 @@ struct TermWalk {
                 if (in_one_bin) {
 #pragma unroll
                     for (int i = 0; i < Input::vectors; ++i)
-                        add_part_to_one_bin(bins, k, x.v[i], y.v[i]);
+                        add_squares<true>(bins, x.v[i]);
                     continue;
                 }
             }

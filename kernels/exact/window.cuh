@@ -101,6 +101,9 @@ struct Element<double> {
     }
 };
 
+/// What Element16::magnitudes() makes of a zero: a power of two that bins must be too coarse to see.
+inline constexpr int moved_zero = -127;
+
 /// Two elements a register.
 template <class T>
 struct Element16 {
@@ -127,25 +130,25 @@ struct Element16 {
         pair_of_doubles(v.x, f), pair_of_doubles(v.y, f), pair_of_doubles(v.z, f), pair_of_doubles(v.w, f);
     }
 
-    /// The eight numbers of v, which must be finite, as doubles: moved and scaled, as converting takes as long as eight additions. Or, which is less
-    /// to do, their magnitudes.
-    template <bool Magnitudes>
-    static __device__ __forceinline__ void numbers(const uint4& v, double (&to)[per_vector]) {
-        constexpr double scale = fp::from_bits<double>(std::uint64_t{1023 + double_shift} << 52);
+    /// The magnitudes of the eight numbers of v, which must be finite, and not subnormal if T is bf16, as doubles: bits are moved, as converting takes as
+    /// long as eight additions. A zero becomes 2^moved_zero.
+    static __device__ __forceinline__ void magnitudes(const uint4& v, double (&to)[per_vector]) {
         const std::uint32_t words[] = {v.x, v.y, v.z, v.w};
+        const auto from_float = [](std::uint32_t bits) {
+            constexpr std::uint32_t more = 1023 - 127;
+            return __hiloint2double(static_cast<int>((bits >> 3) + (more << 20)), 0);
+        };
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            int low = 0, high = 0;
-            if constexpr (Magnitudes) {
-                constexpr int shift = fp::Format<T>::precision - 5; // 11 less the width of the exponent's field
-                low = static_cast<int>(words[i] << (16 - shift) & (0x7fff0000u >> shift));
-                high = static_cast<int>(words[i] >> shift & (0x7fff0000u >> shift));
+            if constexpr (fp::Format<T>::precision == 8) {
+                to[2 * i] = from_float(words[i] << 16 & 0x7fff0000u);
+                to[2 * i + 1] = from_float(words[i] & 0x7fff0000u);
             } else {
-                low = upper_half_of_double<16 - fp::Format<T>::precision>(words[i] << 16);
-                high = upper_half_of_double<16 - fp::Format<T>::precision>(words[i]);
+                const auto low = static_cast<std::uint16_t>(words[i] & 0x7fffu),
+                           high = static_cast<std::uint16_t>(words[i] >> 16 & 0x7fffu);
+                to[2 * i] = from_float(__float_as_uint(widen(float16{low})));
+                to[2 * i + 1] = from_float(__float_as_uint(widen(float16{high})));
             }
-            to[2 * i] = __hiloint2double(low, 0) * scale;
-            to[2 * i + 1] = __hiloint2double(high, 0) * scale;
         }
     }
 

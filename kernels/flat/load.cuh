@@ -140,28 +140,6 @@ struct ItemOf<T, 2, Aligned> {
     }
 };
 
-/// Eight elements of 16 bits at any address, as words: three loads of words that are aligned lie within them, and one or two of what is left. One by
-/// one they took twice as many, and the loads, not memory, said how long it took.
-template <class T>
-__device__ __forceinline__ void load_words(const T* p, std::uint32_t (&words)[4]) {
-    static_assert(sizeof(T) == 2);
-    const bool odd = reinterpret_cast<std::uintptr_t>(p) & 2;
-    const auto* const aligned = reinterpret_cast<const std::uint32_t*>(p + odd);
-    std::uint32_t before = 0, loaded[4];
-#pragma unroll
-    for (int i = 0; i < 3; ++i)
-        loaded[i] = __ldg(aligned + i);
-    if (odd) {
-        before = std::uint32_t{load_number(p).bits} << 16;
-        loaded[3] = load_number(p + 7).bits;
-    } else {
-        loaded[3] = __ldg(aligned + 3);
-    }
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-        words[i] = __funnelshift_rc(i > 0 ? loaded[i - 1] : before, loaded[i], odd ? 16 : 32);
-}
-
 /// Both ways give whole words, so that elements of 16 bits stay two in a register where the ways meet.
 template <Source, class Item, int K, bool Aligned>
 __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, Aligned>& p) {
@@ -175,8 +153,9 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, Aligned>
     } else {
         std::uint32_t words[4 * pieces];
         if constexpr (sizeof(Item) == 2) {
-            static_assert(pieces == 1);
-            load_words(p.x, words);
+#pragma unroll
+            for (int w = 0; w < 4 * pieces; ++w) // by words and what is left of them it took a third longer
+                words[w] = load_number(p.x + 2 * w).bits | std::uint32_t{load_number(p.x + 2 * w + 1).bits} << 16;
         } else {
 #pragma unroll
             for (int k = 0; k < K; ++k) {

@@ -60,13 +60,10 @@ class TensorCursor {
   public:
     TensorCursor(const Plan& plan, const Inputs& in, DType dtype);
     [[nodiscard]] bool done() const { return left_ == 0; }
-    /// As many of the next as fit. Each gets its share of `blocks` blocks, but no more than have `useful` elements each. Those at the end are cut finer,
-    /// so that the last block to end is not late.
+    /// As many of the next as fit. Each gets its share of `blocks` blocks, but no more than have `useful` elements each.
     [[nodiscard]] TensorParts take(double blocks, double useful);
 
   private:
-    [[nodiscard]] double finer_by() const;
-
     const Tensor* x_;
     const Tensor* y_;
     std::uint64_t count_, all_ = 0, left_ = 0, next_ = 0, before_ = 0;

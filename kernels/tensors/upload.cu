@@ -37,20 +37,15 @@ TensorCursor::TensorCursor(const Plan& plan, const Inputs& in, DType dtype)
     left_ = all_;
 }
 
-double TensorCursor::finer_by() const {
-    const double left = static_cast<double>(left_) / static_cast<double>(all_);
-    return left > 0.3 ? 1 : left > 0.07 ? 4 : 16;
-}
-
 TensorParts TensorCursor::take(double blocks, double useful) {
     TensorParts parts;
-    blocks = std::min(blocks, most_tensor_blocks / 12.0);
+    blocks = std::min<double>(blocks, most_tensor_blocks);
     for (; next_ < count_ && parts.count < tensors_at_once; ++next_) {
         const Tensor& t = x_[next_];
         const std::uint64_t before = before_;
         before_ += t.n;
         if (t.dtype != dtype_ || t.n == 0) continue;
-        const double share = blocks * finer_by() * static_cast<double>(t.n) / static_cast<double>(all_);
+        const double share = blocks * static_cast<double>(t.n) / static_cast<double>(all_);
         left_ -= t.n;
         const std::uint64_t second = y_ ? reinterpret_cast<std::uintptr_t>(y_[next_].data) : before;
         parts.part[parts.count++] = {t.data, second, t.n, parts.blocks, static_cast<std::uint32_t>(next_)};

@@ -6,6 +6,5 @@ using TestBackend = CpuBackend;
 
 #include "laws/op_laws.hpp"
 #include "laws/group_laws.hpp"
-#include "laws/moments_group_laws.hpp"
 #include "laws/order_group_laws.hpp"
 #include "laws/tensor_laws.hpp"

@@ -37,10 +37,10 @@ TEST_CASE("moments: launches that there are not are refused by name", "[moments]
         };
         REQUIRE(status(Method::tree, {.schedule = Schedule::two_pass, .block = 256}).ok());
         REQUIRE(status(Method::exact, {.schedule = Schedule::two_pass, .block = 128}).ok());
-        REQUIRE(status(Method::tree, {}, Shape::rows).ok());
-        for (const Shape shape : {Shape::columns, Shape::segments})
-            REQUIRE(status(Method::tree, {}, shape).ok());
-        expect(status(Method::exact, {}, Shape::rows), unsupported, "shape");
+        for (const Shape shape : {Shape::rows, Shape::columns, Shape::segments}) {
+            for (const Method method : {Method::tree, Method::exact})
+                REQUIRE(status(method, {}, shape).ok());
+        }
         for (const Method method : {Method::exact, Method::tree}) {
             expect(status(method, {.schedule = Schedule::last_block}), unsupported, "launch.schedule");
             expect(status(method, {.schedule = Schedule::cooperative}), unsupported, "launch.schedule");

@@ -256,7 +256,7 @@ TEMPLATE_TEST_CASE("moments: a row has the bits of its elements alone", "[moment
         const auto x = vector_from<TestType>(static_cast<Style>(accuracy::hash(word, 67) % styles), rows * stride, word,
                                              any_bits<TestType>);
         const Op op = some_moment_op(word);
-        const Method method = TestBackend::kind == Backend::cuda ? Method::tree : some_moment_method(word);
+        const Method method = some_moment_method(word);
         const std::uint64_t ddof = some_ddof(n, word);
         const std::size_t each = static_cast<std::size_t>(info(op).results);
         RC_LOG(described(op, method, n, ddof) + std::to_string(rows) + " rows\n");
@@ -281,11 +281,6 @@ TEMPLATE_TEST_CASE("moments: a row has the bits of its elements alone", "[moment
             }
         });
     });
-}
-
-/// Methods that there are of columns and segments.
-inline Method some_method_of_groups(std::uint64_t word) {
-    return TestBackend::kind == Backend::cuda ? Method::tree : some_moment_method(word);
 }
 
 /// The results of a group, which may have too few elements for some.
@@ -322,9 +317,7 @@ TEMPLATE_TEST_CASE("moments: a column or segment has the bits of its elements al
         auto cut = cut_from<TestType>(word, accuracy::hash(word, 72) % 2 == 0 ? any_bits<TestType> : ordinary);
         const Op op = some_moment_op(word);
         const bool segments = cut.request.shape == Shape::segments;
-        const Method method = cut.request.shape == Shape::rows && TestBackend::kind == Backend::cuda
-                                  ? Method::tree
-                                  : some_method_of_groups(word);
+        const Method method = some_moment_method(word);
         if (cut.request.n == 0 && !segments) return;
         const std::uint64_t ddof = segments ? accuracy::hash(word, 73) % 4 : some_ddof(cut.request.n, word);
         with_dtype(some_output(method, dtype_of<TestType>, word), [&](auto out) {
@@ -357,8 +350,7 @@ TEMPLATE_TEST_CASE("moments: a giant among thousands of tiny segments", "[moment
 
 TEST_CASE("moments: a segment of too few elements has no variance, and an empty one no mean", "[moments][groups]") {
     constexpr double nan = NAN;
-    const auto methods = TestBackend::kind == Backend::cuda ? std::vector{Method::tree} : moment_methods();
-    for (const Method method : methods) {
+    for (const Method method : moment_methods()) {
         Cut<double> cut{
             {.shape = Shape::segments, .n = 7, .groups = 5}, {1, 1, 2, 4, 4, 7}, {{9, 5, 1, 3, 2, 4, 9}, {}}};
         const auto check = [&](Op op, std::uint64_t ddof, const std::vector<double>& expected) {
@@ -455,7 +447,7 @@ TEST_CASE("moments: what there is not is refused by name", "[moments][status]") 
         for (const Method method : {Method::kahan, Method::compensated, Method::atomic})
             expect(status({.op = op, .method = method, .n = 3}), unsupported, "method");
         expect(status({.op = op, .method = Method::tree, .output = DType::f16, .n = 3}), invalid, "output");
-        expect(status({.op = op, .method = Method::tree, .shape = Shape::tensors, .n = 3}), unsupported, "op");
+        expect(status({.op = op, .method = Method::tree, .shape = Shape::tensors, .n = 3}), unsupported, "method");
     }
     expect(status({.op = Op::mean, .n = 3, .ddof = 1}), invalid, "ddof");
     for (const Shape shape : {Shape::rows, Shape::columns, Shape::segments}) {
