@@ -1,4 +1,5 @@
 // The C header: words to enumerators, plans and states to the classes they stand for.
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -58,6 +59,7 @@ static_assert(is(DETREDUCE_OK, dr::StatusCode::ok) &&
               is(DETREDUCE_NO_DEVICE, dr::StatusCode::no_device) &&
               is(DETREDUCE_CUDA_ERROR, dr::StatusCode::cuda_error));
 
+static_assert(DETREDUCE_NO_ELEMENT == dr::Status::no_element);
 static_assert(sizeof(detreduce_request) == 88 && sizeof(detreduce_plan) == 256 && sizeof(detreduce_launch) == 20);
 static_assert(sizeof(detreduce_state) == sizeof(dr::ExactState) && alignof(detreduce_state) == alignof(dr::ExactState));
 static_assert(DETREDUCE_STATE_WORDS == dr::ExactState::word_count &&
@@ -84,10 +86,10 @@ Enum as(std::int32_t word) {
 }
 
 detreduce_status as_c(const dr::Status& s) {
-    return {static_cast<detreduce_status_code>(s.code), s.argument, s.allowed, s.cuda_code};
+    return {static_cast<detreduce_status_code>(s.code), s.argument, s.allowed, s.cuda_code, s.index};
 }
 detreduce_status invalid(const char* argument, const char* allowed) {
-    return {DETREDUCE_INVALID_ARGUMENT, argument, allowed, 0};
+    return {DETREDUCE_INVALID_ARGUMENT, argument, allowed, 0, DETREDUCE_NO_ELEMENT};
 }
 detreduce_status null(const char* argument) {
     return invalid(argument, "must not be null");
@@ -95,6 +97,10 @@ detreduce_status null(const char* argument) {
 
 dr::Launch as_launch(const detreduce_launch& l) {
     return {as<dr::Schedule>(l.schedule), l.grid, l.block, l.threads, as<dr::Isa>(l.isa)};
+}
+
+dr::Device as_device(const detreduce_device& d) {
+    return {as<dr::Backend>(d.backend), d.index};
 }
 
 dr::Request as_request(const detreduce_request& r) {
@@ -105,7 +111,7 @@ dr::Request as_request(const detreduce_request& r) {
                         .n = r.n,
                         .groups = r.groups,
                         .stride = r.stride,
-                        .device = {as<dr::Backend>(r.device.backend), r.device.index},
+                        .device = as_device(r.device),
                         .launch = as_launch(r.launch),
                         .nan = as<dr::NanPolicy>(r.nan),
                         .each = r.each != 0,
@@ -201,8 +207,10 @@ size_t detreduce_status_message(const detreduce_status* status, char* text, size
     } else if (status->code == DETREDUCE_CUDA_ERROR) {
         length =
             std::snprintf(text, size, "%s %d in %s: %s", name, static_cast<int>(status->cuda_error), argument, allowed);
-    } else {
+    } else if (status->index == DETREDUCE_NO_ELEMENT) {
         length = std::snprintf(text, size, "%s '%s': %s", name, argument, allowed);
+    } else {
+        length = std::snprintf(text, size, "%s '%s[%" PRIu64 "]': %s", name, argument, status->index, allowed);
     }
     return length < 0 ? 0 : static_cast<size_t>(length);
 }
@@ -316,6 +324,28 @@ detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const 
 detreduce_status detreduce_run_async(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                      void* out, detreduce_stream stream) noexcept {
     return as_c(dr::cuda::run_async(plan_of(plan), {x, y, offsets}, out, stream));
+}
+
+detreduce_status detreduce_offsets_of_ids_u32(detreduce_device device, const uint32_t* ids, uint64_t n, uint64_t groups,
+                                              uint64_t* offsets, detreduce_stream stream) noexcept {
+    return as_c(dr::offsets_of_ids(as_device(device), ids, n, groups, offsets, stream));
+}
+detreduce_status detreduce_offsets_of_ids_u64(detreduce_device device, const uint64_t* ids, uint64_t n, uint64_t groups,
+                                              uint64_t* offsets, detreduce_stream stream) noexcept {
+    return as_c(dr::offsets_of_ids(as_device(device), ids, n, groups, offsets, stream));
+}
+detreduce_status detreduce_check_ids_u32(detreduce_device device, const uint32_t* ids, uint64_t n, uint64_t groups,
+                                         detreduce_stream stream) noexcept {
+    return as_c(dr::check_ids(as_device(device), ids, n, groups, stream));
+}
+detreduce_status detreduce_check_ids_u64(detreduce_device device, const uint64_t* ids, uint64_t n, uint64_t groups,
+                                         detreduce_stream stream) noexcept {
+    return as_c(dr::check_ids(as_device(device), ids, n, groups, stream));
+}
+detreduce_status detreduce_check_offsets(detreduce_device device, const uint64_t* offsets, uint64_t groups, uint64_t n,
+                                         int32_t whole, detreduce_stream stream) noexcept {
+    if (whole != 0 && whole != 1) return invalid("whole", "allowed are 0 and 1");
+    return as_c(dr::check_offsets(as_device(device), offsets, groups, n, stream, whole == 1));
 }
 
 // The arrays of two types and the ops of each kind: one line an op, for what differs is its name.

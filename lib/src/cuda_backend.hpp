@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include <detreduce/plan.hpp>
+#include <detreduce/spec/ascending.hpp>
 
 namespace detreduce::cuda {
 
@@ -12,5 +13,13 @@ namespace detreduce::cuda {
 
 /// Enqueues a prepared plan, all of whose pointers have been checked for null and alignment.
 [[nodiscard]] Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept;
+
+/// Enqueues what writes the ids.end + 1 offsets of segments by id.
+[[nodiscard]] Status enqueue_offsets(Device device, const spec::Ascending& ids, std::uint64_t* offsets,
+                                     Stream stream) noexcept;
+
+/// The least finding of all entries. Waits for the stream.
+[[nodiscard]] Status find_fault(Device device, const spec::Ascending& entries, Stream stream,
+                                std::uint64_t& found) noexcept;
 
 } // namespace detreduce::cuda

@@ -24,7 +24,9 @@ std::string to_string(const Status& status) {
     if (status.code == StatusCode::cuda_error) {
         return text + " " + std::to_string(status.cuda_code) + " in " + status.argument + ": " + status.allowed;
     }
-    return text + " '" + status.argument + "': " + status.allowed;
+    const std::string element =
+        status.index == Status::no_element ? std::string() : "[" + std::to_string(status.index) + "]";
+    return text + " '" + status.argument + element + "': " + status.allowed;
 }
 
 } // namespace detreduce

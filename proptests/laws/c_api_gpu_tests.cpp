@@ -13,7 +13,7 @@ namespace detreduce::proptests {
 namespace {
 
 Status as_status(const detreduce_status& s) {
-    return {static_cast<StatusCode>(s.code), s.argument, s.allowed, s.cuda_error};
+    return {static_cast<StatusCode>(s.code), s.argument, s.allowed, s.cuda_error, s.index};
 }
 
 detreduce_state* as_c(const DeviceBuffer& buffer) {
@@ -72,6 +72,27 @@ TEST_CASE("C on the GPU: states have the bytes that C makes on the CPU", "[gpu][
     REQUIRE(detreduce_cuda_state_round(as_c(a), 99, out.data(), nullptr).argument == std::string_view("dtype"));
     REQUIRE(detreduce_cuda_state_add(nullptr, DETREDUCE_DTYPE_F32, first, 1, nullptr).argument ==
             std::string_view("state"));
+}
+
+TEST_CASE("C on the GPU: segments by id, and checks that name the first bad one", "[gpu][c][segments]") {
+    constexpr detreduce_device gpu{DETREDUCE_BACKEND_CUDA, -1};
+    const auto ids = upload(std::vector<std::uint32_t>{1, 1, 3, 3, 2});
+    const DeviceBuffer offsets(512);
+    auto* const d_ids = reinterpret_cast<std::uint32_t*>(ids->data());
+    auto* const d_offsets = reinterpret_cast<std::uint64_t*>(offsets.data());
+    throw_if_error(as_status(detreduce_offsets_of_ids_u32(gpu, d_ids, 4, 5, d_offsets, nullptr)));
+    throw_if_error(as_status(detreduce_check_ids_u32(gpu, d_ids, 4, 5, nullptr)));
+    throw_if_error(as_status(detreduce_check_offsets(gpu, d_offsets, 5, 4, 1, nullptr)));
+    const std::uint64_t expected[] = {0, 0, 2, 2, 4, 4};
+    for (std::size_t g = 0; g < 6; ++g)
+        REQUIRE(download<std::uint64_t>(d_offsets + g) == expected[g]);
+    const detreduce_status of_ids = detreduce_check_ids_u32(gpu, d_ids, 5, 5, nullptr);
+    REQUIRE(of_ids.argument == std::string_view("ids"));
+    REQUIRE(of_ids.index == 4);
+    const detreduce_status of_offsets = detreduce_check_offsets(gpu, d_offsets, 5, 3, 0, nullptr);
+    REQUIRE(of_offsets.argument == std::string_view("offsets"));
+    REQUIRE(of_offsets.index == 4);
+    REQUIRE(detreduce_check_ids_u64(gpu, nullptr, 1, 1, nullptr).argument == std::string_view("ids"));
 }
 
 } // namespace detreduce::proptests

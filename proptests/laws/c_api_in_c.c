@@ -15,6 +15,7 @@ const size_t* layout_in_c(void) {
                                     offsetof(detreduce_request, launch),
                                     offsetof(detreduce_request, each),
                                     offsetof(detreduce_status, cuda_error),
+                                    offsetof(detreduce_status, index),
                                     offsetof(detreduce_tensor, dtype),
                                     0};
     return layout;

@@ -132,6 +132,7 @@ TEST_CASE("C: C and C++ see the same layouts", "[c]") {
                                 offsetof(detreduce_request, launch),
                                 offsetof(detreduce_request, each),
                                 offsetof(detreduce_status, cuda_error),
+                                offsetof(detreduce_status, index),
                                 offsetof(detreduce_tensor, dtype),
                                 0};
     for (std::size_t i = 0; i < std::size(here); ++i)
@@ -295,10 +296,13 @@ TEST_CASE("C: what is wrong with a request is said by name", "[c]") {
 TEST_CASE("C: messages are those of C++, and cut where there is no more room", "[c]") {
     const Status statuses[] = {{},
                                {StatusCode::invalid_argument, "block", "allowed are 128 and 256"},
+                               {StatusCode::invalid_argument, "offsets", "must not descend", 0, 0},
+                               {StatusCode::invalid_argument, "ids", "must not descend", 0, std::uint64_t{1} << 40},
                                {StatusCode::unsupported, "method", "not here"},
                                {StatusCode::cuda_error, "cudaMalloc", "out of memory", 2}};
     for (const Status& s : statuses) {
-        const detreduce_status c{static_cast<detreduce_status_code>(s.code), s.argument, s.allowed, s.cuda_code};
+        const detreduce_status c{static_cast<detreduce_status_code>(s.code), s.argument, s.allowed, s.cuda_code,
+                                 s.index};
         const std::string expected = to_string(s);
         REQUIRE(detreduce_status_message(&c, nullptr, 0) == expected.size());
         for (const std::size_t size :
@@ -406,6 +410,42 @@ TEST_CASE("C: what is wrong with a call on a state is said by name", "[c]") {
     REQUIRE(detreduce_state_is_nan(nullptr) + detreduce_state_is_inf(nullptr) + detreduce_state_count(nullptr) == 0);
     const detreduce_status no_state = detreduce_cuda_state_merge(nullptr, &state, nullptr);
     REQUIRE(no_state.code == (cuda::built_with_cuda() ? invalid : detreduce_status_code{DETREDUCE_NO_DEVICE}));
+}
+
+TEST_CASE("C: segments by id, and checks that name the first bad one", "[c][segments]") {
+    constexpr detreduce_status_code invalid = DETREDUCE_INVALID_ARGUMENT;
+    constexpr detreduce_device here{DETREDUCE_BACKEND_CPU, -1};
+    const auto at = [](const detreduce_status& status, std::string_view argument, std::uint64_t index) {
+        expect(status, invalid, argument);
+        REQUIRE(status.index == index);
+    };
+    const auto check = [&](auto make, auto look, auto zero) {
+        using Id = decltype(zero);
+        Id ids[] = {1, 1, 3, 3, 3};
+        std::uint64_t offsets[6];
+        const detreduce_status made = make(here, ids, 5, 5, offsets, nullptr);
+        expect_ok(made);
+        REQUIRE(made.index == DETREDUCE_NO_ELEMENT);
+        REQUIRE(std::vector<std::uint64_t>(offsets, offsets + 6) == offsets_of_ids(ids, 5));
+        expect_ok(look(here, ids, 5, 4, nullptr));
+        at(look(here, ids, 5, 3, nullptr), "ids", 2);
+        at(make(here, ids, 5, 3, offsets, nullptr), "ids", 2);
+        ids[4] = 2;
+        at(look(here, ids, 5, 4, nullptr), "ids", 4);
+        at(look(here, static_cast<const Id*>(nullptr), 1, 4, nullptr), "ids", DETREDUCE_NO_ELEMENT);
+        at(make(here, ids, 5, 4, nullptr, nullptr), "offsets", DETREDUCE_NO_ELEMENT);
+        at(look({99, -1}, ids, 5, 4, nullptr), "device.backend", DETREDUCE_NO_ELEMENT);
+        at(make(here, ids, max_n + 1, 4, offsets, nullptr), "n", DETREDUCE_NO_ELEMENT);
+    };
+    check(detreduce_offsets_of_ids_u32, detreduce_check_ids_u32, std::uint32_t{});
+    check(detreduce_offsets_of_ids_u64, detreduce_check_ids_u64, std::uint64_t{});
+    const std::uint64_t offsets[] = {1, 3, 2, 9};
+    expect_ok(detreduce_check_offsets(here, offsets, 1, 3, 0, nullptr));
+    at(detreduce_check_offsets(here, offsets, 1, 3, 1, nullptr), "offsets", 0);
+    at(detreduce_check_offsets(here, offsets + 3, 0, 8, 0, nullptr), "offsets", 0);
+    at(detreduce_check_offsets(here, offsets, 3, 9, 0, nullptr), "offsets", 2);
+    at(detreduce_check_offsets(here, offsets, 1, 3, 2, nullptr), "whole", DETREDUCE_NO_ELEMENT);
+    at(detreduce_check_offsets(here, offsets, 1, 3, -1, nullptr), "whole", DETREDUCE_NO_ELEMENT);
 }
 
 } // namespace detreduce::proptests

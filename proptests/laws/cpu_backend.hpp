@@ -139,6 +139,22 @@ struct CpuBackend {
         return out;
     }
 
+    /// Ids and offsets of segments. What is written goes to `offsets`, which has room for groups + 1.
+    template <class Id>
+    static Status offsets_of_ids(std::span<const Id> ids, std::uint64_t groups, std::vector<std::uint64_t>& offsets,
+                                 unsigned offset = 0) {
+        const Placed<Id> placed(ids, offset);
+        return detreduce::offsets_of_ids(cpu, placed.span().data(), ids.size(), groups, offsets.data());
+    }
+    template <class Id>
+    static Status check_ids(std::span<const Id> ids, std::uint64_t groups, unsigned offset = 0) {
+        const Placed<Id> placed(ids, offset);
+        return detreduce::check_ids(cpu, placed.span().data(), ids.size(), groups);
+    }
+    static Status check_offsets(const std::vector<std::uint64_t>& offsets, std::uint64_t n, bool whole) {
+        return detreduce::check_offsets(cpu, offsets.data(), offsets.size() - 1, n, nullptr, whole);
+    }
+
     template <class T>
     static void add(ExactState& state, std::span<const T> x, const Draw& draw = {}) {
         throw_if_error(state.add(Placed<T>(x, draw.offset).span(), draw.launch));

@@ -151,6 +151,24 @@ void CudaBackend::reduce_tensors(const Request& request, std::vector<Tensor> x, 
     run_guarded(request, {x.data(), info(request.op).inputs == 2 ? y.data() : nullptr}, result);
 }
 
+const void* CudaBackend::on_device(const void* from, std::size_t bytes, std::size_t offset_bytes) {
+    return upload(input, from, bytes, offset_bytes);
+}
+std::uint64_t* CudaBackend::room_for_offsets(std::uint64_t count) {
+    const DeviceBuffer& room = at_least(output, count * sizeof(std::uint64_t));
+    prepare(room, count * sizeof(std::uint64_t));
+    return reinterpret_cast<std::uint64_t*>(room.data());
+}
+void CudaBackend::fetch_offsets(std::vector<std::uint64_t>& offsets, std::uint64_t count) {
+    download(*output, offsets.data(), count * sizeof(std::uint64_t));
+}
+
+Status CudaBackend::check_offsets(const std::vector<std::uint64_t>& offsets, std::uint64_t n, bool whole) {
+    const auto* const d_offsets =
+        static_cast<const std::uint64_t*>(on_device(offsets.data(), offsets.size() * sizeof offsets[0], 0));
+    return detreduce::check_offsets(current_gpu, d_offsets, offsets.size() - 1, n, nullptr, whole);
+}
+
 void CudaBackend::add(ExactState& state, DType dtype, const void* x, std::size_t n, unsigned offset) {
     const char* const d_x = upload(input, x, n * size_of(dtype), offset * size_of(dtype));
     const DeviceBuffer& d_state = upload(states[0], state);

@@ -125,6 +125,23 @@ struct CudaBackend {
         return out;
     }
 
+    /// Ids and offsets of segments, which go to the device. What is written there goes to `offsets`, which has room for groups + 1.
+    template <class Id>
+    static Status offsets_of_ids(std::span<const Id> ids, std::uint64_t groups, std::vector<std::uint64_t>& offsets,
+                                 unsigned offset = 0) {
+        const auto* const d_ids = static_cast<const Id*>(on_device(ids.data(), ids.size_bytes(), offset * sizeof(Id)));
+        std::uint64_t* const d_offsets = room_for_offsets(groups + 1);
+        const Status status = detreduce::offsets_of_ids(current_gpu, d_ids, ids.size(), groups, d_offsets);
+        fetch_offsets(offsets, groups + 1);
+        return status;
+    }
+    template <class Id>
+    static Status check_ids(std::span<const Id> ids, std::uint64_t groups, unsigned offset = 0) {
+        const auto* const d_ids = static_cast<const Id*>(on_device(ids.data(), ids.size_bytes(), offset * sizeof(Id)));
+        return detreduce::check_ids(current_gpu, d_ids, ids.size(), groups);
+    }
+    static Status check_offsets(const std::vector<std::uint64_t>& offsets, std::uint64_t n, bool whole);
+
     /// States go to the device and come back. Where the input lies is all that a draw says here.
     template <class T>
     static void add(ExactState& state, std::span<const T> x, const Draw& draw = {}) {
@@ -145,6 +162,9 @@ struct CudaBackend {
                        std::size_t elements, const std::vector<std::uint64_t>& offsets = {});
     static void reduce_tensors(const Request& request, std::vector<Tensor> x, std::vector<Tensor> y, unsigned offset,
                                void* result);
+    static const void* on_device(const void* from, std::size_t bytes, std::size_t offset_bytes);
+    static std::uint64_t* room_for_offsets(std::uint64_t count);
+    static void fetch_offsets(std::vector<std::uint64_t>& offsets, std::uint64_t count);
     static void add(ExactState& state, DType dtype, const void* x, std::size_t n, unsigned offset);
     static void round(const ExactState& state, DType dtype, void* result);
 };

@@ -2,8 +2,12 @@
 
 #include <charconv>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include <detreduce/segments.hpp>
 
 #include "failure.hpp"
 #include "lines.hpp"
@@ -13,87 +17,122 @@
 namespace detreduce::program {
 namespace {
 
-/// Offsets that are checked as they come, while it is known where each came from. `place` says it when asked.
+/// What a file holds, in words.
+struct Words {
+    std::string_view one, many;
+};
+constexpr Words of_offsets{"offset", "offsets"}, of_ids{"id", "ids"};
+
+/// Numbers that are checked as they come, while it is known where each came from. `place` says it when asked.
 class Checked {
   public:
-    explicit Checked(std::uint64_t n) : n_(n) {}
+    /// Numbers less than `end`; of others it is said that they are past the end, and what is `allowed`.
+    Checked(const Words& its_words, std::uint64_t end, std::string allowed)
+        : words(its_words), end_(end), allowed_(std::move(allowed)) {}
 
     template <class Place>
-    void add(std::uint64_t offset, const Place& place) {
-        if (offset > n_)
-            throw Failure(fmt::format("{}: the offset {} is past the end; allowed are 0 to {}, as there are {} numbers",
-                                      place(), offset, n_, n_));
-        if (!offsets_.empty() && offset < offsets_.back()) {
-            throw Failure(fmt::format("{}: the offset {} is less than the one before it, {}; offsets must not descend",
-                                      place(), offset, offsets_.back()));
+    void add(std::uint64_t number, const Place& place) {
+        if (number >= end_) {
+            throw Failure(
+                fmt::format("{}: the {} {} is past the end; allowed are {}", place(), words.one, number, allowed_));
         }
-        append(offsets_, offset);
+        if (!numbers_.empty() && number < numbers_.back()) {
+            throw Failure(fmt::format("{}: the {} {} is less than the one before it, {}; {} must not descend", place(),
+                                      words.one, number, numbers_.back(), words.many));
+        }
+        append(numbers_, number);
     }
 
-    [[nodiscard]] std::vector<std::uint64_t> take(const std::string& file) {
-        if (!offsets_.empty()) return std::move(offsets_);
-        throw Failure(fmt::format("{} has no offsets; allowed are one or more: where each segment begins, and where "
-                                  "the last one ends",
-                                  file));
-    }
+    [[nodiscard]] std::vector<std::uint64_t> take() { return std::move(numbers_); }
+
+    const Words words;
 
   private:
-    std::uint64_t n_;
-    std::vector<std::uint64_t> offsets_;
+    std::uint64_t end_;
+    std::string allowed_;
+    std::vector<std::uint64_t> numbers_;
 };
 
-std::uint64_t parse_offset(std::string_view text, const EntryReader& lines) {
-    std::uint64_t offset = 0;
+std::uint64_t parse_number(std::string_view text, const EntryReader& lines, const Words& words) {
+    std::uint64_t number = 0;
     const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, offset);
-    if (error == std::errc{} && stop == end) return offset;
-    throw Failure(fmt::format("{}: {} is not an offset; allowed is one whole number a line, 0 or more", lines.place(),
-                              excerpt(text)));
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc{} && stop == end) return number;
+    throw Failure(fmt::format("{}: {} is not an {}; allowed is one whole number a line, 0 or more", lines.place(),
+                              excerpt(text), words.one));
 }
 
-void load_text(InputFile& file, Checked& offsets) {
+void load_text(InputFile& file, Checked& numbers) {
     EntryReader lines(file);
     for (std::string_view text; lines.next(text);)
-        offsets.add(parse_offset(text, lines), [&] { return lines.place(); });
+        numbers.add(parse_number(text, lines, numbers.words), [&] { return lines.place(); });
 }
 
-/// Is it a file of signed integers?
-bool check_header(const InputFile& file, const NpyHeader& header) {
-    if (header.descr != "<u8" && header.descr != "<i8") {
-        throw Failure(fmt::format("{} holds dtype {}; allowed for offsets are '<u8' and '<i8'", file.name(),
-                                  excerpt(header.descr)));
+void check_header(const InputFile& file, const NpyHeader& header, const Words& words) {
+    const bool integers =
+        header.descr == "<u8" || header.descr == "<i8" || header.descr == "<u4" || header.descr == "<i4";
+    if (!integers) {
+        throw Failure(fmt::format("{} holds dtype {}; allowed for {} are '<u8', '<i8', '<u4' and '<i4'", file.name(),
+                                  excerpt(header.descr), words.many));
     }
     if (header.shape.size() != 1) {
         throw Failure(
-            fmt::format("{} has {} dimensions; allowed for offsets is one", file.name(), header.shape.size()));
+            fmt::format("{} has {} dimensions; allowed for {} is one", file.name(), header.shape.size(), words.many));
     }
-    return header.descr == "<i8";
 }
 
-void load_npy(InputFile& file, Checked& offsets) {
-    const NpyHeader header = read_npy_header(file);
-    const bool has_sign = check_header(file, header);
-    const std::uint64_t count = count_elements(file, header);
-    const Bytes data = read_npy_data(file, count, sizeof(std::uint64_t));
+/// The numbers of an array of Integer.
+template <class Integer>
+void load_array(InputFile& file, std::uint64_t count, Checked& numbers) {
+    const Bytes data = read_npy_data(file, count, sizeof(Integer));
     for (std::uint64_t i = 0; i < count; ++i) {
-        std::uint64_t offset = 0;
-        std::memcpy(&offset, data.data + i * sizeof offset, sizeof offset);
+        Integer number = 0;
+        std::memcpy(&number, data.data + i * sizeof number, sizeof number);
         const auto place = [&] { return fmt::format("{}, entry [{}]", file.name(), i); };
-        const auto with_sign = static_cast<std::int64_t>(offset);
-        if (has_sign && with_sign < 0)
-            throw Failure(fmt::format("{}: {} is not an offset; allowed are 0 and more", place(), with_sign));
-        offsets.add(offset, place);
+        if (std::is_signed_v<Integer> && static_cast<std::int64_t>(number) < 0) {
+            throw Failure(
+                fmt::format("{}: {} is not an {}; allowed are 0 and more", place(), number, numbers.words.one));
+        }
+        numbers.add(static_cast<std::uint64_t>(number), place);
     }
+}
+
+void load_npy(InputFile& file, Checked& numbers) {
+    const NpyHeader header = read_npy_header(file);
+    check_header(file, header, numbers.words);
+    const std::uint64_t count = count_elements(file, header);
+    if (header.descr == "<u8") return load_array<std::uint64_t>(file, count, numbers);
+    if (header.descr == "<i8") return load_array<std::int64_t>(file, count, numbers);
+    if (header.descr == "<u4") return load_array<std::uint32_t>(file, count, numbers);
+    load_array<std::int32_t>(file, count, numbers);
 }
 
 } // namespace
 
-OffsetsFile::OffsetsFile(const std::string& path) : file_(path), npy_(lower_case_extension(path) == ".npy") {}
+IntegerFile::IntegerFile(const std::string& path) : file_(path), npy_(lower_case_extension(path) == ".npy") {}
 
-std::vector<std::uint64_t> OffsetsFile::load(std::uint64_t n) {
-    Checked offsets(n);
-    npy_ ? load_npy(file_, offsets) : load_text(file_, offsets);
-    return offsets.take(file_.name());
+std::vector<std::uint64_t> IntegerFile::load_offsets(std::uint64_t n) {
+    Checked checked(of_offsets, n + 1, fmt::format("0 to {}, as there are {} numbers", n, n));
+    npy_ ? load_npy(file_, checked) : load_text(file_, checked);
+    auto offsets = checked.take();
+    if (!offsets.empty()) return offsets;
+    throw Failure(fmt::format("{} has no offsets; allowed are one or more: where each segment begins, and where "
+                              "the last one ends",
+                              file_.name()));
+}
+
+std::vector<std::uint64_t> IntegerFile::load_ids(std::uint64_t n, std::optional<std::uint64_t> groups) {
+    const std::uint64_t end = groups.value_or(max_groups);
+    Checked checked(of_ids, end, fmt::format("those less than {}, the number of segments", end));
+    npy_ ? load_npy(file_, checked) : load_text(file_, checked);
+    const auto ids = checked.take();
+    if (ids.size() != n) {
+        throw Failure(fmt::format("{} has {} ids, but there are {} numbers; each number must have one", file_.name(),
+                                  ids.size(), n));
+    }
+    const std::uint64_t count = groups.value_or(ids.empty() ? 0 : ids.back() + 1);
+    require_memory((count + 1) * sizeof(std::uint64_t));
+    return offsets_of_ids(ids, count);
 }
 
 } // namespace detreduce::program

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,15 +10,19 @@
 
 namespace detreduce::program {
 
-/// A file of offsets: a one-dimensional .npy of int64 or uint64 where its name says so, otherwise text with one a line.
-class OffsetsFile {
+/// A file of whole numbers: a one-dimensional .npy where its name says so, otherwise text with one a line.
+class IntegerFile {
   public:
     /// Opens it, so that a missing file is told before the numbers are read.
-    explicit OffsetsFile(const std::string& path);
+    explicit IntegerFile(const std::string& path);
 
-    /// The offsets of segments of n numbers: one or more, none less than the one before it or greater than n. Throws Failure, naming the
+    /// Its numbers as the offsets of segments of n numbers: one or more, none less than the one before it or greater than n. Throws Failure, naming the
     /// line or entry.
-    [[nodiscard]] std::vector<std::uint64_t> load(std::uint64_t n);
+    [[nodiscard]] std::vector<std::uint64_t> load_offsets(std::uint64_t n);
+
+    /// The offsets of segments of n numbers of which this file has the ids: n, none less than the one before it. There are `groups` segments, of
+    /// which each id names one, or, where that is not given, as many as the last id needs. Throws Failure as well.
+    [[nodiscard]] std::vector<std::uint64_t> load_ids(std::uint64_t n, std::optional<std::uint64_t> groups);
 
   private:
     InputFile file_;

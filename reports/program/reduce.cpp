@@ -20,8 +20,8 @@ constexpr const char* description =
 
 /// The options as they were typed.
 struct Options {
-    std::string file, with, axis, offsets, op = "sum", method, dtype, output, nan = "propagate", device = "cpu", format,
-                                           save_state;
+    std::string file, with, axis, offsets, ids, groups, op = "sum", method, dtype, output, nan = "propagate",
+                                                        device = "cpu", format, save_state;
     std::vector<std::string> add_states;
     std::uint64_t ddof = 0;
     std::uint32_t threads = 0; // 0: OpenMP's choice
@@ -92,14 +92,17 @@ std::string footer() {
            "or\n"
            "Fortran order. --offsets cuts the numbers into segments: 0, 3, 3 and 5 are the first three numbers, none, "
            "and\n"
-           "two more. Each result has the bits that its numbers would have alone. Indices count from the beginning of\n"
-           "the row, column or segment; that of an empty segment is printed as none, in JSON as null.\n"
+           "two more. --ids says of each number which segment it is in: 0, 0, 0, 2 and 2 cut them in the same way. "
+           "Each\n"
+           "result has the bits that its numbers would have alone. Indices count from the beginning of the row, column "
+           "or\n"
+           "segment; that of an empty segment is printed as none, in JSON as null.\n"
            "\n"
            "Sums and means by exact read FILE a few MiB at a time, so that pipes and files may be larger than the "
            "memory.\n"
-           "All else, also with --axis or --offsets, maps a file, which needs no memory either, but reads all of a "
-           "pipe,\n"
-           "and all of a text, into memory.\n"
+           "All else, also with --axis, --offsets or --ids, maps a file, which needs no memory either, but reads all "
+           "of\n"
+           "a pipe, and all of a text, into memory.\n"
            "\n"
            "Sums and means by exact can also stop and go on: --save-state writes what has been summed, without any\n"
            "rounding, to a file of "
@@ -121,6 +124,7 @@ std::string footer() {
            "  detreduce reduce matrix.npy --axis 1               one sum a row; --axis 0: one a column\n"
            "  detreduce reduce data.npy --op max --offsets o.txt one result a segment\n"
            "  detreduce reduce m.npy --op minmax --axis 0        two numbers a line: those of a column\n"
+           "  detreduce reduce data.npy --ids labels.npy         one sum for each label, of data that is sorted by it\n"
            "  detreduce reduce data.npy --method tree            another method, with bits of its own\n"
            "  detreduce reduce data.npy --device cuda:0          on the first GPU, same bits\n"
            "\n"
@@ -154,7 +158,7 @@ Request parse_request(const Options& o) {
     request.launch.threads = o.threads;
     request.nan = parse_nan_policy(o.nan).value();
     request.ddof = o.ddof;
-    if (!o.offsets.empty()) request.shape = Shape::segments;
+    if (!o.offsets.empty() || !o.ids.empty()) request.shape = Shape::segments;
     if (request.op == Op::moments)
         throw UsageError(fmt::format("--op: {} has more than one result; ask for one at a time", o.op));
     if (!o.output.empty()) request.output = parse_dtype(o.output);
@@ -194,8 +198,9 @@ void check_states(const Options& o) {
         throw UsageError(
             fmt::format("{}: {} has no state that could be saved; allowed are sum and mean", option, o.op));
     }
-    if (!o.axis.empty() || !o.offsets.empty()) {
-        throw UsageError(fmt::format("{}: a state is that of one sum; allowed without --axis and --offsets", option));
+    if (!o.axis.empty() || !o.offsets.empty() || !o.ids.empty()) {
+        throw UsageError(
+            fmt::format("{}: a state is that of one sum; allowed without --axis, --offsets and --ids", option));
     }
     for (const std::string& path : o.add_states) {
         if (path.empty() || path == "-")
@@ -207,8 +212,14 @@ void check_states(const Options& o) {
 void check_groups(const Options& o, const Task& task) {
     if (!o.axis.empty() && !o.offsets.empty())
         throw UsageError("--axis cuts a matrix and --offsets an array; allowed is one of the two");
-    if (!o.offsets.empty() && o.offsets == "-" && (o.file == "-" || o.with == "-"))
+    if (!o.ids.empty() && (!o.axis.empty() || !o.offsets.empty()))
+        throw UsageError("--ids: numbers are cut in one way; allowed without --axis and --offsets");
+    if (!o.groups.empty() && o.ids.empty())
+        throw UsageError("--groups: offsets and matrices say how many groups they have; allowed with --ids");
+    if (o.offsets == "-" && (o.file == "-" || o.with == "-"))
         throw UsageError("--offsets: only one of the files can be standard input");
+    if (o.ids == "-" && (o.file == "-" || o.with == "-"))
+        throw UsageError("--ids: only one of the files can be standard input");
     const bool npy = task.format == Format::npy && task.with_format.value_or(Format::npy) == Format::npy;
     if (!o.axis.empty() && !npy)
         throw UsageError("--axis: text and raw data have no rows and columns; allowed is a .npy of two dimensions");
@@ -225,6 +236,8 @@ Task parse_task(const Options& o) {
     check_groups(o, task);
     if (!o.axis.empty()) task.axis = o.axis == "1" ? 1 : 0;
     task.offsets = o.offsets;
+    task.ids = o.ids;
+    if (!o.groups.empty()) task.groups = std::stoull(o.groups);
     task.dtype = parse_given_dtype(o, task);
     task.request = parse_request(o);
     task.device_name = o.device == "cuda" ? "cuda:0" : o.device;
@@ -258,8 +271,17 @@ void add_reduce(CLI::App& app) {
         ->add_option(
             "--offsets", o->offsets,
             "reduce segments: a file of whole numbers, where each begins and where the last ends; text with one "
-            "a line, or a 1-D .npy of u8 or i8")
+            "a line, or a 1-D .npy of u8, i8, u4 or i4")
         ->type_name("FILE");
+    command
+        ->add_option("--ids", o->ids,
+                     "reduce segments: a file with the number of the segment of each number, from 0, which does not "
+                     "descend; text with one a line, or a 1-D .npy of u4, i4, u8 or i8")
+        ->type_name("FILE");
+    command
+        ->add_option("--groups", o->groups, "with --ids: how many segments there are; else one more than the last id")
+        ->type_name("N")
+        ->transform(decimal_number(max_groups, "is not a number of segments; allowed are 0 to 2^40"));
     command->add_option("--method", o->method, "which bits come out, see below; exact without it, of prod compensated")
         ->type_name("")
         ->check(one_of(names_of(methods())));

@@ -166,16 +166,22 @@ Result run_on(const Plan& plan, std::uint64_t n, const Inputs& in) {
     return result;
 }
 
+/// Where the segments of n numbers begin and end.
+std::vector<std::uint64_t> load_offsets(const Task& task, IntegerFile& file, std::uint64_t n) {
+    return task.ids.empty() ? file.load_offsets(n) : file.load_ids(n, task.groups);
+}
+
 Result reduce_at_once(const Task& task, Request& request, NumberFile& file) {
-    const auto offsets_file = task.offsets.empty() ? nullptr : std::make_unique<OffsetsFile>(task.offsets);
+    const std::string& cuts = task.ids.empty() ? task.offsets : task.ids;
+    const auto cuts_file = cuts.empty() ? nullptr : std::make_unique<IntegerFile>(cuts);
     const Numbers x = file.all();
     const Numbers y = task.with.empty() ? Numbers{} : numbers_of_with(task, file, x.n);
-    const auto offsets = offsets_file ? offsets_file->load(x.n) : std::vector<std::uint64_t>{};
-    if (offsets_file) request.groups = offsets.size() - 1;
+    const auto offsets = cuts_file ? load_offsets(task, *cuts_file, x.n) : std::vector<std::uint64_t>{};
+    if (cuts_file) request.groups = offsets.size() - 1;
     if (!task.axis) request.n = x.n;
     const Plan plan = make_plan(request);
     fail_unless_ok(plan, task.device_name);
-    return run_on(plan, request.n, {x.data, y.data, offsets_file ? offsets.data() : nullptr});
+    return run_on(plan, request.n, {x.data, y.data, cuts_file ? offsets.data() : nullptr});
 }
 
 nlohmann::ordered_json json_of(const Value& number) {

@@ -16,10 +16,12 @@ struct Task {
     std::optional<Format> format; ///< of the file
     std::string with;             ///< the second file; empty: there is none
     std::optional<Format> with_format;
-    std::optional<DType> dtype; ///< of the elements, if the user said
-    std::optional<int> axis;    ///< 1: each row is reduced, 0: each column
-    std::string offsets;        ///< the file with those of segments; empty: there are no segments
-    Request request;            ///< n, dtype and groups are still to come, and with an axis the shape
+    std::optional<DType> dtype;          ///< of the elements, if the user said
+    std::optional<int> axis;             ///< 1: each row is reduced, 0: each column
+    std::string offsets;                 ///< the file with those of segments; empty: there is none
+    std::string ids;                     ///< the file with the segment of each number; empty: there is none
+    std::optional<std::uint64_t> groups; ///< segments by id: how many there are, if the user said
+    Request request;                     ///< n, dtype and groups are still to come, and with an axis the shape
     std::string device_name;
     std::vector<std::string> add_states;
     std::string save_state; ///< empty: not to be saved

@@ -98,7 +98,10 @@ std::string matrix_file(const std::vector<T>& x, Sizes s, bool fortran = false) 
 }
 
 std::string npy_of_integers(const std::string& descr, const std::vector<std::int64_t>& values) {
-    return npy_file(npy_header(descr, "(" + std::to_string(values.size()) + ",)"), bytes_of(values));
+    const bool narrow = descr.ends_with('4');
+    const std::vector<std::int32_t> low(values.begin(), values.end());
+    return npy_file(npy_header(descr, "(" + std::to_string(values.size()) + ",)"),
+                    narrow ? bytes_of(low) : bytes_of(values));
 }
 
 bool says(const Outcome& o, const std::string& text) {
@@ -326,7 +329,8 @@ TEST_CASE("--offsets: each segment, from text and from .npy", "[program]") {
         text += " " + std::to_string(cut) + " # here\r\n";
     for (const std::string& offsets :
          {files.write("o.txt", text), files.write("o", text), files.write("u.npy", npy_of_integers("<u8", cuts)),
-          files.write("i.NPY", npy_of_integers("<i8", cuts))}) {
+          files.write("i.NPY", npy_of_integers("<i8", cuts)), files.write("u4.npy", npy_of_integers("<u4", cuts)),
+          files.write("i4.npy", npy_of_integers("<i4", cuts))}) {
         for (const Case& c : cases) {
             INFO(offsets << ": " << c.op << " " << c.method);
             std::string expected;
@@ -420,7 +424,7 @@ TEST_CASE("offsets that are wrong are refused, with the line or entry", "[progra
     check("o.npy", npy_of_integers("<u8", {-1, 2}), "entry [0]: the offset 18446744073709551615 is past the end");
     check("o.npy", npy_of_integers("<u8", {}), "o.npy' has no offsets");
     check("o.npy", npy_of(std::vector<double>{0, 3}),
-          "o.npy' holds dtype '<f8'; allowed for offsets are '<u8' and '<i8'");
+          "o.npy' holds dtype '<f8'; allowed for offsets are '<u8', '<i8', '<u4' and '<i4'");
     check("o.npy", npy_file(npy_header("<i8", "(1, 2)"), bytes_of<std::int64_t>({0, 3})),
           "o.npy' has 2 dimensions; allowed for offsets is one");
     check("o.npy", npy_of_integers("<i8", {0, 3}).substr(0, 140), "is truncated");

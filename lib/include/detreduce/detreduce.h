@@ -128,12 +128,15 @@ enum {
     DETREDUCE_CUDA_ERROR        /* a CUDA call failed */
 };
 
+#define DETREDUCE_NO_ELEMENT UINT64_MAX
+
 /* The strings live as long as the program; a status can be copied and kept. */
 typedef struct detreduce_status {
     detreduce_status_code code;
     const char* argument; /* name of the offending argument, or of the CUDA call that failed; never NULL */
     const char* allowed;  /* what is allowed, or the CUDA error's description; never NULL */
     int32_t cuda_error;   /* the cudaError_t of a CUDA_ERROR */
+    uint64_t index;       /* of the first bad element where `argument` is an array, else DETREDUCE_NO_ELEMENT */
 } detreduce_status;
 
 /* "invalid argument", …; "unknown status" for another number. */
@@ -271,6 +274,29 @@ detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const 
 /* The same for CUDA plans with the workspace from the stream-ordered allocator (cudaMallocAsync), freed in stream order. */
 detreduce_status detreduce_run_async(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                      void* out, detreduce_stream stream) DETREDUCE_NOEXCEPT;
+
+/* ---- segments by key ---------------------------------------------------------------------------------------------- */
+
+/* Writes the groups + 1 offsets of the segments that n elements are in by their ids: offsets[g] is how many ids are less than g. The ids must not
+ * descend and must be less than `groups`; elements that are not sorted by id are to be sorted first, by a stable sort. All arrays are where `device`
+ * is. CUDA: enqueued on `stream`, not synchronised, nothing allocated, may be captured in a graph.
+ * errors: invalid_argument for `n`, `groups`, `device`, `ids`, `offsets`; no_device; cuda_error. CPU: also what detreduce_check_ids_…() finds; nothing
+ * is written then. CUDA does not look at the ids: of bad ones it makes offsets that can be used, but that mean nothing */
+detreduce_status detreduce_offsets_of_ids_u32(detreduce_device device, const uint32_t* ids, uint64_t n, uint64_t groups,
+                                              uint64_t* offsets, detreduce_stream stream) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_offsets_of_ids_u64(detreduce_device device, const uint64_t* ids, uint64_t n, uint64_t groups,
+                                              uint64_t* offsets, detreduce_stream stream) DETREDUCE_NOEXCEPT;
+
+/* Looks at every id, or at groups + 1 offsets of segments of n elements. Ids must be less than `groups` and offsets at most n, and neither may descend.
+ * `whole`, 0 or 1: 1 also asks for 0 as the first offset and n as the last. On CUDA these wait for `stream`, and take 8 bytes from the stream-ordered
+ * allocator; no other call waits.
+ * errors: invalid_argument for `ids` or `offsets` with the `index` of the first bad one; for `stream` while it is captured; otherwise as above */
+detreduce_status detreduce_check_ids_u32(detreduce_device device, const uint32_t* ids, uint64_t n, uint64_t groups,
+                                         detreduce_stream stream) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_check_ids_u64(detreduce_device device, const uint64_t* ids, uint64_t n, uint64_t groups,
+                                         detreduce_stream stream) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_check_offsets(detreduce_device device, const uint64_t* offsets, uint64_t groups, uint64_t n,
+                                         int32_t whole, detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
 /* ---- ops of arrays in host memory --------------------------------------------------------------------------------- */
 

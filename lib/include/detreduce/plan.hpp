@@ -110,8 +110,8 @@ struct Tensor {
 
 /// Where the elements are: y for ops of two inputs, else null; offsets for segments, else null. A pointer to x alone converts to this.
 /// Segments: segment i is the elements from offsets[i] up to, but not including, offsets[i + 1], so there are Request::groups + 1 offsets,
-/// where the elements are. Tensors: x points to Request::groups Tensors, in host memory, and for ops of two inputs y to as many, of the same lengths
-/// and dtypes.
+/// where the elements are; segments.hpp makes them of ids, and looks at those on a device. Tensors: x points to Request::groups Tensors, in host memory,
+/// and for ops of two inputs y to as many, of the same lengths and dtypes.
 struct Inputs {
     const void* x = nullptr;
     const void* y = nullptr;

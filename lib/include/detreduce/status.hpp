@@ -1,6 +1,7 @@
 // Status: what a call that cannot throw says about what went wrong.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,10 +18,13 @@ enum class StatusCode : int {
 
 /// Result of a call. Holds only pointers to string literals, so it can be copied and returned from anywhere.
 struct [[nodiscard]] Status {
+    static constexpr std::uint64_t no_element = ~std::uint64_t{0};
+
     StatusCode code = StatusCode::ok;
     const char* argument = ""; ///< name of the offending argument, or of the CUDA call that failed
     const char* allowed = "";  ///< what is allowed, or the CUDA error's description
     int cuda_code = 0;
+    std::uint64_t index = no_element; ///< of the first bad element where `argument` is an array; else no_element
 
     [[nodiscard]] constexpr bool ok() const noexcept { return code == StatusCode::ok; }
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return ok(); }
@@ -28,7 +32,7 @@ struct [[nodiscard]] Status {
 
 [[nodiscard]] std::string_view name(StatusCode code) noexcept;
 
-/// One line for people, e.g. "invalid argument 'block': allowed are 128, 256 and 512".
+/// One line for people, e.g. "invalid argument 'block': allowed are 128, 256 and 512" or "invalid argument 'offsets[7]': must not descend".
 [[nodiscard]] std::string to_string(const Status& status);
 
 /// What the throwing wrappers throw.
