@@ -31,22 +31,6 @@ namespace detreduce::fp {
 #endif
 }
 
-/// a / b, rounded once, also where nvcc is told not to divide precisely.
-[[nodiscard]] DETREDUCE_HD float divided(float a, float b) {
-#if defined(__CUDA_ARCH__)
-    return __fdiv_rn(a, b);
-#else
-    return a / b;
-#endif
-}
-[[nodiscard]] DETREDUCE_HD double divided(double a, double b) {
-#if defined(__CUDA_ARCH__)
-    return __ddiv_rn(a, b);
-#else
-    return a / b;
-#endif
-}
-
 /// value + error is the exact result, provided nothing overflowed.
 template <class T>
 struct Eft {

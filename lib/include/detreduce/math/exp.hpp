@@ -71,8 +71,7 @@ template <class T>
 template <Real T>
 [[nodiscard]] DETREDUCE_HD T exp(T x) {
     using C = detail::Constants<T>;
-    const T above = x < C::exp_lowest ? C::exp_lowest : x;
-    const auto part = detail::reduced(above > C::exp_highest ? C::exp_highest : above);
+    const auto part = detail::reduced(detail::lesser(detail::greater(x, C::exp_lowest), C::exp_highest));
     const T q = fp::fused(part.r, detail::exp_polynomial(part.r), T{0.5});
     const auto sum = fp::fast_two_sum(T{1}, part.r);
     const T low = sum.error + fp::fused(part.r * part.r, q, part.error);
@@ -88,15 +87,14 @@ template <Real T>
 template <Real T>
 [[nodiscard]] DETREDUCE_HD T expm1(T x) {
     using C = detail::Constants<T>;
-    const T above = x < C::expm1_lowest ? C::expm1_lowest : x;
-    const auto e = detail::exponential(above > C::exp_highest ? C::exp_highest : above);
+    const auto e = detail::exponential(detail::lesser(detail::greater(x, C::expm1_lowest), C::exp_highest));
     const T half = detail::power_of_two(e.k - 1);
     const auto whole = fp::two_sum(half, T{-0.5});
     // half·near is exact, and less than |whole|, or whole is 0: this is Dekker's sum.
     const T sum = fp::fused(half, e.near, whole.value);
     const T error = fp::fused(half, e.near, whole.value - sum) + whole.error;
     const T result = sum + fp::fused(half, e.rest, error);
-    return detail::unless_nan(x, detail::magnitude(x) < C::tiny ? x : result + result);
+    return detail::unless_nan(x, detail::select(detail::magnitude(x) < C::tiny, x, result + result));
 }
 
 } // namespace detreduce::math

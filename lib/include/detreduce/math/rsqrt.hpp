@@ -26,7 +26,7 @@ template <class T>
 template <Real T>
 [[nodiscard]] DETREDUCE_HD T rsqrt(T x) {
     const bool subnormal = x < fp::from_bits<T>(fp::Bits<T>{1} << detail::fraction_bits<T>);
-    const T normal = subnormal ? x * T(0x1p54) : x;
+    const T normal = detail::select(subnormal, x * T(0x1p54), x);
     T y = fp::from_bits<T>(detail::Constants<T>::rsqrt_start - (fp::to_bits(normal) >> 1));
     y = detail::closer_rsqrt(normal, y);
     y = detail::closer_rsqrt(normal, y);
@@ -34,9 +34,10 @@ template <Real T>
     const auto product = fp::two_prod(normal, y);
     const T e = fp::fused(-product.error, y, fp::fused(-product.value, y, T{1}));
     const T root = fp::fused(T{0.5} * y, e, y);
-    const T result = subnormal ? root * T(0x1p27) : root; // exact
+    const T result = detail::select(subnormal, root * T(0x1p27), root); // exact
     const T at_zero = fp::from_bits<T>(fp::infinity_bits<T> | (fp::to_bits(x) & fp::sign_mask<T>));
-    return x > 0 ? (x == detail::infinity<T> ? T{0} : result) : (x == 0 ? at_zero : detail::nan<T>);
+    const T positive = detail::select(x == detail::infinity<T>, T{0}, result);
+    return detail::select(x > 0, positive, detail::select(x == 0, at_zero, detail::nan<T>));
 }
 
 } // namespace detreduce::math

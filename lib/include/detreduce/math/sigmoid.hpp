@@ -10,7 +10,7 @@ namespace detail {
 template <class T>
 [[nodiscard]] DETREDUCE_HD Pair<T> one_plus(T k, Pair<T> m) {
     using C = Constants<T>;
-    const T scale = power_of_two(k < C::deepest ? C::deepest : k);
+    const T scale = power_of_two(greater(k, C::deepest));
     const T sum = fp::fused(scale, m.value, T{1}); // the product is exact: Dekker's sum
     return {sum, fp::fused(scale, m.error, fp::fused(scale, m.value, 1 - sum))};
 }
@@ -37,12 +37,13 @@ template <Real T>
 [[nodiscard]] DETREDUCE_HD T sigmoid(T x) {
     using C = detail::Constants<T>;
     const T size = detail::magnitude(x);
-    const auto e = detail::exponential(size > -C::exp_lowest ? C::exp_lowest : -size);
+    const auto e = detail::exponential(detail::greater(-size, C::exp_lowest));
     const auto m = detail::mantissa(e);
     const bool negative = x < 0;
-    const detail::Pair<T> n{negative ? m.value : T{1}, negative ? m.error : T{0}};
+    const detail::Pair<T> n{detail::select(negative, m.value, T{1}), detail::select(negative, m.error, T{0})};
     const auto q = detail::quotient(n, detail::one_plus(e.k, m));
-    return detail::unless_nan(x, detail::scaled(q.value, q.remainder * q.reciprocal, negative ? e.k : T{0}));
+    return detail::unless_nan(x,
+                              detail::scaled(q.value, q.remainder * q.reciprocal, detail::select(negative, e.k, T{0})));
 }
 
 /// The hyperbolic tangent.
@@ -55,11 +56,11 @@ template <Real T>
 [[nodiscard]] DETREDUCE_HD T tanh(T x) {
     using C = detail::Constants<T>;
     const T size = detail::magnitude(x);
-    const auto e = detail::exponential(-2 * (size > C::tanh_highest ? C::tanh_highest : size));
+    const auto e = detail::exponential(-2 * detail::lesser(size, C::tanh_highest));
     const auto q = detail::quotient(detail::one_minus(e), detail::one_plus(e.k, detail::mantissa(e)));
     const T result = fp::fused(q.remainder, q.reciprocal, q.value);
-    const T signed_result = x < 0 ? -result : result;
-    return detail::unless_nan(x, size < C::tiny ? x : signed_result);
+    const T signed_result = fp::from_bits<T>(fp::to_bits(result) | (fp::to_bits(x) & fp::sign_mask<T>));
+    return detail::unless_nan(x, detail::select(size < C::tiny, x, signed_result));
 }
 
 } // namespace detreduce::math
