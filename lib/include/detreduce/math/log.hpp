@@ -31,7 +31,7 @@ template <class T>
 template <class T>
 [[nodiscard]] DETREDUCE_HD Pair<T> logarithm(T f, T f_error, T k) {
     using C = Constants<T>;
-    const T s = f * reciprocal_near_2(2 + f), z = s * s;
+    const T s = product(f, reciprocal_near_2(2 + f)), z = s * s;
     const Pair<T> square = fp::two_prod(f, f);
     const T half = T{0.5} * square.value;
     const T near = fp::fused(T{-0.5}, square.value, f);
@@ -95,8 +95,8 @@ template <Real T>
     // 2^-k, but no subnormal: from 2^64 on, 1 is nothing beside x.
     const fp::Bits<T> most = detail::bias<T> + 64, field = part.field < most ? part.field : most;
     const T down = fp::from_bits<T>((2 * detail::bias<T> - field) << detail::fraction_bits<T>);
-    const T rest = detail::select(part.field < most, whole.error * down, T{0}); // exact
-    const auto f = fp::fast_two_sum(part.m - 1, rest);                          // x itself where k = 0
+    const T rest = detail::select(part.field < most, detail::product(whole.error, down), T{0}); // exact
+    const auto f = fp::fast_two_sum(part.m - 1, rest);                                          // x itself where k = 0
     const auto sum = detail::logarithm(f.value, f.error, part.k);
     const T result = detail::logarithm_or_special(whole.value, sum.value + sum.error);
     return detail::select(detail::magnitude(x) < detail::Constants<T>::tiny, x, result);
@@ -116,7 +116,7 @@ template <Real T>
     const auto m = detail::mantissa(e);
     // e^-|x|, exact products. 1 + e^-|x| is 1 + f, or 2·(1 + f), whichever has f ≤ √2 − 1.
     const T scale = detail::power_of_two(detail::greater(e.k, C::deepest));
-    const T high = scale * m.value, low = scale * m.error;
+    const T high = detail::product(scale, m.value), low = detail::product(scale, m.error);
     const bool large = high > C::sqrt2_minus_1;
     const T halved = fp::fused(T{0.5}, high, T{-0.5});
     const T halved_error = fp::fused(T{0.5}, low, fp::fused(T{0.5}, high, T{-0.5} - halved));

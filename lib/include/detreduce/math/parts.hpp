@@ -1,8 +1,8 @@
 // What the functions of math.hpp share: constants of the formats, polynomials, powers of two, and the two parts of a number.
 //
-// How contraction is kept out. A compiler that may contract turns a·b + c into one rounding where it likes. Here no rounded product is ever an
-// operand of + or −: a product is a factor of another product or of fused(), or the addend of fused(). (An exact product may be added: contracting it
-// changes nothing.) So there is nothing to contract, whatever the flags. Keep to it.
+// How contraction is kept out. A compiler that may contract turns a·b + c into one rounding where it likes. Here what * gives is never an operand of + or
+// −, but only a factor, or the addend of fused(); a product that is to be added is made by product(). So there is nothing to contract, whatever the
+// flags. Keep to it.
 #pragma once
 
 #include <concepts>
@@ -59,6 +59,12 @@ template <class T>
 inline constexpr T infinity = fp::from_bits<T>(fp::infinity_bits<T>);
 template <class T>
 inline constexpr T nan = fp::from_bits<T>(fp::Format<T>::canonical_nan);
+
+/// a·b, rounded once, which no addition can be contracted with.
+template <class T>
+[[nodiscard]] DETREDUCE_HD T product(T a, T b) {
+    return fp::fused(a, b, T{0});
+}
 
 /// c₀ + x·(c₁ + x·(c₂ + …)), each step rounded once (Horner).
 template <class T>
@@ -147,7 +153,7 @@ template <class T>
     const T guess = polynomial(d.value, T(0x1.0f83ep+1f), T(-0x1.745ceap+0f), T(0x1.4afcfap-2f));
     T reciprocal = closer_reciprocal(d.value, guess);
     if constexpr (sizeof(T) == 8) reciprocal = closer_reciprocal(d.value, reciprocal);
-    const T value = n.value * reciprocal;
+    const T value = product(n.value, reciprocal);
     const T remainder = fp::fused(-value, d.error, fp::fused(-value, d.value, n.value) + n.error);
     return {value, remainder, reciprocal};
 }

@@ -42,8 +42,8 @@ template <Real T>
     const bool negative = x < 0;
     const detail::Pair<T> n{detail::select(negative, m.value, T{1}), detail::select(negative, m.error, T{0})};
     const auto q = detail::quotient(n, detail::one_plus(e.k, m));
-    return detail::unless_nan(x,
-                              detail::scaled(q.value, q.remainder * q.reciprocal, detail::select(negative, e.k, T{0})));
+    const T low = detail::product(q.remainder, q.reciprocal);
+    return detail::unless_nan(x, detail::scaled(q.value, low, detail::select(negative, e.k, T{0})));
 }
 
 /// The hyperbolic tangent.
