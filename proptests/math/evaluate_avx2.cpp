@@ -1,0 +1,3 @@
+#define DETREDUCE_EVALUATOR avx2_evaluator
+#define DETREDUCE_NAME "avx2"
+#include "math/evaluate.inc"

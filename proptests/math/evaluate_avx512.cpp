@@ -1,0 +1,3 @@
+#define DETREDUCE_EVALUATOR avx512_evaluator
+#define DETREDUCE_NAME "avx512"
+#include "math/evaluate.inc"

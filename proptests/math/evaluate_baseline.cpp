@@ -1,0 +1,3 @@
+#define DETREDUCE_EVALUATOR baseline_evaluator
+#define DETREDUCE_NAME "baseline"
+#include "math/evaluate.inc"
