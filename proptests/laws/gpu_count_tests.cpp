@@ -80,7 +80,8 @@ TEMPLATE_TEST_CASE("counts and minmax: a captured graph reads its input anew", "
 }
 
 /// What compares or counts has one sequence of launches in every shape: nothing is copied back or waited for in the middle.
-TEST_CASE("counts and minmax: captured graphs of groups and lists read their input anew", "[count][minmax][groups][gpu]") {
+TEST_CASE("counts and minmax: captured graphs of groups and lists read their input anew",
+          "[count][minmax][groups][gpu]") {
     constexpr std::size_t n = 300'007;
     const std::vector<float> inputs[] = {full_of_ties<float>(n, 1),
                                          vector_from<float>(Style::near, n, 2, finite_bits<float>)};
@@ -138,8 +139,7 @@ TEST_CASE("counts and minmax: offsets that are none", "[count][minmax][groups][g
     const auto x = upload(std::vector<float>(1000, 2.0f));
     const auto offsets = upload(std::vector<std::uint64_t>{0, 10, 5, 400, ~std::uint64_t{0}, 2000});
     for (const Op op : {Op::minmax, Op::count_nonzero, Op::count_unique}) {
-        const Plan plan =
-            make_plan({.op = op, .dtype = DType::f32, .shape = Shape::segments, .n = 1000, .groups = 5});
+        const Plan plan = make_plan({.op = op, .dtype = DType::f32, .shape = Shape::segments, .n = 1000, .groups = 5});
         const DeviceBuffer out(512), workspace(plan.workspace_bytes());
         throw_if_error(run(plan, {x->data(), nullptr, reinterpret_cast<const std::uint64_t*>(offsets->data())},
                            out.data(), workspace.data()));

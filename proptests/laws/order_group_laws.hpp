@@ -222,7 +222,64 @@ TEST_CASE("tensors: very many, and large ones among them", "[groups][order][coun
     }
 }
 
-TEST_CASE("groups and tensors: what is alone is found wherever it lies", "[groups][order]") {
+/// A least, a greatest and a zero in each of three groups of ones, in parts that a backend takes on its own.
+TEMPLATE_TEST_CASE("groups: what is alone is found wherever it lies", "[groups][order][count]", DETREDUCE_ALL_TYPES) {
+    constexpr std::uint64_t n = 70'001, groups = 3;
+    std::vector<TestType> x(n * groups, number<TestType>(1));
+    for (std::uint64_t k = 0; k < 60; ++k) {
+        constexpr Shape shapes[] = {Shape::rows, Shape::columns, Shape::segments};
+        Request r{.shape = shapes[k % 3], .n = n, .groups = groups};
+        std::vector<std::uint64_t> offsets, places;
+        if (r.shape == Shape::segments) {
+            offsets = {0, n, 2 * n, 3 * n};
+            r.n = 3 * n;
+        }
+        for (std::uint64_t g = 0; g < groups; ++g) {
+            const std::uint64_t low = accuracy::hash(k, g) % n,
+                                high = (low + 1 + accuracy::hash(k, g + 3) % (n - 3)) % n;
+            for (const std::uint64_t at : {low, high, (low + n - 1) % n}) // three different ones
+                places.push_back(r.shape == Shape::columns ? at * groups + g : g * n + at);
+        }
+        constexpr double numbers[] = {-3, 2, 0};
+        for (std::size_t i = 0; i < places.size(); ++i)
+            x[places[i]] = number<TestType>(numbers[i % 3]);
+        const auto of = [&]<class Out>(Op op, Out) {
+            r.op = op;
+            return TestBackend::template reduce_groups<Out>(r, std::span<const TestType>(x), {}, offsets,
+                                                            group_draw(Method::tree, k));
+        };
+        const auto ends = of(Op::minmax, TestType{});
+        const auto nonzeros = of(Op::count_nonzero, std::uint64_t{}), unique = of(Op::count_unique, std::uint64_t{});
+        INFO(name(r.shape) << " k " << k);
+        for (std::uint64_t g = 0; g < groups; ++g) {
+            REQUIRE(same_bits(ends[2 * g], number<TestType>(-3)));
+            REQUIRE(same_bits(ends[2 * g + 1], number<TestType>(2)));
+            REQUIRE(nonzeros[g] == n - 1);
+            REQUIRE(unique[g] == 4);
+        }
+        for (const std::uint64_t at : places)
+            x[at] = number<TestType>(1);
+    }
+}
+
+/// Groups that are counted at once do not share a workspace.
+TEMPLATE_TEST_CASE("groups: many that are counted at once", "[groups][count]", float, double) {
+    constexpr std::uint64_t n = 30'000, groups = 40;
+    std::vector<TestType> x(n * groups);
+    for (std::size_t i = 0; i < x.size(); ++i) // row g has n - 100·g different ones
+        x[i] = static_cast<TestType>(1 + i % n % (n - 100 * (i / n)));
+    Draw draw;
+    if (TestBackend::kind == Backend::cpu) draw.launch.threads = 8;
+    for (int round = 0; round < 3; ++round) {
+        const auto found = TestBackend::template reduce_groups<std::uint64_t>(
+            Request{.op = Op::count_unique, .shape = Shape::rows, .n = n, .groups = groups},
+            std::span<const TestType>(x), {}, {}, draw);
+        for (std::uint64_t g = 0; g < groups; ++g)
+            REQUIRE(found[g] == n - 100 * g);
+    }
+}
+
+TEST_CASE("tensors: what is alone is found wherever it lies", "[groups][order][count]") {
     std::vector<AnyVector> list(40);
     for (std::size_t i = 0; i < list.size(); ++i) {
         list[i].dtype = dtypes()[i % 4];

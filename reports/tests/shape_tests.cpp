@@ -260,8 +260,7 @@ TEST_CASE("--axis where it has no meaning", "[program]") {
 
 TEST_CASE("minmax and counts of rows, columns and segments", "[program]") {
     const TemporaryDirectory files;
-    const std::string matrix =
-        files.write("m.npy", matrix_file(std::vector<double>{1, -2, 0, 7, -0.0, 7}, {2, 3}));
+    const std::string matrix = files.write("m.npy", matrix_file(std::vector<double>{1, -2, 0, 7, -0.0, 7}, {2, 3}));
     const std::string flat = files.write("a.txt", "3\nnan\n5\n0\n5\n"), offsets = files.write("o.txt", "0\n2\n2\n5\n");
     const auto out = [&](const std::vector<std::string>& how, const std::string& op) {
         std::vector<std::string> arguments{"reduce"};
