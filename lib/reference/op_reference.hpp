@@ -97,7 +97,8 @@ Out ended(TwoFold<V> item, Ending ending, std::size_t n) {
 template <class Out, class T>
 Out reduce(Op op, std::span<const T> x, std::span<const T> y, Method method) {
     using V = Sum<T>;
-    const auto [term, ending] = std::pair{info(op).term, info(op).ending};
+    const Term term = info(op).term;
+    const Ending ending = info(op).ending;
     const Rows rows = method == Method::compensated ? Rows::in_pairs : Rows::in_order;
     const auto tree = [&]<class Item>(const std::vector<Item>& items) {
         const Item root = tree_of(std::span<const Item>(items), lanes_of(sizeof(T)), lanes_of(sizeof(V)), rows);

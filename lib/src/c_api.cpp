@@ -349,6 +349,7 @@ detreduce_status detreduce_check_offsets(detreduce_device device, const uint64_t
 }
 
 // The arrays of two types and the ops of each kind: one line an op, for what differs is its name.
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot be in parentheses
 #define DETREDUCE_ONE_INPUT(op, suffix, T)                                                                             \
     detreduce_status detreduce_##op##_##suffix(const T* x, uint64_t n, detreduce_method method, T* out) noexcept {     \
         return sum_op<T>(dr::Op::op, x, nullptr, n, method, out);                                                      \
@@ -377,6 +378,7 @@ detreduce_status detreduce_check_offsets(detreduce_device device, const uint64_t
     DETREDUCE_ORDER(nrminf, suffix, T, T)                                                                              \
     DETREDUCE_ORDER(argmin, suffix, T, uint64_t)                                                                       \
     DETREDUCE_ORDER(argmax, suffix, T, uint64_t)
+// NOLINTEND(bugprone-macro-parentheses)
 DETREDUCE_OPS(f32, float)
 DETREDUCE_OPS(f64, double)
 

@@ -65,10 +65,10 @@ TEST_CASE("--ids: what --offsets has of the same segments, from text and from .n
             };
             const std::string expected = reduce({"--offsets", offsets_file}).out;
             const Outcome six = reduce({"--ids", of_ids, "--groups", "6"});
-            CHECK(six.err == "");
+            CHECK(six.err.empty());
             CHECK(six.out == expected);
             const Outcome five = reduce({"--ids", of_ids}); // the last that has numbers is number 4
-            CHECK(five.err == "");
+            CHECK(five.err.empty());
             CHECK(expected.starts_with(five.out));
             CHECK(std::count(five.out.begin(), five.out.end(), '\n') == 5);
         }
@@ -90,7 +90,7 @@ TEST_CASE("--ids of text, two files, standard input and nothing", "[program]") {
         arguments.insert(arguments.end(), more.begin(), more.end());
         const Outcome none = reduce_text("", arguments);
         CHECK(none.code == 0);
-        CHECK(none.out == "");
+        CHECK(none.out.empty());
     }
     const auto json =
         nlohmann::json::parse(run_program({"reduce", text, "--ids", ids, "--json", "--op", "argmax"}).out);

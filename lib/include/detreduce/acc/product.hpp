@@ -32,7 +32,7 @@ template <class V>
 /// Neither zero nor subnormal nor infinite nor NaN.
 template <class V>
 [[nodiscard]] DETREDUCE_HD constexpr bool is_normal(V x) {
-    constexpr auto top = static_cast<fp::Bits<V>>(2 * fp::Format<V>::max_exponent + 1);
+    constexpr fp::Bits<V> top = 2 * fp::Format<V>::max_exponent + 1;
     const fp::Bits<V> field = exponent_field(x);
     return field != 0 && field != top;
 }

@@ -38,8 +38,8 @@ struct ExactWindow {
 
     /// A of bin k.
     [[nodiscard]] static DETREDUCE_HD constexpr B anchor(int top, int k) {
-        const auto field = static_cast<Bits>(unit(top, k) + p + F::max_exponent);
-        return fp::from_bits<B>(static_cast<Bits>(field << p | Bits{1} << (p - 1)));
+        const int field = unit(top, k) + p + F::max_exponent;
+        return fp::from_bits<B>(static_cast<Bits>(static_cast<Bits>(field) << p | Bits{1} << (p - 1)));
     }
 };
 
