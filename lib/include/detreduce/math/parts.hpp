@@ -125,9 +125,6 @@ template <class T>
     const fp::Bits<T> normal = moved < fp::infinity_bits<T> ? moved : fp::infinity_bits<T>;
     // 2^lowest is what `step` is before scaling. Below it, step + high + low is rounded where the subnormal ends, and is as many steps of that above step.
     const T step = power_of_two(lowest - k);
-#if defined(__CUDA_ARCH__)
-    if (!(high < step)) return fp::from_bits<T>(normal); // nearly always, so worth a branch
-#endif
     const T sum = step + high, rounded = sum + ((step - sum + high) + low);
     const T below = fp::from_bits<T>(fp::to_bits(rounded) - fp::to_bits(step));
     return select(high < step, below, fp::from_bits<T>(normal));
