@@ -2,7 +2,7 @@
 //
 //     detreduce_math_tests "[error]"                                     as in CI: some 200 000 inputs a function and format, in seconds
 //     DETREDUCE_MATH_INPUTS=100000000 detreduce_math_tests "[error]"     as many as you like
-//     detreduce_math_tests "[every_f32]"                                 all 2^32 floats: 20 minutes of two processors with AVX-512
+//     detreduce_math_tests "[every_f32]"                                 all 2^32 floats: most of an hour of one processor, spent in libm
 //
 // With an environment variable of this name, or [every_f32], the largest errors found are printed.
 #include <cmath>

@@ -20,7 +20,7 @@ inline constexpr GoldenMath golden_math[] = {
     {math::Function::expm1, 0x3c0c19c0a34e599eu, 0x1688b2f77e57d428u},
     {math::Function::log, 0x15cd729bc7d22e2au, 0x9f8b0de15f58d2ceu},
     {math::Function::log1p, 0xb17bbe7b161dc1eeu, 0x571e9be6e6c8357eu},
-    {math::Function::sigmoid, 0x4d283cd24a3e8f15u, 0x98538f47fe966780u},
+    {math::Function::sigmoid, 0x4d283cd24a3e8f15u, 0xf486218d33ce1e42u},
     {math::Function::softplus, 0xe5aac74152f0141au, 0xa8dafab038e5a48au},
     {math::Function::tanh, 0x9bd6209f915416aau, 0x84a9916f815f50d9u},
     {math::Function::rsqrt, 0xda21f02335dfe1e1u, 0x94abdf2fc01a0b74u},

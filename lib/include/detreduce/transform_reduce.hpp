@@ -93,7 +93,7 @@ Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out
 /// guarantee    info(method).guarantee, over the terms: the bits are those of run() on an array of them (of 16-bit elements: in the order of 16-bit
 ///              elements), and those of cuda::transform_reduce(), if f gives the same bits everywhere. It does if it is made of + − × ÷, square roots,
 ///              explicit fma and comparisons, and compiled without contraction and fast-math: link detreduce::reproducible_fp, or pass -ffp-contract=off to
-///              the C++ compiler and --fmad=false to nvcc. exp, log, sin … of libm and CUDA differ.
+///              the C++ compiler and --fmad=false to nvcc. exp, log, sin … of libm and CUDA differ; those of math.hpp do not.
 /// error bound  as run() for sums of the terms; what f itself rounds is f's own
 /// passes       one over x and y; the terms stay in the cache
 /// workspace    none, but up to 400 KiB of the calling thread's stack, and 160 KiB of the others'; with one thread nothing is allocated

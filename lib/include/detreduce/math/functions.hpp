@@ -12,15 +12,23 @@ enum class Function : std::uint8_t { exp, expm1, log, log1p, sigmoid, softplus, 
 struct Properties {
     Function function;
     const char* name;
-    double max_ulp_f32, max_ulp_f64;
+    double max_ulp_f32; ///< holds for each of the 2^32 inputs
+    double max_ulp_f64; ///< measured, with a margin; not proved
 };
 
+// Beside each line, what was measured: the largest error of all floats, and of some millions of doubles (proptests/math/accuracy_tests.cpp).
 inline constexpr Properties functions[] = {
-    {Function::exp, "exp", 1, 1},     {Function::expm1, "expm1", 1, 1},     {Function::log, "log", 1, 1},
-    {Function::log1p, "log1p", 1, 1}, {Function::sigmoid, "sigmoid", 1, 1}, {Function::softplus, "softplus", 1, 1},
-    {Function::tanh, "tanh", 1, 1},   {Function::rsqrt, "rsqrt", 1, 1},
+    {Function::exp, "exp", 0.66, 0.7},           // 0.65461, @exp@
+    {Function::expm1, "expm1", 0.57, 0.6},       // 0.56380, @expm1@
+    {Function::log, "log", 0.67, 0.7},           // 0.66183, @log@
+    {Function::log1p, "log1p", 0.67, 0.7},       // 0.66183, @log1p@
+    {Function::sigmoid, "sigmoid", 0.52, 0.53},  // 0.51664, @sigmoid@
+    {Function::softplus, "softplus", 0.68, 0.7}, // @Fsoftplus@, @softplus@
+    {Function::tanh, "tanh", 0.55, 0.56},        // 0.54483, @tanh@
+    {Function::rsqrt, "rsqrt", 0.5, 0.501},      // 0.50000: correctly rounded, @rsqrt@
 };
 
+/// The largest error that f may have, in units of the last place of T at the true value, subnormal or not.
 template <Real T>
 [[nodiscard]] constexpr double max_ulp(Function f) {
     const Properties& p = functions[static_cast<int>(f)];

@@ -32,6 +32,7 @@ struct Constants<float> {
     static constexpr float exp_lowest = -104, exp_highest = 89; ///< beyond them exp is +0 and +inf
     static constexpr float expm1_lowest = -18;                  ///< below it expm1 is −1
     static constexpr float tanh_highest = 10;                   ///< above it tanh is 1
+    static constexpr float straight = 0x1p-10f;                 ///< below it sigmoid is 1/2 + x/4 to within 2^-10 ulp
     static constexpr float far = 30; ///< e^-far is nothing beside 1, and 2^deepest is below it
     static constexpr float deepest = -60;
     static constexpr std::uint32_t rsqrt_start = 0x5f374700;
@@ -46,6 +47,7 @@ struct Constants<double> {
     static constexpr double exp_lowest = -746, exp_highest = 710;
     static constexpr double expm1_lowest = -38;
     static constexpr double tanh_highest = 20;
+    static constexpr double straight = 0x1p-19;
     static constexpr double far = 60;
     static constexpr double deepest = -100;
     static constexpr std::uint64_t rsqrt_start = 0x5fe6e8e000000000;
@@ -123,9 +125,6 @@ template <class T>
     const fp::Bits<T> normal = moved < fp::infinity_bits<T> ? moved : fp::infinity_bits<T>;
     // 2^lowest is what `step` is before scaling. Below it, step + high + low is rounded where the subnormal ends, and is as many steps of that above step.
     const T step = power_of_two(lowest - k);
-#if defined(__CUDA_ARCH__)
-    if (!(high < step)) return fp::from_bits<T>(normal); // nearly always, so worth a branch
-#endif
     const T sum = step + high, rounded = sum + ((step - sum + high) + low);
     const T below = fp::from_bits<T>(fp::to_bits(rounded) - fp::to_bits(step));
     return select(high < step, below, fp::from_bits<T>(normal));

@@ -43,7 +43,9 @@ template <Real T>
     const detail::Pair<T> n{detail::select(negative, m.value, T{1}), detail::select(negative, m.error, T{0})};
     const auto q = detail::quotient(n, detail::one_plus(e.k, m));
     const T low = detail::product(q.remainder, q.reciprocal);
-    return detail::unless_nan(x, detail::scaled(q.value, low, detail::select(negative, e.k, T{0})));
+    const T curved = detail::scaled(q.value, low, detail::select(negative, e.k, T{0}));
+    // Near 0 many values are nearly halfway between two numbers: a single rounding keeps their order.
+    return detail::unless_nan(x, detail::select(size < C::straight, fp::fused(x, T{0.25}, T{0.5}), curved));
 }
 
 /// The hyperbolic tangent.
