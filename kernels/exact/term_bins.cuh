@@ -190,8 +190,8 @@ struct TermBins {
     static constexpr int to_errors = fp::Format<double>::precision - 1;
     /// Above the tile that a window is made for, terms seldom grow; below it there is always a smaller one.
     static constexpr int most_above = in_one_bin ? 2 : 8;
-    static constexpr int lowest_top = in_one_bin ? W::span + 2 * moved_zero + 4
-                                                 : W::lowest_top + (has_errors ? to_errors : 0);
+    static constexpr int lowest_top =
+        in_one_bin ? W::span + 2 * moved_zero + 4 : W::lowest_top + (has_errors ? to_errors : 0);
     /// Products below this may have errors, or last bits, that are no numbers any more.
     static constexpr int least_term =
         fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);

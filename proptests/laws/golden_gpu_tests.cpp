@@ -32,12 +32,14 @@ std::uint64_t run_on_gpu(const Case& c, const Inputs& in) {
 
 std::uint64_t reduce_tensors(const Case& c, const Input& in) {
     std::vector<std::unique_ptr<DeviceBuffer>> memory;
-    std::vector<Tensor> tensors = in.tensors;
-    for (Tensor& t : tensors) {
-        memory.push_back(on_device(t.data, t.n * size_of(t.dtype)));
-        t.data = memory.back()->data();
+    std::vector<Tensor> x = in.tensors, y = in.second_tensors;
+    for (std::vector<Tensor>* list : {&x, &y}) {
+        for (Tensor& t : *list) {
+            memory.push_back(on_device(t.data, t.n * size_of(t.dtype)));
+            t.data = memory.back()->data();
+        }
     }
-    return run_on_gpu(c, tensors.data());
+    return run_on_gpu(c, {x.data(), y.empty() ? nullptr : y.data()});
 }
 
 std::uint64_t reduce_on_gpu(const Case& c, const Input& in) {

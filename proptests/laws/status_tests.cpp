@@ -220,14 +220,20 @@ TEST_CASE("lists of tensors for ops of two inputs go together", "[status]") {
     constexpr auto invalid = StatusCode::invalid_argument;
     const double x[4] = {1, 2, 4, 8}, y[4] = {1, 10, 100, 1000};
     double out[3] = {};
-    const Tensor list[] = {{x, 4, DType::f64}, {x, 2, DType::f64}}, second[] = {{y, 4, DType::f64}, {y + 2, 2, DType::f64}};
-    const Plan dot = make_plan(
-        {.op = Op::dot, .dtype = DType::f64, .shape = Shape::tensors, .n = 6, .groups = 2, .device = cpu, .each = true});
+    const Tensor list[] = {{x, 4, DType::f64}, {x, 2, DType::f64}},
+                 second[] = {{y, 4, DType::f64}, {y + 2, 2, DType::f64}};
+    const Plan dot = make_plan({.op = Op::dot,
+                                .dtype = DType::f64,
+                                .shape = Shape::tensors,
+                                .n = 6,
+                                .groups = 2,
+                                .device = cpu,
+                                .each = true});
     REQUIRE(run(dot, {list, second}, out).ok());
     REQUIRE((out[0] == 8421 && out[1] == 2100 && out[2] == 10521));
     expect(run(dot, list, out), invalid, "y");
-    const Tensor longer[] = {{y, 3, DType::f64}, {y, 3, DType::f64}}, other[] = {{y, 4, DType::f64}, {y, 2, DType::f32}},
-                 fewer[] = {{y, 4, DType::f64}, {y, 1, DType::f64}};
+    const Tensor longer[] = {{y, 3, DType::f64}, {y, 3, DType::f64}},
+                 other[] = {{y, 4, DType::f64}, {y, 2, DType::f32}}, fewer[] = {{y, 4, DType::f64}, {y, 1, DType::f64}};
     expect(run(dot, {list, longer}, out), invalid, "y");
     expect(run(dot, {list, other}, out), invalid, "y");
     expect(run(dot, {list, fewer}, out), invalid, "y");

@@ -86,7 +86,8 @@ TEST_CASE("tensors: a list is one array, in any order", "[groups][sanitizer]") {
     property("tensors", [] {
         const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
         const TensorLists lists = tensors_from(word);
-        constexpr Op ops[] = {Op::sum, Op::mean, Op::asum, Op::sumsq, Op::nrm2, Op::dot, Op::sumdiffsq, Op::mse, Op::mae};
+        constexpr Op ops[] = {Op::sum, Op::mean,      Op::asum, Op::sumsq, Op::nrm2,
+                              Op::dot, Op::sumdiffsq, Op::mse,  Op::mae};
         Request r{.op = ops[accuracy::hash(word, 62) % std::size(ops)], .n = lists.n()};
         r.each = accuracy::hash(word, 63) % 2 == 0;
         const OpInfo& op = info(r.op);

@@ -51,7 +51,7 @@ std::uint64_t length_of_group(const Boundaries& b, std::uint64_t word) {
     return word % 4 == 1 ? near[hash(word, 0) % near.size()] : 1 + hash(word, 1) % 100;
 }
 
-/// Tensor i has the dtype that is i after the case's, and elements of seed + i.
+/// Tensor i has the dtype that is i after the case's, and elements of seed + i, those of y of seed_of_y more.
 Input tensors_of(const Case& c) {
     const auto offsets = offsets_of(c);
     const auto memory = std::make_shared<std::vector<std::shared_ptr<const void>>>();
@@ -60,8 +60,12 @@ Input tensors_of(const Case& c) {
         Case one = c;
         one.dtype = dtypes()[(static_cast<std::size_t>(c.dtype) + i) % dtypes().size()];
         const std::uint64_t n = offsets[i + 1] - offsets[i];
-        memory->push_back(generated(one, n, c.seed + i));
-        in.tensors.push_back({memory->back().get(), n, one.dtype});
+        const auto tensor = [&](std::uint64_t seed) -> Tensor {
+            memory->push_back(generated(one, n, seed + i));
+            return {memory->back().get(), n, one.dtype};
+        };
+        in.tensors.push_back(tensor(c.seed));
+        if (info(c.op).inputs == 2) in.second_tensors.push_back(tensor(c.seed + seed_of_y));
     }
     return in;
 }
@@ -95,7 +99,8 @@ Input input_of(const Case& c) {
 }
 
 Inputs inputs_of(const Case& c, const Input& in) {
-    if (c.shape == Shape::tensors) return in.tensors.data();
+    if (c.shape == Shape::tensors)
+        return {in.tensors.data(), info(c.op).inputs == 2 ? in.second_tensors.data() : nullptr};
     return {in.x.get(), info(c.op).inputs == 2 ? in.y.get() : nullptr,
             c.shape == Shape::segments ? in.offsets.data() : nullptr};
 }

@@ -18,6 +18,7 @@ struct Input {
     std::shared_ptr<const void> y = {};      ///< those of seed + 1000000
     std::vector<std::uint64_t> offsets = {}; ///< segments
     std::vector<Tensor> tensors = {};        ///< of x
+    std::vector<Tensor> second_tensors = {}; ///< of y
 };
 
 [[nodiscard]] Input input_of(const Case& c);

@@ -104,9 +104,8 @@ Case case_of(const Place& p, const OpInfo& op, Method method, DType dtype, std::
     return c;
 }
 
-/// By every backend: what is refused on the CPU is on CUDA too, and of rows there is no exact variance on CUDA.
+/// By every backend: what is refused on the CPU is on CUDA too.
 bool is_offered(const Case& c) {
-    if (info(c.op).kind == Kind::moments && c.method == Method::exact && c.shape != Shape::flat) return false;
     Request request{.op = c.op, .method = c.method, .dtype = c.dtype, .shape = c.shape};
     request.n = c.n;
     request.groups = c.groups;

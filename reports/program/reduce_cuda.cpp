@@ -171,14 +171,19 @@ void run_to_host(const Plan& plan, const Inputs& in, void* out) {
     check(cudaMemcpy(out, output.get(), size, cudaMemcpyDeviceToHost), "the reduction failed on the CUDA device");
 }
 
-void reduce_tensors_on_cuda(const Plan& plan, const Tensor* list, void* out) {
-    std::vector<Tensor> tensors(list, list + plan.request().groups);
+void reduce_tensors_on_cuda(const Plan& plan, const Inputs& in, void* out) {
     std::vector<DeviceMemory> memory;
-    for (Tensor& t : tensors) {
-        memory.push_back(copy_of(t.data, t.n * size_of(t.dtype)));
-        t.data = memory.back().get();
-    }
-    run_to_host(plan, tensors.data(), out);
+    const auto copied = [&](const void* from) {
+        const auto* const list = static_cast<const Tensor*>(from);
+        std::vector<Tensor> tensors;
+        for (std::uint64_t i = 0; list != nullptr && i < plan.request().groups; ++i) {
+            memory.push_back(copy_of(list[i].data, list[i].n * size_of(list[i].dtype)));
+            tensors.push_back({memory.back().get(), list[i].n, list[i].dtype});
+        }
+        return tensors;
+    };
+    const std::vector<Tensor> x = copied(in.x), y = copied(in.y);
+    run_to_host(plan, {x.data(), in.y ? y.data() : nullptr}, out);
 }
 
 } // namespace
@@ -187,7 +192,7 @@ void reduce_on_cuda(const Request& request, const Inputs& in, void* out) {
     const Plan plan = make_plan(request);
     check(plan.status());
     use_device(request.device.index);
-    if (request.shape == Shape::tensors) return reduce_tensors_on_cuda(plan, static_cast<const Tensor*>(in.x), out);
+    if (request.shape == Shape::tensors) return reduce_tensors_on_cuda(plan, in, out);
     const std::size_t bytes = bytes_of_input(plan),
                       offset_bytes = in.offsets ? (request.groups + 1) * sizeof(std::uint64_t) : 0;
     const DeviceMemory x = copy_of(in.x, bytes), y = copy_of(in.y, in.y ? bytes : 0),

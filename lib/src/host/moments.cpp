@@ -103,9 +103,8 @@ exact::DigitRange range_of(const exact::Word* digit) {
 void finish_exact(PowerSums& sums, const acc::MomentsResult& result) {
     const auto mean = [&](auto t) { return exact::round<decltype(t)>(sums.sum(), Ending::mean); };
     if (result.n <= result.ddof || exact::has_special(sums.sum())) // no variance
-        return result.store(mean, [](auto t) {
-            return fp::from_bits<decltype(t)>(fp::Format<decltype(t)>::canonical_nan);
-        });
+        return result.store(mean,
+                            [](auto t) { return fp::from_bits<decltype(t)>(fp::Format<decltype(t)>::canonical_nan); });
     exact::Word squares[exact::product_digits];
     for (int k = 0; k < exact::product_digits; ++k)
         squares[k] = exact::joined_digit(sums.squares(), k);
