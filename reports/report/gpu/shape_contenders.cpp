@@ -101,35 +101,43 @@ void add_tensors(std::vector<Contender>& all, const char* title, const std::vect
 std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods) {
     std::vector<Contender> list;
     const auto offsets = random_offsets(n);
+    const auto add_one = [&](Op op, Method method, const std::string& groups, Request r,
+                             const std::vector<std::uint64_t>& cut = {}) {
+        r.op = op;
+        r.method = method;
+        r.dtype = dtype;
+        add(list, std::string(name(op)) + " " + std::string(name(method)) + " " + groups, prepare(r, cut));
+    };
+    const auto add_rows = [&](Op op, Method method, std::uint64_t length) {
+        add_one(op, method, "rows of " + std::to_string(length),
+                {.shape = Shape::rows, .n = length, .groups = n / length});
+    };
+    const auto add_columns = [&](Op op, Method method) {
+        add_one(op, method, "columns of 4096", {.shape = Shape::columns, .n = 4096, .groups = n / 4096});
+    };
+    const auto add_segments = [&](Op op, Method method) {
+        add_one(op, method, "segments of 1 to 4096",
+                {.shape = Shape::segments, .n = n, .groups = offsets.size() - 1}, offsets);
+    };
     const auto add_all = [&](Op op, Method method) {
-        const std::string op_and_method = std::string(name(op)) + " " + std::string(name(method));
-        for (const std::uint64_t length : {32u, 128u, 512u, 4096u, 65536u}) {
-            add(list, op_and_method + " rows of " + std::to_string(length),
-                prepare({.op = op,
-                         .method = method,
-                         .dtype = dtype,
-                         .shape = Shape::rows,
-                         .n = length,
-                         .groups = n / length}));
-        }
-        add(list, op_and_method + " 4096 columns",
-            prepare(
-                {.op = op, .method = method, .dtype = dtype, .shape = Shape::columns, .n = n / 4096, .groups = 4096}));
-        add(list, op_and_method + " columns of 4096",
-            prepare(
-                {.op = op, .method = method, .dtype = dtype, .shape = Shape::columns, .n = 4096, .groups = n / 4096}));
-        add(list, op_and_method + " segments of 1 to 4096",
-            prepare({.op = op,
-                     .method = method,
-                     .dtype = dtype,
-                     .shape = Shape::segments,
-                     .n = n,
-                     .groups = offsets.size() - 1},
-                    offsets));
+        for (const std::uint64_t length : {32u, 128u, 512u, 4096u, 65536u})
+            add_rows(op, method, length);
+        add_one(op, method, "4096 columns", {.shape = Shape::columns, .n = n / 4096, .groups = 4096});
+        add_columns(op, method);
+        add_segments(op, method);
+    };
+    const auto add_some = [&](Op op, Method method) {
+        add_rows(op, method, 4096);
+        add_columns(op, method);
+        add_segments(op, method);
     };
     for (const Method method : methods)
         add_all(Op::sum, method);
     add_all(Op::argmax, Method::exact);
+    for (const Op op : {Op::minmax, Op::count_nonzero, Op::variance})
+        add_some(op, Method::exact);
+    for (const Op op : {Op::variance, Op::prod})
+        add_some(op, Method::tree);
     add_tensors(list, "nrm2 exact 300 tensors", tensors_of(dtype, n, 300), false);
     add_tensors(list, "nrm2 exact 300 tensors and each", tensors_of(dtype, n, 300), true);
     add_tensors(list, "nrm2 exact 1000 tensors of 1 KiB", small_tensors(dtype, 1000), false);
