@@ -39,7 +39,7 @@ std::uint64_t reduce_tensors(const Case& c, const Input& in) {
             t.data = memory.back()->data();
         }
     }
-    return run_on_gpu(c, {x.data(), y.empty() ? nullptr : y.data()});
+    return run_on_gpu(c, {x.data(), info(c.op).inputs == 2 ? y.data() : nullptr});
 }
 
 std::uint64_t reduce_on_gpu(const Case& c, const Input& in) {

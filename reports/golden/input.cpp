@@ -65,7 +65,7 @@ Input tensors_of(const Case& c) {
             return {memory->back().get(), n, one.dtype};
         };
         in.tensors.push_back(tensor(c.seed));
-        if (info(c.op).inputs == 2) in.second_tensors.push_back(tensor(c.seed + seed_of_y));
+        in.second_tensors.push_back(tensor(c.seed + seed_of_y)); // whatever the op: others share the elements
     }
     return in;
 }

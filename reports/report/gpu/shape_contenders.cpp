@@ -116,8 +116,8 @@ std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std:
         add_one(op, method, "columns of 4096", {.shape = Shape::columns, .n = 4096, .groups = n / 4096});
     };
     const auto add_segments = [&](Op op, Method method) {
-        add_one(op, method, "segments of 1 to 4096",
-                {.shape = Shape::segments, .n = n, .groups = offsets.size() - 1}, offsets);
+        add_one(op, method, "segments of 1 to 4096", {.shape = Shape::segments, .n = n, .groups = offsets.size() - 1},
+                offsets);
     };
     const auto add_all = [&](Op op, Method method) {
         for (const std::uint64_t length : {32u, 128u, 512u, 4096u, 65536u})
