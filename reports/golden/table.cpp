@@ -34,8 +34,9 @@ std::optional<std::uint64_t> bits_in(std::string_view text) {
 /// As option_text() has it.
 bool parse_option(std::string_view text, Case& c) {
     if (text == "nan=ignore") c.nan = NanPolicy::ignore;
-    if (text == "each") c.each = true;
-    if (text.starts_with("ddof=")) c.ddof = number(text.substr(5), 10).value_or(0);
+    c.each = text.starts_with("each");
+    const std::size_t ddof = text.find("ddof=");
+    if (ddof != text.npos) c.ddof = number(text.substr(ddof + 5), 10).value_or(0);
     return option_text(c) == text;
 }
 
@@ -120,8 +121,9 @@ std::string_view output_text(const Case& c) {
 
 std::string option_text(const Case& c) {
     if (c.nan == NanPolicy::ignore) return "nan=ignore";
-    if (c.ddof != 0) return "ddof=" + std::to_string(c.ddof);
-    return c.each ? "each" : "-";
+    const std::string each = c.each ? "each" : "";
+    if (c.ddof == 0) return c.each ? each : "-";
+    return each + (c.each ? ",ddof=" : "ddof=") + std::to_string(c.ddof);
 }
 
 std::string line_of(const Entry& entry) {
