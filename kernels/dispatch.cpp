@@ -174,12 +174,14 @@ Status prepare(const Request& request, Launch& launch, std::size_t& workspace_by
     const Tuning tuned = tuning(input_tiles(request));
     const bool of_terms = needs_terms(request) && request.method != Method::exact;
     if (of_terms && launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
-        return {StatusCode::unsupported, "launch.schedule",
-                "last_block and cooperative are offered for flat sums and means; allowed for all else is two_pass"};
+        return {
+            StatusCode::unsupported, "launch.schedule",
+            "last_block and cooperative are offered for flat sums and means by tree, kahan and compensated; allowed "
+            "for other ops and shapes by these is two_pass"};
     }
     if (of_terms && launch.block != 0 && launch.block != 256) {
         return {StatusCode::unsupported, "launch.block",
-                "allowed for rows, and for ops other than sum and mean, is 256, or 0"};
+                "allowed for rows, columns and segments, and for ops other than sum and mean, is 256, or 0"};
     }
     if (of_terms) launch.block = 256;
     if (request.method == Method::exact) {

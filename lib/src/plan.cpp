@@ -76,6 +76,7 @@ Status check_shape(const Request& r) {
 
 /// Lists of tensors.
 Status check_tensors_offered(const Request& r) {
+    if (r.groups > 0xffffffffu) return invalid("groups", "allowed are 0 to 2^32 - 1 tensors");
     const Kind kind = info(r.op).kind;
     if (kind == Kind::order || r.op == Op::count_nonzero) return {};
     if (kind != Kind::sum && kind != Kind::moments) {
@@ -132,6 +133,7 @@ Status check_ddof(const Request& r) {
         return r.ddof == 0 ? Status{} : invalid("ddof", "must be 0 but for variance, stddev and moments");
     if (r.shape == Shape::segments) return r.ddof <= max_n ? Status{} : invalid("ddof", "allowed are 0 to 2^40");
     if (r.ddof < r.n) return {};
+    if (r.n == 0) return invalid("n", "a variance needs an element; allowed are 1 to 2^40 elements, more than ddof");
     return invalid("ddof", "variances have a divisor of n - ddof; allowed are 0 to n - 1");
 }
 
@@ -179,7 +181,8 @@ Status prepare_cpu(const Request& r, Launch& launch, std::size_t& workspace_byte
 Status prepare_cuda(const Request& r, Launch& launch, std::size_t& workspace_bytes) {
     if (!info(r.method).on_cuda) {
         return {StatusCode::unsupported, "method",
-                "serial is offered on the CPU only; allowed on CUDA are exact, compensated, kahan, tree and atomic"};
+                "serial is offered on the CPU only; allowed on CUDA are tree, exact (not of prod), compensated (not of "
+                "variances), kahan (of neither) and, for flat sums, atomic"};
     }
     if (r.method == Method::atomic && (r.op != Op::sum || r.shape != Shape::flat)) {
         return {

@@ -43,9 +43,8 @@ struct TensorLists {
     }
 };
 
-inline TensorLists tensors_from(std::uint64_t word) {
+inline TensorLists tensors_from(std::uint64_t word, std::size_t count) {
     TensorLists lists;
-    const std::size_t count = accuracy::hash(word, 60) % 64 == 0 ? 1100 : accuracy::hash(word, 61) % 40;
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t draw = accuracy::hash(word, 200 + i);
         const DType dtype = word % 3 == 0 ? DType::f32 : dtypes()[draw % 4];
@@ -65,21 +64,30 @@ inline TensorLists tensors_from(std::uint64_t word) {
     return lists;
 }
 
-/// The values of all, and, if wanted, before them of each; of the list backwards the value of all is the same.
-inline void check_tensors(Request r, TensorLists lists, const std::vector<double>& expected, std::uint64_t word) {
+/// Sometimes more than go to a device at a time.
+inline TensorLists tensors_from(std::uint64_t word) {
+    return tensors_from(word, accuracy::hash(word, 60) % 64 == 0 ? 1100 : accuracy::hash(word, 61) % 40);
+}
+
+/// Whether the values of all, and, if wanted, before them of each, are these, and of the list backwards that of all is the same: nothing, or what is not.
+[[nodiscard]] inline std::string wrong_of_tensors(Request r, TensorLists lists, const std::vector<double>& expected,
+                                                  std::uint64_t word) {
     r.shape = Shape::tensors;
     r.groups = lists.x.size();
     const Draw draw = group_draw(Method::exact, word);
     const auto results = TestBackend::template reduce_tensors<double>(r, lists.x, lists.y, draw);
-    RC_LOG(std::string(name(r.op)) + ' ' + std::to_string(r.groups) + " tensors, n " + std::to_string(r.n) + '\n');
-    RC_ASSERT(results.size() == expected.size());
-    for (std::size_t i = 0; i < results.size(); ++i)
-        RC_ASSERT(same_bits(results[i], expected[i]));
+    const std::string what =
+        std::string(name(r.op)) + ' ' + std::to_string(r.groups) + " tensors, n " + std::to_string(r.n);
+    if (results.size() != expected.size()) return what + ": number of results";
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (!same_bits(results[i], expected[i])) return what + ": result " + std::to_string(i);
+    }
     lists.reverse();
     const auto reversed = TestBackend::template reduce_tensors<double>(r, lists.x, lists.y, draw);
-    const auto of_all = static_cast<std::size_t>(info(r.op).results);
-    for (std::size_t i = 1; i <= of_all; ++i)
-        RC_ASSERT(same_bits(reversed[results.size() - i], results[results.size() - i]));
+    for (std::size_t i = 1; i <= static_cast<std::size_t>(info(r.op).results); ++i) {
+        if (!same_bits(reversed[results.size() - i], results[results.size() - i])) return what + ": backwards";
+    }
+    return "";
 }
 
 TEST_CASE("tensors: a list is one array, in any order", "[groups][sanitizer]") {
@@ -107,7 +115,9 @@ TEST_CASE("tensors: a list is one array, in any order", "[groups][sanitizer]") {
         }
         if (r.n == 0 && op.ending == Ending::mean) return;
         expected.push_back(all.round<double>(op.ending));
-        check_tensors(r, lists, expected, word);
+        const std::string wrong = wrong_of_tensors(r, lists, expected, word);
+        RC_LOG(wrong);
+        RC_ASSERT(wrong.empty());
     });
 }
 
@@ -125,27 +135,39 @@ void append_moments(const Request& r, const accuracy::MomentsOracle& oracle, std
     to.push_back(n <= r.ddof ? fp::from_bits<Out>(none) : oracle.round_variance<Out>(r.ddof, r.op == Op::stddev));
 }
 
+[[nodiscard]] inline std::string wrong_moments_of_tensors(const TensorLists& lists, bool each, std::uint64_t word) {
+    Request r{.op = mean_or_variance(word), .n = lists.n()};
+    if (r.n == 0) return "";
+    r.each = each;
+    r.ddof = accuracy::hash(word, 64) % 3 % r.n;
+    accuracy::MomentsOracle all;
+    std::vector<double> expected;
+    for (std::size_t i = 0; i < lists.x.size(); ++i) {
+        accuracy::MomentsOracle one;
+        lists.with(i, [&]<class T>(const std::vector<T>& x, const std::vector<T>&) {
+            all.add(std::span<const T>(x));
+            one.add(std::span<const T>(x));
+        });
+        if (each) append_moments(r, one, expected);
+    }
+    append_moments(r, all, expected);
+    return wrong_of_tensors(r, lists, expected, word);
+}
+
 TEST_CASE("tensors: mean and variance of a list", "[groups][moments][sanitizer]") {
     property("moments of tensors", [] {
         const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
         const TensorLists lists = tensors_from(word);
-        Request r{.op = mean_or_variance(word), .n = lists.n()};
-        if (r.n == 0) return;
-        r.each = accuracy::hash(word, 63) % 2 == 0;
-        r.ddof = accuracy::hash(word, 64) % 3 % r.n;
-        accuracy::MomentsOracle all;
-        std::vector<double> expected;
-        for (std::size_t i = 0; i < lists.x.size(); ++i) {
-            accuracy::MomentsOracle one;
-            lists.with(i, [&]<class T>(const std::vector<T>& x, const std::vector<T>&) {
-                all.add(std::span<const T>(x));
-                one.add(std::span<const T>(x));
-            });
-            if (r.each) append_moments(r, one, expected);
-        }
-        append_moments(r, all, expected);
-        check_tensors(r, lists, expected, word);
+        const std::string wrong = wrong_moments_of_tensors(lists, accuracy::hash(word, 63) % 2 == 0, word);
+        RC_LOG(wrong);
+        RC_ASSERT(wrong.empty());
     });
+}
+
+/// More than go to a device at a time, three times over, of one dtype (word % 3 == 0) and of all.
+TEST_CASE("tensors: mean and variance of thousands", "[groups][moments]") {
+    for (const std::uint64_t word : {0u, 1u, 2u, 3u})
+        REQUIRE(wrong_moments_of_tensors(tensors_from(word, 3001), word < 2, word) == "");
 }
 
 } // namespace detreduce::proptests

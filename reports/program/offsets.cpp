@@ -123,7 +123,9 @@ std::vector<std::uint64_t> IntegerFile::load_offsets(std::uint64_t n) {
 
 std::vector<std::uint64_t> IntegerFile::load_ids(std::uint64_t n, std::optional<std::uint64_t> groups) {
     const std::uint64_t end = groups.value_or(max_groups);
-    Checked checked(of_ids, end, fmt::format("those less than {}, the number of segments", end));
+    Checked checked(of_ids, end,
+                    groups ? fmt::format("those less than {}, the number of segments", end)
+                           : fmt::format("those less than {}", end));
     npy_ ? load_npy(file_, checked) : load_text(file_, checked);
     const auto ids = checked.take();
     if (ids.size() != n) {

@@ -44,7 +44,7 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
 
 CLI::Validator thread_count() {
     return decimal_number(std::numeric_limits<std::uint32_t>::max(),
-                          "is not a number of threads; allowed are 1, 2, …, and 0 for all");
+                          "is not a number of threads; allowed are 1 to 1024, or 0 for OpenMP's choice");
 }
 
 template <class Named>
@@ -69,12 +69,15 @@ std::string footer() {
         "Prints the shortest decimal that reads back to the same bits. Ops, of the numbers x of FILE and, for some, "
         "y of --with:\n";
     for (const OpInfo& o : ops()) {
-        text += fmt::format("  {:<12} {}\n", o.name, o.formula);
+        text += fmt::format("  {:<13} {}\n", o.name, o.formula);
     }
     text += "Methods, what they guarantee and where they run:\n";
     for (const MethodInfo& m : methods()) {
         text += fmt::format("  {:<12} guarantee {:<7} {:<9} {}\n", m.name, name(m.guarantee), where(m), m.summary);
     }
+    text += "Of prod there are compensated, tree and serial; of variance, stddev and moments exact, tree and serial; "
+            "ops that\n"
+            "compare or count have the same result by all but atomic, which on cuda is there for sum alone.\n";
     return text +
            "Guarantees, what the bits of the result depend on:\n"
            "  none         nothing: two runs may differ\n"
@@ -159,8 +162,6 @@ Request parse_request(const Options& o) {
     request.nan = parse_nan_policy(o.nan).value();
     request.ddof = o.ddof;
     if (!o.offsets.empty() || !o.ids.empty()) request.shape = Shape::segments;
-    if (request.op == Op::moments)
-        throw UsageError(fmt::format("--op: {} has more than one result; ask for one at a time", o.op));
     if (!o.output.empty()) request.output = parse_dtype(o.output);
     if (o.threads != 0 && request.device.backend == Backend::cuda) {
         throw UsageError("--threads is for the CPU; allowed with --device cpu only");
@@ -189,14 +190,14 @@ void check_states(const Options& o) {
     if (o.file.empty() && none) throw UsageError("FILE is required; only with --add-state there may be none");
     if (none && o.save_state.empty()) return;
     const char* const option = none ? "--save-state" : "--add-state";
-    if (method_of(o) != Method::exact) {
-        throw UsageError(fmt::format("{}: {} has no state that could be saved; allowed is --method exact", option,
-                                     name(method_of(o))));
-    }
     const OpInfo& op = info(parse_op(o.op).value());
     if (op.kind != Kind::sum || op.term != Term::element) {
         throw UsageError(
             fmt::format("{}: {} has no state that could be saved; allowed are sum and mean", option, o.op));
+    }
+    if (method_of(o) != Method::exact) {
+        throw UsageError(fmt::format("{}: {} has no state that could be saved; allowed is --method exact", option,
+                                     name(method_of(o))));
     }
     if (!o.axis.empty() || !o.offsets.empty() || !o.ids.empty()) {
         throw UsageError(
@@ -211,9 +212,9 @@ void check_states(const Options& o) {
 
 void check_groups(const Options& o, const Task& task) {
     if (!o.axis.empty() && !o.offsets.empty())
-        throw UsageError("--axis cuts a matrix and --offsets an array; allowed is one of the two");
+        throw UsageError("--axis, --offsets and --ids each cut the numbers; allowed is one of them");
     if (!o.ids.empty() && (!o.axis.empty() || !o.offsets.empty()))
-        throw UsageError("--ids: numbers are cut in one way; allowed without --axis and --offsets");
+        throw UsageError("--axis, --offsets and --ids each cut the numbers; allowed is one of them");
     if (!o.groups.empty() && o.ids.empty())
         throw UsageError("--groups: offsets and matrices say how many groups they have; allowed with --ids");
     if (o.offsets == "-" && (o.file == "-" || o.with == "-"))
@@ -271,12 +272,12 @@ void add_reduce(CLI::App& app) {
         ->add_option(
             "--offsets", o->offsets,
             "reduce segments: a file of whole numbers, where each begins and where the last ends; text with one "
-            "a line, or a 1-D .npy of u8, i8, u4 or i4")
+            "a line, or a 1-D .npy of uint64, int64, uint32 or int32")
         ->type_name("FILE");
     command
         ->add_option("--ids", o->ids,
                      "reduce segments: a file with the number of the segment of each number, from 0, which does not "
-                     "descend; text with one a line, or a 1-D .npy of u4, i4, u8 or i8")
+                     "descend; text with one a line, or a 1-D .npy of uint64, int64, uint32 or int32")
         ->type_name("FILE");
     command
         ->add_option("--groups", o->groups, "with --ids: how many segments there are; else one more than the last id")
@@ -288,19 +289,25 @@ void add_reduce(CLI::App& app) {
     add("--dtype", o->dtype, "type of the elements: f16, bf16, f32 or f64; text is read as f64 without it")
         ->check(one_of(names_of(dtypes())));
     add("--output", o->output,
-        "type of the result, rounded once: that of the elements without it; exact gives any, others a wider one")
+        "type of the result, rounded once: that of the elements without it; exact and ops that compare give any, "
+        "others a wider one")
         ->check(one_of(names_of(dtypes())));
     add("--nan", o->nan,
         "for min, max, minmax, argmin, argmax and nrminf: propagate (as NumPy) or ignore (as C's fmin)")
         ->check(one_of({"propagate", "ignore"}));
-    command->add_option("--ddof", o->ddof, "for variance and stddev: what is taken from n in the divisor, less than n")
+    command
+        ->add_option("--ddof", o->ddof,
+                     "for variance, stddev and moments: what is taken from n in the divisor, less than n; of segments "
+                     "of no more "
+                     "numbers than that the result is nan")
         ->type_name("N")
         ->transform(decimal_number(max_n - 1, "cannot be taken from n; allowed are 0 to n - 1"))
         ->capture_default_str();
     add("--device", o->device, "cpu, cuda or cuda:INDEX");
     command
-        ->add_option("--threads", o->threads,
-                     "CPU threads, 1 to 1024, or 0 for all; changes the bits of no method that guarantees them")
+        ->add_option(
+            "--threads", o->threads,
+            "CPU threads, 1 to 1024, or 0 for OpenMP's choice; changes the bits of no method that guarantees them")
         ->type_name("N")
         ->transform(thread_count())
         ->capture_default_str();

@@ -49,27 +49,22 @@ Result result_of(std::int64_t n, const Value& value) {
     return result;
 }
 
-/// What cannot be found where there are no numbers.
-std::string_view missing(Op op) {
-    if (info(op).kind == Kind::sum) return "mean";
-    if (op == Op::minmax) return "least and no greatest";
-    return op == Op::min || op == Op::argmin ? "least" : "greatest";
-}
-
 void fail_unless_ok(const Plan& plan, const std::string& device_name) {
     const Status& status = plan.status();
     if (status.ok()) return;
     const std::string_view argument = status.argument;
     if (argument == "launch.threads") throw UsageError(fmt::format("--threads: {}", status.allowed));
     if (argument == "nan") throw UsageError(fmt::format("--nan: {}", status.allowed));
-    if (argument == "output" && plan.result_is_integer()) throw UsageError(fmt::format("--output: {}", status.allowed));
+    if (argument == "output" && plan.result_is_integer())
+        throw UsageError("--output: leave it out; the result is a whole number");
     if (argument == "output") {
         throw UsageError(fmt::format("--output: {} does not give {} for {}; {}", name(plan.request().method),
                                      name(plan.output()), name(plan.request().dtype), status.allowed));
     }
-    if (argument == "ddof") throw UsageError(fmt::format("--ddof: {}", status.allowed));
+    if (argument == "ddof")
+        throw UsageError(fmt::format("--ddof: {} (here n is {})", status.allowed, plan.request().n));
     if (argument == "n" && plan.request().n == 0)
-        throw Failure(fmt::format("there are no numbers, and nothing has no {}", missing(plan.request().op)));
+        throw Failure(fmt::format("there are no numbers; {} needs one or more", name(plan.request().op)));
     if (status.code == StatusCode::no_device) throw no_such_gpu(device_name);
     if (argument == "shape" && plan.request().shape == Shape::columns) {
         throw Failure(fmt::format("{}; columns are what --axis 0 reduces in C order, and --axis 1 in Fortran order",
@@ -99,7 +94,7 @@ Result exact_sum(const Task& task, const Request& request, NumberFile* file) {
     if (!task.save_state.empty()) save_state(task.save_state, state);
     const DType output = request.output.value_or(request.dtype);
     if (request.op == Op::sum) return result_of(state.count(), sum->round(output));
-    if (state.count() <= 0) throw Failure("there are no numbers, and nothing has no mean");
+    if (state.count() <= 0) throw Failure("there are no numbers; mean needs one or more");
     Result mean{state.count(), output};
     acc::store_as(mean.bytes.data(), output,
                   [&](auto t) { return acc::exact::round<decltype(t)>(state.words().data(), Ending::mean); });

@@ -16,7 +16,7 @@ TEST_CASE("least and greatest at once", "[program]") {
     REQUIRE(reduce_text("1\n1e300\n", {"--op", "minmax", "--output", "f32"}).out == "1 inf\n");
     const Outcome of_nothing = reduce_text("", {"--op", "minmax"});
     REQUIRE(is_clean_failure(of_nothing));
-    REQUIRE(of_nothing.err.find("no least and no greatest") != std::string::npos);
+    REQUIRE(of_nothing.err.find("minmax needs one or more") != std::string::npos);
 }
 
 TEST_CASE("how many are not zero, and how many are different", "[program]") {

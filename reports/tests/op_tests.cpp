@@ -70,8 +70,9 @@ TEST_CASE("variances take what is to be taken from n", "[program]") {
     REQUIRE(is_usage_error(reduce_text(text, {"--op", "variance", "--ddof", "5"})));
     REQUIRE(is_usage_error(reduce_text(text, {"--op", "variance", "--ddof", "-1"})));
     REQUIRE(is_usage_error(reduce_text(text, {"--op", "sum", "--ddof", "1"})));
-    REQUIRE(is_usage_error(reduce_text("", {"--op", "variance"})));
-    REQUIRE(is_usage_error(reduce_text(text, {"--op", "moments"}))); // two numbers
+    REQUIRE(is_clean_failure(reduce_text("", {"--op", "variance"})));
+    REQUIRE(reduce_text(text, {"--op", "moments", "--ddof", "1"}).out == "3.4 5.3\n");
+    REQUIRE(is_usage_error(reduce_text(text, {"--op", "moments", "--save-state", "s"})));
 }
 
 TEST_CASE("two files must fit each other", "[program]") {

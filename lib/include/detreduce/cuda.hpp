@@ -91,7 +91,9 @@ struct DeviceInfo {
 
 template <class T, class Out>
 Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method method, Stream stream) noexcept {
-    if (info(op).results != 1) return {StatusCode::invalid_argument, "op", "must have one result"};
+    if (info(op).results != 1)
+        return {StatusCode::invalid_argument, "op",
+                "allowed are ops of one result; for minmax run_async() takes a plan, for moments there is moments()"};
     const Request request{.op = op, .method = method, .dtype = dtype_of<T>, .output = dtype_of<Out>, .n = n};
     return run_async(make_plan(request), {x, y}, out, stream);
 }

@@ -49,7 +49,7 @@ enum {
     DETREDUCE_OP_PROD,          /* product of x */
     DETREDUCE_OP_VARIANCE,      /* sum of (x - mean)^2, over n - ddof */
     DETREDUCE_OP_STDDEV,        /* square root of the variance */
-    DETREDUCE_OP_MOMENTS,       /* mean and variance, in one pass */
+    DETREDUCE_OP_MOMENTS,       /* mean and variance, together */
     DETREDUCE_OP_COUNT_NONZERO, /* how many x are not zero; NaN is not zero */
     DETREDUCE_OP_COUNT_UNIQUE   /* how many different values there are */
 };
@@ -78,11 +78,12 @@ enum {
 /* How the elements are grouped. */
 typedef int32_t detreduce_shape;
 enum {
-    DETREDUCE_SHAPE_FLAT = 0, /* all n elements to one value */
-    DETREDUCE_SHAPE_ROWS,     /* a matrix, row by row in memory: each row of n elements to one value */
-    DETREDUCE_SHAPE_COLUMNS,  /* the same matrix: each column of n elements to one value */
-    DETREDUCE_SHAPE_SEGMENTS, /* an array of n elements cut at offsets: each segment to one value */
-    DETREDUCE_SHAPE_TENSORS   /* a list of arrays, taken as one of n elements: to one value */
+    /* Each group to one result, or two: minmax, moments. */
+    DETREDUCE_SHAPE_FLAT = 0, /* all n elements */
+    DETREDUCE_SHAPE_ROWS,     /* a matrix, row by row in memory: each row of n elements */
+    DETREDUCE_SHAPE_COLUMNS,  /* the same matrix: each column of n elements */
+    DETREDUCE_SHAPE_SEGMENTS, /* an array of n elements cut at offsets: each segment */
+    DETREDUCE_SHAPE_TENSORS   /* a list of arrays, taken as one of n elements; with `each` also each of them */
 };
 
 /* How a GPU gets there. Never changes a bit of a deterministic method. */
@@ -232,8 +233,8 @@ detreduce_status detreduce_make_plan(const detreduce_request* request, detreduce
 /* The status that make_plan() gave; invalid_argument for NULL and for memory that make_plan() has not written. */
 detreduce_status detreduce_plan_status(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 
-/* Of a plan whose status is ok, else 0: bytes of device memory that a run needs, aligned to 256 (0 on the CPU); how many results a run
- * writes; bytes of one result, which is also how it must be aligned; dtype of the results, unless they are indices or counts (uint64_t); what their
+/* Of a plan whose status is ok, else 0: bytes of memory that a run needs, of the device, aligned to 256; on the CPU 0, but for count_unique of f32 and f64
+ * host memory, aligned to 8; how many results a run writes; bytes of one result, which is also how it must be aligned; dtype of the results, unless they are indices or counts (uint64_t); what their
  * bits depend on. */
 size_t detreduce_plan_workspace_bytes(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 uint64_t detreduce_plan_results(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
@@ -261,12 +262,13 @@ typedef struct detreduce_tensor {
  *            out: detreduce_plan_results() results, one behind the other: elements of detreduce_plan_output(), or uint64_t indices and counts
  * workspace  detreduce_plan_workspace_bytes() bytes of device memory, private to this run until it is done; CPU: NULL, but for count_unique of f32
  *            and f64, of host memory
- * stream     CUDA: all pointers are device pointers; enqueued on `stream` (NULL: the default stream) of the plan's device, not synchronised, nothing
+ * stream     CUDA: x, y, offsets, out and workspace are device pointers (of tensors what their data points to); enqueued on `stream` (NULL: the default stream) of the plan's device, not synchronised, nothing
  *            allocated, may be captured in a graph. CPU: returns when `out` is written; stream means nothing
  * errors     the plan's own; invalid_argument for a NULL or misaligned pointer; cuda_error. Nothing is written then
- * NaN, empty one NaN, or infinities of both signs among the terms: the canonical quiet NaN. n = 0: +0, of prod +1, and for means, variances and ops
- *            that compare an error when the plan is made; of an empty segment or tensor NaN, an index of UINT64_MAX, a count of 0; variances of ddof
- *            elements or fewer are NaN
+ * NaN, empty one NaN, or infinities of both signs among the terms: the canonical quiet NaN. n = 0: sums, norms and nrminf +0, prod +1, counts 0; means,
+ *            variances, min, max, minmax, argmin and argmax: an error when the plan is made, unless the shape is segments. An empty segment, or
+ *            tensor with `each`: the same +0, +1 and 0; mean, variance, least and greatest NaN; index UINT64_MAX. Variances of ddof elements or
+ *            fewer: NaN
  * source     lib/SPEC.md; more in detreduce/plan.hpp */
 detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                void* out, void* workspace, detreduce_stream stream) DETREDUCE_NOEXCEPT;

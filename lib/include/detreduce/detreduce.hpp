@@ -1,4 +1,5 @@
-// detreduce: reductions whose bits can be relied on. This header is the whole public API.
+// detreduce: reductions whose bits can be relied on. This header is the public API but for math.hpp, transform_reduce.cuh (for nvcc) and
+// the C header detreduce.h.
 #pragma once
 
 #include <detreduce/cuda.hpp>

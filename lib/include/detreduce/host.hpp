@@ -27,7 +27,9 @@ using ElementOf = std::ranges::range_value_t<R>;
 
 /// Refuses ops whose results are more than one number, which have calls of their own.
 inline void require_one_result(Op op) {
-    if (info(op).results != 1) throw_if_error({StatusCode::invalid_argument, "op", "allowed are ops of one result"});
+    if (info(op).results != 1)
+        throw_if_error(
+            {StatusCode::invalid_argument, "op", "allowed are ops of one result; there are minmax() and moments()"});
 }
 
 /// `op` of `x`, or of `x` and `y`, on the CPU, as run() computes it, returned as an Out.
@@ -254,7 +256,7 @@ template <Elements X>
 /// guarantee    info(method).guarantee; `launch` (threads, instruction set) never changes a bit of a deterministic method
 /// error bound  as run()
 /// workspace    none; with one thread nothing is allocated
-/// errors       throws Error when the method is not offered on the CPU or launch.threads is out of range
+/// errors       throws Error when launch.threads is out of range, or the processor lacks launch.isa
 /// NaN, empty   as run()
 template <class Out, class T>
 [[nodiscard]] Out sum_as(std::span<const T> x, Method method = Method::exact, const Launch& launch = {}) {

@@ -8,9 +8,9 @@
 // dtypes       float and double. Nothing converts: math::exp(1) does not compile
 // guarantee    device: made of +, −, ×, explicit fma, comparisons and bits; no libm, no intrinsics, no tables
 // error bound  max_ulp<T>(function), in units of the last place at the true value, also where that is subnormal (math/functions.hpp). Those of float were
-//              measured over all 2^32 inputs, those of double over millions, against GNU MPFR; the function is nowhere off by more than one unit
+//              measured over all 2^32 inputs, those of double over millions, with a margin: not proved. Against GNU MPFR
 // order        of float, none of the functions but softplus falls where the true one rises (rsqrt: rises where it falls), at any of the 2^32 inputs; softplus
-//              falls, by one unit, between 9 pairs of neighbours. Of double, where one falls, it does so by one unit
+//              falls, by one unit, between 9 pairs of neighbours. Of double, as far as was seen, where one falls it does so by one unit
 // special      as C23, Annex F; a NaN is the canonical quiet NaN. Subnormals are neither flushed on input nor on output
 // speed        no branch but what a compiler makes of a selection, so that loops vectorize and warps do not diverge. On a CPU compile for one that has fma
 //              (-mfma, -march=x86-64-v3): without it every fma is a call, and slow, with the same bits

@@ -25,7 +25,8 @@ struct Request {
     Shape shape = Shape::flat;
     /// Number of elements, 0 … 2^40: of each row or column; otherwise of everything.
     std::uint64_t n = 0;
-    /// How many rows, columns, segments or tensors there are, 0 … 2^40. Rows and columns: no more than 2^46 elements in all.
+    /// How many rows, columns, segments or tensors there are, 0 … 2^40 (tensors: less than 2^32). Rows and columns: no more than 2^46 elements in
+    /// all.
     std::uint64_t groups = 1;
     /// Rows and columns: elements from the beginning of one row of the matrix to that of the next, of x and y; 0: the length of such a row, else
     /// at least that.
@@ -121,7 +122,7 @@ struct Inputs {
         : x(x_elements), y(y_elements), offsets(segment_offsets) {}
 };
 
-/// Runs `plan`: reduces the n elements at `x` (and `y`), or of each row there, and writes one element or index, or one a row, to `out`.
+/// Runs `plan`: reduces each of plan.groups() groups of elements of x (and y), and writes plan.results() results to `out`.
 ///
 /// formula      sum Σxᵢ, mean Σxᵢ/n, asum Σ|xᵢ|, sumsq Σxᵢ², nrm2 √Σxᵢ², dot Σxᵢyᵢ, sumdiffsq Σ(xᵢ−yᵢ)², mse Σ(xᵢ−yᵢ)²/n, mae Σ|xᵢ−yᵢ|/n:
 ///              the true value, rounded once (exact), or with terms and sum rounded in the order that lib/SPEC.md gives for the method, in
@@ -129,27 +130,29 @@ struct Inputs {
 ///              section 9); variance Σ(xᵢ−mean)²/(n−ddof), stddev √variance, moments: mean and variance (section 12), by exact, tree and, on
 ///              the CPU, serial; prod Πxᵢ: rounded in the order of the method, without over- or underflow on the way (section 11); count_nonzero,
 ///              count_unique: −0 and +0 are zero and one value, a NaN is not zero, all NaN are one value (section 13)
-/// shapes       flat: x, y: n contiguous elements of the plan's dtype, aligned to the element; out: one element of plan.output(),
-///              or for argmin, argmax and counts a std::uint64_t; plan.result_bytes() bytes, aligned to as many; for minmax two elements,
-///              the least and behind it the greatest.
-///              rows: x, y: plan.results() rows of n contiguous elements, plan.stride() elements apart; out: as many elements. A row's bits
-///              are those of the flat reduction of its elements, whatever the rows around it.
-///              columns: the same matrix of plan.request().n rows; out: one element a column. segments: Inputs::offsets; out: one a segment.
-///              tensors: sums and variances by exact, and what compares or count_nonzero by any method: x, and y if there is one, are lists of
-///              Tensor in host memory, which are read before run() returns; out: what one group has, or with Request::each that of each tensor,
-///              and that of all behind them; an index is that in the list taken as one array, or in the tensor. Request::dtype is then that
-///              of the result, unless output says it.
-///              moments: two elements of out a group, the mean and behind it the variance; minmax: the least and the greatest.
-///              Which ops are offered in which shape: README. What is not has an unsupported status.
+/// shapes       flat: x, y: n contiguous elements of the plan's dtype, aligned to the element.
+///              rows: plan.groups() rows of n contiguous elements, plan.stride() elements apart. columns: a matrix of n rows of plan.groups()
+///              elements, plan.stride() apart. segments: n contiguous elements, cut at Inputs::offsets. The bits of a group are those of the flat
+///              reduction of its elements, whatever the groups around it.
+///              tensors: x, and y if there is one, are lists of Tensor in host memory, which are read before run() returns; all of them are one
+///              group, or with Request::each each is one, and that of all comes behind them. An index is that in the list taken as one array, or
+///              in the tensor. Request::dtype is then that of the result, unless output says it.
+///              out: plan.results() results of plan.result_bytes() bytes, aligned to as many: elements of plan.output(), or for argmin, argmax and
+///              counts std::uint64_t. Groups in order, the two results of one group side by side: moments: mean, variance; minmax: least, greatest.
+///              All ops are offered in all shapes, but prod and count_unique not of tensors.
 /// dtypes       f16, bf16, f32, f64. The output is any of them for exact and for ops that compare; for the other methods the input's own or
-///              a wider one. It is rounded once from what was accumulated.
-/// methods      of prod: compensated, tree and, on the CPU, serial. Ops that compare or count have the same result by all but atomic, which
-///              they do not have.
+///              a wider one. It is rounded once from what was accumulated. Request::output must be empty for indices and counts.
+/// methods      sums and means: all, but serial on the CPU only, and atomic on CUDA for flat sums only. variance, stddev, moments: exact, tree and,
+///              on the CPU, serial. prod: compensated, tree and, on the CPU, serial; so a method must be asked for, as exact is the default. Ops
+///              that compare or count: all but atomic, with the same result. Sums and variances of tensors: exact. What is not offered has an
+///              unsupported status.
 /// guarantee    plan.guarantee()
 /// error bound  exact: half a unit in the last place of the output. Of sums by others, unless a partial sum overflows, with u = 2^−24 (f64: 2^−53)
 ///              and γ_d = d·u/(1 − d·u): tree, serial, atomic |out − Σx| ≤ γ_d·Σ|x|; kahan, compensated
-///              |out − Σx| ≤ u·|Σx| + (1 + u)·γ_2d·γ_d·Σ|x|; d grows with log n (at most 17 a level of 4096 elements or more), and is
-///              n − 1 for serial and atomic. One more rounding for an f16 or bf16 output; other ops: lib/SPEC.md, sections 8, 11 and 12. Ops that compare or count: none.
+///              |out − Σx| ≤ u·|Σx| + (1 + u)·γ_2d·γ_d·Σ|x|; d grows with log n (at most 18 for each level of the tree; lib/SPEC.md,
+///              section 3), and is n − 1 for serial and atomic. One more rounding for an f16 or bf16 output. Other ops: lib/SPEC.md, sections 8, 11
+///              and 12; of mean, mse, mae and nrm2 by other methods than exact none is stated. Ops that compare: one rounding where the output is
+///              narrower, else none. Counts: none.
 /// passes       one over x and y; argmin and argmax look again at a few elements; variance, stddev and moments by exact on CUDA: two;
 ///              count_unique: one over f16 and bf16 (and one over f32 and f64 on CUDA, two on the CPU), and sorting; of groups on CUDA one, and
 ///              sorting keys and groups
@@ -157,12 +160,14 @@ struct Inputs {
 ///              be initialised. It, x and out must not overlap. On the CPU: host memory, for count_unique alone; up to 400 KiB of the calling
 ///              thread's stack.
 /// stream       CUDA: enqueued on `stream` (nullptr: the default stream) of the plan's device, not synchronised, may be
-///              captured in a graph; x, out and workspace are device pointers. CPU: returns when `out` is written.
+///              captured in a graph; x, y, offsets, out and workspace are device pointers (of tensors what their data points to). CPU: returns when `out` is written.
 /// flags        floating-point exception flags are not kept; rounding mode and flush-to-zero of the caller are set aside and put back
-/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer; cuda_error
+/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, for a y or offsets that the op or the shape
+///              does not have, for offsets that descend or pass n (on the CPU; on CUDA ask check_offsets()), for tensors that have not n elements in
+///              all, and lists that do not go together; cuda_error
 /// NaN, empty   any NaN, +inf and −inf among terms that are added, or an infinity and a zero that are multiplied: the canonical quiet NaN; ops
 ///              that compare: as Request::nan says. n = 0: +0 (prod: +1, counts: 0), and an error in make_plan() for means, variances, min, max,
-///              minmax, argmin and argmax; x and y may then be null. An empty segment has a sum of +0, a product of +1, a count of 0, and no
+///              minmax, argmin and argmax, unless the shape is segments; x and y may then be null. An empty segment or tensor has a sum of +0, a product of +1, a count of 0, and no
 ///              mean, least or greatest element: NaN, or the index no_index; one of ddof elements or fewer has no variance: NaN.
 /// source       lib/SPEC.md
 Status run(const Plan& plan, Inputs in, void* out, void* workspace = nullptr, Stream stream = nullptr) noexcept;

@@ -58,8 +58,11 @@ Status check_ids(Device device, const std::uint64_t* ids, std::uint64_t n, std::
                  Stream stream = nullptr) noexcept;
 
 /// Looks at groups + 1 offsets of segments of n elements: is none of them less than the one before it, or greater than n? That is what run() asks of
-/// them on the CPU, and on CUDA, where it does not look, takes for granted: a segment whose offsets are wrong has a result of NaN there.
+/// them on the CPU, and on CUDA, where it does not look, takes for granted: a segment whose offsets are wrong has a result of NaN there, the index
+/// no_index, a count_nonzero of 0, and a count_unique that means nothing, nor do then the segments beside it; where
+/// many overlap, right ones may be NaN, too. Nothing outside the array is read.
 ///
+/// order        groups comes before n here, as the offsets are groups + 1
 /// whole        also asks that no element is outside all segments: that the first offset is 0 and the last n
 /// errors       ok, if so; else invalid_argument with argument "offsets". Otherwise as check_ids()
 Status check_offsets(Device device, const std::uint64_t* offsets, std::uint64_t groups, std::uint64_t n,

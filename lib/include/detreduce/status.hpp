@@ -32,7 +32,7 @@ struct [[nodiscard]] Status {
 
 [[nodiscard]] std::string_view name(StatusCode code) noexcept;
 
-/// One line for people, e.g. "invalid argument 'block': allowed are 128, 256 and 512" or "invalid argument 'offsets[7]': must not descend".
+/// One line for people, e.g. "invalid argument 'launch.block': allowed are 128 and 256, or 0 for the library's choice" or "invalid argument 'offsets[7]': must not descend".
 [[nodiscard]] std::string to_string(const Status& status);
 
 /// What the throwing wrappers throw.

@@ -63,13 +63,13 @@ enum class Method : std::uint8_t { atomic, tree, serial, kahan, compensated, exa
 /// Type of an element: IEEE 754 binary16, bfloat16, binary32, binary64.
 enum class DType : std::uint8_t { f16, bf16, f32, f64 };
 
-/// How the elements are grouped.
+/// How the elements are grouped; each group has one result, or two (minmax, moments).
 enum class Shape : std::uint8_t {
-    flat,     ///< all n elements to one value
-    rows,     ///< a matrix, row by row in memory: each row of n elements to one value
-    columns,  ///< the same matrix: each column of n elements to one value
-    segments, ///< an array of n elements cut at offsets: each segment, which may be empty, to one value
-    tensors,  ///< a list of arrays, taken as one of n elements: to one value
+    flat,     ///< all n elements
+    rows,     ///< a matrix, row by row in memory: each row of n elements
+    columns,  ///< the same matrix: each column of n elements
+    segments, ///< an array of n elements cut at offsets: each segment, which may be empty
+    tensors,  ///< a list of arrays, taken as one of n elements; with Request::each also each of them
 };
 
 /// What a result's bits depend on, weakest first (README, "What is guaranteed").

@@ -11,7 +11,7 @@ namespace detreduce::host {
 /// f(i) for every i < count, by `threads` threads. With one, OpenMP is left alone: it would allocate.
 template <class F>
 void for_each(std::uint64_t count, std::uint32_t threads, const F& f) {
-    if (threads == 1 || count == 1) {
+    if (threads == 1 || count <= 1) {
         for (std::uint64_t i = 0; i < count; ++i)
             f(i);
         return;
