@@ -486,7 +486,7 @@ TEST_CASE("moments: what there is not is refused by name", "[moments][status]") 
             expect(of_groups(3, max_n + 1), invalid, "ddof");
         } else {
             expect(of_groups(3, 3), invalid, "ddof");
-            expect(of_groups(0, 0), invalid, "ddof");
+            expect(of_groups(0, 0), invalid, "n");
         }
     }
 }
