@@ -201,7 +201,7 @@ struct TermBins {
     using BinsOf = Bins<Number, W>;
 
     Word* words;
-    Room<T> room_x, room_y, one_bin_x, one_bin_y;
+    Room<T> room_x, room_y, one_bin;
     Exponents seen_x{}, seen_y{}; ///< of the elements that the window was made for
     int top = 0;                  ///< of the values
     BinsOf values, errors;
@@ -270,9 +270,6 @@ struct TermBins {
     __device__ __forceinline__ bool holds(const Range& x, const Range& y) const {
         return room_x.holds(x) && (shared_room || room_y.holds(y));
     }
-    __device__ __forceinline__ bool holds_in_one_bin(const Range& x, const Range& y) const {
-        return one_bin_x.holds(x) && (shared_room || one_bin_y.holds(y));
-    }
 
     /// Moves the window to where elements of these ranges have their terms, and, if it can, those that it was moved for before: so it soon comes
     /// to rest. False if there is no such place.
@@ -301,8 +298,7 @@ struct TermBins {
         if constexpr (in_one_bin) {
             const int least_in_one = max(new_top - W::first_step + significant_bits<T, Map> - 1, least_term);
             const int below = (low - least_in_one) >> 1; // rounded down where it is negative
-            one_bin_x = Room<T>::between(a.low - below, a.high + up);
-            one_bin_y = Room<T>::between(b.low - below, b.high + up);
+            one_bin = Room<T>::between(a.low - below, a.high + up);
         }
         reset();
         return true;

@@ -179,7 +179,7 @@ struct TermWalk {
             look<BinsOf>(range_x, range_y, x.v[i], y.v[i]);
         settle<BinsOf>(range_x, range_y);
         bool in_one_bin = false;
-        if constexpr (BinsOf::in_one_bin) in_one_bin = __all_sync(all_threads, bins.holds_in_one_bin(range_x, range_y));
+        if constexpr (BinsOf::in_one_bin) in_one_bin = __all_sync(all_threads, bins.one_bin.holds(range_x));
         if (!in_one_bin && !__all_sync(all_threads, bins.holds(range_x, range_y)) && !bins.move(range_x, range_y))
             return false;
 #pragma unroll
