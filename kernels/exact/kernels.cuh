@@ -1,6 +1,7 @@
 // The kernels of `exact` for one input, flat. Groups and lists have kernels of their own (groups.cuh): their code costs flat sums registers.
 #pragma once
 
+#include "arrival.cuh"
 #include "exact/walk.cuh"
 
 namespace detreduce::cuda::exact {
@@ -48,11 +49,7 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     if (between.arrived == nullptr) return; // another kernel finishes
     __shared__ bool last;
     __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicAdd(between.arrived, 1u) == gridDim.x - 1;
-        __threadfence();
-    }
+    if (threadIdx.x == 0) last = count_arrival(between.arrived, 1) == gridDim.x - 1;
     __syncthreads();
     if (last) finish_state<Input::states>(state, finish);
 }

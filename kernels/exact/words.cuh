@@ -82,28 +82,28 @@ struct LongOf<acc::exact::product_states> {
     }
 };
 
-/// Rounds the words of States states in shared memory to where `finish` says. All threads of the block call this.
+/// Rounds the words of States states in shared memory, which all threads see, to where `finish` says. By the first warp of a block; the others may call
+/// this or not.
 template <int States>
 __device__ __forceinline__ void round_words(const Word* words, const Finish& finish) {
     using L = LongOf<States>;
     __shared__ acc::exact::Scratch<L::digits> scratch;
-    __shared__ Word digit[L::digits];
-    __shared__ int first, last;
-    if (threadIdx.x == 0) {
-        first = L::digits;
-        last = 0;
+    __shared__ Word joined[States == 1 ? 1 : L::digits];
+    if (threadIdx.x >= warp_size) return;
+    int first = L::digits, last = 0; // of the digits other than zero
+#pragma unroll
+    for (int base = 0; base < L::digits; base += warp_size) {
+        const int k = base + static_cast<int>(threadIdx.x);
+        const Word digit = k < L::digits ? L::digit(words, k) : 0;
+        if (States > 1 && k < L::digits) joined[k] = digit;
+        const std::uint32_t there = __ballot_sync(all_threads, digit != 0);
+        if (there == 0) continue;
+        first = min(first, base + __ffs(static_cast<int>(there)) - 1);
+        last = base + warp_size - __clz(static_cast<int>(there));
     }
-    __syncthreads();
-    for (int k = threadIdx.x; k < L::digits; k += blockDim.x) {
-        digit[k] = L::digit(words, k);
-        if (digit[k] != 0) {
-            atomicMin(&first, k);
-            atomicMax(&last, k + 1);
-        }
-    }
-    __syncthreads();
+    __syncwarp();
     if (threadIdx.x != 0) return;
-    const acc::exact::Long number{digit, L::lowest, words + L::counters};
+    const acc::exact::Long number{States == 1 ? words : joined, L::lowest, words + L::counters};
     acc::store_as(finish.out, finish.output, [&](auto t) {
         return acc::exact::finish<decltype(t)>(number, first < last ? first : 0, last, finish.ending, scratch);
     });

@@ -10,6 +10,7 @@
 #include <detreduce/acc/product.hpp>
 #include <detreduce/plan.hpp>
 
+#include "arrival.cuh"
 #include "dependent_launch.cuh"
 #include "flat/tile.cuh"
 
@@ -206,11 +207,7 @@ __device__ __forceinline__ bool completes_group(const Levels& levels, int level,
     const std::uint64_t group = turn.first / Order::tile;
     const std::uint32_t size = items_in_tile(group * Order::tile, levels.tiles[level], Order::tile);
     __syncthreads(); // the block's results are stored
-    if (threadIdx.x == 0) {
-        __threadfence(); // … and visible to the block that sees our count
-        complete = atomicAdd(&levels.done[level][group], turn.count) + turn.count == size;
-        __threadfence(); // what others counted before us is visible to us
-    }
+    if (threadIdx.x == 0) complete = count_arrival(&levels.done[level][group], turn.count) + turn.count == size;
     __syncthreads();
     return complete;
 }
