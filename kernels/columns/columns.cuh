@@ -44,12 +44,12 @@ __device__ __forceinline__ Pack<T, C> load_columns(const T* p, std::uint64_t lef
     }
     return pack;
 }
-template <class T, int C>
-__device__ __forceinline__ Pack<T, C> load_columns(const OneInput<T>& p, std::uint64_t left, bool vectors) {
+template <class T, int C, Alignment A>
+__device__ __forceinline__ Pack<T, C> load_columns(const OneInput<T, A>& p, std::uint64_t left, bool vectors) {
     return load_columns<T, C>(p.x, left, vectors);
 }
-template <class T, int C>
-__device__ __forceinline__ Pack<Both<T>, C> load_columns(const TwoInputs<T>& p, std::uint64_t left, bool vectors) {
+template <class T, int C, Alignment A>
+__device__ __forceinline__ Pack<Both<T>, C> load_columns(const TwoInputs<T, A>& p, std::uint64_t left, bool vectors) {
     const auto x = load_columns<T, C>(p.x, left, vectors), y = load_columns<T, C>(p.y, left, vectors);
     Pack<Both<T>, C> both;
 #pragma unroll
@@ -217,7 +217,7 @@ template <class Level, class T, class Acc>
     ColumnRange range{levels.rows, flat.n(), levels.stride, false};
     const auto on_vectors = [](const T* p) { return reinterpret_cast<std::uintptr_t>(p) % (C * sizeof(T)) == 0; };
     range.vectors = on_vectors(input.x) && range.stride % C == 0;
-    if constexpr (std::is_same_v<typename Level::Pointer, TwoInputs<T>>) range.vectors &= on_vectors(input.y);
+    if constexpr (requires { input.y; }) range.vectors &= on_vectors(input.y);
     const std::uint64_t turns = spec::tiles(range.columns, C * warp_size) * levels.tiles[0];
     const Status status = flat.launch(LaunchKind::plain, columns_kernel<Level, T, Levels<Acc>>, flat.grid(turns), 0,
                                       input, range, levels);

@@ -183,8 +183,8 @@ inline constexpr int blocks_at_once = sizeof(typename Level::Acc) > sizeof(typen
 template <class V>
 inline constexpr int blocks_at_once<PartialLevel<acc::CountedMoments<V>>> = 2;
 /// Two inputs take twice the room.
-template <class T, class Acc, class Map, bool Aligned>
-inline constexpr int blocks_at_once<TermLevel<T, Acc, Map, Aligned>> =
+template <class T, class Acc, class Map, Alignment A>
+inline constexpr int blocks_at_once<TermLevel<T, Acc, Map, A>> =
     Map::inputs == 2 ? 2 : blocks_at_once<InputLevel<T, Acc, true>>;
 
 /// two_pass: one level, whose results are levels.partials[0].

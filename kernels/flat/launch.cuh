@@ -172,7 +172,7 @@ struct FlatLaunch {
     template <class Map>
     [[nodiscard]] Status run_terms(const T* y) const {
         if constexpr (knows_alignment) {
-            using Level = TermLevel<T, Acc, Map, true>;
+            using Level = TermLevel<T, Acc, Map, Alignment::known>;
             if (aligned() && aligned(y)) return two_pass<Level, 8>(input<Level>(y));
         }
         using Level = TermLevel<T, Acc, Map>;

@@ -81,33 +81,36 @@ __device__ __forceinline__ Item load_item(const Item* p) {
     }
 }
 
-/// Where the elements of an op are: one array or two, which may all be loaded 16 bytes at a time, or not. `Aligned`: they may, which was found out
-/// before the kernel: for 16-bit types, which have no registers to spare for the other way.
-template <class T, bool Aligned = false>
+/// Whether all of an input may be loaded 16 bytes at a time: to be seen when the kernel runs, or known when it is compiled. 16-bit types have no registers
+/// to spare for two ways, and where the ways meet again each load would wait for its own.
+enum class Alignment { seen, known, never };
+
+/// Where the elements of an op are: one array or two.
+template <class T, Alignment A = Alignment::seen>
 struct OneInput {
+    static constexpr bool aligned = A == Alignment::known;
+    const T* x;
+    __device__ __forceinline__ OneInput operator+(std::int64_t i) const { return {x + i}; }
+};
+template <class T>
+struct OneInput<T, Alignment::seen> {
     const T* x;
     bool aligned;
     __device__ __forceinline__ OneInput operator+(std::int64_t i) const { return {x + i, aligned}; }
 };
-template <class T>
-struct OneInput<T, true> {
-    static constexpr bool aligned = true;
-    const T* x;
-    __device__ __forceinline__ OneInput operator+(std::int64_t i) const { return {x + i}; }
-};
-template <class T, bool Aligned = false>
+template <class T, Alignment A = Alignment::seen>
 struct TwoInputs {
+    static constexpr bool aligned = A == Alignment::known;
+    const T* x;
+    const T* y;
+    __device__ __forceinline__ TwoInputs operator+(std::int64_t i) const { return {x + i, y + i}; }
+};
+template <class T>
+struct TwoInputs<T, Alignment::seen> {
     const T* x;
     const T* y;
     bool aligned;
     __device__ __forceinline__ TwoInputs operator+(std::int64_t i) const { return {x + i, y + i, aligned}; }
-};
-template <class T>
-struct TwoInputs<T, true> {
-    static constexpr bool aligned = true;
-    const T* x;
-    const T* y;
-    __device__ __forceinline__ TwoInputs operator+(std::int64_t i) const { return {x + i, y + i}; }
 };
 
 template <class T>
@@ -115,34 +118,34 @@ struct Both {
     T x, y;
 };
 
-template <class T, int Inputs, bool Aligned = false>
+template <class T, int Inputs, Alignment A = Alignment::seen>
 struct ItemOf {
     using type = T;
-    using Pointer = OneInput<T, Aligned>;
+    using Pointer = OneInput<T, A>;
     [[nodiscard]] static __host__ __device__ Pointer pointer(const T* x, const T*, bool aligned) {
-        if constexpr (Aligned) {
-            return {x};
-        } else {
+        if constexpr (A == Alignment::seen) {
             return {x, aligned};
+        } else {
+            return {x};
         }
     }
 };
-template <class T, bool Aligned>
-struct ItemOf<T, 2, Aligned> {
+template <class T, Alignment A>
+struct ItemOf<T, 2, A> {
     using type = Both<T>;
-    using Pointer = TwoInputs<T, Aligned>;
+    using Pointer = TwoInputs<T, A>;
     [[nodiscard]] static __host__ __device__ Pointer pointer(const T* x, const T* y, bool aligned) {
-        if constexpr (Aligned) {
-            return {x, y};
-        } else {
+        if constexpr (A == Alignment::seen) {
             return {x, y, aligned};
+        } else {
+            return {x, y};
         }
     }
 };
 
 /// Both ways give whole words, so that elements of 16 bits stay two in a register where the ways meet.
-template <Source, class Item, int K, bool Aligned>
-__device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, Aligned>& p) {
+template <Source, class Item, int K, Alignment A>
+__device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, A>& p) {
     constexpr int pieces = K * sizeof(Item) / 16;
     Pack<Item, K> pack;
     uint4 raw[pieces];
@@ -154,7 +157,7 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, Aligned>
         std::uint32_t words[4 * pieces];
         if constexpr (sizeof(Item) == 2) {
 #pragma unroll
-            for (int w = 0; w < 4 * pieces; ++w) // by words and what is left of them it took a third longer
+            for (int w = 0; w < 4 * pieces; ++w)
                 words[w] = load_number(p.x + 2 * w).bits | std::uint32_t{load_number(p.x + 2 * w + 1).bits} << 16;
         } else {
 #pragma unroll
@@ -168,9 +171,9 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, Aligned>
     __builtin_memcpy(&pack, raw, sizeof pack);
     return pack;
 }
-template <Source S, class Item, int K, class T, bool Aligned>
-__device__ __forceinline__ Pack<Item, K> load_pack(const TwoInputs<T, Aligned>& p) {
-    using One = ItemOf<T, 1, Aligned>;
+template <Source S, class Item, int K, class T, Alignment A>
+__device__ __forceinline__ Pack<Item, K> load_pack(const TwoInputs<T, A>& p) {
+    using One = ItemOf<T, 1, A>;
     const Pack<T, K> x = load_pack<S, T, K>(One::pointer(p.x, nullptr, p.aligned)),
                      y = load_pack<S, T, K>(One::pointer(p.y, nullptr, p.aligned));
     Pack<Item, K> both;
@@ -179,13 +182,54 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const TwoInputs<T, Aligned>& 
         both.v[k] = {x.v[k], y.v[k]};
     return both;
 }
-template <Source S, class T, bool Aligned>
-__device__ __forceinline__ T load_item(const OneInput<T, Aligned>& p) {
+template <Source S, class T, Alignment A>
+__device__ __forceinline__ T load_item(const OneInput<T, A>& p) {
     return load_number(p.x);
 }
-template <Source S, class T, bool Aligned>
-__device__ __forceinline__ Both<T> load_item(const TwoInputs<T, Aligned>& p) {
+template <Source S, class T, Alignment A>
+__device__ __forceinline__ Both<T> load_item(const TwoInputs<T, A>& p) {
     return {load_number(p.x), load_number(p.y)};
+}
+
+/// An element of 16 bits, if it is there, and else 0. No branch: what has to be put together waits where ways meet, and so do the loads behind it.
+template <class T>
+__device__ __forceinline__ std::uint32_t load_bits_if(bool there, const T* p) {
+    static_assert(sizeof(T) == 2);
+    unsigned short bits;
+    asm volatile("{.reg .pred there; setp.ne.s32 there, %2, 0; mov.u16 %0, 0; @there ld.global.nc.u16 %0, [%1];}"
+                 : "=h"(bits)
+                 : "l"(p), "r"(static_cast<int>(there)));
+    return bits;
+}
+
+/// Whether load_pack_if() is for Pointer.
+template <class Pointer>
+inline constexpr bool loads_without_branch = false;
+template <class T>
+inline constexpr bool loads_without_branch<OneInput<T, Alignment::never>> = sizeof(T) == 2;
+template <class T>
+inline constexpr bool loads_without_branch<TwoInputs<T, Alignment::never>> = sizeof(T) == 2;
+
+/// The K items at p, if they are there.
+template <class Item, int K>
+__device__ __forceinline__ Pack<Item, K> load_pack_if(bool there, const OneInput<Item, Alignment::never>& p) {
+    std::uint32_t words[K / 2];
+#pragma unroll
+    for (int w = 0; w < K / 2; ++w)
+        words[w] = load_bits_if(there, p.x + 2 * w) | load_bits_if(there, p.x + 2 * w + 1) << 16;
+    Pack<Item, K> pack;
+    __builtin_memcpy(&pack, words, sizeof pack);
+    return pack;
+}
+template <class Item, int K, class T>
+__device__ __forceinline__ Pack<Item, K> load_pack_if(bool there, const TwoInputs<T, Alignment::never>& p) {
+    const Pack<T, K> x = load_pack_if<T, K>(there, OneInput<T, Alignment::never>{p.x}),
+                     y = load_pack_if<T, K>(there, OneInput<T, Alignment::never>{p.y});
+    Pack<Item, K> both;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        both.v[k] = {x.v[k], y.v[k]};
+    return both;
 }
 
 } // namespace detreduce::cuda

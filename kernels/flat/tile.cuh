@@ -123,11 +123,11 @@ struct InputLevel {
 };
 
 /// The input of an op: terms of one or two elements are merged.
-template <class T, class AccT, class Map, bool Aligned = false>
+template <class T, class AccT, class Map, Alignment A = Alignment::seen>
 struct TermLevel {
     using V = fp::Arithmetic<T>;
-    using Items = ItemOf<T, Map::inputs, Aligned>;
-    static constexpr bool known_aligned = Aligned;
+    using Items = ItemOf<T, Map::inputs, A>;
+    static constexpr bool known_aligned = A == Alignment::known;
     using Item = typename Items::type;
     using Pointer = typename Items::Pointer;
     using Acc = AccT;
@@ -258,7 +258,11 @@ struct TileReader {
         Pack<Item, K> last;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            if (r < whole) packs[r] = load_pack<Level::source, Item, K>(p + r * lanes_in_row);
+            if constexpr (loads_without_branch<Pointer>) {
+                packs[r] = load_pack_if<Item, K>(r < whole, p + r * lanes_in_row);
+            } else {
+                if (r < whole) packs[r] = load_pack<Level::source, Item, K>(p + r * lanes_in_row);
+            }
         }
 #pragma unroll
         for (int k = 0; k < K; ++k) {

@@ -6,10 +6,10 @@
 
 namespace detreduce::cuda {
 
-/// Known: all groups are aligned, which is known when this is compiled (FlatLaunch::knows_alignment).
-template <class T, class Acc, class Map, bool Known>
-struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, Known>> {
-    using Base = GroupLaunch<T, TermLevel<T, Acc, Map, Known>>;
+/// A: of all groups.
+template <class T, class Acc, class Map, Alignment A>
+struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, A>> {
+    using Base = GroupLaunch<T, TermLevel<T, Acc, Map, A>>;
     using Level = typename Base::Level;
     using Base::flat, Base::groups, Base::input, Base::team;
 
@@ -26,7 +26,7 @@ struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, Known>> {
         while (threads < warp_size && threads * per_thread < flat.n())
             threads *= 2;
         const std::uint64_t warps = spec::tiles(groups.count, rows_in_flight<Steps> * (warp_size / threads));
-        using RowLevel = TermLevel<T, Acc, Map, Vectors>;
+        using RowLevel = TermLevel<T, Acc, Map, Vectors ? Alignment::known : Alignment::seen>;
         const T* y = nullptr;
         if constexpr (Map::inputs == 2) y = input.y;
         return this->launch(short_rows_kernel<RowLevel, Steps>, spec::tiles(warps, team), 0,
@@ -45,7 +45,7 @@ struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, Known>> {
     }
 
     [[nodiscard]] Status run() const {
-        if constexpr (Known) {
+        if constexpr (A == Alignment::known) {
             return run_rows();
         } else {
             return flat.plan.request().shape == Shape::rows ? run_rows() : Base::run();
@@ -64,9 +64,11 @@ Status launch_groups(const Plan& plan, const Inputs& in, void* out, void* worksp
         // One answer for all groups, which a kernel need not ask for each: threads that may go different ways wait for one another.
         const bool aligned = rows_are_aligned(flat, groups) && Flat::aligned(y);
         if constexpr (Flat::knows_alignment) {
-            if (aligned) return SumLaunch<T, Acc, Map, true>(flat, y, groups, workspace, true).run();
+            if (aligned) return SumLaunch<T, Acc, Map, Alignment::known>(flat, y, groups, workspace, true).run();
+            return SumLaunch<T, Acc, Map, Alignment::never>(flat, y, groups, workspace, false).run();
+        } else {
+            return SumLaunch<T, Acc, Map, Alignment::seen>(flat, y, groups, workspace, aligned).run();
         }
-        return SumLaunch<T, Acc, Map, false>(flat, y, groups, workspace, aligned).run();
     });
 }
 

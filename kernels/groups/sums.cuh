@@ -136,10 +136,14 @@ __global__ void __launch_bounds__(max_block, 2)
     for (std::uint64_t base = (std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size) * batch;
          base < groups.count; base += warps * batch) {
         Acc mine = Acc::absent();
+        // Where they are is asked once, by a thread each: offsets are read from memory, and nothing else can be until they are here.
+        const bool there = lane < static_cast<int>(batch) && base + lane < groups.count;
+        const Span span_of_mine = there ? span_of(groups, base + lane) : Span{0, 0, true};
         std::uint32_t left_to_others = 0; // a bit for each group of the batch
 #pragma unroll 1
         for (int i = 0; i < static_cast<int>(batch) && base + i < groups.count; ++i) {
-            const Span span = span_of(groups, base + i);
+            const Span span{__shfl_sync(all_threads, span_of_mine.begin, i),
+                            __shfl_sync(all_threads, span_of_mine.n, i), true};
             const bool fits = span.n <= Level::Order::tile;
             if (!fits && put_on_slots(table, base + i, span)) {
                 left_to_others |= 1u << i;
@@ -154,12 +158,11 @@ __global__ void __launch_bounds__(max_block, 2)
             }
             mine = choose(lane == i, shuffle_from_first(combine_lanes_of_warp(lanes)), mine);
         }
-        if (lane >= static_cast<int>(batch) || base + lane >= groups.count || (left_to_others >> lane & 1)) continue;
-        const Span span = span_of(groups, base + lane);
-        if (span.n == 0) mine = Level::of_nothing();
-        if (!span.valid || span.n > Level::Order::tile)
+        if (!there || (left_to_others >> lane & 1)) continue;
+        if (span_of_mine.n == 0) mine = Level::of_nothing();
+        if (!span_of_mine.valid || span_of_mine.n > Level::Order::tile)
             mine = Acc::of(fp::from_bits<Value>(fp::Format<Value>::canonical_nan));
-        results.finish(base + lane, mine, span.n);
+        results.finish(base + lane, mine, span_of_mine.n);
     }
 }
 

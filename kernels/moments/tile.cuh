@@ -21,7 +21,7 @@ struct Elements {
     using Item = T;
     using V = fp::Arithmetic<T>;
     using Acc = acc::Moments<V>;
-    using Pointer = OneInput<T, Aligned>;
+    using Pointer = OneInput<T, Aligned ? Alignment::known : Alignment::seen>;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
     static __device__ __forceinline__ Acc accumulator(T x) { return Acc::of(widen(x)); }

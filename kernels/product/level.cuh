@@ -11,7 +11,7 @@ namespace detreduce::cuda {
 template <class T, class AccT, bool Aligned>
 struct FactorLevel {
     using Item = T;
-    using Pointer = OneInput<T, Aligned>;
+    using Pointer = OneInput<T, Aligned ? Alignment::known : Alignment::seen>;
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
