@@ -254,8 +254,9 @@ struct TileReader {
         const int whole = m < 0 ? 0 : (m / lanes_in_row < rows ? m / lanes_in_row : rows);
         const int in_short_row = whole < rows ? m - whole * lanes_in_row - first_lane : 0;
         const Pointer short_row = p + whole * lanes_in_row;
-        Packs packs;
-        Pack<Item, K> last;
+        // What is not loaded is something all the same: else the compiler keeps what was there before, of a full chunk, too.
+        Packs packs{};
+        Pack<Item, K> last{};
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             if constexpr (loads_without_branch<Pointer>) {
