@@ -89,11 +89,16 @@ struct Tile {
     Counts counts;
     Buffer& buffer;
 
-    /// Are all groups as large as those that they are merged with?
+    /// Are all groups as large as those that they are merged with? So they are where there are 1, 2, 4 or 8 full chunks.
     [[nodiscard]] __device__ __forceinline__ bool regular() const {
-        return counts.m == Order::tile && counts.missing == 0;
+        const std::uint32_t chunks = counts.m / Order::chunk;
+        return counts.m % Order::chunk == 0 && (chunks & (chunks - 1)) == 0 && counts.missing == 0;
     }
-    /// The same of a chunk.
+    /// Has this chunk an item?
+    [[nodiscard]] __device__ __forceinline__ bool there(std::uint32_t chunk) const {
+        return chunk * Order::chunk < counts.m;
+    }
+    /// regular() of a chunk.
     [[nodiscard]] __device__ __forceinline__ bool regular_chunk(std::uint32_t chunk) const {
         const std::uint32_t end = (chunk + 1) * Order::chunk;
         return end < counts.m || (end == counts.m && counts.missing == 0);
@@ -156,11 +161,18 @@ struct Tile {
 #pragma unroll
         for (int c = 0; c < block_warps; ++c)
             parts[c] = buffer.get(c, j);
-        if (regular()) return merge_equal(parts, unit() * static_cast<V>(rows));
+        const bool even = regular();
 #pragma unroll
         for (int step = 1; step < block_warps; step *= 2) {
+            if (!there(step)) break;
+            const auto weights = acc::Weights<V>::equal(unit() * static_cast<V>(rows * step));
 #pragma unroll
             for (int c = 0; c < block_warps; c += 2 * step) {
+                if (even) { // with what is not there, too, of which nothing is used
+                    parts[c].merge(parts[c + step], weights);
+                    continue;
+                }
+                if (!there(c + step)) continue;
                 const std::uint32_t at = c * rows, middle = at + step * rows;
                 parts[c] = merged(parts[c], parts[c + step], counts.in_rows(j, at, middle),
                                   counts.in_rows(j, middle, middle + step * rows));
@@ -173,7 +185,7 @@ struct Tile {
     template <bool Regular>
     __device__ __forceinline__ void merge_lane(Acc& a, const Acc& b, std::uint32_t j, std::uint32_t half) const {
         if constexpr (Regular) {
-            a.merge(b, acc::Weights<V>::equal(unit() * static_cast<V>(Order::tile / 2 / half)));
+            a.merge(b, acc::Weights<V>::equal(unit() * static_cast<V>(counts.m / 2 / half)));
         } else {
             a = merged(a, b, counts.in_lanes(j, 2 * half), counts.in_lanes(j + half, 2 * half));
         }
@@ -205,7 +217,7 @@ struct Tile {
         const std::uint32_t chunk = threadIdx.x / warp_size;
         if (regular_chunk(chunk)) {
             fold_regular(chunk);
-        } else {
+        } else if (there(chunk)) {
             fold_irregular(chunk);
         }
         __syncthreads();
