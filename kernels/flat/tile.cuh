@@ -107,6 +107,41 @@ __device__ __forceinline__ float widen(float16 x) {
     return wide;
 }
 
+/// Item k of a pack. Of 16-bit formats it is widened at once, from the word that it is in, and stays where it is used (as widen() does): from 16 bits
+/// bf16 would take the same unit of the processor for each, which is the busiest of all where rows are short, and both would take more registers.
+template <class Item, int K>
+__device__ __forceinline__ const Item& item_at(const Pack<Item, K>& pack, int k) {
+    return pack.v[k];
+}
+template <class Item, int K>
+__device__ __forceinline__ std::uint32_t word_of_item(const Pack<Item, K>& pack, int k) {
+    std::uint32_t word;
+    __builtin_memcpy(&word, &pack.v[k - k % 2], sizeof word);
+    return word;
+}
+template <int K>
+__device__ __forceinline__ float item_at(const Pack<bfloat16, K>& pack, int k) {
+    const std::uint32_t word = word_of_item(pack, k);
+    std::uint32_t wide;
+    if (k % 2 == 0) {
+        asm volatile("shl.b32 %0, %1, 16;" : "=r"(wide) : "r"(word));
+    } else {
+        asm volatile("and.b32 %0, %1, 0xffff0000;" : "=r"(wide) : "r"(word));
+    }
+    return __uint_as_float(wide);
+}
+template <int K>
+__device__ __forceinline__ float item_at(const Pack<float16, K>& pack, int k) {
+    const std::uint32_t word = word_of_item(pack, k);
+    float wide;
+    if (k % 2 == 0) {
+        asm volatile("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(wide) : "r"(word));
+    } else {
+        asm volatile("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, high;}" : "=f"(wide) : "r"(word));
+    }
+    return wide;
+}
+
 /// The input: elements are added.
 template <class T, class AccT, bool Aligned>
 struct InputLevel {
@@ -116,8 +151,15 @@ struct InputLevel {
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Aligned ? Source::aligned_input : Source::any_input;
     static constexpr bool in_rows = false; ///< of a flat array only: f16 and bf16 have no registers to spare for rows
-    static __device__ __forceinline__ void take(Acc& a, const Item& x) { a.add(widen(x)); }
-    static __device__ __forceinline__ Acc as_accumulator(const Item& x) { return Acc::of(widen(x)); }
+    /// Of what item_at() gives, here and below.
+    template <class X>
+    static __device__ __forceinline__ void take(Acc& a, const X& x) {
+        a.add(widen(x));
+    }
+    template <class X>
+    static __device__ __forceinline__ Acc as_accumulator(const X& x) {
+        return Acc::of(widen(x));
+    }
     /// Stands for an element that is not there.
     static __device__ __forceinline__ Item absent() { return fp::from_bits<T>(fp::sign_mask<T>); }
 };
@@ -134,7 +176,8 @@ struct TermLevel {
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
     static constexpr bool in_rows = false; ///< as InputLevel; groups have kernels of their own
-    static __device__ __forceinline__ Acc as_accumulator(const Item& item) {
+    template <class X>
+    static __device__ __forceinline__ Acc as_accumulator(const X& item) {
         V x, y;
         if constexpr (Map::inputs == 2) {
             x = widen(item.x);
@@ -149,7 +192,10 @@ struct TermLevel {
             return {Map::value(x, y)};
         }
     }
-    static __device__ __forceinline__ void take(Acc& a, const Item& item) { a.merge(as_accumulator(item)); }
+    template <class X>
+    static __device__ __forceinline__ void take(Acc& a, const X& item) {
+        a.merge(as_accumulator(item));
+    }
     /// The sum of a group without elements.
     static __device__ __forceinline__ Acc of_nothing() { return Acc::of(0); }
     /// Its term is a zero that changes nothing: −0 where there may be sums of −0.
@@ -210,13 +256,13 @@ fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk], co
             Acc row[rows];
 #pragma unroll
             for (int r = 0; r < rows; ++r)
-                row[r] = Level::as_accumulator(packs[r].v[k]);
+                row[r] = Level::as_accumulator(item_at(packs[r], k));
             lanes.a[k] = merge_neighbours(row);
         } else {
-            lanes.a[k] = Level::as_accumulator(packs[0].v[k]);
+            lanes.a[k] = Level::as_accumulator(item_at(packs[0], k));
 #pragma unroll
             for (int r = 1; r < rows; ++r)
-                Level::take(lanes.a[k], packs[r].v[k]);
+                Level::take(lanes.a[k], item_at(packs[r], k));
         }
     }
     return lanes;
@@ -235,7 +281,7 @@ struct TileReader {
     static __device__ __forceinline__ void take(Lanes<Acc, K>& lanes, const Pack<Item, K>& row) {
 #pragma unroll
         for (int k = 0; k < K; ++k)
-            Level::take(lanes.a[k], row.v[k]);
+            Level::take(lanes.a[k], item_at(row, k));
     }
 
     /// A chunk; `p` points to the thread's first item in it.
@@ -254,9 +300,16 @@ struct TileReader {
         const int whole = m < 0 ? 0 : (m / lanes_in_row < rows ? m / lanes_in_row : rows);
         const int in_short_row = whole < rows ? m - whole * lanes_in_row - first_lane : 0;
         const Pointer short_row = p + whole * lanes_in_row;
-        // What is not loaded is something all the same: else the compiler keeps what was there before, of a full chunk, too.
-        Packs packs{};
-        Pack<Item, K> last{};
+        Packs packs;
+        Pack<Item, K> last;
+        // What is not loaded is something all the same: else the compiler keeps what was there before, of a full chunk, too. (Not so for `kahan`:
+        // .91 of the read-only kernel without this, .79 with it.)
+        if constexpr (!Acc::keeps_errors || Acc::pairwise_rows) {
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                packs[r] = {};
+            last = {};
+        }
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             if constexpr (loads_without_branch<Pointer>) {

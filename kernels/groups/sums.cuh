@@ -21,7 +21,7 @@ load_lanes(const typename Level::Pointer& group, std::uint64_t n, int first) {
         const Pack<Item, K> pack = load_pack<Level::source, Item, K>(group + first);
 #pragma unroll
         for (int k = 0; k < K; ++k)
-            lanes.a[k] = Level::as_accumulator(pack.v[k]);
+            lanes.a[k] = Level::as_accumulator(item_at(pack, k));
     } else {
 #pragma unroll
         for (int k = 0; k < K; ++k) {
@@ -228,10 +228,10 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
         for (int u = 0; u < at_once; ++u) {
 #pragma unroll
             for (int k = 0; k < K; ++k) {
-                lanes[u].a[k] = Level::as_accumulator(packs[u][0].v[k]);
+                lanes[u].a[k] = Level::as_accumulator(item_at(packs[u][0], k));
 #pragma unroll
                 for (int step = 1; step < Steps; ++step)
-                    Level::take(lanes[u].a[k], packs[u][step].v[k]);
+                    Level::take(lanes[u].a[k], item_at(packs[u][step], k));
             }
         }
         // As long as there is more than one row, threads that meet share out rows and not lanes: at the end nearly all have one to finish.
