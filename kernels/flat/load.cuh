@@ -44,9 +44,49 @@ __device__ __forceinline__ bfloat16 load_number(const bfloat16* p) {
     return {__ldg(reinterpret_cast<const unsigned short*>(p))};
 }
 
+/// What is at p, if it is there, and else 0. No branch: what has to be put together waits where ways meet, and so do the loads behind it.
+__device__ __forceinline__ std::uint32_t load_word_if(bool there, const void* p) {
+    std::uint32_t word;
+    asm volatile("{.reg .pred there; setp.ne.s32 there, %2, 0; mov.u32 %0, 0; @there ld.global.nc.u32 %0, [%1];}"
+                 : "=r"(word)
+                 : "l"(p), "r"(static_cast<int>(there)));
+    return word;
+}
+__device__ __forceinline__ std::uint32_t load_half_if(bool there, const void* p, std::uint32_t otherwise = 0) {
+    std::uint32_t word = otherwise;
+    asm volatile("{.reg .pred there; setp.ne.s32 there, %2, 0; @there ld.global.nc.u16 %0, [%1];}"
+                 : "+r"(word)
+                 : "l"(p), "r"(static_cast<int>(there)));
+    return word;
+}
+
+/// The K elements of 16 bits at p, wherever that is, if they are there. By words, and no byte beside them: where the first element is the upper half of a
+/// word, it and the last one are loaded alone.
+template <class T, int K>
+__device__ __forceinline__ Pack<T, K> load_halves_if(bool there, const T* p) {
+    static_assert(sizeof(T) == 2 && K % 2 == 0);
+    constexpr int count = K / 2;
+    const bool odd = reinterpret_cast<std::uintptr_t>(p) % 4 != 0;
+    const T* const words_at = p + (odd ? 1 : 0);
+    std::uint32_t raw[count + 1], words[count];
+    raw[0] = load_half_if(there && odd, p);
+#pragma unroll
+    for (int i = 0; i + 1 < count; ++i)
+        raw[i + 1] = load_word_if(there, words_at + 2 * i);
+    raw[count] = load_half_if(there && odd, p + K - 1, load_word_if(there && !odd, p + K - 2));
+    const std::uint32_t first = odd ? 0x5410 : 0x7654, others = odd ? 0x5432 : 0x7654;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+        words[i] = __byte_perm(raw[i], raw[i + 1], i == 0 ? first : others);
+    Pack<T, K> pack;
+    __builtin_memcpy(&pack, words, sizeof pack);
+    return pack;
+}
+
 /// The K items at p, all of which exist.
 template <Source S, class Item, int K>
 __device__ __forceinline__ Pack<Item, K> load_pack(const Item* p) {
+    if constexpr (S == Source::any_input && sizeof(Item) == 2) return load_halves_if<Item, K>(true, p);
     Pack<Item, K> pack;
     if constexpr (S == Source::any_input) { // neighbouring threads share the sectors, so most of these hit L1
 #pragma unroll
@@ -146,6 +186,7 @@ struct ItemOf<T, 2, A> {
 /// Both ways give whole words, so that elements of 16 bits stay two in a register where the ways meet.
 template <Source, class Item, int K, Alignment A>
 __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, A>& p) {
+    if constexpr (A == Alignment::never && sizeof(Item) == 2) return load_halves_if<Item, K>(true, p.x);
     constexpr int pieces = K * sizeof(Item) / 16;
     Pack<Item, K> pack;
     uint4 raw[pieces];
@@ -191,17 +232,6 @@ __device__ __forceinline__ Both<T> load_item(const TwoInputs<T, A>& p) {
     return {load_number(p.x), load_number(p.y)};
 }
 
-/// An element of 16 bits, if it is there, and else 0. No branch: what has to be put together waits where ways meet, and so do the loads behind it.
-template <class T>
-__device__ __forceinline__ std::uint32_t load_bits_if(bool there, const T* p) {
-    static_assert(sizeof(T) == 2);
-    unsigned short bits;
-    asm volatile("{.reg .pred there; setp.ne.s32 there, %2, 0; mov.u16 %0, 0; @there ld.global.nc.u16 %0, [%1];}"
-                 : "=h"(bits)
-                 : "l"(p), "r"(static_cast<int>(there)));
-    return bits;
-}
-
 /// Whether load_pack_if() is for Pointer.
 template <class Pointer>
 inline constexpr bool loads_without_branch = false;
@@ -213,13 +243,7 @@ inline constexpr bool loads_without_branch<TwoInputs<T, Alignment::never>> = siz
 /// The K items at p, if they are there.
 template <class Item, int K>
 __device__ __forceinline__ Pack<Item, K> load_pack_if(bool there, const OneInput<Item, Alignment::never>& p) {
-    std::uint32_t words[K / 2];
-#pragma unroll
-    for (int w = 0; w < K / 2; ++w)
-        words[w] = load_bits_if(there, p.x + 2 * w) | load_bits_if(there, p.x + 2 * w + 1) << 16;
-    Pack<Item, K> pack;
-    __builtin_memcpy(&pack, words, sizeof pack);
-    return pack;
+    return load_halves_if<Item, K>(there, p.x);
 }
 template <class Item, int K, class T>
 __device__ __forceinline__ Pack<Item, K> load_pack_if(bool there, const TwoInputs<T, Alignment::never>& p) {

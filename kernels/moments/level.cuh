@@ -12,13 +12,17 @@ template <class T>
 struct MomentLevel {
     using Item = T;
     using V = fp::Arithmetic<T>;
-    using Pointer = OneInput<T>;
+    using Items = ItemOf<T, 1, sizeof(T) == 2 ? Alignment::never : Alignment::seen>;
+    using Pointer = typename Items::Pointer;
     using Acc = acc::CountedMoments<V>;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
     static constexpr bool in_rows = true, folds_rows = true;
     static constexpr int rows = spec::rows_per_chunk;
-    static __device__ __forceinline__ Acc as_accumulator(const Item& x) { return Acc::of(widen(x)); }
+    template <class X>
+    static __device__ __forceinline__ Acc as_accumulator(const X& x) {
+        return Acc::of(widen(x));
+    }
     static __device__ __forceinline__ Acc of_nothing() { return Acc::absent(); }
     static __device__ __forceinline__ Item absent() { return {}; } ///< is not looked at
 

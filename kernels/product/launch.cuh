@@ -27,7 +27,8 @@ Status multiply(const Plan& plan, const T* x, void* out, void* workspace, Stream
     if constexpr (sizeof(T) == 2) { // which has no registers to spare for the other way
         if (launch.aligned()) return launch.template two_pass<FactorLevel<T, Acc, true>, 8>({x});
     }
-    return launch.template two_pass<FactorLevel<T, Acc, false>, 8>({x, launch.aligned()});
+    using Level = FactorLevel<T, Acc, false>;
+    return launch.template two_pass<Level, 8>(Level::Items::pointer(x, nullptr, launch.aligned()));
 }
 
 template <class T>

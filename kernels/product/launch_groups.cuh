@@ -13,8 +13,12 @@ Status multiply_groups(const Plan& plan, const Inputs& in, void* out, void* work
     static_assert(sizeof(Acc) == product_accumulator_bytes(dtype_of<T>));
     const FlatLaunch<T, Acc> flat(plan, in.x, out, workspace, stream, device);
     const Groups groups = Groups::of(plan, in.offsets);
-    return GroupLaunch<T, FactorLevel<T, Acc, false>>{flat, {flat.x, rows_are_aligned(flat, groups)}, groups, workspace}
-        .run();
+    const bool aligned = rows_are_aligned(flat, groups);
+    if constexpr (sizeof(T) == 2) {
+        if (aligned) return GroupLaunch<T, FactorLevel<T, Acc, true>>{flat, {flat.x}, groups, workspace}.run_rows();
+    }
+    using Level = FactorLevel<T, Acc, false>;
+    return GroupLaunch<T, Level>{flat, Level::Items::pointer(flat.x, nullptr, aligned), groups, workspace}.run();
 }
 
 template <class T>

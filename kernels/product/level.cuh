@@ -7,17 +7,24 @@
 
 namespace detreduce::cuda {
 
-/// The input: elements are multiplied.
+/// The input: elements are multiplied. `Aligned`: known to be; those of 16 bits are else loaded as if they never were.
 template <class T, class AccT, bool Aligned>
 struct FactorLevel {
     using Item = T;
-    using Pointer = OneInput<T, Aligned ? Alignment::known : Alignment::seen>;
+    using Items = ItemOf<T, 1, Aligned ? Alignment::known : sizeof(T) == 2 ? Alignment::never : Alignment::seen>;
+    using Pointer = typename Items::Pointer;
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
     static constexpr bool in_rows = true;
-    static __device__ __forceinline__ Acc as_accumulator(const Item& x) { return Acc::of(widen(x)); }
-    static __device__ __forceinline__ void take(Acc& a, const Item& x) { a.merge(as_accumulator(x)); }
+    template <class X>
+    static __device__ __forceinline__ Acc as_accumulator(const X& x) {
+        return Acc::of(widen(x));
+    }
+    template <class X>
+    static __device__ __forceinline__ void take(Acc& a, const X& x) {
+        a.merge(as_accumulator(x));
+    }
     static __device__ __forceinline__ Acc of_nothing() { return Acc::absent(); }
     /// 1, which changes nothing.
     static __device__ __forceinline__ Item absent() {
