@@ -140,14 +140,19 @@ struct Element16 {
         };
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
+            const std::uint32_t both = words[i] & 0x7fff7fffu; // as look() has it
             if constexpr (fp::Format<T>::precision == 8) {
-                to[2 * i] = from_float(words[i] << 16 & 0x7fff0000u);
-                to[2 * i + 1] = from_float(words[i] & 0x7fff0000u);
+                std::uint32_t low; // by name: both shifts as one would have to be masked
+                asm("shl.b32 %0, %1, 16;" : "=r"(low) : "r"(both));
+                to[2 * i] = from_float(low);
+                to[2 * i + 1] = from_float(both & 0xffff0000u);
             } else {
-                const auto low = static_cast<std::uint16_t>(words[i] & 0x7fffu),
-                           high = static_cast<std::uint16_t>(words[i] >> 16 & 0x7fffu);
-                to[2 * i] = from_float(__float_as_uint(widen(float16{low})));
-                to[2 * i + 1] = from_float(__float_as_uint(widen(float16{high})));
+                float low, high;
+                asm("{.reg .b16 low, high; mov.b32 {low, high}, %2; cvt.f32.f16 %0, low; cvt.f32.f16 %1, high;}"
+                    : "=f"(low), "=f"(high)
+                    : "r"(both));
+                to[2 * i] = from_float(__float_as_uint(low));
+                to[2 * i + 1] = from_float(__float_as_uint(high));
             }
         }
     }
