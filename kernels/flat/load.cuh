@@ -44,41 +44,27 @@ __device__ __forceinline__ bfloat16 load_number(const bfloat16* p) {
     return {__ldg(reinterpret_cast<const unsigned short*>(p))};
 }
 
-/// What is at p, if it is there, and else 0. No branch: what has to be put together waits where ways meet, and so do the loads behind it.
-__device__ __forceinline__ std::uint32_t load_word_if(bool there, const void* p) {
-    std::uint32_t word;
-    asm volatile("{.reg .pred there; setp.ne.s32 there, %2, 0; mov.u32 %0, 0; @there ld.global.nc.u32 %0, [%1];}"
-                 : "=r"(word)
-                 : "l"(p), "r"(static_cast<int>(there)));
-    return word;
-}
-__device__ __forceinline__ std::uint32_t load_half_if(bool there, const void* p, std::uint32_t otherwise = 0) {
-    std::uint32_t word = otherwise;
-    asm volatile("{.reg .pred there; setp.ne.s32 there, %2, 0; @there ld.global.nc.u16 %0, [%1];}"
-                 : "+r"(word)
-                 : "l"(p), "r"(static_cast<int>(there)));
-    return word;
-}
-
-/// The K elements of 16 bits at p, wherever that is, if they are there. By words, and no byte beside them: where the first element is the upper half of a
-/// word, it and the last one are loaded alone.
-template <class T, int K>
-__device__ __forceinline__ Pack<T, K> load_halves_if(bool there, const T* p) {
-    static_assert(sizeof(T) == 2 && K % 2 == 0);
-    constexpr int count = K / 2;
+/// The 8 elements of 16 bits at p, wherever that is, if they are there, and else 0. No branch: what has to be put together waits where ways meet, and so do
+/// the loads behind it. By words, and no byte beside them: where the first element is the upper half of a word, it and the last one are loaded alone.
+template <class T>
+__device__ __forceinline__ Pack<T, 8> load_halves_if(bool there, const T* p) {
+    static_assert(sizeof(T) == 2);
     const bool odd = reinterpret_cast<std::uintptr_t>(p) % 4 != 0;
-    const T* const words_at = p + (odd ? 1 : 0);
-    std::uint32_t raw[count + 1], words[count];
-    raw[0] = load_half_if(there && odd, p);
-#pragma unroll
-    for (int i = 0; i + 1 < count; ++i)
-        raw[i + 1] = load_word_if(there, words_at + 2 * i);
-    raw[count] = load_half_if(there && odd, p + K - 1, load_word_if(there && !odd, p + K - 2));
+    std::uint32_t raw[5];
+    asm volatile("{.reg .pred there, odd, even;\n"
+                 "setp.ne.s32 there, %6, 0; setp.ne.and.s32 odd, %7, 0, there; setp.eq.and.s32 even, %7, 0, there;\n"
+                 "mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0; mov.u32 %4, 0;\n"
+                 "@odd ld.global.nc.u16 %0, [%5 + -2]; @there ld.global.nc.u32 %1, [%5];\n"
+                 "@there ld.global.nc.u32 %2, [%5 + 4]; @there ld.global.nc.u32 %3, [%5 + 8];\n"
+                 "@even ld.global.nc.u32 %4, [%5 + 12]; @odd ld.global.nc.u16 %4, [%5 + 12];}"
+                 : "=&r"(raw[0]), "=&r"(raw[1]), "=&r"(raw[2]), "=&r"(raw[3]), "=&r"(raw[4])
+                 : "l"(p + (odd ? 1 : 0)), "r"(static_cast<int>(there)), "r"(static_cast<int>(odd)));
     const std::uint32_t first = odd ? 0x5410 : 0x7654, others = odd ? 0x5432 : 0x7654;
+    std::uint32_t words[4];
 #pragma unroll
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < 4; ++i)
         words[i] = __byte_perm(raw[i], raw[i + 1], i == 0 ? first : others);
-    Pack<T, K> pack;
+    Pack<T, 8> pack;
     __builtin_memcpy(&pack, words, sizeof pack);
     return pack;
 }
@@ -86,7 +72,7 @@ __device__ __forceinline__ Pack<T, K> load_halves_if(bool there, const T* p) {
 /// The K items at p, all of which exist.
 template <Source S, class Item, int K>
 __device__ __forceinline__ Pack<Item, K> load_pack(const Item* p) {
-    if constexpr (S == Source::any_input && sizeof(Item) == 2) return load_halves_if<Item, K>(true, p);
+    if constexpr (S == Source::any_input && sizeof(Item) == 2) return load_halves_if<Item>(true, p);
     Pack<Item, K> pack;
     if constexpr (S == Source::any_input) { // neighbouring threads share the sectors, so most of these hit L1
 #pragma unroll
@@ -186,7 +172,7 @@ struct ItemOf<T, 2, A> {
 /// Both ways give whole words, so that elements of 16 bits stay two in a register where the ways meet.
 template <Source, class Item, int K, Alignment A>
 __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, A>& p) {
-    if constexpr (A == Alignment::never && sizeof(Item) == 2) return load_halves_if<Item, K>(true, p.x);
+    if constexpr (A == Alignment::never && sizeof(Item) == 2) return load_halves_if<Item>(true, p.x);
     constexpr int pieces = K * sizeof(Item) / 16;
     Pack<Item, K> pack;
     uint4 raw[pieces];
@@ -243,7 +229,7 @@ inline constexpr bool loads_without_branch<TwoInputs<T, Alignment::never>> = siz
 /// The K items at p, if they are there.
 template <class Item, int K>
 __device__ __forceinline__ Pack<Item, K> load_pack_if(bool there, const OneInput<Item, Alignment::never>& p) {
-    return load_halves_if<Item, K>(there, p.x);
+    return load_halves_if<Item>(there, p.x);
 }
 template <class Item, int K, class T>
 __device__ __forceinline__ Pack<Item, K> load_pack_if(bool there, const TwoInputs<T, Alignment::never>& p) {
