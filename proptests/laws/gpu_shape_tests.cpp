@@ -1,0 +1,152 @@
+// Every op in every shape, on the GPU: graphs that are replayed in a workspace that holds anything, and offsets that are none.
+#include "laws/cuda_backend.hpp"
+
+namespace detreduce::proptests {
+using TestBackend = CudaBackend;
+}
+
+#include "laws/count_laws.hpp"
+#include "laws/device_memory.hpp"
+#include "laws/op_pairs.hpp"
+
+namespace detreduce::proptests {
+
+namespace {
+
+struct Case {
+    Op op;
+    Method method = Method::exact;
+    [[nodiscard]] bool two() const { return info(op).inputs == 2; }
+};
+constexpr Case cases[] = {{Op::minmax},
+                          {Op::count_nonzero},
+                          {Op::count_unique},
+                          {Op::argmin},
+                          {Op::sum},
+                          {Op::sum, Method::tree},
+                          {Op::nrm2},
+                          {Op::mean, Method::kahan},
+                          {Op::dot},
+                          {Op::dot, Method::compensated},
+                          {Op::variance},
+                          {Op::variance, Method::tree},
+                          {Op::prod, Method::tree},
+                          {Op::prod, Method::compensated}};
+constexpr Shape shapes[] = {Shape::rows, Shape::columns, Shape::segments, Shape::tensors};
+
+/// Lists have values by `exact` and by what compares or counts, but for distinct ones, and moments by `tree`.
+bool is_offered(const Case& c, Shape shape) {
+    if (shape != Shape::tensors) return true;
+    return c.op == Op::variance || (c.method == Method::exact && c.op != Op::count_unique);
+}
+
+/// One array, or two, cut in every way; in this memory or the device's.
+struct Arrays {
+    const float *x, *y;
+    const std::uint64_t* offsets;
+    std::vector<Tensor> list_x, list_y;
+
+    Arrays(const float* first, const float* second, const std::uint64_t* where, std::size_t n)
+        : x(first), y(second), offsets(where), list_x(list(first, n)), list_y(list(second, n)) {}
+    [[nodiscard]] static std::vector<Tensor> list(const float* p, std::size_t n) {
+        return {{p, 1000, DType::f32}, {p, 0, DType::f32}, {p + 1000, n - 1000, DType::f32}};
+    }
+    [[nodiscard]] Inputs of(const Case& c, Shape shape) const {
+        if (shape == Shape::tensors) return {list_x.data(), c.two() ? list_y.data() : nullptr};
+        return {x, c.two() ? y : nullptr, shape == Shape::segments ? offsets : nullptr};
+    }
+};
+
+Request request_of(const Case& c, Shape shape, std::size_t n, std::size_t segments) {
+    Request r{.op = c.op, .method = c.method, .dtype = DType::f32, .shape = shape, .n = n};
+    r.groups = shape == Shape::segments ? segments : shape == Shape::tensors ? 3 : 7;
+    if (shape == Shape::rows || shape == Shape::columns) r.n = n / 7;
+    return r;
+}
+
+std::vector<char> on_cpu(Request r, const Inputs& in) {
+    r.device = cpu;
+    const Plan plan = make_plan(r);
+    throw_if_error(plan.status());
+    std::vector<std::uint64_t> workspace(plan.workspace_bytes() / 8 + 1);
+    std::vector<char> results(plan.results() * plan.result_bytes());
+    throw_if_error(run(plan, in, results.data(), workspace.data()));
+    return results;
+}
+
+std::vector<char> bytes_of(const DeviceBuffer& buffer, std::size_t count) {
+    std::vector<char> bytes(count);
+    CUDA_CHECK(cudaMemcpy(bytes.data(), buffer.data(), count, cudaMemcpyDeviceToHost));
+    return bytes;
+}
+
+} // namespace
+
+/// Nothing is copied back or waited for in the middle, and nothing is expected of the workspace: not even what the call before has left there.
+TEST_CASE("shapes: captured graphs of groups and lists read their input anew", "[groups][tensors][gpu]") {
+    constexpr std::size_t n = 300'007;
+    const std::vector<float> inputs[] = {full_of_ties<float>(n, 1),
+                                         vector_from<float>(Style::near, n, 2, finite_bits<float>)};
+    std::vector<std::uint64_t> offsets{0};
+    while (offsets.size() < 900) // one of them large
+        offsets.push_back(offsets.back() + (offsets.size() == 400 ? 200'000 : accuracy::hash(3, offsets.size()) % 100));
+    const auto d_offsets = upload(offsets), x = upload(inputs[0]), y = upload(inputs[1]);
+    const Arrays there(reinterpret_cast<const float*>(x->data()), reinterpret_cast<const float*>(y->data()),
+                       reinterpret_cast<const std::uint64_t*>(d_offsets->data()), n);
+    for (const Case& c : cases) {
+        for (const Shape shape : shapes) {
+            INFO(name(c.op) << ' ' << name(c.method) << ' ' << name(shape));
+            const Request r = request_of(c, shape, n, offsets.size() - 1);
+            const Plan plan = make_plan(r);
+            REQUIRE(plan.status().ok() == is_offered(c, shape));
+            if (!plan.status().ok()) continue;
+            const std::size_t bytes = plan.results() * plan.result_bytes();
+            const DeviceBuffer output(bytes), workspace(plan.workspace_bytes());
+            const StreamOwner owner;
+            const Graph graph(owner.stream, [&](cudaStream_t stream) {
+                return run(plan, there.of(c, shape), output.data(), workspace.data(), stream);
+            });
+            for (int round = 0; round < 3; ++round) {
+                const auto &first = inputs[round % 2], &second = inputs[1 - round % 2];
+                x->copy_from(first.data(), n * sizeof(float));
+                y->copy_from(second.data(), n * sizeof(float));
+                output.fill(0xee, bytes);
+                if (round != 1) workspace.fill(round == 0 ? 0xff : 0x7f, plan.workspace_bytes());
+                graph.launch();
+                const Arrays here(first.data(), second.data(), offsets.data(), n);
+                REQUIRE(bytes_of(output, bytes) == on_cpu(r, here.of(c, shape)));
+            }
+        }
+    }
+}
+
+/// Offsets of the device cannot be looked at before: what they make no segment of is not read.
+TEST_CASE("shapes: offsets that are none", "[groups][gpu]") {
+    const std::vector<float> ones(1000, 1.0f), twos(1000, 2.0f);
+    const std::vector<std::uint64_t> bad{0, 10, 5, 400, ~std::uint64_t{0}, 2000}, good{0, 10, 10, 405};
+    const auto x = upload(twos), y = upload(ones), d_offsets = upload(bad);
+    const Arrays there(reinterpret_cast<const float*>(x->data()), reinterpret_cast<const float*>(y->data()),
+                       reinterpret_cast<const std::uint64_t*>(d_offsets->data()), 1000),
+        here(twos.data(), ones.data(), good.data(), 1000);
+    for (const Case& c : cases) {
+        INFO(name(c.op) << ' ' << name(c.method));
+        const Plan plan = make_plan(request_of(c, Shape::segments, 1000, 5));
+        const std::size_t bytes = plan.result_bytes();
+        const DeviceBuffer out(plan.results() * bytes), workspace(plan.workspace_bytes());
+        throw_if_error(run(plan, there.of(c, Shape::segments), out.data(), workspace.data()));
+        CUDA_CHECK(cudaDeviceSynchronize());
+        REQUIRE(out.guards_intact());
+        REQUIRE(workspace.guards_intact());
+        // Segments 0 and 2 are good ones; they are 0 and 2 of `good`, too, as all elements are the same.
+        if (c.op == Op::count_unique)
+            continue; // sorts all elements at once: of those around a bad offset it says nothing
+        const std::size_t each = plan.results() / 5 * bytes;
+        const std::vector<char> found = bytes_of(out, plan.results() * bytes),
+                                expected = on_cpu(request_of(c, Shape::segments, 405, 3), here.of(c, Shape::segments));
+        for (const std::size_t g : {std::size_t{0}, std::size_t{2}})
+            REQUIRE(
+                std::equal(expected.begin() + g * each, expected.begin() + (g + 1) * each, found.begin() + g * each));
+    }
+}
+
+} // namespace detreduce::proptests
