@@ -34,10 +34,9 @@ constexpr Case cases[] = {{Op::minmax},
                           {Op::prod, Method::compensated}};
 constexpr Shape shapes[] = {Shape::rows, Shape::columns, Shape::segments, Shape::tensors};
 
-/// Lists have values by `exact` and by what compares or counts, but for distinct ones, and moments by `tree`.
+/// Lists have values by `exact` and by what compares or counts, but for distinct ones.
 bool is_offered(const Case& c, Shape shape) {
-    if (shape != Shape::tensors) return true;
-    return c.op == Op::variance || (c.method == Method::exact && c.op != Op::count_unique);
+    return shape != Shape::tensors || (c.method == Method::exact && c.op != Op::count_unique);
 }
 
 /// One array, or two, cut in every way; in this memory or the device's.
