@@ -5,9 +5,9 @@ namespace detreduce::proptests {
 using TestBackend = CudaBackend;
 }
 
-#include "laws/count_laws.hpp"
 #include "laws/device_memory.hpp"
 #include "laws/op_pairs.hpp"
+#include "laws/ties.hpp"
 
 namespace detreduce::proptests {
 
