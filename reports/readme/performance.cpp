@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "files.hpp"
-#include "json.hpp"
 #include "op_tables.hpp"
 #include "origin.hpp"
 #include "read_csv.hpp"
@@ -43,23 +42,21 @@ struct Folder {
     std::filesystem::path path;
     std::string link, provenance;
 
-    [[nodiscard]] std::string from(const std::string& file, const Origin& origin) const {
-        return fmt::format("From [{}]({}/{}): {}.\n\n", file, link, file, words_of(origin));
-    }
     [[nodiscard]] std::string from(const std::string& file) const {
-        return from(file, origin_of(file, provenance, (path / "provenance.txt").string()));
+        const Origin origin = origin_of(file, provenance, (path / "provenance.txt").string());
+        return fmt::format("From [{}]({}/{}): {}.\n\n", file, link, file, words_of(origin));
     }
     [[nodiscard]] std::vector<CostRow> rows(const std::string& file) const { return load_cost(path / file); }
 };
 
 std::string sums(const Folder& folder) {
-    const char* const file = "results.json";
-    const Results results = load_results(folder.path / file);
+    const char* const file = sums_file;
+    const std::vector<CostRow> rows = folder.rows(file);
     return "Sums of normal data: medians in µs of one run; the last columns are the speed relative to a kernel that "
            "only reads the same bytes.\n" +
-           folder.from(file, origin_of(results.provenance)) + markdown(sizes_table(results.cost)) +
+           folder.from(file) + markdown(sizes_table(rows)) +
            "\nThe time of `exact` depends on what the numbers are (its bits depend on nothing else).\n" +
-           folder.from(file, origin_of(results.provenance)) + markdown(data_table(results.cost));
+           folder.from(file) + markdown(data_table(rows));
 }
 
 std::string ops(const Folder& folder) {

@@ -1,4 +1,4 @@
-// What detreduce_gpu_bench wrote beside results.json: ops and shapes, which `detreduce report` does not time.
+// What detreduce_gpu_bench wrote beside results.json: sums by every schedule, which `detreduce report` times, too, and ops and shapes, which it does not.
 #pragma once
 
 #include <filesystem>
@@ -9,17 +9,18 @@
 
 namespace detreduce::report {
 
+inline constexpr const char* sums_file = "launches.csv";
 inline constexpr const char* ops_file = "ops.csv";
 inline constexpr const char* small_ops_file = "ops_small.csv";
 inline constexpr const char* shapes_file = "shapes.csv";
 
 struct BenchFile {
-    std::string name;   ///< one of those above
+    std::string name;   ///< one of the last three above
     std::string origin; ///< GPU, commit and date, in words
     std::vector<CostRow> rows;
 };
 
-/// Those of the three that are in `folder`. Throws program::Failure when one is there but cannot be understood.
+/// Those of these three that are in `folder`. Throws program::Failure when one is there but cannot be understood.
 [[nodiscard]] std::vector<BenchFile> load_bench_files(const std::filesystem::path& folder);
 
 } // namespace detreduce::report

@@ -12,7 +12,7 @@ namespace {
 
 using program::Failure;
 
-constexpr std::size_t commit_digits = 9, date_length = 10;
+constexpr std::size_t commit_digits = 9;
 constexpr const char* with_changes = " (with changes)"; // as ./dev says it
 
 // "ops.csv, shapes.csv" names shapes.csv.
@@ -60,10 +60,6 @@ Origin origin_of(const std::string& file, const std::string& provenance, const s
     if (origin.gpu.empty() || origin.commit.empty() || origin.date.empty())
         throw Failure(fmt::format("{}: does not say which GPU, commit and date {} comes from", source, file));
     return origin;
-}
-
-Origin origin_of(const Provenance& p) {
-    return {p.gpu ? p.gpu->name : p.cpu, short_commit(p.commit, p.dirty), p.created.substr(0, date_length)};
 }
 
 std::string words_of(const Origin& origin) {

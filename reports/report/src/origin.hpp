@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "model.hpp"
-
 namespace detreduce::report {
 
 struct Origin {
@@ -16,9 +14,6 @@ struct Origin {
 /// Of `file`, by the text of provenance.txt: by the line "FILE, …: commit HASH, DATE" that names it, or else by the
 /// folder's own commit and date. Throws program::Failure, naming `source`, when there is none, or more than one.
 [[nodiscard]] Origin origin_of(const std::string& file, const std::string& provenance, const std::string& source);
-
-/// Of results.json, which says it itself.
-[[nodiscard]] Origin origin_of(const Provenance& provenance);
 
 /// "NVIDIA H200, commit 0123456789 (with changes), 2026-11-22"
 [[nodiscard]] std::string words_of(const Origin& origin);

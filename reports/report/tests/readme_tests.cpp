@@ -4,7 +4,6 @@
 #include "block.hpp"
 #include "failure.hpp"
 #include "files.hpp"
-#include "json.hpp"
 #include "performance.hpp"
 #include "render.hpp"
 #include "sample.hpp"
@@ -58,7 +57,7 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     const auto write = [&](const char* file, const std::string& text) {
         detreduce::report::write_file(dir.path() / file, text);
     };
-    write("results.json", to_json(timed("exact")));
+    write("launches.csv", cost_csv(timed("exact")));
     CHECK_THROWS_AS(performance(dir.path(), "results"), Failure);
     write("ops.csv", cost_csv(timed("mean tree")));
     write("ops_small.csv", cost_csv(timed("mean tree")));
@@ -67,7 +66,7 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
                             "shapes.csv: commit 2ac5fa689, 2026-11-22\n");
     const std::string text = performance(dir.path(), "results");
     for (const char* part :
-         {"From [results.json](results/results.json): Some GPU, commit 012345678 (with changes), 2024-05-06.",
+         {"From [launches.csv](results/launches.csv): Some GPU, commit 4b011889a, 2026-11-21.",
           "| f32 2¹⁵ | 5.25 | 0.750 |  |\n", "| `exact`, 128 KiB, share of the read-only kernel | f32 |\n",
           "| normal | 0.750 |\n", "From [ops.csv](results/ops.csv): Some GPU, commit 4b011889a, 2026-11-21.",
           "| `mean` | 0.750 |\n", "From [ops_small.csv](results/ops_small.csv)", "| `mean` |  |\n",
