@@ -256,7 +256,8 @@ fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk], co
             Acc row[rows];
 #pragma unroll
             for (int r = 0; r < rows; ++r)
-                row[r] = Level::as_accumulator(packs[r].v[k]); // `compensated` has its registers better used so than by item_at()
+                row[r] = Level::as_accumulator(
+                    packs[r].v[k]); // `compensated` has its registers better used so than by item_at()
             lanes.a[k] = merge_neighbours(row);
         } else {
             lanes.a[k] = Level::as_accumulator(item_at(packs[0], k));

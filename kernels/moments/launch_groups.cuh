@@ -14,7 +14,9 @@ Status launch_moments_groups(const Plan& plan, const Inputs& in, void* out, void
     using Acc = typename Level::Acc;
     static_assert(sizeof(Acc) == counted_moments_bytes(dtype_of<T>));
     const FlatLaunch<T, Acc> flat(plan, in.x, out, workspace, stream, device);
-    return GroupLaunch<T, Level>{flat, Level::Items::pointer(flat.x, nullptr, false), Groups::of(plan, in.offsets), workspace}.run();
+    return GroupLaunch<T, Level>{flat, Level::Items::pointer(flat.x, nullptr, false), Groups::of(plan, in.offsets),
+                                 workspace}
+        .run();
 }
 
 } // namespace detreduce::cuda
