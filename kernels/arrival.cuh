@@ -10,7 +10,7 @@ namespace detreduce::cuda {
 /// __threadfence(), which order more than that, took 600 cycles longer.
 __device__ __forceinline__ std::uint32_t count_arrival(std::uint32_t* arrived, std::uint32_t count) {
     std::uint32_t before;
-    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;" : "=r"(before) : "l"(arrived), "r"(count) : "memory");
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(arrived), "r"(count) : "memory");
     return before;
 }
 

@@ -170,8 +170,7 @@ __device__ __forceinline__ Exponents exponents_between(std::uint32_t largest, st
 /// Of all threads' elements.
 template <class T>
 __device__ __forceinline__ Exponents exponents_of(const Range& mine) {
-    return exponents_between<T>(__reduce_max_sync(all_threads, mine.largest),
-                                __reduce_min_sync(all_threads, mine.smallest_less_one));
+    return exponents_between<T>(warp_max(mine.largest), warp_min(mine.smallest_less_one));
 }
 
 /// Bins of tiles that the first window does not hold.

@@ -123,7 +123,7 @@ struct TermWalk {
             });
         }
         if (!__all_sync(all_threads, count == all)) only_minus_zeros = false;
-        const int sum = __reduce_add_sync(all_threads, count);
+        const int sum = warp_add(count);
         if (threadIdx.x % warp_size == 0) counters()[acc::exact::negative_zeros] += sum;
         __syncwarp();
     }

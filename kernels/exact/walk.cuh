@@ -159,8 +159,8 @@ struct WarpSum {
     /// Moves the window to where this tile fits; false if there is no such place.
     __device__ __forceinline__ bool move_window(const Range& mine) {
         Range all = mine;
-        all.largest = __reduce_max_sync(all_threads, mine.largest);
-        all.smallest_less_one = __reduce_min_sync(all_threads, mine.smallest_less_one);
+        all.largest = warp_max(mine.largest);
+        all.smallest_less_one = warp_min(mine.smallest_less_one);
         Limits<T, W> found;
         if (!Limits<T, W>::find(all, found)) return false;
         flush_all();
@@ -174,7 +174,7 @@ struct WarpSum {
 #pragma unroll
         for (int i = 0; i < V; ++i)
             Element<T>::each(t.v[i], [&](auto x) { count += fp::to_bits(x) == fp::sign_mask<decltype(x)>; });
-        const int all = __reduce_add_sync(all_threads, count);
+        const int all = warp_add(count);
         if (threadIdx.x % warp_size == 0) words[acc::exact::negative_zeros] += all;
         __syncwarp();
     }

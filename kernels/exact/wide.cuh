@@ -51,7 +51,7 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
     for (int i = 0; i < V; ++i)
         Element<T>::look(own, seen<T, Magnitude>(tile[i * warp_size + lane]));
     Element<T>::settle(own);
-    const int typical = LimitsOf::exponent_of(__reduce_min_sync(all_threads, own.largest));
+    const int typical = LimitsOf::exponent_of(warp_min(own.largest));
     const int room_above = (W::span - fp::Format<T>::precision) / 2;
     const LimitsOf limits =
         LimitsOf::at(min(max(typical + room_above, W::lowest_top + LimitsOf::shift), W::highest_top + LimitsOf::shift));
@@ -74,7 +74,7 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
 #pragma unroll
     for (int k = 0; k < W::bins; ++k)
         warp_deposit(words, warp_sum(bins.read(limits.top, k)), Bins<T, W>::unit(limits.top, k));
-    minus_zeros = __reduce_add_sync(all_threads, minus_zeros);
+    minus_zeros = warp_add(minus_zeros);
     if (lane == 0) words[acc::exact::negative_zeros] += minus_zeros;
     __syncwarp();
 }

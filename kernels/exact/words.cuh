@@ -7,6 +7,7 @@
 #include <detreduce/acc/finish.hpp>
 
 #include "flat/tile.cuh"
+#include "warp_reduce.cuh"
 
 namespace detreduce::cuda::exact {
 
@@ -21,9 +22,9 @@ __device__ __forceinline__ void atomic_add(Word* to, Word value) {
 /// Sum over the warp; every thread has it. In pieces of 26 bits, of which 32 fit into a word that one instruction sums.
 __device__ __forceinline__ Word warp_sum(Word value) {
     constexpr unsigned mask = (1u << 26) - 1;
-    const Word low = __reduce_add_sync(all_threads, static_cast<unsigned>(value) & mask),
-               middle = __reduce_add_sync(all_threads, static_cast<unsigned>(value >> 26) & mask),
-               high = __reduce_add_sync(all_threads, static_cast<int>(value >> 52));
+    const Word low = warp_add(static_cast<unsigned>(value) & mask),
+               middle = warp_add(static_cast<unsigned>(value >> 26) & mask),
+               high = warp_add(static_cast<int>(value >> 52));
     return low + (middle << 26) + static_cast<Word>(static_cast<std::uint64_t>(high) << 52);
 }
 
@@ -83,7 +84,7 @@ struct LongOf<acc::exact::product_states> {
 };
 
 /// Rounds the words of States states in shared memory, which all threads see, to where `finish` says. By the first warp of a block; the others may call
-/// this or not.
+/// this or not. Between two calls there must be a barrier.
 template <int States>
 __device__ __forceinline__ void round_words(const Word* words, const Finish& finish) {
     using L = LongOf<States>;

@@ -108,7 +108,7 @@ __device__ __forceinline__ Item load_item(const Item* p) {
 }
 
 /// Whether all of an input may be loaded 16 bytes at a time: to be seen when the kernel runs, or known when it is compiled. 16-bit types have no registers
-/// to spare for two ways, and where the ways meet again each load would wait for its own.
+/// to spare for two ways, and where the ways meet again each load would wait for its own: theirs are known to be aligned, or loaded as if they never were.
 enum class Alignment { seen, known, never };
 
 /// Where the elements of an op are: one array or two.

@@ -5,6 +5,7 @@
 #include "groups/parts.hpp"
 #include "groups/slots.cuh"
 #include "order/order.cuh"
+#include "warp_reduce.cuh"
 
 namespace detreduce::cuda::order {
 
@@ -110,7 +111,7 @@ struct GroupResults {
 };
 
 __device__ __forceinline__ std::int32_t largest_of_warp(std::int32_t key) {
-    return __reduce_max_sync(all_threads, key);
+    return warp_max(key);
 }
 __device__ __forceinline__ std::int64_t largest_of_warp(std::int64_t key) {
 #pragma unroll
@@ -143,7 +144,7 @@ __global__ void __launch_bounds__(max_threads)
                 const auto seen = scan.look(part, lane, warp_size);
                 const auto key = largest_of_warp(seen.key());
                 found = {key, 0};
-                if (results.index) found.index = __reduce_min_sync(all_threads, scan.find(part, seen, key));
+                if (results.index) found.index = warp_min(scan.find(part, seen, key));
             }
             if (lane == i) {
                 mine = found;

@@ -56,7 +56,7 @@ struct TallyScan {
     }
     /// The tallies of a warp in one, for all of its threads; no more than 2^31 elements.
     [[nodiscard]] __device__ __forceinline__ Tally of_warp(const Tally& mine) const {
-        if (counts) return {__reduce_add_sync(all_threads, static_cast<std::uint32_t>(mine.first)), 0};
+        if (counts) return {warp_add(static_cast<std::uint32_t>(mine.first)), 0};
         return {largest_of_warp(static_cast<Wide>(mine.first)), largest_of_warp(static_cast<Wide>(mine.second))};
     }
 

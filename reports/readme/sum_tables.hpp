@@ -1,4 +1,4 @@
-// Tables of the sums in results.json.
+// Tables of the sums in launches.csv.
 #pragma once
 
 #include <vector>
