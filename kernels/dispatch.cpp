@@ -86,13 +86,6 @@ Status check_state(const char* argument, const void* state) {
     return {StatusCode::invalid_argument, argument, "must be a device pointer to an ExactState, aligned to 8 bytes"};
 }
 
-/// The current device's traits, once a first look has shown that there is one.
-Status current_device(DeviceTraits& traits) {
-    int device = 0;
-    if (const Status bad = select_device(-1, device); !bad.ok()) return bad;
-    return read_traits(device, traits);
-}
-
 /// Some ops have one schedule.
 Status require_two_pass(Launch& launch) {
     if (launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
@@ -134,6 +127,13 @@ Status prepare_product(const Request& request, Launch& launch, std::size_t& work
 }
 
 } // namespace
+
+// A first look shows whether there is one.
+Status current_device(DeviceTraits& traits) {
+    int device = 0;
+    if (const Status bad = select_device(-1, device); !bad.ok()) return bad;
+    return read_traits(device, traits);
+}
 
 Status unique_workspace_bytes(DType dtype, std::uint64_t n, std::size_t& bytes) {
     if (size_of(dtype) == 2) {

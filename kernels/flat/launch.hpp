@@ -13,6 +13,8 @@ struct DeviceTraits {
     bool cooperative = false;      ///< has cooperative launch
     bool dependent_launch = false; ///< has programmatic dependent launch
 };
+/// Those of the current device.
+[[nodiscard]] Status current_device(DeviceTraits& traits);
 
 template <class T>
 [[nodiscard]] Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,

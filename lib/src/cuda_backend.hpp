@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include <detreduce/plan.hpp>
+#include <detreduce/row_ops.hpp>
 #include <detreduce/spec/ascending.hpp>
 
 namespace detreduce::cuda {
@@ -13,6 +14,11 @@ namespace detreduce::cuda {
 
 /// Enqueues a prepared plan, all of whose pointers have been checked for null and alignment.
 [[nodiscard]] Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept;
+
+/// Workspace of a checked request, and running a checked plan, of at least one row.
+[[nodiscard]] std::size_t row_workspace_bytes(const RowRequest& request) noexcept;
+[[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
+                                  Stream stream) noexcept;
 
 /// Enqueues what writes the ids.end + 1 offsets of segments by id.
 [[nodiscard]] Status enqueue_offsets(Device device, const spec::Ascending& ids, std::uint64_t* offsets,

@@ -15,6 +15,15 @@ Status prepare(const Request&, Launch&, std::size_t&) noexcept {
 Status enqueue(const Plan&, const Inputs&, void*, void*, Stream) noexcept {
     return none;
 }
+std::size_t row_workspace_bytes(const RowRequest&) noexcept {
+    return 0;
+}
+Status enqueue_rows(const RowPlan&, const RowArrays&, void*, Stream) noexcept {
+    return none;
+}
+Status run_async(const RowPlan&, const RowArrays&, Stream) noexcept {
+    return none;
+}
 Status enqueue_offsets(Device, const spec::Ascending&, std::uint64_t*, Stream) noexcept {
     return none;
 }

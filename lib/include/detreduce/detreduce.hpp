@@ -6,6 +6,7 @@
 #include <detreduce/exact_state.hpp>
 #include <detreduce/host.hpp>
 #include <detreduce/plan.hpp>
+#include <detreduce/row_ops.hpp>
 #include <detreduce/segments.hpp>
 #include <detreduce/status.hpp>
 #include <detreduce/transform_reduce.hpp>

@@ -70,6 +70,9 @@ struct IsaFunctions {
 
     /// How many of n elements are not zero.
     std::uint64_t (*nonzeros)(const T* x, std::uint64_t n);
+
+    /// The terms of m elements less `reference` (spec/exp_term.hpp).
+    void (*exp_terms)(const T* x, std::uint32_t m, V reference, V* terms);
 };
 
 struct IsaTable : IsaFunctions<float16>, IsaFunctions<bfloat16>, IsaFunctions<float>, IsaFunctions<double> {

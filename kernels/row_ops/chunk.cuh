@@ -1,0 +1,204 @@
+// What a thread holds of a row: its lanes of one chunk, in registers (flat/tile.cuh has the order). A warp has a chunk, a block of as many warps as the row
+// has chunks, 8 at most, a tile.
+#pragma once
+
+#include <detreduce/acc/finish.hpp>
+#include <detreduce/acc/rounded.hpp>
+
+#include "flat/kernels.cuh"
+#include "row_ops/rows.hpp"
+
+namespace detreduce::cuda::row_kernels {
+
+inline constexpr int most_warps = spec::chunks_per_tile;
+
+/// Conversions to what is stored.
+template <class Out, class V>
+__device__ __forceinline__ Out stored(V v) {
+    return fp::round_to<Out>(v);
+}
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+template <>
+__device__ __forceinline__ float16 stored<float16, float>(float v) {
+    float16 h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.bits) : "f"(v));
+    return v != v ? fp::from_bits<float16>(fp::Format<float16>::canonical_nan) : h;
+}
+template <>
+__device__ __forceinline__ bfloat16 stored<bfloat16, float>(float v) {
+    bfloat16 h;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h.bits) : "f"(v));
+    return v != v ? fp::from_bits<bfloat16>(fp::Format<bfloat16>::canonical_nan) : h;
+}
+#endif
+
+/// Elements that are exponentiated as they are, not beyond where terms end; two at a time where they are two in a register.
+template <class T, int K>
+__device__ __forceinline__ void clamp(Pack<T, K>&) {}
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+template <int K>
+__device__ __forceinline__ void clamp(Pack<bfloat16, K>& pack) {
+    std::uint32_t words[K / 2];
+    __builtin_memcpy(words, &pack, sizeof pack);
+#pragma unroll
+    for (int i = 0; i < K / 2; ++i)
+        asm("max.NaN.bf16x2 %0, %0, %1; min.NaN.bf16x2 %0, %0, %2;" : "+r"(words[i]) : "r"(0xc2aec2aeu), "r"(0x42b042b0u));
+    __builtin_memcpy(&pack, words, sizeof pack);
+}
+template <int K>
+__device__ __forceinline__ void clamp(Pack<float16, K>& pack) {
+    std::uint32_t words[K / 2];
+    __builtin_memcpy(words, &pack, sizeof pack);
+#pragma unroll
+    for (int i = 0; i < K / 2; ++i)
+        asm("max.NaN.f16x2 %0, %0, %1; min.NaN.f16x2 %0, %0, %2;" : "+r"(words[i]) : "r"(0xd570d570u), "r"(0x55805580u));
+    __builtin_memcpy(&pack, words, sizeof pack);
+}
+inline constexpr bool clamps_pairs = true;
+#else
+inline constexpr bool clamps_pairs = false;
+#endif
+
+template <class T, bool Aligned>
+struct Chunk {
+    using V = fp::Arithmetic<T>;
+    using Order = spec::TreeOrder<sizeof(T)>;
+    static constexpr int K = Order::lanes / warp_size, rows = spec::rows_per_chunk, lanes = Order::lanes;
+    Pack<T, K> packs[rows];
+
+    /// Where this thread's first element is in a tile.
+    static __device__ __forceinline__ int first() {
+        return static_cast<int>(threadIdx.x / warp_size * Order::chunk + threadIdx.x % warp_size * K);
+    }
+    /// Of the `m` elements of the tile at p. In the place of what is not there is `absent`.
+    __device__ __forceinline__ void load(const T* p, int m, T absent) {
+        const T* const own = p + first();
+        const int left = m - first();
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                packs[r].v[k] = absent;
+            const int there = left - r * lanes;
+            if constexpr (Aligned) {
+                if (there > 0) packs[r] = load_pack<Source::aligned_input, T, K>(own + r * lanes);
+            } else {
+                if (sizeof(T) == 2 && there >= K) {
+                    packs[r] = load_pack<Source::any_input, T, K>(own + r * lanes);
+                } else {
+#pragma unroll
+                    for (int k = 0; k < K; ++k) {
+                        if (k < there) packs[r].v[k] = load_number(own + r * lanes + k);
+                    }
+                }
+            }
+        }
+    }
+    [[nodiscard]] __device__ __forceinline__ V at(int r, int k) const { return widen_now(packs[r], k); }
+
+    /// lanes[k] = f(0, k) + f(1, k) + …
+    template <class F>
+    __device__ __forceinline__ static void add_rows(V (&sum)[K], const F& f) {
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                sum[k] = r == 0 ? f(0, k) : sum[k] + f(r, k);
+        }
+    }
+
+    /// f(r, k) for each element that is there, to where it belongs in the `m` results of the tile at p.
+    template <class Out, class F>
+    __device__ __forceinline__ static void store(Out* p, int m, const F& f) {
+        Out* const own = p + first();
+        const int left = m - first();
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            const int there = left - r * lanes;
+            if (there <= 0) continue;
+            Pack<Out, K> pack;
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                pack.v[k] = f(r, k);
+            if constexpr (Aligned) {
+                uint4 raw[sizeof pack / 16];
+                __builtin_memcpy(raw, &pack, sizeof pack);
+#pragma unroll
+                for (int i = 0; i < static_cast<int>(sizeof pack / 16); ++i)
+                    reinterpret_cast<uint4*>(own + r * lanes)[i] = raw[i];
+            } else {
+#pragma unroll
+                for (int k = 0; k < K; ++k) {
+                    if (k < there) own[r * lanes + k] = pack.v[k];
+                }
+            }
+        }
+    }
+
+  private:
+    template <class Item>
+    static __device__ __forceinline__ V widen_now(const Pack<Item, K>& pack, int k) {
+        return fp::widen(pack.v[k]);
+    }
+    static __device__ __forceinline__ float widen_now(const Pack<bfloat16, K>& pack, int k) {
+        const std::uint32_t word = word_of_item(pack, k);
+        return __uint_as_float(k % 2 == 0 ? word << 16 : word & 0xffff0000u);
+    }
+    static __device__ __forceinline__ float widen_now(const Pack<float16, K>& pack, int k) {
+        float wide;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(pack.v[k].bits));
+        return wide;
+    }
+};
+
+/// Shared memory of a block.
+template <class T>
+struct Shared {
+    using V = fp::Arithmetic<T>;
+    using Upper = BufferOf<PartialLevel<acc::Rounded<V>>, most_warps>;
+    union {
+        alignas(16) V lane[most_warps][spec::TreeOrder<sizeof(T)>::lanes];
+        Upper upper;
+    };
+    V total;
+    V greatest[most_warps];
+};
+
+/// Lanes of the block's chunks, merged in the order of a tile: to all threads.
+template <class T, int K>
+__device__ __forceinline__ fp::Arithmetic<T> block_sum(const fp::Arithmetic<T> (&sum)[K], Shared<T>& s) {
+    using V = fp::Arithmetic<T>;
+    constexpr int lanes = spec::TreeOrder<sizeof(T)>::lanes;
+    const int thread = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
+    const int warps = static_cast<int>(blockDim.x) / warp_size;
+    __builtin_memcpy(&s.lane[warp][thread * K], sum, sizeof sum);
+    __syncthreads();
+    if (warps > 1) {
+        for (int j = threadIdx.x; j < lanes; j += static_cast<int>(blockDim.x)) {
+            V part[most_warps];
+#pragma unroll
+            for (int w = 0; w < most_warps; ++w)
+                part[w] = w < warps ? s.lane[w][j] : V(-0.0);
+#pragma unroll
+            for (int step = 1; step < most_warps; step *= 2) {
+#pragma unroll
+                for (int w = 0; w < most_warps; w += 2 * step)
+                    part[w] = part[w] + part[w + step];
+            }
+            s.lane[0][j] = part[0];
+        }
+        __syncthreads();
+    }
+    if (warp == 0) {
+        acc::Rounded<V> lane[K];
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+            lane[k] = {s.lane[0][thread + warp_size * k]};
+        const auto total = combine_lanes(lane);
+        if (thread == 0) s.total = total.sum;
+    }
+    __syncthreads();
+    return s.total;
+}
+
+} // namespace detreduce::cuda::row_kernels

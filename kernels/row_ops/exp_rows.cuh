@@ -1,0 +1,307 @@
+// logsumexp, softmax, log_softmax, cross entropy and its gradient: a block a row. The terms are first added up with 0 for reference, so that a row is read
+// once; where that sum is not usable (spec/exp_term.hpp), which is rare, the row is read again, for its greatest element and for the sum relative to that.
+#pragma once
+
+#include "row_ops/chunk.cuh"
+
+namespace detreduce::cuda::row_kernels {
+
+/// The levels above the tiles of a row, whose results the block has left at `items`: to all threads.
+template <class T>
+__device__ __noinline__ fp::Arithmetic<T> sum_of_tiles(fp::Arithmetic<T>* items, std::uint64_t m, Shared<T>& s) {
+    using V = fp::Arithmetic<T>;
+    using Partial = PartialLevel<acc::Rounded<V>>;
+    constexpr std::uint32_t tile_items = Partial::Order::tile;
+    auto* level = reinterpret_cast<acc::Rounded<V>*>(items);
+    while (m > 1) {
+        const std::uint64_t tiles = spec::tiles(m, tile_items);
+        auto* const above = level + (m + 3) / 4 * 4;
+        for (std::uint64_t t = 0; t < tiles; ++t) {
+            const auto sum = reduce_tile_by_team<Partial, most_warps>(level + t * tile_items,
+                                                                      items_in_tile(t * tile_items, m, tile_items), s.upper);
+            if (threadIdx.x == 0) above[t] = sum;
+            __syncthreads(); // the buffer is used again, and the level above is read
+        }
+        level = above;
+        m = tiles;
+    }
+    return load_item<Source::partials>(level).sum;
+}
+
+/// The terms of a thread's elements as they are, and their sums, lane by lane; which of the two is wanted besides, the terms or the elements, is left.
+template <bool KeepTerms, class T, bool Aligned, class V, int Rows, int K>
+__device__ __forceinline__ V (&terms_at_zero(const Chunk<T, Aligned>& chunk, V (&term)[Rows][K], V (&lane)[K]))[K] {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+        Chunk<T, Aligned> clamped;
+        clamped.packs[r] = chunk.packs[r];
+        clamp(clamped.packs[r]);
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            V z = clamped.at(r, k);
+            if constexpr (!(clamps_pairs && sizeof(T) == 2)) z = spec::within_exp_terms(z);
+            const auto t = spec::exp_term_within<T>(z);
+            if constexpr (KeepTerms) {
+                term[r][k] = t.value();
+                lane[k] = r == 0 ? term[r][k] : lane[k] + term[r][k];
+            } else {
+                lane[k] = r == 0 ? t.value() : t.added_to(lane[k]);
+            }
+        }
+    }
+    return lane;
+}
+
+/// Blocks of 256 threads, or as many threads in smaller ones, on a multiprocessor.
+template <class T>
+inline constexpr int blocks_of_rows = sizeof(T) == 4 ? 3 : 2;
+
+template <class T, class Out, RowOp Op, bool Aligned>
+struct ExpRow {
+    using V = fp::Arithmetic<T>;
+    using ChunkOf = Chunk<T, Aligned>;
+    using Sum = spec::ExpSum<V>;
+    static constexpr int K = ChunkOf::K, rows = ChunkOf::rows;
+    static constexpr std::uint32_t tile_items = ChunkOf::Order::tile;
+    static constexpr T lowest = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::infinity_bits<T> | fp::sign_mask<T>));
+
+    const Rows<T>& a;
+    const T* x;
+    std::uint64_t row;
+    Shared<T>& s;
+    std::uint32_t writer = 0; ///< the thread that writes what there is one of a row
+
+    [[nodiscard]] __device__ __forceinline__ V* partials() const { return a.partials + blockIdx.x * a.pitch; }
+    [[nodiscard]] __device__ __forceinline__ int items(std::uint64_t tile) const {
+        return static_cast<int>(items_in_tile(tile * tile_items, a.n, tile_items));
+    }
+
+    /// Σ of what lanes(tile, sum) finds in each tile.
+    template <class F>
+    [[nodiscard]] __device__ __forceinline__ V sum(const F& lanes_of) const {
+        V lane[K];
+        if (a.tiles == 1) {
+            lanes_of(std::uint64_t{0}, lane);
+            return block_sum<T, K>(lane, s);
+        }
+        for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
+            lanes_of(tile, lane);
+            const V part = block_sum<T, K>(lane, s);
+            if (threadIdx.x == 0) partials()[tile] = part;
+        }
+        __syncthreads();
+        return sum_of_tiles<T>(partials(), a.tiles, s);
+    }
+
+    /// Σ of terms relative to `reference`.
+    [[nodiscard]] __device__ __forceinline__ V sum_of_terms(V reference) const {
+        return sum([&](std::uint64_t tile, V (&lane)[K]) {
+            ChunkOf chunk;
+            chunk.load(x + tile * tile_items, items(tile), lowest);
+            ChunkOf::add_rows(lane,
+                              [&](int r, int k) { return spec::exp_term<T>(chunk.at(r, k) - reference).value(); });
+        });
+    }
+
+    [[nodiscard]] __device__ __forceinline__ V greatest() const {
+        V most = fp::widen(lowest);
+        bool nan = false;
+        for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
+            const V v = fp::widen(load_number(x + i));
+            nan = nan || v != v;
+            most = v > most ? v : most;
+        }
+#pragma unroll
+        for (int distance = warp_size / 2; distance >= 1; distance /= 2) {
+            const V other = shuffle_xor(most, distance);
+            most = other > most ? other : most;
+        }
+        if (__any_sync(all_threads, nan)) most = spec::quiet_nan<V>;
+        if (threadIdx.x % warp_size == 0) s.greatest[threadIdx.x / warp_size] = most;
+        __syncthreads();
+        for (std::uint32_t w = 0; w < blockDim.x / warp_size; ++w) {
+            const V other = s.greatest[w];
+            if (!(other <= most)) most = most != most ? most : other;
+        }
+        __syncthreads();
+        return most;
+    }
+    [[nodiscard]] __device__ __forceinline__ Sum sum_at_greatest() const {
+        const V most = greatest();
+        return fp::is_finite(most) ? Sum::of(most, sum_of_terms(most)) : Sum::special(most);
+    }
+
+    [[nodiscard]] __device__ __forceinline__ Out* out() const {
+        return static_cast<Out*>(a.out) + row * a.out_stride;
+    }
+    [[nodiscard]] __device__ __forceinline__ V weight(std::uint64_t j) const {
+        return a.weights != nullptr ? fp::widen(load_number(a.weights + j)) : V{1};
+    }
+
+    /// What the gradient needs beside the terms.
+    struct Slope {
+        V reciprocal, of_softmax, own, factor;
+        std::int64_t target;
+    };
+    [[nodiscard]] __device__ __forceinline__ Out slope(const Slope& g, V term, std::int64_t j) const {
+        V other{1};
+        if (a.weights != nullptr && a.smoothed.at_all != 0) other = weight(static_cast<std::uint64_t>(j));
+        return stored<Out>(spec::cross_entropy_slope(term * g.reciprocal, g.of_softmax,
+                                                     a.smoothed.subtracted(j == g.target, g.own, other), g.factor));
+    }
+    [[nodiscard]] __device__ __forceinline__ Slope slope_of(V reciprocal) const {
+        Slope g{reciprocal, V{1}, V{1}, a.factor != nullptr ? *a.factor : V{1}, a.targets[row]};
+        V all = static_cast<V>(a.n);
+        if (a.weights != nullptr) {
+            g.own = weight(static_cast<std::uint64_t>(g.target));
+            if (a.smoothed.at_all != 0) all = sum_of_weights();
+        }
+        g.of_softmax = a.smoothed.of_softmax(g.own, all);
+        return g;
+    }
+    [[nodiscard]] __device__ __forceinline__ V sum_of_weights() const {
+        return sum([&](std::uint64_t tile, V (&lane)[K]) {
+            const int first = ChunkOf::first(), m = items(tile);
+            ChunkOf::add_rows(lane, [&](int r, int k) {
+                const int i = first + r * ChunkOf::lanes + k;
+                return i < m ? weight(tile * tile_items + i) : V(-0.0);
+            });
+        });
+    }
+
+    /// The results of a row, which is read again.
+    __device__ __forceinline__ void write(const Sum& e) const {
+        if (e.is_special()) return write_same(spec::quiet_nan<V>);
+        Slope g{};
+        if constexpr (Op == RowOp::cross_entropy_gradient) g = slope_of(e.reciprocal);
+        for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
+            const auto first = static_cast<std::int64_t>(tile * tile_items);
+            ChunkOf chunk;
+            chunk.load(x + first, items(tile), lowest);
+            ChunkOf::store(out() + first, items(tile), [&](int r, int k) {
+                const V z = chunk.at(r, k) - e.reference;
+                if constexpr (Op == RowOp::log_softmax) return stored<Out>(e.log_softmax(z));
+                const V term = spec::exp_term<T>(z).value();
+                if constexpr (Op == RowOp::cross_entropy_gradient)
+                    return slope(g, term, first + ChunkOf::first() + r * ChunkOf::lanes + k);
+                return stored<Out>(term * e.reciprocal);
+            });
+        }
+    }
+    __device__ void write_same(V value) const {
+        for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x)
+            out()[i] = stored<Out>(value);
+    }
+
+    /// −log_softmax of element i.
+    [[nodiscard]] __device__ __forceinline__ V surprise(const Sum& e, std::uint64_t i) const {
+        return -e.log_softmax(fp::widen(load_number(x + i)) - e.reference);
+    }
+    [[nodiscard]] __device__ __forceinline__ V sum_of_surprises(const Sum& e) const {
+        return sum([&](std::uint64_t tile, V (&lane)[K]) {
+            const int first = ChunkOf::first(), m = items(tile);
+            ChunkOf::add_rows(lane, [&](int r, int k) {
+                const int i = first + r * ChunkOf::lanes + k;
+                const std::uint64_t j = tile * tile_items + static_cast<std::uint64_t>(i);
+                return i < m ? weight(j) * surprise(e, j) : V(-0.0);
+            });
+        });
+    }
+    __device__ __forceinline__ void put(V value, V target_weight) const {
+        if (threadIdx.x != writer) return;
+        if (a.output == dtype_of<T>) {
+            static_cast<T*>(a.out)[row] = fp::round_to<T>(value);
+        } else {
+            static_cast<float*>(a.out)[row] = fp::round_to<float>(value);
+        }
+        if (a.row_weights != nullptr) a.row_weights[row] = fp::canonical(target_weight);
+    }
+    __device__ __forceinline__ void put_entropy(const Sum& e) const {
+        const auto target = static_cast<std::uint64_t>(a.targets[row]);
+        const V of_all = a.smoothed.at_all != 0 ? sum_of_surprises(e) : V{0};
+        const V own = weight(target);
+        put(a.smoothed.loss(surprise(e, target), own, of_all), own);
+    }
+
+    /// Rows without a class to be told from others; true if that is what this one is.
+    [[nodiscard]] __device__ __forceinline__ bool without_class() const {
+        const std::int64_t target = a.targets[row];
+        const bool ignored = target == a.ignore_index;
+        if (!ignored && target >= 0 && static_cast<std::uint64_t>(target) < a.n) return false;
+        const V value = ignored ? V{0} : spec::quiet_nan<V>;
+        if constexpr (Op == RowOp::logsumexp) {
+            put(value, value);
+        } else {
+            write_same(value);
+        }
+        return true;
+    }
+
+    __device__ __forceinline__ void finish(const Sum& e) const {
+        if constexpr (Op == RowOp::logsumexp) {
+            if (a.entropy) return put_entropy(e);
+            put(e.logsumexp(), V{0});
+        } else {
+            write(e);
+        }
+    }
+};
+
+/// A row of more than one tile, from the beginning.
+template <class T, class Out, RowOp Op, bool Aligned>
+__global__ void __launch_bounds__(most_warps* warp_size, 2) long_exp_rows_kernel(const __grid_constant__ Rows<T> a) {
+    using Row = ExpRow<T, Out, Op, Aligned>;
+    __shared__ Shared<T> shared;
+    for (std::uint64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
+        if (Op != RowOp::cross_entropy_gradient || !block.without_class()) {
+            const auto total = block.sum_of_terms(0);
+            block.finish(spec::usable(total) ? Row::Sum::of(0, total) : block.sum_at_greatest());
+        }
+        __syncthreads(); // the shared memory is used again
+    }
+}
+
+/// A row whose sum relative to 0 is not usable. Not inlined, so that its registers are not asked for where it is not run.
+template <class T, class Out, RowOp Op, bool Aligned>
+__device__ __noinline__ void row_at_greatest(const Rows<T>* a, std::uint64_t row, Shared<T>* s) {
+    const ExpRow<T, Out, Op, Aligned> block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s};
+    block.finish(block.sum_at_greatest());
+}
+
+/// softmax, log_softmax and the gradient of cross entropy of rows of at most one tile, which stay in registers: as terms, or, for log_softmax, as elements.
+template <class T, class Out, RowOp Op, bool Aligned>
+__global__ void __launch_bounds__(most_warps* warp_size, blocks_of_rows<T>)
+    exp_rows_kernel(const __grid_constant__ Rows<T> a) {
+    using V = fp::Arithmetic<T>;
+    using Row = ExpRow<T, Out, Op, Aligned>;
+    using ChunkOf = Chunk<T, Aligned>;
+    constexpr int K = ChunkOf::K;
+    __shared__ Shared<T> shared;
+    const int m = static_cast<int>(a.n);
+    for (std::uint64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
+        if (Op == RowOp::cross_entropy_gradient && block.without_class()) continue; // all threads, or none
+        ChunkOf chunk;
+        V term[ChunkOf::rows][K], lane[K];
+        chunk.load(block.x, m, Row::lowest);
+        const V total = block_sum<T, K>(terms_at_zero<Op != RowOp::log_softmax>(chunk, term, lane), shared);
+        if (!spec::usable(total)) {
+            row_at_greatest<T, Out, Op, Aligned>(&a, row, &shared);
+        } else if constexpr (Op == RowOp::log_softmax) {
+            const auto e = Row::Sum::of(0, total);
+            ChunkOf::store(block.out(), m, [&](int r, int k) { return stored<Out>(e.log_softmax(chunk.at(r, k))); });
+        } else if constexpr (Op == RowOp::softmax) {
+            const V reciprocal = V{1} / total;
+            ChunkOf::store(block.out(), m, [&](int r, int k) { return stored<Out>(term[r][k] * reciprocal); });
+        } else {
+            const auto slope = block.slope_of(V{1} / total);
+            ChunkOf::store(block.out(), m, [&](int r, int k) {
+                return block.slope(slope, term[r][k], ChunkOf::first() + r * ChunkOf::lanes + k);
+            });
+        }
+        __syncthreads(); // the shared memory is used again
+    }
+}
+
+} // namespace detreduce::cuda::row_kernels

@@ -1,0 +1,121 @@
+// Host side of row ops, for one element type. Instantiated in row_ops_<dtype>.cu.
+#pragma once
+
+#include <algorithm>
+
+#include "launch_kernel.hpp"
+#include "row_ops/logsumexp.cuh"
+#include "row_ops/norm_rows.cuh"
+
+namespace detreduce::cuda {
+
+template <class T>
+struct RowLaunch {
+    using V = fp::Arithmetic<T>;
+    const RowPlan& plan;
+    const RowArrays& arrays;
+    char* workspace;
+    Stream stream;
+
+    [[nodiscard]] Rows<T> rows() const {
+        using Order = spec::TreeOrder<sizeof(T)>;
+        const RowRequest& r = plan.request();
+        const bool moments = r.op == RowOp::layernorm;
+        Rows<T> a{};
+        a.x = static_cast<const T*>(arrays.x);
+        a.out = arrays.out;
+        a.rows = r.rows;
+        a.n = r.n;
+        a.stride = plan.stride();
+        a.out_stride = plan.output_stride();
+        a.tiles = spec::tiles(r.n, Order::tile);
+        a.partials = reinterpret_cast<V*>(workspace + RowWorkspace::of(r).partials);
+        a.pitch = long_row_pitch(r.dtype, r.n) * (moments ? 2 : 1);
+        a.output = plan.output();
+        a.entropy = r.op == RowOp::cross_entropy;
+        a.scale = static_cast<const T*>(arrays.scale);
+        a.shift = static_cast<const T*>(arrays.shift);
+        a.weights = static_cast<const T*>(arrays.weights);
+        a.mean = static_cast<V*>(arrays.mean);
+        a.rstd = static_cast<V*>(arrays.rstd);
+        a.row_weights = static_cast<V*>(arrays.row_weights);
+        a.factor = static_cast<const V*>(arrays.factor);
+        a.targets = arrays.targets;
+        a.ignore_index = r.ignore_index;
+        a.epsilon = r.epsilon;
+        a.smoothed = spec::SmoothedTarget<V>::of(r.label_smoothing, std::max<std::uint64_t>(r.n, 1));
+        return a;
+    }
+
+    /// May every array be read and written 16 bytes at a time, a whole number of them a row?
+    [[nodiscard]] bool aligned() const {
+        const auto on_16 = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
+        const RowRequest& r = plan.request();
+        constexpr std::uint64_t each = 16 / sizeof(T);
+        const bool one_result = plan.results() == 1 && r.n != 1;
+        return on_16(arrays.x) && on_16(arrays.scale) && on_16(arrays.shift) && r.n % each == 0 &&
+               (r.rows == 1 || plan.stride() % each == 0) &&
+               (one_result || (on_16(arrays.out) && (r.rows == 1 || plan.output_stride() % each == 0)));
+    }
+
+    template <class Kernel>
+    [[nodiscard]] Status launch(Kernel kernel) const {
+        const Rows<T> a = rows();
+        const std::uint64_t chunks = spec::tiles(a.n, spec::TreeOrder<sizeof(T)>::chunk);
+        std::uint32_t warps = 1;
+        while (warps < row_kernels::most_warps && warps < chunks)
+            warps *= 2;
+        const std::uint64_t most = a.tiles > 1 ? long_row_blocks : 0x7fffffffu;
+        return launch_kernel(LaunchKind::plain, kernel, static_cast<std::uint32_t>(std::min(a.rows, most)),
+                             warps * warp_size, 0, stream, a);
+    }
+    template <class Out, bool Aligned>
+    [[nodiscard]] Status run() const {
+        using namespace row_kernels;
+        switch (plan.request().op) {
+        case RowOp::softmax:
+            return run_exp<Out, RowOp::softmax, Aligned>();
+        case RowOp::log_softmax:
+            return run_exp<Out, RowOp::log_softmax, Aligned>();
+        case RowOp::cross_entropy_gradient:
+            return run_exp<Out, RowOp::cross_entropy_gradient, Aligned>();
+        case RowOp::layernorm:
+            return is_long() ? launch(layernorm_kernel<T, Out, Aligned, true>)
+                             : launch(layernorm_kernel<T, Out, Aligned, false>);
+        case RowOp::rmsnorm:
+            return is_long() ? launch(rmsnorm_kernel<T, Out, Aligned, true>)
+                             : launch(rmsnorm_kernel<T, Out, Aligned, false>);
+        default: // the others do not come here
+            return {};
+        }
+    }
+    [[nodiscard]] bool is_long() const { return plan.request().n > spec::TreeOrder<sizeof(T)>::tile; }
+    template <class Out, RowOp Op, bool Aligned>
+    [[nodiscard]] Status run_exp() const {
+        return is_long() ? launch(row_kernels::long_exp_rows_kernel<T, Out, Op, Aligned>)
+                       : launch(row_kernels::exp_rows_kernel<T, Out, Op, Aligned>);
+    }
+    [[nodiscard]] Status run_logsumexp(const DeviceTraits& device) const {
+        const Plan sums = sums_plan(plan.request());
+        const std::size_t behind = RowWorkspace::of(plan.request()).for_sums;
+        const Rows<T> a = rows();
+        return LogSumExpLaunch<T>{a, sums, reinterpret_cast<V*>(workspace), workspace + behind, stream, device}.run();
+    }
+    template <class Out>
+    [[nodiscard]] Status run_as() const {
+        return aligned() ? run<Out, true>() : run<Out, false>();
+    }
+};
+
+template <class T>
+Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream,
+                   const DeviceTraits& device) {
+    const RowLaunch<T> launch{plan, arrays, static_cast<char*>(workspace), stream};
+    if (has_sums(plan.request().op)) return launch.run_logsumexp(device);
+    if constexpr (sizeof(T) == 2) {
+        if (plan.output() == DType::f32) return launch.template run_as<float>();
+    }
+    return launch.template run_as<T>();
+}
+
+} // namespace detreduce::cuda

@@ -1,0 +1,306 @@
+// rmsnorm and layernorm: a block a row, which stays in registers where it has no more than one tile.
+#pragma once
+
+#include <detreduce/acc/moments.hpp>
+
+#include "moments/tile.cuh"
+#include "row_ops/exp_rows.cuh"
+
+namespace detreduce::cuda::row_kernels {
+
+/// What both do to a row, once they know its mean and its reciprocal deviation.
+template <class T, class Out, bool Aligned>
+struct Normalizer {
+    using V = fp::Arithmetic<T>;
+    using ChunkOf = Chunk<T, Aligned>;
+    static constexpr std::uint32_t tile_items = ChunkOf::Order::tile;
+    const Rows<T>& a;
+    std::uint64_t row;
+    V mean, rstd;
+
+    /// Of elements from `first` on, which are in `chunk`.
+    __device__ __forceinline__ void write(const ChunkOf& chunk, std::int64_t first, int m) const {
+        Out* const out = static_cast<Out*>(a.out) + static_cast<std::int64_t>(row * a.out_stride) + first;
+        if (a.scale == nullptr) {
+            ChunkOf::store(out, m, [&](int r, int k) { return stored<Out>(of(chunk, r, k)); });
+            return;
+        }
+        // Row by row, as there are no registers for all of it.
+        const std::int64_t own = first + ChunkOf::first();
+        Pack<T, ChunkOf::K> scale{}, shift{};
+        ChunkOf::store(out, m, [&](int r, int k) {
+            if (k == 0) {
+                load(scale, a.scale + own + r * ChunkOf::lanes, m - ChunkOf::first() - r * ChunkOf::lanes);
+                if (a.shift != nullptr)
+                    load(shift, a.shift + own + r * ChunkOf::lanes, m - ChunkOf::first() - r * ChunkOf::lanes);
+            }
+            const V z = of(chunk, r, k), factor = fp::widen(scale.v[k]);
+            return stored<Out>(a.shift != nullptr ? fp::fused(z, factor, fp::widen(shift.v[k])) : z * factor);
+        });
+    }
+    __device__ __forceinline__ void write_again(const T* x) const {
+        for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
+            const auto first = static_cast<std::int64_t>(tile * tile_items);
+            const int m = static_cast<int>(items_in_tile(tile * tile_items, a.n, tile_items));
+            ChunkOf chunk;
+            chunk.load(x + first, m, T{});
+            write(chunk, first, m);
+        }
+    }
+    /// The row's numbers, where they are wanted.
+    __device__ __forceinline__ void put() const {
+        if (threadIdx.x != 0) return;
+        if (a.mean != nullptr) a.mean[row] = fp::canonical(mean);
+        if (a.rstd != nullptr) a.rstd[row] = fp::canonical(rstd);
+    }
+
+  private:
+    [[nodiscard]] __device__ __forceinline__ V of(const ChunkOf& chunk, int r, int k) const {
+        return spec::normalized(chunk.at(r, k), mean, rstd);
+    }
+    /// As many rows ask for the same numbers, these stay in L1.
+    static __device__ __forceinline__ void load(Pack<T, ChunkOf::K>& pack, const T* p, int there) {
+        if constexpr (Aligned) {
+            uint4 raw[sizeof pack / 16];
+#pragma unroll
+            for (int i = 0; i < static_cast<int>(sizeof pack / 16); ++i)
+                raw[i] = __ldg(reinterpret_cast<const uint4*>(p) + i);
+            __builtin_memcpy(&pack, raw, sizeof pack);
+        } else {
+#pragma unroll
+            for (int k = 0; k < ChunkOf::K; ++k) {
+                if (k < there) pack.v[k] = load_number(p + k);
+            }
+        }
+    }
+};
+
+/// What the first thread finds out of a row, to all.
+template <class V>
+struct RowNumbers {
+    V mean, rstd;
+};
+
+/// Long: of rows of more than one tile, which are read twice.
+template <class T, class Out, bool Aligned, bool Long>
+__global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_rows<T>)
+    rmsnorm_kernel(const __grid_constant__ Rows<T> a) {
+    using V = fp::Arithmetic<T>;
+    using Row = ExpRow<T, Out, RowOp::rmsnorm, Aligned>;
+    using ChunkOf = Chunk<T, Aligned>;
+    __shared__ Shared<T> shared;
+    __shared__ RowNumbers<V> numbers;
+    for (std::uint64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
+        ChunkOf chunk;
+        const auto squares = [&](std::uint64_t tile, V (&lane)[Row::K]) {
+            chunk.load(block.x + tile * Row::tile_items, block.items(tile), T{});
+            ChunkOf::add_rows(lane, [&](int r, int k) { return chunk.at(r, k) * chunk.at(r, k); });
+        };
+        V square;
+        if constexpr (Long) {
+            square = block.sum(squares);
+        } else {
+            V lane[Row::K];
+            squares(0, lane);
+            square = block_sum<T, Row::K>(lane, shared);
+        }
+        if (threadIdx.x == 0) {
+            const double mean_square = static_cast<double>(square) / static_cast<double>(a.n);
+            numbers = {V{0}, spec::reciprocal_deviation<V>(mean_square, a.epsilon)};
+        }
+        __syncthreads();
+        const Normalizer<T, Out, Aligned> result{a, row, numbers.mean, numbers.rstd};
+        result.put();
+        if constexpr (Long) {
+            result.write_again(block.x);
+        } else {
+            result.write(chunk, 0, block.items(0));
+        }
+        __syncthreads(); // the shared memory is used again
+    }
+}
+
+/// What merging takes of the numbers of elements, where they are not all the same: in each class of lanes, those that have an element in a tile's last
+/// row and those that have not, the weights of seven merges of rows of the last chunk, and of seven of chunks. No weight to the right: nothing to merge.
+template <class V>
+struct MergeWeights {
+    static constexpr int merges = 7;
+    acc::Weights<V> rows[2][merges], chunks[2][merges];
+
+    template <class Counts>
+    __device__ void set(const Counts& counts, std::uint32_t lanes) {
+        const std::uint32_t i = threadIdx.x;
+        if (i >= 4 * merges) return;
+        const std::uint32_t which = i / merges % 2, merge = i % merges; // merges 0 … 3: neighbours, 4 and 5: pairs, 6: the two halves
+        const std::uint32_t step = merge < 4 ? 1 : merge < 6 ? 2 : 4, at = merge < 4 ? 2 * merge : merge < 6 ? 4 * (merge - 4) : 0;
+        const bool of_rows = i < 2 * merges;
+        const std::uint32_t unit = of_rows ? 1 : spec::rows_per_chunk;
+        const std::uint32_t last_chunk = (counts.m - 1) / (lanes * spec::rows_per_chunk);
+        const std::uint32_t first = (of_rows ? last_chunk * spec::rows_per_chunk : 0) + at * unit;
+        const std::uint32_t lane = which == 0 ? 0 : lanes - 1; // the first lane has the most elements, the last one the fewest
+        const std::uint64_t left = counts.in_rows(lane, first, first + step * unit),
+                            right = counts.in_rows(lane, first + step * unit, first + 2 * step * unit);
+        auto& to = of_rows ? rows[which][merge] : chunks[which][merge];
+        to = {V{0}, V{0}};
+        if (right != 0) to = left == right ? acc::Weights<V>::equal(static_cast<V>(left)) : acc::Weights<V>::of(left, right);
+    }
+};
+
+/// a[0 … 7], merged as a binary tree of neighbours.
+template <class V>
+__device__ __forceinline__ acc::Moments<V> merge_eight(acc::Moments<V> (&a)[8], const acc::Weights<V> (&weights)[7]) {
+    int merge = 0;
+#pragma unroll
+    for (int step = 1; step < 8; step *= 2) {
+#pragma unroll
+        for (int i = 0; i < 8; i += 2 * step, ++merge) {
+            const acc::Weights<V> w = weights[merge];
+            if (w.right != 0) a[i].merge(a[i + step], w);
+        }
+    }
+    return a[0];
+}
+
+template <class T, class Out, bool Aligned>
+struct LayerNormBlock {
+    using V = fp::Arithmetic<T>;
+    using Acc = acc::Moments<V>;
+    using ChunkOf = Chunk<T, Aligned>;
+    using TileOf = moment_kernels::Tile<moment_kernels::Elements<T, Aligned && sizeof(T) == 2>>;
+    using Upper = moment_kernels::Tile<moment_kernels::Partials<V>>;
+    static constexpr int K = ChunkOf::K, rows = ChunkOf::rows;
+    static constexpr std::uint32_t lanes = ChunkOf::lanes, tile_items = ChunkOf::Order::tile;
+
+    struct Memory {
+        union {
+            typename TileOf::Buffer buffer;
+            typename Upper::Buffer upper;
+        };
+        MergeWeights<V> weights;
+        RowNumbers<V> numbers;
+    };
+
+    const Rows<T>& a;
+    Memory& s;
+
+    [[nodiscard]] __device__ __forceinline__ typename TileOf::Counts counts() const {
+        return {static_cast<std::uint32_t>(a.n), 1};
+    }
+    [[nodiscard]] __device__ __forceinline__ TileOf tile_of(const T* x) const {
+        typename TileOf::Pointer p{};
+        p.x = x;
+        return TileOf{p, counts(), s.buffer};
+    }
+    /// Does lane j of a tile have an element in its last row?
+    [[nodiscard]] __device__ __forceinline__ bool in_last_row(std::uint32_t j) const {
+        return j < (counts().m - 1) % lanes + 1;
+    }
+
+    /// Lane k of the warp's chunk.
+    [[nodiscard]] __device__ __forceinline__ Acc lane(const ChunkOf& chunk, int k, bool full) const {
+        Acc row[rows];
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+            row[r] = Acc::of(chunk.at(r, k));
+        if (full) return moment_kernels::merge_equal(row, V{1});
+        return merge_eight(row, s.weights.rows[in_last_row(threadIdx.x % warp_size * K + k) ? 0 : 1]);
+    }
+    /// A row of no more than one tile, which is left in `chunk`: to the first thread.
+    [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk) const {
+        const int m = static_cast<int>(a.n), warps = static_cast<int>(blockDim.x) / warp_size;
+        const int warp = threadIdx.x / warp_size, own = static_cast<int>(threadIdx.x) % warp_size * K;
+        chunk.load(x, m, T{});
+        const bool full = (warp + 1) * static_cast<int>(ChunkOf::Order::chunk) <= m;
+        if (warp * static_cast<int>(ChunkOf::Order::chunk) < m) {
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                s.buffer.put(warp, own + k, lane(chunk, k, full));
+        }
+        __syncthreads();
+        for (std::uint32_t j = threadIdx.x; warps > 1 && j < lanes; j += blockDim.x) {
+            Acc part[most_warps];
+#pragma unroll
+            for (int c = 0; c < most_warps; ++c)
+                part[c] = c < warps ? s.buffer.get(c, j) : Acc{};
+            s.buffer.put(0, j, merge_eight(part, s.weights.chunks[in_last_row(j) ? 0 : 1]));
+        }
+        __syncthreads();
+        if (warp != 0) return {};
+        const TileOf tile = tile_of(x);
+        return tile.regular() ? tile.template merge_lanes<true>() : tile.template merge_lanes<false>();
+    }
+
+    /// A row of more tiles.
+    [[nodiscard]] __device__ __forceinline__ Acc reduce_long(const T* x) const {
+        Acc* level = reinterpret_cast<Acc*>(a.partials + blockIdx.x * a.pitch);
+        for (std::uint64_t t = 0; t < a.tiles; ++t) {
+            typename TileOf::Pointer p{};
+            p.x = x + static_cast<std::int64_t>(t * tile_items);
+            if constexpr (requires { p.aligned = true; } && !(Aligned && sizeof(T) == 2)) set_aligned(p);
+            const Acc part = TileOf{p, {items_in_tile(t * tile_items, a.n, tile_items), 1}, s.buffer}.reduce();
+            if (threadIdx.x == 0) level[t] = part;
+            __syncthreads(); // the buffer is used again
+        }
+        constexpr std::uint32_t above_items = Upper::Order::tile;
+        std::uint64_t items = a.tiles, unit = tile_items;
+        while (items > 1) {
+            const std::uint64_t tiles = spec::tiles(items, above_items);
+            Acc* const above = level + (items + 3) / 4 * 4;
+            for (std::uint64_t t = 0; t < tiles; ++t) {
+                typename Upper::Counts c{items_in_tile(t * above_items, items, above_items), unit};
+                if (t + 1 == tiles) c.missing = items * unit - a.n;
+                const Acc part = Upper{level + t * above_items, c, s.upper}.reduce();
+                if (threadIdx.x == 0) above[t] = part;
+                __syncthreads();
+            }
+            level = above;
+            items = tiles;
+            unit *= above_items;
+        }
+        return load_item<Source::partials>(level);
+    }
+    template <class Pointer>
+    static __device__ __forceinline__ void set_aligned(Pointer& p) {
+        p.aligned = Aligned;
+    }
+};
+
+template <class T, class Out, bool Aligned, bool Long>
+__global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_rows<T>)
+    layernorm_kernel(const __grid_constant__ Rows<T> a) {
+    using V = fp::Arithmetic<T>;
+    using Block = LayerNormBlock<T, Out, Aligned>;
+    __shared__ typename Block::Memory memory;
+    const Block block{a, memory};
+    if constexpr (!Long) {
+        memory.weights.set(block.counts(), Block::lanes);
+        __syncthreads();
+    }
+    for (std::uint64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
+        const T* const x = a.x + static_cast<std::int64_t>(row * a.stride);
+        Chunk<T, Aligned> chunk;
+        typename Block::Acc m;
+        if constexpr (Long) {
+            m = block.reduce_long(x);
+        } else {
+            m = block.reduce(x, chunk);
+        }
+        if (threadIdx.x == 0) {
+            const double variance =
+                acc::finish_variance<double>(static_cast<double>(m.mean), static_cast<double>(m.m2), a.n, false);
+            memory.numbers = {m.mean, spec::reciprocal_deviation<V>(variance, a.epsilon)};
+        }
+        __syncthreads();
+        const Normalizer<T, Out, Aligned> result{a, row, memory.numbers.mean, memory.numbers.rstd};
+        result.put();
+        if constexpr (Long) {
+            result.write_again(x);
+        } else {
+            result.write(chunk, 0, static_cast<int>(a.n));
+        }
+        __syncthreads(); // the shared memory is used again
+    }
+}
+
+} // namespace detreduce::cuda::row_kernels

@@ -1,0 +1,53 @@
+// From a plan of row ops to the launch of its element type.
+#include <algorithm>
+
+#include "cuda_backend.hpp"
+#include "cuda_error.hpp"
+#include "row_ops/rows.hpp"
+
+namespace detreduce::cuda {
+
+RowWorkspace RowWorkspace::of(const RowRequest& r) {
+    RowWorkspace w{};
+    if (r.rows == 0) return w;
+    if (has_sums(r.op)) {
+        w.for_sums = (r.rows * (r.dtype == DType::f64 ? 8 : 4) + 255) / 256 * 256;
+        w.partials = w.for_sums + (sums_plan(r).workspace_bytes() + 255) / 256 * 256;
+    }
+    const std::uint64_t blocks = std::min<std::uint64_t>(r.rows, long_row_blocks);
+    const std::size_t item = (r.dtype == DType::f64 ? 8u : 4u) * (r.op == RowOp::layernorm ? 2u : 1u);
+    w.bytes = w.partials + blocks * long_row_pitch(r.dtype, r.n) * item;
+    return w;
+}
+
+std::size_t row_workspace_bytes(const RowRequest& r) noexcept {
+    return RowWorkspace::of(r).bytes;
+}
+
+Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
+    const RowRequest& r = plan.request();
+    const DeviceScope scope(r.device.index);
+    if (!scope.status().ok()) return scope.status();
+    if (r.n == 0 && r.op != RowOp::logsumexp) return {};
+    DeviceTraits traits;
+    if (const Status bad = current_device(traits); !bad.ok()) return bad;
+    return with_dtype(r.dtype, [&]<class T>(T) { return launch_rows<T>(plan, arrays, workspace, stream, traits); });
+}
+
+Status run_async(const RowPlan& plan, const RowArrays& arrays, Stream stream) noexcept {
+    if (!plan.status().ok()) return plan.status();
+    if (plan.request().device.backend != Backend::cuda)
+        return {StatusCode::invalid_argument, "plan", "must be made for a CUDA device"};
+    const DeviceScope scope(plan.request().device.index);
+    if (!scope.status().ok()) return scope.status();
+    void* workspace = nullptr;
+    if (plan.workspace_bytes() > 0) {
+        const Status got = from_cuda("cudaMallocAsync", cudaMallocAsync(&workspace, plan.workspace_bytes(), stream));
+        if (!got.ok()) return got;
+    }
+    const Status ran = run(plan, arrays, workspace, stream);
+    const Status freed = workspace ? from_cuda("cudaFreeAsync", cudaFreeAsync(workspace, stream)) : Status{};
+    return ran.ok() ? freed : ran;
+}
+
+} // namespace detreduce::cuda

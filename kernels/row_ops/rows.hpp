@@ -1,0 +1,76 @@
+// What a kernel of row ops is told (lib/SPEC.md, section 15).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <detreduce/row_ops.hpp>
+#include <detreduce/spec/row_math.hpp>
+#include <detreduce/spec/tree_order.hpp>
+
+#include "flat/launch.hpp"
+
+namespace detreduce::cuda {
+
+template <class T>
+struct Rows {
+    using V = fp::Arithmetic<T>;
+    const T* x;
+    void* out;
+    std::uint64_t rows, n, stride, out_stride;
+    std::uint64_t tiles; ///< of a row
+    V* partials;         ///< a block's results of tiles, and of the levels above them, `pitch` from one block to the next
+    std::uint64_t pitch;
+    DType output;
+    bool entropy; ///< of logsumexp: it is the cross entropy that is wanted
+    const T *scale, *shift, *weights;
+    V *mean, *rstd, *row_weights;
+    const V* factor;
+    const std::int64_t* targets;
+    std::int64_t ignore_index;
+    double epsilon;
+    spec::SmoothedTarget<V> smoothed;
+};
+
+/// Runs a plan of row ops for one element type. Instantiated in row_ops_<dtype>.cu.
+template <class T>
+[[nodiscard]] Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream,
+                                 const DeviceTraits& device);
+
+/// Blocks that work on rows of more than one tile at once, and items of what each of them keeps, of layernorm two numbers an item.
+inline constexpr std::uint32_t long_row_blocks = 1024;
+
+[[nodiscard]] inline std::uint64_t long_row_pitch(DType dtype, std::uint64_t n) {
+    const std::uint32_t row = spec::row_bytes * spec::rows_per_chunk * spec::chunks_per_tile;
+    const std::uint32_t above = row / (dtype == DType::f64 ? 8 : 4);
+    std::uint64_t items = spec::tiles(n, row / static_cast<std::uint32_t>(size_of(dtype))), all = 0;
+    if (items <= 1) return 0;
+    for (;; items = spec::tiles(items, above)) {
+        all += (items + 3) / 4 * 4; // every level begins at 16 bytes
+        if (items == 1) return all;
+    }
+}
+
+/// Is the op made of the sums of rows' terms, which are computed as sums of rows are?
+[[nodiscard]] constexpr bool has_sums(RowOp op) {
+    return op == RowOp::logsumexp || op == RowOp::cross_entropy;
+}
+/// The plan of these sums: of run() but for what is added.
+[[nodiscard]] inline Plan sums_plan(const RowRequest& r) {
+    return make_plan({.op = Op::sum,
+                      .method = Method::tree,
+                      .dtype = r.dtype,
+                      .output = r.dtype == DType::f64 ? DType::f64 : DType::f32,
+                      .shape = Shape::rows,
+                      .n = r.n,
+                      .groups = r.rows,
+                      .stride = r.stride,
+                      .device = r.device});
+}
+/// Byte offsets in the workspace: the sums, what their plan needs, and what blocks keep of long rows.
+struct RowWorkspace {
+    std::size_t for_sums, partials, bytes;
+    [[nodiscard]] static RowWorkspace of(const RowRequest& r);
+};
+
+} // namespace detreduce::cuda

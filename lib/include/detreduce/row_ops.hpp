@@ -1,0 +1,125 @@
+// What softmax classifiers and normalization layers do to each row of a matrix: logsumexp, softmax, log_softmax, layernorm, rmsnorm, and cross entropy with
+// its gradient. As with plan.hpp: make a plan, run it; neither throws, prints, allocates or synchronises.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include <detreduce/plan.hpp>
+
+namespace detreduce {
+
+/// What is done to a row x of n elements.
+enum class RowOp : std::uint8_t {
+    logsumexp,              ///< log Σ e^x: one number
+    softmax,                ///< e^x / Σ e^x: n numbers
+    log_softmax,            ///< x − log Σ e^x: n numbers
+    layernorm,              ///< (x − mean) / √(variance + epsilon) · scale + shift: n numbers
+    rmsnorm,                ///< x / √(Σ x² / n + epsilon) · scale: n numbers
+    cross_entropy,          ///< −Σ q·log_softmax(x), where q is 1 at the row's target: one number
+    cross_entropy_gradient, ///< its gradient with respect to x, (softmax(x) − q) · factor: n numbers
+};
+
+/// What to do, and where. Only `dtype`, `n` and `rows` have no useful default.
+struct RowRequest {
+    RowOp op = RowOp::softmax;
+    DType dtype = DType::f32;         ///< of the elements, and of scale, shift and weights
+    std::optional<DType> output = {}; ///< of the results; empty: that of the elements; f32 for f16 and bf16
+    std::uint64_t n = 0;              ///< elements of a row, 0 … 2^40
+    std::uint64_t rows = 1;           ///< 0 … 2^40; no more than 2^46 elements in all
+    std::uint64_t stride = 0;         ///< elements from the beginning of one row to that of the next; 0: n, else at least that
+    std::uint64_t output_stride = 0;  ///< the same of results, where there are n a row
+    double epsilon = 1e-5;            ///< layernorm, rmsnorm: not negative, finite
+    double label_smoothing = 0;       ///< cross entropy: 0 … 1
+    std::int64_t ignore_index = -100; ///< cross entropy: rows with this target have a loss and a weight of +0
+    Device device = current_gpu;
+    Launch launch = {}; ///< CPU: threads, isa. CUDA: nothing may be asked for
+};
+
+/// One value that owns launch and workspace. A plain value, as Plan is.
+class RowPlan {
+  public:
+    [[nodiscard]] const Status& status() const noexcept { return status_; }
+    [[nodiscard]] const RowRequest& request() const noexcept { return request_; }
+    [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
+    [[nodiscard]] std::uint64_t stride() const noexcept { return request_.stride ? request_.stride : request_.n; }
+    /// Results of a row: n, or 1 of logsumexp and cross_entropy.
+    [[nodiscard]] std::uint64_t results() const noexcept {
+        return request_.op == RowOp::logsumexp || request_.op == RowOp::cross_entropy ? 1 : request_.n;
+    }
+    [[nodiscard]] std::uint64_t output_stride() const noexcept {
+        return request_.output_stride ? request_.output_stride : results();
+    }
+    /// The format in which rows are computed, f32 or, of f64, f64: that of means, reciprocals and factors.
+    [[nodiscard]] DType arithmetic() const noexcept { return request_.dtype == DType::f64 ? DType::f64 : DType::f32; }
+    /// Bytes of device memory, aligned to 256, that run() needs: 0 where a row has no more than one tile (8192 elements of f32, 4096 of f64, 16384 of f16 and
+    /// bf16), and on the CPU.
+    [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
+    [[nodiscard]] const Launch& launch() const noexcept { return launch_; }
+
+  private:
+    friend RowPlan make_row_plan(const RowRequest& request) noexcept;
+    RowRequest request_;
+    Launch launch_;
+    std::size_t workspace_bytes_ = 0;
+    Status status_{StatusCode::invalid_argument, "plan", "must come from make_row_plan()"};
+};
+
+[[nodiscard]] RowPlan make_row_plan(const RowRequest& request) noexcept;
+
+/// Where everything is. What an op does not name must be null.
+struct RowArrays {
+    const void* x = nullptr;
+    void* out = nullptr;
+    const void* scale = nullptr; ///< layernorm, rmsnorm: n elements, or null for 1
+    const void* shift = nullptr; ///< layernorm, with scale: n elements, or null for 0
+    void* mean = nullptr;        ///< layernorm: a number of plan.arithmetic() a row, or null
+    void* rstd = nullptr;        ///< layernorm, rmsnorm: the same of 1 / √(… + epsilon)
+    const std::int64_t* targets = nullptr; ///< cross entropy: a class a row, 0 … n − 1, or ignore_index
+    const void* weights = nullptr;         ///< cross entropy: n elements, a weight a class, or null for 1
+    void* row_weights = nullptr; ///< cross_entropy: the weight of the row's target, of plan.arithmetic(), a row, or null
+    const void* factor = nullptr; ///< cross_entropy_gradient: one number of plan.arithmetic(), or null for 1
+};
+
+/// Runs `plan`.
+///
+/// formula      see RowOp; lib/SPEC.md, section 15, says which operations these are, in the elements' arithmetic (f32, of f64 f64), by `tree`
+/// shapes       x: plan.request().rows rows of n contiguous elements, plan.stride() elements apart, aligned to the element. out: plan.results() a row,
+///              plan.output_stride() apart (logsumexp, cross_entropy: next to each other)
+/// dtypes       f16, bf16, f32, f64; results the same, of f16 and bf16 also f32
+/// guarantee    device: the bits of a row are those of the row alone, on every CPU and GPU, for every batch, stride, alignment and thread count
+/// error bound  logsumexp, log_softmax, softmax, cross_entropy: lib/SPEC.md, section 15.2; accuracy/row_bounds.hpp has them as functions
+/// passes       one read of x, and one write, where a row has no more than one tile (workspace_bytes()); else logsumexp and cross_entropy still read once, the others
+///              twice (layernorm: what the second time finds in L2 depends on the row's length). Where the sum of exponentials is not usable as it is (all
+///              elements below about −17, or one above about 44; f64: 355), the row is read twice more
+/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done
+/// stream       enqueued on `stream` of the plan's device, not synchronised, may be captured in a graph. CPU: returns when all is written
+/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, and for arrays that the op does not have. A target that is no
+///              class gives NaN for its row, as nothing else could be done about it on a device
+/// NaN, empty   a row with a NaN: all NaN. softmax, log_softmax of a row whose greatest element is infinite: NaN. logsumexp: that infinity. n = 0: logsumexp is
+///              −inf, nothing is written by the others, and make_row_plan() refuses it for layernorm, rmsnorm and cross entropy
+/// overlap      out, mean, rstd and the workspace must not overlap each other, nor what is read
+/// source       lib/SPEC.md, section 15; Milakov & Gimelshein, Online normalizer calculation for softmax (2018), for reading a row once: here the reference is 0
+///              wherever that does no harm, so that nothing has to be rescaled
+Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace = nullptr, Stream stream = nullptr) noexcept;
+
+namespace throwing {
+[[nodiscard]] inline RowPlan make_row_plan(const RowRequest& request) {
+    const RowPlan plan = detreduce::make_row_plan(request);
+    throw_if_error(plan.status());
+    return plan;
+}
+inline void run(const RowPlan& plan, const RowArrays& arrays, void* workspace = nullptr, Stream stream = nullptr) {
+    throw_if_error(detreduce::run(plan, arrays, workspace, stream));
+}
+} // namespace throwing
+
+namespace cuda {
+/// run() with the workspace taken from the stream-ordered allocator, and freed in stream order.
+Status run_async(const RowPlan& plan, const RowArrays& arrays, Stream stream = nullptr) noexcept;
+} // namespace cuda
+
+[[nodiscard]] std::string_view name(RowOp op) noexcept;
+
+} // namespace detreduce

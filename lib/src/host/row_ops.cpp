@@ -1,0 +1,251 @@
+// Row ops on the CPU: sums are those of transform_reduce() by `tree`, means and variances those of run(); here is what is made of them.
+#include "host/row_ops.hpp"
+
+#include <algorithm>
+
+#include <detreduce/spec/row_math.hpp>
+#include <detreduce/transform_reduce.hpp>
+
+#include "host/for_each.hpp"
+#include "host/fp_environment.hpp"
+#include "host/isa_table.hpp"
+
+namespace detreduce::host {
+namespace {
+
+/// A row of elements of T, and the threads that work on it.
+template <class T>
+struct Row {
+    using V = fp::Arithmetic<T>;
+    const T* x;
+    std::uint64_t n;
+    Launch launch;
+
+    /// Σ of what write(first, count, terms) computes, by `tree`.
+    template <class Write>
+    [[nodiscard]] V sum(const Write& write) const {
+        const auto plan =
+            detail::plan_transform(dtype_of<T>, dtype_of<V>, n, {Method::tree, Ending::sum, launch}, cpu);
+        const auto call = [](const detail::TermSource& s, std::uint64_t first, std::uint32_t count, void* terms) {
+            (*static_cast<const Write*>(s.f))(first, count, static_cast<V*>(terms));
+        };
+        V total{};
+        (void)detail::run_transform(plan.plan, {x, nullptr, &write, 1, call}, &total); // all was checked
+        return total;
+    }
+    /// One result of run().
+    template <class Out>
+    [[nodiscard]] Out reduced(Op op, Method method) const {
+        Out out{};
+        (void)run(make_plan({.op = op,
+                             .method = method,
+                             .dtype = dtype_of<T>,
+                             .output = dtype_of<Out>,
+                             .n = n,
+                             .device = cpu,
+                             .launch = launch}),
+                  x, &out);
+        return out;
+    }
+
+    [[nodiscard]] V sum_of_terms(V reference) const {
+        const auto terms = isa_table(launch.isa).of<T>().exp_terms;
+        return sum([&](std::uint64_t first, std::uint32_t count, V* out) { terms(x + first, count, reference, out); });
+    }
+    [[nodiscard]] spec::ExpSum<V> exp_sum() const {
+        using Sum = spec::ExpSum<V>;
+        if (n == 0) return Sum::special(-spec::infinite<V>);
+        if (const V sum = sum_of_terms(V{0}); spec::usable(sum)) return Sum::of(V{0}, sum);
+        const V greatest = reduced<V>(Op::max, Method::tree);
+        return fp::is_finite(greatest) ? Sum::of(greatest, sum_of_terms(greatest)) : Sum::special(greatest);
+    }
+
+    /// f(first, count) for all elements, a part of them at a time.
+    template <class F>
+    void for_each_part(const F& f) const {
+        constexpr std::uint64_t part = 4096;
+        for_each((n + part - 1) / part, launch.threads,
+                 [&](std::uint64_t i) { f(i * part, static_cast<std::uint32_t>(std::min(part, n - i * part))); });
+    }
+    /// out[i] = f(i), rounded.
+    template <class Out, class F>
+    void write(Out* out, const F& f) const {
+        for_each_part([&](std::uint64_t first, std::uint32_t count) {
+            for (std::uint64_t i = first; i < first + count; ++i)
+                out[i] = fp::round_to<Out>(f(i));
+        });
+    }
+    /// out[i] = f(i, term of x[i]), rounded.
+    template <class Out, class F>
+    void write_of_terms(Out* out, V reference, const F& f) const {
+        const auto terms = isa_table(launch.isa).of<T>().exp_terms;
+        for_each_part([&](std::uint64_t first, std::uint32_t count) {
+            V term[4096];
+            terms(x + first, count, reference, term);
+            for (std::uint32_t i = 0; i < count; ++i)
+                out[first + i] = fp::round_to<Out>(f(first + i, term[i]));
+        });
+    }
+};
+
+/// The ops, on one row.
+template <class T, class Out>
+struct RowRun {
+    using V = fp::Arithmetic<T>;
+    const RowPlan& plan;
+    const RowArrays& arrays;
+    Row<T> row;
+    std::uint64_t index;
+
+    [[nodiscard]] Out* out() const {
+        return static_cast<Out*>(arrays.out) + index * plan.output_stride();
+    }
+    static void store(void* array, std::uint64_t i, V value) {
+        if (array) static_cast<V*>(array)[i] = fp::canonical(value);
+    }
+    [[nodiscard]] V weight(std::uint64_t j) const {
+        return arrays.weights ? fp::widen(static_cast<const T*>(arrays.weights)[j]) : V{1};
+    }
+
+    void softmax() const {
+        const auto sum = row.exp_sum();
+        row.write_of_terms(out(), sum.reference, [&](std::uint64_t, V term) { return term * sum.reciprocal; });
+    }
+    void log_softmax() const {
+        const auto sum = row.exp_sum();
+        row.write(out(), [&](std::uint64_t i) { return sum.log_softmax(fp::widen(row.x[i]) - sum.reference); });
+    }
+    void layernorm() const {
+        const double variance = row.template reduced<double>(Op::variance, Method::tree);
+        V mean[2]; // of which the second is not used
+        (void)run(make_plan({.op = Op::moments,
+                             .method = Method::tree,
+                             .dtype = dtype_of<T>,
+                             .output = dtype_of<V>,
+                             .n = row.n,
+                             .device = cpu,
+                             .launch = row.launch}),
+                  row.x, mean);
+        const V rstd = spec::reciprocal_deviation<V>(variance, plan.request().epsilon);
+        store(arrays.mean, index, mean[0]);
+        store(arrays.rstd, index, rstd);
+        write_normalized(mean[0], rstd);
+    }
+    void rmsnorm() const {
+        const auto square =
+            static_cast<double>(row.template reduced<V>(Op::sumsq, Method::tree)) / static_cast<double>(row.n);
+        const V rstd = spec::reciprocal_deviation<V>(square, plan.request().epsilon);
+        store(arrays.rstd, index, rstd);
+        write_normalized(V{0}, rstd);
+    }
+    void write_normalized(V mean, V rstd) const {
+        const auto* const scale = static_cast<const T*>(arrays.scale);
+        const auto* const shift = static_cast<const T*>(arrays.shift);
+        row.write(out(), [&](std::uint64_t i) {
+            const V z = spec::normalized(fp::widen(row.x[i]), mean, rstd);
+            if (!scale) return z;
+            return shift ? fp::fused(z, fp::widen(scale[i]), fp::widen(shift[i])) : z * fp::widen(scale[i]);
+        });
+    }
+
+    /// −log_softmax of element i.
+    [[nodiscard]] V surprise(const spec::ExpSum<V>& sum, std::uint64_t i) const {
+        return -sum.log_softmax(fp::widen(row.x[i]) - sum.reference);
+    }
+    void cross_entropy() const {
+        const RowRequest& r = plan.request();
+        const std::int64_t target = arrays.targets[index];
+        const bool ignored = target == r.ignore_index, bad = target < 0 || static_cast<std::uint64_t>(target) >= row.n;
+        if (ignored || bad) {
+            const V value = ignored ? V{0} : spec::quiet_nan<V>;
+            *out() = fp::round_to<Out>(value);
+            return store(arrays.row_weights, index, value);
+        }
+        const auto sum = row.exp_sum();
+        const auto smoothed = spec::SmoothedTarget<V>::of(r.label_smoothing, row.n);
+        V of_all{0};
+        if (smoothed.at_all != 0) {
+            of_all = row.sum([&](std::uint64_t first, std::uint32_t count, V* terms) {
+                for (std::uint32_t i = 0; i < count; ++i)
+                    terms[i] = weight(first + i) * surprise(sum, first + i);
+            });
+        }
+        const V own = weight(static_cast<std::uint64_t>(target));
+        *out() = fp::round_to<Out>(smoothed.loss(surprise(sum, static_cast<std::uint64_t>(target)), own, of_all));
+        store(arrays.row_weights, index, own);
+    }
+    void cross_entropy_gradient() const {
+        const RowRequest& r = plan.request();
+        const std::int64_t target = arrays.targets[index];
+        if (target == r.ignore_index) return row.write(out(), [](std::uint64_t) { return V{0}; });
+        const auto at = static_cast<std::uint64_t>(target);
+        if (target < 0 || at >= row.n) return row.write(out(), [](std::uint64_t) { return spec::quiet_nan<V>; });
+        const auto sum = row.exp_sum();
+        const auto smoothed = spec::SmoothedTarget<V>::of(r.label_smoothing, row.n);
+        V all = static_cast<V>(row.n);
+        if (arrays.weights && smoothed.at_all != 0) {
+            all = row.sum([&](std::uint64_t first, std::uint32_t count, V* terms) {
+                for (std::uint32_t i = 0; i < count; ++i)
+                    terms[i] = weight(first + i);
+            });
+        }
+        const V own = weight(at), of_softmax = smoothed.of_softmax(own, all),
+                factor = arrays.factor ? *static_cast<const V*>(arrays.factor) : V{1};
+        row.write_of_terms(out(), sum.reference, [&](std::uint64_t i, V term) {
+            return spec::cross_entropy_slope(term * sum.reciprocal, of_softmax,
+                                             smoothed.subtracted(i == at, own, weight(i)), factor);
+        });
+    }
+
+    void operator()() const {
+        switch (plan.request().op) {
+        case RowOp::logsumexp:
+            *out() = fp::round_to<Out>(row.exp_sum().logsumexp());
+            break;
+        case RowOp::softmax:
+            return softmax();
+        case RowOp::log_softmax:
+            return log_softmax();
+        case RowOp::layernorm:
+            return layernorm();
+        case RowOp::rmsnorm:
+            return rmsnorm();
+        case RowOp::cross_entropy:
+            return cross_entropy();
+        case RowOp::cross_entropy_gradient:
+            return cross_entropy_gradient();
+        }
+    }
+};
+
+template <class T, class Out>
+DETREDUCE_OPAQUE void run_all(const RowPlan& plan, const RowArrays& arrays) {
+    const RowRequest& r = plan.request();
+    const auto one = [&](std::uint64_t i, const Launch& launch) {
+        const T* const x = r.n == 0 ? nullptr : static_cast<const T*>(arrays.x) + i * plan.stride();
+        RowRun<T, Out>{plan, arrays, {x, r.n, launch}, i}();
+    };
+    Launch alone = plan.launch();
+    alone.threads = 1;
+    if (r.rows >= 4 * std::uint64_t{plan.launch().threads}) {
+        for_each(r.rows, plan.launch().threads, [&](std::uint64_t i) { one(i, alone); });
+    } else {
+        for (std::uint64_t i = 0; i < r.rows; ++i)
+            one(i, plan.launch());
+    }
+}
+
+} // namespace
+
+void run_rows(const RowPlan& plan, const RowArrays& arrays) noexcept {
+    const StandardFpEnvironment environment;
+    with_dtype(plan.request().dtype, [&]<class T>(T) {
+        if (plan.output() == dtype_of<T>) {
+            run_all<T, T>(plan, arrays);
+        } else {
+            run_all<T, float>(plan, arrays);
+        }
+    });
+}
+
+} // namespace detreduce::host

@@ -1,0 +1,145 @@
+// Plans of row ops: every check of what a caller may ask for is here.
+#include <algorithm>
+#include <cmath>
+
+#include <detreduce/row_ops.hpp>
+
+#include "check_pointer.hpp"
+#include "cuda_backend.hpp"
+#include "host/row_ops.hpp"
+
+namespace detreduce {
+namespace {
+
+constexpr Status invalid(const char* argument, const char* allowed) {
+    return {StatusCode::invalid_argument, argument, allowed};
+}
+
+constexpr std::string_view names[] = {"logsumexp", "softmax",       "log_softmax",           "layernorm",
+                                      "rmsnorm",   "cross_entropy", "cross_entropy_gradient"};
+
+bool is_entropy(RowOp op) {
+    return op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
+}
+bool is_norm(RowOp op) {
+    return op == RowOp::layernorm || op == RowOp::rmsnorm;
+}
+
+Status check_words(const RowRequest& r) {
+    if (name(r.op) == "?")
+        return invalid("op", "allowed are logsumexp, softmax, log_softmax, layernorm, rmsnorm, cross_entropy and "
+                             "cross_entropy_gradient");
+    if (name(r.dtype) == "?") return invalid("dtype", "allowed are f16, bf16, f32 and f64");
+    const bool wide = size_of(r.dtype) == 2 && r.output == DType::f32;
+    if (r.output && *r.output != r.dtype && !wide)
+        return invalid("output", "allowed is the dtype of the elements and, for f16 and bf16, f32");
+    if (!(r.epsilon >= 0) || !std::isfinite(r.epsilon))
+        return invalid("epsilon", "allowed are finite numbers that are not negative");
+    if (!(r.label_smoothing >= 0 && r.label_smoothing <= 1)) return invalid("label_smoothing", "allowed are 0 to 1");
+    if (r.label_smoothing != 0 && !is_entropy(r.op)) return invalid("label_smoothing", "must be 0 but for cross entropy");
+    return {};
+}
+
+Status check_size(const RowRequest& r) {
+    if (r.n > max_n) return invalid("n", "allowed are 0 to 2^40 elements a row");
+    if (r.n == 0 && (is_norm(r.op) || is_entropy(r.op)))
+        return invalid("n", "allowed for layernorm, rmsnorm and cross entropy are 1 to 2^40 elements a row");
+    if (r.rows > max_groups) return invalid("rows", "allowed are 0 to 2^40");
+    if (r.stride != 0 && r.stride < r.n) return invalid("stride", "allowed are 0, for n, and n or more");
+    if (r.output_stride != 0 && r.output_stride < r.n)
+        return invalid("output_stride", "allowed are 0, for n, and n or more");
+    if (r.output_stride != 0 && (r.op == RowOp::logsumexp || r.op == RowOp::cross_entropy))
+        return invalid("output_stride", "must be 0 where a row has one result");
+    const std::uint64_t step = std::max({r.stride, r.output_stride, r.n});
+    if (r.rows > 0 && step > max_extent / r.rows) return invalid("rows", "allowed are 2^46 elements in all");
+    return {};
+}
+
+Status check_launch(const RowRequest& r) {
+    const Launch& l = r.launch;
+    if (r.device.backend == Backend::cuda) {
+        if (l.schedule != Schedule::automatic) return {StatusCode::unsupported, "launch.schedule", "allowed is automatic"};
+        if (l.block != 0) return {StatusCode::unsupported, "launch.block", "allowed is 0, for the library's choice"};
+        if (l.grid != 0) return {StatusCode::unsupported, "launch.grid", "allowed is 0, for the library's choice"};
+    }
+    return {};
+}
+
+/// What a plan for a reduction says of the device and the launch, it says here, too.
+Status borrow_launch(const RowRequest& r, Launch& launch) {
+    const Plan plan = make_plan({.op = Op::sum,
+                                 .method = Method::tree,
+                                 .dtype = r.dtype,
+                                 .shape = Shape::rows,
+                                 .n = r.n,
+                                 .groups = r.rows,
+                                 .stride = r.stride,
+                                 .device = r.device,
+                                 .launch = r.launch});
+    launch = plan.launch();
+    return plan.status();
+}
+
+Status must_be_null(const char* argument, const void* p) {
+    return p == nullptr ? Status{} : invalid(argument, "must be null: this op has none");
+}
+
+Status check_optional(const char* argument, const void* p, DType dtype, bool has) {
+    return has ? check_alignment(argument, p, dtype) : must_be_null(argument, p);
+}
+
+Status check_arrays(const RowPlan& plan, const RowArrays& a) {
+    const RowRequest& r = plan.request();
+    const bool entropy = is_entropy(r.op), layer = r.op == RowOp::layernorm, norm = is_norm(r.op);
+    const std::uint64_t elements = r.rows == 0 ? 0 : r.n;
+    if (const Status bad = check_elements("x", a.x, r.dtype, elements); !bad.ok()) return bad;
+    if (a.out == nullptr && r.rows * plan.results() > 0) return invalid("out", "must not be null");
+    if (const Status bad = check_alignment("out", a.out, plan.output()); !bad.ok()) return bad;
+    if (const Status bad = check_optional("scale", a.scale, r.dtype, norm); !bad.ok()) return bad;
+    if (const Status bad = check_optional("shift", a.shift, r.dtype, layer); !bad.ok()) return bad;
+    if (a.shift != nullptr && a.scale == nullptr) return invalid("shift", "must be null where scale is");
+    if (const Status bad = check_optional("mean", a.mean, plan.arithmetic(), layer); !bad.ok()) return bad;
+    if (const Status bad = check_optional("rstd", a.rstd, plan.arithmetic(), norm); !bad.ok()) return bad;
+    if (const Status bad = check_optional("weights", a.weights, r.dtype, entropy); !bad.ok()) return bad;
+    if (const Status bad = check_optional("row_weights", a.row_weights, plan.arithmetic(), r.op == RowOp::cross_entropy);
+        !bad.ok())
+        return bad;
+    if (const Status bad = check_optional("factor", a.factor, plan.arithmetic(), r.op == RowOp::cross_entropy_gradient);
+        !bad.ok())
+        return bad;
+    if (!entropy) return must_be_null("targets", a.targets);
+    if (a.targets == nullptr && r.rows > 0) return invalid("targets", "must not be null");
+    return misaligned(a.targets, 8) ? invalid("targets", "must be aligned to 8 bytes") : Status{};
+}
+
+} // namespace
+
+std::string_view name(RowOp op) noexcept {
+    const auto i = static_cast<std::size_t>(op);
+    return i < std::size(names) ? names[i] : "?";
+}
+
+RowPlan make_row_plan(const RowRequest& request) noexcept {
+    RowPlan plan;
+    plan.request_ = request;
+    plan.status_ = check_words(request);
+    if (plan.status_.ok()) plan.status_ = check_size(request);
+    if (plan.status_.ok()) plan.status_ = check_launch(request);
+    if (plan.status_.ok()) plan.status_ = borrow_launch(request, plan.launch_);
+    if (plan.status_.ok() && request.device.backend == Backend::cuda)
+        plan.workspace_bytes_ = cuda::row_workspace_bytes(request);
+    return plan;
+}
+
+Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
+    if (!plan.status().ok()) return plan.status();
+    if (const Status bad = check_arrays(plan, arrays); !bad.ok()) return bad;
+    if (plan.workspace_bytes() > 0 && (workspace == nullptr || misaligned(workspace, 256)))
+        return invalid("workspace", "must point to workspace_bytes() bytes of device memory, aligned to 256 bytes");
+    if (plan.request().rows == 0) return {};
+    if (plan.request().device.backend == Backend::cuda) return cuda::enqueue_rows(plan, arrays, workspace, stream);
+    host::run_rows(plan, arrays);
+    return {};
+}
+
+} // namespace detreduce
