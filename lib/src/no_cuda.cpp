@@ -15,6 +15,9 @@ Status prepare(const Request&, Launch&, std::size_t&) noexcept {
 Status enqueue(const Plan&, const Inputs&, void*, void*, Stream) noexcept {
     return none;
 }
+Status enqueue_clip(const ClipPlan&, const Tensor*, void*, void*, Stream) noexcept {
+    return none;
+}
 Status enqueue_offsets(Device, const spec::Ascending&, std::uint64_t*, Stream) noexcept {
     return none;
 }
