@@ -48,7 +48,7 @@ void count(const Plan& plan, const Inputs& in, void* out, void* workspace) noexc
 /// The same for lists of tensors, of ops that compare or count.
 void reduce_tensors(const Plan& plan, const Inputs& in, void* out) noexcept;
 
-/// Adds the terms of a list of tensors to acc::exact::product_states states.
+/// Adds the terms of a list of tensors to acc::exact::product_states states. To be called in a StandardFpEnvironment.
 void add_tensors(const Plan& plan, const Inputs& in, acc::exact::Word* states) noexcept;
 
 /// The norm of a checked plan, and the tensors scaled.

@@ -219,7 +219,6 @@ void exact_tensors(const Plan& plan, const Inputs& in, void* out) {
 } // namespace
 
 void add_tensors(const Plan& plan, const Inputs& in, acc::exact::Word* states) noexcept {
-    const StandardFpEnvironment environment;
     add_each_tensor(plan, in, states, [](const acc::exact::Word*, std::uint64_t) {});
 }
 

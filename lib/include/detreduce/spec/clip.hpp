@@ -13,7 +13,7 @@ struct ClipFactor {
     double full;    ///< c, for elements of f64
     double rounded; ///< c of 24 significant bits, for the others: their products are exact in binary64
     float single;   ///< the same as a normal number of binary32, or 0 where it is none
-    bool clips;     ///< or else nothing is written
+    bool clips;     ///< or else nothing is written, and the others mean nothing
 };
 
 /// c < 1 of 24 significant bits. Where c is subnormal it has fewer, and whatever it multiplies becomes zero.
@@ -25,9 +25,9 @@ struct ClipFactor {
 
 [[nodiscard]] DETREDUCE_HD ClipFactor clip_factor(double norm, double max_norm, double epsilon) {
     const double divisor = norm + epsilon;
-    if (divisor == 0) return {1, 1, 1, false};
+    if (divisor == 0) return {0, 0, 0, false};
     const double c = max_norm / divisor;
-    if (c >= 1) return {1, 1, 1, false};
+    if (c >= 1) return {0, 0, 0, false};
     if (!(c > 0)) return {c, c, 0, true}; // 0, and NaN, whose bits are not to be rounded
     const double rounded = rounded_to_24_bits(c);
     return {c, rounded, rounded >= 0x1p-126 ? static_cast<float>(rounded) : 0.0f, true};
