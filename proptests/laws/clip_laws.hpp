@@ -254,9 +254,13 @@ TEST_CASE("clip: norms of what cannot be squared", "[clip]") {
 TEST_CASE("clip: what is not finite", "[clip]") {
     const AnyVector odd_nan = AnyVector::of<float>({fp::from_bits<float>(0xff812345u), 2, -0.0f});
     const float nan = quiet_nan<float>;
-    const Clipped with_nan = clipped({odd_nan}, {.max_norm = 1});
+    const Clipped with_nan = clipped({odd_nan, AnyVector::of<float16>({number<float16>(0)}),
+                                      AnyVector::of<bfloat16>({number<bfloat16>(0)}), AnyVector::of<double>({0})},
+                                     {.max_norm = 1});
     REQUIRE(fp::to_bits(with_nan.norm) == fp::Format<double>::canonical_nan);
-    REQUIRE(with_nan.list == AnyList{AnyVector::of<float>({nan, nan, nan})});
+    REQUIRE(with_nan.list ==
+            AnyList{AnyVector::of<float>({nan, nan, nan}), AnyVector::of<float16>({quiet_nan<float16>}),
+                    AnyVector::of<bfloat16>({quiet_nan<bfloat16>}), AnyVector::of<double>({quiet_nan<double>})});
     const AnyList list{AnyVector::of<float>({-infinity<float>, 2, -3}),
                        AnyVector::of<float16>({number<float16>(-1), infinity<float16>})};
     const Clipped with_inf = clipped(list, {.max_norm = 1});

@@ -44,17 +44,6 @@ struct ClipFactor {
     return fp::from_bits<float>(keep ? bits : beyond ? bits - 1 : bits + 1);
 }
 
-/// The same of x·c, x finite, where floats can tell: from 2^−100 on the error of the product is one, too. Otherwise `told` is false. For GPUs, where doubles and
-/// their conversions are slow.
-[[nodiscard]] DETREDUCE_HD float product_to_odd(float x, float c, bool& told) {
-    const float p = x * c, error = fp::fused(x, c, -p);
-    const float size = fp::from_bits<float>(fp::magnitude_bits(p));
-    told = size >= 0x1p-100f;
-    const std::uint32_t bits = fp::to_bits(p);
-    const bool keep = error == 0 || (bits & 1) != 0;
-    return fp::from_bits<float>(keep ? bits : fp::is_negative(error) == fp::is_negative(p) ? bits + 1 : bits - 1);
-}
-
 /// x to a format of 16 bits, to nearest, ties to even; |x| is not above its largest number.
 template <class T>
 [[nodiscard]] DETREDUCE_HD T narrowed(float x);
@@ -73,6 +62,20 @@ template <>
     return fp::from_bits<float16>(static_cast<std::uint16_t>((bits >> 16 & 0x8000u) | result));
 }
 
+/// A finite x times the factor, of 16 bits, where floats can tell: from 2^−100 on the error of a product is a float, too. False where they cannot. For
+/// GPUs, where doubles and their conversions are slow.
+template <class T>
+[[nodiscard]] DETREDUCE_HD bool clipped_by_floats(float x, const ClipFactor& factor, T& result) {
+    if (factor.single == 0) return false;
+    const float p = x * factor.single, error = fp::fused(x, factor.single, -p);
+    const std::uint32_t bits = fp::to_bits(p);
+    const bool keep = error == 0 || (bits & 1) != 0;
+    const bool short_of = fp::is_negative(error) == fp::is_negative(p);
+    const std::uint32_t odd = keep ? bits : short_of ? bits + 1 : bits - 1; // as above
+    result = narrowed<T>(fp::from_bits<float>(odd));
+    return fp::from_bits<float>(fp::magnitude_bits(p)) >= 0x1p-100f || x == 0; // gradients have many zeros
+}
+
 /// x times the factor, rounded once. In round-to-nearest, without flushing of subnormals.
 [[nodiscard]] DETREDUCE_HD double clipped(double x, const ClipFactor& factor) {
     return fp::canonical(x * factor.full);
@@ -86,9 +89,8 @@ template <class T>
 [[nodiscard]] DETREDUCE_HD T clipped(T x, const ClipFactor& factor) {
     const float wide = fp::widen(x);
 #if defined(__CUDA_ARCH__)
-    bool told = false;
-    const float fast = product_to_odd(wide, factor.single, told);
-    if (told || fast == 0 && wide == 0) return narrowed<T>(fast); // gradients have many zeros
+    T result;
+    if (clipped_by_floats(wide, factor, result)) return result;
 #endif
     const double product = static_cast<double>(wide) * factor.rounded;
     if (fp::is_nan(product)) return fp::from_bits<T>(fp::Format<T>::canonical_nan);
