@@ -17,7 +17,7 @@ struct ClipRequest {
     double epsilon = 1e-6;     ///< added to the norm before max_norm is divided by it; finite, not negative
     DType norm = DType::f64;   ///< of the norm that is given: f64 or f32
     Device device = current_gpu;
-    Launch launch = {}; ///< of the norm: on CUDA grid is not kept to; of the scaling: CPU threads
+    Launch launch = {}; ///< of the norm; on the CPU the same threads scale
 };
 
 /// One value that owns launch and workspace, as Plan does.
