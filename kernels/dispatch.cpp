@@ -14,6 +14,7 @@
 #include "moments/launch.hpp"
 #include "order/launch.hpp"
 #include "product/launch.hpp"
+#include "tensors/clip.hpp"
 #include "tuning.hpp"
 #include "workspace.hpp"
 
@@ -257,6 +258,16 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
         return of_terms ? launch_flat_terms<T>(plan, in, out, workspace, stream, traits)
                         : launch_flat<T>(plan, in.x, out, workspace, stream, traits);
     });
+}
+
+Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream) noexcept {
+    int device = 0;
+    if (const Status bad = select_device(plan.request().device.index, device); !bad.ok()) return bad;
+    const DeviceScope scope(plan.request().device.index);
+    if (!scope.status().ok()) return scope.status();
+    DeviceTraits traits;
+    const Status bad = read_traits(device, traits);
+    return bad.ok() ? launch_clip(plan, list, norm_out, workspace, stream, traits) : bad;
 }
 
 Status run_async(const Plan& plan, Inputs in, void* out, Stream stream) noexcept {

@@ -9,6 +9,7 @@
 set -euo pipefail
 readonly case=$1 source=$2 build=$3 work=$4
 cmake=${CMAKE:-cmake}
+ctest=${cmake%cmake}ctest # beside it
 rm -rf "$work"
 mkdir -p "$work"
 
@@ -34,6 +35,7 @@ use_installed() { # PREFIX [static]
   run "$work/examples/custom_loss"
   if [[ -x $work/examples/device_sum ]]; then run "$work/examples/device_sum"; fi
   if [[ -x $work/examples/custom_loss_gpu ]]; then run "$work/examples/custom_loss_gpu"; fi
+  "$ctest" --test-dir "$work/examples" --verbose --no-tests=error
   # A wrong version is refused.
   mkdir "$work/version"
   printf 'cmake_minimum_required(VERSION 3.25)\nproject(p CXX)\nfind_package(detreduce 99 CONFIG REQUIRED)\n' >"$work/version/CMakeLists.txt"
@@ -81,6 +83,7 @@ case $case in
     use_installed "$work/moved" static
     [[ $CUDA == OFF || -x $work/examples/device_sum ]] || { echo "device_sum was not built" >&2; exit 1; }
     [[ $CUDA == OFF || -x $work/examples/custom_loss_gpu ]] || { echo "custom_loss_gpu was not built" >&2; exit 1; }
+    [[ $CUDA == OFF || -x $work/examples/training_gpu ]] || { echo "training_gpu was not built" >&2; exit 1; }
     ;;
   shared)
     "$cmake" -S "$source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=ON -DDETREDUCE_CUDA=OFF \
@@ -97,6 +100,7 @@ case $case in
     run "$work/build/host_sum"
     run "$work/build/c_sum"
     run "$work/build/custom_loss"
+    "$source/examples/training/same_curve.sh" "$work/build/training"
     if [[ $CUDA == ON ]]; then
       project "$work/cuda" ON
       kernel=$(ninja -C "$work/cuda" -t targets all | sed -n 's#^\([^ ]*exact/exact_finish\.cu\.o\):.*#\1#p')

@@ -144,7 +144,8 @@ struct TensorsLaunch {
         return status.ok() ? run(state(), 1, each() != nullptr ? count() : 0) : status;
     }
 
-    [[nodiscard]] Status run() const {
+    /// Everything but the rounding.
+    [[nodiscard]] Status add_all() const {
         if (each() != nullptr) {
             const Status zeroed =
                 from_cuda("cudaMemsetAsync", cudaMemsetAsync(each(), 0, layout.bytes - layout.each, stream));
@@ -158,6 +159,11 @@ struct TensorsLaunch {
         if (status.ok() && first) { // nothing at all
             status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(state(), 0, layout.state_bytes, stream));
         }
+        return status;
+    }
+
+    [[nodiscard]] Status run() const {
+        const Status status = add_all();
         if (!status.ok()) return status;
         if (passes.count == 2) return finish_moments();
         return passes.pass[0].states == 1 ? finish<1>() : finish<acc::exact::product_states>();
@@ -168,6 +174,13 @@ struct TensorsLaunch {
 
 std::size_t exact_tensors_workspace_bytes(const Request& r) {
     return Layout(r).bytes;
+}
+
+Status launch_exact_tensors_sums(const Plan& plan, const Inputs& in, void* workspace, const Word*& states,
+                                 Stream stream, const DeviceTraits& device) {
+    const TensorsLaunch launch{plan, in, nullptr, static_cast<char*>(workspace), stream, device};
+    states = launch.state();
+    return launch.add_all();
 }
 
 Status launch_exact_tensors(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,

@@ -57,6 +57,10 @@ template <class T>
 /// Lists of tensors, of a plan that asks for one or more values of them.
 [[nodiscard]] Status launch_exact_tensors(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                           const DeviceTraits& device);
+/// Only adds, to states in the workspace, and says where they are.
+[[nodiscard]] Status launch_exact_tensors_sums(const Plan& plan, const Inputs& in, void* workspace,
+                                               const acc::exact::Word*& states, Stream stream,
+                                               const DeviceTraits& device);
 [[nodiscard]] std::size_t exact_tensors_workspace_bytes(const Request& r);
 
 /// Adds to a state of the caller's, with `grid` blocks at most, unless 0.

@@ -12,23 +12,47 @@ namespace detreduce::cuda::row_kernels {
 
 inline constexpr int most_warps = spec::chunks_per_tile;
 
-/// Conversions to what is stored.
+/// Numbers as they are stored, NaN as the canonical one.
 template <class Out, class V>
 __device__ __forceinline__ Out stored(V v) {
     return fp::round_to<Out>(v);
 }
+template <class Out, class V, int K>
+__device__ __forceinline__ Pack<Out, K> stored_all(const V (&v)[K]) {
+    Pack<Out, K> pack;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        pack.v[k] = stored<Out>(v[k]);
+    return pack;
+}
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-template <>
-__device__ __forceinline__ float16 stored<float16, float>(float v) {
-    float16 h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.bits) : "f"(v));
-    return v != v ? fp::from_bits<float16>(fp::Format<float16>::canonical_nan) : h;
+/// Two at a time: the conversion makes every NaN 7fff, the greatest signed integer, so that the lesser of it and the canonical one is canonical, and all else stays.
+template <class Half, int K, class Convert>
+__device__ __forceinline__ Pack<Half, K> stored_pairs(const float (&v)[K], const Convert& convert) {
+    constexpr std::uint32_t nan = fp::Format<Half>::canonical_nan * 0x10001u;
+    std::uint32_t words[K / 2];
+#pragma unroll
+    for (int i = 0; i < K / 2; ++i)
+        words[i] = __vmins2(convert(v[2 * i], v[2 * i + 1]), nan);
+    Pack<Half, K> pack;
+    __builtin_memcpy(&pack, words, sizeof pack);
+    return pack;
 }
 template <>
-__device__ __forceinline__ bfloat16 stored<bfloat16, float>(float v) {
-    bfloat16 h;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h.bits) : "f"(v));
-    return v != v ? fp::from_bits<bfloat16>(fp::Format<bfloat16>::canonical_nan) : h;
+__device__ __forceinline__ Pack<bfloat16, 8> stored_all<bfloat16, float, 8>(const float (&v)[8]) {
+    return stored_pairs<bfloat16>(v, [](float low, float high) {
+        std::uint32_t word;
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+        return word;
+    });
+}
+template <>
+__device__ __forceinline__ Pack<float16, 8> stored_all<float16, float, 8>(const float (&v)[8]) {
+    return stored_pairs<float16>(v, [](float low, float high) {
+        std::uint32_t word;
+        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+        return word;
+    });
 }
 #endif
 
@@ -107,7 +131,7 @@ struct Chunk {
         }
     }
 
-    /// f(r, k) for each element that is there, to where it belongs in the `m` results of the tile at p.
+    /// f(r, k), a number of V, for each element that is there, to where it belongs in the `m` results of the tile at p.
     template <class Out, class F>
     __device__ __forceinline__ static void store(Out* p, int m, const F& f) {
         Out* const own = p + first();
@@ -116,10 +140,11 @@ struct Chunk {
         for (int r = 0; r < rows; ++r) {
             const int there = left - r * lanes;
             if (there <= 0) continue;
-            Pack<Out, K> pack;
+            V value[K];
 #pragma unroll
             for (int k = 0; k < K; ++k)
-                pack.v[k] = f(r, k);
+                value[k] = f(r, k);
+            const Pack<Out, K> pack = stored_all<Out>(value);
             if constexpr (Aligned) {
                 uint4 raw[sizeof pack / 16];
                 __builtin_memcpy(raw, &pack, sizeof pack);

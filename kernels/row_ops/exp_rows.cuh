@@ -143,11 +143,11 @@ struct ExpRow {
         V reciprocal, of_softmax, own, factor;
         std::int64_t target;
     };
-    [[nodiscard]] __device__ __forceinline__ Out slope(const Slope& g, V term, std::int64_t j) const {
+    [[nodiscard]] __device__ __forceinline__ V slope(const Slope& g, V term, std::int64_t j) const {
         V other{1};
         if (a.weights != nullptr && a.smoothed.at_all != 0) other = weight(static_cast<std::uint64_t>(j));
-        return stored<Out>(spec::cross_entropy_slope(term * g.reciprocal, g.of_softmax,
-                                                     a.smoothed.subtracted(j == g.target, g.own, other), g.factor));
+        return spec::cross_entropy_slope(term * g.reciprocal, g.of_softmax,
+                                         a.smoothed.subtracted(j == g.target, g.own, other), g.factor);
     }
     [[nodiscard]] __device__ __forceinline__ Slope slope_of(V reciprocal) const {
         Slope g{reciprocal, V{1}, V{1}, a.factor != nullptr ? *a.factor : V{1}, a.targets[row]};
@@ -180,11 +180,11 @@ struct ExpRow {
             chunk.load(x + first, items(tile), lowest);
             ChunkOf::store(out() + first, items(tile), [&](int r, int k) {
                 const V z = chunk.at(r, k) - e.reference;
-                if constexpr (Op == RowOp::log_softmax) return stored<Out>(e.log_softmax(z));
+                if constexpr (Op == RowOp::log_softmax) return e.log_softmax(z);
                 const V term = spec::exp_term<T>(z).value();
                 if constexpr (Op == RowOp::cross_entropy_gradient)
                     return slope(g, term, first + ChunkOf::first() + r * ChunkOf::lanes + k);
-                return stored<Out>(term * e.reciprocal);
+                return term * e.reciprocal;
             });
         }
     }
@@ -262,11 +262,12 @@ __global__ void __launch_bounds__(most_warps* warp_size, 2) long_exp_rows_kernel
     }
 }
 
-/// A row whose sum relative to 0 is not usable. Not inlined, so that its registers are not asked for where it is not run.
+/// What is left of a row that has `sum` relative to 0, if that is usable. Not inlined, so that its registers are not asked for where it is not run.
 template <class T, class Out, RowOp Op, bool Aligned>
-__device__ __noinline__ void row_at_greatest(const Rows<T>* a, std::uint64_t row, Shared<T>* s) {
-    const ExpRow<T, Out, Op, Aligned> block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s};
-    block.finish(block.sum_at_greatest());
+__device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shared<T>* s, fp::Arithmetic<T> sum) {
+    using Row = ExpRow<T, Out, Op, Aligned>;
+    const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s};
+    block.finish(spec::usable(sum) ? Row::Sum::of(0, sum) : block.sum_at_greatest());
 }
 
 /// softmax, log_softmax and the gradient of cross entropy of rows of at most one tile, which stay in registers: as terms, or, for log_softmax, as elements.
@@ -287,18 +288,26 @@ __global__ void __launch_bounds__(most_warps* warp_size, blocks_of_rows<T>)
         chunk.load(block.x, m, Row::lowest);
         const V total = block_sum<T, K>(terms_at_zero<Op != RowOp::log_softmax>(chunk, term, lane), shared);
         if (!spec::usable(total)) {
-            row_at_greatest<T, Out, Op, Aligned>(&a, row, &shared);
+            row_again<T, Out, Op, Aligned>(&a, row, &shared, total);
         } else if constexpr (Op == RowOp::log_softmax) {
             const auto e = Row::Sum::of(0, total);
-            ChunkOf::store(block.out(), m, [&](int r, int k) { return stored<Out>(e.log_softmax(chunk.at(r, k))); });
+            ChunkOf::store(block.out(), m, [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
         } else if constexpr (Op == RowOp::softmax) {
             const V reciprocal = V{1} / total;
-            ChunkOf::store(block.out(), m, [&](int r, int k) { return stored<Out>(term[r][k] * reciprocal); });
+            ChunkOf::store(block.out(), m, [&](int r, int k) { return term[r][k] * reciprocal; });
+        } else if (a.smoothed.at_all != 0) {
+            row_again<T, Out, Op, Aligned>(&a, row, &shared, total);
         } else {
-            const auto slope = block.slope_of(V{1} / total);
-            ChunkOf::store(block.out(), m, [&](int r, int k) {
-                return block.slope(slope, term[r][k], ChunkOf::first() + r * ChunkOf::lanes + k);
-            });
+            // Every class as if it were not the target, and then that one again, by the thread that has it.
+            const auto g = block.slope_of(V{1} / total);
+            ChunkOf::store(block.out(), m,
+                           [&](int r, int k) { return term[r][k] * g.reciprocal * g.of_softmax * g.factor; });
+            const auto target = static_cast<int>(g.target);
+            if (target % static_cast<int>(ChunkOf::Order::chunk) % ChunkOf::lanes / K +
+                    target / static_cast<int>(ChunkOf::Order::chunk) * warp_size == static_cast<int>(threadIdx.x)) {
+                const V again = spec::exp_term<T>(fp::widen(load_number(block.x + target))).value();
+                block.out()[target] = stored<Out>(block.slope(g, again, target));
+            }
         }
         __syncthreads(); // the shared memory is used again
     }

@@ -7,9 +7,9 @@
 
 namespace detreduce::cuda {
 
-/// Elements of rows, added as their exponentials.
-template <class T, Alignment A>
-struct ExpLevel {
+/// Elements of rows, added as their exponentials. Within: they are not beyond where terms end.
+template <class T, Alignment A, bool Within>
+struct ExpElements {
     using V = fp::Arithmetic<T>;
     using Items = ItemOf<T, 1, A>;
     using Item = T;
@@ -20,15 +20,35 @@ struct ExpLevel {
     static constexpr bool in_rows = false, known_aligned = A == Alignment::known;
     template <class X>
     static __device__ __forceinline__ Acc as_accumulator(const X& item) {
-        return {spec::exp_term<T>(widen(item)).value()};
+        return {term(widen(item)).value()};
     }
     template <class X>
     static __device__ __forceinline__ void take(Acc& a, const X& item) {
-        a.sum = spec::exp_term<T>(widen(item)).added_to(a.sum);
+        a.sum = term(widen(item)).added_to(a.sum);
     }
     static __device__ __forceinline__ Acc of_nothing() { return {V{0}}; }
     static __device__ __forceinline__ Item absent() { return row_kernels::ExpRow<T, T, RowOp::logsumexp, true>::lowest; }
+
+  private:
+    static __device__ __forceinline__ spec::ExpTerm<V> term(V z) {
+        return Within ? spec::exp_term_within<T>(z) : spec::exp_term<T>(z);
+    }
 };
+template <class T, Alignment A>
+struct ExpLevel : ExpElements<T, A, false> {};
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+/// Two elements are brought there at once.
+template <Alignment A>
+struct ExpLevel<bfloat16, A> : ExpElements<bfloat16, A, false> {
+    using Prepared = ExpElements<bfloat16, A, true>;
+    static __device__ __forceinline__ void prepare(Pack<bfloat16, 8>& pack) { row_kernels::clamp(pack); }
+};
+template <Alignment A>
+struct ExpLevel<float16, A> : ExpElements<float16, A, false> {
+    using Prepared = ExpElements<float16, A, true>;
+    static __device__ __forceinline__ void prepare(Pack<float16, 8>& pack) { row_kernels::clamp(pack); }
+};
+#endif
 
 /// `sums` are those of the rows' terms. A block takes `each` rows at a time, a thread each; those that take more are then computed by all threads.
 template <class T>

@@ -22,7 +22,7 @@ struct Normalizer {
     __device__ __forceinline__ void write(const ChunkOf& chunk, std::int64_t first, int m) const {
         Out* const out = static_cast<Out*>(a.out) + static_cast<std::int64_t>(row * a.out_stride) + first;
         if (a.scale == nullptr) {
-            ChunkOf::store(out, m, [&](int r, int k) { return stored<Out>(of(chunk, r, k)); });
+            ChunkOf::store(out, m, [&](int r, int k) { return of(chunk, r, k); });
             return;
         }
         // Row by row, as there are no registers for all of it.
@@ -35,7 +35,7 @@ struct Normalizer {
                     load(shift, a.shift + own + r * ChunkOf::lanes, m - ChunkOf::first() - r * ChunkOf::lanes);
             }
             const V z = of(chunk, r, k), factor = fp::widen(scale.v[k]);
-            return stored<Out>(a.shift != nullptr ? fp::fused(z, factor, fp::widen(shift.v[k])) : z * factor);
+            return a.shift != nullptr ? fp::fused(z, factor, fp::widen(shift.v[k])) : z * factor;
         });
     }
     __device__ __forceinline__ void write_again(const T* x) const {
@@ -147,14 +147,17 @@ struct MergeWeights {
     }
 };
 
-/// a[0 … 7], merged as a binary tree of neighbours.
+/// a[0 … 7], of which `count` may be there, merged as a binary tree of neighbours.
 template <class V>
-__device__ __forceinline__ acc::Moments<V> merge_eight(acc::Moments<V> (&a)[8], const acc::Weights<V> (&weights)[7]) {
+__device__ __forceinline__ acc::Moments<V> merge_eight(acc::Moments<V> (&a)[8], int count,
+                                                       const acc::Weights<V> (&weights)[7]) {
     int merge = 0;
 #pragma unroll
     for (int step = 1; step < 8; step *= 2) {
+        if (step >= count) break; // the same for all
 #pragma unroll
         for (int i = 0; i < 8; i += 2 * step, ++merge) {
+            if (i + step >= count) continue;
             const acc::Weights<V> w = weights[merge];
             if (w.right != 0) a[i].merge(a[i + step], w);
         }
@@ -204,7 +207,7 @@ struct LayerNormBlock {
         for (int r = 0; r < rows; ++r)
             row[r] = Acc::of(chunk.at(r, k));
         if (full) return moment_kernels::merge_equal(row, V{1});
-        return merge_eight(row, s.weights.rows[in_last_row(threadIdx.x % warp_size * K + k) ? 0 : 1]);
+        return merge_eight(row, rows, s.weights.rows[in_last_row(threadIdx.x % warp_size * K + k) ? 0 : 1]);
     }
     /// A row of no more than one tile, which is left in `chunk`: to the first thread.
     [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk) const {
@@ -223,7 +226,7 @@ struct LayerNormBlock {
 #pragma unroll
             for (int c = 0; c < most_warps; ++c)
                 part[c] = c < warps ? s.buffer.get(c, j) : Acc{};
-            s.buffer.put(0, j, merge_eight(part, s.weights.chunks[in_last_row(j) ? 0 : 1]));
+            s.buffer.put(0, j, merge_eight(part, warps, s.weights.chunks[in_last_row(j) ? 0 : 1]));
         }
         __syncthreads();
         if (warp != 0) return {};

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/plan.hpp>
 #include <detreduce/row_ops.hpp>
 #include <detreduce/spec/ascending.hpp>
@@ -15,9 +16,16 @@ namespace detreduce::cuda {
 /// Enqueues a prepared plan, all of whose pointers have been checked for null and alignment.
 [[nodiscard]] Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept;
 
+<<<<<<< HEAD
 /// Workspace of a checked request, and running a checked plan, of at least one row.
 [[nodiscard]] std::size_t row_workspace_bytes(const RowRequest& request) noexcept;
 [[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
+=======
+/// What clipping needs beside the workspace of the norm's plan, and behind it: the factor.
+inline constexpr std::size_t clip_workspace_bytes = 256;
+/// Enqueues a prepared plan, all of whose pointers have been checked.
+[[nodiscard]] Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace,
+>>>>>>> clip
                                   Stream stream) noexcept;
 
 /// Enqueues what writes the ids.end + 1 offsets of segments by id.

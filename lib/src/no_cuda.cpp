@@ -22,6 +22,7 @@ Status enqueue_rows(const RowPlan&, const RowArrays&, void*, Stream) noexcept {
     return none;
 }
 Status run_async(const RowPlan&, const RowArrays&, Stream) noexcept {
+Status enqueue_clip(const ClipPlan&, const Tensor*, void*, void*, Stream) noexcept {
     return none;
 }
 Status enqueue_offsets(Device, const spec::Ascending&, std::uint64_t*, Stream) noexcept {

@@ -5,6 +5,7 @@
 #include <detreduce/plan.hpp>
 
 #include "check_pointer.hpp"
+#include "check_run.hpp"
 #include "cuda_backend.hpp"
 #include "host/backend.hpp"
 #include "segments.hpp"
@@ -247,7 +248,9 @@ Status check_inputs(const Request& r, const Inputs& in) {
     return in.y == nullptr ? Status{} : no_y();
 }
 
-Status check_pointers(const Plan& plan, const Inputs& in, const void* out, const void* workspace) {
+} // namespace
+
+Status check_run(const Plan& plan, const Inputs& in, const void* out, const void* workspace) noexcept {
     const Request& r = plan.request();
     if (out == nullptr && plan.results() > 0) return invalid("out", "must not be null");
     if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
@@ -267,8 +270,6 @@ Status check_pointers(const Plan& plan, const Inputs& in, const void* out, const
     }
     return {};
 }
-
-} // namespace
 
 Plan make_plan(const Request& request) noexcept {
     Plan plan;
@@ -290,7 +291,7 @@ Plan make_plan(const Request& request) noexcept {
 
 Status run(const Plan& plan, Inputs in, void* out, void* workspace, Stream stream) noexcept {
     if (!plan.status().ok()) return plan.status();
-    if (const Status bad = check_pointers(plan, in, out, workspace); !bad.ok()) return bad;
+    if (const Status bad = check_run(plan, in, out, workspace); !bad.ok()) return bad;
     if (plan.request().device.backend == Backend::cuda) return cuda::enqueue(plan, in, out, workspace, stream);
     host::reduce(plan, in, out, workspace);
     return {};

@@ -7,22 +7,10 @@
 
 #include <detreduce/accuracy/moments_oracle.hpp>
 
+#include "laws/any_vector.hpp"
 #include "laws/group_laws.hpp"
 
 namespace detreduce::proptests {
-
-/// An array of any dtype.
-struct AnyVector {
-    DType dtype;
-    std::vector<std::byte> bytes;
-    [[nodiscard]] std::size_t n() const { return bytes.size() / size_of(dtype); }
-    template <class T>
-    [[nodiscard]] std::vector<T> as() const {
-        std::vector<T> x(n());
-        if (!x.empty()) std::memcpy(x.data(), bytes.data(), bytes.size());
-        return x;
-    }
-};
 
 /// Arrays, and as many beside them for ops of two inputs.
 struct TensorLists {
@@ -53,9 +41,7 @@ inline TensorLists tensors_from(std::uint64_t word, std::size_t count) {
             const auto x = vector_from<T>(static_cast<Style>(accuracy::hash(word, 44) % styles), n, draw, any_bits<T>);
             const Pair<T> pair = pair_of<T>(std::span<const T>(x), draw, any_bits<T>);
             const auto put = [&](std::vector<AnyVector>& list, const std::vector<T>& elements) {
-                AnyVector any{dtype, std::vector<std::byte>(n * sizeof(T))};
-                if (n > 0) std::memcpy(any.bytes.data(), elements.data(), n * sizeof(T));
-                list.push_back(std::move(any));
+                list.push_back(AnyVector::of(elements));
             };
             put(lists.x, pair.x);
             put(lists.y, pair.y);

@@ -2,6 +2,7 @@
 // the C header detreduce.h.
 #pragma once
 
+#include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/cuda.hpp>
 #include <detreduce/exact_state.hpp>
 #include <detreduce/host.hpp>

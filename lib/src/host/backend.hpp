@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <detreduce/acc/exact.hpp>
+#include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/plan.hpp>
 #include <detreduce/spec/list_found.hpp>
 
@@ -46,6 +47,12 @@ void count(const Plan& plan, const Inputs& in, void* out, void* workspace) noexc
 
 /// The same for lists of tensors, of ops that compare or count.
 void reduce_tensors(const Plan& plan, const Inputs& in, void* out) noexcept;
+
+/// Adds the terms of a list of tensors to acc::exact::product_states states. To be called in a StandardFpEnvironment.
+void add_tensors(const Plan& plan, const Inputs& in, acc::exact::Word* states) noexcept;
+
+/// The norm of a checked plan, and the tensors scaled.
+void clip(const ClipPlan& plan, const Tensor* list, void* norm_out) noexcept;
 
 /// What such an op, or minmax, finds in one tensor, which is not empty.
 template <class T>

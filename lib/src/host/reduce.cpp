@@ -176,17 +176,15 @@ std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexce
                                                                 std::min<std::uint64_t>(useful, max_threads)));
 }
 
-/// The list as if it were one array: without rounding, the order means nothing. And before that, if wanted, each tensor.
-void exact_tensors(const Plan& plan, const Inputs& in, void* out) {
+namespace {
+
+/// Adds the terms of all tensors to `total`, as if they were one array: without rounding, the order means nothing. each(states, i): those of tensor i.
+template <class Each>
+void add_each_tensor(const Plan& plan, const Inputs& in, acc::exact::Word* total, const Each& each) {
     using namespace acc::exact;
     const Request& r = plan.request();
     const OpInfo& op = info(r.op);
     const auto *const list = static_cast<const Tensor*>(in.x), *const with = static_cast<const Tensor*>(in.y);
-    Word total[product_states * words] = {};
-    const auto store = [&](const Word* states, std::uint64_t i) {
-        acc::store_as(static_cast<char*>(out) + i * plan.result_bytes(), plan.output(),
-                      [&](auto t) { return round_products<decltype(t)>(states, op.ending); });
-    };
     for (std::uint64_t i = 0; i < r.groups; ++i) {
         Word states[product_states * words] = {};
         with_dtype(list[i].dtype, [&]<class T>(T) {
@@ -195,13 +193,33 @@ void exact_tensors(const Plan& plan, const Inputs& in, void* out) {
         });
         for (int s = 0; s < product_states; ++s)
             normalize(states + s * words);
-        if (r.each) store(states, i);
+        each(states, i);
         for (int w = 0; w < product_states * words; ++w)
             total[w] += states[w];
         for (int s = 0; s < product_states; ++s)
             normalize(total + s * words);
     }
+}
+
+/// The value of all and, before that, if wanted, of each.
+void exact_tensors(const Plan& plan, const Inputs& in, void* out) {
+    using namespace acc::exact;
+    const Request& r = plan.request();
+    Word total[product_states * words] = {};
+    const auto store = [&](const Word* states, std::uint64_t i) {
+        acc::store_as(static_cast<char*>(out) + i * plan.result_bytes(), plan.output(),
+                      [&](auto t) { return round_products<decltype(t)>(states, info(r.op).ending); });
+    };
+    add_each_tensor(plan, in, total, [&](const Word* states, std::uint64_t i) {
+        if (r.each) store(states, i);
+    });
     store(total, r.each ? r.groups : 0);
+}
+
+} // namespace
+
+void add_tensors(const Plan& plan, const Inputs& in, acc::exact::Word* states) noexcept {
+    add_each_tensor(plan, in, states, [](const acc::exact::Word*, std::uint64_t) {});
 }
 
 void reduce(const Plan& plan, const Inputs& in, void* out, void* workspace) noexcept {

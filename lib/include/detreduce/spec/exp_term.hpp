@@ -15,6 +15,7 @@ struct ExpTermConstants<float> {
     /// Below it a term is +0; above it as at it, which is more than any sum that is used as it is (see `usable`).
     static constexpr float lowest = -87, highest = 88;
     static constexpr float shifter = 0x1.8p+23f + 126; ///< t + shifter has t + 126 in its lowest bits
+    static constexpr float ln2 = 0x1.62e430p-1f; ///< 2^-28.9 more than log 2: what 125 times that is, 16-bit elements do not mind
     static constexpr float least_sum = 0x1p-24f, greatest_sum = 0x1p+64f;
 };
 template <>
@@ -24,9 +25,9 @@ struct ExpTermConstants<double> {
     static constexpr double least_sum = 0x1p-24, greatest_sum = 0x1p+512;
 };
 
-/// Largest error of a term, relative to e^z: 1.7 u of roundings, and that of the polynomial (2^-23.18 for 16-bit elements), with a margin.
+/// Largest error of a term, relative to e^z: 1.7 u of roundings, and that of the polynomial (2^-23.18 for 16-bit elements) and of their ln 2, with a margin.
 template <class T>
-inline constexpr double exp_term_error = sizeof(T) == 8 ? 0x1p-52 : sizeof(T) == 4 ? 0x1p-23 : 0x1p-22;
+inline constexpr double exp_term_error = sizeof(T) == 8 ? 0x1p-52 : sizeof(T) == 4 ? 0x1p-23 : 0x1p-21;
 /// Terms of z below `lowest` are missing: each less than this.
 template <class V>
 inline constexpr double exp_term_missing = sizeof(V) == 8 ? 0x1p-1021 : 0x1p-125;
@@ -63,7 +64,12 @@ template <class T>
     using C = math::detail::Constants<V>;
     constexpr V shifter = ExpTermConstants<V>::shifter;
     const V shifted = fp::fused(z, C::log2_e, shifter), k = shifted - shifter;
-    const V r = fp::fused(k, -C::ln2_low, fp::fused(k, -C::ln2_high, z));
+    V r;
+    if constexpr (sizeof(T) == 2) {
+        r = fp::fused(k, -ExpTermConstants<V>::ln2, z);
+    } else {
+        r = fp::fused(k, -C::ln2_low, fp::fused(k, -C::ln2_high, z));
+    }
     const V scale = fp::from_bits<V>(fp::to_bits(shifted) << (fp::Format<V>::precision - 1)); // 2^(k − 1)
     return {twice_exp_polynomial<T>(r), scale};
 }

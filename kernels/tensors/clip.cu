@@ -1,0 +1,174 @@
+// clip_grad_norm(): the kernels of the list's norm, of which one that also makes the factor takes the place of the one that rounds; then one launch
+// scales tensors of all dtypes. They come as its parameters, as they do for the norm (tensors/list.hpp): nothing is copied to the device.
+#include <algorithm>
+#include <cmath>
+
+#include <detreduce/spec/clip.hpp>
+
+#include "exact/launch.hpp"
+#include "exact/words.cuh"
+#include "launch_kernel.hpp"
+#include "tensors/clip.hpp"
+#include "tensors/list.hpp"
+
+namespace detreduce::cuda {
+namespace {
+
+using exact::Word;
+using spec::ClipFactor;
+
+constexpr std::uint32_t scale_threads = 256;
+constexpr int loads_at_once = 4; ///< of 16 bytes, by a thread
+constexpr std::uint32_t packs_a_block = scale_threads * loads_at_once;
+
+struct ClipParameters {
+    double max_norm, epsilon;
+    DType norm;
+};
+
+/// Rounds the norm to what was asked for and, for the factor, to binary64: each time from the exact sum.
+__global__ void factor_kernel(const Word* states, const ClipParameters clip, void* norm_out, ClipFactor* factor) {
+    constexpr int states_count = acc::exact::product_states, count = states_count * acc::exact::words;
+    __shared__ Word words[count];
+    __shared__ double norm;
+    for (int k = threadIdx.x; k < count; k += blockDim.x)
+        words[k] = states[k];
+    __syncthreads();
+    exact::round_words<states_count>(words, {&norm, DType::f64, false, Ending::root});
+    __syncthreads();
+    if (threadIdx.x == 0) *factor = spec::clip_factor(norm, clip.max_norm, clip.epsilon);
+    exact::round_words<states_count>(words, {norm_out, clip.norm, false, Ending::root});
+}
+
+/// Tensors as parameters, of any dtypes, and the blocks that share each.
+struct ScaleParts {
+    struct Part {
+        void* x;
+        std::uint64_t n;
+        std::uint32_t first_block;
+        DType dtype;
+    };
+    std::uint32_t count = 0, blocks = 0;
+    Part part[tensors_at_once];
+};
+
+/// The tensor of block `block`: the last that begins with it or before it.
+__device__ __forceinline__ std::uint32_t find_part(const ScaleParts& parts, std::uint32_t block) {
+    std::uint32_t low = 0, high = parts.count;
+    while (high - low > 1) {
+        const std::uint32_t middle = (low + high) / 2;
+        if (parts.part[middle].first_block <= block) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+template <class T>
+struct alignas(16) ScalePack {
+    T v[16 / sizeof(T)];
+};
+
+/// Block `block` of `blocks` scales its share of n elements at x: packs of 16 bytes, and block 0 what is before the first and behind the last, too.
+template <class T>
+__device__ __forceinline__ void scale_share(T* x, std::uint64_t n, std::uint32_t block, std::uint32_t blocks,
+                                            const ClipFactor& factor) {
+    constexpr std::uint32_t width = 16 / sizeof(T);
+    const auto misfit = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(x) % 16);
+    const std::uint64_t head = min(n, std::uint64_t{(16 - misfit) % 16 / sizeof(T)}), packs = (n - head) / width;
+    auto* const body = reinterpret_cast<ScalePack<T>*>(x + head);
+    for (std::uint64_t at = std::uint64_t{block} * packs_a_block; at < packs;
+         at += std::uint64_t{blocks} * packs_a_block) {
+        ScalePack<T> pack[loads_at_once];
+#pragma unroll
+        for (int i = 0; i < loads_at_once; ++i) {
+            const std::uint64_t k = at + i * scale_threads + threadIdx.x;
+            if (k < packs) pack[i] = body[k];
+        }
+#pragma unroll
+        for (int i = 0; i < loads_at_once; ++i) {
+            const std::uint64_t k = at + i * scale_threads + threadIdx.x;
+            if (k >= packs) break;
+#pragma unroll
+            for (std::uint32_t j = 0; j < width; ++j)
+                pack[i].v[j] = spec::clipped(pack[i].v[j], factor);
+            body[k] = pack[i];
+        }
+    }
+    if (block != 0) return;
+    const std::uint64_t tail = head + packs * width;
+    if (threadIdx.x < head) x[threadIdx.x] = spec::clipped(x[threadIdx.x], factor);
+    if (tail + threadIdx.x < n) x[tail + threadIdx.x] = spec::clipped(x[tail + threadIdx.x], factor);
+}
+
+__global__ void __launch_bounds__(scale_threads)
+    scale_kernel(const __grid_constant__ ScaleParts parts, const ClipFactor* from) {
+    const ClipFactor factor = *from;
+    if (!factor.clips) return;
+    const std::uint32_t i = find_part(parts, blockIdx.x);
+    const ScaleParts::Part part = parts.part[i];
+    const std::uint32_t end = i + 1 < parts.count ? parts.part[i + 1].first_block : parts.blocks,
+                        block = blockIdx.x - part.first_block, blocks = end - part.first_block;
+    const auto scale = [&]<class T>(T* x) { scale_share(x, part.n, block, blocks, factor); };
+    switch (part.dtype) { // with_dtype() is for the host
+    case DType::f16:
+        return scale(static_cast<float16*>(part.x));
+    case DType::bf16:
+        return scale(static_cast<bfloat16*>(part.x));
+    case DType::f32:
+        return scale(static_cast<float*>(part.x));
+    case DType::f64:
+        return scale(static_cast<double*>(part.x));
+    }
+}
+
+double bytes_of(const Tensor& tensor) {
+    return static_cast<double>(tensor.n) * static_cast<double>(size_of(tensor.dtype));
+}
+
+/// The next tensors that fit, from `next` on; those of no elements are left out. Each gets its share of `blocks` blocks, but at least one.
+ScaleParts take_parts(const Tensor* list, std::uint64_t count, std::uint64_t& next, double all_bytes, double blocks) {
+    ScaleParts parts;
+    for (; next < count && parts.count < tensors_at_once; ++next) {
+        const Tensor& t = list[next];
+        if (t.n == 0) continue;
+        const double share = blocks * bytes_of(t) / all_bytes, useful = bytes_of(t) / (16.0 * packs_a_block);
+        parts.part[parts.count++] = {const_cast<void*>(t.data), t.n, parts.blocks, t.dtype};
+        parts.blocks += static_cast<std::uint32_t>(std::ceil(std::min(share, useful)));
+    }
+    return parts;
+}
+
+Status scale(const ClipPlan& plan, const Tensor* list, const ClipFactor* factor, Stream stream,
+             const DeviceTraits& device) {
+    const std::uint64_t count = plan.request().tensors;
+    double bytes = 0;
+    for (std::uint64_t i = 0; i < count; ++i)
+        bytes += bytes_of(list[i]);
+    Status status;
+    for (std::uint64_t next = 0; status.ok() && next < count;) {
+        const ScaleParts parts = take_parts(list, count, next, bytes, 16.0 * device.sms);
+        if (parts.count == 0) break;
+        status = launch_kernel(LaunchKind::plain, scale_kernel, parts.blocks, scale_threads, 0, stream, parts, factor);
+    }
+    return status;
+}
+
+} // namespace
+
+Status launch_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream,
+                   const DeviceTraits& device) {
+    static_assert(sizeof(ClipFactor) <= clip_workspace_bytes);
+    auto* const factor = reinterpret_cast<ClipFactor*>(static_cast<char*>(workspace) + plan.norm().workspace_bytes());
+    const Word* states = nullptr;
+    Status status = launch_exact_tensors_sums(plan.norm(), list, workspace, states, stream, device);
+    if (!status.ok()) return status;
+    const ClipParameters clip{plan.request().max_norm, plan.request().epsilon, plan.request().norm};
+    status = launch_kernel(LaunchKind::plain, factor_kernel, 1, state_block_threads, 0, stream, states, clip, norm_out,
+                           factor);
+    return status.ok() ? scale(plan, list, factor, stream, device) : status;
+}
+
+} // namespace detreduce::cuda

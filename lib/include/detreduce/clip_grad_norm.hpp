@@ -1,0 +1,88 @@
+// clip_grad_norm: the norm of a list of tensors taken as one vector, and the tensors scaled down, in place, where it is too large. What
+// torch.nn.utils.clip_grad_norm_ computes, with bits that do not depend on how the list is ordered or cut.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <detreduce/plan.hpp>
+
+namespace detreduce {
+
+/// What to clip and where.
+struct ClipRequest {
+    std::uint64_t n = 0;       ///< elements of all tensors, 0 … 2^40
+    std::uint64_t tensors = 0; ///< how many there are, less than 2^32
+    double max_norm = 1;       ///< what the norm is brought down to; finite, not negative
+    double epsilon = 1e-6;     ///< added to the norm before max_norm is divided by it; finite, not negative
+    DType norm = DType::f64;   ///< of the norm that is given: f64 or f32
+    Device device = current_gpu;
+    Launch launch = {}; ///< of the norm; on the CPU the same threads scale
+};
+
+/// One value that owns launch and workspace, as Plan does.
+class ClipPlan {
+  public:
+    [[nodiscard]] const Status& status() const noexcept { return status_; }
+    [[nodiscard]] const ClipRequest& request() const noexcept { return request_; }
+    /// The plan of the norm alone: nrm2 of the list, by exact.
+    [[nodiscard]] const Plan& norm() const noexcept { return norm_; }
+    /// Bytes of device memory, aligned to 256, that run() needs; 0 on the CPU.
+    [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
+    /// Of the norm and of every element that is written.
+    [[nodiscard]] static constexpr Guarantee guarantee() noexcept { return Guarantee::order; }
+
+  private:
+    friend ClipPlan make_clip_plan(const ClipRequest& request) noexcept;
+    ClipRequest request_;
+    Plan norm_;
+    std::size_t workspace_bytes_ = 0;
+    Status status_{StatusCode::invalid_argument, "plan", "must come from make_clip_plan()"};
+};
+
+/// Makes the plan of `request`; as make_plan(). errors: invalid_argument for max_norm, epsilon, norm, n, tensors, launch and device; unsupported;
+/// no_device; cuda_error
+[[nodiscard]] ClipPlan make_clip_plan(const ClipRequest& request) noexcept;
+
+/// Writes the norm of all elements of `list`, as it was, to `norm_out`, and scales every element if it is too large.
+///
+/// formula      N = √Σx², the true root of the true sum, rounded once to binary64; c = max_norm / (N + epsilon), each step rounded to binary64.
+///              Unless c ≥ 1, or N + epsilon is 0, each x becomes x·c, rounded once to its own dtype; of f16, bf16 and f32 c is first rounded to 24
+///              significant bits, so that the product is exact in binary64. If c ≥ 1 no byte of the tensors is written.
+/// shapes       list: plan.request().tensors Tensors in host memory, read before run() returns, of any lengths, 0 too. What their `data` points to is
+///              written. norm_out: one element of plan.request().norm, the true norm rounded once to that.
+/// dtypes       of each tensor f16, bf16, f32 or f64; of the norm f64 or f32
+/// guarantee    order: norm and elements depend on the multiset of all elements, not on the order of the list, or how elements are dealt out to
+///              tensors of their dtype, and are the same on CPU and GPU
+/// error bound  norm: half a unit in the last place. Elements: of f64 half a unit of x·c, and c has three roundings; of others half a unit of
+///              x·c·(1 + δ), |δ| ≤ 2^−24, the same δ for all: the direction stays, the length is off by no more than that
+/// passes       one over the elements; where the norm is too large one more, which writes them
+/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done. It, norm_out and the tensors must not
+///              overlap, nor one tensor another.
+/// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, nothing allocated; may be captured in a graph. The launches of the
+///              norm, and one that scales, for each 1000 tensors that have elements (120 before CUDA 12.1). CPU: returns when all is written.
+/// flags        as run() of a Plan
+/// errors       plan.status() if that is not ok; invalid_argument: `list` where it is null, has not n elements in all, or a tensor is null,
+///              misaligned or of no dtype, `norm_out`, `workspace`; cuda_error. Nothing is written then, but that a cuda_error may leave norm and
+///              tensors undefined.
+/// NaN, empty   as torch.nn.utils.clip_grad_norm_ with error_if_nonfinite=False, whose formula this is: with a NaN among the elements the norm is
+///              NaN and so is every element; with infinities, or a norm beyond binary64, it is infinite, and finite elements become zeros with their
+///              signs, infinite ones NaN. All NaN are the canonical one. No elements: the norm is +0.
+/// source       lib/SPEC.md, section 16
+Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace = nullptr,
+           Stream stream = nullptr) noexcept;
+
+/// Throws Error where make_clip_plan() and run() return what went wrong; otherwise the same.
+namespace throwing {
+[[nodiscard]] inline ClipPlan make_clip_plan(const ClipRequest& request) {
+    const ClipPlan plan = detreduce::make_clip_plan(request);
+    throw_if_error(plan.status());
+    return plan;
+}
+inline void run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace = nullptr,
+                Stream stream = nullptr) {
+    throw_if_error(detreduce::run(plan, list, norm_out, workspace, stream));
+}
+} // namespace throwing
+
+} // namespace detreduce

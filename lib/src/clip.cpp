@@ -1,0 +1,65 @@
+// clip_grad_norm: what may be asked for. The norm is that of a plan, whose checks hold here as well.
+#include <cstring>
+
+#include <detreduce/clip_grad_norm.hpp>
+#include <detreduce/fp/bits.hpp>
+
+#include "check_run.hpp"
+#include "cuda_backend.hpp"
+#include "host/backend.hpp"
+
+namespace detreduce {
+namespace {
+
+/// What a plan calls its arguments, as ours are called.
+Status renamed(Status status) {
+    constexpr const char* names[][2] = {{"x", "list"}, {"out", "norm_out"}, {"groups", "tensors"}};
+    if (status.code != StatusCode::invalid_argument) return status;
+    for (const auto& [theirs, ours] : names) {
+        if (std::strcmp(status.argument, theirs) == 0) status.argument = ours;
+    }
+    return status;
+}
+
+Status check(const ClipRequest& r) {
+    const auto is_length = [](double x) { return fp::is_finite(x) && x >= 0; };
+    const auto invalid = [](const char* argument, const char* allowed) -> Status {
+        return {StatusCode::invalid_argument, argument, allowed};
+    };
+    if (!is_length(r.max_norm)) return invalid("max_norm", "allowed are finite numbers from 0 on");
+    if (!is_length(r.epsilon)) return invalid("epsilon", "allowed are finite numbers from 0 on");
+    if (r.norm != DType::f64 && r.norm != DType::f32) return invalid("norm", "allowed are f64 and f32");
+    return {};
+}
+
+} // namespace
+
+ClipPlan make_clip_plan(const ClipRequest& request) noexcept {
+    ClipPlan plan;
+    plan.request_ = request;
+    plan.status_ = check(request);
+    if (!plan.status_.ok()) return plan;
+    plan.request_.max_norm = fp::from_bits<double>(fp::magnitude_bits(request.max_norm)); // −0 is 0
+    plan.norm_ = make_plan({.op = Op::nrm2,
+                            .dtype = request.norm,
+                            .shape = Shape::tensors,
+                            .n = request.n,
+                            .groups = request.tensors,
+                            .device = request.device,
+                            .launch = request.launch});
+    plan.status_ = renamed(plan.norm_.status());
+    plan.workspace_bytes_ = plan.norm_.workspace_bytes();
+    if (request.device.backend == Backend::cuda) plan.workspace_bytes_ += cuda::clip_workspace_bytes;
+    return plan;
+}
+
+Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream) noexcept {
+    if (!plan.status().ok()) return plan.status();
+    if (const Status bad = check_run(plan.norm(), list, norm_out, workspace); !bad.ok()) return renamed(bad);
+    if (plan.request().device.backend == Backend::cuda)
+        return cuda::enqueue_clip(plan, list, norm_out, workspace, stream);
+    host::clip(plan, list, norm_out);
+    return {};
+}
+
+} // namespace detreduce

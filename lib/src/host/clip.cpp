@@ -1,0 +1,50 @@
+// clip_grad_norm() on the CPU: the norm of the list, then one tensor after the other, each by all threads.
+#include <algorithm>
+
+#include <detreduce/acc/finish.hpp>
+#include <detreduce/spec/clip.hpp>
+
+#include "host/backend.hpp"
+#include "host/for_each.hpp"
+#include "host/fp_environment.hpp"
+
+namespace detreduce::host {
+namespace {
+
+template <class T>
+DETREDUCE_OPAQUE void scale(T* x, std::uint64_t n, const spec::ClipFactor& factor) {
+    const spec::ClipFactor own = factor; // no element can be a part of it
+    for (std::uint64_t i = 0; i < n; ++i)
+        x[i] = spec::clipped(x[i], own);
+}
+
+template <class T>
+void scale_tensor(T* x, std::uint64_t n, const spec::ClipFactor& factor, std::uint32_t threads) {
+    constexpr std::uint64_t block = (std::uint64_t{512} << 10) / sizeof(T); // less is not worth a thread
+    for_each((n + block - 1) / block, threads,
+             [&](std::uint64_t i) { scale(x + i * block, std::min(block, n - i * block), factor); });
+}
+
+/// In a function of its own, as is scale(): what is computed here depends on the environment.
+DETREDUCE_OPAQUE spec::ClipFactor finish(const ClipPlan& plan, const acc::exact::Word* states, void* norm_out) {
+    const auto norm = [&](auto t) { return acc::exact::round_products<decltype(t)>(states, Ending::root); };
+    acc::store_as(norm_out, plan.request().norm, norm);
+    return spec::clip_factor(norm(double{}), plan.request().max_norm, plan.request().epsilon);
+}
+
+} // namespace
+
+void clip(const ClipPlan& plan, const Tensor* list, void* norm_out) noexcept {
+    const StandardFpEnvironment environment;
+    acc::exact::Word states[acc::exact::product_states * acc::exact::words] = {};
+    add_tensors(plan.norm(), list, states);
+    const spec::ClipFactor factor = finish(plan, states, norm_out);
+    for (std::uint64_t i = 0; factor.clips && i < plan.request().tensors; ++i) {
+        with_dtype(list[i].dtype, [&]<class T>(T) {
+            scale_tensor(const_cast<T*>(static_cast<const T*>(list[i].data)), list[i].n, factor,
+                         plan.norm().launch().threads);
+        });
+    }
+}
+
+} // namespace detreduce::host
