@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <detreduce/losses.hpp>
 #include <detreduce/plan.hpp>
 #include <detreduce/spec/ascending.hpp>
 
@@ -13,6 +14,12 @@ namespace detreduce::cuda {
 
 /// Enqueues a prepared plan, all of whose pointers have been checked for null and alignment.
 [[nodiscard]] Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept;
+
+/// The same for terms of a loss, or their sum or mean, of a plan that is no op; and for the gradient, of any.
+[[nodiscard]] Status enqueue_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace,
+                                  Stream stream) noexcept;
+[[nodiscard]] Status enqueue_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
+                                           Stream stream) noexcept;
 
 /// Enqueues what writes the ids.end + 1 offsets of segments by id.
 [[nodiscard]] Status enqueue_offsets(Device device, const spec::Ascending& ids, std::uint64_t* offsets,
