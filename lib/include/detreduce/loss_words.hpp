@@ -39,8 +39,8 @@ struct LossInfo {
 
 // Follows from the number of roundings and from max_ulp() of log, log1p, softplus and sigmoid, a unit roundoff counted as a whole unit.
 inline constexpr std::array losses{
-    LossInfo{Loss::mse, "mse", 3, 0.5},         LossInfo{Loss::mae, "mae", 0.5, 0},
-    LossInfo{Loss::huber, "huber", 4, 0.5},     LossInfo{Loss::smooth_l1, "smooth_l1", 4, 2},
+    LossInfo{Loss::mse, "mse", 3, 0.5},       LossInfo{Loss::mae, "mae", 0.5, 0},
+    LossInfo{Loss::huber, "huber", 4, 0.5},   LossInfo{Loss::smooth_l1, "smooth_l1", 4, 2},
     LossInfo{Loss::bce, "bce", 4.5, 4.5},     LossInfo{Loss::bce_with_logits, "bce_with_logits", 2.5, 2.5},
     LossInfo{Loss::kl_div, "kl_div", 3.5, 0},
 };
