@@ -3,9 +3,14 @@
 
 #include <cstddef>
 
-#include <detreduce/losses.hpp>
 #include <detreduce/plan.hpp>
 #include <detreduce/spec/ascending.hpp>
+
+// Not losses.hpp, which brings the min() and max() of host.hpp: kernels that include this mean CUDA's.
+namespace detreduce {
+class LossPlan;
+struct LossInputs;
+} // namespace detreduce
 
 namespace detreduce::cuda {
 
