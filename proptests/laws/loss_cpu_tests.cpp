@@ -26,6 +26,7 @@ class Askew {
 };
 
 struct LossBackend {
+    static constexpr int cases = 1000;
     static std::vector<Launch> launches(const LossRequest&) {
         std::vector<Launch> list;
         for (const std::uint32_t threads : {1u, 2u, 3u, 7u}) {

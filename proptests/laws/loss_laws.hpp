@@ -1,4 +1,5 @@
 // Laws of losses, on every backend. Included once a backend, after `LossBackend` has been defined:
+//     static constexpr int cases                                                                  of a property, at most
 //     static std::vector<Launch> launches(const LossRequest&)
 //     static std::vector<Out> run<Out>(LossRequest, const LossData<T>&, unsigned offset)          request.weighted says whether the weights count
 //     static std::vector<T> gradient(LossRequest, const LossData<T>&, const std::vector<T>& upstream (empty: null), unsigned offset)
@@ -97,10 +98,23 @@ bool same_error(double error, double bound, T result) {
     return error <= bound + (small ? 1 : 0);
 }
 
+/// A property of as many cases as the backend has time for.
+template <class Testable>
+void loss_property(Loss loss, Testable&& testable) {
+    auto config = configuration();
+    config.testParams.maxSuccess = std::min(config.testParams.maxSuccess, LossBackend::cases);
+    const std::string description(name(loss));
+    const Outcome outcome =
+        run_property(property_id(description), rc::detail::toProperty(std::forward<Testable>(testable)), config);
+    if (!outcome.passed) std::cerr << "\n- " << description << '\n' << outcome.message << '\n';
+    INFO(description << ": the counterexample is on stderr");
+    REQUIRE(outcome.passed);
+}
+
 TEMPLATE_TEST_CASE("losses: terms are as near to the true ones as the table says", "[losses][error]", float, double) {
     using V = TestType;
     for (const Loss loss : all_losses) {
-        property(std::string(name(loss)), [loss] {
+        loss_property(loss, [loss] {
             const auto seed = *rc::gen::arbitrary<std::uint64_t>();
             LossRequest r{.loss = loss, .reduction = Reduction::none, .parameter = loss_parameter(seed)};
             const auto data = loss_data<V>(loss, 8, seed);
@@ -120,7 +134,7 @@ TEMPLATE_TEST_CASE("losses: derivatives are as near to the true ones as the tabl
                    double) {
     using V = TestType;
     for (const Loss loss : all_losses) {
-        property(std::string(name(loss)), [loss] {
+        loss_property(loss, [loss] {
             const auto seed = *rc::gen::arbitrary<std::uint64_t>();
             LossRequest r{.loss = loss, .reduction = Reduction::sum, .parameter = loss_parameter(seed)};
             const auto data = loss_data<V>(loss, 8, seed);
@@ -231,7 +245,7 @@ TEMPLATE_TEST_CASE("losses: mse and mae without weights are ops", "[losses]", fl
 TEMPLATE_TEST_CASE("losses: exact sums know no order, and grow by micro-batches", "[losses]", bfloat16, float, double) {
     using T = TestType;
     for (const Loss loss : all_losses) {
-        property(std::string(name(loss)), [loss] {
+        loss_property(loss, [loss] {
             const auto seed = *rc::gen::arbitrary<std::uint64_t>();
             const std::size_t n = 1 + seed % 200, cut = accuracy::hash(seed, 1) % n;
             LossRequest r{.loss = loss, .reduction = Reduction::sum, .weighted = true};
@@ -371,7 +385,7 @@ TEMPLATE_TEST_CASE("losses: special values", "[losses]", float, double) {
 TEMPLATE_TEST_CASE("losses: of any bits, NaN comes of NaN and of what is no probability", "[losses]", float, double) {
     using V = TestType;
     for (const Loss loss : all_losses) {
-        property(std::string(name(loss)), [loss](std::uint64_t seed) {
+        loss_property(loss, [loss](std::uint64_t seed) {
             const Values<V> xs = *values<V>(any_bits<V>, {1, 2, 100});
             LossRequest r{.loss = loss, .reduction = Reduction::none};
             LossData<V> data{xs.xs, xs.xs, {}};
