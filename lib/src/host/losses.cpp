@@ -73,9 +73,12 @@ DETREDUCE_OPAQUE void store_gradient(const LossPlan& plan, const LossValues<T>& 
     for_each_block(r.n, plan.plan().launch().threads, [&](std::uint64_t first, std::uint32_t count) {
         alignas(64) V values[block];
         slopes.write(first, count, values);
-        for (std::uint32_t i = 0; i < count; ++i)
-            dx[first + i] =
-                fp::round_to<T>(values[i] * (one_each ? static_cast<V>(fp::widen(upstream[first + i])) : factor));
+        const auto store = [&](const auto& factor_of) { // a loop for each, which vectorizes
+            for (std::uint32_t i = 0; i < count; ++i)
+                dx[first + i] = fp::round_to<T>(values[i] * factor_of(first + i));
+        };
+        if (one_each) return store([&](std::uint64_t i) { return V(fp::widen(upstream[i])); });
+        store([&](std::uint64_t) { return factor; });
     });
 }
 
