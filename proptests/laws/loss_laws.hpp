@@ -49,18 +49,21 @@ std::vector<Out> rounded(const std::vector<V>& values) {
     return out;
 }
 
-/// The terms on the CPU, by one thread and without vectors, in the format in which they are added.
+/// The terms on the CPU, one at a time and without vectors, in the format in which they are added.
 template <class T>
 std::vector<TermOf<T>> terms_in_full(LossRequest r, const LossData<T>& data) {
     r.reduction = Reduction::none;
     r.dtype = dtype_of<T>;
     r.output = dtype_of<TermOf<T>>;
-    r.n = data.x.size();
+    r.n = 1;
     r.device = cpu;
     r.launch = {.threads = 1, .isa = Isa::baseline};
-    std::vector<TermOf<T>> terms(r.n);
-    throw_if_error(run(make_loss_plan(r),
-                       {data.x.data(), data.target.data(), r.weighted ? data.weight.data() : nullptr}, terms.data()));
+    const LossPlan plan = make_loss_plan(r);
+    std::vector<TermOf<T>> terms(data.x.size());
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        const T* const weight = r.weighted ? &data.weight[i] : nullptr;
+        throw_if_error(run(plan, {&data.x[i], &data.target[i], weight}, &terms[i]));
+    }
     return terms;
 }
 
