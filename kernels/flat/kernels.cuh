@@ -13,6 +13,7 @@
 #include "arrival.cuh"
 #include "dependent_launch.cuh"
 #include "flat/tile.cuh"
+#include "rounded.cuh"
 
 namespace detreduce::cuda {
 
@@ -26,23 +27,14 @@ static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft
 template <class V>
 __device__ __forceinline__ void store_sum(void* out, std::uint64_t i, DType output, V sum) {
     if constexpr (sizeof(V) == 4) {
-        const auto rounded = [&](std::uint16_t bits, std::uint16_t nan) { return fp::is_nan(sum) ? nan : bits; };
         if (output == DType::f16) {
-            std::uint16_t bits;
-            asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(sum));
-            static_cast<std::uint16_t*>(out)[i] = rounded(bits, fp::Format<float16>::canonical_nan);
+            static_cast<float16*>(out)[i] = rounded_to<float16>(sum);
         } else if (output == DType::bf16) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-            std::uint16_t bits;
-            asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(sum));
-#else
-            const std::uint16_t bits = fp::round_to<bfloat16>(sum).bits;
-#endif
-            static_cast<std::uint16_t*>(out)[i] = rounded(bits, fp::Format<bfloat16>::canonical_nan);
+            static_cast<bfloat16*>(out)[i] = rounded_to<bfloat16>(sum);
         } else if (output == DType::f32) {
-            static_cast<float*>(out)[i] = fp::canonical(sum);
+            static_cast<float*>(out)[i] = rounded_to<float>(sum);
         } else {
-            static_cast<double*>(out)[i] = fp::canonical(static_cast<double>(sum));
+            static_cast<double*>(out)[i] = rounded_to<double>(sum);
         }
     } else {
         static_cast<V*>(out)[i] = fp::canonical(sum);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <detreduce/fp/bits.hpp>
 #include <detreduce/fp/half.hpp>
 
 namespace detreduce::cuda {
@@ -111,7 +112,7 @@ __device__ __forceinline__ Item load_item(const Item* p) {
 /// to spare for two ways, and where the ways meet again each load would wait for its own: theirs are known to be aligned, or loaded as if they never were.
 enum class Alignment { seen, known, never };
 
-/// Where the elements of an op are: one array or two.
+/// Where the elements of an op are: one array or two; or three, of a loss.
 template <class T, Alignment A = Alignment::seen>
 struct OneInput {
     static constexpr bool aligned = A == Alignment::known;
@@ -139,9 +140,25 @@ struct TwoInputs<T, Alignment::seen> {
     __device__ __forceinline__ TwoInputs operator+(std::int64_t i) const { return {x + i, y + i, aligned}; }
 };
 
+/// z may be null: then it is all ones.
+template <class T>
+struct ThreeInputs {
+    const T* x;
+    const T* y;
+    const T* z;
+    bool aligned;
+    __device__ __forceinline__ ThreeInputs operator+(std::int64_t i) const {
+        return {x + i, y + i, z == nullptr ? z : z + i, aligned};
+    }
+};
+
 template <class T>
 struct Both {
     T x, y;
+};
+template <class T>
+struct Three {
+    T x, y, z;
 };
 
 template <class T, int Inputs, Alignment A = Alignment::seen>
@@ -167,6 +184,12 @@ struct ItemOf<T, 2, A> {
             return {x, y};
         }
     }
+};
+
+template <class T>
+struct ItemOf<T, 3, Alignment::seen> {
+    using type = Three<T>;
+    using Pointer = ThreeInputs<T>;
 };
 
 /// Both ways give whole words, so that elements of 16 bits stay two in a register where the ways meet.
@@ -208,6 +231,28 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const TwoInputs<T, A>& p) {
     for (int k = 0; k < K; ++k)
         both.v[k] = {x.v[k], y.v[k]};
     return both;
+}
+template <class T>
+inline constexpr T one = fp::from_bits<T>(static_cast<fp::Bits<T>>(static_cast<fp::Bits<T>>(fp::Format<T>::max_exponent)
+                                                                   << (fp::Format<T>::precision - 1)));
+template <Source S, class Item, int K, class T>
+__device__ __forceinline__ Pack<Item, K> load_pack(const ThreeInputs<T>& p) {
+    const Pack<T, K> x = load_pack<S, T, K>(OneInput<T>{p.x, p.aligned}),
+                     y = load_pack<S, T, K>(OneInput<T>{p.y, p.aligned});
+    Pack<T, K> z;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        z.v[k] = one<T>;
+    if (p.z != nullptr) z = load_pack<S, T, K>(OneInput<T>{p.z, p.aligned});
+    Pack<Item, K> three;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        three.v[k] = {x.v[k], y.v[k], z.v[k]};
+    return three;
+}
+template <Source S, class T>
+__device__ __forceinline__ Three<T> load_item(const ThreeInputs<T>& p) {
+    return {load_number(p.x), load_number(p.y), p.z == nullptr ? one<T> : load_number(p.z)};
 }
 template <Source S, class T, Alignment A>
 __device__ __forceinline__ T load_item(const OneInput<T, A>& p) {

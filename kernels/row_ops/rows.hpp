@@ -1,4 +1,4 @@
-// What a kernel of row ops is told (lib/SPEC.md, section 15).
+// What a kernel of row ops is told (lib/SPEC.md, section 17).
 #pragma once
 
 #include <cstddef>

@@ -44,10 +44,10 @@ struct MappedTiles {
         return raw;
     }
     __device__ __forceinline__ Terms terms(const Raw& raw) const {
-        V term[each];
+        Pack<V, per_load> term[loads];
 #pragma unroll
-        for (int i = 0; i < each; ++i)
-            term[i] = source.term(raw.pack[i / per_load].v[i % per_load]);
+        for (int i = 0; i < loads; ++i)
+            term[i] = source.terms(raw.pack[i]);
         Terms all;
         __builtin_memcpy(&all, term, sizeof all);
         return all;

@@ -24,23 +24,14 @@ namespace detreduce::cuda {
     return {};
 }
 
-/// Runs a plan of plan_transform(), all of whose pointers have been checked, on the current device.
-template <class T, int Inputs, class F>
-[[nodiscard]] Status launch_transform(const Plan& plan, const F& f, const T* x, const T* y, void* out, void* workspace,
-                                      Stream stream) {
+/// Runs a plan of plan_transform(), all of whose pointers have been checked, on the current device. x: the first of the input's arrays.
+template <class T, class F, int Inputs>
+[[nodiscard]] Status launch_mapped(const Plan& plan, const Mapped<T, F, Inputs>& input, const T* x, void* out,
+                                   void* workspace, Stream stream) {
     using V = fp::Arithmetic<T>;
-    using Input = Mapped<T, F, Inputs>;
     static_assert(std::is_trivially_copyable_v<F>, "the function is copied to the GPU byte by byte");
     DeviceTraits device;
     if (const Status bad = traits_of_current_device(device); !bad.ok()) return bad;
-    const auto on_16 = [](const T* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
-    const auto input = [&]() -> Input {
-        if constexpr (Inputs == 2) {
-            return {{x, y, on_16(x) && on_16(y)}, f};
-        } else {
-            return {{x, on_16(x)}, f};
-        }
-    }();
     const auto in_order = [&]<class Acc>(const Acc*) {
         const FlatLaunch<T, Acc> launch(plan, x, out, workspace, stream, device);
         return launch.template two_pass<MappedLevel<T, Acc, F, Inputs>, 8>(input);
@@ -56,6 +47,20 @@ template <class T, int Inputs, class F>
     default: // tree: plan_transform() lets nothing else through
         return in_order(static_cast<const acc::Rounded<V>*>(nullptr));
     }
+}
+
+[[nodiscard]] inline bool on_16_bytes(const void* p) {
+    return reinterpret_cast<std::uintptr_t>(p) % 16 == 0;
+}
+
+/// The same for a function of one input, or two.
+template <class T, int Inputs, class F>
+[[nodiscard]] Status launch_transform(const Plan& plan, const F& f, const T* x, const T* y, void* out, void* workspace,
+                                      Stream stream) {
+    using Input = Mapped<T, F, Inputs>;
+    const bool aligned = on_16_bytes(x) && on_16_bytes(y); // a null y, too
+    const Input input{ItemOf<T, Inputs>::pointer(x, y, aligned), f};
+    return launch_mapped(plan, input, x, out, workspace, stream);
 }
 
 } // namespace detreduce::cuda

@@ -21,6 +21,12 @@ __device__ __forceinline__ float argument(float16 x) {
     return (x.bits & 0x7fffu) > 0x7c00u ? __uint_as_float(nan) : wide;
 }
 
+/// Does F compute the terms of a pack in one call, f.terms(pack)? As calls they would take longer one by one.
+template <class F>
+concept TakesPacks = requires {
+    F::takes_packs;
+};
+
 /// Where the elements are, and what is computed of them. The function travels by value, with its members.
 template <class T, class F, int Inputs>
 struct Mapped {
@@ -32,7 +38,9 @@ struct Mapped {
 
     __device__ __forceinline__ Mapped operator+(std::int64_t i) const { return {elements + i, f}; }
     __device__ __forceinline__ V term(const Element& e) const {
-        if constexpr (Inputs == 2) {
+        if constexpr (Inputs == 3) {
+            return f(argument(e.x), argument(e.y), argument(e.z));
+        } else if constexpr (Inputs == 2) {
 #if defined(__CUDA_ARCH__) // lambdas for the device have their true type only there
             static_assert(std::is_same_v<decltype(f(V{}, V{})), V>, "the function must give the type that it takes");
 #endif
@@ -44,17 +52,24 @@ struct Mapped {
             return f(argument(e));
         }
     }
+    template <int K>
+    __device__ __forceinline__ Pack<V, K> terms(const Pack<Element, K>& raw) const {
+        if constexpr (TakesPacks<F>) {
+            return f.terms(raw);
+        } else {
+            Pack<V, K> all;
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                all.v[k] = term(raw.v[k]);
+            return all;
+        }
+    }
 };
 
 /// As load.cuh says of elements.
 template <Source S, class Item, int K, class T, class F, int Inputs>
 __device__ __forceinline__ Pack<Item, K> load_pack(const Mapped<T, F, Inputs>& p) {
-    const auto raw = load_pack<S, typename Mapped<T, F, Inputs>::Element, K>(p.elements);
-    Pack<Item, K> terms;
-#pragma unroll
-    for (int k = 0; k < K; ++k)
-        terms.v[k] = p.term(raw.v[k]);
-    return terms;
+    return p.terms(load_pack<S, typename Mapped<T, F, Inputs>::Element, K>(p.elements));
 }
 template <Source S, class T, class F, int Inputs>
 __device__ __forceinline__ fp::Arithmetic<T> load_item(const Mapped<T, F, Inputs>& p) {

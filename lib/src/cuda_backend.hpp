@@ -8,6 +8,12 @@
 #include <detreduce/row_ops.hpp>
 #include <detreduce/spec/ascending.hpp>
 
+// Not losses.hpp, which brings the min() and max() of host.hpp: kernels that include this mean CUDA's.
+namespace detreduce {
+class LossPlan;
+struct LossInputs;
+} // namespace detreduce
+
 namespace detreduce::cuda {
 
 /// Fills in what `request.launch` leaves open and the workspace's size; says what is wrong with the launch or the device.
@@ -16,16 +22,21 @@ namespace detreduce::cuda {
 /// Enqueues a prepared plan, all of whose pointers have been checked for null and alignment.
 [[nodiscard]] Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept;
 
-<<<<<<< HEAD
-/// Workspace of a checked request, and running a checked plan, of at least one row.
-[[nodiscard]] std::size_t row_workspace_bytes(const RowRequest& request) noexcept;
-[[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
-=======
+/// The same for terms of a loss, or their sum or mean, of a plan that is no op; and for the gradient, of any.
+[[nodiscard]] Status enqueue_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace,
+                                  Stream stream) noexcept;
+[[nodiscard]] Status enqueue_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
+                                           Stream stream) noexcept;
+
 /// What clipping needs beside the workspace of the norm's plan, and behind it: the factor.
 inline constexpr std::size_t clip_workspace_bytes = 256;
 /// Enqueues a prepared plan, all of whose pointers have been checked.
 [[nodiscard]] Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace,
->>>>>>> clip
+                                  Stream stream) noexcept;
+
+/// Workspace of a checked request, and running a checked plan, of at least one row.
+[[nodiscard]] std::size_t row_workspace_bytes(const RowRequest& request) noexcept;
+[[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
                                   Stream stream) noexcept;
 
 /// Enqueues what writes the ids.end + 1 offsets of segments by id.

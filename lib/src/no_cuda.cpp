@@ -22,7 +22,15 @@ Status enqueue_rows(const RowPlan&, const RowArrays&, void*, Stream) noexcept {
     return none;
 }
 Status run_async(const RowPlan&, const RowArrays&, Stream) noexcept {
+    return none;
+}
 Status enqueue_clip(const ClipPlan&, const Tensor*, void*, void*, Stream) noexcept {
+    return none;
+}
+Status enqueue_loss(const LossPlan&, const LossInputs&, void*, void*, Stream) noexcept {
+    return none;
+}
+Status enqueue_loss_gradient(const LossPlan&, const LossInputs&, const void*, void*, Stream) noexcept {
     return none;
 }
 Status enqueue_offsets(Device, const spec::Ascending&, std::uint64_t*, Stream) noexcept {
@@ -32,6 +40,9 @@ Status find_fault(Device, const spec::Ascending&, Stream, std::uint64_t&) noexce
     return none;
 }
 Status run_async(const Plan&, Inputs, void*, Stream) noexcept {
+    return none;
+}
+Status run_async(const LossPlan&, const LossInputs&, void*, Stream) noexcept {
     return none;
 }
 Status add(ExactState*, DType, const void*, std::uint64_t, Stream) noexcept {

@@ -6,6 +6,7 @@
 #include <detreduce/cuda.hpp>
 #include <detreduce/exact_state.hpp>
 #include <detreduce/host.hpp>
+#include <detreduce/losses.hpp>
 #include <detreduce/plan.hpp>
 #include <detreduce/row_ops.hpp>
 #include <detreduce/segments.hpp>

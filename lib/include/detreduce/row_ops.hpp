@@ -84,12 +84,12 @@ struct RowArrays {
 
 /// Runs `plan`.
 ///
-/// formula      see RowOp; lib/SPEC.md, section 15, says which operations these are, in the elements' arithmetic (f32, of f64 f64), by `tree`
+/// formula      see RowOp; lib/SPEC.md, section 17, says which operations these are, in the elements' arithmetic (f32, of f64 f64), by `tree`
 /// shapes       x: plan.request().rows rows of n contiguous elements, plan.stride() elements apart, aligned to the element. out: plan.results() a row,
 ///              plan.output_stride() apart (logsumexp, cross_entropy: next to each other)
 /// dtypes       f16, bf16, f32, f64; results the same, of f16 and bf16 also f32
 /// guarantee    device: the bits of a row are those of the row alone, on every CPU and GPU, for every batch, stride, alignment and thread count
-/// error bound  logsumexp, log_softmax, softmax, cross_entropy: lib/SPEC.md, section 15.2; accuracy/row_bounds.hpp has them as functions
+/// error bound  logsumexp, log_softmax, softmax, cross_entropy: lib/SPEC.md, section 17.2; accuracy/row_bounds.hpp has them as functions
 /// passes       one read of x, and one write, where a row has no more than one tile (workspace_bytes()); else logsumexp and cross_entropy still read once, the others
 ///              twice (layernorm: what the second time finds in L2 depends on the row's length). Where the sum of exponentials is not usable as it is (all
 ///              elements below about −17, or one above about 44; f64: 355), the row is read twice more
@@ -100,7 +100,7 @@ struct RowArrays {
 /// NaN, empty   a row with a NaN: all NaN. softmax, log_softmax of a row whose greatest element is infinite: NaN. logsumexp: that infinity. n = 0: logsumexp is
 ///              −inf, nothing is written by the others, and make_row_plan() refuses it for layernorm, rmsnorm and cross entropy
 /// overlap      out, mean, rstd and the workspace must not overlap each other, nor what is read
-/// source       lib/SPEC.md, section 15; Milakov & Gimelshein, Online normalizer calculation for softmax (2018), for reading a row once: here the reference is 0
+/// source       lib/SPEC.md, section 17; Milakov & Gimelshein, Online normalizer calculation for softmax (2018), for reading a row once: here the reference is 0
 ///              wherever that does no harm, so that nothing has to be rescaled
 Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace = nullptr, Stream stream = nullptr) noexcept;
 

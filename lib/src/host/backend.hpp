@@ -11,6 +11,10 @@
 
 #include "host/groups.hpp"
 
+namespace detreduce {
+class LossPlan;
+struct LossInputs;
+} // namespace detreduce
 namespace detreduce::detail {
 struct TermSource;
 }
@@ -66,6 +70,10 @@ template <class T>
 
 /// Runs a checked plan over terms that are computed on the way.
 void reduce_computed(const Plan& plan, const detail::TermSource& source, void* out) noexcept;
+
+/// Terms of a loss, or their sum or mean, of a checked plan that is no op; and the gradient, of any.
+void compute_loss(const LossPlan& plan, const LossInputs& in, void* out) noexcept;
+void compute_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx) noexcept;
 
 /// Adds n elements to the words of an exact state, and normalizes them.
 void add_exact(DType dtype, const void* x, std::uint64_t n, acc::exact::Word* words, const Launch& launch) noexcept;

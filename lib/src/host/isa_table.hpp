@@ -1,5 +1,5 @@
 // What an instruction set gives to the CPU backend: the first level of the methods with a fixed order, one tile at a time, the terms of
-// the ops, the digits of `exact`, the keys of what is compared, and what is counted.
+// the ops, the digits of `exact`, the keys of what is compared, what is counted, and losses.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,19 @@
 #include <detreduce/acc/product.hpp>
 #include <detreduce/acc/rounded.hpp>
 #include <detreduce/acc/two_fold.hpp>
+#include <detreduce/loss_words.hpp>
 #include <detreduce/spec/order_key.hpp>
 #include <detreduce/types.hpp>
 
 namespace detreduce::host {
+
+/// Which function of an element and its target: the term of a loss, or its derivative.
+template <class V>
+struct LossMap {
+    Loss loss;
+    V parameter;
+    bool slopes;
+};
 
 /// For elements of type T.
 template <class T>
@@ -73,6 +82,9 @@ struct IsaFunctions {
 
     /// The terms of m elements less `reference` (spec/exp_term.hpp).
     void (*exp_terms)(const T* x, std::uint32_t m, V reference, V* terms);
+
+    /// `map` of m elements at x with their targets, each times its weight unless w is null.
+    void (*losses)(const LossMap<V>& map, const T* x, const T* t, const T* w, std::uint32_t m, V* values);
 };
 
 struct IsaTable : IsaFunctions<float16>, IsaFunctions<bfloat16>, IsaFunctions<float>, IsaFunctions<double> {

@@ -1,4 +1,4 @@
-// The exponentials that logsumexp and softmax add up (lib/SPEC.md, section 15.1), for host and device: fewer steps than math::exp, as there is one for
+// The exponentials that logsumexp and softmax add up (lib/SPEC.md, section 17.1), for host and device: fewer steps than math::exp, as there is one for
 // each element of a row, and none of them rounded to a subnormal, so that they may be scaled, or multiplied and added at once, without a change of bits.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What becomes of the sums of a row (lib/SPEC.md, section 15), for host and device alike.
+// What becomes of the sums of a row (lib/SPEC.md, section 17), for host and device alike.
 #pragma once
 
 #include <cstdint>

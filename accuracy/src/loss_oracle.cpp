@@ -1,0 +1,190 @@
+#include <detreduce/accuracy/loss_oracle.hpp>
+
+#include <algorithm>
+#include <limits>
+
+#include <mpfr.h>
+
+#include <detreduce/fp/bits.hpp>
+
+namespace detreduce::accuracy {
+
+namespace {
+
+/// A number of 600 bits: sums of two doubles are mostly exact, and what is not does not matter.
+class Real {
+  public:
+    Real(double x = 0) {
+        mpfr_init2(value, 600);
+        mpfr_set_d(value, x, MPFR_RNDN);
+    }
+    Real(const Real& other) : Real() { mpfr_set(value, other.value, MPFR_RNDN); }
+    Real& operator=(const Real& other) {
+        mpfr_set(value, other.value, MPFR_RNDN);
+        return *this;
+    }
+    ~Real() { mpfr_clear(value); }
+
+    template <class Function>
+    [[nodiscard]] Real applied(Function f) const {
+        Real y;
+        f(y.value, value, MPFR_RNDN);
+        return y;
+    }
+    template <class Function>
+    [[nodiscard]] Real applied(Function f, const Real& b) const {
+        Real y;
+        f(y.value, value, b.value, MPFR_RNDN);
+        return y;
+    }
+    friend Real operator+(const Real& a, const Real& b) { return a.applied(mpfr_add, b); }
+    friend Real operator-(const Real& a, const Real& b) { return a.applied(mpfr_sub, b); }
+    friend Real operator*(const Real& a, const Real& b) { return a.applied(mpfr_mul, b); }
+    friend Real operator/(const Real& a, const Real& b) { return a.applied(mpfr_div, b); }
+    friend bool operator<(const Real& a, const Real& b) { return mpfr_less_p(a.value, b.value) != 0; }
+    friend bool operator<=(const Real& a, const Real& b) { return mpfr_lessequal_p(a.value, b.value) != 0; }
+
+    mpfr_t value;
+};
+
+Real abs(const Real& x) {
+    return x < 0 ? 0 - x : x;
+}
+Real max(const Real& a, const Real& b) {
+    return a < b ? b : a;
+}
+Real log(const Real& x) {
+    return x.applied(mpfr_log);
+}
+Real log1p(const Real& x) {
+    return x.applied(mpfr_log1p);
+}
+Real exp(const Real& x) {
+    return x.applied(mpfr_exp);
+}
+/// log(1 + eˣ); far out x is as good, and no exponent is too large for MPFR.
+Real softplus(const Real& x) {
+    return Real(5000) < x ? x : log1p(exp(x));
+}
+Real sigmoid(const Real& x) {
+    return 1 / (1 + exp(0 - x));
+}
+
+/// A true value, and what its error is measured at.
+struct Value {
+    Real value, size;
+    explicit Value(const Real& v) : value(v), size(abs(v)) {}
+    Value(const Real& v, const Real& s) : value(v), size(s) {}
+};
+
+struct Arguments {
+    Loss loss;
+    Real p, x, t;
+    template <class V>
+    explicit Arguments(const LossCase<V>& c)
+        : loss(c.loss), p(static_cast<double>(c.parameter)), x(static_cast<double>(c.x)), t(static_cast<double>(c.t)) {}
+};
+
+/// 0 where the target says that the logarithm does not matter.
+Real times_log(const Real& t, const Real& logarithm) {
+    return mpfr_zero_p(t.value) ? Real(0) : t * logarithm;
+}
+
+Value term_of(const Arguments& in) {
+    const auto& [loss, p, x, t] = in;
+    const Real d = x - t, a = abs(d);
+    switch (loss) {
+    case Loss::mse:
+        return Value(d * d);
+    case Loss::mae:
+        return Value(a);
+    case Loss::huber:
+        return Value(a <= p ? d * d / 2 : p * (a - p / 2));
+    case Loss::smooth_l1:
+        return Value(a < p ? d * d / (2 * p) : a - p / 2);
+    case Loss::bce: {
+        const Real one = max(log(x), -100), zero = max(log1p(0 - x), -100);
+        return {0 - t * one - (1 - t) * zero, abs(t * one) + abs((1 - t) * zero)};
+    }
+    case Loss::bce_with_logits: {
+        const Real whole = times_log(t, softplus(0 - x)) + times_log(1 - t, softplus(x));
+        return {whole, abs(x) * abs(x <= 0 ? t : 1 - t) + softplus(0 - abs(x))};
+    }
+    case Loss::kl_div:
+        break;
+    }
+    if (mpfr_zero_p(t.value)) return Value(Real(0));
+    return {t * (log(t) - x), t * (abs(log(t)) + abs(x))};
+}
+
+Value slope_of(const Arguments& in) {
+    const auto& [loss, p, x, t] = in;
+    const Real d = x - t, a = abs(d), sign = mpfr_sgn(d.value);
+    switch (loss) {
+    case Loss::mse:
+        return Value(2 * d);
+    case Loss::mae:
+        return Value(sign);
+    case Loss::huber:
+        return Value(a <= p ? d : sign * p);
+    case Loss::smooth_l1:
+        return Value(a < p ? d / p : sign);
+    case Loss::bce:
+        return Value((x - t) / max(x * (1 - x), 1e-12));
+    case Loss::bce_with_logits: // sigmoid(x) − t, of which nothing cancels
+        return {(1 - t) * sigmoid(x) - t * sigmoid(0 - x), abs(x <= 0 ? t : 1 - t) + sigmoid(0 - abs(x))};
+    case Loss::kl_div:
+        break;
+    }
+    return Value(0 - t);
+}
+
+template <class V>
+double error_at(const Value& truth, V result) {
+    using F = fp::Format<V>;
+    constexpr double wrong = std::numeric_limits<double>::infinity();
+    if (fp::is_nan(result)) return wrong;
+    if (!fp::is_finite(result)) {
+        const bool beyond = mpfr_get_exp(truth.size.value) > F::max_exponent; // or nearly: halves of it may be
+        return beyond && fp::is_negative(result) == (mpfr_sgn(truth.value.value) < 0) ? 0 : wrong;
+    }
+    const mpfr_exp_t last =
+        mpfr_zero_p(truth.size.value) ? F::min_exponent : mpfr_get_exp(truth.size.value) - F::precision;
+    const mpfr_exp_t unit = std::clamp<mpfr_exp_t>(last, F::min_exponent, F::max_exponent + 1 - F::precision);
+    Real error = abs(truth.value - static_cast<double>(result));
+    mpfr_mul_2si(error.value, error.value, -unit, MPFR_RNDN);
+    return mpfr_get_d(error.value, MPFR_RNDN);
+}
+
+} // namespace
+
+template <class V>
+double term_error_in_ulps(const LossCase<V>& c, V result) {
+    return error_at(term_of(Arguments(c)), result);
+}
+
+template <class V>
+double slope_error_in_ulps(const LossCase<V>& c, V result) {
+    return error_at(slope_of(Arguments(c)), result);
+}
+
+template <class V>
+double difference_error_in_ulps(const LossCase<V>& c, V result) {
+    Arguments left(c), right(c);
+    Real h(1);
+    const mpfr_exp_t exponent = mpfr_zero_p(left.x.value) ? -20 : mpfr_get_exp(left.x.value);
+    mpfr_mul_2si(h.value, h.value, exponent - 150, MPFR_RNDN);
+    left.x = left.x - h;
+    right.x = right.x + h;
+    const Real slope = (term_of(right).value - term_of(left).value) / (2 * h);
+    return error_at(Value(slope, max(abs(slope), slope_of(Arguments(c)).size)), result);
+}
+
+template double term_error_in_ulps(const LossCase<float>&, float);
+template double term_error_in_ulps(const LossCase<double>&, double);
+template double slope_error_in_ulps(const LossCase<float>&, float);
+template double slope_error_in_ulps(const LossCase<double>&, double);
+template double difference_error_in_ulps(const LossCase<float>&, float);
+template double difference_error_in_ulps(const LossCase<double>&, double);
+
+} // namespace detreduce::accuracy

@@ -1,0 +1,127 @@
+// Terms and gradients of losses, one value an element: 16 bytes of each input at a time, dealt out to the threads of a grid in turn.
+#pragma once
+
+#include "losses/function.cuh"
+#include "rounded.cuh"
+
+namespace detreduce::cuda {
+
+inline constexpr std::uint32_t loss_block = 256;
+
+/// K neighbouring values at out[at], in one store where the address of out[0] allows it.
+template <class Out, int K, class V>
+__device__ __forceinline__ void store_pack(Out* out, bool aligned, const Pack<V, K>& values) {
+    Pack<Out, K> pack;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        pack.v[k] = rounded_to<Out>(values.v[k]);
+    if (aligned) {
+        *reinterpret_cast<Pack<Out, K>*>(out) = pack;
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        out[k] = pack.v[k];
+}
+
+/// Where terms go, of any format.
+struct LossOut {
+    void* out;
+    DType output;
+    bool aligned;
+
+    template <int K, class V>
+    __device__ __forceinline__ void store(std::uint64_t at, const Pack<V, K>& values) const {
+        switch (output) {
+        case DType::f16:
+            return store_pack(static_cast<float16*>(out) + at, aligned, values);
+        case DType::bf16:
+            return store_pack(static_cast<bfloat16*>(out) + at, aligned, values);
+        case DType::f32:
+            return store_pack(static_cast<float*>(out) + at, aligned, values);
+        case DType::f64:
+            return store_pack(static_cast<double*>(out) + at, aligned, values);
+        }
+    }
+    template <class V>
+    __device__ __forceinline__ void store(std::uint64_t at, V value) const {
+        switch (output) {
+        case DType::f16:
+            static_cast<float16*>(out)[at] = rounded_to<float16>(value);
+            return;
+        case DType::bf16:
+            static_cast<bfloat16*>(out)[at] = rounded_to<bfloat16>(value);
+            return;
+        case DType::f32:
+            static_cast<float*>(out)[at] = rounded_to<float>(value);
+            return;
+        case DType::f64:
+            static_cast<double*>(out)[at] = rounded_to<double>(value);
+            return;
+        }
+    }
+};
+
+/// An upstream gradient for each element or one, or, null, 1; over n or not.
+template <class T>
+struct LossFactor {
+    using V = fp::Arithmetic<T>;
+    const T* upstream;
+    bool one_each, mean;
+
+    __device__ __forceinline__ V common(std::uint64_t n) const {
+        const V g = upstream == nullptr || one_each ? V(1) : argument(load_number(upstream));
+        return mean ? g / static_cast<V>(n) : g;
+    }
+};
+
+/// each(i, pack) for every whole pack, rest(i, element) for every element behind them.
+template <class T, class Each, class Rest>
+__device__ __forceinline__ void for_each_element(const ThreeInputs<T>& in, std::uint64_t n, const Each& each,
+                                                 const Rest& rest) {
+    constexpr int K = 16 / sizeof(T);
+    const std::uint64_t packs = n / K, threads = std::uint64_t{gridDim.x} * blockDim.x,
+                        first = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    for (std::uint64_t i = first; i < packs; i += threads) {
+        const auto at = static_cast<std::int64_t>(i * K);
+        each(i * K, load_pack<Source::any_input, Three<T>, K>(in + at));
+    }
+    const std::uint64_t last = packs * K + first;
+    if (last < n) rest(last, load_item<Source::any_input>(in + static_cast<std::int64_t>(last)));
+}
+
+template <class T>
+__global__ void __launch_bounds__(loss_block)
+    loss_terms_kernel(const ThreeInputs<T> in, std::uint64_t n, const LossFunction<T> f, const LossOut out) {
+    for_each_element(
+        in, n, [&](std::uint64_t at, const auto& raw) { out.store(at, f.template values<false>(raw)); },
+        [&](std::uint64_t at, const Three<T>& e) { out.store(at, f(argument(e.x), argument(e.y), argument(e.z))); });
+}
+
+template <class T>
+__global__ void __launch_bounds__(loss_block)
+    loss_gradient_kernel(const ThreeInputs<T> in, std::uint64_t n, const LossFunction<T> f, const LossFactor<T> factor,
+                         T* dx, bool aligned) {
+    using V = fp::Arithmetic<T>;
+    const V common = factor.common(n);
+    const auto scaled = [&](std::uint64_t i, V slope) {
+        return slope * (factor.one_each ? argument(load_number(factor.upstream + i)) : common);
+    };
+    for_each_element(
+        in, n,
+        [&](std::uint64_t at, const auto& raw) {
+            auto slopes = f.template values<true>(raw);
+            constexpr int K = sizeof(slopes) / sizeof(V);
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                slopes.v[k] = scaled(at + k, slopes.v[k]);
+            store_pack(dx + at, aligned, slopes);
+        },
+        [&](std::uint64_t at, const Three<T>& e) {
+            const V x = argument(e.x), t = argument(e.y);
+            const V slope = loss_terms::with_loss(f.loss, [&]<class L>(L) { return L::slope(x, t, f.parameter); });
+            dx[at] = rounded_to<T>(scaled(at, slope * argument(e.z)));
+        });
+}
+
+} // namespace detreduce::cuda

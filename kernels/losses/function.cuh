@@ -1,0 +1,80 @@
+// A loss as the function of transform/: of an element, its target and its weight. The choice of the loss is the same for all threads.
+#pragma once
+
+#include <detreduce/spec/loss_terms.hpp>
+
+#include "transform/mapped.cuh"
+
+namespace detreduce::cuda {
+
+/// The loss's terms of K elements, or its derivatives.
+template <bool Slopes, class V, int K>
+__device__ __forceinline__ Pack<V, K> loss_values(Loss loss, V parameter, const Pack<V, K>& x, const Pack<V, K>& t) {
+    return loss_terms::with_loss(loss, [&]<class L>(L) {
+        Pack<V, K> values;
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            if constexpr (Slopes) {
+                values.v[k] = L::slope(x.v[k], t.v[k], parameter);
+            } else {
+                values.v[k] = L::term(x.v[k], t.v[k], parameter);
+            }
+        }
+        return values;
+    });
+}
+
+/// A call: the kernels of sums compute terms in dozens of places, and seven losses in each would take minutes to compile.
+template <class V, int K>
+__device__ __noinline__ Pack<V, K> called_loss_terms(Loss loss, V parameter, Pack<V, K> x, Pack<V, K> t) {
+    return loss_values<false>(loss, parameter, x, t);
+}
+template <class V>
+__device__ __noinline__ V called_loss_term(Loss loss, V parameter, V x, V t) {
+    return loss_terms::with_loss(loss, [&]<class L>(L) { return L::term(x, t, parameter); });
+}
+
+/// The elements of a pack, as numbers.
+template <class T, int K>
+struct LossPack {
+    using V = fp::Arithmetic<T>;
+    Pack<V, K> x, t, w;
+    __device__ __forceinline__ explicit LossPack(const Pack<Three<T>, K>& raw) {
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            x.v[k] = argument(raw.v[k].x);
+            t.v[k] = argument(raw.v[k].y);
+            w.v[k] = argument(raw.v[k].z);
+        }
+    }
+    /// Where there are no weights, they are ones, which change no bit.
+    __device__ __forceinline__ Pack<V, K> weighted(Pack<V, K> values) const {
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+            values.v[k] = values.v[k] * w.v[k];
+        return values;
+    }
+};
+
+template <class T>
+struct LossFunction {
+    using V = fp::Arithmetic<T>;
+    static constexpr bool takes_packs = true;
+    Loss loss;
+    V parameter;
+
+    __device__ __forceinline__ V operator()(V x, V t, V w) const { return called_loss_term(loss, parameter, x, t) * w; }
+    template <int K>
+    __device__ __forceinline__ Pack<V, K> terms(const Pack<Three<T>, K>& raw) const {
+        const LossPack<T, K> in(raw);
+        return in.weighted(called_loss_terms(loss, parameter, in.x, in.t));
+    }
+    /// Without a call, for kernels that do so in one place.
+    template <bool Slopes, int K>
+    __device__ __forceinline__ Pack<V, K> values(const Pack<Three<T>, K>& raw) const {
+        const LossPack<T, K> in(raw);
+        return in.weighted(loss_values<Slopes>(loss, parameter, in.x, in.t));
+    }
+};
+
+} // namespace detreduce::cuda

@@ -1,0 +1,58 @@
+// losses_<dtype>.cu: sums and means by the kernels of transform/, terms and gradients by those of elementwise.cuh.
+#pragma once
+
+#include "losses/elementwise.cuh"
+#include "losses/launch.hpp"
+#include "transform/launch.cuh"
+
+namespace detreduce::cuda {
+
+template <class T>
+struct LossLaunch {
+    const LossPlan& plan;
+    Stream stream;
+    ThreeInputs<T> in;
+    LossFunction<T> f;
+
+    LossLaunch(const LossPlan& p, const LossInputs& inputs, Stream s)
+        : plan(p), stream(s), in{static_cast<const T*>(inputs.x), static_cast<const T*>(inputs.target),
+                                 static_cast<const T*>(inputs.weight),
+                                 on_16_bytes(inputs.x) && on_16_bytes(inputs.target) && on_16_bytes(inputs.weight)},
+          f{p.request().loss, fp::round_to<fp::Arithmetic<T>>(p.request().parameter)} {}
+
+    /// As many blocks as the device holds four times over, so that the end is not ragged, but none without a pack.
+    template <class Kernel, class... Arguments>
+    [[nodiscard]] Status elementwise(Kernel kernel, const Arguments&... arguments) const {
+        constexpr std::uint64_t per_block = loss_block * 16 / sizeof(T);
+        DeviceTraits device;
+        if (const Status bad = traits_of_current_device(device); !bad.ok()) return bad;
+        std::uint32_t resident = 0;
+        if (const Status bad = count_resident(kernel, loss_block, 0, device, resident); !bad.ok()) return bad;
+        const std::uint32_t asked = plan.plan().launch().grid;
+        const std::uint64_t useful = spec::tiles(plan.request().n, per_block);
+        const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(useful, asked ? asked : 4 * resident));
+        return launch_kernel(LaunchKind::plain, kernel, blocks, loss_block, 0, stream, in, plan.request().n, f,
+                             arguments...);
+    }
+};
+
+template <class T>
+Status launch_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) {
+    const LossLaunch<T> launch(plan, in, stream);
+    if (plan.request().reduction == Reduction::none) {
+        return launch.elementwise(loss_terms_kernel<T>, LossOut{out, plan.output(), on_16_bytes(out)});
+    }
+    const Mapped<T, LossFunction<T>, 3> input{launch.in, launch.f};
+    return launch_mapped(plan.plan(), input, launch.in.x, out, workspace, stream);
+}
+
+template <class T>
+Status launch_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx, Stream stream) {
+    const LossLaunch<T> launch(plan, in, stream);
+    const Reduction reduction = plan.request().reduction;
+    const LossFactor<T> factor{static_cast<const T*>(upstream), upstream && reduction == Reduction::none,
+                               reduction == Reduction::mean};
+    return launch.elementwise(loss_gradient_kernel<T>, factor, static_cast<T*>(dx), on_16_bytes(dx));
+}
+
+} // namespace detreduce::cuda

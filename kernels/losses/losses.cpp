@@ -1,0 +1,45 @@
+// From the plan of a loss to the launch of its element type.
+#include <cuda_runtime_api.h>
+
+#include "cuda_backend.hpp"
+#include "cuda_error.hpp"
+#include "losses/launch.hpp"
+
+namespace detreduce::cuda {
+
+Status enqueue_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) noexcept {
+    const LossRequest& r = plan.request();
+    const DeviceScope scope(r.device.index);
+    if (!scope.status().ok()) return scope.status();
+    if (r.n == 0) { // the sum of nothing: nothing else gets here
+        return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, size_of(plan.output()), stream));
+    }
+    return with_dtype(r.dtype, [&]<class T>(T) { return launch_loss<T>(plan, in, out, workspace, stream); });
+}
+
+Status enqueue_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
+                             Stream stream) noexcept {
+    const DeviceScope scope(plan.request().device.index);
+    if (!scope.status().ok()) return scope.status();
+    return with_dtype(plan.request().dtype,
+                      [&]<class T>(T) { return launch_loss_gradient<T>(plan, in, upstream, dx, stream); });
+}
+
+Status run_async(const LossPlan& plan, const LossInputs& in, void* out, Stream stream) noexcept {
+    if (!plan.status().ok()) return plan.status();
+    if (plan.request().device.backend != Backend::cuda) {
+        return {StatusCode::invalid_argument, "plan", "must be made for a CUDA device"};
+    }
+    const DeviceScope scope(plan.request().device.index);
+    if (!scope.status().ok()) return scope.status();
+    void* workspace = nullptr;
+    if (plan.workspace_bytes() > 0) {
+        const Status got = from_cuda("cudaMallocAsync", cudaMallocAsync(&workspace, plan.workspace_bytes(), stream));
+        if (!got.ok()) return got;
+    }
+    const Status ran = run(plan, in, out, workspace, stream);
+    const Status freed = workspace ? from_cuda("cudaFreeAsync", cudaFreeAsync(workspace, stream)) : Status{};
+    return ran.ok() ? freed : ran;
+}
+
+} // namespace detreduce::cuda

@@ -1,0 +1,36 @@
+// fp::round_to in an instruction or two, where the GPU has them.
+#pragma once
+
+#include <detreduce/fp/convert.hpp>
+
+namespace detreduce::cuda {
+
+/// x rounded to Out. NaN becomes the canonical one.
+template <class Out>
+__device__ __forceinline__ Out rounded_to(double x) {
+    if constexpr (sizeof(Out) == 4) return fp::canonical(static_cast<float>(x));
+    return fp::round_to<Out>(x);
+}
+template <class Out>
+__device__ __forceinline__ Out rounded_to(float x) {
+    [[maybe_unused]] const auto bits_or_nan = [&](std::uint16_t bits) {
+        return fp::from_bits<Out>(fp::is_nan(x) ? fp::Format<Out>::canonical_nan : bits);
+    };
+    if constexpr (std::is_same_v<Out, float16>) {
+        std::uint16_t bits;
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+        return bits_or_nan(bits);
+    } else if constexpr (std::is_same_v<Out, bfloat16>) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        std::uint16_t bits;
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+        return bits_or_nan(bits);
+#else
+        return fp::round_to<bfloat16>(x);
+#endif
+    } else {
+        return fp::canonical(static_cast<Out>(x));
+    }
+}
+
+} // namespace detreduce::cuda

@@ -1,0 +1,244 @@
+// Losses of elements and their targets, and the gradients of these: mse, mae, huber, smooth_l1, bce, bce_with_logits and kl_div, each term alone, their sum or
+// their mean. A loss is a sum, so it has the methods and guarantees of one; a gradient is computed element by element, so it has one value.
+//
+//     float loss = dr::loss(dr::Loss::huber, x, target);                   // the mean, exact
+//     std::vector<float> dx = dr::loss_gradient(dr::Loss::huber, x, target);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <detreduce/host.hpp>
+#include <detreduce/loss_words.hpp>
+#include <detreduce/plan.hpp>
+
+namespace detreduce {
+
+/// What to compute and where. Only `dtype` and `n` have no useful default.
+struct LossRequest {
+    Loss loss = Loss::mse;
+    Reduction reduction = Reduction::mean;
+    Method method = Method::exact; ///< of sum and mean: exact, compensated, kahan or tree
+    DType dtype = DType::f32;      ///< of x, target, weight and the gradient
+    std::optional<DType> output =
+        {}; ///< of the result; empty: that of the elements. `none` and exact give any, the others their own or a wider one
+    std::uint64_t n = 0; ///< 0 … 2^40; a mean has at least 1
+    double parameter =
+        1; ///< huber: delta, above 0; smooth_l1: beta, 0 or above; rounded to the format of the terms, where it must be finite
+    bool weighted = false;       ///< each term is multiplied by a weight
+    Device device = current_gpu; ///< or `cpu`, for which there are shorter calls below
+    Launch launch = {};          ///< as TransformOptions::launch, and of unweighted mse and mae as Request::launch
+};
+
+/// Where the elements are.
+struct LossInputs {
+    const void* x = nullptr;
+    const void* target = nullptr;
+    const void* weight = nullptr; ///< of a weighted request, else null
+};
+
+/// A request that was checked, with the workspace that it needs. A plain value, as Plan is.
+class LossPlan {
+  public:
+    [[nodiscard]] const Status& status() const noexcept { return status_; }
+    [[nodiscard]] const LossRequest& request() const noexcept { return request_; }
+    [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
+    /// Bytes of device memory, aligned to 256, that run() needs; run_gradient() needs none. On the CPU: 0.
+    [[nodiscard]] std::size_t workspace_bytes() const noexcept {
+        return request_.reduction == Reduction::none ? 0 : plan_.workspace_bytes();
+    }
+    /// Values that run() writes.
+    [[nodiscard]] std::uint64_t results() const noexcept {
+        return request_.reduction == Reduction::none ? request_.n : 1;
+    }
+    /// The sum or mean, over the terms or, where an op is the whole loss, over the elements; of `none` the launch alone means something.
+    [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+    /// Is the loss an op of run() (sum and mean of mse, mean of mae, without weights)? Then `exact` gives the true loss, rounded once.
+    [[nodiscard]] bool is_op() const noexcept { return is_op_; }
+
+  private:
+    friend LossPlan make_loss_plan(const LossRequest& request) noexcept;
+    LossRequest request_;
+    Plan plan_;
+    bool is_op_ = false;
+    Status status_{StatusCode::invalid_argument, "plan", "must come from make_loss_plan()"};
+};
+
+/// Makes the plan of `request`. A bad request gives a plan whose status() says which argument is wrong and what is allowed.
+[[nodiscard]] LossPlan make_loss_plan(const LossRequest& request) noexcept;
+
+/// Runs `plan`: the loss of n elements at x with their targets, into `out`.
+///
+/// formula      lᵢ = wᵢ·loss(xᵢ, tᵢ) (Loss says what it is), computed in float (double, of doubles) in the operations that lib/SPEC.md names; then each lᵢ, rounded
+///              once to the output, or Σlᵢ, or Σlᵢ / n: the true one of these terms, rounded once (exact), or added in the order of the method. Without weights
+///              the sum and mean of mse and the mean of mae are Op::sumdiffsq, mse and mae: there `exact` rounds the true loss, once
+/// shapes       x, target, weight: n contiguous elements of the plan's dtype, aligned to the element. out: plan.results() of plan.output(), aligned to it
+/// dtypes       f16, bf16, f32, f64
+/// guarantee    of sum and mean info(method).guarantee, of `none` device: the same bits on every CPU and GPU
+/// error bound  of a term losses[…].max_ulp, one unit more for a weight, and half a unit of an output that is narrower; of the sum of the terms as run() of plan.hpp
+/// passes       one over x, target and weight
+/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done. It, out and the inputs must not overlap
+/// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, nothing allocated, may be captured in a graph; pointers are device pointers.
+///              CPU: returns when `out` is written; with one thread nothing is allocated; up to 400 KiB of the calling thread's stack
+/// flags        rounding mode and flush-to-zero of the caller are set aside and put back
+/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, or a weight that the request does not have; cuda_error
+/// NaN, empty   any NaN, and whatever is no probability where one is needed (bce: x outside [0, 1]; kl_div: t below 0): NaN, the canonical one. Infinities follow
+///              from the formula, with 0·∞ = 0 where a target of 0 or 1 says that x does not matter. n = 0: +0 of sum, nothing is written of `none`, and an
+///              error in make_loss_plan() of mean
+/// source       lib/SPEC.md, section 15
+Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspace = nullptr,
+           Stream stream = nullptr) noexcept;
+
+/// The derivative of what run() computes with respect to each element of x, times `upstream`, into `dx`. Otherwise as run().
+///
+/// formula      dxᵢ = lossʹ(xᵢ, tᵢ)·wᵢ·f, rounded after each product and once to the dtype; f = g of sum and none, g / n of mean, g the upstream value. lossʹ:
+///              mse 2d; mae sign d, 0 at 0; huber d, at most ±delta; smooth_l1 d / beta, or sign d; bce (x − t) / max(x·(1 − x), 10⁻¹²); bce_with_logits
+///              sigmoid(x) − t; kl_div −t. (That of bce thus ignores that its logarithms end at −100, as PyTorch's does.)
+/// shapes       upstream: null, which is 1, or an element of the plan's dtype, or n of them if nothing is reduced. dx: n elements of the plan's dtype
+/// guarantee    device: the same bits on every CPU and GPU. Method and output mean nothing
+/// error bound  of lossʹ losses[…].max_ulp_gradient, one unit more for the weight and for f, and half a unit of f16 and bf16
+/// passes       one, over x, target, weight and what upstream points to
+/// NaN, empty   NaN wherever the term is NaN because of what x and t are. n = 0: nothing is written
+Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
+                    Stream stream = nullptr) noexcept;
+
+/// What the shorter calls may be told.
+struct LossOptions {
+    Reduction reduction = Reduction::mean;
+    Method method = Method::exact;
+    double parameter = 1; ///< delta of huber, beta of smooth_l1
+    Launch launch = {};
+};
+
+namespace detail {
+
+/// The plan of ranges on the CPU. Throws Error, also for argument target or weight where it is not as long as x.
+template <class T>
+[[nodiscard]] LossPlan plan_on_cpu(Loss loss, std::size_t n, std::size_t targets, std::size_t weights, bool weighted,
+                                   DType output, const LossOptions& options) {
+    if (targets != n) throw_if_error({StatusCode::invalid_argument, "target", "must have as many elements as x"});
+    if (weighted && weights != n)
+        throw_if_error({StatusCode::invalid_argument, "weight", "must have as many elements as x"});
+    const LossPlan plan = make_loss_plan({.loss = loss,
+                                          .reduction = options.reduction,
+                                          .method = options.method,
+                                          .dtype = dtype_of<T>,
+                                          .output = output,
+                                          .n = n,
+                                          .parameter = options.parameter,
+                                          .weighted = weighted,
+                                          .device = cpu,
+                                          .launch = options.launch});
+    throw_if_error(plan.status());
+    return plan;
+}
+
+/// Refuses what has n results, or what has one.
+inline void require_reduction(bool reduces, const LossOptions& options) {
+    if (reduces != (options.reduction == Reduction::none)) return;
+    throw_if_error({StatusCode::invalid_argument, "reduction",
+                    reduces ? "allowed are sum and mean; for none there is loss_terms_of()" : "allowed is none"});
+}
+
+} // namespace detail
+
+/// The mean or sum of a loss on the CPU, as run() computes it, returned as an Out, or in the elements' format. An empty `weight` is none.
+///
+/// errors       throws Error: what make_loss_plan() and run() refuse; argument target or weight when it is not as long as x; reduction none
+template <Element Out, Elements X, Elements Y>
+[[nodiscard]] Out loss_as(Loss loss, const X& x, const Y& target, std::span<const ElementOf<X>> weight,
+                          const LossOptions& options = {}) {
+    using T = ElementOf<X>;
+    static_assert(std::same_as<T, ElementOf<Y>>, "x and target must have elements of the same type");
+    detail::require_reduction(true, options);
+    const LossPlan plan = detail::plan_on_cpu<T>(loss, std::ranges::size(x), std::ranges::size(target), weight.size(),
+                                                 !weight.empty(), dtype_of<Out>, options);
+    Out result{};
+    throw_if_error(run(plan, {std::ranges::data(x), std::ranges::data(target), weight.data()}, &result));
+    return result;
+}
+template <Elements X, Elements Y>
+[[nodiscard]] ElementOf<X> loss(Loss loss, const X& x, const Y& target, const LossOptions& options = {}) {
+    return loss_as<ElementOf<X>>(loss, x, target, std::span<const ElementOf<X>>(), options);
+}
+template <Elements X, Elements Y, Elements W>
+[[nodiscard]] ElementOf<X> loss(Loss loss, const X& x, const Y& target, const W& weight,
+                                const LossOptions& options = {}) {
+    return loss_as<ElementOf<X>>(loss, x, target, std::span<const ElementOf<X>>(weight), options);
+}
+
+/// The terms of a loss on the CPU, as run() computes them where nothing is reduced. Otherwise as loss_as().
+template <Elements X, Elements Y>
+[[nodiscard]] std::vector<ElementOf<X>> loss_terms_of(Loss loss, const X& x, const Y& target,
+                                                      std::span<const ElementOf<X>> weight = {},
+                                                      LossOptions options = {.reduction = Reduction::none}) {
+    using T = ElementOf<X>;
+    static_assert(std::same_as<T, ElementOf<Y>>, "x and target must have elements of the same type");
+    detail::require_reduction(false, options);
+    const LossPlan plan = detail::plan_on_cpu<T>(loss, std::ranges::size(x), std::ranges::size(target), weight.size(),
+                                                 !weight.empty(), dtype_of<T>, options);
+    std::vector<T> terms(plan.results());
+    throw_if_error(run(plan, {std::ranges::data(x), std::ranges::data(target), weight.data()}, terms.data()));
+    return terms;
+}
+
+/// The gradient of the loss that loss() gives on the CPU, times `upstream`, as run_gradient() computes it. Otherwise as loss_as().
+template <Elements X, Elements Y>
+[[nodiscard]] std::vector<ElementOf<X>>
+loss_gradient(Loss loss, const X& x, const Y& target, const LossOptions& options = {},
+              std::span<const ElementOf<X>> weight = {}, const ElementOf<X>* upstream = nullptr) {
+    using T = ElementOf<X>;
+    static_assert(std::same_as<T, ElementOf<Y>>, "x and target must have elements of the same type");
+    const LossPlan plan = detail::plan_on_cpu<T>(loss, std::ranges::size(x), std::ranges::size(target), weight.size(),
+                                                 !weight.empty(), dtype_of<T>, options);
+    std::vector<T> dx(std::ranges::size(x));
+    throw_if_error(
+        run_gradient(plan, {std::ranges::data(x), std::ranges::data(target), weight.data()}, upstream, dx.data()));
+    return dx;
+}
+
+namespace cuda {
+
+/// run() of a plan for a CUDA device with the workspace taken from the stream-ordered allocator (cudaMallocAsync), freed in stream order.
+///
+/// errors       also invalid_argument for a plan that was not made for a CUDA device
+Status run_async(const LossPlan& plan, const LossInputs& in, void* out, Stream stream = nullptr) noexcept;
+
+/// The loss of n elements at device pointers x and target, and weight, unless null, into device pointer `out`, which has room for n results if nothing is
+/// reduced: run_async() on the current device.
+template <Element T, Element Out>
+Status loss_async(Loss loss, const T* x, const T* target, const T* weight, std::uint64_t n, Out* out,
+                  const LossOptions& options = {}, Stream stream = nullptr) noexcept {
+    const LossRequest request{.loss = loss,
+                              .reduction = options.reduction,
+                              .method = options.method,
+                              .dtype = dtype_of<T>,
+                              .output = dtype_of<Out>,
+                              .n = n,
+                              .parameter = options.parameter,
+                              .weighted = weight != nullptr,
+                              .launch = options.launch};
+    return run_async(make_loss_plan(request), {x, target, weight}, out, stream);
+}
+
+/// Its gradient times what device pointer `upstream` points to (null: 1), into device pointer dx: run_gradient() on the current device, which allocates
+/// nothing.
+template <Element T>
+Status loss_gradient_async(Loss loss, const T* x, const T* target, const T* weight, std::uint64_t n, const T* upstream,
+                           T* dx, const LossOptions& options = {}, Stream stream = nullptr) noexcept {
+    const LossRequest request{.loss = loss,
+                              .reduction = options.reduction,
+                              .method = options.method,
+                              .dtype = dtype_of<T>,
+                              .n = n,
+                              .parameter = options.parameter,
+                              .weighted = weight != nullptr,
+                              .launch = options.launch};
+    return run_gradient(make_loss_plan(request), {x, target, weight}, upstream, dx, stream);
+}
+
+} // namespace cuda
+
+} // namespace detreduce

@@ -1,0 +1,134 @@
+// Losses: what may be asked for. Sums and means are plans of ops, or of transform_reduce(), whose checks hold here as well.
+#include <detreduce/fp/convert.hpp>
+#include <detreduce/losses.hpp>
+#include <detreduce/transform_reduce.hpp>
+
+#include "check_pointer.hpp"
+#include "cuda_backend.hpp"
+#include "host/backend.hpp"
+
+namespace detreduce {
+namespace {
+
+constexpr Status invalid(const char* argument, const char* allowed) {
+    return {StatusCode::invalid_argument, argument, allowed};
+}
+
+template <class V>
+bool is_finite_as(double parameter) {
+    return fp::is_finite(fp::round_to<V>(parameter));
+}
+
+Status check_parameter(const LossRequest& r) {
+    const bool f64 = r.dtype == DType::f64;
+    const bool finite = f64 ? is_finite_as<double>(r.parameter) : is_finite_as<float>(r.parameter);
+    const bool zero = f64 ? r.parameter == 0 : fp::round_to<float>(r.parameter) == 0;
+    if (r.loss == Loss::huber && !(finite && r.parameter > 0 && !zero)) {
+        return invalid("parameter", "delta of huber must be finite and above 0 in the format of the terms, which is "
+                                    "f64 for f64 and else f32");
+    }
+    if (r.loss == Loss::smooth_l1 && !(finite && r.parameter >= 0)) {
+        return invalid("parameter", "beta of smooth_l1 must be finite and not below 0 in the format of the terms, "
+                                    "which is f64 for f64 and else f32");
+    }
+    return {};
+}
+
+Status check_words(const LossRequest& r) {
+    if (name(r.loss) == "?") {
+        return invalid("loss", "allowed are mse, mae, huber, smooth_l1, bce, bce_with_logits and kl_div");
+    }
+    if (name(r.reduction) == "?") return invalid("reduction", "allowed are none, sum and mean");
+    if (name(r.method) == "?") return invalid("method", "allowed are exact, compensated, kahan and tree");
+    if (r.method == Method::serial || r.method == Method::atomic) {
+        return {StatusCode::unsupported, "method", "allowed for losses are exact, compensated, kahan and tree"};
+    }
+    if (name(r.dtype) == "?") return invalid("dtype", "allowed are f16, bf16, f32 and f64");
+    if (r.output && name(*r.output) == "?") return invalid("output", "allowed are f16, bf16, f32 and f64");
+    return check_parameter(r);
+}
+
+/// Has run() an op whose terms these are? It knows them without rounding.
+bool has_op(const LossRequest& r) {
+    if (r.weighted || r.reduction == Reduction::none) return false;
+    return r.loss == Loss::mse || (r.loss == Loss::mae && r.reduction == Reduction::mean);
+}
+
+detail::CheckedPlan plan_of_op(const LossRequest& r) {
+    const bool mean = r.reduction == Reduction::mean;
+    const Plan plan = make_plan({.op = r.loss == Loss::mae ? Op::mae
+                                       : mean              ? Op::mse
+                                                           : Op::sumdiffsq,
+                                 .method = r.method,
+                                 .dtype = r.dtype,
+                                 .output = r.output,
+                                 .n = r.n,
+                                 .device = r.device,
+                                 .launch = r.launch});
+    return {plan, plan.status()};
+}
+
+/// Of terms alone, the plan of a sum that is not made: its checks of sizes, device and launch.
+detail::CheckedPlan plan_of_terms(const LossRequest& r) {
+    TransformOptions options{.method = r.method, .launch = r.launch};
+    if (r.reduction == Reduction::mean) options.ending = Ending::mean;
+    if (r.reduction == Reduction::none) options.method = Method::tree;
+    const DType output = r.reduction == Reduction::none ? r.dtype : r.output.value_or(r.dtype);
+    return detail::plan_transform(r.dtype, output, r.n, options, r.device);
+}
+
+Status check_inputs(const LossRequest& r, const LossInputs& in) {
+    if (const Status bad = check_elements("x", in.x, r.dtype, r.n); !bad.ok()) return bad;
+    if (const Status bad = check_elements("target", in.target, r.dtype, r.n); !bad.ok()) return bad;
+    if (r.weighted) return check_elements("weight", in.weight, r.dtype, r.n);
+    return in.weight == nullptr ? Status{} : invalid("weight", "must be null unless the request is weighted");
+}
+
+Status check_out(const char* argument, const void* out, std::uint64_t values, DType dtype) {
+    if (out == nullptr && values > 0) return invalid(argument, "must not be null");
+    return check_alignment(argument, out, dtype);
+}
+
+} // namespace
+
+LossPlan make_loss_plan(const LossRequest& request) noexcept {
+    LossPlan plan;
+    plan.request_ = request;
+    plan.status_ = check_words(request);
+    if (!plan.status_.ok()) return plan;
+    plan.is_op_ = has_op(request);
+    const detail::CheckedPlan checked = plan.is_op_ ? plan_of_op(request) : plan_of_terms(request);
+    plan.plan_ = checked.plan;
+    plan.status_ = checked.status;
+    return plan;
+}
+
+Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) noexcept {
+    if (!plan.status().ok()) return plan.status();
+    const LossRequest& r = plan.request();
+    if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
+    if (const Status bad = check_out("out", out, plan.results(), plan.output()); !bad.ok()) return bad;
+    if (plan.workspace_bytes() > 0 && (workspace == nullptr || misaligned(workspace, 256))) {
+        return invalid("workspace", "must point to workspace_bytes() bytes of device memory, aligned to 256 bytes");
+    }
+    if (plan.is_op()) return run(plan.plan(), {in.x, in.target}, out, workspace, stream);
+    if (plan.results() == 0) return {};
+    if (r.device.backend == Backend::cuda) return cuda::enqueue_loss(plan, in, out, workspace, stream);
+    host::compute_loss(plan, in, out);
+    return {};
+}
+
+Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
+                    Stream stream) noexcept {
+    if (!plan.status().ok()) return plan.status();
+    const LossRequest& r = plan.request();
+    if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
+    if (const Status bad = check_alignment("upstream", upstream, r.dtype); !bad.ok()) return bad;
+    if (const Status bad = check_out("dx", dx, r.n, r.dtype); !bad.ok()) return bad;
+    if (r.n == 0) return {};
+    if (r.device.backend == Backend::cuda) return cuda::enqueue_loss_gradient(plan, in, upstream, dx, stream);
+    host::compute_loss_gradient(plan, in, upstream, dx);
+    return {};
+}
+
+} // namespace detreduce

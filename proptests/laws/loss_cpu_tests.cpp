@@ -1,0 +1,208 @@
+// Losses on the CPU.
+#include <cfenv>
+#include <cstring>
+#include <vector>
+
+#include "laws/loss_draws.hpp"
+
+namespace detreduce::proptests {
+namespace {
+
+/// A copy that begins `offset` elements after a boundary of 64 bytes, or, empty, null.
+template <class T>
+class Askew {
+  public:
+    Askew(const std::vector<T>& x, unsigned offset) : room_(x.size() * sizeof(T) + 256) {
+        const auto start = reinterpret_cast<std::uintptr_t>(room_.data());
+        char* const at = room_.data() + (64 - start % 64) + offset * sizeof(T);
+        data_ = x.empty() ? nullptr : reinterpret_cast<T*>(at);
+        if (!x.empty()) std::memcpy(at, x.data(), x.size() * sizeof(T));
+    }
+    [[nodiscard]] T* data() const { return data_; }
+
+  private:
+    std::vector<char> room_;
+    T* data_;
+};
+
+struct LossBackend {
+    static constexpr int cases = 1000;
+    static std::vector<Launch> launches(const LossRequest&) {
+        std::vector<Launch> list;
+        for (const std::uint32_t threads : {1u, 2u, 3u, 7u}) {
+            for (const Isa isa : available_isas())
+                list.push_back({.threads = threads, .isa = isa});
+        }
+        return list;
+    }
+    template <class Out, class T>
+    static std::vector<Out> run(LossRequest r, const LossData<T>& data, unsigned offset) {
+        r.dtype = dtype_of<T>;
+        r.output = dtype_of<Out>;
+        const LossPlan plan = planned(r, data.x.size());
+        const Askew<T> x(data.x, offset), t(data.target, offset / 2), w(data.weight, offset / 3);
+        std::vector<Out> out(plan.results());
+        const Askew<Out> to(out, offset);
+        throw_if_error(detreduce::run(plan, {x.data(), t.data(), r.weighted ? w.data() : nullptr}, to.data()));
+        if (!out.empty()) std::memcpy(out.data(), to.data(), out.size() * sizeof(Out));
+        return out;
+    }
+    template <class T>
+    static std::vector<T> gradient(LossRequest r, const LossData<T>& data, const std::vector<T>& upstream,
+                                   unsigned offset) {
+        r.dtype = dtype_of<T>;
+        const LossPlan plan = planned(r, data.x.size());
+        const Askew<T> x(data.x, offset), t(data.target, offset / 2), w(data.weight, offset / 3), g(upstream, offset);
+        std::vector<T> out(data.x.size());
+        const Askew<T> dx(out, offset);
+        throw_if_error(run_gradient(plan, {x.data(), t.data(), r.weighted ? w.data() : nullptr}, g.data(), dx.data()));
+        if (!out.empty()) std::memcpy(out.data(), dx.data(), out.size() * sizeof(T));
+        return out;
+    }
+
+  private:
+    static LossPlan planned(LossRequest& r, std::size_t n) {
+        r.n = n;
+        r.device = cpu;
+        const LossPlan plan = make_loss_plan(r);
+        throw_if_error(plan.status());
+        return plan;
+    }
+};
+
+} // namespace
+} // namespace detreduce::proptests
+
+#include "laws/loss_laws.hpp"
+
+namespace detreduce::proptests {
+
+TEST_CASE("losses: ranges, and what the calls on them refuse", "[losses]") {
+    const std::vector<float> x{1, 2, 6}, t{1, 4, 2}, w{1, 2, 3};
+    REQUIRE(loss(Loss::mse, x, t) == 20.0f / 3);
+    REQUIRE(loss(Loss::mse, x, t, {.reduction = Reduction::sum}) == 20);
+    REQUIRE(loss(Loss::mae, x, t, w, {.reduction = Reduction::sum, .method = Method::tree}) == 16);
+    REQUIRE(loss_as<double>(Loss::huber, x, t, {}, {.reduction = Reduction::sum, .parameter = 2}) == 8);
+    REQUIRE(loss_terms_of(Loss::mae, x, t, std::span<const float>(w)) == std::vector<float>{0, 4, 12});
+    REQUIRE(loss_gradient(Loss::mae, x, t, {.reduction = Reduction::sum}) == std::vector<float>{0, -1, 1});
+    const float upstream = 3;
+    REQUIRE(loss_gradient(Loss::mse, x, t, {}, std::span<const float>(w), &upstream) == std::vector<float>{0, -8, 24});
+    const auto refused = [](const auto& call) -> std::string {
+        try {
+            call();
+        } catch (const Error& error) {
+            return error.status().argument;
+        }
+        return "";
+    };
+    const std::vector<float> two{1, 2};
+    REQUIRE(refused([&] { (void)loss(Loss::mse, x, two); }) == "target");
+    REQUIRE(refused([&] { (void)loss(Loss::mse, x, t, two); }) == "weight");
+    REQUIRE(refused([&] { (void)loss(Loss::mse, x, t, {.reduction = Reduction::none}); }) == "reduction");
+    REQUIRE(refused([&] { (void)loss_terms_of(Loss::mse, x, t, {}, {}); }) == "reduction");
+}
+
+TEST_CASE("losses: the caller's rounding mode means nothing", "[losses]") {
+    for (const Loss loss : all_losses) {
+        const auto data = loss_data<float>(loss, 5003, 3);
+        for (const std::uint32_t threads : {1u, 3u}) {
+            LossRequest r{.loss = loss, .parameter = 0.1, .weighted = true, .launch = {.threads = threads}};
+            const float upstream = 0.7f;
+            const auto all = [&] {
+                auto values = LossBackend::run<float>(r, data, 0);
+                const auto slopes = LossBackend::gradient(r, data, std::vector<float>{upstream}, 0);
+                values.insert(values.end(), slopes.begin(), slopes.end());
+                r.reduction = Reduction::none;
+                const auto terms = LossBackend::run<float>(r, data, 0);
+                values.insert(values.end(), terms.begin(), terms.end());
+                r.reduction = Reduction::mean;
+                return values;
+            };
+            const auto expected = all();
+            std::fesetround(FE_UPWARD);
+            const auto up = all();
+            const int mode = std::fegetround();
+            std::fesetround(FE_TONEAREST);
+            REQUIRE(mode == FE_UPWARD);
+            REQUIRE(bits_of(up) == bits_of(expected));
+        }
+    }
+}
+
+TEST_CASE("losses: names", "[losses]") {
+    for (const Loss loss : all_losses) {
+        REQUIRE(losses[static_cast<std::size_t>(loss)].loss == loss);
+        REQUIRE(parse_loss(name(loss)) == loss);
+    }
+    REQUIRE_FALSE(parse_loss("?").has_value());
+    REQUIRE(name(static_cast<Loss>(77)) == "?");
+    REQUIRE(name(Reduction::mean) == "mean");
+}
+
+TEST_CASE("losses: what is wrong is said by name", "[losses][status]") {
+    const auto status_of = [](LossRequest r) {
+        r.device = cpu;
+        if (r.n == 0) r.n = 4;
+        return make_loss_plan(r).status();
+    };
+    constexpr auto invalid = StatusCode::invalid_argument, unsupported = StatusCode::unsupported;
+    const double nan = quiet_nan<double>, inf = infinity<double>;
+    expect(LossPlan().status(), invalid, "plan");
+    expect(status_of({.loss = static_cast<Loss>(99)}), invalid, "loss");
+    expect(status_of({.reduction = static_cast<Reduction>(99)}), invalid, "reduction");
+    expect(status_of({.method = static_cast<Method>(99)}), invalid, "method");
+    expect(status_of({.dtype = static_cast<DType>(99)}), invalid, "dtype");
+    expect(status_of({.output = static_cast<DType>(99)}), invalid, "output");
+    expect(status_of({.n = max_n + 1}), invalid, "n");
+    expect(status_of({.device = {static_cast<Backend>(9), 0}, .launch = {.threads = 1025}}), invalid, "launch.threads");
+    for (const Loss loss : {Loss::mse, Loss::kl_div}) {
+        expect(status_of({.loss = loss, .method = Method::serial}), unsupported, "method");
+        expect(status_of({.loss = loss, .method = Method::atomic}), unsupported, "method");
+        expect(status_of({.loss = loss, .method = Method::tree, .output = DType::f16}), invalid, "output");
+        expect(make_loss_plan({.loss = loss, .n = 0, .device = cpu}).status(), invalid, "n");
+        REQUIRE(status_of({.loss = loss, .reduction = Reduction::none, .output = DType::f16}).ok());
+        REQUIRE(make_loss_plan({.loss = loss, .reduction = Reduction::sum, .device = cpu}).status().ok());
+    }
+    for (const double bad : {0.0, -1.0, nan, inf, 1e300, 1e-300})
+        expect(status_of({.loss = Loss::huber, .parameter = bad}), invalid, "parameter");
+    for (const double bad : {-1.0, -1e-300, nan, inf, 1e300})
+        expect(status_of({.loss = Loss::smooth_l1, .parameter = bad}), invalid, "parameter");
+    REQUIRE(status_of({.loss = Loss::huber, .dtype = DType::f64, .parameter = 1e-300}).ok());
+    REQUIRE(status_of({.loss = Loss::smooth_l1, .parameter = 0}).ok());
+}
+
+TEST_CASE("losses: what is wrong with pointers is said by name", "[losses][status]") {
+    alignas(8) const float x[4] = {1, 2, 3, 4};
+    alignas(8) float out[4] = {77, 77, 77, 77};
+    const auto askew = [](const void* p) { return static_cast<const void*>(static_cast<const char*>(p) + 1); };
+    constexpr auto invalid = StatusCode::invalid_argument;
+    for (const Loss loss : {Loss::mse, Loss::huber}) {
+        for (const Reduction reduction : {Reduction::none, Reduction::sum}) {
+            LossRequest r{.loss = loss, .reduction = reduction, .n = 2, .device = cpu};
+            const auto with = [&](const LossInputs& in, void* to) { return run(make_loss_plan(r), in, to); };
+            const auto slopes = [&](const LossInputs& in, const void* g, void* to) {
+                return run_gradient(make_loss_plan(r), in, g, to);
+            };
+            for (const void* bad : {static_cast<const void*>(nullptr), askew(x)}) {
+                void* const bad_out = const_cast<void*>(bad);
+                expect(with({bad, x}, out), invalid, "x");
+                expect(with({x, bad}, out), invalid, "target");
+                expect(with({x, x}, bad_out), invalid, "out");
+                expect(slopes({bad, x}, x, out), invalid, "x");
+                expect(slopes({x, bad}, x, out), invalid, "target");
+                expect(slopes({x, x}, nullptr, bad_out), invalid, "dx");
+                r.weighted = true;
+                expect(with({x, x, bad}, out), invalid, "weight");
+                expect(slopes({x, x, bad}, x, out), invalid, "weight");
+                r.weighted = false;
+            }
+            expect(with({x, x, x}, out), invalid, "weight");
+            expect(slopes({x, x}, askew(x), out), invalid, "upstream");
+            expect(run(LossPlan(), {x, x}, out), invalid, "plan");
+            expect(run_gradient(LossPlan(), {x, x}, nullptr, out), invalid, "plan");
+            REQUIRE(out[0] == 77);
+        }
+    }
+}
+
+} // namespace detreduce::proptests

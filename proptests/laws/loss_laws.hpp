@@ -1,0 +1,430 @@
+// Laws of losses, on every backend. Included once a backend, after `LossBackend` has been defined:
+//     static constexpr int cases                                                                  of a property, at most
+//     static std::vector<Launch> launches(const LossRequest&)
+//     static std::vector<Out> run<Out>(LossRequest, const LossData<T>&, unsigned offset)          request.weighted says whether the weights count
+//     static std::vector<T> gradient(LossRequest, const LossData<T>&, const std::vector<T>& upstream (empty: null), unsigned offset)
+// which throw Error, and set the request's device, dtype, output and n.
+#pragma once
+
+#include <vector>
+
+#include <detreduce/accuracy/loss_oracle.hpp>
+#include <detreduce/exact_state.hpp>
+#include <detreduce/losses.hpp>
+#include <detreduce/math.hpp>
+#include <detreduce/spec/tree_order.hpp>
+#include <detreduce/transform_reduce.hpp>
+
+#include <support/bits.hpp>
+#include <support/catch.hpp>
+#include <support/property.hpp>
+
+#include "laws/draw.hpp"
+#include "laws/expect_status.hpp"
+#include "laws/loss_draws.hpp"
+
+namespace detreduce::proptests {
+
+inline constexpr Method loss_methods[] = {Method::exact, Method::compensated, Method::kahan, Method::tree};
+
+template <class Out>
+std::vector<fp::Bits<Out>> bits_of(const std::vector<Out>& values) {
+    std::vector<fp::Bits<Out>> bits;
+    for (const Out v : values)
+        bits.push_back(fp::to_bits(v));
+    return bits;
+}
+template <class T>
+std::vector<TermOf<T>> widened(const std::vector<T>& x) {
+    std::vector<TermOf<T>> wide;
+    for (const T v : x)
+        wide.push_back(fp::widen(v));
+    return wide;
+}
+template <class Out, class V>
+std::vector<Out> rounded(const std::vector<V>& values) {
+    std::vector<Out> out;
+    for (const V v : values)
+        out.push_back(fp::round_to<Out>(v));
+    return out;
+}
+
+/// The terms on the CPU, one at a time and without vectors, in the format in which they are added.
+template <class T>
+std::vector<TermOf<T>> terms_in_full(LossRequest r, const LossData<T>& data) {
+    r.reduction = Reduction::none;
+    r.dtype = dtype_of<T>;
+    r.output = dtype_of<TermOf<T>>;
+    r.n = 1;
+    r.device = cpu;
+    r.launch = {.threads = 1, .isa = Isa::baseline};
+    const LossPlan plan = make_loss_plan(r);
+    std::vector<TermOf<T>> terms(data.x.size());
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        const T* const weight = r.weighted ? &data.weight[i] : nullptr;
+        throw_if_error(run(plan, {&data.x[i], &data.target[i], weight}, &terms[i]));
+    }
+    return terms;
+}
+
+/// Their sum or mean, as transform_reduce() gives it. Of 16-bit elements that must be in the order of such, and the terms are floats: so the elements are
+/// the numbers of the terms, of which there are no more than a format has numbers.
+template <class T, class Out>
+Out reduced(const std::vector<TermOf<T>>& terms, Method method, Ending ending) {
+    if constexpr (sizeof(T) > 2) {
+        return reduce_as<Out>(ending == Ending::mean ? Op::mean : Op::sum, terms, method);
+    } else {
+        std::vector<T> numbers;
+        for (std::uint32_t b = 0; numbers.size() < terms.size(); ++b) {
+            const T number = fp::from_bits<T>(static_cast<std::uint16_t>(b));
+            if (!fp::is_nan(number)) numbers.push_back(number);
+        }
+        std::vector<float> by_bits(1u << 16);
+        for (std::size_t i = 0; i < terms.size(); ++i)
+            by_bits[fp::to_bits(numbers[i])] = terms[i];
+        return transform_reduce_as<Out>([&](float v) { return by_bits[fp::to_bits(fp::round_to<T>(v))]; }, numbers,
+                                        {.method = method, .ending = ending});
+    }
+}
+
+/// Lengths around those at which tiles end, of the orders and of the GPU's elementwise kernels.
+template <class T>
+std::vector<std::size_t> loss_lengths() {
+    using Order = spec::TreeOrder<sizeof(T)>;
+    return {1, 2, 7, 33, 1023, 1025, Order::chunk - 1, Order::tile, Order::tile + 1, 3 * std::size_t{Order::tile} + 77};
+}
+
+template <class T>
+bool same_error(double error, double bound, T result) {
+    // An underflow costs the smallest subnormal, where that is anything: below 2^p times the least normal number.
+    const bool small = magnitude(static_cast<double>(result)) < (sizeof(T) == 4 ? 0x1p-90 : 0x1p-900);
+    return error <= bound + (small ? 1 : 0);
+}
+
+/// A property of as many cases as the backend has time for.
+template <class Testable>
+void loss_property(Loss loss, Testable&& testable) {
+    auto config = configuration();
+    config.testParams.maxSuccess = std::min(config.testParams.maxSuccess, LossBackend::cases);
+    const std::string description(name(loss));
+    const Outcome outcome =
+        run_property(property_id(description), rc::detail::toProperty(std::forward<Testable>(testable)), config);
+    if (!outcome.passed) std::cerr << "\n- " << description << '\n' << outcome.message << '\n';
+    INFO(description << ": the counterexample is on stderr");
+    REQUIRE(outcome.passed);
+}
+
+TEMPLATE_TEST_CASE("losses: terms are as near to the true ones as the table says", "[losses][error]", float, double) {
+    using V = TestType;
+    for (const Loss loss : all_losses) {
+        loss_property(loss, [loss] {
+            const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+            LossRequest r{.loss = loss, .reduction = Reduction::none, .parameter = loss_parameter(seed)};
+            const auto data = loss_data<V>(loss, 8, seed);
+            const auto terms = LossBackend::template run<V>(r, data, seed % 5);
+            for (std::size_t i = 0; i < terms.size(); ++i) {
+                const accuracy::LossCase<V> c{loss, fp::round_to<V>(r.parameter), data.x[i], data.target[i]};
+                const double error = accuracy::term_error_in_ulps(c, terms[i]);
+                if (!same_error(error, losses[static_cast<int>(loss)].max_ulp, terms[i]))
+                    RC_FAIL(hexadecimal(c.x) + ' ' + hexadecimal(c.t) + " parameter " + hexadecimal(c.parameter) +
+                            " gives " + hexadecimal(terms[i]) + ", off by " + std::to_string(error));
+            }
+        });
+    }
+}
+
+TEMPLATE_TEST_CASE("losses: derivatives are as near to the true ones as the table says", "[losses][error]", float,
+                   double) {
+    using V = TestType;
+    for (const Loss loss : all_losses) {
+        loss_property(loss, [loss] {
+            const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+            LossRequest r{.loss = loss, .reduction = Reduction::sum, .parameter = loss_parameter(seed)};
+            const auto data = loss_data<V>(loss, 8, seed);
+            const auto slopes = LossBackend::gradient(r, data, std::vector<V>{}, seed % 5);
+            for (std::size_t i = 0; i < slopes.size(); ++i) {
+                const accuracy::LossCase<V> c{loss, fp::round_to<V>(r.parameter), data.x[i], data.target[i]};
+                const double bound = losses[static_cast<int>(loss)].max_ulp_gradient,
+                             error = accuracy::slope_error_in_ulps(c, slopes[i]);
+                const double x = static_cast<double>(c.x);
+                const bool bent = loss == Loss::bce && !(x > 1e-11 && x < 1 - 1e-11); // the floors of bce
+                const double other = bent ? 0 : accuracy::difference_error_in_ulps(c, slopes[i]);
+                if (!same_error(error, bound, slopes[i]) || !same_error(other, bound + 1e-6, slopes[i]))
+                    RC_FAIL(hexadecimal(c.x) + ' ' + hexadecimal(c.t) + " parameter " + hexadecimal(c.parameter) +
+                            " gives " + hexadecimal(slopes[i]) + ", off by " + std::to_string(error) + ", " +
+                            std::to_string(other));
+            }
+        });
+    }
+}
+
+/// Every loss, weighted or not, of several lengths, with a launch and an offset.
+template <class T, class Check>
+void for_losses(std::uint64_t seed, const Check& check) {
+    for (const Loss loss : all_losses) {
+        for (const std::size_t n : loss_lengths<T>()) {
+            const std::uint64_t word = accuracy::hash(seed, n * 8 + static_cast<std::size_t>(loss));
+            LossRequest r{.loss = loss,
+                          .reduction = word % 2 ? Reduction::sum : Reduction::mean,
+                          .method = loss_methods[word / 2 % 4],
+                          .n = n,
+                          .parameter = loss_parameter(word / 8),
+                          .weighted = word / 64 % 2 == 0};
+            const auto data = loss_data<T>(loss, n, word);
+            INFO(name(loss) << ' ' << name(r.reduction) << ' ' << name(r.method) << " n " << n
+                            << (r.weighted ? " weighted" : "") << " parameter " << r.parameter);
+            check(r, data, word >> 8);
+        }
+    }
+}
+/// A launch that the backend has for the request, by chance.
+inline void choose_launch(LossRequest& r, std::uint64_t word) {
+    const auto launches = LossBackend::launches(r);
+    r.launch = launches[word % launches.size()];
+}
+
+TEMPLATE_TEST_CASE("losses: terms are the same whatever the launch and wherever the elements lie",
+                   "[losses][sanitizer]", float16, bfloat16, float, double) {
+    for_losses<TestType>(1, [](LossRequest r, const auto& data, std::uint64_t word) {
+        r.reduction = Reduction::none;
+        choose_launch(r, word);
+        const auto terms = terms_in_full<TestType>(r, data);
+        with_dtype(dtypes()[word / 64 % 4], [&]<class Out>(Out) {
+            REQUIRE(bits_of(LossBackend::template run<Out>(r, data, word / 256 % 9)) == bits_of(rounded<Out>(terms)));
+        });
+    });
+}
+
+TEMPLATE_TEST_CASE("losses: those of narrow elements are those of floats, and weights multiply them", "[losses]",
+                   float16, bfloat16, float, double) {
+    using V = TermOf<TestType>;
+    for_losses<TestType>(2, [](LossRequest r, const auto& data, std::uint64_t word) {
+        r.reduction = Reduction::none;
+        const auto wide = LossData<V>{widened(data.x), widened(data.target), widened(data.weight)};
+        LossRequest plain = r;
+        plain.weighted = false;
+        auto expected = LossBackend::template run<V>(plain, wide, 0);
+        for (std::size_t i = 0; r.weighted && i < expected.size(); ++i)
+            expected[i] = fp::canonical(expected[i] * wide.weight[i]);
+        REQUIRE(bits_of(LossBackend::template run<V>(r, data, word % 9)) == bits_of(expected));
+    });
+}
+
+TEMPLATE_TEST_CASE("losses: sums and means are those of the terms", "[losses][sanitizer]", float16, bfloat16, float,
+                   double) {
+    for_losses<TestType>(3, [](LossRequest r, const auto& data, std::uint64_t word) {
+        r.n = data.x.size();
+        r.dtype = dtype_of<TestType>;
+        r.device = cpu;
+        if (make_loss_plan(r).is_op()) r.weighted = true;
+        choose_launch(r, word);
+        const auto gives = outputs(r.method, dtype_of<TestType>);
+        const auto terms = terms_in_full<TestType>(r, data);
+        with_dtype(gives[word / 64 % gives.size()], [&]<class Out>(Out) {
+            const auto expected =
+                reduced<TestType, Out>(terms, r.method, r.reduction == Reduction::mean ? Ending::mean : Ending::sum);
+            REQUIRE(bits_of(LossBackend::template run<Out>(r, data, word / 256 % 9)) ==
+                    bits_of(std::vector<Out>{expected}));
+        });
+    });
+}
+
+TEMPLATE_TEST_CASE("losses: mse and mae without weights are ops", "[losses]", float16, float, double) {
+    for (const Method method : loss_methods) {
+        const auto data = loss_data<TestType>(Loss::mse, 20011, 7);
+        const auto check = [&](Loss loss, Reduction reduction, Op op) {
+            LossRequest r{.loss = loss, .reduction = reduction, .method = method};
+            const auto expected = reduce_as<TestType>(op, data.x, data.target, method);
+            INFO(name(op) << ' ' << name(method));
+            REQUIRE(bits_of(LossBackend::template run<TestType>(r, data, 3)) ==
+                    bits_of(std::vector<TestType>{expected}));
+        };
+        check(Loss::mse, Reduction::sum, Op::sumdiffsq);
+        check(Loss::mse, Reduction::mean, Op::mse);
+        check(Loss::mae, Reduction::mean, Op::mae);
+    }
+}
+
+TEMPLATE_TEST_CASE("losses: exact sums know no order, and grow by micro-batches", "[losses]", bfloat16, float, double) {
+    using T = TestType;
+    for (const Loss loss : all_losses) {
+        loss_property(loss, [loss] {
+            const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+            const std::size_t n = 1 + seed % 200, cut = accuracy::hash(seed, 1) % n;
+            LossRequest r{.loss = loss, .reduction = Reduction::sum, .weighted = true};
+            auto data = loss_data<T>(loss, n, seed);
+            const auto whole = LossBackend::template run<double>(r, data, 0);
+            r.reduction = Reduction::none;
+            ExactState state;
+            for (const auto& [first, count] : {std::pair{cut, n - cut}, std::pair{std::size_t{0}, cut}}) {
+                const auto part = [&](const std::vector<T>& v) {
+                    return std::vector<T>(v.begin() + static_cast<std::ptrdiff_t>(first),
+                                          v.begin() + static_cast<std::ptrdiff_t>(first + count));
+                };
+                if (count == 0) continue;
+                const auto terms = LossBackend::template run<TermOf<T>>(
+                    r, LossData<T>{part(data.x), part(data.target), part(data.weight)}, 1);
+                throw_if_error(state.add(std::span<const TermOf<T>>(terms)));
+            }
+            RC_ASSERT(fp::to_bits(state.round<double>()) == fp::to_bits(whole[0]));
+            for (std::vector<T>* v : {&data.x, &data.target, &data.weight})
+                std::rotate(v->begin(), v->begin() + static_cast<std::ptrdiff_t>(cut), v->end());
+            r.reduction = Reduction::sum;
+            RC_ASSERT(bits_of(LossBackend::template run<double>(r, data, 2)) == bits_of(whole));
+        });
+    }
+}
+
+TEMPLATE_TEST_CASE("losses: gradients are slope times weight times factor", "[losses][sanitizer]", float16, bfloat16,
+                   float, double) {
+    using T = TestType;
+    using V = TermOf<T>;
+    for_losses<T>(4, [](LossRequest r, const auto& data, std::uint64_t word) {
+        LossRequest plain = r;
+        plain.weighted = false;
+        plain.reduction = Reduction::sum;
+        const auto wide = LossData<V>{widened(data.x), widened(data.target), widened(data.weight)};
+        const auto slopes = LossBackend::gradient(plain, wide, std::vector<V>{}, 0);
+        if (word % 3 == 0) r.reduction = Reduction::none;
+        std::vector<T> upstream;
+        for (std::size_t i = 0; word % 5 != 0 && i < (r.reduction == Reduction::none ? slopes.size() : 1); ++i)
+            upstream.push_back(fp::round_to<T>(scattered(word, i, -3, 3)));
+        std::vector<T> expected;
+        for (std::size_t i = 0; i < slopes.size(); ++i) {
+            V factor = upstream.empty() ? V(1) : fp::widen(upstream[upstream.size() == 1 ? 0 : i]);
+            if (r.reduction == Reduction::mean) factor = factor / static_cast<V>(slopes.size());
+            const V weighted = r.weighted ? slopes[i] * wide.weight[i] : slopes[i];
+            expected.push_back(fp::round_to<T>(weighted * factor));
+        }
+        choose_launch(r, word / 256);
+        REQUIRE(bits_of(LossBackend::gradient(r, data, upstream, word / 64 % 9)) == bits_of(expected));
+    });
+}
+
+/// A term and a derivative with bits that are known, of V.
+template <class V>
+struct KnownLoss {
+    Loss loss;
+    V x, t, term, slope;
+    double parameter = 1;
+};
+
+template <class V>
+std::vector<KnownLoss<V>> known_losses() {
+    constexpr V inf = infinity<V>, nan = quiet_nan<V>, big = sizeof(V) == 4 ? V(0x1p100) : V(0x1p900);
+    const V tiny = smallest<V>;
+    using enum Loss;
+    return {
+        {mse, 3, 1, 4, 4},
+        {mse, 1, 1, 0, 0},
+        {mse, -inf, 1, inf, -inf},
+        {mse, inf, inf, nan, nan},
+        {mse, nan, 0, nan, nan},
+        {mse, big, 0, inf, 2 * big},
+        {mae, -3, 1, 4, -1},
+        {mae, 2, 2, 0, 0},
+        {mae, V(-0.0), 0, 0, 0},
+        {mae, 0, nan, nan, nan},
+        {mae, inf, 0, inf, 1},
+        {huber, 1, 0, V(0.5), 1},
+        {huber, 3, 0, V(2.5), 1},
+        {huber, -3, 0, 4, -2, 2},
+        {huber, -inf, 0, inf, -1},
+        {huber, nan, 0, nan, nan},
+        {smooth_l1, 1, 0, V(0.5), 1},
+        {smooth_l1, V(0.5), 0, V(0.125), V(0.5)},
+        {smooth_l1, -4, 0, 3, -1, 2},
+        {smooth_l1, -4, 0, 4, -1, 0},
+        {smooth_l1, 1, 1, 0, 0, 0},
+        {smooth_l1, 0, nan, nan, nan},
+        {bce, 0, 0, 0, 0},
+        {bce, 1, 1, 0, 0},
+        {bce, 0, 1, 100, -1 / V(1e-12)},
+        {bce, 1, 0, 100, 1 / V(1e-12)},
+        {bce, V(-0.0), 1, 100, -1 / V(1e-12)},
+        {bce, -tiny, 1, nan, nan},
+        {bce, next_up(V(1)), 0, nan, nan},
+        {bce, nan, 0, nan, nan},
+        {bce, V(0.5), nan, nan, nan},
+        {bce_with_logits, inf, 1, 0, 0},
+        {bce_with_logits, inf, 0, inf, 1},
+        {bce_with_logits, -inf, 0, 0, 0},
+        {bce_with_logits, -inf, 1, inf, -1},
+        {bce_with_logits, inf, V(0.5), inf, V(0.5)},
+        {bce_with_logits, big, 1, 0, 0},
+        {bce_with_logits, big, 0, big, 1},
+        {bce_with_logits, -big, 1, big, -1},
+        {bce_with_logits, 0, V(0.5), math::softplus(V(0)), 0},
+        {bce_with_logits, 40, 1, math::softplus(V(-40)), -math::sigmoid(V(-40))},
+        {bce_with_logits, -40, 0, math::softplus(V(-40)), math::sigmoid(V(-40))},
+        {bce_with_logits, nan, 0, nan, nan},
+        {bce_with_logits, 0, nan, nan, nan},
+        {kl_div, -1, 1, 1, -1},
+        {kl_div, -inf, 0, 0, 0},
+        {kl_div, inf, 0, 0, 0},
+        {kl_div, -inf, 1, inf, -1},
+        {kl_div, 5, V(-0.0), 0, 0},
+        {kl_div, -1, -tiny, nan, nan},
+        {kl_div, nan, 0, nan, nan},
+        {kl_div, -1, nan, nan, nan},
+    };
+}
+
+TEMPLATE_TEST_CASE("losses: special values", "[losses]", float, double) {
+    using V = TestType;
+    for (const KnownLoss<V>& known : known_losses<V>()) {
+        // Alone, and nine times over, so that vectors and tails both see it.
+        for (const std::size_t n : {std::size_t{1}, std::size_t{9}}) {
+            LossRequest r{.loss = known.loss, .reduction = Reduction::none, .parameter = known.parameter};
+            const LossData<V> data{std::vector<V>(n, known.x), std::vector<V>(n, known.t), {}};
+            INFO(name(known.loss) << ' ' << hexadecimal(known.x) << ' ' << hexadecimal(known.t) << " n " << n);
+            REQUIRE(bits_of(LossBackend::template run<V>(r, data, 1)) == bits_of(std::vector<V>(n, known.term)));
+            REQUIRE(bits_of(LossBackend::gradient(r, data, std::vector<V>{}, 1)) ==
+                    bits_of(std::vector<V>(n, known.slope)));
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("losses: of any bits, NaN comes of NaN and of what is no probability", "[losses]", float, double) {
+    using V = TestType;
+    for (const Loss loss : all_losses) {
+        loss_property(loss, [loss](std::uint64_t seed) {
+            const Values<V> xs = *values<V>(any_bits<V>, {1, 2, 100});
+            LossRequest r{.loss = loss, .reduction = Reduction::none};
+            LossData<V> data{xs.xs, xs.xs, {}};
+            for (std::size_t i = 0; i < xs.size(); ++i) {
+                const double p = probability(seed, i, -60);
+                data.target[i] = loss == Loss::bce || loss == Loss::bce_with_logits
+                                     ? static_cast<V>(p)
+                                     : number_from<V>(accuracy::hash(seed, i), finite_bits<V>);
+            }
+            if (xs.size() == 0) return;
+            const auto terms = LossBackend::template run<V>(r, data, 0);
+            const auto slopes = LossBackend::gradient(r, data, std::vector<V>{}, 0);
+            for (std::size_t i = 0; i < xs.size(); ++i) {
+                const V x = data.x[i], t = data.target[i];
+                const bool nan =
+                    fp::is_nan(x) || (loss == Loss::bce && !(x >= 0 && x <= 1)) || (loss == Loss::kl_div && t < 0);
+                RC_ASSERT(fp::is_nan(terms[i]) == nan);
+                RC_ASSERT(fp::is_nan(slopes[i]) == nan);
+                RC_ASSERT(!nan || fp::to_bits(terms[i]) == fp::to_bits(quiet_nan<V>));
+                RC_ASSERT(!nan || fp::to_bits(slopes[i]) == fp::to_bits(quiet_nan<V>));
+            }
+        });
+    }
+}
+
+TEMPLATE_TEST_CASE("losses: of nothing", "[losses]", float16, double) {
+    for (const Loss loss : all_losses) {
+        for (const bool weighted : {false, true}) {
+            LossRequest r{.loss = loss, .reduction = Reduction::sum, .weighted = weighted};
+            REQUIRE(bits_of(LossBackend::template run<TestType>(r, LossData<TestType>{}, 0)) ==
+                    bits_of(std::vector<TestType>(1, fp::round_to<TestType>(0.0))));
+            REQUIRE(LossBackend::gradient(r, LossData<TestType>{}, std::vector<TestType>{}, 0).empty());
+            r.reduction = Reduction::none;
+            REQUIRE(LossBackend::template run<TestType>(r, LossData<TestType>{}, 0).empty());
+        }
+    }
+}
+
+} // namespace detreduce::proptests
