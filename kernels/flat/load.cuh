@@ -45,29 +45,47 @@ __device__ __forceinline__ bfloat16 load_number(const bfloat16* p) {
     return {__ldg(reinterpret_cast<const unsigned short*>(p))};
 }
 
-/// The 8 elements of 16 bits at p, wherever that is, if they are there, and else 0. No branch: what has to be put together waits where ways meet, and so do
+/// The words that hold 8 elements of 16 bits, wherever these begin.
+struct RawHalves {
+    std::uint32_t word[5];
+};
+
+/// The 8 elements of 16 bits at p, if they are there, and else 0. No branch: what has to be put together waits where ways meet, and so do
 /// the loads behind it. By words, and no byte beside them: where the first element is the upper half of a word, it and the last one are loaded alone.
 template <class T>
-__device__ __forceinline__ Pack<T, 8> load_halves_if(bool there, const T* p) {
+__device__ __forceinline__ RawHalves load_raw_halves_if(bool there, const T* p, bool odd) {
     static_assert(sizeof(T) == 2);
-    const bool odd = reinterpret_cast<std::uintptr_t>(p) % 4 != 0;
-    std::uint32_t raw[5];
+    RawHalves raw;
     asm volatile("{.reg .pred there, odd, even;\n"
                  "setp.ne.s32 there, %6, 0; setp.ne.and.s32 odd, %7, 0, there; setp.eq.and.s32 even, %7, 0, there;\n"
                  "mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0; mov.u32 %4, 0;\n"
                  "@odd ld.global.nc.u16 %0, [%5 + -2]; @there ld.global.nc.u32 %1, [%5];\n"
                  "@there ld.global.nc.u32 %2, [%5 + 4]; @there ld.global.nc.u32 %3, [%5 + 8];\n"
                  "@even ld.global.nc.u32 %4, [%5 + 12]; @odd ld.global.nc.u16 %4, [%5 + 12];}"
-                 : "=&r"(raw[0]), "=&r"(raw[1]), "=&r"(raw[2]), "=&r"(raw[3]), "=&r"(raw[4])
+                 : "=&r"(raw.word[0]), "=&r"(raw.word[1]), "=&r"(raw.word[2]), "=&r"(raw.word[3]), "=&r"(raw.word[4])
                  : "l"(p + (odd ? 1 : 0)), "r"(static_cast<int>(there)), "r"(static_cast<int>(odd)));
+    return raw;
+}
+/// Is p the upper half of a word?
+template <class T>
+__device__ __forceinline__ bool is_upper_half(const T* p) {
+    return reinterpret_cast<std::uintptr_t>(p) % 4 != 0;
+}
+template <class T>
+__device__ __forceinline__ Pack<T, 8> put_together(const RawHalves& raw, bool odd) {
     const std::uint32_t first = odd ? 0x5410 : 0x7654, others = odd ? 0x5432 : 0x7654;
     std::uint32_t words[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-        words[i] = __byte_perm(raw[i], raw[i + 1], i == 0 ? first : others);
+        words[i] = __byte_perm(raw.word[i], raw.word[i + 1], i == 0 ? first : others);
     Pack<T, 8> pack;
     __builtin_memcpy(&pack, words, sizeof pack);
     return pack;
+}
+template <class T>
+__device__ __forceinline__ Pack<T, 8> load_halves_if(bool there, const T* p) {
+    const bool odd = is_upper_half(p);
+    return put_together<T>(load_raw_halves_if(there, p, odd), odd);
 }
 
 /// The K items at p, all of which exist.

@@ -231,12 +231,6 @@ inline constexpr bool folds_rows = requires {
     Level::folds_rows;
 };
 
-/// Levels that do a part of what they do to items to whole packs: Prepared is the level of what prepare() leaves.
-template <class Level>
-inline constexpr bool prepares_packs = requires {
-    typename Level::Prepared;
-};
-
 /// Lane k of a thread has all rows.
 struct AllRows {
     __device__ __forceinline__ int operator()(int) const { return spec::rows_per_chunk; }
@@ -297,12 +291,6 @@ struct TileReader {
 #pragma unroll
         for (int r = 0; r < rows; ++r)
             packs[r] = load_pack<Level::source, Item, K>(p + r * Order::lanes);
-        if constexpr (prepares_packs<Level>) {
-#pragma unroll
-            for (int r = 0; r < rows; ++r)
-                Level::prepare(packs[r]);
-            return fold_rows<typename Level::Prepared, K>(packs);
-        }
         return fold_rows<Level, K>(packs);
     }
 

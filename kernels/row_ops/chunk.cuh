@@ -94,6 +94,11 @@ struct Chunk {
     static __device__ __forceinline__ int first() {
         return static_cast<int>(threadIdx.x / warp_size * Order::chunk + threadIdx.x % warp_size * K);
     }
+    /// The thread that has element i of a tile.
+    static __device__ __forceinline__ int thread_of(int i) {
+        constexpr int chunk = Order::chunk;
+        return i / chunk * warp_size + i % chunk % lanes / K;
+    }
     /// Of the `m` elements of the tile at p. In the place of what is not there is `absent`.
     __device__ __forceinline__ void load(const T* p, int m, T absent) {
         const T* const own = p + first();
@@ -118,7 +123,9 @@ struct Chunk {
             }
         }
     }
-    [[nodiscard]] __device__ __forceinline__ V at(int r, int k) const { return widen_now(packs[r], k); }
+    [[nodiscard]] __device__ __forceinline__ V at(int r, int k) const { return wide(packs[r], k); }
+    /// Number k of a pack. (item_at() is volatile.)
+    [[nodiscard]] static __device__ __forceinline__ V wide(const Pack<T, K>& pack, int k) { return widen_now(pack, k); }
 
     /// lanes[k] = f(0, k) + f(1, k) + …
     template <class F>
@@ -170,8 +177,13 @@ struct Chunk {
         return __uint_as_float(k % 2 == 0 ? word << 16 : word & 0xffff0000u);
     }
     static __device__ __forceinline__ float widen_now(const Pack<float16, K>& pack, int k) {
+        const std::uint32_t word = word_of_item(pack, k);
         float wide;
-        asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(pack.v[k].bits));
+        if (k % 2 == 0) {
+            asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(wide) : "r"(word));
+        } else {
+            asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, high;}" : "=f"(wide) : "r"(word));
+        }
         return wide;
     }
 };

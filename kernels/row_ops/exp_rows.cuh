@@ -216,9 +216,8 @@ struct ExpRow {
         }
         if (a.row_weights != nullptr) a.row_weights[row] = fp::canonical(target_weight);
     }
-    __device__ __forceinline__ void put_entropy(const Sum& e) const {
+    __device__ __forceinline__ void put_entropy(const Sum& e, V of_all) const {
         const auto target = static_cast<std::uint64_t>(a.targets[row]);
-        const V of_all = a.smoothed.at_all != 0 ? sum_of_surprises(e) : V{0};
         const V own = weight(target);
         put(a.smoothed.loss(surprise(e, target), own, of_all), own);
     }
@@ -237,9 +236,14 @@ struct ExpRow {
         return true;
     }
 
+    /// By one thread: no smoothing.
+    __device__ __forceinline__ void finish_alone(const Sum& e) const {
+        if (a.entropy) return put_entropy(e, V{0});
+        put(e.logsumexp(), V{0});
+    }
     __device__ __forceinline__ void finish(const Sum& e) const {
         if constexpr (Op == RowOp::logsumexp) {
-            if (a.entropy) return put_entropy(e);
+            if (a.entropy) return put_entropy(e, a.smoothed.at_all != 0 ? sum_of_surprises(e) : V{0});
             put(e.logsumexp(), V{0});
         } else {
             write(e);
@@ -268,6 +272,18 @@ __device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shar
     using Row = ExpRow<T, Out, Op, Aligned>;
     const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s};
     block.finish(spec::usable(sum) ? Row::Sum::of(0, sum) : block.sum_at_greatest());
+}
+
+/// The gradient's element at the target, without smoothing.
+template <class T, class Out, bool Aligned>
+__device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row, fp::Arithmetic<T> sum) {
+    using V = fp::Arithmetic<T>;
+    const std::int64_t target = a->targets[row];
+    const V x = fp::widen(load_number(a->x + static_cast<std::int64_t>(row * a->stride) + target));
+    const V weight = a->weights != nullptr ? fp::widen(load_number(a->weights + target)) : V{1};
+    const V slope = spec::cross_entropy_slope(spec::exp_term<T>(x).value() * (V{1} / sum), weight, weight,
+                                              a->factor != nullptr ? *a->factor : V{1});
+    static_cast<Out*>(a->out)[row * a->out_stride + static_cast<std::uint64_t>(target)] = stored<Out>(slope);
 }
 
 /// softmax, log_softmax and the gradient of cross entropy of rows of at most one tile, which stay in registers: as terms, or, for log_softmax, as elements.
@@ -299,15 +315,13 @@ __global__ void __launch_bounds__(most_warps* warp_size, blocks_of_rows<T>)
             row_again<T, Out, Op, Aligned>(&a, row, &shared, total);
         } else {
             // Every class as if it were not the target, and then that one again, by the thread that has it.
-            const auto g = block.slope_of(V{1} / total);
+            const auto target = static_cast<int>(a.targets[row]);
+            const V reciprocal = V{1} / total, of_softmax = block.weight(static_cast<std::uint64_t>(target)),
+                    factor = a.factor != nullptr ? *a.factor : V{1};
             ChunkOf::store(block.out(), m,
-                           [&](int r, int k) { return term[r][k] * g.reciprocal * g.of_softmax * g.factor; });
-            const auto target = static_cast<int>(g.target);
-            if (target % static_cast<int>(ChunkOf::Order::chunk) % ChunkOf::lanes / K +
-                    target / static_cast<int>(ChunkOf::Order::chunk) * warp_size == static_cast<int>(threadIdx.x)) {
-                const V again = spec::exp_term<T>(fp::widen(load_number(block.x + target))).value();
-                block.out()[target] = stored<Out>(block.slope(g, again, target));
-            }
+                           [&](int r, int k) { return term[r][k] * reciprocal * of_softmax * factor; });
+            if (ChunkOf::thread_of(target) == static_cast<int>(threadIdx.x))
+                slope_of_target<T, Out, Aligned>(&a, row, total);
         }
         __syncthreads(); // the shared memory is used again
     }

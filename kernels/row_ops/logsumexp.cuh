@@ -4,12 +4,13 @@
 
 #include "groups/launch.cuh"
 #include "row_ops/exp_rows.cuh"
+#include "row_ops/exp_sums.cuh"
 
 namespace detreduce::cuda {
 
-/// Elements of rows, added as their exponentials. Within: they are not beyond where terms end.
-template <class T, Alignment A, bool Within>
-struct ExpElements {
+/// Elements of rows, added as their exponentials.
+template <class T, Alignment A>
+struct ExpLevel {
     using V = fp::Arithmetic<T>;
     using Items = ItemOf<T, 1, A>;
     using Item = T;
@@ -20,64 +21,48 @@ struct ExpElements {
     static constexpr bool in_rows = false, known_aligned = A == Alignment::known;
     template <class X>
     static __device__ __forceinline__ Acc as_accumulator(const X& item) {
-        return {term(widen(item)).value()};
+        return {spec::exp_term<T>(widen(item)).value()};
     }
     template <class X>
     static __device__ __forceinline__ void take(Acc& a, const X& item) {
-        a.sum = term(widen(item)).added_to(a.sum);
+        a.sum = spec::exp_term<T>(widen(item)).added_to(a.sum);
     }
     static __device__ __forceinline__ Acc of_nothing() { return {V{0}}; }
     static __device__ __forceinline__ Item absent() { return row_kernels::ExpRow<T, T, RowOp::logsumexp, true>::lowest; }
+};
 
-  private:
-    static __device__ __forceinline__ spec::ExpTerm<V> term(V z) {
-        return Within ? spec::exp_term_within<T>(z) : spec::exp_term<T>(z);
-    }
-};
-template <class T, Alignment A>
-struct ExpLevel : ExpElements<T, A, false> {};
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-/// Two elements are brought there at once.
-template <Alignment A>
-struct ExpLevel<bfloat16, A> : ExpElements<bfloat16, A, false> {
-    using Prepared = ExpElements<bfloat16, A, true>;
-    static __device__ __forceinline__ void prepare(Pack<bfloat16, 8>& pack) { row_kernels::clamp(pack); }
-};
-template <Alignment A>
-struct ExpLevel<float16, A> : ExpElements<float16, A, false> {
-    using Prepared = ExpElements<float16, A, true>;
-    static __device__ __forceinline__ void prepare(Pack<float16, 8>& pack) { row_kernels::clamp(pack); }
-};
-#endif
+/// One row by a block, whatever it takes. Not inlined, so that its registers are not asked for where it is not run.
+template <class T>
+__device__ __noinline__ void finish_by_block(const Rows<T>* a, std::uint64_t row, fp::Arithmetic<T> sum,
+                                             row_kernels::Shared<T>* s) {
+    using Row = row_kernels::ExpRow<T, T, RowOp::logsumexp, false>;
+    const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s};
+    block.finish(spec::usable(sum) ? Row::Sum::of(0, sum) : block.sum_at_greatest());
+}
 
 /// `sums` are those of the rows' terms. A block takes `each` rows at a time, a thread each; those that take more are then computed by all threads.
 template <class T>
-__global__ void __launch_bounds__(max_block)
+__global__ void __launch_bounds__(max_block, 4)
     finish_rows_kernel(const __grid_constant__ Rows<T> a, const fp::Arithmetic<T>* sums, std::uint32_t each) {
     using Row = row_kernels::ExpRow<T, T, RowOp::logsumexp, false>;
-    using Sum = typename Row::Sum;
     __shared__ row_kernels::Shared<T> shared;
     __shared__ bool left[max_block];
     for (std::uint64_t first = std::uint64_t{blockIdx.x} * each; first < a.rows;
          first += std::uint64_t{gridDim.x} * each) {
-        const auto row_at = [&](std::uint64_t row, std::uint32_t writer) {
-            return Row{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, writer};
-        };
         const std::uint64_t row = first + threadIdx.x;
-        const bool there = threadIdx.x < each && row < a.rows, usable = there && spec::usable(sums[row]);
+        const bool there = threadIdx.x < each && row < a.rows;
+        const Row mine{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, threadIdx.x};
         bool done = !there;
-        if (there && a.entropy) done = row_at(row, threadIdx.x).without_class();
-        if (!done && usable && (!a.entropy || a.smoothed.at_all == 0)) {
-            row_at(row, threadIdx.x).finish(Sum::of(0, sums[row]));
+        if (there && a.entropy) done = mine.without_class();
+        if (!done && spec::usable(sums[row]) && (!a.entropy || a.smoothed.at_all == 0)) {
+            mine.finish_alone(Row::Sum::of(0, sums[row]));
             done = true;
         }
         left[threadIdx.x] = !done;
         if (__syncthreads_or(!done)) {
             for (std::uint32_t i = 0; i < each; ++i) {
                 if (!left[i]) continue; // all threads, or none
-                const Row block = row_at(first + i, 0);
-                const auto sum = sums[first + i];
-                block.finish(spec::usable(sum) ? Sum::of(0, sum) : block.sum_at_greatest());
+                finish_by_block<T>(&a, first + i, sums[first + i], &shared);
                 __syncthreads(); // the shared memory is used again
             }
         }
@@ -96,13 +81,31 @@ struct LogSumExpLaunch {
     Stream stream;
     DeviceTraits device;
 
+    template <bool Aligned>
+    [[nodiscard]] Status add_halves(const FlatLaunch<T, Acc>& flat) const {
+        const bool one = rows.tiles == 1;
+        V* const to = one ? sums : reinterpret_cast<V*>(flat.levels.partials[0]);
+        const row_kernels::ExpTiles<T> tiles{rows.x, rows.rows, rows.n, rows.stride, rows.tiles, to, one ? 1 : flat.levels.pitch[0]};
+        const auto kernel = row_kernels::exp_sums_kernel<T, Aligned>;
+        std::uint32_t resident = 0;
+        if (const Status bad = flat.count_resident(kernel, 0, resident); !bad.ok()) return bad;
+        const std::uint64_t blocks = spec::tiles(rows.rows * rows.tiles, max_block / warp_size);
+        const Status status = flat.launch(LaunchKind::plain, kernel, flat.grid(std::min<std::uint64_t>(blocks, 3ull * resident)), 0, tiles);
+        return status.ok() && !one ? flat.template upper_levels<max_block / warp_size>() : status;
+    }
     template <Alignment A>
     [[nodiscard]] Status add(bool aligned) const {
         using Level = ExpLevel<T, A>;
         const FlatLaunch<T, Acc> flat(sums_plan, rows.x, sums, workspace, stream, device);
         const GroupLaunch<T, Level> launch{flat, Level::Items::pointer(rows.x, nullptr, aligned),
                                            Groups::of(sums_plan, nullptr), workspace};
-        if (rows.n > Level::Order::lanes) return launch.run_rows();
+        if (rows.n > Level::Order::lanes) {
+            if constexpr (sizeof(T) == 2) {
+                return add_halves<A == Alignment::known>(flat);
+            } else {
+                return launch.run_rows();
+            }
+        }
         // Short rows: as many threads as have a lane for each element, or more, share one.
         constexpr std::uint32_t per_thread = Level::Order::lanes / warp_size;
         using Short = ExpLevel<T, Alignment::known>;
@@ -132,7 +135,7 @@ struct LogSumExpLaunch {
             status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(sums, 0, rows.rows * sizeof(V), stream));
         }
         if (!status.ok()) return status;
-        const std::uint32_t each = rows.entropy && rows.smoothed.at_all != 0 ? 1 : 32;
+        const std::uint32_t each = rows.entropy && rows.smoothed.at_all != 0 ? 1 : rows.rows < 64 * max_block ? 32 : max_block;
         const std::uint64_t blocks = spec::tiles(rows.rows, each), most = rows.tiles > 1 ? long_row_blocks : 0x7fffffffu;
         return launch_kernel(LaunchKind::plain, finish_rows_kernel<T>, static_cast<std::uint32_t>(std::min(blocks, most)),
                              max_block, 0, stream, rows, static_cast<const V*>(sums), each);

@@ -8,6 +8,10 @@
 
 namespace detreduce::cuda::row_kernels {
 
+/// As blocks_of_rows: rows are kept as they are, and so take fewer registers.
+template <class T>
+inline constexpr int blocks_of_norms = sizeof(T) == 8 ? 2 : 3;
+
 /// What both do to a row, once they know its mean and its reciprocal deviation.
 template <class T, class Out, bool Aligned>
 struct Normalizer {
@@ -34,8 +38,8 @@ struct Normalizer {
                 if (a.shift != nullptr)
                     load(shift, a.shift + own + r * ChunkOf::lanes, m - ChunkOf::first() - r * ChunkOf::lanes);
             }
-            const V z = of(chunk, r, k), factor = fp::widen(scale.v[k]);
-            return a.shift != nullptr ? fp::fused(z, factor, fp::widen(shift.v[k])) : z * factor;
+            const V z = of(chunk, r, k), factor = ChunkOf::wide(scale, k);
+            return a.shift != nullptr ? fp::fused(z, factor, ChunkOf::wide(shift, k)) : z * factor;
         });
     }
     __device__ __forceinline__ void write_again(const T* x) const {
@@ -83,7 +87,7 @@ struct RowNumbers {
 
 /// Long: of rows of more than one tile, which are read twice.
 template <class T, class Out, bool Aligned, bool Long>
-__global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_rows<T>)
+__global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_norms<T>)
     rmsnorm_kernel(const __grid_constant__ Rows<T> a) {
     using V = fp::Arithmetic<T>;
     using Row = ExpRow<T, Out, RowOp::rmsnorm, Aligned>;
@@ -147,17 +151,15 @@ struct MergeWeights {
     }
 };
 
-/// a[0 … 7], of which `count` may be there, merged as a binary tree of neighbours.
-template <class V>
-__device__ __forceinline__ acc::Moments<V> merge_eight(acc::Moments<V> (&a)[8], int count,
-                                                       const acc::Weights<V> (&weights)[7]) {
-    int merge = 0;
+/// a[0 … Count − 1], merged as a binary tree of neighbours.
+template <int Count, class V>
+__device__ __forceinline__ acc::Moments<V> merge_weighted(acc::Moments<V> (&a)[Count],
+                                                          const acc::Weights<V> (&weights)[7]) {
 #pragma unroll
-    for (int step = 1; step < 8; step *= 2) {
-        if (step >= count) break; // the same for all
+    for (int step = 1; step < Count; step *= 2) {
 #pragma unroll
-        for (int i = 0; i < 8; i += 2 * step, ++merge) {
-            if (i + step >= count) continue;
+        for (int i = 0; i < Count; i += 2 * step) {
+            const int merge = (8 - 8 / step) + i / (2 * step); // its place among those of eight
             const acc::Weights<V> w = weights[merge];
             if (w.right != 0) a[i].merge(a[i + step], w);
         }
@@ -200,6 +202,14 @@ struct LayerNormBlock {
         return j < (counts().m - 1) % lanes + 1;
     }
 
+    template <int Count>
+    [[nodiscard]] static __device__ __forceinline__ Acc merge_first(const Acc (&row)[rows]) {
+        Acc first[Count];
+#pragma unroll
+        for (int r = 0; r < Count; ++r)
+            first[r] = row[r];
+        return moment_kernels::merge_equal(first, V{1});
+    }
     /// Lane k of the warp's chunk.
     [[nodiscard]] __device__ __forceinline__ Acc lane(const ChunkOf& chunk, int k, bool full) const {
         Acc row[rows];
@@ -207,7 +217,24 @@ struct LayerNormBlock {
         for (int r = 0; r < rows; ++r)
             row[r] = Acc::of(chunk.at(r, k));
         if (full) return moment_kernels::merge_equal(row, V{1});
-        return merge_eight(row, rows, s.weights.rows[in_last_row(threadIdx.x % warp_size * K + k) ? 0 : 1]);
+        if (counts().m % lanes == 0) { // the first rows are there, of every lane
+            const std::uint32_t there = counts().m / lanes % rows;
+            if (there == 4) return merge_first<4>(row);
+            if (there == 2) return merge_first<2>(row);
+            if (there == 1) return row[0];
+        }
+        return merge_weighted<rows>(row, s.weights.rows[in_last_row(threadIdx.x % warp_size * K + k) ? 0 : 1]);
+    }
+    /// The lanes of the chunks.
+    template <int Count>
+    __device__ __forceinline__ void merge_chunks() const {
+        for (std::uint32_t j = threadIdx.x; j < lanes; j += Count * warp_size) {
+            Acc part[Count];
+#pragma unroll
+            for (int c = 0; c < Count; ++c)
+                part[c] = s.buffer.get(c, j);
+            s.buffer.put(0, j, merge_weighted<Count>(part, s.weights.chunks[in_last_row(j) ? 0 : 1]));
+        }
     }
     /// A row of no more than one tile, which is left in `chunk`: to the first thread.
     [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk) const {
@@ -221,17 +248,14 @@ struct LayerNormBlock {
                 s.buffer.put(warp, own + k, lane(chunk, k, full));
         }
         __syncthreads();
-        for (std::uint32_t j = threadIdx.x; warps > 1 && j < lanes; j += blockDim.x) {
-            Acc part[most_warps];
-#pragma unroll
-            for (int c = 0; c < most_warps; ++c)
-                part[c] = c < warps ? s.buffer.get(c, j) : Acc{};
-            s.buffer.put(0, j, merge_eight(part, warps, s.weights.chunks[in_last_row(j) ? 0 : 1]));
-        }
+        if (warps == 2) merge_chunks<2>();
+        if (warps == 4) merge_chunks<4>();
+        if (warps == 8) merge_chunks<8>();
         __syncthreads();
         if (warp != 0) return {};
         const TileOf tile = tile_of(x);
-        return tile.regular() ? tile.template merge_lanes<true>() : tile.template merge_lanes<false>();
+        const bool equal = counts().m % lanes == 0; // then all lanes have as many elements
+        return equal ? tile.template merge_lanes<true>() : tile.template merge_lanes<false>();
     }
 
     /// A row of more tiles.
@@ -269,8 +293,15 @@ struct LayerNormBlock {
     }
 };
 
+/// What acc::finish_variance() gives in binary64, where the quotient is rounded as it is.
+template <class V>
+__device__ __forceinline__ double variance_of(const acc::Moments<V>& m, std::uint64_t n) {
+    if (!fp::is_finite(m.mean)) return spec::quiet_nan<double>;
+    return static_cast<double>(m.m2) / static_cast<double>(n);
+}
+
 template <class T, class Out, bool Aligned, bool Long>
-__global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_rows<T>)
+__global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_norms<T>)
     layernorm_kernel(const __grid_constant__ Rows<T> a) {
     using V = fp::Arithmetic<T>;
     using Block = LayerNormBlock<T, Out, Aligned>;
@@ -290,9 +321,7 @@ __global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_ro
             m = block.reduce(x, chunk);
         }
         if (threadIdx.x == 0) {
-            const double variance =
-                acc::finish_variance<double>(static_cast<double>(m.mean), static_cast<double>(m.m2), a.n, false);
-            memory.numbers = {m.mean, spec::reciprocal_deviation<V>(variance, a.epsilon)};
+            memory.numbers = {m.mean, spec::reciprocal_deviation<V>(variance_of(m, a.n), a.epsilon)};
         }
         __syncthreads();
         const Normalizer<T, Out, Aligned> result{a, row, memory.numbers.mean, memory.numbers.rstd};
