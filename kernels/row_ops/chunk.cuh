@@ -66,7 +66,9 @@ __device__ __forceinline__ void clamp(Pack<bfloat16, K>& pack) {
     __builtin_memcpy(words, &pack, sizeof pack);
 #pragma unroll
     for (int i = 0; i < K / 2; ++i)
-        asm("max.NaN.bf16x2 %0, %0, %1; min.NaN.bf16x2 %0, %0, %2;" : "+r"(words[i]) : "r"(0xc2aec2aeu), "r"(0x42b042b0u));
+        asm("max.NaN.bf16x2 %0, %0, %1; min.NaN.bf16x2 %0, %0, %2;"
+            : "+r"(words[i])
+            : "r"(0xc2aec2aeu), "r"(0x42b042b0u));
     __builtin_memcpy(&pack, words, sizeof pack);
 }
 template <int K>
@@ -75,7 +77,9 @@ __device__ __forceinline__ void clamp(Pack<float16, K>& pack) {
     __builtin_memcpy(words, &pack, sizeof pack);
 #pragma unroll
     for (int i = 0; i < K / 2; ++i)
-        asm("max.NaN.f16x2 %0, %0, %1; min.NaN.f16x2 %0, %0, %2;" : "+r"(words[i]) : "r"(0xd570d570u), "r"(0x55805580u));
+        asm("max.NaN.f16x2 %0, %0, %1; min.NaN.f16x2 %0, %0, %2;"
+            : "+r"(words[i])
+            : "r"(0xd570d570u), "r"(0x55805580u));
     __builtin_memcpy(&pack, words, sizeof pack);
 }
 inline constexpr bool clamps_pairs = true;
@@ -123,9 +127,13 @@ struct Chunk {
             }
         }
     }
-    [[nodiscard]] __device__ __forceinline__ V at(int r, int k) const { return wide(packs[r], k); }
+    [[nodiscard]] __device__ __forceinline__ V at(int r, int k) const {
+        return wide(packs[r], k);
+    }
     /// Number k of a pack. (item_at() is volatile.)
-    [[nodiscard]] static __device__ __forceinline__ V wide(const Pack<T, K>& pack, int k) { return widen_now(pack, k); }
+    [[nodiscard]] static __device__ __forceinline__ V wide(const Pack<T, K>& pack, int k) {
+        return widen_now(pack, k);
+    }
 
     /// lanes[k] = f(0, k) + f(1, k) + …
     template <class F>

@@ -17,8 +17,8 @@ __device__ __noinline__ fp::Arithmetic<T> sum_of_tiles(fp::Arithmetic<T>* items,
         const std::uint64_t tiles = spec::tiles(m, tile_items);
         auto* const above = level + (m + 3) / 4 * 4;
         for (std::uint64_t t = 0; t < tiles; ++t) {
-            const auto sum = reduce_tile_by_team<Partial, most_warps>(level + t * tile_items,
-                                                                      items_in_tile(t * tile_items, m, tile_items), s.upper);
+            const auto sum = reduce_tile_by_team<Partial, most_warps>(
+                level + t * tile_items, items_in_tile(t * tile_items, m, tile_items), s.upper);
             if (threadIdx.x == 0) above[t] = sum;
             __syncthreads(); // the buffer is used again, and the level above is read
         }
@@ -95,7 +95,7 @@ struct ExpRow {
 
     /// Σ of terms relative to `reference`.
     [[nodiscard]] __device__ __forceinline__ V sum_of_terms(V reference) const {
-        return sum([&](std::uint64_t tile, V (&lane)[K]) {
+        return sum([&](std::uint64_t tile, V(&lane)[K]) {
             ChunkOf chunk;
             chunk.load(x + tile * tile_items, items(tile), lowest);
             ChunkOf::add_rows(lane,
@@ -160,7 +160,7 @@ struct ExpRow {
         return g;
     }
     [[nodiscard]] __device__ __forceinline__ V sum_of_weights() const {
-        return sum([&](std::uint64_t tile, V (&lane)[K]) {
+        return sum([&](std::uint64_t tile, V(&lane)[K]) {
             const int first = ChunkOf::first(), m = items(tile);
             ChunkOf::add_rows(lane, [&](int r, int k) {
                 const int i = first + r * ChunkOf::lanes + k;
@@ -198,7 +198,7 @@ struct ExpRow {
         return -e.log_softmax(fp::widen(load_number(x + i)) - e.reference);
     }
     [[nodiscard]] __device__ __forceinline__ V sum_of_surprises(const Sum& e) const {
-        return sum([&](std::uint64_t tile, V (&lane)[K]) {
+        return sum([&](std::uint64_t tile, V(&lane)[K]) {
             const int first = ChunkOf::first(), m = items(tile);
             ChunkOf::add_rows(lane, [&](int r, int k) {
                 const int i = first + r * ChunkOf::lanes + k;
@@ -318,8 +318,7 @@ __global__ void __launch_bounds__(most_warps* warp_size, blocks_of_rows<T>)
             const auto target = static_cast<int>(a.targets[row]);
             const V reciprocal = V{1} / total, of_softmax = block.weight(static_cast<std::uint64_t>(target)),
                     factor = a.factor != nullptr ? *a.factor : V{1};
-            ChunkOf::store(block.out(), m,
-                           [&](int r, int k) { return term[r][k] * reciprocal * of_softmax * factor; });
+            ChunkOf::store(block.out(), m, [&](int r, int k) { return term[r][k] * reciprocal * of_softmax * factor; });
             if (ChunkOf::thread_of(target) == static_cast<int>(threadIdx.x))
                 slope_of_target<T, Out, Aligned>(&a, row, total);
         }

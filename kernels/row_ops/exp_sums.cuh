@@ -12,7 +12,9 @@ namespace detreduce::cuda::row_kernels {
 template <class T, bool Aligned>
 struct Eight {
     RawHalves raw;
-    __device__ __forceinline__ void load_if(bool there, const T* p, bool odd) { raw = load_raw_halves_if(there, p, odd); }
+    __device__ __forceinline__ void load_if(bool there, const T* p, bool odd) {
+        raw = load_raw_halves_if(there, p, odd);
+    }
     [[nodiscard]] __device__ __forceinline__ Pack<T, 8> pack(bool odd) const { return put_together<T>(raw, odd); }
 };
 template <class T>
@@ -57,7 +59,8 @@ struct ExpWarp {
     [[nodiscard]] __device__ __forceinline__ Place place_of(std::uint64_t unit) const {
         if (unit >= in.rows * in.tiles) return {in.x, 0};
         const std::uint64_t tile = in.tiles == 1 ? 0 : unit / in.rows, row = unit - tile * in.rows;
-        const int first = threadIdx.x % warp_size * 8, m = static_cast<int>(items_in_tile(tile * Order::tile, in.n, Order::tile));
+        const int first = threadIdx.x % warp_size * 8,
+                  m = static_cast<int>(items_in_tile(tile * Order::tile, in.n, Order::tile));
         return {in.x + static_cast<std::int64_t>(row * in.stride + tile * Order::tile) + first, m - first};
     }
     [[nodiscard]] static __device__ __forceinline__ bool odd(const T* p) { return !Aligned && is_upper_half(p); }
@@ -69,12 +72,17 @@ struct ExpWarp {
     template <bool Full>
     [[nodiscard]] __device__ __forceinline__ LanesOf add(const Place& at, const Place& then) {
         const bool is_odd = odd(at.p), then_odd = odd(then.p);
+        [[maybe_unused]] const int in_warp = at.left + threadIdx.x % warp_size * 8;
         LanesOf sum;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             Pack<T, 8> pack = next[r].pack(is_odd);
             if constexpr (!Full) {
                 const int there = at.left - r * lanes;
+                if (r > 0 && in_warp <= r * lanes) { // the same for all
+                    load(r, then, then_odd);
+                    continue;
+                }
                 if (there < 8) {
 #pragma unroll
                     for (int k = 0; k < 8; ++k)

@@ -93,7 +93,7 @@ struct RowLaunch {
     template <class Out, RowOp Op, bool Aligned>
     [[nodiscard]] Status run_exp() const {
         return is_long() ? launch(row_kernels::long_exp_rows_kernel<T, Out, Op, Aligned>)
-                       : launch(row_kernels::exp_rows_kernel<T, Out, Op, Aligned>);
+                         : launch(row_kernels::exp_rows_kernel<T, Out, Op, Aligned>);
     }
     [[nodiscard]] Status run_logsumexp(const DeviceTraits& device) const {
         const Plan sums = sums_plan(plan.request());

@@ -28,7 +28,9 @@ struct ExpLevel {
         a.sum = spec::exp_term<T>(widen(item)).added_to(a.sum);
     }
     static __device__ __forceinline__ Acc of_nothing() { return {V{0}}; }
-    static __device__ __forceinline__ Item absent() { return row_kernels::ExpRow<T, T, RowOp::logsumexp, true>::lowest; }
+    static __device__ __forceinline__ Item absent() {
+        return row_kernels::ExpRow<T, T, RowOp::logsumexp, true>::lowest;
+    }
 };
 
 /// One row by a block, whatever it takes. Not inlined, so that its registers are not asked for where it is not run.
@@ -85,12 +87,14 @@ struct LogSumExpLaunch {
     [[nodiscard]] Status add_halves(const FlatLaunch<T, Acc>& flat) const {
         const bool one = rows.tiles == 1;
         V* const to = one ? sums : reinterpret_cast<V*>(flat.levels.partials[0]);
-        const row_kernels::ExpTiles<T> tiles{rows.x, rows.rows, rows.n, rows.stride, rows.tiles, to, one ? 1 : flat.levels.pitch[0]};
+        const row_kernels::ExpTiles<T> tiles{
+            rows.x, rows.rows, rows.n, rows.stride, rows.tiles, to, one ? 1 : flat.levels.pitch[0]};
         const auto kernel = row_kernels::exp_sums_kernel<T, Aligned>;
         std::uint32_t resident = 0;
         if (const Status bad = flat.count_resident(kernel, 0, resident); !bad.ok()) return bad;
         const std::uint64_t blocks = spec::tiles(rows.rows * rows.tiles, max_block / warp_size);
-        const Status status = flat.launch(LaunchKind::plain, kernel, flat.grid(std::min<std::uint64_t>(blocks, 3ull * resident)), 0, tiles);
+        const Status status = flat.launch(LaunchKind::plain, kernel,
+                                          flat.grid(std::min<std::uint64_t>(blocks, 3ull * resident)), 0, tiles);
         return status.ok() && !one ? flat.template upper_levels<max_block / warp_size>() : status;
     }
     template <Alignment A>
@@ -135,10 +139,14 @@ struct LogSumExpLaunch {
             status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(sums, 0, rows.rows * sizeof(V), stream));
         }
         if (!status.ok()) return status;
-        const std::uint32_t each = rows.entropy && rows.smoothed.at_all != 0 ? 1 : rows.rows < 64 * max_block ? 32 : max_block;
-        const std::uint64_t blocks = spec::tiles(rows.rows, each), most = rows.tiles > 1 ? long_row_blocks : 0x7fffffffu;
-        return launch_kernel(LaunchKind::plain, finish_rows_kernel<T>, static_cast<std::uint32_t>(std::min(blocks, most)),
-                             max_block, 0, stream, rows, static_cast<const V*>(sums), each);
+        const std::uint32_t each = rows.entropy && rows.smoothed.at_all != 0 ? 1
+                                   : rows.rows < 64 * max_block              ? 32
+                                                                             : max_block;
+        const std::uint64_t blocks = spec::tiles(rows.rows, each),
+                            most = rows.tiles > 1 ? long_row_blocks : 0x7fffffffu;
+        return launch_kernel(LaunchKind::plain, finish_rows_kernel<T>,
+                             static_cast<std::uint32_t>(std::min(blocks, most)), max_block, 0, stream, rows,
+                             static_cast<const V*>(sums), each);
     }
 };
 

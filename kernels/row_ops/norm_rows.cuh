@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_no
     for (std::uint64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
         ChunkOf chunk;
-        const auto squares = [&](std::uint64_t tile, V (&lane)[Row::K]) {
+        const auto squares = [&](std::uint64_t tile, V(&lane)[Row::K]) {
             chunk.load(block.x + tile * Row::tile_items, block.items(tile), T{});
             ChunkOf::add_rows(lane, [&](int r, int k) { return chunk.at(r, k) * chunk.at(r, k); });
         };
@@ -136,18 +136,26 @@ struct MergeWeights {
     __device__ void set(const Counts& counts, std::uint32_t lanes) {
         const std::uint32_t i = threadIdx.x;
         if (i >= 4 * merges) return;
-        const std::uint32_t which = i / merges % 2, merge = i % merges; // merges 0 … 3: neighbours, 4 and 5: pairs, 6: the two halves
-        const std::uint32_t step = merge < 4 ? 1 : merge < 6 ? 2 : 4, at = merge < 4 ? 2 * merge : merge < 6 ? 4 * (merge - 4) : 0;
+        const std::uint32_t which = i / merges % 2,
+                            merge = i % merges; // merges 0 … 3: neighbours, 4 and 5: pairs, 6: the two halves
+        const std::uint32_t step = merge < 4   ? 1
+                                   : merge < 6 ? 2
+                                               : 4,
+                            at = merge < 4   ? 2 * merge
+                                 : merge < 6 ? 4 * (merge - 4)
+                                             : 0;
         const bool of_rows = i < 2 * merges;
         const std::uint32_t unit = of_rows ? 1 : spec::rows_per_chunk;
         const std::uint32_t last_chunk = (counts.m - 1) / (lanes * spec::rows_per_chunk);
         const std::uint32_t first = (of_rows ? last_chunk * spec::rows_per_chunk : 0) + at * unit;
-        const std::uint32_t lane = which == 0 ? 0 : lanes - 1; // the first lane has the most elements, the last one the fewest
+        const std::uint32_t lane =
+            which == 0 ? 0 : lanes - 1; // the first lane has the most elements, the last one the fewest
         const std::uint64_t left = counts.in_rows(lane, first, first + step * unit),
                             right = counts.in_rows(lane, first + step * unit, first + 2 * step * unit);
         auto& to = of_rows ? rows[which][merge] : chunks[which][merge];
         to = {V{0}, V{0}};
-        if (right != 0) to = left == right ? acc::Weights<V>::equal(static_cast<V>(left)) : acc::Weights<V>::of(left, right);
+        if (right != 0)
+            to = left == right ? acc::Weights<V>::equal(static_cast<V>(left)) : acc::Weights<V>::of(left, right);
     }
 };
 

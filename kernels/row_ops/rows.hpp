@@ -19,7 +19,7 @@ struct Rows {
     void* out;
     std::uint64_t rows, n, stride, out_stride;
     std::uint64_t tiles; ///< of a row
-    V* partials;         ///< a block's results of tiles, and of the levels above them, `pitch` from one block to the next
+    V* partials; ///< a block's results of tiles, and of the levels above them, `pitch` from one block to the next
     std::uint64_t pitch;
     DType output;
     bool entropy; ///< of logsumexp: it is the cross entropy that is wanted

@@ -36,7 +36,8 @@ Status check_words(const RowRequest& r) {
     if (!(r.epsilon >= 0) || !std::isfinite(r.epsilon))
         return invalid("epsilon", "allowed are finite numbers that are not negative");
     if (!(r.label_smoothing >= 0 && r.label_smoothing <= 1)) return invalid("label_smoothing", "allowed are 0 to 1");
-    if (r.label_smoothing != 0 && !is_entropy(r.op)) return invalid("label_smoothing", "must be 0 but for cross entropy");
+    if (r.label_smoothing != 0 && !is_entropy(r.op))
+        return invalid("label_smoothing", "must be 0 but for cross entropy");
     return {};
 }
 
@@ -58,7 +59,8 @@ Status check_size(const RowRequest& r) {
 Status check_launch(const RowRequest& r) {
     const Launch& l = r.launch;
     if (r.device.backend == Backend::cuda) {
-        if (l.schedule != Schedule::automatic) return {StatusCode::unsupported, "launch.schedule", "allowed is automatic"};
+        if (l.schedule != Schedule::automatic)
+            return {StatusCode::unsupported, "launch.schedule", "allowed is automatic"};
         if (l.block != 0) return {StatusCode::unsupported, "launch.block", "allowed is 0, for the library's choice"};
         if (l.grid != 0) return {StatusCode::unsupported, "launch.grid", "allowed is 0, for the library's choice"};
     }
@@ -101,7 +103,8 @@ Status check_arrays(const RowPlan& plan, const RowArrays& a) {
     if (const Status bad = check_optional("mean", a.mean, plan.arithmetic(), layer); !bad.ok()) return bad;
     if (const Status bad = check_optional("rstd", a.rstd, plan.arithmetic(), norm); !bad.ok()) return bad;
     if (const Status bad = check_optional("weights", a.weights, r.dtype, entropy); !bad.ok()) return bad;
-    if (const Status bad = check_optional("row_weights", a.row_weights, plan.arithmetic(), r.op == RowOp::cross_entropy);
+    if (const Status bad =
+            check_optional("row_weights", a.row_weights, plan.arithmetic(), r.op == RowOp::cross_entropy);
         !bad.ok())
         return bad;
     if (const Status bad = check_optional("factor", a.factor, plan.arithmetic(), r.op == RowOp::cross_entropy_gradient);

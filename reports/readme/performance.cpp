@@ -80,11 +80,19 @@ std::string shapes(const Folder& folder) {
            folder.from(file) + markdown(shapes_table(folder.rows(file), code));
 }
 
+std::string row_ops(const Folder& folder) {
+    const char* const file = row_ops_file;
+    return "Row ops by `tree`, and means of losses, of which one half of the bytes is the target. Those that write as "
+           "much as they read are beside a copy of the same bytes (c).\n" +
+           folder.from(file) + markdown(row_ops_table(folder.rows(file), code));
+}
+
 } // namespace
 
 std::string performance(const std::filesystem::path& path, const std::string& link) {
     const Folder folder{path, link, read_file(path / "provenance.txt")};
-    return sums(folder) + "\n" + ops(folder) + "\n" + small_ops(folder) + "\n" + shapes(folder);
+    return sums(folder) + "\n" + ops(folder) + "\n" + small_ops(folder) + "\n" + shapes(folder) + "\n" +
+           row_ops(folder);
 }
 
 } // namespace detreduce::readme

@@ -28,7 +28,7 @@ struct RowRequest {
     std::optional<DType> output = {}; ///< of the results; empty: that of the elements; f32 for f16 and bf16
     std::uint64_t n = 0;              ///< elements of a row, 0 … 2^40
     std::uint64_t rows = 1;           ///< 0 … 2^40; no more than 2^46 elements in all
-    std::uint64_t stride = 0;         ///< elements from the beginning of one row to that of the next; 0: n, else at least that
+    std::uint64_t stride = 0; ///< elements from the beginning of one row to that of the next; 0: n, else at least that
     std::uint64_t output_stride = 0;  ///< the same of results, where there are n a row
     double epsilon = 1e-5;            ///< layernorm, rmsnorm: not negative, finite
     double label_smoothing = 0;       ///< cross entropy: 0 … 1
@@ -72,13 +72,14 @@ class RowPlan {
 struct RowArrays {
     const void* x = nullptr;
     void* out = nullptr;
-    const void* scale = nullptr; ///< layernorm, rmsnorm: n elements, or null for 1
-    const void* shift = nullptr; ///< layernorm, with scale: n elements, or null for 0
-    void* mean = nullptr;        ///< layernorm: a number of plan.arithmetic() a row, or null
-    void* rstd = nullptr;        ///< layernorm, rmsnorm: the same of 1 / √(… + epsilon)
+    const void* scale = nullptr;           ///< layernorm, rmsnorm: n elements, or null for 1
+    const void* shift = nullptr;           ///< layernorm, with scale: n elements, or null for 0
+    void* mean = nullptr;                  ///< layernorm: a number of plan.arithmetic() a row, or null
+    void* rstd = nullptr;                  ///< layernorm, rmsnorm: the same of 1 / √(… + epsilon)
     const std::int64_t* targets = nullptr; ///< cross entropy: a class a row, 0 … n − 1, or ignore_index
     const void* weights = nullptr;         ///< cross entropy: n elements, a weight a class, or null for 1
-    void* row_weights = nullptr; ///< cross_entropy: the weight of the row's target, of plan.arithmetic(), a row, or null
+    void* row_weights =
+        nullptr; ///< cross_entropy: the weight of the row's target, of plan.arithmetic(), a row, or null
     const void* factor = nullptr; ///< cross_entropy_gradient: one number of plan.arithmetic(), or null for 1
 };
 

@@ -24,8 +24,7 @@ struct Row {
     /// Σ of what write(first, count, terms) computes, by `tree`.
     template <class Write>
     [[nodiscard]] V sum(const Write& write) const {
-        const auto plan =
-            detail::plan_transform(dtype_of<T>, dtype_of<V>, n, {Method::tree, Ending::sum, launch}, cpu);
+        const auto plan = detail::plan_transform(dtype_of<T>, dtype_of<V>, n, {Method::tree, Ending::sum, launch}, cpu);
         const auto call = [](const detail::TermSource& s, std::uint64_t first, std::uint32_t count, void* terms) {
             (*static_cast<const Write*>(s.f))(first, count, static_cast<V*>(terms));
         };
@@ -97,9 +96,7 @@ struct RowRun {
     Row<T> row;
     std::uint64_t index;
 
-    [[nodiscard]] Out* out() const {
-        return static_cast<Out*>(arrays.out) + index * plan.output_stride();
-    }
+    [[nodiscard]] Out* out() const { return static_cast<Out*>(arrays.out) + index * plan.output_stride(); }
     static void store(void* array, std::uint64_t i, V value) {
         if (array) static_cast<V*>(array)[i] = fp::canonical(value);
     }

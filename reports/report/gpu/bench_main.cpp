@@ -23,7 +23,7 @@ struct Arguments {
     std::string out, sizes;
     std::vector<std::string> dtypes{"f16", "bf16", "f32", "f64"}, ops{"sum"}, methods, data, launches;
     int repeats = 0, device = 0;
-    bool shapes = false;
+    bool shapes = false, row_ops = false;
 };
 
 std::pair<int, int> exponents(const std::string& text, DType dtype) {
@@ -113,6 +113,7 @@ void add_ops(const Arguments& a, DType dtype, const CostPoint& point, std::vecto
 
 // What is always measured, and the launches that were asked for: of the methods that were, or else of tree.
 std::vector<Contender> contenders(const Arguments& a, DType dtype, const CostPoint& point) {
+    if (a.row_ops) return row_op_contenders(dtype, point.n);
     if (a.shapes) {
         return shape_contenders(
             dtype, point.n, a.methods.empty() ? std::vector{Method::tree, Method::exact} : methods_of(a, point.data));
@@ -218,6 +219,7 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     app.add_flag("--shapes", a.shapes,
                  "Rows, columns, segments and tensors instead of flat arrays; --op is not looked at");
+    app.add_flag("--row-ops", a.row_ops, "softmax, layernorm and the like of rows, and losses; --op is not looked at");
     app.add_option("--op", a.ops, "Ops; those of two inputs read half of the n elements as x and half as y")
         ->delimiter(',')
         ->check(CLI::IsMember(op_names()))

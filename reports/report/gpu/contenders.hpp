@@ -32,4 +32,7 @@ struct Contender {
 /// Sums and argmax of rows, columns and segments, and norms of lists of tensors, made of n elements.
 [[nodiscard]] std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods);
 
+/// Row ops and losses, of n elements, and a copy of them.
+[[nodiscard]] std::vector<Contender> row_op_contenders(DType dtype, std::uint64_t n);
+
 } // namespace detreduce::report::gpu

@@ -19,7 +19,7 @@ std::string origin_words(const fs::path& folder, const std::string& name) {
 
 std::vector<BenchFile> load_bench_files(const fs::path& folder) {
     std::vector<BenchFile> files;
-    for (const char* name : {ops_file, small_ops_file, shapes_file})
+    for (const char* name : {ops_file, small_ops_file, shapes_file, row_ops_file})
         if (fs::exists(folder / name)) files.push_back({name, origin_words(folder, name), load_cost(folder / name)});
     return files;
 }

@@ -13,14 +13,15 @@ inline constexpr const char* sums_file = "launches.csv";
 inline constexpr const char* ops_file = "ops.csv";
 inline constexpr const char* small_ops_file = "ops_small.csv";
 inline constexpr const char* shapes_file = "shapes.csv";
+inline constexpr const char* row_ops_file = "row_ops.csv";
 
 struct BenchFile {
-    std::string name;   ///< one of the last three above
+    std::string name;   ///< one of the last four above
     std::string origin; ///< GPU, commit and date, in words
     std::vector<CostRow> rows;
 };
 
-/// Those of these three that are in `folder`. Throws program::Failure when one is there but cannot be understood.
+/// Those of these four that are in `folder`. Throws program::Failure when one is there but cannot be understood.
 [[nodiscard]] std::vector<BenchFile> load_bench_files(const std::filesystem::path& folder);
 
 } // namespace detreduce::report

@@ -8,6 +8,7 @@ namespace {
 
 Table table_of(const BenchFile& file) {
     if (file.name == shapes_file) return shapes_table(file.rows, plain_name);
+    if (file.name == row_ops_file) return row_ops_table(file.rows, plain_name);
     return file.name == ops_file ? ops_table(file.rows, plain_name) : ops_and_cub_table(file.rows, plain_name);
 }
 

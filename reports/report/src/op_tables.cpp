@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "failure.hpp"
+#include "row_op_names.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
@@ -34,7 +35,7 @@ Timed timed(const CostRow& r) {
 std::vector<Timed> candidates(const std::vector<CostRow>& rows) {
     std::vector<Timed> list;
     for (const CostRow& r : rows)
-        if (r.candidate != "read" && r.candidate != cub) list.push_back(timed(r));
+        if (r.candidate != "read" && r.candidate != cub && r.candidate != copy_name) list.push_back(timed(r));
     return list;
 }
 
@@ -97,9 +98,9 @@ Cell share_or_time(const CostRow& r) {
     return {fixed(r.ratio_to_read, 3)};
 }
 
-Metric time_of_cub(const std::vector<CostRow>& rows, const std::string& dtype) {
+Metric time_of(const char* candidate, const std::vector<CostRow>& rows, const std::string& dtype) {
     const auto at = std::find_if(rows.begin(), rows.end(),
-                                 [&](const CostRow& r) { return r.candidate == cub && r.dtype == dtype; });
+                                 [&](const CostRow& r) { return r.candidate == candidate && r.dtype == dtype; });
     return at == rows.end() ? Metric{} : at->median_s;
 }
 
@@ -119,10 +120,23 @@ Table shapes_table(const std::vector<CostRow>& rows, Names names) {
         [&](const Timed& t) { return names(t.op) + ", " + t.shape; }, share_or_time);
 }
 
+Table row_ops_table(const std::vector<CostRow>& rows, Names names) {
+    const std::string heading = common_size(rows, bytes_text) + ", share of the read-only kernel, or of a copy (c)";
+    const auto cell = [&](const CostRow& r) {
+        if (!writes_rows(timed(r).op)) return Cell{fixed(r.ratio_to_read, 3)};
+        const Metric copy = time_of(copy_name, rows, r.dtype);
+        return copy ? Cell{fixed(*copy / *r.median_s, 3)} : Cell{dash, "", Mood::absent};
+    };
+    return table_of(
+        {"row-ops", "Row ops and losses: speed relative to reading or copying the same bytes", {{heading, false}}, {}},
+        candidates(rows), names,
+        [&](const Timed& t) { return names(t.op) + ", " + t.shape + (writes_rows(t.op) ? " (c)" : ""); }, cell);
+}
+
 Table ops_and_cub_table(const std::vector<CostRow>& rows, Names names) {
     const std::string heading = common_size(rows, count_text) + ", time / time of CUB Sum";
     const auto cell = [&](const CostRow& r) {
-        const Metric reference = time_of_cub(rows, r.dtype);
+        const Metric reference = time_of(cub, rows, r.dtype);
         return reference ? Cell{fixed(*r.median_s / *reference, 3)} : Cell{dash, "", Mood::absent};
     };
     return table_of(

@@ -22,6 +22,9 @@ using Names = std::string (*)(const std::string&);
 /// only a part of them.
 [[nodiscard]] Table shapes_table(const std::vector<CostRow>& rows, Names names);
 
+/// Row ops and losses, speed relative to reading, or copying, the same bytes.
+[[nodiscard]] Table row_ops_table(const std::vector<CostRow>& rows, Names names);
+
 /// Ops, time relative to that of CUB's sum over the same bytes.
 [[nodiscard]] Table ops_and_cub_table(const std::vector<CostRow>& rows, Names names);
 

@@ -15,7 +15,8 @@ struct ExpTermConstants<float> {
     /// Below it a term is +0; above it as at it, which is more than any sum that is used as it is (see `usable`).
     static constexpr float lowest = -87, highest = 88;
     static constexpr float shifter = 0x1.8p+23f + 126; ///< t + shifter has t + 126 in its lowest bits
-    static constexpr float ln2 = 0x1.62e430p-1f; ///< 2^-28.9 more than log 2: what 125 times that is, 16-bit elements do not mind
+    static constexpr float ln2 =
+        0x1.62e430p-1f; ///< 2^-28.9 more than log 2: what 125 times that is, 16-bit elements do not mind
     static constexpr float least_sum = 0x1p-24f, greatest_sum = 0x1p+64f;
 };
 template <>
@@ -27,7 +28,9 @@ struct ExpTermConstants<double> {
 
 /// Largest error of a term, relative to e^z: 1.7 u of roundings, and that of the polynomial (2^-23.18 for 16-bit elements) and of their ln 2, with a margin.
 template <class T>
-inline constexpr double exp_term_error = sizeof(T) == 8 ? 0x1p-52 : sizeof(T) == 4 ? 0x1p-23 : 0x1p-21;
+inline constexpr double exp_term_error = sizeof(T) == 8   ? 0x1p-52
+                                         : sizeof(T) == 4 ? 0x1p-23
+                                                          : 0x1p-21;
 /// Terms of z below `lowest` are missing: each less than this.
 template <class V>
 inline constexpr double exp_term_missing = sizeof(V) == 8 ? 0x1p-1021 : 0x1p-125;

@@ -1,0 +1,94 @@
+// Row ops and losses, of the same n elements. What writes as much as it reads is judged by a copy.
+#include <memory>
+
+#include <detreduce/accuracy/generators.hpp>
+#include <detreduce/losses.hpp>
+#include <detreduce/row_ops.hpp>
+
+#include "contenders.hpp"
+#include "row_op_names.hpp"
+
+namespace detreduce::report::gpu {
+namespace {
+
+struct PreparedRows {
+    RowPlan plan;
+    DeviceMemory workspace, targets, parameters;
+    std::shared_ptr<DeviceMemory> out;
+};
+
+bool is_entropy(RowOp op) {
+    return op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
+}
+
+std::vector<std::int64_t> targets_of(const RowRequest& r) {
+    std::vector<std::int64_t> targets(r.rows);
+    for (std::uint64_t i = 0; i < r.rows; ++i)
+        targets[i] = static_cast<std::int64_t>(accuracy::hash(11, i) % r.n);
+    return targets;
+}
+
+void launch(const PreparedRows& p, const void* x, cudaStream_t stream) {
+    const RowOp op = p.plan.request().op;
+    RowArrays a{.x = x, .out = p.out->get()};
+    if (op == RowOp::layernorm || op == RowOp::rmsnorm) a.scale = p.parameters.get();
+    if (op == RowOp::layernorm) a.shift = p.parameters.get();
+    if (is_entropy(op)) a.targets = static_cast<const std::int64_t*>(p.targets.get());
+    check(run(p.plan, a, p.workspace.get(), stream), "run");
+}
+
+Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t length,
+                         const std::shared_ptr<DeviceMemory>& out) {
+    const RowRequest request{.op = op, .dtype = dtype, .n = length, .rows = n / length};
+    const RowPlan plan = make_row_plan(request);
+    check(plan.status(), "make_row_plan");
+    const bool entropy = is_entropy(op);
+    const auto targets = entropy ? targets_of(request) : std::vector<std::int64_t>{};
+    auto p = std::make_shared<PreparedRows>(PreparedRows{plan, DeviceMemory(plan.workspace_bytes()),
+                                                         DeviceMemory(targets.size() * sizeof(std::int64_t)),
+                                                         DeviceMemory(length * size_of(dtype)), out});
+    check(cudaMemset(p->parameters.get(), 0x3c, length * size_of(dtype)), "cudaMemset"); // about 0.01 in each format
+    if (entropy)
+        check(
+            cudaMemcpy(p->targets.get(), targets.data(), targets.size() * sizeof(std::int64_t), cudaMemcpyHostToDevice),
+            "cudaMemcpy");
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    return {std::string(name(op)) + " tree rows of " + std::to_string(length), "",
+            [p](const void* x, cudaStream_t stream) { launch(*p, x, stream); }};
+}
+
+/// One half of the elements are predictions and the other targets.
+Contender loss_contender(Loss loss, Method method, DType dtype, std::uint64_t n) {
+    const LossPlan plan = make_loss_plan({.loss = loss, .method = method, .dtype = dtype, .n = n / 2});
+    check(plan.status(), "make_loss_plan");
+    auto workspace = std::make_shared<DeviceMemory>(plan.workspace_bytes());
+    auto out = std::make_shared<DeviceMemory>(sizeof(double));
+    const std::size_t half = n / 2 * size_of(dtype);
+    return {std::string(name(loss)) + " " + std::string(name(method)) + " " + loss_shape, "",
+            [=](const void* x, cudaStream_t stream) {
+                check(run(plan, {x, static_cast<const char*>(x) + half}, out->get(), workspace->get(), stream), "run");
+            }};
+}
+
+} // namespace
+
+std::vector<Contender> row_op_contenders(DType dtype, std::uint64_t n) {
+    const auto out = std::make_shared<DeviceMemory>(n * size_of(dtype));
+    std::vector<Contender> list;
+    list.push_back({copy_name, "", [=](const void* x, cudaStream_t stream) {
+                        check(cudaMemcpyAsync(out->get(), x, n * size_of(dtype), cudaMemcpyDeviceToDevice, stream),
+                              "cudaMemcpyAsync");
+                    }});
+    std::vector<std::uint64_t> lengths{1024, 4096, 50000};
+    if (size_of(dtype) == 2) lengths.push_back(50257); // a vocabulary; its rows do not begin at 16 bytes
+    for (const std::uint64_t length : lengths)
+        for (const RowOp op : {RowOp::logsumexp, RowOp::cross_entropy, RowOp::softmax, RowOp::log_softmax,
+                               RowOp::layernorm, RowOp::rmsnorm, RowOp::cross_entropy_gradient})
+            list.push_back(rows_contender(op, dtype, n, length, out));
+    for (const Method method : {Method::tree, Method::exact})
+        for (const Loss loss : {Loss::mse, Loss::huber, Loss::bce_with_logits})
+            list.push_back(loss_contender(loss, method, dtype, n));
+    return list;
+}
+
+} // namespace detreduce::report::gpu
