@@ -138,4 +138,43 @@ TEMPLATE_TEST_CASE("rows: bits are those of the text", "[rows][sanitizer]", floa
     });
 }
 
+/// What is lost by a last operation shows in few rows.
+TEMPLATE_TEST_CASE("rows: bits of many short rows are those of the text", "[rows]", float16, bfloat16, float, double) {
+    for (const RowOp op : all_row_ops) {
+        for (const std::uint64_t n : {1, 2, 3, 33}) {
+            const RowRequest r{.op = op, .n = n, .rows = 2000};
+            const auto data = row_data<TestType>(r, {}, n);
+            INFO(shown(r, {}));
+            for_outputs<TestType>([&]<class Out>(Out) {
+                require_same(run_rows<Out>(r, data, 0), RowBackend::template expected<Out>(r, data));
+            });
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("rows: one alone has the bits that it has among others", "[rows]", float16, bfloat16, float,
+                   double) {
+    using T = TestType;
+    for_rows<T>(3, [](const RowRequest& r, const RowData<T>& data, std::uint64_t word) {
+        if (r.rows == 0 || r.n == 0) return;
+        const auto together = run_rows<T>(r, data, static_cast<unsigned>(word % 9));
+        const std::uint64_t i = word / 16 % r.rows, per_row = has_one_result(r.op) ? 1 : r.n;
+        const auto part = [&]<class N>(const std::vector<N>& all, std::uint64_t width) {
+            const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i * width);
+            return all.empty() ? all : std::vector<N>(begin, begin + static_cast<std::ptrdiff_t>(width));
+        };
+        RowRequest alone = r;
+        alone.rows = 1;
+        alone.stride = alone.output_stride = 0;
+        const auto launches = RowBackend::launches();
+        alone.launch = launches[word / 4096 % launches.size()];
+        RowData<T> own = data;
+        own.x = part(data.x, r.n);
+        own.targets = part(data.targets, 1);
+        require_same(run_rows<T>(alone, own, static_cast<unsigned>(word / 16 % 5)),
+                     RowResults<T, fp::Arithmetic<T>>{part(together.out, per_row), part(together.mean, 1),
+                                                      part(together.rstd, 1), part(together.weight, 1)});
+    });
+}
+
 } // namespace detreduce::proptests
