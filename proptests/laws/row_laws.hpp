@@ -178,3 +178,5 @@ TEMPLATE_TEST_CASE("rows: one alone has the bits that it has among others", "[ro
 }
 
 } // namespace detreduce::proptests
+
+#include "laws/row_error_laws.hpp"
