@@ -180,3 +180,4 @@ TEMPLATE_TEST_CASE("rows: one alone has the bits that it has among others", "[ro
 } // namespace detreduce::proptests
 
 #include "laws/row_error_laws.hpp"
+#include "laws/row_special_laws.hpp"
