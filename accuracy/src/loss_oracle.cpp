@@ -3,65 +3,14 @@
 #include <algorithm>
 #include <limits>
 
-#include <mpfr.h>
-
 #include <detreduce/fp/bits.hpp>
+
+#include "real.hpp"
 
 namespace detreduce::accuracy {
 
 namespace {
 
-/// A number of 600 bits: sums of two doubles are mostly exact, and what is not does not matter.
-class Real {
-  public:
-    Real(double x = 0) {
-        mpfr_init2(value, 600);
-        mpfr_set_d(value, x, MPFR_RNDN);
-    }
-    Real(const Real& other) : Real() { mpfr_set(value, other.value, MPFR_RNDN); }
-    Real& operator=(const Real& other) {
-        mpfr_set(value, other.value, MPFR_RNDN);
-        return *this;
-    }
-    ~Real() { mpfr_clear(value); }
-
-    template <class Function>
-    [[nodiscard]] Real applied(Function f) const {
-        Real y;
-        f(y.value, value, MPFR_RNDN);
-        return y;
-    }
-    template <class Function>
-    [[nodiscard]] Real applied(Function f, const Real& b) const {
-        Real y;
-        f(y.value, value, b.value, MPFR_RNDN);
-        return y;
-    }
-    friend Real operator+(const Real& a, const Real& b) { return a.applied(mpfr_add, b); }
-    friend Real operator-(const Real& a, const Real& b) { return a.applied(mpfr_sub, b); }
-    friend Real operator*(const Real& a, const Real& b) { return a.applied(mpfr_mul, b); }
-    friend Real operator/(const Real& a, const Real& b) { return a.applied(mpfr_div, b); }
-    friend bool operator<(const Real& a, const Real& b) { return mpfr_less_p(a.value, b.value) != 0; }
-    friend bool operator<=(const Real& a, const Real& b) { return mpfr_lessequal_p(a.value, b.value) != 0; }
-
-    mpfr_t value;
-};
-
-Real abs(const Real& x) {
-    return x < 0 ? 0 - x : x;
-}
-Real max(const Real& a, const Real& b) {
-    return a < b ? b : a;
-}
-Real log(const Real& x) {
-    return x.applied(mpfr_log);
-}
-Real log1p(const Real& x) {
-    return x.applied(mpfr_log1p);
-}
-Real exp(const Real& x) {
-    return x.applied(mpfr_exp);
-}
 /// log(1 + eˣ); far out x is as good, and no exponent is too large for MPFR.
 Real softplus(const Real& x) {
     return Real(5000) < x ? x : log1p(exp(x));

@@ -86,11 +86,13 @@ struct Tile {
     }
     /// Lane j, `count` chunks from `first` on, halves first.
     [[nodiscard]] Maybe<Item> chunks(std::size_t first, std::size_t count, std::size_t j) const {
+        if (8 * first * lanes + j >= items.size()) return {}; // as in tree()
         if (count == 1) return chunk(first, j);
         return merge(chunks(first, count / 2, j), chunks(first + count / 2, count / 2, j));
     }
     /// Lanes j, j + stride, j + 2·stride, … as a tree in which lane j meets lane j + lanes/2 first.
     [[nodiscard]] Maybe<Item> tree(std::size_t stride, std::size_t j) const {
+        if (j >= items.size()) return {}; // all are absent; said here for the time that short rows would take
         if (stride == lanes) return chunks(0, 8, j);
         return merge(tree(2 * stride, j), tree(2 * stride, j + stride));
     }

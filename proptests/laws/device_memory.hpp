@@ -29,6 +29,27 @@ struct StreamOwner {
     StreamOwner(const StreamOwner&) = delete;
 };
 
+/// A copy in device memory that begins `offset` elements after a boundary; of nothing, null.
+template <class T>
+struct OnDevice {
+    DeviceBuffer memory;
+    std::size_t n;
+    T* data;
+    OnDevice(const std::vector<T>& x, unsigned offset)
+        : memory((x.size() + offset) * sizeof(T)), n(x.size()),
+          data(x.empty() ? nullptr : reinterpret_cast<T*>(memory.data()) + offset) {
+        if (!x.empty()) CUDA_CHECK(cudaMemcpy(data, x.data(), x.size() * sizeof(T), cudaMemcpyHostToDevice));
+    }
+    /// When the device is done.
+    [[nodiscard]] std::vector<T> fetched() const {
+        std::vector<T> x(n);
+        CUDA_CHECK(cudaDeviceSynchronize());
+        if (n > 0) CUDA_CHECK(cudaMemcpy(x.data(), data, n * sizeof(T), cudaMemcpyDeviceToHost));
+        if (!memory.guards_intact()) throw_if_error({StatusCode::invalid_argument, "test", "stray writes"});
+        return x;
+    }
+};
+
 /// What a stream was given while it was captured.
 class Graph {
   public:

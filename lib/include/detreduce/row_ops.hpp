@@ -90,7 +90,7 @@ struct RowArrays {
 ///              plan.output_stride() apart (logsumexp, cross_entropy: next to each other)
 /// dtypes       f16, bf16, f32, f64; results the same, of f16 and bf16 also f32
 /// guarantee    device: the bits of a row are those of the row alone, on every CPU and GPU, for every batch, stride, alignment and thread count
-/// error bound  logsumexp, log_softmax, softmax, cross_entropy: lib/SPEC.md, section 17.2; accuracy/row_bounds.hpp has them as functions
+/// error bound  that of the sum of exponentials: lib/SPEC.md, section 17.1; accuracy/row_bounds.hpp has those of all results, as functions
 /// passes       one read of x, and one write, where a row has no more than one tile (workspace_bytes()); else logsumexp and cross_entropy still read once, the others
 ///              twice (layernorm: what the second time finds in L2 depends on the row's length). Where the sum of exponentials is not usable as it is (all
 ///              elements below about −17, or one above about 44; f64: 355), the row is read twice more

@@ -1,0 +1,158 @@
+#include <detreduce/accuracy/row_oracle.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "real.hpp"
+
+namespace detreduce::accuracy {
+namespace {
+
+double off(const Real& truth, double result) {
+    if (!(result - result == 0)) return std::numeric_limits<double>::infinity();
+    return abs(truth - result).nearest();
+}
+
+} // namespace
+
+double relative_error_of_exp(double z, double term) {
+    thread_local mpfr_t y;
+    thread_local const bool made = (mpfr_init2(y, 120), true);
+    (void)made;
+    mpfr_set_d(y, z, MPFR_RNDN);
+    mpfr_exp(y, y, MPFR_RNDN);
+    mpfr_d_div(y, term, y, MPFR_RNDN);
+    mpfr_sub_ui(y, y, 1, MPFR_RNDN);
+    mpfr_abs(y, y, MPFR_RNDN);
+    return mpfr_get_d(y, MPFR_RNDN);
+}
+
+struct RowOracle::Numbers {
+    std::vector<double> x;
+    double greatest;
+    std::vector<Real> terms; // e^(x − greatest)
+    Real sum, log;
+
+    [[nodiscard]] Real log_softmax(std::size_t i) const { return Real(x[i]) - greatest - log; }
+    [[nodiscard]] static Real weight(const RowTarget& t, std::size_t j) { return t.weights.empty() ? 1 : t.weights[j]; }
+    [[nodiscard]] Real share(const RowTarget& t) const { return Real(t.smoothing) / static_cast<double>(x.size()); }
+
+    /// The loss with element j off by h.
+    [[nodiscard]] Real loss(const RowTarget& t, std::size_t j, const Real& h) const {
+        const Real moved = sum - terms[j] + exp(Real(x[j]) - greatest + h), total = accuracy::log(moved);
+        const auto surprise = [&](std::size_t i) { return total + (Real(greatest) - x[i]) - (i == j ? h : Real(0)); };
+        Real whole = (1 - Real(t.smoothing)) * weight(t, t.y) * surprise(t.y);
+        if (t.smoothing == 0) return whole;
+        for (std::size_t i = 0; i < x.size(); ++i)
+            whole = whole + share(t) * weight(t, i) * surprise(i);
+        return whole;
+    }
+};
+
+RowOracle::RowOracle(std::span<const double> x) {
+    auto n = std::make_unique<Numbers>();
+    n->x.assign(x.begin(), x.end());
+    n->greatest = *std::max_element(x.begin(), x.end());
+    for (const double v : x) {
+        n->terms.push_back(exp(Real(v) - n->greatest));
+        n->sum = n->sum + n->terms.back();
+    }
+    n->log = log(n->sum);
+    of_ = std::move(n);
+}
+RowOracle::~RowOracle() = default;
+
+double RowOracle::greatest() const {
+    return of_->greatest;
+}
+double RowOracle::log_sum(double c) const {
+    return (of_->log + (Real(of_->greatest) - c)).nearest();
+}
+double RowOracle::softmax(std::size_t i) const {
+    return (of_->terms[i] / of_->sum).nearest();
+}
+double RowOracle::log_softmax(std::size_t i) const {
+    return of_->log_softmax(i).nearest();
+}
+double RowOracle::logsumexp_error(double result) const {
+    return off(of_->log + of_->greatest, result);
+}
+double RowOracle::softmax_error(std::size_t i, double result) const {
+    return off(of_->terms[i] / of_->sum, result);
+}
+double RowOracle::log_softmax_error(std::size_t i, double result) const {
+    if (of_->x[i] - of_->x[i] != 0) return result == of_->x[i] ? 0 : std::numeric_limits<double>::infinity();
+    return off(of_->log_softmax(i), result);
+}
+double RowOracle::loss_error(const RowTarget& t, double result) const {
+    return off(of_->loss(t, 0, 0), result);
+}
+std::vector<double> RowOracle::slope_errors(const RowTarget& t, std::span<const double> results) const {
+    const Real kept = 1 - Real(t.smoothing), own = kept * Numbers::weight(t, t.y);
+    Real all = own;
+    for (std::size_t i = 0; t.smoothing != 0 && i < of_->x.size(); ++i)
+        all = all + of_->share(t) * Numbers::weight(t, i);
+    std::vector<double> errors;
+    for (std::size_t j = 0; j < of_->x.size(); ++j) {
+        const Real taken = (j == t.y ? own : Real(0)) + of_->share(t) * Numbers::weight(t, j);
+        errors.push_back(off((of_->terms[j] / of_->sum * all - taken) * t.factor, results[j]));
+    }
+    return errors;
+}
+double RowOracle::difference_error(const RowTarget& t, std::size_t j, double result) const {
+    Real h(1);
+    mpfr_mul_2si(h.value, h.value, -150, MPFR_RNDN);
+    return off((of_->loss(t, j, h) - of_->loss(t, j, 0 - h)) / (2 * h) * t.factor, result);
+}
+
+struct NormOracle::Numbers {
+    std::vector<double> x;
+    Real mean, m2, squares, sizes, rstd;
+};
+
+NormOracle::NormOracle(std::span<const double> x, double epsilon, bool centred) {
+    auto n = std::make_unique<Numbers>();
+    n->x.assign(x.begin(), x.end());
+    const auto count = static_cast<double>(x.size());
+    for (const double v : x) {
+        n->sizes = n->sizes + abs(Real(v));
+        n->squares = n->squares + Real(v) * v;
+        if (centred) n->mean = n->mean + Real(v) / count;
+    }
+    for (const double v : x)
+        n->m2 = n->m2 + (Real(v) - n->mean) * (Real(v) - n->mean);
+    n->rstd = 1 / square_root(n->m2 / count + epsilon);
+    of_ = std::move(n);
+}
+NormOracle::~NormOracle() = default;
+
+double NormOracle::mean() const {
+    return of_->mean.nearest();
+}
+double NormOracle::rstd() const {
+    return of_->rstd.nearest();
+}
+double NormOracle::deviation(std::size_t i) const {
+    return abs(Real(of_->x[i]) - of_->mean).nearest();
+}
+double NormOracle::abs_sum() const {
+    return of_->sizes.nearest();
+}
+double NormOracle::squares() const {
+    return of_->squares.nearest();
+}
+double NormOracle::m2() const {
+    return of_->m2.nearest();
+}
+double NormOracle::mean_error(double result) const {
+    return off(of_->mean, result);
+}
+double NormOracle::rstd_error(double result) const {
+    return off(of_->rstd, result);
+}
+double NormOracle::error(std::size_t i, double scale, double shift, double result) const {
+    return off((Real(of_->x[i]) - of_->mean) * of_->rstd * scale + shift, result);
+}
+
+} // namespace detreduce::accuracy

@@ -1,0 +1,291 @@
+// Row ops on the CPU.
+#include <cfenv>
+#include <cstring>
+#include <vector>
+
+#include <detreduce/detreduce.hpp>
+
+#include <row_reference.hpp>
+
+#include "laws/expect_status.hpp"
+#include "laws/row_draws.hpp"
+#include "laws/row_results.hpp"
+
+namespace detreduce::proptests {
+namespace {
+
+/// A copy that begins `offset` elements after a boundary of 64 bytes, or, empty, null.
+template <class T>
+class Askew {
+  public:
+    Askew(const std::vector<T>& x, unsigned offset) : n_(x.size()), room_(x.size() * sizeof(T) + 512) {
+        const auto start = reinterpret_cast<std::uintptr_t>(room_.data());
+        char* const at = room_.data() + (64 - start % 64) + offset * sizeof(T);
+        data_ = x.empty() ? nullptr : reinterpret_cast<T*>(at);
+        if (!x.empty()) std::memcpy(at, x.data(), x.size() * sizeof(T));
+    }
+    [[nodiscard]] T* data() const { return data_; }
+    [[nodiscard]] std::vector<T> fetched() const { return {data_, data_ + n_}; }
+
+  private:
+    std::size_t n_;
+    std::vector<char> room_;
+    T* data_;
+};
+
+struct RowBackend {
+    static constexpr Device device = cpu;
+    static constexpr std::uint64_t longest = 20000;
+    template <class T>
+    using Array = Askew<T>;
+    static std::vector<Launch> launches() {
+        std::vector<Launch> list;
+        for (const std::uint32_t threads : {1u, 2u, 3u, 7u}) {
+            for (const Isa isa : available_isas())
+                list.push_back({.threads = threads, .isa = isa});
+        }
+        return list;
+    }
+    static void execute(const RowPlan& plan, const RowArrays& arrays) { throw_if_error(run(plan, arrays)); }
+
+    /// One row after the other, from the text.
+    template <class Out, class T>
+    static RowResults<Out, fp::Arithmetic<T>> expected(const RowRequest& r, const RowData<T>& data) {
+        RowResults<Out, fp::Arithmetic<T>> all;
+        reference::RowInput<T> in{{}, data.scale, data.shift, data.weights};
+        in.ignore_index = r.ignore_index;
+        in.smoothing = r.label_smoothing;
+        in.epsilon = r.epsilon;
+        if (!data.factor.empty()) in.factor = data.factor[0];
+        for (std::uint64_t i = 0; i < r.rows; ++i) {
+            in.x = std::span(data.x).subspan(i * r.n, r.n);
+            if (of_targets(r.op)) in.target = data.targets[i];
+            const auto one = reference::row<Out>(r.op, in);
+            all.out.insert(all.out.end(), one.out.begin(), one.out.end());
+            if (r.op == RowOp::layernorm) all.mean.push_back(one.mean);
+            if (!of_exponentials(r.op)) all.rstd.push_back(one.rstd);
+            if (r.op == RowOp::cross_entropy) all.weight.push_back(one.weight);
+        }
+        return all;
+    }
+};
+
+} // namespace
+} // namespace detreduce::proptests
+
+#include "laws/row_laws.hpp"
+
+namespace detreduce::proptests {
+
+TEMPLATE_TEST_CASE("rows: the reference's short way of rounding is its long one", "[rows]", float16, bfloat16, float) {
+    for (std::uint64_t i = 0; i < 20000; ++i) {
+        const float x = i % 2 ? fp::from_bits<float>(static_cast<std::uint32_t>(accuracy::hash(i, 1)))
+                              : fp::widen(fp::from_bits<bfloat16>(static_cast<std::uint16_t>(accuracy::hash(i, 2))));
+        const float y = i % 4 < 2 ? x * 0x1p-10f : x * 0x1.8p-3f;
+        REQUIRE(fp::to_bits(reference::nearest<TestType>(y)) == fp::to_bits(reference::converted<TestType>(y)));
+    }
+}
+
+/// A stride of all bit patterns of binary32, where there is a term, and numbers between the lowest and the highest.
+template <class V, class Check>
+void for_exponents(const Check& check) {
+    using C = spec::ExpTermConstants<V>;
+    constexpr std::int64_t cases = 400'000, stride = (std::int64_t{1} << 32) / cases;
+    for (std::int64_t i = 0; i < cases; ++i) {
+        if constexpr (sizeof(V) == 4) {
+            const V z = fp::from_bits<float>(static_cast<std::uint32_t>(i * stride));
+            if (z >= C::lowest && z <= C::highest) check(z);
+        }
+        check(static_cast<V>(between(static_cast<double>(C::lowest), static_cast<double>(C::highest), 9,
+                                     static_cast<std::uint64_t>(i))));
+    }
+}
+template <class T>
+fp::Arithmetic<T> term(fp::Arithmetic<T> z) {
+    return spec::exp_term<T>(z).value();
+}
+/// The greatest z whose term is +0.
+template <class T>
+fp::Arithmetic<T> greatest_without_term() {
+    using V = fp::Arithmetic<T>;
+    V without = spec::ExpTermConstants<V>::lowest, with = 0;
+    while (next_up(without) != with) {
+        const V middle = without + (with - without) / 2;
+        (term<T>(middle) == 0 ? without : with) = middle == with ? next_down(with) : middle;
+    }
+    return without;
+}
+
+TEMPLATE_TEST_CASE("exp_term: is as near to e^z as it says", "[rows][exp_term]", bfloat16, float, double) {
+    using T = TestType;
+    using V = fp::Arithmetic<T>;
+    const V flushed = greatest_without_term<T>();
+    double worst = 0;
+    for_exponents<V>([&](V z) {
+        const V t = term<T>(z);
+        if (z <= flushed) {
+            REQUIRE(fp::to_bits(t) == 0);
+            return;
+        }
+        worst = std::max(worst, accuracy::relative_error_of_exp(static_cast<double>(z), static_cast<double>(t)));
+        const auto parts = spec::exp_term<T>(z);
+        if (fp::to_bits(parts.added_to(V(0.75))) != fp::to_bits(V(0.75) + t)) FAIL("the product is not exact");
+    });
+    INFO("worst " << worst / spec::exp_term_error<T> << " of what is allowed");
+    REQUIRE(worst <= spec::exp_term_error<T>);
+    REQUIRE(worst > spec::exp_term_error<T> / 8); // or the bound says little
+}
+
+TEMPLATE_TEST_CASE("exp_term: never falls by more than its last place", "[rows][exp_term]", bfloat16, float, double) {
+    using T = TestType;
+    using V = fp::Arithmetic<T>;
+    for_exponents<V>([&](V z) {
+        if (!(z < spec::ExpTermConstants<V>::highest)) return;
+        const V here = term<T>(z), above = term<T>(next_up(z));
+        if (!(fp::to_bits(above) + 1 >= fp::to_bits(here))) FAIL("falls at " << hexadecimal(z));
+    });
+}
+
+TEMPLATE_TEST_CASE("exp_term: ends where the text says", "[rows][exp_term]", bfloat16, float, double) {
+    using T = TestType;
+    using V = fp::Arithmetic<T>;
+    using C = spec::ExpTermConstants<V>;
+    const V last = greatest_without_term<T>(), first = next_up(last), log2_e = math::detail::Constants<V>::log2_e;
+    // k is the least that there is up to z·log2_e = least + 1/2, a tie.
+    const V limit = sizeof(V) == 4 ? V(125.5) : V(1021.5);
+    REQUIRE(std::fma(last, log2_e, limit) <= 0);
+    REQUIRE(std::fma(first, log2_e, limit) > 0);
+    REQUIRE(fp::to_bits(term<T>(last)) == 0);
+    REQUIRE(term<T>(first) >= smallest_normal<V>);
+    REQUIRE(static_cast<double>(term<T>(first)) < 2 * spec::exp_term_missing<V>);
+    for (const V z : {C::lowest, next_down(C::lowest), V(-1e30), -infinity<V>})
+        REQUIRE(fp::to_bits(term<T>(z)) == 0);
+    for (const V z : {next_up(C::highest), V(1e30), infinity<V>})
+        REQUIRE(is_bits(term<T>(z), term<T>(C::highest)));
+    REQUIRE(fp::is_nan(term<T>(quiet_nan<V>)));
+    REQUIRE(term<T>(V(0)) == 1);
+    REQUIRE(term<T>(V(-0.0)) == 1);
+}
+
+TEST_CASE("row bounds: say something", "[rows][error]") {
+    const accuracy::ExpSumCase f32{DType::f32, 1000, 0, 0}, f64{DType::f64, 1000, 0, 0}, far{DType::f32, 1000, 50, 20};
+    REQUIRE(accuracy::exp_sum_bound(f32) < 25 * 0x1p-24);
+    REQUIRE(accuracy::exp_sum_bound(f64) < 25 * 0x1p-53);
+    REQUIRE(accuracy::exp_sum_bound(far) > 20 * 0x1p-24);
+    REQUIRE(accuracy::softmax_bound(f32, DType::f32, 0.5) < 35 * 0x1p-25);
+    REQUIRE(accuracy::softmax_bound(f32, DType::bf16, 0.5) > 0x1p-10);
+    REQUIRE(accuracy::log_softmax_bound(f64, DType::f64, 7, 1) < 100 * 0x1p-53);
+    const accuracy::NormErrors norm = accuracy::norm_errors({DType::f32, 1000, 1e-5, 800, 1000, 1000, true});
+    REQUIRE(norm.mean < 60 * 0x1p-24);
+    REQUIRE(norm.rstd < 400 * 0x1p-24);
+}
+
+TEST_CASE("rows: names", "[rows]") {
+    for (const RowOp op : all_row_ops)
+        REQUIRE(name(op) != "?");
+    REQUIRE(name(RowOp::cross_entropy_gradient) == "cross_entropy_gradient");
+    REQUIRE(name(RowOp::logsumexp) == "logsumexp");
+    REQUIRE(name(static_cast<RowOp>(99)) == "?");
+}
+
+TEST_CASE("rows: the caller's rounding mode means nothing", "[rows]") {
+    for (const RowOp op : all_row_ops) {
+        for (const std::uint64_t rows : {1, 20}) {
+            const RowRequest r{.op = op, .n = 5003, .rows = rows, .launch = {.threads = 3}};
+            const auto data = row_data<float>(r, {}, 14);
+            const auto expected = run_rows<float>(r, data, 0);
+            std::fesetround(FE_UPWARD);
+            const auto up = run_rows<float>(r, data, 0);
+            const int mode = std::fegetround();
+            std::fesetround(FE_TONEAREST);
+            REQUIRE(mode == FE_UPWARD);
+            require_same(up, expected);
+        }
+    }
+}
+
+TEST_CASE("rows: what is wrong with a request is said by name", "[rows][status]") {
+    constexpr auto invalid = StatusCode::invalid_argument;
+    const auto status_of = [](RowRequest r) {
+        r.device = cpu;
+        return make_row_plan(r).status();
+    };
+    const double nan = quiet_nan<double>, inf = infinity<double>;
+    expect(RowPlan().status(), invalid, "plan");
+    expect(status_of({.op = static_cast<RowOp>(99), .n = 4}), invalid, "op");
+    expect(status_of({.dtype = static_cast<DType>(99), .n = 4}), invalid, "dtype");
+    for (const DType output : {DType::f16, DType::bf16, DType::f64, static_cast<DType>(99)})
+        expect(status_of({.dtype = DType::f32, .output = output, .n = 4}), invalid, "output");
+    expect(status_of({.dtype = DType::f16, .output = DType::bf16, .n = 4}), invalid, "output");
+    expect(status_of({.dtype = DType::bf16, .output = DType::f64, .n = 4}), invalid, "output");
+    expect(status_of({.dtype = DType::f64, .output = DType::f32, .n = 4}), invalid, "output");
+    for (const double bad : {-1.0, -1e-300, nan, inf})
+        expect(status_of({.op = RowOp::layernorm, .n = 4, .epsilon = bad}), invalid, "epsilon");
+    for (const double bad : {-1e-9, 1 + 1e-9, nan, inf})
+        expect(status_of({.op = RowOp::cross_entropy, .n = 4, .label_smoothing = bad}), invalid, "label_smoothing");
+    for (const RowOp op : all_row_ops) {
+        expect(status_of({.op = op, .n = max_n + 1}), invalid, "n");
+        expect(status_of({.op = op, .n = 4, .rows = (std::uint64_t{1} << 40) + 1}), invalid, "rows");
+        expect(status_of({.op = op, .n = 65, .rows = std::uint64_t{1} << 40}), invalid, "rows");
+        expect(status_of({.op = op, .n = 4, .rows = std::uint64_t{1} << 40, .stride = 65}), invalid, "rows");
+        expect(status_of({.op = op, .n = 4, .stride = 3}), invalid, "stride");
+        expect(status_of({.op = op, .n = 4, .output_stride = 3}), invalid, "output_stride");
+        expect(status_of({.op = op, .n = 4, .launch = {.threads = 1025}}), invalid, "launch.threads");
+        if (has_one_result(op)) expect(status_of({.op = op, .n = 4, .output_stride = 4}), invalid, "output_stride");
+        if (!of_targets(op)) expect(status_of({.op = op, .n = 4, .label_smoothing = 0.1}), invalid, "label_smoothing");
+        REQUIRE(status_of({.op = op, .n = 64, .rows = std::uint64_t{1} << 40}).ok());
+        REQUIRE(status_of({.op = op, .n = max_n}).ok());
+        REQUIRE(status_of({.op = op, .n = 4, .rows = 0, .epsilon = 0}).ok());
+        if (!of_exponentials(op) || of_targets(op)) {
+            expect(status_of({.op = op, .n = 0}), invalid, "n");
+        } else {
+            REQUIRE(status_of({.op = op, .n = 0}).ok());
+        }
+    }
+    REQUIRE(status_of({.dtype = DType::bf16, .output = DType::f32, .n = 4}).ok());
+    REQUIRE(status_of({.op = RowOp::cross_entropy, .n = 4, .label_smoothing = 1}).ok());
+}
+
+TEST_CASE("rows: what is wrong with pointers is said by name", "[rows][status]") {
+    constexpr auto invalid = StatusCode::invalid_argument;
+    alignas(8) const float x[4] = {1, 2, 3, 4};
+    alignas(8) float out[4] = {77, 77, 77, 77};
+    alignas(8) const std::int64_t targets[2] = {0, 1};
+    char* const askew = reinterpret_cast<char*>(out) + 1;
+    for (const RowOp op : all_row_ops) {
+        const RowPlan plan = make_row_plan({.op = op, .n = 4, .device = cpu});
+        const RowArrays good{.x = x, .out = out, .targets = of_targets(op) ? targets : nullptr};
+        const auto wrong = [&](auto RowArrays::*member, auto* value, const char* argument) {
+            RowArrays bad = good;
+            bad.*member = value;
+            INFO(name(op) << ' ' << argument);
+            expect(run(plan, bad), invalid, argument);
+        };
+        const bool norm = !of_exponentials(op);
+        const void* const none = nullptr;
+        wrong(&RowArrays::x, none, "x");
+        wrong(&RowArrays::x, askew, "x");
+        wrong(&RowArrays::out, static_cast<void*>(nullptr), "out");
+        wrong(&RowArrays::out, askew, "out");
+        // Misaligned where there may be one, anything where there may not.
+        wrong(&RowArrays::scale, norm ? askew : static_cast<const void*>(x), "scale");
+        wrong(&RowArrays::shift, op == RowOp::layernorm ? askew : static_cast<const void*>(x), "shift");
+        if (op == RowOp::layernorm) wrong(&RowArrays::shift, x, "shift"); // without scale
+        wrong(&RowArrays::mean, op == RowOp::layernorm ? askew : static_cast<void*>(out), "mean");
+        wrong(&RowArrays::rstd, norm ? askew : static_cast<void*>(out), "rstd");
+        wrong(&RowArrays::weights, of_targets(op) ? askew : static_cast<const void*>(x), "weights");
+        wrong(&RowArrays::row_weights, op == RowOp::cross_entropy ? askew : static_cast<void*>(out), "row_weights");
+        wrong(&RowArrays::factor, op == RowOp::cross_entropy_gradient ? askew : static_cast<const void*>(x), "factor");
+        const auto* const odd = reinterpret_cast<const std::int64_t*>(reinterpret_cast<const char*>(targets) + 4);
+        wrong(&RowArrays::targets, of_targets(op) ? odd : targets, "targets");
+        if (of_targets(op)) wrong(&RowArrays::targets, static_cast<const std::int64_t*>(nullptr), "targets");
+        expect(run(RowPlan(), good), invalid, "plan");
+        REQUIRE(out[0] == 77);
+        REQUIRE(run(make_row_plan({.op = op, .n = 4, .rows = 0, .device = cpu}), {}).ok());
+        REQUIRE(run(plan, good).ok());
+        REQUIRE(plan.workspace_bytes() == 0);
+        out[0] = 77;
+    }
+}
+
+} // namespace detreduce::proptests

@@ -1,0 +1,176 @@
+// Rows for the laws of row ops: where terms end, where the reference changes from 0 to the greatest element, and what is not finite.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <detreduce/accuracy/generators.hpp>
+#include <detreduce/row_ops.hpp>
+#include <detreduce/spec/tree_order.hpp>
+
+#include <support/numbers.hpp>
+
+namespace detreduce::proptests {
+
+inline constexpr RowOp all_row_ops[] = {
+    RowOp::logsumexp, RowOp::softmax,       RowOp::log_softmax,           RowOp::layernorm,
+    RowOp::rmsnorm,   RowOp::cross_entropy, RowOp::cross_entropy_gradient};
+
+inline bool of_exponentials(RowOp op) {
+    return op != RowOp::layernorm && op != RowOp::rmsnorm;
+}
+inline bool of_targets(RowOp op) {
+    return op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
+}
+
+inline bool has_one_result(RowOp op) {
+    return op == RowOp::logsumexp || op == RowOp::cross_entropy;
+}
+
+/// What a row is made of.
+enum class RowKind : std::uint8_t {
+    ordinary,        ///< like logits
+    wide,            ///< spread over 200
+    very_low,        ///< about −10⁴
+    huge,            ///< 10³⁰, of f16 6·10⁴
+    at_least_sum,    ///< the sum of the terms is about the least that is used as it is
+    at_greatest_sum, ///< or the greatest
+    at_lowest_term,  ///< differences about those from which on terms are +0
+    equal,           ///< one number
+    zeros,           ///< of both signs
+    subnormal,
+    one_nan,      ///< these four may have a wrong answer for their row alone
+    one_infinite, ///< +∞
+    some_minus,   ///< −∞ here and there
+    all_minus,    ///< −∞
+};
+inline constexpr int row_kinds = 14, finite_row_kinds = 10;
+
+/// Number i of a stream of numbers in [low, high).
+inline double between(double low, double high, std::uint64_t seed, std::uint64_t i) {
+    return low + (high - low) * static_cast<double>(accuracy::hash(seed, i) >> 11) * 0x1p-53;
+}
+
+/// Element i of a row of n.
+template <class T>
+double row_element(RowKind kind, std::size_t i, std::size_t n, std::uint64_t seed) {
+    const auto any = [&](double low, double high) { return between(low, high, seed, i); };
+    const double infinite = static_cast<double>(infinity<float>);
+    const bool chosen = i == accuracy::hash(seed, n + 7) % n;
+    switch (kind) {
+    case RowKind::wide:
+        return any(-100, 100);
+    case RowKind::very_low:
+        return any(-10020, -9980);
+    case RowKind::huge:
+        return (sizeof(T) == 2 && largest_exponent<T> < 20 ? 6e4 : 1e30) * any(-1, 1);
+    case RowKind::at_least_sum:
+        return -24 * std::log(2.0) - std::log(static_cast<double>(n)) + any(-0.02, 0.02);
+    case RowKind::at_greatest_sum:
+        return chosen ? (sizeof(T) == 8 ? 512 : 64) * std::log(2.0) + any(-0.02, 0.02) : any(-3, 3);
+    case RowKind::at_lowest_term:
+        return chosen ? 0 : (sizeof(T) == 8 ? -708 : -87) + any(-0.6, 0.6);
+    case RowKind::equal:
+        return between(-30, 30, seed, 0);
+    case RowKind::zeros:
+        return any(-1, 1) < 0 ? -0.0 : 0.0;
+    case RowKind::subnormal:
+        return static_cast<double>(fp::widen(smallest<T>)) * std::floor(any(-100, 100));
+    case RowKind::one_nan:
+        return chosen ? static_cast<double>(quiet_nan<float>) : any(-3, 3);
+    case RowKind::one_infinite:
+        return chosen ? infinite : any(-3, 3);
+    case RowKind::some_minus:
+        return any(0, 1) < 0.2 ? -infinite : any(-30, 3);
+    case RowKind::all_minus:
+        return -infinite;
+    case RowKind::ordinary:
+        break;
+    }
+    return any(-6, 6);
+}
+template <class T>
+std::vector<T> row_of(RowKind kind, std::size_t n, std::uint64_t seed) {
+    std::vector<T> x;
+    for (std::size_t i = 0; i < n; ++i)
+        x.push_back(fp::round_to<T>(row_element<T>(kind, i, n, seed)));
+    return x;
+}
+
+/// Rows next to each other, and what belongs to them; what there is none of is empty.
+template <class T>
+struct RowData {
+    std::vector<T> x, scale, shift, weights;
+    std::vector<std::int64_t> targets;
+    std::vector<fp::Arithmetic<T>> factor;
+};
+
+/// What an op may be given or not; of other ops the numbers mean nothing.
+struct RowVariant {
+    bool scale = false, shift = false, weights = false, smoothing = false, factor = false;
+};
+/// Every variant of an op.
+inline std::vector<RowVariant> variants(RowOp op) {
+    if (op == RowOp::layernorm) return {{}, {.scale = true}, {.scale = true, .shift = true}};
+    if (op == RowOp::rmsnorm) return {{}, {.scale = true}};
+    std::vector<RowVariant> list{{}};
+    if (of_targets(op)) list = {{}, {.weights = true}, {.smoothing = true}, {.weights = true, .smoothing = true}};
+    if (op == RowOp::cross_entropy_gradient) {
+        for (std::size_t i = 0; i < 4; ++i) {
+            list.push_back(list[i]);
+            list.back().factor = true;
+        }
+    }
+    return list;
+}
+
+template <class T>
+std::vector<T> numbers_between(double low, double high, std::size_t n, std::uint64_t seed) {
+    std::vector<T> list;
+    for (std::size_t i = 0; i < n; ++i)
+        list.push_back(fp::round_to<T>(between(low, high, seed, i)));
+    return list;
+}
+
+/// Kinds of rows one after the other, beginning with one that depends on the seed. A row in seven is ignored, one in eleven has a wrong target.
+template <class T>
+RowData<T> row_data(const RowRequest& r, const RowVariant& v, std::uint64_t seed) {
+    RowData<T> data;
+    for (std::uint64_t i = 0; i < r.rows; ++i) {
+        const auto kind = static_cast<RowKind>((seed + i) % row_kinds);
+        const auto row = row_of<T>(kind, r.n, accuracy::hash(seed, i));
+        data.x.insert(data.x.end(), row.begin(), row.end());
+        const auto any = accuracy::hash(seed + 5, i);
+        if (of_targets(r.op))
+            data.targets.push_back(any % 7 == 0    ? r.ignore_index
+                                   : any % 11 == 0 ? static_cast<std::int64_t>(r.n + any / 128 % 3) * (any % 2 ? 1 : -1)
+                                                   : static_cast<std::int64_t>(any / 128 % r.n));
+    }
+    if (v.scale) data.scale = numbers_between<T>(-2, 2, r.n, seed + 1);
+    if (v.shift) data.shift = numbers_between<T>(-2, 2, r.n, seed + 2);
+    if (v.weights) data.weights = numbers_between<T>(0, 2, r.n, seed + 3);
+    if (v.factor) data.factor = numbers_between<fp::Arithmetic<T>>(-2, 2, 1, seed + 4);
+    return data;
+}
+
+/// Lengths around those at which chunks and tiles end.
+template <class T>
+std::vector<std::size_t> row_lengths() {
+    constexpr std::size_t tile = spec::TreeOrder<sizeof(T)>::tile;
+    return {0, 1, 7, 32, 100, 768, 1000, 4096, 5123, tile - 1, tile, tile + 1, 3 * tile + 9};
+}
+
+inline std::string shown(const RowRequest& r, const RowVariant& v) {
+    std::string text = std::string(name(r.op)) + " n " + std::to_string(r.n) + " rows " + std::to_string(r.rows) +
+                       " stride " + std::to_string(r.stride) + " to " + std::to_string(r.output_stride) +
+                       " smoothing " + std::to_string(r.label_smoothing) + " threads " +
+                       std::to_string(r.launch.threads) + ' ' + std::string(name(r.launch.isa));
+    for (const auto& [has, what] :
+         {std::pair{v.scale, " scale"}, {v.shift, " shift"}, {v.weights, " weights"}, {v.factor, " factor"}})
+        text += has ? what : "";
+    return text;
+}
+
+} // namespace detreduce::proptests

@@ -1,0 +1,294 @@
+// Laws of row ops that the oracle decides: how near results are to the true ones. Included by row_laws.hpp.
+#pragma once
+
+#include <detreduce/accuracy/oracle.hpp>
+#include <detreduce/accuracy/row_bounds.hpp>
+#include <detreduce/accuracy/row_oracle.hpp>
+#include <detreduce/spec/exp_term.hpp>
+
+namespace detreduce::proptests {
+
+template <class T>
+std::vector<double> doubles(const std::vector<T>& x) {
+    std::vector<double> to;
+    for (const T v : x)
+        to.push_back(static_cast<double>(fp::widen(v)));
+    return to;
+}
+
+/// Finite rows, with elements −∞ where those are asked for too: every family of generators, and every kind.
+template <class T>
+std::vector<std::vector<T>> hard_rows(std::size_t n, std::uint64_t seed, bool infinite) {
+    std::vector<std::vector<T>> rows;
+    for (const accuracy::Family family : accuracy::families()) {
+        if (family != accuracy::Family::nonfinite) rows.push_back(accuracy::generate<T>(family, n, seed));
+    }
+    for (int kind = 0; kind < finite_row_kinds; ++kind)
+        rows.push_back(row_of<T>(static_cast<RowKind>(kind), n, seed));
+    if (infinite) rows.push_back(row_of<T>(RowKind::some_minus, n, seed));
+    return rows;
+}
+/// Lengths: one element, one lane, rows, and a tile and a bit.
+inline constexpr std::size_t error_lengths[] = {1, 2, 33, 400};
+
+/// A row's oracle, and the ways in which its sum may have been made: from 0, or from the greatest element, or, near the limits, either.
+template <class T>
+struct JudgedRow {
+    using V = fp::Arithmetic<T>;
+    std::vector<double> x;
+    accuracy::RowOracle oracle;
+    std::vector<accuracy::ExpSumCase> cases;
+
+    explicit JudgedRow(const std::vector<T>& row) : x(doubles(row)), oracle(x) {
+        using C = spec::ExpTermConstants<V>;
+        const double log = oracle.log_sum(0), least = std::log(static_cast<double>(C::least_sum)),
+                     most = std::log(static_cast<double>(C::greatest_sum));
+        if (log > least - 0.01 && log < most + 0.01) cases.push_back({dtype_of<T>, x.size(), 0, 0});
+        if (log < least + 0.01 || log > most - 0.01)
+            cases.push_back({dtype_of<T>, x.size(), oracle.greatest(), reach()});
+    }
+    /// The greatest |x − c| of the terms that are not +0.
+    [[nodiscard]] double reach() const {
+        double most = 0;
+        for (const double v : x) {
+            const double z = oracle.greatest() - v;
+            if (z <= -static_cast<double>(spec::ExpTermConstants<V>::lowest)) most = std::max(most, z);
+        }
+        return most;
+    }
+    /// The greatest of bound(case).
+    template <class Bound>
+    [[nodiscard]] double bound(const Bound& of) const {
+        double most = 0;
+        for (const auto& c : cases)
+            most = std::max(most, of(c));
+        return most;
+    }
+    [[nodiscard]] double log_sum(const accuracy::ExpSumCase& c) const { return std::fabs(oracle.log_sum(c.reference)); }
+    [[nodiscard]] double logsumexp_bound(DType output) const {
+        return bound([&](const auto& c) { return accuracy::logsumexp_bound(c, output, log_sum(c)); });
+    }
+    [[nodiscard]] double softmax_bound(DType output, std::size_t i) const {
+        return bound([&](const auto& c) { return accuracy::softmax_bound(c, output, oracle.softmax(i)); });
+    }
+    [[nodiscard]] double log_softmax_bound(DType output, std::size_t i) const {
+        return bound([&](const auto& c) {
+            return accuracy::log_softmax_bound(c, output, log_sum(c), std::fabs(x[i] - c.reference));
+        });
+    }
+    /// Are x − c, and what is made of it, numbers of the output?
+    template <class Out>
+    [[nodiscard]] bool fits(std::size_t i) const {
+        return std::fabs(oracle.log_softmax(i)) < 0.99 * static_cast<double>(fp::widen(largest<Out>));
+    }
+};
+
+/// One row, in one format.
+template <class Out, class T>
+RowResults<Out, fp::Arithmetic<T>> run_row(RowRequest r, const std::vector<T>& x, RowData<T> data = {}) {
+    data.x = x;
+    r.n = x.size();
+    return run_rows<Out>(r, data, static_cast<unsigned>(x.size() % 3));
+}
+inline void require_within(double error, double bound) {
+    if (error <= bound) return; // as nearly all are
+    CAPTURE(error, bound, error / bound);
+    REQUIRE(error <= bound);
+}
+
+/// check(row) for hard rows of several lengths.
+template <class T, class Check>
+void for_hard_rows(bool infinite, const Check& check) {
+    for (const std::size_t n : error_lengths) {
+        int number = 0;
+        for (const auto& row : hard_rows<T>(n, n + 3, infinite)) {
+            INFO("n " << n << ", row " << number++);
+            check(row);
+        }
+    }
+    SUCCEED();
+}
+
+TEMPLATE_TEST_CASE("rows: logsumexp, softmax and log_softmax are within their bounds", "[rows][error]", float16,
+                   bfloat16, float, double) {
+    using T = TestType;
+    for_hard_rows<T>(true, [](const std::vector<T>& row) {
+        if (std::all_of(row.begin(), row.end(), [](T v) { return !fp::is_finite(v); })) return;
+        const JudgedRow<T> judged(row);
+        const auto check = [&]<class Out>(Out) {
+            const DType out = dtype_of<Out>;
+            const auto lse = doubles(run_row<Out>({.op = RowOp::logsumexp}, row).out),
+                       p = doubles(run_row<Out>({.op = RowOp::softmax}, row).out),
+                       v = doubles(run_row<Out>({.op = RowOp::log_softmax}, row).out);
+            require_within(judged.oracle.logsumexp_error(lse[0]), judged.logsumexp_bound(out));
+            double sum_of_bounds = 0;
+            accuracy::ExactSum sum;
+            for (std::size_t i = 0; i < row.size(); ++i) {
+                require_within(judged.oracle.softmax_error(i, p[i]), judged.softmax_bound(out, i));
+                if (!fp::is_finite(row[i]) || judged.template fits<Out>(i))
+                    require_within(judged.oracle.log_softmax_error(i, v[i]), judged.log_softmax_bound(out, i));
+                sum.add(p[i]);
+                sum_of_bounds += judged.softmax_bound(out, i);
+            }
+            require_within(std::fabs(sum.template round<double>() - 1), sum_of_bounds + 0x1p-53);
+        };
+        for_outputs<T>(check);
+    });
+}
+
+TEMPLATE_TEST_CASE("rows: adding a number to a row adds it to logsumexp", "[rows][error]", float16, bfloat16, float,
+                   double) {
+    using T = TestType;
+    using V = fp::Arithmetic<T>;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        const std::size_t n = 1 + seed * seed;
+        const double shift = std::floor(between(-40, 40, seed, 1)) * (sizeof(T) > 2 && seed % 3 == 0 ? 100 : 1);
+        std::vector<T> x, moved;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double v = std::floor(between(-40, 40, seed, i + 9)) / 2; // exact, and so is the sum
+            x.push_back(fp::round_to<T>(v));
+            moved.push_back(fp::round_to<T>(v + shift));
+            REQUIRE(static_cast<double>(fp::widen(moved.back())) == v + shift);
+        }
+        const double a = static_cast<double>(run_row<V>({.op = RowOp::logsumexp}, x).out[0]),
+                     b = static_cast<double>(run_row<V>({.op = RowOp::logsumexp}, moved).out[0]);
+        const JudgedRow<T> from(x), to(moved);
+        INFO("seed " << seed << " shift " << shift);
+        require_within(std::fabs(b - a - shift),
+                       from.logsumexp_bound(dtype_of<V>) + to.logsumexp_bound(dtype_of<V>) + 0x1p-50 * std::fabs(b));
+    }
+    SUCCEED();
+}
+
+/// A target with what the op is told of it.
+template <class T>
+struct Judgement {
+    RowRequest request;
+    RowData<T> data;
+    std::vector<double> weights;
+    accuracy::RowTarget target;
+};
+template <class T>
+Judgement<T> judgement(RowOp op, const RowVariant& v, std::size_t n, std::uint64_t seed) {
+    Judgement<T> j;
+    j.request = {.op = op, .n = n, .label_smoothing = v.smoothing ? 0.1 : 0};
+    j.data = row_data<T>(j.request, v, seed);
+    j.data.targets = {static_cast<std::int64_t>(accuracy::hash(seed, 3) % n)};
+    j.weights = doubles(j.data.weights);
+    j.target = {static_cast<std::size_t>(j.data.targets[0]), j.weights, j.request.label_smoothing,
+                j.data.factor.empty() ? 1 : static_cast<double>(j.data.factor[0])};
+    return j;
+}
+
+TEMPLATE_TEST_CASE("rows: cross entropy is within its bound", "[rows][error]", float16, bfloat16, float, double) {
+    using T = TestType;
+    using V = fp::Arithmetic<T>;
+    for_hard_rows<T>(false, [](const std::vector<T>& row) {
+        const JudgedRow<T> judged(row);
+        const std::size_t n = row.size();
+        double longest = 0;
+        for (std::size_t i = 0; i < n; ++i)
+            longest = std::max(longest, std::fabs(judged.oracle.log_softmax(i)));
+        if (longest > 1e36 && sizeof(T) < 8) return; // sums of them would overflow
+        for (const RowVariant& v : variants(RowOp::cross_entropy)) {
+            const auto j = judgement<T>(RowOp::cross_entropy, v, n, n);
+            const double s = j.target.smoothing;
+            accuracy::LossSizes sizes{};
+            const auto add = [&](std::size_t i, double share) {
+                share *= j.weights.empty() ? 1 : j.weights[i];
+                sizes.sizes += share * std::fabs(judged.oracle.log_softmax(i));
+                sizes.bounds += share * judged.log_softmax_bound(dtype_of<V>, i);
+            };
+            add(j.target.y, 1 - s);
+            for (std::size_t i = 0; s != 0 && i < n; ++i)
+                add(i, s / static_cast<double>(n));
+            sizes.loss = sizes.sizes;
+            const auto check = [&]<class Out>(Out) {
+                if (sizes.loss > 0.99 * static_cast<double>(fp::widen(largest<Out>))) return;
+                const auto got = doubles(run_row<Out>(j.request, row, j.data).out);
+                require_within(judged.oracle.loss_error(j.target, got[0]),
+                               accuracy::cross_entropy_bound(dtype_of<T>, dtype_of<Out>, n, sizes));
+            };
+            for_outputs<T>(check);
+        }
+    });
+}
+
+TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, also of central differences",
+                   "[rows][error]", float16, bfloat16, float, double) {
+    using T = TestType;
+    for_hard_rows<T>(false, [](const std::vector<T>& row) {
+        const JudgedRow<T> judged(row);
+        const std::size_t n = row.size();
+        const bool small = std::all_of(judged.x.begin(), judged.x.end(), [](double v) { return std::fabs(v) < 1e30; });
+        for (const RowVariant& v : variants(RowOp::cross_entropy_gradient)) {
+            const auto j = judgement<T>(RowOp::cross_entropy_gradient, v, n, n);
+            const double s = j.target.smoothing;
+            const auto weight = [&](std::size_t i) { return j.weights.empty() ? 1 : j.weights[i]; };
+            double all = (1 - s) * weight(j.target.y);
+            for (std::size_t i = 0; s != 0 && i < n; ++i)
+                all += s / static_cast<double>(n) * weight(i);
+            const auto check = [&]<class Out>(Out) {
+                const auto got = doubles(run_row<Out>(j.request, row, j.data).out);
+                const auto errors = judged.oracle.slope_errors(j.target, got);
+                double sum_of_bounds = 0;
+                accuracy::ExactSum sum;
+                for (std::size_t i = 0; i < n; ++i) {
+                    const double taken =
+                        (i == j.target.y ? (1 - s) * weight(i) : 0) + s / static_cast<double>(n) * weight(i);
+                    const double bound = judged.bound([&](const auto& c) {
+                        return accuracy::cross_entropy_gradient_bound(
+                            c, dtype_of<Out>, {judged.oracle.softmax(i), all, taken, j.target.factor});
+                    });
+                    sum.add(got[i]);
+                    sum_of_bounds += bound;
+                    require_within(errors[i], bound);
+                    if (small && (i == n / 2 || i == j.target.y))
+                        require_within(judged.oracle.difference_error(j.target, i, got[i]), bound + 0x1p-100);
+                }
+                // softmax sums to 1, and so does what is subtracted, weights or not.
+                require_within(std::fabs(sum.template round<double>()), sum_of_bounds * (1 + 0x1p-40));
+            };
+            for_outputs<T>(check);
+        }
+    });
+}
+
+TEMPLATE_TEST_CASE("rows: layernorm and rmsnorm are within their bounds", "[rows][error]", float16, bfloat16, float,
+                   double) {
+    using T = TestType;
+    for (const RowOp op : {RowOp::layernorm, RowOp::rmsnorm}) {
+        for_hard_rows<T>(false, [op](const std::vector<T>& row) {
+            const auto x = doubles(row);
+            const std::size_t n = x.size();
+            for (const double v : x) {
+                if (std::fabs(v) > (sizeof(T) == 8 ? 1e140 : 1e16)) return; // squares overflow
+            }
+            const RowRequest r{.op = op, .n = n, .epsilon = 1e-5};
+            const accuracy::NormOracle oracle(x, r.epsilon, op == RowOp::layernorm);
+            const accuracy::NormSizes sizes{
+                dtype_of<T>, n, r.epsilon, oracle.abs_sum(), oracle.squares(), oracle.m2(), op == RowOp::layernorm};
+            const auto errors = accuracy::norm_errors(sizes);
+            for (const RowVariant& v : variants(op)) {
+                const auto data = row_data<T>(r, v, n);
+                const auto scale = doubles(data.scale), shift = doubles(data.shift);
+                const auto check = [&]<class Out>(Out) {
+                    const auto got = run_row<Out>(r, row, data);
+                    if (op == RowOp::layernorm)
+                        require_within(oracle.mean_error(static_cast<double>(got.mean[0])), errors.mean);
+                    require_within(oracle.rstd_error(static_cast<double>(got.rstd[0])), errors.rstd * oracle.rstd());
+                    for (std::size_t i = 0; i < n; ++i) {
+                        const double by = scale.empty() ? 1 : scale[i], to = shift.empty() ? 0 : shift[i];
+                        const double result = std::fabs(oracle.deviation(i) * oracle.rstd() * by) + std::fabs(to);
+                        const double bound = accuracy::norm_bound(
+                            sizes, dtype_of<Out>, {oracle.deviation(i), oracle.rstd(), by, result, v.scale});
+                        require_within(oracle.error(i, by, to, static_cast<double>(fp::widen(got.out[i]))), bound);
+                    }
+                };
+                for_outputs<T>(check);
+            }
+        });
+    }
+}
+
+} // namespace detreduce::proptests

@@ -1,0 +1,192 @@
+// Row ops on the GPU: the bits of the CPU.
+#include <cstring>
+#include <vector>
+
+#include "laws/device_memory.hpp"
+#include "laws/expect_status.hpp"
+#include "laws/row_draws.hpp"
+#include "laws/row_results.hpp"
+
+namespace detreduce::proptests {
+namespace {
+
+template <class T>
+struct DeviceArray {
+    OnDevice<T> on_device;
+    DeviceArray(const std::vector<T>& x, unsigned offset) : on_device(x, offset) {}
+    [[nodiscard]] T* data() const { return on_device.data; }
+    [[nodiscard]] std::vector<T> fetched() const { return on_device.fetched(); }
+};
+
+struct RowBackend {
+    static constexpr Device device = current_gpu;
+    static constexpr std::uint64_t longest = 400'000;
+    template <class T>
+    using Array = DeviceArray<T>;
+    static std::vector<Launch> launches() { return {{}}; }
+    /// With a workspace that begins as garbage.
+    static void execute(const RowPlan& plan, const RowArrays& arrays) {
+        const DeviceBuffer workspace(plan.workspace_bytes());
+        workspace.fill(0xff, workspace.bytes());
+        throw_if_error(run(plan, arrays, workspace.data()));
+        CUDA_CHECK(cudaDeviceSynchronize());
+        if (!workspace.guards_intact()) throw_if_error({StatusCode::invalid_argument, "test", "stray writes"});
+    }
+
+    /// What the CPU gives; its own tests compare that with the text.
+    template <class Out, class T>
+    static RowResults<Out, fp::Arithmetic<T>> expected(RowRequest r, const RowData<T>& data) {
+        using V = fp::Arithmetic<T>;
+        r.dtype = dtype_of<T>;
+        r.output = dtype_of<Out>;
+        r.device = cpu;
+        r.stride = r.output_stride = 0;
+        const RowPlan plan = make_row_plan(r);
+        throw_if_error(plan.status());
+        const auto numbers = [&](bool has) { return std::vector<V>(has ? r.rows : 0); };
+        RowResults<Out, V> all{std::vector<Out>(r.rows * plan.results()), numbers(r.op == RowOp::layernorm),
+                               numbers(!of_exponentials(r.op)), numbers(r.op == RowOp::cross_entropy)};
+        const auto at = [](auto& v) { return v.empty() ? nullptr : v.data(); };
+        throw_if_error(run(plan, {.x = at(data.x),
+                                  .out = at(all.out),
+                                  .scale = at(data.scale),
+                                  .shift = at(data.shift),
+                                  .mean = at(all.mean),
+                                  .rstd = at(all.rstd),
+                                  .targets = at(data.targets),
+                                  .weights = at(data.weights),
+                                  .row_weights = at(all.weight),
+                                  .factor = at(data.factor)}));
+        return all;
+    }
+};
+
+} // namespace
+} // namespace detreduce::proptests
+
+#include "laws/row_laws.hpp"
+
+namespace detreduce::proptests {
+
+TEMPLATE_TEST_CASE("rows on the GPU: bits are those of the CPU, in every place", "[rows][gpu]", float16, bfloat16,
+                   float, double) {
+    using T = TestType;
+    struct Place {
+        std::uint64_t gap, gap_of_results;
+        unsigned offset;
+    };
+    // One element off: no vector loads. A gap of 64 keeps rows aligned where the first is, one of 3 does not.
+    constexpr Place places[] = {{0, 0, 0}, {0, 0, 1}, {64, 64, 0}, {3, 0, 0}, {0, 5, 1}};
+    for_requests<T>(2, [&](RowRequest r, const RowVariant& v, std::uint64_t word) {
+        r.stride = r.output_stride = 0;
+        for (const std::uint64_t rows : {0, 1, 37}) {
+            r.rows = r.n * rows > RowBackend::longest ? 3 : rows;
+            const auto data = row_data<T>(r, v, word + rows);
+            for_outputs<T>([&]<class Out>(Out) {
+                const auto expected = RowBackend::expected<Out>(r, data);
+                for (const Place& place : places) {
+                    RowRequest placed = r;
+                    placed.stride = r.n + place.gap;
+                    if (!has_one_result(r.op)) placed.output_stride = r.n + place.gap_of_results;
+                    INFO(shown(placed, v) << " offset " << place.offset);
+                    require_same(run_rows<Out>(placed, data, place.offset), expected);
+                }
+            });
+        }
+    });
+}
+
+TEST_CASE("rows on the GPU: captured in a graph", "[rows][gpu]") {
+    for (const RowOp op : all_row_ops) {
+        for (const std::uint64_t n : {1000, 20011}) {
+            const RowRequest r{.op = op, .dtype = DType::f32, .n = n, .rows = 5};
+            const auto data = row_data<float>(r, {}, 3);
+            const auto expected = RowBackend::expected<float>(r, data);
+            const DeviceArray<float> x(data.x, 0), out(std::vector<float>(expected.out.size()), 0);
+            const DeviceArray<std::int64_t> targets(data.targets, 0);
+            const RowPlan plan = make_row_plan(r);
+            throw_if_error(plan.status());
+            const DeviceBuffer workspace(plan.workspace_bytes());
+            const StreamOwner owner;
+            const RowArrays arrays{.x = x.data(), .out = out.data(), .targets = targets.data()};
+            const Graph graph(owner.stream,
+                              [&](cudaStream_t stream) { return run(plan, arrays, workspace.data(), stream); });
+            for (int i = 0; i < 3; ++i) {
+                out.on_device.memory.fill(0xff, out.on_device.memory.bytes());
+                workspace.fill(0xff, workspace.bytes());
+                graph.launch();
+                INFO(shown(r, {}));
+                require_same(RowResults<float, float>{out.fetched(), {}, {}, {}},
+                             RowResults<float, float>{expected.out, {}, {}, {}});
+            }
+        }
+    }
+}
+
+TEST_CASE("rows on the GPU: two streams at once, and a workspace of the allocator's", "[rows][gpu]") {
+    for (const RowOp op : all_row_ops) {
+        const RowRequest r{.op = op, .dtype = DType::f32, .n = 20011, .rows = 64};
+        const RowPlan plan = make_row_plan(r);
+        throw_if_error(plan.status());
+        const StreamOwner streams[2];
+        std::vector<RowData<float>> data;
+        std::vector<std::unique_ptr<DeviceArray<float>>> x, out, again;
+        std::vector<std::unique_ptr<DeviceArray<std::int64_t>>> targets;
+        std::vector<std::unique_ptr<DeviceBuffer>> workspace;
+        const std::vector<float> room(r.rows * plan.results());
+        for (const std::uint64_t seed : {11, 12}) {
+            data.push_back(row_data<float>(r, {}, seed));
+            x.push_back(std::make_unique<DeviceArray<float>>(data.back().x, 0));
+            targets.push_back(std::make_unique<DeviceArray<std::int64_t>>(data.back().targets, 0));
+            out.push_back(std::make_unique<DeviceArray<float>>(room, 0));
+            again.push_back(std::make_unique<DeviceArray<float>>(room, 0));
+            workspace.push_back(std::make_unique<DeviceBuffer>(plan.workspace_bytes()));
+        }
+        CUDA_CHECK(cudaDeviceSynchronize()); // what was copied is there, also for streams that wait for nobody
+        for (int i = 0; i < 20; ++i) {
+            for (const std::size_t k : {0, 1}) {
+                RowArrays arrays{.x = x[k]->data(), .out = out[k]->data(), .targets = targets[k]->data()};
+                throw_if_error(run(plan, arrays, workspace[k]->data(), streams[k].stream));
+                arrays.out = again[k]->data();
+                throw_if_error(cuda::run_async(plan, arrays, streams[k].stream));
+            }
+        }
+        for (const std::size_t k : {0, 1}) {
+            RowResults<float, float> expected = RowBackend::expected<float>(r, data[k]);
+            expected = {expected.out, {}, {}, {}};
+            INFO(name(op));
+            require_same(RowResults<float, float>{out[k]->fetched(), {}, {}, {}}, expected);
+            require_same(RowResults<float, float>{again[k]->fetched(), {}, {}, {}}, expected);
+            REQUIRE(workspace[k]->guards_intact());
+        }
+    }
+}
+
+TEST_CASE("rows on the GPU: what is wrong is said by name", "[rows][gpu][status]") {
+    const DeviceBuffer memory(1 << 17), workspace(1 << 20);
+    char* const p = memory.data();
+    constexpr auto invalid = StatusCode::invalid_argument;
+    RowRequest r{.op = RowOp::layernorm, .n = 20000, .rows = 1};
+    const RowPlan plan = make_row_plan(r);
+    REQUIRE(plan.workspace_bytes() > 0);
+    REQUIRE(plan.workspace_bytes() <= workspace.bytes());
+    expect(run(plan, {.x = p, .out = p}, nullptr), invalid, "workspace");
+    expect(run(plan, {.x = p, .out = p}, workspace.data() + 128), invalid, "workspace");
+    expect(run(plan, {.out = p}, workspace.data()), invalid, "x");
+    r.n = 8192;
+    REQUIRE(make_row_plan(r).workspace_bytes() == 0);
+    r.launch = {.schedule = Schedule::two_pass};
+    expect(make_row_plan(r).status(), StatusCode::unsupported, "launch.schedule");
+    r.launch = {.block = 128};
+    expect(make_row_plan(r).status(), StatusCode::unsupported, "launch.block");
+    r.launch = {.grid = 7};
+    expect(make_row_plan(r).status(), StatusCode::unsupported, "launch.grid");
+    r.launch = {};
+    r.device = {Backend::cuda, 1000};
+    expect(make_row_plan(r).status(), invalid, "device.index");
+    r.device = cpu;
+    expect(cuda::run_async(make_row_plan(r), {.x = p, .out = p}), invalid, "plan");
+    REQUIRE(cudaGetLastError() == cudaSuccess);
+}
+
+} // namespace detreduce::proptests

@@ -1,0 +1,183 @@
+// Laws of row ops, on every backend. Included once a backend, after `RowBackend` has been defined:
+//     static constexpr Device device
+//     static constexpr std::uint64_t longest                                     elements of a batch of longer rows, for the time it takes
+//     static std::vector<Launch> launches()
+//     template <class T> Array(const std::vector<T>&, unsigned offset)           a copy, `offset` elements after a boundary: data(), fetched()
+//     static void execute(const RowPlan&, const RowArrays&)                      throws Error
+//     static RowResults<Out, V> expected<Out>(RowRequest, const RowData<T>&)     what is right, of rows next to each other
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <detreduce/transform_reduce.hpp>
+
+#include <support/catch.hpp>
+
+#include "laws/row_draws.hpp"
+#include "laws/row_results.hpp"
+
+namespace detreduce::proptests {
+
+/// A copy of rows next to each other, `stride` apart; between them lies what must neither be read nor written.
+template <class T>
+std::vector<T> spread(const std::vector<T>& rows, std::uint64_t n, std::uint64_t count, std::uint64_t stride,
+                      T between_rows) {
+    if (count == 0 || n == 0) return {};
+    std::vector<T> to((count - 1) * stride + n, between_rows);
+    for (std::uint64_t i = 0; i < count; ++i)
+        std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i * n), n,
+                    to.begin() + static_cast<std::ptrdiff_t>(i * stride));
+    return to;
+}
+/// The rows of what spread() made; throws if something lies between them that was not there before.
+template <class T>
+std::vector<T> gathered(const std::vector<T>& from, std::uint64_t n, std::uint64_t count, std::uint64_t stride,
+                        T between_rows) {
+    std::vector<T> rows;
+    for (std::uint64_t i = 0; i < from.size(); ++i) {
+        if (i % stride < n) {
+            rows.push_back(from[i]);
+        } else if (fp::to_bits(from[i]) != fp::to_bits(between_rows)) {
+            throw_if_error({StatusCode::invalid_argument, "test", "nothing may be written between rows"});
+        }
+    }
+    (void)count;
+    return rows;
+}
+
+/// Runs the request on the backend, with rows and results as far apart as it says.
+template <class Out, class T>
+RowResults<Out, fp::Arithmetic<T>> run_rows(RowRequest r, const RowData<T>& data, unsigned offset, bool extras = true) {
+    using V = fp::Arithmetic<T>;
+    r.dtype = dtype_of<T>;
+    r.output = dtype_of<Out>;
+    r.device = RowBackend::device;
+    const RowPlan plan = make_row_plan(r);
+    throw_if_error(plan.status());
+    const std::uint64_t per_row = plan.results(), entire = r.rows * per_row;
+    const auto array = [&]<class N>(const std::vector<N>& x, unsigned by) { return RowBackend::Array<N>(x, by); };
+    const auto x = array(spread(data.x, r.n, r.rows, plan.stride(), quiet_nan<T>), offset);
+    const auto scale = array(data.scale, offset / 2), shift = array(data.shift, offset / 3);
+    const auto weights = array(data.weights, offset / 2);
+    const auto targets = array(data.targets, offset % 2);
+    const auto factor = array(data.factor, offset % 3);
+    const Out blank = number<Out>(77);
+    const auto out =
+        array(spread(std::vector<Out>(entire, blank), per_row, r.rows, plan.output_stride(), blank), offset);
+    const auto numbers = [&](bool has) { return array(std::vector<V>(has && extras ? r.rows : 0, V(77)), offset); };
+    const auto mean = numbers(r.op == RowOp::layernorm), rstd = numbers(!of_exponentials(r.op));
+    const auto weight = numbers(r.op == RowOp::cross_entropy);
+    RowBackend::execute(plan, {.x = x.data(),
+                               .out = out.data(),
+                               .scale = scale.data(),
+                               .shift = shift.data(),
+                               .mean = mean.data(),
+                               .rstd = rstd.data(),
+                               .targets = targets.data(),
+                               .weights = weights.data(),
+                               .row_weights = weight.data(),
+                               .factor = factor.data()});
+    return {gathered(out.fetched(), per_row, r.rows, plan.output_stride(), blank), mean.fetched(), rstd.fetched(),
+            weight.fetched()};
+}
+
+inline void choose(RowRequest& r, std::uint64_t word) {
+    constexpr std::uint64_t rows[] = {1, 2, 5, 37}, gaps[] = {0, 1, 3, 32};
+    r.rows = word % 23 == 0 ? 0 : rows[word / 32 % 4];
+    if (r.n * r.rows > RowBackend::longest) r.rows = 1;
+    const auto launches = RowBackend::launches();
+    r.launch = launches[word / 128 % launches.size()];
+    if (word / 1024 % 2) r.stride = r.n + gaps[word / 2048 % 4];
+    if (word / 8192 % 2 && !has_one_result(r.op)) r.output_stride = r.n + gaps[word / 16384 % 4];
+}
+
+/// Every op and variant with rows of every length: check(request, variant, word).
+template <class T, class Check>
+void for_requests(std::uint64_t seed, const Check& check) {
+    for (const RowOp op : all_row_ops) {
+        const auto list = variants(op);
+        for (std::size_t v = 0; v < list.size(); ++v) {
+            for (const std::size_t n : row_lengths<T>()) {
+                if (n == 0 && (!of_exponentials(op) || of_targets(op))) continue;
+                const auto word = accuracy::hash(seed * 64 + static_cast<std::uint64_t>(op), n * 16 + v);
+                RowRequest r{.op = op, .n = n, .epsilon = word % 5 == 0 ? 0 : 1e-5};
+                if (list[v].smoothing) r.label_smoothing = word % 3 == 0 ? 1 : 0.1;
+                if (word % 4 == 0 && of_targets(op)) r.ignore_index = 0;
+                check(r, list[v], word >> 8);
+            }
+        }
+    }
+}
+/// And of the rest what chance gives: check(request, data, word).
+template <class T, class Check>
+void for_rows(std::uint64_t seed, const Check& check) {
+    for_requests<T>(seed, [&](RowRequest r, const RowVariant& v, std::uint64_t word) {
+        choose(r, word);
+        INFO(shown(r, v));
+        check(r, row_data<T>(r, v, word >> 20), word >> 8);
+    });
+}
+
+/// Calls f with the output types of elements of T, one of them or both.
+template <class T, class F>
+void for_outputs(const F& f) {
+    f(T{});
+    if constexpr (sizeof(T) == 2) f(float{});
+}
+
+TEMPLATE_TEST_CASE("rows: bits are those of the text", "[rows][sanitizer]", float16, bfloat16, float, double) {
+    for_rows<TestType>(1, [](const RowRequest& r, const auto& data, std::uint64_t word) {
+        for_outputs<TestType>([&]<class Out>(Out) {
+            const auto expected = RowBackend::template expected<Out>(r, data);
+            const auto got = run_rows<Out>(r, data, static_cast<unsigned>(word % 9));
+            require_same(got, expected);
+        });
+    });
+}
+
+/// What is lost by a last operation shows in few rows.
+TEMPLATE_TEST_CASE("rows: bits of many short rows are those of the text", "[rows]", float16, bfloat16, float, double) {
+    for (const RowOp op : all_row_ops) {
+        for (const std::uint64_t n : {1, 2, 3, 33}) {
+            const RowRequest r{.op = op, .n = n, .rows = 2000};
+            const auto data = row_data<TestType>(r, {}, n);
+            INFO(shown(r, {}));
+            for_outputs<TestType>([&]<class Out>(Out) {
+                require_same(run_rows<Out>(r, data, 0), RowBackend::template expected<Out>(r, data));
+            });
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("rows: one alone has the bits that it has among others", "[rows]", float16, bfloat16, float,
+                   double) {
+    using T = TestType;
+    for_rows<T>(3, [](const RowRequest& r, const RowData<T>& data, std::uint64_t word) {
+        if (r.rows == 0 || r.n == 0) return;
+        const auto together = run_rows<T>(r, data, static_cast<unsigned>(word % 9));
+        const std::uint64_t i = word / 16 % r.rows, per_row = has_one_result(r.op) ? 1 : r.n;
+        const auto part = [&]<class N>(const std::vector<N>& all, std::uint64_t width) {
+            const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i * width);
+            return all.empty() ? all : std::vector<N>(begin, begin + static_cast<std::ptrdiff_t>(width));
+        };
+        RowRequest alone = r;
+        alone.rows = 1;
+        alone.stride = alone.output_stride = 0;
+        const auto launches = RowBackend::launches();
+        alone.launch = launches[word / 4096 % launches.size()];
+        RowData<T> own = data;
+        own.x = part(data.x, r.n);
+        own.targets = part(data.targets, 1);
+        require_same(run_rows<T>(alone, own, static_cast<unsigned>(word / 16 % 5)),
+                     RowResults<T, fp::Arithmetic<T>>{part(together.out, per_row), part(together.mean, 1),
+                                                      part(together.rstd, 1), part(together.weight, 1)});
+    });
+}
+
+} // namespace detreduce::proptests
+
+#include "laws/row_error_laws.hpp"
+#include "laws/row_special_laws.hpp"
