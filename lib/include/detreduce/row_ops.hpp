@@ -53,8 +53,8 @@ class RowPlan {
     }
     /// The format in which rows are computed, f32 or, of f64, f64: that of means, reciprocals and factors.
     [[nodiscard]] DType arithmetic() const noexcept { return request_.dtype == DType::f64 ? DType::f64 : DType::f32; }
-    /// Bytes of device memory, aligned to 256, that run() needs: 0 where a row has no more than one tile (8192 elements of f32, 4096 of f64, 16384 of f16 and
-    /// bf16), and on the CPU.
+    /// Bytes of device memory, aligned to 256, that run() needs: of logsumexp and cross_entropy a number a row, and more where a row has more than one tile
+    /// (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16); of the others 0 where it has not. On the CPU: 0.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
     [[nodiscard]] const Launch& launch() const noexcept { return launch_; }
 
@@ -91,9 +91,9 @@ struct RowArrays {
 /// dtypes       f16, bf16, f32, f64; results the same, of f16 and bf16 also f32
 /// guarantee    device: the bits of a row are those of the row alone, on every CPU and GPU, for every batch, stride, alignment and thread count
 /// error bound  that of the sum of exponentials: lib/SPEC.md, section 17.1; accuracy/row_bounds.hpp has those of all results, as functions
-/// passes       one read of x, and one write, where a row has no more than one tile (workspace_bytes()); else logsumexp and cross_entropy still read once, the others
-///              twice (layernorm: what the second time finds in L2 depends on the row's length). Where the sum of exponentials is not usable as it is (all
-///              elements below about −17, or one above about 44; f64: 355), the row is read twice more
+/// passes       logsumexp and cross_entropy: one read of x (with label_smoothing two). The others: one read and one write, or two reads where a row has more than
+///              one tile. A row whose sum of exponentials is not usable relative to 0 (all elements below about −17, or one above about 44; f64: 355) is read
+///              twice more
 /// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done
 /// stream       enqueued on `stream` of the plan's device, not synchronised, may be captured in a graph. CPU: returns when all is written
 /// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, and for arrays that the op does not have. A target that is no
