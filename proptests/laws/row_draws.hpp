@@ -102,9 +102,9 @@ std::vector<T> row_of(RowKind kind, std::size_t n, std::uint64_t seed) {
 /// Rows next to each other, and what belongs to them; what there is none of is empty.
 template <class T>
 struct RowData {
-    std::vector<T> x, scale, shift, weights;
-    std::vector<std::int64_t> targets;
-    std::vector<fp::Arithmetic<T>> factor;
+    std::vector<T> x = {}, scale = {}, shift = {}, weights = {};
+    std::vector<std::int64_t> targets = {};
+    std::vector<fp::Arithmetic<T>> factor = {};
 };
 
 /// What an op may be given or not; of other ops the numbers mean nothing.

@@ -20,7 +20,7 @@ struct DeviceArray {
 
 struct RowBackend {
     static constexpr Device device = current_gpu;
-    static constexpr std::uint64_t longest = 400'000;
+    static constexpr std::uint64_t longest = 20'000;
     template <class T>
     using Array = DeviceArray<T>;
     static std::vector<Launch> launches() { return {{}}; }
@@ -75,25 +75,67 @@ TEMPLATE_TEST_CASE("rows on the GPU: bits are those of the CPU, in every place",
         std::uint64_t gap, gap_of_results;
         unsigned offset;
     };
-    // One element off: no vector loads. A gap of 64 keeps rows aligned where the first is, one of 3 does not.
+    // One element off: no vector loads. A gap of 64 keeps rows aligned where the first is, one of 3 does not. Each case has the first and two others.
     constexpr Place places[] = {{0, 0, 0}, {0, 0, 1}, {64, 64, 0}, {3, 0, 0}, {0, 5, 1}};
     for_requests<T>(2, [&](RowRequest r, const RowVariant& v, std::uint64_t word) {
         r.stride = r.output_stride = 0;
         for (const std::uint64_t rows : {0, 1, 37}) {
-            r.rows = r.n * rows > RowBackend::longest ? 3 : rows;
+            r.rows = r.n * rows > 200'000 ? 3 : rows;
             const auto data = row_data<T>(r, v, word + rows);
             for_outputs<T>([&]<class Out>(Out) {
                 const auto expected = RowBackend::expected<Out>(r, data);
-                for (const Place& place : places) {
+                for (const std::size_t k : {std::uint64_t{0}, 1 + word % 4, 1 + (word + 1 + word / 4 % 3) % 4}) {
+                    const Place& place = places[k];
                     RowRequest placed = r;
                     placed.stride = r.n + place.gap;
                     if (!has_one_result(r.op)) placed.output_stride = r.n + place.gap_of_results;
                     INFO(shown(placed, v) << " offset " << place.offset);
                     require_same(run_rows<Out>(placed, data, place.offset), expected);
+                    if (rows == 0) break;
                 }
             });
         }
     });
+}
+
+/// Blocks take more than one row each, and long ones use their part of the workspace again.
+TEMPLATE_TEST_CASE("rows on the GPU: more rows than blocks", "[rows][gpu]", bfloat16, float, double) {
+    using T = TestType;
+    constexpr std::uint64_t tile = spec::TreeOrder<sizeof(T)>::tile;
+    for (const auto& [n, rows] :
+         {std::pair<std::uint64_t, std::uint64_t>{3, 200'003}, {1000, 5000}, {tile + 1, 1100}}) {
+        RowRequest r{.op = RowOp::cross_entropy, .n = n, .rows = rows};
+        const auto data = row_data<T>(r, {}, n);
+        for (const RowOp op : all_row_ops) {
+            r.op = op;
+            RowData<T> own{.x = data.x};
+            if (of_targets(op)) own.targets = data.targets;
+            INFO(shown(r, {}));
+            require_same(run_rows<T>(r, own, 0), RowBackend::expected<T>(r, own));
+        }
+    }
+}
+
+/// Indices of elements have more than 32 bits.
+TEST_CASE("rows on the GPU: far apart", "[rows][gpu]") {
+    constexpr std::uint64_t n = 1000, rows = 3, stride = (std::uint64_t{1} << 31) + 64;
+    const DeviceBuffer memory(((rows - 1) * stride + 4 * n) * sizeof(float16));
+    auto* const x = reinterpret_cast<float16*>(memory.data());
+    for (const RowOp op : {RowOp::softmax, RowOp::layernorm, RowOp::cross_entropy_gradient}) {
+        const RowRequest r{
+            .op = op, .dtype = DType::f16, .n = n, .rows = rows, .stride = stride, .output_stride = stride};
+        const auto data = row_data<float16>(r, {}, 0);
+        const DeviceArray<std::int64_t> targets(data.targets, 0);
+        for (std::uint64_t i = 0; i < rows; ++i)
+            CUDA_CHECK(cudaMemcpy(x + i * stride, data.x.data() + i * n, n * sizeof(float16), cudaMemcpyHostToDevice));
+        RowBackend::execute(make_row_plan(r), {.x = x, .out = x + 2 * n, .targets = targets.data()});
+        RowResults<float16, float> got{std::vector<float16>(rows * n), {}, {}, {}};
+        for (std::uint64_t i = 0; i < rows; ++i)
+            CUDA_CHECK(cudaMemcpy(got.out.data() + i * n, x + i * stride + 2 * n, n * sizeof(float16),
+                                  cudaMemcpyDeviceToHost));
+        INFO(name(op));
+        require_same(got, RowResults<float16, float>{RowBackend::expected<float16>(r, data).out, {}, {}, {}});
+    }
 }
 
 TEST_CASE("rows on the GPU: captured in a graph", "[rows][gpu]") {
