@@ -1,6 +1,8 @@
 // fp::round_to in an instruction or two, where the GPU has them.
 #pragma once
 
+#include <type_traits>
+
 #include <detreduce/fp/convert.hpp>
 
 namespace detreduce::cuda {

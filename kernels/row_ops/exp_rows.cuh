@@ -319,6 +319,7 @@ __global__ void __launch_bounds__(most_warps* warp_size, blocks_of_rows<T>)
             const V reciprocal = V{1} / total, of_softmax = block.weight(static_cast<std::uint64_t>(target)),
                     factor = a.factor != nullptr ? *a.factor : V{1};
             ChunkOf::store(block.out(), m, [&](int r, int k) { return term[r][k] * reciprocal * of_softmax * factor; });
+            // (In a function that is not inlined, so that the compiler does not take its store for one of something else.)
             if (ChunkOf::thread_of(target) == static_cast<int>(threadIdx.x))
                 slope_of_target<T, Out, Aligned>(&a, row, total);
         }

@@ -146,8 +146,8 @@ struct ExpWarp {
 template <class T, bool Aligned>
 __global__ void __launch_bounds__(max_block, 2) exp_sums_kernel(const __grid_constant__ ExpTiles<T> in) {
     ExpWarp<T, Aligned> warp{in, {}};
-    warp.run(std::uint64_t{blockIdx.x} * (max_block / warp_size) + threadIdx.x / warp_size,
-             std::uint64_t{gridDim.x} * (max_block / warp_size));
+    warp.run(std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size,
+             std::uint64_t{gridDim.x} * (blockDim.x / warp_size));
 }
 
 } // namespace detreduce::cuda::row_kernels

@@ -52,10 +52,9 @@ struct RowLaunch {
         const auto on_16 = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
         const RowRequest& r = plan.request();
         constexpr std::uint64_t each = 16 / sizeof(T);
-        const bool one_result = plan.results() == 1 && r.n != 1;
         return on_16(arrays.x) && on_16(arrays.scale) && on_16(arrays.shift) && r.n % each == 0 &&
-               (r.rows == 1 || plan.stride() % each == 0) &&
-               (one_result || (on_16(arrays.out) && (r.rows == 1 || plan.output_stride() % each == 0)));
+               (r.rows == 1 || plan.stride() % each == 0) && on_16(arrays.out) &&
+               (r.rows == 1 || plan.output_stride() % each == 0);
     }
 
     template <class Kernel>
@@ -97,6 +96,7 @@ struct RowLaunch {
     }
     [[nodiscard]] Status run_logsumexp(const DeviceTraits& device) const {
         const Plan sums = sums_plan(plan.request());
+        if (!sums.status().ok()) return sums.status();
         const std::size_t behind = RowWorkspace::of(plan.request()).for_sums;
         const Rows<T> a = rows();
         return LogSumExpLaunch<T>{a, sums, reinterpret_cast<V*>(workspace), workspace + behind, stream, device}.run();

@@ -28,6 +28,7 @@ Status check(const ClipRequest& r) {
     };
     if (!is_length(r.max_norm)) return invalid("max_norm", "allowed are finite numbers from 0 on");
     if (!is_length(r.epsilon)) return invalid("epsilon", "allowed are finite numbers from 0 on");
+    if (r.tensors > 0xffffffffu) return invalid("tensors", "allowed are 0 to 2^32 - 1");
     if (r.norm != DType::f64 && r.norm != DType::f32) return invalid("norm", "allowed are f64 and f32");
     return {};
 }

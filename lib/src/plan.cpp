@@ -212,7 +212,7 @@ Status no_y() {
 /// One of the two lists that an op may have.
 Status check_list(const char* argument, const Request& r, const void* list_at) {
     if (r.groups > 0 && (list_at == nullptr || misaligned(list_at, alignof(Tensor)))) {
-        return invalid(argument, "must point to groups Tensors, in host memory");
+        return invalid(argument, "must point to as many Tensors as there are, in host memory");
     }
     const auto* const list = static_cast<const Tensor*>(list_at);
     std::uint64_t elements = 0;

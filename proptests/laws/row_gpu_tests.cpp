@@ -99,11 +99,14 @@ TEMPLATE_TEST_CASE("rows on the GPU: bits are those of the CPU, in every place",
 }
 
 /// Blocks take more than one row each, and long ones use their part of the workspace again.
-TEMPLATE_TEST_CASE("rows on the GPU: more rows than blocks", "[rows][gpu]", bfloat16, float, double) {
+TEMPLATE_TEST_CASE("rows on the GPU: more rows than blocks", "[rows][gpu]", float16, bfloat16, float, double) {
     using T = TestType;
     constexpr std::uint64_t tile = spec::TreeOrder<sizeof(T)>::tile;
-    for (const auto& [n, rows] :
-         {std::pair<std::uint64_t, std::uint64_t>{3, 200'003}, {1000, 5000}, {tile + 1, 1100}}) {
+    for (const auto& [n, rows] : {std::pair<std::uint64_t, std::uint64_t>{3, 200'003},
+                                  {1000, 5000},
+                                  {tile + 1, 1100},
+                                  {264, 40'000}, // and more than there are warps
+                                  {265, 40'000}}) {
         RowRequest r{.op = RowOp::cross_entropy, .n = n, .rows = rows};
         const auto data = row_data<T>(r, {}, n);
         for (const RowOp op : all_row_ops) {

@@ -58,7 +58,7 @@ class ClipPlan {
 ///              x·c·(1 + δ), |δ| ≤ 2^−24, the same δ for all: the direction stays, the length is off by no more than that
 /// passes       one over the elements; where the norm is too large one more, which writes them
 /// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done. It, norm_out and the tensors must not
-///              overlap, nor one tensor another.
+///              overlap, nor one tensor another: list tensors that share memory once.
 /// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, nothing allocated; may be captured in a graph. The launches of the
 ///              norm, and one that scales, for each 1000 tensors that have elements (120 before CUDA 12.1). CPU: returns when all is written.
 /// flags        as run() of a Plan

@@ -100,7 +100,7 @@ Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspac
 /// guarantee    device: the same bits on every CPU and GPU. Method and output mean nothing
 /// error bound  of lossʹ losses[…].max_ulp_gradient, one unit more for the weight and for f, and half a unit of f16 and bf16
 /// passes       one, over x, target, weight and what upstream points to
-/// NaN, empty   NaN wherever the term is NaN because of what x and t are. n = 0: nothing is written
+/// NaN, empty   NaN wherever the term is NaN because of what x and a finite t are; of an infinite t what the formula gives. n = 0: nothing is written
 Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
                     Stream stream = nullptr) noexcept;
 
@@ -135,11 +135,11 @@ template <class T>
     return plan;
 }
 
-/// Refuses what has n results, or what has one.
-inline void require_reduction(bool reduces, const LossOptions& options) {
-    if (reduces != (options.reduction == Reduction::none)) return;
-    throw_if_error({StatusCode::invalid_argument, "reduction",
-                    reduces ? "allowed are sum and mean; for none there is loss_terms_of()" : "allowed is none"});
+/// Refuses what has n results.
+inline void require_reduction(const LossOptions& options) {
+    if (options.reduction != Reduction::none) return;
+    throw_if_error(
+        {StatusCode::invalid_argument, "reduction", "allowed are sum and mean; for none there is loss_terms_of()"});
 }
 
 } // namespace detail
@@ -152,7 +152,7 @@ template <Element Out, Elements X, Elements Y>
                           const LossOptions& options = {}) {
     using T = ElementOf<X>;
     static_assert(std::same_as<T, ElementOf<Y>>, "x and target must have elements of the same type");
-    detail::require_reduction(true, options);
+    detail::require_reduction(options);
     const LossPlan plan = detail::plan_on_cpu<T>(loss, std::ranges::size(x), std::ranges::size(target), weight.size(),
                                                  !weight.empty(), dtype_of<Out>, options);
     Out result{};
@@ -176,7 +176,9 @@ template <Elements X, Elements Y>
                                                       LossOptions options = {.reduction = Reduction::none}) {
     using T = ElementOf<X>;
     static_assert(std::same_as<T, ElementOf<Y>>, "x and target must have elements of the same type");
-    detail::require_reduction(false, options);
+    if (options.reduction != Reduction::none)
+        throw_if_error(
+            {StatusCode::invalid_argument, "reduction", "allowed is none, which {.reduction = none, …} says"});
     const LossPlan plan = detail::plan_on_cpu<T>(loss, std::ranges::size(x), std::ranges::size(target), weight.size(),
                                                  !weight.empty(), dtype_of<T>, options);
     std::vector<T> terms(plan.results());

@@ -34,7 +34,8 @@ struct RowRequest {
     double label_smoothing = 0;       ///< cross entropy: 0 … 1
     std::int64_t ignore_index = -100; ///< cross entropy: rows with this target have a loss and a weight of +0
     Device device = current_gpu;
-    Launch launch = {}; ///< CPU: threads, isa. CUDA: nothing may be asked for
+    Launch launch =
+        {}; ///< CPU: threads, isa. CUDA: schedule, block and grid may not be asked for, and these two mean nothing
 };
 
 /// One value that owns launch and workspace. A plain value, as Plan is.
@@ -56,6 +57,7 @@ class RowPlan {
     /// Bytes of device memory, aligned to 256, that run() needs: of logsumexp and cross_entropy a number a row, and more where a row has more than one tile
     /// (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16); of the others 0 where it has not. On the CPU: 0.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
+    /// On the CPU: the threads and the instruction set that were chosen.
     [[nodiscard]] const Launch& launch() const noexcept { return launch_; }
 
   private:
@@ -91,14 +93,14 @@ struct RowArrays {
 /// dtypes       f16, bf16, f32, f64; results the same, of f16 and bf16 also f32
 /// guarantee    device: the bits of a row are those of the row alone, on every CPU and GPU, for every batch, stride, alignment and thread count
 /// error bound  that of the sum of exponentials: lib/SPEC.md, section 17.1; accuracy/row_bounds.hpp has those of all results, as functions
-/// passes       logsumexp and cross_entropy: one read of x (with label_smoothing two). The others: one read and one write, or two reads where a row has more than
-///              one tile. A row whose sum of exponentials is not usable relative to 0 (all elements below about −17, or one above about 44; f64: 355) is read
-///              twice more
+/// passes       logsumexp and cross_entropy: one read of x. The others: one read and one write, or two reads where a row has more than one tile. With
+///              label_smoothing one read more, and of the weights one a row. A row whose sum of exponentials is not usable relative to 0 (all elements below
+///              about −17, or one above about 44; f64: 355) is read two or three times more, slowly where all rows are so: bring such rows near 0 before
 /// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done
 /// stream       enqueued on `stream` of the plan's device, not synchronised, may be captured in a graph. CPU: returns when all is written
 /// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, and for arrays that the op does not have. A target that is no
 ///              class gives NaN for its row, as nothing else could be done about it on a device
-/// NaN, empty   a row with a NaN: all NaN. softmax, log_softmax of a row whose greatest element is infinite: NaN. logsumexp: that infinity. n = 0: logsumexp is
+/// NaN, empty   a row with a NaN that is not ignored: all NaN, but row_weights. softmax, log_softmax of a row whose greatest element is infinite: NaN. logsumexp: that infinity. n = 0: logsumexp is
 ///              −inf, nothing is written by the others, and make_row_plan() refuses it for layernorm, rmsnorm and cross entropy
 /// overlap      out, mean, rstd and the workspace must not overlap each other, nor what is read
 /// source       lib/SPEC.md, section 17; Milakov & Gimelshein, Online normalizer calculation for softmax (2018), for reading a row once: here the reference is 0

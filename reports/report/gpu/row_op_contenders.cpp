@@ -47,7 +47,8 @@ Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t l
     auto p = std::make_shared<PreparedRows>(PreparedRows{plan, DeviceMemory(plan.workspace_bytes()),
                                                          DeviceMemory(targets.size() * sizeof(std::int64_t)),
                                                          DeviceMemory(length * size_of(dtype)), out});
-    check(cudaMemset(p->parameters.get(), 0x3c, length * size_of(dtype)), "cudaMemset"); // about 0.01 in each format
+    check(cudaMemset(p->parameters.get(), 0x3c, length * size_of(dtype)),
+          "cudaMemset"); // some number near 0 in each format, or near 1
     if (entropy)
         check(
             cudaMemcpy(p->targets.get(), targets.data(), targets.size() * sizeof(std::int64_t), cudaMemcpyHostToDevice),

@@ -123,7 +123,7 @@ struct KlDiv {
     static DETREDUCE_HD V term(V x, V t, V) {
         return select(t == 0, unless_nan(x, V(0)), t * (math::log(t) - x));
     }
-    /// NaN where the term is for what x and t are.
+    /// NaN where the term is for what x and a finite t are.
     template <class V>
     static DETREDUCE_HD V slope(V x, V t, V) {
         return unless_nan(x, select(t >= 0, 0 - t, math::detail::nan<V>));
