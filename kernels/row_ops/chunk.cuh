@@ -56,6 +56,28 @@ __device__ __forceinline__ Pack<float16, 8> stored_all<float16, float, 8>(const 
 }
 #endif
 
+/// The bounds of the terms, as 16-bit elements, two in a word.
+template <class T>
+struct TermBounds;
+template <>
+struct TermBounds<bfloat16> {
+    static constexpr std::uint16_t lowest = 0xc2ae, highest = 0x42b0;
+};
+template <>
+struct TermBounds<float16> {
+    static constexpr std::uint16_t lowest = 0xd570, highest = 0x5580;
+};
+template <class T>
+inline constexpr bool
+    bounds_are_those_of_terms = fp::widen(T{TermBounds<T>::lowest}) ==
+                                spec::ExpTermConstants<float>::lowest&& fp::widen(T{
+                                    TermBounds<T>::highest}) == spec::ExpTermConstants<float>::highest;
+static_assert(bounds_are_those_of_terms<bfloat16> && bounds_are_those_of_terms<float16>);
+template <class T>
+inline constexpr std::uint32_t lowest_pair = TermBounds<T>::lowest * 0x10001u;
+template <class T>
+inline constexpr std::uint32_t highest_pair = TermBounds<T>::highest * 0x10001u;
+
 /// Elements that are exponentiated as they are, not beyond where terms end; two at a time where they are two in a register.
 template <class T, int K>
 __device__ __forceinline__ void clamp(Pack<T, K>&) {}
@@ -68,7 +90,7 @@ __device__ __forceinline__ void clamp(Pack<bfloat16, K>& pack) {
     for (int i = 0; i < K / 2; ++i)
         asm("max.NaN.bf16x2 %0, %0, %1; min.NaN.bf16x2 %0, %0, %2;"
             : "+r"(words[i])
-            : "r"(0xc2aec2aeu), "r"(0x42b042b0u));
+            : "r"(lowest_pair<bfloat16>), "r"(highest_pair<bfloat16>));
     __builtin_memcpy(&pack, words, sizeof pack);
 }
 template <int K>
@@ -79,7 +101,7 @@ __device__ __forceinline__ void clamp(Pack<float16, K>& pack) {
     for (int i = 0; i < K / 2; ++i)
         asm("max.NaN.f16x2 %0, %0, %1; min.NaN.f16x2 %0, %0, %2;"
             : "+r"(words[i])
-            : "r"(0xd570d570u), "r"(0x55805580u));
+            : "r"(lowest_pair<float16>), "r"(highest_pair<float16>));
     __builtin_memcpy(&pack, words, sizeof pack);
 }
 inline constexpr bool clamps_pairs = true;
