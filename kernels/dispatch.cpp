@@ -15,6 +15,7 @@
 #include "order/launch.hpp"
 #include "product/launch.hpp"
 #include "tensors/clip.hpp"
+#include "run_async.hpp"
 #include "tuning.hpp"
 #include "workspace.hpp"
 
@@ -271,20 +272,7 @@ Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, vo
 }
 
 Status run_async(const Plan& plan, Inputs in, void* out, Stream stream) noexcept {
-    if (!plan.status().ok()) return plan.status();
-    if (plan.request().device.backend != Backend::cuda) {
-        return {StatusCode::invalid_argument, "plan", "must be made for a CUDA device"};
-    }
-    const DeviceScope scope(plan.request().device.index);
-    if (!scope.status().ok()) return scope.status();
-    void* workspace = nullptr;
-    if (plan.workspace_bytes() > 0) {
-        const Status got = from_cuda("cudaMallocAsync", cudaMallocAsync(&workspace, plan.workspace_bytes(), stream));
-        if (!got.ok()) return got;
-    }
-    const Status ran = run(plan, in, out, workspace, stream);
-    const Status freed = workspace ? from_cuda("cudaFreeAsync", cudaFreeAsync(workspace, stream)) : Status{};
-    return ran.ok() ? freed : ran;
+    return with_workspace(plan, stream, [&](void* workspace) { return run(plan, in, out, workspace, stream); });
 }
 
 Status add(ExactState* state, DType dtype, const void* x, std::uint64_t n, Stream stream) noexcept {

@@ -4,6 +4,7 @@
 #include "cuda_backend.hpp"
 #include "cuda_error.hpp"
 #include "row_ops/rows.hpp"
+#include "run_async.hpp"
 
 namespace detreduce::cuda {
 
@@ -35,19 +36,7 @@ Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspac
 }
 
 Status run_async(const RowPlan& plan, const RowArrays& arrays, Stream stream) noexcept {
-    if (!plan.status().ok()) return plan.status();
-    if (plan.request().device.backend != Backend::cuda)
-        return {StatusCode::invalid_argument, "plan", "must be made for a CUDA device"};
-    const DeviceScope scope(plan.request().device.index);
-    if (!scope.status().ok()) return scope.status();
-    void* workspace = nullptr;
-    if (plan.workspace_bytes() > 0) {
-        const Status got = from_cuda("cudaMallocAsync", cudaMallocAsync(&workspace, plan.workspace_bytes(), stream));
-        if (!got.ok()) return got;
-    }
-    const Status ran = run(plan, arrays, workspace, stream);
-    const Status freed = workspace ? from_cuda("cudaFreeAsync", cudaFreeAsync(workspace, stream)) : Status{};
-    return ran.ok() ? freed : ran;
+    return with_workspace(plan, stream, [&](void* workspace) { return run(plan, arrays, workspace, stream); });
 }
 
 } // namespace detreduce::cuda
