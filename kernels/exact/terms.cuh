@@ -7,16 +7,17 @@
 
 namespace detreduce::cuda::exact {
 
-template <class T, class Map>
-struct WarpMemory<Terms<T, Map>> {
-    Word words[Terms<T, Map>::states * acc::exact::words];
-    uint4 copy[2][Terms<T, Map>::vectors * warp_size];
+template <class T, class Map, int V>
+struct WarpMemory<Terms<T, Map, V>> {
+    Word words[Terms<T, Map, V>::states * acc::exact::words];
+    uint4 copy[Map::inputs == 2 ? 2 : 2 * short_tile / V][V * warp_size]; // never less than round_from_words() needs
+    static constexpr int other = Map::inputs - 1; ///< the copy of y; of one input that of x, which is the same
 };
 
 /// A warp's way through the input.
-template <class T, class Map>
+template <class T, class Map, int V = short_tile>
 struct TermWalk {
-    using Input = Terms<T, Map>;
+    using Input = Terms<T, Map, V>;
     using Mine = typename Input::Mine;
 
     const Input& input;
@@ -63,6 +64,7 @@ struct TermWalk {
     }
     /// The same through a wide window, if that holds it. Not inlined, and with its loops left rolled: few tiles get here.
     static __device__ __noinline__ bool add_wide(const uint4* x, const uint4* y, Word* words) {
+        static_assert(Input::each <= WideWindow::adds);
         using BinsOf = TermBins<T, Map, WideWindow>;
         const int lane = threadIdx.x % warp_size;
         Range range_x, range_y;
@@ -88,13 +90,13 @@ struct TermWalk {
 #pragma unroll
         for (int i = 0; i < Input::vectors; ++i) {
             own.copy[0][i * warp_size + threadIdx.x % warp_size] = x.v[i];
-            own.copy[1][i * warp_size + threadIdx.x % warp_size] = y.v[i];
+            own.copy[WarpMemory<Input>::other][i * warp_size + threadIdx.x % warp_size] = y.v[i];
         }
         __syncwarp();
-        if (add_wide(own.copy[0], own.copy[1], counters())) {
+        if (add_wide(own.copy[0], own.copy[WarpMemory<Input>::other], counters())) {
             count_minus_zeros(x, y, there);
         } else {
-            add_slowly(own.copy[0], own.copy[1], own.words); // counts by itself
+            add_slowly(own.copy[0], own.copy[WarpMemory<Input>::other], own.words); // counts by itself
         }
         if (++slow_tiles % (1u << 16) == 0) {
             for (int s = 0; s < Input::states; ++s)
@@ -221,7 +223,7 @@ struct TermWalk {
             }
             if (at == full) {
                 x = y = input.load_rest(input.x, own.copy[0]);
-                if constexpr (Input::binary) y = input.load_rest(input.y, own.copy[1]);
+                if constexpr (Input::binary) y = input.load_rest(input.y, own.copy[WarpMemory<Input>::other]);
             }
             const bool there = input.has_first(at);
             if (take(bins, x, y)) {
@@ -233,10 +235,10 @@ struct TermWalk {
     }
 };
 
-template <class T, class Map>
-__device__ __forceinline__ void add_share(const Terms<T, Map>& input, WarpMemory<Terms<T, Map>>& own,
+template <class T, class Map, int V>
+__device__ __forceinline__ void add_share(const Terms<T, Map, V>& input, WarpMemory<Terms<T, Map, V>>& own,
                                           std::uint64_t first, std::uint64_t warps, const Between&) {
-    TermWalk<T, Map> walk{input, own, first, warps};
+    TermWalk<T, Map, V> walk{input, own, first, warps};
     TermBins<T, Map, FirstWindow<T, Map>> bins(walk.counters());
     walk.go(bins);
     bins.flush_all();

@@ -27,10 +27,25 @@ struct Vectors {
 };
 
 /// Magnitudes of some elements in the units of `Element<T>`: the largest, the smallest that is not zero, less one (zeros wrap around and
-/// pass), and the smallest of all bit patterns as signed integers, which is that of −0 if there is one.
+/// pass), and, where there are `Signs`, the smallest of all bit patterns as signed integers, which is that of −0 if there is one.
 struct Range {
     std::uint32_t largest = 0, smallest_less_one = 0xffffffffu;
     std::int32_t lowest = 0;
+};
+
+/// What is cheaper to know, and enough for a window where there are no zeros: twice the largest and smallest magnitude, since a number added to itself has lost
+/// its sign, and that is part of the instruction that compares. Of doubles those of the upper halves.
+struct Glance {
+    std::uint32_t largest = 0, smallest = 0xffffffffu;
+
+    __device__ __forceinline__ void take(std::uint32_t bits) {
+        largest = __viaddmax_u32(bits, bits, largest);
+        smallest = __viaddmin_u32(bits, bits, smallest);
+    }
+    __device__ __forceinline__ void take_two(std::uint32_t bits) {
+        largest = __viaddmax_u16x2(bits, bits, largest);
+        smallest = __viaddmin_u16x2(bits, bits, smallest);
+    }
 };
 
 /// Upper half of a double with the sign and magnitude of the 16-bit float in the upper half of `bits`, whose exponent field has `Width` bits: the
@@ -50,10 +65,15 @@ struct Element;
 template <>
 struct Element<float> {
     static constexpr int fraction_bits = 23, per_vector = 4;
+    template <bool Signs = true>
     static __device__ __forceinline__ void look(Range& r, const uint4& v) {
-        look(r, v.x), look(r, v.y), look(r, v.z), look(r, v.w);
+        look<Signs>(r, v.x), look<Signs>(r, v.y), look<Signs>(r, v.z), look<Signs>(r, v.w);
     }
-    static __device__ __forceinline__ void settle(Range&) {}
+    static __device__ __forceinline__ void look(Glance& g, const uint4& v) {
+        g.take(v.x), g.take(v.y), g.take(v.z), g.take(v.w);
+    }
+    template <class Seen>
+    static __device__ __forceinline__ void settle(Seen&) {}
     template <class F>
     static __device__ __forceinline__ void each(const uint4& v, const F& f) {
         f(__uint_as_float(v.x)), f(__uint_as_float(v.y)), f(__uint_as_float(v.z)), f(__uint_as_float(v.w));
@@ -66,19 +86,25 @@ struct Element<float> {
     }
 
   private:
+    template <bool Signs>
     static __device__ __forceinline__ void look(Range& r, std::uint32_t bits) {
         const std::uint32_t magnitude = bits & 0x7fffffffu;
         r.largest = max(r.largest, magnitude);
         r.smallest_less_one = min(r.smallest_less_one, magnitude - 1);
-        r.lowest = min(r.lowest, static_cast<std::int32_t>(bits));
+        if (Signs) r.lowest = min(r.lowest, static_cast<std::int32_t>(bits));
     }
 };
 
 template <>
 struct Element<double> {
     static constexpr int fraction_bits = 20, per_vector = 2; // of the upper half
-    static __device__ __forceinline__ void look(Range& r, const uint4& v) { look(r, v.x, v.y), look(r, v.z, v.w); }
-    static __device__ __forceinline__ void settle(Range&) {}
+    template <bool Signs = true>
+    static __device__ __forceinline__ void look(Range& r, const uint4& v) {
+        look<Signs>(r, v.x, v.y), look<Signs>(r, v.z, v.w);
+    }
+    static __device__ __forceinline__ void look(Glance& g, const uint4& v) { g.take(v.y), g.take(v.w); }
+    template <class Seen>
+    static __device__ __forceinline__ void settle(Seen&) {}
     template <class F>
     static __device__ __forceinline__ void each(const uint4& v, const F& f) {
         f(__hiloint2double(static_cast<int>(v.y), static_cast<int>(v.x)));
@@ -92,12 +118,13 @@ struct Element<double> {
     }
 
   private:
+    template <bool Signs>
     static __device__ __forceinline__ void look(Range& r, std::uint32_t low, std::uint32_t high) {
         // A lower half that is not zero shows as the last bit, so that the smallest subnormals are not taken for zeros.
         const std::uint32_t magnitude = (high & 0x7fffffffu) | min(low, 1u);
         r.largest = max(r.largest, magnitude);
         r.smallest_less_one = min(r.smallest_less_one, magnitude - 1);
-        r.lowest = min(r.lowest, static_cast<std::int32_t>(high));
+        if (Signs) r.lowest = min(r.lowest, static_cast<std::int32_t>(high));
     }
 };
 
@@ -108,8 +135,16 @@ inline constexpr int moved_zero = -127;
 template <class T>
 struct Element16 {
     static constexpr int fraction_bits = fp::Format<T>::precision - 1, per_vector = 8;
+    template <bool Signs = true>
     static __device__ __forceinline__ void look(Range& r, const uint4& v) {
-        look(r, v.x), look(r, v.y), look(r, v.z), look(r, v.w);
+        look<Signs>(r, v.x), look<Signs>(r, v.y), look<Signs>(r, v.z), look<Signs>(r, v.w);
+    }
+    static __device__ __forceinline__ void look(Glance& g, const uint4& v) {
+        g.take_two(v.x), g.take_two(v.y), g.take_two(v.z), g.take_two(v.w);
+    }
+    static __device__ __forceinline__ void settle(Glance& g) {
+        g.largest = max(g.largest & 0xffffu, g.largest >> 16);
+        g.smallest = min(g.smallest & 0xffffu, g.smallest >> 16);
     }
     static __device__ __forceinline__ void settle(Range& r) {
         r.largest = max(r.largest & 0xffffu, r.largest >> 16);
@@ -164,11 +199,12 @@ struct Element16 {
         f(__hiloint2double(upper_half_of_double<width>(bits << 16), 0));
         f(__hiloint2double(upper_half_of_double<width>(bits), 0));
     }
+    template <bool Signs>
     static __device__ __forceinline__ void look(Range& r, std::uint32_t bits) {
         const std::uint32_t magnitude = bits & 0x7fff7fffu;
         r.largest = __vmaxu2(r.largest, magnitude);
         r.smallest_less_one = __viaddmin_u16x2(magnitude, 0xffffffffu, r.smallest_less_one);
-        r.lowest = static_cast<std::int32_t>(__vmins2(static_cast<std::uint32_t>(r.lowest), bits));
+        if (Signs) r.lowest = static_cast<std::int32_t>(__vmins2(static_cast<std::uint32_t>(r.lowest), bits));
     }
     template <class F>
     static __device__ __forceinline__ void pair(std::uint32_t bits, const F& f) {
@@ -184,6 +220,14 @@ template <>
 struct Element<float16> : Element16<float16> {};
 template <>
 struct Element<bfloat16> : Element16<bfloat16> {};
+
+/// Are there only magnitudes below `above`, and above least_less_one? For a Glance also: and no zeros.
+__device__ __forceinline__ bool lie_between(const Range& r, std::uint32_t above, std::uint32_t least_less_one) {
+    return r.largest < above && r.smallest_less_one >= least_less_one;
+}
+__device__ __forceinline__ bool lie_between(const Glance& g, std::uint32_t above, std::uint32_t least_less_one) {
+    return g.largest >> 1 < above && g.smallest >> 1 > least_less_one;
+}
 
 /// Where a window of W stands for elements of T: what lies between the limits is summed exactly. Uniform in the warp.
 template <class T, class W>
@@ -203,8 +247,9 @@ struct Limits {
         const int field = static_cast<int>(magnitude >> Element<T>::fraction_bits);
         return (field > 1 ? field : 1) - F::max_exponent;
     }
-    __device__ __forceinline__ bool hold(const Range& r) const {
-        return r.largest < above && r.smallest_less_one >= least_less_one;
+    template <class Seen>
+    __device__ __forceinline__ bool hold(const Seen& seen) const {
+        return lie_between(seen, above, least_less_one);
     }
     /// The window for numbers below 2^t.
     static __device__ __forceinline__ Limits at(int t) {
