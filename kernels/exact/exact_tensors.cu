@@ -1,6 +1,6 @@
-// `exact` of lists of tensors: one kernel a dtype adds them all, blocks shared out by size (tensors/list.hpp), and one kernel rounds. Mean and variance take
-// two kernels a dtype, one of which adds the elements, and one their squares.
-#include "exact/groups.cuh"
+// `exact` of lists of tensors: one kernel a dtype adds them all (list.cuh), and one kernel rounds. Mean and variance take two kernels a dtype, one of which
+// adds the elements, and one their squares.
+#include "exact/list.cuh"
 #include "exact/launch.cuh"
 #include "moments/exact.hpp"
 #include "moments/result.hpp"
@@ -9,10 +9,10 @@ namespace detreduce::cuda {
 
 // exact_groups_<dtype>.cu
 template <class T>
-Status add_exact_tensors(Term term, exact::Word* state, exact::GroupWork work, std::uint32_t blocks, int states,
-                         Stream stream, const DeviceTraits& device);
+Status describe_exact_list(Term term, const DeviceTraits& device, ExactListShape& shape);
 template <class T>
-Status count_resident_for_tensors(const DeviceTraits& device, std::uint32_t& blocks);
+Status add_exact_list(Term term, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states,
+                      Stream stream, const DeviceTraits& device);
 
 namespace {
 
@@ -82,38 +82,35 @@ struct TensorsLaunch {
         return plan.request().each ? reinterpret_cast<Word*>(workspace + layout.each) : nullptr;
     }
 
-    /// What was uploaded, by every pass.
-    template <class T>
-    [[nodiscard]] Status add_uploaded(std::uint32_t blocks) const {
-        exact::GroupWork work{};
-        work.of = exact::GroupWork::Of::tensors;
-        work.states = each();
-        work.tensors = layout.list.entries_in(workspace);
-        work.tensor_of_block = layout.list.blocks_in(workspace);
-        work.state_words = static_cast<std::uint32_t>(passes.words);
-        Word* to = state();
-        Status status;
-        for (int p = 0; status.ok() && p < passes.count; ++p) {
-            const auto [term, states] = passes.pass[p];
-            status = add_exact_tensors<T>(term, to, work, blocks, states, stream, device);
-            to += states * acc::exact::words;
-            if (work.states) work.states += states * acc::exact::words;
-        }
-        return status;
+    /// As for one array (ExactLaunch::choose_blocks): where there is enough to do, three times as many as the device holds.
+    [[nodiscard]] std::uint32_t choose_blocks(std::uint64_t tiles, std::uint32_t resident) const {
+        const std::uint64_t useful = (tiles + exact::block_warps - 1) / exact::block_warps;
+        const std::uint64_t most = useful >= 16ull * resident ? 3ull * resident : resident;
+        const std::uint64_t wanted = plan.launch().grid ? plan.launch().grid : most;
+        return static_cast<std::uint32_t>(std::min({useful, wanted, std::uint64_t{most_tensor_blocks}}));
     }
 
+    /// Adds the tensors of T in one pass, whose words are `words_before` words behind the first's.
     template <class T>
-    [[nodiscard]] Status add(bool& first) const {
+    [[nodiscard]] Status add(const Pass& pass, int words_before, bool& first) const {
         TensorCursor cursor(plan, in, dtype_of<T>);
-        std::uint32_t resident = 0;
+        ExactListShape shape;
         Status status;
-        if (!cursor.done()) status = count_resident_for_tensors<T>(device, resident);
+        if (!cursor.done()) status = describe_exact_list<T>(pass.term, device, shape);
         while (status.ok() && !cursor.done()) {
-            // Many small blocks: the last to end is not late. Cutting the end of the list finer cost more than it gave.
-            const TensorParts parts = cursor.take(6.0 * resident, exact::block_threads * 64.0 / sizeof(T));
+            TensorParts parts = cursor.take_tiles(shape.tile);
+            parts.blocks = choose_blocks(parts.tiles, shape.resident);
             status = upload_tensors(parts, layout.list, workspace, state(), first ? passes.words : 0, stream);
-            if (status.ok()) status = add_uploaded<T>(parts.blocks);
             first = false;
+            if (!status.ok()) break;
+            const exact::ListWork work{.tensors = layout.list.entries_in(workspace),
+                                       .tensor_of_block = layout.list.blocks_in(workspace),
+                                       .tiles = parts.tiles,
+                                       .count = parts.count,
+                                       .state_words = static_cast<std::uint32_t>(passes.words),
+                                       .states = each() ? each() + words_before : nullptr};
+            status =
+                add_exact_list<T>(pass.term, state() + words_before, work, parts.blocks, pass.states, stream, device);
         }
         return status;
     }
@@ -153,8 +150,11 @@ struct TensorsLaunch {
         }
         bool first = true;
         Status status;
-        for (const DType dtype : dtypes()) {
-            if (status.ok()) status = with_dtype(dtype, [&]<class T>(T) { return add<T>(first); });
+        for (int p = 0, words = 0; p < passes.count; words += passes.pass[p++].states * acc::exact::words) {
+            for (const DType dtype : dtypes()) {
+                if (!status.ok()) return status;
+                status = with_dtype(dtype, [&]<class T>(T) { return add<T>(passes.pass[p], words, first); });
+            }
         }
         if (status.ok() && first) { // nothing at all
             status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(state(), 0, layout.state_bytes, stream));

@@ -1,4 +1,4 @@
-// `exact` of groups and of lists of tensors. A warp adds up a small group; large ones are cut into slots, a block each. Of a small group that one window
+// `exact` of groups. A warp adds up a small group; large ones are cut into slots, a block each. Of a small group that one window
 // holds, the sums of its bins are all there is to know: a thread of the warp keeps them, and when there are as many groups as
 // threads, each thread rounds one.
 #pragma once
@@ -6,22 +6,16 @@
 #include "exact/kernels.cuh"
 #include "exact/bin_sums.cuh"
 #include "groups/slots.cuh"
-#include "tensors/list.hpp"
 
 namespace detreduce::cuda::exact {
 
-/// What groups_kernel and shares_kernel are to do: small groups, which a warp each reduces; slots of large ones, a block each; a list of tensors.
+/// What groups_kernel and slots_kernel are to do: small groups, which a warp each reduces; slots of large ones, a block each.
 struct GroupWork {
-    enum class Of : std::uint8_t { groups, slots, tensors };
-    Of of = Of::groups;
     Groups groups{};
     SlotTable table{};
-    Word* states = nullptr;  ///< of slots, or, unless null, of tensors: one after the other
+    Word* states = nullptr;  ///< of slots, one after the other
     std::uint32_t bytes = 0; ///< of a result
-    const TensorEntry* tensors = nullptr;
-    const std::uint32_t* tensor_of_block = nullptr;
-    std::uint32_t state_words = 0; ///< from one tensor's words to the next
-    std::uint32_t batch = 1;       ///< small groups that a warp takes at a time, at most 32
+    std::uint32_t batch = 1; ///< small groups that a warp takes at a time, at most 32
     const std::uint32_t* left =
         nullptr; ///< unless null, the groups to do, of whatever size: a bit each; and a batch is 32
 };
@@ -44,59 +38,25 @@ __device__ __forceinline__ void round_from_words(WarpMemory<Input>& own, const S
     __syncwarp();
 }
 
-/// What a block has to add: slot or tensor number `turn`.
-template <class Input>
-struct BlockShare {
-    Input input;
-    std::uint64_t first, warps, counted;
-    Word* state; ///< of the slot, or the tensor
-};
-template <class Input>
-__device__ __forceinline__ BlockShare<Input> share_of_block(const Input& input, const GroupWork& work,
-                                                            std::uint64_t turn) {
-    const std::uint32_t warp = threadIdx.x / warp_size;
-    if (work.of == GroupWork::Of::slots) {
-        const Slot slot = work.table.slots[turn];
-        Word* const state = work.states + turn * (Input::states * acc::exact::words);
-        return {input.part(slot.begin, slot.m), warp, block_warps, slot.m, state};
-    }
-    const TensorEntry entry = work.tensors[work.tensor_of_block[turn]];
-    const std::uint32_t block = static_cast<std::uint32_t>(turn) - entry.first_block;
-    Word* const state = work.states ? work.states + std::uint64_t{entry.index} * work.state_words : nullptr;
-    using T = typename Input::Type;
-    const T* y = nullptr;
-    if constexpr (Input::binary) y = reinterpret_cast<const T*>(static_cast<std::uintptr_t>(entry.second));
-    return {Input(static_cast<const T*>(entry.x), y, entry.n, 1), std::uint64_t{block} * block_warps + warp,
-            std::uint64_t{entry.blocks} * block_warps, block == 0 ? entry.n : 0, state};
-}
-
-/// The slots of large groups, or tensors. `state`: of a list, the sum of all.
+/// The slots of large groups, a block each.
 template <class Input>
 __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
-    shares_kernel(const __grid_constant__ Input input, Word* state, const __grid_constant__ GroupWork work) {
+    slots_kernel(const __grid_constant__ Input input, const __grid_constant__ GroupWork work) {
     constexpr int count = Input::states * acc::exact::words;
     __shared__ WarpMemory<Input> memory[block_warps];
     __shared__ Word total[count];
     const std::uint32_t warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
-    const bool slots = work.of == GroupWork::Of::slots;
-    if (!slots) wait_for_previous_kernel(); // which has written the list
-    const std::uint64_t end = slots ? slots_used(work.table) : gridDim.x;
+    const std::uint64_t end = slots_used(work.table);
     for (std::uint64_t turn = blockIdx.x; turn < end; turn += gridDim.x) {
-        const auto share = share_of_block(input, work, turn);
-        if (share.input.n == 0) continue; // the same for the block
+        const Slot slot = work.table.slots[turn];
+        const Input part = input.part(slot.begin, slot.m);
         for (int i = lane; i < count; i += warp_size)
             memory[warp].words[i] = 0;
         __syncwarp();
-        add_share(share.input, memory[warp], share.first, share.warps, Between{});
-        add_up(memory, share.counted, total);
-        for (int k = threadIdx.x; k < count; k += block_threads) {
-            if (slots) {
-                share.state[k] = total[k];
-            } else if (total[k] != 0) {
-                atomic_add(state + k, total[k]);
-                if (share.state) atomic_add(share.state + k, total[k]);
-            }
-        }
+        add_share(part, memory[warp], warp, block_warps, Between{});
+        add_up(memory, slot.m, total);
+        for (int k = threadIdx.x; k < count; k += block_threads)
+            work.states[turn * count + k] = total[k];
         __syncthreads(); // the words are used again
     }
 }
@@ -113,7 +73,7 @@ __device__ __forceinline__ std::uint64_t next_batch(const GroupWork& work, std::
     return base;
 }
 
-/// Small groups, a warp each; large ones are left for shares_kernel.
+/// Small groups, a warp each; large ones are left for slots_kernel.
 template <class Input>
 __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     groups_kernel(const __grid_constant__ Input input, const Finish finish, const __grid_constant__ GroupWork work) {

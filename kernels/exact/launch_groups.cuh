@@ -8,6 +8,7 @@
 #include "cuda_error.hpp"
 #include "exact/groups.cuh"
 #include "exact/launch.hpp"
+#include "exact/list.cuh"
 #include "exact/threads.cuh"
 #include "launch_kernel.hpp"
 
@@ -23,7 +24,7 @@ struct ExactGroupLaunch {
 
     /// Blocks that the device holds at once.
     [[nodiscard]] Status count_resident(std::uint32_t& blocks) const {
-        return cuda::count_resident(exact::shares_kernel<Input>, exact::block_threads, 0, device, blocks);
+        return cuda::count_resident(exact::slots_kernel<Input>, exact::block_threads, 0, device, blocks);
     }
 
     /// Rows, columns or segments; those that are not left to threads from the workspace of SlotLayout.
@@ -31,8 +32,7 @@ struct ExactGroupLaunch {
         if (by_threads(plan.request())) return reduce_by_threads(plan, out, workspace);
         using exact::GroupWork;
         const SlotLayout layout = exact_group_layout(plan.request(), words);
-        GroupWork work{GroupWork::Of::groups, Groups::of(plan, offsets),
-                       layout.table(workspace, exact_slot_elements, 0, input.step),
+        GroupWork work{Groups::of(plan, offsets), layout.table(workspace, exact_slot_elements, 0, input.step),
                        reinterpret_cast<exact::Word*>(static_cast<char*>(workspace) + layout.results),
                        static_cast<std::uint32_t>(size_of(plan.output()))};
         const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
@@ -53,7 +53,6 @@ struct ExactGroupLaunch {
                                    0, stream, input, finish, work);
         }
         if (!status.ok() || layout.room == 0) return status;
-        work.of = GroupWork::Of::slots;
         status = add_slots(plan, work);
         if (!status.ok()) return status;
         return launch_kernel(
@@ -68,8 +67,8 @@ struct ExactGroupLaunch {
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
         const std::uint64_t most = plan.launch().grid ? plan.launch().grid : 4ull * resident;
         const auto blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(work.table.room, 1, most));
-        return launch_kernel(LaunchKind::plain, exact::shares_kernel<Input>, blocks, exact::block_threads, 0, stream,
-                             input, static_cast<exact::Word*>(nullptr), work);
+        return launch_kernel(LaunchKind::plain, exact::slots_kernel<Input>, blocks, exact::block_threads, 0, stream,
+                             input, work);
     }
 
     /// Columns and short rows, from the workspace of PartLayout.
@@ -92,7 +91,7 @@ struct ExactGroupLaunch {
         Status status = run(exact::parts_kernel<Input>, layout.parts.words() * layout.parts.parts);
         if (status.ok() && layout.parts.parts > 1) status = run(exact::join_parts_kernel<Input>, layout.parts.words());
         if (!status.ok()) return status;
-        exact::GroupWork work{exact::GroupWork::Of::groups, groups};
+        exact::GroupWork work{groups};
         work.bytes = finish.bytes;
         work.batch = warp_size;
         work.left = kept.left;
@@ -102,13 +101,6 @@ struct ExactGroupLaunch {
         return launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>,
                              static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, 4ull * resident)),
                              exact::block_threads, 0, stream, input, finish.finish, work);
-    }
-
-    /// Adds a list of tensors to the states that `work` says.
-    [[nodiscard]] Status add_tensors(exact::Word* state, const exact::GroupWork& work, std::uint32_t blocks) const {
-        const auto kernel = exact::shares_kernel<Input>;
-        return launch_kernel(after_previous(device, kernel), kernel, blocks, exact::block_threads, 0, stream, input,
-                             state, work);
     }
 };
 
@@ -123,16 +115,30 @@ Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* 
     });
 }
 
-/// A list of tensors whose elements are T. Of terms that are one state the words go to the middle one of three.
+template <class T, class Map>
+using ListInput = exact::Terms<T, Map, exact::long_tile<Map>>;
+
+/// What the device can do for a list of tensors whose elements are T.
 template <class T>
-Status add_exact_tensors(Term term, exact::Word* state, exact::GroupWork work, std::uint32_t blocks, int states,
-                         Stream stream, const DeviceTraits& device) {
+Status describe_exact_list(Term term, const DeviceTraits& device, ExactListShape& shape) {
+    return terms::with_term(term, [&]<class Map>(Map) {
+        using Input = ListInput<T, Map>;
+        shape.tile = Input::tile;
+        return count_resident(exact::list_kernel<Input>, exact::block_threads, 0, device, shape.resident);
+    });
+}
+
+/// Adds such a list. Of terms that are one state the words go to the middle one of three.
+template <class T>
+Status add_exact_list(Term term, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states,
+                      Stream stream, const DeviceTraits& device) {
     return terms::with_term(term, [&]<class Map>(Map) -> Status {
-        using Input = exact::Terms<T, Map>;
+        using Input = ListInput<T, Map>;
         const int middle = states > Input::states ? acc::exact::words : 0;
         if (work.states) work.states += middle;
-        return ExactGroupLaunch<Input>{Input(nullptr, nullptr, 0, 1), stream, device}.add_tensors(state + middle, work,
-                                                                                                  blocks);
+        const auto kernel = exact::list_kernel<Input>;
+        return launch_kernel(after_previous(device, kernel), kernel, blocks, exact::block_threads, 0, stream,
+                             state + middle, work);
     });
 }
 
@@ -145,13 +151,6 @@ Status add_exact_slots(Term term, const Plan& plan, const Inputs& in, const exac
         const Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y), plan.request().n, work.table.step);
         return ExactGroupLaunch<Input>{input, stream, device}.add_slots(plan, work);
     });
-}
-
-/// Blocks that the device holds at once.
-template <class T>
-Status count_resident_for_tensors(const DeviceTraits& device, std::uint32_t& blocks) {
-    return ExactGroupLaunch<exact::Terms<T, terms::Square>>{{nullptr, nullptr, 0, 1}, nullptr, device}.count_resident(
-        blocks);
 }
 
 } // namespace detreduce::cuda

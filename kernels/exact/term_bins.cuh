@@ -20,10 +20,10 @@ template <class T, class Map, class W>
 struct TermBins;
 
 /// Loads of 16 bytes a thread makes of each input for a tile: of small groups few, so that little of a tile is empty; where there is much to read as many
-/// as registers hold (of one input 8 are up to 4 % faster than 4).
+/// as registers hold (of one input 8 are up to 4 % faster than 4; of elements as they are, which must be looked at for −0, there is no room for that).
 inline constexpr int short_tile = 4;
 template <class Map>
-inline constexpr int long_tile = Map::inputs == 1 ? 8 : 4;
+inline constexpr int long_tile = Map::inputs == 1 && Map::term != Term::element ? 8 : 4;
 
 /// One or two inputs as tiles of warps, of V loads.
 template <class T, class Map, int V = short_tile>

@@ -72,7 +72,6 @@ struct MomentGroups {
     }
     [[nodiscard]] Status add(Term term, std::size_t states) const {
         exact::GroupWork work{};
-        work.of = exact::GroupWork::Of::slots;
         work.table = table();
         work.states = words(states);
         return add_exact_slots<T>(term, plan, in, work, stream, device);

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(max_threads)
     const TensorEntry entry = entries[tensor_of_block[blockIdx.x]];
     constexpr std::uint64_t multiple = 64; // elements, so that shares begin as the tensor is aligned
     const std::uint64_t share = spec::tiles(spec::tiles(entry.n, entry.blocks), multiple) * multiple,
-                        begin = (blockIdx.x - entry.first_block) * share,
+                        begin = (blockIdx.x - entry.first) * share,
                         end = begin < entry.n ? min(begin + share, entry.n) : begin;
     ListScan<T> mine = scan;
     mine.tally.elements.x = static_cast<const T*>(entry.x);
@@ -108,7 +108,7 @@ static __global__ void __launch_bounds__(max_threads)
 static __global__ void __launch_bounds__(max_threads)
     list_each_kernel(const TensorEntry* entries, const ListFound* found, const ListResults results) {
     const TensorEntry entry = entries[blockIdx.x];
-    ListFound all = join(found + entry.first_block, entry.blocks, results.list.counts);
+    ListFound all = join(found + entry.first, entry.blocks, results.list.counts);
     if (threadIdx.x != 0) return;
     if (results.list.integer && !results.list.counts) all.integer -= entry.second; // an index in the tensor
     results.store(entry.index, all);

@@ -11,13 +11,13 @@
 
 namespace detreduce::cuda {
 
-/// An array of a list, and the blocks that share it.
+/// An array of a list, and the blocks that share it; or, of a list taken as tiles, the tiles before it.
 struct TensorEntry {
     const void* x;
     std::uint64_t
         second; ///< the address of y; of an op of one input: how many elements of the list are before this tensor
     std::uint64_t n;
-    std::uint32_t first_block, blocks, index;
+    std::uint32_t first, blocks, index; ///< first: block, or tile
 };
 
 /// What fits into a kernel's parameters: 32 KiB since CUDA 12.1, 4 KiB before.
@@ -33,8 +33,9 @@ struct TensorParts {
     struct Part {
         const void* x;
         std::uint64_t second, n;
-        std::uint32_t first_block, index;
+        std::uint32_t first, index;
     };
+    std::uint64_t tiles = 0; ///< unless 0, blocks take equal shares of these
     std::uint32_t count = 0, blocks = 0;
     Part part[tensors_at_once];
 };
@@ -62,8 +63,14 @@ class TensorCursor {
     [[nodiscard]] bool done() const { return left_ == 0; }
     /// As many of the next as fit. Each gets its share of `blocks` blocks, but no more than have `useful` elements each.
     [[nodiscard]] TensorParts take(double blocks, double useful);
+    /// As many of the next as fit, as tiles of `tile` elements, the last of each tensor being what is left. How many blocks share them is for the caller
+    /// to say: most_tensor_blocks at most.
+    [[nodiscard]] TensorParts take_tiles(std::uint64_t tile);
 
   private:
+    /// place(tensor, part) for as many of the next as fit, unless it says false: no more.
+    template <class Place>
+    [[nodiscard]] TensorParts take_next(const Place& place);
     const Tensor* x_;
     const Tensor* y_;
     std::uint64_t count_, all_ = 0, left_ = 0, next_ = 0, before_ = 0;

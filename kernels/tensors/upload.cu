@@ -17,11 +17,17 @@ __global__ void upload_kernel(const __grid_constant__ TensorParts parts, TensorE
     const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
     for (std::uint32_t i = thread; i < static_cast<std::uint32_t>(zero_count); i += threads)
         zeros[i] = 0;
+    // Of tiles block b has those from b·tiles / blocks on, rounded down; this is the first block that begins with tile `first` or behind it.
+    const auto block_of = [&](std::uint64_t first) {
+        return parts.tiles == 0 ? first : (first * parts.blocks + parts.tiles - 1) / parts.tiles;
+    };
     for (std::uint32_t i = thread; i < parts.count; i += threads) {
         const TensorParts::Part& p = parts.part[i];
-        const std::uint32_t end = i + 1 < parts.count ? parts.part[i + 1].first_block : parts.blocks;
-        entries[i] = {p.x, p.second, p.n, p.first_block, end - p.first_block, p.index};
-        for (std::uint32_t b = p.first_block; b < end; ++b)
+        const auto begin = static_cast<std::uint32_t>(block_of(p.first)),
+                   end = i + 1 < parts.count ? static_cast<std::uint32_t>(block_of(parts.part[i + 1].first))
+                                             : parts.blocks;
+        entries[i] = {p.x, p.second, p.n, p.first, end - begin, p.index};
+        for (std::uint32_t b = begin; b < end; ++b)
             tensor_of_block[b] = i;
     }
 }
@@ -37,21 +43,41 @@ TensorCursor::TensorCursor(const Plan& plan, const Inputs& in, DType dtype)
     left_ = all_;
 }
 
-TensorParts TensorCursor::take(double blocks, double useful) {
+template <class Place>
+TensorParts TensorCursor::take_next(const Place& place) {
     TensorParts parts;
-    blocks = std::min<double>(blocks, most_tensor_blocks);
     for (; next_ < count_ && parts.count < tensors_at_once; ++next_) {
         const Tensor& t = x_[next_];
-        const std::uint64_t before = before_;
+        if (t.dtype == dtype_ && t.n != 0) {
+            const std::uint64_t second = y_ ? reinterpret_cast<std::uintptr_t>(y_[next_].data) : before_;
+            parts.part[parts.count] = {t.data, second, t.n, 0, static_cast<std::uint32_t>(next_)};
+            if (!place(parts, parts.part[parts.count])) break;
+            ++parts.count;
+            left_ -= t.n;
+        }
         before_ += t.n;
-        if (t.dtype != dtype_ || t.n == 0) continue;
-        const double share = blocks * static_cast<double>(t.n) / static_cast<double>(all_);
-        left_ -= t.n;
-        const std::uint64_t second = y_ ? reinterpret_cast<std::uintptr_t>(y_[next_].data) : before;
-        parts.part[parts.count++] = {t.data, second, t.n, parts.blocks, static_cast<std::uint32_t>(next_)};
-        parts.blocks += static_cast<std::uint32_t>(std::ceil(std::min(share, static_cast<double>(t.n) / useful)));
     }
     return parts;
+}
+
+TensorParts TensorCursor::take(double blocks, double useful) {
+    blocks = std::min<double>(blocks, most_tensor_blocks);
+    return take_next([&](TensorParts& parts, TensorParts::Part& part) {
+        const auto n = static_cast<double>(part.n);
+        part.first = parts.blocks;
+        parts.blocks +=
+            static_cast<std::uint32_t>(std::ceil(std::min(blocks * n / static_cast<double>(all_), n / useful)));
+        return true;
+    });
+}
+
+TensorParts TensorCursor::take_tiles(std::uint64_t tile) {
+    return take_next([&](TensorParts& parts, TensorParts::Part& part) {
+        if (parts.tiles > UINT32_MAX) return false; // `first` has no room for it; there is a tensor before this one
+        part.first = static_cast<std::uint32_t>(parts.tiles);
+        parts.tiles += (part.n + tile - 1) / tile;
+        return true;
+    });
 }
 
 Status upload_tensors(const TensorParts& parts, const TensorListLayout& layout, void* workspace, std::int64_t* zeros,
