@@ -27,9 +27,14 @@ struct Rows {
     V *mean, *rstd, *row_weights;
     const V* factor;
     const std::int64_t* targets;
+    const T* probabilities;
+    std::uint64_t probability_stride;
     std::int64_t ignore_index;
     double epsilon;
     spec::SmoothedTarget<V> smoothed;
+
+    /// Of cross entropy: does more than the target's class count?
+    [[nodiscard]] DETREDUCE_HD bool all_classes() const { return smoothed.at_all != 0 || probabilities != nullptr; }
 };
 
 /// Runs a plan of row ops for one element type. Instantiated in row_ops_<dtype>.cu.

@@ -86,7 +86,8 @@ TEST_CASE("losses: ranges, and what the calls on them refuse", "[losses]") {
     REQUIRE(loss_terms_of(Loss::mae, x, t, std::span<const float>(w)) == std::vector<float>{0, 4, 12});
     REQUIRE(loss_gradient(Loss::mae, x, t, {.reduction = Reduction::sum}) == std::vector<float>{0, -1, 1});
     const float upstream = 3;
-    REQUIRE(loss_gradient(Loss::mse, x, t, {}, std::span<const float>(w), &upstream) == std::vector<float>{0, -8, 24});
+    REQUIRE(loss_gradient(Loss::mae, x, t, w, {.reduction = Reduction::sum}) == std::vector<float>{0, -2, 3});
+    REQUIRE(loss_gradient(Loss::mse, x, t, w, &upstream, {}) == std::vector<float>{0, -8, 24});
     const auto refused = [](const auto& call) -> std::string {
         try {
             call();
@@ -97,7 +98,13 @@ TEST_CASE("losses: ranges, and what the calls on them refuse", "[losses]") {
     };
     const std::vector<float> two{1, 2};
     REQUIRE(refused([&] { (void)loss(Loss::mse, x, two); }) == "target");
-    REQUIRE(refused([&] { (void)loss(Loss::mse, x, t, two); }) == "weight");
+    const std::vector<float> none;
+    for (const auto& wrong : {two, none}) {
+        REQUIRE(refused([&] { (void)loss(Loss::mse, x, t, wrong); }) == "weight");
+        REQUIRE(refused([&] { (void)loss_terms_of(Loss::mse, x, t, wrong); }) == "weight");
+        REQUIRE(refused([&] { (void)loss_gradient(Loss::mse, x, t, wrong); }) == "weight");
+    }
+    REQUIRE(loss(Loss::huber, none, none, none, {.reduction = Reduction::sum}) == 0);
     REQUIRE(refused([&] { (void)loss(Loss::mse, x, t, {.reduction = Reduction::none}); }) == "reduction");
     REQUIRE(refused([&] { (void)loss_terms_of(Loss::mse, x, t, {}, {}); }) == "reduction");
 }

@@ -46,7 +46,11 @@ struct RowBackend {
         }
         return list;
     }
-    static void execute(const RowPlan& plan, const RowArrays& arrays) { throw_if_error(run(plan, arrays)); }
+    /// With a workspace that begins as garbage.
+    static void execute(const RowPlan& plan, const RowArrays& arrays) {
+        std::vector<double> workspace(plan.workspace_bytes() / 8, 77);
+        throw_if_error(run(plan, arrays, workspace.data()));
+    }
 
     /// One row after the other, from the text.
     template <class Out, class T>
@@ -59,12 +63,13 @@ struct RowBackend {
         if (!data.factor.empty()) in.factor = data.factor[0];
         for (std::uint64_t i = 0; i < r.rows; ++i) {
             in.x = std::span(data.x).subspan(i * r.n, r.n);
-            if (of_targets(r.op)) in.target = data.targets[i];
+            if (!data.targets.empty()) in.target = data.targets[i];
+            if (!data.probabilities.empty()) in.probabilities = std::span(data.probabilities).subspan(i * r.n, r.n);
             const auto one = reference::row<Out>(r.op, in);
             all.out.insert(all.out.end(), one.out.begin(), one.out.end());
             if (r.op == RowOp::layernorm) all.mean.push_back(one.mean);
-            if (!of_exponentials(r.op)) all.rstd.push_back(one.rstd);
-            if (r.op == RowOp::cross_entropy) all.weight.push_back(one.weight);
+            if (of_norms(r.op)) all.rstd.push_back(one.rstd);
+            if (has_row_weights(r)) all.weight.push_back(one.weight);
         }
         return all;
     }
@@ -232,11 +237,32 @@ TEST_CASE("rows: what is wrong with a request is said by name", "[rows][status]"
         expect(status_of({.op = op, .n = 4, .output_stride = 3}), invalid, "output_stride");
         expect(status_of({.op = op, .n = 4, .launch = {.threads = 1025}}), invalid, "launch.threads");
         if (has_one_result(op)) expect(status_of({.op = op, .n = 4, .output_stride = 4}), invalid, "output_stride");
-        if (!of_targets(op)) expect(status_of({.op = op, .n = 4, .label_smoothing = 0.1}), invalid, "label_smoothing");
+        if (!of_entropy(op)) {
+            expect(status_of({.op = op, .n = 4, .label_smoothing = 0.1}), invalid, "label_smoothing");
+            expect(status_of({.op = op, .n = 4, .probability_stride = 4}), invalid, "probability_stride");
+        } else {
+            expect(status_of({.op = op, .n = 4, .probability_stride = 3}), invalid, "probability_stride");
+        }
+        for (const Reduction reduction : {Reduction::sum, Reduction::mean}) {
+            const bool none_is_bad = reduction == Reduction::mean && !has_factor(op);
+            const Status status = status_of({.op = op, .n = 4, .rows = 0, .reduction = reduction});
+            if (!of_targets(op)) {
+                expect(status, invalid, "reduction");
+                continue;
+            }
+            if (none_is_bad) expect(status, invalid, "rows");
+            REQUIRE(status.ok() != none_is_bad);
+            for (const Method method : {Method::serial, Method::atomic})
+                expect(status_of({.op = op, .n = 4, .reduction = reduction, .method = method}), StatusCode::unsupported,
+                       "method");
+            expect(status_of({.op = op, .n = 4, .reduction = reduction, .method = static_cast<Method>(99)}), invalid,
+                   "method");
+        }
+        expect(status_of({.op = op, .n = 4, .reduction = static_cast<Reduction>(99)}), invalid, "reduction");
         REQUIRE(status_of({.op = op, .n = 64, .rows = std::uint64_t{1} << 40}).ok());
         REQUIRE(status_of({.op = op, .n = max_n}).ok());
         REQUIRE(status_of({.op = op, .n = 4, .rows = 0, .epsilon = 0}).ok());
-        if (!of_exponentials(op) || of_targets(op)) {
+        if (of_norms(op) || of_targets(op)) {
             expect(status_of({.op = op, .n = 0}), invalid, "n");
         } else {
             REQUIRE(status_of({.op = op, .n = 0}).ok());
@@ -261,9 +287,9 @@ TEST_CASE("rows: what is wrong with pointers is said by name", "[rows][status]")
             INFO(name(op) << ' ' << argument);
             expect(run(plan, bad), invalid, argument);
         };
-        const bool norm = !of_exponentials(op);
+        const bool norm = of_norms(op);
         const void* const none = nullptr;
-        wrong(&RowArrays::x, none, "x");
+        if (op != RowOp::nll_gradient) wrong(&RowArrays::x, none, "x");
         wrong(&RowArrays::x, askew, "x");
         wrong(&RowArrays::out, static_cast<void*>(nullptr), "out");
         wrong(&RowArrays::out, askew, "out");
@@ -274,8 +300,10 @@ TEST_CASE("rows: what is wrong with pointers is said by name", "[rows][status]")
         wrong(&RowArrays::mean, op == RowOp::layernorm ? askew : static_cast<void*>(out), "mean");
         wrong(&RowArrays::rstd, norm ? askew : static_cast<void*>(out), "rstd");
         wrong(&RowArrays::weights, of_targets(op) ? askew : static_cast<const void*>(x), "weights");
-        wrong(&RowArrays::row_weights, op == RowOp::cross_entropy ? askew : static_cast<void*>(out), "row_weights");
-        wrong(&RowArrays::factor, op == RowOp::cross_entropy_gradient ? askew : static_cast<const void*>(x), "factor");
+        wrong(&RowArrays::row_weights, has_row_weights({.op = op}) ? askew : static_cast<void*>(out), "row_weights");
+        wrong(&RowArrays::factor, has_factor(op) ? askew : static_cast<const void*>(x), "factor");
+        wrong(&RowArrays::probabilities, of_entropy(op) ? askew : static_cast<const void*>(x), "probabilities");
+        if (of_entropy(op)) wrong(&RowArrays::probabilities, static_cast<const void*>(x), "targets"); // one of the two
         const auto* const odd = reinterpret_cast<const std::int64_t*>(reinterpret_cast<const char*>(targets) + 4);
         wrong(&RowArrays::targets, of_targets(op) ? odd : targets, "targets");
         if (of_targets(op)) wrong(&RowArrays::targets, static_cast<const std::int64_t*>(nullptr), "targets");

@@ -45,7 +45,7 @@ struct RowBackend {
         throw_if_error(plan.status());
         const auto numbers = [&](bool has) { return std::vector<V>(has ? r.rows : 0); };
         RowResults<Out, V> all{std::vector<Out>(r.rows * plan.results()), numbers(r.op == RowOp::layernorm),
-                               numbers(!of_exponentials(r.op)), numbers(r.op == RowOp::cross_entropy)};
+                               numbers(of_norms(r.op)), numbers(has_row_weights(r))};
         const auto at = [](auto& v) { return v.empty() ? nullptr : v.data(); };
         throw_if_error(run(plan, {.x = at(data.x),
                                   .out = at(all.out),
