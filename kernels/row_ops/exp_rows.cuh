@@ -166,7 +166,7 @@ struct ExpRow {
     };
     [[nodiscard]] __device__ __forceinline__ V slope(const Slope& g, V term, std::int64_t j) const {
         const auto i = static_cast<std::uint64_t>(j);
-        const bool there = a.all_classes() && i < a.n; // what is beyond the row is not stored
+        const bool there = a.all_classes && i < a.n; // what is beyond the row is not stored
         const V other = there && a.weights != nullptr ? weight(i) : V{1};
         V subtracted = a.smoothed.subtracted(j == g.target, g.own, other);
         if (there && a.probabilities != nullptr) subtracted = a.smoothed.coefficient(other, probability(i));
@@ -266,7 +266,7 @@ struct ExpRow {
     }
     __device__ __forceinline__ void finish(const Sum& e) const {
         if constexpr (Op == RowOp::logsumexp) {
-            if (a.entropy) return put_entropy(e, a.all_classes() ? sum_of_surprises(e) : V{0});
+            if (a.entropy) return put_entropy(e, a.all_classes ? sum_of_surprises(e) : V{0});
             put(e.logsumexp(), V{0});
         } else {
             write(e);
@@ -274,7 +274,7 @@ struct ExpRow {
     }
 };
 
-/// A row of more than one tile, from the beginning.
+/// A row of more than one tile, or one of which all classes count, from the beginning.
 template <class T, class Out, RowOp Op, bool Aligned>
 __global__ void __launch_bounds__(most_warps* warp_size, 2) long_exp_rows_kernel(const __grid_constant__ Rows<T> a) {
     using Row = ExpRow<T, Out, Op, Aligned>;
@@ -309,7 +309,7 @@ __device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row
     static_cast<Out*>(a->out)[row * a->out_stride + static_cast<std::uint64_t>(target)] = stored<Out>(slope);
 }
 
-/// softmax, log_softmax and the gradient of cross entropy of rows of at most one tile, which stay in registers: as terms, or, for log_softmax, as elements.
+/// softmax, log_softmax and the gradient of cross entropy, of one class a row, of rows of at most one tile, which stay in registers: as terms, or, for log_softmax, as elements.
 template <class T, class Out, RowOp Op, bool Aligned>
 __global__ void __launch_bounds__(most_warps* warp_size, blocks_of_rows<T>)
     exp_rows_kernel(const __grid_constant__ Rows<T> a) {
@@ -334,8 +334,6 @@ __global__ void __launch_bounds__(most_warps* warp_size, blocks_of_rows<T>)
         } else if constexpr (Op == RowOp::softmax) {
             const V reciprocal = V{1} / total;
             ChunkOf::store(block.out(), m, [&](int r, int k) { return term[r][k] * reciprocal; });
-        } else if (a.all_classes()) {
-            row_again<T, Out, Op, Aligned>(&a, row, &shared, total);
         } else {
             // Every class as if it were not the target, and then that one again, by the thread that has it.
             const auto target = static_cast<int>(a.targets[row]);

@@ -47,6 +47,7 @@ struct RowLaunch {
         a.ignore_index = r.ignore_index;
         a.epsilon = r.epsilon;
         a.smoothed = spec::SmoothedTarget<V>::of(r.label_smoothing, std::max<std::uint64_t>(r.n, 1));
+        a.all_classes = a.smoothed.at_all != 0 || a.probabilities != nullptr;
         return a;
     }
 
@@ -103,8 +104,8 @@ struct RowLaunch {
     [[nodiscard]] bool is_long() const { return plan.request().n > spec::TreeOrder<sizeof(T)>::tile; }
     template <class Out, RowOp Op, bool Aligned>
     [[nodiscard]] Status run_exp() const {
-        return is_long() ? launch(row_kernels::long_exp_rows_kernel<T, Out, Op, Aligned>)
-                         : launch(row_kernels::exp_rows_kernel<T, Out, Op, Aligned>);
+        return is_long() || rows().all_classes ? launch(row_kernels::long_exp_rows_kernel<T, Out, Op, Aligned>)
+                                               : launch(row_kernels::exp_rows_kernel<T, Out, Op, Aligned>);
     }
     [[nodiscard]] Status run_logsumexp(const DeviceTraits& device) const {
         const Plan sums = sums_plan(plan.request());

@@ -32,9 +32,7 @@ struct Rows {
     std::int64_t ignore_index;
     double epsilon;
     spec::SmoothedTarget<V> smoothed;
-
-    /// Of cross entropy: does more than the target's class count?
-    [[nodiscard]] DETREDUCE_HD bool all_classes() const { return smoothed.at_all != 0 || probabilities != nullptr; }
+    bool all_classes; ///< of cross entropy: does more than the target's class count?
 };
 
 /// Runs a plan of row ops for one element type. Instantiated in row_ops_<dtype>.cu.

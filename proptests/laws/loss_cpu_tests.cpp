@@ -1,32 +1,18 @@
 // Losses on the CPU.
 #include <cfenv>
-#include <cstring>
 #include <vector>
 
-#include "laws/loss_draws.hpp"
+#include "laws/askew.hpp"
+#include "laws/loss_backend.hpp"
 
 namespace detreduce::proptests {
 namespace {
 
-/// A copy that begins `offset` elements after a boundary of 64 bytes, or, empty, null.
-template <class T>
-class Askew {
-  public:
-    Askew(const std::vector<T>& x, unsigned offset) : room_(x.size() * sizeof(T) + 256) {
-        const auto start = reinterpret_cast<std::uintptr_t>(room_.data());
-        char* const at = room_.data() + (64 - start % 64) + offset * sizeof(T);
-        data_ = x.empty() ? nullptr : reinterpret_cast<T*>(at);
-        if (!x.empty()) std::memcpy(at, x.data(), x.size() * sizeof(T));
-    }
-    [[nodiscard]] T* data() const { return data_; }
-
-  private:
-    std::vector<char> room_;
-    T* data_;
-};
-
-struct LossBackend {
+struct Cpu {
+    static constexpr Device device = cpu;
     static constexpr int cases = 1000;
+    template <class T>
+    using Array = Askew<T>;
     static std::vector<Launch> launches(const LossRequest&) {
         std::vector<Launch> list;
         for (const std::uint32_t threads : {1u, 2u, 3u, 7u}) {
@@ -35,40 +21,11 @@ struct LossBackend {
         }
         return list;
     }
-    template <class Out, class T>
-    static std::vector<Out> run(LossRequest r, const LossData<T>& data, unsigned offset) {
-        r.dtype = dtype_of<T>;
-        r.output = dtype_of<Out>;
-        const LossPlan plan = planned(r, data.x.size());
-        const Askew<T> x(data.x, offset), t(data.target, offset / 2), w(data.weight, offset / 3);
-        std::vector<Out> out(plan.results());
-        const Askew<Out> to(out, offset);
-        throw_if_error(detreduce::run(plan, {x.data(), t.data(), r.weighted ? w.data() : nullptr}, to.data()));
-        if (!out.empty()) std::memcpy(out.data(), to.data(), out.size() * sizeof(Out));
-        return out;
-    }
-    template <class T>
-    static std::vector<T> gradient(LossRequest r, const LossData<T>& data, const std::vector<T>& upstream,
-                                   unsigned offset) {
-        r.dtype = dtype_of<T>;
-        const LossPlan plan = planned(r, data.x.size());
-        const Askew<T> x(data.x, offset), t(data.target, offset / 2), w(data.weight, offset / 3), g(upstream, offset);
-        std::vector<T> out(data.x.size());
-        const Askew<T> dx(out, offset);
-        throw_if_error(run_gradient(plan, {x.data(), t.data(), r.weighted ? w.data() : nullptr}, g.data(), dx.data()));
-        if (!out.empty()) std::memcpy(out.data(), dx.data(), out.size() * sizeof(T));
-        return out;
-    }
-
-  private:
-    static LossPlan planned(LossRequest& r, std::size_t n) {
-        r.n = n;
-        r.device = cpu;
-        const LossPlan plan = make_loss_plan(r);
-        throw_if_error(plan.status());
-        return plan;
+    static void execute(const LossPlan& plan, const LossInputs& in, void* out, void*) {
+        throw_if_error(run(plan, in, out));
     }
 };
+using LossBackend = LossBackendOn<Cpu>;
 
 } // namespace
 } // namespace detreduce::proptests

@@ -84,6 +84,21 @@ TEMPLATE_TEST_CASE("rows: reduced, losses are the sum of those of the rows, or t
     });
 }
 
+TEMPLATE_TEST_CASE("rows: every kernel of a batch, on few elements", "[rows][sanitizer]", float, double) {
+    using T = TestType;
+    for (const RowOp op : loss_row_ops) {
+        const RowRequest r{.op = op, .n = 5, .rows = 40, .reduction = Reduction::mean};
+        auto data = row_data<T>(r, {}, 3);
+        mend(data, r);
+        const auto got = run_rows<T>(r, data, 0);
+        if (has_factor(op)) {
+            REQUIRE(got.out.size() == 200);
+        } else {
+            require_number(got.out.at(0), expected_of_batch<T>(r, data));
+        }
+    }
+}
+
 TEMPLATE_TEST_CASE("rows: gradients of the mean are those of the rows, divided by the sum of weights", "[rows]",
                    float16, bfloat16, float, double) {
     using T = TestType;

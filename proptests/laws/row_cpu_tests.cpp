@@ -1,37 +1,18 @@
 // Row ops on the CPU.
 #include <cfenv>
-#include <cstring>
 #include <vector>
 
 #include <detreduce/detreduce.hpp>
 
 #include <row_reference.hpp>
 
+#include "laws/askew.hpp"
 #include "laws/expect_status.hpp"
 #include "laws/row_draws.hpp"
 #include "laws/row_results.hpp"
 
 namespace detreduce::proptests {
 namespace {
-
-/// A copy that begins `offset` elements after a boundary of 64 bytes, or, empty, null.
-template <class T>
-class Askew {
-  public:
-    Askew(const std::vector<T>& x, unsigned offset) : n_(x.size()), room_(x.size() * sizeof(T) + 512) {
-        const auto start = reinterpret_cast<std::uintptr_t>(room_.data());
-        char* const at = room_.data() + (64 - start % 64) + offset * sizeof(T);
-        data_ = x.empty() ? nullptr : reinterpret_cast<T*>(at);
-        if (!x.empty()) std::memcpy(at, x.data(), x.size() * sizeof(T));
-    }
-    [[nodiscard]] T* data() const { return data_; }
-    [[nodiscard]] std::vector<T> fetched() const { return {data_, data_ + n_}; }
-
-  private:
-    std::size_t n_;
-    std::vector<char> room_;
-    T* data_;
-};
 
 struct RowBackend {
     static constexpr Device device = cpu;
@@ -193,11 +174,51 @@ TEST_CASE("rows: names", "[rows]") {
     REQUIRE(name(static_cast<RowOp>(99)) == "?");
 }
 
+TEST_CASE("rows: losses of ranges, and what the calls on them refuse", "[rows]") {
+    const std::vector<double> x{-1, -2, -4, -8, -16, -32}, w{1, 2, 4};
+    const std::vector<std::int64_t> t{1, 2}, ignored{-100, 2};
+    REQUIRE(nll(x, 2, t) == 17);
+    REQUIRE(nll(x, 2, t, {.reduction = Reduction::sum}) == 34);
+    REQUIRE(nll(x, 2, ignored) == 32);
+    REQUIRE(row_loss(RowOp::nll, x, 2, t, w, {.method = Method::tree}) == (2 * 2 + 4 * 32) / 6.0);
+    REQUIRE(row_loss_terms(RowOp::nll, x, 2, t, w) == std::vector<double>{4, 128});
+    REQUIRE(row_loss_gradient(RowOp::nll, x, 2, t) == std::vector<double>{0, -0.5, 0, 0, 0, -0.5});
+    REQUIRE(row_loss_gradient(RowOp::nll, x, 2, t, w, {.reduction = Reduction::sum}) ==
+            std::vector<double>{0, -2, 0, 0, 0, -4});
+    const std::vector<double> equal(6), q{1, 0, 0, 0.5, 0.25, 0.25};
+    REQUIRE(std::fabs(cross_entropy(equal, 2, t) - std::log(3.0)) < 1e-15);
+    REQUIRE(std::fabs(cross_entropy(equal, 2, q) - std::log(3.0)) < 1e-15);
+    REQUIRE(std::fabs(row_loss_gradient(RowOp::cross_entropy, equal, 2, q)[3] - (1 / 3.0 - 0.5) / 2) < 1e-16);
+    REQUIRE(nll(std::vector<double>(), 0, std::vector<std::int64_t>(), {.reduction = Reduction::sum}) == 0);
+    const auto refused = [](const auto& call) -> std::string {
+        try {
+            call();
+        } catch (const Error& error) {
+            return error.status().argument;
+        }
+        return "";
+    };
+    const std::vector<std::int64_t> three{1, 2, 0};
+    REQUIRE(refused([&] { (void)nll(x, 4, t); }) == "rows");
+    REQUIRE(refused([&] { (void)nll(x, 0, t); }) == "rows");
+    REQUIRE(refused([&] { (void)nll(x, 2, three); }) == "target");
+    REQUIRE(refused([&] { (void)cross_entropy(x, 2, w); }) == "target");
+    REQUIRE(refused([&] { (void)row_loss(RowOp::nll, x, 2, t, x); }) == "weight");
+    REQUIRE(refused([&] { (void)row_loss(RowOp::nll, x, 2, t, std::vector<double>()); }) == "weight");
+    REQUIRE(refused([&] { (void)row_loss(RowOp::softmax, x, 2, t, {}); }) == "op");
+    REQUIRE(refused([&] { (void)nll(x, 2, t, {.reduction = Reduction::none}); }) == "reduction");
+    REQUIRE(refused([&] { (void)row_loss_terms(RowOp::nll, x, 2, t, {}, {}); }) == "reduction");
+    REQUIRE(refused([&] { (void)nll(x, 2, t, {.label_smoothing = 0.1}); }) == "label_smoothing");
+    REQUIRE(refused([&] { (void)nll(x, 2, t, {.method = Method::atomic}); }) == "method");
+}
+
 TEST_CASE("rows: the caller's rounding mode means nothing", "[rows]") {
     for (const RowOp op : all_row_ops) {
         for (const std::uint64_t rows : {1, 20}) {
-            const RowRequest r{.op = op, .n = 5003, .rows = rows, .launch = {.threads = 3}};
-            const auto data = row_data<float>(r, {}, 14);
+            RowRequest r{.op = op, .n = 5003, .rows = rows, .launch = {.threads = 3}};
+            if (of_targets(op)) r.reduction = Reduction::mean;
+            auto data = row_data<float>(r, {}, 14);
+            if (of_targets(op)) mend(data, r);
             const auto expected = run_rows<float>(r, data, 0);
             std::fesetround(FE_UPWARD);
             const auto up = run_rows<float>(r, data, 0);
@@ -306,6 +327,19 @@ TEST_CASE("rows: what is wrong with pointers is said by name", "[rows][status]")
         if (of_entropy(op)) wrong(&RowArrays::probabilities, static_cast<const void*>(x), "targets"); // one of the two
         const auto* const odd = reinterpret_cast<const std::int64_t*>(reinterpret_cast<const char*>(targets) + 4);
         wrong(&RowArrays::targets, of_targets(op) ? odd : targets, "targets");
+        if (of_targets(op)) {
+            RowArrays reduced = good;
+            const RowPlan mean = make_row_plan({.op = op, .n = 4, .reduction = Reduction::mean, .device = cpu});
+            alignas(8) char workspace[8192];
+            REQUIRE(mean.workspace_bytes() <= sizeof workspace);
+            expect(run(mean, reduced), invalid, "workspace");
+            expect(run(mean, reduced, workspace + 4), invalid, "workspace");
+            reduced.row_weights = out;
+            expect(run(mean, reduced, workspace), invalid, "row_weights");
+            reduced = good;
+            reduced.out = nullptr;
+            expect(run(mean, reduced, workspace), invalid, "out");
+        }
         if (of_targets(op)) wrong(&RowArrays::targets, static_cast<const std::int64_t*>(nullptr), "targets");
         expect(run(RowPlan(), good), invalid, "plan");
         REQUIRE(out[0] == 77);
