@@ -185,6 +185,10 @@ TEST_CASE("rows: losses of ranges, and what the calls on them refuse", "[rows]")
     REQUIRE(row_loss_gradient(RowOp::nll, x, 2, t) == std::vector<double>{0, -0.5, 0, 0, 0, -0.5});
     REQUIRE(row_loss_gradient(RowOp::nll, x, 2, t, w, {.reduction = Reduction::sum}) ==
             std::vector<double>{0, -2, 0, 0, 0, -4});
+    // Rounded once: by way of double this would be a tie, and 1.
+    const std::vector<float> near_tie{-1, -0x1p-24f, -0x1p-80f};
+    const std::vector<std::int64_t> first(3);
+    REQUIRE(nll(near_tie, 3, first, {.reduction = Reduction::sum}) == 1 + 0x1p-23f);
     const std::vector<double> equal(6), q{1, 0, 0, 0.5, 0.25, 0.25};
     REQUIRE(std::fabs(cross_entropy(equal, 2, t) - std::log(3.0)) < 1e-15);
     REQUIRE(std::fabs(cross_entropy(equal, 2, q) - std::log(3.0)) < 1e-15);
