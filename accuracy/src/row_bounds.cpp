@@ -92,6 +92,15 @@ double cross_entropy_bound(DType input, DType output, std::uint64_t n, const Los
     const double lost = static_cast<double>(n + 3) * unit_of_rows(input).eta;
     return rounded((1 + g) * s.bounds + g * s.sizes + lost, s.loss, input, output);
 }
+double mean_loss_bound(Method method, DType input, DType output, std::uint64_t rows, const MeanSizes& s) noexcept {
+    const ErrorBound e = error_bound(method, accumulator_of(input), DType::f64, rows);
+    const auto cost = [&](double size) { return (e.of_sum + e.of_abs) * size + e.absolute; };
+    const double of_weights = cost(s.weights), divisor = s.weights - of_weights;
+    if (!(divisor > 0)) return std::numeric_limits<double>::infinity();
+    const double bound = (s.bounds + cost(s.losses + s.bounds) + s.mean * of_weights) / divisor;
+    const Unit o = unit_of(output);
+    return (bound + (0x1p-53 + o.u) * (s.mean + bound) + o.eta) * (1 + 0x1p-50) * margin;
+}
 double cross_entropy_gradient_bound(const ExpSumCase& c, DType output, const SlopeSizes& s) noexcept {
     const double g = gamma(c.input, depth(c.input, c.n) + 7), f = std::fabs(s.factor);
     const double of_p = softmax_bound(c, accumulator_of(c.input), s.p), size = s.p * s.of_softmax + s.subtracted;

@@ -36,16 +36,20 @@ struct RowOracle::Numbers {
 
     [[nodiscard]] Real log_softmax(std::size_t i) const { return Real(x[i]) - greatest - log; }
     [[nodiscard]] static Real weight(const RowTarget& t, std::size_t j) { return t.weights.empty() ? 1 : t.weights[j]; }
-    [[nodiscard]] Real share(const RowTarget& t) const { return Real(t.smoothing) / static_cast<double>(x.size()); }
+    /// What class j counts.
+    [[nodiscard]] Real share(const RowTarget& t, std::size_t j) const {
+        const double q = !t.probabilities.empty() ? t.probabilities[j] : j == t.y ? 1 : 0;
+        return weight(t, j) * ((1 - Real(t.smoothing)) * q + Real(t.smoothing) / static_cast<double>(x.size()));
+    }
 
     /// The loss with element j off by h.
     [[nodiscard]] Real loss(const RowTarget& t, std::size_t j, const Real& h) const {
         const Real moved = sum - terms[j] + exp(Real(x[j]) - greatest + h), total = accuracy::log(moved);
         const auto surprise = [&](std::size_t i) { return total + (Real(greatest) - x[i]) - (i == j ? h : Real(0)); };
-        Real whole = (1 - Real(t.smoothing)) * weight(t, t.y) * surprise(t.y);
-        if (t.smoothing == 0) return whole;
+        if (t.smoothing == 0 && t.probabilities.empty()) return weight(t, t.y) * surprise(t.y);
+        Real whole;
         for (std::size_t i = 0; i < x.size(); ++i)
-            whole = whole + share(t) * weight(t, i) * surprise(i);
+            whole = whole + share(t, i) * surprise(i);
         return whole;
     }
 };
@@ -89,16 +93,21 @@ double RowOracle::loss_error(const RowTarget& t, double result) const {
     return off(of_->loss(t, 0, 0), result);
 }
 std::vector<double> RowOracle::slope_errors(const RowTarget& t, std::span<const double> results) const {
-    const Real kept = 1 - Real(t.smoothing), own = kept * Numbers::weight(t, t.y);
-    Real all = own;
-    for (std::size_t i = 0; t.smoothing != 0 && i < of_->x.size(); ++i)
-        all = all + of_->share(t) * Numbers::weight(t, i);
+    Real all;
+    for (std::size_t i = 0; i < of_->x.size(); ++i)
+        all = all + of_->share(t, i);
     std::vector<double> errors;
-    for (std::size_t j = 0; j < of_->x.size(); ++j) {
-        const Real taken = (j == t.y ? own : Real(0)) + of_->share(t) * Numbers::weight(t, j);
-        errors.push_back(off((of_->terms[j] / of_->sum * all - taken) * t.factor, results[j]));
-    }
+    for (std::size_t j = 0; j < of_->x.size(); ++j)
+        errors.push_back(off((of_->terms[j] / of_->sum * all - of_->share(t, j)) * t.factor, results[j]));
     return errors;
+}
+double RowOracle::mean_loss_error(std::span<const Loss> losses, double result) {
+    Real sum, weights;
+    for (const Loss& l : losses) {
+        sum = sum + l.row->of_->loss(l.target, 0, 0);
+        weights = weights + (l.target.probabilities.empty() ? Numbers::weight(l.target, l.target.y) : Real(1));
+    }
+    return off(sum / weights, result);
 }
 double RowOracle::difference_error(const RowTarget& t, std::size_t j, double result) const {
     Real h(1);

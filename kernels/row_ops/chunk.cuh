@@ -6,6 +6,7 @@
 #include <detreduce/acc/rounded.hpp>
 
 #include "flat/kernels.cuh"
+#include "rounded.cuh"
 #include "row_ops/rows.hpp"
 
 namespace detreduce::cuda::row_kernels {
@@ -15,7 +16,7 @@ inline constexpr int most_warps = spec::chunks_per_tile;
 /// Numbers as they are stored, NaN as the canonical one.
 template <class Out, class V>
 __device__ __forceinline__ Out stored(V v) {
-    return fp::round_to<Out>(v);
+    return rounded_to<Out>(v);
 }
 template <class Out, class V, int K>
 __device__ __forceinline__ Pack<Out, K> stored_all(const V (&v)[K]) {

@@ -52,6 +52,24 @@ __device__ __forceinline__ V (&terms_at_zero(const Chunk<T, Aligned>& chunk, V (
     return lane;
 }
 
+template <class T>
+__device__ __forceinline__ fp::Arithmetic<T> weight_of(const Rows<T>& a, std::uint64_t j) {
+    return a.weights != nullptr ? fp::widen(load_number(a.weights + j)) : fp::Arithmetic<T>{1};
+}
+/// What there is one of a row, where it is asked for.
+template <class T>
+__device__ __forceinline__ void put_number(const Rows<T>& a, std::uint64_t row, fp::Arithmetic<T> value,
+                                           fp::Arithmetic<T> target_weight) {
+    if (a.out != nullptr) {
+        if (a.output == dtype_of<T>) {
+            static_cast<T*>(a.out)[row] = stored<T>(value);
+        } else {
+            static_cast<float*>(a.out)[row] = stored<float>(value);
+        }
+    }
+    if (a.row_weights != nullptr) a.row_weights[row] = fp::canonical(target_weight);
+}
+
 /// Blocks of 256 threads, or as many threads in smaller ones, on a multiprocessor.
 template <class T>
 inline constexpr int blocks_of_rows = sizeof(T) == 4 ? 3 : 2;
@@ -135,7 +153,10 @@ struct ExpRow {
         return static_cast<Out*>(a.out) + row * a.out_stride;
     }
     [[nodiscard]] __device__ __forceinline__ V weight(std::uint64_t j) const {
-        return a.weights != nullptr ? fp::widen(load_number(a.weights + j)) : V{1};
+        return weight_of(a, j);
+    }
+    [[nodiscard]] __device__ __forceinline__ V probability(std::uint64_t j) const {
+        return fp::widen(load_number(a.probabilities + row * a.probability_stride + j));
     }
 
     /// What the gradient needs beside the terms.
@@ -144,28 +165,40 @@ struct ExpRow {
         std::int64_t target;
     };
     [[nodiscard]] __device__ __forceinline__ V slope(const Slope& g, V term, std::int64_t j) const {
-        V other{1};
-        if (a.weights != nullptr && a.smoothed.at_all != 0) other = weight(static_cast<std::uint64_t>(j));
-        return spec::cross_entropy_slope(term * g.reciprocal, g.of_softmax,
-                                         a.smoothed.subtracted(j == g.target, g.own, other), g.factor);
+        const auto i = static_cast<std::uint64_t>(j);
+        const bool there = a.all_classes && i < a.n; // what is beyond the row is not stored
+        const V other = there && a.weights != nullptr ? weight(i) : V{1};
+        V subtracted = a.smoothed.subtracted(j == g.target, g.own, other);
+        if (there && a.probabilities != nullptr) subtracted = a.smoothed.coefficient(other, probability(i));
+        return spec::cross_entropy_slope(term * g.reciprocal, g.of_softmax, subtracted, g.factor);
     }
     [[nodiscard]] __device__ __forceinline__ Slope slope_of(V reciprocal) const {
-        Slope g{reciprocal, V{1}, V{1}, a.factor != nullptr ? *a.factor : V{1}, a.targets[row]};
+        Slope g{reciprocal, V{1}, V{1}, a.factor != nullptr ? *a.factor : V{1}, -1};
+        const bool given = a.probabilities != nullptr;
         V all = static_cast<V>(a.n);
-        if (a.weights != nullptr) {
+        if (given || (a.weights != nullptr && a.smoothed.at_all != 0)) all = sum_of_weights();
+        if (!given) {
+            g.target = a.targets[row];
             g.own = weight(static_cast<std::uint64_t>(g.target));
-            if (a.smoothed.at_all != 0) all = sum_of_weights();
         }
-        g.of_softmax = a.smoothed.of_softmax(g.own, all);
+        g.of_softmax = given ? all : a.smoothed.of_softmax(g.own, all);
         return g;
     }
-    [[nodiscard]] __device__ __forceinline__ V sum_of_weights() const {
+    /// Σ f(j) over all classes.
+    template <class F>
+    [[nodiscard]] __device__ __forceinline__ V sum_of_classes(const F& f) const {
         return sum([&](std::uint64_t tile, V(&lane)[K]) {
             const int first = ChunkOf::first(), m = items(tile);
             ChunkOf::add_rows(lane, [&](int r, int k) {
                 const int i = first + r * ChunkOf::lanes + k;
-                return i < m ? weight(tile * tile_items + i) : V(-0.0);
+                return i < m ? f(tile * tile_items + static_cast<std::uint64_t>(i)) : V(-0.0);
             });
+        });
+    }
+    /// Of what the classes count.
+    [[nodiscard]] __device__ __forceinline__ V sum_of_weights() const {
+        return sum_of_classes([&](std::uint64_t j) {
+            return a.probabilities != nullptr ? a.smoothed.coefficient(weight(j), probability(j)) : weight(j);
         });
     }
 
@@ -198,25 +231,16 @@ struct ExpRow {
         return -e.log_softmax(fp::widen(load_number(x + i)) - e.reference);
     }
     [[nodiscard]] __device__ __forceinline__ V sum_of_surprises(const Sum& e) const {
-        return sum([&](std::uint64_t tile, V(&lane)[K]) {
-            const int first = ChunkOf::first(), m = items(tile);
-            ChunkOf::add_rows(lane, [&](int r, int k) {
-                const int i = first + r * ChunkOf::lanes + k;
-                const std::uint64_t j = tile * tile_items + static_cast<std::uint64_t>(i);
-                return i < m ? weight(j) * surprise(e, j) : V(-0.0);
-            });
+        return sum_of_classes([&](std::uint64_t j) {
+            const V s = surprise(e, j), w = weight(j);
+            return a.probabilities != nullptr ? a.smoothed.loss_of_class(s, w, probability(j)) : w * s;
         });
     }
     __device__ __forceinline__ void put(V value, V target_weight) const {
-        if (threadIdx.x != writer) return;
-        if (a.output == dtype_of<T>) {
-            static_cast<T*>(a.out)[row] = fp::round_to<T>(value);
-        } else {
-            static_cast<float*>(a.out)[row] = fp::round_to<float>(value);
-        }
-        if (a.row_weights != nullptr) a.row_weights[row] = fp::canonical(target_weight);
+        if (threadIdx.x == writer) put_number(a, row, value, target_weight);
     }
     __device__ __forceinline__ void put_entropy(const Sum& e, V of_all) const {
+        if (a.probabilities != nullptr) return put(of_all, V{1});
         const auto target = static_cast<std::uint64_t>(a.targets[row]);
         const V own = weight(target);
         put(a.smoothed.loss(surprise(e, target), own, of_all), own);
@@ -224,14 +248,13 @@ struct ExpRow {
 
     /// Rows without a class to be told from others; true if that is what this one is.
     [[nodiscard]] __device__ __forceinline__ bool without_class() const {
-        const std::int64_t target = a.targets[row];
-        const bool ignored = target == a.ignore_index;
-        if (!ignored && target >= 0 && static_cast<std::uint64_t>(target) < a.n) return false;
-        const V value = ignored ? V{0} : spec::quiet_nan<V>;
+        if (a.probabilities != nullptr) return false;
+        const auto c = spec::RowClass<V>::of(a.targets[row], a.ignore_index, a.n);
+        if (c.there) return false;
         if constexpr (Op == RowOp::logsumexp) {
-            put(value, value);
+            put(c.otherwise, c.otherwise);
         } else {
-            write_same(value);
+            write_same(c.otherwise);
         }
         return true;
     }
@@ -243,7 +266,7 @@ struct ExpRow {
     }
     __device__ __forceinline__ void finish(const Sum& e) const {
         if constexpr (Op == RowOp::logsumexp) {
-            if (a.entropy) return put_entropy(e, a.smoothed.at_all != 0 ? sum_of_surprises(e) : V{0});
+            if (a.entropy) return put_entropy(e, a.all_classes ? sum_of_surprises(e) : V{0});
             put(e.logsumexp(), V{0});
         } else {
             write(e);
@@ -251,7 +274,7 @@ struct ExpRow {
     }
 };
 
-/// A row of more than one tile, from the beginning.
+/// A row of more than one tile, or one of which all classes count, from the beginning.
 template <class T, class Out, RowOp Op, bool Aligned>
 __global__ void __launch_bounds__(most_warps* warp_size, 2) long_exp_rows_kernel(const __grid_constant__ Rows<T> a) {
     using Row = ExpRow<T, Out, Op, Aligned>;
@@ -280,13 +303,13 @@ __device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row
     using V = fp::Arithmetic<T>;
     const std::int64_t target = a->targets[row];
     const V x = fp::widen(load_number(a->x + static_cast<std::int64_t>(row * a->stride) + target));
-    const V weight = a->weights != nullptr ? fp::widen(load_number(a->weights + target)) : V{1};
+    const V weight = weight_of(*a, static_cast<std::uint64_t>(target));
     const V slope = spec::cross_entropy_slope(spec::exp_term<T>(x).value() * (V{1} / sum), weight, weight,
                                               a->factor != nullptr ? *a->factor : V{1});
     static_cast<Out*>(a->out)[row * a->out_stride + static_cast<std::uint64_t>(target)] = stored<Out>(slope);
 }
 
-/// softmax, log_softmax and the gradient of cross entropy of rows of at most one tile, which stay in registers: as terms, or, for log_softmax, as elements.
+/// softmax, log_softmax and the gradient of cross entropy, of one class a row, of rows of at most one tile, which stay in registers: as terms, or, for log_softmax, as elements.
 template <class T, class Out, RowOp Op, bool Aligned>
 __global__ void __launch_bounds__(most_warps* warp_size, blocks_of_rows<T>)
     exp_rows_kernel(const __grid_constant__ Rows<T> a) {
@@ -311,8 +334,6 @@ __global__ void __launch_bounds__(most_warps* warp_size, blocks_of_rows<T>)
         } else if constexpr (Op == RowOp::softmax) {
             const V reciprocal = V{1} / total;
             ChunkOf::store(block.out(), m, [&](int r, int k) { return term[r][k] * reciprocal; });
-        } else if (a.smoothed.at_all != 0) {
-            row_again<T, Out, Op, Aligned>(&a, row, &shared, total);
         } else {
             // Every class as if it were not the target, and then that one again, by the thread that has it.
             const auto target = static_cast<int>(a.targets[row]);

@@ -5,6 +5,7 @@
 
 #include "launch_kernel.hpp"
 #include "row_ops/logsumexp.cuh"
+#include "row_ops/nll_rows.cuh"
 #include "row_ops/norm_rows.cuh"
 
 namespace detreduce::cuda {
@@ -41,9 +42,12 @@ struct RowLaunch {
         a.row_weights = static_cast<V*>(arrays.row_weights);
         a.factor = static_cast<const V*>(arrays.factor);
         a.targets = arrays.targets;
+        a.probabilities = static_cast<const T*>(arrays.probabilities);
+        a.probability_stride = r.probability_stride != 0 ? r.probability_stride : r.n;
         a.ignore_index = r.ignore_index;
         a.epsilon = r.epsilon;
         a.smoothed = spec::SmoothedTarget<V>::of(r.label_smoothing, std::max<std::uint64_t>(r.n, 1));
+        a.all_classes = a.smoothed.at_all != 0 || a.probabilities != nullptr;
         return a;
     }
 
@@ -84,15 +88,24 @@ struct RowLaunch {
         case RowOp::rmsnorm:
             return is_long() ? launch(rmsnorm_kernel<T, Out, Aligned, true>)
                              : launch(rmsnorm_kernel<T, Out, Aligned, false>);
+        case RowOp::nll_gradient:
+            return launch(nll_gradient_kernel<T, Out>);
         default: // the others do not come here
             return {};
         }
     }
+    /// A thread a row.
+    [[nodiscard]] Status run_nll() const {
+        const std::uint64_t blocks = spec::tiles(plan.request().rows, max_block);
+        return launch_kernel(LaunchKind::plain, row_kernels::nll_kernel<T>,
+                             static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, 0x7fffffffu)), max_block, 0,
+                             stream, rows());
+    }
     [[nodiscard]] bool is_long() const { return plan.request().n > spec::TreeOrder<sizeof(T)>::tile; }
     template <class Out, RowOp Op, bool Aligned>
     [[nodiscard]] Status run_exp() const {
-        return is_long() ? launch(row_kernels::long_exp_rows_kernel<T, Out, Op, Aligned>)
-                         : launch(row_kernels::exp_rows_kernel<T, Out, Op, Aligned>);
+        return is_long() || rows().all_classes ? launch(row_kernels::long_exp_rows_kernel<T, Out, Op, Aligned>)
+                                               : launch(row_kernels::exp_rows_kernel<T, Out, Op, Aligned>);
     }
     [[nodiscard]] Status run_logsumexp(const DeviceTraits& device) const {
         const Plan sums = sums_plan(plan.request());
@@ -112,6 +125,7 @@ Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace
                    const DeviceTraits& device) {
     const RowLaunch<T> launch{plan, arrays, static_cast<char*>(workspace), stream};
     if (has_sums(plan.request().op)) return launch.run_logsumexp(device);
+    if (plan.request().op == RowOp::nll) return launch.run_nll();
     if constexpr (sizeof(T) == 2) {
         if (plan.output() == DType::f32) return launch.template run_as<float>();
     }

@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(max_block, 4)
         const Row mine{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, threadIdx.x};
         bool done = !there;
         if (there && a.entropy) done = mine.without_class();
-        if (!done && spec::usable(sums[row]) && (!a.entropy || a.smoothed.at_all == 0)) {
+        if (!done && spec::usable(sums[row]) && !(a.entropy && a.all_classes)) {
             mine.finish_alone(Row::Sum::of(0, sums[row]));
             done = true;
         }
@@ -139,9 +139,7 @@ struct LogSumExpLaunch {
             status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(sums, 0, rows.rows * sizeof(V), stream));
         }
         if (!status.ok()) return status;
-        const std::uint32_t each = rows.entropy && rows.smoothed.at_all != 0 ? 1
-                                   : rows.rows < 64 * max_block              ? 32
-                                                                             : max_block;
+        const std::uint32_t each = rows.entropy && rows.all_classes ? 1 : rows.rows < 64 * max_block ? 32 : max_block;
         const std::uint64_t blocks = spec::tiles(rows.rows, each),
                             most = rows.tiles > 1 ? long_row_blocks : 0x7fffffffu;
         return launch_kernel(LaunchKind::plain, finish_rows_kernel<T>,

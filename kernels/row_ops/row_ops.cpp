@@ -10,7 +10,7 @@ namespace detreduce::cuda {
 
 RowWorkspace RowWorkspace::of(const RowRequest& r) {
     RowWorkspace w{};
-    if (r.rows == 0) return w;
+    if (r.rows == 0 || r.op == RowOp::nll || r.op == RowOp::nll_gradient) return w;
     if (has_sums(r.op)) {
         w.for_sums = (r.rows * (r.dtype == DType::f64 ? 8 : 4) + 255) / 256 * 256;
         w.partials = w.for_sums + (sums_plan(r).workspace_bytes() + 255) / 256 * 256;

@@ -27,9 +27,12 @@ struct Rows {
     V *mean, *rstd, *row_weights;
     const V* factor;
     const std::int64_t* targets;
+    const T* probabilities;
+    std::uint64_t probability_stride;
     std::int64_t ignore_index;
     double epsilon;
     spec::SmoothedTarget<V> smoothed;
+    bool all_classes; ///< of cross entropy: does more than the target's class count?
 };
 
 /// Runs a plan of row ops for one element type. Instantiated in row_ops_<dtype>.cu.

@@ -119,7 +119,7 @@ Sum<T> tree_of_terms(const std::vector<Sum<T>>& terms) {
 /// A row, and what belongs to it. What there is none of is empty.
 template <class T>
 struct RowInput {
-    std::span<const T> x, scale, shift, weights;
+    std::span<const T> x, scale, shift, weights, probabilities;
     std::int64_t target = 0, ignore_index = -100;
     double smoothing = 0, epsilon = 0;
     std::optional<Sum<T>> factor = {};
@@ -224,16 +224,64 @@ RowOutput<Out, Sum<T>> normalized(RowOp op, const RowInput<T>& in) {
     return result;
 }
 
+/// 17.3 and 17.4, of a row without a class.
+template <class Out, class T>
+std::optional<RowOutput<Out, Sum<T>>> without_class(bool one_result, const RowInput<T>& in) {
+    using V = Sum<T>;
+    const std::size_t n = in.x.size();
+    const bool ignored = in.target == in.ignore_index;
+    if (!ignored && in.target >= 0 && in.target < static_cast<std::int64_t>(n)) return {};
+    const V value = ignored ? V(0) : canonical_nan<V>();
+    return RowOutput<Out, V>{std::vector<Out>(one_result ? 1 : n, stored<Out>(value)), 0, 0, value};
+}
+
+/// 17.4.
+template <class Out, class T>
+RowOutput<Out, Sum<T>> nll(RowOp op, const RowInput<T>& in) {
+    using V = Sum<T>;
+    if (const auto none = without_class<Out>(op == RowOp::nll, in)) return *none;
+    const auto y = static_cast<std::size_t>(in.target);
+    const V own = in.weights.empty() ? V(1) : static_cast<V>(value_of(in.weights[y]));
+    if (op == RowOp::nll) {
+        const V x = static_cast<V>(value_of(in.x[y]));
+        return {{stored<Out>(own * -x)}, 0, 0, stored<V>(own)};
+    }
+    RowOutput<Out, V> result{std::vector<Out>(in.x.size(), stored<Out>(V(0)))};
+    result.out[y] = stored<Out>(-own * (in.factor ? *in.factor : V(1)));
+    return result;
+}
+
+/// 17.3, with probabilities.
+template <class Out, class T>
+RowOutput<Out, Sum<T>> soft_cross_entropy(RowOp op, const RowInput<T>& in) {
+    using V = Sum<T>;
+    const std::size_t n = in.x.size();
+    const RowSum<T> sum(in.x);
+    const V a = nearest<V>(1 - in.smoothing), b = nearest<V>(in.smoothing / static_cast<double>(n));
+    std::vector<V> coefficients, losses;
+    for (std::size_t j = 0; j < n; ++j) {
+        const V q = static_cast<V>(value_of(in.probabilities[j])), smooth = b == 0 ? q : std::fma(a, q, b);
+        const V weight = in.weights.empty() ? V(1) : static_cast<V>(value_of(in.weights[j]));
+        const V u = -sum.log_softmax(in.x[j]);
+        coefficients.push_back(std::fma(weight, smooth, V(0)));
+        losses.push_back(smooth == 0 && u == infinity_of<V>(false) ? V(0) : coefficients[j] * u);
+    }
+    if (op == RowOp::cross_entropy) return {{stored<Out>(tree_of_terms<T>(losses))}, 0, 0, V(1)};
+    const V all = tree_of_terms<T>(coefficients);
+    RowOutput<Out, V> result;
+    for (std::size_t j = 0; j < n; ++j)
+        result.out.push_back(
+            stored<Out>(std::fma(sum.softmax(in.x[j]), all, -coefficients[j]) * (in.factor ? *in.factor : V(1))));
+    return result;
+}
+
 /// 17.3.
 template <class Out, class T>
 RowOutput<Out, Sum<T>> cross_entropy(RowOp op, const RowInput<T>& in) {
     using V = Sum<T>;
-    const std::size_t n = in.x.size(), results = op == RowOp::cross_entropy ? 1 : n;
-    const bool ignored = in.target == in.ignore_index;
-    if (ignored || in.target < 0 || in.target >= static_cast<std::int64_t>(n)) {
-        const V value = ignored ? V(0) : canonical_nan<V>();
-        return {std::vector<Out>(results, stored<Out>(value)), 0, 0, value};
-    }
+    if (!in.probabilities.empty()) return soft_cross_entropy<Out>(op, in);
+    if (const auto none = without_class<Out>(op == RowOp::cross_entropy, in)) return *none;
+    const std::size_t n = in.x.size();
     const RowSum<T> sum(in.x);
     const auto y = static_cast<std::size_t>(in.target);
     const auto weight = [&](std::size_t j) {
@@ -264,6 +312,7 @@ template <class Out, class T>
 RowOutput<Out, Sum<T>> row(RowOp op, const RowInput<T>& in) {
     if (op == RowOp::layernorm || op == RowOp::rmsnorm) return normalized<Out>(op, in);
     if (op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient) return cross_entropy<Out>(op, in);
+    if (op == RowOp::nll || op == RowOp::nll_gradient) return nll<Out>(op, in);
     const RowSum<T> sum(in.x);
     if (op == RowOp::logsumexp) return {{stored<Out>(sum.logsumexp())}};
     RowOutput<Out, Sum<T>> result;

@@ -12,6 +12,9 @@
 namespace detreduce {
 class LossPlan;
 struct LossInputs;
+namespace spec {
+struct Quotient;
+}
 } // namespace detreduce
 
 namespace detreduce::cuda {
@@ -34,10 +37,13 @@ inline constexpr std::size_t clip_workspace_bytes = 256;
 [[nodiscard]] Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace,
                                   Stream stream) noexcept;
 
-/// Workspace of a checked request, and running a checked plan, of at least one row.
+/// Workspace of a checked request, and running a checked plan, of at least one row, that is not reduced. Of nll x and out may be null: then it is the weights
+/// that are wanted.
 [[nodiscard]] std::size_t row_workspace_bytes(const RowRequest& request) noexcept;
 [[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
                                   Stream stream) noexcept;
+
+[[nodiscard]] Status enqueue_quotient(Device device, const spec::Quotient& quotient, Stream stream) noexcept;
 
 /// Enqueues what writes the ids.end + 1 offsets of segments by id.
 [[nodiscard]] Status enqueue_offsets(Device device, const spec::Ascending& ids, std::uint64_t* offsets,

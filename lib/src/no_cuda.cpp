@@ -21,6 +21,9 @@ std::size_t row_workspace_bytes(const RowRequest&) noexcept {
 Status enqueue_rows(const RowPlan&, const RowArrays&, void*, Stream) noexcept {
     return none;
 }
+Status enqueue_quotient(Device, const spec::Quotient&, Stream) noexcept {
+    return none;
+}
 Status run_async(const RowPlan&, const RowArrays&, Stream) noexcept {
     return none;
 }

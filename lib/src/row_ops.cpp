@@ -7,6 +7,7 @@
 #include "check_pointer.hpp"
 #include "cuda_backend.hpp"
 #include "host/row_ops.hpp"
+#include "row_batch.hpp"
 
 namespace detreduce {
 namespace {
@@ -15,20 +16,39 @@ constexpr Status invalid(const char* argument, const char* allowed) {
     return {StatusCode::invalid_argument, argument, allowed};
 }
 
-constexpr std::string_view names[] = {"logsumexp", "softmax",       "log_softmax",           "layernorm",
-                                      "rmsnorm",   "cross_entropy", "cross_entropy_gradient"};
+constexpr std::string_view names[] = {
+    "logsumexp", "softmax",     "log_softmax", "layernorm", "rmsnorm", "cross_entropy", "cross_entropy_gradient",
+    "nll",       "nll_gradient"};
 
 bool is_entropy(RowOp op) {
     return op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
+}
+bool is_nll(RowOp op) {
+    return op == RowOp::nll || op == RowOp::nll_gradient;
+}
+bool has_weights(RowOp op) {
+    return is_entropy(op) || is_nll(op);
 }
 bool is_norm(RowOp op) {
     return op == RowOp::layernorm || op == RowOp::rmsnorm;
 }
 
+Status check_reduction(const RowRequest& r) {
+    if (name(r.reduction) == "?") return invalid("reduction", "allowed are none, sum and mean");
+    if (r.reduction == Reduction::none) return {};
+    if (!has_weights(r.op)) return invalid("reduction", "must be none but for cross entropy, nll and their gradients");
+    if (name(r.method) == "?") return invalid("method", "allowed are exact, compensated, kahan and tree");
+    if (r.method == Method::serial || r.method == Method::atomic)
+        return {StatusCode::unsupported, "method", "allowed for losses are exact, compensated, kahan and tree"};
+    if (r.reduction == Reduction::mean && r.rows == 0 && !is_gradient(r.op))
+        return invalid("rows", "nothing has no mean; allowed for it are 1 to 2^40");
+    return {};
+}
+
 Status check_words(const RowRequest& r) {
     if (name(r.op) == "?")
-        return invalid("op", "allowed are logsumexp, softmax, log_softmax, layernorm, rmsnorm, cross_entropy and "
-                             "cross_entropy_gradient");
+        return invalid("op", "allowed are logsumexp, softmax, log_softmax, layernorm, rmsnorm, cross_entropy, "
+                             "cross_entropy_gradient, nll and nll_gradient");
     if (name(r.dtype) == "?") return invalid("dtype", "allowed are f16, bf16, f32 and f64");
     const bool wide = size_of(r.dtype) == 2 && r.output == DType::f32;
     if (r.output && *r.output != r.dtype && !wide)
@@ -38,20 +58,24 @@ Status check_words(const RowRequest& r) {
     if (!(r.label_smoothing >= 0 && r.label_smoothing <= 1)) return invalid("label_smoothing", "allowed are 0 to 1");
     if (r.label_smoothing != 0 && !is_entropy(r.op))
         return invalid("label_smoothing", "must be 0 but for cross entropy");
-    return {};
+    return check_reduction(r);
 }
 
 Status check_size(const RowRequest& r) {
     if (r.n > max_n) return invalid("n", "allowed are 0 to 2^40 elements a row");
-    if (r.n == 0 && (is_norm(r.op) || is_entropy(r.op)))
-        return invalid("n", "allowed for layernorm, rmsnorm and cross entropy are 1 to 2^40 elements a row");
+    if (r.n == 0 && (is_norm(r.op) || has_weights(r.op)))
+        return invalid("n", "allowed for layernorm, rmsnorm, cross entropy and nll are 1 to 2^40 elements a row");
     if (r.rows > max_groups) return invalid("rows", "allowed are 0 to 2^40");
     if (r.stride != 0 && r.stride < r.n) return invalid("stride", "allowed are 0, for n, and n or more");
     if (r.output_stride != 0 && r.output_stride < r.n)
         return invalid("output_stride", "allowed are 0, for n, and n or more");
-    if (r.output_stride != 0 && (r.op == RowOp::logsumexp || r.op == RowOp::cross_entropy))
+    if (r.output_stride != 0 && (r.op == RowOp::logsumexp || r.op == RowOp::cross_entropy || r.op == RowOp::nll))
         return invalid("output_stride", "must be 0 where a row has one result");
-    const std::uint64_t step = std::max({r.stride, r.output_stride, r.n});
+    if (r.probability_stride != 0 && !is_entropy(r.op))
+        return invalid("probability_stride", "must be 0 but for cross entropy");
+    if (r.probability_stride != 0 && r.probability_stride < r.n)
+        return invalid("probability_stride", "allowed are 0, for n, and n or more");
+    const std::uint64_t step = std::max({r.stride, r.output_stride, r.probability_stride, r.n});
     if (r.rows > 0 && step > max_extent / r.rows) return invalid("rows", "allowed are 2^46 elements in all");
     return {};
 }
@@ -90,29 +114,50 @@ Status check_optional(const char* argument, const void* p, DType dtype, bool has
     return has ? check_alignment(argument, p, dtype) : must_be_null(argument, p);
 }
 
+/// What says which class a row is of.
+Status check_targets(const RowRequest& r, const RowArrays& a) {
+    const bool entropy = is_entropy(r.op);
+    if (const Status bad = check_optional("probabilities", a.probabilities, r.dtype, entropy); !bad.ok()) return bad;
+    if (!has_weights(r.op)) return must_be_null("targets", a.targets);
+    if (a.probabilities != nullptr)
+        return a.targets == nullptr ? Status{} : invalid("targets", "must be null where there are probabilities");
+    if (a.targets == nullptr && r.rows > 0)
+        return invalid("targets", entropy ? "must not be null, or probabilities must not" : "must not be null");
+    return misaligned(a.targets, 8) ? invalid("targets", "must be aligned to 8 bytes") : Status{};
+}
+
+Status check_row_weights(const RowPlan& plan, const RowArrays& a) {
+    const RowRequest& r = plan.request();
+    if (a.row_weights != nullptr && r.reduction != Reduction::none)
+        return invalid("row_weights", "must be null: with a reduction there are none");
+    return check_optional("row_weights", a.row_weights, plan.arithmetic(), has_weights(r.op) && !is_gradient(r.op));
+}
+
 Status check_arrays(const RowPlan& plan, const RowArrays& a) {
     const RowRequest& r = plan.request();
-    const bool entropy = is_entropy(r.op), layer = r.op == RowOp::layernorm, norm = is_norm(r.op);
-    const std::uint64_t elements = r.rows == 0 ? 0 : r.n;
+    const bool layer = r.op == RowOp::layernorm, norm = is_norm(r.op);
+    const std::uint64_t elements = r.rows == 0 || r.op == RowOp::nll_gradient ? 0 : r.n;
     if (const Status bad = check_elements("x", a.x, r.dtype, elements); !bad.ok()) return bad;
-    if (a.out == nullptr && r.rows * plan.results() > 0) return invalid("out", "must not be null");
+    const bool reduced = is_batch(r) && !is_gradient(r.op);
+    if (a.out == nullptr && (reduced || r.rows * plan.results() > 0)) return invalid("out", "must not be null");
     if (const Status bad = check_alignment("out", a.out, plan.output()); !bad.ok()) return bad;
     if (const Status bad = check_optional("scale", a.scale, r.dtype, norm); !bad.ok()) return bad;
     if (const Status bad = check_optional("shift", a.shift, r.dtype, layer); !bad.ok()) return bad;
     if (a.shift != nullptr && a.scale == nullptr) return invalid("shift", "must be null where scale is");
     if (const Status bad = check_optional("mean", a.mean, plan.arithmetic(), layer); !bad.ok()) return bad;
     if (const Status bad = check_optional("rstd", a.rstd, plan.arithmetic(), norm); !bad.ok()) return bad;
-    if (const Status bad = check_optional("weights", a.weights, r.dtype, entropy); !bad.ok()) return bad;
-    if (const Status bad =
-            check_optional("row_weights", a.row_weights, plan.arithmetic(), r.op == RowOp::cross_entropy);
-        !bad.ok())
+    if (const Status bad = check_optional("weights", a.weights, r.dtype, has_weights(r.op)); !bad.ok()) return bad;
+    if (const Status bad = check_row_weights(plan, a); !bad.ok()) return bad;
+    if (const Status bad = check_optional("factor", a.factor, plan.arithmetic(), is_gradient(r.op)); !bad.ok())
         return bad;
-    if (const Status bad = check_optional("factor", a.factor, plan.arithmetic(), r.op == RowOp::cross_entropy_gradient);
-        !bad.ok())
-        return bad;
-    if (!entropy) return must_be_null("targets", a.targets);
-    if (a.targets == nullptr && r.rows > 0) return invalid("targets", "must not be null");
-    return misaligned(a.targets, 8) ? invalid("targets", "must be aligned to 8 bytes") : Status{};
+    return check_targets(r, a);
+}
+
+Status check_workspace(const RowPlan& plan, const void* workspace) {
+    const bool cuda = plan.request().device.backend == Backend::cuda;
+    if (plan.workspace_bytes() == 0 || (workspace != nullptr && !misaligned(workspace, cuda ? 256 : 8))) return {};
+    return invalid("workspace", cuda ? "must point to workspace_bytes() bytes of device memory, aligned to 256 bytes"
+                                     : "must point to workspace_bytes() bytes of host memory, aligned to 8 bytes");
 }
 
 } // namespace
@@ -129,16 +174,22 @@ RowPlan make_row_plan(const RowRequest& request) noexcept {
     if (plan.status_.ok()) plan.status_ = check_size(request);
     if (plan.status_.ok()) plan.status_ = check_launch(request);
     if (plan.status_.ok()) plan.status_ = borrow_launch(request, plan.launch_);
-    if (plan.status_.ok() && request.device.backend == Backend::cuda)
+    if (!plan.status_.ok()) return plan;
+    if (is_batch(request)) {
+        const RowBatch batch(request);
+        plan.status_ = batch.status;
+        plan.workspace_bytes_ = batch.bytes;
+    } else if (request.device.backend == Backend::cuda) {
         plan.workspace_bytes_ = cuda::row_workspace_bytes(request);
+    }
     return plan;
 }
 
 Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
     if (!plan.status().ok()) return plan.status();
     if (const Status bad = check_arrays(plan, arrays); !bad.ok()) return bad;
-    if (plan.workspace_bytes() > 0 && (workspace == nullptr || misaligned(workspace, 256)))
-        return invalid("workspace", "must point to workspace_bytes() bytes of device memory, aligned to 256 bytes");
+    if (const Status bad = check_workspace(plan, workspace); !bad.ok()) return bad;
+    if (is_batch(plan.request())) return run_batch(plan, arrays, static_cast<char*>(workspace), stream);
     if (plan.request().rows == 0) return {};
     if (plan.request().device.backend == Backend::cuda) return cuda::enqueue_rows(plan, arrays, workspace, stream);
     host::run_rows(plan, arrays);

@@ -50,6 +50,15 @@ struct OnDevice {
     }
 };
 
+/// The same as the laws of backends see an array.
+template <class T>
+struct DeviceArray {
+    OnDevice<T> on_device;
+    DeviceArray(const std::vector<T>& x, unsigned offset) : on_device(x, offset) {}
+    [[nodiscard]] T* data() const { return on_device.data; }
+    [[nodiscard]] std::vector<T> fetched() const { return on_device.fetched(); }
+};
+
 /// What a stream was given while it was captured.
 class Graph {
   public:

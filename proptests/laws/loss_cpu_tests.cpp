@@ -1,32 +1,18 @@
 // Losses on the CPU.
 #include <cfenv>
-#include <cstring>
 #include <vector>
 
-#include "laws/loss_draws.hpp"
+#include "laws/askew.hpp"
+#include "laws/loss_backend.hpp"
 
 namespace detreduce::proptests {
 namespace {
 
-/// A copy that begins `offset` elements after a boundary of 64 bytes, or, empty, null.
-template <class T>
-class Askew {
-  public:
-    Askew(const std::vector<T>& x, unsigned offset) : room_(x.size() * sizeof(T) + 256) {
-        const auto start = reinterpret_cast<std::uintptr_t>(room_.data());
-        char* const at = room_.data() + (64 - start % 64) + offset * sizeof(T);
-        data_ = x.empty() ? nullptr : reinterpret_cast<T*>(at);
-        if (!x.empty()) std::memcpy(at, x.data(), x.size() * sizeof(T));
-    }
-    [[nodiscard]] T* data() const { return data_; }
-
-  private:
-    std::vector<char> room_;
-    T* data_;
-};
-
-struct LossBackend {
+struct Cpu {
+    static constexpr Device device = cpu;
     static constexpr int cases = 1000;
+    template <class T>
+    using Array = Askew<T>;
     static std::vector<Launch> launches(const LossRequest&) {
         std::vector<Launch> list;
         for (const std::uint32_t threads : {1u, 2u, 3u, 7u}) {
@@ -35,40 +21,11 @@ struct LossBackend {
         }
         return list;
     }
-    template <class Out, class T>
-    static std::vector<Out> run(LossRequest r, const LossData<T>& data, unsigned offset) {
-        r.dtype = dtype_of<T>;
-        r.output = dtype_of<Out>;
-        const LossPlan plan = planned(r, data.x.size());
-        const Askew<T> x(data.x, offset), t(data.target, offset / 2), w(data.weight, offset / 3);
-        std::vector<Out> out(plan.results());
-        const Askew<Out> to(out, offset);
-        throw_if_error(detreduce::run(plan, {x.data(), t.data(), r.weighted ? w.data() : nullptr}, to.data()));
-        if (!out.empty()) std::memcpy(out.data(), to.data(), out.size() * sizeof(Out));
-        return out;
-    }
-    template <class T>
-    static std::vector<T> gradient(LossRequest r, const LossData<T>& data, const std::vector<T>& upstream,
-                                   unsigned offset) {
-        r.dtype = dtype_of<T>;
-        const LossPlan plan = planned(r, data.x.size());
-        const Askew<T> x(data.x, offset), t(data.target, offset / 2), w(data.weight, offset / 3), g(upstream, offset);
-        std::vector<T> out(data.x.size());
-        const Askew<T> dx(out, offset);
-        throw_if_error(run_gradient(plan, {x.data(), t.data(), r.weighted ? w.data() : nullptr}, g.data(), dx.data()));
-        if (!out.empty()) std::memcpy(out.data(), dx.data(), out.size() * sizeof(T));
-        return out;
-    }
-
-  private:
-    static LossPlan planned(LossRequest& r, std::size_t n) {
-        r.n = n;
-        r.device = cpu;
-        const LossPlan plan = make_loss_plan(r);
-        throw_if_error(plan.status());
-        return plan;
+    static void execute(const LossPlan& plan, const LossInputs& in, void* out, void*) {
+        throw_if_error(run(plan, in, out));
     }
 };
+using LossBackend = LossBackendOn<Cpu>;
 
 } // namespace
 } // namespace detreduce::proptests
@@ -86,7 +43,8 @@ TEST_CASE("losses: ranges, and what the calls on them refuse", "[losses]") {
     REQUIRE(loss_terms_of(Loss::mae, x, t, std::span<const float>(w)) == std::vector<float>{0, 4, 12});
     REQUIRE(loss_gradient(Loss::mae, x, t, {.reduction = Reduction::sum}) == std::vector<float>{0, -1, 1});
     const float upstream = 3;
-    REQUIRE(loss_gradient(Loss::mse, x, t, {}, std::span<const float>(w), &upstream) == std::vector<float>{0, -8, 24});
+    REQUIRE(loss_gradient(Loss::mae, x, t, w, {.reduction = Reduction::sum}) == std::vector<float>{0, -2, 3});
+    REQUIRE(loss_gradient(Loss::mse, x, t, w, &upstream, {}) == std::vector<float>{0, -8, 24});
     const auto refused = [](const auto& call) -> std::string {
         try {
             call();
@@ -97,7 +55,13 @@ TEST_CASE("losses: ranges, and what the calls on them refuse", "[losses]") {
     };
     const std::vector<float> two{1, 2};
     REQUIRE(refused([&] { (void)loss(Loss::mse, x, two); }) == "target");
-    REQUIRE(refused([&] { (void)loss(Loss::mse, x, t, two); }) == "weight");
+    const std::vector<float> none;
+    for (const auto& wrong : {two, none}) {
+        REQUIRE(refused([&] { (void)loss(Loss::mse, x, t, wrong); }) == "weight");
+        REQUIRE(refused([&] { (void)loss_terms_of(Loss::mse, x, t, wrong); }) == "weight");
+        REQUIRE(refused([&] { (void)loss_gradient(Loss::mse, x, t, wrong); }) == "weight");
+    }
+    REQUIRE(loss(Loss::huber, none, none, none, {.reduction = Reduction::sum}) == 0);
     REQUIRE(refused([&] { (void)loss(Loss::mse, x, t, {.reduction = Reduction::none}); }) == "reduction");
     REQUIRE(refused([&] { (void)loss_terms_of(Loss::mse, x, t, {}, {}); }) == "reduction");
 }

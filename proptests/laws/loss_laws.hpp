@@ -160,9 +160,9 @@ TEMPLATE_TEST_CASE("losses: derivatives are as near to the true ones as the tabl
 
 /// Every loss, weighted or not, of several lengths, with a launch and an offset.
 template <class T, class Check>
-void for_losses(std::uint64_t seed, const Check& check) {
+void for_losses(std::uint64_t seed, const Check& check, const std::vector<std::size_t>& lengths = loss_lengths<T>()) {
     for (const Loss loss : all_losses) {
-        for (const std::size_t n : loss_lengths<T>()) {
+        for (const std::size_t n : lengths) {
             const std::uint64_t word = accuracy::hash(seed, n * 8 + static_cast<std::size_t>(loss));
             LossRequest r{.loss = loss,
                           .reduction = word % 2 ? Reduction::sum : Reduction::mean,
@@ -183,16 +183,18 @@ inline void choose_launch(LossRequest& r, std::uint64_t word) {
     r.launch = launches[word % launches.size()];
 }
 
-TEMPLATE_TEST_CASE("losses: terms are the same whatever the launch and wherever the elements lie",
-                   "[losses][sanitizer]", float16, bfloat16, float, double) {
-    for_losses<TestType>(1, [](LossRequest r, const auto& data, std::uint64_t word) {
-        r.reduction = Reduction::none;
-        choose_launch(r, word);
-        const auto terms = terms_in_full<TestType>(r, data);
-        with_dtype(dtypes()[word / 64 % 4], [&]<class Out>(Out) {
-            REQUIRE(bits_of(LossBackend::template run<Out>(r, data, word / 256 % 9)) == bits_of(rounded<Out>(terms)));
-        });
+template <class T>
+void require_terms(LossRequest r, const LossData<T>& data, std::uint64_t word) {
+    r.reduction = Reduction::none;
+    choose_launch(r, word);
+    const auto terms = terms_in_full<T>(r, data);
+    with_dtype(dtypes()[word / 64 % 4], [&]<class Out>(Out) {
+        REQUIRE(bits_of(LossBackend::template run<Out>(r, data, word / 256 % 9)) == bits_of(rounded<Out>(terms)));
     });
+}
+TEMPLATE_TEST_CASE("losses: terms are the same whatever the launch and wherever the elements lie", "[losses]", float16,
+                   bfloat16, float, double) {
+    for_losses<TestType>(1, require_terms<TestType>);
 }
 
 TEMPLATE_TEST_CASE("losses: those of narrow elements are those of floats, and weights multiply them", "[losses]",
@@ -210,23 +212,24 @@ TEMPLATE_TEST_CASE("losses: those of narrow elements are those of floats, and we
     });
 }
 
-TEMPLATE_TEST_CASE("losses: sums and means are those of the terms", "[losses][sanitizer]", float16, bfloat16, float,
-                   double) {
-    for_losses<TestType>(3, [](LossRequest r, const auto& data, std::uint64_t word) {
-        r.n = data.x.size();
-        r.dtype = dtype_of<TestType>;
-        r.device = cpu;
-        if (make_loss_plan(r).is_op()) r.weighted = true;
-        choose_launch(r, word);
-        const auto gives = outputs(r.method, dtype_of<TestType>);
-        const auto terms = terms_in_full<TestType>(r, data);
-        with_dtype(gives[word / 64 % gives.size()], [&]<class Out>(Out) {
-            const auto expected =
-                reduced<TestType, Out>(terms, r.method, r.reduction == Reduction::mean ? Ending::mean : Ending::sum);
-            REQUIRE(bits_of(LossBackend::template run<Out>(r, data, word / 256 % 9)) ==
-                    bits_of(std::vector<Out>{expected}));
-        });
+template <class T>
+void require_sum(LossRequest r, const LossData<T>& data, std::uint64_t word) {
+    r.n = data.x.size();
+    r.dtype = dtype_of<T>;
+    r.device = cpu;
+    if (make_loss_plan(r).is_op()) r.weighted = true;
+    choose_launch(r, word);
+    const auto gives = outputs(r.method, dtype_of<T>);
+    const auto terms = terms_in_full<T>(r, data);
+    with_dtype(gives[word / 64 % gives.size()], [&]<class Out>(Out) {
+        const auto expected =
+            reduced<T, Out>(terms, r.method, r.reduction == Reduction::mean ? Ending::mean : Ending::sum);
+        REQUIRE(bits_of(LossBackend::template run<Out>(r, data, word / 256 % 9)) ==
+                bits_of(std::vector<Out>{expected}));
     });
+}
+TEMPLATE_TEST_CASE("losses: sums and means are those of the terms", "[losses]", float16, bfloat16, float, double) {
+    for_losses<TestType>(3, require_sum<TestType>);
 }
 
 TEMPLATE_TEST_CASE("losses: mse and mae without weights are ops", "[losses]", float16, float, double) {
@@ -275,30 +278,41 @@ TEMPLATE_TEST_CASE("losses: exact sums know no order, and grow by micro-batches"
     }
 }
 
-TEMPLATE_TEST_CASE("losses: gradients are slope times weight times factor", "[losses][sanitizer]", float16, bfloat16,
-                   float, double) {
-    using T = TestType;
+template <class T>
+void require_gradient(LossRequest r, const LossData<T>& data, std::uint64_t word) {
     using V = TermOf<T>;
-    for_losses<T>(4, [](LossRequest r, const auto& data, std::uint64_t word) {
-        LossRequest plain = r;
-        plain.weighted = false;
-        plain.reduction = Reduction::sum;
-        const auto wide = LossData<V>{widened(data.x), widened(data.target), widened(data.weight)};
-        const auto slopes = LossBackend::gradient(plain, wide, std::vector<V>{}, 0);
-        if (word % 3 == 0) r.reduction = Reduction::none;
-        std::vector<T> upstream;
-        for (std::size_t i = 0; word % 5 != 0 && i < (r.reduction == Reduction::none ? slopes.size() : 1); ++i)
-            upstream.push_back(fp::round_to<T>(scattered(word, i, -3, 3)));
-        std::vector<T> expected;
-        for (std::size_t i = 0; i < slopes.size(); ++i) {
-            V factor = upstream.empty() ? V(1) : fp::widen(upstream[upstream.size() == 1 ? 0 : i]);
-            if (r.reduction == Reduction::mean) factor = factor / static_cast<V>(slopes.size());
-            const V weighted = r.weighted ? slopes[i] * wide.weight[i] : slopes[i];
-            expected.push_back(fp::round_to<T>(weighted * factor));
-        }
-        choose_launch(r, word / 256);
-        REQUIRE(bits_of(LossBackend::gradient(r, data, upstream, word / 64 % 9)) == bits_of(expected));
-    });
+    LossRequest plain = r;
+    plain.weighted = false;
+    plain.reduction = Reduction::sum;
+    const auto wide = LossData<V>{widened(data.x), widened(data.target), widened(data.weight)};
+    const auto slopes = LossBackend::gradient(plain, wide, std::vector<V>{}, 0);
+    if (word % 3 == 0) r.reduction = Reduction::none;
+    std::vector<T> upstream;
+    for (std::size_t i = 0; word % 5 != 0 && i < (r.reduction == Reduction::none ? slopes.size() : 1); ++i)
+        upstream.push_back(fp::round_to<T>(scattered(word, i, -3, 3)));
+    std::vector<T> expected;
+    for (std::size_t i = 0; i < slopes.size(); ++i) {
+        V factor = upstream.empty() ? V(1) : fp::widen(upstream[upstream.size() == 1 ? 0 : i]);
+        if (r.reduction == Reduction::mean) factor = factor / static_cast<V>(slopes.size());
+        const V weighted = r.weighted ? slopes[i] * wide.weight[i] : slopes[i];
+        expected.push_back(fp::round_to<T>(weighted * factor));
+    }
+    choose_launch(r, word / 256);
+    REQUIRE(bits_of(LossBackend::gradient(r, data, upstream, word / 64 % 9)) == bits_of(expected));
+}
+TEMPLATE_TEST_CASE("losses: gradients are slope times weight times factor", "[losses]", float16, bfloat16, float,
+                   double) {
+    for_losses<TestType>(4, require_gradient<TestType>);
+}
+
+/// What instruments that take fifty times as long have time for.
+TEMPLATE_TEST_CASE("losses: every kernel, on few elements", "[losses][sanitizer]", float16, bfloat16, float, double) {
+    const auto all = [](const LossRequest& r, const LossData<TestType>& data, std::uint64_t word) {
+        require_terms(r, data, word);
+        require_sum(r, data, word);
+        require_gradient(r, data, word);
+    };
+    for_losses<TestType>(5, all, {1025});
 }
 
 /// A term and a derivative with bits that are known, of V.

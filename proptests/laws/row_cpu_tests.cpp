@@ -1,37 +1,18 @@
 // Row ops on the CPU.
 #include <cfenv>
-#include <cstring>
 #include <vector>
 
 #include <detreduce/detreduce.hpp>
 
 #include <row_reference.hpp>
 
+#include "laws/askew.hpp"
 #include "laws/expect_status.hpp"
 #include "laws/row_draws.hpp"
 #include "laws/row_results.hpp"
 
 namespace detreduce::proptests {
 namespace {
-
-/// A copy that begins `offset` elements after a boundary of 64 bytes, or, empty, null.
-template <class T>
-class Askew {
-  public:
-    Askew(const std::vector<T>& x, unsigned offset) : n_(x.size()), room_(x.size() * sizeof(T) + 512) {
-        const auto start = reinterpret_cast<std::uintptr_t>(room_.data());
-        char* const at = room_.data() + (64 - start % 64) + offset * sizeof(T);
-        data_ = x.empty() ? nullptr : reinterpret_cast<T*>(at);
-        if (!x.empty()) std::memcpy(at, x.data(), x.size() * sizeof(T));
-    }
-    [[nodiscard]] T* data() const { return data_; }
-    [[nodiscard]] std::vector<T> fetched() const { return {data_, data_ + n_}; }
-
-  private:
-    std::size_t n_;
-    std::vector<char> room_;
-    T* data_;
-};
 
 struct RowBackend {
     static constexpr Device device = cpu;
@@ -46,7 +27,11 @@ struct RowBackend {
         }
         return list;
     }
-    static void execute(const RowPlan& plan, const RowArrays& arrays) { throw_if_error(run(plan, arrays)); }
+    /// With a workspace that begins as garbage.
+    static void execute(const RowPlan& plan, const RowArrays& arrays) {
+        std::vector<double> workspace(plan.workspace_bytes() / 8, 77);
+        throw_if_error(run(plan, arrays, workspace.data()));
+    }
 
     /// One row after the other, from the text.
     template <class Out, class T>
@@ -59,12 +44,13 @@ struct RowBackend {
         if (!data.factor.empty()) in.factor = data.factor[0];
         for (std::uint64_t i = 0; i < r.rows; ++i) {
             in.x = std::span(data.x).subspan(i * r.n, r.n);
-            if (of_targets(r.op)) in.target = data.targets[i];
+            if (!data.targets.empty()) in.target = data.targets[i];
+            if (!data.probabilities.empty()) in.probabilities = std::span(data.probabilities).subspan(i * r.n, r.n);
             const auto one = reference::row<Out>(r.op, in);
             all.out.insert(all.out.end(), one.out.begin(), one.out.end());
             if (r.op == RowOp::layernorm) all.mean.push_back(one.mean);
-            if (!of_exponentials(r.op)) all.rstd.push_back(one.rstd);
-            if (r.op == RowOp::cross_entropy) all.weight.push_back(one.weight);
+            if (of_norms(r.op)) all.rstd.push_back(one.rstd);
+            if (has_row_weights(r)) all.weight.push_back(one.weight);
         }
         return all;
     }
@@ -188,11 +174,55 @@ TEST_CASE("rows: names", "[rows]") {
     REQUIRE(name(static_cast<RowOp>(99)) == "?");
 }
 
+TEST_CASE("rows: losses of ranges, and what the calls on them refuse", "[rows]") {
+    const std::vector<double> x{-1, -2, -4, -8, -16, -32}, w{1, 2, 4};
+    const std::vector<std::int64_t> t{1, 2}, ignored{-100, 2};
+    REQUIRE(nll(x, 2, t) == 17);
+    REQUIRE(nll(x, 2, t, {.reduction = Reduction::sum}) == 34);
+    REQUIRE(nll(x, 2, ignored) == 32);
+    REQUIRE(row_loss(RowOp::nll, x, 2, t, w, {.method = Method::tree}) == (2 * 2 + 4 * 32) / 6.0);
+    REQUIRE(row_loss_terms(RowOp::nll, x, 2, t, w) == std::vector<double>{4, 128});
+    REQUIRE(row_loss_gradient(RowOp::nll, x, 2, t) == std::vector<double>{0, -0.5, 0, 0, 0, -0.5});
+    REQUIRE(row_loss_gradient(RowOp::nll, x, 2, t, w, {.reduction = Reduction::sum}) ==
+            std::vector<double>{0, -2, 0, 0, 0, -4});
+    // Rounded once: by way of double this would be a tie, and 1.
+    const std::vector<float> near_tie{-1, -0x1p-24f, -0x1p-80f};
+    const std::vector<std::int64_t> first(3);
+    REQUIRE(nll(near_tie, 3, first, {.reduction = Reduction::sum}) == 1 + 0x1p-23f);
+    const std::vector<double> equal(6), q{1, 0, 0, 0.5, 0.25, 0.25};
+    REQUIRE(std::fabs(cross_entropy(equal, 2, t) - std::log(3.0)) < 1e-15);
+    REQUIRE(std::fabs(cross_entropy(equal, 2, q) - std::log(3.0)) < 1e-15);
+    REQUIRE(std::fabs(row_loss_gradient(RowOp::cross_entropy, equal, 2, q)[3] - (1 / 3.0 - 0.5) / 2) < 1e-16);
+    REQUIRE(nll(std::vector<double>(), 0, std::vector<std::int64_t>(), {.reduction = Reduction::sum}) == 0);
+    const auto refused = [](const auto& call) -> std::string {
+        try {
+            call();
+        } catch (const Error& error) {
+            return error.status().argument;
+        }
+        return "";
+    };
+    const std::vector<std::int64_t> three{1, 2, 0};
+    REQUIRE(refused([&] { (void)nll(x, 4, t); }) == "rows");
+    REQUIRE(refused([&] { (void)nll(x, 0, t); }) == "rows");
+    REQUIRE(refused([&] { (void)nll(x, 2, three); }) == "target");
+    REQUIRE(refused([&] { (void)cross_entropy(x, 2, w); }) == "target");
+    REQUIRE(refused([&] { (void)row_loss(RowOp::nll, x, 2, t, x); }) == "weight");
+    REQUIRE(refused([&] { (void)row_loss(RowOp::nll, x, 2, t, std::vector<double>()); }) == "weight");
+    REQUIRE(refused([&] { (void)row_loss(RowOp::softmax, x, 2, t, {}); }) == "op");
+    REQUIRE(refused([&] { (void)nll(x, 2, t, {.reduction = Reduction::none}); }) == "reduction");
+    REQUIRE(refused([&] { (void)row_loss_terms(RowOp::nll, x, 2, t, {}, {}); }) == "reduction");
+    REQUIRE(refused([&] { (void)nll(x, 2, t, {.label_smoothing = 0.1}); }) == "label_smoothing");
+    REQUIRE(refused([&] { (void)nll(x, 2, t, {.method = Method::atomic}); }) == "method");
+}
+
 TEST_CASE("rows: the caller's rounding mode means nothing", "[rows]") {
     for (const RowOp op : all_row_ops) {
         for (const std::uint64_t rows : {1, 20}) {
-            const RowRequest r{.op = op, .n = 5003, .rows = rows, .launch = {.threads = 3}};
-            const auto data = row_data<float>(r, {}, 14);
+            RowRequest r{.op = op, .n = 5003, .rows = rows, .launch = {.threads = 3}};
+            if (of_targets(op)) r.reduction = Reduction::mean;
+            auto data = row_data<float>(r, {}, 14);
+            if (of_targets(op)) mend(data, r);
             const auto expected = run_rows<float>(r, data, 0);
             std::fesetround(FE_UPWARD);
             const auto up = run_rows<float>(r, data, 0);
@@ -232,11 +262,32 @@ TEST_CASE("rows: what is wrong with a request is said by name", "[rows][status]"
         expect(status_of({.op = op, .n = 4, .output_stride = 3}), invalid, "output_stride");
         expect(status_of({.op = op, .n = 4, .launch = {.threads = 1025}}), invalid, "launch.threads");
         if (has_one_result(op)) expect(status_of({.op = op, .n = 4, .output_stride = 4}), invalid, "output_stride");
-        if (!of_targets(op)) expect(status_of({.op = op, .n = 4, .label_smoothing = 0.1}), invalid, "label_smoothing");
+        if (!of_entropy(op)) {
+            expect(status_of({.op = op, .n = 4, .label_smoothing = 0.1}), invalid, "label_smoothing");
+            expect(status_of({.op = op, .n = 4, .probability_stride = 4}), invalid, "probability_stride");
+        } else {
+            expect(status_of({.op = op, .n = 4, .probability_stride = 3}), invalid, "probability_stride");
+        }
+        for (const Reduction reduction : {Reduction::sum, Reduction::mean}) {
+            const bool none_is_bad = reduction == Reduction::mean && !has_factor(op);
+            const Status status = status_of({.op = op, .n = 4, .rows = 0, .reduction = reduction});
+            if (!of_targets(op)) {
+                expect(status, invalid, "reduction");
+                continue;
+            }
+            if (none_is_bad) expect(status, invalid, "rows");
+            REQUIRE(status.ok() != none_is_bad);
+            for (const Method method : {Method::serial, Method::atomic})
+                expect(status_of({.op = op, .n = 4, .reduction = reduction, .method = method}), StatusCode::unsupported,
+                       "method");
+            expect(status_of({.op = op, .n = 4, .reduction = reduction, .method = static_cast<Method>(99)}), invalid,
+                   "method");
+        }
+        expect(status_of({.op = op, .n = 4, .reduction = static_cast<Reduction>(99)}), invalid, "reduction");
         REQUIRE(status_of({.op = op, .n = 64, .rows = std::uint64_t{1} << 40}).ok());
         REQUIRE(status_of({.op = op, .n = max_n}).ok());
         REQUIRE(status_of({.op = op, .n = 4, .rows = 0, .epsilon = 0}).ok());
-        if (!of_exponentials(op) || of_targets(op)) {
+        if (of_norms(op) || of_targets(op)) {
             expect(status_of({.op = op, .n = 0}), invalid, "n");
         } else {
             REQUIRE(status_of({.op = op, .n = 0}).ok());
@@ -261,9 +312,9 @@ TEST_CASE("rows: what is wrong with pointers is said by name", "[rows][status]")
             INFO(name(op) << ' ' << argument);
             expect(run(plan, bad), invalid, argument);
         };
-        const bool norm = !of_exponentials(op);
+        const bool norm = of_norms(op);
         const void* const none = nullptr;
-        wrong(&RowArrays::x, none, "x");
+        if (op != RowOp::nll_gradient) wrong(&RowArrays::x, none, "x");
         wrong(&RowArrays::x, askew, "x");
         wrong(&RowArrays::out, static_cast<void*>(nullptr), "out");
         wrong(&RowArrays::out, askew, "out");
@@ -274,10 +325,25 @@ TEST_CASE("rows: what is wrong with pointers is said by name", "[rows][status]")
         wrong(&RowArrays::mean, op == RowOp::layernorm ? askew : static_cast<void*>(out), "mean");
         wrong(&RowArrays::rstd, norm ? askew : static_cast<void*>(out), "rstd");
         wrong(&RowArrays::weights, of_targets(op) ? askew : static_cast<const void*>(x), "weights");
-        wrong(&RowArrays::row_weights, op == RowOp::cross_entropy ? askew : static_cast<void*>(out), "row_weights");
-        wrong(&RowArrays::factor, op == RowOp::cross_entropy_gradient ? askew : static_cast<const void*>(x), "factor");
+        wrong(&RowArrays::row_weights, has_row_weights({.op = op}) ? askew : static_cast<void*>(out), "row_weights");
+        wrong(&RowArrays::factor, has_factor(op) ? askew : static_cast<const void*>(x), "factor");
+        wrong(&RowArrays::probabilities, of_entropy(op) ? askew : static_cast<const void*>(x), "probabilities");
+        if (of_entropy(op)) wrong(&RowArrays::probabilities, static_cast<const void*>(x), "targets"); // one of the two
         const auto* const odd = reinterpret_cast<const std::int64_t*>(reinterpret_cast<const char*>(targets) + 4);
         wrong(&RowArrays::targets, of_targets(op) ? odd : targets, "targets");
+        if (of_targets(op)) {
+            RowArrays reduced = good;
+            const RowPlan mean = make_row_plan({.op = op, .n = 4, .reduction = Reduction::mean, .device = cpu});
+            alignas(8) char workspace[8192];
+            REQUIRE(mean.workspace_bytes() <= sizeof workspace);
+            expect(run(mean, reduced), invalid, "workspace");
+            expect(run(mean, reduced, workspace + 4), invalid, "workspace");
+            reduced.row_weights = out;
+            expect(run(mean, reduced, workspace), invalid, "row_weights");
+            reduced = good;
+            reduced.out = nullptr;
+            expect(run(mean, reduced, workspace), invalid, "out");
+        }
         if (of_targets(op)) wrong(&RowArrays::targets, static_cast<const std::int64_t*>(nullptr), "targets");
         expect(run(RowPlan(), good), invalid, "plan");
         REQUIRE(out[0] == 77);

@@ -14,19 +14,43 @@
 
 namespace detreduce::proptests {
 
-inline constexpr RowOp all_row_ops[] = {
-    RowOp::logsumexp, RowOp::softmax,       RowOp::log_softmax,           RowOp::layernorm,
-    RowOp::rmsnorm,   RowOp::cross_entropy, RowOp::cross_entropy_gradient};
+inline constexpr RowOp all_row_ops[] = {RowOp::logsumexp,
+                                        RowOp::softmax,
+                                        RowOp::log_softmax,
+                                        RowOp::layernorm,
+                                        RowOp::rmsnorm,
+                                        RowOp::cross_entropy,
+                                        RowOp::cross_entropy_gradient,
+                                        RowOp::nll,
+                                        RowOp::nll_gradient};
+inline constexpr RowOp loss_row_ops[] = {RowOp::cross_entropy, RowOp::nll, RowOp::cross_entropy_gradient,
+                                         RowOp::nll_gradient};
 
-inline bool of_exponentials(RowOp op) {
-    return op != RowOp::layernorm && op != RowOp::rmsnorm;
+inline bool of_norms(RowOp op) {
+    return op == RowOp::layernorm || op == RowOp::rmsnorm;
+}
+inline bool of_entropy(RowOp op) {
+    return op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
 }
 inline bool of_targets(RowOp op) {
-    return op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
+    return of_entropy(op) || op == RowOp::nll || op == RowOp::nll_gradient;
+}
+inline bool of_exponentials(RowOp op) {
+    return !of_norms(op) && op != RowOp::nll && op != RowOp::nll_gradient;
+}
+inline bool has_factor(RowOp op) {
+    return op == RowOp::cross_entropy_gradient || op == RowOp::nll_gradient;
+}
+inline bool has_row_weights(const RowRequest& r) {
+    return (r.op == RowOp::cross_entropy || r.op == RowOp::nll) && r.reduction == Reduction::none;
 }
 
 inline bool has_one_result(RowOp op) {
-    return op == RowOp::logsumexp || op == RowOp::cross_entropy;
+    return op == RowOp::logsumexp || op == RowOp::cross_entropy || op == RowOp::nll;
+}
+/// Is there one number of all rows?
+inline bool is_reduced(const RowRequest& r) {
+    return (r.op == RowOp::cross_entropy || r.op == RowOp::nll) && r.reduction != Reduction::none;
 }
 
 /// What a row is made of.
@@ -102,26 +126,30 @@ std::vector<T> row_of(RowKind kind, std::size_t n, std::uint64_t seed) {
 /// Rows next to each other, and what belongs to them; what there is none of is empty.
 template <class T>
 struct RowData {
-    std::vector<T> x = {}, scale = {}, shift = {}, weights = {};
+    std::vector<T> x = {}, scale = {}, shift = {}, weights = {}, probabilities = {};
     std::vector<std::int64_t> targets = {};
     std::vector<fp::Arithmetic<T>> factor = {};
 };
 
 /// What an op may be given or not; of other ops the numbers mean nothing.
 struct RowVariant {
-    bool scale = false, shift = false, weights = false, smoothing = false, factor = false;
+    bool scale = false, shift = false, weights = false, smoothing = false, factor = false, probabilities = false;
 };
 /// Every variant of an op.
 inline std::vector<RowVariant> variants(RowOp op) {
     if (op == RowOp::layernorm) return {{}, {.scale = true}, {.scale = true, .shift = true}};
     if (op == RowOp::rmsnorm) return {{}, {.scale = true}};
     std::vector<RowVariant> list{{}};
-    if (of_targets(op)) list = {{}, {.weights = true}, {.smoothing = true}, {.weights = true, .smoothing = true}};
-    if (op == RowOp::cross_entropy_gradient) {
-        for (std::size_t i = 0; i < 4; ++i) {
-            list.push_back(list[i]);
-            list.back().factor = true;
+    if (of_targets(op)) list.push_back({.weights = true});
+    if (of_entropy(op)) {
+        for (const bool weights : {false, true}) {
+            list.push_back({.weights = weights, .smoothing = true});
+            list.push_back({.weights = weights, .smoothing = !weights, .probabilities = true});
         }
+    }
+    for (std::size_t i = list.size(); has_factor(op) && i-- > 0;) {
+        list.push_back(list[i]);
+        list.back().factor = true;
     }
     return list;
 }
@@ -134,6 +162,17 @@ std::vector<T> numbers_between(double low, double high, std::size_t n, std::uint
     return list;
 }
 
+/// Of rows of classes, a class in four zero, and rows that are not one in all, but for the first.
+template <class T>
+std::vector<T> probabilities(const RowRequest& r, std::uint64_t seed) {
+    auto list = numbers_between<T>(0, 1, r.rows * r.n, seed);
+    for (std::uint64_t i = 0; i < list.size(); ++i) {
+        if (i < r.n) list[i] = fp::round_to<T>(i == 0 ? 1.0 : 0.0);
+        if (accuracy::hash(seed, i) % 4 == 0) list[i] = T{};
+    }
+    return list;
+}
+
 /// Kinds of rows one after the other, beginning with one that depends on the seed. A row in seven is ignored, one in eleven has a wrong target.
 template <class T>
 RowData<T> row_data(const RowRequest& r, const RowVariant& v, std::uint64_t seed) {
@@ -143,7 +182,7 @@ RowData<T> row_data(const RowRequest& r, const RowVariant& v, std::uint64_t seed
         const auto row = row_of<T>(kind, r.n, accuracy::hash(seed, i));
         data.x.insert(data.x.end(), row.begin(), row.end());
         const auto any = accuracy::hash(seed + 5, i);
-        if (of_targets(r.op))
+        if (of_targets(r.op) && !v.probabilities)
             data.targets.push_back(any % 7 == 0    ? r.ignore_index
                                    : any % 11 == 0 ? static_cast<std::int64_t>(r.n + any / 128 % 3) * (any % 2 ? 1 : -1)
                                                    : static_cast<std::int64_t>(any / 128 % r.n));
@@ -151,6 +190,7 @@ RowData<T> row_data(const RowRequest& r, const RowVariant& v, std::uint64_t seed
     if (v.scale) data.scale = numbers_between<T>(-2, 2, r.n, seed + 1);
     if (v.shift) data.shift = numbers_between<T>(-2, 2, r.n, seed + 2);
     if (v.weights) data.weights = numbers_between<T>(0, 2, r.n, seed + 3);
+    if (v.probabilities) data.probabilities = probabilities<T>(r, seed + 6);
     if (v.factor) data.factor = numbers_between<fp::Arithmetic<T>>(-2, 2, 1, seed + 4);
     return data;
 }
@@ -165,10 +205,14 @@ std::vector<std::size_t> row_lengths() {
 inline std::string shown(const RowRequest& r, const RowVariant& v) {
     std::string text = std::string(name(r.op)) + " n " + std::to_string(r.n) + " rows " + std::to_string(r.rows) +
                        " stride " + std::to_string(r.stride) + " to " + std::to_string(r.output_stride) +
-                       " smoothing " + std::to_string(r.label_smoothing) + " threads " +
-                       std::to_string(r.launch.threads) + ' ' + std::string(name(r.launch.isa));
-    for (const auto& [has, what] :
-         {std::pair{v.scale, " scale"}, {v.shift, " shift"}, {v.weights, " weights"}, {v.factor, " factor"}})
+                       " probabilities " + std::to_string(r.probability_stride) + ' ' + std::string(name(r.reduction)) +
+                       ' ' + std::string(name(r.method)) + " smoothing " + std::to_string(r.label_smoothing) +
+                       " threads " + std::to_string(r.launch.threads) + ' ' + std::string(name(r.launch.isa));
+    for (const auto& [has, what] : {std::pair{v.scale, " scale"},
+                                    {v.shift, " shift"},
+                                    {v.weights, " weights"},
+                                    {v.factor, " factor"},
+                                    {v.probabilities, " given"}})
         text += has ? what : "";
     return text;
 }

@@ -1,6 +1,8 @@
 // Laws of row ops that the oracle decides: how near results are to the true ones. Included by row_laws.hpp.
 #pragma once
 
+#include <memory>
+
 #include <detreduce/accuracy/oracle.hpp>
 #include <detreduce/accuracy/row_bounds.hpp>
 #include <detreduce/accuracy/row_oracle.hpp>
@@ -165,24 +167,42 @@ template <class T>
 struct Judgement {
     RowRequest request;
     RowData<T> data;
-    std::vector<double> weights;
+    std::vector<double> weights, probabilities;
     accuracy::RowTarget target;
+
+    /// What class i counts.
+    [[nodiscard]] double share(std::size_t i) const {
+        const double q = !probabilities.empty() ? probabilities[i] : i == target.y ? 1 : 0;
+        const double smooth = (1 - target.smoothing) * q + target.smoothing / static_cast<double>(request.n);
+        return smooth * (weights.empty() ? 1 : weights[i]);
+    }
+    [[nodiscard]] accuracy::LossSizes sizes(const JudgedRow<T>& row) const {
+        accuracy::LossSizes sizes{};
+        for (std::size_t i = 0; i < request.n; ++i) {
+            if (share(i) == 0) continue;
+            sizes.sizes += share(i) * std::fabs(row.oracle.log_softmax(i));
+            sizes.bounds += share(i) * row.log_softmax_bound(dtype_of<fp::Arithmetic<T>>, i);
+        }
+        sizes.loss = sizes.sizes;
+        return sizes;
+    }
 };
 template <class T>
 Judgement<T> judgement(RowOp op, const RowVariant& v, std::size_t n, std::uint64_t seed) {
     Judgement<T> j;
     j.request = {.op = op, .n = n, .label_smoothing = v.smoothing ? 0.1 : 0};
     j.data = row_data<T>(j.request, v, seed);
-    j.data.targets = {static_cast<std::int64_t>(accuracy::hash(seed, 3) % n)};
+    const std::size_t y = accuracy::hash(seed, 3) % n;
+    if (!v.probabilities) j.data.targets = {static_cast<std::int64_t>(y)};
     j.weights = doubles(j.data.weights);
-    j.target = {static_cast<std::size_t>(j.data.targets[0]), j.weights, j.request.label_smoothing,
-                j.data.factor.empty() ? 1 : static_cast<double>(j.data.factor[0])};
+    j.probabilities = doubles(j.data.probabilities);
+    j.target = {y, j.weights, j.request.label_smoothing,
+                j.data.factor.empty() ? 1 : static_cast<double>(j.data.factor[0]), j.probabilities};
     return j;
 }
 
 TEMPLATE_TEST_CASE("rows: cross entropy is within its bound", "[rows][error]", float16, bfloat16, float, double) {
     using T = TestType;
-    using V = fp::Arithmetic<T>;
     for_hard_rows<T>(false, [](const std::vector<T>& row) {
         const JudgedRow<T> judged(row);
         const std::size_t n = row.size();
@@ -192,17 +212,7 @@ TEMPLATE_TEST_CASE("rows: cross entropy is within its bound", "[rows][error]", f
         if (longest > 1e36 && sizeof(T) < 8) return; // sums of them would overflow
         for (const RowVariant& v : variants(RowOp::cross_entropy)) {
             const auto j = judgement<T>(RowOp::cross_entropy, v, n, n);
-            const double s = j.target.smoothing;
-            accuracy::LossSizes sizes{};
-            const auto add = [&](std::size_t i, double share) {
-                share *= j.weights.empty() ? 1 : j.weights[i];
-                sizes.sizes += share * std::fabs(judged.oracle.log_softmax(i));
-                sizes.bounds += share * judged.log_softmax_bound(dtype_of<V>, i);
-            };
-            add(j.target.y, 1 - s);
-            for (std::size_t i = 0; s != 0 && i < n; ++i)
-                add(i, s / static_cast<double>(n));
-            sizes.loss = sizes.sizes;
+            const auto sizes = j.sizes(judged);
             const auto check = [&]<class Out>(Out) {
                 if (sizes.loss > 0.99 * static_cast<double>(fp::widen(largest<Out>))) return;
                 const auto got = doubles(run_row<Out>(j.request, row, j.data).out);
@@ -214,6 +224,46 @@ TEMPLATE_TEST_CASE("rows: cross entropy is within its bound", "[rows][error]", f
     });
 }
 
+TEMPLATE_TEST_CASE("rows: the mean of cross entropy is within its bound", "[rows][error]", float16, bfloat16, float,
+                   double) {
+    using T = TestType;
+    constexpr std::size_t n = 33;
+    for (const RowVariant& v : variants(RowOp::cross_entropy)) {
+        const auto j = judgement<T>(RowOp::cross_entropy, v, n, 5);
+        RowRequest r = j.request;
+        RowData<T> all{.weights = j.data.weights};
+        std::vector<std::unique_ptr<JudgedRow<T>>> rows;
+        std::vector<accuracy::RowOracle::Loss> losses;
+        accuracy::MeanSizes sizes{};
+        const double weight = v.probabilities || !v.weights ? 1 : j.weights[j.target.y];
+        for (const RowKind kind : {RowKind::ordinary, RowKind::wide, RowKind::very_low, RowKind::at_lowest_term}) {
+            const auto row = row_of<T>(kind, n, rows.size());
+            rows.push_back(std::make_unique<JudgedRow<T>>(row));
+            losses.push_back({&rows.back()->oracle, j.target});
+            all.x.insert(all.x.end(), row.begin(), row.end());
+            all.targets.insert(all.targets.end(), j.data.targets.begin(), j.data.targets.end());
+            all.probabilities.insert(all.probabilities.end(), j.data.probabilities.begin(), j.data.probabilities.end());
+            const auto of_row = j.sizes(*rows.back());
+            sizes.losses += of_row.sizes;
+            sizes.bounds += accuracy::cross_entropy_bound(dtype_of<T>, dtype_of<fp::Arithmetic<T>>, n, of_row);
+            sizes.weights += weight;
+        }
+        sizes.mean = sizes.losses / sizes.weights;
+        r.rows = rows.size();
+        r.reduction = Reduction::mean;
+        for (const Method method : batch_methods) {
+            r.method = method;
+            INFO(shown(r, v));
+            for_outputs<T>([&]<class Out>(Out) {
+                const auto got = doubles(run_rows<Out>(r, all, 0).out);
+                require_within(accuracy::RowOracle::mean_loss_error(losses, got.at(0)),
+                               accuracy::mean_loss_bound(method, dtype_of<T>, dtype_of<Out>, r.rows, sizes));
+            });
+        }
+    }
+    SUCCEED();
+}
+
 TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, also of central differences",
                    "[rows][error]", float16, bfloat16, float, double) {
     using T = TestType;
@@ -223,22 +273,18 @@ TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, als
         const bool small = std::all_of(judged.x.begin(), judged.x.end(), [](double v) { return std::fabs(v) < 1e30; });
         for (const RowVariant& v : variants(RowOp::cross_entropy_gradient)) {
             const auto j = judgement<T>(RowOp::cross_entropy_gradient, v, n, n);
-            const double s = j.target.smoothing;
-            const auto weight = [&](std::size_t i) { return j.weights.empty() ? 1 : j.weights[i]; };
-            double all = (1 - s) * weight(j.target.y);
-            for (std::size_t i = 0; s != 0 && i < n; ++i)
-                all += s / static_cast<double>(n) * weight(i);
+            double all = 0;
+            for (std::size_t i = 0; i < n; ++i)
+                all += j.share(i);
             const auto check = [&]<class Out>(Out) {
                 const auto got = doubles(run_row<Out>(j.request, row, j.data).out);
                 const auto errors = judged.oracle.slope_errors(j.target, got);
                 double sum_of_bounds = 0;
                 accuracy::ExactSum sum;
                 for (std::size_t i = 0; i < n; ++i) {
-                    const double taken =
-                        (i == j.target.y ? (1 - s) * weight(i) : 0) + s / static_cast<double>(n) * weight(i);
                     const double bound = judged.bound([&](const auto& c) {
                         return accuracy::cross_entropy_gradient_bound(
-                            c, dtype_of<Out>, {judged.oracle.softmax(i), all, taken, j.target.factor});
+                            c, dtype_of<Out>, {judged.oracle.softmax(i), all, j.share(i), j.target.factor});
                     });
                     sum.add(got[i]);
                     sum_of_bounds += bound;

@@ -1,5 +1,4 @@
 // Row ops on the GPU: the bits of the CPU.
-#include <cstring>
 #include <vector>
 
 #include "laws/device_memory.hpp"
@@ -9,14 +8,6 @@
 
 namespace detreduce::proptests {
 namespace {
-
-template <class T>
-struct DeviceArray {
-    OnDevice<T> on_device;
-    DeviceArray(const std::vector<T>& x, unsigned offset) : on_device(x, offset) {}
-    [[nodiscard]] T* data() const { return on_device.data; }
-    [[nodiscard]] std::vector<T> fetched() const { return on_device.fetched(); }
-};
 
 struct RowBackend {
     static constexpr Device device = current_gpu;
@@ -40,12 +31,12 @@ struct RowBackend {
         r.dtype = dtype_of<T>;
         r.output = dtype_of<Out>;
         r.device = cpu;
-        r.stride = r.output_stride = 0;
+        r.stride = r.output_stride = r.probability_stride = 0;
         const RowPlan plan = make_row_plan(r);
         throw_if_error(plan.status());
         const auto numbers = [&](bool has) { return std::vector<V>(has ? r.rows : 0); };
         RowResults<Out, V> all{std::vector<Out>(r.rows * plan.results()), numbers(r.op == RowOp::layernorm),
-                               numbers(!of_exponentials(r.op)), numbers(r.op == RowOp::cross_entropy)};
+                               numbers(of_norms(r.op)), numbers(has_row_weights(r))};
         const auto at = [](auto& v) { return v.empty() ? nullptr : v.data(); };
         throw_if_error(run(plan, {.x = at(data.x),
                                   .out = at(all.out),
@@ -54,6 +45,7 @@ struct RowBackend {
                                   .mean = at(all.mean),
                                   .rstd = at(all.rstd),
                                   .targets = at(data.targets),
+                                  .probabilities = at(data.probabilities),
                                   .weights = at(data.weights),
                                   .row_weights = at(all.weight),
                                   .factor = at(data.factor)}));
@@ -89,6 +81,7 @@ TEMPLATE_TEST_CASE("rows on the GPU: bits are those of the CPU, in every place",
                     RowRequest placed = r;
                     placed.stride = r.n + place.gap;
                     if (!has_one_result(r.op)) placed.output_stride = r.n + place.gap_of_results;
+                    if (v.probabilities) placed.probability_stride = r.n + place.gap_of_results;
                     INFO(shown(placed, v) << " offset " << place.offset);
                     require_same(run_rows<Out>(placed, data, place.offset), expected);
                     if (rows == 0) break;
@@ -115,6 +108,98 @@ TEMPLATE_TEST_CASE("rows on the GPU: more rows than blocks", "[rows][gpu]", floa
             if (of_targets(op)) own.targets = data.targets;
             INFO(shown(r, {}));
             require_same(run_rows<T>(r, own, 0), RowBackend::expected<T>(r, own));
+        }
+    }
+}
+
+template <class T>
+std::vector<T> repeated(const std::vector<T>& part, std::uint64_t times) {
+    std::vector<T> all;
+    all.reserve(part.size() * times);
+    for (std::uint64_t i = 0; i < times; ++i)
+        all.insert(all.end(), part.begin(), part.end());
+    return all;
+}
+/// As many rows as blocks and warps have to take several of, the same few again and again, as it is the CPU that is slow.
+template <class T>
+void require_repeated(RowRequest r, const RowVariant& v, std::uint64_t rows) {
+    r.rows = 40; // of which some have sums that are not usable relative to 0
+    RowData<T> data = row_data<T>(r, v, r.n);
+    auto expected = RowBackend::expected<T>(r, data);
+    const std::uint64_t times = rows / r.rows;
+    r.rows *= times;
+    data.x = repeated(data.x, times);
+    data.targets = repeated(data.targets, times);
+    data.probabilities = repeated(data.probabilities, times);
+    expected = {repeated(expected.out, times), repeated(expected.mean, times), repeated(expected.rstd, times),
+                repeated(expected.weight, times)};
+    INFO(shown(r, v));
+    require_same(run_rows<T>(r, data, 1), expected);
+}
+
+TEMPLATE_TEST_CASE("rows on the GPU: many rows, an odd stride apart", "[rows][gpu]", float16, float) {
+    using T = TestType;
+    for (const RowOp op : {RowOp::logsumexp, RowOp::cross_entropy, RowOp::softmax, RowOp::rmsnorm})
+        require_repeated<T>({.op = op, .n = 1000, .stride = 1001}, {}, 40'000);
+    constexpr std::uint64_t n = spec::TreeOrder<sizeof(T)>::tile + 9;
+    for (const RowOp op : {RowOp::logsumexp, RowOp::cross_entropy})
+        require_repeated<T>({.op = op, .n = n, .stride = n + 2 + n % 2}, {}, 12'000);
+}
+
+TEMPLATE_TEST_CASE("rows on the GPU: every class counts, in many rows of several tiles", "[rows][gpu]", bfloat16, float,
+                   double) {
+    using T = TestType;
+    constexpr std::uint64_t n = 2 * spec::TreeOrder<sizeof(T)>::tile + 9;
+    for (const RowOp op : {RowOp::cross_entropy, RowOp::cross_entropy_gradient}) {
+        require_repeated<T>({.op = op, .n = n, .label_smoothing = 0.1}, {.weights = true, .smoothing = true}, 1200);
+        require_repeated<T>({.op = op, .n = n, .probability_stride = n + 1}, {.probabilities = true}, 1200);
+    }
+}
+
+/// The mean, and then its gradient times it, to see that the one waits for the other.
+TEST_CASE("rows on the GPU: a batch captured in a graph", "[rows][gpu]") {
+    for (const auto& [of_loss, of_gradient] :
+         {std::pair{RowOp::cross_entropy, RowOp::cross_entropy_gradient}, {RowOp::nll, RowOp::nll_gradient}}) {
+        for (const Method method : batch_methods) {
+            RowRequest r{.op = of_loss, .n = 1000, .rows = 600, .reduction = Reduction::mean, .method = method};
+            auto data = row_data<float>(r, {}, 3);
+            mend(data, r);
+            RowRequest g = r;
+            g.op = of_gradient;
+            const float mean = expected_of_batch<float>(r, data);
+            const auto weights = losses_of_rows(r, data).weight;
+            RowData<float> divided = data;
+            divided.factor = {static_cast<float>(static_cast<double>(mean) / sum_of(weights, method))};
+            RowRequest alone = g;
+            alone.reduction = Reduction::none;
+            const auto slopes = RowBackend::expected<float>(alone, divided);
+
+            const DeviceArray<float> x(data.x, 0), out({0}, 0), dx(data.x, 0);
+            const DeviceArray<std::int64_t> targets(data.targets, 0);
+            const RowPlan plan = make_row_plan(r), gradient = make_row_plan(g);
+            const DeviceBuffer workspace(plan.workspace_bytes()), other(gradient.workspace_bytes());
+            const StreamOwner owner;
+            const Graph graph(owner.stream, [&](cudaStream_t stream) {
+                const RowArrays arrays{.x = x.data(), .out = out.data(), .targets = targets.data()};
+                const Status ran = run(plan, arrays, workspace.data(), stream);
+                if (!ran.ok()) return ran;
+                return run(gradient, {.x = x.data(), .out = dx.data(), .targets = targets.data(), .factor = out.data()},
+                           other.data(), stream);
+            });
+            for (int i = 0; i < 3; ++i) {
+                out.on_device.memory.fill(0xff, sizeof(float));
+                workspace.fill(0xff, workspace.bytes());
+                other.fill(0xff, other.bytes());
+                graph.launch();
+                INFO(shown(r, {}));
+                require_number(out.fetched().at(0), mean);
+                require_same(RowResults<float, float>{dx.fetched(), {}, {}, {}}, slopes);
+            }
+            REQUIRE(workspace.guards_intact());
+            REQUIRE(other.guards_intact());
+            // And by run_async(), with a workspace of the allocator's.
+            throw_if_error(cuda::run_async(plan, {.x = x.data(), .out = out.data(), .targets = targets.data()}));
+            require_number(out.fetched().at(0), mean);
         }
     }
 }

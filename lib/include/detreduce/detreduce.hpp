@@ -8,6 +8,7 @@
 #include <detreduce/host.hpp>
 #include <detreduce/losses.hpp>
 #include <detreduce/plan.hpp>
+#include <detreduce/row_losses.hpp>
 #include <detreduce/row_ops.hpp>
 #include <detreduce/segments.hpp>
 #include <detreduce/status.hpp>

@@ -112,14 +112,18 @@ struct LossOptions {
     Launch launch = {};
 };
 
+/// Weights, if there are any.
+template <class T>
+using WeightsOf = std::optional<std::span<const T>>;
+
 namespace detail {
 
 /// The plan of ranges on the CPU. Throws Error, also for argument target or weight where it is not as long as x.
 template <class T>
-[[nodiscard]] LossPlan plan_on_cpu(Loss loss, std::size_t n, std::size_t targets, std::size_t weights, bool weighted,
+[[nodiscard]] LossPlan plan_on_cpu(Loss loss, std::size_t n, std::size_t targets, const WeightsOf<T>& weight,
                                    DType output, const LossOptions& options) {
     if (targets != n) throw_if_error({StatusCode::invalid_argument, "target", "must have as many elements as x"});
-    if (weighted && weights != n)
+    if (weight && weight->size() != n)
         throw_if_error({StatusCode::invalid_argument, "weight", "must have as many elements as x"});
     const LossPlan plan = make_loss_plan({.loss = loss,
                                           .reduction = options.reduction,
@@ -128,11 +132,17 @@ template <class T>
                                           .output = output,
                                           .n = n,
                                           .parameter = options.parameter,
-                                          .weighted = weighted,
+                                          .weighted = weight.has_value(),
                                           .device = cpu,
                                           .launch = options.launch});
     throw_if_error(plan.status());
     return plan;
+}
+
+/// Where ranges and weights lie.
+template <class X, class Y, class T>
+[[nodiscard]] LossInputs inputs_of(const X& x, const Y& target, const WeightsOf<T>& weight) {
+    return {std::ranges::data(x), std::ranges::data(target), weight ? weight->data() : nullptr};
 }
 
 /// Refuses what has n results.
@@ -144,24 +154,24 @@ inline void require_reduction(const LossOptions& options) {
 
 } // namespace detail
 
-/// The mean or sum of a loss on the CPU, as run() computes it, returned as an Out, or in the elements' format. An empty `weight` is none.
+/// The mean or sum of a loss on the CPU, as run() computes it, returned as an Out, or in the elements' format. `weight`: {}, or as many as there are elements.
 ///
 /// errors       throws Error: what make_loss_plan() and run() refuse; argument target or weight when it is not as long as x; reduction none
 template <Element Out, Elements X, Elements Y>
-[[nodiscard]] Out loss_as(Loss loss, const X& x, const Y& target, std::span<const ElementOf<X>> weight,
+[[nodiscard]] Out loss_as(Loss loss, const X& x, const Y& target, const WeightsOf<ElementOf<X>>& weight,
                           const LossOptions& options = {}) {
     using T = ElementOf<X>;
     static_assert(std::same_as<T, ElementOf<Y>>, "x and target must have elements of the same type");
     detail::require_reduction(options);
-    const LossPlan plan = detail::plan_on_cpu<T>(loss, std::ranges::size(x), std::ranges::size(target), weight.size(),
-                                                 !weight.empty(), dtype_of<Out>, options);
+    const LossPlan plan =
+        detail::plan_on_cpu<T>(loss, std::ranges::size(x), std::ranges::size(target), weight, dtype_of<Out>, options);
     Out result{};
-    throw_if_error(run(plan, {std::ranges::data(x), std::ranges::data(target), weight.data()}, &result));
+    throw_if_error(run(plan, detail::inputs_of(x, target, weight), &result));
     return result;
 }
 template <Elements X, Elements Y>
 [[nodiscard]] ElementOf<X> loss(Loss loss, const X& x, const Y& target, const LossOptions& options = {}) {
-    return loss_as<ElementOf<X>>(loss, x, target, std::span<const ElementOf<X>>(), options);
+    return loss_as<ElementOf<X>>(loss, x, target, {}, options);
 }
 template <Elements X, Elements Y, Elements W>
 [[nodiscard]] ElementOf<X> loss(Loss loss, const X& x, const Y& target, const W& weight,
@@ -172,33 +182,42 @@ template <Elements X, Elements Y, Elements W>
 /// The terms of a loss on the CPU, as run() computes them where nothing is reduced. Otherwise as loss_as().
 template <Elements X, Elements Y>
 [[nodiscard]] std::vector<ElementOf<X>> loss_terms_of(Loss loss, const X& x, const Y& target,
-                                                      std::span<const ElementOf<X>> weight = {},
+                                                      const WeightsOf<ElementOf<X>>& weight = {},
                                                       LossOptions options = {.reduction = Reduction::none}) {
     using T = ElementOf<X>;
     static_assert(std::same_as<T, ElementOf<Y>>, "x and target must have elements of the same type");
     if (options.reduction != Reduction::none)
         throw_if_error(
             {StatusCode::invalid_argument, "reduction", "allowed is none, which {.reduction = none, …} says"});
-    const LossPlan plan = detail::plan_on_cpu<T>(loss, std::ranges::size(x), std::ranges::size(target), weight.size(),
-                                                 !weight.empty(), dtype_of<T>, options);
+    const LossPlan plan =
+        detail::plan_on_cpu<T>(loss, std::ranges::size(x), std::ranges::size(target), weight, dtype_of<T>, options);
     std::vector<T> terms(plan.results());
-    throw_if_error(run(plan, {std::ranges::data(x), std::ranges::data(target), weight.data()}, terms.data()));
+    throw_if_error(run(plan, detail::inputs_of(x, target, weight), terms.data()));
     return terms;
 }
 
-/// The gradient of the loss that loss() gives on the CPU, times `upstream`, as run_gradient() computes it. Otherwise as loss_as().
+/// The gradient of the loss that loss() gives on the CPU, times what `upstream` points to (null: 1), as run_gradient() computes it. Otherwise as loss_as().
 template <Elements X, Elements Y>
-[[nodiscard]] std::vector<ElementOf<X>>
-loss_gradient(Loss loss, const X& x, const Y& target, const LossOptions& options = {},
-              std::span<const ElementOf<X>> weight = {}, const ElementOf<X>* upstream = nullptr) {
+[[nodiscard]] std::vector<ElementOf<X>> loss_gradient(Loss loss, const X& x, const Y& target,
+                                                      const WeightsOf<ElementOf<X>>& weight,
+                                                      const ElementOf<X>* upstream, const LossOptions& options) {
     using T = ElementOf<X>;
     static_assert(std::same_as<T, ElementOf<Y>>, "x and target must have elements of the same type");
-    const LossPlan plan = detail::plan_on_cpu<T>(loss, std::ranges::size(x), std::ranges::size(target), weight.size(),
-                                                 !weight.empty(), dtype_of<T>, options);
+    const LossPlan plan =
+        detail::plan_on_cpu<T>(loss, std::ranges::size(x), std::ranges::size(target), weight, dtype_of<T>, options);
     std::vector<T> dx(std::ranges::size(x));
-    throw_if_error(
-        run_gradient(plan, {std::ranges::data(x), std::ranges::data(target), weight.data()}, upstream, dx.data()));
+    throw_if_error(run_gradient(plan, detail::inputs_of(x, target, weight), upstream, dx.data()));
     return dx;
+}
+template <Elements X, Elements Y>
+[[nodiscard]] std::vector<ElementOf<X>> loss_gradient(Loss loss, const X& x, const Y& target,
+                                                      const LossOptions& options = {}) {
+    return loss_gradient(loss, x, target, {}, nullptr, options);
+}
+template <Elements X, Elements Y, Elements W>
+[[nodiscard]] std::vector<ElementOf<X>> loss_gradient(Loss loss, const X& x, const Y& target, const W& weight,
+                                                      const LossOptions& options = {}) {
+    return loss_gradient(loss, x, target, std::span<const ElementOf<X>>(weight), nullptr, options);
 }
 
 namespace cuda {

@@ -1,11 +1,13 @@
-// What softmax classifiers and normalization layers do to each row of a matrix: logsumexp, softmax, log_softmax, layernorm, rmsnorm, and cross entropy with
-// its gradient. As with plan.hpp: make a plan, run it; neither throws, prints, allocates or synchronises.
+// What softmax classifiers and normalization layers do to each row of a matrix: logsumexp, softmax, log_softmax, layernorm, rmsnorm, and cross entropy and
+// nll with their gradients, of each row or of all of them. As with plan.hpp: make a plan, run it; neither throws, prints, allocates or synchronises.
+// row_losses.hpp has shorter calls on the CPU.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
+#include <detreduce/loss_words.hpp>
 #include <detreduce/plan.hpp>
 
 namespace detreduce {
@@ -17,8 +19,10 @@ enum class RowOp : std::uint8_t {
     log_softmax,            ///< x − log Σ e^x: n numbers
     layernorm,              ///< (x − mean) / √(variance + epsilon) · scale + shift: n numbers
     rmsnorm,                ///< x / √(Σ x² / n + epsilon) · scale: n numbers
-    cross_entropy,          ///< −Σ q·log_softmax(x), where q is 1 at the row's target: one number
-    cross_entropy_gradient, ///< its gradient with respect to x, (softmax(x) − q) · factor: n numbers
+    cross_entropy,          ///< −Σ q·log_softmax(x), where q is 1 at the row's target, or given: one number
+    cross_entropy_gradient, ///< its gradient with respect to x, (softmax(x)·Σq − q) · factor: n numbers
+    nll,                    ///< −x at the row's target, x being logarithms of probabilities: one number
+    nll_gradient,           ///< its gradient with respect to x, −factor at the target, else +0: n numbers
 };
 
 /// What to do, and where. Only `dtype`, `n` and `rows` have no useful default.
@@ -29,10 +33,15 @@ struct RowRequest {
     std::uint64_t n = 0;              ///< elements of a row, 0 … 2^40
     std::uint64_t rows = 1;           ///< 0 … 2^40; no more than 2^46 elements in all
     std::uint64_t stride = 0; ///< elements from the beginning of one row to that of the next; 0: n, else at least that
-    std::uint64_t output_stride = 0;  ///< the same of results, where there are n a row
-    double epsilon = 1e-5;            ///< layernorm, rmsnorm: not negative, finite
-    double label_smoothing = 0;       ///< cross entropy: 0 … 1
-    std::int64_t ignore_index = -100; ///< cross entropy: rows with this target have a loss and a weight of +0
+    std::uint64_t output_stride = 0;      ///< the same of results, where there are n a row
+    double epsilon = 1e-5;                ///< layernorm, rmsnorm: not negative, finite
+    double label_smoothing = 0;           ///< cross entropy: 0 … 1
+    std::int64_t ignore_index = -100;     ///< of targets: rows with this one have a loss and a weight of +0
+    std::uint64_t probability_stride = 0; ///< elements from one row's probabilities to those of the next, as `stride`
+    /// Of cross entropy and nll: the loss of each row, their sum, or that over the sum of the rows' weights; of their gradients: which of these it is the
+    /// gradient of.
+    Reduction reduction = Reduction::none;
+    Method method = Method::exact; ///< of these sums: exact, compensated, kahan or tree
     Device device = current_gpu;
     Launch launch =
         {}; ///< CPU: threads, isa. CUDA: schedule, block and grid may not be asked for, and these two mean nothing
@@ -45,9 +54,10 @@ class RowPlan {
     [[nodiscard]] const RowRequest& request() const noexcept { return request_; }
     [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
     [[nodiscard]] std::uint64_t stride() const noexcept { return request_.stride ? request_.stride : request_.n; }
-    /// Results of a row: n, or 1 of logsumexp and cross_entropy.
+    /// Results of a row: n, or 1 of logsumexp, cross_entropy and nll, which, reduced, have 1 of all rows.
     [[nodiscard]] std::uint64_t results() const noexcept {
-        return request_.op == RowOp::logsumexp || request_.op == RowOp::cross_entropy ? 1 : request_.n;
+        const RowOp op = request_.op;
+        return op == RowOp::logsumexp || op == RowOp::cross_entropy || op == RowOp::nll ? 1 : request_.n;
     }
     [[nodiscard]] std::uint64_t output_stride() const noexcept {
         return request_.output_stride ? request_.output_stride : results();
@@ -55,7 +65,8 @@ class RowPlan {
     /// The format in which rows are computed, f32 or, of f64, f64: that of means, reciprocals and factors.
     [[nodiscard]] DType arithmetic() const noexcept { return request_.dtype == DType::f64 ? DType::f64 : DType::f32; }
     /// Bytes of device memory, aligned to 256, that run() needs: of logsumexp and cross_entropy a number a row, and more where a row has more than one tile
-    /// (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16); of the others 0 where it has not. On the CPU: 0.
+    /// (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16); of the others 0 where it has not. On the CPU: 0. With a reduction two numbers a row more,
+    /// and what the sum needs, of gradients only for the mean; on the CPU, too, aligned to 8.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
     /// On the CPU: the threads and the instruction set that were chosen.
     [[nodiscard]] const Launch& launch() const noexcept { return launch_; }
@@ -78,31 +89,42 @@ struct RowArrays {
     const void* shift = nullptr;           ///< layernorm, with scale: n elements, or null for 0
     void* mean = nullptr;                  ///< layernorm: a number of plan.arithmetic() a row, or null
     void* rstd = nullptr;                  ///< layernorm, rmsnorm: the same of 1 / √(… + epsilon)
-    const std::int64_t* targets = nullptr; ///< cross entropy: a class a row, 0 … n − 1, or ignore_index
-    const void* weights = nullptr;         ///< cross entropy: n elements, a weight a class, or null for 1
-    void* row_weights =
-        nullptr; ///< cross_entropy: the weight of the row's target, of plan.arithmetic(), a row, or null
-    const void* factor = nullptr; ///< cross_entropy_gradient: one number of plan.arithmetic(), or null for 1
+    const std::int64_t* targets = nullptr; ///< cross entropy, nll: a class a row, 0 … n − 1, or ignore_index
+    const void* probabilities = nullptr;   ///< cross entropy, in the place of targets: n elements a row
+    const void* weights = nullptr;         ///< cross entropy, nll: n elements, a weight a class, or null for 1
+    /// cross_entropy, nll, not reduced: the weight of the row's target, 1 with probabilities, of plan.arithmetic(), a row, or null.
+    void* row_weights = nullptr;
+    /// Gradients: one number of plan.arithmetic(), the gradient with respect to what is differentiated, or null for 1.
+    const void* factor = nullptr;
 };
 
 /// Runs `plan`.
 ///
-/// formula      see RowOp; lib/SPEC.md, section 17, says which operations these are, in the elements' arithmetic (f32, of f64 f64), by `tree`
-/// shapes       x: plan.request().rows rows of n contiguous elements, plan.stride() elements apart, aligned to the element. out: plan.results() a row,
-///              plan.output_stride() apart (logsumexp, cross_entropy: next to each other)
+/// formula      see RowOp; lib/SPEC.md, section 17, says which operations these are, in the elements' arithmetic (f32, of f64 f64), by `tree`. With weights
+///              every class's q is multiplied by its weight; label_smoothing s makes it (1 − s)·q + s / n. Reduced: Σ loss, or that over Σ weight, the
+///              weight being that of the row's target, or, with probabilities, 1; sums by plan.request().method of the losses in plan.arithmetic(). The
+///              gradient of the mean is that of the rows with factor / Σ weight for factor; that of the sum is that of none
+/// shapes       x: plan.request().rows rows of n contiguous elements, plan.stride() elements apart, aligned to the element (nll_gradient reads none, and x may
+///              be null). probabilities: the same, probability_stride apart. out: plan.results() a row, plan.output_stride() apart (logsumexp, cross_entropy,
+///              nll: next to each other, or, reduced, one number)
 /// dtypes       f16, bf16, f32, f64; results the same, of f16 and bf16 also f32
-/// guarantee    device: the bits of a row are those of the row alone, on every CPU and GPU, for every batch, stride, alignment and thread count
+/// guarantee    device: the bits of a row are those of the row alone, on every CPU and GPU, for every batch, stride, alignment and thread count. Reduced by
+///              exact the order of the rows means nothing either
 /// error bound  that of the sum of exponentials: lib/SPEC.md, section 17.1; accuracy/row_bounds.hpp has those of all results, as functions
-/// passes       logsumexp and cross_entropy: one read of x. The others: one read and one write, or two reads where a row has more than one tile. With
-///              label_smoothing one read more, and of the weights one a row. A row whose sum of exponentials is not usable relative to 0 (all elements below
+/// passes       logsumexp and cross_entropy: one read of x. nll: an element a row. The others: one read and one write, or two reads where a row has more than
+///              one tile; nll_gradient one write. With label_smoothing or probabilities one read more, and of the weights and probabilities one a row, or two
+///              of the gradient. A row whose sum of exponentials is not usable relative to 0 (all elements below
 ///              about −17, or one above about 44; f64: 355) is read two or three times more, slowly where all rows are so: bring such rows near 0 before
-/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done
+/// workspace    plan.workspace_bytes() bytes of device memory, on the CPU, where that is not 0, of host memory, private to this call until it is done
 /// stream       enqueued on `stream` of the plan's device, not synchronised, may be captured in a graph. CPU: returns when all is written
 /// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, and for arrays that the op does not have. A target that is no
-///              class gives NaN for its row, as nothing else could be done about it on a device
-/// NaN, empty   a row with a NaN that is not ignored: all NaN, but row_weights. softmax, log_softmax of a row whose greatest element is infinite: NaN. logsumexp: that infinity. n = 0: logsumexp is
-///              −inf, nothing is written by the others, and make_row_plan() refuses it for layernorm, rmsnorm and cross entropy
-/// overlap      out, mean, rstd and the workspace must not overlap each other, nor what is read
+///              class gives NaN for its row, and for whatever that row is reduced to, as nothing else could be done about it on a device
+/// NaN, empty   a row with a NaN that is not ignored: all NaN, but row_weights (nll: a NaN at the target alone). softmax, log_softmax of a row whose greatest
+///              element is infinite: NaN. logsumexp: that infinity. A class of smoothed probability 0 and an element of −∞ adds nothing to the loss.
+///              Probabilities are not looked at: others than 0 … 1 give what the formula gives. A sum of weights of 0: a mean of NaN. n = 0: logsumexp is
+///              −inf, nothing is written by the others, and make_row_plan() refuses it for layernorm, rmsnorm, cross entropy and nll. No rows: a sum of +0,
+///              and an error in make_row_plan() for a mean
+/// overlap      out, mean, rstd, row_weights and the workspace must not overlap each other, nor what is read
 /// source       lib/SPEC.md, section 17; Milakov & Gimelshein, Online normalizer calculation for softmax (2018), for reading a row once: here the reference is 0
 ///              wherever that does no harm, so that nothing has to be rescaled
 Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace = nullptr, Stream stream = nullptr) noexcept;

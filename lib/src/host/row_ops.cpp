@@ -145,52 +145,83 @@ struct RowRun {
         });
     }
 
+    /// What there is one of a row.
+    void put(V value, V target_weight) const {
+        if (arrays.out) *out() = fp::round_to<Out>(value);
+        store(arrays.row_weights, index, target_weight);
+    }
+    [[nodiscard]] spec::RowClass<V> row_class() const {
+        return spec::RowClass<V>::of(arrays.targets[index], plan.request().ignore_index, row.n);
+    }
+    [[nodiscard]] std::uint64_t target() const { return static_cast<std::uint64_t>(arrays.targets[index]); }
+    [[nodiscard]] V factor() const { return arrays.factor ? *static_cast<const V*>(arrays.factor) : V{1}; }
+    [[nodiscard]] V probability(std::uint64_t j) const {
+        const std::uint64_t stride = plan.request().probability_stride;
+        return fp::widen(static_cast<const T*>(arrays.probabilities)[index * (stride ? stride : row.n) + j]);
+    }
+    /// Σ f(i) by `tree`.
+    template <class F>
+    [[nodiscard]] V sum_over(const F& f) const {
+        return row.sum([&](std::uint64_t first, std::uint32_t count, V* terms) {
+            for (std::uint32_t i = 0; i < count; ++i)
+                terms[i] = f(first + i);
+        });
+    }
+
+    void nll() const {
+        const auto c = row_class();
+        if (!c.there) return put(c.otherwise, c.otherwise);
+        const V own = weight(target());
+        put(row.x ? spec::nll_loss(fp::widen(row.x[target()]), own) : V{0}, own);
+    }
+    void nll_gradient() const {
+        const auto c = row_class();
+        row.write(out(), [&](std::uint64_t i) {
+            return !c.there ? c.otherwise : i == target() ? spec::nll_slope(weight(i), factor()) : V{0};
+        });
+    }
+
     /// −log_softmax of element i.
     [[nodiscard]] V surprise(const spec::ExpSum<V>& sum, std::uint64_t i) const {
         return -sum.log_softmax(fp::widen(row.x[i]) - sum.reference);
     }
     void cross_entropy() const {
-        const RowRequest& r = plan.request();
-        const std::int64_t target = arrays.targets[index];
-        const bool ignored = target == r.ignore_index, bad = target < 0 || static_cast<std::uint64_t>(target) >= row.n;
-        if (ignored || bad) {
-            const V value = ignored ? V{0} : spec::quiet_nan<V>;
-            *out() = fp::round_to<Out>(value);
-            return store(arrays.row_weights, index, value);
+        const auto smoothed = spec::SmoothedTarget<V>::of(plan.request().label_smoothing, row.n);
+        if (arrays.probabilities) {
+            const auto sum = row.exp_sum();
+            const auto of_class = [&](std::uint64_t i) {
+                return smoothed.loss_of_class(surprise(sum, i), weight(i), probability(i));
+            };
+            return put(sum_over(of_class), V{1});
         }
+        const auto c = row_class();
+        if (!c.there) return put(c.otherwise, c.otherwise);
         const auto sum = row.exp_sum();
-        const auto smoothed = spec::SmoothedTarget<V>::of(r.label_smoothing, row.n);
         V of_all{0};
-        if (smoothed.at_all != 0) {
-            of_all = row.sum([&](std::uint64_t first, std::uint32_t count, V* terms) {
-                for (std::uint32_t i = 0; i < count; ++i)
-                    terms[i] = weight(first + i) * surprise(sum, first + i);
-            });
-        }
-        const V own = weight(static_cast<std::uint64_t>(target));
-        *out() = fp::round_to<Out>(smoothed.loss(surprise(sum, static_cast<std::uint64_t>(target)), own, of_all));
-        store(arrays.row_weights, index, own);
+        if (smoothed.at_all != 0) of_all = sum_over([&](std::uint64_t i) { return weight(i) * surprise(sum, i); });
+        const V own = weight(target());
+        put(smoothed.loss(surprise(sum, target()), own, of_all), own);
     }
     void cross_entropy_gradient() const {
-        const RowRequest& r = plan.request();
-        const std::int64_t target = arrays.targets[index];
-        if (target == r.ignore_index) return row.write(out(), [](std::uint64_t) { return V{0}; });
-        const auto at = static_cast<std::uint64_t>(target);
-        if (target < 0 || at >= row.n) return row.write(out(), [](std::uint64_t) { return spec::quiet_nan<V>; });
-        const auto sum = row.exp_sum();
-        const auto smoothed = spec::SmoothedTarget<V>::of(r.label_smoothing, row.n);
-        V all = static_cast<V>(row.n);
-        if (arrays.weights && smoothed.at_all != 0) {
-            all = row.sum([&](std::uint64_t first, std::uint32_t count, V* terms) {
-                for (std::uint32_t i = 0; i < count; ++i)
-                    terms[i] = weight(first + i);
-            });
+        const auto smoothed = spec::SmoothedTarget<V>::of(plan.request().label_smoothing, row.n);
+        if (arrays.probabilities) {
+            const auto of_class = [&](std::uint64_t i) { return smoothed.coefficient(weight(i), probability(i)); };
+            return write_slopes(sum_over(of_class), of_class);
         }
-        const V own = weight(at), of_softmax = smoothed.of_softmax(own, all),
-                factor = arrays.factor ? *static_cast<const V*>(arrays.factor) : V{1};
+        const auto c = row_class();
+        if (!c.there) return row.write(out(), [&](std::uint64_t) { return c.otherwise; });
+        V all = static_cast<V>(row.n);
+        if (arrays.weights && smoothed.at_all != 0) all = sum_over([&](std::uint64_t i) { return weight(i); });
+        const V own = weight(target());
+        write_slopes(smoothed.of_softmax(own, all),
+                     [&](std::uint64_t i) { return smoothed.subtracted(i == target(), own, weight(i)); });
+    }
+    template <class Subtracted>
+    void write_slopes(V of_softmax, const Subtracted& subtracted) const {
+        const auto sum = row.exp_sum();
+        const V by = factor();
         row.write_of_terms(out(), sum.reference, [&](std::uint64_t i, V term) {
-            return spec::cross_entropy_slope(term * sum.reciprocal, of_softmax,
-                                             smoothed.subtracted(i == at, own, weight(i)), factor);
+            return spec::cross_entropy_slope(term * sum.reciprocal, of_softmax, subtracted(i), by);
         });
     }
 
@@ -211,6 +242,10 @@ struct RowRun {
             return cross_entropy();
         case RowOp::cross_entropy_gradient:
             return cross_entropy_gradient();
+        case RowOp::nll:
+            return nll();
+        case RowOp::nll_gradient:
+            return nll_gradient();
         }
     }
 };
@@ -219,7 +254,7 @@ template <class T, class Out>
 DETREDUCE_OPAQUE void run_all(const RowPlan& plan, const RowArrays& arrays) {
     const RowRequest& r = plan.request();
     const auto one = [&](std::uint64_t i, const Launch& launch) {
-        const T* const x = r.n == 0 ? nullptr : static_cast<const T*>(arrays.x) + i * plan.stride();
+        const T* const x = r.n == 0 || !arrays.x ? nullptr : static_cast<const T*>(arrays.x) + i * plan.stride();
         RowRun<T, Out>{plan, arrays, {x, r.n, launch}, i}();
     };
     Launch alone = plan.launch();
@@ -243,6 +278,11 @@ void run_rows(const RowPlan& plan, const RowArrays& arrays) noexcept {
             run_all<T, float>(plan, arrays);
         }
     });
+}
+
+void write_quotient(const spec::Quotient& quotient) noexcept {
+    const StandardFpEnvironment environment;
+    quotient.write();
 }
 
 } // namespace detreduce::host

@@ -20,6 +20,12 @@
 //     gradient     |factor|·((1 + γ_{d+7})·b·A + γ_{d+7}·(p·A + D)) + 4·(1 + |factor|)·η, b the bound of p in V, A = (1 − s)·|w_y| + s/n·Σ|w|, and D the
 //                  sizes of what is subtracted: (1 − s)·|w_y| at the target, and s/n·|w_j|
 //
+// Probabilities q_j in the place of a target are the same with (1 − s)·q_j + s/n in the place of what the target and all classes count, unless a weight times
+// that underflows: a term goes through no more roundings.
+//
+// The mean of losses by a method: with B the sum of their bounds in V, E and E' what the method may cost their sum and that of weights, which are not negative,
+//     (B + E + |mean|·E') / (Σw − E'), a rounding of the quotient and one to the output
+//
 // Normalization. The mean is off by δ, v by Δ (MomentsBound, or sumsq's ErrorBound over n and a division). With q² = v + ε, and Δ < q², 1 / √(…) is off by at
 // most (1 − Δ/q²)^(−1/2) − 1 ≤ Δ/q² / (2 − 2Δ/q²) of itself, three roundings in binary64 and one to V: (1 + τ)/q in all. x − mean rounds once, and the product:
 //     z            ((|x − mean| + δ)·(1 + u)²·(1 + τ) − |x − mean|) / q + η
@@ -51,6 +57,12 @@ struct LossSizes {
     double sizes, bounds, loss;
 };
 [[nodiscard]] double cross_entropy_bound(DType input, DType output, std::uint64_t n, const LossSizes& s) noexcept;
+/// Of a batch: the sum of the sizes of the losses, of their bounds, and of weights, and the size of the mean.
+struct MeanSizes {
+    double losses, bounds, weights, mean;
+};
+[[nodiscard]] double mean_loss_bound(Method method, DType input, DType output, std::uint64_t rows,
+                                     const MeanSizes& s) noexcept;
 /// p, A and D, and the factor, which is any number.
 struct SlopeSizes {
     double p, of_softmax, subtracted, factor;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <detreduce/acc/finish.hpp>
 #include <detreduce/fp/convert.hpp>
 #include <detreduce/math/log.hpp>
 #include <detreduce/spec/exp_term.hpp>
@@ -49,6 +50,28 @@ struct ExpSum {
     [[nodiscard]] DETREDUCE_HD V log_softmax(V z) const { return (z - log.value) - log.error; }
 };
 
+/// Is a row's target a class? If not, what its loss, weight and gradient are: +0 where it is ignored, and else NaN.
+template <class V>
+struct RowClass {
+    bool there;
+    V otherwise;
+
+    [[nodiscard]] static DETREDUCE_HD RowClass of(std::int64_t target, std::int64_t ignore_index, std::uint64_t n) {
+        if (target == ignore_index) return {false, V{0}};
+        return {target >= 0 && static_cast<std::uint64_t>(target) < n, quiet_nan<V>};
+    }
+};
+
+/// Of the element at the target, which is the logarithm of a probability, and the target's weight.
+template <class V>
+[[nodiscard]] DETREDUCE_HD V nll_loss(V x, V weight) {
+    return weight * -x;
+}
+template <class V>
+[[nodiscard]] DETREDUCE_HD V nll_slope(V weight, V factor) {
+    return -weight * factor;
+}
+
 /// What cross entropy is made of, beside the row.
 template <class V>
 struct SmoothedTarget {
@@ -71,6 +94,17 @@ struct SmoothedTarget {
         const V own = is_target ? target_weight : V{0};
         return at_all == 0 ? own : fp::fused(at_all, weight, math::detail::product(at_target, own));
     }
+
+    /// Where the target is a probability for each class, q of this one: it, smoothed;
+    [[nodiscard]] DETREDUCE_HD V probability(V q) const { return at_all == 0 ? q : fp::fused(at_target, q, at_all); }
+    /// what the class counts;
+    [[nodiscard]] DETREDUCE_HD V coefficient(V weight, V q) const {
+        return math::detail::product(weight, probability(q));
+    }
+    /// and what it adds to the loss, of its −log_softmax: nothing if it cannot be, by row and target alike.
+    [[nodiscard]] DETREDUCE_HD V loss_of_class(V of_class, V weight, V q) const {
+        return probability(q) == 0 && of_class == infinite<V> ? V{0} : coefficient(weight, q) * of_class;
+    }
 };
 
 /// One element of the gradient.
@@ -78,6 +112,25 @@ template <class V>
 [[nodiscard]] DETREDUCE_HD V cross_entropy_slope(V softmax, V of_softmax, V subtracted, V factor) {
     return fp::fused(softmax, of_softmax, -subtracted) * factor;
 }
+
+/// A number over another, computed in binary64 and rounded once.
+struct Quotient {
+    const void* numerator; ///< null: 1
+    DType numerator_dtype;
+    const double* denominator; ///< null: `otherwise`
+    double otherwise;
+    void* out;
+    DType output;
+
+    DETREDUCE_HD void write() const {
+        double value = 1;
+        if (numerator != nullptr)
+            value = numerator_dtype == DType::f64 ? *static_cast<const double*>(numerator)
+                                                  : static_cast<double>(*static_cast<const float*>(numerator));
+        value = value / (denominator != nullptr ? *denominator : otherwise);
+        acc::store_as(out, output, [&](auto t) { return fp::round_to<decltype(t)>(value); });
+    }
+};
 
 /// 1 / √(square + epsilon), computed in binary64; square is a mean of squares.
 template <class V>
