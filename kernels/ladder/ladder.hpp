@@ -1,5 +1,5 @@
 // The ladder: the kernels by which reductions are taught (Harris, Optimizing Parallel Reduction in CUDA, 2007; Mao, CUDA Reduction; Hwu, Kirk & El Hajj,
-// Programming Massively Parallel Processors, ch. 10; GPU MODE, lecture 9; Suryabudi, "Reduction (Sum)", 2025), each as a rung that runs: any n, any
+// Programming Massively Parallel Processors, ch. 10; GPU MODE, lecture 9; kathsucurry, "Reduction (Sum)", parts 1 and 2, 2025), each as a rung that runs: any n, any
 // pointer, no input overwritten. To be read, tested and measured; not installed, and nothing that the library offers is made of them.
 //
 // Each rung is a file, which begins with what changed since the rung below and why that should help. What it measured is in the tables of

@@ -43,9 +43,7 @@ void choose_device(const std::string& asked, Options& options) {
     options.device_choice = "as asked with --device";
     options.device = parse_device(asked);
     if (options.device.backend == Backend::cpu) return;
-    for (const cuda::DeviceInfo& device : cuda::devices())
-        if (device.index == options.device.index) return;
-    throw no_such_gpu(asked);
+    require_gpu(asked, options.device);
 }
 
 std::string command_line(const Arguments& a) {
@@ -78,8 +76,11 @@ void run_report(const Arguments& a) {
 }
 
 void run_render(const Arguments& a) {
-    const Results results = load_results(a.results);
-    const std::vector<BenchFile> bench = load_bench_files(std::filesystem::path(a.results).parent_path());
+    Results results = load_results(a.results);
+    const std::filesystem::path folder = std::filesystem::path(a.results).parent_path();
+    const std::vector<BenchFile> bench = load_bench_files(folder);
+    if (results.ladder.empty() && std::filesystem::exists(folder / "ladder.json"))
+        results.ladder = load_results(folder / "ladder.json").ladder;
     require_gnuplot();
     prepare_directory(a.out);
     render(results, a.out, bench);
@@ -115,14 +116,17 @@ void add_render(CLI::App& app) {
     const auto a = std::make_shared<Arguments>();
     CLI::App* command =
         app.add_subcommand("render", "Make the page from a results.json that was measured earlier or elsewhere");
-    command->add_option("RESULTS", a->results, "results.json of `detreduce report`")->required()->type_name("FILE");
+    command
+        ->add_option("RESULTS", a->results, "results.json of `detreduce report`, or ladder.json of `detreduce ladder`")
+        ->required()
+        ->type_name("FILE");
     command->add_option("--out", a->out, "Directory for index.html, report.md, *.csv and plots")
         ->required()
         ->type_name("DIR");
-    command->footer(
-        "ops.csv, ops_small.csv and shapes.csv of detreduce_gpu_bench are shown too if they lie beside it.\n\n"
-        "Example:\n"
-        "  detreduce render here/results.json --out page   the page, without measuring again");
+    command->footer("ops.csv, ops_small.csv and shapes.csv of detreduce_gpu_bench, and ladder.json of `detreduce "
+                    "ladder`, are shown too if they lie beside it.\n\n"
+                    "Example:\n"
+                    "  detreduce render here/results.json --out page   the page, without measuring again");
     command->callback([a] { run_render(*a); });
 }
 
