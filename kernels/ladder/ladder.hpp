@@ -81,7 +81,7 @@ struct Rung {
 /// workspace   as needs() says, not initialised, private to the call; must not overlap x or out, nor these one another
 /// stream      enqueued on `stream` of the current device, not synchronised
 /// errors      that of needs(); invalid_argument for a null or misaligned pointer; cuda_error
-/// NaN, empty  a NaN, or infinities of both signs, in a row: NaN, of whatever bits. The sum of no elements, and of zeros of any sign, is +0
+/// NaN, empty  a NaN, or infinities of both signs, in a row: NaN, of whatever bits. The sum of no elements is +0; that of zeros a zero
 [[nodiscard]] Status run(const Rung& rung, const Call& call, Stream stream = nullptr);
 
 } // namespace detreduce::ladder

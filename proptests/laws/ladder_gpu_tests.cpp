@@ -104,14 +104,16 @@ const std::vector<std::size_t> boundaries{0, 1, 63, 64, 128, 256, 2048, 4096, 65
 } // namespace
 
 TEST_CASE("rungs of the ladder: sums are within the bound of their own order", "[ladder][gpu]") {
-    for_rungs(false, [](const Rung& rung) {
-        property(std::string(rung.name), [&rung](std::uint64_t word) {
-            const auto v = *values<float>(no_overflow<float>, boundaries);
-            const Settings settings = drawn_settings(word);
-            const unsigned offset = word / 128 % 4;
-            RC_TAG(shown(rung, {1, v.size()}, settings, offset));
-            RC_ASSERT(rows_hold(rung, {1, v.size()}, settings, v.xs, offset));
-        });
+    std::vector<const Rung*> sums;
+    for_rungs(false, [&](const Rung& rung) { sums.push_back(&rung); });
+    property("any rung, settings and place", [&](std::uint64_t word) {
+        const auto v = *values<float>(no_overflow<float>, boundaries);
+        const Rung& rung = *sums[word / 512 % sums.size()];
+        const Settings settings = drawn_settings(word);
+        const unsigned offset = word / 128 % 4;
+        RC_TAG(std::string(rung.name));
+        RC_LOG() << shown(rung, {1, v.size()}, settings, offset);
+        RC_ASSERT(rows_hold(rung, {1, v.size()}, settings, v.xs, offset));
     });
 }
 
@@ -139,9 +141,9 @@ TEST_CASE("rungs of the ladder: more pieces than one level, and than the device 
             INFO(shown(rung, {1, x.size()}, settings, 1));
             CHECK(rows_hold(rung, {1, x.size()}, settings, x, 1));
         }
-        const Shape many{200'000, 41};
+        const Shape many{20'000, 41}; // more blocks than are resident
         if (rung.family != Family::three_level)
-            CHECK(rows_hold(rung, many, {}, std::vector<float>(x.begin(), x.begin() + 200'000 * 41), 0));
+            CHECK(rows_hold(rung, many, {}, std::vector<float>(x.begin(), x.begin() + 20'000 * 41), 0));
     });
 }
 
@@ -181,20 +183,20 @@ double softmax_bound(const Rung& rung, const Shape& shape, const Settings& setti
 
 TEST_CASE("rungs of the ladder: softmax is near the true one", "[ladder][gpu][sanitizer]") {
     for_rungs(true, [](const Rung& rung) {
-        for (const std::uint64_t length : {1, 2, 63, 129, 1000, 5003})
+        for (const std::uint64_t length : {1, 2, 63, 129, 1000})
             for (const RowKind kind :
                  {RowKind::ordinary, RowKind::wide, RowKind::very_low, RowKind::huge, RowKind::equal, RowKind::zeros}) {
                 const Settings settings = drawn_settings(length + 7 * static_cast<std::uint64_t>(kind));
-                const Shape shape{3, length};
+                const Shape shape{2, length};
                 std::vector<float> x;
-                for (std::uint64_t row = 0; row < 3; ++row) {
+                for (std::uint64_t row = 0; row < 2; ++row) {
                     const auto more = row_of<float>(kind, length, 11 * length + row);
                     x.insert(x.end(), more.begin(), more.end());
                 }
                 const Outcome o = outcome_of(rung, shape, settings, x, length % 4);
                 INFO(shown(rung, shape, settings, length % 4) << ", kind " << static_cast<int>(kind));
                 bool good = o.clean;
-                for (std::uint64_t row = 0; row < 3; ++row) {
+                for (std::uint64_t row = 0; row < 2; ++row) {
                     const std::span<const float> one = std::span(x).subspan(row * length, length);
                     const std::vector<double> wide(one.begin(), one.end());
                     const accuracy::RowOracle oracle(wide);

@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include <fmt/format.h>
+
 #if __has_include(<cublas_v2.h>)
 #include <cublas_v2.h>
 #endif
@@ -69,7 +71,7 @@ Contender contender(const char* name, const std::shared_ptr<Cublas>& blas, Call 
 std::vector<Contender> cublas_contenders(std::uint64_t n, std::string& why_not) {
     static void* const library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-        why_not = std::string("cuBLAS was not found (") + library_name + "; LD_LIBRARY_PATH says where to look).";
+        why_not = fmt::format("cuBLAS was not found ({}; LD_LIBRARY_PATH says where to look).", library_name);
         return {};
     }
     if (n > std::uint64_t{std::numeric_limits<int>::max()}) {

@@ -120,6 +120,7 @@ Candidate cub(const char* table) {
                    [](std::uint64_t n) { return cub_contender(DType::f32, n); });
 }
 
+constexpr const char* with_latency = "timed with the host's latency";
 constexpr Method our_methods[] = {Method::tree, Method::kahan, Method::compensated, Method::exact};
 
 void add_cublas(std::vector<Candidate>& list, std::uint64_t n, std::vector<std::string>& notes) {
@@ -144,13 +145,13 @@ void add_cublas(std::vector<Candidate>& list, std::uint64_t n, std::vector<std::
 void add_cub_levels(std::vector<Candidate>& list, std::vector<std::string>& notes) {
     const std::vector<CubLevel> levels = cub_levels(1);
     if (levels.empty())
-        notes.push_back(
+        notes.emplace_back(
             "CUB's determinism levels are not here: built without a CCCL of 3.1 or newer (DETREDUCE_CCCL_DIR).");
     for (std::size_t i = 0; i < levels.size(); ++i) {
         Candidate c = library(rungs_table, levels[i].name, "CUB of another CCCL, with its own allocation",
                               levels[i].guarantee, [i](std::uint64_t n) { return cub_levels(n).at(i).contender; });
         c.waits = true; // its allocator may
-        c.row.note = "timed with the host's latency";
+        c.row.note = with_latency;
         list.push_back(std::move(c));
     }
 }
@@ -167,7 +168,7 @@ std::vector<Candidate> rung_candidates(std::uint64_t n, std::vector<std::string>
     Candidate thrust =
         library(rungs_table, "thrust::reduce", "returns its sum to the host", "run_to_run", thrust_contender);
     thrust.waits = true;
-    thrust.row.note = "timed with the host's latency";
+    thrust.row.note = with_latency;
     list.push_back(std::move(thrust));
     add_cublas(list, n, notes);
     for (const Method method : our_methods)

@@ -29,6 +29,10 @@ Device gpu_of(const std::string& asked) {
     const Device device = parse_device(asked);
     if (device.backend == Backend::cpu)
         throw UsageError("--device cpu: the ladder is of kernels for GPUs; allowed are cuda, cuda:0, cuda:1, …");
+    if (std::string why; cuda::devices(&why).empty())
+        throw Failure(fmt::format("--device {}: no usable GPU ({}), and the ladder is of kernels for GPUs; `detreduce "
+                                  "render` shows one that was measured elsewhere",
+                                  asked, why.empty() ? "none found" : why));
     require_gpu(asked, device);
     return device;
 }

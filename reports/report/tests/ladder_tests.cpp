@@ -156,7 +156,7 @@ TEST_CASE("the ladder's tables have ours, the peaks and what was published side 
     CHECK(line_of(rungs, "segmented") == Texts{"segmented", "what changed", "900", "19 %", "0.225", "absent", "absent",
                                                "37", "12.5", "none", "absent", "2"});
     const Table& per_thread = table_of(section, "ladder-per-thread");
-    CHECK(line_of(per_thread, "K4", 1) == Texts{"K4", "128", "2", "1", "3 800", "79 %", "0.950", "834.00", "93 %"});
+    CHECK(line_of(per_thread, "K4", 1) == Texts{"K4", "128", "2", "yes", "3 800", "79 %", "0.950", "834.00", "93 %"});
     CHECK(line_of(table_of(section, "ladder-coalesced"), "K4")[7] == "769.54");
     const Table& endings = table_of(section, "ladder-endings");
     CHECK(endings.rows.size() == 2);
