@@ -34,14 +34,13 @@ struct Pinned {
     Pinned(const Pinned&) = delete;
 };
 
-struct Outcome {
+struct Ran {
     std::vector<float> out;
     bool clean; ///< the input is as it was, and nothing around out and workspace was written
 };
 
 /// The rung on x, which begins `offset` elements after a boundary, with memory that begins as garbage.
-Outcome outcome_of(const Rung& rung, const Shape& shape, const Settings& settings, const std::vector<float>& x,
-                   unsigned offset) {
+Ran ran(const Rung& rung, const Shape& shape, const Settings& settings, const std::vector<float>& x, unsigned offset) {
     const ladder::Needs needs = ladder::needs(rung, shape, settings);
     throw_if_error(needs.status);
     const std::size_t results = rung.family == Family::softmax ? x.size() : shape.rows;
@@ -50,7 +49,7 @@ Outcome outcome_of(const Rung& rung, const Shape& shape, const Settings& setting
     workspace.fill(0xff, workspace.bytes());
     const Pinned pinned(needs.pinned);
     throw_if_error(ladder::run(rung, {shape, settings, input.data, output.data, workspace.data(), pinned.data}));
-    Outcome o{output.fetched(), false};
+    Ran o{output.fetched(), false};
     const std::vector<float> left = input.fetched(); // both look at their guards
     o.clean = workspace.guards_intact() && std::equal(x.begin(), x.end(), left.begin(), [](float a, float b) {
                   return fp::to_bits(a) == fp::to_bits(b);
@@ -81,13 +80,13 @@ void for_rungs(bool softmax, const Work& work) {
 /// Each row within its bound, bits that come again unless atomics meet, input and surroundings untouched.
 bool rows_hold(const Rung& rung, const Shape& shape, const Settings& settings, const std::vector<float>& x,
                unsigned offset) {
-    const Outcome first = outcome_of(rung, shape, settings, x, offset);
+    const Ran first = ran(rung, shape, settings, x, offset);
     bool good = first.clean;
     for (std::uint64_t row = 0; row < shape.rows; ++row)
         good = good &&
                within(rung, shape, settings, std::span(x).subspan(row * shape.length, shape.length), first.out[row]);
     if (rung.guarantee == Guarantee::none) return good;
-    const Outcome again = outcome_of(rung, shape, settings, x, offset);
+    const Ran again = ran(rung, shape, settings, x, offset);
     for (std::uint64_t row = 0; row < shape.rows; ++row)
         good = good && fp::to_bits(first.out[row]) == fp::to_bits(again.out[row]);
     return good;
@@ -151,7 +150,7 @@ TEST_CASE("rungs of the ladder: no elements, one, zeros, NaN and infinities", "[
     constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
     for_rungs(false, [&](const Rung& rung) {
         INFO(rung.name);
-        const auto sum = [&](std::vector<float> x) { return outcome_of(rung, {1, x.size()}, {}, x, 0).out.front(); };
+        const auto sum = [&](std::vector<float> x) { return ran(rung, {1, x.size()}, {}, x, 0).out.front(); };
         const auto among = [&](std::vector<float> special) {
             std::vector<float> x(9001, 1.0f);
             for (std::size_t i = 0; i < special.size(); ++i)
@@ -193,7 +192,7 @@ TEST_CASE("rungs of the ladder: softmax is near the true one", "[ladder][gpu][sa
                     const auto more = row_of<float>(kind, length, 11 * length + row);
                     x.insert(x.end(), more.begin(), more.end());
                 }
-                const Outcome o = outcome_of(rung, shape, settings, x, length % 4);
+                const Ran o = ran(rung, shape, settings, x, length % 4);
                 INFO(shown(rung, shape, settings, length % 4) << ", kind " << static_cast<int>(kind));
                 bool good = o.clean;
                 for (std::uint64_t row = 0; row < 2; ++row) {
@@ -214,14 +213,14 @@ TEST_CASE("rungs of the ladder: softmax of what is not finite, of nothing, and o
     constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
     for_rungs(true, [&](const Rung& rung) {
         INFO(rung.name);
-        const auto of = [&](std::vector<float> x) { return outcome_of(rung, {1, x.size()}, {}, x, 0).out; };
+        const auto of = [&](std::vector<float> x) { return ran(rung, {1, x.size()}, {}, x, 0).out; };
         for (const std::vector<float>& row :
              {std::vector{1.0f, nan, 2.0f}, std::vector{-inf, -inf}, std::vector{inf, 1.0f, inf}})
             CHECK(std::isnan(of(row).front() + of(row).back()));
         CHECK(of({-inf, 0.0f}) == std::vector{0.0f, 1.0f});
         CHECK(of({}).empty());
         const std::uint64_t rows = 100'000;
-        const Outcome many = outcome_of(rung, {rows, 4}, {}, std::vector<float>(rows * 4, 1.5f), 0);
+        const Ran many = ran(rung, {rows, 4}, {}, std::vector<float>(rows * 4, 1.5f), 0);
         CHECK(many.clean);
         CHECK(std::all_of(many.out.begin(), many.out.end(), [](float y) { return y == 0.25f; }));
     });
