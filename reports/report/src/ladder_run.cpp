@@ -1,11 +1,11 @@
-// `detreduce ladder`.
-#include <memory>
+// `detreduce ladder`, when its options have been read.
+#include "ladder_run.hpp"
 
 #include <fmt/format.h>
 
 #include <detreduce/detreduce.hpp>
 
-#include "command.hpp"
+#include "device_option.hpp"
 #include "files.hpp"
 #include "gpu.hpp"
 #include "json.hpp"
@@ -16,14 +16,6 @@ namespace detreduce::program {
 namespace {
 
 using namespace detreduce::report;
-
-constexpr std::uint64_t largest_n = std::uint64_t{1} << 36, most_runs = 1'000'000;
-
-struct Arguments {
-    std::string out, device = "cuda";
-    std::uint64_t n = std::uint64_t{1} << 29, runs = 1000, seed = 1;
-    bool quick = false, measure_only = false;
-};
 
 Device gpu_of(const std::string& asked) {
     const Device device = parse_device(asked);
@@ -37,7 +29,7 @@ Device gpu_of(const std::string& asked) {
     return device;
 }
 
-std::string command_line(const Arguments& a) {
+std::string command_line(const LadderArguments& a) {
     std::string line = fmt::format("detreduce ladder --out {} --n {} --runs {} --device {} --seed {}", a.out, a.n,
                                    a.runs, a.device, a.seed);
     if (a.quick) line += " --quick";
@@ -45,7 +37,9 @@ std::string command_line(const Arguments& a) {
     return line;
 }
 
-void run_ladder(const Arguments& a) {
+} // namespace
+
+void run_ladder(const LadderArguments& a) {
     if (a.n == 0 || a.runs == 0) throw UsageError("--n and --runs: allowed are numbers from 1 on");
     const Options options{.quick = a.quick,
                           .seed = a.seed,
@@ -66,40 +60,6 @@ void run_ladder(const Arguments& a) {
     if (!a.measure_only) render(from_json(json, file.string()), dir); // exactly what `detreduce render` would read
     fmt::print("{}\nwrote {}\n", markdown_tables(from_json(json, file.string())),
                (dir / (a.measure_only ? "ladder.json" : "index.html")).string());
-}
-
-CLI::Validator count_up_to(std::uint64_t most) {
-    return decimal_number(most, fmt::format("is not a count; allowed are 1 to {}", most));
-}
-
-} // namespace
-
-void add_ladder(CLI::App& app) {
-    const auto a = std::make_shared<Arguments>();
-    CLI::App* command = app.add_subcommand(
-        "ladder", "Measure the kernels by which reductions are taught beside libraries and these methods, on a GPU");
-    command->add_option("--out", a->out, "Directory for index.html, report.md, ladder.json, ladder.csv and plots")
-        ->required()
-        ->type_name("DIR");
-    command->add_option("--n", a->n, "Elements of f32 in the tables; sizes go from 2^10 to 2^30 beside")
-        ->transform(count_up_to(largest_n))
-        ->capture_default_str()
-        ->type_name("N");
-    command->add_option("--device", a->device, "cuda or cuda:N")->capture_default_str()->type_name("DEVICE");
-    command->add_option("--runs", a->runs, "Runs in which bit patterns are counted")
-        ->transform(count_up_to(most_runs))
-        ->capture_default_str()
-        ->type_name("N");
-    command->add_option("--seed", a->seed, "Seed of the data")
-        ->transform(decimal_number(~std::uint64_t{0}, "is not a seed; allowed are 0 to 2^64 - 1"))
-        ->capture_default_str()
-        ->type_name("N");
-    command->add_flag("--quick", a->quick, "Every fourth size only, and none beyond --n");
-    command->add_flag("--measure-only", a->measure_only, "Write ladder.json only; needs no gnuplot");
-    command->footer("Examples:\n"
-                    "  detreduce ladder --out ladder                    tables here, and a page in ladder/\n"
-                    "  detreduce ladder --out here --measure-only       ladder.json for `detreduce render` elsewhere");
-    command->callback([a] { run_ladder(*a); });
 }
 
 } // namespace detreduce::program
