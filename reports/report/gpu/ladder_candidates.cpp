@@ -22,7 +22,7 @@ std::string family_name(Family family) {
     case Family::batched:
         return "batched";
     case Family::three_level:
-        return "three-level";
+        return three_level_family;
     default:
         return "softmax";
     }

@@ -158,20 +158,35 @@ Table softmax(const Results& results) {
     return table;
 }
 
-// Adds the point of `r` to the line of its rung, which is made when it is the first.
-void add_point(LineChart& chart, const LadderRow& r, double x) {
+// Adds the point (x, y) to the line of the rung of `r`, which is made when it is the first.
+void add_point(LineChart& chart, const LadderRow& r, double x, const Metric& y) {
     auto at =
         std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.label == r.rung; });
     if (at == chart.series.end())
         at = chart.series.insert(
             at, {r.rung, r.rung, static_cast<int>(chart.series.size()), r.family == yardstick_family, {}});
-    if (r.gb_per_s) at->points.emplace_back(x, *r.gb_per_s);
+    if (y) at->points.emplace_back(x, *y);
+}
+
+bool is_ending(const LadderRow& r) {
+    return r.family == three_level_family;
+}
+bool is_ours(const LadderRow& r) {
+    return r.rung == "tree" || r.rung == "exact";
 }
 
 LineChart size_chart(const Results& results) {
     LineChart chart{"ladder-sizes", "Bandwidth against the size of the data", "number of elements n", "GB/s", {}};
     for (const LadderRow& r : of_table(results, sizes_table))
-        add_point(chart, r, static_cast<double>(r.n));
+        if (!is_ending(r)) add_point(chart, r, static_cast<double>(r.n), r.gb_per_s);
+    return chart;
+}
+
+LineChart endings_chart(const Results& results) {
+    LineChart chart{"ladder-endings", "How the grid ends", "number of elements n", "time to read / time", {}};
+    chart.y_linear = true;
+    for (const LadderRow& r : of_table(results, sizes_table))
+        if (is_ending(r) || is_ours(r)) add_point(chart, r, static_cast<double>(r.n), r.ratio_to_read);
     return chart;
 }
 
@@ -179,7 +194,7 @@ LineChart per_thread_chart(const Results& results) {
     LineChart chart{"ladder-per-thread", "Bandwidth by elements per thread", "elements per thread", "GB/s", {}};
     Series other{"published", "published", 1, true, {}};
     for (const LadderRow& r : of_table(results, per_thread_table)) {
-        add_point(chart, r, static_cast<double>(r.per_thread));
+        add_point(chart, r, static_cast<double>(r.per_thread), r.gb_per_s);
         const PublishedRow* const p = published_for(r);
         if (p != nullptr && p->gb_per_s) other.points.emplace_back(static_cast<double>(r.per_thread), *p->gb_per_s);
     }
@@ -247,20 +262,23 @@ std::vector<std::string> words(const Results& results) {
 } // namespace
 
 Section ladder_section(const Results& results) {
-    Section section{
-        "ladder", "The ladder", words(results), findings(results), {size_chart(results), per_thread_chart(results)}, {},
-        {}};
+    Section section{"ladder",
+                    "The ladder",
+                    words(results),
+                    findings(results),
+                    {size_chart(results), endings_chart(results), per_thread_chart(results)},
+                    {},
+                    {}};
     const Rows sizes = of_table(results, sizes_table);
-    section.tables = {
-        rungs(results),
-        parameters(results, threads_table, "Threads per block"),
-        parameters(results, per_thread_table, "Elements per thread"),
-        parameters(results, coalesced_table, "Coalesced or not"),
-        by_size(sizes, "ladder-endings", "How the grid ends: median µs of a sum of n elements of f32",
-                [](const LadderRow& r) { return r.family == "three-level" || r.rung == "tree" || r.rung == "exact"; }),
-        by_size(sizes, "ladder-sizes", "Against the size of the data: median µs",
-                [](const LadderRow&) { return true; }),
-        softmax(results)};
+    section.tables = {rungs(results),
+                      parameters(results, threads_table, "Threads per block"),
+                      parameters(results, per_thread_table, "Elements per thread"),
+                      parameters(results, coalesced_table, "Coalesced or not"),
+                      by_size(sizes, "ladder-endings", "How the grid ends: median µs of a sum of n elements of f32",
+                              [](const LadderRow& r) { return is_ending(r) || is_ours(r); }),
+                      by_size(sizes, "ladder-sizes", "Against the size of the data: median µs",
+                              [](const LadderRow&) { return true; }),
+                      softmax(results)};
     section.tables[5].folded = true;
     std::erase_if(section.tables, [](const Table& t) { return t.rows.empty(); });
     return section;

@@ -10,6 +10,7 @@ inline constexpr const char* coalesced_table = "coalesced";   ///< coalesced or 
 inline constexpr const char* sizes_table = "sizes";           ///< one row of n elements, for every n
 inline constexpr const char* softmax_table = "softmax";       ///< rows of several lengths; the yardstick is a copy
 
+inline constexpr const char* three_level_family = "three-level"; ///< whose rungs differ in how the grid ends
 inline constexpr const char* library_family = "library";
 inline constexpr const char* yardstick_family = "yardstick"; ///< the read-only kernel, and the copy
 

@@ -199,7 +199,7 @@ TEST_CASE("a ladder renders to a page of its own, or as a section of the report 
     CHECK(alone.find("<script>") == std::string::npos);
     CHECK(contents(dir.path() / "alone" / "ladder.csv") == ladder_csv(ladder()));
     CHECK_FALSE(std::filesystem::exists(dir.path() / "alone" / "error.csv"));
-    CHECK(contents(dir.path() / "alone" / "ladder-sizes.svg").find("last block") != std::string::npos);
+    CHECK(contents(dir.path() / "alone" / "ladder-endings.svg").find("last block") != std::string::npos);
     write_file(dir.path() / "results.json", to_json(sample()));
     const std::string both = render_to("results.json", "both");
     CHECK(both.find("<h1>detreduce report</h1>") != std::string::npos);
