@@ -19,5 +19,6 @@ void add_devices(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_report(CLI::App& app);
 void add_render(CLI::App& app);
+void add_ladder(CLI::App& app);
 
 } // namespace detreduce::program

@@ -15,4 +15,7 @@ namespace detreduce::program {
 /// What to say when the GPU that was asked for cannot be used.
 [[nodiscard]] Failure no_such_gpu(const std::string& asked);
 
+/// Throws no_such_gpu() unless `device`, which `asked` is the text of, can be used.
+void require_gpu(const std::string& asked, const Device& device);
+
 } // namespace detreduce::program

@@ -128,6 +128,12 @@ Failure no_such_gpu(const std::string& asked) {
     return Failure(fmt::format("--device {}: there is no such GPU; `detreduce devices` lists those there are", asked));
 }
 
+void require_gpu(const std::string& asked, const Device& device) {
+    for (const cuda::DeviceInfo& there : cuda::devices())
+        if (there.index == device.index) return;
+    throw no_such_gpu(asked);
+}
+
 void add_devices(CLI::App& app) {
     const auto json = std::make_shared<bool>(false);
     CLI::App* const command =

@@ -32,6 +32,7 @@ constexpr const char* footer =
     "  detreduce devices                            what it can run on here\n"
     "  detreduce verify                             does this machine give the promised bits?\n"
     "  detreduce report --out report --quick        how wrong, how repeatable and how fast each method is here\n"
+    "  detreduce ladder --out ladder                the kernels of the literature beside these, on a GPU\n"
     "\n"
     "Each command has its own help: detreduce reduce --help\n"
     "Exit status: 0 done, 1 failed (one line on stderr says why), 2 wrong usage.";
@@ -100,6 +101,7 @@ int run(int argc, char** argv) {
     add_verify(app);
     add_report(app);
     add_render(app);
+    add_ladder(app);
     app.footer(footer); // last: what is added later would inherit it
     try {
         app.parse(argc, argv);

@@ -17,6 +17,9 @@ struct Contender {
     std::string name, variant;
     /// Queues one pass over the n elements at `x`; throws program::Failure when it cannot.
     std::function<void(const void* x, cudaStream_t stream)> launch;
+    /// Where on the device it leaves its result, and how many elements of f32 that is; null where nobody asks.
+    const float* result = nullptr;
+    std::uint64_t results = 0;
 };
 
 /// The read-only pass in every launch configuration that is tried; the fastest is the yardstick.
@@ -31,6 +34,23 @@ struct Contender {
 
 /// Sums and argmax of rows, columns and segments, and norms of lists of tensors, made of n elements.
 [[nodiscard]] std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods);
+
+/// What the ladder compares itself with. thrust::reduce makes the host wait.
+[[nodiscard]] Contender thrust_contender(std::uint64_t n);
+
+/// cuBLAS' asum, dot of two halves, and nrm2, of n elements of f32. Empty, with the reason, where this machine has no cuBLAS or the build knew none.
+[[nodiscard]] std::vector<Contender> cublas_contenders(std::uint64_t n, std::string& why_not);
+
+/// cub::DeviceReduce::Sum of f32 with each of its determinism levels, which allocates for itself. Empty in a build without DETREDUCE_CCCL_DIR.
+struct CubLevel {
+    std::string name, guarantee;
+    Contender contender;
+};
+[[nodiscard]] std::vector<CubLevel> cub_levels(std::uint64_t n);
+
+/// A copy of n elements, and softmax of rows of `length` elements.
+[[nodiscard]] Contender copy_contender(DType dtype, std::uint64_t n);
+[[nodiscard]] Contender softmax_contender(DType dtype, std::uint64_t n, std::uint64_t length);
 
 /// Row ops and losses, of n elements, and a copy of them.
 [[nodiscard]] std::vector<Contender> row_op_contenders(DType dtype, std::uint64_t n);

@@ -35,6 +35,23 @@ class DeviceMemory {
     void* data_ = nullptr;
 };
 
+/// Host memory that copies need not wait for. None where no bytes are asked for.
+class PinnedMemory {
+  public:
+    explicit PinnedMemory(std::size_t bytes) {
+        if (bytes > 0) check(cudaMallocHost(&data_, bytes), "cudaMallocHost");
+    }
+    ~PinnedMemory() {
+        if (data_) cudaFreeHost(data_);
+    }
+    PinnedMemory(const PinnedMemory&) = delete;
+    PinnedMemory& operator=(const PinnedMemory&) = delete;
+    [[nodiscard]] void* get() const { return data_; }
+
+  private:
+    void* data_ = nullptr;
+};
+
 /// A stream that does not wait for the default stream.
 class OwnStream {
   public:

@@ -23,6 +23,10 @@ void cub_sum(const Device& device, const Input& input, void* result);
 [[nodiscard]] std::vector<CostRow> measure_cost(const Options& options, Progress& progress,
                                                 std::vector<std::string>& notes);
 
+/// The ladder on options.device.index: up to `n` elements of f32, `runs` runs for bits. What a reader has to know goes to `notes`.
+[[nodiscard]] std::vector<LadderRow> measure_ladder(const Options& options, std::uint64_t n, int runs,
+                                                    Progress& progress, std::vector<std::string>& notes);
+
 [[nodiscard]] Gpu describe(int index);
 
 /// Compiler of the CUDA code, e.g. "nvcc 13.0.88"; empty without CUDA.

@@ -20,10 +20,12 @@ std::optional<Contender> method_contender(Method method, DType dtype, std::uint6
     const std::size_t half = plan.request().n * size_of(dtype);
     std::string title(name(method));
     if (op != Op::sum) title = std::string(name(op)) + " " + title;
-    return Contender{std::move(title), std::move(variant), [=](const void* x, cudaStream_t stream) {
+    return Contender{std::move(title), std::move(variant),
+                     [=](const void* x, cudaStream_t stream) {
                          const void* const y = binary ? static_cast<const char*>(x) + half : nullptr;
                          check(run(plan, {x, y}, out->get(), workspace->get(), stream), "run");
-                     }};
+                     },
+                     static_cast<const float*>(out->get()), dtype == DType::f32 ? plan.results() : 0};
 }
 
 } // namespace detreduce::report::gpu

@@ -24,6 +24,9 @@ void cub_sum(const Device&, const Input&, void*) {
 std::vector<CostRow> measure_cost(const Options&, Progress&, std::vector<std::string>&) {
     refuse();
 }
+std::vector<LadderRow> measure_ladder(const Options&, std::uint64_t, int, Progress&, std::vector<std::string>&) {
+    refuse();
+}
 Gpu describe(int) {
     refuse();
 }

@@ -58,6 +58,12 @@ Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t l
             [p](const void* x, cudaStream_t stream) { launch(*p, x, stream); }};
 }
 
+Contender copy_to(const std::shared_ptr<DeviceMemory>& out, std::size_t bytes) {
+    return {copy_name, "", [=](const void* x, cudaStream_t stream) {
+                check(cudaMemcpyAsync(out->get(), x, bytes, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
+            }};
+}
+
 /// One half of the elements are predictions and the other targets.
 Contender loss_contender(Loss loss, Method method, DType dtype, std::uint64_t n) {
     const LossPlan plan = make_loss_plan({.loss = loss, .method = method, .dtype = dtype, .n = n / 2});
@@ -73,13 +79,21 @@ Contender loss_contender(Loss loss, Method method, DType dtype, std::uint64_t n)
 
 } // namespace
 
+Contender copy_contender(DType dtype, std::uint64_t n) {
+    return copy_to(std::make_shared<DeviceMemory>(n * size_of(dtype)), n * size_of(dtype));
+}
+
+Contender softmax_contender(DType dtype, std::uint64_t n, std::uint64_t length) {
+    const auto out = std::make_shared<DeviceMemory>(n * size_of(dtype));
+    Contender c = rows_contender(RowOp::softmax, dtype, n, length, out);
+    c.result = static_cast<const float*>(out->get());
+    c.results = dtype == DType::f32 ? n / length * length : 0;
+    return c;
+}
+
 std::vector<Contender> row_op_contenders(DType dtype, std::uint64_t n) {
     const auto out = std::make_shared<DeviceMemory>(n * size_of(dtype));
-    std::vector<Contender> list;
-    list.push_back({copy_name, "", [=](const void* x, cudaStream_t stream) {
-                        check(cudaMemcpyAsync(out->get(), x, n * size_of(dtype), cudaMemcpyDeviceToDevice, stream),
-                              "cudaMemcpyAsync");
-                    }});
+    std::vector<Contender> list{copy_to(out, n * size_of(dtype))};
     std::vector<std::uint64_t> lengths{1024, 4096, 50000};
     if (size_of(dtype) == 2) lengths.push_back(50257); // a vocabulary; its rows do not begin at 16 bytes
     for (const std::uint64_t length : lengths)

@@ -68,6 +68,22 @@ std::vector<std::vector<double>> time_in_turns(const std::vector<Contender>& con
     return std::move(turns).seconds();
 }
 
+std::vector<double> time_waiting(const Contender& contender, Pool& pool, int repeats) {
+    const OwnStream stream;
+    const Event begin, end;
+    std::vector<double> seconds;
+    for (int i = -2; i < repeats; ++i) { // two to warm up
+        check(cudaEventRecord(begin.get(), stream.get()), "cudaEventRecord");
+        contender.launch(pool.next(), stream.get());
+        check(cudaEventRecord(end.get(), stream.get()), "cudaEventRecord");
+        check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
+        float milliseconds = 0;
+        check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "cudaEventElapsedTime");
+        if (i >= 0) seconds.push_back(double{milliseconds} * 1e-3);
+    }
+    return seconds;
+}
+
 Contender fastest_read(std::uint64_t n, Pool& pool) {
     const std::vector<Contender> reads = read_contenders(pool.dtype(), n);
     const auto seconds = time_in_turns(reads, pool, 7);

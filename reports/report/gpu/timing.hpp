@@ -14,6 +14,9 @@ namespace detreduce::report::gpu {
 [[nodiscard]] std::vector<std::vector<double>> time_in_turns(const std::vector<Contender>& contenders, Pool& pool,
                                                              int repeats);
 
+/// Seconds of each call of one that makes the host wait, which no gate can hold back: the host's latency is in them.
+[[nodiscard]] std::vector<double> time_waiting(const Contender& contender, Pool& pool, int repeats);
+
 /// The read-only contender with the smallest median of a few calls.
 [[nodiscard]] Contender fastest_read(std::uint64_t n, Pool& pool);
 

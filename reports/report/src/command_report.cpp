@@ -1,4 +1,4 @@
-// `detreduce report` and `detreduce render`.
+// `detreduce report`, `detreduce render` and the options of `detreduce ladder`.
 #include <limits>
 #include <memory>
 
@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "files.hpp"
 #include "json.hpp"
+#include "ladder_run.hpp"
 #include "measure.hpp"
 #include "render.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 using namespace detreduce::report;
 
+constexpr std::uint64_t largest_n = std::uint64_t{1} << 36, most_runs = 1'000'000; // of the ladder
 constexpr std::uint64_t largest_seed = std::numeric_limits<std::uint64_t>::max();
 
 struct Arguments {
@@ -43,9 +45,7 @@ void choose_device(const std::string& asked, Options& options) {
     options.device_choice = "as asked with --device";
     options.device = parse_device(asked);
     if (options.device.backend == Backend::cpu) return;
-    for (const cuda::DeviceInfo& device : cuda::devices())
-        if (device.index == options.device.index) return;
-    throw no_such_gpu(asked);
+    require_gpu(asked, options.device);
 }
 
 std::string command_line(const Arguments& a) {
@@ -78,12 +78,22 @@ void run_report(const Arguments& a) {
 }
 
 void run_render(const Arguments& a) {
-    const Results results = load_results(a.results);
-    const std::vector<BenchFile> bench = load_bench_files(std::filesystem::path(a.results).parent_path());
+    Results results = load_results(a.results);
+    const std::filesystem::path folder = std::filesystem::path(a.results).parent_path();
+    const std::vector<BenchFile> bench = load_bench_files(folder);
+    if (results.ladder.empty() && std::filesystem::exists(folder / "ladder.json"))
+        results.ladder = load_results(folder / "ladder.json").ladder;
     require_gnuplot();
     prepare_directory(a.out);
     render(results, a.out, bench);
     fmt::print("wrote {}\n", (std::filesystem::path(a.out) / "index.html").string());
+}
+
+CLI::Validator a_seed() {
+    return decimal_number(largest_seed, fmt::format("is not a seed; allowed are 0 to {}", largest_seed));
+}
+CLI::Validator count_up_to(std::uint64_t most) {
+    return decimal_number(most, fmt::format("is not a count; allowed are 1 to {}", most));
 }
 
 } // namespace
@@ -101,7 +111,7 @@ void add_report(CLI::App& app) {
                      "Where the methods under test run: cpu, cuda or cuda:N (default: a GPU if there is one)")
         ->type_name("DEVICE");
     command->add_option("--seed", a->seed, "Seed of the data")
-        ->transform(decimal_number(largest_seed, fmt::format("is not a seed; allowed are 0 to {}", largest_seed)))
+        ->transform(a_seed())
         ->capture_default_str()
         ->type_name("N");
     command->add_flag("--measure-only", a->measure_only, "Write results.json only; needs no gnuplot");
@@ -115,15 +125,46 @@ void add_render(CLI::App& app) {
     const auto a = std::make_shared<Arguments>();
     CLI::App* command =
         app.add_subcommand("render", "Make the page from a results.json that was measured earlier or elsewhere");
-    command->add_option("RESULTS", a->results, "results.json of `detreduce report`")->required()->type_name("FILE");
+    command
+        ->add_option("RESULTS", a->results, "results.json of `detreduce report`, or ladder.json of `detreduce ladder`")
+        ->required()
+        ->type_name("FILE");
     command->add_option("--out", a->out, "Directory for index.html, report.md, *.csv and plots")
         ->required()
         ->type_name("DIR");
-    command->footer(
-        "ops.csv, ops_small.csv and shapes.csv of detreduce_gpu_bench are shown too if they lie beside it.\n\n"
-        "Example:\n"
-        "  detreduce render here/results.json --out page   the page, without measuring again");
+    command->footer("ops.csv, ops_small.csv and shapes.csv of detreduce_gpu_bench, and ladder.json of `detreduce "
+                    "ladder`, are shown too if they lie beside it.\n\n"
+                    "Example:\n"
+                    "  detreduce render here/results.json --out page   the page, without measuring again");
     command->callback([a] { run_render(*a); });
+}
+
+void add_ladder(CLI::App& app) {
+    const auto a = std::make_shared<LadderArguments>();
+    CLI::App* command = app.add_subcommand(
+        "ladder", "Measure the kernels by which reductions are taught beside libraries and these methods, on a GPU");
+    command->add_option("--out", a->out, "Directory for index.html, report.md, ladder.json, ladder.csv and plots")
+        ->required()
+        ->type_name("DIR");
+    command->add_option("--n", a->n, "Elements of f32 in the tables; sizes go from 2^10 to 2^30 beside")
+        ->transform(count_up_to(largest_n))
+        ->capture_default_str()
+        ->type_name("N");
+    command->add_option("--device", a->device, "cuda or cuda:N")->capture_default_str()->type_name("DEVICE");
+    command->add_option("--runs", a->runs, "Runs in which bit patterns are counted")
+        ->transform(count_up_to(most_runs))
+        ->capture_default_str()
+        ->type_name("N");
+    command->add_option("--seed", a->seed, "Seed of the data")
+        ->transform(a_seed())
+        ->capture_default_str()
+        ->type_name("N");
+    command->add_flag("--quick", a->quick, "Every fourth size only, and none beyond --n");
+    command->add_flag("--measure-only", a->measure_only, "Write ladder.json only; needs no gnuplot");
+    command->footer("Examples:\n"
+                    "  detreduce ladder --out ladder                    tables here, and a page in ladder/\n"
+                    "  detreduce ladder --out here --measure-only       ladder.json for `detreduce render` elsewhere");
+    command->callback([a] { run_ladder(*a); });
 }
 
 } // namespace detreduce::program

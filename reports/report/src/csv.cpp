@@ -59,5 +59,11 @@ std::string determinism_csv(const Results& results) {
 std::string cost_csv(const Results& results) {
     return csv(results.cost);
 }
+std::string ladder_csv(const Results& results) {
+    return csv(results.ladder);
+}
+std::string published_csv(const std::vector<PublishedRow>& rows) {
+    return csv(rows);
+}
 
 } // namespace detreduce::report

@@ -196,10 +196,11 @@ std::string to_json(const Results& results) {
         provenance += c;
         if (c == '\n') provenance += "  ";
     }
+    const std::string ladder = results.ladder.empty() ? "" : ",\n  \"ladder\": " + rows(results.ladder);
     return fmt::format("{{\n  \"schema\": \"{}\",\n  \"schema_version\": {},\n  \"provenance\": {},\n  \"error\": {},\n"
-                       "  \"edges\": {},\n  \"determinism\": {},\n  \"cost\": {}\n}}\n",
+                       "  \"edges\": {},\n  \"determinism\": {},\n  \"cost\": {}{}\n}}\n",
                        schema_name, schema_version, provenance, rows(results.error), rows(results.edges),
-                       rows(results.determinism), rows(results.cost));
+                       rows(results.determinism), rows(results.cost), ladder);
 }
 
 Results from_json(std::string_view text, const std::string& source) {
@@ -213,6 +214,7 @@ Results from_json(std::string_view text, const std::string& source) {
     read_rows(top, "edges", results.edges, source);
     read_rows(top, "determinism", results.determinism, source);
     read_rows(top, "cost", results.cost, source);
+    if (json.contains("ladder")) read_rows(top, "ladder", results.ladder, source);
     return results;
 }
 

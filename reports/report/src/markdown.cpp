@@ -73,4 +73,14 @@ std::string markdown(const Page& page) {
     return out + "## Provenance\n\n" + table_text(provenance_table(page.provenance));
 }
 
+std::string markdown_tables(const Results& results) {
+    const Section section = ladder_section(results);
+    std::string out;
+    for (const std::string& finding : section.findings)
+        out += "- " + markdown_escaped(finding) + "\n";
+    for (const Table& table : section.tables)
+        out += "\n" + table_text(table);
+    return out;
+}
+
 } // namespace detreduce::report

@@ -19,6 +19,11 @@ Results measure(const Options& options, Progress& progress) {
     results.cost = options.device.backend == Backend::cuda
                        ? gpu::measure_cost(options, progress, results.provenance.notes)
                        : measure_cost_on_cpu(options, progress);
+    if (options.device.backend == Backend::cuda) {
+        const std::uint64_t n = std::uint64_t{1} << (options.quick ? 26 : 29);
+        results.ladder =
+            gpu::measure_ladder(options, n, options.quick ? 100 : 1000, progress, results.provenance.notes);
+    }
     progress.clear();
     return results;
 }

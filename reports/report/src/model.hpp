@@ -127,12 +127,35 @@ struct CostRow {
     friend bool operator==(const CostRow&, const CostRow&) = default;
 };
 
+/// One rung of the ladder (kernels/ladder/), or a library beside it, of f32, in one table.
+struct LadderRow {
+    std::string table; ///< ladder_tables of ladder_tables.hpp
+    std::string
+        family; ///< flat, batched, three-level, softmax, library; "read" and "copy" for what the others are compared with
+    std::string rung;
+    std::string title;                        ///< what changed since the rung below
+    std::uint64_t n = 0;                      ///< elements in all
+    std::uint64_t rows = 0;                   ///< of n / rows elements each
+    std::int64_t threads = 0, per_thread = 0; ///< a block, elements; 0: not a parameter
+    bool coalesced = true;
+    std::int64_t repeats = 0;
+    Metric median_s, deviation, gb_per_s,
+        ratio_to_read;     ///< as in CostRow, of the bytes that are read once (softmax: read and written)
+    std::string guarantee; ///< empty: nobody says
+    std::optional<std::int64_t> passes, launches;
+    std::optional<std::int64_t> runs, distinct; ///< bit patterns in so many runs, on other data than what is timed
+    Metric error_ulp;                           ///< of those runs' last result; of softmax the largest
+    std::string note;
+    friend bool operator==(const LadderRow&, const LadderRow&) = default;
+};
+
 struct Results {
     Provenance provenance;
     std::vector<ErrorRow> error;
     std::vector<EdgeRow> edges;
     std::vector<DeterminismRow> determinism;
     std::vector<CostRow> cost;
+    std::vector<LadderRow> ladder; ///< not in files without one
     friend bool operator==(const Results&, const Results&) = default;
 };
 

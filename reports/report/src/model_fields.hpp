@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model.hpp"
+#include "published.hpp"
 
 namespace detreduce::report {
 
@@ -104,6 +105,44 @@ void fields(V& visit, CostRow& r) {
     visit("deviation", r.deviation);
     visit("gb_per_s", r.gb_per_s);
     visit("ratio_to_read", r.ratio_to_read);
+}
+
+template <class V>
+void fields(V& visit, LadderRow& r) {
+    visit("table", r.table);
+    visit("family", r.family);
+    visit("rung", r.rung);
+    visit("title", r.title);
+    visit("n", r.n);
+    visit("rows", r.rows);
+    visit("threads", r.threads);
+    visit("per_thread", r.per_thread);
+    visit("coalesced", r.coalesced);
+    visit("repeats", r.repeats);
+    visit("median_s", r.median_s);
+    visit("deviation", r.deviation);
+    visit("gb_per_s", r.gb_per_s);
+    visit("ratio_to_read", r.ratio_to_read);
+    visit("guarantee", r.guarantee);
+    visit("passes", r.passes);
+    visit("launches", r.launches);
+    visit("runs", r.runs);
+    visit("distinct", r.distinct);
+    visit("error_ulp", r.error_ulp);
+    visit("note", r.note);
+}
+
+template <class V>
+void fields(V& visit, PublishedRow& r) {
+    visit("source", r.source);
+    visit("gpu", r.gpu);
+    visit("peak_gb_per_s", r.peak_gb_per_s);
+    visit("table", r.table);
+    visit("rung", r.rung);
+    visit("threads", r.threads);
+    visit("per_thread", r.per_thread);
+    visit("coalesced", r.coalesced);
+    visit("gb_per_s", r.gb_per_s);
 }
 
 } // namespace detreduce::report

@@ -34,10 +34,24 @@ inline constexpr std::array all_colours{ink,    axis,   grid, blue,  vermillion,
 
 /// The colour of a method or candidate, the same in every plot. Names that are not known yet get one by their letters.
 [[nodiscard]] constexpr Colour colour_of(std::string_view name) {
-    constexpr std::pair<std::string_view, Colour> known[] = {
-        {"exact", black}, {"compensated", olive},      {"kahan", sky},
-        {"tree", blue},   {"atomic", vermillion},      {"serial", purple},
-        {"read", grey},   {"std::accumulate", orange}, {"cub::DeviceReduce::Sum", green}};
+    constexpr std::pair<std::string_view, Colour> known[] = {{"exact", black},
+                                                             {"compensated", olive},
+                                                             {"kahan", sky},
+                                                             {"tree", blue},
+                                                             {"atomic", vermillion},
+                                                             {"serial", purple},
+                                                             {"read", grey},
+                                                             {"std::accumulate", orange},
+                                                             {"cub::DeviceReduce::Sum", green},
+                                                             {"K0", vermillion},
+                                                             {"K4", orange},
+                                                             {"K7", sky},
+                                                             {"shared memory", olive},
+                                                             {"coarsened", purple},
+                                                             {"second kernel", orange},
+                                                             {"last block", green},
+                                                             {"cooperative", purple},
+                                                             {"CPU finish", grey}};
     for (const auto& [known_name, colour] : known)
         if (name == known_name) return colour;
     unsigned sum = 0;

@@ -45,6 +45,11 @@ struct Reader {
     }
 
     static void read(const char*, const std::string& text, std::string& value) { value = text; }
+    void read(const char* key, const std::string& text, bool& value) const {
+        if (text != "true" && text != "false")
+            throw Failure(fmt::format("{}: '{}' is not true or false but '{}'", where, key, text));
+        value = text == "true";
+    }
     void read(const char* key, const std::string& text, Metric& value) const {
         value.reset();
         if (!text.empty()) read(key, text, value.emplace());
@@ -58,29 +63,39 @@ struct Reader {
     }
 };
 
-CostRow row_of(std::string_view line, const std::string& where) {
+template <class Row>
+Row row_of(std::string_view line, const std::string& where) {
     Reader reader{fields_of(line), where};
-    CostRow row;
+    Row row;
     fields(reader, row);
     if (reader.next != reader.texts.size()) throw Failure(fmt::format("{}: more fields than the header has", where));
     return row;
 }
 
-} // namespace
-
-std::vector<CostRow> cost_from_csv(std::string_view text, const std::string& source) {
-    const std::string header = cost_csv({}); // with its end of line
+// `header` has its end of line.
+template <class Row>
+std::vector<Row> rows_of(std::string_view text, const std::string& header, const std::string& source) {
     if (!text.starts_with(header))
         throw Failure(fmt::format("{}: not a CSV file of detreduce_gpu_bench: its first line is not {}", source,
                                   header.substr(0, header.size() - 1)));
-    std::vector<CostRow> rows;
+    std::vector<Row> rows;
     std::size_t line = 2;
     for (std::size_t from = header.size(); from < text.size(); ++line) {
         const std::size_t end = std::min(text.find('\n', from), text.size());
-        rows.push_back(row_of(text.substr(from, end - from), fmt::format("{}:{}", source, line)));
+        rows.push_back(row_of<Row>(text.substr(from, end - from), fmt::format("{}:{}", source, line)));
         from = end + 1;
     }
     return rows;
+}
+
+} // namespace
+
+std::vector<CostRow> cost_from_csv(std::string_view text, const std::string& source) {
+    return rows_of<CostRow>(text, cost_csv({}), source);
+}
+
+std::vector<PublishedRow> published_from_csv(std::string_view text, const std::string& source) {
+    return rows_of<PublishedRow>(text, published_csv({}), source);
 }
 
 std::vector<CostRow> load_cost(const std::filesystem::path& file) {

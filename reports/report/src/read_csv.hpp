@@ -1,4 +1,4 @@
-// The CSV files of cost rows, as csv.cpp writes them, read back.
+// The CSV files of cost rows and published figures, as csv.cpp writes them, read back.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +7,15 @@
 #include <vector>
 
 #include "model.hpp"
+#include "published.hpp"
 
 namespace detreduce::report {
 
 /// Reads what cost_csv() wrote. Throws program::Failure, naming `source`, the line and the column, for anything else.
 [[nodiscard]] std::vector<CostRow> cost_from_csv(std::string_view text, const std::string& source);
+
+/// The same for published_csv().
+[[nodiscard]] std::vector<PublishedRow> published_from_csv(std::string_view text, const std::string& source);
 
 [[nodiscard]] std::vector<CostRow> load_cost(const std::filesystem::path& file);
 

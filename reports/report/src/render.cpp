@@ -7,16 +7,24 @@
 
 namespace detreduce::report {
 
+bool is_ladder_alone(const Results& results) {
+    return !results.ladder.empty() && results.error.empty() && results.edges.empty() && results.determinism.empty() &&
+           results.cost.empty();
+}
+
 Page make_page(const Results& results, const std::vector<BenchFile>& bench) {
     const Provenance& p = results.provenance;
-    Page page{"detreduce report", "", p, {}, {}};
+    const bool ladder_alone = is_ladder_alone(results);
+    Page page{ladder_alone ? "detreduce ladder" : "detreduce report", "", p, {}, {}};
     const std::string where = p.gpu ? fmt::format("{} ({}), host {}", p.gpu->name, p.device, p.cpu)
                                     : fmt::format("{} ({} threads), CPU backend", p.cpu, p.cpu_threads);
     page.summary = fmt::format("{}. {} run of {}, detreduce {}, spec_version {}, commit {}{}.", where,
                                p.mode == "quick" ? "Quick" : "Full", p.created, p.version, p.spec_version,
                                p.commit.substr(0, 12), p.dirty ? " (changed)" : "");
-    page.sections = {methods_section(), error_section(results), edges_section(results), determinism_section(results),
-                     cost_section(results)};
+    if (!ladder_alone)
+        page.sections = {methods_section(), error_section(results), edges_section(results),
+                         determinism_section(results), cost_section(results)};
+    if (!results.ladder.empty()) page.sections.push_back(ladder_section(results));
     if (!bench.empty()) page.sections.push_back(bench_section(bench));
     for (const Section& section : page.sections) {
         std::vector<Plot>& plots = page.plots.emplace_back();
@@ -34,10 +42,13 @@ void render(const Results& results, const std::filesystem::path& dir, const std:
     for (const auto& plots : page.plots)
         for (const Plot& plot : plots)
             write_file(dir / (plot.id + ".svg"), standalone_svg(plot));
-    write_file(dir / "error.csv", error_csv(results));
-    write_file(dir / "edges.csv", edges_csv(results));
-    write_file(dir / "determinism.csv", determinism_csv(results));
-    write_file(dir / "cost.csv", cost_csv(results));
+    if (!is_ladder_alone(results)) {
+        write_file(dir / "error.csv", error_csv(results));
+        write_file(dir / "edges.csv", edges_csv(results));
+        write_file(dir / "determinism.csv", determinism_csv(results));
+        write_file(dir / "cost.csv", cost_csv(results));
+    }
+    if (!results.ladder.empty()) write_file(dir / "ladder.csv", ladder_csv(results));
     for (const BenchFile& file : bench) {
         Results rows;
         rows.cost = file.rows;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model.hpp"
+#include "published.hpp"
 #include "table.hpp"
 
 namespace detreduce::report {
@@ -19,19 +20,26 @@ struct Page {
     std::vector<std::vector<Plot>> plots; ///< one list a section
 };
 
+/// Of `detreduce ladder`, which measures nothing else.
+[[nodiscard]] bool is_ladder_alone(const Results& results);
+
 [[nodiscard]] Page make_page(const Results& results, const std::vector<BenchFile>& bench = {});
 
 [[nodiscard]] std::string html(const Page& page);
 [[nodiscard]] std::string markdown(const Page& page);
+/// Its tables and findings without the plots, for a terminal: of the ladder.
+[[nodiscard]] std::string markdown_tables(const Results& results);
 [[nodiscard]] std::string error_csv(const Results& results);
 [[nodiscard]] std::string edges_csv(const Results& results);
 [[nodiscard]] std::string determinism_csv(const Results& results);
 [[nodiscard]] std::string cost_csv(const Results& results);
+[[nodiscard]] std::string ladder_csv(const Results& results);
+[[nodiscard]] std::string published_csv(const std::vector<PublishedRow>& rows);
 
 /// A plot as a file of its own, for report.md: the page's SVG with its own style sheet.
 [[nodiscard]] std::string standalone_svg(const Plot& plot);
 
-/// Writes index.html, report.md, *.csv and *.svg into `dir`, which exists. Throws program::Failure.
+/// Writes index.html, report.md, *.csv (of what was measured) and *.svg into `dir`, which exists. Throws program::Failure.
 void render(const Results& results, const std::filesystem::path& dir, const std::vector<BenchFile>& bench = {});
 
 } // namespace detreduce::report

@@ -47,6 +47,7 @@ struct Section {
 [[nodiscard]] Section edges_section(const Results& results);
 [[nodiscard]] Section determinism_section(const Results& results);
 [[nodiscard]] Section cost_section(const Results& results);
+[[nodiscard]] Section ladder_section(const Results& results);
 [[nodiscard]] Section bench_section(const std::vector<BenchFile>& files);
 [[nodiscard]] Table provenance_table(const Provenance& provenance);
 

@@ -48,7 +48,7 @@ Provenance provenance() {
 
 Results sample() {
     constexpr double inf = std::numeric_limits<double>::infinity();
-    Results r{provenance(), {}, {}, {}, {}};
+    Results r{provenance(), {}, {}, {}, {}, {}};
     for (const std::uint64_t n : {std::uint64_t{16}, std::uint64_t{65536}})
         for (const char* method : {"tree", "serial"})
             r.error.push_back({subject("f32", method), "lognormal", n, 3, 1, 0.5 * static_cast<double>(n), 1.25e-7,

@@ -1,0 +1,23 @@
+// thrust::reduce as its users call it: it returns the sum, so the host waits for it.
+#include <thrust/execution_policy.h>
+#include <thrust/reduce.h>
+
+#include <memory>
+
+#include "contenders.hpp"
+
+namespace detreduce::report::gpu {
+
+Contender thrust_contender(std::uint64_t n) {
+    const auto out = std::make_shared<DeviceMemory>(sizeof(float));
+    return {"thrust::reduce", "",
+            [=](const void* x, cudaStream_t stream) {
+                const auto* const first = static_cast<const float*>(x);
+                const float sum = thrust::reduce(thrust::cuda::par.on(stream), first, first + n);
+                check(cudaMemcpyAsync(out->get(), &sum, sizeof sum, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+                check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+            },
+            static_cast<const float*>(out->get()), 1};
+}
+
+} // namespace detreduce::report::gpu

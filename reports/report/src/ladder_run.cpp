@@ -1,0 +1,65 @@
+// `detreduce ladder`, when its options have been read.
+#include "ladder_run.hpp"
+
+#include <fmt/format.h>
+
+#include <detreduce/detreduce.hpp>
+
+#include "device_option.hpp"
+#include "files.hpp"
+#include "gpu.hpp"
+#include "json.hpp"
+#include "plot.hpp"
+#include "render.hpp"
+
+namespace detreduce::program {
+namespace {
+
+using namespace detreduce::report;
+
+Device gpu_of(const std::string& asked) {
+    const Device device = parse_device(asked);
+    if (device.backend == Backend::cpu)
+        throw UsageError("--device cpu: the ladder is of kernels for GPUs; allowed are cuda, cuda:0, cuda:1, …");
+    if (std::string why; cuda::devices(&why).empty())
+        throw Failure(fmt::format("--device {}: no usable GPU ({}), and the ladder is of kernels for GPUs; `detreduce "
+                                  "render` shows one that was measured elsewhere",
+                                  asked, why.empty() ? "none found" : why));
+    require_gpu(asked, device);
+    return device;
+}
+
+std::string command_line(const LadderArguments& a) {
+    std::string line = fmt::format("detreduce ladder --out {} --n {} --runs {} --device {} --seed {}", a.out, a.n,
+                                   a.runs, a.device, a.seed);
+    if (a.quick) line += " --quick";
+    if (a.measure_only) line += " --measure-only";
+    return line;
+}
+
+} // namespace
+
+void run_ladder(const LadderArguments& a) {
+    if (a.n == 0 || a.runs == 0) throw UsageError("--n and --runs: allowed are numbers from 1 on");
+    const Options options{.quick = a.quick,
+                          .seed = a.seed,
+                          .device = gpu_of(a.device),
+                          .device_choice = "as asked with --device",
+                          .command = command_line(a)};
+    if (!a.measure_only) require_gnuplot();
+    prepare_directory(a.out);
+    Progress progress(Progress::wanted());
+    Results results;
+    results.provenance = provenance_of(options);
+    results.ladder =
+        report::gpu::measure_ladder(options, a.n, static_cast<int>(a.runs), progress, results.provenance.notes);
+    progress.clear();
+    const std::string json = to_json(results);
+    const std::filesystem::path dir = a.out, file = dir / "ladder.json";
+    write_file(file, json);
+    if (!a.measure_only) render(from_json(json, file.string()), dir); // exactly what `detreduce render` would read
+    fmt::print("{}\nwrote {}\n", markdown_tables(from_json(json, file.string())),
+               (dir / (a.measure_only ? "ladder.json" : "index.html")).string());
+}
+
+} // namespace detreduce::program
