@@ -1,7 +1,7 @@
-// Catch2, v2 (Debian 12) or v3, under one name.
+// Catch2, v2 (Debian 12) or v3, whichever CMake has found: headers of another may lie beside it.
 #pragma once
 
-#if __has_include(<catch2/catch_all.hpp>)
+#if DETREDUCE_CATCH2 >= 3
 #include <catch2/catch_all.hpp>
 #else
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // main() of every test program, for Catch2 v2 and v3.
-#if __has_include(<catch2/catch_session.hpp>)
+#if DETREDUCE_CATCH2 >= 3
 #include <catch2/catch_session.hpp>
 #else
 #define CATCH_CONFIG_RUNNER
