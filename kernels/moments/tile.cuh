@@ -83,6 +83,18 @@ struct Tile {
             mean[chunk][j] = a.mean;
             m2[chunk][j] = a.m2;
         }
+        /// Lanes j, j + 1, …, as many as 16 bytes hold; j is a multiple of that.
+        static constexpr int together = 16 / sizeof(V);
+        __device__ __forceinline__ void put(std::uint32_t chunk, std::uint32_t j, const Acc (&a)[together]) {
+            Pack<V, together> means, m2s;
+#pragma unroll
+            for (int i = 0; i < together; ++i) {
+                means.v[i] = a[i].mean;
+                m2s.v[i] = a[i].m2;
+            }
+            *reinterpret_cast<Pack<V, together>*>(&mean[chunk][j]) = means;
+            *reinterpret_cast<Pack<V, together>*>(&m2[chunk][j]) = m2s;
+        }
     };
 
     Pointer items;

@@ -61,8 +61,8 @@ struct RowLaunch {
                (r.rows == 1 || plan.output_stride() % each == 0);
     }
 
-    template <class Kernel>
-    [[nodiscard]] Status launch(Kernel kernel) const {
+    template <class Kernel, class... More>
+    [[nodiscard]] Status launch(Kernel kernel, const More&... more) const {
         const Rows<T> a = rows();
         const std::uint64_t chunks = spec::tiles(a.n, spec::TreeOrder<sizeof(T)>::chunk);
         std::uint32_t warps = 1;
@@ -70,7 +70,15 @@ struct RowLaunch {
             warps *= 2;
         const std::uint64_t most = a.tiles > 1 ? long_row_blocks : 0x7fffffffu;
         return launch_kernel(LaunchKind::plain, kernel, static_cast<std::uint32_t>(std::min(a.rows, most)),
-                             warps * warp_size, 0, stream, a);
+                             warps * warp_size, 0, stream, a, more...);
+    }
+    template <class Out, bool Aligned>
+    [[nodiscard]] Status run_layernorm() const {
+        using Weights = row_kernels::MergeWeights<V>;
+        if (is_long()) return launch(row_kernels::layernorm_kernel<T, Out, Aligned, true>, Weights{});
+        return launch(
+            row_kernels::layernorm_kernel<T, Out, Aligned, false>,
+            Weights::template of<spec::TreeOrder<sizeof(T)>::lanes>(static_cast<std::uint32_t>(plan.request().n)));
     }
     template <class Out, bool Aligned>
     [[nodiscard]] Status run() const {
@@ -83,8 +91,7 @@ struct RowLaunch {
         case RowOp::cross_entropy_gradient:
             return run_exp<Out, RowOp::cross_entropy_gradient, Aligned>();
         case RowOp::layernorm:
-            return is_long() ? launch(layernorm_kernel<T, Out, Aligned, true>)
-                             : launch(layernorm_kernel<T, Out, Aligned, false>);
+            return run_layernorm<Out, Aligned>();
         case RowOp::rmsnorm:
             return is_long() ? launch(rmsnorm_kernel<T, Out, Aligned, true>)
                              : launch(rmsnorm_kernel<T, Out, Aligned, false>);

@@ -127,35 +127,40 @@ __global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_no
 
 /// What merging takes of the numbers of elements, where they are not all the same: in each class of lanes, those that have an element in a tile's last
 /// row and those that have not, the weights of seven merges of rows of the last chunk, and of seven of chunks. No weight to the right: nothing to merge.
+/// The same for all rows, so that the host works them out: a block has its first loads to wait for.
 template <class V>
 struct MergeWeights {
-    static constexpr int merges = 7;
+    static constexpr int merges = 7; ///< 0 … 3: neighbours, 4 and 5: pairs, 6: the two halves
     acc::Weights<V> rows[2][merges], chunks[2][merges];
 
+    /// Of the n elements of a row, one tile at most.
+    template <std::uint32_t Lanes>
+    [[nodiscard]] static MergeWeights of(std::uint32_t n) {
+        const spec::TileCounts<Lanes> counts{n, 1};
+        const std::uint32_t last_chunk = (n - 1) / (Lanes * spec::rows_per_chunk) * spec::rows_per_chunk;
+        MergeWeights all{};
+        for (int which = 0; which < 2; ++which) {
+            const std::uint32_t lane =
+                which == 0 ? 0 : Lanes - 1; // the first has the most elements, the last the fewest
+            for (int merge = 0; merge < merges; ++merge) {
+                all.rows[which][merge] = weights(counts, lane, last_chunk, 1, merge);
+                all.chunks[which][merge] = weights(counts, lane, 0, spec::rows_per_chunk, merge);
+            }
+        }
+        return all;
+    }
+
+  private:
+    /// Of a merge of groups of `unit` rows, the first of which is `first`.
     template <class Counts>
-    __device__ void set(const Counts& counts, std::uint32_t lanes) {
-        const std::uint32_t i = threadIdx.x;
-        if (i >= 4 * merges) return;
-        const std::uint32_t which = i / merges % 2,
-                            merge = i % merges; // merges 0 … 3: neighbours, 4 and 5: pairs, 6: the two halves
-        const std::uint32_t step = merge < 4   ? 1
-                                   : merge < 6 ? 2
-                                               : 4,
-                            at = merge < 4   ? 2 * merge
-                                 : merge < 6 ? 4 * (merge - 4)
-                                             : 0;
-        const bool of_rows = i < 2 * merges;
-        const std::uint32_t unit = of_rows ? 1 : spec::rows_per_chunk;
-        const std::uint32_t last_chunk = (counts.m - 1) / (lanes * spec::rows_per_chunk);
-        const std::uint32_t first = (of_rows ? last_chunk * spec::rows_per_chunk : 0) + at * unit;
-        const std::uint32_t lane =
-            which == 0 ? 0 : lanes - 1; // the first lane has the most elements, the last one the fewest
-        const std::uint64_t left = counts.in_rows(lane, first, first + step * unit),
-                            right = counts.in_rows(lane, first + step * unit, first + 2 * step * unit);
-        auto& to = of_rows ? rows[which][merge] : chunks[which][merge];
-        to = {V{0}, V{0}};
-        if (right != 0)
-            to = left == right ? acc::Weights<V>::equal(static_cast<V>(left)) : acc::Weights<V>::of(left, right);
+    [[nodiscard]] static acc::Weights<V> weights(const Counts& counts, std::uint32_t lane, std::uint32_t first,
+                                                 std::uint32_t unit, int merge) {
+        const std::uint32_t step = (merge < 4 ? 1 : merge < 6 ? 2 : 4) * unit;
+        const std::uint32_t begin = first + (merge < 4 ? merge : merge < 6 ? merge - 4 : 0) * 2 * step;
+        const std::uint64_t left = counts.in_rows(lane, begin, begin + step),
+                            right = counts.in_rows(lane, begin + step, begin + 2 * step);
+        if (right == 0) return {V{0}, V{0}};
+        return left == right ? acc::Weights<V>::equal(static_cast<V>(left)) : acc::Weights<V>::of(left, right);
     }
 };
 
@@ -190,11 +195,11 @@ struct LayerNormBlock {
             typename TileOf::Buffer buffer;
             typename Upper::Buffer upper;
         };
-        MergeWeights<V> weights;
         RowNumbers<V> numbers;
     };
 
     const Rows<T>& a;
+    const MergeWeights<V>& weights;
     Memory& s;
 
     [[nodiscard]] __device__ __forceinline__ typename TileOf::Counts counts() const {
@@ -231,7 +236,7 @@ struct LayerNormBlock {
             if (there == 2) return merge_first<2>(row);
             if (there == 1) return row[0];
         }
-        return merge_weighted<rows>(row, s.weights.rows[in_last_row(threadIdx.x % warp_size * K + k) ? 0 : 1]);
+        return merge_weighted<rows>(row, weights.rows[in_last_row(threadIdx.x % warp_size * K + k) ? 0 : 1]);
     }
     /// The lanes of the chunks.
     template <int Count>
@@ -241,7 +246,7 @@ struct LayerNormBlock {
 #pragma unroll
             for (int c = 0; c < Count; ++c)
                 part[c] = s.buffer.get(c, j);
-            s.buffer.put(0, j, merge_weighted<Count>(part, s.weights.chunks[in_last_row(j) ? 0 : 1]));
+            s.buffer.put(0, j, merge_weighted<Count>(part, weights.chunks[in_last_row(j) ? 0 : 1]));
         }
     }
     /// A row of no more than one tile, which is left in `chunk`: to the first thread.
@@ -251,9 +256,15 @@ struct LayerNormBlock {
         chunk.load(x, m, T{});
         const bool full = (warp + 1) * static_cast<int>(ChunkOf::Order::chunk) <= m;
         if (warp * static_cast<int>(ChunkOf::Order::chunk) < m) {
+            constexpr int together = TileOf::Buffer::together;
 #pragma unroll
-            for (int k = 0; k < K; ++k)
-                s.buffer.put(warp, own + k, lane(chunk, k, full));
+            for (int k = 0; k < K; k += together) { // one by one they would meet in the same banks
+                Acc lanes_together[together];
+#pragma unroll
+                for (int i = 0; i < together; ++i)
+                    lanes_together[i] = lane(chunk, k + i, full);
+                s.buffer.put(warp, own + k, lanes_together);
+            }
         }
         __syncthreads();
         if (warps == 2) merge_chunks<2>();
@@ -310,15 +321,12 @@ __device__ __forceinline__ double variance_of(const acc::Moments<V>& m, std::uin
 
 template <class T, class Out, bool Aligned, bool Long>
 __global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_norms<T>)
-    layernorm_kernel(const __grid_constant__ Rows<T> a) {
+    layernorm_kernel(const __grid_constant__ Rows<T> a,
+                     const __grid_constant__ MergeWeights<fp::Arithmetic<T>> weights) {
     using V = fp::Arithmetic<T>;
     using Block = LayerNormBlock<T, Out, Aligned>;
     __shared__ typename Block::Memory memory;
-    const Block block{a, memory};
-    if constexpr (!Long) {
-        memory.weights.set(block.counts(), Block::lanes);
-        __syncthreads();
-    }
+    const Block block{a, weights, memory};
     for (std::uint64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
         const T* const x = a.x + static_cast<std::int64_t>(row * a.stride);
         Chunk<T, Aligned> chunk;
