@@ -2,10 +2,11 @@
 # Uses detreduce as another project would. Run by ctest:  consumer.sh CASE SOURCE BUILD WORK  (in the environment: CC, CXX, CXXFLAGS, CMAKE,
 # and CUDA=ON|OFF: does BUILD have the CUDA backend?)
 #   installed     the library of BUILD, installed: find_package, pkg-config, after the installed tree was moved
-#   shared        the same with a shared library, CPU backend only
-#   subdirectory  FetchContent in another project, CPU backend only; where BUILD has CUDA, one of its kernels is compiled in that project
-#                 too (all of them would take as long as everything else: `installed` links them)
-# The library of `shared` and `subdirectory` is a Debug build: BUILD's tests are for the optimized one, which takes three times as long to compile.
+#   subdirectory  FetchContent in another project, CPU backend only: with a static library; then with a shared one, which that project installs, and
+#                 which is used as in `installed`. Where BUILD has CUDA, one of its kernels is compiled in that project too (all of them
+#                 would take as long as everything else: `installed` links them)
+# The library of `subdirectory` is a Debug build: BUILD's tests are for the optimized one, which takes three times as long to compile. It is compiled
+# once: static or shared, its objects are the same (lib/CMakeLists.txt).
 set -euo pipefail
 readonly case=$1 source=$2 build=$3 work=$4
 cmake=${CMAKE:-cmake}
@@ -56,6 +57,11 @@ use_installed() { # PREFIX [static]
   "${CC:-cc}" -std=c11 -Wall -Wextra -pedantic -Werror -O2 "$source/examples/c_sum.c" -o "$work/pkg_c_sum" \
     $(pkg-config ${static:+--static} --cflags --libs detreduce)
   LD_LIBRARY_PATH=$(pkg-config --variable=libdir detreduce) run "$work/pkg_c_sum"
+}
+
+# Those of one installation are those of the other.
+check_headers() { # PREFIX
+  local prefix=$1
   # Every public header compiles by itself, and without CUDA's headers.
   local header standard
   for header in "$prefix"/include/detreduce/*.hpp; do
@@ -85,22 +91,29 @@ case $case in
     [[ $CUDA == OFF || -x $work/examples/custom_loss_gpu ]] || { echo "custom_loss_gpu was not built" >&2; exit 1; }
     [[ $CUDA == OFF || -x $work/examples/training_gpu ]] || { echo "training_gpu was not built" >&2; exit 1; }
     ;;
-  shared)
-    "$cmake" -S "$source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=ON -DDETREDUCE_CUDA=OFF \
-      -DDETREDUCE_BUILD_TESTS=OFF -DDETREDUCE_BUILD_PROGRAM=OFF
-    "$cmake" --build "$work/build"
-    "$cmake" --install "$work/build" --prefix "$work/first"
-    mv "$work/first" "$work/moved"
-    use_installed "$work/moved"
-    ;;
   subdirectory)
-    project() { "$cmake" -S "$source/cmake/tests/subdirectory" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DDETREDUCE_SOURCE="$source" -DDETREDUCE_CUDA="$2"; }
+    project() { # FOLDER ON|OFF CMAKE_ARG…
+      local to=$1 cuda=$2
+      shift 2
+      "$cmake" -S "$source/cmake/tests/subdirectory" -B "$to" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DDETREDUCE_SOURCE="$source" \
+        -DDETREDUCE_CUDA="$cuda" "$@"
+    }
     project "$work/build" OFF
     "$cmake" --build "$work/build"
     run "$work/build/host_sum"
     run "$work/build/c_sum"
     run "$work/build/custom_loss"
     "$source/examples/training/same_curve.sh" "$work/build/training"
+    project "$work/build" OFF -DBUILD_SHARED_LIBS=ON -DDETREDUCE_INSTALL=ON -DASKED_FOR=INSTALL
+    "$cmake" --build "$work/build" | tee "$work/shared.log"
+    if grep -q 'Building CXX object .*detreduce.dir' "$work/shared.log"; then
+      echo "the library was compiled twice" >&2
+      exit 1
+    fi
+    "$cmake" --install "$work/build" --prefix "$work/first"
+    mv "$work/first" "$work/moved"
+    use_installed "$work/moved"
+    check_headers "$work/moved"
     if [[ $CUDA == ON ]]; then
       project "$work/cuda" ON
       kernel=$(ninja -C "$work/cuda" -t targets all | sed -n 's#^\([^ ]*exact/exact_finish\.cu\.o\):.*#\1#p')

@@ -1,10 +1,11 @@
 // lib/SPEC.md, section 13, evaluated naively: elements are compared as numbers, one after the other. For the tests, as spec_reference.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <set>
 #include <span>
+#include <vector>
 
 #include <detreduce/types.hpp>
 
@@ -14,7 +15,7 @@ namespace detreduce::reference {
 
 template <class T>
 std::uint64_t count(Op op, std::span<const T> x) {
-    std::set<double> numbers;
+    std::vector<double> numbers;
     std::uint64_t nonzeros = 0;
     bool nan = false;
     for (const T v : x) {
@@ -23,10 +24,13 @@ std::uint64_t count(Op op, std::span<const T> x) {
         if (std::isnan(value)) {
             nan = true;
         } else {
-            numbers.insert(value); // −0 and +0 are equal
+            numbers.push_back(value);
         }
     }
-    return op == Op::count_nonzero ? nonzeros : numbers.size() + (nan ? 1 : 0);
+    if (op == Op::count_nonzero) return nonzeros;
+    std::sort(numbers.begin(), numbers.end());
+    const auto different = std::unique(numbers.begin(), numbers.end()) - numbers.begin(); // −0 and +0 are equal
+    return static_cast<std::uint64_t>(different) + (nan ? 1 : 0);
 }
 
 } // namespace detreduce::reference

@@ -1,15 +1,10 @@
 #include <detreduce/acc/exact_variance.hpp>
 #include <detreduce/acc/moments.hpp>
+#include <detreduce/accuracy/oracle.hpp>
 #include <detreduce/spec/tile_counts.hpp>
 
-#include "laws/cpu_backend.hpp"
-
-namespace detreduce::proptests {
-using TestBackend = CpuBackend;
-}
-
 #include "laws/expect_status.hpp"
-#include "laws/moments_laws.hpp"
+#include "laws/moments_draws.hpp"
 
 namespace detreduce::proptests {
 

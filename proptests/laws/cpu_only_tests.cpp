@@ -22,11 +22,6 @@
 #include <support/catch.hpp>
 
 #include "laws/repeating.hpp"
-#include "laws/cpu_backend.hpp"
-
-namespace detreduce::proptests {
-using TestBackend = CpuBackend;
-}
 #include "laws/suite.hpp"
 
 #include "host/levels.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "laws/cuda_backend.hpp"
+#include "laws/device_buffer.hpp"
 
 namespace detreduce::proptests {
 

@@ -6,7 +6,7 @@
 
 #include "golden/compare.hpp"
 #include "golden/compute.hpp"
-#include "laws/cuda_backend.hpp"
+#include "laws/device_buffer.hpp"
 #include "laws/golden_files.hpp"
 
 namespace detreduce::golden {

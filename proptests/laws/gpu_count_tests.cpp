@@ -1,13 +1,8 @@
-#include "laws/cuda_backend.hpp"
+#include <count_reference.hpp>
 
-namespace detreduce::proptests {
-using TestBackend = CudaBackend;
-}
-
-#include "laws/count_laws.hpp"
 #include "laws/device_memory.hpp"
 #include "laws/expect_status.hpp"
-#include "laws/minmax_laws.hpp"
+#include "laws/ties.hpp"
 
 namespace detreduce::proptests {
 

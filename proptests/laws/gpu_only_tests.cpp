@@ -10,6 +10,7 @@
 #include "laws/device_memory.hpp"
 #include "laws/extremes.hpp"
 #include "laws/repeating.hpp"
+#include "laws/test_backend.hpp"
 
 namespace detreduce::proptests {
 namespace {
@@ -172,7 +173,7 @@ TEMPLATE_TEST_CASE("millions of elements: GPU and CPU give the same bits", "[gpu
             for (const unsigned offset : {0u, 1u}) {
                 INFO(n << ' ' << to_string(way));
                 const Draw draw{{.schedule = way.schedule}, offset};
-                REQUIRE(fp::to_bits(CudaBackend::reduce<TestType>(span, way.method, draw)) == expected);
+                REQUIRE(fp::to_bits(TestBackend::reduce<TestType>(span, way.method, draw)) == expected);
             }
         }
     }
@@ -194,9 +195,9 @@ TEMPLATE_TEST_CASE("exact: millions of elements of changing kinds", "[gpu][large
         for (const std::uint32_t grid : {0u, 1u, 7u}) {
             for (const Schedule schedule : {Schedule::two_pass, Schedule::last_block}) {
                 const Draw draw{{.schedule = schedule, .grid = grid}, static_cast<unsigned>(seed)};
-                REQUIRE(fp::to_bits(CudaBackend::reduce<double>(span, Method::exact, draw)) ==
+                REQUIRE(fp::to_bits(TestBackend::reduce<double>(span, Method::exact, draw)) ==
                         fp::to_bits(oracle.round<double>()));
-                REQUIRE(fp::to_bits(CudaBackend::reduce<TestType>(span, Method::exact, draw)) ==
+                REQUIRE(fp::to_bits(TestBackend::reduce<TestType>(span, Method::exact, draw)) ==
                         fp::to_bits(oracle.round<TestType>()));
             }
         }

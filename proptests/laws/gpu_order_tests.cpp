@@ -1,12 +1,8 @@
-#include "laws/cuda_backend.hpp"
-
-namespace detreduce::proptests {
-using TestBackend = CudaBackend;
-}
+#include <support/bits.hpp>
 
 #include "laws/device_memory.hpp"
+#include "laws/draw.hpp"
 #include "laws/expect_status.hpp"
-#include "laws/order_laws.hpp"
 
 namespace detreduce::proptests {
 

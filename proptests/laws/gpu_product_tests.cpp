@@ -1,12 +1,6 @@
-#include "laws/cuda_backend.hpp"
-
-namespace detreduce::proptests {
-using TestBackend = CudaBackend;
-}
-
 #include "laws/device_memory.hpp"
 #include "laws/expect_status.hpp"
-#include "laws/product_laws.hpp"
+#include "laws/product_draws.hpp"
 
 namespace detreduce::proptests {
 

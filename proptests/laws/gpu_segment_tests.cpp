@@ -1,11 +1,5 @@
-#include "laws/cuda_backend.hpp"
-
-namespace detreduce::proptests {
-using TestBackend = CudaBackend;
-}
-
 #include "laws/device_memory.hpp"
-#include "laws/segment_laws.hpp"
+#include "laws/segment_ids.hpp"
 
 namespace detreduce::proptests {
 namespace {

@@ -1,11 +1,6 @@
 // Ops of every kind in every shape, on the GPU: graphs that are replayed in a workspace that holds anything, and offsets that are none.
-#include "laws/cuda_backend.hpp"
-
-namespace detreduce::proptests {
-using TestBackend = CudaBackend;
-}
-
 #include "laws/device_memory.hpp"
+#include "laws/on_cpu.hpp"
 #include "laws/op_pairs.hpp"
 #include "laws/ties.hpp"
 
@@ -63,16 +58,6 @@ Request request_of(const Case& c, Shape shape, std::size_t n, std::size_t segmen
     return r;
 }
 
-std::vector<char> on_cpu(Request r, const Inputs& in) {
-    r.device = cpu;
-    const Plan plan = make_plan(r);
-    throw_if_error(plan.status());
-    std::vector<std::uint64_t> workspace(plan.workspace_bytes() / 8 + 1);
-    std::vector<char> results(plan.results() * plan.result_bytes());
-    throw_if_error(run(plan, in, results.data(), workspace.data()));
-    return results;
-}
-
 std::vector<char> bytes_of(const DeviceBuffer& buffer, std::size_t count) {
     std::vector<char> bytes(count);
     CUDA_CHECK(cudaMemcpy(bytes.data(), buffer.data(), count, cudaMemcpyDeviceToHost));
@@ -113,7 +98,7 @@ TEST_CASE("shapes: captured graphs of groups and lists read their input anew", "
                 if (round != 1) workspace.fill(round == 0 ? 0xff : 0x7f, plan.workspace_bytes());
                 graph.launch();
                 const Arrays here(first.data(), second.data(), offsets.data(), n);
-                REQUIRE(bytes_of(output, bytes) == on_cpu(r, here.of(c, shape)));
+                REQUIRE(bytes_of(output, bytes) == on_cpu<char>(r, here.of(c, shape)));
             }
         }
     }
@@ -141,7 +126,8 @@ TEST_CASE("shapes: offsets that are none", "[groups][gpu]") {
             continue; // sorts all elements at once: of those around a bad offset it says nothing
         const std::size_t each = plan.results() / 5 * bytes;
         const std::vector<char> found = bytes_of(out, plan.results() * bytes),
-                                expected = on_cpu(request_of(c, Shape::segments, 405, 3), here.of(c, Shape::segments));
+                                expected =
+                                    on_cpu<char>(request_of(c, Shape::segments, 405, 3), here.of(c, Shape::segments));
         for (const std::size_t g : {std::size_t{0}, std::size_t{2}})
             REQUIRE(
                 std::equal(expected.begin() + g * each, expected.begin() + (g + 1) * each, found.begin() + g * each));

@@ -3,9 +3,9 @@
 
 #include <support/catch.hpp>
 
+#include "laws/device_buffer.hpp"
+#include "laws/draw.hpp"
 #include "laws/expect_status.hpp"
-
-#include "laws/cuda_backend.hpp"
 
 namespace detreduce::proptests {
 namespace {

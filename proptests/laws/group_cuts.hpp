@@ -1,4 +1,4 @@
-// Arrays that are cut into rows, columns or segments, for laws of groups. Included after `TestBackend` has been defined.
+// Arrays that are cut into rows, columns or segments, for laws of groups.
 #pragma once
 
 #include "laws/op_pairs.hpp"

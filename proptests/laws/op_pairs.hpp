@@ -1,4 +1,4 @@
-// Inputs of ops, and what the ops must make of them. Included after `TestBackend` has been defined.
+// Inputs of ops, and what the ops must make of them.
 #pragma once
 
 #include <cmath>
@@ -48,7 +48,7 @@ Out reduce_pair(Op op, const Pair<T>& pair, Method method, std::uint64_t word) {
         draw.launch.schedule = Schedule::automatic;
         draw.launch.block = 0;
     }
-    return TestBackend::template reduce<Out>(op, pair.first(), pair.second(op), method, draw);
+    return TestBackend::reduce<Out>(op, pair.first(), pair.second(op), method, draw);
 }
 
 /// What the op must give, by SPEC.md.

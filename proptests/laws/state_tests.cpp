@@ -3,12 +3,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "laws/cpu_backend.hpp"
-
-namespace detreduce::proptests {
-using TestBackend = CpuBackend;
-}
-
 #include "laws/expect_status.hpp"
 #include "laws/states.hpp"
 

@@ -1,4 +1,4 @@
-// Exact states for tests: from elements, in pieces, with carries to do. Included after `TestBackend` has been defined.
+// Exact states for tests: from elements, in pieces, with carries to do.
 #pragma once
 
 #include <algorithm>

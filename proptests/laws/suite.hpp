@@ -1,4 +1,4 @@
-// What the laws of both backends share. Included after `TestBackend` has been defined.
+// What the laws of both backends share.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <support/bits.hpp>
 #include <support/property.hpp>
 
-#include "laws/draw.hpp"
+#include "laws/test_backend.hpp"
 
 namespace detreduce::proptests {
 

@@ -1,9 +1,11 @@
-// Vectors of few different elements, most of them special, for ops that compare or count. Included after `TestBackend` has been defined.
+// Vectors of few different elements, most of them special, for ops that compare or count.
 #pragma once
 
 #include "laws/suite.hpp"
 
 namespace detreduce::proptests {
+
+constexpr Op count_ops[] = {Op::count_nonzero, Op::count_unique};
 
 /// NaN of both signs and several payloads, infinities, zeros, the ends of the range: elements that a wrong comparison mixes up.
 template <class T>

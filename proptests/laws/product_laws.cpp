@@ -1,6 +1,4 @@
-// Laws of products, on every backend. Included once a backend, after `TestBackend` has been defined.
-#pragma once
-
+// Laws of products, on every backend.
 #include <cmath>
 
 #include <detreduce/accuracy/generators.hpp>
@@ -8,29 +6,9 @@
 #include <product_reference.hpp>
 
 #include "laws/extremes.hpp"
-#include "laws/group_cuts.hpp"
-#include "laws/suite.hpp"
+#include "laws/product_draws.hpp"
 
 namespace detreduce::proptests {
-
-inline std::vector<Method> product_methods() {
-    std::vector<Method> methods{Method::tree, Method::compensated};
-    if (TestBackend::kind == Backend::cpu) methods.push_back(Method::serial);
-    return methods;
-}
-
-/// Of launches a product has the grid and the schedule two_pass.
-inline Draw product_draw(std::uint64_t word) {
-    Draw draw = draw_from(Method::tree, word);
-    draw.launch.schedule = word % 2 != 0 ? Schedule::two_pass : Schedule::automatic;
-    draw.launch.block = 0;
-    return draw;
-}
-
-template <class Out, class T>
-Out multiplied(std::span<const T> x, Method method, const Draw& draw = {}) {
-    return TestBackend::template reduce<Out>(Op::prod, x, std::span<const T>(), method, draw);
-}
 
 /// Numbers whose product, of any length, is one of the format more often than not: exponents around 0.
 constexpr Scope near_one{-1, 0, false, false};
@@ -49,24 +27,6 @@ TEMPLATE_TEST_CASE("products: the bits are those of SPEC.md", "[product][sanitiz
                                 reference::product<Out>(xs.span(), method)));
         });
     });
-}
-
-/// n elements of all sizes whose product stays near one, so that every bit of it can be wrong.
-template <class T>
-std::vector<T> balanced(std::size_t n, std::uint64_t seed) {
-    constexpr int most = largest_exponent<T> - 1;
-    std::vector<T> x(n);
-    double so_far = 0; // log2 of the product
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto size = static_cast<int>(accuracy::hash(seed, i / 2) % static_cast<std::uint64_t>(most));
-        const int exponent = i + 1 == n && i % 2 == 0 ? 0 : i % 2 == 0 ? size : -size; // of two, one up and one down
-        const int lower = so_far > 0 ? 1 : 0;
-        const std::uint64_t word = accuracy::hash(seed, n + i);
-        const T significand = from_fields<T>({false, 0, word});
-        so_far += std::log2(static_cast<double>(fp::widen(significand))) - lower;
-        x[i] = from_fields<T>({accuracy::hash(word, 1) % 2 != 0, exponent - lower, word});
-    }
-    return x;
 }
 
 TEMPLATE_TEST_CASE("products: every launch", "[product]", DETREDUCE_ALL_TYPES) {
@@ -97,15 +57,6 @@ TEMPLATE_TEST_CASE("products: hundreds of tiles", "[product]", DETREDUCE_ALL_TYP
         REQUIRE(std::isnormal(expected));
         REQUIRE(same_bits(multiplied<double>(span, method), expected));
     }
-}
-
-/// Products of the groups of `cut`, by one of the methods.
-template <class Out, class T>
-std::vector<Out> products_of(Cut<T>& cut, Method method, std::uint64_t word) {
-    cut.request.op = Op::prod;
-    cut.request.method = method;
-    return TestBackend::template reduce_groups<Out>(cut.request, cut.pair.first(), {}, cut.offsets,
-                                                    group_draw(Method::tree, word));
 }
 
 TEMPLATE_TEST_CASE("products: a group has the bits of its elements alone", "[product][groups][sanitizer]",

@@ -1,14 +1,71 @@
-#include "laws/cpu_backend.hpp"
+// The short calls of host.hpp for ops that compare, multiply or count, and what plans of these refuse on the CPU.
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "laws/expect_status.hpp"
+#include "laws/ties.hpp"
 
 namespace detreduce::proptests {
-using TestBackend = CpuBackend;
+
+TEST_CASE("order: the calls of host.hpp", "[order]") {
+    const std::vector<float> x{2, NAN, -3, 2};
+    REQUIRE(std::isnan(min(x)));
+    REQUIRE(std::isnan(max(x)));
+    REQUIRE(std::isnan(nrminf(x)));
+    REQUIRE(argmin(x) == 1);
+    REQUIRE(argmax(x) == 1);
+    REQUIRE(min(x, NanPolicy::ignore) == -3);
+    REQUIRE(max(x, NanPolicy::ignore) == 2);
+    REQUIRE(nrminf(x, NanPolicy::ignore, {.threads = 2}) == 3);
+    REQUIRE(argmin(x, NanPolicy::ignore) == 2);
+    REQUIRE(argmax(x, NanPolicy::ignore, {.threads = 3}) == 0);
+    REQUIRE(order_as<double>(Op::min, x, NanPolicy::ignore) == -3);
+    REQUIRE(reduce_as<float>(Op::max, std::vector<float>{1, 2}) == 2);
+    REQUIRE(nrminf(std::vector<double>{}) == 0);
+    REQUIRE_THROWS_AS(min(std::vector<double>{}), Error);
+    REQUIRE_THROWS_AS(argmax(std::vector<double>{}), Error);
+    REQUIRE_THROWS_AS(arg(Op::max, x), Error);
+    REQUIRE_THROWS_AS(order_as<float>(Op::argmax, x), Error);
+    REQUIRE_THROWS_AS(order_as<float>(Op::sum, x, NanPolicy::ignore), Error);
 }
 
-#include "laws/count_laws.hpp"
-#include "laws/expect_status.hpp"
-#include "laws/minmax_laws.hpp"
+TEST_CASE("products: the calls of host.hpp", "[product]") {
+    const std::vector<float> x{2, -3, 0.5f};
+    REQUIRE(prod(x) == -3);
+    REQUIRE(prod(x, Method::tree, {.threads = 2}) == -3);
+    REQUIRE(prod(std::vector<double>{}) == 1);
+    REQUIRE(reduce_as<double>(Op::prod, x, Method::serial) == -3);
+    REQUIRE_THROWS_AS(prod(x, Method::exact), Error);
+    REQUIRE_THROWS_AS(order_as<float>(Op::prod, x), Error); // of the default method exact
+}
 
-namespace detreduce::proptests {
+TEST_CASE("products refuse what they do not have, by name", "[product][status]") {
+    const auto status = [](Request r) {
+        r.op = Op::prod;
+        r.device = cpu;
+        return make_plan(r).status();
+    };
+    for (const MethodInfo& m : methods()) {
+        const bool there = m.method == Method::tree || m.method == Method::compensated || m.method == Method::serial;
+        const Status s = status({.method = m.method, .n = 2});
+        if (there) {
+            REQUIRE(s.ok());
+        } else {
+            expect(s, StatusCode::unsupported, "method");
+            REQUIRE(std::strstr(s.allowed, "compensated, tree") != nullptr);
+        }
+    }
+    constexpr auto tree = Method::tree;
+    REQUIRE(status({.method = tree, .n = 0}).ok());
+    REQUIRE(status({.method = tree, .output = DType::f64, .n = 2}).ok());
+    expect(status({.method = tree, .output = DType::f16, .n = 2}), StatusCode::invalid_argument, "output");
+    expect(status({.method = tree, .n = 2, .nan = NanPolicy::ignore}), StatusCode::invalid_argument, "nan");
+    for (const Shape shape : {Shape::rows, Shape::columns, Shape::segments})
+        REQUIRE(status({.method = tree, .shape = shape, .n = 2, .groups = 3}).ok());
+    expect(status({.method = tree, .shape = Shape::tensors, .n = 2}), StatusCode::unsupported, "op");
+    REQUIRE(make_plan({.op = Op::prod, .method = tree, .n = 2, .device = cpu}).guarantee() == Guarantee::device);
+}
 
 TEST_CASE("counts and minmax: the calls of host.hpp", "[count][minmax]") {
     const std::vector<float> x{2, NAN, -3, 2, -0.0f, 0};

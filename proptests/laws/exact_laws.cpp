@@ -1,7 +1,4 @@
-// Laws of `exact`, on every backend: the bits are the oracle's, whatever the order and wherever the input is cut. Included once a
-// backend, after `TestBackend` has been defined.
-#pragma once
-
+// Laws of `exact`, on every backend: the bits are the oracle's, whatever the order and wherever the input is cut.
 #include <detreduce/accuracy/generators.hpp>
 #include <detreduce/accuracy/oracle.hpp>
 
@@ -12,7 +9,7 @@ namespace detreduce::proptests {
 
 template <class Out, class T>
 Out exact_sum(std::span<const T> x, std::uint64_t word) {
-    return TestBackend::template reduce<Out>(x, Method::exact, draw_from(Method::exact, word));
+    return TestBackend::reduce<Out>(x, Method::exact, draw_from(Method::exact, word));
 }
 
 /// Does the sum of x, rounded to each of the formats, have the oracle's bits?
@@ -73,7 +70,7 @@ TEMPLATE_TEST_CASE("exact: no element is lost at any length and offset", "[exact
             for (const TestType v : part)
                 total += static_cast<double>(fp::widen(v));
             const Draw& draw = draws[n * 31 % draws.size()];
-            if (TestBackend::template reduce<double>(part, Method::exact, draw) != total) {
+            if (TestBackend::reduce<double>(part, Method::exact, draw) != total) {
                 FAIL("n " << n << " offset " << draw.offset << " isa " << name(draw.launch.isa));
             }
         }

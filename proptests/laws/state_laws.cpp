@@ -1,13 +1,8 @@
 // Laws of exact states, on every backend: a state is a function of the multiset of its elements, and the bytes of a normalized one are the
-// same everywhere. Included once a backend, after `TestBackend` has been defined.
-#pragma once
-
+// same everywhere.
 #include "laws/states.hpp"
 
 namespace detreduce::proptests {
-
-inline constexpr std::size_t most_states =
-    TestBackend::kind == Backend::cuda ? 8 : 64; // a state takes some copies there
 
 TEMPLATE_TEST_CASE("states: the bytes are those of one element after the other", "[exact][sanitizer]",
                    DETREDUCE_ALL_TYPES) {
@@ -24,6 +19,7 @@ TEMPLATE_TEST_CASE("states: the bytes are those of one element after the other",
 TEMPLATE_TEST_CASE("states: however the elements are dealt out, and however the states are merged", "[exact]",
                    DETREDUCE_ALL_TYPES) {
     property("merge", [] {
+        const std::size_t most_states = TestBackend::kind == Backend::cuda ? 8 : 64; // a state takes some copies there
         auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
         std::vector<TestType> x = any_vector<TestType>(word);
         const ExactState expected = one_by_one(std::span<const TestType>(x));
@@ -62,8 +58,8 @@ TEST_CASE("states: elements of all formats in one, rounded to each of them", "[e
         for (const DType output : dtypes()) {
             with_dtype(output, [&](auto out) {
                 using Out = decltype(out);
-                RC_ASSERT(same_bits(TestBackend::template round<Out>(state), oracle.round<Out>()));
-                RC_ASSERT(same_bits(TestBackend::template round<Out>(host), oracle.round<Out>())); // with carries to do
+                RC_ASSERT(same_bits(TestBackend::round<Out>(state), oracle.round<Out>()));
+                RC_ASSERT(same_bits(TestBackend::round<Out>(host), oracle.round<Out>())); // with carries to do
             });
         }
     });
@@ -77,7 +73,7 @@ TEST_CASE("states: rounding, with whatever carries to do", "[exact]") {
             with_dtype(output, [&](auto out) {
                 using Out = decltype(out);
                 const Out expected = accuracy::round_scaled<Out>(value, acc::exact::lowest_exponent);
-                RC_ASSERT(same_bits(TestBackend::template round<Out>(state), expected));
+                RC_ASSERT(same_bits(TestBackend::round<Out>(state), expected));
             });
         }
     });

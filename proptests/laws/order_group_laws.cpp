@@ -1,10 +1,11 @@
 // Laws of ops that compare or count, of groups and of lists of tensors, on every backend: each result is that of the elements alone, whatever lies
-// around them. Included once a backend, after `TestBackend` has been defined.
-#pragma once
+// around them.
+#include <algorithm>
+#include <cstring>
 
 #include <group_reference.hpp>
 
-#include "laws/tensor_laws.hpp"
+#include "laws/tensor_lists.hpp"
 #include "laws/ties.hpp"
 
 namespace detreduce::proptests {
@@ -36,8 +37,8 @@ bool groups_hold(const Cut<T>& cut, std::uint64_t word, bool all) {
     const Request& r = cut.request;
     bool hold = true;
     with_some_output(r.op, word, [&]<class Out>(Out) {
-        const auto results = bits_of(TestBackend::template reduce_groups<Out>(r, cut.pair.first(), {}, cut.offsets,
-                                                                              group_draw(Method::tree, word)));
+        const auto results = bits_of(
+            TestBackend::reduce_groups<Out>(r, cut.pair.first(), {}, cut.offsets, group_draw(Method::tree, word)));
         const auto width = static_cast<std::size_t>(info(r.op).results);
         hold = results.size() == r.groups * width;
         std::vector<std::size_t> groups = some_groups(r.groups);
@@ -167,7 +168,7 @@ bool list_holds(Request r, const std::vector<AnyVector>& list, std::uint64_t wor
     r.n = all.size();
     r.groups = list.size();
     const auto draw = group_draw(Method::tree, word);
-    return bits_of(TestBackend::template reduce_tensors<Out>(r, list, draw)) == expected;
+    return bits_of(TestBackend::reduce_tensors<Out>(r, list, draw)) == expected;
 }
 
 TEST_CASE("tensors: what compares or counts takes a list for one array", "[groups][order][count][sanitizer]") {
@@ -191,10 +192,10 @@ TEST_CASE("tensors: what compares or counts takes a list for one array", "[group
             r.n = elements;
             r.groups = list.size();
             const auto draw = group_draw(Method::tree, word);
-            const auto before = bits_of(TestBackend::template reduce_tensors<Out>(r, list, draw));
+            const auto before = bits_of(TestBackend::reduce_tensors<Out>(r, list, draw));
             std::reverse(list.begin(), list.end());
             std::rotate(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(list.size() / 3), list.end());
-            const auto after = bits_of(TestBackend::template reduce_tensors<Out>(r, list, draw));
+            const auto after = bits_of(TestBackend::reduce_tensors<Out>(r, list, draw));
             const auto width = static_cast<std::ptrdiff_t>(info(r.op).results);
             RC_ASSERT(std::equal(before.end() - width, before.end(), after.end() - width));
         });
@@ -245,8 +246,8 @@ TEMPLATE_TEST_CASE("groups: what is alone is found wherever it lies", "[groups][
             x[places[i]] = number<TestType>(numbers[i % 3]);
         const auto of = [&]<class Out>(Op op, Out) {
             r.op = op;
-            return TestBackend::template reduce_groups<Out>(r, std::span<const TestType>(x), {}, offsets,
-                                                            group_draw(Method::tree, k));
+            return TestBackend::reduce_groups<Out>(r, std::span<const TestType>(x), {}, offsets,
+                                                   group_draw(Method::tree, k));
         };
         const auto ends = of(Op::minmax, TestType{});
         const auto nonzeros = of(Op::count_nonzero, std::uint64_t{}), unique = of(Op::count_unique, std::uint64_t{});
@@ -271,7 +272,7 @@ TEMPLATE_TEST_CASE("groups: many that are counted at once", "[groups][count]", f
     Draw draw;
     if (TestBackend::kind == Backend::cpu) draw.launch.threads = 8;
     for (int round = 0; round < 3; ++round) {
-        const auto found = TestBackend::template reduce_groups<std::uint64_t>(
+        const auto found = TestBackend::reduce_groups<std::uint64_t>(
             Request{.op = Op::count_unique, .shape = Shape::rows, .n = n, .groups = groups},
             std::span<const TestType>(x), {}, {}, draw);
         for (std::uint64_t g = 0; g < groups; ++g)
@@ -297,8 +298,7 @@ TEST_CASE("tensors: what is alone is found wherever it lies", "[groups][order][c
         for (const Op op : {Op::argmax, Op::argmin, Op::count_nonzero}) {
             top = static_cast<std::byte>(op == Op::argmin ? 0xc0 : 0x40);
             r.op = op;
-            const auto found =
-                TestBackend::template reduce_tensors<std::uint64_t>(r, list, group_draw(Method::tree, k)).at(0);
+            const auto found = TestBackend::reduce_tensors<std::uint64_t>(r, list, group_draw(Method::tree, k)).at(0);
             REQUIRE(found == (op == Op::count_nonzero ? 1 : index));
         }
         top = std::byte{0};

@@ -1,7 +1,5 @@
 // Laws of rows, columns and segments, on every backend: a group's bits are those of the flat reduction of its elements, whatever lies around
-// it. Included once a backend, after `TestBackend` has been defined.
-#pragma once
-
+// it.
 #include <order_reference.hpp>
 
 #include "laws/group_cuts.hpp"
@@ -27,8 +25,8 @@ TEMPLATE_TEST_CASE("groups: each is the flat reduction of its elements", "[group
         with_dtype(some_output(r.method, dtype_of<TestType>, word), [&](auto out) {
             using Out = decltype(out);
             RC_LOG(text_of(cut));
-            const std::vector<Out> results = TestBackend::template reduce_groups<Out>(
-                r, cut.pair.first(), cut.pair.second(r.op), cut.offsets, group_draw(r.method, word));
+            const std::vector<Out> results = TestBackend::reduce_groups<Out>(r, cut.pair.first(), cut.pair.second(r.op),
+                                                                             cut.offsets, group_draw(r.method, word));
             RC_ASSERT(results.size() == r.groups);
             for (const std::size_t g : some_groups(r.groups)) {
                 const Pair<TestType> group = cut.group(g);
@@ -62,8 +60,8 @@ TEMPLATE_TEST_CASE("groups: each is searched alone", "[groups][order][sanitizer]
         if (r.n == 0 && r.op != Op::nrminf && r.shape != Shape::segments) return;
         RC_LOG(text_of(cut));
         const auto check = [&]<class Out>(Out) {
-            const std::vector<Out> results = TestBackend::template reduce_groups<Out>(
-                r, cut.pair.first(), {}, cut.offsets, group_draw(Method::tree, word));
+            const std::vector<Out> results =
+                TestBackend::reduce_groups<Out>(r, cut.pair.first(), {}, cut.offsets, group_draw(Method::tree, word));
             for (const std::size_t g : some_groups(r.groups)) {
                 std::uint64_t bits = 0;
                 if constexpr (Element<Out>) {

@@ -1,6 +1,4 @@
-// Laws of mean and variance, on every backend. Included once a backend, after `TestBackend` has been defined.
-#pragma once
-
+// Laws of mean and variance, on every backend.
 #include <cmath>
 
 #include <detreduce/accuracy/bounds.hpp>
@@ -9,50 +7,12 @@
 
 #include <moments_reference.hpp>
 
+#include "laws/expect_status.hpp"
 #include "laws/extremes.hpp"
-#include "laws/group_cuts.hpp"
+#include "laws/moments_draws.hpp"
 #include "laws/repeating.hpp"
-#include "laws/suite.hpp"
 
 namespace detreduce::proptests {
-
-constexpr Op moment_ops[] = {Op::variance, Op::stddev, Op::moments};
-
-inline Op some_moment_op(std::uint64_t word) {
-    return moment_ops[accuracy::hash(word, 61) % std::size(moment_ops)];
-}
-/// The methods that there are, on this backend.
-inline std::vector<Method> moment_methods() {
-    std::vector<Method> list{Method::exact, Method::tree};
-    if (TestBackend::kind == Backend::cpu) list.push_back(Method::serial);
-    return list;
-}
-inline Method some_moment_method(std::uint64_t word) {
-    const auto list = moment_methods();
-    return list[accuracy::hash(word, 62) % list.size()];
-}
-/// 0, 1, or any that there is for n ≥ 1 elements.
-inline std::uint64_t some_ddof(std::size_t n, std::uint64_t word) {
-    const std::uint64_t kinds[] = {0, 1, n - 1, accuracy::hash(word, 63)};
-    return kinds[accuracy::hash(word, 64) % std::size(kinds)] % n;
-}
-/// These have one schedule and one block.
-inline Draw moments_draw(Method method, std::uint64_t word) {
-    Draw draw = draw_from(method, word);
-    draw.launch.schedule = Schedule::automatic;
-    draw.launch.block = 0;
-    return draw;
-}
-
-template <class Out, class T>
-std::vector<Out> moments_of(Op op, std::span<const T> x, Method method, std::uint64_t ddof, std::uint64_t word) {
-    const Request request{.op = op, .method = method, .n = x.size(), .ddof = ddof};
-    return TestBackend::template results<Out>(request, x, moments_draw(method, word));
-}
-template <class Out, class T>
-std::vector<Out> moments_of(Op op, const std::vector<T>& x, Method method, std::uint64_t ddof, std::uint64_t word) {
-    return moments_of<Out>(op, std::span<const T>(x), method, ddof, word);
-}
 
 /// What SPEC.md says they are.
 template <class Out, class T>
@@ -65,11 +25,6 @@ std::vector<Out> expected_moments(Op op, std::span<const T> x, Method method, st
     if (op == Op::moments) results.push_back(oracle.round_mean<Out>());
     results.push_back(oracle.round_variance<Out>(ddof, op == Op::stddev));
     return results;
-}
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](T x, T y) { return same_bits(x, y); });
 }
 
 inline std::string described(Op op, Method method, std::size_t n, std::uint64_t ddof) {
@@ -270,7 +225,7 @@ TEMPLATE_TEST_CASE("moments: a row has the bits of its elements alone", "[moment
                                   .stride = stride,
                                   .ddof = ddof};
             const auto results =
-                TestBackend::template results<Out>(request, std::span<const TestType>(x), moments_draw(method, word));
+                TestBackend::results<Out>(request, std::span<const TestType>(x), moments_draw(method, word));
             RC_ASSERT(results.size() == each * rows);
             for (std::size_t r = 0; r < rows; r += 1 + rows / 5) {
                 const auto row = std::span<const TestType>(x).subspan(r * stride, n);
@@ -293,15 +248,6 @@ std::vector<Out> expected_of_moments(Op op, std::span<const T> x, Method method,
     return results;
 }
 
-/// Mean, variance or both of the groups of `cut`, those of one side by side.
-template <class Out, class T>
-std::vector<Out> moments_of_groups(Cut<T>& cut, Op op, Method method, std::uint64_t ddof, std::uint64_t word) {
-    cut.request.op = op;
-    cut.request.method = method;
-    cut.request.ddof = ddof;
-    return TestBackend::template reduce_groups<Out>(cut.request, cut.pair.first(), {}, cut.offsets,
-                                                    moments_draw(method, word));
-}
 template <class Out>
 std::vector<Out> moments_of_group(const std::vector<Out>& results, Op op, std::size_t g) {
     const auto each = info(op).results;

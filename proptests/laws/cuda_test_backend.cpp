@@ -1,4 +1,5 @@
-#include "laws/cuda_backend.hpp"
+// The GPU, as the conformance suite sees a backend: memory that is checked for stray writes, workspaces that start as garbage.
+#include "laws/test_backend.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,42 +9,9 @@
 
 #include <support/precondition.hpp>
 
+#include "laws/device_buffer.hpp"
+
 namespace detreduce::proptests {
-
-void check(cudaError_t error, const char* call) {
-    if (error != cudaSuccess) throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(error));
-}
-
-DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_((bytes + 511) / 512 * 512) {
-    void* memory = nullptr;
-    CUDA_CHECK(cudaMalloc(&memory, bytes_ + 2 * guard));
-    base_ = static_cast<char*>(memory);
-    CUDA_CHECK(cudaMemset(base_, 0xa5, bytes_ + 2 * guard));
-    CUDA_CHECK(cudaDeviceSynchronize());
-}
-
-DeviceBuffer::~DeviceBuffer() {
-    (void)cudaFree(base_);
-}
-
-void DeviceBuffer::fill(int byte, std::size_t bytes) const {
-    CUDA_CHECK(cudaMemset(data(), byte, bytes));
-    CUDA_CHECK(cudaDeviceSynchronize());
-}
-
-void DeviceBuffer::copy_from(const void* host, std::size_t bytes) const {
-    CUDA_CHECK(cudaMemcpy(data(), host, bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaDeviceSynchronize());
-}
-
-bool DeviceBuffer::guards_intact() const {
-    std::vector<unsigned char> zone(guard);
-    for (const char* at : {base_, base_ + guard + bytes_}) {
-        CUDA_CHECK(cudaMemcpy(zone.data(), at, guard, cudaMemcpyDeviceToHost));
-        if (std::any_of(zone.begin(), zone.end(), [](unsigned char c) { return c != 0xa5; })) return false;
-    }
-    return true;
-}
 
 namespace {
 
@@ -73,6 +41,14 @@ const char* upload(std::unique_ptr<DeviceBuffer>& buffer, const void* x, std::si
     char* const d_x = in.data() + offset_bytes;
     if (bytes > 0) CUDA_CHECK(cudaMemcpy(d_x, x, bytes, cudaMemcpyHostToDevice));
     return d_x;
+}
+
+const char* upload(std::unique_ptr<DeviceBuffer>& buffer, const Tensor& x, unsigned offset) {
+    return upload(buffer, x.data, x.n * size_of(x.dtype), offset * size_of(x.dtype));
+}
+template <class T>
+const T* upload(std::unique_ptr<DeviceBuffer>& buffer, std::span<const T> x, unsigned offset) {
+    return reinterpret_cast<const T*>(upload(buffer, x.data(), x.size_bytes(), offset * sizeof(T)));
 }
 
 /// A list in device memory: one behind the other, each aligned to its element and often no more.
@@ -130,59 +106,76 @@ void run_guarded(const Request& request, const Inputs& in, void* result) {
 
 } // namespace
 
-void CudaBackend::reduce(const Request& request, const void* x, const void* y, unsigned offset, void* result,
-                         std::size_t elements, const std::vector<std::uint64_t>& offsets) {
-    const std::size_t element = size_of(request.dtype);
-    const char* const d_x = upload(input, x, elements * element, offset * element);
-    // Elsewhere than x, every other time.
-    const char* const d_y = y ? upload(second_input, y, elements * element, offset / 2 * element) : nullptr;
+const Backend TestBackend::kind = Backend::cuda;
+
+void TestBackend::reduce(const Request& request, const Tensor& x, const Tensor& y, unsigned offset, void* result) {
+    run(request, x, y, {}, offset, result);
+}
+
+void TestBackend::run(const Request& request, const Tensor& x, const Tensor& y,
+                      const std::vector<std::uint64_t>& offsets, unsigned offset, void* results) {
+    const char* const d_x = upload(input, x, offset);
+    const char* const d_y =
+        y.data ? upload(second_input, y, offset / 2) : nullptr; // elsewhere than x, every other time
     const std::uint64_t* d_offsets = nullptr;
     if (!offsets.empty()) {
         d_offsets = reinterpret_cast<const std::uint64_t*>(
             upload(offset_input, offsets.data(), offsets.size() * sizeof offsets[0], 0));
     }
-    run_guarded(request, {d_x, d_y, d_offsets}, result);
+    run_guarded(request, {d_x, d_y, d_offsets}, results);
 }
 
-void CudaBackend::reduce_tensors(const Request& request, std::vector<Tensor> x, std::vector<Tensor> y, unsigned offset,
-                                 void* result) {
+void TestBackend::run_list(const Request& request, std::vector<Tensor> x, std::vector<Tensor> y, unsigned offset,
+                           void* results) {
     upload(input, x, offset);
     upload(second_input, y, offset / 2);
-    run_guarded(request, {x.data(), info(request.op).inputs == 2 ? y.data() : nullptr}, result);
+    run_guarded(request, {x.data(), info(request.op).inputs == 2 ? y.data() : nullptr}, results);
 }
 
-const void* CudaBackend::on_device(const void* from, std::size_t bytes, std::size_t offset_bytes) {
-    return upload(input, from, bytes, offset_bytes);
+template <class Id>
+Status TestBackend::offsets_of_ids(std::span<const Id> ids, std::uint64_t groups, std::vector<std::uint64_t>& offsets,
+                                   unsigned offset) {
+    const Id* const d_ids = upload(input, ids, offset);
+    const std::size_t bytes = (groups + 1) * sizeof(std::uint64_t);
+    const DeviceBuffer& room = at_least(output, bytes);
+    prepare(room, bytes);
+    const Status status = detreduce::offsets_of_ids(current_gpu, d_ids, ids.size(), groups,
+                                                    reinterpret_cast<std::uint64_t*>(room.data()));
+    download(room, offsets.data(), bytes);
+    return status;
 }
-std::uint64_t* CudaBackend::room_for_offsets(std::uint64_t count) {
-    const DeviceBuffer& room = at_least(output, count * sizeof(std::uint64_t));
-    prepare(room, count * sizeof(std::uint64_t));
-    return reinterpret_cast<std::uint64_t*>(room.data());
-}
-void CudaBackend::fetch_offsets(std::vector<std::uint64_t>& offsets, std::uint64_t count) {
-    download(*output, offsets.data(), count * sizeof(std::uint64_t));
-}
+template Status TestBackend::offsets_of_ids(std::span<const std::uint32_t>, std::uint64_t, std::vector<std::uint64_t>&,
+                                            unsigned);
+template Status TestBackend::offsets_of_ids(std::span<const std::uint64_t>, std::uint64_t, std::vector<std::uint64_t>&,
+                                            unsigned);
 
-Status CudaBackend::check_offsets(const std::vector<std::uint64_t>& offsets, std::uint64_t n, bool whole) {
-    const auto* const d_offsets =
-        static_cast<const std::uint64_t*>(on_device(offsets.data(), offsets.size() * sizeof offsets[0], 0));
+template <class Id>
+Status TestBackend::check_ids(std::span<const Id> ids, std::uint64_t groups, unsigned offset) {
+    return detreduce::check_ids(current_gpu, upload(input, ids, offset), ids.size(), groups);
+}
+template Status TestBackend::check_ids(std::span<const std::uint32_t>, std::uint64_t, unsigned);
+template Status TestBackend::check_ids(std::span<const std::uint64_t>, std::uint64_t, unsigned);
+
+Status TestBackend::check_offsets(const std::vector<std::uint64_t>& offsets, std::uint64_t n, bool whole) {
+    const std::uint64_t* const d_offsets = upload(input, std::span<const std::uint64_t>(offsets), 0);
     return detreduce::check_offsets(current_gpu, d_offsets, offsets.size() - 1, n, nullptr, whole);
 }
 
-void CudaBackend::add(ExactState& state, DType dtype, const void* x, std::size_t n, unsigned offset) {
-    const char* const d_x = upload(input, x, n * size_of(dtype), offset * size_of(dtype));
+/// Where the input lies is all that a draw says here.
+void TestBackend::add(ExactState& state, const Tensor& x, const Draw& draw) {
+    const char* const d_x = upload(input, x, draw.offset);
     const DeviceBuffer& d_state = upload(states[0], state);
-    throw_if_error(cuda::add(as_state(d_state), dtype, d_x, n));
+    throw_if_error(cuda::add(as_state(d_state), x.dtype, d_x, x.n));
     download(d_state, &state, sizeof state);
 }
 
-void CudaBackend::merge(ExactState& state, const ExactState& term) {
+void TestBackend::merge(ExactState& state, const ExactState& term) {
     const DeviceBuffer &d_state = upload(states[0], state), &d_term = upload(states[1], term);
     throw_if_error(cuda::merge(as_state(d_state), as_state(d_term)));
     download(d_state, &state, sizeof state);
 }
 
-void CudaBackend::round(const ExactState& state, DType dtype, void* result) {
+void TestBackend::round(const ExactState& state, DType dtype, void* result) {
     const DeviceBuffer& d_state = upload(states[0], state);
     const DeviceBuffer& out = at_least(output, size_of(dtype));
     prepare(out, size_of(dtype));
@@ -193,7 +186,7 @@ void CudaBackend::round(const ExactState& state, DType dtype, void* result) {
     if (std::memcmp(&after, &state, sizeof state) != 0) throw std::runtime_error("rounding changed a state");
 }
 
-std::vector<Draw> CudaBackend::all_draws(Method method) {
+std::vector<Draw> TestBackend::all_draws(Method method) {
     const bool exact = method == Method::exact;
     std::vector<Draw> draws;
     for (const Schedule schedule : {Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {

@@ -1,7 +1,4 @@
-// The conformance suite: laws that every backend keeps, for every method it offers, every element type and every output. Included once
-// a backend, after `TestBackend` has been defined.
-#pragma once
-
+// The conformance suite: laws that every backend keeps, for every method it offers, every element type and every output.
 #include <detreduce/accuracy/bounds.hpp>
 #include <detreduce/accuracy/metrics.hpp>
 #include <detreduce/accuracy/oracle.hpp>
@@ -15,7 +12,7 @@ TEMPLATE_TEST_CASE("the bits are those of the naive evaluation of SPEC.md, howev
                    DETREDUCE_ALL_TYPES) {
     for_each_method<TestType>(true, any_bits<TestType>, "spec", [](auto out, Method method, auto x, auto word) {
         using Out = decltype(out);
-        const Out result = TestBackend::template reduce<Out>(x, method, draw_from(method, word));
+        const Out result = TestBackend::reduce<Out>(x, method, draw_from(method, word));
         RC_ASSERT(same_bits(result, reference::sum<Out>(x, method)));
     });
 }
@@ -28,7 +25,7 @@ TEMPLATE_TEST_CASE("no launch parameter changes a bit, each with each other", "[
         for (const Method method : offered(true)) {
             const auto expected = reference::sum<TestType>(std::span<const TestType>(x), method);
             for (const Draw& draw : TestBackend::all_draws(method)) {
-                const auto result = TestBackend::template reduce<TestType>(std::span<const TestType>(x), method, draw);
+                const auto result = TestBackend::reduce<TestType>(std::span<const TestType>(x), method, draw);
                 if (same_bits(result, expected)) continue;
                 FAIL(name(method) << " n " << n << " schedule " << name(draw.launch.schedule) << " grid "
                                   << draw.launch.grid << " block " << draw.launch.block << " threads "
@@ -48,19 +45,18 @@ TEMPLATE_TEST_CASE("three levels, and chunks of several rows in the second", "[l
         for (const std::uint64_t word : {0u, 1234567u}) {
             INFO(name(method));
             REQUIRE(same_bits(
-                TestBackend::template reduce<double>(std::span<const TestType>(x), method, draw_from(method, word)),
-                expected));
+                TestBackend::reduce<double>(std::span<const TestType>(x), method, draw_from(method, word)), expected));
         }
     }
 }
 
 TEMPLATE_TEST_CASE("repeats give the same bits", "[laws]", DETREDUCE_ALL_TYPES) {
-    constexpr int repeats = TestBackend::kind == Backend::cuda ? 200 : 40;
+    const std::size_t repeats = TestBackend::kind == Backend::cuda ? 200 : 40;
     const auto x = vector_from<TestType>(Style::cancelling, 300007, 5, no_overflow<TestType>);
     for (const Method method : offered(true)) {
         accuracy::BitPatterns<TestType> patterns;
-        for (int i = 0; i < repeats; ++i)
-            patterns.add(TestBackend::template reduce<TestType>(std::span<const TestType>(x), method));
+        for (std::size_t i = 0; i < repeats; ++i)
+            patterns.add(TestBackend::reduce<TestType>(std::span<const TestType>(x), method));
         INFO(name(method));
         REQUIRE(patterns.total() == repeats);
         REQUIRE(patterns.distinct() == 1);
@@ -74,7 +70,7 @@ TEMPLATE_TEST_CASE("the error is within the documented bound, and that of kahan 
         constexpr DType input = dtype_of<TestType>;
         const auto exact = accuracy::exact_sum(x);
         if (!accuracy::cannot_overflow(exact, method, input, dtype_of<Out>)) return;
-        const Out result = TestBackend::template reduce<Out>(x, method, draw_from(method, word));
+        const Out result = TestBackend::reduce<Out>(x, method, draw_from(method, word));
         const double flushed = TestBackend::kind == Backend::cuda ? accuracy::flush_bound(method, input, x.size()) : 0;
         const auto bound = [&](Method m) { return accuracy::error_bound(m, input, dtype_of<Out>, x.size()); };
         RC_ASSERT(accuracy::within_bound(result, exact, bound(method), flushed));
@@ -90,9 +86,8 @@ TEMPLATE_TEST_CASE("negating the input negates the result, a zero aside", "[laws
         std::vector<TestType> minus(x.begin(), x.end());
         for (TestType& v : minus)
             v = fp::negated(v);
-        const Out a = TestBackend::template reduce<Out>(x, method, draw_from(method, word));
-        const Out b =
-            TestBackend::template reduce<Out>(std::span<const TestType>(minus), method, draw_from(method, word / 7));
+        const Out a = TestBackend::reduce<Out>(x, method, draw_from(method, word));
+        const Out b = TestBackend::reduce<Out>(std::span<const TestType>(minus), method, draw_from(method, word / 7));
         RC_ASSERT((is_zero(a) ? is_zero(b) : same_bits(b, fp::is_nan(a) ? a : fp::negated(a))));
     });
 }
@@ -109,9 +104,8 @@ TEMPLATE_TEST_CASE("scaling by a power of two commutes", "[laws]", DETREDUCE_ALL
         std::vector<TestType> scaled(x.begin(), x.end());
         for (TestType& v : scaled)
             v = scale(v);
-        const Out a = TestBackend::template reduce<Out>(x, method, draw_from(method, word / 61));
-        const Out b =
-            TestBackend::template reduce<Out>(std::span<const TestType>(scaled), method, draw_from(method, word / 67));
+        const Out a = TestBackend::reduce<Out>(x, method, draw_from(method, word / 61));
+        const Out b = TestBackend::reduce<Out>(std::span<const TestType>(scaled), method, draw_from(method, word / 67));
         RC_ASSERT(same_bits(b, scale(a)));
     });
 }
@@ -129,7 +123,7 @@ TEMPLATE_TEST_CASE("sums of small integers are exact", "[laws]", DETREDUCE_ALL_T
             with_dtype(some_output(method, dtype_of<TestType>, seed), [&](auto out) {
                 using Out = decltype(out);
                 const Out result =
-                    TestBackend::template reduce<Out>(std::span<const TestType>(x), method, draw_from(method, seed));
+                    TestBackend::reduce<Out>(std::span<const TestType>(x), method, draw_from(method, seed));
                 RC_ASSERT(equal(result, number<Out>(total)));
             });
         }
@@ -163,7 +157,7 @@ TEMPLATE_TEST_CASE("special values are as specified", "[laws][sanitizer]", DETRE
         using Out = decltype(out);
         const std::vector<T> base(x.begin(), x.end());
         const auto reduce = [&](const std::vector<T>& v) {
-            return TestBackend::template reduce<Out>(std::span<const T>(v), method, draw_from(method, word));
+            return TestBackend::reduce<Out>(std::span<const T>(v), method, draw_from(method, word));
         };
         const T plus = infinity<T>, minus = fp::negated(plus), payload = any_nan<T>(word);
         const Out nan = reduce(with(base, word, {payload})), both = reduce(with(base, word, {plus, minus}));
@@ -183,7 +177,7 @@ TEMPLATE_TEST_CASE("special values are as specified", "[laws][sanitizer]", DETRE
         for (const DType output : outputs(method, dtype_of<T>)) {
             with_dtype(output, [&](auto out) {
                 using Out = decltype(out);
-                REQUIRE(fp::to_bits(TestBackend::template reduce<Out>(std::span<const T>{}, method)) == 0);
+                REQUIRE(fp::to_bits(TestBackend::reduce<Out>(std::span<const T>{}, method)) == 0);
             });
         }
     }

@@ -1,17 +1,13 @@
-// Laws of the ops that count, on every backend. Included once a backend, after `TestBackend` has been defined.
-#pragma once
-
+// Laws of the ops that count, on every backend.
 #include <count_reference.hpp>
 
 #include "laws/ties.hpp"
 
 namespace detreduce::proptests {
 
-constexpr Op count_ops[] = {Op::count_nonzero, Op::count_unique};
-
 template <class T>
 std::uint64_t counted(Op op, std::span<const T> x, const Draw& draw = {}, Method method = Method::exact) {
-    return TestBackend::template results<std::uint64_t>({.op = op, .method = method}, x, draw).at(0);
+    return TestBackend::results<std::uint64_t>({.op = op, .method = method}, x, draw).at(0);
 }
 
 TEMPLATE_TEST_CASE("counts: those of SPEC.md", "[count][sanitizer]", DETREDUCE_ALL_TYPES) {

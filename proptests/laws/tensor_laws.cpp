@@ -1,67 +1,17 @@
-// Laws of lists of tensors, on every backend. Included once a backend, after `TestBackend` has been defined.
-#pragma once
-
-#include <algorithm>
-#include <cstring>
-#include <numeric>
-
+// Laws of lists of tensors, on every backend.
 #include <detreduce/accuracy/moments_oracle.hpp>
 
-#include "laws/any_vector.hpp"
-#include "laws/group_laws.hpp"
+#include "laws/tensor_lists.hpp"
 
 namespace detreduce::proptests {
 
-/// Arrays, and as many beside them for ops of two inputs.
-struct TensorLists {
-    std::vector<AnyVector> x, y;
-
-    [[nodiscard]] std::uint64_t n() const {
-        return std::accumulate(x.begin(), x.end(), std::uint64_t{},
-                               [](std::uint64_t sum, const AnyVector& t) { return sum + t.n(); });
-    }
-    /// f(x, y) for tensor i.
-    template <class F>
-    void with(std::size_t i, const F& f) const {
-        with_dtype(x[i].dtype, [&]<class T>(T) { f(x[i].as<T>(), y[i].as<T>()); });
-    }
-    void reverse() {
-        std::reverse(x.begin(), x.end());
-        std::reverse(y.begin(), y.end());
-    }
-};
-
-inline TensorLists tensors_from(std::uint64_t word, std::size_t count) {
-    TensorLists lists;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t draw = accuracy::hash(word, 200 + i);
-        const DType dtype = word % 3 == 0 ? DType::f32 : dtypes()[draw % 4];
-        with_dtype(dtype, [&]<class T>(T) {
-            const std::size_t n = draw % 16 == 0 && count < 40 ? group_length<T>(draw) : accuracy::hash(draw, 1) % 700;
-            const auto x = vector_from<T>(static_cast<Style>(accuracy::hash(word, 44) % styles), n, draw, any_bits<T>);
-            const Pair<T> pair = pair_of<T>(std::span<const T>(x), draw, any_bits<T>);
-            const auto put = [&](std::vector<AnyVector>& list, const std::vector<T>& elements) {
-                list.push_back(AnyVector::of(elements));
-            };
-            put(lists.x, pair.x);
-            put(lists.y, pair.y);
-        });
-    }
-    return lists;
-}
-
-/// Sometimes more than go to a device at a time.
-inline TensorLists tensors_from(std::uint64_t word) {
-    return tensors_from(word, accuracy::hash(word, 60) % 64 == 0 ? 1100 : accuracy::hash(word, 61) % 40);
-}
-
 /// Whether the values of all, and, if wanted, before them of each, are these, and of the list backwards that of all is the same: nothing, or what is not.
-[[nodiscard]] inline std::string wrong_of_tensors(Request r, TensorLists lists, const std::vector<double>& expected,
-                                                  std::uint64_t word) {
+[[nodiscard]] std::string wrong_of_tensors(Request r, TensorLists lists, const std::vector<double>& expected,
+                                           std::uint64_t word) {
     r.shape = Shape::tensors;
     r.groups = lists.x.size();
     const Draw draw = group_draw(Method::exact, word);
-    const auto results = TestBackend::template reduce_tensors<double>(r, lists.x, lists.y, draw);
+    const auto results = TestBackend::reduce_tensors<double>(r, lists.x, lists.y, draw);
     const std::string what =
         std::string(name(r.op)) + ' ' + std::to_string(r.groups) + " tensors, n " + std::to_string(r.n);
     if (results.size() != expected.size()) return what + ": number of results";
@@ -69,7 +19,7 @@ inline TensorLists tensors_from(std::uint64_t word) {
         if (!same_bits(results[i], expected[i])) return what + ": result " + std::to_string(i);
     }
     lists.reverse();
-    const auto reversed = TestBackend::template reduce_tensors<double>(r, lists.x, lists.y, draw);
+    const auto reversed = TestBackend::reduce_tensors<double>(r, lists.x, lists.y, draw);
     for (std::size_t i = 1; i <= static_cast<std::size_t>(info(r.op).results); ++i) {
         if (!same_bits(reversed[results.size() - i], results[results.size() - i])) return what + ": backwards";
     }
@@ -107,7 +57,7 @@ TEST_CASE("tensors: a list is one array, in any order", "[groups][sanitizer]") {
     });
 }
 
-inline Op mean_or_variance(std::uint64_t word) {
+Op mean_or_variance(std::uint64_t word) {
     constexpr Op ops[] = {Op::variance, Op::stddev, Op::moments};
     return ops[accuracy::hash(word, 65) % std::size(ops)];
 }
@@ -121,7 +71,7 @@ void append_moments(const Request& r, const accuracy::MomentsOracle& oracle, std
     to.push_back(n <= r.ddof ? fp::from_bits<Out>(none) : oracle.round_variance<Out>(r.ddof, r.op == Op::stddev));
 }
 
-[[nodiscard]] inline std::string wrong_moments_of_tensors(const TensorLists& lists, bool each, std::uint64_t word) {
+[[nodiscard]] std::string wrong_moments_of_tensors(const TensorLists& lists, bool each, std::uint64_t word) {
     Request r{.op = mean_or_variance(word), .n = lists.n()};
     if (r.n == 0) return "";
     r.each = each;

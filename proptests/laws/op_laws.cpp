@@ -1,6 +1,4 @@
-// Laws of the ops, on every backend. Included once a backend, after `TestBackend` has been defined.
-#pragma once
-
+// Laws of the ops, on every backend.
 #include <detreduce/accuracy/bounds.hpp>
 #include <detreduce/accuracy/generators.hpp>
 

@@ -1,6 +1,4 @@
-// Laws of the ops that compare, on every backend. Included once a backend, after `TestBackend` has been defined.
-#pragma once
-
+// Laws of the ops that compare, on every backend.
 #include <cmath>
 
 #include <order_reference.hpp>
@@ -14,9 +12,9 @@ constexpr NanPolicy nan_policies[] = {NanPolicy::propagate, NanPolicy::ignore};
 /// The result as bits: those of the element, or the index.
 template <class T>
 std::uint64_t found_bits(Op op, std::span<const T> x, Method method, DType output, NanPolicy nan, const Draw& draw) {
-    if (info(op).gives_integer) return TestBackend::template order<std::uint64_t>(op, x, method, nan, draw);
+    if (info(op).gives_integer) return TestBackend::order<std::uint64_t>(op, x, method, nan, draw);
     return with_dtype(output, [&](auto out) -> std::uint64_t {
-        return fp::to_bits(TestBackend::template order<decltype(out)>(op, x, method, nan, draw));
+        return fp::to_bits(TestBackend::order<decltype(out)>(op, x, method, nan, draw));
     });
 }
 /// What SPEC.md says they are.
@@ -98,8 +96,8 @@ TEMPLATE_TEST_CASE("order: what is alone is found wherever it lies, and of two t
     const TestType one = number<TestType>(1), two = number<TestType>(2);
     std::vector<TestType> x(n, one);
     const auto index = [&](Op op, NanPolicy nan, std::uint64_t word) {
-        return TestBackend::template order<std::uint64_t>(op, std::span<const TestType>(x), Method::exact, nan,
-                                                          order_draw(word));
+        return TestBackend::order<std::uint64_t>(op, std::span<const TestType>(x), Method::exact, nan,
+                                                 order_draw(word));
     };
     for (std::uint64_t k = 0; k < 200; ++k) {
         const std::size_t at = k < 20 ? k : k < 40 ? n - 1 - (k - 20) : accuracy::hash(k, 1) % n;
@@ -127,10 +125,10 @@ TEMPLATE_TEST_CASE("order: the least is the greatest of what is negated", "[orde
             v = fp::negated(v);
         const NanPolicy nan = nan_policies[word % 2];
         const auto index = [&](Op op, std::span<const TestType> x, std::uint64_t w) {
-            return TestBackend::template order<std::uint64_t>(op, x, Method::exact, nan, order_draw(w));
+            return TestBackend::order<std::uint64_t>(op, x, Method::exact, nan, order_draw(w));
         };
         const auto value = [&](Op op, std::span<const TestType> x, std::uint64_t w) {
-            return TestBackend::template order<TestType>(op, x, Method::exact, nan, order_draw(w));
+            return TestBackend::order<TestType>(op, x, Method::exact, nan, order_draw(w));
         };
         const TestType least = value(Op::min, xs.span(), word);
         RC_ASSERT(index(Op::argmin, xs.span(), word) == index(Op::argmax, negated, word / 3));

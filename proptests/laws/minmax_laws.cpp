@@ -1,6 +1,4 @@
-// Laws of minmax, on every backend: the bits of min and of max. Included once a backend, after `TestBackend` has been defined.
-#pragma once
-
+// Laws of minmax, on every backend: the bits of min and of max.
 #include <order_reference.hpp>
 
 #include "laws/ties.hpp"
@@ -10,14 +8,13 @@ namespace detreduce::proptests {
 /// Both results have the bits that SPEC.md gives to min and max, and those that the backend itself gives.
 template <class Out, class T>
 bool is_min_and_max(std::span<const T> x, Method method, NanPolicy nan, const Draw& draw, bool ask_the_backend) {
-    const auto both = TestBackend::template results<Out>(
-        {.op = Op::minmax, .method = method, .output = dtype_of<Out>, .nan = nan}, x, draw);
+    const auto both =
+        TestBackend::results<Out>({.op = Op::minmax, .method = method, .output = dtype_of<Out>, .nan = nan}, x, draw);
     if (both.size() != 2) return false;
     const Op ops[] = {Op::min, Op::max};
     for (int k = 0; k < 2; ++k) {
         if (!same_bits(both[k], reference::order<Out>(ops[k], x, nan))) return false;
-        if (ask_the_backend && !same_bits(both[k], TestBackend::template order<Out>(ops[k], x, method, nan, draw)))
-            return false;
+        if (ask_the_backend && !same_bits(both[k], TestBackend::order<Out>(ops[k], x, method, nan, draw))) return false;
     }
     return true;
 }
@@ -68,7 +65,7 @@ TEMPLATE_TEST_CASE("minmax: what is alone is found wherever it lies", "[order][m
         x[low] = number<TestType>(-3);
         x[high] = number<TestType>(2);
         const auto both =
-            TestBackend::template results<TestType>({.op = Op::minmax}, std::span<const TestType>(x), order_draw(k));
+            TestBackend::results<TestType>({.op = Op::minmax}, std::span<const TestType>(x), order_draw(k));
         REQUIRE(same_bits(both[0], x[low]));
         REQUIRE(same_bits(both[1], x[high]));
         x[low] = x[high] = number<TestType>(1);

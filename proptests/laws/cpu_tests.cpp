@@ -1,7 +1,0 @@
-#include "laws/cpu_backend.hpp"
-
-namespace detreduce::proptests {
-using TestBackend = CpuBackend;
-}
-
-#include "laws/conformance.hpp"

@@ -1,7 +1,0 @@
-#include "laws/cuda_backend.hpp"
-
-namespace detreduce::proptests {
-using TestBackend = CudaBackend;
-}
-
-#include "laws/conformance.hpp"
