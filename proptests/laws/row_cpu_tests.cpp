@@ -37,7 +37,7 @@ struct RowBackend {
     template <class Out, class T>
     static RowResults<Out, fp::Arithmetic<T>> expected(const RowRequest& r, const RowData<T>& data) {
         RowResults<Out, fp::Arithmetic<T>> all;
-        reference::RowInput<T> in{{}, data.scale, data.shift, data.weights};
+        reference::RowInput<T> in{{}, data.scale, data.shift, data.weights, {}};
         in.ignore_index = r.ignore_index;
         in.smoothing = r.label_smoothing;
         in.epsilon = r.epsilon;
