@@ -82,14 +82,6 @@ struct TensorsLaunch {
         return plan.request().each ? reinterpret_cast<Word*>(workspace + layout.each) : nullptr;
     }
 
-    /// As for one array (ExactLaunch::choose_blocks): where there is enough to do, three times as many as the device holds.
-    [[nodiscard]] std::uint32_t choose_blocks(std::uint64_t tiles, std::uint32_t resident) const {
-        const std::uint64_t useful = (tiles + exact::block_warps - 1) / exact::block_warps;
-        const std::uint64_t most = useful >= 16ull * resident ? 3ull * resident : resident;
-        const std::uint64_t wanted = plan.launch().grid ? plan.launch().grid : most;
-        return static_cast<std::uint32_t>(std::min({useful, wanted, std::uint64_t{most_tensor_blocks}}));
-    }
-
     /// Adds the tensors of T in one pass, whose words are `words_before` words behind the first's.
     template <class T>
     [[nodiscard]] Status add(const Pass& pass, int words_before, bool& first) const {
@@ -99,7 +91,7 @@ struct TensorsLaunch {
         if (!cursor.done()) status = describe_exact_list<T>(pass.term, device, shape);
         while (status.ok() && !cursor.done()) {
             TensorParts parts = cursor.take_tiles(shape.tile);
-            parts.blocks = choose_blocks(parts.tiles, shape.resident);
+            parts.blocks = exact_blocks(parts.tiles, plan.launch().grid, shape.resident, most_tensor_blocks);
             status = upload_tensors(parts, layout.list, workspace, state(), first ? passes.words : 0, stream);
             first = false;
             if (!status.ok()) break;

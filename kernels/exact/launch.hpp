@@ -1,6 +1,8 @@
 // What dispatch.cpp calls for `exact`.
 #pragma once
 
+#include <algorithm>
+
 #include "cuda_backend.hpp"
 #include "flat/launch.hpp"
 #include "groups/groups.hpp"
@@ -18,6 +20,17 @@ static_assert(state_block_threads > ExactState::word_count);
 /// Bytes of workspace: a state, or three for terms, and what blocks tell each other.
 inline constexpr std::size_t exact_workspace_bytes = 1024, exact_terms_workspace_bytes = 2048;
 static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_bytes);
+
+/// Blocks for `tiles`, a warp each: `wanted`, unless 0, else as many as the device holds or, where there is enough to do, three times as many. The GPU then deals
+/// them out to whoever is first done, and the end is less ragged (.985 of the read-only kernel against .979, measured). At least one, at most `most`.
+[[nodiscard]] inline std::uint32_t exact_blocks(std::uint64_t tiles, std::uint32_t wanted, std::uint32_t resident,
+                                                std::uint32_t most) {
+    constexpr std::uint32_t warps = exact_block_threads / 32;
+    const bool large = tiles / warps >= 16ull * resident;
+    const std::uint64_t chosen = wanted != 0 ? wanted : large ? 3ull * resident : resident;
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>((tiles + warps - 1) / warps, 1, std::min<std::uint64_t>(chosen, most)));
+}
 
 /// Elements that make a slot of a large group: enough to be worth the words of a state.
 inline constexpr std::uint32_t exact_slot_elements = 1u << 15;

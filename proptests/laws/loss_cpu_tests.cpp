@@ -4,6 +4,7 @@
 
 #include "laws/askew.hpp"
 #include "laws/loss_backend.hpp"
+#include "laws/refused.hpp"
 
 namespace detreduce::proptests {
 namespace {
@@ -45,14 +46,6 @@ TEST_CASE("losses: ranges, and what the calls on them refuse", "[losses]") {
     const float upstream = 3;
     REQUIRE(loss_gradient(Loss::mae, x, t, w, {.reduction = Reduction::sum}) == std::vector<float>{0, -2, 3});
     REQUIRE(loss_gradient(Loss::mse, x, t, w, &upstream, {}) == std::vector<float>{0, -8, 24});
-    const auto refused = [](const auto& call) -> std::string {
-        try {
-            call();
-        } catch (const Error& error) {
-            return error.status().argument;
-        }
-        return "";
-    };
     const std::vector<float> two{1, 2};
     REQUIRE(refused([&] { (void)loss(Loss::mse, x, two); }) == "target");
     const std::vector<float> none;

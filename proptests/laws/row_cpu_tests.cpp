@@ -8,6 +8,7 @@
 
 #include "laws/askew.hpp"
 #include "laws/expect_status.hpp"
+#include "laws/refused.hpp"
 #include "laws/row_draws.hpp"
 #include "laws/row_results.hpp"
 
@@ -194,14 +195,6 @@ TEST_CASE("rows: losses of ranges, and what the calls on them refuse", "[rows]")
     REQUIRE(std::fabs(cross_entropy(equal, 2, q) - std::log(3.0)) < 1e-15);
     REQUIRE(std::fabs(row_loss_gradient(RowOp::cross_entropy, equal, 2, q)[3] - (1 / 3.0 - 0.5) / 2) < 1e-16);
     REQUIRE(nll(std::vector<double>(), 0, std::vector<std::int64_t>(), {.reduction = Reduction::sum}) == 0);
-    const auto refused = [](const auto& call) -> std::string {
-        try {
-            call();
-        } catch (const Error& error) {
-            return error.status().argument;
-        }
-        return "";
-    };
     const std::vector<std::int64_t> three{1, 2, 0};
     REQUIRE(refused([&] { (void)nll(x, 4, t); }) == "rows");
     REQUIRE(refused([&] { (void)nll(x, 0, t); }) == "rows");
