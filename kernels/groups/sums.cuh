@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "flat/kernels.cuh"
+#include "flat/words.cuh"
 #include "groups/slots.cuh"
 
 namespace detreduce::cuda {
@@ -32,19 +33,17 @@ load_lanes(const typename Level::Pointer& group, std::uint64_t n, int first) {
     return lanes;
 }
 
-/// A tile of m items by one warp, chunk by chunk: a binary tree of chunks, of which those that are complete wait for their neighbours.
-template <class Level>
-__device__ __forceinline__ Lanes<typename Level::Acc, TileReader<Level>::K>
-fold_chunks(const typename Level::Pointer& p, int m, int first_lane) {
-    using Reader = TileReader<Level>;
-    constexpr int chunk = Level::Order::chunk, depth = 3;
+/// A tile of m items by one warp, chunk by chunk: a binary tree of chunks, of which those that are complete wait for their neighbours. fold_one(c) folds
+/// chunk c, of `chunk` items but for the last.
+template <class Acc, int K, class FoldOne>
+__device__ __forceinline__ Lanes<Acc, K> fold_each_chunk(int m, int chunk, const FoldOne& fold_one) {
+    constexpr int depth = 3;
     static_assert(1 << depth == spec::chunks_per_tile);
-    Lanes<typename Level::Acc, Reader::K> pending[depth], lanes;
+    Lanes<Acc, K> pending[depth], lanes;
 #pragma unroll 1
     for (int c = 0; c * chunk < m; ++c) {
-        const int left = m - c * chunk;
-        lanes = left >= chunk ? Reader::fold_all(p + c * chunk) : Reader::fold_some(p + c * chunk, left, first_lane);
-        const bool last = left <= chunk;
+        lanes = fold_one(c);
+        const bool last = m - c * chunk <= chunk;
         bool waits = false;
 #pragma unroll
         for (int d = 0; d < depth; ++d) {
@@ -123,15 +122,46 @@ __device__ __forceinline__ Acc combine_lanes_of_warp(Lanes<Acc, K>& lanes) {
     return lanes.a[0];
 }
 
+/// A group of m items, at most a tile, by a warp: to thread 0.
+template <class Level>
+__device__ __forceinline__ typename Level::Acc sum_by_warp(const typename Level::Pointer& group, int m) {
+    using Acc = typename Level::Acc;
+    using Reader = TileReader<Level>;
+    constexpr int chunk = Level::Order::chunk;
+    if constexpr (reads_words<Level>) {
+        if (m == 0) return Acc::absent();
+        auto lanes = fold_each_chunk<Acc, Reader::K>(m, chunk, [&](int c) {
+            return fold_words<Level>({group.x + c * chunk, m - c * chunk, m - c * chunk});
+        });
+        return combine_words_of_warp(lanes);
+    } else {
+        const int first = threadIdx.x % warp_size * Reader::K;
+        if (m <= static_cast<int>(Level::Order::lanes)) {
+            auto lanes = load_lanes<Level>(group, m, first);
+            return combine_lanes_of_warp(lanes);
+        }
+        const auto p = group + first;
+        auto lanes = fold_each_chunk<Acc, Reader::K>(m, chunk, [&](int c) {
+            const int left = m - c * chunk;
+            return left >= chunk ? Reader::fold_all(p + c * chunk) : Reader::fold_some(p + c * chunk, left, first);
+        });
+        return combine_lanes_of_warp(lanes);
+    }
+}
+
+/// Blocks on a multiprocessor: more where loads are of words, as more of these are needed for as much memory.
+template <class Level>
+inline constexpr int group_blocks = reads_words<Level> ? 3 : 2;
+
 /// Groups by a warp each: of more than a row of lanes and at most a tile, or segments. Large segments go to `table`. A warp takes `batch` neighbours, at
 /// most 32, and each of its threads keeps the sum of one: what comes at the end, a division or a rounding, is then done by all threads at once.
 template <class Level>
-__global__ void __launch_bounds__(max_block, 2)
+__global__ void __launch_bounds__(max_block, group_blocks<Level>)
     groups_kernel(const typename Level::Pointer x, const Groups groups, std::uint32_t batch, const Results results,
                   const SlotTable table) {
     using Acc = typename Level::Acc;
     using Value = typename Acc::Value;
-    const int lane = threadIdx.x % warp_size, first = lane * TileReader<Level>::K;
+    const int lane = threadIdx.x % warp_size;
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size);
     for (std::uint64_t base = (std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size) * batch;
          base < groups.count; base += warps * batch) {
@@ -150,13 +180,8 @@ __global__ void __launch_bounds__(max_block, 2)
                 continue;
             }
             const auto begin = x + static_cast<std::int64_t>(span.begin);
-            auto lanes = Lanes<Acc, TileReader<Level>::K>::absent();
-            if (span.n <= Level::Order::lanes) {
-                lanes = load_lanes<Level>(begin, span.n, first);
-            } else if (fits) {
-                lanes = fold_chunks<Level>(begin + first, static_cast<int>(span.n), first);
-            }
-            mine = choose(lane == i, shuffle_from_first(combine_lanes_of_warp(lanes)), mine);
+            const Acc sum = fits ? sum_by_warp<Level>(begin, static_cast<int>(span.n)) : Acc::absent();
+            mine = choose(lane == i, shuffle_from_first(sum), mine);
         }
         if (!there || (left_to_others >> lane & 1)) continue;
         if (span_of_mine.n == 0) mine = Level::of_nothing();
