@@ -108,7 +108,8 @@ struct Tiles {
 };
 
 /// A warp's sum: bins, what was read out of them, and its words in shared memory. Tiles of V loads a thread, of elements or of their magnitudes.
-template <class T, class W, bool Magnitude = false, int V = tile_vectors>
+/// `Glances`: it takes a glance at a tile first. Of magnitudes that tells no less and costs no less than the whole look.
+template <class T, class W, bool Magnitude = false, int V = tile_vectors, bool Glances = !Magnitude>
 struct WarpSum {
     static constexpr int elements_per_tile = V * Element<T>::per_vector;
     static constexpr bool drains_within_tile = elements_per_tile > W::adds;
@@ -213,9 +214,9 @@ struct WarpSum {
         }
         return true;
     }
-    /// Adds a tile; false if no window of this kind holds it. Of magnitudes a glance tells no less and costs no less.
+    /// Adds a tile; false if no window of this kind holds it.
     __device__ __forceinline__ bool take(const Vectors<V>& t) {
-        if (Magnitude || has_zeros || !__all_sync(all_threads, glance(limits, t))) {
+        if (!Glances || has_zeros || !__all_sync(all_threads, glance(limits, t))) {
             if (!prepare(t)) return false;
         }
         add(t);

@@ -202,11 +202,9 @@ struct ExpRow {
         });
     }
 
-    /// The results of a row, which is read again.
-    __device__ __forceinline__ void write(const Sum& e) const {
-        if (e.is_special()) return write_same(spec::quiet_nan<V>);
-        Slope g{};
-        if constexpr (Op == RowOp::cross_entropy_gradient) g = slope_of(e.reciprocal);
+    /// f(term or z, where it is in the row) for each element of the row, which is read again.
+    template <class F>
+    __device__ __forceinline__ void write_each(const Sum& e, const F& f) const {
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
             const auto first = static_cast<std::int64_t>(tile * tile_items);
             ChunkOf chunk;
@@ -214,12 +212,33 @@ struct ExpRow {
             ChunkOf::store(out() + first, items(tile), [&](int r, int k) {
                 const V z = chunk.at(r, k) - e.reference;
                 if constexpr (Op == RowOp::log_softmax) return e.log_softmax(z);
-                const V term = spec::exp_term<T>(z).value();
-                if constexpr (Op == RowOp::cross_entropy_gradient)
-                    return slope(g, term, first + ChunkOf::first() + r * ChunkOf::lanes + k);
-                return term * e.reciprocal;
+                return f(spec::exp_term<T>(z).value(), first + ChunkOf::first() + r * ChunkOf::lanes + k);
             });
         }
+    }
+    __device__ __forceinline__ void write(const Sum& e) const {
+        if (e.is_special()) return write_same(spec::quiet_nan<V>);
+        if constexpr (Op != RowOp::cross_entropy_gradient) {
+            write_each(e, [&](V term, std::int64_t) { return term * e.reciprocal; });
+        } else if (a.all_classes) {
+            write_slopes(e);
+        } else {
+            // Every class as if it were not the target, from which nothing is subtracted, and then that one again, by the thread that has it.
+            const Slope g = slope_of(e.reciprocal);
+            write_each(e, [&](V term, std::int64_t) { return term * g.reciprocal * g.of_softmax * g.factor; });
+            const auto in_tile = static_cast<int>(static_cast<std::uint64_t>(g.target) % tile_items);
+            if (ChunkOf::thread_of(in_tile) == static_cast<int>(threadIdx.x)) write_target(g, e.reference);
+        }
+    }
+    /// Not inlined, so that the compiler does not take its store for one of something else than the store of 16 bytes before it.
+    __device__ __noinline__ void write_target(const Slope& g, V reference) const {
+        const V z = fp::widen(load_number(x + g.target)) - reference;
+        out()[g.target] = stored<Out>(slope(g, spec::exp_term<T>(z).value(), g.target));
+    }
+    /// Not inlined: where not all classes count, its registers are not asked for.
+    __device__ __noinline__ void write_slopes(const Sum& e) const {
+        const Slope g = slope_of(e.reciprocal);
+        write_each(e, [&](V term, std::int64_t j) { return slope(g, term, j); });
     }
     __device__ void write_same(V value) const {
         for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x)

@@ -99,7 +99,8 @@ __device__ __forceinline__ void add_share(const MappedTiles<T, F, Inputs>& input
     std::uint64_t at = first;
     std::uint32_t slow_tiles = 0;
     if (at < full) {
-        WarpSum<V, MappedWindow<V>, false, Input::pieces> sum(own.words);
+        WarpSum<V, MappedWindow<V>, false, Input::pieces, false> sum(
+            own.words); // the function leaves no registers for a glance
         typename Input::Raw next = input.load(at);
         for (; at < full; at += warps) {
             const typename Input::Raw current = next;
