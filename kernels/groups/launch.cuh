@@ -34,7 +34,9 @@ struct GroupLaunch {
     }
 
     [[nodiscard]] Status run_small(const SlotTable& table) const {
-        const std::uint32_t batch = batch_of(flat.plan, 64ull * flat.device.sms, team);
+        // What is read word by word leaves time: fewer batches, so that offsets are waited for less often (.98 to 1.00, measured).
+        const std::uint64_t blocks = (reads_words<Level> ? 16ull : 64ull) * flat.device.sms;
+        const std::uint32_t batch = batch_of(flat.plan, blocks, team);
         return launch(groups_kernel<Level>, spec::tiles(groups.count, std::uint64_t{team} * batch), 0, input, groups,
                       batch, flat.levels.results, table);
     }

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include "files.hpp"
+#include "json.hpp"
 #include "op_tables.hpp"
 #include "origin.hpp"
 #include "read_csv.hpp"
 #include "sum_tables.hpp"
+#include "summary.hpp"
 
 namespace detreduce::readme {
 namespace {
@@ -48,6 +50,30 @@ struct Folder {
     }
     [[nodiscard]] std::vector<CostRow> rows(const std::string& file) const { return load_cost(path / file); }
 };
+
+std::string picture(const Folder& folder, const std::string& file, const std::string& words) {
+    return fmt::format("\n![{}]({}/{})\n", words, folder.link, file);
+}
+
+// What each choice gives and costs.
+std::string choices(const Folder& folder) {
+    const char* const file = "results.json";
+    const Results results = load_results(folder.path / file);
+    const bool on_gpu = results.provenance.device != "cpu";
+    return "What each choice gives and costs: errors in ulp of the result (16-bit elements: of a result in f32), "
+           "different bit patterns along "
+           "what the method's guarantee covers, and speed on 4 GiB, relative to reading the same bytes.\n" +
+           folder.from(file) + markdown(summary_table(choices_of(results), on_gpu)) +
+           picture(folder, "summary-f32.svg", "Error against cost, sums of f32");
+}
+
+std::string ladder(const Folder& folder) {
+    const char* const file = "ladder.json";
+    return "The kernels by which reductions are taught ([kernels/ladder/](kernels/ladder)), f32, beside libraries and "
+           "these methods: "
+           "bandwidth, bit patterns in 1000 runs, and error of the last of them.\n" +
+           folder.from(file) + markdown(ladder_summary_table(load_results(folder.path / file)));
+}
 
 std::string sums(const Folder& folder) {
     const char* const file = sums_file;
@@ -91,8 +117,8 @@ std::string row_ops(const Folder& folder) {
 
 std::string performance(const std::filesystem::path& path, const std::string& link) {
     const Folder folder{path, link, read_file(path / "provenance.txt")};
-    return sums(folder) + "\n" + ops(folder) + "\n" + small_ops(folder) + "\n" + shapes(folder) + "\n" +
-           row_ops(folder);
+    return choices(folder) + "\n" + sums(folder) + "\n" + ops(folder) + "\n" + small_ops(folder) + "\n" +
+           shapes(folder) + "\n" + row_ops(folder) + "\n" + ladder(folder);
 }
 
 } // namespace detreduce::readme

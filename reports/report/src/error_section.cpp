@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <detreduce/accuracy/bounds.hpp>
+
 #include "table.hpp"
 #include "text.hpp"
 
@@ -67,6 +69,30 @@ LineChart condition_chart(const Results& results, const std::string& type) {
     return c;
 }
 
+// What is to be expected rather than feared (accuracy/bounds.hpp): grows with √n where rounding errors are independent.
+Metric expected_error(const ErrorRow& r) {
+    const auto method = parse_method(r.subject.method);
+    const auto input = parse_dtype(r.subject.dtype), output = parse_dtype(r.subject.output);
+    if (!method || !input || !output || !r.condition || !r.bound) return {};
+    const accuracy::ErrorBound expected = accuracy::probabilistic_bound(*method, *input, *output, r.n);
+    const double relative = expected.of_sum + expected.of_abs * *r.condition;
+    // only where it says something else than the bound
+    return std::isfinite(relative) && relative < 0.9 * *r.bound ? Metric(relative) : Metric();
+}
+
+// Methods with the same line share it.
+void add_shared(LineChart& c, std::vector<Series> lines, std::string_view prefix) {
+    for (Series& line : lines) {
+        const auto same = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) {
+            return s.bound && s.style == line.style && s.points == line.points;
+        });
+        if (same != c.series.end())
+            same->label += ", " + line.label.substr(prefix.size());
+        else if (!line.points.empty())
+            c.series.push_back(std::move(line));
+    }
+}
+
 LineChart chart(const Results& results, const std::string& type, const std::string& family) {
     LineChart c;
     c.id = "error-" + slug(type);
@@ -74,7 +100,7 @@ LineChart chart(const Results& results, const std::string& type, const std::stri
     c.x_label = "number of elements n";
     c.y_label = "|result - exact| / |exact|";
     c.y_floor = floor_of(output_of(type));
-    std::vector<Series> bounds;
+    std::vector<Series> bounds, expected;
     for (const ErrorRow& r : of_type(results, type)) {
         if (r.family != family) continue;
         const std::string label = method_label(r.subject, results);
@@ -82,21 +108,17 @@ LineChart chart(const Results& results, const std::string& type, const std::stri
         if (at == c.series.end()) {
             c.series.push_back({label, r.subject.method, 0, false, {}});
             bounds.push_back({"bound: " + label, r.subject.method, 0, true, {}});
+            expected.push_back({"expected: " + label, r.subject.method, 1, true, {}});
             at = c.series.end() - 1;
         }
         const auto x = static_cast<double>(r.n);
         if (r.relative_error) at->points.emplace_back(x, *r.relative_error);
-        if (r.bound && *r.bound > 0)
-            bounds[static_cast<std::size_t>(at - c.series.begin())].points.emplace_back(x, *r.bound);
+        const auto i = static_cast<std::size_t>(at - c.series.begin());
+        if (r.bound && *r.bound > 0) bounds[i].points.emplace_back(x, *r.bound);
+        if (const Metric y = expected_error(r)) expected[i].points.emplace_back(x, *y);
     }
-    for (Series& bound : bounds) { // methods with the same bound share one line
-        const auto same = std::find_if(c.series.begin(), c.series.end(),
-                                       [&](const Series& s) { return s.bound && s.points == bound.points; });
-        if (same != c.series.end())
-            same->label += ", " + bound.label.substr(std::string("bound: ").size());
-        else if (!bound.points.empty())
-            c.series.push_back(std::move(bound));
-    }
+    add_shared(c, std::move(bounds), "bound: ");
+    add_shared(c, std::move(expected), "expected: ");
     return c;
 }
 
@@ -253,6 +275,9 @@ Section error_section(const Results& results) {
         "overflow. Each figure is the worst of several data sets. 16-bit elements are added in f32 (exact: in "
         "integers), and "
         "rounded to their own type or given as f32.",
+        "Dotted lines in the plots against n: what to expect when rounding errors are independent, with λ = 6 (Higham "
+        "and Mary, SISC 41, 2019); "
+        "it grows with √depth where the bound grows with the depth.",
         "Ill-conditioned sums: terms that cancel almost entirely. tree loses a digit for each power of ten; kahan and "
         "compensated carry their errors along and lose none until the condition number has used up twice the digits; "
         "exact "

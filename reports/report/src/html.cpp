@@ -105,8 +105,9 @@ std::string html(const Page& page) {
         out += section_html(page.sections[i], page.plots[i]);
     out += "<section id=\"provenance\">\n<h2>Provenance</h2>\n" +
            table_html(provenance_table(page.provenance), " class=\"values\"");
-    return out + "</section>\n</main>\n<footer class=\"quiet\"><p>Figures: the *.csv and *.json beside this "
-                 "page.</p></footer>\n</body>\n</html>\n";
+    out += "</section>\n</main>\n<footer class=\"quiet\"><p>Figures: the *.csv and *.json beside this "
+           "page.</p></footer>\n";
+    return out + "<script>" + page_script() + "</script>\n</body>\n</html>\n";
 }
 
 std::string standalone_svg(const Plot& plot) {

@@ -55,7 +55,7 @@ int marker(const Series& s) {
 }
 
 std::string dashes(const Series& s) {
-    return s.bound ? "(4,4)" : s.style == 0 ? "1" : s.style % 2 == 1 ? "(9,4)" : "(3,3)";
+    return s.bound ? (s.style == 0 ? "(4,4)" : "(1,4)") : s.style == 0 ? "1" : s.style % 2 == 1 ? "(9,4)" : "(3,3)";
 }
 
 // Two columns below the plot, filled downwards.
@@ -164,15 +164,25 @@ Range rounded_outwards(Range range, double floor) {
     return {outwards(range.low / 1.05, false), outwards(range.high * 1.05, true)};
 }
 
+// Ratios that lie close together: tics of 0.01, 0.02 or 0.05, and always 1, where nothing more than reading is done.
+std::string close_tics(const char* which, Range x) {
+    x.add(1);
+    const double span = x.high - x.low, step = span > 0.3 ? 0.1 : span > 0.12 ? 0.05 : span > 0.05 ? 0.02 : 0.01;
+    return fmt::format("set {0}range [{1:.3f}:{2:.3f}]\nset {0}tics {3}\n", which,
+                       std::floor(x.low / step - 0.2) * step, std::ceil(x.high / step + 0.2) * step, step);
+}
+
 // Ratios: from a multiple of 0.1 below the smallest to one above the largest.
-std::string linear_tics(Range y) {
+std::string linear_tics(const char* which, Range y) {
     const double low = std::floor(y.low * 10 - 0.2) / 10, high = std::ceil(y.high * 10 + 0.2) / 10;
     if (high - low > 4) { // a fixed step would make more tics than gnuplot can draw
         const double step = std::pow(10.0, std::floor(std::log10(high - low))) / 2;
-        return fmt::format("set yrange [0:{:g}]\nset ytics {:g}\n", high * 1.01, step);
+        return fmt::format("set {0}range [0:{1:g}]\nset {0}tics {2:g}\n", which, high * 1.01, step);
     }
-    return fmt::format("set yrange [{:.1f}:{:.1f}]\nset ytics {}\n", std::max(0.0, low), high,
-                       high - low > 0.8 ? 0.2 : 0.1);
+    return fmt::format("set {0}range [{1:.1f}:{2:.1f}]\nset {0}tics {3}\n", which, std::max(0.0, low), high,
+                       high - low > 2     ? 0.5
+                       : high - low > 0.8 ? 0.2
+                                          : 0.1);
 }
 
 } // namespace
@@ -185,13 +195,16 @@ Plot draw(const LineChart& chart) {
             x.add(px), y.add(py);
     if (x.empty()) return {chart.id, chart.title, ""};
     const Frame frame{88, 250, series.size()};
-    std::string script = prologue(chart.title, frame) + legend(series, frame, true);
+    std::string script = prologue(chart.title, frame) + legend(series, frame, !chart.points_only);
     script += label("x", chart.x_label) + label("y", chart.y_label) +
-              (chart.x_decimal ? decimal_tics("x", {x.low / 1.15, x.high * 1.15}) : binary_tics(x));
-    script += chart.y_linear ? linear_tics(y) : decimal_tics("y", rounded_outwards(y, chart.y_floor));
+              (chart.x_linear    ? (x.high < 2 ? close_tics("x", x) : linear_tics("x", x))
+               : chart.x_decimal ? decimal_tics("x", {x.low / 1.15, x.high * 1.15})
+                                 : binary_tics(x));
+    script += chart.y_linear ? linear_tics("y", y) : decimal_tics("y", rounded_outwards(y, chart.y_floor));
     for (std::size_t i = 0; i < series.size(); ++i)
         script += data_block(i, series[i]);
-    return {chart.id, chart.title, run_gnuplot(chart.id, chart.title, script + plot_command(series, true))};
+    return {chart.id, chart.title,
+            run_gnuplot(chart.id, chart.title, script + plot_command(series, !chart.points_only))};
 }
 
 Plot draw(const DotChart& chart) {

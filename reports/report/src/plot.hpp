@@ -12,7 +12,7 @@ struct Series {
     std::string label;
     std::string name;
     int style = 0;      ///< 0, 1, 2, …: variants of one name
-    bool bound = false; ///< a thin dashed line without markers
+    bool bound = false; ///< a thin dashed line without markers; of style 1 a dotted one
     std::vector<std::pair<double, double>> points;
 };
 
@@ -23,6 +23,8 @@ struct LineChart {
     double y_floor = 0;     ///< smaller values are drawn here, on the lower edge
     bool y_linear = false;  ///< ratios rather than magnitudes
     bool x_decimal = false; ///< powers of ten rather than of two
+    bool x_linear = false;  ///< ratios
+    bool points_only = false;
 };
 
 /// A dot chart: categories from top to bottom, counts on a base-10 axis that starts at 1.

@@ -22,7 +22,8 @@ Page make_page(const Results& results, const std::vector<BenchFile>& bench) {
                                p.mode == "quick" ? "Quick" : "Full", p.created, p.version, p.spec_version,
                                p.commit.substr(0, 12), p.dirty ? " (changed)" : "");
     if (!ladder_alone)
-        page.sections = {methods_section(), error_section(results), edges_section(results),
+        page.sections = {summary_section(results),     methods_section(),
+                         error_section(results),       edges_section(results),
                          determinism_section(results), cost_section(results)};
     if (!results.ladder.empty()) page.sections.push_back(ladder_section(results));
     if (!bench.empty()) page.sections.push_back(bench_section(bench));

@@ -42,6 +42,7 @@ struct Section {
     std::vector<Table> tables;
 };
 
+[[nodiscard]] Section summary_section(const Results& results);
 [[nodiscard]] Section methods_section();
 [[nodiscard]] Section error_section(const Results& results);
 [[nodiscard]] Section edges_section(const Results& results);

@@ -4,6 +4,7 @@
 #include "block.hpp"
 #include "failure.hpp"
 #include "files.hpp"
+#include "json.hpp"
 #include "performance.hpp"
 #include "render.hpp"
 #include "sample.hpp"
@@ -63,6 +64,8 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     write("ops_small.csv", cost_csv(timed("mean tree")));
     write("shapes.csv", cost_csv(timed("sum tree rows of 32")));
     write("row_ops.csv", cost_csv(timed("logsumexp tree rows of 4096")));
+    write("results.json", to_json(sample()));
+    write("ladder.json", to_json(sample()));
     write("provenance.txt", "date 2026-11-21T23:35:42Z\ncommit 4b011889a530\ngpu Some GPU, 580, 143771 MiB, 9.0\n"
                             "shapes.csv: commit 2ac5fa689, 2026-11-22\n");
     const std::string text = performance(dir.path(), "results");
@@ -73,7 +76,8 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
           "| `mean` | 0.750 |\n", "From [ops_small.csv](results/ops_small.csv)", "| `mean` |  |\n",
           "From [shapes.csv](results/shapes.csv): Some GPU, commit 2ac5fa689, 2026-11-22.",
           "| `sum`, rows of 32 | 0.750 |\n", "From [row_ops.csv](results/row_ops.csv)",
-          "| `logsumexp`, rows of 4096 | 0.750 |\n"}) {
+          "| `logsumexp`, rows of 4096 | 0.750 |\n", "From [results.json](results/results.json)", "| tree | f32 |",
+          "](results/summary-f32.svg)", "From [ladder.json](results/ladder.json)"}) {
         INFO(part);
         CHECK(text.find(part) != std::string::npos);
     }

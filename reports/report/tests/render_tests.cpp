@@ -64,9 +64,11 @@ TEST_CASE("the same results give the same bytes", "[report]") {
 TEST_CASE("the page asks for nothing from elsewhere", "[report]") {
     REQUIRE(can_draw());
     const std::string page = rendered(sample())["index.html"];
-    CHECK(count(page, "<svg ") == 8);
-    for (const char* outside : {"<script", "<link", "<img", "<iframe", "@import", "url(", "src="})
+    CHECK(count(page, "<svg ") == 9);
+    for (const char* outside : {"<link", "<img", "<iframe", "@import", "url(", "src="})
         CHECK(count(page, outside) == 0);
+    CHECK(count(page, "<script") == 1);
+    CHECK(count(page, page_script()) == 1);
     CHECK(count(page, "http") == count(page, "http://www.w3.org/")); // names of XML namespaces, which are not fetched
     CHECK(count(page, "prefers-color-scheme:dark") == 1);
     CHECK(count(page, "name=\"viewport\"") == 1);
@@ -83,7 +85,7 @@ TEST_CASE("nothing in a results file gets out as code or as a path", "[report]")
     render(results, "out");
     const auto files = files_in(dir.path() / "out");
     fs::current_path(before);
-    CHECK(count(files.at("index.html"), "<script") == 0);
+    CHECK(count(files.at("index.html"), "<script") == 1); // the page's own
     CHECK(count(files.at("report.md"), "<script") == 0);
     CHECK_FALSE(fs::exists(dir.path() / "pwned"));
     CHECK_FALSE(fs::exists(dir.path() / "out" / "pwned"));
