@@ -129,7 +129,9 @@ Comparison compare(const Results& here, const OtherRun& other, const std::string
                              a.n,
                              *a.gb_per_s,
                              *b.gb_per_s,
-                             *a.gb_per_s / *b.gb_per_s};
+                             *a.gb_per_s / *b.gb_per_s,
+                             a.deviation,
+                             b.deviation};
     });
     return c;
 }

@@ -32,7 +32,8 @@ struct ComparedSpeed {
     std::string run, dtype, candidate, variant, data, device, other_device;
     std::uint64_t n = 0;
     double gb_per_s = 0, other_gb_per_s = 0;
-    double ratio = 0; ///< this / other: above 1 this run is faster
+    double ratio = 0;                  ///< this / other: above 1 this run is faster
+    Metric deviation, other_deviation; ///< as in CostRow: how noisy each is
 };
 
 /// Rows of both runs, and how many only one has.
@@ -83,6 +84,8 @@ void fields(V& visit, ComparedSpeed& r) {
     visit("gb_per_s", here);
     visit("other_gb_per_s", other);
     visit("ratio", ratio);
+    visit("deviation", r.deviation);
+    visit("other_deviation", r.other_deviation);
 }
 
 } // namespace detreduce::report

@@ -170,6 +170,10 @@ Table largest_table(const Comparison& c, std::size_t number) {
     return table;
 }
 
+std::string noise(const Metric& deviation) {
+    return "± " + percent(deviation);
+}
+
 Table times_table(const Comparison& c, std::size_t number) {
     Table table{fmt::format("comparison-times-{}", number),
                 fmt::format("Every speed of this run and {}, GB/s", c.run),
@@ -180,15 +184,16 @@ Table times_table(const Comparison& c, std::size_t number) {
                               {r.dtype},
                               {r.data},
                               {count_of(r.n)},
-                              {gigabytes_per_second(r.gb_per_s)},
-                              {gigabytes_per_second(r.other_gb_per_s)},
+                              {gigabytes_per_second(r.gb_per_s), noise(r.deviation)},
+                              {gigabytes_per_second(r.other_gb_per_s), noise(r.other_deviation)},
                               {fixed(r.ratio, 3)}});
     table.folded = true;
     return table;
 }
 
 std::string words_of(const ComparedSpeed& r) {
-    return fmt::format("{} ({} {}, {}, n = {})", fixed(r.ratio, 3), r.dtype, label(r), r.data, count_of(r.n));
+    return fmt::format("{} ({} {}, {}, n = {}; noise {} here, {} there)", fixed(r.ratio, 3), r.dtype, label(r), r.data,
+                       count_of(r.n), noise(r.deviation), noise(r.other_deviation));
 }
 
 std::string speed_finding(const Comparison& c) {
@@ -235,7 +240,8 @@ Section comparison_section(const Results& results, const std::vector<OtherRun>& 
         "Uncoloured: equal, but nothing is promised. Red: different bits; a defect where equality is promised.",
         "Speed: rows of the same dtype, candidate, variant, data, n and kind of device. A ratio is GB/s of this run / "
         "GB/s of the other. Other machines, and noise, make a difference as well: the read-only pass says how much "
-        "faster the memory is."};
+        "faster the memory is. Noise is the median absolute deviation of a run's own times: a machine that others use "
+        "may be slow for longer than that shows."};
     const std::vector<Comparison> runs = compare(results, others);
     section.tables = {runs_table(results.provenance, runs)};
     for (std::size_t i = 0; i < runs.size(); ++i) {

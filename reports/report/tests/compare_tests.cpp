@@ -152,9 +152,13 @@ TEST_CASE("the largest gain and loss are named, and the read-only pass apart", "
     there.cost[0].gb_per_s = *here.cost[0].gb_per_s / 8; // read
     there.cost[1].gb_per_s = *here.cost[1].gb_per_s / 2;
     there.cost[4].gb_per_s = *here.cost[4].gb_per_s * 4;
+    there.cost[4].deviation = 0.5;
+    there.cost[5].gb_per_s = *here.cost[5].gb_per_s / 1.5; // smaller ones
+    there.cost[6].gb_per_s = *here.cost[6].gb_per_s * 2;
     const std::string finding = section_of(here, there).findings.at(1);
-    CHECK(has(finding, "Largest gain: 2.000 (f32 tree, last_block, normal, n = 2¹⁵)"));
-    CHECK(has(finding, "largest loss: 0.250 (f32 exact, normal, n = 2¹⁶)"));
+    CHECK(
+        has(finding, "Largest gain: 2.000 (f32 tree, last_block, normal, n = 2¹⁵; noise ± 2.0 % here, ± 2.0 % there)"));
+    CHECK(has(finding, "largest loss: 0.250 (f32 exact, normal, n = 2¹⁶; noise ± 1.0 % here, ± 50 % there)"));
     CHECK(has(finding, "median 1.000 in 5 pairs, of the read-only pass 4.500"));
     Results empty = there;
     empty.cost.clear(), empty.reference.clear(), empty.edges.clear(), empty.data_sums.clear();
@@ -195,7 +199,7 @@ TEST_CASE("render --compare puts runs side by side, twice the same", "[report]")
     CHECK(has(contents(dir.path() / "a/comparison-bits.csv"),
               "run 2,reference,normal,1000,f32,exact,cuda:0,cuda:0,0xc19f63e2,0x00000000,false,true\n"));
     CHECK(has(contents(dir.path() / "a/comparison-speed.csv"),
-              "run 2,f32,tree,last_block,normal,32768,cuda:0,cuda:0,19.065,19.065,1\n"));
+              "run 2,f32,tree,last_block,normal,32768,cuda:0,cuda:0,19.065,19.065,1,0.02,0.02\n"));
     const auto refused = [&](const std::string& file, const std::string& says) {
         const Outcome o = rendered(file, "c");
         INFO(o.err);
