@@ -108,6 +108,8 @@ class NumberFile {
 
 /// What is behind it.
 [[nodiscard]] std::unique_ptr<NumberFile> open_npy(const std::string& path, std::optional<DType> dtype);
+/// The same with any number of dimensions, whose elements are taken in the order in which they lie in the file.
+[[nodiscard]] std::unique_ptr<NumberFile> open_flat_npy(const std::string& path);
 [[nodiscard]] std::unique_ptr<NumberFile> open_raw(const std::string& path, DType dtype);
 [[nodiscard]] std::unique_ptr<NumberFile> open_text(const std::string& path, DType dtype);
 

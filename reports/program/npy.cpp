@@ -84,14 +84,14 @@ std::optional<Matrix> matrix_of(const InputFile& file, const NpyHeader& header) 
 /// A .npy file past its header.
 class NpyFile : public NumberFile {
   public:
-    NpyFile(const std::string& path, std::optional<DType> expected) : file_(path) {
+    NpyFile(const std::string& path, std::optional<DType> expected, bool flat = false) : file_(path) {
         const NpyHeader header = read_npy_header(file_);
         dtype_ = dtype_of_descr(file_, header.descr);
         if (expected && *expected != dtype_) {
             throw Failure(fmt::format("{} holds {}, but --dtype says {}; leave --dtype out or give the file's own",
                                       file_.name(), name(dtype_), name(*expected)));
         }
-        matrix_ = matrix_of(file_, header);
+        if (!flat) matrix_ = matrix_of(file_, header);
         n_ = count_elements(file_, header);
     }
 
@@ -166,6 +166,10 @@ Bytes read_npy_data(InputFile& file, std::uint64_t n, std::uint64_t size) {
 
 std::unique_ptr<NumberFile> open_npy(const std::string& path, std::optional<DType> dtype) {
     return std::make_unique<NpyFile>(path, dtype);
+}
+
+std::unique_ptr<NumberFile> open_flat_npy(const std::string& path) {
+    return std::make_unique<NpyFile>(path, std::nullopt, true);
 }
 
 } // namespace detreduce::program

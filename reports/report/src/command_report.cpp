@@ -12,6 +12,7 @@
 #include "ladder_run.hpp"
 #include "measure.hpp"
 #include "render.hpp"
+#include "report_inputs.hpp"
 
 namespace detreduce::program {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::uint64_t largest_seed = std::numeric_limits<std::uint64_t>::max()
 
 struct Arguments {
     std::string out, device, results;
+    std::vector<std::string> data, compare;
     bool quick = false, measure_only = false;
     std::uint64_t seed = 1;
 };
@@ -54,12 +56,18 @@ std::string command_line(const Arguments& a) {
     if (!a.device.empty()) line += " --device " + a.device;
     line += fmt::format(" --seed {}", a.seed);
     if (a.measure_only) line += " --measure-only";
+    for (const std::string& file : a.data)
+        line += " --data " + file;
     return line;
 }
 
 void run_report(const Arguments& a) {
+    if (a.measure_only && !a.compare.empty())
+        throw UsageError("--compare: --measure-only makes no page to compare on; allowed is one of them");
     Options options{.quick = a.quick, .seed = a.seed, .device = {}, .device_choice = {}, .command = command_line(a)};
     choose_device(a.device, options);
+    options.data = load_data(a.data);
+    const std::vector<OtherRun> others = load_others(a.compare);
     if (!a.measure_only) require_gnuplot(); // before minutes of measuring, not after
     prepare_directory(a.out);
     fmt::print("measuring on {} ({})\n", name_of(options.device), options.device_choice);
@@ -73,20 +81,28 @@ void run_report(const Arguments& a) {
     const Results results = from_json(json, file.string()); // exactly what `detreduce render` would read
     for (const std::string& note : results.provenance.notes)
         fmt::print("note: {}\n", note);
-    render(results, dir);
+    render(results, dir, {}, others);
     fmt::print("wrote {}\n", (dir / "index.html").string());
 }
 
 void run_render(const Arguments& a) {
     Results results = load_results(a.results);
+    const std::vector<OtherRun> others = load_others(a.compare);
     const std::filesystem::path folder = std::filesystem::path(a.results).parent_path();
     const std::vector<BenchFile> bench = load_bench_files(folder);
     if (results.ladder.empty() && std::filesystem::exists(folder / "ladder.json"))
         results.ladder = load_results(folder / "ladder.json").ladder;
     require_gnuplot();
     prepare_directory(a.out);
-    render(results, a.out, bench);
+    render(results, a.out, bench, others);
     fmt::print("wrote {}\n", (std::filesystem::path(a.out) / "index.html").string());
+}
+
+void add_compare(CLI::App& command, Arguments& a) {
+    command
+        .add_option("--compare", a.compare,
+                    "results.json of other runs, to show beside this one: bits that differ, speed as ratios")
+        ->type_name("FILE");
 }
 
 CLI::Validator a_seed() {
@@ -115,8 +131,17 @@ void add_report(CLI::App& app) {
         ->capture_default_str()
         ->type_name("N");
     command->add_flag("--measure-only", a->measure_only, "Write results.json only; needs no gnuplot");
+    command
+        ->add_option("--data", a->data,
+                     ".npy files of f16, f32 or f64, any shape: the sum of each by every method, its error and bound")
+        ->type_name("FILE");
+    add_compare(*command, *a);
     command->footer("Examples:\n"
                     "  detreduce report --out report --quick           a first look, in under a minute\n"
+                    "  detreduce report --out report --quick --data losses.npy gradients.npy\n"
+                    "                                                  and what each method makes of your own numbers\n"
+                    "  detreduce report --out new --compare old/results.json\n"
+                    "                                                  bits and speed beside those of an earlier run\n"
                     "  detreduce report --out here --measure-only      results.json for `detreduce render` elsewhere");
     command->callback([a] { run_report(*a); });
 }
@@ -132,10 +157,13 @@ void add_render(CLI::App& app) {
     command->add_option("--out", a->out, "Directory for index.html, report.md, *.csv and plots")
         ->required()
         ->type_name("DIR");
+    add_compare(*command, *a);
     command->footer("ops.csv, ops_small.csv and shapes.csv of detreduce_gpu_bench, and ladder.json of `detreduce "
                     "ladder`, are shown too if they lie beside it.\n\n"
-                    "Example:\n"
-                    "  detreduce render here/results.json --out page   the page, without measuring again");
+                    "Examples:\n"
+                    "  detreduce render here/results.json --out page   the page, without measuring again\n"
+                    "  detreduce render h200/results.json --out page --compare a100/results.json\n"
+                    "                                                  two runs side by side");
     command->callback([a] { run_render(*a); });
 }
 

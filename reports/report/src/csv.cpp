@@ -62,6 +62,21 @@ std::string cost_csv(const Results& results) {
 std::string ladder_csv(const Results& results) {
     return csv(results.ladder);
 }
+std::string data_csv(const Results& results) {
+    return csv(results.data);
+}
+std::string data_sums_csv(const Results& results) {
+    return csv(results.data_sums);
+}
+std::string reference_csv(const Results& results) {
+    return csv(results.reference);
+}
+std::string compared_bits_csv(const std::vector<ComparedBits>& rows) {
+    return csv(rows);
+}
+std::string compared_speed_csv(const std::vector<ComparedSpeed>& rows) {
+    return csv(rows);
+}
 std::string published_csv(const std::vector<PublishedRow>& rows) {
     return csv(rows);
 }

@@ -26,11 +26,6 @@ std::string plotted_family(const Results& results) {
     return best;
 }
 
-// "f32", or "f16 to f32" where the result has another format than the elements.
-std::string type_of(const Subject& s) {
-    return s.output == s.dtype ? s.dtype : fmt::format("{} to {}", s.dtype, s.output);
-}
-
 std::vector<ErrorRow> of_type(const Results& results, const std::string& type) {
     std::vector<ErrorRow> rows;
     for (const ErrorRow& r : results.error)

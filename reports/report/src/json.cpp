@@ -151,6 +151,12 @@ class Reader {
     std::string source_, path_;
 };
 
+// A list that files need not have.
+template <class T>
+std::string rows_if_any(const char* key, const std::vector<T>& list) {
+    return list.empty() ? "" : fmt::format(",\n  \"{}\": {}", key, rows(list));
+}
+
 template <class T>
 void read_rows(const Reader& top, const char* key, std::vector<T>& rows, const std::string& source) {
     const Json& list = top.at(key);
@@ -196,11 +202,13 @@ std::string to_json(const Results& results) {
         provenance += c;
         if (c == '\n') provenance += "  ";
     }
-    const std::string ladder = results.ladder.empty() ? "" : ",\n  \"ladder\": " + rows(results.ladder);
+    const std::string optional = rows_if_any("ladder", results.ladder) + rows_if_any("data", results.data) +
+                                 rows_if_any("data_sums", results.data_sums) +
+                                 rows_if_any("reference", results.reference);
     return fmt::format("{{\n  \"schema\": \"{}\",\n  \"schema_version\": {},\n  \"provenance\": {},\n  \"error\": {},\n"
                        "  \"edges\": {},\n  \"determinism\": {},\n  \"cost\": {}{}\n}}\n",
                        schema_name, schema_version, provenance, rows(results.error), rows(results.edges),
-                       rows(results.determinism), rows(results.cost), ladder);
+                       rows(results.determinism), rows(results.cost), optional);
 }
 
 Results from_json(std::string_view text, const std::string& source) {
@@ -215,6 +223,9 @@ Results from_json(std::string_view text, const std::string& source) {
     read_rows(top, "determinism", results.determinism, source);
     read_rows(top, "cost", results.cost, source);
     if (json.contains("ladder")) read_rows(top, "ladder", results.ladder, source);
+    if (json.contains("data")) read_rows(top, "data", results.data, source);
+    if (json.contains("data_sums")) read_rows(top, "data_sums", results.data_sums, source);
+    if (json.contains("reference")) read_rows(top, "reference", results.reference, source);
     return results;
 }
 

@@ -13,6 +13,8 @@ std::string name_of(const Device& device) {
 Results measure(const Options& options, Progress& progress) {
     Results results;
     results.provenance = provenance_of(options);
+    measure_data(options, progress, results); // first: it is what can fail
+    results.reference = measure_reference(options, progress);
     results.error = measure_error(options, progress);
     results.edges = measure_edges(options, progress);
     results.determinism = measure_determinism(options, progress);

@@ -7,10 +7,17 @@
 
 #include <detreduce/types.hpp>
 
+#include "input.hpp"
 #include "model.hpp"
 #include "progress.hpp"
 
 namespace detreduce::report {
+
+/// A file that the user gave with --data.
+struct DataFile {
+    std::string name;
+    program::Numbers numbers;
+};
 
 struct Options {
     bool quick = false;
@@ -18,6 +25,7 @@ struct Options {
     Device device;             ///< index is set when the backend is CUDA
     std::string device_choice; ///< why that device, for readers
     std::string command;
+    std::vector<DataFile> data = {};
 };
 
 /// Throws program::Failure when something cannot be measured that should be.
@@ -27,6 +35,9 @@ struct Options {
 [[nodiscard]] std::vector<EdgeRow> measure_edges(const Options& options, Progress& progress);
 [[nodiscard]] std::vector<DeterminismRow> measure_determinism(const Options& options, Progress& progress);
 [[nodiscard]] std::vector<CostRow> measure_cost_on_cpu(const Options& options, Progress& progress);
+[[nodiscard]] std::vector<ReferenceRow> measure_reference(const Options& options, Progress& progress);
+/// Fills results.data and results.data_sums.
+void measure_data(const Options& options, Progress& progress, Results& results);
 [[nodiscard]] Provenance provenance_of(const Options& options);
 
 /// "cpu", "cuda:0"

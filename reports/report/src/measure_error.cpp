@@ -1,22 +1,16 @@
 // Section 1: each method on each family of data against the oracle.
-#include <algorithm>
-#include <cmath>
-#include <optional>
-
 #include <fmt/format.h>
 
-#include <detreduce/accuracy/bounds.hpp>
 #include <detreduce/accuracy/generators.hpp>
-#include <detreduce/accuracy/metrics.hpp>
 
 #include "measure.hpp"
 #include "runner.hpp"
+#include "sum_error.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
 namespace {
 
-using accuracy::cpp_int;
 using accuracy::ExactSum;
 using accuracy::Family;
 
@@ -51,57 +45,6 @@ std::vector<Point> points(bool quick, DType dtype) {
     for (double condition = 1; condition <= 1.01 * largest_condition(dtype); condition *= 100)
         list.push_back({Family::ill_conditioned, condition_sweep, sweep_exponent, quick ? 3 : 8, condition});
     return list;
-}
-
-struct Contender {
-    Method method;
-    Device device;
-};
-
-// Each method where it is under test, or on the CPU when the GPU does not offer it.
-std::vector<Contender> contenders(const Options& options) {
-    std::vector<Contender> list;
-    for (const MethodInfo& m : methods()) {
-        const bool on_gpu = options.device.backend == Backend::cuda && m.on_cuda;
-        if (on_gpu || m.on_cpu) list.push_back({m.method, on_gpu ? options.device : Device{}});
-    }
-    return list;
-}
-
-// What the result may be away from the exact sum; nothing where it may overflow, since then nothing is promised. In units of
-// 2^(2·lowest_exponent), as accuracy::scaled_limit gives it.
-std::optional<cpp_int> limit_of(const Contender& c, DType input, DType output, const ExactSum& exact) {
-    const std::uint64_t n = exact.count();
-    const accuracy::ErrorBound bound = accuracy::error_bound(c.method, input, output, n);
-    if (!accuracy::cannot_overflow(exact, c.method, input, output) || !std::isfinite(bound.of_abs)) return std::nullopt;
-    // what a GPU's atomics lose by flushing subnormals
-    const double flushed = c.device.backend == Backend::cuda ? accuracy::flush_bound(c.method, input, n) : 0;
-    return accuracy::scaled_limit(bound, exact, flushed);
-}
-
-double quotient(const cpp_int& part, const cpp_int& whole) {
-    return part == 0 ? 0 : whole == 0 ? INFINITY : accuracy::round_quotient(part, whole);
-}
-
-constexpr unsigned scale = -ExactSum::lowest_exponent;
-
-template <class Out>
-void take_error(ErrorRow& row, Out result, const ExactSum& exact, const std::optional<cpp_int>& limit) {
-    row.correctly_rounded += fp::to_bits(result) == fp::to_bits(exact.round<Out>());
-    const auto larger = [](const Metric& old, double value) { return old ? std::max(*old, value) : value; };
-    row.error_ulp = larger(row.error_ulp, accuracy::error_in_ulps(result, exact));
-    if (limit) {
-        const cpp_int error = accuracy::is_finite(result)
-                                  ? abs(cpp_int(accuracy::scaled_value(result) - exact.scaled())) << scale
-                                  : cpp_int(0);
-        row.error_over_bound =
-            larger(row.error_over_bound, accuracy::is_finite(result) ? quotient(error, *limit) : INFINITY);
-    }
-    const double relative = accuracy::relative_error(result, exact);
-    if (row.relative_error && relative <= *row.relative_error) return;
-    row.relative_error = relative;
-    row.condition = accuracy::condition_number(exact);
-    row.bound = limit ? Metric(quotient(*limit, abs(exact.scaled()) << scale)) : Metric();
 }
 
 // One row a method.

@@ -149,13 +149,49 @@ struct LadderRow {
     friend bool operator==(const LadderRow&, const LadderRow&) = default;
 };
 
+/// A file that the user gave. Numbers as text, shortest that reads back: JSON has no NaN.
+struct DataRow {
+    std::string file; ///< as it was named
+    std::string dtype;
+    std::uint64_t n = 0;
+    std::string fingerprint;     ///< FNV-1a of its elements' bytes, 64 bits: are two files the same data?
+    std::string least, greatest; ///< of its finite elements; empty where there are none
+    std::string smallest;        ///< magnitude of a finite element that is not zero
+    std::int64_t nans = 0, infinities = 0;
+    std::string sum;  ///< the true one, rounded once to f64
+    Metric condition; ///< Σ|x| / |Σx|; nothing where an element is not finite
+    friend bool operator==(const DataRow&, const DataRow&) = default;
+};
+
+/// The sum of such a file by one method. Nothing in place of errors where an element is not finite.
+struct DataSumRow {
+    std::string file; ///< DataRow::file
+    Subject subject;
+    std::string result, bits;       ///< shortest decimal that reads back; 0x and as many digits as the dtype has
+    bool correctly_rounded = false; ///< the bits of the true sum rounded once
+    Metric error_ulp, relative_error, bound, error_over_bound; ///< as in ErrorRow
+    friend bool operator==(const DataSumRow&, const DataSumRow&) = default;
+};
+
+/// What a method makes of data that is the same in every run, whatever its options: for comparing runs bit by bit.
+struct ReferenceRow {
+    Subject subject;
+    std::string family;
+    std::uint64_t n = 0, seed = 0;
+    std::string bits;
+    friend bool operator==(const ReferenceRow&, const ReferenceRow&) = default;
+};
+
 struct Results {
     Provenance provenance;
     std::vector<ErrorRow> error;
     std::vector<EdgeRow> edges;
     std::vector<DeterminismRow> determinism;
     std::vector<CostRow> cost;
-    std::vector<LadderRow> ladder; ///< not in files without one
+    std::vector<LadderRow> ladder;  ///< not in files without one
+    std::vector<DataRow> data = {}; ///< this and what follows: not in files without any
+    std::vector<DataSumRow> data_sums = {};
+    std::vector<ReferenceRow> reference = {};
     friend bool operator==(const Results&, const Results&) = default;
 };
 

@@ -133,6 +133,43 @@ void fields(V& visit, LadderRow& r) {
 }
 
 template <class V>
+void fields(V& visit, DataRow& r) {
+    visit("file", r.file);
+    visit("dtype", r.dtype);
+    visit("n", r.n);
+    visit("fingerprint", r.fingerprint);
+    visit("least", r.least);
+    visit("greatest", r.greatest);
+    visit("smallest", r.smallest);
+    visit("nans", r.nans);
+    visit("infinities", r.infinities);
+    visit("sum", r.sum);
+    visit("condition", r.condition);
+}
+
+template <class V>
+void fields(V& visit, DataSumRow& r) {
+    visit("file", r.file);
+    fields(visit, r.subject);
+    visit("result", r.result);
+    visit("bits", r.bits);
+    visit("correctly_rounded", r.correctly_rounded);
+    visit("error_ulp", r.error_ulp);
+    visit("relative_error", r.relative_error);
+    visit("bound", r.bound);
+    visit("error_over_bound", r.error_over_bound);
+}
+
+template <class V>
+void fields(V& visit, ReferenceRow& r) {
+    fields(visit, r.subject);
+    visit("family", r.family);
+    visit("n", r.n);
+    visit("seed", r.seed);
+    visit("bits", r.bits);
+}
+
+template <class V>
 void fields(V& visit, PublishedRow& r) {
     visit("source", r.source);
     visit("gpu", r.gpu);

@@ -10,6 +10,10 @@ std::string method_label(const Subject& subject, const Results& results) {
                                                        : fmt::format("{} ({})", subject.method, subject.device);
 }
 
+std::string type_of(const Subject& s) {
+    return s.output == s.dtype ? s.dtype : fmt::format("{} to {}", s.dtype, s.output);
+}
+
 Table provenance_table(const Provenance& p) {
     Table table{"provenance-table", "Where these figures come from", {{"what", false}, {"value", false}}, {}};
     const auto row = [&](const char* what, const std::string& value) {

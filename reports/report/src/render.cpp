@@ -12,7 +12,22 @@ bool is_ladder_alone(const Results& results) {
            results.cost.empty();
 }
 
-Page make_page(const Results& results, const std::vector<BenchFile>& bench) {
+namespace {
+
+void write_comparison(const Results& results, const std::vector<OtherRun>& others, const std::filesystem::path& dir) {
+    std::vector<ComparedBits> bits;
+    std::vector<ComparedSpeed> speed;
+    for (const Comparison& c : compare(results, others)) {
+        bits.insert(bits.end(), c.bits.rows.begin(), c.bits.rows.end());
+        speed.insert(speed.end(), c.speed.rows.begin(), c.speed.rows.end());
+    }
+    write_file(dir / "comparison-bits.csv", compared_bits_csv(bits));
+    write_file(dir / "comparison-speed.csv", compared_speed_csv(speed));
+}
+
+} // namespace
+
+Page make_page(const Results& results, const std::vector<BenchFile>& bench, const std::vector<OtherRun>& others) {
     const Provenance& p = results.provenance;
     const bool ladder_alone = is_ladder_alone(results);
     Page page{ladder_alone ? "detreduce ladder" : "detreduce report", "", p, {}, {}};
@@ -25,6 +40,8 @@ Page make_page(const Results& results, const std::vector<BenchFile>& bench) {
         page.sections = {summary_section(results),     methods_section(),
                          error_section(results),       edges_section(results),
                          determinism_section(results), cost_section(results)};
+    if (!results.data.empty()) page.sections.push_back(data_section(results));
+    if (!others.empty()) page.sections.push_back(comparison_section(results, others));
     if (!results.ladder.empty()) page.sections.push_back(ladder_section(results));
     if (!bench.empty()) page.sections.push_back(bench_section(bench));
     for (const Section& section : page.sections) {
@@ -38,8 +55,9 @@ Page make_page(const Results& results, const std::vector<BenchFile>& bench) {
     return page;
 }
 
-void render(const Results& results, const std::filesystem::path& dir, const std::vector<BenchFile>& bench) {
-    const Page page = make_page(results, bench);
+void render(const Results& results, const std::filesystem::path& dir, const std::vector<BenchFile>& bench,
+            const std::vector<OtherRun>& others) {
+    const Page page = make_page(results, bench, others);
     for (const auto& plots : page.plots)
         for (const Plot& plot : plots)
             write_file(dir / (plot.id + ".svg"), standalone_svg(plot));
@@ -50,6 +68,12 @@ void render(const Results& results, const std::filesystem::path& dir, const std:
         write_file(dir / "cost.csv", cost_csv(results));
     }
     if (!results.ladder.empty()) write_file(dir / "ladder.csv", ladder_csv(results));
+    if (!results.data.empty()) {
+        write_file(dir / "data.csv", data_csv(results));
+        write_file(dir / "data-sums.csv", data_sums_csv(results));
+    }
+    if (!results.reference.empty()) write_file(dir / "reference.csv", reference_csv(results));
+    if (!others.empty()) write_comparison(results, others, dir);
     for (const BenchFile& file : bench) {
         Results rows;
         rows.cost = file.rows;

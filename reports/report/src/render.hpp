@@ -23,7 +23,8 @@ struct Page {
 /// Of `detreduce ladder`, which measures nothing else.
 [[nodiscard]] bool is_ladder_alone(const Results& results);
 
-[[nodiscard]] Page make_page(const Results& results, const std::vector<BenchFile>& bench = {});
+[[nodiscard]] Page make_page(const Results& results, const std::vector<BenchFile>& bench = {},
+                             const std::vector<OtherRun>& others = {});
 
 [[nodiscard]] std::string html(const Page& page);
 [[nodiscard]] std::string markdown(const Page& page);
@@ -34,12 +35,18 @@ struct Page {
 [[nodiscard]] std::string determinism_csv(const Results& results);
 [[nodiscard]] std::string cost_csv(const Results& results);
 [[nodiscard]] std::string ladder_csv(const Results& results);
+[[nodiscard]] std::string data_csv(const Results& results);
+[[nodiscard]] std::string data_sums_csv(const Results& results);
+[[nodiscard]] std::string reference_csv(const Results& results);
+[[nodiscard]] std::string compared_bits_csv(const std::vector<ComparedBits>& rows);
+[[nodiscard]] std::string compared_speed_csv(const std::vector<ComparedSpeed>& rows);
 [[nodiscard]] std::string published_csv(const std::vector<PublishedRow>& rows);
 
 /// A plot as a file of its own, for report.md: the page's SVG with its own style sheet.
 [[nodiscard]] std::string standalone_svg(const Plot& plot);
 
 /// Writes index.html, report.md, *.csv (of what was measured) and *.svg into `dir`, which exists. Throws program::Failure.
-void render(const Results& results, const std::filesystem::path& dir, const std::vector<BenchFile>& bench = {});
+void render(const Results& results, const std::filesystem::path& dir, const std::vector<BenchFile>& bench = {},
+            const std::vector<OtherRun>& others = {});
 
 } // namespace detreduce::report

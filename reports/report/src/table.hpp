@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench_files.hpp"
+#include "compare.hpp"
 #include "model.hpp"
 #include "plot.hpp"
 
@@ -49,6 +50,8 @@ struct Section {
 [[nodiscard]] Section determinism_section(const Results& results);
 [[nodiscard]] Section cost_section(const Results& results);
 [[nodiscard]] Section ladder_section(const Results& results);
+[[nodiscard]] Section data_section(const Results& results);
+[[nodiscard]] Section comparison_section(const Results& results, const std::vector<OtherRun>& others);
 [[nodiscard]] Section bench_section(const std::vector<BenchFile>& files);
 [[nodiscard]] Table provenance_table(const Provenance& provenance);
 
@@ -68,5 +71,8 @@ template <class Rows, class Key>
 
 /// "tree" in a run on the CPU; "serial (cpu)" in a run on a GPU.
 [[nodiscard]] std::string method_label(const Subject& subject, const Results& results);
+
+/// "f32", or "f16 to f32" where the result has another format than the elements.
+[[nodiscard]] std::string type_of(const Subject& subject);
 
 } // namespace detreduce::report

@@ -24,6 +24,12 @@ TEST_CASE("CSV files have a header and one line a row, with empty fields for wha
     CHECK(edges_csv(results).find("1e300 + 1e300,f64,2,2e+300,serial,cpu,inf,false\n") != std::string::npos);
     CHECK(lines(determinism) == 1 + results.determinism.size());
     CHECK(lines(cost) == 1 + results.cost.size());
+    CHECK(lines(data_csv(results)) == 1 + results.data.size());
+    CHECK(data_csv(results).find("a.npy,f32,3,0123456789abcdef,-1,2,1,0,0,0.5,8\n") != std::string::npos);
+    CHECK(lines(data_sums_csv(results)) == 1 + results.data_sums.size());
+    CHECK(data_sums_csv(results).find("a.npy,sum,flat,f32,f32,serial,cpu,0.75,0x3f400000,false,4000000,0.5,2,0.25\n") !=
+          std::string::npos);
+    CHECK(reference_csv(results).find("sum,flat,f32,f32,exact,cuda:0,normal,1000,1,0xc19f63e2\n") != std::string::npos);
     CHECK(error.find("sum,flat,f32,f32,tree,cuda:0,alternating,1024,3,3,0,inf,inf,0,inf\n") != std::string::npos);
     CHECK(determinism.find("sum,flat,f32,f32,tree,cuda:0,grids,,normal,1048613,true,,,\n") != std::string::npos);
     CHECK(cost.find("f32,tree,last_block,cuda:0,normal,65536,262144,50,,,,\n") != std::string::npos);

@@ -65,6 +65,15 @@ TEST_CASE("the offending key is named", "[report]") {
     CHECK(mentions(refusal(text), "'error[0].trials'"));
 }
 
+TEST_CASE("lists that files of before do not have are left out when they are empty", "[report]") {
+    Results results = sample();
+    results.data.clear(), results.data_sums.clear(), results.reference.clear();
+    const std::string text = to_json(results);
+    for (const char* key : {"\"ladder\"", "\"data\": [", "\"data_sums\"", "\"reference\""})
+        CHECK_FALSE(mentions(text, key));
+    CHECK(from_json(text, "test") == results);
+}
+
 TEST_CASE("keys that a later writer may add are ignored", "[report]") {
     std::string text = to_json(sample());
     text.insert(text.find("\"provenance\""), "\"later\": [1, 2, {}], ");

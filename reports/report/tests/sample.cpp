@@ -77,6 +77,13 @@ Results sample() {
               {"f32", "exact", "", "cuda:0", "worst", 65536, 262144, 50, 1.1e-5, 0.01, 23.8, 0.5},
               {"f32", "exact", "", "cuda:0", nasty, 65536, 262144, 50, 1.1e-5, 0.01, 23.8, 0.5},
               {nasty, nasty, nasty, nasty, "normal", 65536, 262144, 50, 1e-5, 0.5, 26.2, 1.0}};
+    r.data = {{"a.npy", "f32", 3, "0123456789abcdef", "-1", "2", "1", 0, 0, "0.5", 8.0},
+              {nasty, "f16", 2, "fedcba9876543210", "", "", "", 1, 1, "nan", {}}};
+    r.data_sums = {{"a.npy", subject("f32", "exact"), "0.5", "0x3f000000", true, 0.0, 0.0, 5.96e-8, 0.0},
+                   {"a.npy", subject("f32", "serial", "cpu"), "0.75", "0x3f400000", false, 4e6, 0.5, 2.0, 0.25},
+                   {nasty, subject("f16", "exact"), "nan", "0x7e00", true, {}, {}, {}, {}}};
+    r.reference = {{subject("f32", "exact"), "normal", 1000, 1, "0xc19f63e2"},
+                   {subject("f32", "atomic"), "normal", 1000, 1, "0xc19f63e1"}};
     return r;
 }
 
