@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "gpu.hpp"
+#include "own.hpp"
 
 namespace detreduce::report {
 
@@ -13,13 +14,15 @@ std::string name_of(const Device& device) {
 Results measure(const Options& options, Progress& progress) {
     Results results;
     results.provenance = provenance_of(options);
+    for (const std::string& note : own_notes(options))
+        results.provenance.notes.push_back(note);
     results.error = measure_error(options, progress);
     results.edges = measure_edges(options, progress);
     results.determinism = measure_determinism(options, progress);
     results.cost = options.device.backend == Backend::cuda
                        ? gpu::measure_cost(options, progress, results.provenance.notes)
                        : measure_cost_on_cpu(options, progress);
-    if (options.device.backend == Backend::cuda) {
+    if (options.device.backend == Backend::cuda && options.own.empty()) {
         const std::uint64_t n = std::uint64_t{1} << (options.quick ? 26 : 29);
         results.ladder =
             gpu::measure_ladder(options, n, options.quick ? 100 : 1000, progress, results.provenance.notes);
