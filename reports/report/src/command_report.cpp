@@ -133,7 +133,9 @@ void add_options(CLI::App* command, const std::shared_ptr<Arguments>& a) {
         ->transform(a_seed())
         ->capture_default_str()
         ->type_name("N");
-    command->add_option("--max-n", a->max_n, "No sums of more elements than this, but edge cases: for what is slow")
+    command
+        ->add_option("--max-n", a->max_n,
+                     "No sums of more elements than this, but edge cases and the ladder: for what is slow")
         ->transform(a_size())
         ->type_name("N");
     command->add_flag("--measure-only", a->measure_only, "Write results.json only; needs no gnuplot");

@@ -20,8 +20,9 @@ struct Options {
     Device device;             ///< index is set when the backend is CUDA
     std::string device_choice; ///< why that device, for readers
     std::string command;
-    std::uint64_t largest_n = std::numeric_limits<std::uint64_t>::max(); ///< larger sums are left out, but edge cases
-    std::vector<accuracy::OwnReduction> own = {}; ///< none: the whole report; else tree and exact beside these
+    std::uint64_t largest_n =
+        std::numeric_limits<std::uint64_t>::max(); ///< larger sums are left out, but edge cases and the ladder
+    std::vector<accuracy::OwnReduction> own = {};  ///< none: the whole report; else tree and exact beside these
 };
 
 /// Throws program::Failure when something cannot be measured that should be.

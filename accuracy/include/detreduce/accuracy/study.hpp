@@ -42,8 +42,8 @@
 //   memory that holds anything. x is device memory. It is called from one host thread, with the current device set, but calls on different streams may run at once: use
 //   the workspace, of which each stream has its own, and no other memory. Return cudaGetLastError(), or whatever cudaError_t the work gave, or nothing.
 //
-// WHEN IT FAILS: an exception of yours, or a cudaError_t other than success, ends the run with one line that names the reduction, the dtype and n, and exit
-// status 1. Nothing is written then.
+// WHEN IT FAILS: an exception from the function or the launcher, or a cudaError_t other than success, ends the run with one line that names the reduction, the
+// dtype and n, and exit status 1. No results are written then.
 #pragma once
 
 #include <concepts>
