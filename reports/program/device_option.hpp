@@ -1,6 +1,7 @@
-// --device, which most commands have. Apart from command.hpp, because CLI11 takes long to compile.
+// --device and whole numbers, which most commands have. Apart from command.hpp, because CLI11 takes long to compile.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <detreduce/types.hpp>
@@ -17,5 +18,8 @@ namespace detreduce::program {
 
 /// Throws no_such_gpu() unless `device`, which `asked` is the text of, can be used.
 void require_gpu(const std::string& asked, const Device& device);
+
+/// What decimal_number() of command.hpp checks: empty, and `text` without zeros in front, or what is wrong with it.
+[[nodiscard]] std::string take_decimal(std::string& text, std::uint64_t largest, const std::string& refusal);
 
 } // namespace detreduce::program

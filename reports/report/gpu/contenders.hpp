@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <detreduce/accuracy/study.hpp>
 #include <detreduce/plan.hpp>
 
 #include "cuda_check.hpp"
@@ -31,6 +32,13 @@ struct Contender {
 /// Nothing when the device or the library does not offer that method or launch.
 [[nodiscard]] std::optional<Contender> method_contender(Method method, DType dtype, std::uint64_t n,
                                                         const Launch& launch, std::string variant, Op op = Op::sum);
+
+/// A reduction of somebody's own, which has to outlive this.
+[[nodiscard]] Contender own_contender(const accuracy::OwnReduction& own, std::uint64_t n);
+
+/// Queues it. Throws program::Failure, with its name, when it throws or gives an error.
+void launch_own(const accuracy::OwnReduction& own, const void* x, std::uint64_t n, void* out, void* workspace,
+                cudaStream_t stream);
 
 /// Sums and argmax of rows, columns and segments, and norms of lists of tensors, made of n elements.
 [[nodiscard]] std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods);

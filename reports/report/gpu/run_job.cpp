@@ -1,12 +1,27 @@
 // Runs a job on a GPU: data up, every run queued, results down.
 #include "gpu.hpp"
 
+#include "contenders.hpp"
 #include "cuda_check.hpp"
+#include "own.hpp"
 
 namespace detreduce::report::gpu {
+namespace {
 
-void run_job(const Job& job, const Input& input, DType output, void* results) {
-    check(cudaSetDevice(job.device.index), "cudaSetDevice");
+// What is queued for one run.
+struct Launcher {
+    std::size_t workspace_bytes;
+    std::function<void(const void* x, void* out, void* workspace, cudaStream_t stream)> launch;
+    std::string name; // when it fails later
+};
+
+Launcher launcher_of(const Job& job, const Input& input, DType output) {
+    if (const OwnReduction* const own = job.own)
+        return {own->workspace_bytes(input.n),
+                [own, n = input.n](const void* x, void* out, void* workspace, cudaStream_t stream) {
+                    launch_own(*own, x, n, out, workspace, stream);
+                },
+                words_of(*own, input.n)};
     const Plan plan = make_plan({.method = job.method,
                                  .dtype = input.dtype,
                                  .output = output,
@@ -14,6 +29,18 @@ void run_job(const Job& job, const Input& input, DType output, void* results) {
                                  .device = job.device,
                                  .launch = job.launch});
     check(plan.status(), "make_plan");
+    return {plan.workspace_bytes(),
+            [plan](const void* x, void* out, void* workspace, cudaStream_t stream) {
+                check(run(plan, x, out, workspace, stream), "run");
+            },
+            "cudaDeviceSynchronize"};
+}
+
+} // namespace
+
+void run_job(const Job& job, const Input& input, DType output, void* results) {
+    check(cudaSetDevice(job.device.index), "cudaSetDevice");
+    const Launcher launcher = launcher_of(job, input, output);
     const std::size_t bytes = input.n * size_of(input.dtype), offset = job.misalignment * size_of(input.dtype);
     const DeviceMemory memory(bytes + offset);
     std::byte* x = static_cast<std::byte*>(memory.get()) + offset;
@@ -25,14 +52,13 @@ void run_job(const Job& job, const Input& input, DType output, void* results) {
     std::vector<OwnStream> streams(static_cast<std::size_t>(job.streams));
     std::vector<DeviceMemory> workspaces; // one a stream: runs of one stream follow each other
     for (int i = 0; i < job.streams; ++i)
-        workspaces.emplace_back(plan.workspace_bytes());
+        workspaces.emplace_back(launcher.workspace_bytes);
     for (std::size_t i = 0; i < runs; ++i) {
         const std::size_t s = i % streams.size();
-        check(run(plan, x, static_cast<std::byte*>(out.get()) + i * size_of(output), workspaces[s].get(),
-                  streams[s].get()),
-              "run");
+        launcher.launch(x, static_cast<std::byte*>(out.get()) + i * size_of(output), workspaces[s].get(),
+                        streams[s].get());
     }
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    check(cudaDeviceSynchronize(), launcher.name.c_str());
     check(cudaMemcpy(results, out.get(), runs * size_of(output), cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 

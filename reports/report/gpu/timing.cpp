@@ -62,8 +62,9 @@ std::vector<std::vector<double>> time_in_turns(const std::vector<Contender>& con
         if (turns.round(done))
             ++done;
         else if (++failures > repeats + 10)
-            throw program::Failure("the host is too busy to time the GPU: calls could not be queued within 20 ms; try "
-                                   "again when it is idle");
+            throw program::Failure(
+                "the host is too busy to time the GPU, or a launcher waits for it: calls could not be "
+                "queued within 20 ms; try again when it is idle");
     }
     return std::move(turns).seconds();
 }

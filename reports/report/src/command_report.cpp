@@ -11,6 +11,9 @@
 #include "json.hpp"
 #include "ladder_run.hpp"
 #include "measure.hpp"
+#include "output.hpp"
+#include "own.hpp"
+#include "own_report.hpp"
 #include "render.hpp"
 #include "report_inputs.hpp"
 
@@ -20,13 +23,16 @@ namespace {
 using namespace detreduce::report;
 
 constexpr std::uint64_t largest_n = std::uint64_t{1} << 36, most_runs = 1'000'000; // of the ladder
+constexpr std::uint64_t min_report_n = 16, max_report_n = std::uint64_t{1} << 40;
 constexpr std::uint64_t largest_seed = std::numeric_limits<std::uint64_t>::max();
 
 struct Arguments {
     std::string out, device, results;
     std::vector<std::string> data, compare;
     bool quick = false, measure_only = false;
-    std::uint64_t seed = 1;
+    std::uint64_t seed = 1, max_n = max_report_n;
+    std::string program = "detreduce report";
+    std::vector<accuracy::OwnReduction> own = {};
 };
 
 // Without being asked: the first GPU, or else the CPU.
@@ -51,10 +57,11 @@ void choose_device(const std::string& asked, Options& options) {
 }
 
 std::string command_line(const Arguments& a) {
-    std::string line = "detreduce report --out " + a.out;
+    std::string line = a.program + " --out " + a.out;
     if (a.quick) line += " --quick";
     if (!a.device.empty()) line += " --device " + a.device;
     line += fmt::format(" --seed {}", a.seed);
+    if (a.max_n != max_report_n) line += fmt::format(" --max-n {}", a.max_n);
     if (a.measure_only) line += " --measure-only";
     for (const std::string& file : a.data)
         line += " --data " + file;
@@ -64,13 +71,21 @@ std::string command_line(const Arguments& a) {
 void run_report(const Arguments& a) {
     if (a.measure_only && !a.compare.empty())
         throw UsageError("--compare: --measure-only makes no page to compare on; allowed is one of them");
-    Options options{.quick = a.quick, .seed = a.seed, .device = {}, .device_choice = {}, .command = command_line(a)};
+    Options options{.quick = a.quick,
+                    .seed = a.seed,
+                    .device = {},
+                    .device_choice = {},
+                    .command = command_line(a),
+                    .largest_n = a.max_n,
+                    .own = a.own};
     choose_device(a.device, options);
     options.data = load_data(a.data);
     const std::vector<OtherRun> others = load_others(a.compare);
     if (!a.measure_only) require_gnuplot(); // before minutes of measuring, not after
     prepare_directory(a.out);
     fmt::print("measuring on {} ({})\n", name_of(options.device), options.device_choice);
+    for (const std::string& note : own_notes(options))
+        fmt::print("note: {}\n", note);
     std::fflush(stdout);
     Progress progress(Progress::wanted());
     const std::string json = to_json(measure(options, progress));
@@ -108,16 +123,20 @@ void add_compare(CLI::App& command, Arguments& a) {
 CLI::Validator a_seed() {
     return decimal_number(largest_seed, fmt::format("is not a seed; allowed are 0 to {}", largest_seed));
 }
+CLI::Validator a_size() {
+    const std::string refusal = fmt::format("is not a size; allowed are {} to {}", min_report_n, max_report_n);
+    const auto check = [refusal](std::string& text) {
+        const std::string wrong = take_decimal(text, max_report_n, refusal);
+        return wrong.empty() && std::stoull(text) < min_report_n ? fmt::format("{} {}", in_quotes(text), refusal)
+                                                                 : wrong;
+    };
+    return CLI::Validator(check, "");
+}
 CLI::Validator count_up_to(std::uint64_t most) {
     return decimal_number(most, fmt::format("is not a count; allowed are 1 to {}", most));
 }
 
-} // namespace
-
-void add_report(CLI::App& app) {
-    const auto a = std::make_shared<Arguments>();
-    CLI::App* command =
-        app.add_subcommand("report", "Measure error, determinism and cost here, and write a page about it");
+void add_options(CLI::App* command, const std::shared_ptr<Arguments>& a) {
     command->add_option("--out", a->out, "Directory for index.html, report.md, results.json, *.csv and plots")
         ->required()
         ->type_name("DIR");
@@ -130,12 +149,62 @@ void add_report(CLI::App& app) {
         ->transform(a_seed())
         ->capture_default_str()
         ->type_name("N");
+    command
+        ->add_option("--max-n", a->max_n,
+                     "No sums of more elements than this, but edge cases and the ladder: for what is slow")
+        ->transform(a_size())
+        ->type_name("N");
     command->add_flag("--measure-only", a->measure_only, "Write results.json only; needs no gnuplot");
     command
         ->add_option("--data", a->data,
                      ".npy files of f16, f32 or f64, any shape: the sum of each by every method, its error and bound")
         ->type_name("FILE");
     add_compare(*command, *a);
+    command->callback([a] { run_report(*a); });
+}
+
+void run_own_report(int argc, const char* const* argv, const std::vector<accuracy::OwnReduction>& own) {
+    const auto a = std::make_shared<Arguments>();
+    a->own = own;
+    a->program = std::filesystem::path(argv[0]).filename().string();
+    CLI::App app("Measures the error, determinism and cost of its reductions, and writes a page about them",
+                 a->program);
+    app.get_formatter()->label("REQUIRED", "");
+    add_options(&app, a);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+        print(app.help());
+    } catch (const CLI::ParseError& error) {
+        throw UsageError(error.what());
+    }
+    finish_output();
+}
+
+} // namespace
+
+int own_report(int argc, const char* const* argv, const std::vector<accuracy::OwnReduction>& own) noexcept {
+    const std::filesystem::path program = argc > 0 ? argv[0] : "report";
+    const auto complain = [&](const char* text) {
+        print_error(fmt::format("{}: {}\n", program.filename().string(), one_line(text)));
+    };
+    try {
+        if (argc < 1 || own.empty()) throw Failure("there is nothing to measure: the study has no reductions");
+        run_own_report(argc, argv, own);
+        return 0;
+    } catch (const UsageError& error) {
+        complain(error.what());
+        return 2;
+    } catch (const std::exception& error) {
+        complain(error.what());
+        return 1;
+    }
+}
+
+void add_report(CLI::App& app) {
+    CLI::App* command =
+        app.add_subcommand("report", "Measure error, determinism and cost here, and write a page about it");
+    add_options(command, std::make_shared<Arguments>());
     command->footer("Examples:\n"
                     "  detreduce report --out report --quick           a first look, in under a minute\n"
                     "  detreduce report --out report --quick --data losses.npy gradients.npy\n"
@@ -143,7 +212,6 @@ void add_report(CLI::App& app) {
                     "  detreduce report --out new --compare old/results.json\n"
                     "                                                  bits and speed beside those of an earlier run\n"
                     "  detreduce report --out here --measure-only      results.json for `detreduce render` elsewhere");
-    command->callback([a] { run_report(*a); });
 }
 
 void add_render(CLI::App& app) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "gpu.hpp"
+#include "own.hpp"
 
 namespace detreduce::report {
 
@@ -13,6 +14,8 @@ std::string name_of(const Device& device) {
 Results measure(const Options& options, Progress& progress) {
     Results results;
     results.provenance = provenance_of(options);
+    for (const std::string& note : own_notes(options))
+        results.provenance.notes.push_back(note);
     measure_data(options, progress, results); // first: it is what can fail
     results.reference = measure_reference(options, progress);
     results.error = measure_error(options, progress);
@@ -21,7 +24,7 @@ Results measure(const Options& options, Progress& progress) {
     results.cost = options.device.backend == Backend::cuda
                        ? gpu::measure_cost(options, progress, results.provenance.notes)
                        : measure_cost_on_cpu(options, progress);
-    if (options.device.backend == Backend::cuda) {
+    if (options.device.backend == Backend::cuda && options.own.empty()) {
         const std::uint64_t n = std::uint64_t{1} << (options.quick ? 26 : 29);
         results.ladder =
             gpu::measure_ladder(options, n, options.quick ? 100 : 1000, progress, results.provenance.notes);

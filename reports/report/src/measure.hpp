@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include <detreduce/accuracy/study.hpp>
 #include <detreduce/types.hpp>
 
 #include "input.hpp"
@@ -26,6 +28,9 @@ struct Options {
     std::string device_choice; ///< why that device, for readers
     std::string command;
     std::vector<DataFile> data = {};
+    std::uint64_t largest_n =
+        std::numeric_limits<std::uint64_t>::max(); ///< larger sums are left out, but edge cases and the ladder
+    std::vector<accuracy::OwnReduction> own = {};  ///< none: the whole report; else tree and exact beside these
 };
 
 /// Throws program::Failure when something cannot be measured that should be.

@@ -11,6 +11,7 @@
 
 #include "cost_data.hpp"
 #include "measure.hpp"
+#include "own.hpp"
 #include "read_pass.hpp"
 #include "statistics.hpp"
 
@@ -78,27 +79,49 @@ void add_accumulate(std::vector<Candidate<T>>& list) {
                         [](std::span<const T> x) { keep(std::accumulate(x.begin(), x.end(), T(0))); }});
 }
 
+// Those that use OpenMP's threads, or the others.
+template <class T>
+void add_own(const Options& options, bool openmp, std::vector<Candidate<T>>& list) {
+    const int threads = openmp ? cpu_threads() : 1;
+    for (const OwnReduction* own : own_here(options, dtype_of<T>)) {
+        if (!own->host || own->claims.openmp != openmp) continue;
+        list.push_back({own->name, threads_text(threads), threads, [own](std::span<const T> x) {
+                            accuracy::ResultOf<T> result;
+                            run_on_host(*own, x.data(), x.size(), &result);
+                            keep(result);
+                        }});
+    }
+}
+
 // One thread: exact with each instruction set, and whatever there is to compare with.
 template <class T>
-void add_single(Data kind, std::vector<Candidate<T>>& list) {
+void add_single(const Options& options, Data kind, std::vector<Candidate<T>>& list) {
     for (const Isa isa : available_isas())
         list.push_back(method_candidate<T>(Method::exact, 1, isa));
     if (kind != Data::normal) return; // what the others cost does not depend on the data
-    for (const MethodInfo& m : methods())
+    for (const MethodInfo& m : measured_methods(options))
         if (m.on_cpu && m.method != Method::exact) list.push_back(method_candidate<T>(m.method, 1));
     add_accumulate(list);
 }
 
 template <class T>
-std::vector<Candidate<T>> candidates(std::span<const T> data, Data kind) {
-    std::vector<Candidate<T>> list{read_candidate<T>(data, 1, threads_text(1))};
-    add_single(kind, list);
-    const int all = cpu_threads();
-    if (all == 1) return list;
-    list.push_back(read_candidate<T>(data, all, threads_text(all)));
-    for (const MethodInfo& m : methods())
+void add_several(const Options& options, Data kind, std::vector<Candidate<T>>& list) {
+    for (const MethodInfo& m : measured_methods(options))
         if (m.on_cpu && m.method != Method::serial && (kind == Data::normal || m.method == Method::exact))
-            list.push_back(method_candidate<T>(m.method, all));
+            list.push_back(method_candidate<T>(m.method, cpu_threads()));
+}
+
+template <class T>
+std::vector<Candidate<T>> candidates(const Options& options, std::span<const T> data, Data kind) {
+    std::vector<Candidate<T>> list{read_candidate<T>(data, 1, threads_text(1))};
+    add_single(options, kind, list);
+    add_own(options, false, list);
+    const int all = cpu_threads();
+    if (all > 1) {
+        list.push_back(read_candidate<T>(data, all, threads_text(all)));
+        add_several(options, kind, list);
+    }
+    add_own(options, true, list);
     return list;
 }
 
@@ -141,15 +164,15 @@ void append_rows(const std::vector<Candidate<T>>& list, Data kind, std::span<con
 }
 
 template <class T>
-void measure_size(std::span<const T> x, Data kind, bool quick, std::vector<CostRow>& rows) {
-    std::vector<Candidate<T>> list = candidates(x, kind);
+void measure_size(const Options& options, std::span<const T> x, Data kind, std::vector<CostRow>& rows) {
+    std::vector<Candidate<T>> list = candidates(options, x, kind);
     double round_seconds = 0;
     for (Candidate<T>& c : list)
         round_seconds += choose_batch(c, x);
     // While data can be in cache each call comes after one that is not timed: the candidate before may have had other
     // threads.
     const bool warm = x.size_bytes() <= (std::size_t{32} << 20);
-    const int rounds = rounds_for(round_seconds, quick);
+    const int rounds = rounds_for(round_seconds, options.quick);
     for (int round = 0; round < rounds; ++round) {
         for (const std::size_t i : order_of_turns(list.size(), round)) {
             if (warm) list[i].run(x);
@@ -168,15 +191,16 @@ void fill(std::vector<T>& data, Data kind, std::uint64_t seed) {
 }
 
 // From memory, on any processor. 16-bit elements are slow on a CPU: less will do for a quick look.
-std::uint64_t largest_n(bool quick, std::size_t element) {
-    return (std::uint64_t{quick && element == 2 ? 32u : 256u} << 20) / element;
+std::uint64_t largest_n(const Options& options, std::size_t element) {
+    return std::min((std::uint64_t{options.quick && element == 2 ? 32u : 256u} << 20) / element, options.largest_n);
 }
 
 // Normal data of every size; data that is not kind to `exact` in cache and from memory.
-std::vector<std::uint64_t> sizes_of(Data kind, bool quick, std::size_t element) {
-    const std::uint64_t last = largest_n(quick, element);
-    std::vector<std::uint64_t> sizes{std::uint64_t{1} << 16};
-    if (!quick && kind == Data::normal)
+std::vector<std::uint64_t> sizes_of(Data kind, const Options& options, std::size_t element) {
+    const std::uint64_t last = largest_n(options, element);
+    std::vector<std::uint64_t> sizes;
+    if (last > std::uint64_t{1} << 16) sizes.push_back(std::uint64_t{1} << 16);
+    if (!options.quick && kind == Data::normal)
         for (std::uint64_t n = std::uint64_t{1} << 17; n < last; n *= 2)
             sizes.push_back(n);
     sizes.push_back(last);
@@ -185,12 +209,13 @@ std::vector<std::uint64_t> sizes_of(Data kind, bool quick, std::size_t element) 
 
 template <class T>
 void measure_dtype(const Options& options, Progress& progress, std::vector<CostRow>& rows) {
-    std::vector<T> data(largest_n(options.quick, sizeof(T)));
+    if (!is_measured(options, dtype_of<T>)) return;
+    std::vector<T> data(largest_n(options, sizeof(T)));
     for (const Data kind : kinds) {
         fill(data, kind, options.seed);
-        for (const std::uint64_t n : sizes_of(kind, options.quick, sizeof(T))) {
+        for (const std::uint64_t n : sizes_of(kind, options, sizeof(T))) {
             progress.step(fmt::format("{} {} n = {}", name(dtype_of<T>), name(kind), n));
-            measure_size(std::span<const T>(data).first(n), kind, options.quick, rows);
+            measure_size(options, std::span<const T>(data).first(n), kind, rows);
         }
     }
 }
@@ -204,9 +229,9 @@ int cpu_threads() {
 
 std::vector<CostRow> measure_cost_on_cpu(const Options& options, Progress& progress) {
     std::size_t steps = 0;
-    for (const DType dtype : dtypes())
+    for (const DType dtype : measured_dtypes(options))
         for (const Data kind : kinds)
-            steps += sizes_of(kind, options.quick, size_of(dtype)).size();
+            steps += sizes_of(kind, options, size_of(dtype)).size();
     progress.begin("cost", static_cast<int>(steps));
     std::vector<CostRow> rows;
     measure_dtype<float16>(options, progress, rows);

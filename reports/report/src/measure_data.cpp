@@ -61,7 +61,8 @@ DataRow describe(const std::string& file, std::span<const T> data, const ExactSu
 
 template <class T, class Out>
 DataSumRow sum_by(const Contender& c, const std::string& file, std::span<const T> data, const ExactSum& exact) {
-    const Out result = results_of<T, Out>(Job{.method = c.method, .device = c.device, .launch = {}}, data).front();
+    const Out result =
+        results_of<T, Out>(Job{.method = c.method, .device = c.device, .launch = {}, .own = c.own}, data).front();
     const bool finite = exact.all_finite(); // else there is nothing to be near to
     ErrorRow error;
     take_error(error, result, exact, finite ? limit_of(c, dtype_of<T>, dtype_of<Out>, exact) : std::nullopt);
@@ -69,7 +70,7 @@ DataSumRow sum_by(const Contender& c, const std::string& file, std::span<const T
     return {file,
             {.dtype = std::string(name(dtype_of<T>)),
              .output = std::string(name(dtype_of<Out>)),
-             .method = std::string(name(c.method)),
+             .method = c.label(),
              .device = name_of(c.device)},
             program::shortest_decimal(result),
             program::bits_text(result),
@@ -86,19 +87,26 @@ void measure_file(const Options& options, const std::string& file, std::span<con
     progress.step(fmt::format("{} exactly", file));
     const ExactSum exact = accuracy::exact_sum(data);
     results.data.push_back(describe(file, data, exact));
-    std::vector<DataSumRow> wide;
-    for (const Contender& c : contenders(options)) {
-        progress.step(fmt::format("{} {}", file, name(c.method)));
-        results.data_sums.push_back(sum_by<T, T>(c, file, data, exact));
-        if constexpr (sizeof(T) == 2) wide.push_back(sum_by<T, float>(c, file, data, exact));
-    }
-    results.data_sums.insert(results.data_sums.end(), wide.begin(), wide.end());
+    const auto sums_as = [&]<class Out>(Out) {
+        for (const Contender& c : contenders(options, dtype_of<T>, dtype_of<Out>)) {
+            progress.step(fmt::format("{} {}", file, c.label()));
+            results.data_sums.push_back(sum_by<T, Out>(c, file, data, exact));
+        }
+    };
+    sums_as(T{});
+    if constexpr (sizeof(T) == 2) sums_as(float{});
 }
 
 } // namespace
 
 void measure_data(const Options& options, Progress& progress, Results& results) {
-    progress.begin("your data", static_cast<int>(options.data.size() * (1 + contenders(options).size())));
+    std::size_t steps = 0;
+    for (const DataFile& file : options.data) {
+        const DType dtype = file.numbers.dtype, wide = accuracy::accumulator_of(dtype);
+        steps += 1 + contenders(options, dtype, dtype).size();
+        if (wide != dtype) steps += contenders(options, dtype, wide).size();
+    }
+    progress.begin("your data", static_cast<int>(steps));
     for (const DataFile& file : options.data) {
         try {
             with_dtype(file.numbers.dtype, [&]<class T>(T) {

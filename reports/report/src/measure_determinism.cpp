@@ -1,4 +1,5 @@
 // Section 3: one sum, one thing varied at a time, and the bits that come out.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -7,14 +8,15 @@
 #include <detreduce/accuracy/metrics.hpp>
 
 #include "measure.hpp"
+#include "own.hpp"
 #include "runner.hpp"
 
 namespace detreduce::report {
 namespace {
 
 // Not a multiple of anything.
-std::uint64_t elements(bool quick) {
-    return (std::uint64_t{1} << (quick ? 18 : 20)) + 37;
+std::uint64_t elements(const Options& options) {
+    return std::min((std::uint64_t{1} << (options.quick ? 18 : 20)) + 37, options.largest_n);
 }
 
 constexpr accuracy::Family family = accuracy::Family::normal;
@@ -157,6 +159,13 @@ constexpr Axis axes[] = {
     {"splits", Guarantee::order, splits},
 };
 
+// What can be varied about a reduction that is somebody's own.
+bool varies(const OwnReduction& own, const Axis& axis) {
+    constexpr std::string_view names[] = {"repeated runs", "alignment", "streams", "permutations"};
+    if (std::string_view(axis.name) == "CPU threads") return own.claims.openmp;
+    return std::find(std::begin(names), std::end(names), axis.name) != std::end(names);
+}
+
 // 16-bit elements are summed to f32: a 16-bit result would hide most differences.
 template <class T>
 using Out = fp::Arithmetic<T>;
@@ -194,34 +203,38 @@ DeterminismRow measure_cell(const Options& options, const Axis& axis, const Job&
     DeterminismRow row;
     row.subject.dtype = name(dtype_of<T>);
     row.subject.output = name(dtype_of<Out<T>>);
-    row.subject.method = name(base.method);
+    row.subject.method = name_of(base);
     row.subject.device = name_of(base.device);
     row.axis = axis.name;
     row.family = accuracy::name(family);
     row.n = data.size();
-    row.promised = info(base.method).guarantee >= axis.needs;
+    row.promised = (base.own ? base.own->claims.guarantee : info(base.method).guarantee) >= axis.needs;
+    if (base.own && !varies(*base.own, axis)) return row;
     const Variation plan = axis.plan(base, options.quick);
     if (!plan.jobs.empty()) measure_axis(plan, data, options.seed, row);
     return row;
 }
 
-// Every method wherever it is offered: the device under test first, then the CPU.
-std::vector<Job> subjects(const Options& options) {
+// Every method wherever it is offered: the device under test first, then the CPU. Then reductions of somebody's own.
+std::vector<Job> subjects(const Options& options, DType dtype) {
     std::vector<Job> list;
-    for (const MethodInfo& m : methods())
+    for (const MethodInfo& m : measured_methods(options))
         if (options.device.backend == Backend::cuda && m.on_cuda)
             list.push_back({.method = m.method, .device = options.device, .launch = {}});
-    for (const MethodInfo& m : methods())
+    for (const MethodInfo& m : measured_methods(options))
         if (m.on_cpu) list.push_back({.method = m.method, .device = {}, .launch = {}});
+    for (const OwnReduction* own : own_here(options, dtype))
+        list.push_back({.device = device_of(*own, options), .launch = {}, .own = own});
     return list;
 }
 
 template <class T>
 void measure_dtype(const Options& options, Progress& progress, std::vector<DeterminismRow>& rows) {
-    const std::vector<T> data = accuracy::generate<T>(family, elements(options.quick), options.seed);
-    for (const Job& base : subjects(options)) {
+    if (!is_measured(options, dtype_of<T>)) return;
+    const std::vector<T> data = accuracy::generate<T>(family, elements(options), options.seed);
+    for (const Job& base : subjects(options, dtype_of<T>)) {
         for (const Axis& axis : axes) {
-            progress.step(fmt::format("{} {} {}", name(dtype_of<T>), name(base.method), axis.name));
+            progress.step(fmt::format("{} {} {}", name(dtype_of<T>), name_of(base), axis.name));
             rows.push_back(measure_cell(options, axis, base, data));
         }
     }
@@ -230,7 +243,10 @@ void measure_dtype(const Options& options, Progress& progress, std::vector<Deter
 } // namespace
 
 std::vector<DeterminismRow> measure_determinism(const Options& options, Progress& progress) {
-    progress.begin("determinism", static_cast<int>(dtypes().size() * subjects(options).size() * std::size(axes)));
+    std::size_t rows_in_all = 0;
+    for (const DType dtype : measured_dtypes(options))
+        rows_in_all += subjects(options, dtype).size() * std::size(axes);
+    progress.begin("determinism", static_cast<int>(rows_in_all));
     std::vector<DeterminismRow> rows;
     measure_dtype<float16>(options, progress, rows);
     measure_dtype<bfloat16>(options, progress, rows);

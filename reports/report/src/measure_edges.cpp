@@ -9,6 +9,7 @@
 
 #include "gpu.hpp"
 #include "measure.hpp"
+#include "own.hpp"
 #include "runner.hpp"
 #include "text.hpp"
 
@@ -99,10 +100,14 @@ void measure_case(const Options& options, const Case<T>& which, std::vector<Edge
     const std::span<const T> data(which.data);
     CaseRows<T> rows(which, all);
     const bool gpu = options.device.backend == Backend::cuda;
-    for (const MethodInfo& m : methods()) {
+    for (const MethodInfo& m : measured_methods(options)) {
         const Device device = gpu && m.on_cuda ? options.device : Device{};
         if (device == options.device || m.on_cpu)
             rows.measured(m.name, device, results_of(Job{.method = m.method, .device = device, .launch = {}}, data)[0]);
+    }
+    for (const OwnReduction* own : own_here(options, dtype_of<T>)) {
+        const Device device = device_of(*own, options);
+        rows.measured(own->name, device, results_of(Job{.device = device, .launch = {}, .own = own}, data)[0]);
     }
     if (gpu) {
         T result{};
@@ -114,6 +119,7 @@ void measure_case(const Options& options, const Case<T>& which, std::vector<Edge
 
 template <class T>
 void measure_cases(const Options& options, std::vector<EdgeRow>& rows) {
+    if (!is_measured(options, dtype_of<T>)) return;
     for (const Case<T>& which : cases(T()))
         measure_case(options, which, rows);
 }

@@ -4,6 +4,7 @@
 #include <detreduce/accuracy/generators.hpp>
 
 #include "measure.hpp"
+#include "own.hpp"
 #include "runner.hpp"
 #include "sum_error.hpp"
 #include "text.hpp"
@@ -34,7 +35,8 @@ double largest_condition(DType dtype) {
     return dtype == DType::f16 ? 1e10 : 1e30;
 }
 
-std::vector<Point> points(bool quick, DType dtype) {
+std::vector<Point> points(const Options& options, DType dtype) {
+    const bool quick = options.quick;
     std::vector<Point> list;
     for (const Family family : accuracy::families()) {
         if (family == Family::nonfinite) continue; // NaN and infinities have no error; the tests check them
@@ -44,6 +46,7 @@ std::vector<Point> points(bool quick, DType dtype) {
     }
     for (double condition = 1; condition <= 1.01 * largest_condition(dtype); condition *= 100)
         list.push_back({Family::ill_conditioned, condition_sweep, sweep_exponent, quick ? 3 : 8, condition});
+    std::erase_if(list, [&](const Point& p) { return std::uint64_t{1} << p.exponent > options.largest_n; });
     return list;
 }
 
@@ -55,7 +58,7 @@ std::vector<ErrorRow> empty_rows(const Point& point, const std::vector<Contender
         ErrorRow& row = rows.emplace_back();
         row.subject.dtype = name(dtype_of<T>);
         row.subject.output = name(dtype_of<Out>);
-        row.subject.method = name(c.method);
+        row.subject.method = c.label();
         row.subject.device = name_of(c.device);
         row.family = point.name;
         row.n = std::uint64_t{1} << point.exponent;
@@ -68,7 +71,7 @@ template <class T, class Out>
 void take_errors(const std::vector<Contender>& list, std::span<const T> data, const ExactSum& exact,
                  std::vector<ErrorRow>& rows) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-        const Job job{.method = list[i].method, .device = list[i].device, .launch = {}};
+        const Job job{.method = list[i].method, .device = list[i].device, .launch = {}, .own = list[i].own};
         take_error(rows[i], results_of<T, Out>(job, data).front(), exact,
                    limit_of(list[i], dtype_of<T>, dtype_of<Out>, exact));
     }
@@ -78,15 +81,16 @@ void take_errors(const std::vector<Contender>& list, std::span<const T> data, co
 template <class T>
 void measure_point(const Options& options, const Point& point, std::vector<ErrorRow>& rows) {
     constexpr bool narrow = sizeof(T) == 2;
-    const std::vector<Contender> list = contenders(options);
-    std::vector<ErrorRow> same = empty_rows<T, T>(point, list), wide = empty_rows<T, float>(point, list);
+    const std::vector<Contender> to_same = contenders(options, dtype_of<T>, dtype_of<T>),
+                                 to_wide = contenders(options, dtype_of<T>, DType::f32);
+    std::vector<ErrorRow> same = empty_rows<T, T>(point, to_same), wide = empty_rows<T, float>(point, to_wide);
     for (int trial = 0; trial < point.trials; ++trial) {
         const std::uint64_t seed = accuracy::hash(options.seed, static_cast<std::uint64_t>(trial));
         const std::vector<T> data =
             accuracy::generate<T>(point.family, std::size_t{1} << point.exponent, seed, {.condition = point.condition});
         const ExactSum exact = accuracy::exact_sum(std::span<const T>(data));
-        take_errors<T, T>(list, data, exact, same);
-        if constexpr (narrow) take_errors<T, float>(list, data, exact, wide);
+        take_errors<T, T>(to_same, data, exact, same);
+        if constexpr (narrow) take_errors<T, float>(to_wide, data, exact, wide);
     }
     rows.insert(rows.end(), same.begin(), same.end());
     if (narrow) rows.insert(rows.end(), wide.begin(), wide.end());
@@ -108,10 +112,11 @@ void measure_point(const Options& options, DType dtype, const Point& point, std:
 } // namespace
 
 std::vector<ErrorRow> measure_error(const Options& options, Progress& progress) {
-    progress.begin("error", static_cast<int>(dtypes().size() * points(options.quick, DType::f64).size()));
+    const std::vector<DType> dtypes = measured_dtypes(options);
+    progress.begin("error", static_cast<int>(dtypes.size() * points(options, DType::f64).size()));
     std::vector<ErrorRow> rows;
-    for (const DType dtype : dtypes()) {
-        for (const Point& point : points(options.quick, dtype)) {
+    for (const DType dtype : dtypes) {
+        for (const Point& point : points(options, dtype)) {
             progress.step(fmt::format("{} {} n = 2^{}", name(dtype), point.name, point.exponent));
             measure_point(options, dtype, point, rows);
         }

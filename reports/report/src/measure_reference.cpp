@@ -31,11 +31,11 @@ template <class T>
 void measure_case(const Options& options, const Case& c, std::vector<ReferenceRow>& rows) {
     using Out = fp::Arithmetic<T>;
     const std::vector<T> data = accuracy::generate<T>(c.family, c.n, seed);
-    for (const Contender& contender : contenders(options)) {
-        const Job job{.method = contender.method, .device = contender.device, .launch = {}};
+    for (const Contender& contender : contenders(options, dtype_of<T>, dtype_of<Out>)) {
+        const Job job{.method = contender.method, .device = contender.device, .launch = {}, .own = contender.own};
         rows.push_back({{.dtype = std::string(name(dtype_of<T>)),
                          .output = std::string(name(dtype_of<Out>)),
-                         .method = std::string(name(contender.method)),
+                         .method = contender.label(),
                          .device = name_of(contender.device)},
                         std::string(accuracy::name(c.family)),
                         c.n,
@@ -47,9 +47,10 @@ void measure_case(const Options& options, const Case& c, std::vector<ReferenceRo
 } // namespace
 
 std::vector<ReferenceRow> measure_reference(const Options& options, Progress& progress) {
-    progress.begin("reference", static_cast<int>(dtypes().size() * std::size(cases)));
+    const std::vector<DType> list = measured_dtypes(options);
+    progress.begin("reference", static_cast<int>(list.size() * std::size(cases)));
     std::vector<ReferenceRow> rows;
-    for (const DType dtype : dtypes()) {
+    for (const DType dtype : list) {
         for (const Case& c : cases) {
             progress.step(fmt::format("{} {}", name(dtype), accuracy::name(c.family)));
             with_dtype(dtype, [&]<class T>(T) { measure_case<T>(options, c, rows); });

@@ -139,6 +139,18 @@ bool has_place(double value) {
     return value >= 1e-300 && value <= 1e200;
 }
 
+// Names that are not known may have got the same colour: then markers and dashes tell them apart.
+void tell_apart(std::vector<Series>& series) {
+    for (std::size_t i = 1; i < series.size(); ++i) {
+        const auto same = [&](const Series& s) {
+            return !s.bound && s.style == series[i].style && colour_of(s.name).light == colour_of(series[i].name).light;
+        };
+        const auto end = series.begin() + static_cast<std::ptrdiff_t>(i);
+        while (!series[i].bound && std::any_of(series.begin(), end, same))
+            ++series[i].style;
+    }
+}
+
 // Where log axes cannot go: dropped; from 0 to the floor: on it.
 std::vector<Series> drawable(const LineChart& chart) {
     std::vector<Series> kept;
@@ -150,6 +162,7 @@ std::vector<Series> drawable(const LineChart& chart) {
                       [&](const auto& p) { return !has_place(p.first) || !has_place(p.second) || p.second > highest; });
         if (!series.points.empty()) kept.push_back(std::move(series));
     }
+    tell_apart(kept);
     return kept;
 }
 

@@ -4,9 +4,11 @@
 #include <new>
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include "failure.hpp"
 #include "gpu.hpp"
+#include "own.hpp"
 
 namespace detreduce::report {
 namespace {
@@ -29,7 +31,7 @@ class Copy {
     std::byte *memory_, *data_;
 };
 
-void run_on_cpu(const Job& job, const Input& input, DType output, void* results) {
+void run_method(const Job& job, const Input& input, DType output, void* results) {
     const Plan plan = make_plan({.method = job.method,
                                  .dtype = input.dtype,
                                  .output = output,
@@ -40,6 +42,31 @@ void run_on_cpu(const Job& job, const Input& input, DType output, void* results)
     for (int i = 0; i < job.runs; ++i)
         throw_if_error(
             run(plan, input.data, static_cast<std::byte*>(results) + static_cast<std::size_t>(i) * size_of(output)));
+}
+
+// As many threads as a job asks for, in what uses as many as OpenMP has.
+class OpenMpThreads {
+  public:
+    explicit OpenMpThreads(std::uint32_t asked) : before_(omp_get_max_threads()) {
+        if (asked > 0) omp_set_num_threads(static_cast<int>(asked));
+    }
+    ~OpenMpThreads() { omp_set_num_threads(before_); }
+    OpenMpThreads(const OpenMpThreads&) = delete;
+    OpenMpThreads& operator=(const OpenMpThreads&) = delete;
+
+  private:
+    int before_;
+};
+
+void run_own(const Job& job, const Input& input, DType output, void* results) {
+    const OpenMpThreads threads(job.launch.threads);
+    for (int i = 0; i < job.runs; ++i)
+        run_on_host(*job.own, input.data, input.n,
+                    static_cast<std::byte*>(results) + static_cast<std::size_t>(i) * size_of(output));
+}
+
+void run_on_cpu(const Job& job, const Input& input, DType output, void* results) {
+    return job.own ? run_own(job, input, output, results) : run_method(job, input, output, results);
 }
 
 } // namespace

@@ -3,22 +3,29 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <detreduce/accuracy/study.hpp>
 #include <detreduce/detreduce.hpp>
 
 namespace detreduce::report {
 
-/// How to run: one method, somewhere, `runs` times.
+/// How to run: one method, or a reduction of somebody's own, somewhere, `runs` times.
 struct Job {
     Method method = Method::tree;
     Device device;
     Launch launch;
     int runs = 1;
-    int streams = 1;           ///< CUDA: runs are spread over so many streams
-    unsigned misalignment = 0; ///< the data starts so many elements past an aligned address
+    int streams = 1;                             ///< CUDA: runs are spread over so many streams
+    unsigned misalignment = 0;                   ///< the data starts so many elements past an aligned address
+    const accuracy::OwnReduction* own = nullptr; ///< this one, and no method
 };
+
+[[nodiscard]] inline std::string_view name_of(const Job& job) {
+    return job.own ? std::string_view(job.own->name) : name(job.method);
+}
 
 /// Elements in host memory.
 struct Input {

@@ -10,16 +10,19 @@
 #include <detreduce/accuracy/metrics.hpp>
 
 #include "measure.hpp"
+#include "own.hpp"
 
 namespace detreduce::report {
 
 struct Contender {
     Method method;
     Device device;
+    const OwnReduction* own = nullptr; ///< `method` says how it may overflow: in whatever order
+    [[nodiscard]] std::string label() const { return own ? own->name : std::string(name(method)); }
 };
 
-/// Each method where it is under test, or on the CPU when the GPU does not offer it.
-[[nodiscard]] std::vector<Contender> contenders(const Options& options);
+/// Each method where it is under test, or on the CPU when the GPU does not offer it; and reductions of somebody's own, where they give that output.
+[[nodiscard]] std::vector<Contender> contenders(const Options& options, DType dtype, DType output);
 
 /// What the result may be away from the exact sum; nothing where it may overflow, since then nothing is promised. In
 /// units of 2^(2·lowest_exponent), as accuracy::scaled_limit gives it.

@@ -29,16 +29,11 @@
 
 #include <cstdint>
 
+#include <detreduce/accuracy/error_bound.hpp>
 #include <detreduce/accuracy/oracle.hpp>
 #include <detreduce/types.hpp>
 
 namespace detreduce::accuracy {
-
-/// |result − Σx| ≤ of_sum·|Σx| + of_abs·Σ|x| + absolute. The numbers are rounded up; +inf where nothing is promised.
-struct ErrorBound {
-    double of_sum, of_abs, absolute;
-    friend bool operator==(const ErrorBound&, const ErrorBound&) = default;
-};
 
 /// The format in which elements of `input` are added: f32 for the 16-bit formats, else `input`.
 [[nodiscard]] DType accumulator_of(DType input) noexcept;

@@ -1,0 +1,335 @@
+// Reductions of one's own in the report (detreduce/accuracy/study.hpp): what is wrong with one shows.
+#include <support/catch.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <fcntl.h>
+#include <set>
+#include <stdexcept>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <detreduce/accuracy/bounds.hpp>
+#include <detreduce/accuracy/study.hpp>
+
+#include "files.hpp"
+#include "json.hpp"
+#include "measure.hpp"
+#include "palette.hpp"
+#include "plot.hpp"
+#include "sample.hpp"
+
+using namespace report_test;
+using namespace detreduce::report;
+using detreduce::bfloat16;
+using detreduce::accuracy::error_bound;
+using detreduce::accuracy::ErrorBound;
+using detreduce::accuracy::StreamArgument;
+using detreduce::accuracy::Study;
+
+namespace {
+
+template <class T>
+T loop(const T* x, std::uint64_t n) {
+    T sum = 0;
+    for (std::uint64_t i = 0; i < n; ++i)
+        sum += x[i];
+    return sum;
+}
+float without_the_last(const float* x, std::uint64_t n) {
+    return loop(x, n - 1);
+}
+
+// What write_report() says on standard error, and its status.
+class Run {
+  public:
+    explicit Run(const Study& study, std::vector<std::string> more = {}) {
+        std::vector<std::string> arguments{"some/folder/mine", "--device", "cpu", "--quick", "--max-n", "256"};
+        arguments.insert(arguments.end(), {"--out", file("out").string(), "--measure-only"});
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        std::vector<const char*> argv;
+        for (const std::string& argument : arguments)
+            argv.push_back(argument.c_str());
+        const int stderr_before = ::dup(2), log = ::creat(file("stderr").c_str(), 0600);
+        ::dup2(log, 2);
+        status = study.write_report(static_cast<int>(argv.size()), argv.data());
+        std::fflush(stderr);
+        ::dup2(stderr_before, 2);
+        ::close(log);
+        ::close(stderr_before);
+        errors = contents(file("stderr"));
+    }
+    [[nodiscard]] std::filesystem::path file(const char* name) const { return dir_.path() / name; }
+
+  private:
+    TemporaryDirectory dir_;
+
+  public:
+    int status = -1;
+    std::string errors;
+};
+
+Results measured(const Study& study) {
+    const Run run(study);
+    INFO(run.errors);
+    REQUIRE(run.status == 0);
+    return load_results(run.file("out") / "results.json");
+}
+
+template <class Rows, class Wanted>
+Rows only(const Rows& rows, Wanted wanted) {
+    Rows kept;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), wanted);
+    REQUIRE(!kept.empty());
+    return kept;
+}
+
+std::vector<ErrorRow> errors_of(const Results& results, const std::string& method) {
+    return only(results.error, [&](const ErrorRow& r) { return r.subject.method == method; });
+}
+
+DeterminismRow axis_of(const Results& results, const std::string& method, const std::string& axis) {
+    const auto rows = only(results.determinism,
+                           [&](const DeterminismRow& r) { return r.subject.method == method && r.axis == axis; });
+    REQUIRE(rows.size() == 1);
+    return rows.front();
+}
+
+// Of a reduction that fails: one line, which names it.
+void check_failure(const Study& study, const std::string& says) {
+    const Run run(study);
+    INFO(run.errors);
+    CHECK(run.status == 1);
+    CHECK(run.errors.starts_with("mine: 'broken' of "));
+    CHECK(run.errors.find(says) != std::string::npos);
+    CHECK(run.errors.find('\n') == run.errors.size() - 1);
+    CHECK(!std::filesystem::exists(run.file("out") / "results.json"));
+}
+
+} // namespace
+
+TEST_CASE("a study measures what it is given, beside tree and exact", "[study]") {
+    Study study;
+    study.add<float>("my loop", loop<float>).add<double>("my loop", loop<double>);
+    study.add<bfloat16>("my loop", [](const bfloat16* x, std::uint64_t n) {
+        float sum = 0;
+        for (std::uint64_t i = 0; i < n; ++i)
+            sum += detreduce::fp::widen(x[i]);
+        return sum;
+    });
+    const Results results = measured(study);
+    // The data of the methods: every family, n and condition number; f32 as the result of bf16.
+    const auto data = [&](const std::string& method) {
+        std::vector<std::string> list;
+        for (const ErrorRow& r : errors_of(results, method))
+            if (r.subject.output != "bf16")
+                list.push_back(
+                    fmt::format("{} {} {} {} {}", r.subject.dtype, r.subject.output, r.family, r.n, r.trials));
+        return list;
+    };
+    CHECK(data("my loop") == data("exact"));
+    CHECK(data("my loop") == data("tree"));
+    for (const ErrorRow& row : errors_of(results, "my loop")) {
+        CHECK(row.n <= 256);
+        CHECK(!row.bound); // nobody said
+        CHECK(row.subject.output != "bf16");
+    }
+    const auto edges = [&](const std::string& candidate) {
+        return only(results.edges, [&](const EdgeRow& r) { return r.candidate == candidate; }).size();
+    };
+    CHECK(edges("my loop") == edges("exact"));
+    for (const CostRow& row : only(results.cost, [](const CostRow& r) { return r.candidate == "my loop"; })) {
+        CHECK(row.n == 256);
+        CHECK(row.variant == "1 thread");
+        CHECK(row.gb_per_s.value_or(0) > 0);
+        CHECK(row.ratio_to_read.value_or(0) > 0);
+    }
+    for (const ErrorRow& row : results.error)
+        CHECK((row.subject.method == "my loop" || row.subject.method == "tree" || row.subject.method == "exact"));
+}
+
+TEST_CASE("a loop has the error of serial", "[study]") {
+    Study study;
+    study.add<float>("my loop", loop<float>, {.bound = [](std::uint64_t n) {
+                         return error_bound(detreduce::Method::serial, detreduce::DType::f32, detreduce::DType::f32, n);
+                     }});
+    Progress quiet(false);
+    Options options;
+    options.quick = true;
+    options.largest_n = 256;
+    const Results results = measured(study);
+    const std::vector<ErrorRow> all = measure_error(options, quiet);
+    const auto serial = only(all, [](const ErrorRow& r) {
+        return r.subject.method == "serial" && r.subject.output == "f32" && r.subject.dtype == "f32";
+    });
+    std::vector<ErrorRow> own = errors_of(results, "my loop");
+    for (ErrorRow& row : own)
+        row.subject.method = "serial";
+    CHECK(own == serial); // bits of every figure, through a file
+    CHECK(std::any_of(own.begin(), own.end(), [](const ErrorRow& r) { return r.error_over_bound.value_or(0) > 0; }));
+}
+
+TEST_CASE("a sum that forgets its last element is seen to be wrong", "[study]") {
+    Study study;
+    study.add<float>("broken", without_the_last, {.bound = [](std::uint64_t) { return ErrorBound{0, 1e-4, 0}; }});
+    const Results results = measured(study);
+    // Of one number n times it loses the nth part; what it rounds away beside is less than a hundredth of that.
+    for (const ErrorRow& row : errors_of(results, "broken")) {
+        if (row.family != "constant") continue;
+        CHECK(row.correctly_rounded == 0);
+        CHECK(row.relative_error.value() == Approx(1.0 / static_cast<double>(row.n)).epsilon(0.01));
+        CHECK(row.error_over_bound.value() == Approx(1e4 / static_cast<double>(row.n)).epsilon(0.01));
+    }
+    const auto wrong =
+        only(results.edges, [](const EdgeRow& r) { return r.candidate == "broken" && r.data == "1000 times 1e-37"; });
+    CHECK(!wrong.front().right);
+}
+
+TEST_CASE("a sum that is not the same twice shows its bit patterns", "[study]") {
+    Study study;
+    study.add<float>(
+        "broken",
+        [calls = 0u](const float* x, std::uint64_t n) mutable { return loop(x, n) + static_cast<float>(calls++ % 3); },
+        {.guarantee = detreduce::Guarantee::run_to_run});
+    study.add<float>("my loop", loop<float>);
+    const Results results = measured(study);
+    const DeterminismRow broken = axis_of(results, "broken", "repeated runs"),
+                         fine = axis_of(results, "my loop", "repeated runs");
+    CHECK(broken.promised);
+    CHECK(broken.distinct == 3);
+    CHECK(broken.spread_ulp.value_or(0) > 0);
+    CHECK(!fine.promised);
+    CHECK(fine.distinct == 1);
+    CHECK(axis_of(results, "my loop", "alignment").distinct == 1);
+    CHECK(axis_of(results, "my loop", "permutations").distinct.value_or(0) > 1);
+    CHECK(!axis_of(results, "my loop", "instruction sets").runs);
+    CHECK(!axis_of(results, "my loop", "CPU threads").runs);
+}
+
+TEST_CASE("the threads of what uses OpenMP are varied, and put back", "[study]") {
+    const int before = omp_get_max_threads();
+    Study study;
+    study.add<float>("broken", [](const float*, std::uint64_t) { return static_cast<float>(omp_get_max_threads()); },
+                     {.openmp = true});
+    const Results results = measured(study);
+    CHECK(axis_of(results, "broken", "CPU threads").distinct == 8);
+    CHECK(axis_of(results, "broken", "repeated runs").distinct == 1);
+    CHECK(omp_get_max_threads() == before);
+}
+
+TEST_CASE("data is aligned to its element, and to no more", "[study]") {
+    Study study;
+    study.add<float>("broken", [](const float* x, std::uint64_t) {
+        return static_cast<float>(reinterpret_cast<std::uintptr_t>(x) % 64);
+    });
+    CHECK(axis_of(measured(study), "broken", "alignment").distinct == 16);
+}
+
+TEST_CASE("a reduction that fails is named", "[study]") {
+    Study study;
+    SECTION("by an exception") {
+        study.add<float>("broken", [](const float*, std::uint64_t n) -> float {
+            if (n > 16) throw std::runtime_error("no more\nthan 16");
+            return 0;
+        });
+        check_failure(study, "'broken' of 256 f32 elements on the CPU: it threw an exception: no more\\nthan 16");
+    }
+    SECTION("by what is no exception") {
+        study.add<double>("broken", [](const double*, std::uint64_t) -> double { throw 1; });
+        check_failure(study, "'broken' of 16 f64 elements on the CPU: it threw something that is not a std::exception");
+    }
+}
+
+TEST_CASE("launchers are left out without a GPU, and the report says so", "[study]") {
+    Study study;
+    study.add<float>("my loop", loop<float>);
+    study.add_device<float>("my kernel", [](const float*, std::uint64_t, float*, StreamArgument) {});
+    study.add_device<float>(
+        "my other kernel", [](std::uint64_t) { return 8; },
+        [](const float*, std::uint64_t, float*, void*, StreamArgument) { return 1; });
+    const Results results = measured(study);
+    const auto& notes = results.provenance.notes;
+    CHECK(
+        std::find(notes.begin(), notes.end(),
+                  "SKIPPED, because they need a GPU and this run has none: my kernel (f32), my other kernel (f32).") !=
+        notes.end());
+    CHECK(std::none_of(results.error.begin(), results.error.end(),
+                       [](const ErrorRow& r) { return r.subject.method == "my kernel"; }));
+}
+
+// What a launcher gets is what it was given, with the types back.
+TEST_CASE("launchers are called with their types", "[study]") {
+    struct Queue;
+    int place = 0;
+    Study study;
+    study.add_device<double>(
+        "my kernel", [](std::uint64_t n) { return 2 * n; },
+        [&](const double* x, std::uint64_t n, double* out, void* workspace, Queue* stream) {
+            *out = x[n - 1];
+            place = workspace == &place && static_cast<void*>(stream) == &study;
+            return 7L;
+        });
+    const auto& own = study.reductions().front();
+    const double x[] = {1, 2, 3};
+    double out = 0;
+    CHECK(own.launch(x, 3, &out, &place, &study) == 7);
+    CHECK(out == 3);
+    CHECK(place == 1);
+    CHECK(own.workspace_bytes(5) == 10);
+    CHECK(!own.host);
+}
+
+TEST_CASE("names and options that cannot be are refused", "[study]") {
+    Study study;
+    study.add<float>("my loop", loop<float>);
+    for (const char* name : {"", "exact", "serial", "read", "cub::DeviceReduce::Sum", "two\nlines", "my loop"}) {
+        INFO(name);
+        CHECK_THROWS_AS(study.add<float>(name, loop<float>), std::invalid_argument);
+    }
+    CHECK(study.reductions().size() == 1);
+    study.add<double>("my loop", loop<double>);
+    study.add_device<float>("my loop", [](const float*, std::uint64_t, float*, StreamArgument) {});
+    for (const char* wrong : {"15", "-1", "1e3"}) {
+        const Run run(study, {"--max-n", wrong});
+        CHECK(run.status == 2);
+        CHECK(run.errors.find("; allowed are 16 to ") != std::string::npos);
+    }
+    CHECK(Run(study, {"--bogus"}).status == 2);
+    CHECK(Run(Study{}).status == 1);
+}
+
+TEST_CASE("the page of a study is that of the report", "[study]") {
+    REQUIRE(can_draw());
+    Study study;
+    study.add<float>("my loop & <more>", loop<float>);
+    const Results results = measured(study);
+    const TemporaryDirectory dir;
+    write_file(dir.path() / "results.json", to_json(results));
+    const Outcome o =
+        run_program("render '" + (dir.path() / "results.json").string() + "' --out '" + dir.path().string() + "'");
+    INFO(o.err);
+    REQUIRE(o.status == 0);
+    for (const char* file : {"index.html", "report.md", "error.csv", "determinism.csv", "edges.csv", "cost.csv"})
+        CHECK(contents(dir.path() / file).find("my loop &") != std::string::npos);
+}
+
+// The palette gives these names the same colour.
+TEST_CASE("lines of the same colour have markers of their own", "[study]") {
+    REQUIRE(can_draw());
+    LineChart chart;
+    chart.id = chart.title = "c";
+    chart.series = {{"a", "loop", 0, false, {{1.0, 1.0}, {2.0, 2.0}}},
+                    {"b", "OpenMP reduction", 0, false, {{1.0, 2.0}, {2.0, 1.0}}}};
+    REQUIRE(colour_of("loop").light == colour_of("OpenMP reduction").light);
+    // Drawn ones have a place; the others define shapes.
+    std::set<std::string> markers;
+    const std::string svg = draw(chart).svg, use = "<use xlink:href='#", drawn = "' transform='translate(";
+    for (std::size_t at = svg.find(use); at != std::string::npos; at = svg.find(use, at + 1)) {
+        const std::size_t name = at + use.size(), end = svg.find('\'', name);
+        if (svg.compare(end, drawn.size(), drawn) == 0) markers.insert(svg.substr(name, end - name));
+    }
+    INFO(svg);
+    CHECK(markers.size() == 2);
+}
