@@ -103,7 +103,7 @@ CLI::Validator decimal_number(std::uint64_t largest, const std::string& refusal)
     return CLI::Validator(check, "");
 }
 
-Device parse_device(const std::string& text) {
+Device parse_device(const std::string& text, const char* also) {
     if (text == "cpu") return {Backend::cpu};
     if (text == "cuda") return {Backend::cuda, 0};
     int index = -1;
@@ -113,8 +113,8 @@ Device parse_device(const std::string& text) {
         if (result.ec != std::errc{} || result.ptr != end) index = -1;
     }
     if (index < 0) {
-        throw UsageError(
-            fmt::format("--device: {} is not a device; allowed are cpu, cuda, cuda:0, cuda:1, …", in_quotes(text)));
+        throw UsageError(fmt::format("--device: {} is not a device; allowed are {}cpu, cuda, cuda:0, cuda:1, …",
+                                     in_quotes(text), also));
     }
     return {Backend::cuda, index};
 }

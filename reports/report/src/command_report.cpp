@@ -1,4 +1,6 @@
 // `detreduce report`, `detreduce render` and the options of `detreduce ladder`.
+#include <algorithm>
+#include <exception>
 #include <limits>
 #include <memory>
 
@@ -8,9 +10,12 @@
 
 #include "command.hpp"
 #include "files.hpp"
+#include "fresh_sums.hpp"
+#include "interrupt.hpp"
 #include "json.hpp"
 #include "ladder_run.hpp"
 #include "measure.hpp"
+#include "output.hpp"
 #include "render.hpp"
 
 namespace detreduce::program {
@@ -25,6 +30,8 @@ struct Arguments {
     std::string out, device, results;
     bool quick = false, measure_only = false;
     std::uint64_t seed = 1;
+    bool full = false;
+    std::vector<std::string> sections;
 };
 
 // Without being asked: the first GPU, or else the CPU.
@@ -40,41 +47,95 @@ void choose_device(Options& options) {
     options.device = {Backend::cuda, devices.front().index};
 }
 
+// All GPUs and the CPU: what is said of "the" device is of the first GPU.
+void choose_all_devices(Options& options) {
+    std::string why;
+    std::vector<Device> list;
+    for (const cuda::DeviceInfo& d : cuda::devices(&why))
+        list.push_back({Backend::cuda, d.index});
+    list.push_back({});
+    options.device = list.front();
+    options.more_devices.assign(list.begin() + 1, list.end());
+    options.device_choice = list.size() == 1 ? fmt::format("--device all, and no GPU is usable here: {}",
+                                                           why.empty() ? "none was found" : why)
+                                             : "the first of --device all; what ran elsewhere says where";
+}
+
 void choose_device(const std::string& asked, Options& options) {
     if (asked.empty()) return choose_device(options);
+    if (asked == "all") return choose_all_devices(options);
     options.device_choice = "as asked with --device";
-    options.device = parse_device(asked);
+    options.device = parse_device(asked, "all, ");
     if (options.device.backend == Backend::cpu) return;
     require_gpu(asked, options.device);
+}
+
+// The ladder alone would be measured nowhere.
+void check_sections(const Options& options) {
+    const auto& asked = options.sections;
+    if (options.device.backend == Backend::cpu && std::find(asked.begin(), asked.end(), "ladder") != asked.end())
+        throw UsageError("--sections ladder: its kernels are for GPUs, and this measures on the CPU; leave it out");
 }
 
 std::string command_line(const Arguments& a) {
     std::string line = "detreduce report --out " + a.out;
     if (a.quick) line += " --quick";
+    if (a.full) line += " --full";
+    if (!a.sections.empty()) line += fmt::format(" --sections {}", fmt::join(a.sections, ","));
     if (!a.device.empty()) line += " --device " + a.device;
     line += fmt::format(" --seed {}", a.seed);
     if (a.measure_only) line += " --measure-only";
     return line;
 }
 
+// Measures what is there until it is done, the user presses Ctrl-C, or something fails: then what stopped it.
+std::exception_ptr measured(const Options& options, Results& results) {
+    const NoteInterrupt note;
+    Progress progress(Progress::wanted());
+    try {
+        measure(options, progress, results);
+    } catch (const Interrupted&) {
+        return std::current_exception();
+    } catch (const Failure&) {
+        if (results.provenance.incomplete.empty()) throw; // before anything was measured
+        return std::current_exception();
+    }
+    return nullptr;
+}
+
 void run_report(const Arguments& a) {
     Options options{.quick = a.quick, .seed = a.seed, .device = {}, .device_choice = {}, .command = command_line(a)};
+    options.sections = a.sections;
     choose_device(a.device, options);
+    check_sections(options);
     if (!a.measure_only) require_gnuplot(); // before minutes of measuring, not after
     prepare_directory(a.out);
     fmt::print("measuring on {} ({})\n", name_of(options.device), options.device_choice);
     std::fflush(stdout);
-    Progress progress(Progress::wanted());
-    const std::string json = to_json(measure(options, progress));
+    Results fresh;
+    const std::exception_ptr stopped = measured(options, fresh);
+    const std::string json = to_json(fresh);
     const std::filesystem::path dir = a.out, file = dir / "results.json";
     write_file(file, json);
     fmt::print("wrote {}\n", file.string());
-    if (a.measure_only) return;
-    const Results results = from_json(json, file.string()); // exactly what `detreduce render` would read
-    for (const std::string& note : results.provenance.notes)
-        fmt::print("note: {}\n", note);
-    render(results, dir);
-    fmt::print("wrote {}\n", (dir / "index.html").string());
+    if (!a.measure_only) {
+        const Results results = from_json(json, file.string()); // exactly what `detreduce render` would read
+        for (const std::string& note : results.provenance.notes)
+            fmt::print("note: {}\n", note);
+        render(results, dir);
+        fmt::print("wrote {}\n", (dir / "index.html").string());
+    }
+    if (stopped) std::rethrow_exception(stopped);
+}
+
+void print_fresh_sums(const Arguments& a) {
+    Options options{.quick = a.quick, .seed = a.seed, .device = {}, .device_choice = {}, .command = {}};
+    std::vector<Device> list;
+    for (const std::string& device : CLI::detail::split(a.device, ','))
+        list.push_back(parse_device(device));
+    options.device = list.front();
+    options.more_devices.assign(list.begin() + 1, list.end());
+    print(fresh_sums(options));
 }
 
 void run_render(const Arguments& a) {
@@ -92,6 +153,14 @@ void run_render(const Arguments& a) {
 CLI::Validator a_seed() {
     return decimal_number(largest_seed, fmt::format("is not a seed; allowed are 0 to {}", largest_seed));
 }
+CLI::Validator a_section() {
+    const auto check = [](std::string& text) -> std::string {
+        const std::vector<std::string> names = section_names();
+        if (std::find(names.begin(), names.end(), text) != names.end()) return "";
+        return fmt::format("{} is not a section; allowed are {}", in_quotes(text), fmt::join(names, ", "));
+    };
+    return CLI::Validator(check, "");
+}
 CLI::Validator count_up_to(std::uint64_t most) {
     return decimal_number(most, fmt::format("is not a count; allowed are 1 to {}", most));
 }
@@ -105,20 +174,42 @@ void add_report(CLI::App& app) {
     command->add_option("--out", a->out, "Directory for index.html, report.md, results.json, *.csv and plots")
         ->required()
         ->type_name("DIR");
-    command->add_flag("--quick", a->quick, "Fewer sizes and repeats: under a minute instead of a few minutes");
+    CLI::Option* const quick =
+        command->add_flag("--quick", a->quick, "Fewer sizes and repeats: under a minute instead of some");
+    command->add_flag("--full", a->full, "All sizes and repeats, up to 15 minutes (default)")->excludes(quick);
     command
         ->add_option("--device", a->device,
-                     "Where the methods under test run: cpu, cuda or cuda:N (default: a GPU if there is one)")
+                     "Where the methods under test run: cpu, cuda, cuda:N, or all: the CPU and every GPU (default: a "
+                     "GPU if there is one)")
         ->type_name("DEVICE");
+    command
+        ->add_option("--sections", a->sections,
+                     fmt::format("Measure only these: {} (default: all)", fmt::join(section_names(), ", ")))
+        ->delimiter(',')
+        ->check(a_section())
+        ->type_name("NAME,…");
     command->add_option("--seed", a->seed, "Seed of the data")
         ->transform(a_seed())
         ->capture_default_str()
         ->type_name("N");
     command->add_flag("--measure-only", a->measure_only, "Write results.json only; needs no gnuplot");
-    command->footer("Examples:\n"
-                    "  detreduce report --out report --quick           a first look, in under a minute\n"
-                    "  detreduce report --out here --measure-only      results.json for `detreduce render` elsewhere");
+    command->footer(
+        "Examples:\n"
+        "  detreduce report --out report --quick           a first look, in under a minute\n"
+        "  detreduce report --out here --measure-only      results.json for `detreduce render` elsewhere\n"
+        "  detreduce report --out bits --sections determinism\n"
+        "\n"
+        "Ctrl-C ends measuring: what was measured becomes a report that says that it is incomplete, and the "
+        "exit status is 130. A second one ends at once.");
     command->callback([a] { run_report(*a); });
+
+    const auto fresh = std::make_shared<Arguments>();
+    CLI::App* hidden = app.add_subcommand("fresh-sums", "The sums of one fresh process, for the determinism section");
+    hidden->group("");
+    hidden->add_option("--devices", fresh->device)->required();
+    hidden->add_option("--seed", fresh->seed)->transform(a_seed());
+    hidden->add_flag("--quick", fresh->quick);
+    hidden->callback([fresh] { print_fresh_sums(*fresh); });
 }
 
 void add_render(CLI::App& app) {

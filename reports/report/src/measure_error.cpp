@@ -9,6 +9,7 @@
 #include <detreduce/accuracy/generators.hpp>
 #include <detreduce/accuracy/metrics.hpp>
 
+#include "failure.hpp"
 #include "measure.hpp"
 #include "runner.hpp"
 #include "text.hpp"
@@ -53,24 +54,9 @@ std::vector<Point> points(bool quick, DType dtype) {
     return list;
 }
 
-struct Contender {
-    Method method;
-    Device device;
-};
-
-// Each method where it is under test, or on the CPU when the GPU does not offer it.
-std::vector<Contender> contenders(const Options& options) {
-    std::vector<Contender> list;
-    for (const MethodInfo& m : methods()) {
-        const bool on_gpu = options.device.backend == Backend::cuda && m.on_cuda;
-        if (on_gpu || m.on_cpu) list.push_back({m.method, on_gpu ? options.device : Device{}});
-    }
-    return list;
-}
-
 // What the result may be away from the exact sum; nothing where it may overflow, since then nothing is promised. In units of
 // 2^(2·lowest_exponent), as accuracy::scaled_limit gives it.
-std::optional<cpp_int> limit_of(const Contender& c, DType input, DType output, const ExactSum& exact) {
+std::optional<cpp_int> limit_of(const Placed& c, DType input, DType output, const ExactSum& exact) {
     const std::uint64_t n = exact.count();
     const accuracy::ErrorBound bound = accuracy::error_bound(c.method, input, output, n);
     if (!accuracy::cannot_overflow(exact, c.method, input, output) || !std::isfinite(bound.of_abs)) return std::nullopt;
@@ -106,9 +92,9 @@ void take_error(ErrorRow& row, Out result, const ExactSum& exact, const std::opt
 
 // One row a method.
 template <class T, class Out>
-std::vector<ErrorRow> empty_rows(const Point& point, const std::vector<Contender>& list) {
+std::vector<ErrorRow> empty_rows(const Point& point, const std::vector<Placed>& list) {
     std::vector<ErrorRow> rows;
-    for (const Contender& c : list) {
+    for (const Placed& c : list) {
         ErrorRow& row = rows.emplace_back();
         row.subject.dtype = name(dtype_of<T>);
         row.subject.output = name(dtype_of<Out>);
@@ -122,7 +108,7 @@ std::vector<ErrorRow> empty_rows(const Point& point, const std::vector<Contender
 }
 
 template <class T, class Out>
-void take_errors(const std::vector<Contender>& list, std::span<const T> data, const ExactSum& exact,
+void take_errors(const std::vector<Placed>& list, std::span<const T> data, const ExactSum& exact,
                  std::vector<ErrorRow>& rows) {
     for (std::size_t i = 0; i < list.size(); ++i) {
         const Job job{.method = list[i].method, .device = list[i].device, .launch = {}};
@@ -133,11 +119,12 @@ void take_errors(const std::vector<Contender>& list, std::span<const T> data, co
 
 // 16-bit elements are summed to 16 bits, as a drop-in sum would be, and to f32, where what the methods do shows.
 template <class T>
-void measure_point(const Options& options, const Point& point, std::vector<ErrorRow>& rows) {
+void measure_point(const Options& options, const Point& point, const Progress& progress, std::vector<ErrorRow>& rows) {
     constexpr bool narrow = sizeof(T) == 2;
-    const std::vector<Contender> list = contenders(options);
+    const std::vector<Placed> list = placed_methods(options);
     std::vector<ErrorRow> same = empty_rows<T, T>(point, list), wide = empty_rows<T, float>(point, list);
     for (int trial = 0; trial < point.trials; ++trial) {
+        progress.check_interrupt(); // the largest take seconds
         const std::uint64_t seed = accuracy::hash(options.seed, static_cast<std::uint64_t>(trial));
         const std::vector<T> data =
             accuracy::generate<T>(point.family, std::size_t{1} << point.exponent, seed, {.condition = point.condition});
@@ -149,31 +136,36 @@ void measure_point(const Options& options, const Point& point, std::vector<Error
     if (narrow) rows.insert(rows.end(), wide.begin(), wide.end());
 }
 
-void measure_point(const Options& options, DType dtype, const Point& point, std::vector<ErrorRow>& rows) {
+void measure_point(const Options& options, DType dtype, const Point& point, const Progress& progress,
+                   std::vector<ErrorRow>& rows) {
     switch (dtype) {
     case DType::f16:
-        return measure_point<float16>(options, point, rows);
+        return measure_point<float16>(options, point, progress, rows);
     case DType::bf16:
-        return measure_point<bfloat16>(options, point, rows);
+        return measure_point<bfloat16>(options, point, progress, rows);
     case DType::f32:
-        return measure_point<float>(options, point, rows);
+        return measure_point<float>(options, point, progress, rows);
     case DType::f64:
-        return measure_point<double>(options, point, rows);
+        return measure_point<double>(options, point, progress, rows);
     }
 }
 
 } // namespace
 
-std::vector<ErrorRow> measure_error(const Options& options, Progress& progress) {
+void measure_error(const Options& options, Progress& progress, Results& results) {
     progress.begin("error", static_cast<int>(dtypes().size() * points(options.quick, DType::f64).size()));
-    std::vector<ErrorRow> rows;
     for (const DType dtype : dtypes()) {
         for (const Point& point : points(options.quick, dtype)) {
-            progress.step(fmt::format("{} {} n = 2^{}", name(dtype), point.name, point.exponent));
-            measure_point(options, dtype, point, rows);
+            const std::string what = fmt::format("{} {} n = 2^{}", name(dtype), point.name, point.exponent);
+            progress.step(what);
+            try {
+                measure_point(options, dtype, point, progress, results.error);
+            } catch (const program::OutOfMemory& error) {
+                results.provenance.notes.push_back(
+                    fmt::format("The error of {} was left out: {}.", what, error.what()));
+            }
         }
     }
-    return rows;
 }
 
 } // namespace detreduce::report
