@@ -112,9 +112,9 @@ void run_report(const Arguments& a) {
     prepare_directory(a.out);
     fmt::print("measuring on {} ({})\n", name_of(options.device), options.device_choice);
     std::fflush(stdout);
-    Results fresh;
-    const std::exception_ptr stopped = measured(options, fresh);
-    const std::string json = to_json(fresh);
+    Results gathered;
+    const std::exception_ptr stopped = measured(options, gathered);
+    const std::string json = to_json(gathered);
     const std::filesystem::path dir = a.out, file = dir / "results.json";
     write_file(file, json);
     fmt::print("wrote {}\n", file.string());

@@ -153,11 +153,19 @@ void measure_point(const Options& options, DType dtype, const Point& point, cons
 } // namespace
 
 void measure_error(const Options& options, Progress& progress, Results& results) {
-    progress.begin("error", static_cast<int>(dtypes().size() * points(options.quick, DType::f64).size()));
+    const auto work = [](DType dtype, const Point& point) { // elements, and what a sum costs without any
+        return point.trials * (4096 + std::exp2(point.exponent)) * (size_of(dtype) == 2 ? 2 : 1);
+    };
+    double all = 0;
+    int steps = 0;
+    for (const DType dtype : dtypes())
+        for (const Point& point : points(options.quick, dtype))
+            all += work(dtype, point), ++steps;
+    progress.begin("error", steps, all);
     for (const DType dtype : dtypes()) {
         for (const Point& point : points(options.quick, dtype)) {
             const std::string what = fmt::format("{} {} n = 2^{}", name(dtype), point.name, point.exponent);
-            progress.step(what);
+            progress.step(what, work(dtype, point));
             try {
                 measure_point(options, dtype, point, progress, results.error);
             } catch (const program::OutOfMemory& error) {

@@ -23,22 +23,25 @@ void Progress::expect(std::vector<double> shares) {
     start_ = Clock::now();
 }
 
-void Progress::begin(std::string part, int steps) {
+void Progress::begin(std::string part, int steps, double work) {
     part_ = std::move(part);
     what_.clear();
-    done_ = 0;
+    begun_steps_ = 0;
     steps_ = std::max(1, steps);
+    finished_ = current_ = 0;
+    work_ = work > 0 ? work : steps_;
     ++begun_;
     drawn_ = {};
     check_interrupt();
     draw();
 }
 
-// Steps are counted when they begin: of n steps the last is under way when done_ is n.
-void Progress::step(const std::string& what) {
+void Progress::step(const std::string& what, double work) {
     check_interrupt();
     what_ = what;
-    done_ = std::min(done_ + 1, steps_);
+    begun_steps_ = std::min(begun_steps_ + 1, steps_);
+    finished_ = std::min(finished_ + current_, work_);
+    current_ = work;
     const auto now = Clock::now();
     if (now - drawn_ < std::chrono::milliseconds(50)) return;
     drawn_ = now;
@@ -58,17 +61,17 @@ double Progress::done() const {
     const auto current = shares_.begin() + static_cast<std::ptrdiff_t>(begun_ - 1);
     const double before = std::accumulate(shares_.begin(), current, 0.0);
     const double all = std::accumulate(current, shares_.end(), before);
-    return all > 0 ? (before + *current * std::max(0, done_ - 1) / steps_) / all : 0;
+    return all > 0 ? (before + *current * finished_ / work_) / all : 0;
 }
 
 void Progress::draw() {
     if (!shown_) return;
     constexpr int width = 28;
-    const int filled = width * done_ / steps_;
+    const int filled = width * begun_steps_ / steps_;
     const std::string left = time_left(done(), std::chrono::duration<double>(Clock::now() - start_).count());
     const std::string line =
-        fmt::format("\r\033[K{:<12} [{:=<{}}{:<{}}] {}/{} {}{:.30}", part_, "", filled, "", width - filled, done_,
-                    steps_, left.empty() ? "" : "about " + left + " left  ", what_);
+        fmt::format("\r\033[K{:<12} [{:=<{}}{:<{}}] {}/{} {}{:.30}", part_, "", filled, "", width - filled,
+                    begun_steps_, steps_, left.empty() ? "" : "about " + left + " left  ", what_);
     std::fputs(line.c_str(), stderr); // fmt::print would throw when the terminal goes away
     std::fflush(stderr);
 }

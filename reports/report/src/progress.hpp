@@ -22,10 +22,10 @@ class Progress {
 
     /// All the work to come: the share of the time that each part will take, in the order of begin(). Without it the estimate is of one part.
     void expect(std::vector<double> shares);
-    /// The next part of the work, of so many steps.
-    void begin(std::string part, int steps);
+    /// The next part of the work, of so many steps that are `work` in all, in whatever unit; 0: every step is 1.
+    void begin(std::string part, int steps, double work = 0);
     /// One step is about to start. Throws program::Interrupted when the user pressed Ctrl-C.
-    void step(const std::string& what);
+    void step(const std::string& what, double work = 1);
     /// Throws that within a long step.
     void check_interrupt() const;
     /// Removes the bar, so that other output can follow.
@@ -44,7 +44,8 @@ class Progress {
     std::string part_, what_;
     std::vector<double> shares_ = {1};
     std::size_t begun_ = 0; ///< parts
-    int done_ = 0, steps_ = 1;
+    int begun_steps_ = 0, steps_ = 1;
+    double finished_ = 0, current_ = 0, work_ = 1; ///< work of this part
     Clock::time_point start_ = Clock::now(), drawn_{};
 };
 

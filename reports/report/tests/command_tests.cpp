@@ -2,6 +2,7 @@
 #include <support/catch.hpp>
 
 #include <cstdlib>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <detreduce/accuracy/generators.hpp>
@@ -174,4 +175,22 @@ TEST_CASE("a fresh process says what each method gives", "[report]") {
     CHECK_THROWS_AS(fresh_bits(first.out, DType::f64, Method::exact, {Backend::cuda, 0}), program::Failure);
     CHECK_THROWS_AS(fresh_bits("f64 exact cpu 0x3ffg", DType::f64, Method::exact, {}), program::Failure);
     CHECK(run_program("--help").out.find("fresh-sums") == std::string::npos);
+}
+
+TEST_CASE("a failure leaves what was measured, and says what failed", "[report]") {
+    const TemporaryDirectory dir;
+    const std::filesystem::path out = dir.path() / "out", copy = dir.path() / "detreduce";
+    std::filesystem::copy_file(DETREDUCE_PROGRAM, copy);
+    // A program whose file is gone cannot be started again for a fresh process.
+    const std::string gone = "exec 3<" + quoted(copy) + "; rm " + quoted(copy) + "; exec /proc/self/fd/3 ";
+    const std::string arguments = "report --quick --device cpu --measure-only --sections edges,determinism --out ";
+    const int status =
+        std::system((gone + arguments + quoted(out) + " >/dev/null 2>" + quoted(dir.path() / "err")).c_str());
+    CHECK(WEXITSTATUS(status) == 1);
+    const std::string err = contents(dir.path() / "err");
+    CHECK(err.find("cannot be started again for a fresh process") != std::string::npos);
+    const Results results = load_results(out / "results.json");
+    CHECK(results.edges.size() > 20);
+    CHECK(results.determinism.empty());
+    CHECK(results.provenance.incomplete.ends_with("fresh process at: determinism, fresh processes"));
 }

@@ -23,7 +23,12 @@ TEST_CASE("the estimate goes by the parts that are done", "[report]") {
     progress.step("a");
     progress.step("b");
     progress.step("more than were announced");
-    CHECK(progress.done() == 0.7);
+    CHECK(progress.done() == 1);
+    progress.expect({1});
+    progress.begin("of unequal steps", 2, 4);
+    progress.step("long", 3);
+    progress.step("short", 1);
+    CHECK(progress.done() == 0.75);
 }
 
 TEST_CASE("time left is said when something is known about it", "[report]") {
