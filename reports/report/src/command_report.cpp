@@ -183,11 +183,12 @@ void add_report(CLI::App& app) {
                      "GPU if there is one)")
         ->type_name("DEVICE");
     command
-        ->add_option("--sections", a->sections,
-                     fmt::format("Measure only these: {} (default: all)", fmt::join(section_names(), ", ")))
+        ->add_option(
+            "--sections", a->sections,
+            fmt::format("Measure only these, separated by commas: {} (default: all)", fmt::join(section_names(), ", ")))
         ->delimiter(',')
         ->check(a_section())
-        ->type_name("NAME,…");
+        ->type_name("NAME");
     command->add_option("--seed", a->seed, "Seed of the data")
         ->transform(a_seed())
         ->capture_default_str()

@@ -133,8 +133,9 @@ Variation cpu_and_gpu(const Job& base, bool) {
 }
 
 Variation several_gpus(const Job& base, bool) {
+    if (!on_gpu(base)) return {};
     const std::vector<cuda::DeviceInfo> devices = cuda::devices();
-    if (!on_gpu(base) || devices.size() < 2) return {};
+    if (devices.size() < 2) return {};
     Variation plan{{}, fmt::format("each of {} GPUs", devices.size())};
     for (const cuda::DeviceInfo& device : devices) {
         Job job = base;

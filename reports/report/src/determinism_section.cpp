@@ -92,7 +92,7 @@ Table patterns_table(const Results& results) {
         std::vector<std::string> keys; // of this method's lines
         const std::size_t first = table.rows.size();
         for (const DeterminismRow& r : results.determinism) {
-            if (label(r) != method || r.patterns.empty()) continue;
+            if (label(r) != method || !measured(r) || r.patterns.empty()) continue;
             const std::string key = *r.distinct == 1 ? r.patterns.front().bits + count_of(r.n) : r.axis;
             const auto at = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
             if (at < keys.size()) {
@@ -159,7 +159,12 @@ Section determinism_section(const Results& results) {
          distinct_of(results.determinism, [](const DeterminismRow& r) { return r.subject.dtype; }))
         section.dot_charts.push_back(chart(results, dtype));
     section.tables = {table_of(results), axes_table(results)};
-    if (Table patterns = patterns_table(results); !patterns.rows.empty()) section.tables.push_back(std::move(patterns));
+    if (Table patterns = patterns_table(results); !patterns.rows.empty()) {
+        section.text.push_back(
+            "Which bits came out, and how often each, is in the last table. Axes of another n are of other data, so "
+            "their bits are others.");
+        section.tables.push_back(std::move(patterns));
+    }
     add_findings(section, results);
     return section;
 }

@@ -54,9 +54,22 @@ std::vector<Point> points(bool quick, DType dtype) {
     return list;
 }
 
+struct Contender {
+    Method method;
+    Device device;
+};
+
+// Each method where it is under test, or on the CPU when the GPU does not offer it.
+std::vector<Contender> contenders(const Options& options) {
+    std::vector<Contender> list;
+    for (const auto& [method, device] : placed_methods(options))
+        list.push_back({method, device});
+    return list;
+}
+
 // What the result may be away from the exact sum; nothing where it may overflow, since then nothing is promised. In units of
 // 2^(2·lowest_exponent), as accuracy::scaled_limit gives it.
-std::optional<cpp_int> limit_of(const Placed& c, DType input, DType output, const ExactSum& exact) {
+std::optional<cpp_int> limit_of(const Contender& c, DType input, DType output, const ExactSum& exact) {
     const std::uint64_t n = exact.count();
     const accuracy::ErrorBound bound = accuracy::error_bound(c.method, input, output, n);
     if (!accuracy::cannot_overflow(exact, c.method, input, output) || !std::isfinite(bound.of_abs)) return std::nullopt;
@@ -92,9 +105,9 @@ void take_error(ErrorRow& row, Out result, const ExactSum& exact, const std::opt
 
 // One row a method.
 template <class T, class Out>
-std::vector<ErrorRow> empty_rows(const Point& point, const std::vector<Placed>& list) {
+std::vector<ErrorRow> empty_rows(const Point& point, const std::vector<Contender>& list) {
     std::vector<ErrorRow> rows;
-    for (const Placed& c : list) {
+    for (const Contender& c : list) {
         ErrorRow& row = rows.emplace_back();
         row.subject.dtype = name(dtype_of<T>);
         row.subject.output = name(dtype_of<Out>);
@@ -108,7 +121,7 @@ std::vector<ErrorRow> empty_rows(const Point& point, const std::vector<Placed>& 
 }
 
 template <class T, class Out>
-void take_errors(const std::vector<Placed>& list, std::span<const T> data, const ExactSum& exact,
+void take_errors(const std::vector<Contender>& list, std::span<const T> data, const ExactSum& exact,
                  std::vector<ErrorRow>& rows) {
     for (std::size_t i = 0; i < list.size(); ++i) {
         const Job job{.method = list[i].method, .device = list[i].device, .launch = {}};
@@ -121,7 +134,7 @@ void take_errors(const std::vector<Placed>& list, std::span<const T> data, const
 template <class T>
 void measure_point(const Options& options, const Point& point, const Progress& progress, std::vector<ErrorRow>& rows) {
     constexpr bool narrow = sizeof(T) == 2;
-    const std::vector<Placed> list = placed_methods(options);
+    const std::vector<Contender> list = contenders(options);
     std::vector<ErrorRow> same = empty_rows<T, T>(point, list), wide = empty_rows<T, float>(point, list);
     for (int trial = 0; trial < point.trials; ++trial) {
         progress.check_interrupt(); // the largest take seconds
