@@ -45,7 +45,7 @@ struct Axis {
 
 /// Way::processes: so many.
 [[nodiscard]] constexpr int fresh_processes(bool quick) {
-    return quick ? 5 : 20;
+    return quick ? 5 : 10;
 }
 
 } // namespace detreduce::report
