@@ -94,9 +94,7 @@ std::exception_ptr measured(const Options& options, Results& results) {
     Progress progress(Progress::wanted());
     try {
         measure(options, progress, results);
-    } catch (const Interrupted&) {
-        return std::current_exception();
-    } catch (const Failure&) {
+    } catch (...) {
         if (results.provenance.incomplete.empty()) throw; // before anything was measured
         return std::current_exception();
     }

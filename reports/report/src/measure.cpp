@@ -114,10 +114,7 @@ void measure(const Options& options, Progress& progress, Results& results) {
         for (const SectionPlan& plan : list)
             plan.measure(options, progress, results);
         progress.clear();
-    } catch (const program::Interrupted& error) {
-        stopped(error.what());
-        throw;
-    } catch (const program::Failure& error) {
+    } catch (const std::exception& error) {
         stopped(error.what());
         throw;
     }

@@ -25,8 +25,8 @@ struct Options {
 /// What --sections may name, in the order in which they are measured.
 [[nodiscard]] std::vector<std::string> section_names();
 
-/// Fills `results`. Throws program::Failure when something cannot be measured that should be, and program::Interrupted after Ctrl-C; then
-/// `results` holds what was measured until then, and provenance.incomplete says why it ended.
+/// Fills `results`. Throws program::Failure when something cannot be measured that should be, and program::Interrupted after Ctrl-C; then, as after any
+/// other exception, `results` holds what was measured until then, and provenance.incomplete says why it ended.
 void measure(const Options& options, Progress& progress, Results& results);
 
 // One section each: appends its rows, one by one, so that those that are there stay when it throws, and notes for readers.
