@@ -226,6 +226,9 @@ Section cost_section(const Results& measured) {
     if (measured.cost.empty()) return section;
     const Results results = with_devices_named(measured);
     add_text(section, results.provenance.device != "cpu");
+    const auto elsewhere = [&](const CostRow& r) { return r.device == "cpu" && results.provenance.device != "cpu"; };
+    if (std::any_of(results.cost.begin(), results.cost.end(), elsewhere))
+        section.text.insert(section.text.begin() + 1, "Those on the CPU are wall-clock times of one call.");
     for (const std::string& dtype : dtypes_of(results)) {
         for (const View& view : views_of(results)) {
             section.line_charts.push_back(bandwidth_chart(results, dtype, view));

@@ -194,6 +194,28 @@ TEST_CASE("costs of several devices are told apart", "[report]") {
     CHECK(chart->series.size() == 1);
 }
 
+TEST_CASE("error is drawn once a method, where it was under test", "[report]") {
+    Results results = sample();
+    const auto lines = [&] {
+        std::string labels;
+        const Section section = error_section(results);
+        for (const Series& series : section.line_charts.front().series)
+            labels += series.label + ";";
+        return labels;
+    };
+    const std::string before = lines();
+    CHECK(before.find("serial;") != std::string::npos);
+    const Results again = sample();
+    for (ErrorRow row : again.error) {
+        row.subject.device = "cpu";
+        results.error.push_back(row);
+    }
+    CHECK(lines() == before);
+    std::erase_if(results.error,
+                  [](const ErrorRow& r) { return r.subject.method == "serial" && r.subject.device != "cpu"; });
+    CHECK(lines().find("serial (cpu);") != std::string::npos);
+}
+
 TEST_CASE("an error above its bound is called a defect", "[report]") {
     Results results = sample();
     CHECK(error_section(results).findings.front().find("within") != std::string::npos);
