@@ -10,7 +10,7 @@
 
 namespace detreduce::program {
 
-Device parse_device(const std::string& text) {
+Device parse_device(const std::string& text, const char* also) {
     if (text == "cpu") return {Backend::cpu};
     if (text == "cuda") return {Backend::cuda, 0};
     int index = -1;
@@ -20,8 +20,8 @@ Device parse_device(const std::string& text) {
         if (result.ec != std::errc{} || result.ptr != end) index = -1;
     }
     if (index < 0) {
-        throw UsageError(
-            fmt::format("--device: {} is not a device; allowed are cpu, cuda, cuda:0, cuda:1, …", in_quotes(text)));
+        throw UsageError(fmt::format("--device: {} is not a device; allowed are {}cpu, cuda, cuda:0, cuda:1, …",
+                                     in_quotes(text), also));
     }
     return {Backend::cuda, index};
 }

@@ -10,8 +10,8 @@
 
 namespace detreduce::program {
 
-/// `cpu`, `cuda` or `cuda:INDEX`; UsageError otherwise.
-[[nodiscard]] Device parse_device(const std::string& text);
+/// `cpu`, `cuda` or `cuda:INDEX`; UsageError otherwise, which names as allowed what is in `also` too.
+[[nodiscard]] Device parse_device(const std::string& text, const char* also = "");
 
 /// What to say when the GPU that was asked for cannot be used.
 [[nodiscard]] Failure no_such_gpu(const std::string& asked);

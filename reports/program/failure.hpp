@@ -15,4 +15,14 @@ struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// A device has not as much free memory as was asked for: whoever can do with less may catch this.
+struct OutOfMemory : Failure {
+    using Failure::Failure;
+};
+
+/// The user pressed Ctrl-C: main() prints the text like that of a Failure and exits with 130, as shells do.
+struct Interrupted : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 } // namespace detreduce::program

@@ -18,7 +18,7 @@
 namespace detreduce::program {
 namespace {
 
-enum ExitCode { success = 0, failure = 1, usage = 2 };
+enum ExitCode { success = 0, failure = 1, usage = 2, interrupted = 130 };
 
 constexpr const char* description = "detreduce adds up floating-point numbers so that the bits of the result can be "
                                     "relied on: the same on every CPU and GPU,\n"
@@ -35,7 +35,7 @@ constexpr const char* footer =
     "  detreduce ladder --out ladder                the kernels of the literature beside these, on a GPU\n"
     "\n"
     "Each command has its own help: detreduce reduce --help\n"
-    "Exit status: 0 done, 1 failed (one line on stderr says why), 2 wrong usage.";
+    "Exit status: 0 done, 1 failed (one line on stderr says why), 2 wrong usage, 130 interrupted by Ctrl-C.";
 
 std::string version_text() {
     std::string isas;
@@ -65,6 +65,7 @@ int complain(ExitCode code, std::string_view text) {
 std::string join_names(const CLI::App& app) {
     std::string names;
     for (const CLI::App* command : app.get_subcommands(nullptr)) {
+        if (command->get_group().empty()) continue; // for the program itself
         names += fmt::format("{}{}", names.empty() ? "" : ", ", command->get_name());
     }
     return names;
@@ -127,6 +128,8 @@ int run_and_report(int argc, char** argv) {
         return run(argc, argv);
     } catch (const std::bad_alloc&) {
         return complain(failure, "not enough memory");
+    } catch (const Interrupted& error) {
+        return complain(interrupted, error.what());
     } catch (const std::exception& error) {
         return complain(failure, error.what());
     } catch (...) {

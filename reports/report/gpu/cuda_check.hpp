@@ -22,10 +22,17 @@ inline void check(const Status& status, const char* what) {
     if (!status.ok()) throw program::Failure(std::string(what) + ": " + to_string(status));
 }
 
-/// Device memory. Throws when there is not enough.
+/// Device memory. Throws program::OutOfMemory when there is not enough.
 class DeviceMemory {
   public:
-    explicit DeviceMemory(std::size_t bytes) { check(cudaMalloc(&data_, bytes > 0 ? bytes : 1), "cudaMalloc"); }
+    explicit DeviceMemory(std::size_t bytes) {
+        const cudaError_t error = cudaMalloc(&data_, bytes > 0 ? bytes : 1);
+        if (error == cudaErrorMemoryAllocation) {
+            cudaGetLastError(); // or the next launch would be blamed for it
+            throw program::OutOfMemory("no " + std::to_string(bytes) + " bytes of device memory are free");
+        }
+        check(error, "cudaMalloc");
+    }
     ~DeviceMemory() { cudaFree(data_); }
     DeviceMemory(DeviceMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
     DeviceMemory& operator=(DeviceMemory&&) = delete;

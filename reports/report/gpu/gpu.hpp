@@ -19,13 +19,11 @@ void run_split(const Device& device, const Split& split, const Input& input, DTy
 /// What cub::DeviceReduce::Sum gives on that device.
 void cub_sum(const Device& device, const Input& input, void* result);
 
-/// Section 4 on options.device.index; what a reader has to know goes to `notes`.
-[[nodiscard]] std::vector<CostRow> measure_cost(const Options& options, Progress& progress,
-                                                std::vector<std::string>& notes);
+/// Section 4 on options.device.index: rows one by one, and notes for readers.
+void measure_cost(const Options& options, Progress& progress, Results& results);
 
-/// The ladder on options.device.index: up to `n` elements of f32, `runs` runs for bits. What a reader has to know goes to `notes`.
-[[nodiscard]] std::vector<LadderRow> measure_ladder(const Options& options, std::uint64_t n, int runs,
-                                                    Progress& progress, std::vector<std::string>& notes);
+/// The ladder on options.device.index: up to `n` elements of f32, `runs` runs for bits.
+void measure_ladder(const Options& options, std::uint64_t n, int runs, Progress& progress, Results& results);
 
 [[nodiscard]] Gpu describe(int index);
 

@@ -1,5 +1,6 @@
 // Section 4 on a GPU.
 #include <bit>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -27,28 +28,46 @@ std::vector<Contender> contenders(const Options& options, DType dtype, const Cos
     return all;
 }
 
+// What sizes_that_fit() found free may be gone by now: then with fewer sizes, and a note. Nothing: not even the smallest fits.
+std::optional<Pool> pool_that_fits(DType dtype, std::vector<std::uint64_t>& sizes, std::uint64_t seed,
+                                   std::vector<std::string>& notes) {
+    for (; !sizes.empty(); sizes.pop_back()) {
+        try {
+            return std::optional<Pool>(std::in_place, dtype, sizes.back(), seed);
+        } catch (const program::OutOfMemory& error) {
+            notes.push_back(fmt::format("The cost of {} sums of n = {} was left out: {}.", name(dtype), sizes.back(),
+                                        error.what()));
+        }
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
-std::vector<CostRow> measure_cost(const Options& options, Progress& progress, std::vector<std::string>& notes) {
+void measure_cost(const Options& options, Progress& progress, Results& results) {
     check(cudaSetDevice(options.device.index), "cudaSetDevice");
     const std::vector<DType> dtypes = measured_dtypes(options);
     int steps = 0;
     for (const DType dtype : dtypes)
         steps += std::max(last_exponent(options, dtype) - first + 1, 0) + 5;
     progress.begin("cost", steps);
-    std::vector<CostRow> rows;
+    std::vector<std::string>& notes = results.provenance.notes;
     for (const DType dtype : dtypes) {
-        const std::vector<std::uint64_t> sizes = sizes_that_fit(dtype, first, last_exponent(options, dtype), notes);
-        if (sizes.empty()) continue;
-        Pool pool(dtype, sizes.back(), options.seed);
+        std::vector<std::uint64_t> sizes = sizes_that_fit(dtype, first, last_exponent(options, dtype), notes);
+        std::optional<Pool> pool = pool_that_fits(dtype, sizes, options.seed, notes);
+        if (!pool) continue;
         for (const CostPoint& point : default_points(sizes)) {
-            progress.step(fmt::format("{} {} n = {}", name(dtype), name(point.data), point.n));
-            const auto more = cost_rows(point, contenders(options, dtype, point), pool,
-                                        default_repeats(point.n * size_of(dtype)), name_of(options.device));
-            rows.insert(rows.end(), more.begin(), more.end());
+            const std::string what = fmt::format("{} {} n = {}", name(dtype), name(point.data), point.n);
+            progress.step(what);
+            try {
+                const auto more = cost_rows(point, contenders(options, dtype, point), *pool,
+                                            default_repeats(point.n * size_of(dtype)), name_of(options.device));
+                results.cost.insert(results.cost.end(), more.begin(), more.end());
+            } catch (const program::OutOfMemory& error) { // of a workspace
+                notes.push_back(fmt::format("The cost of {} was left out: {}.", what, error.what()));
+            }
         }
     }
-    return rows;
 }
 
 } // namespace detreduce::report::gpu

@@ -23,8 +23,8 @@ namespace {
 
 class Ladder {
   public:
-    Ladder(const Options& options, std::uint64_t n, Progress& progress)
-        : options_(options), progress_(progress), pool_(DType::f32, n, options.seed) {}
+    Ladder(const Options& options, std::uint64_t n, Progress& progress, std::vector<LadderRow>& rows)
+        : options_(options), progress_(progress), pool_(DType::f32, n, options.seed), rows_(rows) {}
 
     /// Times the candidates on n elements: appends the yardstick, if `with_read`, and a row each.
     void time(std::vector<Candidate> candidates, std::uint64_t n, bool with_read) {
@@ -83,8 +83,6 @@ class Ladder {
         }
     }
 
-    [[nodiscard]] std::vector<LadderRow>& rows() { return rows_; }
-
   private:
     static void add_launches(Candidate& c, const ladder::Shape& shape) {
         const ladder::Rung* const rung = ladder::find(c.row.rung);
@@ -131,7 +129,7 @@ class Ladder {
     const Options& options_;
     Progress& progress_;
     Pool pool_;
-    std::vector<LadderRow> rows_;
+    std::vector<LadderRow>& rows_;
 };
 
 /// Positive numbers of very different sizes: rounding is everywhere, cancellation nowhere.
@@ -258,16 +256,16 @@ std::uint64_t largest_that_fits(std::uint64_t n, std::vector<std::string>& notes
 
 } // namespace
 
-std::vector<LadderRow> measure_ladder(const Options& options, std::uint64_t n, int runs, Progress& progress,
-                                      std::vector<std::string>& notes) {
+void measure_ladder(const Options& options, std::uint64_t n, int runs, Progress& progress, Results& results) {
     check(cudaSetDevice(options.device.index), "cudaSetDevice");
+    std::vector<std::string>& notes = results.provenance.notes;
     n = largest_that_fits(n, notes);
     const std::uint64_t largest = options.quick ? n : largest_that_fits(std::max(n, std::uint64_t{1} << 30), notes);
     const std::vector<std::uint64_t> lengths{1024, 32768};
     const std::uint64_t softmax_n =
         std::max(lengths.back(), std::min(n, std::uint64_t{1} << 28) / lengths.back() * lengths.back());
     progress.begin("ladder", 80);
-    Ladder ladder(options, std::max(largest, softmax_n), progress);
+    Ladder ladder(options, std::max(largest, softmax_n), progress, results.ladder);
     const std::vector<Candidate> rungs = rung_candidates(n, notes);
     ladder.time(rungs, n, true);
     ladder.time(thread_candidates(), n, false);
@@ -277,10 +275,9 @@ std::vector<LadderRow> measure_ladder(const Options& options, std::uint64_t n, i
         ladder.time(size_candidates(), size, true);
     for (const std::uint64_t length : lengths)
         ladder.time_softmax(softmax_candidates(length), softmax_n, length);
-    add_bits_of_sums(ladder.rows(), rungs, runs, options.seed, progress);
+    add_bits_of_sums(results.ladder, rungs, runs, options.seed, progress);
     for (const std::uint64_t length : lengths)
-        add_bits_of_softmax(ladder.rows(), length, std::min(runs, 100), options.seed, progress);
-    return std::move(ladder.rows());
+        add_bits_of_softmax(results.ladder, length, std::min(runs, 100), options.seed, progress);
 }
 
 } // namespace detreduce::report::gpu

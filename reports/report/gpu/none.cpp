@@ -21,10 +21,10 @@ void run_split(const Device&, const Split&, const Input&, DType, void*) {
 void cub_sum(const Device&, const Input&, void*) {
     refuse();
 }
-std::vector<CostRow> measure_cost(const Options&, Progress&, std::vector<std::string>&) {
+void measure_cost(const Options&, Progress&, Results&) {
     refuse();
 }
-std::vector<LadderRow> measure_ladder(const Options&, std::uint64_t, int, Progress&, std::vector<std::string>&) {
+void measure_ladder(const Options&, std::uint64_t, int, Progress&, Results&) {
     refuse();
 }
 Gpu describe(int) {

@@ -1,6 +1,9 @@
 // Runs a job on a GPU: data up, every run queued, results down.
 #include "gpu.hpp"
 
+#include <functional>
+#include <memory>
+
 #include "contenders.hpp"
 #include "cuda_check.hpp"
 #include "own.hpp"
@@ -22,12 +25,7 @@ Launcher launcher_of(const Job& job, const Input& input, DType output) {
                     launch_own(*own, x, n, out, workspace, stream);
                 },
                 words_of(*own, input.n)};
-    const Plan plan = make_plan({.method = job.method,
-                                 .dtype = input.dtype,
-                                 .output = output,
-                                 .n = input.n,
-                                 .device = job.device,
-                                 .launch = job.launch});
+    const Plan plan = plan_of(job, input, output);
     check(plan.status(), "make_plan");
     return {plan.workspace_bytes(),
             [plan](const void* x, void* out, void* workspace, cudaStream_t stream) {
@@ -35,6 +33,93 @@ Launcher launcher_of(const Job& job, const Input& input, DType output) {
             },
             "cudaDeviceSynchronize"};
 }
+
+// Sums of other data, over and over, so that blocks of the runs wait for those of others.
+class Load {
+  public:
+    Load() {
+        check(cudaMemset(x_.get(), 0, bytes), "cudaMemset");
+        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    }
+    void queue_one() { check(run(plan_, x_.get(), out_.get(), workspace_.get(), stream_.get()), "run"); }
+
+  private:
+    static constexpr std::size_t bytes = std::size_t{64} << 20;
+    Plan plan_ = make_plan({.method = Method::tree, .dtype = DType::f32, .n = bytes / sizeof(float)});
+    DeviceMemory x_{bytes}, out_{sizeof(float)}, workspace_{plan_.workspace_bytes()};
+    OwnStream stream_;
+};
+
+// What a function queues on a stream, to be queued again at once.
+class Graph {
+  public:
+    Graph(cudaStream_t stream, const std::function<void()>& queue) {
+        // Thread-local: what other threads of the program do must not end the capture.
+        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+        queue();
+        check(cudaStreamEndCapture(stream, &graph_), "cudaStreamEndCapture");
+        const cudaError_t error = cudaGraphInstantiate(&executable_, graph_, 0);
+        cudaGraphDestroy(graph_);
+        check(error, "cudaGraphInstantiate");
+    }
+    ~Graph() { cudaGraphExecDestroy(executable_); }
+    Graph(const Graph&) = delete;
+    Graph& operator=(const Graph&) = delete;
+    void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch"); }
+
+  private:
+    cudaGraph_t graph_ = nullptr;
+    cudaGraphExec_t executable_ = nullptr;
+};
+
+// The device memory of a job, and what is queued there.
+class Runs {
+  public:
+    Runs(const Job& job, const Launcher& launcher, const void* x, std::size_t bytes, std::byte* out)
+        : job_(job), launcher_(launcher), x_(x), bytes_(bytes), out_(out) {}
+
+    void queue_all() {
+        std::vector<OwnStream> streams(static_cast<std::size_t>(job_.streams));
+        std::vector<DeviceMemory> workspaces; // one a stream: runs of one stream follow each other
+        for (int i = 0; i < job_.streams; ++i)
+            workspaces.emplace_back(launcher_.workspace_bytes);
+        std::unique_ptr<Load> load;
+        if (job_.loaded) load = std::make_unique<Load>();
+        for (std::size_t i = 0; i < runs(); ++i) {
+            const std::size_t s = i % streams.size();
+            if (load && s == 0) load->queue_one();
+            queue(out_ + i * bytes_, workspaces[s], streams[s]);
+        }
+        check(cudaDeviceSynchronize(), launcher_.name.c_str());
+    }
+
+    // The first run as it is, which also loads the kernels; then that captured, and a copy of what each replay gave.
+    void replay_graph() {
+        const OwnStream stream;
+        const DeviceMemory workspace(launcher_.workspace_bytes), result(bytes_);
+        queue(out_, workspace, stream);
+        check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
+        const Graph graph(stream.get(), [&] { queue(result.get(), workspace, stream); });
+        for (std::size_t i = 1; i < runs(); ++i) {
+            graph.launch(stream.get());
+            check(cudaMemcpyAsync(out_ + i * bytes_, result.get(), bytes_, cudaMemcpyDeviceToDevice, stream.get()),
+                  "cudaMemcpyAsync");
+        }
+        check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
+    }
+
+  private:
+    [[nodiscard]] std::size_t runs() const { return static_cast<std::size_t>(job_.runs); }
+    void queue(void* out, const DeviceMemory& workspace, const OwnStream& stream) const {
+        launcher_.launch(x_, out, workspace.get(), stream.get());
+    }
+
+    const Job& job_;
+    const Launcher& launcher_;
+    const void* x_;
+    std::size_t bytes_; // a run's results
+    std::byte* out_;
+};
 
 } // namespace
 
@@ -47,19 +132,12 @@ void run_job(const Job& job, const Input& input, DType output, void* results) {
     check(cudaMemcpy(x, input.data, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
     // A copy from pageable memory may return before it has arrived, and the streams below do not wait for the default one.
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    const auto runs = static_cast<std::size_t>(job.runs);
-    const DeviceMemory out(runs * size_of(output));
-    std::vector<OwnStream> streams(static_cast<std::size_t>(job.streams));
-    std::vector<DeviceMemory> workspaces; // one a stream: runs of one stream follow each other
-    for (int i = 0; i < job.streams; ++i)
-        workspaces.emplace_back(launcher.workspace_bytes);
-    for (std::size_t i = 0; i < runs; ++i) {
-        const std::size_t s = i % streams.size();
-        launcher.launch(x, static_cast<std::byte*>(out.get()) + i * size_of(output), workspaces[s].get(),
-                        streams[s].get());
-    }
-    check(cudaDeviceSynchronize(), launcher.name.c_str());
-    check(cudaMemcpy(results, out.get(), runs * size_of(output), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    const std::size_t bytes_a_run = job.results_a_run() * size_of(output);
+    const std::size_t all = static_cast<std::size_t>(job.runs) * bytes_a_run;
+    const DeviceMemory out(all);
+    Runs runs(job, launcher, x, bytes_a_run, static_cast<std::byte*>(out.get()));
+    job.graph ? runs.replay_graph() : runs.queue_all();
+    check(cudaMemcpy(results, out.get(), all, cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 
 void run_split(const Device& device, const Split& split, const Input& input, DType output, void* result) {

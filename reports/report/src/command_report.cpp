@@ -1,4 +1,6 @@
 // `detreduce report`, `detreduce render` and the options of `detreduce ladder`.
+#include <algorithm>
+#include <exception>
 #include <limits>
 #include <memory>
 
@@ -8,6 +10,8 @@
 
 #include "command.hpp"
 #include "files.hpp"
+#include "fresh_sums.hpp"
+#include "interrupt.hpp"
 #include "json.hpp"
 #include "ladder_run.hpp"
 #include "measure.hpp"
@@ -33,6 +37,8 @@ struct Arguments {
     std::uint64_t seed = 1, max_n = max_report_n;
     std::string program = "detreduce report";
     std::vector<accuracy::OwnReduction> own = {};
+    bool full = false;
+    std::vector<std::string> sections;
 };
 
 // Without being asked: the first GPU, or else the CPU.
@@ -48,17 +54,41 @@ void choose_device(Options& options) {
     options.device = {Backend::cuda, devices.front().index};
 }
 
+// All GPUs and the CPU: what is said of "the" device is of the first GPU.
+void choose_all_devices(Options& options) {
+    std::string why;
+    std::vector<Device> list;
+    for (const cuda::DeviceInfo& d : cuda::devices(&why))
+        list.push_back({Backend::cuda, d.index});
+    list.push_back({});
+    options.device = list.front();
+    options.more_devices.assign(list.begin() + 1, list.end());
+    options.device_choice = list.size() == 1 ? fmt::format("--device all, and no GPU is usable here: {}",
+                                                           why.empty() ? "none was found" : why)
+                                             : "the first of --device all; what ran elsewhere says where";
+}
+
 void choose_device(const std::string& asked, Options& options) {
     if (asked.empty()) return choose_device(options);
+    if (asked == "all") return choose_all_devices(options);
     options.device_choice = "as asked with --device";
-    options.device = parse_device(asked);
+    options.device = parse_device(asked, "all, ");
     if (options.device.backend == Backend::cpu) return;
     require_gpu(asked, options.device);
+}
+
+// The ladder alone would be measured nowhere.
+void check_sections(const Options& options) {
+    const auto& asked = options.sections;
+    if (options.device.backend == Backend::cpu && std::find(asked.begin(), asked.end(), "ladder") != asked.end())
+        throw UsageError("--sections ladder: its kernels are for GPUs, and this measures on the CPU; leave it out");
 }
 
 std::string command_line(const Arguments& a) {
     std::string line = a.program + " --out " + a.out;
     if (a.quick) line += " --quick";
+    if (a.full) line += " --full";
+    if (!a.sections.empty()) line += fmt::format(" --sections {}", fmt::join(a.sections, ","));
     if (!a.device.empty()) line += " --device " + a.device;
     line += fmt::format(" --seed {}", a.seed);
     if (a.max_n != max_report_n) line += fmt::format(" --max-n {}", a.max_n);
@@ -66,6 +96,19 @@ std::string command_line(const Arguments& a) {
     for (const std::string& file : a.data)
         line += " --data " + file;
     return line;
+}
+
+// Measures what is there until it is done, the user presses Ctrl-C, or something fails: then what stopped it.
+std::exception_ptr measured(const Options& options, Results& results) {
+    const NoteInterrupt note;
+    Progress progress(Progress::wanted());
+    try {
+        measure(options, progress, results);
+    } catch (...) {
+        if (results.provenance.incomplete.empty()) throw; // before anything was measured
+        return std::current_exception();
+    }
+    return nullptr;
 }
 
 void run_report(const Arguments& a) {
@@ -78,7 +121,9 @@ void run_report(const Arguments& a) {
                     .command = command_line(a),
                     .largest_n = a.max_n,
                     .own = a.own};
+    options.sections = a.sections;
     choose_device(a.device, options);
+    check_sections(options);
     options.data = load_data(a.data);
     const std::vector<OtherRun> others = load_others(a.compare);
     if (!a.measure_only) require_gnuplot(); // before minutes of measuring, not after
@@ -87,17 +132,30 @@ void run_report(const Arguments& a) {
     for (const std::string& note : own_notes(options))
         fmt::print("note: {}\n", note);
     std::fflush(stdout);
-    Progress progress(Progress::wanted());
-    const std::string json = to_json(measure(options, progress));
+    Results gathered;
+    const std::exception_ptr stopped = measured(options, gathered);
+    const std::string json = to_json(gathered);
     const std::filesystem::path dir = a.out, file = dir / "results.json";
     write_file(file, json);
     fmt::print("wrote {}\n", file.string());
-    if (a.measure_only) return;
-    const Results results = from_json(json, file.string()); // exactly what `detreduce render` would read
-    for (const std::string& note : results.provenance.notes)
-        fmt::print("note: {}\n", note);
-    render(results, dir, {}, others);
-    fmt::print("wrote {}\n", (dir / "index.html").string());
+    if (!a.measure_only) {
+        const Results results = from_json(json, file.string()); // exactly what `detreduce render` would read
+        for (const std::string& note : results.provenance.notes)
+            fmt::print("note: {}\n", note);
+        render(results, dir, {}, others);
+        fmt::print("wrote {}\n", (dir / "index.html").string());
+    }
+    if (stopped) std::rethrow_exception(stopped);
+}
+
+void print_fresh_sums(const Arguments& a) {
+    Options options{.quick = a.quick, .seed = a.seed, .device = {}, .device_choice = {}, .command = {}};
+    std::vector<Device> list;
+    for (const std::string& device : CLI::detail::split(a.device, ','))
+        list.push_back(parse_device(device));
+    options.device = list.front();
+    options.more_devices.assign(list.begin() + 1, list.end());
+    print(fresh_sums(options));
 }
 
 void run_render(const Arguments& a) {
@@ -132,6 +190,14 @@ CLI::Validator a_size() {
     };
     return CLI::Validator(check, "");
 }
+CLI::Validator a_section() {
+    const auto check = [](std::string& text) -> std::string {
+        const std::vector<std::string> names = section_names();
+        if (std::find(names.begin(), names.end(), text) != names.end()) return "";
+        return fmt::format("{} is not a section; allowed are {}", in_quotes(text), fmt::join(names, ", "));
+    };
+    return CLI::Validator(check, "");
+}
 CLI::Validator count_up_to(std::uint64_t most) {
     return decimal_number(most, fmt::format("is not a count; allowed are 1 to {}", most));
 }
@@ -140,11 +206,21 @@ void add_options(CLI::App* command, const std::shared_ptr<Arguments>& a) {
     command->add_option("--out", a->out, "Directory for index.html, report.md, results.json, *.csv and plots")
         ->required()
         ->type_name("DIR");
-    command->add_flag("--quick", a->quick, "Fewer sizes and repeats: under a minute instead of a few minutes");
+    CLI::Option* const quick =
+        command->add_flag("--quick", a->quick, "Fewer sizes and repeats: under a minute instead of some");
+    command->add_flag("--full", a->full, "All sizes and repeats, up to 15 minutes (default)")->excludes(quick);
     command
         ->add_option("--device", a->device,
-                     "Where the methods under test run: cpu, cuda or cuda:N (default: a GPU if there is one)")
+                     "Where the methods under test run: cpu, cuda, cuda:N, or all: the CPU and every GPU (default: a "
+                     "GPU if there is one)")
         ->type_name("DEVICE");
+    command
+        ->add_option(
+            "--sections", a->sections,
+            fmt::format("Measure only these, separated by commas: {} (default: all)", fmt::join(section_names(), ", ")))
+        ->delimiter(',')
+        ->check(a_section())
+        ->type_name("NAME");
     command->add_option("--seed", a->seed, "Seed of the data")
         ->transform(a_seed())
         ->capture_default_str()
@@ -205,13 +281,26 @@ void add_report(CLI::App& app) {
     CLI::App* command =
         app.add_subcommand("report", "Measure error, determinism and cost here, and write a page about it");
     add_options(command, std::make_shared<Arguments>());
-    command->footer("Examples:\n"
-                    "  detreduce report --out report --quick           a first look, in under a minute\n"
-                    "  detreduce report --out report --quick --data losses.npy gradients.npy\n"
-                    "                                                  and what each method makes of your own numbers\n"
-                    "  detreduce report --out new --compare old/results.json\n"
-                    "                                                  bits and speed beside those of an earlier run\n"
-                    "  detreduce report --out here --measure-only      results.json for `detreduce render` elsewhere");
+    command->footer(
+        "Examples:\n"
+        "  detreduce report --out report --quick           a first look, in under a minute\n"
+        "  detreduce report --out report --quick --data losses.npy gradients.npy\n"
+        "                                                  and what each method makes of your own numbers\n"
+        "  detreduce report --out new --compare old/results.json\n"
+        "                                                  bits and speed beside those of an earlier run\n"
+        "  detreduce report --out here --measure-only      results.json for `detreduce render` elsewhere\n"
+        "  detreduce report --out bits --sections determinism\n"
+        "\n"
+        "Ctrl-C ends measuring: what was measured becomes a report that says that it is incomplete, and the "
+        "exit status is 130. A second one ends at once.");
+
+    const auto fresh = std::make_shared<Arguments>();
+    CLI::App* hidden = app.add_subcommand("fresh-sums", "The sums of one fresh process, for the determinism section");
+    hidden->group("");
+    hidden->add_option("--devices", fresh->device)->required();
+    hidden->add_option("--seed", fresh->seed)->transform(a_seed());
+    hidden->add_flag("--quick", fresh->quick);
+    hidden->callback([fresh] { print_fresh_sums(*fresh); });
 }
 
 void add_render(CLI::App& app) {

@@ -1,5 +1,6 @@
 // Section 4: how fast.
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -75,12 +76,31 @@ bool one_thread(const CostRow& r) {
 // On the CPU, 1 thread and several are two worlds; a chart shows one of them.
 struct View {
     std::string id, words;
-    bool (*shows)(const CostRow&);
+    std::function<bool(const CostRow&)> shows;
 };
 std::vector<View> views_of(const Results& results) {
-    if (results.provenance.device != "cpu") return {{"", "the GPU", [](const CostRow&) { return true; }}};
-    return {{"-1-thread", "the CPU, 1 thread", one_thread},
-            {"-threads", "the CPU, all threads", [](const CostRow& r) { return !one_thread(r); }}};
+    std::vector<View> views;
+    for (const std::string& device : distinct_of(results.cost, [](const CostRow& r) { return r.device; })) {
+        const bool main = device == results.provenance.device;
+        const auto here = [device](const CostRow& r) { return r.device == device; };
+        const std::string id = main ? "" : "-" + slug(device);
+        if (device == "cpu") {
+            views.push_back(
+                {id + "-1-thread", "the CPU, 1 thread", [=](const CostRow& r) { return here(r) && one_thread(r); }});
+            views.push_back(
+                {id + "-threads", "the CPU, all threads", [=](const CostRow& r) { return here(r) && !one_thread(r); }});
+        } else {
+            views.push_back({id, main ? "the GPU" : device, here});
+        }
+    }
+    return views;
+}
+
+// Rows of other devices than that under test say in their variant where they ran.
+Results with_devices_named(Results results) {
+    for (CostRow& r : results.cost)
+        if (r.device != results.provenance.device) r.variant += (r.variant.empty() ? "" : ", ") + r.device;
+    return results;
 }
 
 LineChart ratio_chart(const Results& results, const std::string& dtype, const View& view) {
@@ -201,10 +221,14 @@ void add_text(Section& section, bool gpu) {
 
 } // namespace
 
-Section cost_section(const Results& results) {
+Section cost_section(const Results& measured) {
     Section section{"cost", "Cost", {}, {}, {}, {}, {}};
-    if (results.cost.empty()) return section;
+    if (measured.cost.empty()) return section;
+    const Results results = with_devices_named(measured);
     add_text(section, results.provenance.device != "cpu");
+    const auto elsewhere = [&](const CostRow& r) { return r.device == "cpu" && results.provenance.device != "cpu"; };
+    if (std::any_of(results.cost.begin(), results.cost.end(), elsewhere))
+        section.text.insert(section.text.begin() + 1, "Those on the CPU are wall-clock times of one call.");
     for (const std::string& dtype : dtypes_of(results)) {
         for (const View& view : views_of(results)) {
             section.line_charts.push_back(bandwidth_chart(results, dtype, view));

@@ -13,6 +13,10 @@ struct Header {
     void operator()(const char* key, T&) {
         line += (line.empty() ? "" : ",") + std::string(key);
     }
+    template <class T>
+    void optional(const char* key, T& value) {
+        (*this)(key, value);
+    }
 };
 
 struct Line {
@@ -23,12 +27,22 @@ struct Line {
         line += (first ? "" : ",") + text(value);
         first = false;
     }
+    template <class T>
+    void optional(const char* key, T& value) {
+        (*this)(key, value);
+    }
     static std::string text(const std::string& v) { return csv_escaped(v); }
     static std::string text(bool v) { return v ? "true" : "false"; }
     static std::string text(std::int64_t v) { return std::to_string(v); }
     static std::string text(std::uint64_t v) { return std::to_string(v); }
     static std::string text(const std::optional<std::int64_t>& v) { return v ? text(*v) : ""; }
     static std::string text(const Metric& v) { return v ? exact_decimal(*v) : ""; }
+    static std::string text(const std::vector<Pattern>& v) {
+        std::string all;
+        for (const Pattern& pattern : v)
+            all += (all.empty() ? "" : " ") + pattern.bits + ":" + std::to_string(pattern.count);
+        return csv_escaped(all);
+    }
 };
 
 template <class Row>

@@ -36,6 +36,16 @@ Cell cell_of(const DeterminismRow& r) {
     return cell;
 }
 
+// "0x3f800000" when it was the only one; else each with its count, and how many more there were.
+Cell patterns_of(const DeterminismRow& r) {
+    if (*r.distinct == 1) return {r.patterns.front().bits};
+    std::string text;
+    for (const Pattern& p : r.patterns)
+        text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", p.bits, integer(p.count));
+    const std::int64_t more = *r.distinct - static_cast<std::int64_t>(r.patterns.size());
+    return {text, more > 0 ? fmt::format("and {} more", integer(more)) : ""};
+}
+
 Table table_of(const Results& results) {
     Table table{"determinism", "Distinct bit patterns in the number of runs made", {{"method", false}}, {}};
     const auto label = [&](const DeterminismRow& r) { return row_label(r, results); };
@@ -65,6 +75,33 @@ Table axes_table(const Results& results) {
                 {{axis}, {dash, "", Mood::absent}, {dash, "", Mood::absent}, {dash, "", Mood::absent}});
         } else {
             table.rows.push_back({{axis}, {at->varied}, {count_of(at->n)}, {at->family}});
+        }
+    }
+    return table;
+}
+
+// One line for all axes on which a method gave one and the same pattern, one for each of the others.
+Table patterns_table(const Results& results) {
+    Table table{"patterns",
+                "Which bits: each pattern, and in how many runs it came out",
+                {{"method", false}, {"n"}, {"along", false}, {"bit patterns", false}},
+                {}};
+    table.folded = true;
+    const auto label = [&](const DeterminismRow& r) { return row_label(r, results); };
+    for (const std::string& method : distinct_of(results.determinism, label)) {
+        std::vector<std::string> keys; // of this method's lines
+        const std::size_t first = table.rows.size();
+        for (const DeterminismRow& r : results.determinism) {
+            if (label(r) != method || !measured(r) || r.patterns.empty()) continue;
+            const std::string key = *r.distinct == 1 ? r.patterns.front().bits + count_of(r.n) : r.axis;
+            const auto at = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
+            if (at < keys.size()) {
+                table.rows[first + at][2].text += ", " + r.axis + fmt::format(" ({})", integer(*r.runs));
+                continue;
+            }
+            keys.push_back(key);
+            table.rows.push_back(
+                {{method}, {count_of(r.n)}, {r.axis + fmt::format(" ({})", integer(*r.runs))}, patterns_of(r)});
         }
     }
     return table;
@@ -122,6 +159,12 @@ Section determinism_section(const Results& results) {
          distinct_of(results.determinism, [](const DeterminismRow& r) { return r.subject.dtype; }))
         section.dot_charts.push_back(chart(results, dtype));
     section.tables = {table_of(results), axes_table(results)};
+    if (Table patterns = patterns_table(results); !patterns.rows.empty()) {
+        section.text.push_back(
+            "Which bits came out, and how often each, is in the last table. Axes of another n are of other data, so "
+            "their bits are others.");
+        section.tables.push_back(std::move(patterns));
+    }
     add_findings(section, results);
     return section;
 }

@@ -46,6 +46,19 @@ std::string output_of(const std::string& type) {
     return type.substr(type.rfind(' ') + 1);
 }
 
+// What the charts show of a method that was measured on several devices: the one under test. The others are in the tables; a second line of the same
+// colour would say nothing.
+std::vector<ErrorRow> drawn_of_type(const Results& results, const std::string& type) {
+    std::vector<ErrorRow> rows = of_type(results, type);
+    std::set<std::string> here;
+    for (const ErrorRow& r : rows)
+        if (r.subject.device == results.provenance.device) here.insert(r.subject.method);
+    std::erase_if(rows, [&](const ErrorRow& r) {
+        return r.subject.device != results.provenance.device && here.contains(r.subject.method);
+    });
+    return rows;
+}
+
 LineChart condition_chart(const Results& results, const std::string& type) {
     LineChart c;
     c.id = "condition-" + slug(type);
@@ -54,7 +67,7 @@ LineChart condition_chart(const Results& results, const std::string& type) {
     c.y_label = "|result - exact| / |exact|";
     c.y_floor = floor_of(output_of(type));
     c.x_decimal = true;
-    for (const ErrorRow& r : of_type(results, type)) {
+    for (const ErrorRow& r : drawn_of_type(results, type)) {
         if (r.family != condition_sweep || !r.condition || !r.relative_error) continue;
         const std::string label = method_label(r.subject, results);
         auto at = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) { return s.label == label; });
@@ -96,7 +109,7 @@ LineChart chart(const Results& results, const std::string& type, const std::stri
     c.y_label = "|result - exact| / |exact|";
     c.y_floor = floor_of(output_of(type));
     std::vector<Series> bounds, expected;
-    for (const ErrorRow& r : of_type(results, type)) {
+    for (const ErrorRow& r : drawn_of_type(results, type)) {
         if (r.family != family) continue;
         const std::string label = method_label(r.subject, results);
         auto at = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) { return s.label == label; });

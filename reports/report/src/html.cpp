@@ -98,6 +98,8 @@ std::string html(const Page& page) {
     for (const Section& section : page.sections)
         out += fmt::format("<a href=\"#{}\">{}</a> ", section.id, html_escaped(section.title));
     out += "<a href=\"#provenance\">Provenance</a></nav>\n";
+    if (!page.provenance.incomplete.empty())
+        out += "<p class=\"note bad\">Incomplete: " + html_escaped(page.provenance.incomplete) + "</p>\n";
     for (const std::string& note : page.provenance.notes)
         out += "<p class=\"note\">" + html_escaped(note) + "</p>\n";
     out += "</header>\n<main>\n";

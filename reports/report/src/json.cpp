@@ -44,12 +44,17 @@ Json to_value(std::uint64_t v) {
     return v;
 }
 Json to_value(const std::optional<Gpu>& v);
+Json to_value(const std::vector<Pattern>& v);
 
 struct Writer {
     Json object = Json::object();
     template <class T>
     void operator()(const char* key, T& value) {
         object[key] = to_value(value);
+    }
+    template <class T>
+    void optional(const char* key, T& value) {
+        if (!value.empty()) object[key] = to_value(value);
     }
 };
 
@@ -63,6 +68,12 @@ Json write(const T& value) {
 
 Json to_value(const std::optional<Gpu>& v) {
     return v ? write(*v) : Json(nullptr);
+}
+Json to_value(const std::vector<Pattern>& v) {
+    Json list = Json::array();
+    for (const Pattern& pattern : v)
+        list.push_back(write(pattern));
+    return list;
 }
 
 std::string dump(const Json& value, int indent = -1) {
@@ -88,6 +99,10 @@ class Reader {
     template <class T>
     void operator()(const char* key, T& value) {
         read(key, at(key), value);
+    }
+    template <class T>
+    void optional(const char* key, T& value) {
+        if (object_.contains(key)) read(key, object_[key], value);
     }
 
     const Json& at(const char* key) const {
@@ -139,6 +154,13 @@ class Reader {
         if (!json.is_array()) fail(key, "an array of strings");
         for (const Json& item : json)
             read(key, item, value.emplace_back());
+    }
+    void read(const char* key, const Json& json, std::vector<Pattern>& value) const {
+        if (!json.is_array()) fail(key, "an array of bit patterns");
+        for (const Json& item : json) {
+            Reader reader(item, source_, name(key));
+            fields(reader, value.emplace_back());
+        }
     }
     void read(const char* key, const Json& json, std::optional<Gpu>& value) const {
         value.reset();

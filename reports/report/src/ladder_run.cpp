@@ -51,8 +51,7 @@ void run_ladder(const LadderArguments& a) {
     Progress progress(Progress::wanted());
     Results results;
     results.provenance = provenance_of(options);
-    results.ladder =
-        report::gpu::measure_ladder(options, a.n, static_cast<int>(a.runs), progress, results.provenance.notes);
+    report::gpu::measure_ladder(options, a.n, static_cast<int>(a.runs), progress, results);
     progress.clear();
     const std::string json = to_json(results);
     const std::filesystem::path dir = a.out, file = dir / "ladder.json";

@@ -54,6 +54,8 @@ std::string markdown(const Page& page) {
         fmt::format("# {}\n\n{}\n\nThe methods under test ran on **{}** ({}).\n\n", markdown_escaped(page.title),
                     markdown_escaped(page.summary), markdown_escaped(page.provenance.device),
                     markdown_escaped(page.provenance.device_choice));
+    if (!page.provenance.incomplete.empty())
+        out += "> **Incomplete:** " + markdown_escaped(page.provenance.incomplete) + "\n\n";
     for (const std::string& note : page.provenance.notes)
         out += "> " + markdown_escaped(note) + "\n\n";
     for (std::size_t i = 0; i < page.sections.size(); ++i) {

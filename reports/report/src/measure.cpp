@@ -1,36 +1,127 @@
 #include "measure.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include <detreduce/detreduce.hpp>
+
+#include "failure.hpp"
 #include "gpu.hpp"
 #include "own.hpp"
 
 namespace detreduce::report {
+namespace {
+
+bool on_gpu(const Device& device) {
+    return device.backend == Backend::cuda;
+}
+
+void measure_cost(const Options& options, Progress& progress, Results& results) {
+    for (const Device& device : devices_of(options)) {
+        Options one = options;
+        one.device = device;
+        on_gpu(device) ? gpu::measure_cost(one, progress, results) : measure_cost_on_cpu(one, progress, results);
+    }
+}
+
+void measure_ladder(const Options& options, Progress& progress, Results& results) {
+    if (!on_gpu(options.device)) return;
+    const std::uint64_t n = std::uint64_t{1} << (options.quick ? 26 : 29);
+    try {
+        gpu::measure_ladder(options, n, options.quick ? 100 : 1000, progress, results);
+    } catch (const program::OutOfMemory& error) { // it chose sizes that fit, but others take memory too
+        results.provenance.notes.push_back(fmt::format("The ladder ended early: {}.", error.what()));
+    }
+}
+
+struct SectionPlan {
+    const char* name;
+    double share; ///< of the time: what the estimate of what is left begins with
+    void (*measure)(const Options&, Progress&, Results&);
+};
+constexpr SectionPlan plans[] = {{"data", 2, measure_data}, // first: it is what can fail
+                                 {"reference", 1, measure_reference}, {"error", 30, measure_error},
+                                 {"edges", 1, measure_edges},         {"determinism", 15, measure_determinism},
+                                 {"cost", 35, measure_cost},          {"ladder", 20, measure_ladder}};
+
+std::vector<SectionPlan> plans_of(const Options& options) {
+    std::vector<SectionPlan> list;
+    for (const SectionPlan& plan : plans) {
+        const auto& asked = options.sections;
+        if (!asked.empty() && std::find(asked.begin(), asked.end(), plan.name) == asked.end()) continue;
+        if (plan.measure == measure_ladder && (!on_gpu(options.device) || !options.own.empty()))
+            continue; // kernels for GPUs
+        if (plan.measure == measure_data && options.data.empty()) continue;
+        list.push_back(plan);
+    }
+    return list;
+}
+
+// One share a Progress::begin().
+std::vector<double> shares_of(const Options& options, const std::vector<SectionPlan>& list) {
+    std::vector<double> shares;
+    for (const SectionPlan& plan : list)
+        shares.insert(shares.end(), plan.measure == measure_cost ? devices_of(options).size() : 1, plan.share);
+    return shares;
+}
+
+// The provenance has room for one GPU.
+void note_more_gpus(const Options& options, std::vector<std::string>& notes) {
+    for (const Device& device : options.more_devices)
+        if (on_gpu(device))
+            notes.push_back(fmt::format("{} is {}.", name_of(device), gpu::describe(device.index).name));
+}
+
+} // namespace
 
 std::string name_of(const Device& device) {
     return device.backend == Backend::cpu ? "cpu" : fmt::format("cuda:{}", device.index);
 }
 
-Results measure(const Options& options, Progress& progress) {
-    Results results;
+std::vector<Device> devices_of(const Options& options) {
+    std::vector<Device> list{options.device};
+    list.insert(list.end(), options.more_devices.begin(), options.more_devices.end());
+    return list;
+}
+
+std::vector<Placed> placed_methods(const Options& options) {
+    std::vector<Placed> list;
+    for (const MethodInfo& m : measured_methods(options)) {
+        const std::size_t before = list.size();
+        for (const Device& device : devices_of(options))
+            if (on_gpu(device) ? m.on_cuda : m.on_cpu) list.push_back({m.method, device});
+        if (list.size() == before && m.on_cpu) list.push_back({m.method, Device{}});
+    }
+    return list;
+}
+
+std::vector<std::string> section_names() {
+    std::vector<std::string> names;
+    for (const SectionPlan& plan : plans)
+        names.emplace_back(plan.name);
+    return names;
+}
+
+void measure(const Options& options, Progress& progress, Results& results) {
     results.provenance = provenance_of(options);
+    note_more_gpus(options, results.provenance.notes);
     for (const std::string& note : own_notes(options))
         results.provenance.notes.push_back(note);
-    measure_data(options, progress, results); // first: it is what can fail
-    results.reference = measure_reference(options, progress);
-    results.error = measure_error(options, progress);
-    results.edges = measure_edges(options, progress);
-    results.determinism = measure_determinism(options, progress);
-    results.cost = options.device.backend == Backend::cuda
-                       ? gpu::measure_cost(options, progress, results.provenance.notes)
-                       : measure_cost_on_cpu(options, progress);
-    if (options.device.backend == Backend::cuda && options.own.empty()) {
-        const std::uint64_t n = std::uint64_t{1} << (options.quick ? 26 : 29);
-        results.ladder =
-            gpu::measure_ladder(options, n, options.quick ? 100 : 1000, progress, results.provenance.notes);
+    const std::vector<SectionPlan> list = plans_of(options);
+    progress.expect(shares_of(options, list));
+    const auto stopped = [&](const char* why) {
+        progress.clear();
+        results.provenance.incomplete = fmt::format("{} at: {}", why, progress.position());
+    };
+    try {
+        for (const SectionPlan& plan : list)
+            plan.measure(options, progress, results);
+        progress.clear();
+    } catch (const std::exception& error) {
+        stopped(error.what());
+        throw;
     }
-    progress.clear();
-    return results;
 }
 
 } // namespace detreduce::report

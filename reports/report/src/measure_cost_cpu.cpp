@@ -164,7 +164,8 @@ void append_rows(const std::vector<Candidate<T>>& list, Data kind, std::span<con
 }
 
 template <class T>
-void measure_size(const Options& options, std::span<const T> x, Data kind, std::vector<CostRow>& rows) {
+void measure_size(const Options& options, std::span<const T> x, Data kind, const Progress& progress,
+                  std::vector<CostRow>& rows) {
     std::vector<Candidate<T>> list = candidates(options, x, kind);
     double round_seconds = 0;
     for (Candidate<T>& c : list)
@@ -174,6 +175,7 @@ void measure_size(const Options& options, std::span<const T> x, Data kind, std::
     const bool warm = x.size_bytes() <= (std::size_t{32} << 20);
     const int rounds = rounds_for(round_seconds, options.quick);
     for (int round = 0; round < rounds; ++round) {
+        progress.check_interrupt();
         for (const std::size_t i : order_of_turns(list.size(), round)) {
             if (warm) list[i].run(x);
             list[i].seconds.push_back(seconds_of(list[i], x));
@@ -215,7 +217,7 @@ void measure_dtype(const Options& options, Progress& progress, std::vector<CostR
         fill(data, kind, options.seed);
         for (const std::uint64_t n : sizes_of(kind, options, sizeof(T))) {
             progress.step(fmt::format("{} {} n = {}", name(dtype_of<T>), name(kind), n));
-            measure_size(options, std::span<const T>(data).first(n), kind, rows);
+            measure_size(options, std::span<const T>(data).first(n), kind, progress, rows);
         }
     }
 }
@@ -227,18 +229,16 @@ int cpu_threads() {
     return plan.status().ok() ? static_cast<int>(plan.launch().threads) : 1;
 }
 
-std::vector<CostRow> measure_cost_on_cpu(const Options& options, Progress& progress) {
+void measure_cost_on_cpu(const Options& options, Progress& progress, Results& results) {
     std::size_t steps = 0;
     for (const DType dtype : measured_dtypes(options))
         for (const Data kind : kinds)
             steps += sizes_of(kind, options, size_of(dtype)).size();
     progress.begin("cost", static_cast<int>(steps));
-    std::vector<CostRow> rows;
-    measure_dtype<float16>(options, progress, rows);
-    measure_dtype<bfloat16>(options, progress, rows);
-    measure_dtype<float>(options, progress, rows);
-    measure_dtype<double>(options, progress, rows);
-    return rows;
+    measure_dtype<float16>(options, progress, results.cost);
+    measure_dtype<bfloat16>(options, progress, results.cost);
+    measure_dtype<float>(options, progress, results.cost);
+    measure_dtype<double>(options, progress, results.cost);
 }
 
 } // namespace detreduce::report

@@ -99,20 +99,17 @@ template <class T>
 void measure_case(const Options& options, const Case<T>& which, std::vector<EdgeRow>& all) {
     const std::span<const T> data(which.data);
     CaseRows<T> rows(which, all);
-    const bool gpu = options.device.backend == Backend::cuda;
-    for (const MethodInfo& m : measured_methods(options)) {
-        const Device device = gpu && m.on_cuda ? options.device : Device{};
-        if (device == options.device || m.on_cpu)
-            rows.measured(m.name, device, results_of(Job{.method = m.method, .device = device, .launch = {}}, data)[0]);
-    }
+    for (const auto& [method, device] : placed_methods(options))
+        rows.measured(name(method), device, results_of(Job{.method = method, .device = device, .launch = {}}, data)[0]);
     for (const OwnReduction* own : own_here(options, dtype_of<T>)) {
         const Device device = device_of(*own, options);
         rows.measured(own->name, device, results_of(Job{.device = device, .launch = {}, .own = own}, data)[0]);
     }
-    if (gpu) {
+    for (const Device& device : devices_of(options)) {
+        if (device.backend != Backend::cuda) continue;
         T result{};
-        gpu::cub_sum(options.device, input_of(data), &result);
-        rows.measured(cub_name, options.device, result);
+        gpu::cub_sum(device, input_of(data), &result);
+        rows.measured(cub_name, device, result);
     }
     rows.published();
 }
@@ -126,13 +123,11 @@ void measure_cases(const Options& options, std::vector<EdgeRow>& rows) {
 
 } // namespace
 
-std::vector<EdgeRow> measure_edges(const Options& options, Progress& progress) {
+void measure_edges(const Options& options, Progress& progress, Results& results) {
     progress.begin("edge cases", 1);
     progress.step("");
-    std::vector<EdgeRow> rows;
-    measure_cases<float>(options, rows);
-    measure_cases<double>(options, rows);
-    return rows;
+    measure_cases<float>(options, results.edges);
+    measure_cases<double>(options, results.edges);
 }
 
 } // namespace detreduce::report

@@ -3,6 +3,7 @@
 
 #include <detreduce/accuracy/generators.hpp>
 
+#include "failure.hpp"
 #include "measure.hpp"
 #include "own.hpp"
 #include "runner.hpp"
@@ -79,12 +80,13 @@ void take_errors(const std::vector<Contender>& list, std::span<const T> data, co
 
 // 16-bit elements are summed to 16 bits, as a drop-in sum would be, and to f32, where what the methods do shows.
 template <class T>
-void measure_point(const Options& options, const Point& point, std::vector<ErrorRow>& rows) {
+void measure_point(const Options& options, const Point& point, const Progress& progress, std::vector<ErrorRow>& rows) {
     constexpr bool narrow = sizeof(T) == 2;
     const std::vector<Contender> to_same = contenders(options, dtype_of<T>, dtype_of<T>),
                                  to_wide = contenders(options, dtype_of<T>, DType::f32);
     std::vector<ErrorRow> same = empty_rows<T, T>(point, to_same), wide = empty_rows<T, float>(point, to_wide);
     for (int trial = 0; trial < point.trials; ++trial) {
+        progress.check_interrupt(); // the largest take seconds
         const std::uint64_t seed = accuracy::hash(options.seed, static_cast<std::uint64_t>(trial));
         const std::vector<T> data =
             accuracy::generate<T>(point.family, std::size_t{1} << point.exponent, seed, {.condition = point.condition});
@@ -96,32 +98,45 @@ void measure_point(const Options& options, const Point& point, std::vector<Error
     if (narrow) rows.insert(rows.end(), wide.begin(), wide.end());
 }
 
-void measure_point(const Options& options, DType dtype, const Point& point, std::vector<ErrorRow>& rows) {
+void measure_point(const Options& options, DType dtype, const Point& point, const Progress& progress,
+                   std::vector<ErrorRow>& rows) {
     switch (dtype) {
     case DType::f16:
-        return measure_point<float16>(options, point, rows);
+        return measure_point<float16>(options, point, progress, rows);
     case DType::bf16:
-        return measure_point<bfloat16>(options, point, rows);
+        return measure_point<bfloat16>(options, point, progress, rows);
     case DType::f32:
-        return measure_point<float>(options, point, rows);
+        return measure_point<float>(options, point, progress, rows);
     case DType::f64:
-        return measure_point<double>(options, point, rows);
+        return measure_point<double>(options, point, progress, rows);
     }
 }
 
 } // namespace
 
-std::vector<ErrorRow> measure_error(const Options& options, Progress& progress) {
+void measure_error(const Options& options, Progress& progress, Results& results) {
+    const auto work = [](DType dtype, const Point& point) { // elements, and what a sum costs without any
+        return point.trials * (4096 + std::exp2(point.exponent)) * (size_of(dtype) == 2 ? 2 : 1);
+    };
     const std::vector<DType> dtypes = measured_dtypes(options);
-    progress.begin("error", static_cast<int>(dtypes.size() * points(options, DType::f64).size()));
-    std::vector<ErrorRow> rows;
+    double all = 0;
+    int steps = 0;
+    for (const DType dtype : dtypes)
+        for (const Point& point : points(options, dtype))
+            all += work(dtype, point), ++steps;
+    progress.begin("error", steps, all);
     for (const DType dtype : dtypes) {
         for (const Point& point : points(options, dtype)) {
-            progress.step(fmt::format("{} {} n = 2^{}", name(dtype), point.name, point.exponent));
-            measure_point(options, dtype, point, rows);
+            const std::string what = fmt::format("{} {} n = 2^{}", name(dtype), point.name, point.exponent);
+            progress.step(what, work(dtype, point));
+            try {
+                measure_point(options, dtype, point, progress, results.error);
+            } catch (const program::OutOfMemory& error) {
+                results.provenance.notes.push_back(
+                    fmt::format("The error of {} was left out: {}.", what, error.what()));
+            }
         }
     }
-    return rows;
 }
 
 } // namespace detreduce::report

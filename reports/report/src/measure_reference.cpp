@@ -46,17 +46,15 @@ void measure_case(const Options& options, const Case& c, std::vector<ReferenceRo
 
 } // namespace
 
-std::vector<ReferenceRow> measure_reference(const Options& options, Progress& progress) {
+void measure_reference(const Options& options, Progress& progress, Results& results) {
     const std::vector<DType> list = measured_dtypes(options);
     progress.begin("reference", static_cast<int>(list.size() * std::size(cases)));
-    std::vector<ReferenceRow> rows;
     for (const DType dtype : list) {
         for (const Case& c : cases) {
             progress.step(fmt::format("{} {}", name(dtype), accuracy::name(c.family)));
-            with_dtype(dtype, [&]<class T>(T) { measure_case<T>(options, c, rows); });
+            with_dtype(dtype, [&]<class T>(T) { measure_case<T>(options, c, results.reference); });
         }
     }
-    return rows;
 }
 
 } // namespace detreduce::report

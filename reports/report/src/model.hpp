@@ -53,6 +53,7 @@ struct Provenance {
     std::string device_choice; ///< why that device
     std::optional<Gpu> gpu;
     std::vector<std::string> notes; ///< whatever a reader has to know, e.g. sizes that did not fit
+    std::string incomplete = {};    ///< why measuring ended early; empty, and not in the file: it did not
     friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
@@ -83,6 +84,14 @@ struct ErrorRow {
     friend bool operator==(const ErrorRow&, const ErrorRow&) = default;
 };
 
+/// One of the results that came out, and how often.
+struct Pattern {
+    std::string bits; ///< "0x3f800000": all digits of the format
+    std::int64_t count = 0;
+    friend bool operator==(const Pattern&, const Pattern&) = default;
+};
+inline constexpr std::size_t most_patterns = 8; ///< of a row
+
 /// Distinct bit patterns of one method along one axis. `runs` is nothing when the axis was not measured.
 struct DeterminismRow {
     Subject subject;
@@ -94,6 +103,8 @@ struct DeterminismRow {
     std::optional<std::int64_t> runs;
     std::optional<std::int64_t> distinct;
     Metric spread_ulp; ///< largest distance between two of the results
+    /// The most frequent, most_patterns at most, of equals the smallest bits first; not in files of before they were kept.
+    std::vector<Pattern> patterns = {};
     friend bool operator==(const DeterminismRow&, const DeterminismRow&) = default;
 };
 

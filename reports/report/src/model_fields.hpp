@@ -1,5 +1,5 @@
 // The keys of results.json, each written once: `fields(visitor, value)` calls visitor(key, member) for every member.
-// The writer, the reader and the CSV files all use this list.
+// The writer, the reader and the CSV files all use this list. `visitor.optional(key, member)`: a key that files may lack.
 #pragma once
 
 #include "model.hpp"
@@ -40,6 +40,7 @@ void fields(V& visit, Provenance& p) {
     visit("device_choice", p.device_choice);
     visit("gpu", p.gpu);
     visit("notes", p.notes);
+    visit.optional("incomplete", p.incomplete);
 }
 
 template <class V>
@@ -79,6 +80,12 @@ void fields(V& visit, EdgeRow& r) {
 }
 
 template <class V>
+void fields(V& visit, Pattern& p) {
+    visit("bits", p.bits);
+    visit("count", p.count);
+}
+
+template <class V>
 void fields(V& visit, DeterminismRow& r) {
     fields(visit, r.subject);
     visit("axis", r.axis);
@@ -89,6 +96,7 @@ void fields(V& visit, DeterminismRow& r) {
     visit("runs", r.runs);
     visit("distinct", r.distinct);
     visit("spread_ulp", r.spread_ulp);
+    visit.optional("patterns", r.patterns);
 }
 
 template <class V>

@@ -105,7 +105,9 @@ std::string decimal_tics(const char* which, Range range) {
             const double value = digit * std::pow(10.0, e);
             if ((digit != 1 && !few) || value < range.low / 1.001 || value > range.high * 1.001) continue;
             const bool plain = (few && e >= -3 && e <= 5) || (low >= 0 && high <= 5);
-            const std::string text = plain ? fmt::format("{:g}", value) : fmt::format("10^{{{}}}", e);
+            const std::string text = plain        ? fmt::format("{:g}", value)
+                                     : digit == 1 ? fmt::format("10^{{{}}}", e)
+                                                  : ""; // more digits would leave no room for the name of the axis
             tics += fmt::format("{}'{}' {:g}", tics.empty() ? "" : ",", text, value);
         }
     return fmt::format("set logscale {0}\nset {0}range [{1:g}:{2:g}]\nset {0}tics ({3})\n", which, range.low,

@@ -1,10 +1,15 @@
 #include "progress.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <unistd.h>
 
 #include <fmt/format.h>
+
+#include "failure.hpp"
+#include "interrupt.hpp"
 
 namespace detreduce::report {
 
@@ -12,28 +17,61 @@ bool Progress::wanted() {
     return ::isatty(STDERR_FILENO) != 0;
 }
 
-void Progress::begin(std::string part, int steps) {
-    part_ = std::move(part);
-    done_ = 0;
-    steps_ = std::max(1, steps);
-    drawn_ = {};
-    draw("");
+void Progress::expect(std::vector<double> shares) {
+    shares_ = std::move(shares);
+    begun_ = 0;
+    start_ = Clock::now();
 }
 
-void Progress::step(const std::string& what) {
-    done_ = std::min(done_ + 1, steps_);
-    const auto now = std::chrono::steady_clock::now();
+void Progress::begin(std::string part, int steps, double work) {
+    part_ = std::move(part);
+    what_.clear();
+    begun_steps_ = 0;
+    steps_ = std::max(1, steps);
+    finished_ = current_ = 0;
+    work_ = work > 0 ? work : steps_;
+    ++begun_;
+    drawn_ = {};
+    check_interrupt();
+    draw();
+}
+
+void Progress::step(const std::string& what, double work) {
+    check_interrupt();
+    what_ = what;
+    begun_steps_ = std::min(begun_steps_ + 1, steps_);
+    finished_ = std::min(finished_ + current_, work_);
+    current_ = work;
+    const auto now = Clock::now();
     if (now - drawn_ < std::chrono::milliseconds(50)) return;
     drawn_ = now;
-    draw(what);
+    draw();
 }
 
-void Progress::draw(const std::string& what) {
+void Progress::check_interrupt() const {
+    if (NoteInterrupt::noted()) throw program::Interrupted("interrupted by Ctrl-C");
+}
+
+std::string Progress::position() const {
+    return what_.empty() ? part_ : part_ + ", " + what_;
+}
+
+double Progress::done() const {
+    if (begun_ == 0 || begun_ > shares_.size()) return 0;
+    const auto current = shares_.begin() + static_cast<std::ptrdiff_t>(begun_ - 1);
+    const double before = std::accumulate(shares_.begin(), current, 0.0);
+    const double all = std::accumulate(current, shares_.end(), before);
+    return all > 0 ? (before + *current * finished_ / work_) / all : 0;
+}
+
+void Progress::draw() {
     if (!shown_) return;
     constexpr int width = 28;
-    const int filled = width * done_ / steps_;
-    const std::string line = fmt::format("\r\033[K{:<12} [{:=<{}}{:<{}}] {}/{} {:.30}", part_, "", filled, "",
-                                         width - filled, done_, steps_, what);
+    const int filled = width * begun_steps_ / steps_;
+    const std::string left = time_left(done(), std::chrono::duration<double>(Clock::now() - start_).count());
+    const std::string line =
+        fmt::format("\r\033[K{:<12} [{:=<{}}{:<{}}] {}/{} {}{:.30}", part_, "", filled, "", width - filled,
+                    begun_steps_, steps_, left.empty() ? "" : "about " + left + " left  ", what_);
     std::fputs(line.c_str(), stderr); // fmt::print would throw when the terminal goes away
     std::fflush(stderr);
 }
@@ -42,6 +80,13 @@ void Progress::clear() {
     if (!shown_) return;
     std::fputs("\r\033[K", stderr);
     std::fflush(stderr);
+}
+
+std::string time_left(double done, double seconds) {
+    if (done < 0.02 || seconds < 1) return "";
+    const double left = seconds * (1 - done) / done;
+    if (left < 100) return fmt::format("{:.0f} s", std::max(1.0, std::ceil(left)));
+    return fmt::format("{:.0f} min", std::ceil(left / 60));
 }
 
 } // namespace detreduce::report

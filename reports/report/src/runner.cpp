@@ -32,16 +32,11 @@ class Copy {
 };
 
 void run_method(const Job& job, const Input& input, DType output, void* results) {
-    const Plan plan = make_plan({.method = job.method,
-                                 .dtype = input.dtype,
-                                 .output = output,
-                                 .n = input.n,
-                                 .device = cpu,
-                                 .launch = job.launch});
+    const Plan plan = plan_of(job, input, output);
     throw_if_error(plan.status());
+    const std::size_t bytes = job.results_a_run() * size_of(output);
     for (int i = 0; i < job.runs; ++i)
-        throw_if_error(
-            run(plan, input.data, static_cast<std::byte*>(results) + static_cast<std::size_t>(i) * size_of(output)));
+        throw_if_error(run(plan, input.data, static_cast<std::byte*>(results) + static_cast<std::size_t>(i) * bytes));
 }
 
 // As many threads as a job asks for, in what uses as many as OpenMP has.
@@ -70,6 +65,20 @@ void run_on_cpu(const Job& job, const Input& input, DType output, void* results)
 }
 
 } // namespace
+
+Plan plan_of(const Job& job, const Input& input, DType output) {
+    Request request{.method = job.method,
+                    .dtype = input.dtype,
+                    .output = output,
+                    .n = input.n / job.results_a_run(),
+                    .device = job.device,
+                    .launch = job.launch};
+    if (job.rows > 0) {
+        request.shape = Shape::rows;
+        request.groups = job.rows;
+    }
+    return make_plan(request);
+}
 
 void run_job(const Job& job, const Input& input, DType output, void* results) {
     try {

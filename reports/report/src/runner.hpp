@@ -18,9 +18,14 @@ struct Job {
     Device device;
     Launch launch;
     int runs = 1;
-    int streams = 1;                             ///< CUDA: runs are spread over so many streams
-    unsigned misalignment = 0;                   ///< the data starts so many elements past an aligned address
+    int streams = 1;           ///< CUDA: runs are spread over so many streams
+    unsigned misalignment = 0; ///< the data starts so many elements past an aligned address
+    std::uint64_t rows = 0;    ///< the data is a matrix of so many rows, each summed alone; 0: one flat sum
+    bool graph = false;        ///< CUDA: captured in a graph, which is replayed once a run
+    bool loaded = false;       ///< CUDA: while a further stream keeps the GPU busy
     const accuracy::OwnReduction* own = nullptr; ///< this one, and no method
+
+    [[nodiscard]] std::size_t results_a_run() const { return rows == 0 ? 1 : rows; }
 };
 
 [[nodiscard]] inline std::string_view name_of(const Job& job) {
@@ -38,8 +43,11 @@ template <class T>
     return {dtype_of<T>, data.data(), data.size()};
 }
 
-/// Writes one result of dtype `output` a run to `results`. Throws program::Failure when the library refuses or fails.
+/// Writes results_a_run() results of dtype `output` a run to `results`. Throws program::Failure when the library refuses or fails.
 void run_job(const Job& job, const Input& input, DType output, void* results);
+
+/// What both backends make of it.
+[[nodiscard]] Plan plan_of(const Job& job, const Input& input, DType output);
 
 /// A random way to a sum by parts: piece i is the elements from cuts[i] to cuts[i + 1] and makes a state of its own; each merge adds the
 /// state of its second piece to that of its first, in this order, until piece `last` holds all.
@@ -48,15 +56,15 @@ struct Split {
     std::vector<std::pair<std::size_t, std::size_t>> merges;
     std::size_t last = 0;
 };
-[[nodiscard]] Split random_split(std::uint64_t n, std::uint64_t seed);
+[[nodiscard]] Split random_split(std::uint64_t n, std::size_t pieces, std::uint64_t seed);
 
 /// The sum by those parts, in ExactStates on that device, as dtype `output`.
 void run_split(const Device& device, const Split& split, const Input& input, DType output, void* result);
 
-/// One result a run.
+/// The results of one run after those of the other.
 template <class T, class Out = T>
 [[nodiscard]] std::vector<Out> results_of(const Job& job, std::span<const T> data) {
-    std::vector<Out> results(static_cast<std::size_t>(job.runs));
+    std::vector<Out> results(static_cast<std::size_t>(job.runs) * job.results_a_run());
     run_job(job, input_of(data), dtype_of<Out>, results.data());
     return results;
 }

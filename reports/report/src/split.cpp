@@ -26,12 +26,11 @@ void round_to_memory(const ExactState& state, DType output, void* result) {
 
 } // namespace
 
-Split random_split(std::uint64_t n, std::uint64_t seed) {
+Split random_split(std::uint64_t n, std::size_t pieces, std::uint64_t seed) {
     std::uint64_t counter = 0;
     const auto below = [&](std::uint64_t limit) { return accuracy::hash(seed, counter++) % limit; };
-    const std::size_t pieces = 2 + below(30);
     Split split;
-    for (std::size_t i = 0; i + 1 < pieces; ++i)
+    for (std::size_t i = 1; i < pieces; ++i)
         split.cuts.push_back(below(n + 1));
     split.cuts.insert(split.cuts.end(), {0, n});
     std::sort(split.cuts.begin(), split.cuts.end());

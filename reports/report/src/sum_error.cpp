@@ -6,10 +6,8 @@ using accuracy::cpp_int;
 
 std::vector<Contender> contenders(const Options& options, DType dtype, DType output) {
     std::vector<Contender> list;
-    for (const MethodInfo& m : measured_methods(options)) {
-        const bool on_gpu = options.device.backend == Backend::cuda && m.on_cuda;
-        if (on_gpu || m.on_cpu) list.push_back({m.method, on_gpu ? options.device : Device{}});
-    }
+    for (const auto& [method, device] : placed_methods(options))
+        list.push_back({method, device});
     if (output == accuracy::accumulator_of(dtype))
         for (const OwnReduction* own : own_here(options, dtype))
             list.push_back({Method::serial, device_of(*own, options), own});

@@ -2,9 +2,16 @@
 #include <support/catch.hpp>
 
 #include <cstdlib>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <detreduce/accuracy/generators.hpp>
+#include <detreduce/detreduce.hpp>
+
+#include "determinism_axes.hpp"
+#include "failure.hpp"
 #include "files.hpp"
+#include "fresh_sums.hpp"
 #include "json.hpp"
 #include "render.hpp"
 #include "sample.hpp"
@@ -119,14 +126,71 @@ TEST_CASE("without gnuplot the way out is named", "[report]") {
 TEST_CASE("devices that are not there are refused", "[report]") {
     const Fixture f;
     const std::string out = " --measure-only --out " + quoted(f.dir.path() / "out");
-    for (const char* wrong :
-         {"--device gpu", "--device cuda:x", "--seed -1", "--seed 18446744073709551616", "--seed 1x"}) {
+    for (const char* wrong : {"--device gpu", "--device cuda:x", "--sections error,bits", "--sections ''", "--seed -1",
+                              "--seed 18446744073709551616", "--seed 1x"}) {
         const Outcome o = run_program(std::string("report ") + wrong + out);
         INFO(o.err);
         CHECK(o.status == 2);
         CHECK(o.err.find("; allowed are ") != std::string::npos);
     }
     check_failure(run_program("report --device cuda:99" + out), "--device cuda:99");
+    CHECK(run_program("report --device gpu" + out).err.find("allowed are all, cpu, cuda") != std::string::npos);
+    CHECK(
+        run_program("report --sections bits" + out).err.find("allowed are error, edges, determinism, cost, ladder\n") !=
+        std::string::npos);
+    CHECK(run_program("report --sections ladder --device cpu" + out).err.find("leave it out") != std::string::npos);
+    CHECK(run_program("report --quick --full" + out).status == 2);
     CHECK(run_program("report").status == 2);
     CHECK(run_program("render").status == 2);
+}
+
+TEST_CASE("only the sections that are asked for are measured", "[report]") {
+    const TemporaryDirectory dir;
+    const Outcome o = run_program("report --quick --device all --sections edges --out " + quoted(dir.path()),
+                                  "CUDA_VISIBLE_DEVICES=''"); // `all` is the CPU, then
+    INFO(o.err);
+    REQUIRE(o.status == 0);
+    const Results results = load_results(dir.path() / "results.json");
+    CHECK(results.edges.size() > 20);
+    CHECK(results.provenance.incomplete.empty());
+    CHECK(results.provenance.device == "cpu");
+    CHECK((results.error.empty() && results.determinism.empty() && results.cost.empty()));
+    const std::string page = contents(dir.path() / "index.html"), no = "Not measured.";
+    CHECK(page.find(no) != std::string::npos);
+    CHECK(page.find("--sections edges") != std::string::npos); // the command
+}
+
+TEST_CASE("a fresh process says what each method gives", "[report]") {
+    const Outcome first = run_program("fresh-sums --quick --devices cpu --seed 7");
+    INFO(first.err);
+    REQUIRE(first.status == 0);
+    using namespace detreduce;
+    const std::string second = run_program("fresh-sums --quick --devices cpu --seed 7").out,
+                      other = run_program("fresh-sums --quick --devices cpu --seed 8").out;
+    const auto bits = [](const std::string& text) { return fresh_bits(text, DType::f32, Method::tree, {}); };
+    CHECK(bits(second) == bits(first.out));
+    CHECK(bits(other) != bits(first.out));
+    const auto data = accuracy::generate<double>(accuracy::Family::normal, determinism_elements(true), 7);
+    CHECK(fresh_bits(first.out, DType::f64, Method::exact, {}) == fp::to_bits(sum(std::span<const double>(data))));
+    CHECK_THROWS_AS(fresh_bits(first.out, DType::f64, Method::exact, {Backend::cuda, 0}), program::Failure);
+    CHECK_THROWS_AS(fresh_bits("f64 exact cpu 0x3ffg", DType::f64, Method::exact, {}), program::Failure);
+    CHECK(run_program("--help").out.find("fresh-sums") == std::string::npos);
+}
+
+TEST_CASE("a failure leaves what was measured, and says what failed", "[report]") {
+    const TemporaryDirectory dir;
+    const std::filesystem::path out = dir.path() / "out", copy = dir.path() / "detreduce";
+    std::filesystem::copy_file(DETREDUCE_PROGRAM, copy);
+    // A program whose file is gone cannot be started again for a fresh process.
+    const std::string gone = "exec 3<" + quoted(copy) + "; rm " + quoted(copy) + "; exec /proc/self/fd/3 ";
+    const std::string arguments = "report --quick --device cpu --measure-only --sections edges,determinism --out ";
+    const int status =
+        std::system((gone + arguments + quoted(out) + " >/dev/null 2>" + quoted(dir.path() / "err")).c_str());
+    CHECK(WEXITSTATUS(status) == 1);
+    const std::string err = contents(dir.path() / "err");
+    CHECK(err.find("cannot be started again for a fresh process") != std::string::npos);
+    const Results results = load_results(out / "results.json");
+    CHECK(results.edges.size() > 20);
+    CHECK(results.determinism.empty());
+    CHECK(results.provenance.incomplete.ends_with("fresh process at: determinism, fresh processes"));
 }

@@ -31,7 +31,8 @@ TEST_CASE("CSV files have a header and one line a row, with empty fields for wha
           std::string::npos);
     CHECK(reference_csv(results).find("sum,flat,f32,f32,exact,cuda:0,normal,1000,1,0xc19f63e2\n") != std::string::npos);
     CHECK(error.find("sum,flat,f32,f32,tree,cuda:0,alternating,1024,3,3,0,inf,inf,0,inf\n") != std::string::npos);
-    CHECK(determinism.find("sum,flat,f32,f32,tree,cuda:0,grids,,normal,1048613,true,,,\n") != std::string::npos);
+    CHECK(determinism.find("sum,flat,f32,f32,tree,cuda:0,grids,,normal,1048613,true,,,,\n") != std::string::npos);
+    CHECK(determinism.find(",100,37,12,0x3f800001:60 0x3f800000:5\n") != std::string::npos);
     CHECK(cost.find("f32,tree,last_block,cuda:0,normal,65536,262144,50,,,,\n") != std::string::npos);
     CHECK(cost.find("f32,read,,cuda:0,normal,32768,131072,50,5.25e-06,0.01,24.966,1\n") != std::string::npos);
 }

@@ -74,6 +74,16 @@ TEST_CASE("lists that files of before do not have are left out when they are emp
     CHECK(from_json(text, "test") == results);
 }
 
+TEST_CASE("what files may lack is there when it says something", "[report]") {
+    Results results = sample();
+    CHECK_FALSE(mentions(to_json(results), "incomplete"));
+    results.provenance.incomplete = "interrupted at: error";
+    CHECK(from_json(to_json(results), "test") == results);
+    results.determinism[2].patterns.clear();
+    CHECK_FALSE(mentions(to_json(results), "patterns"));
+    CHECK(from_json(to_json(results), "test") == results);
+}
+
 TEST_CASE("keys that a later writer may add are ignored", "[report]") {
     std::string text = to_json(sample());
     text.insert(text.find("\"provenance\""), "\"later\": [1, 2, {}], ");

@@ -147,6 +147,77 @@ TEST_CASE("green only where a promise was measured and kept", "[report]") {
     CHECK(determinism_section(results).findings.front().find("BROKEN") != std::string::npos);
 }
 
+TEST_CASE("the bits of a cell are shown, each with its count", "[report]") {
+    Results results = sample();
+    const auto lines = [&] { return determinism_section(results).tables.at(2).rows; };
+    REQUIRE(lines().size() == 1); // the others have no patterns: a file of before they were kept
+    CHECK(lines()[0][2].text == "repeated runs (100)");
+    CHECK(lines()[0][3].text == "0x3f800001 × 60, 0x3f800000 × 5");
+    CHECK(lines()[0][3].detail == "and 35 more");
+    CHECK(count(html(undrawn(results)), "0x3f800001 × 60") == 1);
+    for (DeterminismRow& r : results.determinism)
+        if (r.subject.method == "tree") r.runs = 100, r.distinct = 1, r.patterns = {{"0x40000000", 100}};
+    REQUIRE(lines().size() == 2);
+    CHECK(lines()[0][2].text == "repeated runs (100), grids (100)"); // one pattern, one line
+    CHECK(lines()[0][3].text == "0x40000000");
+    results.determinism[1].patterns[0].bits = "0x40000001";
+    CHECK(lines().size() == 3);
+}
+
+TEST_CASE("a report that ended early says so at its top", "[report]") {
+    Results results = sample();
+    for (const std::string& text : {html(undrawn(results)), markdown(undrawn(results))})
+        CHECK(count(text, "Incomplete") == 0);
+    results.provenance.incomplete = "interrupted at: <error>";
+    const std::string page = html(undrawn(results)), text = markdown(undrawn(results));
+    CHECK(page.find("Incomplete: interrupted at: &lt;error&gt;") < page.find("<main>"));
+    CHECK(text.find("**Incomplete:** interrupted at") < text.find("## "));
+}
+
+TEST_CASE("costs of several devices are told apart", "[report]") {
+    Results results = sample();
+    CostRow cpu = results.cost[4]; // exact
+    cpu.device = "cpu";
+    cpu.variant = "1 thread";
+    results.cost.push_back(cpu);
+    const Section section = cost_section(results);
+    const auto table =
+        std::find_if(section.tables.begin(), section.tables.end(), [](const Table& t) { return t.id == "cost-f32"; });
+    REQUIRE(table != section.tables.end());
+    const auto column = [&](const std::string& title) {
+        return std::count_if(table->columns.begin(), table->columns.end(),
+                             [&](const Column& c) { return c.title == title; });
+    };
+    CHECK(column("exact") == 1);
+    CHECK(column("exact, 1 thread, cpu") == 1);
+    const auto chart = std::find_if(section.line_charts.begin(), section.line_charts.end(),
+                                    [](const LineChart& c) { return c.id == "cost-f32-cpu-1-thread"; });
+    REQUIRE(chart != section.line_charts.end());
+    CHECK(chart->series.size() == 1);
+}
+
+TEST_CASE("error is drawn once a method, where it was under test", "[report]") {
+    Results results = sample();
+    const auto lines = [&] {
+        std::string labels;
+        const Section section = error_section(results);
+        for (const Series& series : section.line_charts.front().series)
+            labels += series.label + ";";
+        return labels;
+    };
+    const std::string before = lines();
+    CHECK(before.find("serial;") != std::string::npos);
+    const Results again = sample();
+    for (ErrorRow row : again.error) {
+        row.subject.device = "cpu";
+        results.error.push_back(row);
+    }
+    CHECK(lines() == before);
+    std::erase_if(results.error,
+                  [](const ErrorRow& r) { return r.subject.method == "serial" && r.subject.device != "cpu"; });
+    CHECK(lines().find("serial (cpu);") != std::string::npos);
+}
+
 TEST_CASE("an error above its bound is called a defect", "[report]") {
     Results results = sample();
     CHECK(error_section(results).findings.front().find("within") != std::string::npos);

@@ -50,6 +50,11 @@ TEST_CASE("the schema and the reader agree on what is wrong", "[report]") {
     both_refuse("/edges/0/result", 2e300);
     both_refuse("/determinism/0/promised", 1);
     both_refuse("/determinism/0/runs", "100");
+    both_refuse("/determinism/2/patterns", "0x3f800000");
+    both_refuse("/determinism/2/patterns/0", "0x3f800000");
+    both_refuse("/determinism/2/patterns/0/bits", 1);
+    both_refuse("/determinism/2/patterns/0/count", 1.5);
+    both_refuse("/provenance/incomplete", true);
     both_refuse("/cost/1/data", nullptr);
     both_refuse("/cost/1/median_s", false);
     both_refuse("/data/0/n", -1);
@@ -62,8 +67,8 @@ TEST_CASE("the schema and the reader agree on what is wrong", "[report]") {
 TEST_CASE("every key of every object is required, by the schema and by the reader", "[report]") {
     const json schema = results_schema();
     const json good = json::parse(to_json(sample()));
-    for (const char* where : {"", "/provenance", "/provenance/gpu", "/error/0", "/edges/0", "/determinism/0", "/cost/0",
-                              "/data/0", "/data_sums/0", "/reference/0"}) {
+    for (const char* where : {"", "/provenance", "/provenance/gpu", "/error/0", "/edges/0", "/determinism/0",
+                              "/determinism/2/patterns/0", "/cost/0", "/data/0", "/data_sums/0", "/reference/0"}) {
         for (const auto& [key, unused] : good[json::json_pointer(where)].items()) {
             if (*where == 0 && (key == "data" || key == "data_sums" || key == "reference"))
                 continue; // as in files of before

@@ -14,12 +14,13 @@ using namespace detreduce::report;
 
 TEST_CASE("random splits differ and leave nothing out", "[report]") {
     std::vector<Split> seen;
-    for (std::uint64_t seed = 0; seed < 50; ++seed) {
-        const Split split = random_split(1000, seed);
+    for (std::uint64_t seed = 0; seed < 64; ++seed) {
+        const Split split = random_split(1000, 1 + seed, seed);
         CHECK(split.cuts.front() == 0);
         CHECK(split.cuts.back() == 1000);
         CHECK(std::is_sorted(split.cuts.begin(), split.cuts.end()));
         const std::size_t pieces = split.cuts.size() - 1;
+        CHECK(pieces == 1 + seed);
         CHECK(split.merges.size() == pieces - 1);
         std::vector<bool> taken(pieces, false);
         for (const auto& [to, from] : split.merges) {
@@ -40,7 +41,8 @@ TEST_CASE("a sum by parts has the bits of the correctly rounded sum", "[report]"
     const float expected = accuracy::exact_sum(std::span<const bfloat16>(data)).round<float>();
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         float result = 0;
-        run_split({}, random_split(data.size(), seed), input_of(std::span<const bfloat16>(data)), DType::f32, &result);
+        run_split({}, random_split(data.size(), 1 + 3 * seed, seed), input_of(std::span<const bfloat16>(data)),
+                  DType::f32, &result);
         CHECK(fp::to_bits(result) == fp::to_bits(expected));
     }
 }
@@ -49,4 +51,15 @@ TEST_CASE("a job gives one result a run, of the dtype asked for", "[report]") {
     const std::vector<float16> ones(10, fp::round_to<float16>(1.0f));
     const Job job{.method = Method::exact, .device = {}, .launch = {}, .runs = 3, .misalignment = 5};
     CHECK(results_of<float16, double>(job, std::span<const float16>(ones)) == std::vector<double>(3, 10.0));
+}
+
+TEST_CASE("a job of rows gives the results of each, run by run", "[report]") {
+    const auto data = accuracy::generate<float>(accuracy::Family::normal, 4 * 77, 3);
+    const std::span<const float> all(data);
+    const auto results = results_of(Job{.method = Method::tree, .device = {}, .launch = {}, .runs = 2, .rows = 4}, all);
+    REQUIRE(results.size() == 8);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const Job alone{.method = Method::tree, .device = {}, .launch = {}};
+        CHECK(fp::to_bits(results[i]) == fp::to_bits(results_of(alone, all.subspan(i % 4 * 77, 77)).front()));
+    }
 }

@@ -1,0 +1,41 @@
+// What is said about the time that is left.
+#include <support/catch.hpp>
+
+#include "progress.hpp"
+
+using namespace detreduce::report;
+
+TEST_CASE("the estimate goes by the parts that are done", "[report]") {
+    Progress progress(false);
+    CHECK(progress.done() == 0);
+    progress.expect({30, 10, 60});
+    progress.begin("first", 3);
+    CHECK(progress.done() == 0);
+    progress.step("a");
+    CHECK(progress.done() == 0); // under way
+    progress.step("b");
+    CHECK(progress.done() == 0.1);
+    CHECK(progress.position() == "first, b");
+    progress.begin("second", 1);
+    CHECK(progress.done() == 0.3);
+    CHECK(progress.position() == "second");
+    progress.begin("third", 2);
+    progress.step("a");
+    progress.step("b");
+    progress.step("more than were announced");
+    CHECK(progress.done() == 1);
+    progress.expect({1});
+    progress.begin("of unequal steps", 2, 4);
+    progress.step("long", 3);
+    progress.step("short", 1);
+    CHECK(progress.done() == 0.75);
+}
+
+TEST_CASE("time left is said when something is known about it", "[report]") {
+    CHECK(time_left(0, 10).empty());
+    CHECK(time_left(0.5, 0.1).empty());
+    CHECK(time_left(0.5, 10) == "10 s");
+    CHECK(time_left(0.25, 30) == "90 s");
+    CHECK(time_left(0.1, 60) == "9 min");
+    CHECK(time_left(1, 60) == "1 s");
+}
