@@ -37,7 +37,10 @@ Launcher launcher_of(const Job& job, const Input& input, DType output) {
 // Sums of other data, over and over, so that blocks of the runs wait for those of others.
 class Load {
   public:
-    Load() {
+    explicit Load(const Device& device)
+        : plan_(
+              make_plan({.method = Method::tree, .dtype = DType::f32, .n = bytes / sizeof(float), .device = device})) {
+        check(plan_.status(), "make_plan");
         check(cudaMemset(x_.get(), 0, bytes), "cudaMemset");
         check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     }
@@ -45,7 +48,7 @@ class Load {
 
   private:
     static constexpr std::size_t bytes = std::size_t{64} << 20;
-    Plan plan_ = make_plan({.method = Method::tree, .dtype = DType::f32, .n = bytes / sizeof(float)});
+    Plan plan_;
     DeviceMemory x_{bytes}, out_{sizeof(float)}, workspace_{plan_.workspace_bytes()};
     OwnStream stream_;
 };
@@ -84,7 +87,7 @@ class Runs {
         for (int i = 0; i < job_.streams; ++i)
             workspaces.emplace_back(launcher_.workspace_bytes);
         std::unique_ptr<Load> load;
-        if (job_.loaded) load = std::make_unique<Load>();
+        if (job_.loaded) load = std::make_unique<Load>(job_.device);
         for (std::size_t i = 0; i < runs(); ++i) {
             const std::size_t s = i % streams.size();
             if (load && s == 0) load->queue_one();
