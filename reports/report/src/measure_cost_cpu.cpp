@@ -72,11 +72,28 @@ Candidate<T> method_candidate(Method method, int threads, Isa isa = Isa::automat
             [=](std::span<const T> x) { keep(sum(x, method, launch)); }};
 }
 
+// What the standard library and OpenMP have: in order, in an order of their own, and in whatever order threads are done.
 template <class T>
-void add_accumulate(std::vector<Candidate<T>>& list) {
-    if constexpr (sizeof(T) >= 4) // C++20 has no arithmetic for the others
-        list.push_back({"std::accumulate", threads_text(1), 1,
-                        [](std::span<const T> x) { keep(std::accumulate(x.begin(), x.end(), T(0))); }});
+void add_peers(bool openmp, std::vector<Candidate<T>>& list) {
+    if constexpr (sizeof(T) >= 4) { // C++20 has no arithmetic for the others
+        if (!openmp) {
+            list.push_back({"std::accumulate", threads_text(1), 1,
+                            [](std::span<const T> x) { keep(std::accumulate(x.begin(), x.end(), T(0))); }});
+            list.push_back({"std::reduce", threads_text(1), 1,
+                            [](std::span<const T> x) { keep(std::reduce(x.begin(), x.end(), T(0))); }});
+            return;
+        }
+        const int threads = cpu_threads();
+        list.push_back({"OpenMP reduction(+)", threads_text(threads), threads, [threads](std::span<const T> x) {
+                            const auto n = static_cast<std::int64_t>(x.size());
+                            const T* const p = x.data();
+                            T sum = 0;
+#pragma omp parallel for simd reduction(+ : sum) num_threads(threads)
+                            for (std::int64_t k = 0; k < n; ++k)
+                                sum += p[k];
+                            keep(sum);
+                        }});
+    }
 }
 
 // Those that use OpenMP's threads, or the others.
@@ -101,7 +118,7 @@ void add_single(const Options& options, Data kind, std::vector<Candidate<T>>& li
     if (kind != Data::normal) return; // what the others cost does not depend on the data
     for (const MethodInfo& m : measured_methods(options))
         if (m.on_cpu && m.method != Method::exact) list.push_back(method_candidate<T>(m.method, 1));
-    add_accumulate(list);
+    add_peers(false, list);
 }
 
 template <class T>
@@ -109,6 +126,7 @@ void add_several(const Options& options, Data kind, std::vector<Candidate<T>>& l
     for (const MethodInfo& m : measured_methods(options))
         if (m.on_cpu && m.method != Method::serial && (kind == Data::normal || m.method == Method::exact))
             list.push_back(method_candidate<T>(m.method, cpu_threads()));
+    if (kind == Data::normal) add_peers(true, list);
 }
 
 template <class T>

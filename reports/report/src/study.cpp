@@ -14,7 +14,8 @@ namespace {
 
 // Names that rows of the report have already.
 bool is_taken(const std::string& name) {
-    constexpr const char* peers[] = {"read", "std::accumulate", "cub::DeviceReduce::Sum"};
+    constexpr const char* peers[] = {"read", "std::accumulate", "std::reduce", "OpenMP reduction(+)",
+                                     "cub::DeviceReduce::Sum"};
     return std::find(std::begin(peers), std::end(peers), name) != std::end(peers) ||
            std::any_of(methods().begin(), methods().end(), [&](const MethodInfo& m) { return m.name == name; });
 }
