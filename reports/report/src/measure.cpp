@@ -49,10 +49,13 @@ std::vector<SectionPlan> plans_of(const Options& options) {
     std::vector<SectionPlan> list;
     for (const SectionPlan& plan : plans) {
         const auto& asked = options.sections;
-        if (!asked.empty() && std::find(asked.begin(), asked.end(), plan.name) == asked.end()) continue;
+        const bool named = plan.measure != measure_data; // that the files are given asks for it
+        if (named && !asked.empty() && std::find(asked.begin(), asked.end(), plan.name) == asked.end()) continue;
         if (plan.measure == measure_ladder && (!on_gpu(options.device) || !options.own.empty()))
             continue; // kernels for GPUs
         if (plan.measure == measure_data && options.data.empty()) continue;
+        if (plan.measure == measure_reference && !options.own.empty())
+            continue; // results of the methods, to compare releases by
         list.push_back(plan);
     }
     return list;
@@ -99,7 +102,7 @@ std::vector<Placed> placed_methods(const Options& options) {
 std::vector<std::string> section_names() {
     std::vector<std::string> names;
     for (const SectionPlan& plan : plans)
-        names.emplace_back(plan.name);
+        if (plan.measure != measure_data) names.emplace_back(plan.name);
     return names;
 }
 
