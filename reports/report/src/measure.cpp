@@ -16,6 +16,8 @@ Results measure(const Options& options, Progress& progress) {
     measure_data(options, progress, results); // first: it is what can fail
     results.reference = measure_reference(options, progress);
     results.error = measure_error(options, progress);
+    const std::vector<ErrorRow> of_ops = measure_op_error(options, progress);
+    results.error.insert(results.error.end(), of_ops.begin(), of_ops.end());
     results.edges = measure_edges(options, progress);
     results.determinism = measure_determinism(options, progress);
     results.cost = options.device.backend == Backend::cuda

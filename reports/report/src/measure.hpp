@@ -32,6 +32,8 @@ struct Options {
 [[nodiscard]] Results measure(const Options& options, Progress& progress);
 
 [[nodiscard]] std::vector<ErrorRow> measure_error(const Options& options, Progress& progress);
+/// Of ops other than the sum.
+[[nodiscard]] std::vector<ErrorRow> measure_op_error(const Options& options, Progress& progress);
 [[nodiscard]] std::vector<EdgeRow> measure_edges(const Options& options, Progress& progress);
 [[nodiscard]] std::vector<DeterminismRow> measure_determinism(const Options& options, Progress& progress);
 [[nodiscard]] std::vector<CostRow> measure_cost_on_cpu(const Options& options, Progress& progress);
