@@ -113,6 +113,13 @@ double term_error_in_ulps(const LossCase<V>& c, V result) {
 }
 
 template <class V>
+TrueLoss true_loss(const LossCase<V>& c) {
+    const Value term = term_of(Arguments(c));
+    const double high = term.value.nearest();
+    return {high, (term.value - high).nearest(), term.size.nearest()};
+}
+
+template <class V>
 double slope_error_in_ulps(const LossCase<V>& c, V result) {
     return error_at(slope_of(Arguments(c)), result);
 }
@@ -131,6 +138,8 @@ double difference_error_in_ulps(const LossCase<V>& c, V result) {
 
 template double term_error_in_ulps(const LossCase<float>&, float);
 template double term_error_in_ulps(const LossCase<double>&, double);
+template TrueLoss true_loss(const LossCase<float>&);
+template TrueLoss true_loss(const LossCase<double>&);
 template double slope_error_in_ulps(const LossCase<float>&, float);
 template double slope_error_in_ulps(const LossCase<double>&, double);
 template double difference_error_in_ulps(const LossCase<float>&, float);

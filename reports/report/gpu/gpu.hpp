@@ -16,6 +16,10 @@ void run_job(const Job& job, const Input& input, DType output, void* results);
 /// run_split() on that device.
 void run_split(const Device& device, const Split& split, const Input& input, DType output, void* result);
 
+/// report::run_on() on that device.
+void run_on(const Device& device, std::span<const HostArray> in, void* result, std::size_t result_bytes,
+            std::size_t workspace_bytes, const Launched& launch);
+
 /// What cub::DeviceReduce::Sum gives on that device.
 void cub_sum(const Device& device, const Input& input, void* result);
 

@@ -18,6 +18,9 @@ void run_job(const Job&, const Input&, DType, void*) {
 void run_split(const Device&, const Split&, const Input&, DType, void*) {
     refuse();
 }
+void run_on(const Device&, std::span<const HostArray>, void*, std::size_t, std::size_t, const Launched&) {
+    refuse();
+}
 void cub_sum(const Device&, const Input&, void*) {
     refuse();
 }

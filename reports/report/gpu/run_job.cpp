@@ -160,4 +160,20 @@ void run_split(const Device& device, const Split& split, const Input& input, DTy
     check(cudaMemcpy(result, out.get(), size_of(output), cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 
+void run_on(const Device& device, std::span<const HostArray> in, void* result, std::size_t result_bytes,
+            std::size_t workspace_bytes, const Launched& launch) {
+    check(cudaSetDevice(device.index), "cudaSetDevice");
+    std::vector<DeviceMemory> memory;
+    std::vector<const void*> arrays;
+    for (const HostArray& a : in) {
+        memory.emplace_back(a.bytes);
+        check(cudaMemcpy(memory.back().get(), a.data, a.bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+        arrays.push_back(memory.back().get());
+    }
+    const DeviceMemory out(result_bytes), workspace(workspace_bytes);
+    check(launch(arrays, out.get(), workspace.get()), "run"); // on the default stream, after the copies
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    check(cudaMemcpy(result, out.get(), result_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+}
+
 } // namespace detreduce::report::gpu

@@ -7,7 +7,7 @@
 
 #include <detreduce/accuracy/bounds.hpp>
 
-#include "table.hpp"
+#include "error_cells.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
@@ -130,40 +130,9 @@ LineChart chart(const Results& results, const std::string& type, const std::stri
     return c;
 }
 
-// exact promises the nearest number; the others promise their bound.
-bool broken(const ErrorRow& r) {
-    return (r.error_over_bound && *r.error_over_bound > 1) ||
-           (r.subject.method == "exact" && r.correctly_rounded < r.trials);
-}
-
 Mood mood_of(const ErrorRow& r) {
     return broken(r) ? Mood::bad : r.error_over_bound ? Mood::plain : Mood::absent;
 }
-
-// The worst of one method on one kind of data, over all n.
-struct Worst {
-    Metric ulp, share;
-    std::int64_t trials = 0, correctly_rounded = 0;
-    bool is_exact = false, is_broken = false;
-
-    void take(const ErrorRow& r) {
-        const auto raise = [](Metric& worst, const Metric& value) {
-            if (value && (!worst || *value > *worst)) worst = value;
-        };
-        raise(ulp, r.error_ulp);
-        raise(share, r.error_over_bound);
-        trials += r.trials;
-        correctly_rounded += r.correctly_rounded;
-        is_exact = r.subject.method == "exact";
-        is_broken = is_broken || broken(r);
-    }
-    [[nodiscard]] Cell cell() const {
-        if (!ulp) return {dash, "", Mood::absent};
-        std::string detail = fmt::format("{} of {} right", integer(correctly_rounded), integer(trials));
-        if (share) detail = fmt::format("{} of bound\n{}", percent(share), detail);
-        return {ulps(ulp), detail, is_broken ? Mood::bad : is_exact ? Mood::good : Mood::plain};
-    }
-};
 
 // Families × methods.
 Table matrix(const Results& results, const std::string& type) {
@@ -228,6 +197,15 @@ Table details(const Results& results, const std::string& type) {
     return table;
 }
 
+// What the rest of this file is about: provenance, and rows of sums.
+Results sums_of(const Results& all) {
+    Results sums;
+    sums.provenance = all.provenance;
+    for (const ErrorRow& r : all.error)
+        if (r.subject.op == "sum") sums.error.push_back(r);
+    return sums;
+}
+
 void add_exact(Section& section, const Results& results) {
     std::int64_t trials = 0, right = 0;
     for (const ErrorRow& r : results.error)
@@ -267,9 +245,10 @@ void add_findings(Section& section, const Results& results) {
 
 } // namespace
 
-Section error_section(const Results& results) {
+Section error_section(const Results& all) {
     Section section{"error", "Error against the exact result", {}, {}, {}, {}, {}};
-    if (results.error.empty()) return section;
+    if (all.error.empty()) return section;
+    const Results results = sums_of(all);
     const std::string family = plotted_family(results);
     section.text = {
         "The exact sum is computed in integers and rounded never; errors are measured against it. One ulp is the "
@@ -298,6 +277,7 @@ Section error_section(const Results& results) {
     }
     std::stable_partition(section.tables.begin(), section.tables.end(), [](const Table& t) { return !t.folded; });
     add_findings(section, results);
+    add_op_errors(section, all);
     return section;
 }
 

@@ -41,9 +41,13 @@ struct SectionPlan {
     void (*measure)(const Options&, Progress&, Results&);
 };
 constexpr SectionPlan plans[] = {{"data", 2, measure_data}, // first: it is what can fail
-                                 {"reference", 1, measure_reference}, {"error", 30, measure_error},
-                                 {"edges", 1, measure_edges},         {"determinism", 15, measure_determinism},
-                                 {"cost", 35, measure_cost},          {"ladder", 20, measure_ladder}};
+                                 {"reference", 1, measure_reference},
+                                 {"error", 30, measure_error},
+                                 {"ops", 5, measure_op_error},
+                                 {"edges", 1, measure_edges},
+                                 {"determinism", 15, measure_determinism},
+                                 {"cost", 35, measure_cost},
+                                 {"ladder", 20, measure_ladder}};
 
 std::vector<SectionPlan> plans_of(const Options& options) {
     std::vector<SectionPlan> list;
@@ -54,7 +58,7 @@ std::vector<SectionPlan> plans_of(const Options& options) {
         if (plan.measure == measure_ladder && (!on_gpu(options.device) || !options.own.empty()))
             continue; // kernels for GPUs
         if (plan.measure == measure_data && options.data.empty()) continue;
-        if (plan.measure == measure_reference && !options.own.empty())
+        if ((plan.measure == measure_reference || plan.measure == measure_op_error) && !options.own.empty())
             continue; // results of the methods, to compare releases by
         list.push_back(plan);
     }
@@ -64,8 +68,12 @@ std::vector<SectionPlan> plans_of(const Options& options) {
 // One share a Progress::begin().
 std::vector<double> shares_of(const Options& options, const std::vector<SectionPlan>& list) {
     std::vector<double> shares;
-    for (const SectionPlan& plan : list)
-        shares.insert(shares.end(), plan.measure == measure_cost ? devices_of(options).size() : 1, plan.share);
+    for (const SectionPlan& plan : list) {
+        const std::size_t parts = plan.measure == measure_cost       ? devices_of(options).size()
+                                  : plan.measure == measure_op_error ? 2
+                                                                     : 1;
+        shares.insert(shares.end(), parts, plan.share);
+    }
     return shares;
 }
 

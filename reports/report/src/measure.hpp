@@ -44,6 +44,8 @@ void measure(const Options& options, Progress& progress, Results& results);
 
 // One section each: appends its rows, one by one, so that those that are there stay when it throws, and notes for readers.
 void measure_error(const Options& options, Progress& progress, Results& results);
+/// Of ops other than the sum, and of losses.
+void measure_op_error(const Options& options, Progress& progress, Results& results);
 void measure_edges(const Options& options, Progress& progress, Results& results);
 void measure_determinism(const Options& options, Progress& progress, Results& results);
 void measure_cost_on_cpu(const Options& options, Progress& progress, Results& results);

@@ -94,4 +94,15 @@ void run_job(const Job& job, const Input& input, DType output, void* results) {
     }
 }
 
+void run_on(const Device& device, std::span<const HostArray> in, void* result, std::size_t result_bytes,
+            std::size_t workspace_bytes, const Launched& launch) {
+    if (device.backend == Backend::cuda) return gpu::run_on(device, in, result, result_bytes, workspace_bytes, launch);
+    std::vector<const void*> arrays;
+    for (const HostArray& a : in)
+        arrays.push_back(a.data);
+    std::vector<std::uint64_t> workspace((workspace_bytes + 7) / 8);
+    const Status status = launch(arrays, result, workspace.data());
+    if (!status.ok()) throw program::Failure(to_string(status));
+}
+
 } // namespace detreduce::report

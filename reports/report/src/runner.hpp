@@ -2,6 +2,7 @@
 // sections need.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -68,5 +69,17 @@ template <class T, class Out = T>
     run_job(job, input_of(data), dtype_of<Out>, results.data());
     return results;
 }
+
+/// An array in host memory.
+struct HostArray {
+    const void* data;
+    std::size_t bytes;
+};
+/// Calls the library with arrays, room for a result and a workspace, all in the device's memory.
+using Launched = std::function<Status(std::span<const void* const> in, void* out, void* workspace)>;
+
+/// Takes the arrays to the device, runs there, and brings the result back. Throws program::Failure when the library refuses or fails.
+void run_on(const Device& device, std::span<const HostArray> in, void* result, std::size_t result_bytes,
+            std::size_t workspace_bytes, const Launched& launch);
 
 } // namespace detreduce::report

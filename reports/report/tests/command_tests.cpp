@@ -136,7 +136,7 @@ TEST_CASE("devices that are not there are refused", "[report]") {
     check_failure(run_program("report --device cuda:99" + out), "--device cuda:99");
     CHECK(run_program("report --device gpu" + out).err.find("allowed are all, cpu, cuda") != std::string::npos);
     CHECK(run_program("report --sections bits" + out)
-              .err.find("allowed are reference, error, edges, determinism, cost, ladder\n") != std::string::npos);
+              .err.find("allowed are reference, error, ops, edges, determinism, cost, ladder\n") != std::string::npos);
     CHECK(run_program("report --sections ladder --device cpu" + out).err.find("leave it out") != std::string::npos);
     CHECK(run_program("report --quick --full" + out).status == 2);
     CHECK(run_program("report").status == 2);

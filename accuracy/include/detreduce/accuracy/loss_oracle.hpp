@@ -17,7 +17,14 @@ struct LossCase {
 template <class V>
 [[nodiscard]] double term_error_in_ulps(const LossCase<V>& c, V result);
 
-/// The same of the derivative with respect to x, where that is taken from its formula,
+/// The loss as the sum of two doubles, off by 2^−105 of it at most, and the size of loss_words.hpp: for sums of losses.
+struct TrueLoss {
+    double high, low, size;
+};
+template <class V>
+[[nodiscard]] TrueLoss true_loss(const LossCase<V>& c);
+
+/// The error of the derivative with respect to x, where that is taken from its formula,
 template <class V>
 [[nodiscard]] double slope_error_in_ulps(const LossCase<V>& c, V result);
 

@@ -1,0 +1,156 @@
+// Errors of ops other than the sum: measured, judged and shown.
+#include <support/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <detreduce/accuracy/loss_oracle.hpp>
+
+#include "op_error.hpp"
+#include "sample.hpp"
+#include "table.hpp"
+
+using namespace report_test;
+using namespace detreduce::report;
+using detreduce::DType;
+
+namespace {
+
+ErrorRow row_of(std::string op, std::string method) {
+    ErrorRow row{{}, "normal", 256, 3, 3, 0.5, 3e-8, 6e-8, 0.5, 1.0};
+    row.subject = {std::move(op), "flat", "f32", "f32", std::move(method), "cuda:0"};
+    return row;
+}
+
+Results with_ops(std::vector<ErrorRow> rows) {
+    Results results = sample();
+    results.error.insert(results.error.end(), rows.begin(), rows.end());
+    return results;
+}
+
+const Table& op_table(const Section& section) {
+    for (const Table& t : section.tables)
+        if (t.id == "error-ops") return t;
+    throw std::out_of_range("error-ops");
+}
+
+Mood mood_of(const Results& results) {
+    const Section section = error_section(results);
+    return op_table(section).rows.back().back().mood;
+}
+
+std::vector<ErrorRow> measured(DType dtype) {
+    Options options;
+    options.quick = true;
+    options.device = detreduce::cpu;
+    Progress progress(false);
+    const DType list[] = {dtype};
+    std::vector<ErrorRow> rows = measure_term_error(options, list, progress);
+    for (const ErrorRow& r : measure_loss_error(options, list, progress))
+        rows.push_back(r);
+    return rows;
+}
+
+} // namespace
+
+TEST_CASE("what is said of sums is not changed by other ops", "[report]") {
+    const Section without = error_section(sample()),
+                  with = error_section(with_ops({row_of("dot", "tree"), row_of("dot", "exact")}));
+    REQUIRE(with.tables.size() == without.tables.size() + 1);
+    REQUIRE(with.line_charts.size() == without.line_charts.size());
+    for (std::size_t i = 0; i < with.line_charts.size(); ++i) {
+        REQUIRE(with.line_charts[i].series.size() == without.line_charts[i].series.size());
+        for (std::size_t s = 0; s < with.line_charts[i].series.size(); ++s)
+            CHECK(with.line_charts[i].series[s].points == without.line_charts[i].series[s].points);
+    }
+    for (const Table& t : without.tables) {
+        const auto same =
+            std::find_if(with.tables.begin(), with.tables.end(), [&](const Table& w) { return w.id == t.id; });
+        REQUIRE(same != with.tables.end());
+        CHECK(same->rows.size() == t.rows.size());
+    }
+    REQUIRE(with.findings.size() == without.findings.size() + 1);
+    for (std::size_t i = 0; i < without.findings.size(); ++i)
+        CHECK(with.findings[i] == without.findings[i]);
+}
+
+TEST_CASE("other ops have a row for each op, dtype and kind of data", "[report]") {
+    ErrorRow large = row_of("dot", "exact");
+    large.n = 1024;
+    large.error_ulp = 0.25;
+    const Section section =
+        error_section(with_ops({row_of("dot", "tree"), row_of("dot", "exact"), large, row_of("mean", "tree")}));
+    const Table& table = op_table(section);
+    REQUIRE(table.rows.size() == 2);
+    REQUIRE(table.columns.size() == 5);
+    CHECK(table.rows[0][0].text == "dot");
+    CHECK(table.rows[0][4].text == "0.50");
+    CHECK(table.rows[0][4].detail == "50 % of bound\n6 of 6 right");
+    CHECK(table.rows[0][4].mood == Mood::good);
+    CHECK(table.rows[1][4].mood == Mood::absent); // nobody measured it
+}
+
+TEST_CASE("an op above its bound, or an exact one that is not the nearest number, is a defect", "[report]") {
+    ErrorRow row = row_of("nrm2", "tree");
+    CHECK(mood_of(with_ops({row})) == Mood::plain);
+    row.error_over_bound = 1.001;
+    CHECK(mood_of(with_ops({row})) == Mood::bad);
+    CHECK(error_section(with_ops({row})).findings.back().find("1 of 1 points lie ABOVE") != std::string::npos);
+    row = row_of("nrm2", "exact");
+    row.correctly_rounded = 2;
+    CHECK(mood_of(with_ops({row})) == Mood::bad);
+    CHECK(error_section(with_ops({row})).findings.back().find("NOT correctly rounded in 1 of 3") != std::string::npos);
+    row.subject.op = "huber"; // its terms are rounded
+    CHECK(mood_of(with_ops({row})) == Mood::plain);
+}
+
+TEST_CASE("a result is judged by its own error, limit and format", "[report]") {
+    ErrorRow row;
+    take_judged(row, DType::f32, {1, 1, 0x1p-24, 0x1p-23, false, 7.0});
+    take_judged(row, DType::f32, {1, 1, 0, 0x1p-23, true, 9.0});
+    CHECK(row.trials == 2);
+    CHECK(row.correctly_rounded == 1);
+    CHECK(*row.error_ulp == 0.5);
+    CHECK(*row.error_over_bound == 0.5);
+    CHECK(*row.relative_error == 0x1p-24);
+    CHECK(*row.bound == 0x1p-23);
+    CHECK(*row.condition == 7.0);
+    take_judged(row, DType::f32, {INFINITY, 1, 0, 0x1p-23, false});
+    CHECK(*row.error_over_bound == INFINITY);
+    CHECK(last_place(DType::f64, 1) == 0x1p-52);
+    CHECK(last_place(DType::f32, 0x1p-140) == 0x1p-149);
+}
+
+TEST_CASE("true losses have twice the digits of a double", "[report]") {
+    const auto log2 = detreduce::accuracy::true_loss<double>({detreduce::Loss::bce_with_logits, 1, 0, 0.5});
+    CHECK(log2.high == 0x1.62e42fefa39efp-1);
+    CHECK(log2.low == 0x1.abc9e3b39803fp-56);
+    CHECK(log2.size == log2.high);
+}
+
+TEST_CASE("each op is within its bound, by every method that it has", "[report]") {
+    std::map<std::string, std::set<std::string>> methods;
+    std::map<std::string, double> most;
+    for (const ErrorRow& r : measured(DType::f16)) {
+        INFO(r.subject.op << ' ' << r.subject.method << ' ' << r.family << ' ' << r.n);
+        methods[r.subject.op].insert(r.subject.method);
+        REQUIRE(r.error_over_bound);
+        CHECK(*r.error_over_bound <= 1);
+        most[r.subject.op] = std::max(most[r.subject.op], *r.error_ulp);
+        CHECK(r.subject.output == "f32");
+        if (r.subject.method == "exact" && r.subject.op != "cross_entropy") CHECK(r.correctly_rounded == r.trials);
+    }
+    for (const auto& [op, error] : most)
+        CHECK(error > 0.25); // or nothing was rounded
+    const std::set<std::string> all{"exact", "compensated", "kahan", "tree", "serial", "atomic"},
+        four{"exact", "compensated", "kahan", "tree"};
+    CHECK(methods.size() == 10);
+    for (const char* op : {"dot", "nrm2", "mean", "mse", "mae"})
+        CHECK(methods[op] == all);
+    for (const char* op : {"huber", "bce_with_logits", "cross_entropy"})
+        CHECK(methods[op] == four);
+    CHECK(methods["variance"] == std::set<std::string>{"exact", "serial", "tree"});
+    CHECK(methods["logsumexp"] == std::set<std::string>{"tree"});
+}
