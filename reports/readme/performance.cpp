@@ -15,11 +15,14 @@ namespace {
 
 using namespace report;
 
-// The cells are words and figures of our own: nothing to escape, and names in `code` to keep.
+// The cells are words and figures of our own: nothing to escape but bars, and names in `code` to keep.
 std::string line_of(const std::vector<std::string>& cells) {
     std::string line = "|";
-    for (const std::string& cell : cells)
+    for (std::string cell : cells) {
+        for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2)
+            cell.insert(at, "\\");
         line += " " + cell + " |";
+    }
     return line + "\n";
 }
 
