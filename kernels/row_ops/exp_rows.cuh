@@ -216,10 +216,15 @@ struct ExpRow {
             });
         }
     }
+    /// OneClass: what only smoothing and probabilities need is in a function of its own, as it is asked of every class otherwise. Where a row is read again but
+    /// seldom, functions that are not inlined cost more than that: they keep registers from the rest.
+    template <bool OneClass>
     __device__ __forceinline__ void write(const Sum& e) const {
         if (e.is_special()) return write_same(spec::quiet_nan<V>);
         if constexpr (Op != RowOp::cross_entropy_gradient) {
             write_each(e, [&](V term, std::int64_t) { return term * e.reciprocal; });
+        } else if constexpr (!OneClass) {
+            write_each_slope(e);
         } else if (a.all_classes) {
             write_slopes(e);
         } else {
@@ -237,6 +242,9 @@ struct ExpRow {
     }
     /// Not inlined: where not all classes count, its registers are not asked for.
     __device__ __noinline__ void write_slopes(const Sum& e) const {
+        write_each_slope(e);
+    }
+    __device__ __forceinline__ void write_each_slope(const Sum& e) const {
         const Slope g = slope_of(e.reciprocal);
         write_each(e, [&](V term, std::int64_t j) { return slope(g, term, j); });
     }
@@ -283,12 +291,13 @@ struct ExpRow {
         if (a.entropy) return put_entropy(e, V{0});
         put(e.logsumexp(), V{0});
     }
+    template <bool OneClass = false>
     __device__ __forceinline__ void finish(const Sum& e) const {
         if constexpr (Op == RowOp::logsumexp) {
             if (a.entropy) return put_entropy(e, a.all_classes ? sum_of_surprises(e) : V{0});
             put(e.logsumexp(), V{0});
         } else {
-            write(e);
+            write<OneClass>(e);
         }
     }
 };
@@ -302,7 +311,7 @@ __global__ void __launch_bounds__(most_warps* warp_size, 2) long_exp_rows_kernel
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
         if (Op != RowOp::cross_entropy_gradient || !block.without_class()) {
             const auto total = block.sum_of_terms(0);
-            block.finish(spec::usable(total) ? Row::Sum::of(0, total) : block.sum_at_greatest());
+            block.template finish<true>(spec::usable(total) ? Row::Sum::of(0, total) : block.sum_at_greatest());
         }
         __syncthreads(); // the shared memory is used again
     }

@@ -169,7 +169,7 @@ struct ExpWarp {
             next.load(r, at);
         const int thread = threadIdx.x % warp_size;
         for (; unit < in.rows * in.tiles; unit += warps) {
-            constexpr int depth = 3; // as fold_chunks() has it
+            constexpr int depth = 3; // as fold_each_chunk() has it
             LanesOf pending[depth], sum;
             const int m = at.left_of_chunk();
 #pragma unroll 1

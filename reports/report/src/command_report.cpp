@@ -80,6 +80,14 @@ void choose_device(const std::string& asked, Options& options) {
 // The ladder alone would be measured nowhere.
 void check_sections(const Options& options) {
     const auto& asked = options.sections;
+    const auto not_own = [](const std::string& name) {
+        return name == "reference" || name == "ops" || name == "ladder";
+    };
+    if (const auto at = std::find_if(asked.begin(), asked.end(), not_own); !options.own.empty() && at != asked.end())
+        throw UsageError(
+            fmt::format("--sections {}: that is measured of detreduce's own methods alone; allowed here are "
+                        "error, edges, determinism, cost",
+                        *at));
     if (options.device.backend == Backend::cpu && std::find(asked.begin(), asked.end(), "ladder") != asked.end())
         throw UsageError("--sections ladder: its kernels are for GPUs, and this measures on the CPU; leave it out");
 }
@@ -153,6 +161,7 @@ void print_fresh_sums(const Arguments& a) {
     std::vector<Device> list;
     for (const std::string& device : CLI::detail::split(a.device, ','))
         list.push_back(parse_device(device));
+    options.largest_n = a.max_n;
     options.device = list.front();
     options.more_devices.assign(list.begin() + 1, list.end());
     print(fresh_sums(options));
@@ -226,8 +235,10 @@ void add_options(CLI::App* command, const std::shared_ptr<Arguments>& a) {
         ->capture_default_str()
         ->type_name("N");
     command
-        ->add_option("--max-n", a->max_n,
-                     "No sums of more elements than this, but edge cases and the ladder: for what is slow")
+        ->add_option(
+            "--max-n", a->max_n,
+            "No sums of more elements than this, but --data, edge cases, reference results and the ladder: for what is "
+            "slow")
         ->transform(a_size())
         ->type_name("N");
     command->add_flag("--measure-only", a->measure_only, "Write results.json only; needs no gnuplot");
@@ -271,8 +282,14 @@ int own_report(int argc, const char* const* argv, const std::vector<accuracy::Ow
     } catch (const UsageError& error) {
         complain(error.what());
         return 2;
+    } catch (const Interrupted& error) {
+        complain(error.what());
+        return 130;
     } catch (const std::exception& error) {
         complain(error.what());
+        return 1;
+    } catch (...) {
+        complain("something that is not a std::exception was thrown");
         return 1;
     }
 }
@@ -300,6 +317,7 @@ void add_report(CLI::App& app) {
     hidden->add_option("--devices", fresh->device)->required();
     hidden->add_option("--seed", fresh->seed)->transform(a_seed());
     hidden->add_flag("--quick", fresh->quick);
+    hidden->add_option("--max-n", fresh->max_n)->transform(a_size());
     hidden->callback([fresh] { print_fresh_sums(*fresh); });
 }
 

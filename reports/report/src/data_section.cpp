@@ -108,7 +108,7 @@ std::string finding(const Results& results, const DataRow& file) {
                                 : right.empty() ? fmt::format("No result is correctly rounded: {}.", other)
                                                 : fmt::format("Correctly rounded: {}; not: {}.", right, other);
     return fmt::format("{}: {}. {}{}", file.file, condition, verdict,
-                       defect ? " A result in red is a defect of this library." : "");
+                       defect ? " A result in red is a defect of its method, or of what is claimed of it." : "");
 }
 
 } // namespace

@@ -66,6 +66,7 @@ LineChart condition_chart(const Results& results, const std::string& type) {
     c.x_label = "condition number";
     c.y_label = "|result - exact| / |exact|";
     c.y_floor = floor_of(output_of(type));
+    c.y_ceiling = 1; // as many digits wrong as there are
     c.x_decimal = true;
     for (const ErrorRow& r : drawn_of_type(results, type)) {
         if (r.family != condition_sweep || !r.condition || !r.relative_error) continue;

@@ -15,6 +15,7 @@
 
 #include <detreduce/detreduce.hpp>
 
+#include "determinism_axes.hpp"
 #include "failure.hpp"
 #include "fresh_sums.hpp"
 
@@ -94,6 +95,10 @@ std::vector<std::string> command_of(const Options& options) {
     std::vector<std::string> words{self.string(), "fresh-sums", "--devices",
                                    devices,       "--seed",     std::to_string(options.seed)};
     if (options.quick) words.emplace_back("--quick");
+    if (options.largest_n < determinism_elements(options.quick)) {
+        words.emplace_back("--max-n");
+        words.push_back(std::to_string(options.largest_n));
+    }
     return words;
 }
 

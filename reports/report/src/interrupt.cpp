@@ -18,6 +18,7 @@ void note(int) {
 } // namespace
 
 NoteInterrupt::NoteInterrupt() {
+    interrupted = 0; // of an earlier run of this process
     ::sigaction(SIGINT, nullptr, &before_);
     if (before_.sa_handler == SIG_IGN) return;
     struct sigaction noting {};

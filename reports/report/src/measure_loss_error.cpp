@@ -223,8 +223,8 @@ constexpr RowOp row_ops[] = {RowOp::logsumexp, RowOp::cross_entropy};
 constexpr Loss function_losses[] = {Loss::huber, Loss::bce_with_logits};
 
 // MPFR takes microseconds an element.
-std::vector<int> exponents(bool quick) {
-    return quick ? std::vector{8, 12} : std::vector{8, 14};
+std::vector<int> exponents(const Options& options) {
+    return sizes_up_to(options, options.quick ? std::vector{8, 12} : std::vector{8, 14});
 }
 
 template <class T>
@@ -235,13 +235,13 @@ Judge judge_of_row(RowOp op, std::size_t n, double around, std::uint64_t seed) {
 
 } // namespace
 
-std::vector<ErrorRow> measure_loss_error(const Options& options, std::span<const DType> dtypes, Progress& progress) {
+void measure_loss_error(const Options& options, std::span<const DType> dtypes, Progress& progress,
+                        std::vector<ErrorRow>& rows) {
     const std::size_t kinds = std::size(row_ops) * std::size(row_kinds) + std::size(function_losses);
-    progress.begin("error of losses", static_cast<int>(kinds * exponents(options.quick).size() * dtypes.size()));
-    std::vector<ErrorRow> rows;
+    progress.begin("error of losses", static_cast<int>(kinds * exponents(options).size() * dtypes.size()));
     // judge(T{}, n, seed) judges one data set
     const auto measure = [&](std::string_view op, DType dtype, const std::string& family, const auto& judge) {
-        for (const int exponent : exponents(options.quick)) {
+        for (const int exponent : exponents(options)) {
             progress.step(fmt::format("{} {} {} n = 2^{}", op, name(dtype), family, exponent));
             const OpPoint point{std::string(op), family, std::uint64_t{1} << exponent, options.quick ? 2 : 4};
             const auto more =
@@ -261,7 +261,6 @@ std::vector<ErrorRow> measure_loss_error(const Options& options, std::span<const
         for (const DType dtype : dtypes)
             measure(name(loss), dtype, "normal",
                     [&]<class T>(T, std::size_t n, std::uint64_t seed) { return judge_of_loss<T>(loss, n, seed); });
-    return rows;
 }
 
 } // namespace detreduce::report

@@ -186,8 +186,8 @@ Judge judge_of_variance(Data<T> data) {
 
 constexpr Op measured[] = {Op::dot, Op::nrm2, Op::mean, Op::variance, Op::mse, Op::mae};
 
-std::vector<int> exponents(bool quick) {
-    return quick ? std::vector{8, 14} : std::vector{8, 14, 20};
+std::vector<int> exponents(const Options& options) {
+    return sizes_up_to(options, options.quick ? std::vector{8, 14} : std::vector{8, 14, 20});
 }
 
 template <class T>
@@ -201,12 +201,12 @@ void measure_point(const Options& options, const OpPoint& point, Op op, std::vec
 
 } // namespace
 
-std::vector<ErrorRow> measure_term_error(const Options& options, std::span<const DType> dtypes, Progress& progress) {
+void measure_term_error(const Options& options, std::span<const DType> dtypes, Progress& progress,
+                        std::vector<ErrorRow>& rows) {
     std::size_t steps = 0;
     for (const Op op : measured)
-        steps += families_of(op).size() * exponents(options.quick).size() * dtypes.size();
+        steps += families_of(op).size() * exponents(options).size() * dtypes.size();
     progress.begin("error of ops", static_cast<int>(steps));
-    std::vector<ErrorRow> rows;
     const auto measure = [&](Op op, DType dtype, const std::string& family, int exponent) {
         progress.step(fmt::format("{} {} {} n = 2^{}", name(op), name(dtype), family, exponent));
         const int trials = options.quick ? 3 : exponent <= 14 ? 8 : 2;
@@ -216,9 +216,8 @@ std::vector<ErrorRow> measure_term_error(const Options& options, std::span<const
     for (const Op op : measured)
         for (const DType dtype : dtypes)
             for (const std::string& family : families_of(op))
-                for (const int exponent : exponents(options.quick))
+                for (const int exponent : exponents(options))
                     measure(op, dtype, family, exponent);
-    return rows;
 }
 
 } // namespace detreduce::report

@@ -79,12 +79,14 @@ std::vector<ErrorRow> judged_rows(const Options& options, const OpPoint& point, 
     return rows;
 }
 
+std::vector<int> sizes_up_to(const Options& options, std::vector<int> exponents) {
+    std::erase_if(exponents, [&](int exponent) { return std::uint64_t{1} << exponent > options.largest_n; });
+    return exponents;
+}
+
 void measure_op_error(const Options& options, Progress& progress, Results& results) {
-    const auto append = [&](const std::vector<ErrorRow>& rows) {
-        results.error.insert(results.error.end(), rows.begin(), rows.end());
-    };
-    append(measure_term_error(options, dtypes(), progress));
-    append(measure_loss_error(options, dtypes(), progress));
+    measure_term_error(options, dtypes(), progress, results.error);
+    measure_loss_error(options, dtypes(), progress, results.error);
 }
 
 } // namespace detreduce::report

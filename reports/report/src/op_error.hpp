@@ -74,9 +74,12 @@ struct Precision {
 
 /// The parts of measure_op_error(), each a row of steps of `progress`: ops that end a sum of terms, and variance; logsumexp, cross entropy and
 /// losses with functions.
-[[nodiscard]] std::vector<ErrorRow> measure_term_error(const Options& options, std::span<const DType> dtypes,
-                                                       Progress& progress);
-[[nodiscard]] std::vector<ErrorRow> measure_loss_error(const Options& options, std::span<const DType> dtypes,
-                                                       Progress& progress);
+void measure_term_error(const Options& options, std::span<const DType> dtypes, Progress& progress,
+                        std::vector<ErrorRow>& rows);
+void measure_loss_error(const Options& options, std::span<const DType> dtypes, Progress& progress,
+                        std::vector<ErrorRow>& rows);
+
+/// Of 2^exponent, those that are not larger than options.largest_n.
+[[nodiscard]] std::vector<int> sizes_up_to(const Options& options, std::vector<int> exponents);
 
 } // namespace detreduce::report

@@ -91,7 +91,10 @@ std::vector<std::string> own_notes(const Options& options) {
         list_of(options, [&](const OwnReduction& own) { return is_here(own, options); }), ".");
     add("SKIPPED, because they need a GPU and this run has none: ",
         list_of(options, [&](const OwnReduction& own) { return !is_here(own, options); }), ".");
-    if (options.device.backend == Backend::cuda)
+    const std::vector<Device> devices = devices_of(options);
+    const bool times_cpu =
+        std::any_of(devices.begin(), devices.end(), [](const Device& d) { return d.backend == Backend::cpu; });
+    if (!times_cpu)
         add("Without a cost, because this run times the GPU (--device cpu times them): ",
             list_of(options, [](const OwnReduction& own) { return !on_gpu(own); }), ".");
     return notes;

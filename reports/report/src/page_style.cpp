@@ -40,7 +40,7 @@ table{border-collapse:collapse;width:100%;font-size:.86rem;font-variant-numeric:
 .caption{font-weight:600;margin:1.2rem 0 .3rem;max-width:none}
 thead button{all:unset;cursor:pointer}
 thead button:focus-visible{outline:2px solid var(--link)}
-thead button::after{content:" ↕";color:var(--quiet)}
+thead button:hover{text-decoration:underline}
 [aria-sort=ascending] button::after{content:" ↑"}[aria-sort=descending] button::after{content:" ↓"}
 th,td{padding:.38rem .65rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line);overflow-wrap:normal}
 thead th{position:sticky;top:0;z-index:2;background:var(--panel);vertical-align:bottom}

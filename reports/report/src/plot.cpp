@@ -158,7 +158,7 @@ std::vector<Series> drawable(const LineChart& chart) {
     std::vector<Series> kept;
     for (Series series : chart.series) {
         for (auto& [x, y] : series.points)
-            if (y >= 0) y = std::max(y, chart.y_floor);
+            if (y >= 0) y = std::max(chart.y_ceiling > 0 ? std::min(y, chart.y_ceiling) : y, chart.y_floor);
         const double highest = chart.y_linear ? 1e6 : 1e200; // gnuplot finds far larger linear ranges empty
         std::erase_if(series.points,
                       [&](const auto& p) { return !has_place(p.first) || !has_place(p.second) || p.second > highest; });

@@ -9,7 +9,7 @@ namespace detreduce::report {
 
 bool is_ladder_alone(const Results& results) {
     return !results.ladder.empty() && results.error.empty() && results.edges.empty() && results.determinism.empty() &&
-           results.cost.empty();
+           results.data.empty() && results.reference.empty() && results.cost.empty();
 }
 
 namespace {

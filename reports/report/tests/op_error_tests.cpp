@@ -47,9 +47,9 @@ std::vector<ErrorRow> measured(DType dtype) {
     options.device = detreduce::cpu;
     Progress progress(false);
     const DType list[] = {dtype};
-    std::vector<ErrorRow> rows = measure_term_error(options, list, progress);
-    for (const ErrorRow& r : measure_loss_error(options, list, progress))
-        rows.push_back(r);
+    std::vector<ErrorRow> rows;
+    measure_term_error(options, list, progress, rows);
+    measure_loss_error(options, list, progress, rows);
     return rows;
 }
 

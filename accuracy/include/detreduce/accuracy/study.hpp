@@ -28,7 +28,7 @@
 //   the report has; in units in the last place of ResultOf<T>, and relative to |s|; how many results have the bits of s rounded once; and, where a bound is
 //   claimed, |result − s| / bound.
 // - determinism: distinct bit patterns of one sum run again and again in one process, with the data 0 to 15 elements past an aligned address, in random order,
-//   with 1 to 8 threads of OpenMP where it uses them, and, on the device, on four streams at once.
+//   with 1 to 8 threads of OpenMP where it uses them, and, on the device, on four streams at once while a fifth keeps the GPU busy.
 // - edge cases (float, double): zeros, infinities, NaN, sums that overflow or cancel on the way.
 // - cost: the median time of a call, in bytes read a second (1 GB = 10⁹ bytes), and relative to a pass that only reads the same bytes: 1 is that pass' speed. On the
 //   host it is wall-clock time; on the device time between events on the stream, with calls queued beforehand.
@@ -43,7 +43,7 @@
 //   the workspace, of which each stream has its own, and no other memory. Return cudaGetLastError(), or whatever cudaError_t the work gave, or nothing.
 //
 // WHEN IT FAILS: an exception from the function or the launcher, or a cudaError_t other than success, ends the run with one line that names the reduction, the
-// dtype and n, and exit status 1. No results are written then.
+// dtype and n, and exit status 1; Ctrl-C ends it with 130. What was measured until then is written all the same, marked incomplete.
 #pragma once
 
 #include <concepts>
