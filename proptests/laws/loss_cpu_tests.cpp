@@ -54,6 +54,9 @@ TEST_CASE("losses: ranges, and what the calls on them refuse", "[losses]") {
         REQUIRE(refused([&] { (void)loss_terms_of(Loss::mse, x, t, wrong); }) == "weight");
         REQUIRE(refused([&] { (void)loss_gradient(Loss::mse, x, t, wrong); }) == "weight");
     }
+    const std::span<const float> none_of_some =
+        std::span<const float>(w).first(0); // not null, so that no look at pointers refuses it
+    REQUIRE(refused([&] { (void)loss(Loss::mse, x, t, none_of_some); }) == "weight");
     REQUIRE(loss(Loss::huber, none, none, none, {.reduction = Reduction::sum}) == 0);
     REQUIRE(refused([&] { (void)loss(Loss::mse, x, t, {.reduction = Reduction::none}); }) == "reduction");
     REQUIRE(refused([&] { (void)loss_terms_of(Loss::mse, x, t, {}, {}); }) == "reduction");
