@@ -13,7 +13,6 @@ namespace {
 
 using namespace report;
 
-constexpr const char* plain_data = "normal";
 const std::vector<std::string> with_share{"exact", "tree"}; // the default, and the fastest
 
 std::string title_of(const std::string& candidate) {

@@ -80,14 +80,6 @@ void choose_device(const std::string& asked, Options& options) {
 // The ladder alone would be measured nowhere.
 void check_sections(const Options& options) {
     const auto& asked = options.sections;
-    const auto not_own = [](const std::string& name) {
-        return name == "reference" || name == "ops" || name == "ladder";
-    };
-    if (const auto at = std::find_if(asked.begin(), asked.end(), not_own); !options.own.empty() && at != asked.end())
-        throw UsageError(
-            fmt::format("--sections {}: that is measured of detreduce's own methods alone; allowed here are "
-                        "error, edges, determinism, cost",
-                        *at));
     if (options.device.backend == Backend::cpu && std::find(asked.begin(), asked.end(), "ladder") != asked.end())
         throw UsageError("--sections ladder: its kernels are for GPUs, and this measures on the CPU; leave it out");
 }
@@ -199,9 +191,9 @@ CLI::Validator a_size() {
     };
     return CLI::Validator(check, "");
 }
-CLI::Validator a_section() {
-    const auto check = [](std::string& text) -> std::string {
-        const std::vector<std::string> names = section_names();
+CLI::Validator a_section(bool of_own) {
+    const auto check = [of_own](std::string& text) -> std::string {
+        const std::vector<std::string> names = section_names(of_own);
         if (std::find(names.begin(), names.end(), text) != names.end()) return "";
         return fmt::format("{} is not a section; allowed are {}", in_quotes(text), fmt::join(names, ", "));
     };
@@ -223,12 +215,13 @@ void add_options(CLI::App* command, const std::shared_ptr<Arguments>& a) {
                      "Where the methods under test run: cpu, cuda, cuda:N, or all: the CPU and every GPU (default: a "
                      "GPU if there is one)")
         ->type_name("DEVICE");
+    const bool of_own = !a->own.empty();
     command
-        ->add_option(
-            "--sections", a->sections,
-            fmt::format("Measure only these, separated by commas: {} (default: all)", fmt::join(section_names(), ", ")))
+        ->add_option("--sections", a->sections,
+                     fmt::format("Measure only these, separated by commas: {} (default: all)",
+                                 fmt::join(section_names(of_own), ", ")))
         ->delimiter(',')
-        ->check(a_section())
+        ->check(a_section(of_own))
         ->type_name("NAME");
     command->add_option("--seed", a->seed, "Seed of the data")
         ->transform(a_seed())

@@ -12,7 +12,6 @@ namespace detreduce::report {
 namespace {
 
 constexpr const char* this_run = "this run";
-constexpr const char* plain_data = "normal"; ///< of the table by candidate
 
 std::string device_of(const Provenance& p) {
     return p.gpu ? fmt::format("{} ({})", p.gpu->name, p.device) : fmt::format("{} ({})", p.cpu, p.device);

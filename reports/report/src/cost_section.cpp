@@ -14,9 +14,6 @@ std::string label(const CostRow& r) {
     return r.variant.empty() ? r.candidate : r.candidate + ", " + r.variant;
 }
 
-// What the charts and the table by size show: data that all candidates were timed on.
-constexpr const char* plain_data = "normal";
-
 std::vector<CostRow> of_dtype(const Results& results, const std::string& dtype) {
     std::vector<CostRow> rows;
     for (const CostRow& r : results.cost)

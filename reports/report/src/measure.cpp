@@ -39,15 +39,16 @@ struct SectionPlan {
     const char* name;
     double share; ///< of the time: what the estimate of what is left begins with
     void (*measure)(const Options&, Progress&, Results&);
+    bool methods_only = false; ///< says nothing of reductions of somebody's own
 };
 constexpr SectionPlan plans[] = {{"data", 2, measure_data}, // first: it is what can fail
-                                 {"reference", 1, measure_reference},
+                                 {"reference", 1, measure_reference, true},
                                  {"error", 30, measure_error},
-                                 {"ops", 5, measure_op_error},
+                                 {"ops", 5, measure_op_error, true},
                                  {"edges", 1, measure_edges},
                                  {"determinism", 15, measure_determinism},
                                  {"cost", 35, measure_cost},
-                                 {"ladder", 20, measure_ladder}};
+                                 {"ladder", 20, measure_ladder, true}};
 
 std::vector<SectionPlan> plans_of(const Options& options) {
     std::vector<SectionPlan> list;
@@ -55,11 +56,9 @@ std::vector<SectionPlan> plans_of(const Options& options) {
         const auto& asked = options.sections;
         const bool named = plan.measure != measure_data; // that the files are given asks for it
         if (named && !asked.empty() && std::find(asked.begin(), asked.end(), plan.name) == asked.end()) continue;
-        if (plan.measure == measure_ladder && (!on_gpu(options.device) || !options.own.empty()))
-            continue; // kernels for GPUs
+        if (plan.methods_only && !options.own.empty()) continue;
+        if (plan.measure == measure_ladder && !on_gpu(options.device)) continue; // kernels for GPUs
         if (plan.measure == measure_data && options.data.empty()) continue;
-        if ((plan.measure == measure_reference || plan.measure == measure_op_error) && !options.own.empty())
-            continue; // results of the methods, to compare releases by
         list.push_back(plan);
     }
     return list;
@@ -107,10 +106,10 @@ std::vector<Placed> placed_methods(const Options& options) {
     return list;
 }
 
-std::vector<std::string> section_names() {
+std::vector<std::string> section_names(bool of_own) {
     std::vector<std::string> names;
     for (const SectionPlan& plan : plans)
-        if (plan.measure != measure_data) names.emplace_back(plan.name);
+        if (plan.measure != measure_data && !(of_own && plan.methods_only)) names.emplace_back(plan.name);
     return names;
 }
 

@@ -35,8 +35,8 @@ struct Options {
     std::vector<Device> more_devices = {};         ///< measured beside `device`; the CPU, if it is one of them, last
 };
 
-/// What --sections may name, in the order in which they are measured.
-[[nodiscard]] std::vector<std::string> section_names();
+/// What --sections may name, in the order in which they are measured; `of_own`: of a study of somebody's own reductions.
+[[nodiscard]] std::vector<std::string> section_names(bool of_own = false);
 
 /// Fills `results`. Throws program::Failure when something cannot be measured that should be, and program::Interrupted after Ctrl-C; then, as after any
 /// other exception, `results` holds what was measured until then, and provenance.incomplete says why it ended.

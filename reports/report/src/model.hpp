@@ -16,6 +16,9 @@ inline constexpr int schema_version = 2;
 /// ErrorRow::family of ill-conditioned data of one n and rising condition numbers.
 inline constexpr const char* condition_sweep = "condition sweep";
 
+/// CostRow::data that all candidates are timed on: what tables and plots show unless they say otherwise.
+inline constexpr const char* plain_data = "normal";
+
 /// A measured figure; may be infinite. Nothing: it was not measured, or is not defined (shown as a dash, never as a
 /// zero).
 using Metric = std::optional<double>;

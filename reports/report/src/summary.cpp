@@ -12,7 +12,7 @@ const CostRow* fastest_of(const Results& results, const std::string& dtype, std:
                           const std::string& candidate) {
     const CostRow* best = nullptr;
     for (const CostRow& r : results.cost)
-        if (r.dtype == dtype && r.n == n && r.data == "normal" && r.candidate == candidate && r.gb_per_s &&
+        if (r.dtype == dtype && r.n == n && r.data == plain_data && r.candidate == candidate && r.gb_per_s &&
             (!best || *r.gb_per_s > *best->gb_per_s))
             best = &r;
     return best;
@@ -71,7 +71,7 @@ void take_determinism(Choice& c, const Results& results) {
 std::uint64_t largest_n(const Results& results, const std::string& dtype, const std::string& candidate) {
     std::uint64_t n = 0;
     for (const CostRow& r : results.cost)
-        if (r.dtype == dtype && r.candidate == candidate && r.data == "normal" && r.gb_per_s) n = std::max(n, r.n);
+        if (r.dtype == dtype && r.candidate == candidate && r.data == plain_data && r.gb_per_s) n = std::max(n, r.n);
     return n;
 }
 
