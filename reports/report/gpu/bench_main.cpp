@@ -8,6 +8,7 @@
 #include <detreduce/cuda.hpp>
 
 #include "cost_rows.hpp"
+#include "cub_ops.hpp"
 #include "files.hpp"
 #include "gpu.hpp"
 #include "json.hpp"
@@ -97,11 +98,12 @@ std::vector<CostPoint> points_of(const Arguments& a, const std::vector<std::uint
     return points;
 }
 
-// Ops other than sum: by tree and exact unless methods were named; for those that compare or count, these are the same.
+// Ops other than sum: by tree and exact unless methods were named; for those that compare or count, these are the same. And the nearest algorithm of
+// CUB, beside whose sum all are timed.
 void add_ops(const Arguments& a, DType dtype, const CostPoint& point, std::vector<Contender>& list) {
     const std::vector<Method> methods =
         a.methods.empty() ? std::vector{Method::tree, Method::exact} : methods_of(a, point.data);
-    for (const std::string& op : a.ops)
+    for (const std::string& op : a.ops) {
         for (const Method method : methods) {
             const Kind kind = info(*parse_op(op)).kind;
             const bool same = kind == Kind::order || kind == Kind::count;
@@ -109,6 +111,9 @@ void add_ops(const Arguments& a, DType dtype, const CostPoint& point, std::vecto
             if (auto one = method_contender(method, dtype, point.n, {}, "", *parse_op(op)); one && op != "sum")
                 list.push_back(std::move(*one));
         }
+        if (op == "sum") continue;
+        if (auto cub = cub_op_contender(*parse_op(op), dtype, point.n)) list.push_back(std::move(*cub));
+    }
 }
 
 // What is always measured, and the launches that were asked for: of the methods that were, or else of tree.
@@ -220,7 +225,10 @@ int main(int argc, char** argv) {
     app.add_flag("--shapes", a.shapes,
                  "Rows, columns, segments and tensors instead of flat arrays; --op is not looked at");
     app.add_flag("--row-ops", a.row_ops, "softmax, layernorm and the like of rows, and losses; --op is not looked at");
-    app.add_option("--op", a.ops, "Ops; those of two inputs read half of the n elements as x and half as y")
+    app.add_option(
+           "--op", a.ops,
+           "Ops, each beside the nearest algorithm of CUB; those of two inputs read half of the n elements as x "
+           "and half as y")
         ->delimiter(',')
         ->check(CLI::IsMember(op_names()))
         ->capture_default_str();

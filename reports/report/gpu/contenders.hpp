@@ -40,14 +40,21 @@ struct Contender {
 void launch_own(const accuracy::OwnReduction& own, const void* x, std::uint64_t n, void* out, void* workspace,
                 cudaStream_t stream);
 
+enum class ShapeSet : std::uint8_t {
+    all,       ///< without peers, and with a list of tensors whose sizes do not depend on n
+    and_peers, ///< those that are made of n elements, and CUB's algorithms for them
+    few,       ///< of these one of each shape
+};
 /// Sums and argmax of rows, columns and segments, and norms of lists of tensors, made of n elements.
-[[nodiscard]] std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods);
+[[nodiscard]] std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods,
+                                                      ShapeSet set = ShapeSet::all);
 
-/// What the ladder compares itself with. thrust::reduce makes the host wait.
-[[nodiscard]] Contender thrust_contender(std::uint64_t n);
+/// thrust::reduce of f32, or of f64; it makes the host wait.
+[[nodiscard]] Contender thrust_contender(DType dtype, std::uint64_t n);
 
-/// cuBLAS' asum, dot of two halves, and nrm2, of n elements of f32. Empty, with the reason, where this machine has no cuBLAS or the build knew none.
-[[nodiscard]] std::vector<Contender> cublas_contenders(std::uint64_t n, std::string& why_not);
+/// cuBLAS' asum, dot of two halves, and nrm2, of n elements of f32, or of f64; the variant is the op. Empty, with the reason, where this machine has no
+/// cuBLAS or the build knew none.
+[[nodiscard]] std::vector<Contender> cublas_contenders(DType dtype, std::uint64_t n, std::string& why_not);
 
 /// cub::DeviceReduce::Sum of f32 with each of its determinism levels, which allocates for itself. Empty in a build without DETREDUCE_CCCL_DIR.
 struct CubLevel {

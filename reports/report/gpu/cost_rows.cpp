@@ -30,6 +30,19 @@ std::vector<std::uint64_t> sizes_that_fit(DType dtype, int first, int last, std:
     return sizes;
 }
 
+std::optional<Pool> pool_that_fits(DType dtype, std::vector<std::uint64_t>& sizes, std::uint64_t seed,
+                                   std::vector<std::string>& notes) {
+    for (; !sizes.empty(); sizes.pop_back()) {
+        try {
+            return std::optional<Pool>(std::in_place, dtype, sizes.back(), seed);
+        } catch (const program::OutOfMemory& error) {
+            notes.push_back(fmt::format("The cost of {} arrays of n = {} was left out: {}.", name(dtype), sizes.back(),
+                                        error.what()));
+        }
+    }
+    return std::nullopt;
+}
+
 std::vector<CostPoint> default_points(const std::vector<std::uint64_t>& sizes) {
     std::vector<CostPoint> points;
     for (const std::uint64_t n : sizes)

@@ -1,6 +1,7 @@
 // One size and one kind of data: rows of the cost section. Used by the report and by detreduce_gpu_bench.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ namespace detreduce::report::gpu {
 /// says so in `notes`.
 [[nodiscard]] std::vector<std::uint64_t> sizes_that_fit(DType dtype, int first, int last,
                                                         std::vector<std::string>& notes);
+
+/// A pool for the last of them. What sizes_that_fit() found free may be gone by now: then with fewer sizes, and a note. Nothing: not even the smallest
+/// fits.
+[[nodiscard]] std::optional<Pool> pool_that_fits(DType dtype, std::vector<std::uint64_t>& sizes, std::uint64_t seed,
+                                                 std::vector<std::string>& notes);
 
 struct CostPoint {
     Data data;

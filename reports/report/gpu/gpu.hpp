@@ -26,6 +26,9 @@ void cub_sum(const Device& device, const Input& input, void* result);
 /// Section 4 on options.device.index: rows one by one, and notes for readers.
 void measure_cost(const Options& options, Progress& progress, Results& results);
 
+/// The cost of ops and shapes on options.device.index.
+void measure_op_cost(const Options& options, Progress& progress, Results& results);
+
 /// The ladder on options.device.index: up to `n` elements of f32, `runs` runs for bits.
 void measure_ladder(const Options& options, std::uint64_t n, int runs, Progress& progress, Results& results);
 

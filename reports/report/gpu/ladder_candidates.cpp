@@ -125,17 +125,17 @@ constexpr Method our_methods[] = {Method::tree, Method::kahan, Method::compensat
 
 void add_cublas(std::vector<Candidate>& list, std::uint64_t n, std::vector<std::string>& notes) {
     std::string why_not;
-    const std::size_t count = cublas_contenders(n, why_not).size();
+    const std::size_t count = cublas_contenders(DType::f32, n, why_not).size();
     if (!why_not.empty()) notes.push_back(why_not);
     for (std::size_t i = 0; i < count; ++i) {
         std::string unused;
-        Candidate c = library(rungs_table, cublas_contenders(1, unused)[i].name,
+        Candidate c = library(rungs_table, cublas_contenders(DType::f32, 1, unused)[i].name,
                               i == 0   ? "Σ|x|"
                               : i == 1 ? "Σxy of two halves"
                                        : "√Σx²",
                               "", [i](std::uint64_t size) {
                                   std::string none;
-                                  return cublas_contenders(size, none).at(i);
+                                  return cublas_contenders(DType::f32, size, none).at(i);
                               });
         c.is_sum = i == 0; // of what bits are looked at with, which is positive
         list.push_back(std::move(c));
@@ -165,8 +165,8 @@ std::vector<Candidate> rung_candidates(std::uint64_t n, std::vector<std::string>
             list.push_back(rung_candidate(rungs_table, rung, settings_of(rung), rung.family == Family::batched));
     list.push_back(cub(rungs_table));
     add_cub_levels(list, notes);
-    Candidate thrust =
-        library(rungs_table, "thrust::reduce", "returns its sum to the host", "run_to_run", thrust_contender);
+    Candidate thrust = library(rungs_table, "thrust::reduce", "returns its sum to the host", "run_to_run",
+                               [](std::uint64_t size) { return thrust_contender(DType::f32, size); });
     thrust.waits = true;
     thrust.row.note = with_latency;
     list.push_back(std::move(thrust));

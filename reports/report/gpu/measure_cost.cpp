@@ -1,6 +1,5 @@
 // Section 4 on a GPU.
 #include <bit>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -26,20 +25,6 @@ std::vector<Contender> contenders(const Options& options, DType dtype, const Cos
     for (const OwnReduction* own : own_here(options, dtype))
         if (own->launch) all.push_back(own_contender(*own, point.n));
     return all;
-}
-
-// What sizes_that_fit() found free may be gone by now: then with fewer sizes, and a note. Nothing: not even the smallest fits.
-std::optional<Pool> pool_that_fits(DType dtype, std::vector<std::uint64_t>& sizes, std::uint64_t seed,
-                                   std::vector<std::string>& notes) {
-    for (; !sizes.empty(); sizes.pop_back()) {
-        try {
-            return std::optional<Pool>(std::in_place, dtype, sizes.back(), seed);
-        } catch (const program::OutOfMemory& error) {
-            notes.push_back(fmt::format("The cost of {} sums of n = {} was left out: {}.", name(dtype), sizes.back(),
-                                        error.what()));
-        }
-    }
-    return std::nullopt;
 }
 
 } // namespace

@@ -27,6 +27,9 @@ void cub_sum(const Device&, const Input&, void*) {
 void measure_cost(const Options&, Progress&, Results&) {
     refuse();
 }
+void measure_op_cost(const Options&, Progress&, Results&) {
+    refuse();
+}
 void measure_ladder(const Options&, std::uint64_t, int, Progress&, Results&) {
     refuse();
 }

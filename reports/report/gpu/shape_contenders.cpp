@@ -6,6 +6,7 @@
 #include <detreduce/accuracy/generators.hpp>
 
 #include "contenders.hpp"
+#include "cub_ops.hpp"
 
 namespace detreduce::report::gpu {
 namespace {
@@ -48,6 +49,8 @@ void add(std::vector<Contender>& list, std::string title, const std::shared_ptr<
     if (p == nullptr) return;
     list.push_back({std::move(title), "", [p](const void* x, cudaStream_t stream) { launch(*p, x, stream); }});
 }
+
+constexpr const char* segments_name = "segments of 1 to 4096";
 
 /// Lengths from 1 to 4096, as likely as one another.
 std::vector<std::uint64_t> random_offsets(std::uint64_t n) {
@@ -96,10 +99,28 @@ void add_tensors(std::vector<Contender>& all, const char* title, const std::vect
                 {}, list));
 }
 
+/// CUB's algorithms for what add_all() below makes by ours.
+void add_peers(std::vector<Contender>& list, DType dtype, std::uint64_t n, const std::vector<std::uint64_t>& offsets,
+               const std::vector<std::uint64_t>& lengths) {
+    const auto on_device = std::make_shared<DeviceMemory>(offsets.size() * sizeof(std::uint64_t));
+    check(cudaMemcpy(on_device->get(), offsets.data(), offsets.size() * sizeof(std::uint64_t), cudaMemcpyHostToDevice),
+          "cudaMemcpy");
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    const SegmentOffsets segments{on_device, offsets.size() - 1, n, segments_name};
+    for (const Op op : {Op::sum, Op::argmax}) {
+        for (const std::uint64_t length : lengths)
+            if (auto c = cub_rows_contender(op, dtype, n, length)) list.push_back(std::move(*c));
+        if (auto c = cub_segments_contender(op, dtype, segments)) list.push_back(std::move(*c));
+    }
+}
+
 } // namespace
 
-std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods) {
+std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods,
+                                        ShapeSet set) {
+    const bool few = set == ShapeSet::few;
     std::vector<Contender> list;
+    const auto lengths = few ? std::vector<std::uint64_t>{4096} : std::vector<std::uint64_t>{32, 128, 512, 4096, 65536};
     const auto offsets = random_offsets(n);
     const auto add_one = [&](Op op, Method method, const std::string& groups, Request r,
                              const std::vector<std::uint64_t>& cut = {}) {
@@ -116,13 +137,12 @@ std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std:
         add_one(op, method, "columns of 4096", {.shape = Shape::columns, .n = 4096, .groups = n / 4096});
     };
     const auto add_segments = [&](Op op, Method method) {
-        add_one(op, method, "segments of 1 to 4096", {.shape = Shape::segments, .n = n, .groups = offsets.size() - 1},
-                offsets);
+        add_one(op, method, segments_name, {.shape = Shape::segments, .n = n, .groups = offsets.size() - 1}, offsets);
     };
     const auto add_all = [&](Op op, Method method) {
-        for (const std::uint64_t length : {32u, 128u, 512u, 4096u, 65536u})
+        for (const std::uint64_t length : lengths)
             add_rows(op, method, length);
-        add_one(op, method, "4096 columns", {.shape = Shape::columns, .n = n / 4096, .groups = 4096});
+        if (!few) add_one(op, method, "4096 columns", {.shape = Shape::columns, .n = n / 4096, .groups = 4096});
         add_columns(op, method);
         add_segments(op, method);
     };
@@ -134,13 +154,16 @@ std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std:
     for (const Method method : methods)
         add_all(Op::sum, method);
     add_all(Op::argmax, Method::exact);
-    for (const Op op : {Op::minmax, Op::count_nonzero})
-        add_some(op, Method::exact);
-    for (const Op op : {Op::variance, Op::prod})
-        add_some(op, Method::tree);
+    if (set != ShapeSet::all) add_peers(list, dtype, n, offsets, lengths);
+    if (!few) {
+        for (const Op op : {Op::minmax, Op::count_nonzero})
+            add_some(op, Method::exact);
+        for (const Op op : {Op::variance, Op::prod})
+            add_some(op, Method::tree);
+    }
     add_tensors(list, "nrm2 exact 300 tensors", tensors_of(dtype, n, 300), false);
-    add_tensors(list, "nrm2 exact 300 tensors and each", tensors_of(dtype, n, 300), true);
-    add_tensors(list, "nrm2 exact 1000 tensors of 1 KiB", small_tensors(dtype, 1000), false);
+    if (!few) add_tensors(list, "nrm2 exact 300 tensors and each", tensors_of(dtype, n, 300), true);
+    if (set == ShapeSet::all) add_tensors(list, "nrm2 exact 1000 tensors of 1 KiB", small_tensors(dtype, 1000), false);
     return list;
 }
 

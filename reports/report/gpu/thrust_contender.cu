@@ -8,16 +8,25 @@
 
 namespace detreduce::report::gpu {
 
-Contender thrust_contender(std::uint64_t n) {
-    const auto out = std::make_shared<DeviceMemory>(sizeof(float));
+namespace {
+
+template <class T>
+Contender contender(std::uint64_t n) {
+    const auto out = std::make_shared<DeviceMemory>(sizeof(T));
     return {"thrust::reduce", "",
             [=](const void* x, cudaStream_t stream) {
-                const auto* const first = static_cast<const float*>(x);
-                const float sum = thrust::reduce(thrust::cuda::par.on(stream), first, first + n);
+                const auto* const first = static_cast<const T*>(x);
+                const T sum = thrust::reduce(thrust::cuda::par.on(stream), first, first + n);
                 check(cudaMemcpyAsync(out->get(), &sum, sizeof sum, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
                 check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
             },
-            static_cast<const float*>(out->get()), 1};
+            static_cast<const float*>(out->get()), sizeof(T) == sizeof(float) ? 1u : 0u};
+}
+
+} // namespace
+
+Contender thrust_contender(DType dtype, std::uint64_t n) {
+    return dtype == DType::f64 ? contender<double>(n) : contender<float>(n);
 }
 
 } // namespace detreduce::report::gpu

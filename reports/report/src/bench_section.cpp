@@ -15,7 +15,7 @@ Table table_of(const BenchFile& file) {
 } // namespace
 
 Section bench_section(const std::vector<BenchFile>& files) {
-    Section section{"ops", "Cost of ops and shapes", {}, {}, {}, {}, {}};
+    Section section{"ops", "Cost of ops and shapes, by detreduce_gpu_bench", {}, {}, {}, {}, {}};
     section.text = {
         "All ops are timed over the same bytes; those of two inputs read half of them as x and half as y. Those that "
         "compare or count are the same by every method, and stand under exact.",

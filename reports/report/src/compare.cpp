@@ -6,6 +6,7 @@
 
 #include <detreduce/types.hpp>
 
+#include "op_names.hpp"
 #include "table.hpp"
 
 namespace detreduce::report {
@@ -98,6 +99,12 @@ std::vector<CostRow> timed(const Results& results) {
     std::vector<CostRow> rows;
     for (const CostRow& r : results.cost)
         if (r.gb_per_s && *r.gb_per_s > 0) rows.push_back(r);
+    for (const OpCostRow& r : results.op_cost) { // whose read-only passes are those of the sums once more
+        if (!r.gb_per_s || *r.gb_per_s <= 0 || r.op == r.candidate) continue;
+        const std::string shape = r.shape == flat_shape ? "" : " of " + r.shape;
+        rows.push_back({r.dtype, fmt::format("{}{} by {}", r.op, shape, r.candidate), r.variant, r.device, plain_data,
+                        r.n, r.bytes, r.repeats, r.median_s, r.deviation, r.gb_per_s, r.ratio_to_read});
+    }
     return rows;
 }
 

@@ -85,6 +85,9 @@ std::string data_sums_csv(const Results& results) {
 std::string reference_csv(const Results& results) {
     return csv(results.reference);
 }
+std::string op_cost_csv(const Results& results) {
+    return csv(results.op_cost);
+}
 std::string compared_bits_csv(const std::vector<ComparedBits>& rows) {
     return csv(rows);
 }

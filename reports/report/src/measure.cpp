@@ -25,6 +25,14 @@ void measure_cost(const Options& options, Progress& progress, Results& results) 
     }
 }
 
+void measure_op_cost(const Options& options, Progress& progress, Results& results) {
+    for (const Device& device : devices_of(options)) {
+        Options one = options;
+        one.device = device;
+        on_gpu(device) ? gpu::measure_op_cost(one, progress, results) : measure_op_cost_on_cpu(one, progress, results);
+    }
+}
+
 void measure_ladder(const Options& options, Progress& progress, Results& results) {
     if (!on_gpu(options.device)) return;
     const std::uint64_t n = std::uint64_t{1} << (options.quick ? 26 : 29);
@@ -48,6 +56,7 @@ constexpr SectionPlan plans[] = {{"data", 2, measure_data}, // first: it is what
                                  {"edges", 1, measure_edges},
                                  {"determinism", 15, measure_determinism},
                                  {"cost", 35, measure_cost},
+                                 {"op_cost", 15, measure_op_cost, true},
                                  {"ladder", 20, measure_ladder, true}};
 
 std::vector<SectionPlan> plans_of(const Options& options) {
@@ -68,9 +77,8 @@ std::vector<SectionPlan> plans_of(const Options& options) {
 std::vector<double> shares_of(const Options& options, const std::vector<SectionPlan>& list) {
     std::vector<double> shares;
     for (const SectionPlan& plan : list) {
-        const std::size_t parts = plan.measure == measure_cost       ? devices_of(options).size()
-                                  : plan.measure == measure_op_error ? 2
-                                                                     : 1;
+        const bool by_device = plan.measure == measure_cost || plan.measure == measure_op_cost;
+        const std::size_t parts = by_device ? devices_of(options).size() : plan.measure == measure_op_error ? 2 : 1;
         shares.insert(shares.end(), parts, plan.share);
     }
     return shares;

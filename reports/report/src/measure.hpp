@@ -49,6 +49,8 @@ void measure_op_error(const Options& options, Progress& progress, Results& resul
 void measure_edges(const Options& options, Progress& progress, Results& results);
 void measure_determinism(const Options& options, Progress& progress, Results& results);
 void measure_cost_on_cpu(const Options& options, Progress& progress, Results& results);
+/// results.op_cost.
+void measure_op_cost_on_cpu(const Options& options, Progress& progress, Results& results);
 void measure_reference(const Options& options, Progress& progress, Results& results);
 /// results.data and results.data_sums.
 void measure_data(const Options& options, Progress& progress, Results& results);

@@ -1,68 +1,18 @@
 // Section 4 on the CPU: what each choice costs, beside a read-only pass of the same bytes.
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include <detreduce/detreduce.hpp>
 
-#include "cost_data.hpp"
+#include "cpu_timing.hpp"
 #include "measure.hpp"
 #include "own.hpp"
-#include "read_pass.hpp"
-#include "statistics.hpp"
 
 namespace detreduce::report {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr Data kinds[] = {Data::normal, Data::wide};
-
-template <class T>
-struct Candidate {
-    std::string name, variant;
-    int threads;
-    std::function<void(std::span<const T>)> run;
-    std::vector<double> seconds = {};
-    int batch = 1;
-};
-
-// Tells the compiler that the value is used, so that it computes it.
-template <class T>
-void keep(const T& value) {
-    asm volatile("" : : "m"(value) : "memory");
-}
-
-// The fastest of a few tries of each way to read these bytes: the yardstick should be as long as it can be.
-ReadWay fastest_read(const void* data, std::size_t bytes, int threads) {
-    ReadWay best;
-    double best_seconds = INFINITY;
-    for (int round = 0; round < 4; ++round) {
-        for (const ReadWay way : read_ways()) {
-            const Clock::time_point start = Clock::now();
-            keep(read_pass(data, bytes, way, threads));
-            const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-            if (round > 0 && seconds < best_seconds) best_seconds = seconds, best = way; // the first round warms up
-        }
-    }
-    return best;
-}
-
-template <class T>
-Candidate<T> read_candidate(std::span<const T> data, int threads, std::string variant) {
-    const ReadWay way = fastest_read(data.data(), data.size_bytes(), threads);
-    return {"read", std::move(variant), threads, [way, threads](std::span<const T> bytes) {
-                keep(read_pass(bytes.data(), bytes.size_bytes(), way, threads));
-            }};
-}
-
-std::string threads_text(int threads) {
-    return threads == 1 ? "1 thread" : fmt::format("{} threads", threads);
-}
 
 template <class T>
 Candidate<T> method_candidate(Method method, int threads, Isa isa = Isa::automatic) {
@@ -144,34 +94,8 @@ std::vector<Candidate<T>> candidates(const Options& options, std::span<const T> 
 }
 
 template <class T>
-double seconds_of(const Candidate<T>& c, std::span<const T> x) {
-    const Clock::time_point start = Clock::now();
-    for (int i = 0; i < c.batch; ++i)
-        c.run(x);
-    return std::chrono::duration<double>(Clock::now() - start).count() / c.batch;
-}
-
-// Warms up, and makes each timed stretch long against the clock's resolution and the cost of reading it. Returns what a stretch takes.
-template <class T>
-double choose_batch(Candidate<T>& c, std::span<const T> x) {
-    constexpr double enough = 100e-6;
-    seconds_of(c, x);
-    const double once = std::max(seconds_of(c, x), 1e-9);
-    c.batch = std::clamp(static_cast<int>(enough / once), 1, 1000);
-    return once * c.batch;
-}
-
-// As many rounds as fit in the time, within limits.
-int rounds_for(double seconds_a_round, bool quick) {
-    const double rounds = (quick ? 0.5 : 10.0) / seconds_a_round;
-    return static_cast<int>(std::clamp(rounds, quick ? 3.0 : 5.0, quick ? 20.0 : 50.0));
-}
-
-template <class T>
 void append_rows(const std::vector<Candidate<T>>& list, Data kind, std::span<const T> x, std::vector<CostRow>& rows) {
-    std::vector<double> reads(static_cast<std::size_t>(cpu_threads()) + 1, 0.0); // seconds, by threads
-    for (const Candidate<T>& c : list)
-        if (c.name == "read") reads[static_cast<std::size_t>(c.threads)] = median(c.seconds);
+    const std::vector<double> reads = read_seconds(list);
     for (const Candidate<T>& c : list) {
         const double time = median(c.seconds), bytes = static_cast<double>(x.size_bytes());
         rows.push_back({std::string(name(dtype_of<T>)), c.name, c.variant, "cpu", std::string(name(kind)), x.size(),
@@ -185,29 +109,8 @@ template <class T>
 void measure_size(const Options& options, std::span<const T> x, Data kind, const Progress& progress,
                   std::vector<CostRow>& rows) {
     std::vector<Candidate<T>> list = candidates(options, x, kind);
-    double round_seconds = 0;
-    for (Candidate<T>& c : list)
-        round_seconds += choose_batch(c, x);
-    // While data can be in cache each call comes after one that is not timed: the candidate before may have had other
-    // threads.
-    const bool warm = x.size_bytes() <= (std::size_t{32} << 20);
-    const int rounds = rounds_for(round_seconds, options.quick);
-    for (int round = 0; round < rounds; ++round) {
-        progress.check_interrupt();
-        for (const std::size_t i : order_of_turns(list.size(), round)) {
-            if (warm) list[i].run(x);
-            list[i].seconds.push_back(seconds_of(list[i], x));
-        }
-    }
+    time_in_turns(list, x, options.quick ? Rounds{0.5, 3, 20} : Rounds{10, 5, 50}, progress);
     append_rows(list, kind, x, rows);
-}
-
-// 2^20 elements, over and over: more than a branch predictor remembers.
-template <class T>
-void fill(std::vector<T>& data, Data kind, std::uint64_t seed) {
-    constexpr std::size_t pattern = std::size_t{1} << 20;
-    for (std::size_t i = 0; i < data.size(); ++i)
-        data[i] = i < pattern ? element<T>(kind, seed, i, pattern) : data[i - pattern];
 }
 
 // From memory, on any processor. 16-bit elements are slow on a CPU: less will do for a quick look.

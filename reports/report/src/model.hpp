@@ -196,6 +196,20 @@ struct ReferenceRow {
     friend bool operator==(const ReferenceRow&, const ReferenceRow&) = default;
 };
 
+/// Cost of an op or a shape, on normal data. Ops of two inputs read half of the n elements as x and half as y.
+struct OpCostRow {
+    std::string op;    ///< "dot", "softmax", …; "read" and "copy" of all bytes: what the others are compared with
+    std::string shape; ///< "flat", "rows of 4096", "segments of 1 to 4096", "300 tensors"; of the mean of a loss "loss"
+    std::string dtype;
+    std::string candidate; ///< a method, "cub::DeviceReduce::ArgMax", "std::inner_product", …
+    std::string variant;   ///< on the CPU how many threads
+    std::string device;
+    std::uint64_t n = 0, bytes = 0; ///< of all inputs
+    std::int64_t repeats = 0;
+    Metric median_s, deviation, gb_per_s, ratio_to_read; ///< as in CostRow
+    friend bool operator==(const OpCostRow&, const OpCostRow&) = default;
+};
+
 struct Results {
     Provenance provenance;
     std::vector<ErrorRow> error;
@@ -206,6 +220,7 @@ struct Results {
     std::vector<DataRow> data = {}; ///< this and what follows: not in files without any
     std::vector<DataSumRow> data_sums = {};
     std::vector<ReferenceRow> reference = {};
+    std::vector<OpCostRow> op_cost = {};
     friend bool operator==(const Results&, const Results&) = default;
 };
 

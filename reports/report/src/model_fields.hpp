@@ -178,6 +178,23 @@ void fields(V& visit, ReferenceRow& r) {
 }
 
 template <class V>
+void fields(V& visit, OpCostRow& r) {
+    visit("op", r.op);
+    visit("shape", r.shape);
+    visit("dtype", r.dtype);
+    visit("candidate", r.candidate);
+    visit("variant", r.variant);
+    visit("device", r.device);
+    visit("n", r.n);
+    visit("bytes", r.bytes);
+    visit("repeats", r.repeats);
+    visit("median_s", r.median_s);
+    visit("deviation", r.deviation);
+    visit("gb_per_s", r.gb_per_s);
+    visit("ratio_to_read", r.ratio_to_read);
+}
+
+template <class V>
 void fields(V& visit, PublishedRow& r) {
     visit("source", r.source);
     visit("gpu", r.gpu);

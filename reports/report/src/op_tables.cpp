@@ -1,41 +1,32 @@
 #include "op_tables.hpp"
 
 #include <algorithm>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "failure.hpp"
+#include "op_names.hpp"
 #include "row_op_names.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
 namespace {
 
-constexpr const char* cub = "cub::DeviceReduce::Sum";
-
 struct Timed {
-    std::string op, method, shape; ///< "sum", "tree", "rows of 32"; no shape: a flat array
+    std::string op, method, shape;
     const CostRow* row;
 };
 
-// The bench writes "mean tree", "sum tree rows of 32", and the method alone for the sum of a flat array.
 Timed timed(const CostRow& r) {
-    std::istringstream words(r.variant.empty() || r.variant == "automatic" ? r.candidate
-                                                                           : r.candidate + " " + r.variant);
-    Timed t{"", "", "", &r};
-    words >> t.op >> t.method >> std::ws;
-    std::getline(words, t.shape);
-    if (t.method.empty()) std::swap(t.method, t.op);
-    if (t.op.empty()) t.op = "sum";
-    return t;
+    TimedName name = timed_name(r.candidate, r.variant);
+    return {std::move(name.op), std::move(name.candidate), std::move(name.shape), &r};
 }
 
 // All but what the others are compared with.
 std::vector<Timed> candidates(const std::vector<CostRow>& rows) {
     std::vector<Timed> list;
     for (const CostRow& r : rows)
-        if (r.candidate != "read" && r.candidate != cub && r.candidate != copy_name) list.push_back(timed(r));
+        if (r.candidate != "read" && r.candidate != copy_name && !is_peer(r.candidate)) list.push_back(timed(r));
     return list;
 }
 
@@ -104,6 +95,19 @@ Metric time_of(const char* candidate, const std::vector<CostRow>& rows, const st
     return at == rows.end() ? Metric{} : at->median_s;
 }
 
+// Files of before hold CUB's sum alone.
+bool has_own_cub(const std::vector<CostRow>& rows) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [](const CostRow& r) { return r.candidate.starts_with("cub::") && timed(r).op != "sum"; });
+}
+
+Metric time_of_cub(const std::string& op, const std::vector<CostRow>& rows, const std::string& dtype) {
+    const auto at = std::find_if(rows.begin(), rows.end(), [&](const CostRow& r) {
+        return r.candidate.starts_with("cub::") && r.dtype == dtype && timed(r).op == op;
+    });
+    return at == rows.end() ? Metric{} : at->median_s;
+}
+
 } // namespace
 
 Table ops_table(const std::vector<CostRow>& rows, Names names) {
@@ -134,14 +138,19 @@ Table row_ops_table(const std::vector<CostRow>& rows, Names names) {
 }
 
 Table ops_and_cub_table(const std::vector<CostRow>& rows, Names names) {
-    const std::string heading = common_size(rows, count_text) + ", time / time of CUB Sum";
+    const bool own = has_own_cub(rows);
+    const std::string heading =
+        common_size(rows, count_text) + ", time / time of " + (own ? "the nearest CUB algorithm" : "CUB Sum");
     const auto cell = [&](const CostRow& r) {
-        const Metric reference = time_of(cub, rows, r.dtype);
+        const Metric reference = time_of_cub(own ? timed(r).op : "sum", rows, r.dtype);
         return reference ? Cell{fixed(*r.median_s / *reference, 3)} : Cell{dash, "", Mood::absent};
     };
     return table_of(
-        {"ops-small", "Ops on little data: time relative to CUB's sum", {{heading, false}}, {}}, candidates(rows),
-        names, [&](const Timed& t) { return names(t.op); }, cell);
+        {"ops-small",
+         fmt::format("Ops on little data: time relative to CUB's {}", own ? "nearest algorithm" : "sum"),
+         {{heading, false}},
+         {}},
+        candidates(rows), names, [&](const Timed& t) { return names(t.op); }, cell);
 }
 
 } // namespace detreduce::report

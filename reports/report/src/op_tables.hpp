@@ -25,7 +25,7 @@ using Names = std::string (*)(const std::string&);
 /// Row ops and losses, speed relative to reading, or copying, the same bytes.
 [[nodiscard]] Table row_ops_table(const std::vector<CostRow>& rows, Names names);
 
-/// Ops, time relative to that of CUB's sum over the same bytes.
+/// Ops, time relative to that of the nearest CUB algorithm over the same bytes; of CUB's sum where the rows hold no other.
 [[nodiscard]] Table ops_and_cub_table(const std::vector<CostRow>& rows, Names names);
 
 } // namespace detreduce::report

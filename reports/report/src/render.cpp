@@ -1,5 +1,7 @@
 #include "render.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "files.hpp"
@@ -9,7 +11,7 @@ namespace detreduce::report {
 
 bool is_ladder_alone(const Results& results) {
     return !results.ladder.empty() && results.error.empty() && results.edges.empty() && results.determinism.empty() &&
-           results.data.empty() && results.reference.empty() && results.cost.empty();
+           results.data.empty() && results.reference.empty() && results.cost.empty() && results.op_cost.empty();
 }
 
 namespace {
@@ -23,6 +25,13 @@ void write_comparison(const Results& results, const std::vector<OtherRun>& other
     }
     write_file(dir / "comparison-bits.csv", compared_bits_csv(bits));
     write_file(dir / "comparison-speed.csv", compared_speed_csv(speed));
+}
+
+// The bench's tables are of the same, and of another run.
+bool times_ops_on_gpu(const Results& results) {
+    if (results.provenance.mode != "full") return false; // fewer of them
+    return std::any_of(results.op_cost.begin(), results.op_cost.end(),
+                       [](const OpCostRow& r) { return r.device.starts_with("cuda"); });
 }
 
 } // namespace
@@ -40,10 +49,11 @@ Page make_page(const Results& results, const std::vector<BenchFile>& bench, cons
         page.sections = {summary_section(results),     methods_section(),
                          error_section(results),       edges_section(results),
                          determinism_section(results), cost_section(results)};
+    if (!results.op_cost.empty()) page.sections.push_back(op_cost_section(results));
     if (!results.data.empty()) page.sections.push_back(data_section(results));
     if (!others.empty()) page.sections.push_back(comparison_section(results, others));
     if (!results.ladder.empty()) page.sections.push_back(ladder_section(results));
-    if (!bench.empty()) page.sections.push_back(bench_section(bench));
+    if (!bench.empty() && !times_ops_on_gpu(results)) page.sections.push_back(bench_section(bench));
     for (const Section& section : page.sections) {
         std::vector<Plot>& plots = page.plots.emplace_back();
         for (const LineChart& chart : section.line_charts)
@@ -73,6 +83,7 @@ void render(const Results& results, const std::filesystem::path& dir, const std:
         write_file(dir / "data-sums.csv", data_sums_csv(results));
     }
     if (!results.reference.empty()) write_file(dir / "reference.csv", reference_csv(results));
+    if (!results.op_cost.empty()) write_file(dir / "op-cost.csv", op_cost_csv(results));
     if (!others.empty()) write_comparison(results, others, dir);
     for (const BenchFile& file : bench) {
         Results rows;

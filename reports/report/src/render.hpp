@@ -38,6 +38,7 @@ struct Page {
 [[nodiscard]] std::string data_csv(const Results& results);
 [[nodiscard]] std::string data_sums_csv(const Results& results);
 [[nodiscard]] std::string reference_csv(const Results& results);
+[[nodiscard]] std::string op_cost_csv(const Results& results);
 [[nodiscard]] std::string compared_bits_csv(const std::vector<ComparedBits>& rows);
 [[nodiscard]] std::string compared_speed_csv(const std::vector<ComparedSpeed>& rows);
 [[nodiscard]] std::string published_csv(const std::vector<PublishedRow>& rows);

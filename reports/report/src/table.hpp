@@ -49,6 +49,7 @@ struct Section {
 [[nodiscard]] Section edges_section(const Results& results);
 [[nodiscard]] Section determinism_section(const Results& results);
 [[nodiscard]] Section cost_section(const Results& results);
+[[nodiscard]] Section op_cost_section(const Results& results);
 [[nodiscard]] Section ladder_section(const Results& results);
 [[nodiscard]] Section data_section(const Results& results);
 [[nodiscard]] Section comparison_section(const Results& results, const std::vector<OtherRun>& others);

@@ -63,7 +63,7 @@ TEST_CASE("render shows ops and shapes that lie beside the results", "[report]")
         CHECK(o.status == 0);
         return contents(f.dir.path() / out / "index.html");
     };
-    const std::string heading = "<h2>Cost of ops and shapes</h2>";
+    const std::string heading = "<h2>Cost of ops and shapes, by detreduce_gpu_bench</h2>";
     CHECK(rendered("without").find(heading) == std::string::npos);
     Results shapes;
     shapes.cost = {{"f32", "argmax exact rows of 32", "", "cuda:0", "normal", 1024, 4096, 50, 1e-5, 0.01, 1.5, 0.375}};
@@ -136,7 +136,8 @@ TEST_CASE("devices that are not there are refused", "[report]") {
     check_failure(run_program("report --device cuda:99" + out), "--device cuda:99");
     CHECK(run_program("report --device gpu" + out).err.find("allowed are all, cpu, cuda") != std::string::npos);
     CHECK(run_program("report --sections bits" + out)
-              .err.find("allowed are reference, error, ops, edges, determinism, cost, ladder\n") != std::string::npos);
+              .err.find("allowed are reference, error, ops, edges, determinism, cost, op_cost, ladder\n") !=
+          std::string::npos);
     CHECK(run_program("report --sections ladder --device cpu" + out).err.find("leave it out") != std::string::npos);
     CHECK(run_program("report --quick --full" + out).status == 2);
     CHECK(run_program("report").status == 2);

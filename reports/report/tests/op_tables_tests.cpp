@@ -2,6 +2,7 @@
 #include <support/catch.hpp>
 
 #include "failure.hpp"
+#include "op_names.hpp"
 #include "op_tables.hpp"
 #include "origin.hpp"
 #include "read_csv.hpp"
@@ -99,10 +100,34 @@ TEST_CASE("a table of ops has a line an op and a column a dtype and method, empt
     const Table small = ops_and_cub_table(rows, plain_name); // f32 has no CUB to compare with
     CHECK(small.columns[0].title == "2¹⁰ elements, time / time of CUB Sum");
     CHECK(texts(small.rows[0]) == Texts{"mean", "1.500", "absent", "2.000", "absent"});
+    rows.push_back(row("f16", "cub::DeviceReduce::Max", 4e-6, 0.25, "max"));
+    rows.push_back(row("f32", "cub::DeviceReduce::Sum", 2e-6, 0.25, "mean"));
+    CHECK(ops_table(rows, plain_name).rows.size() == 3); // which has no peers
+    const Table own = ops_and_cub_table(rows, plain_name);
+    CHECK(own.columns[0].title == "2¹⁰ elements, time / time of the nearest CUB algorithm");
+    CHECK(own.caption.ends_with("nearest algorithm"));
+    CHECK(texts(own.rows[0]) == Texts{"mean", "absent", "1.500", "absent", "absent"}); // f16 has none for the mean
+    CHECK(texts(own.rows[1]) == Texts{"max", "absent", "absent", "1.250", "absent"});
+    CHECK(texts(own.rows[2]) == Texts{"sum", "absent", "absent", "absent", "absent"}); // nor f32 for the sum itself
     rows.push_back(row("f32", "mean exact", 1e-6, 0.5));
     rows.back().bytes = 8192;
     CHECK_THROWS_AS(ops_table(rows, plain_name), Failure);
     CHECK_THROWS_AS(ops_table({}, plain_name), Failure);
+}
+
+TEST_CASE("what is timed is known by its name and variant", "[report]") {
+    CHECK(timed_name("kahan", "") == TimedName{"sum", "flat", "kahan"});
+    CHECK(timed_name("tree", "automatic") == TimedName{"sum", "flat", "tree"});
+    CHECK(timed_name("mean tree", "") == TimedName{"mean", "flat", "tree"});
+    CHECK(timed_name("sum tree rows of 32", "") == TimedName{"sum", "rows of 32", "tree"});
+    CHECK(timed_name("sum", "exact rows of 32") == TimedName{"sum", "rows of 32", "exact"});
+    CHECK(timed_name("cub::DeviceReduce::Sum", "") == TimedName{"sum", "flat", "cub::DeviceReduce::Sum"});
+    CHECK(timed_name("cub::DeviceReduce::ArgMax", "argmax") ==
+          TimedName{"argmax", "flat", "cub::DeviceReduce::ArgMax"});
+    CHECK(timed_name("cub::DeviceSegmentedReduce::Sum", "sum rows of 32") ==
+          TimedName{"sum", "rows of 32", "cub::DeviceSegmentedReduce::Sum"});
+    CHECK(timed_name("cublasSdot", "dot") == TimedName{"dot", "flat", "cublasSdot"});
+    CHECK((is_peer("thrust::reduce") && is_peer("std::reduce") && !is_peer("tree") && !is_peer("copy")));
 }
 
 TEST_CASE("a table of shapes gives the time of what reads only a part", "[report]") {

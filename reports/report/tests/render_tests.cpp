@@ -56,15 +56,15 @@ TEST_CASE("the same results give the same bytes", "[report]") {
     const auto first = rendered(sample());
     CHECK(first == rendered(from_json(to_json(sample()), "test")));
     for (const char* name :
-         {"index.html", "report.md", "error.csv", "edges.csv", "determinism.csv", "cost.csv", "error-f32.svg",
-          "cost-f32.svg", "determinism-f32.svg", "condition-f32.svg", "error-bf16-to-f32.svg"})
+         {"index.html", "report.md", "error.csv", "edges.csv", "determinism.csv", "cost.csv", "op-cost.csv",
+          "error-f32.svg", "cost-f32.svg", "determinism-f32.svg", "condition-f32.svg", "error-bf16-to-f32.svg"})
         CHECK(first.count(name) == 1);
 }
 
 TEST_CASE("the page asks for nothing from elsewhere", "[report]") {
     REQUIRE(can_draw());
     const std::string page = rendered(sample())["index.html"];
-    CHECK(count(page, "<svg ") == 9);
+    CHECK(count(page, "<svg ") == 11); // of ops: dot and softmax
     for (const char* outside : {"<link", "<img", "<iframe", "@import", "url(", "src="})
         CHECK(count(page, outside) == 0);
     CHECK(count(page, "<script") == 1);

@@ -93,6 +93,23 @@ Results sample() {
                    {nasty, subject("f16", "exact"), "nan", "0x7e00", true, {}, {}, {}, {}}};
     r.reference = {{subject("f32", "exact"), "normal", 1000, 1, "0xc19f63e2"},
                    {subject("f32", "atomic"), "normal", 1000, 1, "0xc19f63e1"}};
+    for (const std::uint64_t n : {std::uint64_t{4096}, std::uint64_t{65536}}) {
+        const auto add = [&](std::string op, std::string shape, std::string candidate, double seconds, double ratio) {
+            const double bytes = 4.0 * static_cast<double>(n);
+            r.op_cost.push_back({std::move(op), std::move(shape), "f32", std::move(candidate), "", "cuda:0", n, 4 * n,
+                                 50, seconds, 0.015, bytes / seconds / 1e9, ratio});
+        };
+        add("read", "flat", "read", 4e-6, 1);
+        add("dot", "flat", "exact", 5e-6, 0.8);
+        add("dot", "flat", "tree", 6.4e-6, 0.625);
+        add("dot", "flat", "cub::DeviceReduce::TransformReduce", 6.25e-6, 0.64);
+        add("dot", "flat", "cublasSdot", 8e-6, 0.5);
+        add("max", "flat", "exact", 1.6e-5, 0.25);
+        add("max", "flat", "cub::DeviceReduce::Max", 8e-6, 0.5);
+        add("copy", "flat", "copy", 1e-5, 0.4);
+        add("softmax", "rows of 4096", "tree", 1.25e-5, 0.32);
+    }
+    r.op_cost.push_back({nasty, nasty, nasty, nasty, nasty, nasty, 4096, 16384, 50, {}, {}, {}, {}});
     return r;
 }
 

@@ -62,15 +62,20 @@ TEST_CASE("the schema and the reader agree on what is wrong", "[report]") {
     both_refuse("/data_sums/0/bits", 0x3f000000);
     both_refuse("/data_sums/0/correctly_rounded", 1);
     both_refuse("/reference/0/seed", "1");
+    both_refuse("/op_cost", json::object());
+    both_refuse("/op_cost/0/shape", nullptr);
+    both_refuse("/op_cost/0/repeats", 1.5);
+    both_refuse("/op_cost/0/ratio_to_read", "fast");
 }
 
 TEST_CASE("every key of every object is required, by the schema and by the reader", "[report]") {
     const json schema = results_schema();
     const json good = json::parse(to_json(sample()));
-    for (const char* where : {"", "/provenance", "/provenance/gpu", "/error/0", "/edges/0", "/determinism/0",
-                              "/determinism/2/patterns/0", "/cost/0", "/data/0", "/data_sums/0", "/reference/0"}) {
+    for (const char* where :
+         {"", "/provenance", "/provenance/gpu", "/error/0", "/edges/0", "/determinism/0", "/determinism/2/patterns/0",
+          "/cost/0", "/data/0", "/data_sums/0", "/reference/0", "/op_cost/0"}) {
         for (const auto& [key, unused] : good[json::json_pointer(where)].items()) {
-            if (*where == 0 && (key == "data" || key == "data_sums" || key == "reference"))
+            if (*where == 0 && (key == "data" || key == "data_sums" || key == "reference" || key == "op_cost"))
                 continue; // as in files of before
             json bad = good;
             bad[json::json_pointer(where)].erase(key);

@@ -1,0 +1,5 @@
+#include <cuda_bf16.h>
+
+#include "cub_ops.cuh"
+
+template struct detreduce::report::gpu::CubOps<__nv_bfloat16>;

@@ -1,0 +1,3 @@
+#include "cub_ops.cuh"
+
+template struct detreduce::report::gpu::CubOps<float>;

@@ -1,0 +1,253 @@
+// Section 4, continued: how fast ops other than the sum, and shapes, are.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "op_names.hpp"
+#include "row_op_names.hpp"
+#include "table.hpp"
+#include "text.hpp"
+
+namespace detreduce::report {
+namespace {
+
+using Rows = std::vector<OpCostRow>;
+constexpr const char* yardsticks[] = {"read", copy_name};
+
+bool is_yardstick(const OpCostRow& r) {
+    return std::find(std::begin(yardsticks), std::end(yardsticks), r.op) != std::end(yardsticks);
+}
+
+/// Whose algorithm it is: each has another one for another op, and they share a column and a colour.
+std::string maker_of(const OpCostRow& r) {
+    if (!is_peer(r.candidate)) return r.candidate;
+    if (r.candidate.starts_with("cub::")) return "CUB";
+    if (r.candidate.starts_with("thrust::")) return "Thrust";
+    return r.candidate.starts_with("cublas") ? "cuBLAS" : "C++ library";
+}
+
+std::string with_variant(const std::string& name, const OpCostRow& r) {
+    return r.variant.empty() ? name : name + ", " + r.variant;
+}
+std::string column_of(const OpCostRow& r) {
+    return with_variant(maker_of(r), r);
+}
+
+std::string words_of(const OpCostRow& r) {
+    return r.shape == flat_shape ? r.op : r.op + ", " + r.shape;
+}
+/// With a mark where a copy is the yardstick.
+std::string line_of(const OpCostRow& r) {
+    return words_of(r) + (writes_rows(r.op) ? " (c)" : "");
+}
+
+/// One dtype on one device.
+struct View {
+    std::string id, words;
+    Rows rows;
+};
+
+std::vector<View> views_of(const Results& results) {
+    std::vector<View> views;
+    const auto device_of = [](const OpCostRow& r) { return r.device; };
+    const auto dtype_of = [](const OpCostRow& r) { return r.dtype; };
+    const auto devices = distinct_of(results.op_cost, device_of);
+    for (const std::string& device : devices)
+        for (const std::string& dtype : distinct_of(results.op_cost, dtype_of)) {
+            View view{slug(dtype) + (device == devices.front() ? "" : "-" + slug(device)),
+                      devices.size() == 1 ? dtype : fmt::format("{} on {}", dtype, device),
+                      {}};
+            for (const OpCostRow& r : results.op_cost)
+                if (r.device == device && r.dtype == dtype) view.rows.push_back(r);
+            if (!view.rows.empty()) views.push_back(std::move(view));
+        }
+    return views;
+}
+
+template <class Wanted>
+Rows where(const Rows& rows, Wanted wanted) {
+    Rows kept;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), wanted);
+    return kept;
+}
+
+/// Those of the largest size that any of them has.
+Rows largest_of(const Rows& rows) {
+    std::uint64_t n = 0;
+    for (const OpCostRow& r : rows)
+        n = std::max(n, r.n);
+    return where(rows, [n](const OpCostRow& r) { return r.n == n; });
+}
+
+/// The fastest that was measured; a library may have two algorithms for one op.
+template <class Wanted>
+const OpCostRow* fastest(const Rows& rows, Wanted wanted) {
+    const OpCostRow* best = nullptr;
+    for (const OpCostRow& r : rows)
+        if (r.median_s && wanted(r) && (!best || *r.median_s < *best->median_s)) best = &r;
+    return best;
+}
+
+/// Speed relative to reading, or to copying, the same bytes.
+Metric share_of(const OpCostRow& r, const Rows& rows) {
+    if (!writes_rows(r.op)) return r.ratio_to_read;
+    const OpCostRow* const copy =
+        fastest(rows, [&](const OpCostRow& other) { return other.op == copy_name && other.n == r.n; });
+    return copy && r.median_s ? Metric(*copy->median_s / *r.median_s) : Metric();
+}
+
+Table largest_table(const View& view, const std::string& id, const char* what, const Rows& group) {
+    const Rows rows = largest_of(group);
+    Table table{id, "", {{"op", false}}, {}};
+    if (rows.empty()) return table;
+    table.caption = fmt::format("{}, {}, n = {} ({}): speed relative to reading the same bytes, GB/s and noise", what,
+                                view.words, count_of(rows.front().n), bytes_of(rows.front().bytes));
+    if (std::any_of(rows.begin(), rows.end(), [](const OpCostRow& r) { return writes_rows(r.op); }))
+        table.caption += "; (c): relative to copying them";
+    const auto columns = distinct_of(rows, column_of);
+    for (const std::string& column : columns)
+        table.columns.push_back({column});
+    for (const std::string& line : distinct_of(rows, line_of)) {
+        std::vector<Cell> cells{{line}};
+        for (const std::string& column : columns) {
+            const OpCostRow* const r =
+                fastest(rows, [&](const OpCostRow& one) { return line_of(one) == line && column_of(one) == column; });
+            if (!r) {
+                cells.push_back({dash, "", Mood::absent});
+                continue;
+            }
+            cells.push_back({fixed(share_of(*r, view.rows), 3),
+                             fmt::format("{} GB/s ± {}", gigabytes_per_second(r->gb_per_s), percent(r->deviation))});
+            if (is_peer(r->candidate)) cells.back().detail += "\n" + r->candidate;
+        }
+        table.rows.push_back(std::move(cells));
+    }
+    return table;
+}
+
+/// Everything: a line an op, shape and candidate, a column an n.
+Table sizes_table(const View& view) {
+    Table table{"op-cost-n-" + view.id,
+                fmt::format("{}, by n: GB/s, speed relative to reading the same bytes, noise", view.words),
+                {{"op", false}, {"by", false}},
+                {}};
+    const auto size_of = [](const OpCostRow& r) { return count_of(r.n); };
+    const auto by = [](const OpCostRow& r) { return with_variant(r.candidate, r); };
+    Rows sorted = view.rows;
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.n < b.n; });
+    const auto sizes = distinct_of(sorted, size_of);
+    for (const std::string& size : sizes)
+        table.columns.push_back({"n = " + size});
+    for (const std::string& op : distinct_of(view.rows, words_of)) {
+        const Rows lines = where(view.rows, [&](const OpCostRow& r) { return words_of(r) == op; });
+        for (const std::string& candidate : distinct_of(lines, by)) {
+            std::vector<Cell> cells{{op}, {candidate}};
+            for (const std::string& size : sizes) {
+                const OpCostRow* const r =
+                    fastest(lines, [&](const OpCostRow& one) { return by(one) == candidate && size_of(one) == size; });
+                cells.push_back(
+                    r ? Cell{gigabytes_per_second(r->gb_per_s),
+                             fmt::format("{} × read ± {}", fixed(r->ratio_to_read, 3), percent(r->deviation))}
+                      : Cell{dash, "", Mood::absent});
+            }
+            table.rows.push_back(std::move(cells));
+        }
+    }
+    table.folded = true;
+    return table;
+}
+
+struct Drawn {
+    const char *op, *shape;
+};
+constexpr Drawn drawn[] = {{"dot", flat_shape},        {"nrm2", flat_shape},    {"argmax", flat_shape},
+                           {"moments", flat_shape},    {"sum", "rows of 4096"}, {"sum", "segments of 1 to 4096"},
+                           {"softmax", "rows of 4096"}};
+
+/// Peers are dashed. Of a CPU one thread: with several, it is another picture.
+LineChart chart_of(const View& view, const Drawn& what) {
+    const Rows rows = where(view.rows, [&](const OpCostRow& r) {
+        const bool shown =
+            (r.op == what.op && r.shape == what.shape) || r.op == "read" || (writes_rows(what.op) && is_yardstick(r));
+        return shown && r.gb_per_s && (r.variant.empty() || r.variant == "1 thread");
+    });
+    LineChart c;
+    c.id = fmt::format("op-cost-{}-{}-{}", what.op, slug(what.shape), view.id);
+    c.title = fmt::format("{}{}{}, {}", what.op, what.shape == std::string(flat_shape) ? "" : " of ",
+                          what.shape == std::string(flat_shape) ? "" : what.shape, view.words);
+    c.x_label = "number of elements n";
+    c.y_label = "GB/s";
+    for (const std::string& candidate : distinct_of(rows, [](const OpCostRow& r) { return r.candidate; })) {
+        Series series{candidate, "", 0, false, {}};
+        for (const OpCostRow& r : rows)
+            if (r.candidate == candidate) {
+                series.name = maker_of(r);
+                series.style = is_peer(r.candidate) ? 1 : 0;
+                series.points.emplace_back(static_cast<double>(r.n), *r.gb_per_s);
+            }
+        c.series.push_back(std::move(series));
+    }
+    const bool measured = std::any_of(rows.begin(), rows.end(), [](const OpCostRow& r) { return !is_yardstick(r); });
+    if (!measured || distinct_of(rows, [](const OpCostRow& r) { return count_of(r.n); }).size() < 2) c.series.clear();
+    return c;
+}
+
+/// How near to reading, and how often ahead of the others.
+void add_finding(Section& section, const View& view, const Rows& ops, const std::string& method) {
+    const OpCostRow *slowest = nullptr, *quickest = nullptr;
+    int faster = 0, compared = 0;
+    for (const OpCostRow& r : ops) {
+        if (r.candidate != method || !r.ratio_to_read || !(r.variant.empty() || r.variant == "1 thread")) continue;
+        if (!slowest || *r.ratio_to_read < *slowest->ratio_to_read) slowest = &r;
+        if (!quickest || *r.ratio_to_read > *quickest->ratio_to_read) quickest = &r;
+        const OpCostRow* const peer = fastest(ops, [&](const OpCostRow& other) {
+            return is_peer(other.candidate) && other.op == r.op && other.variant == r.variant;
+        });
+        if (peer) ++compared, faster += *r.median_s < *peer->median_s;
+    }
+    if (!slowest) return;
+    section.findings.push_back(fmt::format("{}, n = {}, {}: from {} ({}) to {} ({}) of the speed of reading; faster "
+                                           "than the fastest other library in {} of "
+                                           "{} ops.",
+                                           view.words, count_of(slowest->n), with_variant(method, *slowest),
+                                           fixed(slowest->ratio_to_read, 3), slowest->op,
+                                           fixed(quickest->ratio_to_read, 3), quickest->op, faster, compared));
+}
+
+} // namespace
+
+Section op_cost_section(const Results& results) {
+    Section section{"op-cost", "Cost of ops and shapes", {}, {}, {}, {}, {}};
+    section.text = {
+        "Ops other than the sum, and groups of elements, timed as sums are above, on normal data. All ops are of the "
+        "same "
+        "bytes: those of two inputs read one half of them as x and the other as y. Those that compare or count are the "
+        "same by every method, and stand under exact. Shapes divide the same elements into groups.",
+        "Beside them is what other libraries have that comes nearest; what follows it in the op (a root, a division) "
+        "is "
+        "not in its time. Means and norms have the algorithm of the sum and of the sum of squares, variances that of "
+        "merged counts, means and squared deviations (on the CPU two passes). Where one library has two algorithms the "
+        "faster is shown. thrust::reduce returns to the host, whose latency is in its time.",
+        "Plots are of f32, on a CPU by one thread; other libraries are dashed."};
+    for (const View& view : views_of(results)) {
+        const Rows measured = where(view.rows, [](const OpCostRow& r) { return !is_yardstick(r); });
+        const Rows flat = where(measured, [](const OpCostRow&r) { return r.shape == flat_shape; }),
+                   others = where(measured, [](const OpCostRow&r) { return r.shape != flat_shape; });
+        const bool first = view.rows.front().dtype == "f32";
+        if (first)
+            for (const Drawn& what : drawn)
+                if (LineChart chart = chart_of(view, what); !chart.series.empty())
+                    section.line_charts.push_back(std::move(chart));
+        for (Table table : {largest_table(view, "op-cost-" + view.id, "Ops", flat),
+                            largest_table(view, "op-cost-shapes-" + view.id, "Shapes, row ops and losses", others)}) {
+            table.folded = !first;
+            if (!table.rows.empty()) section.tables.push_back(std::move(table));
+        }
+        section.tables.push_back(sizes_table(view));
+        for (const char* method : {"exact", "tree"})
+            add_finding(section, view, largest_of(flat), method);
+    }
+    return section;
+}
+
+} // namespace detreduce::report
