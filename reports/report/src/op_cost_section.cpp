@@ -164,6 +164,13 @@ constexpr Drawn drawn[] = {{"dot", flat_shape},        {"nrm2", flat_shape},    
                            {"moments", flat_shape},    {"sum", "rows of 4096"}, {"sum", "segments of 1 to 4096"},
                            {"softmax", "rows of 4096"}};
 
+/// What a legend has room for: "CUB ArgMax", "CUB segmented Sum".
+std::string short_name(const std::string& candidate) {
+    if (!candidate.starts_with("cub::")) return candidate;
+    const bool segmented = candidate.find("Segmented") != std::string::npos;
+    return (segmented ? "CUB segmented " : "CUB ") + candidate.substr(candidate.rfind(':') + 1);
+}
+
 /// Peers are dashed. Of a CPU one thread: with several, it is another picture.
 LineChart chart_of(const View& view, const Drawn& what) {
     const Rows rows = where(view.rows, [&](const OpCostRow& r) {
@@ -178,7 +185,7 @@ LineChart chart_of(const View& view, const Drawn& what) {
     c.x_label = "number of elements n";
     c.y_label = "GB/s";
     for (const std::string& candidate : distinct_of(rows, [](const OpCostRow& r) { return r.candidate; })) {
-        Series series{candidate, "", 0, false, {}};
+        Series series{short_name(candidate), "", 0, false, {}};
         for (const OpCostRow& r : rows)
             if (r.candidate == candidate) {
                 series.name = maker_of(r);
@@ -206,12 +213,12 @@ void add_finding(Section& section, const View& view, const Rows& ops, const std:
         if (peer) ++compared, faster += *r.median_s < *peer->median_s;
     }
     if (!slowest) return;
-    section.findings.push_back(fmt::format("{}, n = {}, {}: from {} ({}) to {} ({}) of the speed of reading; faster "
-                                           "than the fastest other library in {} of "
-                                           "{} ops.",
-                                           view.words, count_of(slowest->n), with_variant(method, *slowest),
-                                           fixed(slowest->ratio_to_read, 3), slowest->op,
-                                           fixed(quickest->ratio_to_read, 3), quickest->op, faster, compared));
+    std::string text =
+        fmt::format("{}, n = {}, {}: from {} ({}) to {} ({}) of the speed of reading", view.words, count_of(slowest->n),
+                    with_variant(method, *slowest), fixed(slowest->ratio_to_read, 3), slowest->op,
+                    fixed(quickest->ratio_to_read, 3), quickest->op);
+    if (compared > 0) text += fmt::format("; faster than the fastest other library in {} of {} ops", faster, compared);
+    section.findings.push_back(text + ".");
 }
 
 } // namespace
