@@ -3,28 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "op_names.hpp"
-#include "row_op_names.hpp"
-#include "table.hpp"
+#include "op_cost_views.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
 namespace {
 
-using Rows = std::vector<OpCostRow>;
-constexpr const char* yardsticks[] = {"read", copy_name};
-
-bool is_yardstick(const OpCostRow& r) {
-    return std::find(std::begin(yardsticks), std::end(yardsticks), r.op) != std::end(yardsticks);
-}
-
-/// Whose algorithm it is: each has another one for another op, and they share a column and a colour.
-std::string maker_of(const OpCostRow& r) {
-    if (!is_peer(r.candidate)) return r.candidate;
-    if (r.candidate.starts_with("cub::")) return "CUB";
-    if (r.candidate.starts_with("thrust::")) return "Thrust";
-    return r.candidate.starts_with("cublas") ? "cuBLAS" : "C++ library";
-}
+using namespace op_cost;
 
 std::string with_variant(const std::string& name, const OpCostRow& r) {
     return r.variant.empty() ? name : name + ", " + r.variant;
@@ -41,59 +26,12 @@ std::string line_of(const OpCostRow& r) {
     return words_of(r) + (writes_rows(r.op) ? " (c)" : "");
 }
 
-/// One dtype on one device.
-struct View {
-    std::string id, words;
-    Rows rows;
-};
-
-std::vector<View> views_of(const Results& results) {
-    std::vector<View> views;
-    const auto device_of = [](const OpCostRow& r) { return r.device; };
-    const auto dtype_of = [](const OpCostRow& r) { return r.dtype; };
-    const auto devices = distinct_of(results.op_cost, device_of);
-    for (const std::string& device : devices)
-        for (const std::string& dtype : distinct_of(results.op_cost, dtype_of)) {
-            View view{slug(dtype) + (device == devices.front() ? "" : "-" + slug(device)),
-                      devices.size() == 1 ? dtype : fmt::format("{} on {}", dtype, device),
-                      {}};
-            for (const OpCostRow& r : results.op_cost)
-                if (r.device == device && r.dtype == dtype) view.rows.push_back(r);
-            if (!view.rows.empty()) views.push_back(std::move(view));
-        }
-    return views;
-}
-
-template <class Wanted>
-Rows where(const Rows& rows, Wanted wanted) {
-    Rows kept;
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), wanted);
-    return kept;
-}
-
 /// Those of the largest size that any of them has.
 Rows largest_of(const Rows& rows) {
     std::uint64_t n = 0;
     for (const OpCostRow& r : rows)
         n = std::max(n, r.n);
     return where(rows, [n](const OpCostRow& r) { return r.n == n; });
-}
-
-/// The fastest that was measured; a library may have two algorithms for one op.
-template <class Wanted>
-const OpCostRow* fastest(const Rows& rows, Wanted wanted) {
-    const OpCostRow* best = nullptr;
-    for (const OpCostRow& r : rows)
-        if (r.median_s && wanted(r) && (!best || *r.median_s < *best->median_s)) best = &r;
-    return best;
-}
-
-/// Speed relative to reading, or to copying, the same bytes.
-Metric share_of(const OpCostRow& r, const Rows& rows) {
-    if (!writes_rows(r.op)) return r.ratio_to_read;
-    const OpCostRow* const copy =
-        fastest(rows, [&](const OpCostRow& other) { return other.op == copy_name && other.n == r.n; });
-    return copy && r.median_s ? Metric(*copy->median_s / *r.median_s) : Metric();
 }
 
 Table largest_table(const View& view, const std::string& id, const char* what, const Rows& group) {
@@ -157,54 +95,12 @@ Table sizes_table(const View& view) {
     return table;
 }
 
-struct Drawn {
-    const char *op, *shape;
-};
-constexpr Drawn drawn[] = {{"dot", flat_shape},        {"nrm2", flat_shape},    {"argmax", flat_shape},
-                           {"moments", flat_shape},    {"sum", "rows of 4096"}, {"sum", "segments of 1 to 4096"},
-                           {"softmax", "rows of 4096"}};
-
-/// What a legend has room for: "CUB ArgMax", "CUB segmented Sum".
-std::string short_name(const std::string& candidate) {
-    if (!candidate.starts_with("cub::")) return candidate;
-    const bool segmented = candidate.find("Segmented") != std::string::npos;
-    return (segmented ? "CUB segmented " : "CUB ") + candidate.substr(candidate.rfind(':') + 1);
-}
-
-/// Peers are dashed. Of a CPU one thread: with several, it is another picture.
-LineChart chart_of(const View& view, const Drawn& what) {
-    const Rows rows = where(view.rows, [&](const OpCostRow& r) {
-        const bool shown =
-            (r.op == what.op && r.shape == what.shape) || r.op == "read" || (writes_rows(what.op) && is_yardstick(r));
-        return shown && r.gb_per_s && (r.variant.empty() || r.variant == "1 thread");
-    });
-    LineChart c;
-    c.id = fmt::format("op-cost-{}-{}-{}", what.op, slug(what.shape), view.id);
-    c.title = fmt::format("{}{}{}, {}", what.op, what.shape == std::string(flat_shape) ? "" : " of ",
-                          what.shape == std::string(flat_shape) ? "" : what.shape, view.words);
-    c.x_label = "number of elements n";
-    c.y_label = "GB/s";
-    for (const std::string& candidate : distinct_of(rows, [](const OpCostRow& r) { return r.candidate; })) {
-        Series series{short_name(candidate), "", 0, false, {}};
-        for (const OpCostRow& r : rows)
-            if (r.candidate == candidate) {
-                series.name = maker_of(r);
-                series.style = is_peer(r.candidate) ? 1 : 0;
-                series.points.emplace_back(static_cast<double>(r.n), *r.gb_per_s);
-            }
-        c.series.push_back(std::move(series));
-    }
-    const bool measured = std::any_of(rows.begin(), rows.end(), [](const OpCostRow& r) { return !is_yardstick(r); });
-    if (!measured || distinct_of(rows, [](const OpCostRow& r) { return count_of(r.n); }).size() < 2) c.series.clear();
-    return c;
-}
-
 /// How near to reading, and how often ahead of the others.
 void add_finding(Section& section, const View& view, const Rows& ops, const std::string& method) {
     const OpCostRow *slowest = nullptr, *quickest = nullptr;
     int faster = 0, compared = 0;
     for (const OpCostRow& r : ops) {
-        if (r.candidate != method || !r.ratio_to_read || !(r.variant.empty() || r.variant == "1 thread")) continue;
+        if (r.candidate != method || !r.ratio_to_read || !on_one_thread(r)) continue;
         if (!slowest || *r.ratio_to_read < *slowest->ratio_to_read) slowest = &r;
         if (!quickest || *r.ratio_to_read > *quickest->ratio_to_read) quickest = &r;
         const OpCostRow* const peer = fastest(ops, [&](const OpCostRow& other) {
@@ -241,10 +137,7 @@ Section op_cost_section(const Results& results) {
         const Rows flat = where(measured, [](const OpCostRow&r) { return r.shape == flat_shape; }),
                    others = where(measured, [](const OpCostRow&r) { return r.shape != flat_shape; });
         const bool first = view.rows.front().dtype == "f32";
-        if (first)
-            for (const Drawn& what : drawn)
-                if (LineChart chart = chart_of(view, what); !chart.series.empty())
-                    section.line_charts.push_back(std::move(chart));
+        if (first) add_charts(section, view);
         for (Table table : {largest_table(view, "op-cost-" + view.id, "Ops", flat),
                             largest_table(view, "op-cost-shapes-" + view.id, "Shapes, row ops and losses", others)}) {
             table.folded = !first;

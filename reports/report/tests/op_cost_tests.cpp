@@ -133,8 +133,14 @@ TEST_CASE("ops stand beside the libraries that have them, the largest n first", 
 TEST_CASE("cost of ops against n: peers are dashed, one size makes no plot", "[report]") {
     Results results = of_one_device();
     const auto charts = op_cost_section(results).line_charts;
-    REQUIRE(charts.size() == 2);
+    REQUIRE(charts.size() == 4); // dot and softmax
     CHECK(charts[0].id == "op-cost-dot-flat-f32");
+    CHECK(charts[1].id == "op-cost-ratio-dot-flat-f32");
+    CHECK(charts[1].series.size() == 4); // without read
+    CHECK(charts[2].series.size() == 3);
+    REQUIRE(charts[3].series.size() == 1);
+    CHECK(charts[3].y_label == "time to copy / time");
+    CHECK(charts[3].series[0].points.back().second == 0.8);
     std::string lines;
     for (const Series& s : charts[0].series)
         lines += fmt::format("{} {} {};", s.label, s.style, s.points.size());

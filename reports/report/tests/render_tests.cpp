@@ -64,7 +64,7 @@ TEST_CASE("the same results give the same bytes", "[report]") {
 TEST_CASE("the page asks for nothing from elsewhere", "[report]") {
     REQUIRE(can_draw());
     const std::string page = rendered(sample())["index.html"];
-    CHECK(count(page, "<svg ") == 11); // of ops: dot and softmax
+    CHECK(count(page, "<svg ") == 13); // of ops: two of dot, two of softmax
     for (const char* outside : {"<link", "<img", "<iframe", "@import", "url(", "src="})
         CHECK(count(page, outside) == 0);
     CHECK(count(page, "<script") == 1);
