@@ -3,8 +3,8 @@
 
 #include <detreduce/accuracy/generators.hpp>
 
-#include "failure.hpp"
 #include "measure.hpp"
+#include "out_of_memory.hpp"
 #include "own.hpp"
 #include "runner.hpp"
 #include "sum_error.hpp"
@@ -129,12 +129,8 @@ void measure_error(const Options& options, Progress& progress, Results& results)
         for (const Point& point : points(options, dtype)) {
             const std::string what = fmt::format("{} {} n = 2^{}", name(dtype), point.name, point.exponent);
             progress.step(what, work(dtype, point));
-            try {
-                measure_point(options, dtype, point, progress, results.error);
-            } catch (const program::OutOfMemory& error) {
-                results.provenance.notes.push_back(
-                    fmt::format("The error of {} was left out: {}.", what, error.what()));
-            }
+            unless_out_of_memory(results, fmt::format("The error of {}", what),
+                                 [&] { measure_point(options, dtype, point, progress, results.error); });
         }
     }
 }

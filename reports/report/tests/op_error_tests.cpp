@@ -47,10 +47,10 @@ std::vector<ErrorRow> measured(DType dtype) {
     options.device = detreduce::cpu;
     Progress progress(false);
     const DType list[] = {dtype};
-    std::vector<ErrorRow> rows;
-    measure_term_error(options, list, progress, rows);
-    measure_loss_error(options, list, progress, rows);
-    return rows;
+    Results results;
+    measure_term_error(options, list, progress, results);
+    measure_loss_error(options, list, progress, results);
+    return results.error;
 }
 
 } // namespace
