@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "peers.hpp"
 #include "table.hpp"
 #include "text.hpp"
 
@@ -232,6 +233,12 @@ Section cost_section(const Results& measured) {
             section.line_charts.push_back(ratio_chart(results, dtype, view));
         }
     }
+    if (std::any_of(results.cost.begin(), results.cost.end(),
+                    [](const CostRow& r) { return r.candidate == numpy_name; }))
+        section.text.insert(section.text.begin() + 1,
+                            "numpy.sum is timed by a Python process of its own, in the same rounds, on as many "
+                            "elements of the same distribution, without huge pages, which the others' data does not "
+                            "ask for either.");
     if (const Table table = data_table(results); !table.rows.empty()) section.tables.push_back(table);
     for (const std::string& dtype : dtypes_of(results)) {
         section.tables.push_back(table_of(results, dtype));

@@ -2,17 +2,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include <detreduce/detreduce.hpp>
 
-#include "cost_data.hpp"
-#include "measure.hpp"
+#include "cpu_candidates.hpp"
 #include "own.hpp"
-#include "read_pass.hpp"
+#include "peers.hpp"
 #include "statistics.hpp"
 
 namespace detreduce::report {
@@ -22,141 +19,22 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Data kinds[] = {Data::normal, Data::wide};
 
+// Of one sum, the mean of so many; NaN where it failed.
 template <class T>
-struct Candidate {
-    std::string name, variant;
-    int threads;
-    std::function<void(std::span<const T>)> run;
-    std::vector<double> seconds = {};
-    int batch = 1;
-};
-
-// Tells the compiler that the value is used, so that it computes it.
-template <class T>
-void keep(const T& value) {
-    asm volatile("" : : "m"(value) : "memory");
-}
-
-// The fastest of a few tries of each way to read these bytes: the yardstick should be as long as it can be.
-ReadWay fastest_read(const void* data, std::size_t bytes, int threads) {
-    ReadWay best;
-    double best_seconds = INFINITY;
-    for (int round = 0; round < 4; ++round) {
-        for (const ReadWay way : read_ways()) {
-            const Clock::time_point start = Clock::now();
-            keep(read_pass(data, bytes, way, threads));
-            const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-            if (round > 0 && seconds < best_seconds) best_seconds = seconds, best = way; // the first round warms up
-        }
-    }
-    return best;
-}
-
-template <class T>
-Candidate<T> read_candidate(std::span<const T> data, int threads, std::string variant) {
-    const ReadWay way = fastest_read(data.data(), data.size_bytes(), threads);
-    return {"read", std::move(variant), threads, [way, threads](std::span<const T> bytes) {
-                keep(read_pass(bytes.data(), bytes.size_bytes(), way, threads));
-            }};
-}
-
-std::string threads_text(int threads) {
-    return threads == 1 ? "1 thread" : fmt::format("{} threads", threads);
-}
-
-template <class T>
-Candidate<T> method_candidate(Method method, int threads, Isa isa = Isa::automatic) {
-    const Launch launch{.threads = static_cast<std::uint32_t>(threads), .isa = isa};
-    const std::string suffix = isa == Isa::automatic ? "" : fmt::format(", {}", name(isa));
-    return {std::string(name(method)), threads_text(threads) + suffix, threads,
-            [=](std::span<const T> x) { keep(sum(x, method, launch)); }};
-}
-
-// What the standard library and OpenMP have: in order, in an order of their own, and in whatever order threads are done.
-template <class T>
-void add_peers(bool openmp, std::vector<Candidate<T>>& list) {
-    if constexpr (sizeof(T) >= 4) { // C++20 has no arithmetic for the others
-        if (!openmp) {
-            list.push_back({"std::accumulate", threads_text(1), 1,
-                            [](std::span<const T> x) { keep(std::accumulate(x.begin(), x.end(), T(0))); }});
-            list.push_back({"std::reduce", threads_text(1), 1,
-                            [](std::span<const T> x) { keep(std::reduce(x.begin(), x.end(), T(0))); }});
-            return;
-        }
-        const int threads = cpu_threads();
-        list.push_back({"OpenMP reduction(+)", threads_text(threads), threads, [threads](std::span<const T> x) {
-                            const auto n = static_cast<std::int64_t>(x.size());
-                            const T* const p = x.data();
-                            T sum = 0;
-#pragma omp parallel for simd reduction(+ : sum) num_threads(threads)
-                            for (std::int64_t k = 0; k < n; ++k)
-                                sum += p[k];
-                            keep(sum);
-                        }});
-    }
-}
-
-// Those that use OpenMP's threads, or the others.
-template <class T>
-void add_own(const Options& options, bool openmp, std::vector<Candidate<T>>& list) {
-    const int threads = openmp ? cpu_threads() : 1;
-    for (const OwnReduction* own : own_here(options, dtype_of<T>)) {
-        if (!own->host || own->claims.openmp != openmp) continue;
-        list.push_back({own->name, threads_text(threads), threads, [own](std::span<const T> x) {
-                            accuracy::ResultOf<T> result;
-                            run_on_host(*own, x.data(), x.size(), &result);
-                            keep(result);
-                        }});
-    }
-}
-
-// One thread: exact with each instruction set, and whatever there is to compare with.
-template <class T>
-void add_single(const Options& options, Data kind, std::vector<Candidate<T>>& list) {
-    for (const Isa isa : available_isas())
-        list.push_back(method_candidate<T>(Method::exact, 1, isa));
-    if (kind != Data::normal) return; // what the others cost does not depend on the data
-    for (const MethodInfo& m : measured_methods(options))
-        if (m.on_cpu && m.method != Method::exact) list.push_back(method_candidate<T>(m.method, 1));
-    add_peers(false, list);
-}
-
-template <class T>
-void add_several(const Options& options, Data kind, std::vector<Candidate<T>>& list) {
-    for (const MethodInfo& m : measured_methods(options))
-        if (m.on_cpu && m.method != Method::serial && (kind == Data::normal || m.method == Method::exact))
-            list.push_back(method_candidate<T>(m.method, cpu_threads()));
-    if (kind == Data::normal) add_peers(true, list);
-}
-
-template <class T>
-std::vector<Candidate<T>> candidates(const Options& options, std::span<const T> data, Data kind) {
-    std::vector<Candidate<T>> list{read_candidate<T>(data, 1, threads_text(1))};
-    add_single(options, kind, list);
-    add_own(options, false, list);
-    const int all = cpu_threads();
-    if (all > 1) {
-        list.push_back(read_candidate<T>(data, all, threads_text(all)));
-        add_several(options, kind, list);
-    }
-    add_own(options, true, list);
-    return list;
-}
-
-template <class T>
-double seconds_of(const Candidate<T>& c, std::span<const T> x) {
+double seconds_of(const Candidate<T>& c, std::span<const T> x, int times) {
+    if (c.elsewhere) return c.elsewhere(times).value_or(NAN) / times;
     const Clock::time_point start = Clock::now();
-    for (int i = 0; i < c.batch; ++i)
+    for (int i = 0; i < times; ++i)
         c.run(x);
-    return std::chrono::duration<double>(Clock::now() - start).count() / c.batch;
+    return std::chrono::duration<double>(Clock::now() - start).count() / times;
 }
 
 // Warms up, and makes each timed stretch long against the clock's resolution and the cost of reading it. Returns what a stretch takes.
 template <class T>
 double choose_batch(Candidate<T>& c, std::span<const T> x) {
     constexpr double enough = 100e-6;
-    seconds_of(c, x);
-    const double once = std::max(seconds_of(c, x), 1e-9);
+    seconds_of(c, x, 1);
+    const double once = std::max(1e-9, seconds_of(c, x, 1)); // NaN: 1e-9
     c.batch = std::clamp(static_cast<int>(enough / once), 1, 1000);
     return once * c.batch;
 }
@@ -171,7 +49,7 @@ template <class T>
 void append_rows(const std::vector<Candidate<T>>& list, Data kind, std::span<const T> x, std::vector<CostRow>& rows) {
     std::vector<double> reads(static_cast<std::size_t>(cpu_threads()) + 1, 0.0); // seconds, by threads
     for (const Candidate<T>& c : list)
-        if (c.name == "read") reads[static_cast<std::size_t>(c.threads)] = median(c.seconds);
+        if (c.name == read_name) reads[static_cast<std::size_t>(c.threads)] = median(c.seconds);
     for (const Candidate<T>& c : list) {
         const double time = median(c.seconds), bytes = static_cast<double>(x.size_bytes());
         rows.push_back({std::string(name(dtype_of<T>)), c.name, c.variant, "cpu", std::string(name(kind)), x.size(),
@@ -182,9 +60,9 @@ void append_rows(const std::vector<Candidate<T>>& list, Data kind, std::span<con
 }
 
 template <class T>
-void measure_size(const Options& options, std::span<const T> x, Data kind, const Progress& progress,
+void measure_size(const Options& options, std::span<const T> x, Data kind, const Progress& progress, NumpyPeer& numpy,
                   std::vector<CostRow>& rows) {
-    std::vector<Candidate<T>> list = candidates(options, x, kind);
+    std::vector<Candidate<T>> list = candidates(options, x, kind, numpy);
     double round_seconds = 0;
     for (Candidate<T>& c : list)
         round_seconds += choose_batch(c, x);
@@ -195,10 +73,13 @@ void measure_size(const Options& options, std::span<const T> x, Data kind, const
     for (int round = 0; round < rounds; ++round) {
         progress.check_interrupt();
         for (const std::size_t i : order_of_turns(list.size(), round)) {
-            if (warm) list[i].run(x);
-            list[i].seconds.push_back(seconds_of(list[i], x));
+            if (warm) seconds_of(list[i], x, 1);
+            list[i].seconds.push_back(seconds_of(list[i], x, list[i].batch));
         }
     }
+    std::erase_if(list, [](const Candidate<T>& c) {
+        return std::any_of(c.seconds.begin(), c.seconds.end(), [](double s) { return std::isnan(s); });
+    });
     append_rows(list, kind, x, rows);
 }
 
@@ -228,14 +109,14 @@ std::vector<std::uint64_t> sizes_of(Data kind, const Options& options, std::size
 }
 
 template <class T>
-void measure_dtype(const Options& options, Progress& progress, std::vector<CostRow>& rows) {
+void measure_dtype(const Options& options, Progress& progress, NumpyPeer& numpy, std::vector<CostRow>& rows) {
     if (!is_measured(options, dtype_of<T>)) return;
     std::vector<T> data(largest_n(options, sizeof(T)));
     for (const Data kind : kinds) {
         fill(data, kind, options.seed);
         for (const std::uint64_t n : sizes_of(kind, options, sizeof(T))) {
             progress.step(fmt::format("{} {} n = {}", name(dtype_of<T>), name(kind), n));
-            measure_size(options, std::span<const T>(data).first(n), kind, progress, rows);
+            measure_size(options, std::span<const T>(data).first(n), kind, progress, numpy, rows);
         }
     }
 }
@@ -253,10 +134,11 @@ void measure_cost_on_cpu(const Options& options, Progress& progress, Results& re
         for (const Data kind : kinds)
             steps += sizes_of(kind, options, size_of(dtype)).size();
     progress.begin("cost", static_cast<int>(steps));
-    measure_dtype<float16>(options, progress, results.cost);
-    measure_dtype<bfloat16>(options, progress, results.cost);
-    measure_dtype<float>(options, progress, results.cost);
-    measure_dtype<double>(options, progress, results.cost);
+    NumpyPeer numpy(progress, results.provenance.notes);
+    measure_dtype<float16>(options, progress, numpy, results.cost);
+    measure_dtype<bfloat16>(options, progress, numpy, results.cost);
+    measure_dtype<float>(options, progress, numpy, results.cost);
+    measure_dtype<double>(options, progress, numpy, results.cost);
 }
 
 } // namespace detreduce::report

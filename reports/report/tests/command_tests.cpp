@@ -211,7 +211,7 @@ TEST_CASE("fresh processes that fail are not measured, and the report says why",
         return n.starts_with("Fresh processes were not measured: ");
     });
     REQUIRE(why != notes.end());
-    CHECK(why->ends_with("cannot be started again for a fresh process."));
+    CHECK(why->ends_with("cannot be started: No such file or directory."));
     CHECK(contents(said).find("note: " + *why) != std::string::npos);
 }
 
