@@ -2,7 +2,6 @@
 #include <support/catch.hpp>
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -12,8 +11,6 @@
 #include "files.hpp"
 #include "json.hpp"
 #include "measure.hpp"
-#include "palette.hpp"
-#include "plot.hpp"
 #include "study_run.hpp"
 
 using namespace report_test;
@@ -204,23 +201,4 @@ TEST_CASE("the page of a study is that of the report", "[study]") {
     REQUIRE(o.status == 0);
     for (const char* file : {"index.html", "report.md", "error.csv", "determinism.csv", "edges.csv", "cost.csv"})
         CHECK(contents(dir.path() / file).find("my loop &") != std::string::npos);
-}
-
-// The palette gives these names the same colour.
-TEST_CASE("lines of the same colour have markers of their own", "[study]") {
-    REQUIRE(can_draw());
-    LineChart chart;
-    chart.id = chart.title = "c";
-    chart.series = {{"a", "loop", 0, false, {{1.0, 1.0}, {2.0, 2.0}}},
-                    {"b", "OpenMP reduction", 0, false, {{1.0, 2.0}, {2.0, 1.0}}}};
-    REQUIRE(colour_of("loop").light == colour_of("OpenMP reduction").light);
-    // Drawn ones have a place; the others define shapes.
-    std::set<std::string> markers;
-    const std::string svg = draw(chart).svg, use = "<use xlink:href='#", drawn = "' transform='translate(";
-    for (std::size_t at = svg.find(use); at != std::string::npos; at = svg.find(use, at + 1)) {
-        const std::size_t name = at + use.size(), end = svg.find('\'', name);
-        if (svg.compare(end, drawn.size(), drawn) == 0) markers.insert(svg.substr(name, end - name));
-    }
-    INFO(svg);
-    CHECK(markers.size() == 2);
 }
