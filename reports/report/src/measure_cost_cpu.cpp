@@ -1,55 +1,115 @@
 // Section 4 on the CPU: what each choice costs, beside a read-only pass of the same bytes.
-#include <algorithm>
-#include <chrono>
-#include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include <detreduce/detreduce.hpp>
 
-#include "cpu_candidates.hpp"
+#include "cpu_timing.hpp"
+#include "measure.hpp"
+#include "numpy_peer.hpp"
 #include "own.hpp"
 #include "peers.hpp"
-#include "statistics.hpp"
 
 namespace detreduce::report {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr Data kinds[] = {Data::normal, Data::wide};
 
-// Of one sum, the mean of so many; NaN where it failed.
 template <class T>
-double seconds_of(const Candidate<T>& c, std::span<const T> x, int times) {
-    if (c.elsewhere) return c.elsewhere(times).value_or(NAN) / times;
-    const Clock::time_point start = Clock::now();
-    for (int i = 0; i < times; ++i)
-        c.run(x);
-    return std::chrono::duration<double>(Clock::now() - start).count() / times;
+Candidate<T> method_candidate(Method method, int threads, Isa isa = Isa::automatic) {
+    const Launch launch{.threads = static_cast<std::uint32_t>(threads), .isa = isa};
+    const std::string suffix = isa == Isa::automatic ? "" : fmt::format(", {}", name(isa));
+    return {std::string(name(method)), threads_text(threads) + suffix, threads,
+            [=](std::span<const T> x) { keep(sum(x, method, launch)); }};
 }
 
-// Warms up, and makes each timed stretch long against the clock's resolution and the cost of reading it. Returns what a stretch takes.
+// What the standard library and OpenMP have: in order, in an order of their own, and in whatever order threads are done.
 template <class T>
-double choose_batch(Candidate<T>& c, std::span<const T> x) {
-    constexpr double enough = 100e-6;
-    seconds_of(c, x, 1);
-    const double once = std::max(1e-9, seconds_of(c, x, 1)); // NaN: 1e-9
-    c.batch = std::clamp(static_cast<int>(enough / once), 1, 1000);
-    return once * c.batch;
+void add_peers(bool openmp, std::vector<Candidate<T>>& list) {
+    if constexpr (sizeof(T) >= 4) { // C++20 has no arithmetic for the others
+        if (!openmp) {
+            list.push_back({accumulate_name, threads_text(1), 1,
+                            [](std::span<const T> x) { keep(std::accumulate(x.begin(), x.end(), T(0))); }});
+            list.push_back({reduce_name, threads_text(1), 1,
+                            [](std::span<const T> x) { keep(std::reduce(x.begin(), x.end(), T(0))); }});
+            return;
+        }
+        const int threads = cpu_threads();
+        list.push_back({openmp_name, threads_text(threads), threads, [threads](std::span<const T> x) {
+                            const auto n = static_cast<std::int64_t>(x.size());
+                            const T* const p = x.data();
+                            T sum = 0;
+#pragma omp parallel for simd reduction(+ : sum) num_threads(threads)
+                            for (std::int64_t k = 0; k < n; ++k)
+                                sum += p[k];
+                            keep(sum);
+                        }});
+    }
 }
 
-// As many rounds as fit in the time, within limits.
-int rounds_for(double seconds_a_round, bool quick) {
-    const double rounds = (quick ? 0.5 : 10.0) / seconds_a_round;
-    return static_cast<int>(std::clamp(rounds, quick ? 3.0 : 5.0, quick ? 20.0 : 50.0));
+// Those that use OpenMP's threads, or the others.
+template <class T>
+void add_own(const Options& options, bool openmp, std::vector<Candidate<T>>& list) {
+    const int threads = openmp ? cpu_threads() : 1;
+    for (const OwnReduction* own : own_here(options, dtype_of<T>)) {
+        if (!own->host || own->claims.openmp != openmp) continue;
+        list.push_back({own->name, threads_text(threads), threads, [own](std::span<const T> x) {
+                            accuracy::ResultOf<T> result;
+                            run_on_host(*own, x.data(), x.size(), &result);
+                            keep(result);
+                        }});
+    }
+}
+
+// One thread: exact with each instruction set, and whatever there is to compare with.
+template <class T>
+void add_single(const Options& options, Data kind, std::vector<Candidate<T>>& list) {
+    for (const Isa isa : available_isas())
+        list.push_back(method_candidate<T>(Method::exact, 1, isa));
+    if (kind != Data::normal) return; // what the others cost does not depend on the data
+    for (const MethodInfo& m : measured_methods(options))
+        if (m.on_cpu && m.method != Method::exact) list.push_back(method_candidate<T>(m.method, 1));
+    add_peers(false, list);
+}
+
+// `numpy` outlives them.
+template <class T>
+void add_numpy(NumpyPeer& numpy, std::uint64_t n, std::vector<Candidate<T>>& list) {
+    if (!numpy.prepare(dtype_of<T>, n)) return;
+    list.push_back({.name = numpy_name,
+                    .variant = fmt::format("{}, NumPy {}", threads_text(1), numpy.version()),
+                    .threads = 1,
+                    .run = {},
+                    .elsewhere = [&numpy](int times) { return numpy.seconds(times); }});
+}
+
+template <class T>
+void add_several(const Options& options, Data kind, std::vector<Candidate<T>>& list) {
+    for (const MethodInfo& m : measured_methods(options))
+        if (m.on_cpu && m.method != Method::serial && (kind == Data::normal || m.method == Method::exact))
+            list.push_back(method_candidate<T>(m.method, cpu_threads()));
+    if (kind == Data::normal) add_peers(true, list);
+}
+
+template <class T>
+std::vector<Candidate<T>> candidates(const Options& options, std::span<const T> data, Data kind, NumpyPeer& numpy) {
+    std::vector<Candidate<T>> list{read_candidate<T>(data, 1, threads_text(1))};
+    add_single(options, kind, list);
+    if (kind == Data::normal) add_numpy(numpy, data.size(), list);
+    add_own(options, false, list);
+    const int all = cpu_threads();
+    if (all > 1) {
+        list.push_back(read_candidate<T>(data, all, threads_text(all)));
+        add_several(options, kind, list);
+    }
+    add_own(options, true, list);
+    return list;
 }
 
 template <class T>
 void append_rows(const std::vector<Candidate<T>>& list, Data kind, std::span<const T> x, std::vector<CostRow>& rows) {
-    std::vector<double> reads(static_cast<std::size_t>(cpu_threads()) + 1, 0.0); // seconds, by threads
-    for (const Candidate<T>& c : list)
-        if (c.name == read_name) reads[static_cast<std::size_t>(c.threads)] = median(c.seconds);
+    const std::vector<double> reads = read_seconds(list);
     for (const Candidate<T>& c : list) {
         const double time = median(c.seconds), bytes = static_cast<double>(x.size_bytes());
         rows.push_back({std::string(name(dtype_of<T>)), c.name, c.variant, "cpu", std::string(name(kind)), x.size(),
@@ -63,32 +123,8 @@ template <class T>
 void measure_size(const Options& options, std::span<const T> x, Data kind, const Progress& progress, NumpyPeer& numpy,
                   std::vector<CostRow>& rows) {
     std::vector<Candidate<T>> list = candidates(options, x, kind, numpy);
-    double round_seconds = 0;
-    for (Candidate<T>& c : list)
-        round_seconds += choose_batch(c, x);
-    // While data can be in cache each call comes after one that is not timed: the candidate before may have had other
-    // threads.
-    const bool warm = x.size_bytes() <= (std::size_t{32} << 20);
-    const int rounds = rounds_for(round_seconds, options.quick);
-    for (int round = 0; round < rounds; ++round) {
-        progress.check_interrupt();
-        for (const std::size_t i : order_of_turns(list.size(), round)) {
-            if (warm) seconds_of(list[i], x, 1);
-            list[i].seconds.push_back(seconds_of(list[i], x, list[i].batch));
-        }
-    }
-    std::erase_if(list, [](const Candidate<T>& c) {
-        return std::any_of(c.seconds.begin(), c.seconds.end(), [](double s) { return std::isnan(s); });
-    });
+    time_in_turns(list, x, options.quick ? Rounds{0.5, 3, 20} : Rounds{10, 5, 50}, progress);
     append_rows(list, kind, x, rows);
-}
-
-// 2^20 elements, over and over: more than a branch predictor remembers.
-template <class T>
-void fill(std::vector<T>& data, Data kind, std::uint64_t seed) {
-    constexpr std::size_t pattern = std::size_t{1} << 20;
-    for (std::size_t i = 0; i < data.size(); ++i)
-        data[i] = i < pattern ? element<T>(kind, seed, i, pattern) : data[i - pattern];
 }
 
 // From memory, on any processor. 16-bit elements are slow on a CPU: less will do for a quick look.

@@ -16,7 +16,7 @@ namespace {
 
 using program::Failure;
 
-// Answers begin with "= ", so that whatever else Python says is no answer. 2^20 elements over and over, as in measure_cost_cpu.cpp.
+// Answers begin with "= ", so that whatever else Python says is no answer. 2^20 elements over and over, as in cpu_timing.hpp.
 constexpr const char* script = R"py(
 import os, sys, time
 os.environ["NUMPY_MADVISE_HUGEPAGE"] = "0" # in pages of the size that the others' data has

@@ -69,7 +69,8 @@ TEST_CASE("costs of several devices are told apart", "[report]") {
     const auto chart = std::find_if(section.line_charts.begin(), section.line_charts.end(),
                                     [](const LineChart& c) { return c.id == "cost-f32-cpu-1-thread"; });
     REQUIRE(chart != section.line_charts.end());
-    CHECK(chart->series.size() == 1);
+    REQUIRE(chart->series.size() == 1);
+    CHECK(chart->series.front().label == "exact, cpu"); // the title says that it is one thread
 }
 
 TEST_CASE("error is drawn once a method, where it was under test", "[report]") {
