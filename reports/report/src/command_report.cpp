@@ -150,6 +150,7 @@ void add_report(CLI::App& app) {
         "  detreduce report --out here --measure-only      results.json for `detreduce render` elsewhere\n"
         "  detreduce report --out bits --sections determinism\n"
         "\n"
+        "On the CPU numpy.sum is timed, too, where python3 has NumPy.\n"
         "Ctrl-C ends measuring: what was measured becomes a report that says that it is incomplete, and the "
         "exit status is 130. A second one ends at once.");
 
