@@ -1,6 +1,7 @@
 // Ranges and tics of the axes of plots, as commands of gnuplot. `which` is "x" or "y".
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
