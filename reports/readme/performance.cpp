@@ -1,5 +1,7 @@
 #include "performance.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "files.hpp"
@@ -9,6 +11,7 @@
 #include "read_csv.hpp"
 #include "sum_tables.hpp"
 #include "summary.hpp"
+#include "text.hpp"
 
 namespace detreduce::readme {
 namespace {
@@ -63,10 +66,15 @@ std::string choices(const Folder& folder) {
     const char* const file = "results.json";
     const Results results = load_results(folder.path / file);
     const bool on_gpu = results.provenance.device != "cpu";
+    const std::vector<Choice> list = choices_of(results);
+    std::uint64_t most = 0; // bytes of the largest size, which is whose speed the table has
+    for (const Choice& c : list)
+        if (c.cost) most = std::max(most, c.cost->bytes);
     return "What each choice gives and costs: errors in ulp of the result (16-bit elements: of a result in f32), "
            "different bit patterns along "
-           "what the method's guarantee covers, and speed on 4 GiB, relative to reading the same bytes.\n" +
-           folder.from(file) + markdown(summary_table(choices_of(results), on_gpu)) +
+           "what the method's guarantee covers, and speed on " +
+           bytes_of(most) + ", relative to reading the same bytes.\n" + folder.from(file) +
+           markdown(summary_table(list, on_gpu)) +
            picture(folder, "summary-f32.svg", "Error against cost, sums of f32");
 }
 
@@ -105,7 +113,7 @@ std::string small_ops(const Folder& folder) {
 
 std::string shapes(const Folder& folder) {
     const char* const file = shapes_file;
-    return "Groups of the same elements. Many small tensors are no 4 GiB, so that their time is given.\n" +
+    return "Groups of the same elements. Many small tensors are fewer bytes, so that their time is given.\n" +
            folder.from(file) + markdown(shapes_table(folder.rows(file), code));
 }
 

@@ -23,7 +23,7 @@ void launch_own(const OwnReduction& own, const void* x, std::uint64_t n, void* o
 }
 
 Contender own_contender(const OwnReduction& own, std::uint64_t n) {
-    const auto workspace = std::make_shared<DeviceMemory>(own.workspace_bytes(n));
+    const auto workspace = std::make_shared<DeviceMemory>(workspace_of(own, n));
     const auto out = std::make_shared<DeviceMemory>(sizeof(double)); // any result
     return {own.name, "", [&own, n, workspace, out](const void* x, cudaStream_t stream) {
                 launch_own(own, x, n, out->get(), workspace->get(), stream);

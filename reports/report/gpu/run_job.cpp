@@ -20,7 +20,7 @@ struct Launcher {
 
 Launcher launcher_of(const Job& job, const Input& input, DType output) {
     if (const OwnReduction* const own = job.own)
-        return {own->workspace_bytes(input.n),
+        return {workspace_of(*own, input.n),
                 [own, n = input.n](const void* x, void* out, void* workspace, cudaStream_t stream) {
                     launch_own(*own, x, n, out, workspace, stream);
                 },

@@ -1,25 +1,17 @@
-// `detreduce report`, `detreduce render` and the options of `detreduce ladder`.
+// The options of `detreduce report`, `detreduce render` and `detreduce ladder`.
 #include <algorithm>
-#include <exception>
+#include <filesystem>
 #include <limits>
 #include <memory>
 
 #include <fmt/format.h>
 
-#include <detreduce/detreduce.hpp>
-
 #include "command.hpp"
-#include "files.hpp"
-#include "fresh_sums.hpp"
-#include "interrupt.hpp"
-#include "json.hpp"
 #include "ladder_run.hpp"
 #include "measure.hpp"
 #include "output.hpp"
-#include "own.hpp"
 #include "own_report.hpp"
-#include "render.hpp"
-#include "report_inputs.hpp"
+#include "report_run.hpp"
 
 namespace detreduce::program {
 namespace {
@@ -27,152 +19,9 @@ namespace {
 using namespace detreduce::report;
 
 constexpr std::uint64_t largest_n = std::uint64_t{1} << 36, most_runs = 1'000'000; // of the ladder
-constexpr std::uint64_t min_report_n = 16, max_report_n = std::uint64_t{1} << 40;
 constexpr std::uint64_t largest_seed = std::numeric_limits<std::uint64_t>::max();
 
-struct Arguments {
-    std::string out, device, results;
-    std::vector<std::string> data, compare;
-    bool quick = false, measure_only = false;
-    std::uint64_t seed = 1, max_n = max_report_n;
-    std::string program = "detreduce report";
-    std::vector<accuracy::OwnReduction> own = {};
-    bool full = false;
-    std::vector<std::string> sections;
-};
-
-// Without being asked: the first GPU, or else the CPU.
-void choose_device(Options& options) {
-    std::string why;
-    const std::vector<cuda::DeviceInfo> devices = cuda::devices(&why);
-    if (devices.empty()) {
-        options.device_choice =
-            fmt::format("chosen because no GPU is usable here: {}", why.empty() ? "none was found" : why);
-        return;
-    }
-    options.device_choice = "chosen because it is the first GPU here";
-    options.device = {Backend::cuda, devices.front().index};
-}
-
-// All GPUs and the CPU: what is said of "the" device is of the first GPU.
-void choose_all_devices(Options& options) {
-    std::string why;
-    std::vector<Device> list;
-    for (const cuda::DeviceInfo& d : cuda::devices(&why))
-        list.push_back({Backend::cuda, d.index});
-    list.push_back({});
-    options.device = list.front();
-    options.more_devices.assign(list.begin() + 1, list.end());
-    options.device_choice = list.size() == 1 ? fmt::format("--device all, and no GPU is usable here: {}",
-                                                           why.empty() ? "none was found" : why)
-                                             : "the first of --device all; what ran elsewhere says where";
-}
-
-void choose_device(const std::string& asked, Options& options) {
-    if (asked.empty()) return choose_device(options);
-    if (asked == "all") return choose_all_devices(options);
-    options.device_choice = "as asked with --device";
-    options.device = parse_device(asked, "all, ");
-    if (options.device.backend == Backend::cpu) return;
-    require_gpu(asked, options.device);
-}
-
-// The ladder alone would be measured nowhere.
-void check_sections(const Options& options) {
-    const auto& asked = options.sections;
-    if (options.device.backend == Backend::cpu && std::find(asked.begin(), asked.end(), "ladder") != asked.end())
-        throw UsageError("--sections ladder: its kernels are for GPUs, and this measures on the CPU; leave it out");
-}
-
-std::string command_line(const Arguments& a) {
-    std::string line = a.program + " --out " + a.out;
-    if (a.quick) line += " --quick";
-    if (a.full) line += " --full";
-    if (!a.sections.empty()) line += fmt::format(" --sections {}", fmt::join(a.sections, ","));
-    if (!a.device.empty()) line += " --device " + a.device;
-    line += fmt::format(" --seed {}", a.seed);
-    if (a.max_n != max_report_n) line += fmt::format(" --max-n {}", a.max_n);
-    if (a.measure_only) line += " --measure-only";
-    for (const std::string& file : a.data)
-        line += " --data " + file;
-    return line;
-}
-
-// Measures what is there until it is done, the user presses Ctrl-C, or something fails: then what stopped it.
-std::exception_ptr measured(const Options& options, Results& results) {
-    const NoteInterrupt note;
-    Progress progress(Progress::wanted());
-    try {
-        measure(options, progress, results);
-    } catch (...) {
-        if (results.provenance.incomplete.empty()) throw; // before anything was measured
-        return std::current_exception();
-    }
-    return nullptr;
-}
-
-void run_report(const Arguments& a) {
-    if (a.measure_only && !a.compare.empty())
-        throw UsageError("--compare: --measure-only makes no page to compare on; allowed is one of them");
-    Options options{.quick = a.quick,
-                    .seed = a.seed,
-                    .device = {},
-                    .device_choice = {},
-                    .command = command_line(a),
-                    .largest_n = a.max_n,
-                    .own = a.own};
-    options.sections = a.sections;
-    choose_device(a.device, options);
-    check_sections(options);
-    options.data = load_data(a.data);
-    const std::vector<OtherRun> others = load_others(a.compare);
-    if (!a.measure_only) require_gnuplot(); // before minutes of measuring, not after
-    prepare_directory(a.out);
-    fmt::print("measuring on {} ({})\n", name_of(options.device), options.device_choice);
-    for (const std::string& note : own_notes(options))
-        fmt::print("note: {}\n", note);
-    std::fflush(stdout);
-    Results gathered;
-    const std::exception_ptr stopped = measured(options, gathered);
-    const std::string json = to_json(gathered);
-    const std::filesystem::path dir = a.out, file = dir / "results.json";
-    write_file(file, json);
-    fmt::print("wrote {}\n", file.string());
-    if (!a.measure_only) {
-        const Results results = from_json(json, file.string()); // exactly what `detreduce render` would read
-        for (const std::string& note : results.provenance.notes)
-            fmt::print("note: {}\n", note);
-        render(results, dir, {}, others);
-        fmt::print("wrote {}\n", (dir / "index.html").string());
-    }
-    if (stopped) std::rethrow_exception(stopped);
-}
-
-void print_fresh_sums(const Arguments& a) {
-    Options options{.quick = a.quick, .seed = a.seed, .device = {}, .device_choice = {}, .command = {}};
-    std::vector<Device> list;
-    for (const std::string& device : CLI::detail::split(a.device, ','))
-        list.push_back(parse_device(device));
-    options.largest_n = a.max_n;
-    options.device = list.front();
-    options.more_devices.assign(list.begin() + 1, list.end());
-    print(fresh_sums(options));
-}
-
-void run_render(const Arguments& a) {
-    Results results = load_results(a.results);
-    const std::vector<OtherRun> others = load_others(a.compare);
-    const std::filesystem::path folder = std::filesystem::path(a.results).parent_path();
-    const std::vector<BenchFile> bench = load_bench_files(folder);
-    if (results.ladder.empty() && std::filesystem::exists(folder / "ladder.json"))
-        results.ladder = load_results(folder / "ladder.json").ladder;
-    require_gnuplot();
-    prepare_directory(a.out);
-    render(results, a.out, bench, others);
-    fmt::print("wrote {}\n", (std::filesystem::path(a.out) / "index.html").string());
-}
-
-void add_compare(CLI::App& command, Arguments& a) {
+void add_compare(CLI::App& command, ReportArguments& a) {
     command
         .add_option("--compare", a.compare,
                     "results.json of other runs, to show beside this one: bits that differ, speed as ratios")
@@ -203,7 +52,7 @@ CLI::Validator count_up_to(std::uint64_t most) {
     return decimal_number(most, fmt::format("is not a count; allowed are 1 to {}", most));
 }
 
-void add_options(CLI::App* command, const std::shared_ptr<Arguments>& a) {
+void add_options(CLI::App* command, const std::shared_ptr<ReportArguments>& a) {
     command->add_option("--out", a->out, "Directory for index.html, report.md, results.json, *.csv and plots")
         ->required()
         ->type_name("DIR");
@@ -244,7 +93,7 @@ void add_options(CLI::App* command, const std::shared_ptr<Arguments>& a) {
 }
 
 void run_own_report(int argc, const char* const* argv, const std::vector<accuracy::OwnReduction>& own) {
-    const auto a = std::make_shared<Arguments>();
+    const auto a = std::make_shared<ReportArguments>();
     a->own = own;
     a->program = std::filesystem::path(argv[0]).filename().string();
     CLI::App app("Measures the error, determinism and cost of its reductions, and writes a page about them",
@@ -290,7 +139,7 @@ int own_report(int argc, const char* const* argv, const std::vector<accuracy::Ow
 void add_report(CLI::App& app) {
     CLI::App* command =
         app.add_subcommand("report", "Measure error, determinism and cost here, and write a page about it");
-    add_options(command, std::make_shared<Arguments>());
+    add_options(command, std::make_shared<ReportArguments>());
     command->footer(
         "Examples:\n"
         "  detreduce report --out report --quick           a first look, in under a minute\n"
@@ -301,13 +150,14 @@ void add_report(CLI::App& app) {
         "  detreduce report --out here --measure-only      results.json for `detreduce render` elsewhere\n"
         "  detreduce report --out bits --sections determinism\n"
         "\n"
+        "On the CPU numpy.sum is timed, too, where python3 has NumPy.\n"
         "Ctrl-C ends measuring: what was measured becomes a report that says that it is incomplete, and the "
         "exit status is 130. A second one ends at once.");
 
-    const auto fresh = std::make_shared<Arguments>();
+    const auto fresh = std::make_shared<ReportArguments>();
     CLI::App* hidden = app.add_subcommand("fresh-sums", "The sums of one fresh process, for the determinism section");
     hidden->group("");
-    hidden->add_option("--devices", fresh->device)->required();
+    hidden->add_option("--devices", fresh->fresh_devices)->delimiter(',')->required();
     hidden->add_option("--seed", fresh->seed)->transform(a_seed());
     hidden->add_flag("--quick", fresh->quick);
     hidden->add_option("--max-n", fresh->max_n)->transform(a_size());
@@ -315,7 +165,7 @@ void add_report(CLI::App& app) {
 }
 
 void add_render(CLI::App& app) {
-    const auto a = std::make_shared<Arguments>();
+    const auto a = std::make_shared<ReportArguments>();
     CLI::App* command =
         app.add_subcommand("render", "Make the page from a results.json that was measured earlier or elsewhere");
     command

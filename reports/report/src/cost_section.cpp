@@ -1,96 +1,43 @@
 // Section 4: how fast.
 #include <algorithm>
-#include <functional>
 
 #include <fmt/format.h>
 
+#include "cost_charts.hpp"
+#include "peers.hpp"
 #include "table.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
 namespace {
 
-std::string label(const CostRow& r) {
-    return r.variant.empty() ? r.candidate : r.candidate + ", " + r.variant;
-}
-
-std::vector<CostRow> of_dtype(const Results& results, const std::string& dtype) {
-    std::vector<CostRow> rows;
-    for (const CostRow& r : results.cost)
-        if (r.dtype == dtype && r.data == plain_data) rows.push_back(r);
-    return rows;
-}
-
-std::vector<std::string> dtypes_of(const Results& results) {
-    return distinct_of(results.cost, [](const CostRow& r) { return r.dtype; });
-}
-
 Cell cell_of(const CostRow& r) {
     if (!r.median_s) return {dash, "", Mood::absent};
     std::string detail = fmt::format("{} µs ± {}", microseconds(r.median_s), percent(r.deviation));
-    if (r.candidate != "read") detail = fmt::format("{} × read\n{}", fixed(r.ratio_to_read, 3), detail);
+    if (r.candidate != read_name) detail = fmt::format("{} × read\n{}", fixed(r.ratio_to_read, 3), detail);
     return {gigabytes_per_second(r.gb_per_s), detail};
 }
 
 Table table_of(const Results& results, const std::string& dtype) {
-    const std::vector<CostRow> rows = of_dtype(results, dtype);
+    const std::vector<CostRow> rows = cost_rows_of(results, dtype);
     Table table{"cost-" + slug(dtype),
                 fmt::format("{}: GB/s, speed relative to reading the same bytes, median time", dtype),
                 {{"n", false}},
                 {}};
-    const std::vector<std::string> labels = distinct_of(rows, label);
+    const std::vector<std::string> labels = distinct_of(rows, cost_label);
     for (const std::string& l : labels)
         table.columns.push_back({l});
     for (const std::string& n : distinct_of(rows, [](const CostRow& r) { return count_of(r.n); })) {
         std::vector<Cell> cells{{n}};
         for (const std::string& l : labels) {
             const auto at = std::find_if(rows.begin(), rows.end(),
-                                         [&](const CostRow& r) { return count_of(r.n) == n && label(r) == l; });
+                                         [&](const CostRow& r) { return count_of(r.n) == n && cost_label(r) == l; });
             cells.push_back(at == rows.end() ? Cell{dash, "", Mood::absent} : cell_of(*at));
             if (at != rows.end()) cells.front().detail = bytes_of(at->bytes);
         }
         table.rows.push_back(std::move(cells));
     }
     return table;
-}
-
-// Adds the point of `r` to its line, which is made when it is the first.
-void add_point(LineChart& chart, const CostRow& r, const Metric& y) {
-    auto at =
-        std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.label == label(r); });
-    if (at == chart.series.end()) {
-        const auto style = static_cast<int>(std::count_if(chart.series.begin(), chart.series.end(),
-                                                          [&](const Series& s) { return s.name == r.candidate; }));
-        at = chart.series.insert(at, {label(r), r.candidate, style, false, {}});
-    }
-    if (y) at->points.emplace_back(static_cast<double>(r.n), *y);
-}
-
-bool one_thread(const CostRow& r) {
-    return r.variant.starts_with("1 thread");
-}
-
-// On the CPU, 1 thread and several are two worlds; a chart shows one of them.
-struct View {
-    std::string id, words;
-    std::function<bool(const CostRow&)> shows;
-};
-std::vector<View> views_of(const Results& results) {
-    std::vector<View> views;
-    for (const std::string& device : distinct_of(results.cost, [](const CostRow& r) { return r.device; })) {
-        const bool main = device == results.provenance.device;
-        const auto here = [device](const CostRow& r) { return r.device == device; };
-        const std::string id = main ? "" : "-" + slug(device);
-        if (device == "cpu") {
-            views.push_back(
-                {id + "-1-thread", "the CPU, 1 thread", [=](const CostRow& r) { return here(r) && one_thread(r); }});
-            views.push_back(
-                {id + "-threads", "the CPU, all threads", [=](const CostRow& r) { return here(r) && !one_thread(r); }});
-        } else {
-            views.push_back({id, main ? "the GPU" : device, here});
-        }
-    }
-    return views;
 }
 
 // Rows of other devices than that under test say in their variant where they ran.
@@ -100,41 +47,19 @@ Results with_devices_named(Results results) {
     return results;
 }
 
-LineChart ratio_chart(const Results& results, const std::string& dtype, const View& view) {
-    LineChart c;
-    c.id = "cost-ratio-" + slug(dtype) + view.id;
-    c.title = fmt::format("Speed relative to reading, {} on {}", dtype, view.words);
-    c.x_label = "number of elements n";
-    c.y_label = "time to read / time";
-    c.y_linear = true;
-    for (const CostRow& r : of_dtype(results, dtype))
-        if (r.candidate != "read" && view.shows(r)) add_point(c, r, r.ratio_to_read);
-    return c;
-}
-
-LineChart bandwidth_chart(const Results& results, const std::string& dtype, const View& view) {
-    LineChart c;
-    c.id = "cost-" + slug(dtype) + view.id;
-    c.title = fmt::format("Bandwidth of a sum of {} on {}", dtype, view.words);
-    c.x_label = "number of elements n";
-    c.y_label = "GB/s";
-    for (const CostRow& r : of_dtype(results, dtype))
-        if (view.shows(r)) add_point(c, r, r.gb_per_s);
-    return c;
-}
-
 // Who was timed on other data than the plain kind: dtype, size and candidate × kinds of data.
 Table data_table(const Results& results) {
     std::vector<CostRow> rows;
     for (const CostRow& r : results.cost) {
         const auto elsewhere = [&](const CostRow& other) {
-            return other.data != plain_data && other.dtype == r.dtype && other.n == r.n && label(other) == label(r);
+            return other.data != plain_data && other.dtype == r.dtype && other.n == r.n &&
+                   cost_label(other) == cost_label(r);
         };
-        if (r.candidate != "read" && std::any_of(results.cost.begin(), results.cost.end(), elsewhere))
+        if (r.candidate != read_name && std::any_of(results.cost.begin(), results.cost.end(), elsewhere))
             rows.push_back(r);
     }
     const auto subject = [](const CostRow& r) {
-        return fmt::format("{}, n = {}, {}", r.dtype, count_of(r.n), label(r));
+        return fmt::format("{}, n = {}, {}", r.dtype, count_of(r.n), cost_label(r));
     };
     Table table{"cost-data", "Speed on other kinds of data, relative to reading the same bytes", {{"sum", false}}, {}};
     const std::vector<std::string> kinds = distinct_of(rows, [](const CostRow& r) { return r.data; });
@@ -164,14 +89,14 @@ const CostRow* find(const std::vector<CostRow>& rows, std::uint64_t n, const std
 
 // The largest size, where the cost of starting anything no longer counts.
 void add_largest(Section& section, const Results& results, const std::string& dtype) {
-    const std::vector<CostRow> rows = of_dtype(results, dtype);
+    const std::vector<CostRow> rows = cost_rows_of(results, dtype);
     if (rows.empty()) return;
     const std::uint64_t n =
         std::max_element(rows.begin(), rows.end(), [](const CostRow& a, const CostRow& b) { return a.n < b.n; })->n;
     std::string parts;
     for (const CostRow& r : rows)
-        if (r.n == n && r.candidate != "read" && r.ratio_to_read)
-            parts += fmt::format("{}{} {}", parts.empty() ? "" : "; ", label(r), fixed(r.ratio_to_read, 3));
+        if (r.n == n && r.candidate != read_name && r.ratio_to_read)
+            parts += fmt::format("{}{} {}", parts.empty() ? "" : "; ", cost_label(r), fixed(r.ratio_to_read, 3));
     if (!parts.empty())
         section.findings.push_back(
             fmt::format("{}, n = {}, speed relative to reading the same bytes: {}.", dtype, count_of(n), parts));
@@ -179,10 +104,10 @@ void add_largest(Section& section, const Results& results, const std::string& dt
 
 // In cache, where arithmetic is all that counts: exact against the loop that everybody writes.
 void add_in_cache(Section& section, const Results& results, const std::string& dtype) {
-    const std::vector<CostRow> rows = of_dtype(results, dtype);
+    const std::vector<CostRow> rows = cost_rows_of(results, dtype);
     if (rows.empty()) return;
     const std::uint64_t n = rows.front().n;
-    const CostRow* loop = find(rows, n, "std::accumulate", "1 thread");
+    const CostRow* loop = find(rows, n, accumulate_name, "1 thread");
     if (!loop) return;
     std::string parts;
     for (const CostRow& r : rows)
@@ -226,14 +151,15 @@ Section cost_section(const Results& measured) {
     const auto elsewhere = [&](const CostRow& r) { return r.device == "cpu" && results.provenance.device != "cpu"; };
     if (std::any_of(results.cost.begin(), results.cost.end(), elsewhere))
         section.text.insert(section.text.begin() + 1, "Those on the CPU are wall-clock times of one call.");
-    for (const std::string& dtype : dtypes_of(results)) {
-        for (const View& view : views_of(results)) {
-            section.line_charts.push_back(bandwidth_chart(results, dtype, view));
-            section.line_charts.push_back(ratio_chart(results, dtype, view));
-        }
-    }
+    section.line_charts = cost_charts(results);
+    if (std::any_of(results.cost.begin(), results.cost.end(),
+                    [](const CostRow& r) { return r.candidate == numpy_name; }))
+        section.text.insert(section.text.begin() + 1,
+                            "numpy.sum is timed by a Python process of its own, in the same rounds, on as many "
+                            "elements of the same distribution, without huge pages, which the others' data does not "
+                            "ask for either.");
     if (const Table table = data_table(results); !table.rows.empty()) section.tables.push_back(table);
-    for (const std::string& dtype : dtypes_of(results)) {
+    for (const std::string& dtype : distinct_of(results.cost, [](const CostRow& r) { return r.dtype; })) {
         section.tables.push_back(table_of(results, dtype));
         section.tables.back().folded = true;
         add_largest(section, results, dtype);

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cost_data.hpp"
+#include "model.hpp"
+#include "peers.hpp"
 #include "progress.hpp"
 #include "read_pass.hpp"
 #include "statistics.hpp"
@@ -23,6 +26,8 @@ struct Candidate {
     std::string op = "sum", shape = "flat";
     std::vector<double> seconds = {};
     int batch = 1;
+    /// In the place of run(): the seconds of so many passes over as many elements elsewhere; nothing where that failed.
+    std::function<Metric(int)> elsewhere = {};
 };
 
 /// How often all take a turn: as often as the seconds allow, within limits.
@@ -46,31 +51,33 @@ void keep(const T& value) {
 template <class T>
 [[nodiscard]] Candidate<T> read_candidate(std::span<const T> data, int threads, std::string variant) {
     const ReadWay way = fastest_read(data.data(), data.size_bytes(), threads);
-    return {"read", std::move(variant), threads, [way, threads](std::span<const T> bytes) {
+    return {read_name, std::move(variant), threads, [way, threads](std::span<const T> bytes) {
                 keep(read_pass(bytes.data(), bytes.size_bytes(), way, threads));
             }};
 }
 
+/// Of one pass, the mean of so many; NaN where it failed.
 template <class T>
-[[nodiscard]] double seconds_of(const Candidate<T>& c, std::span<const T> x) {
+double seconds_of(const Candidate<T>& c, std::span<const T> x, int times) {
+    if (c.elsewhere) return c.elsewhere(times).value_or(NAN) / times;
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
-    for (int i = 0; i < c.batch; ++i)
+    for (int i = 0; i < times; ++i)
         c.run(x);
-    return std::chrono::duration<double>(Clock::now() - start).count() / c.batch;
+    return std::chrono::duration<double>(Clock::now() - start).count() / times;
 }
 
 /// Warms up, and makes each timed stretch long against the clock's resolution and the cost of reading it. Returns what a stretch takes.
 template <class T>
 double choose_batch(Candidate<T>& c, std::span<const T> x) {
     constexpr double enough = 100e-6;
-    (void)seconds_of(c, x);
-    const double once = std::max(seconds_of(c, x), 1e-9);
+    seconds_of(c, x, 1);
+    const double once = std::max(1e-9, seconds_of(c, x, 1)); // NaN: 1e-9
     c.batch = std::clamp(static_cast<int>(enough / once), 1, 1000);
     return once * c.batch;
 }
 
-/// Fills Candidate::seconds of all.
+/// Fills Candidate::seconds of all, and drops those that failed.
 template <class T>
 void time_in_turns(std::vector<Candidate<T>>& list, std::span<const T> x, const Rounds& limits,
                    const Progress& progress) {
@@ -87,10 +94,13 @@ void time_in_turns(std::vector<Candidate<T>>& list, std::span<const T> x, const 
     for (int round = 0; round < rounds; ++round) {
         progress.check_interrupt();
         for (const std::size_t i : order_of_turns(list.size(), round)) {
-            if (warm) list[i].run(x);
-            list[i].seconds.push_back(seconds_of(list[i], x));
+            if (warm) seconds_of(list[i], x, 1);
+            list[i].seconds.push_back(seconds_of(list[i], x, list[i].batch));
         }
     }
+    std::erase_if(list, [](const Candidate<T>& c) {
+        return std::any_of(c.seconds.begin(), c.seconds.end(), [](double s) { return std::isnan(s); });
+    });
 }
 
 /// What reading took, by threads, in seconds.
@@ -98,7 +108,7 @@ template <class T>
 [[nodiscard]] std::vector<double> read_seconds(const std::vector<Candidate<T>>& list) {
     std::vector<double> reads;
     for (const Candidate<T>& c : list) {
-        if (c.name != "read") continue;
+        if (c.name != read_name) continue;
         reads.resize(std::max(reads.size(), static_cast<std::size_t>(c.threads) + 1), 0.0);
         reads[static_cast<std::size_t>(c.threads)] = median(c.seconds);
     }

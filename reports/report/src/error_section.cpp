@@ -1,135 +1,15 @@
 // Section 1: how wrong.
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include <fmt/format.h>
 
-#include <detreduce/accuracy/bounds.hpp>
-
 #include "error_cells.hpp"
+#include "error_charts.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
 namespace {
-
-// The family whose error is drawn against n, that of most sizes: a well-conditioned sum, where all that one sees is the method.
-std::string plotted_family(const Results& results) {
-    std::string best;
-    std::size_t most = 0;
-    for (const std::string& family : distinct_of(results.error, [](const ErrorRow& r) { return r.family; })) {
-        std::set<std::uint64_t> sizes;
-        for (const ErrorRow& r : results.error)
-            if (r.family == family) sizes.insert(r.n);
-        if (sizes.size() > most) most = sizes.size(), best = family;
-    }
-    return best;
-}
-
-std::vector<ErrorRow> of_type(const Results& results, const std::string& type) {
-    std::vector<ErrorRow> rows;
-    for (const ErrorRow& r : results.error)
-        if (type_of(r.subject) == type) rows.push_back(r);
-    return rows;
-}
-
-// An eighth of the unit roundoff: smaller errors are drawn there.
-double floor_of(const std::string& output) {
-    return output == "f64"    ? 0x1p-56
-           : output == "f32"  ? 0x1p-27
-           : output == "f16"  ? 0x1p-14
-           : output == "bf16" ? 0x1p-11
-                              : 0;
-}
-
-std::string output_of(const std::string& type) {
-    return type.substr(type.rfind(' ') + 1);
-}
-
-// What the charts show of a method that was measured on several devices: the one under test. The others are in the tables; a second line of the same
-// colour would say nothing.
-std::vector<ErrorRow> drawn_of_type(const Results& results, const std::string& type) {
-    std::vector<ErrorRow> rows = of_type(results, type);
-    std::set<std::string> here;
-    for (const ErrorRow& r : rows)
-        if (r.subject.device == results.provenance.device) here.insert(r.subject.method);
-    std::erase_if(rows, [&](const ErrorRow& r) {
-        return r.subject.device != results.provenance.device && here.contains(r.subject.method);
-    });
-    return rows;
-}
-
-LineChart condition_chart(const Results& results, const std::string& type) {
-    LineChart c;
-    c.id = "condition-" + slug(type);
-    c.title = fmt::format("Relative error of ill-conditioned sums of {}", type);
-    c.x_label = "condition number";
-    c.y_label = "|result - exact| / |exact|";
-    c.y_floor = floor_of(output_of(type));
-    c.y_ceiling = 1; // as many digits wrong as there are
-    c.x_decimal = true;
-    for (const ErrorRow& r : drawn_of_type(results, type)) {
-        if (r.family != condition_sweep || !r.condition || !r.relative_error) continue;
-        const std::string label = method_label(r.subject, results);
-        auto at = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) { return s.label == label; });
-        if (at == c.series.end()) at = c.series.insert(at, {label, r.subject.method, 0, false, {}});
-        at->points.emplace_back(*r.condition, *r.relative_error);
-    }
-    return c;
-}
-
-// What is to be expected rather than feared (accuracy/bounds.hpp): grows with √n where rounding errors are independent.
-Metric expected_error(const ErrorRow& r) {
-    const auto method = parse_method(r.subject.method);
-    const auto input = parse_dtype(r.subject.dtype), output = parse_dtype(r.subject.output);
-    if (!method || !input || !output || !r.condition || !r.bound) return {};
-    const accuracy::ErrorBound expected = accuracy::probabilistic_bound(*method, *input, *output, r.n);
-    const double relative = expected.of_sum + expected.of_abs * *r.condition;
-    // only where it says something else than the bound
-    return std::isfinite(relative) && relative < 0.9 * *r.bound ? Metric(relative) : Metric();
-}
-
-// Methods with the same line share it.
-void add_shared(LineChart& c, std::vector<Series> lines, std::string_view prefix) {
-    for (Series& line : lines) {
-        const auto same = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) {
-            return s.bound && s.style == line.style && s.points == line.points;
-        });
-        if (same != c.series.end())
-            same->label += ", " + line.label.substr(prefix.size());
-        else if (!line.points.empty())
-            c.series.push_back(std::move(line));
-    }
-}
-
-LineChart chart(const Results& results, const std::string& type, const std::string& family) {
-    LineChart c;
-    c.id = "error-" + slug(type);
-    c.title = fmt::format("Relative error of a sum of {} ({} data)", type, family);
-    c.x_label = "number of elements n";
-    c.y_label = "|result - exact| / |exact|";
-    c.y_floor = floor_of(output_of(type));
-    std::vector<Series> bounds, expected;
-    for (const ErrorRow& r : drawn_of_type(results, type)) {
-        if (r.family != family) continue;
-        const std::string label = method_label(r.subject, results);
-        auto at = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) { return s.label == label; });
-        if (at == c.series.end()) {
-            c.series.push_back({label, r.subject.method, 0, false, {}});
-            bounds.push_back({"bound: " + label, r.subject.method, 0, true, {}});
-            expected.push_back({"expected: " + label, r.subject.method, 1, true, {}});
-            at = c.series.end() - 1;
-        }
-        const auto x = static_cast<double>(r.n);
-        if (r.relative_error) at->points.emplace_back(x, *r.relative_error);
-        const auto i = static_cast<std::size_t>(at - c.series.begin());
-        if (r.bound && *r.bound > 0) bounds[i].points.emplace_back(x, *r.bound);
-        if (const Metric y = expected_error(r)) expected[i].points.emplace_back(x, *y);
-    }
-    add_shared(c, std::move(bounds), "bound: ");
-    add_shared(c, std::move(expected), "expected: ");
-    return c;
-}
 
 Mood mood_of(const ErrorRow& r) {
     return broken(r) ? Mood::bad : r.error_over_bound ? Mood::plain : Mood::absent;
@@ -137,7 +17,7 @@ Mood mood_of(const ErrorRow& r) {
 
 // Families × methods.
 Table matrix(const Results& results, const std::string& type) {
-    const std::vector<ErrorRow> rows = of_type(results, type);
+    const std::vector<ErrorRow> rows = rows_of_type(results, type);
     Table table{
         "error-matrix-" + slug(type),
         fmt::format("{}: largest error by kind of data, in ulp of the result (share of the bound; how many results are "
@@ -184,7 +64,7 @@ Table details(const Results& results, const std::string& type) {
                  {"trials"}},
                 {}};
     table.folded = true;
-    for (const ErrorRow& r : of_type(results, type))
+    for (const ErrorRow& r : rows_of_type(results, type))
         table.rows.push_back({{r.family},
                               {count_of(r.n)},
                               {condition_of(r.condition)},
@@ -269,9 +149,9 @@ Section error_section(const Results& all) {
         "Ill-conditioned sums: terms that cancel almost entirely. tree loses a digit for each power of ten; kahan and "
         "compensated carry their errors along and lose none until the condition number has used up twice the digits; "
         "exact "
-        "loses none at all."};
+        "loses none at all. Their plots draw what is less than half an ulp of 1, or more than 1, as that."};
     for (const std::string& type : distinct_of(results.error, [](const ErrorRow& r) { return type_of(r.subject); })) {
-        section.line_charts.push_back(chart(results, type, family));
+        section.line_charts.push_back(error_chart(results, type, family));
         section.line_charts.push_back(condition_chart(results, type));
         section.tables.push_back(matrix(results, type));
         section.tables.push_back(details(results, type));

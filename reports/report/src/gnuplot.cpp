@@ -21,13 +21,6 @@ namespace {
 using program::Failure;
 constexpr int not_found = 127; // what a shell returns for a command that does not exist
 
-std::string shell_quoted(const std::string& text) {
-    std::string out = "'";
-    for (const char c : text)
-        out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
-}
-
 struct Output {
     std::string text;
     int status = 0;
@@ -109,7 +102,7 @@ std::string run_gnuplot(const std::string& id, const std::string& title, const s
     const std::string file = (dir.path() / "plot.gp").string(), complaints = (dir.path() / "stderr").string();
     write_file(file, script);
     // -d: the user's own gnuplotrc would change the picture
-    const Output output = run(fmt::format("LC_ALL=C gnuplot -d {} 2>{}", shell_quoted(file), shell_quoted(complaints)));
+    const Output output = run(fmt::format("LC_ALL=C gnuplot -d {} 2>{}", shell_word(file), shell_word(complaints)));
     if (output.status == not_found) require_gnuplot();
     if (output.status == 0 && !output.text.empty()) return svg_for_page(id, title, output.text);
     std::ifstream in(complaints);

@@ -18,7 +18,6 @@ void note(int) {
 } // namespace
 
 NoteInterrupt::NoteInterrupt() {
-    interrupted = 0; // of an earlier run of this process
     ::sigaction(SIGINT, nullptr, &before_);
     if (before_.sa_handler == SIG_IGN) return;
     struct sigaction noting {};
@@ -30,6 +29,7 @@ NoteInterrupt::NoteInterrupt() {
 
 NoteInterrupt::~NoteInterrupt() {
     ::sigaction(SIGINT, &before_, nullptr);
+    interrupted = 0; // a later run of this process is not meant
 }
 
 bool NoteInterrupt::noted() noexcept {

@@ -14,7 +14,7 @@ class NoteInterrupt {
     NoteInterrupt(const NoteInterrupt&) = delete;
     NoteInterrupt& operator=(const NoteInterrupt&) = delete;
 
-    /// Was there one,?
+    /// Was there one?
     [[nodiscard]] static bool noted() noexcept;
 
   private:

@@ -11,6 +11,7 @@
 #include "json.hpp"
 #include "plot.hpp"
 #include "render.hpp"
+#include "text.hpp"
 
 namespace detreduce::program {
 namespace {
@@ -30,8 +31,8 @@ Device gpu_of(const std::string& asked) {
 }
 
 std::string command_line(const LadderArguments& a) {
-    std::string line = fmt::format("detreduce ladder --out {} --n {} --runs {} --device {} --seed {}", a.out, a.n,
-                                   a.runs, a.device, a.seed);
+    std::string line = fmt::format("detreduce ladder --out {} --n {} --runs {} --device {} --seed {}",
+                                   shell_word(a.out), a.n, a.runs, shell_word(a.device), a.seed);
     if (a.quick) line += " --quick";
     if (a.measure_only) line += " --measure-only";
     return line;

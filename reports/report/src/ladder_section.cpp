@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ladder_charts.hpp"
 #include "ladder_tables.hpp"
 #include "published.hpp"
 #include "table.hpp"
@@ -12,16 +13,7 @@
 namespace detreduce::report {
 namespace {
 
-using Rows = std::vector<LadderRow>;
-
-Rows of_table(const Results& results, const char* table) {
-    Rows rows;
-    for (const LadderRow& r : results.ladder)
-        if (r.table == table) rows.push_back(r);
-    return rows;
-}
-
-const LadderRow* find(const Rows& rows, const std::string& rung) {
+const LadderRow* find(const LadderRows& rows, const std::string& rung) {
     const auto at = std::find_if(rows.begin(), rows.end(), [&](const LadderRow& r) { return r.rung == rung; });
     return at == rows.end() ? nullptr : &*at;
 }
@@ -86,7 +78,7 @@ Table rungs(const Results& results) {
     add_speed_columns(table.columns);
     for (const char* title : {"bit patterns", "error, ulp", "guarantee", "passes", "launches"})
         table.columns.push_back({title});
-    const Rows rows = of_table(results, rungs_table);
+    const LadderRows rows = ladder_rows_of(results, rungs_table);
     if (!rows.empty()) table.caption += fmt::format(": {} elements of f32", count_of(rows.front().n));
     for (const LadderRow& r : rows)
         table.rows.push_back(rung_cells(r, results.provenance));
@@ -100,7 +92,7 @@ Table parameters(const Results& results, const char* name, const char* caption) 
                 {{"rung", false}, {"threads"}, {"elements a thread"}, {"coalesced"}},
                 {}};
     add_speed_columns(table.columns);
-    for (const LadderRow& r : of_table(results, name)) {
+    for (const LadderRow& r : ladder_rows_of(results, name)) {
         Cells cells{{r.rung}, parameter(r.threads), parameter(r.per_thread), {r.coalesced ? "yes" : "no"}};
         add_speeds(cells, r, results.provenance);
         table.rows.push_back(std::move(cells));
@@ -109,10 +101,10 @@ Table parameters(const Results& results, const char* name, const char* caption) 
 }
 
 // One line an n, one column a rung: of all, or of those of one table that `wanted` names.
-Table by_size(const Rows& rows, const char* id, const char* caption,
+Table by_size(const LadderRows& rows, const char* id, const char* caption,
               const std::function<bool(const LadderRow&)>& wanted) {
     Table table{id, caption, {{"n", false}}, {}};
-    Rows kept;
+    LadderRows kept;
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), wanted);
     const auto rung_of = [](const LadderRow& r) { return r.rung; };
     const auto names = distinct_of(kept, rung_of);
@@ -146,7 +138,7 @@ Table softmax(const Results& results) {
                  {"passes"},
                  {"launches"}},
                 {}};
-    for (const LadderRow& r : of_table(results, softmax_table)) {
+    for (const LadderRow& r : ladder_rows_of(results, softmax_table)) {
         Cells cells{{r.rung, r.family},
                     {r.title, r.note},
                     r.rows > 0 ? Cell{count_of(r.n / r.rows)} : Cell{dash},
@@ -158,56 +150,12 @@ Table softmax(const Results& results) {
     return table;
 }
 
-// Adds the point (x, y) to the line of the rung of `r`, which is made when it is the first.
-void add_point(LineChart& chart, const LadderRow& r, double x, const Metric& y) {
-    auto at =
-        std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.label == r.rung; });
-    if (at == chart.series.end())
-        at = chart.series.insert(
-            at, {r.rung, r.rung, static_cast<int>(chart.series.size()), r.family == yardstick_family, {}});
-    if (y) at->points.emplace_back(x, *y);
-}
-
-bool is_ending(const LadderRow& r) {
-    return r.family == three_level_family;
-}
-bool is_ours(const LadderRow& r) {
-    return r.rung == "tree" || r.rung == "exact";
-}
-
-LineChart size_chart(const Results& results) {
-    LineChart chart{"ladder-sizes", "Bandwidth against the size of the data", "number of elements n", "GB/s", {}};
-    for (const LadderRow& r : of_table(results, sizes_table))
-        if (!is_ending(r)) add_point(chart, r, static_cast<double>(r.n), r.gb_per_s);
-    return chart;
-}
-
-LineChart endings_chart(const Results& results) {
-    LineChart chart{"ladder-endings", "How the grid ends", "number of elements n", "time to read / time", {}};
-    chart.y_linear = true;
-    for (const LadderRow& r : of_table(results, sizes_table))
-        if (is_ending(r) || is_ours(r)) add_point(chart, r, static_cast<double>(r.n), r.ratio_to_read);
-    return chart;
-}
-
-LineChart per_thread_chart(const Results& results) {
-    LineChart chart{"ladder-per-thread", "Bandwidth by elements per thread", "elements per thread", "GB/s", {}};
-    Series other{"published", "published", 1, true, {}};
-    for (const LadderRow& r : of_table(results, per_thread_table)) {
-        add_point(chart, r, static_cast<double>(r.per_thread), r.gb_per_s);
-        const PublishedRow* const p = published_for(r);
-        if (p != nullptr && p->gb_per_s) other.points.emplace_back(static_cast<double>(r.per_thread), *p->gb_per_s);
-    }
-    if (!other.points.empty()) chart.series.push_back(other);
-    return chart;
-}
-
 void add_finding(std::vector<std::string>& list, const LadderRow* a, const LadderRow* b, const char* words) {
     const Metric factor = a && b ? quotient(a->gb_per_s, b->gb_per_s) : Metric();
     if (factor) list.push_back(fmt::format(fmt::runtime(words), fixed(factor, 2), a->rung, b->rung));
 }
 
-const LadderRow* fastest(const Rows& rows) {
+const LadderRow* fastest(const LadderRows& rows) {
     const LadderRow* best = nullptr;
     for (const LadderRow& r : rows)
         if (r.family != library_family && r.family != yardstick_family && r.gb_per_s &&
@@ -218,7 +166,7 @@ const LadderRow* fastest(const Rows& rows) {
 
 std::vector<std::string> findings(const Results& results) {
     std::vector<std::string> list;
-    const Rows rows = of_table(results, rungs_table);
+    const LadderRows rows = ladder_rows_of(results, rungs_table);
     add_finding(list, find(rows, "K4"), find(rows, "K3"),
                 "Threads that add many elements first: {1} has {0} times the bandwidth of {2}.");
     add_finding(list, find(rows, "tree"), fastest(rows),
@@ -244,7 +192,7 @@ std::vector<std::string> words(const Results& results) {
         "of the last run. A guarantee of run_to_run holds for one launch on one GPU; "
         "order and device hold everywhere (section Methods)."};
     const Metric peak = results.provenance.gpu ? results.provenance.gpu->peak_gb_per_s : Metric();
-    const Rows rows = of_table(results, rungs_table);
+    const LadderRows rows = ladder_rows_of(results, rungs_table);
     if (const LadderRow* const read = find(rows, "read"); read && read->gb_per_s)
         list.push_back(fmt::format("Peak bandwidth: {} GB/s by the device's own properties, {} GB/s as the read-only "
                                    "kernel of the same run reaches it. Both ratios are given.",
@@ -269,7 +217,7 @@ Section ladder_section(const Results& results) {
                     {size_chart(results), endings_chart(results), per_thread_chart(results)},
                     {},
                     {}};
-    const Rows sizes = of_table(results, sizes_table);
+    const LadderRows sizes = ladder_rows_of(results, sizes_table);
     section.tables = {rungs(results),
                       parameters(results, threads_table, "Threads per block"),
                       parameters(results, per_thread_table, "Elements per thread"),

@@ -7,7 +7,9 @@
 
 #include "cpu_timing.hpp"
 #include "measure.hpp"
+#include "numpy_peer.hpp"
 #include "own.hpp"
+#include "peers.hpp"
 
 namespace detreduce::report {
 namespace {
@@ -27,14 +29,14 @@ template <class T>
 void add_peers(bool openmp, std::vector<Candidate<T>>& list) {
     if constexpr (sizeof(T) >= 4) { // C++20 has no arithmetic for the others
         if (!openmp) {
-            list.push_back({"std::accumulate", threads_text(1), 1,
+            list.push_back({accumulate_name, threads_text(1), 1,
                             [](std::span<const T> x) { keep(std::accumulate(x.begin(), x.end(), T(0))); }});
-            list.push_back({"std::reduce", threads_text(1), 1,
+            list.push_back({reduce_name, threads_text(1), 1,
                             [](std::span<const T> x) { keep(std::reduce(x.begin(), x.end(), T(0))); }});
             return;
         }
         const int threads = cpu_threads();
-        list.push_back({"OpenMP reduction(+)", threads_text(threads), threads, [threads](std::span<const T> x) {
+        list.push_back({openmp_name, threads_text(threads), threads, [threads](std::span<const T> x) {
                             const auto n = static_cast<std::int64_t>(x.size());
                             const T* const p = x.data();
                             T sum = 0;
@@ -71,6 +73,17 @@ void add_single(const Options& options, Data kind, std::vector<Candidate<T>>& li
     add_peers(false, list);
 }
 
+// `numpy` outlives them.
+template <class T>
+void add_numpy(NumpyPeer& numpy, std::uint64_t n, std::vector<Candidate<T>>& list) {
+    if (!numpy.prepare(dtype_of<T>, n)) return;
+    list.push_back({.name = numpy_name,
+                    .variant = fmt::format("{}, NumPy {}", threads_text(1), numpy.version()),
+                    .threads = 1,
+                    .run = {},
+                    .elsewhere = [&numpy](int times) { return numpy.seconds(times); }});
+}
+
 template <class T>
 void add_several(const Options& options, Data kind, std::vector<Candidate<T>>& list) {
     for (const MethodInfo& m : measured_methods(options))
@@ -80,9 +93,10 @@ void add_several(const Options& options, Data kind, std::vector<Candidate<T>>& l
 }
 
 template <class T>
-std::vector<Candidate<T>> candidates(const Options& options, std::span<const T> data, Data kind) {
+std::vector<Candidate<T>> candidates(const Options& options, std::span<const T> data, Data kind, NumpyPeer& numpy) {
     std::vector<Candidate<T>> list{read_candidate<T>(data, 1, threads_text(1))};
     add_single(options, kind, list);
+    if (kind == Data::normal) add_numpy(numpy, data.size(), list);
     add_own(options, false, list);
     const int all = cpu_threads();
     if (all > 1) {
@@ -106,9 +120,9 @@ void append_rows(const std::vector<Candidate<T>>& list, Data kind, std::span<con
 }
 
 template <class T>
-void measure_size(const Options& options, std::span<const T> x, Data kind, const Progress& progress,
+void measure_size(const Options& options, std::span<const T> x, Data kind, const Progress& progress, NumpyPeer& numpy,
                   std::vector<CostRow>& rows) {
-    std::vector<Candidate<T>> list = candidates(options, x, kind);
+    std::vector<Candidate<T>> list = candidates(options, x, kind, numpy);
     time_in_turns(list, x, options.quick ? Rounds{0.5, 3, 20} : Rounds{10, 5, 50}, progress);
     append_rows(list, kind, x, rows);
 }
@@ -131,14 +145,14 @@ std::vector<std::uint64_t> sizes_of(Data kind, const Options& options, std::size
 }
 
 template <class T>
-void measure_dtype(const Options& options, Progress& progress, std::vector<CostRow>& rows) {
+void measure_dtype(const Options& options, Progress& progress, NumpyPeer& numpy, std::vector<CostRow>& rows) {
     if (!is_measured(options, dtype_of<T>)) return;
     std::vector<T> data(largest_n(options, sizeof(T)));
     for (const Data kind : kinds) {
         fill(data, kind, options.seed);
         for (const std::uint64_t n : sizes_of(kind, options, sizeof(T))) {
             progress.step(fmt::format("{} {} n = {}", name(dtype_of<T>), name(kind), n));
-            measure_size(options, std::span<const T>(data).first(n), kind, progress, rows);
+            measure_size(options, std::span<const T>(data).first(n), kind, progress, numpy, rows);
         }
     }
 }
@@ -156,10 +170,11 @@ void measure_cost_on_cpu(const Options& options, Progress& progress, Results& re
         for (const Data kind : kinds)
             steps += sizes_of(kind, options, size_of(dtype)).size();
     progress.begin("cost", static_cast<int>(steps));
-    measure_dtype<float16>(options, progress, results.cost);
-    measure_dtype<bfloat16>(options, progress, results.cost);
-    measure_dtype<float>(options, progress, results.cost);
-    measure_dtype<double>(options, progress, results.cost);
+    NumpyPeer numpy(progress, results.provenance.notes);
+    measure_dtype<float16>(options, progress, numpy, results.cost);
+    measure_dtype<bfloat16>(options, progress, numpy, results.cost);
+    measure_dtype<float>(options, progress, numpy, results.cost);
+    measure_dtype<double>(options, progress, numpy, results.cost);
 }
 
 } // namespace detreduce::report

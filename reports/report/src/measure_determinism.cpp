@@ -198,9 +198,14 @@ void measure_determinism(const Options& options, Progress& progress, Results& re
         steps += subjects(options, dtype).size() * determinism_axes().size();
     progress.begin("determinism", static_cast<int>(steps));
     std::vector<std::string> fresh;
-    while (fresh.size() < processes) {
-        progress.step("fresh processes");
-        fresh.push_back(run_fresh_process(options, progress));
+    try {
+        while (fresh.size() < processes) {
+            progress.step("fresh processes");
+            fresh.push_back(run_fresh_process(options, progress));
+        }
+    } catch (const program::Failure& error) { // a GPU may be of one process alone
+        fresh.clear();
+        results.provenance.notes.push_back(fmt::format("Fresh processes were not measured: {}.", error.what()));
     }
     for_each_dtype(options, [&]<class T>(T) {
         Cells<T> cells(options, fresh, progress, results);

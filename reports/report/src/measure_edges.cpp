@@ -9,15 +9,14 @@
 
 #include "gpu.hpp"
 #include "measure.hpp"
+#include "out_of_memory.hpp"
 #include "own.hpp"
+#include "peers.hpp"
 #include "runner.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
 namespace {
-
-constexpr const char* cub_name = "cub::DeviceReduce::Sum";
-constexpr const char* published_name = "CUB gpu_to_gpu (CCCL 3.6, published)";
 
 template <class T>
 struct Case {
@@ -81,7 +80,7 @@ class CaseRows {
         row(candidate, name_of(device), exact_decimal(result), same_value(result, exact_));
     }
     void published() {
-        if (*case_.published) row(published_name, "", case_.published, false);
+        if (*case_.published) row(published_cub_name, "", case_.published, false);
     }
 
   private:
@@ -115,10 +114,11 @@ void measure_case(const Options& options, const Case<T>& which, std::vector<Edge
 }
 
 template <class T>
-void measure_cases(const Options& options, std::vector<EdgeRow>& rows) {
+void measure_cases(const Options& options, Results& results) {
     if (!is_measured(options, dtype_of<T>)) return;
     for (const Case<T>& which : cases(T()))
-        measure_case(options, which, rows);
+        unless_out_of_memory(results, fmt::format("Part of the edge case '{}'", which.name),
+                             [&] { measure_case(options, which, results.edges); });
 }
 
 } // namespace
@@ -126,8 +126,8 @@ void measure_cases(const Options& options, std::vector<EdgeRow>& rows) {
 void measure_edges(const Options& options, Progress& progress, Results& results) {
     progress.begin("edge cases", 1);
     progress.step("");
-    measure_cases<float>(options, results.edges);
-    measure_cases<double>(options, results.edges);
+    measure_cases<float>(options, results);
+    measure_cases<double>(options, results);
 }
 
 } // namespace detreduce::report

@@ -3,8 +3,8 @@
 
 #include <detreduce/accuracy/generators.hpp>
 
-#include "failure.hpp"
 #include "measure.hpp"
+#include "out_of_memory.hpp"
 #include "own.hpp"
 #include "runner.hpp"
 #include "sum_error.hpp"
@@ -31,9 +31,14 @@ struct Point {
     double condition = accuracy::Params{}.condition;
 };
 
-// As far as the elements' exponents reach (accuracy/generators.hpp).
-double largest_condition(DType dtype) {
-    return dtype == DType::f16 ? 1e10 : 1e30;
+// Condition numbers from 1 on, each so many times the one before: to where twice the digits of the arithmetic are used up, and beyond, as far as the
+// elements' exponents reach (accuracy/generators.hpp).
+struct Sweep {
+    double factor, last;
+};
+Sweep condition_sweep_of(DType dtype) {
+    if (dtype == DType::f64) return {1e3, 1e45};
+    return {1e2, dtype == DType::f16 ? 1e10 : 1e30};
 }
 
 std::vector<Point> points(const Options& options, DType dtype) {
@@ -45,7 +50,8 @@ std::vector<Point> points(const Options& options, DType dtype) {
         for (int exponent = 4; exponent <= last; exponent += family == plotted ? 2 : 4)
             list.push_back({family, std::string(accuracy::name(family)), exponent, quick ? 3 : exponent <= 20 ? 8 : 2});
     }
-    for (double condition = 1; condition <= 1.01 * largest_condition(dtype); condition *= 100)
+    const Sweep sweep = condition_sweep_of(dtype);
+    for (double condition = 1; condition <= 1.01 * sweep.last; condition *= sweep.factor)
         list.push_back({Family::ill_conditioned, condition_sweep, sweep_exponent, quick ? 3 : 8, condition});
     std::erase_if(list, [&](const Point& p) { return std::uint64_t{1} << p.exponent > options.largest_n; });
     return list;
@@ -129,12 +135,8 @@ void measure_error(const Options& options, Progress& progress, Results& results)
         for (const Point& point : points(options, dtype)) {
             const std::string what = fmt::format("{} {} n = 2^{}", name(dtype), point.name, point.exponent);
             progress.step(what, work(dtype, point));
-            try {
-                measure_point(options, dtype, point, progress, results.error);
-            } catch (const program::OutOfMemory& error) {
-                results.provenance.notes.push_back(
-                    fmt::format("The error of {} was left out: {}.", what, error.what()));
-            }
+            unless_out_of_memory(results, fmt::format("The error of {}", what),
+                                 [&] { measure_point(options, dtype, point, progress, results.error); });
         }
     }
 }

@@ -6,6 +6,7 @@
 
 #include "measure.hpp"
 #include "op_error.hpp"
+#include "out_of_memory.hpp"
 
 namespace detreduce::report {
 namespace {
@@ -201,17 +202,19 @@ void measure_point(const Options& options, const OpPoint& point, Op op, std::vec
 
 } // namespace
 
-void measure_term_error(const Options& options, std::span<const DType> dtypes, Progress& progress,
-                        std::vector<ErrorRow>& rows) {
+void measure_term_error(const Options& options, std::span<const DType> dtypes, Progress& progress, Results& results) {
     std::size_t steps = 0;
     for (const Op op : measured)
         steps += families_of(op).size() * exponents(options).size() * dtypes.size();
     progress.begin("error of ops", static_cast<int>(steps));
     const auto measure = [&](Op op, DType dtype, const std::string& family, int exponent) {
-        progress.step(fmt::format("{} {} {} n = 2^{}", name(op), name(dtype), family, exponent));
+        const std::string what = fmt::format("{} {} {} n = 2^{}", name(op), name(dtype), family, exponent);
+        progress.step(what);
         const int trials = options.quick ? 3 : exponent <= 14 ? 8 : 2;
         const OpPoint point{std::string(name(op)), family, std::uint64_t{1} << exponent, trials};
-        with_dtype(dtype, [&]<class T>(T) { measure_point<T>(options, point, op, rows); });
+        unless_out_of_memory(results, fmt::format("The error of {}", what), [&] {
+            with_dtype(dtype, [&]<class T>(T) { measure_point<T>(options, point, op, results.error); });
+        });
     };
     for (const Op op : measured)
         for (const DType dtype : dtypes)

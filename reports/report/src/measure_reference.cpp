@@ -5,6 +5,7 @@
 
 #include "measure.hpp"
 #include "number_text.hpp"
+#include "out_of_memory.hpp"
 #include "runner.hpp"
 #include "sum_error.hpp"
 
@@ -51,8 +52,11 @@ void measure_reference(const Options& options, Progress& progress, Results& resu
     progress.begin("reference", static_cast<int>(list.size() * std::size(cases)));
     for (const DType dtype : list) {
         for (const Case& c : cases) {
-            progress.step(fmt::format("{} {}", name(dtype), accuracy::name(c.family)));
-            with_dtype(dtype, [&]<class T>(T) { measure_case<T>(options, c, results.reference); });
+            const std::string what = fmt::format("{} {}", name(dtype), accuracy::name(c.family));
+            progress.step(what);
+            unless_out_of_memory(results, fmt::format("Part of the reference results of {}", what), [&] {
+                with_dtype(dtype, [&]<class T>(T) { measure_case<T>(options, c, results.reference); });
+            });
         }
     }
 }

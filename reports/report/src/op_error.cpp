@@ -85,8 +85,8 @@ std::vector<int> sizes_up_to(const Options& options, std::vector<int> exponents)
 }
 
 void measure_op_error(const Options& options, Progress& progress, Results& results) {
-    measure_term_error(options, dtypes(), progress, results.error);
-    measure_loss_error(options, dtypes(), progress, results.error);
+    measure_term_error(options, dtypes(), progress, results);
+    measure_loss_error(options, dtypes(), progress, results);
 }
 
 } // namespace detreduce::report

@@ -74,10 +74,8 @@ struct Precision {
 
 /// The parts of measure_op_error(), each a row of steps of `progress`: ops that end a sum of terms, and variance; logsumexp, cross entropy and
 /// losses with functions.
-void measure_term_error(const Options& options, std::span<const DType> dtypes, Progress& progress,
-                        std::vector<ErrorRow>& rows);
-void measure_loss_error(const Options& options, std::span<const DType> dtypes, Progress& progress,
-                        std::vector<ErrorRow>& rows);
+void measure_term_error(const Options& options, std::span<const DType> dtypes, Progress& progress, Results& results);
+void measure_loss_error(const Options& options, std::span<const DType> dtypes, Progress& progress, Results& results);
 
 /// Of 2^exponent, those that are not larger than options.largest_n.
 [[nodiscard]] std::vector<int> sizes_up_to(const Options& options, std::vector<int> exponents);

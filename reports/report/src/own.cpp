@@ -35,6 +35,19 @@ std::string list_of(const Options& options, Wanted wanted) {
     return text;
 }
 
+// part(), a part of that reduction: what it throws becomes a Failure with its name.
+template <class Part>
+auto named(const OwnReduction& own, std::uint64_t n, const char* what, Part part) {
+    try {
+        return part();
+    } catch (const std::exception& error) {
+        throw program::Failure(fmt::format("{}: {} threw an exception: {}", words_of(own, n), what, error.what()));
+    } catch (...) {
+        throw program::Failure(
+            fmt::format("{}: {} threw something that is not a std::exception", words_of(own, n), what));
+    }
+}
+
 } // namespace
 
 std::vector<MethodInfo> measured_methods(const Options& options) {
@@ -73,13 +86,15 @@ std::string words_of(const OwnReduction& own, std::uint64_t n) {
 }
 
 void run_on_host(const OwnReduction& own, const void* x, std::uint64_t n, void* result) {
-    try {
-        own.host(x, n, result);
-    } catch (const std::exception& error) {
-        throw program::Failure(fmt::format("{}: it threw an exception: {}", words_of(own, n), error.what()));
-    } catch (...) {
-        throw program::Failure(fmt::format("{}: it threw something that is not a std::exception", words_of(own, n)));
-    }
+    named(own, n, "it", [&] { own.host(x, n, result); });
+}
+
+accuracy::ErrorBound bound_of(const OwnReduction& own, std::uint64_t n) {
+    return named(own, n, "its bound", [&] { return own.claims.bound(n); });
+}
+
+std::size_t workspace_of(const OwnReduction& own, std::uint64_t n) {
+    return named(own, n, "its workspace_bytes", [&] { return own.workspace_bytes(n); });
 }
 
 std::vector<std::string> own_notes(const Options& options) {

@@ -31,6 +31,10 @@ using accuracy::OwnReduction;
 /// Runs the host function. Throws program::Failure, with words_of(), when it throws.
 void run_on_host(const OwnReduction& own, const void* x, std::uint64_t n, void* result);
 
+/// claims.bound and workspace_bytes of n elements, in the same way.
+[[nodiscard]] accuracy::ErrorBound bound_of(const OwnReduction& own, std::uint64_t n);
+[[nodiscard]] std::size_t workspace_of(const OwnReduction& own, std::uint64_t n);
+
 /// What a reader has to know: what was measured, what was left out.
 [[nodiscard]] std::vector<std::string> own_notes(const Options& options);
 

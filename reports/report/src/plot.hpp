@@ -21,7 +21,7 @@ struct LineChart {
     std::string id, title, x_label, y_label;
     std::vector<Series> series;
     double y_floor = 0;     ///< smaller values are drawn here, on the lower edge
-    double y_ceiling = 0;   ///< larger ones here, on the upper edge; 0: none is too large
+    double y_ceiling = 0;   ///< larger ones here; 0: none is too large
     bool y_linear = false;  ///< ratios rather than magnitudes
     bool x_decimal = false; ///< powers of ten rather than of two
     bool x_linear = false;  ///< ratios

@@ -8,15 +8,15 @@
 #include <stdexcept>
 
 #include "own_report.hpp"
+#include "peers.hpp"
 
 namespace detreduce::accuracy {
 namespace {
 
 // Names that rows of the report have already.
 bool is_taken(const std::string& name) {
-    constexpr const char* peers[] = {"read", "std::accumulate", "std::reduce", "OpenMP reduction(+)",
-                                     "cub::DeviceReduce::Sum"};
-    return std::find(std::begin(peers), std::end(peers), name) != std::end(peers) ||
+    return std::find(std::begin(report::peer_names), std::end(report::peer_names), name) !=
+               std::end(report::peer_names) ||
            std::any_of(methods().begin(), methods().end(), [&](const MethodInfo& m) { return m.name == name; });
 }
 

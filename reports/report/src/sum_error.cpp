@@ -17,8 +17,7 @@ std::vector<Contender> contenders(const Options& options, DType dtype, DType out
 std::optional<cpp_int> limit_of(const Contender& c, DType input, DType output, const accuracy::ExactSum& exact) {
     const std::uint64_t n = exact.count();
     if (c.own && !c.own->claims.bound) return std::nullopt;
-    const accuracy::ErrorBound bound =
-        c.own ? c.own->claims.bound(n) : accuracy::error_bound(c.method, input, output, n);
+    const accuracy::ErrorBound bound = c.own ? bound_of(*c.own, n) : accuracy::error_bound(c.method, input, output, n);
     for (const double part : {bound.of_sum, bound.of_abs, bound.absolute})
         if (!std::isfinite(part)) return std::nullopt;
     if (!accuracy::cannot_overflow(exact, c.method, input, output)) return std::nullopt;

@@ -1,5 +1,6 @@
 #include "text.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -113,6 +114,15 @@ std::string markdown_escaped(std::string_view text) {
 std::string csv_escaped(std::string_view text) {
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
     return '"' + mapped(text, [](char c) { return c == '"' ? "\"\"" : nullptr; }) + '"';
+}
+
+std::string shell_word(std::string_view text) {
+    static constexpr std::string_view harmless = "_-./:,=+@%";
+    if (!text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+            return is_alphanumeric(c) || harmless.find(c) != std::string_view::npos;
+        }))
+        return std::string(text);
+    return "'" + mapped(text, [](char c) { return c == '\'' ? "'\\''" : nullptr; }) + "'";
 }
 
 std::string slug(std::string_view text) {

@@ -17,6 +17,9 @@ inline constexpr const char* dash = "—"; ///< stands for: not measured, or not
 /// For gnuplot, which can run shell commands: everything but a short list of harmless characters becomes '_'.
 [[nodiscard]] std::string plot_escaped(std::string_view text);
 
+/// As a shell reads it as one word: in quotes where it would not otherwise.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
 /// For ids and file names: letters, digits and '-' only, so that no results file can name a path.
 [[nodiscard]] std::string slug(std::string_view text);
 

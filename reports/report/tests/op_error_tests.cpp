@@ -47,10 +47,10 @@ std::vector<ErrorRow> measured(DType dtype) {
     options.device = detreduce::cpu;
     Progress progress(false);
     const DType list[] = {dtype};
-    std::vector<ErrorRow> rows;
-    measure_term_error(options, list, progress, rows);
-    measure_loss_error(options, list, progress, rows);
-    return rows;
+    Results results;
+    measure_term_error(options, list, progress, results);
+    measure_loss_error(options, list, progress, results);
+    return results.error;
 }
 
 } // namespace
@@ -153,4 +153,35 @@ TEST_CASE("each op is within its bound, by every method that it has", "[report]"
         CHECK(methods[op] == four);
     CHECK(methods["variance"] == std::set<std::string>{"exact", "serial", "tree"});
     CHECK(methods["logsumexp"] == std::set<std::string>{"tree"});
+}
+
+TEST_CASE("sums of f64 are measured up to condition numbers of 1e45", "[report]") {
+    Options options;
+    options.quick = true;
+    options.device = detreduce::cpu;
+    options.largest_n = 4096; // that of the sweep
+    Progress progress(false);
+    Results results;
+    measure_error(options, progress, results);
+    results.provenance.device = "cpu";
+    const auto chart_of = [&](const std::string& type) {
+        for (const LineChart& chart : error_section(results).line_charts)
+            if (chart.id == "condition-" + type) return chart;
+        throw std::out_of_range(type);
+    };
+    for (const auto& [type, least, half_ulp] :
+         {std::tuple("f64", 1e45, 0x1p-53), std::tuple("f32", 1e21, 0x1p-24), std::tuple("f16", 1e10, 0x1p-11)}) {
+        const LineChart chart = chart_of(type);
+        CHECK(chart.y_ceiling == 1);
+        CHECK(chart.y_floor < half_ulp);
+        for (const Series& series : chart.series) {
+            INFO(type << ' ' << series.label);
+            CHECK(series.points.front().first == Approx(1));
+            CHECK(series.points.back().first > least / 4);
+            for (const auto& [condition, error] : series.points)
+                CHECK(error >= half_ulp);
+            if (series.label == "exact") CHECK(series.points.back().second == half_ulp);
+            if (series.label == "tree") CHECK(series.points.back().second > 0.5);
+        }
+    }
 }

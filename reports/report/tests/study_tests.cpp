@@ -1,25 +1,17 @@
-// Reductions of one's own in the report (detreduce/accuracy/study.hpp): what is wrong with one shows.
+// Reductions of one's own in the report (detreduce/accuracy/study.hpp): what is measured, and what is wrong with one shows.
 #include <support/catch.hpp>
 
 #include <algorithm>
-#include <cstdio>
-#include <fcntl.h>
-#include <set>
-#include <stdexcept>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <omp.h>
 
 #include <detreduce/accuracy/bounds.hpp>
-#include <detreduce/accuracy/study.hpp>
 
 #include "files.hpp"
 #include "json.hpp"
 #include "measure.hpp"
-#include "palette.hpp"
-#include "plot.hpp"
-#include "sample.hpp"
+#include "study_run.hpp"
 
 using namespace report_test;
 using namespace detreduce::report;
@@ -31,51 +23,8 @@ using detreduce::accuracy::Study;
 
 namespace {
 
-template <class T>
-T loop(const T* x, std::uint64_t n) {
-    T sum = 0;
-    for (std::uint64_t i = 0; i < n; ++i)
-        sum += x[i];
-    return sum;
-}
 float without_the_last(const float* x, std::uint64_t n) {
     return loop(x, n - 1);
-}
-
-// What write_report() says on standard error, and its status.
-class Run {
-  public:
-    explicit Run(const Study& study, std::vector<std::string> more = {}) {
-        std::vector<std::string> arguments{"some/folder/mine", "--device", "cpu", "--quick", "--max-n", "256"};
-        arguments.insert(arguments.end(), {"--out", file("out").string(), "--measure-only"});
-        arguments.insert(arguments.end(), more.begin(), more.end());
-        std::vector<const char*> argv;
-        for (const std::string& argument : arguments)
-            argv.push_back(argument.c_str());
-        const int stderr_before = ::dup(2), log = ::creat(file("stderr").c_str(), 0600);
-        ::dup2(log, 2);
-        status = study.write_report(static_cast<int>(argv.size()), argv.data());
-        std::fflush(stderr);
-        ::dup2(stderr_before, 2);
-        ::close(log);
-        ::close(stderr_before);
-        errors = contents(file("stderr"));
-    }
-    [[nodiscard]] std::filesystem::path file(const char* name) const { return dir_.path() / name; }
-
-  private:
-    TemporaryDirectory dir_;
-
-  public:
-    int status = -1;
-    std::string errors;
-};
-
-Results measured(const Study& study) {
-    const Run run(study);
-    INFO(run.errors);
-    REQUIRE(run.status == 0);
-    return load_results(run.file("out") / "results.json");
 }
 
 template <class Rows, class Wanted>
@@ -95,18 +44,6 @@ DeterminismRow axis_of(const Results& results, const std::string& method, const 
                            [&](const DeterminismRow& r) { return r.subject.method == method && r.axis == axis; });
     REQUIRE(rows.size() == 1);
     return rows.front();
-}
-
-// Of a reduction that fails: one line, which names it.
-void check_failure(const Study& study, const std::string& says) {
-    const Run run(study);
-    INFO(run.errors);
-    CHECK(run.status == 1);
-    CHECK(run.errors.starts_with("mine: 'broken' of "));
-    CHECK(run.errors.find(says) != std::string::npos);
-    CHECK(run.errors.find('\n') == run.errors.size() - 1);
-    const Results left = load_results(run.file("out") / "results.json"); // what was measured until then
-    CHECK(!left.provenance.incomplete.empty());
 }
 
 } // namespace
@@ -229,38 +166,6 @@ TEST_CASE("data is aligned to its element, and to no more", "[study]") {
     CHECK(axis_of(measured(study), "broken", "alignment").distinct == 16);
 }
 
-TEST_CASE("a reduction that fails is named", "[study]") {
-    Study study;
-    SECTION("by an exception") {
-        study.add<float>("broken", [](const float*, std::uint64_t n) -> float {
-            if (n > 16) throw std::runtime_error("no more\nthan 16");
-            return 0;
-        });
-        check_failure(study, "'broken' of 256 f32 elements on the CPU: it threw an exception: no more\\nthan 16");
-    }
-    SECTION("by what is no exception") {
-        study.add<double>("broken", [](const double*, std::uint64_t) -> double { throw 1; });
-        check_failure(study, "'broken' of 16 f64 elements on the CPU: it threw something that is not a std::exception");
-    }
-}
-
-TEST_CASE("launchers are left out without a GPU, and the report says so", "[study]") {
-    Study study;
-    study.add<float>("my loop", loop<float>);
-    study.add_device<float>("my kernel", [](const float*, std::uint64_t, float*, StreamArgument) {});
-    study.add_device<float>(
-        "my other kernel", [](std::uint64_t) { return 8; },
-        [](const float*, std::uint64_t, float*, void*, StreamArgument) { return 1; });
-    const Results results = measured(study);
-    const auto& notes = results.provenance.notes;
-    CHECK(
-        std::find(notes.begin(), notes.end(),
-                  "SKIPPED, because they need a GPU and this run has none: my kernel (f32), my other kernel (f32).") !=
-        notes.end());
-    CHECK(std::none_of(results.error.begin(), results.error.end(),
-                       [](const ErrorRow& r) { return r.subject.method == "my kernel"; }));
-}
-
 // What a launcher gets is what it was given, with the types back.
 TEST_CASE("launchers are called with their types", "[study]") {
     struct Queue;
@@ -283,25 +188,6 @@ TEST_CASE("launchers are called with their types", "[study]") {
     CHECK(!own.host);
 }
 
-TEST_CASE("names and options that cannot be are refused", "[study]") {
-    Study study;
-    study.add<float>("my loop", loop<float>);
-    for (const char* name : {"", "exact", "serial", "read", "cub::DeviceReduce::Sum", "two\nlines", "my loop"}) {
-        INFO(name);
-        CHECK_THROWS_AS(study.add<float>(name, loop<float>), std::invalid_argument);
-    }
-    CHECK(study.reductions().size() == 1);
-    study.add<double>("my loop", loop<double>);
-    study.add_device<float>("my loop", [](const float*, std::uint64_t, float*, StreamArgument) {});
-    for (const char* wrong : {"15", "-1", "1e3"}) {
-        const Run run(study, {"--max-n", wrong});
-        CHECK(run.status == 2);
-        CHECK(run.errors.find("; allowed are 16 to ") != std::string::npos);
-    }
-    CHECK(Run(study, {"--bogus"}).status == 2);
-    CHECK(Run(Study{}).status == 1);
-}
-
 TEST_CASE("the page of a study is that of the report", "[study]") {
     REQUIRE(can_draw());
     Study study;
@@ -315,23 +201,4 @@ TEST_CASE("the page of a study is that of the report", "[study]") {
     REQUIRE(o.status == 0);
     for (const char* file : {"index.html", "report.md", "error.csv", "determinism.csv", "edges.csv", "cost.csv"})
         CHECK(contents(dir.path() / file).find("my loop &") != std::string::npos);
-}
-
-// The palette gives these names the same colour.
-TEST_CASE("lines of the same colour have markers of their own", "[study]") {
-    REQUIRE(can_draw());
-    LineChart chart;
-    chart.id = chart.title = "c";
-    chart.series = {{"a", "loop", 0, false, {{1.0, 1.0}, {2.0, 2.0}}},
-                    {"b", "OpenMP reduction", 0, false, {{1.0, 2.0}, {2.0, 1.0}}}};
-    REQUIRE(colour_of("loop").light == colour_of("OpenMP reduction").light);
-    // Drawn ones have a place; the others define shapes.
-    std::set<std::string> markers;
-    const std::string svg = draw(chart).svg, use = "<use xlink:href='#", drawn = "' transform='translate(";
-    for (std::size_t at = svg.find(use); at != std::string::npos; at = svg.find(use, at + 1)) {
-        const std::size_t name = at + use.size(), end = svg.find('\'', name);
-        if (svg.compare(end, drawn.size(), drawn) == 0) markers.insert(svg.substr(name, end - name));
-    }
-    INFO(svg);
-    CHECK(markers.size() == 2);
 }

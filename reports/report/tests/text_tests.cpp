@@ -22,6 +22,16 @@ TEST_CASE("what was not measured is a dash", "[report]") {
     CHECK(percent(0.0) != dash);
 }
 
+TEST_CASE("a shell reads a quoted word as it was", "[report]") {
+    for (const char* plain : {"out", "./a-b_c/d.npy", "x=1,2", "cuda:0"})
+        CHECK(shell_word(plain) == plain);
+    CHECK(shell_word("") == "''");
+    CHECK(shell_word("my data") == "'my data'");
+    CHECK(shell_word("it's") == "'it'\\''s'");
+    for (const char* split : {"a*", "$HOME", "~/x", "a;b", "a\"b", "a\\b", "a\nb", "#", "é"})
+        CHECK(shell_word(split) == "'" + std::string(split) + "'");
+}
+
 TEST_CASE("figures have the digits that matter", "[report]") {
     CHECK(scientific(1.25e-7) == "1.25e-07");
     CHECK(ulps(0.0) == "0");

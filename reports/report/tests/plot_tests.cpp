@@ -1,0 +1,97 @@
+// Plots: what a chart's figures become.
+#include <support/catch.hpp>
+
+#include <limits>
+#include <set>
+
+#include "axes.hpp"
+#include "failure.hpp"
+#include "files.hpp"
+#include "gnuplot.hpp"
+#include "palette.hpp"
+#include "plot.hpp"
+#include "sample.hpp"
+#include "undrawn.hpp"
+
+using namespace report_test;
+using namespace detreduce::report;
+
+namespace {
+
+std::string drawn(double y, double floor, double ceiling) {
+    LineChart chart;
+    chart.id = chart.title = "c";
+    chart.series = {{"a", "a", 0, false, {{1.0, 0.5}, {2.0, y}}}};
+    chart.y_floor = floor;
+    chart.y_ceiling = ceiling;
+    return draw(chart).svg;
+}
+
+} // namespace
+
+TEST_CASE("gnuplot's output is made fit for a page", "[report]") {
+    const std::string svg =
+        svg_for_page("a-b", "Title <1>",
+                     "<?xml?>\n<svg \n viewBox=\"0 0 10 20\">\n<title>x</title>\n<g id=\"gnuplot_canvas\">\n"
+                     "<filter id='textbox'>\n</filter>\n<g fill=\"none\">\n</g>\n<path id='gpPt0' stroke='rgb(  0, "
+                     "114, 178)'/>\n</g>\n</svg>\n");
+    CHECK(svg.starts_with("<svg viewBox=\"0 0 10 20\""));
+    CHECK(count(svg, "Title &lt;1&gt;") == 1);
+    CHECK(count(svg, "stroke='#0072b2'") == 1);
+    CHECK(count(svg, "id='a-b-pt0'") == 1);
+    CHECK(count(svg, "filter") == 0);
+    CHECK(count(svg, "<g fill") == 0);
+    CHECK_THROWS_AS(svg_for_page("x", "x", "no picture"), detreduce::program::Failure);
+}
+
+TEST_CASE("figures that no axis can show are left out of the plots", "[report]") {
+    REQUIRE(can_draw());
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    for (const double odd : {0.0, -1.0, 5e-324, 1e308, 1e200, 1e-300, inf, -inf}) {
+        INFO(odd);
+        Results results = sample();
+        results.cost[0].n = 0;
+        results.cost[1].gb_per_s = results.cost[1].ratio_to_read = odd;
+        results.cost[2].gb_per_s = results.error[0].error_ulp = results.error[1].relative_error = odd;
+        results.error[2].n = 0;
+        results.determinism[0].distinct = 0;
+        const TemporaryDirectory dir;
+        render(results, dir.path());
+        CHECK(count(contents(dir.path() / "index.html"), "<svg ") >= 4);
+    }
+}
+
+TEST_CASE("what is above the ceiling or below the floor is drawn there", "[report]") {
+    REQUIRE(can_draw());
+    CHECK(drawn(1e5, 0, 1) == drawn(1, 0, 0));
+    CHECK(drawn(1e5, 0, 0) != drawn(1, 0, 0));
+    CHECK(drawn(0.75, 0, 1) == drawn(0.75, 0, 0));
+    CHECK(drawn(1e-9, 0.25, 1) == drawn(0.25, 0.25, 1));
+    CHECK(drawn(0.375, 0.25, 1) != drawn(0.25, 0.25, 1));
+}
+
+TEST_CASE("powers of ten on an axis are multiples of their step", "[report]") {
+    CHECK(decimal_tics("x", {0.9, 1.1e45}).find("set xtics ('10^{0}' 1,'10^{8}' 1e+08,'10^{16}' 1e+16,") !=
+          std::string::npos);
+    CHECK(decimal_tics("y", {1e-17, 10}).ends_with("'10^{-3}' 0.001,'10^{0}' 1)\n"));
+    CHECK(decimal_tics("y", {3, 40}).find("set ytics ('5' 5,'10' 10,'20' 20)") != std::string::npos);
+}
+
+// The palette gives these names the same colour.
+TEST_CASE("lines of the same colour have markers of their own", "[report]") {
+    REQUIRE(can_draw());
+    LineChart chart;
+    chart.id = chart.title = "c";
+    chart.series = {{"a", "loop", 0, false, {{1.0, 1.0}, {2.0, 2.0}}},
+                    {"b", "OpenMP reduction", 0, false, {{1.0, 2.0}, {2.0, 1.0}}}};
+    REQUIRE(colour_of("loop").light == colour_of("OpenMP reduction").light);
+    // Drawn ones have a place; the others define shapes.
+    std::set<std::string> markers;
+    const std::string svg = draw(chart).svg, use = "<use xlink:href='#", drawn = "' transform='translate(";
+    for (std::size_t at = svg.find(use); at != std::string::npos; at = svg.find(use, at + 1)) {
+        const std::size_t name = at + use.size(), end = svg.find('\'', name);
+        if (svg.compare(end, drawn.size(), drawn) == 0) markers.insert(svg.substr(name, end - name));
+    }
+    INFO(svg);
+    CHECK(markers.size() == 2);
+}

@@ -1,0 +1,128 @@
+// Sections of a page from a fixed set of results: what their colours, tables and findings say.
+#include <support/catch.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sample.hpp"
+#include "undrawn.hpp"
+
+using namespace report_test;
+using namespace detreduce::report;
+
+TEST_CASE("green only where a promise was measured and kept", "[report]") {
+    const Results results = sample();
+    const Table table = determinism_section(results).tables.front();
+    const auto mood = [&](const std::string& row, const std::string& column) {
+        std::size_t at = 0;
+        while (table.columns.at(at).title != column)
+            ++at;
+        for (const auto& cells : table.rows)
+            if (cells.front().text == row) return cells.at(at).mood;
+        throw std::out_of_range(row);
+    };
+    CHECK(mood("f32 tree", "repeated runs") == Mood::good);
+    CHECK(mood("f32 tree", "grids") == Mood::absent); // promised, but nobody looked
+    CHECK(mood("f32 tree", "permutations") == Mood::absent);
+    CHECK(mood("f32 atomic", "repeated runs") == Mood::notable);
+    CHECK(mood("f32 serial (cpu)", "repeated runs") == Mood::bad);
+    CHECK(mood(std::string("f32 ") + nasty + "", "permutations") == Mood::plain); // one pattern by luck
+    // one here, one correctly rounded sum, one edge case
+    CHECK(count(html(undrawn(results)), "class=\"good f\"") == 3);
+    CHECK(count(markdown(undrawn(results)), "✓") == 3);
+    CHECK(determinism_section(results).findings.front().find("BROKEN") != std::string::npos);
+}
+
+TEST_CASE("the bits of a cell are shown, each with its count", "[report]") {
+    Results results = sample();
+    const auto lines = [&] { return determinism_section(results).tables.at(2).rows; };
+    REQUIRE(lines().size() == 1); // the others have no patterns: a file of before they were kept
+    CHECK(lines()[0][2].text == "repeated runs (100)");
+    CHECK(lines()[0][3].text == "0x3f800001 × 60, 0x3f800000 × 5");
+    CHECK(lines()[0][3].detail == "and 35 more");
+    CHECK(count(html(undrawn(results)), "0x3f800001 × 60") == 1);
+    for (DeterminismRow& r : results.determinism)
+        if (r.subject.method == "tree") r.runs = 100, r.distinct = 1, r.patterns = {{"0x40000000", 100}};
+    REQUIRE(lines().size() == 2);
+    CHECK(lines()[0][2].text == "repeated runs (100), grids (100)"); // one pattern, one line
+    CHECK(lines()[0][3].text == "0x40000000");
+    results.determinism[1].patterns[0].bits = "0x40000001";
+    CHECK(lines().size() == 3);
+}
+
+TEST_CASE("costs of several devices are told apart", "[report]") {
+    Results results = sample();
+    CostRow cpu = results.cost[4]; // exact
+    cpu.device = "cpu";
+    cpu.variant = "1 thread";
+    results.cost.push_back(cpu);
+    const Section section = cost_section(results);
+    const auto table =
+        std::find_if(section.tables.begin(), section.tables.end(), [](const Table& t) { return t.id == "cost-f32"; });
+    REQUIRE(table != section.tables.end());
+    const auto column = [&](const std::string& title) {
+        return std::count_if(table->columns.begin(), table->columns.end(),
+                             [&](const Column& c) { return c.title == title; });
+    };
+    CHECK(column("exact") == 1);
+    CHECK(column("exact, 1 thread, cpu") == 1);
+    const auto chart = std::find_if(section.line_charts.begin(), section.line_charts.end(),
+                                    [](const LineChart& c) { return c.id == "cost-f32-cpu-1-thread"; });
+    REQUIRE(chart != section.line_charts.end());
+    REQUIRE(chart->series.size() == 1);
+    CHECK(chart->series.front().label == "exact, cpu"); // the title says that it is one thread
+}
+
+TEST_CASE("error is drawn once a method, where it was under test", "[report]") {
+    Results results = sample();
+    const auto lines = [&] {
+        std::string labels;
+        const Section section = error_section(results);
+        for (const Series& series : section.line_charts.front().series)
+            labels += series.label + ";";
+        return labels;
+    };
+    const std::string before = lines();
+    CHECK(before.find("serial;") != std::string::npos);
+    const Results again = sample();
+    for (ErrorRow row : again.error) {
+        row.subject.device = "cpu";
+        results.error.push_back(row);
+    }
+    CHECK(lines() == before);
+    std::erase_if(results.error,
+                  [](const ErrorRow& r) { return r.subject.method == "serial" && r.subject.device != "cpu"; });
+    CHECK(lines().find("serial (cpu);") != std::string::npos);
+}
+
+TEST_CASE("an error above its bound is called a defect", "[report]") {
+    Results results = sample();
+    CHECK(error_section(results).findings.front().find("within") != std::string::npos);
+    results.error.front().error_over_bound = 1.5;
+    CHECK(error_section(results).findings.front().find("ABOVE") != std::string::npos);
+}
+
+TEST_CASE("exact is praised only where it is the correctly rounded sum", "[report]") {
+    Results results = sample();
+    const auto praise = [&] { return error_section(results).findings.back(); };
+    CHECK(praise() == "exact: correctly rounded? Yes, in all 3 sums; compared bit by bit with the oracle.");
+    const auto row = std::find_if(results.error.begin(), results.error.end(),
+                                  [](const ErrorRow& r) { return r.subject.method == "exact"; });
+    row->correctly_rounded = 2;
+    CHECK(praise() == "exact: NOT correctly rounded in 1 of 3 sums: a defect.");
+    CHECK(count(html(undrawn(results)), "class=\"bad f\"") > count(html(undrawn(sample())), "class=\"bad f\""));
+}
+
+TEST_CASE("an edge case is green only where it is right", "[report]") {
+    const Table table = edges_section(sample()).tables.front();
+    REQUIRE(table.rows.size() == 2);
+    REQUIRE(table.columns.size() == 6);
+    const auto& row = table.rows.front();
+    CHECK(row[1].text == "2e+300");
+    CHECK(row[2].mood == Mood::good);
+    CHECK(row[3].mood == Mood::notable);
+    CHECK(row[4].text == "3.67e+260");
+    CHECK(row[4].mood == Mood::notable);
+    CHECK(row[5].mood == Mood::absent);
+    CHECK(edges_section(sample()).findings.front().find("published") == std::string::npos); // not of this run
+}
