@@ -15,7 +15,8 @@ namespace detreduce::report::gpu {
 /// takes more than 32 bits, or where the toolkit's CUB is older than 3.0.
 [[nodiscard]] std::optional<Contender> cub_op_contender(Op op, DType dtype, std::uint64_t n);
 
-/// Sum and argmax of rows of `length` elements, whose offsets CUB computes. As above; `Max` of an index in CUB is an int, so argmax takes n below 2^31.
+/// Sum and argmax of rows of `length` elements, whose offsets CUB computes. As above, and of argmax n is below 2^31: CUB counts
+/// its elements with an int.
 [[nodiscard]] std::optional<Contender> cub_rows_contender(Op op, DType dtype, std::uint64_t n, std::uint64_t length);
 
 /// The same of segments, at offsets on the device.

@@ -67,8 +67,9 @@ void add_options(CLI::App* command, const std::shared_ptr<ReportArguments>& a) {
     const bool of_own = !a->own.empty();
     command
         ->add_option("--sections", a->sections,
-                     fmt::format("Measure only these, separated by commas: {} (default: all)",
-                                 fmt::join(section_names(of_own), ", ")))
+                     fmt::format("Measure only these, separated by commas: {} (default: all){}",
+                                 fmt::join(section_names(of_own), ", "),
+                                 of_own ? "" : "; ops: the error of ops, op_cost: the cost of ops and shapes"))
         ->delimiter(',')
         ->check(a_section(of_own))
         ->type_name("NAME");
