@@ -10,6 +10,7 @@
 #include <detreduce/spec/tile_counts.hpp>
 
 #include "flat/tile.cuh"
+#include "moments/fold.cuh"
 
 namespace detreduce::cuda::moment_kernels {
 
@@ -39,19 +40,6 @@ struct Partials {
     static __device__ __forceinline__ Acc accumulator(const Acc& x) { return x; }
 };
 
-/// Merges neighbours of a[0 … Count − 1] as a binary tree, each of `each` elements.
-template <int Count, class V>
-__device__ __forceinline__ acc::Moments<V> merge_equal(acc::Moments<V> (&a)[Count], V each) {
-#pragma unroll
-    for (int step = 1; step < Count; step *= 2) {
-        const auto weights = acc::Weights<V>::equal(each * static_cast<V>(step));
-#pragma unroll
-        for (int i = 0; i < Count; i += 2 * step)
-            a[i].merge(a[i + step], weights);
-    }
-    return a[0];
-}
-
 /// a of n1 elements and b of n2, which may be absent. Not inlined: it is much code, for few items.
 template <class V>
 __device__ __noinline__ acc::Moments<V> merged(acc::Moments<V> a, acc::Moments<V> b, std::uint64_t n1,
@@ -70,6 +58,7 @@ struct Tile {
     using Pointer = typename Items::Pointer;
     using Counts = spec::TileCounts<Order::lanes>;
     static constexpr int K = Order::lanes / warp_size, rows = spec::rows_per_chunk;
+    static constexpr bool of_elements = !std::is_same_v<Item, Acc>;
 
     /// Every lane of each warp's chunk. Means and M2 apart, so that neighbouring threads meet different banks, 16 bytes at a time as well.
     struct Buffer {
@@ -118,7 +107,7 @@ struct Tile {
 
     /// Elements of an item, which of the input is known beforehand.
     [[nodiscard]] __device__ __forceinline__ V unit() const {
-        return std::is_same_v<Item, Acc> ? static_cast<V>(counts.unit) : V(1);
+        return of_elements ? V(1) : static_cast<V>(counts.unit);
     }
 
     __device__ __forceinline__ void fold_regular(std::uint32_t chunk) const {
@@ -144,27 +133,38 @@ struct Tile {
     }
     /// A chunk with items that are not there, or with the last one.
     __device__ __forceinline__ void fold_irregular(std::uint32_t chunk) const {
-#pragma unroll 1
+        const std::uint32_t begin = chunk * Order::chunk, left = counts.m - begin;
+#pragma unroll 4
         for (std::uint32_t j = threadIdx.x % warp_size; j < Order::lanes; j += warp_size) {
-            const std::uint32_t first_row = chunk * rows, first = first_row * Order::lanes + j;
             Acc row[rows];
 #pragma unroll
             for (int r = 0; r < rows; ++r) {
-                const std::uint32_t i = first + r * Order::lanes;
                 row[r] = Acc{};
-                if (i < counts.m) row[r] = Items::accumulator(load_item<Items::source>(items + i));
+                if (r * Order::lanes + j < left)
+                    row[r] = Items::accumulator(load_item<Items::source>(items + (begin + r * Order::lanes + j)));
             }
-#pragma unroll
-            for (int step = 1; step < rows; step *= 2) {
-#pragma unroll
-                for (int r = 0; r < rows; r += 2 * step) {
-                    const std::uint32_t at = first_row + r;
-                    row[r] = merged(row[r], row[r + step], counts.in_rows(j, at, at + step),
-                                    counts.in_rows(j, at + step, at + 2 * step));
-                }
+            if constexpr (of_elements) {
+                const std::uint32_t there = left > j ? (left - j - 1) / Order::lanes + 1 : 0;
+                buffer.put(chunk, j, fold_first(row, static_cast<int>(there < rows ? there : rows)));
+            } else {
+                buffer.put(chunk, j, fold_groups(row, chunk * rows, (left - 1) / Order::lanes + 1, j));
             }
-            buffer.put(chunk, j, row[0]);
         }
+    }
+    /// Lane j, of groups of which one may be smaller, in the first `there` rows from first_row on.
+    [[nodiscard]] __device__ __forceinline__ Acc fold_groups(Acc (&row)[rows], std::uint32_t first_row,
+                                                             std::uint32_t there, std::uint32_t j) const {
+#pragma unroll
+        for (int step = 1; step < rows; step *= 2) {
+#pragma unroll
+            for (int r = 0; r < rows; r += 2 * step) {
+                if (r + step >= there) continue;
+                const std::uint32_t at = first_row + r;
+                row[r] = merged(row[r], row[r + step], counts.in_rows(j, at, at + step),
+                                counts.in_rows(j, at + step, at + 2 * step));
+            }
+        }
+        return row[0];
     }
 
     /// Lane j of the block's chunks.
@@ -180,7 +180,8 @@ struct Tile {
             const auto weights = acc::Weights<V>::equal(unit() * static_cast<V>(rows * step));
 #pragma unroll
             for (int c = 0; c < block_warps; c += 2 * step) {
-                if (even) { // with what is not there, too, of which nothing is used
+                // Of full chunks; where all are, with what is not there, too, of which nothing is used.
+                if (even || regular_chunk(c + 2 * step - 1)) {
                     parts[c].merge(parts[c + step], weights);
                     continue;
                 }
@@ -198,7 +199,7 @@ struct Tile {
     __device__ __forceinline__ void merge_lane(Acc& a, const Acc& b, std::uint32_t j, std::uint32_t half) const {
         if constexpr (Regular) {
             a.merge(b, acc::Weights<V>::equal(unit() * static_cast<V>(counts.m / 2 / half)));
-        } else {
+        } else if (half < counts.m) { // or else there is no lane to the right of any
             a = merged(a, b, counts.in_lanes(j, 2 * half), counts.in_lanes(j + half, 2 * half));
         }
     }

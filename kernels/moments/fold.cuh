@@ -1,0 +1,51 @@
+// The rows of a lane of elements, for mean and variance by `tree`: a binary tree of groups whose sizes are known, so that merging them takes no division.
+#pragma once
+
+#include <detreduce/acc/moments.hpp>
+#include <detreduce/spec/tree_order.hpp>
+
+namespace detreduce::cuda::moment_kernels {
+
+/// Merges neighbours of a[0 … Count − 1] as a binary tree, each of `each` elements.
+template <int Count, class V>
+__device__ __forceinline__ acc::Moments<V> merge_equal(acc::Moments<V> (&a)[Count], V each) {
+#pragma unroll
+    for (int step = 1; step < Count; step *= 2) {
+        const auto weights = acc::Weights<V>::equal(each * static_cast<V>(step));
+#pragma unroll
+        for (int i = 0; i < Count; i += 2 * step)
+            a[i].merge(a[i + step], weights);
+    }
+    return a[0];
+}
+
+/// Merges neighbours of Step rows each, as far as the first `there` go.
+template <int Step, int Rows, class V>
+__device__ __forceinline__ void merge_first(acc::Moments<V> (&row)[Rows], int there) {
+    using Weights = acc::Weights<V>;
+    constexpr Weights one = Weights::of(Step, 1), two = Weights::of(Step, 2), three = Weights::of(Step, 3),
+                      all = Weights::equal(V(Step));
+#pragma unroll
+    for (int r = 0; r < Rows; r += 2 * Step) {
+        const int right = there - r - Step; // or more than there are
+        const auto of_right = [right](V of_one, V of_two, V of_three, V of_all) {
+            return right >= Step ? of_all : right == 1 ? of_one : right == 2 ? of_two : of_three;
+        };
+        const Weights weights{of_right(one.right, two.right, three.right, all.right),
+                              of_right(one.cross, two.cross, three.cross, all.cross)};
+        if (right > 0) row[r].merge(row[r + Step], weights);
+    }
+}
+
+/// The first `there` of a lane's rows, each an element.
+template <class V>
+__device__ __forceinline__ acc::Moments<V> fold_first(acc::Moments<V> (&row)[spec::rows_per_chunk], int there) {
+    static_assert(spec::rows_per_chunk == 8);
+    if (there >= spec::rows_per_chunk) return merge_equal(row, V(1));
+    merge_first<1>(row, there);
+    merge_first<2>(row, there);
+    merge_first<4>(row, there);
+    return row[0];
+}
+
+} // namespace detreduce::cuda::moment_kernels
