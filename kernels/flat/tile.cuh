@@ -231,6 +231,10 @@ inline constexpr bool folds_rows = requires {
     Level::folds_rows;
 };
 
+/// Levels that have a faster way where all rows are there.
+template <class Level>
+inline constexpr bool folds_full_rows = false;
+
 /// Lane k of a thread has all rows.
 struct AllRows {
     __device__ __forceinline__ int operator()(int) const { return spec::rows_per_chunk; }
@@ -252,6 +256,8 @@ fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk], co
             for (int r = 0; r < rows; ++r)
                 row[r] = packs[r].v[k];
             lanes.a[k] = Level::fold(row, rows_of(k));
+        } else if constexpr (folds_full_rows<Level>) { // what is absent changes nothing
+            lanes.a[k] = Level::fold_full([&](int r) -> decltype(auto) { return item_at(packs[r], k); });
         } else if constexpr (Acc::pairwise_rows) {
             Acc row[rows];
 #pragma unroll
@@ -399,11 +405,27 @@ __device__ __forceinline__ Acc combine_lanes(Acc (&a)[K]) {
     return a[0];
 }
 
-/// Shared memory of one team: every lane of each of its warps.
+/// Shared memory of one team: every lane of each of its warps. A thread's lanes lie side by side where they are 16 bytes or accumulators of 4; else side by side
+/// with those of other threads, since threads that are more than 16 bytes apart want the same banks.
 template <class Acc, int K, int TeamWarps>
 struct TeamBuffer {
     static constexpr int lanes = K * warp_size;
+    static constexpr bool by_threads = sizeof(Acc) * K <= 16 || sizeof(Acc) <= 4;
     Acc lane[TeamWarps][lanes];
+
+    __device__ __forceinline__ void put(int warp, int thread, const Acc (&a)[K]) {
+        if constexpr (by_threads) {
+            __builtin_memcpy(&lane[warp][thread * K], a, sizeof a);
+        } else {
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                lane[warp][k * warp_size + thread] = a[k];
+        }
+    }
+    /// Where lane j is.
+    [[nodiscard]] static __device__ __forceinline__ int place(int j) {
+        return by_threads ? j : j % K * warp_size + j / K;
+    }
 };
 
 /// The tile at `tile` by a team of warps, all of whose threads call this; thread 0 of the team has the result. `buffer` may be
@@ -417,10 +439,10 @@ __device__ __forceinline__ typename Level::Acc reduce_tile_by_team(const typenam
     const int thread = threadIdx.x % warp_size, warp = threadIdx.x / warp_size % TeamWarps;
     if (m > 0) {
         const auto lanes = Reader::template fold_part<chunks>(tile, m, warp * chunks);
-        __builtin_memcpy(&buffer.lane[warp][thread * K], lanes.a, sizeof lanes.a);
+        buffer.put(warp, thread, lanes.a);
     }
     __syncthreads();
-    if (m > 0) { // the team's warps, lane by lane
+    if (m > 0) { // the team's warps, lane by lane, in whatever order of lanes
         for (int j = warp * warp_size + thread; j < Buffer::lanes; j += TeamWarps * warp_size) {
             Acc parts[TeamWarps];
 #pragma unroll
@@ -434,7 +456,7 @@ __device__ __forceinline__ typename Level::Acc reduce_tile_by_team(const typenam
     Acc lanes[K];
 #pragma unroll
     for (int k = 0; k < K; ++k)
-        lanes[k] = buffer.lane[0][thread + warp_size * k];
+        lanes[k] = buffer.lane[0][Buffer::place(thread + warp_size * k)];
     return combine_lanes(lanes);
 }
 
