@@ -115,9 +115,8 @@ Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* 
     });
 }
 
-/// With what a block keeps from one tensor to the next, 16-bit elements have no registers for long tiles (they spilled, and ran at .60 of reading).
 template <class T, class Map>
-using ListInput = exact::Terms<T, Map, sizeof(T) == 2 ? exact::short_tile : exact::long_tile<Map>>;
+using ListInput = exact::Terms<T, Map, exact::long_tile<Map>>;
 
 /// What the device can do for a list of tensors whose elements are T.
 template <class T>
