@@ -8,6 +8,29 @@
 
 namespace detreduce::proptests {
 
+TEST_CASE("exact: long divisions and roots in integers are those of 128 bits", "[moments][exact]") {
+    namespace exact = acc::exact;
+    for (std::uint64_t i = 0; i < 200000; ++i) {
+        const auto draw = [i](std::uint64_t k) { return accuracy::hash(i, k) >> accuracy::hash(i, k + 10) % 64; };
+        const std::uint64_t count = std::max<std::uint64_t>(1, draw(0) % (std::uint64_t{1} << 40)), limb = draw(1);
+        std::uint64_t rest = draw(2) % count;
+        const unsigned __int128 all = static_cast<unsigned __int128>(rest) << 64 | limb;
+        REQUIRE(exact::divide_step(rest, limb, count) == static_cast<std::uint64_t>(all / count));
+        REQUIRE(rest == static_cast<std::uint64_t>(all % count));
+
+        // 2^126 ≤ x, with squares, and what is next to them, among them
+        const std::uint64_t root = accuracy::hash(i, 3) | std::uint64_t{1} << 63;
+        const auto square = static_cast<unsigned __int128>(root) * root;
+        const unsigned __int128 x = i % 4 == 0   ? square
+                                    : i % 4 == 1 ? square - (i % 8 == 1 && root != std::uint64_t{1} << 63)
+                                    : i % 4 == 2 ? square + 2 * static_cast<unsigned __int128>(root)
+                                                 : square + draw(4);
+        const std::uint64_t r = exact::integer_root(x);
+        REQUIRE(static_cast<unsigned __int128>(r) * r <= x);
+        REQUIRE((r == ~std::uint64_t{0} || static_cast<unsigned __int128>(r + 1) * (r + 1) > x));
+    }
+}
+
 TEST_CASE("moments: the calls of host.hpp", "[moments]") {
     const std::vector<float> x{1, 2, 3, 4, 7};
     for (const Method method : moment_methods()) {

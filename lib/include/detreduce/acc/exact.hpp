@@ -222,11 +222,12 @@ template <int Digits>
 [[nodiscard]] DETREDUCE_HD std::uint64_t integer_root(unsigned __int128 x) {
     const double near = fp::square_root(static_cast<double>(static_cast<std::uint64_t>(x >> 64))) * 0x1p32;
     std::uint64_t r = near >= 0x1p64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(near);
-    // One step of Newton's brings it to within 1, before the last word is had by trying.
+    // One step of Newton's, of which a double has enough bits, brings it to within 1, before the last word is had by trying.
     const auto square = static_cast<unsigned __int128>(r) * r;
     const bool below = square <= x;
-    const auto step =
-        static_cast<std::uint64_t>((below ? x - square : square - x) / (2 * static_cast<unsigned __int128>(r)));
+    const unsigned __int128 rest = below ? x - square : square - x; // below 2^80
+    const auto step = static_cast<std::uint64_t>(static_cast<double>(static_cast<std::uint64_t>(rest >> 16)) * 0x1p15 /
+                                                 static_cast<double>(r));
     r = !below ? r - step : step <= ~r ? r + step : ~std::uint64_t{0};
     while (static_cast<unsigned __int128>(r) * r > x)
         --r;
@@ -237,13 +238,17 @@ template <int Digits>
 
 /// The leading bits of the number over `count`, or of its square root: the digits below only ever add to the stickiness.
 [[nodiscard]] DETREDUCE_HD Leading ended(Leading a, Ending ending, std::uint64_t count) {
-    if (ending == Ending::mean) {
+    if (ending == Ending::mean && (count & (count - 1)) == 0) { // which takes no division
+        for (; count > 1; count >>= 1)
+            --a.exponent;
+    } else if (ending == Ending::mean) {
         unsigned __int128 q = a.significand / count;
         a.sticky = a.sticky || a.significand - q * count != 0;
-        for (; q >> 127 == 0;
-             q <<= 1) // at least 2^64, as count is below 2^63; what is shifted in is not known, but sticky
-            --a.exponent;
-        a.significand = q;
+        const auto upper = static_cast<std::uint64_t>(q >> 64);
+        const int lead = upper >> 32 != 0 ? leading_zeros(static_cast<std::uint32_t>(upper >> 32))
+                                          : 32 + leading_zeros(static_cast<std::uint32_t>(upper));
+        a.significand = q << lead; // at least 2^64, as count is below 2^63; what is shifted in is not known, but sticky
+        a.exponent -= lead;
     } else if (ending == Ending::root) {
         if (a.exponent % 2 != 0) { // the last bit goes to the sticky ones
             a.sticky = a.sticky || (a.significand & 1) != 0;

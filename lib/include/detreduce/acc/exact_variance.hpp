@@ -31,14 +31,28 @@ struct Wide {
     return wide;
 }
 
+/// 64 bits behind `rest`, which is below count, over count; `rest` is what is left. A count of 32 bits takes no division of 128 bits, which is long.
+[[nodiscard]] DETREDUCE_HD constexpr std::uint64_t divide_step(std::uint64_t& rest, std::uint64_t limb,
+                                                               std::uint64_t count) {
+    std::uint64_t quotient = 0;
+    if (count >> 32 == 0) {
+        const std::uint64_t high = rest << 32 | limb >> 32, q_high = high / count;
+        const std::uint64_t low = (high - q_high * count) << 32 | (limb & 0xffffffffu), q_low = low / count;
+        rest = low - q_low * count;
+        quotient = q_high << 32 | q_low;
+    } else {
+        const unsigned __int128 all = static_cast<unsigned __int128>(rest) << 64 | limb;
+        quotient = static_cast<std::uint64_t>(all / count);
+        rest = static_cast<std::uint64_t>(all - static_cast<unsigned __int128>(quotient) * count);
+    }
+    return quotient;
+}
+
 /// Over count, 1 ≤ count ≤ 2^40. As many bits as the count has are lost at the end, where zeros stand for them: what they were shows in `sticky` alone.
 DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
-    unsigned __int128 rest = 0;
-    for (std::uint64_t& limb : a.limb) {
-        rest = rest << 64 | limb;
-        limb = static_cast<std::uint64_t>(rest / count);
-        rest %= count;
-    }
+    std::uint64_t rest = 0;
+    for (std::uint64_t& limb : a.limb)
+        limb = divide_step(rest, limb, count);
     a.sticky = a.sticky || rest != 0;
     int shift = 0;
     for (; shift < 64 && a.limb[0] >> (63 - shift) == 0; ++shift) {
