@@ -70,7 +70,10 @@ bool needs_terms(const Request& r) {
 
 std::size_t exact_workspace_bytes_of(const Request& r) {
     if (r.shape == Shape::tensors) return exact_tensors_workspace_bytes(r);
-    if (r.shape == Shape::flat) return needs_terms(r) ? exact_terms_workspace_bytes : exact_workspace_bytes;
+    if (r.shape == Shape::flat) {
+        return std::max(needs_terms(r) ? exact_terms_workspace_bytes : exact_workspace_bytes,
+                        exact_small_workspace_bytes(r));
+    }
     if (by_threads(r)) return PartLayout(r, exact_part_words(r) * sizeof(std::int64_t)).bytes;
     const SlotLayout layout = exact_group_layout(r, exact_words(r));
     return layout.room == 0 ? 0 : layout.bytes;
@@ -195,7 +198,10 @@ Status prepare(const Request& request, Launch& launch, std::size_t& workspace_by
             return {StatusCode::unsupported, "launch.block", "allowed for exact is 128, or 0 for the library's choice"};
         }
         launch.block = exact_block_threads;
-        if (launch.schedule == Schedule::automatic) launch.schedule = Schedule::last_block;
+        if (launch.schedule == Schedule::automatic) {
+            launch.schedule =
+                exact_small_blocks(request) > 1 && launch.grid == 0 ? Schedule::two_pass : Schedule::last_block;
+        }
     }
     if (launch.schedule == Schedule::automatic) launch.schedule = tuned.schedule;
     if (launch.block == 0) launch.block = tuned.block;
@@ -251,6 +257,7 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
                        : launch_moments_groups<T>(plan, in, out, workspace, stream, traits);
         }
         if (r.method == Method::exact) {
+            if (takes_exact_small(plan)) return launch_exact_small<T>(plan, in, out, workspace, stream, traits);
             if (r.shape != Shape::flat) return launch_exact_groups<T>(plan, in, out, workspace, stream, traits);
             return of_terms ? launch_exact_terms<T>(plan, in, out, workspace, stream, traits)
                             : launch_exact<T>(plan, in.x, out, workspace, stream, traits);

@@ -41,6 +41,29 @@ inline constexpr std::uint32_t exact_slot_elements = 1u << 15;
     return (r.dtype == DType::f64 && !linear ? acc::exact::product_states : 1) * acc::exact::words;
 }
 
+/// Short flat inputs (exact/small.cuh): blocks of so many threads, each of which loads so often 16 bytes of each input. For each op's sum, and for each of the two of
+/// mean and variance, a block leaves at most so many words, and the words of a state.
+inline constexpr std::uint32_t exact_small_threads = 256, most_exact_small_blocks = 1024;
+inline constexpr int exact_small_vectors = 4, exact_small_part_words = 9;
+
+/// As many as there are tiles for; none where the input is not short.
+[[nodiscard]] inline std::uint32_t exact_small_blocks(const Request& r) {
+    const std::uint64_t elements = std::uint64_t{exact_small_threads} * exact_small_vectors * 16 / size_of(r.dtype);
+    const std::uint64_t blocks = spec::tiles(r.n, elements);
+    return r.shape == Shape::flat && blocks <= most_exact_small_blocks ? static_cast<std::uint32_t>(blocks) : 0;
+}
+/// Whether a flat input is left to these: one block is faster by the others, and a caller's grid or schedule is for them.
+[[nodiscard]] inline bool takes_exact_small(const Plan& plan) {
+    return plan.launch().grid == 0 && plan.launch().schedule == Schedule::two_pass &&
+           exact_small_blocks(plan.request()) > 1;
+}
+[[nodiscard]] inline std::size_t exact_small_workspace_bytes(const Request& r) {
+    const bool moments = info(r.op).kind == Kind::moments, doubles = r.dtype == DType::f64;
+    const int words = moments ? (doubles ? 1 + acc::exact::product_states : 2) * acc::exact::words : exact_words(r);
+    return exact_small_blocks(r) * static_cast<std::size_t>((moments ? 2 : 1) * exact_small_part_words + words) *
+           sizeof(std::int64_t);
+}
+
 /// For rows or segments that are not left to threads, each slot of which has `words` words.
 [[nodiscard]] inline SlotLayout exact_group_layout(const Request& r, int words) {
     const std::size_t bytes = static_cast<std::size_t>(words) * sizeof(std::int64_t);
@@ -60,6 +83,11 @@ template <class T>
 /// Ops other than sum and mean.
 template <class T>
 [[nodiscard]] Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                        const DeviceTraits& device);
+
+/// These and sums, mean and variance, where takes_exact_small().
+template <class T>
+[[nodiscard]] Status launch_exact_small(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                         const DeviceTraits& device);
 
 /// Rows, columns or segments.

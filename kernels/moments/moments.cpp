@@ -1,6 +1,8 @@
 // Which launches of mean and variance there are, and those by `exact`, which are other launches one after the other.
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 #include "cuda_error.hpp"
 #include "groups/groups.hpp"
 #include "moments/exact.hpp"
@@ -10,7 +12,7 @@ namespace detreduce::cuda {
 namespace {
 
 std::size_t exact_bytes(const Request& r) {
-    if (r.shape == Shape::flat) return exact_moments_workspace_bytes;
+    if (r.shape == Shape::flat) return std::max(exact_moments_workspace_bytes, exact_small_workspace_bytes(r));
     return r.shape == Shape::tensors ? exact_tensors_workspace_bytes(r) : MomentGroupsLayout(r).bytes;
 }
 
@@ -42,6 +44,7 @@ Status prepare_moments(const Request& r, Launch& launch, std::size_t& workspace_
 template <class T>
 Status launch_moments_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                             const DeviceTraits& device) {
+    if (takes_exact_small(plan)) return launch_exact_small<T>(plan, {x}, out, workspace, stream, device);
     const std::uint64_t n = plan.request().n;
     const std::uint32_t grid = plan.launch().grid;
     auto* const sum = static_cast<acc::exact::Word*>(workspace);

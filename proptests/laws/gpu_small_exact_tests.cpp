@@ -1,0 +1,96 @@
+// `exact` of flat inputs of 2 to 1024 blocks of 16 KiB has kernels of its own (kernels/exact/small.cuh), where blocks leave sums of windows or words of
+// states: what the one and the other, and both together, make of data that moves windows. The CPU gives the bits.
+#include <support/bits.hpp>
+#include <support/catch.hpp>
+
+#include "laws/extremes.hpp"
+#include "laws/on_cpu.hpp"
+#include "laws/suite.hpp"
+#include "laws/test_backend.hpp"
+
+namespace detreduce::proptests {
+namespace {
+
+constexpr Op some_ops[] = {Op::sum, Op::mean, Op::asum, Op::nrm2, Op::dot, Op::mse, Op::mae, Op::variance};
+constexpr std::uint64_t most_blocks = 1024;
+
+template <class T>
+constexpr std::size_t block_elements = (std::size_t{16} << 10) / sizeof(T);
+
+/// Blocks of numbers near 1 times 2^(step · i) for i = 0, 1, …, as far as that goes, and from the beginning again.
+template <class T>
+std::vector<T> stairs(std::size_t n, int step, std::uint64_t seed) {
+    std::vector<T> x(n);
+    const int steps = std::min(largest_exponent<T> - 4, 100) / step;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint64_t word = accuracy::hash(seed, i);
+        const int at = static_cast<int>(i / block_elements<T> % static_cast<std::size_t>(steps + 1));
+        x[i] = detail::with_exponent<T>(step * at + detail::between(-3, 3, word), word);
+    }
+    return x;
+}
+
+/// A block of each kind of extreme data, in the order of `seed`.
+template <class T>
+std::vector<T> mixed(std::size_t n, std::uint64_t seed) {
+    std::vector<T> x;
+    for (std::uint64_t b = 0; x.size() < n; ++b) {
+        const auto kind = static_cast<Extreme>(accuracy::hash(seed, b) % extremes);
+        const bool special = kind == Extreme::nonfinite || kind == Extreme::full;
+        const auto piece = extreme<T>(special ? Extreme::outlier : kind, block_elements<T>, seed + b);
+        x.insert(x.end(), piece.begin(), piece.end());
+    }
+    x.resize(n);
+    return x;
+}
+
+template <class T>
+void check(const std::vector<T>& x, const std::vector<T>& y, unsigned offset = 0) {
+    for (const Op op : some_ops) {
+        CAPTURE(name(op), x.size(), offset);
+        const Request r{.op = op, .method = Method::exact, .dtype = dtype_of<T>, .output = DType::f64, .n = x.size()};
+        const bool binary = info(op).inputs == 2;
+        const auto second = binary ? std::span<const T>(y) : std::span<const T>();
+        Draw draw;
+        draw.offset = offset;
+        const double got = TestBackend::reduce<double>(op, std::span<const T>(x), second, Method::exact, draw),
+                     expected = on_cpu<double>(r, {x.data(), binary ? y.data() : nullptr})[0];
+        REQUIRE(fp::to_bits(got) == fp::to_bits(expected));
+    }
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("short exact: every kind of data in every block", "[gpu][exact][sanitizer]", DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t block = block_elements<TestType>;
+    for (int kind = 0; kind < extremes; ++kind) {
+        const std::size_t n = block * static_cast<std::size_t>(2 + kind % 3) + static_cast<std::size_t>(kind % 5) - 2;
+        const auto seed = static_cast<std::uint64_t>(kind);
+        INFO("kind " << kind);
+        check(extreme<TestType>(static_cast<Extreme>(kind), n, seed),
+              extreme<TestType>(static_cast<Extreme>(kind), n, seed + 50), static_cast<unsigned>(kind % 3));
+    }
+}
+
+TEMPLATE_TEST_CASE("short exact: blocks of different windows", "[gpu][exact][sanitizer]", DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t n = 9 * block_elements<TestType> + 3;
+    for (const int step : {3, 15, 40}) { // near each other, and too far apart
+        const int most = std::min(step, largest_exponent<TestType> - 4);
+        check(stairs<TestType>(n, most, 1), stairs<TestType>(n, most, 2));
+    }
+    for (const std::uint64_t seed : {1, 2, 3})
+        check(mixed<TestType>(n, seed), mixed<TestType>(n, seed + 100), 1);
+}
+
+TEMPLATE_TEST_CASE("short exact: from one block to more than there may be", "[gpu][exact]", DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t block = block_elements<TestType>;
+    for (const std::size_t n : {block, block + 1, 255 * block, 256 * block + 1, most_blocks * block - 1,
+                                most_blocks * block, most_blocks * block + 1}) {
+        const Plan plan = make_plan({.method = Method::exact, .dtype = dtype_of<TestType>, .n = n});
+        const bool small = n > block && n <= most_blocks * block;
+        REQUIRE(plan.launch().schedule == (small ? Schedule::two_pass : Schedule::last_block));
+        check(stairs<TestType>(n, 2, n), mixed<TestType>(n, n));
+    }
+}
+
+} // namespace detreduce::proptests
