@@ -52,7 +52,8 @@ inline constexpr int exact_small_vectors = 4, exact_small_part_words = 9;
     const std::uint64_t blocks = spec::tiles(r.n, elements);
     return r.shape == Shape::flat && blocks <= most_exact_small_blocks ? static_cast<std::uint32_t>(blocks) : 0;
 }
-/// Whether a flat input is left to these: one block is faster by the others, and a caller's grid or schedule is for them.
+/// Whether a flat input is left to these, which are two_pass: one block is faster by the others, and a caller's grid is for them. (Their blocks have 256 threads, whatever
+/// plan.launch() says of the others'.)
 [[nodiscard]] inline bool takes_exact_small(const Plan& plan) {
     return plan.launch().grid == 0 && plan.launch().schedule == Schedule::two_pass &&
            exact_small_blocks(plan.request()) > 1;

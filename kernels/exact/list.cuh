@@ -51,7 +51,9 @@ struct ListShare {
 /// With what a block keeps from one tensor to the next, 16-bit elements have no registers for long tiles in four blocks: three (96 loads in flight of a
 /// multiprocessor, for 64 of four with tiles half as long; 4 % faster).
 template <class Input>
-inline constexpr int list_blocks = sizeof(typename Input::Type) == 2 ? 3 : blocks_at_once<Input>;
+inline constexpr int list_blocks = sizeof(typename Input::Type) == 2 && Input::vectors > short_tile
+                                       ? 3
+                                       : blocks_at_once<Input>;
 
 /// `state`: the sum of all. Each of the block's warps takes every fourth tile.
 template <class Input>

@@ -37,7 +37,7 @@ struct SmallOf {
     static constexpr int vectors = exact_small_vectors;
     using Input = Terms<T, Map, vectors>;
     using Mine = typename Input::Mine;
-    /// Most inputs take two of these bins, which hold 83 binades of bf16, 70 of floats and 41 of doubles; all of them 117 of floats, 135 of doubles, and 88 to 115
+    /// Most inputs take two of these bins, which hold 84 binades of bf16, 70 of floats and 41 of doubles; all of them 117 of floats, 135 of doubles, and 92 to 135
     /// of products.
     static constexpr int bins = sizeof(T) == 8 ? 4 : sizeof(T) == 2 && Map::linear ? 2 : 3;
     template <int Bins>

@@ -5,7 +5,7 @@
 
 namespace detreduce::cuda::exact {
 
-/// Sums of up to 2^9 parts, in pieces of 22 bits, which one instruction adds up over a warp.
+/// Sums go in pieces of 22 bits: 32 of them fit into a word that one instruction adds up over a warp.
 inline constexpr int piece_bits = 22, sum_pieces = 3;
 
 /// The block's sums of what every thread has: warps' in shared memory, then by the first warp.

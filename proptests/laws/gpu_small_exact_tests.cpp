@@ -3,6 +3,7 @@
 #include <support/bits.hpp>
 #include <support/catch.hpp>
 
+#include "laws/device_memory.hpp"
 #include "laws/extremes.hpp"
 #include "laws/on_cpu.hpp"
 #include "laws/suite.hpp"
@@ -90,6 +91,89 @@ TEMPLATE_TEST_CASE("short exact: from one block to more than there may be", "[gp
         const bool small = n > block && n <= most_blocks * block;
         REQUIRE(plan.launch().schedule == (small ? Schedule::two_pass : Schedule::last_block));
         check(stairs<TestType>(n, 2, n), mixed<TestType>(n, n));
+    }
+}
+
+TEMPLATE_TEST_CASE("short exact: results of every type, and those of moments", "[gpu][exact][sanitizer]",
+                   DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t n = 5 * block_elements<TestType> + 7;
+    const auto all = [&](const std::vector<TestType>& x, auto output) {
+        using Out = decltype(output);
+        for (const Op op : {Op::sum, Op::mean, Op::nrm2, Op::moments, Op::stddev}) {
+            CAPTURE(name(op), name(dtype_of<Out>));
+            const Request r{
+                .op = op, .method = Method::exact, .dtype = dtype_of<TestType>, .output = dtype_of<Out>, .n = n};
+            const auto got = TestBackend::results<Out>(r, std::span<const TestType>(x)),
+                       expected = on_cpu<Out>(r, {x.data()});
+            REQUIRE(got.size() == (op == Op::moments ? 2 : 1));
+            REQUIRE(std::equal(got.begin(), got.end(), expected.begin(), expected.end(),
+                               [](Out a, Out b) { return fp::to_bits(a) == fp::to_bits(b); }));
+        }
+    };
+    for (const Extreme kind : {Extreme::overflow_on_the_way, Extreme::near_overflow, Extreme::subnormal,
+                               Extreme::powers, Extreme::outlier, Extreme::drifting}) {
+        const auto x = extreme<TestType>(kind, n, 7);
+        all(x, float16{});
+        all(x, bfloat16{});
+        all(x, float{});
+        all(x, double{});
+    }
+}
+
+TEMPLATE_TEST_CASE("short exact: runs follow one another in a stream, with one workspace", "[gpu][exact]", bfloat16,
+                   float, double) {
+    constexpr std::size_t n = 300 * block_elements<TestType> + 5, rounds = 60;
+    const std::vector<TestType> data[] = {stairs<TestType>(n, 2, 1), stairs<TestType>(n, 5, 2), mixed<TestType>(n, 3)};
+    constexpr Op ops[] = {Op::variance, Op::dot, Op::sum, Op::nrm2};
+    std::vector<Plan> plans;
+    std::vector<std::unique_ptr<DeviceBuffer>> inputs;
+    for (const auto& x : data)
+        inputs.push_back(upload(x));
+    double expected[std::size(ops)][std::size(data)];
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < std::size(ops); ++i) {
+        const Request r{.op = ops[i],
+                        .method = Method::exact,
+                        .dtype = dtype_of<TestType>,
+                        .output = DType::f64,
+                        .n = n,
+                        .device = current_gpu};
+        plans.push_back(make_plan(r));
+        throw_if_error(plans.back().status());
+        most = std::max(most, plans.back().workspace_bytes());
+        for (std::size_t k = 0; k < std::size(data); ++k)
+            expected[i][k] =
+                on_cpu<double>(r, {data[k].data(), info(ops[i]).inputs == 2 ? data[0].data() : nullptr})[0];
+    }
+    const DeviceBuffer workspace(most), out(rounds * std::size(ops) * sizeof(double));
+    const StreamOwner owner;
+    const auto run_all = [&](std::size_t round, cudaStream_t stream) {
+        Status status;
+        for (std::size_t i = 0; i < std::size(ops) && status.ok(); ++i) {
+            const void* const y = info(ops[i]).inputs == 2 ? inputs[0]->data() : nullptr;
+            status = run(plans[i], {inputs[(round + i) % std::size(data)]->data(), y},
+                         out.data() + (round * std::size(ops) + i) * sizeof(double), workspace.data(), stream);
+        }
+        return status;
+    };
+    const auto check_round = [&](std::size_t round) {
+        for (std::size_t i = 0; i < std::size(ops); ++i) {
+            CAPTURE(name(ops[i]), round);
+            REQUIRE(fp::to_bits(download<double>(out.data() + (round * std::size(ops) + i) * sizeof(double))) ==
+                    fp::to_bits(expected[i][(round + i) % std::size(data)]));
+        }
+    };
+    for (std::size_t round = 0; round < rounds; ++round)
+        throw_if_error(run_all(round, owner.stream));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    for (std::size_t round = 0; round < rounds; ++round)
+        check_round(round);
+    const Graph graph(owner.stream, [&](cudaStream_t stream) { return run_all(1, stream); });
+    for (int i = 0; i < 5; ++i) {
+        out.fill(0xff, rounds * std::size(ops) * sizeof(double));
+        graph.launch();
+        CUDA_CHECK(cudaDeviceSynchronize());
+        check_round(1);
     }
 }
 

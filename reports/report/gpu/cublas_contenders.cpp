@@ -104,7 +104,19 @@ std::vector<Contender> cublas_contenders(DType dtype, std::uint64_t n, std::stri
         why_not = "cuBLAS' calls with an int for n take no more than 2^31 - 1 elements.";
         return {};
     }
-    static const auto blas = std::make_shared<Cublas>(library);
+    static std::string failed;
+    static const Library blas = [] {
+        try {
+            return std::make_shared<Cublas>(library);
+        } catch (const program::Failure& error) { // there may be no memory left for it
+            failed = error.what();
+            return Library();
+        }
+    }();
+    if (!blas) {
+        why_not = failed + ".";
+        return {};
+    }
     const int count = static_cast<int>(n);
     if (dtype == DType::f64)
         return contenders(blas, blas->f64, Names{"cublasDasum", "cublasDdot", "cublasDnrm2"}, count);

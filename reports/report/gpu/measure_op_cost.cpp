@@ -23,7 +23,7 @@ constexpr int first = 18;
 std::vector<std::uint64_t> sizes_of(const Options& options, DType dtype, std::vector<std::string>& notes) {
     const int most =
         std::min(options.quick ? 26 : largest_exponent(dtype), static_cast<int>(std::bit_width(options.largest_n)) - 1);
-    std::vector<std::uint64_t> all = sizes_that_fit(dtype, first, most, notes), sizes;
+    std::vector<std::uint64_t> all = sizes_that_fit(dtype, std::min(first, most), most, notes), sizes;
     const auto wanted = options.quick ? std::vector<int>{20} : std::vector<int>{first, 20, 24, 28};
     for (const std::uint64_t n : all)
         if (n == all.back() || std::find(wanted.begin(), wanted.end(), std::bit_width(n) - 1) != wanted.end())

@@ -107,7 +107,8 @@ std::vector<Candidate<T>> candidates(const Options& options, std::span<const T> 
 /// Beyond a core's own caches; more would take minutes. 16-bit elements are slow on a CPU.
 std::vector<std::uint64_t> sizes_of(const Options& options, std::size_t element) {
     const std::uint64_t bytes = std::uint64_t{options.quick ? 16u : element == 2 ? 8u : 32u} << 20;
-    const std::uint64_t last = std::min(bytes / element, options.largest_n);
+    const std::uint64_t most = std::min(bytes / element, options.largest_n), whole = most >= group ? group : 2;
+    const std::uint64_t last = most / whole * whole; // as groups and halves take it
     std::vector<std::uint64_t> sizes;
     for (const int exponent : {16, 20})
         if (!options.quick && std::uint64_t{1} << exponent < last) sizes.push_back(std::uint64_t{1} << exponent);

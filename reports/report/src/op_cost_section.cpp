@@ -130,7 +130,12 @@ Section op_cost_section(const Results& results) {
         "is "
         "not in its time. Means and norms have the algorithm of the sum and of the sum of squares, variances that of "
         "merged counts, means and squared deviations (on the CPU two passes). Where one library has two algorithms the "
-        "faster is shown. thrust::reduce returns to the host, whose latency is in its time.",
+        "faster is shown. thrust::reduce returns its sum to the host, from where it is taken back to the device: both "
+        "are in its time. "
+        "What CUB calls for each element is compiled as these methods are, without contraction; that of variances "
+        "divides once an element. "
+        "count_unique sorts, and is timed for no more than 2^24 elements on a GPU and 2^20 on a CPU; its line is in "
+        "the tables by n.",
         "Plots are of f32, on a CPU by one thread; other libraries are dashed."};
     for (const View& view : views_of(results)) {
         const Rows measured = where(view.rows, [](const OpCostRow& r) { return !is_yardstick(r); });
