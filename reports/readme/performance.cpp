@@ -105,9 +105,8 @@ std::string ops(const Folder& folder) {
 
 std::string small_ops(const Folder& folder) {
     const char* const file = small_ops_file;
-    return "Ops on little data, where starting and finishing count: their time as a multiple of CUB's for the sum of "
-           "as many "
-           "bytes; below 1 is faster.\n" +
+    return "Ops on little data, where starting and finishing count: their time as a multiple of that of CUB's "
+           "nearest algorithm, without what follows it (a root, a division); below 1 is faster.\n" +
            folder.from(file) + markdown(ops_and_cub_table(folder.rows(file), code));
 }
 
