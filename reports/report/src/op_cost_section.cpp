@@ -134,8 +134,7 @@ Section op_cost_section(const Results& results) {
         "are in its time. "
         "What CUB calls for each element is compiled as these methods are, without contraction; that of variances "
         "divides once an element. "
-        "count_unique sorts, and is timed for no more than 2^24 elements on a GPU and 2^20 on a CPU; its line is in "
-        "the tables by n.",
+        "count_unique sorts, and is timed for fewer elements than the others: its lines are in the tables by n.",
         "Plots are of f32, on a CPU by one thread; other libraries are dashed."};
     for (const View& view : views_of(results)) {
         const Rows measured = where(view.rows, [](const OpCostRow& r) { return !is_yardstick(r); });
