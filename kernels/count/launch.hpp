@@ -28,6 +28,12 @@ template <class T>
 template <class T>
 [[nodiscard]] Status launch_count_unique(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                          const DeviceTraits& device);
+template <>
+Status launch_count_unique<float16>(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                                    const DeviceTraits& device);
+template <>
+Status launch_count_unique<bfloat16>(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                                     const DeviceTraits& device);
 /// Rows, columns and segments, of 1 or more groups.
 [[nodiscard]] Status launch_count_unique_groups(const Plan& plan, const Inputs& in, void* out, void* workspace,
                                                 Stream stream, const DeviceTraits& device);

@@ -68,8 +68,8 @@ __global__ void __launch_bounds__(max_threads) count_patterns_kernel(const std::
 } // namespace count
 
 template <class T>
-Status launch_count_unique(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                           const DeviceTraits& device) {
+static Status count_patterns(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                             const DeviceTraits& device) {
     auto* const map = static_cast<std::uint32_t*>(workspace);
     const order::Tiles<T> tiles(static_cast<const T*>(x), plan.request().n);
     std::uint32_t blocks = 0;
@@ -85,7 +85,15 @@ Status launch_count_unique(const Plan& plan, const void* x, void* out, void* wor
                          static_cast<const std::uint32_t*>(map), static_cast<count::Count*>(out));
 }
 
-template Status launch_count_unique<float16>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
-template Status launch_count_unique<bfloat16>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
+template <>
+Status launch_count_unique<float16>(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                                    const DeviceTraits& device) {
+    return count_patterns<float16>(plan, x, out, workspace, stream, device);
+}
+template <>
+Status launch_count_unique<bfloat16>(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                                     const DeviceTraits& device) {
+    return count_patterns<bfloat16>(plan, x, out, workspace, stream, device);
+}
 
 } // namespace detreduce::cuda

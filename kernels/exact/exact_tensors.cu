@@ -13,6 +13,14 @@ Status describe_exact_list(Term term, const DeviceTraits& device, ExactListShape
 template <class T>
 Status add_exact_list(Term term, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states,
                       Stream stream, const DeviceTraits& device);
+#define DETREDUCE_ELSEWHERE(T)                                                                                         \
+    extern template Status describe_exact_list<T>(Term, const DeviceTraits&, ExactListShape&);                         \
+    extern template Status add_exact_list<T>(Term, exact::Word*, exact::ListWork, std::uint32_t, int, Stream,          \
+                                             const DeviceTraits&);
+DETREDUCE_ELSEWHERE(float16)
+DETREDUCE_ELSEWHERE(bfloat16)
+DETREDUCE_ELSEWHERE(float)
+#undef DETREDUCE_ELSEWHERE
 
 namespace {
 
