@@ -3,6 +3,9 @@
 // slower: it began and ended seven times as often, and the last of them late.)
 #pragma once
 
+#include <new>
+#include <type_traits>
+
 #include "exact/kernels.cuh"
 #include "exact/terms.cuh"
 #include "tensors/list.hpp"
@@ -18,23 +21,28 @@ struct ListWork {
     Word* states = nullptr;        ///< unless null, of tensors: one after the other
 };
 
-/// What a block has of the list.
+/// What a block has of the list. In shared memory, as is what a warp has of a tensor: kept in registers they would be in the way of loads.
 template <class Input>
 struct ListShare {
     using T = typename Input::Type;
     static constexpr int count = Input::states * acc::exact::words;
-    const ListWork& work;
     std::uint64_t begin, end; ///< tiles
+    alignas(Input) unsigned char parts[block_warps][sizeof(Input)];
 
-    __device__ __forceinline__ explicit ListShare(const ListWork& w)
-        : work(w), begin(blockIdx.x * w.tiles / gridDim.x), end((blockIdx.x + 1ull) * w.tiles / gridDim.x) {}
-
-    /// Its part of a tensor, from tile `from` of that on.
-    [[nodiscard]] __device__ __forceinline__ Input part(const TensorEntry& entry, std::uint64_t from) const {
+    /// By one thread.
+    __device__ __forceinline__ void set(std::uint64_t tiles) {
+        begin = blockIdx.x * tiles / gridDim.x;
+        end = (blockIdx.x + 1ull) * tiles / gridDim.x;
+    }
+    [[nodiscard]] __device__ __forceinline__ Input& part() {
+        return *reinterpret_cast<Input*>(parts[threadIdx.x / warp_size]);
+    }
+    /// By one thread of a warp: part() is the block's part of a tensor, from tile `from` of that on.
+    __device__ __forceinline__ void take(const TensorEntry& entry, std::uint64_t from) {
         const std::uint64_t first = from * Input::tile, most = (end - entry.first - from) * Input::tile;
         const T* y = nullptr;
         if constexpr (Input::binary) y = reinterpret_cast<const T*>(static_cast<std::uintptr_t>(entry.second)) + first;
-        return {static_cast<const T*>(entry.x) + first, y, min(entry.n - first, most), 1};
+        new (&part()) Input(static_cast<const T*>(entry.x) + first, y, min(entry.n - first, most), 1);
     }
     /// Adds a block's words to `to`, and to `also` unless null.
     static __device__ __forceinline__ void deposit(const WarpMemory<Input>* memory, std::uint64_t n, Word* total,
@@ -48,12 +56,11 @@ struct ListShare {
     }
 };
 
-/// With what a block keeps from one tensor to the next, 16-bit elements have no registers for long tiles in four blocks: three (96 loads in flight of a
-/// multiprocessor, for 64 of four with tiles half as long; 4 % faster).
+/// With what a block keeps from one tensor to the next, bf16 has no registers for long tiles in four blocks: .93 of reading in three, .80 in four. (f16 has: .83, .87.)
 template <class Input>
-inline constexpr int list_blocks = sizeof(typename Input::Type) == 2 && Input::vectors > short_tile
-                                       ? 3
-                                       : blocks_at_once<Input>;
+inline constexpr bool list_spills = std::is_same_v<typename Input::Type, bfloat16> && (Input::vectors > short_tile);
+template <class Input>
+inline constexpr int list_blocks = list_spills<Input> ? 3 : blocks_at_once<Input>;
 
 /// `state`: the sum of all. Each of the block's warps takes every fourth tile.
 template <class Input>
@@ -72,21 +79,26 @@ __global__ void __launch_bounds__(block_threads, list_blocks<Input>)
     };
     clear();
     wait_for_previous_kernel(); // which has written the list, and made the states zero
-    const Share share(work);
+    __shared__ Share share;
+    if (threadIdx.x == 0) share.set(work.tiles);
+    __syncthreads();
     typename Input::FirstBins bins(own.words + LongOf<Input::states>::counters);
     std::uint64_t counted = 0;
     std::uint32_t slow_tiles = 0;
     for (std::uint32_t i = work.tensor_of_block[blockIdx.x]; i < work.count; ++i) {
-        const TensorEntry entry = work.tensors[i];
+        const TensorEntry& entry = work.tensors[i];
         if (entry.first >= share.end) break;
         const std::uint64_t from = share.begin > entry.first ? share.begin - entry.first : 0,
                             place = entry.first + from - share.begin; // in the share, of its first tile
-        const Input part = share.part(entry, from);
-        TermWalk<typename Input::Type, Map, Input::vectors> walk{part, own, (warp - place) % block_warps, block_warps};
+        if (lane == 0) share.take(entry, from);
+        __syncwarp();
+        TermWalk<typename Input::Type, Map, Input::vectors> walk{share.part(), own, (warp - place) % block_warps,
+                                                                 block_warps};
         walk.slow_tiles = slow_tiles;
         walk.go(bins);
         slow_tiles = walk.slow_tiles;
-        if (from == 0) counted += entry.n;
+        __syncwarp(); // the warp's part is written again
+        if (share.begin <= entry.first) counted += entry.n;
         if (work.states == nullptr) continue;
         bins.flush_all();
         Share::deposit(memory, counted, total, state, work.states + std::uint64_t{entry.index} * work.state_words);

@@ -158,39 +158,51 @@ __global__ void __launch_bounds__(small_threads)
     const SmallParts<S> parts{left, blocks};
     __shared__ SmallJoin<S> join;
     __shared__ int highest[small_warps], lowest[small_warps], tops[most_exact_small_blocks];
-    wait_for_previous_kernel();
-    Word sums[S::count] = {};
-    int high = any_top, low = left_in_words;
-    for (int b = threadIdx.x; b < blocks; b += small_threads) {
-        const int top = static_cast<int>(parts.top(b));
-        tops[b] = top;
-        high = max(high, top);
-        low = min(low, top == any_top ? left_in_words : top);
+    __shared__ double nowhere;
+#pragma unroll 1
+    for (int pass = first_pass(); pass < 2; ++pass) { // see there; the first time for a sum of 1 that is nobody's
+        const bool real = pass == 1;
+        if (real) wait_for_previous_kernel();
+        __syncthreads(); // what was for nobody has been read
+        // A root or a quotient of nothing would take longer than it saves.
+        const Finish to = real ? finish : Finish{&nowhere, finish.output, false, Ending::sum};
+        Word sums[S::count] = {};
+        int high = any_top, low = left_in_words;
+        if (!real) {
+            high = low = 0;
+            sums[0] = threadIdx.x == 0 ? 1 : 0;
+        }
+        for (int b = threadIdx.x; b < (real ? blocks : 0); b += small_threads) {
+            const int top = static_cast<int>(parts.top(b));
+            tops[b] = top;
+            high = max(high, top);
+            low = min(low, top == any_top ? left_in_words : top);
 #pragma unroll
-        for (int k = 0; k < S::count; ++k)
-            sums[k] += parts.sum(k, b); // of no use if they are of different windows
-    }
-    join.put(sums);
-    high = warp_max(high);
-    low = warp_min(low);
-    if (threadIdx.x % warp_size == 0) {
-        highest[threadIdx.x / warp_size] = high;
-        lowest[threadIdx.x / warp_size] = low;
-    }
-    __syncthreads();
-    high = warp_max(highest[threadIdx.x % small_warps]);
-    low = warp_min(lowest[threadIdx.x % small_warps]);
-    if (high == left_in_words || (high != any_top && high - low > 64)) {
-        join_as_words(parts, slots, n, join, tops, highest, finish);
-    } else if (high != any_top && high != low) {
-        __syncthreads(); // the join is used again
-        join_windows(parts, high, low, n, join, tops, highest, finish);
-    } else if (threadIdx.x < warp_size) {
-        __int128 all[S::count];
-        join.take(all);
-        SmallSum<S> sum;
-        add_sums<S>(sum, all);
-        if (threadIdx.x == 0) round_fixed(sum, (high == any_top ? 0 : high) + S::last_unit, n, finish);
+            for (int k = 0; k < S::count; ++k)
+                sums[k] += parts.sum(k, b); // of no use if they are of different windows
+        }
+        join.put(sums);
+        high = warp_max(high);
+        low = warp_min(low);
+        if (threadIdx.x % warp_size == 0) {
+            highest[threadIdx.x / warp_size] = high;
+            lowest[threadIdx.x / warp_size] = low;
+        }
+        __syncthreads();
+        high = warp_max(highest[threadIdx.x % small_warps]);
+        low = warp_min(lowest[threadIdx.x % small_warps]);
+        if (high == left_in_words || (high != any_top && high - low > 64)) {
+            join_as_words(parts, slots, n, join, tops, highest, to);
+        } else if (high != any_top && high != low) {
+            __syncthreads(); // the join is used again
+            join_windows(parts, high, low, n, join, tops, highest, to);
+        } else if (threadIdx.x < warp_size) {
+            __int128 all[S::count];
+            join.take(all);
+            SmallSum<S> sum;
+            add_sums<S>(sum, all);
+            if (threadIdx.x == 0) round_fixed(sum, (high == any_top ? 0 : high) + S::last_unit, n, to);
+        }
     }
 }
 

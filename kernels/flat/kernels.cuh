@@ -179,13 +179,74 @@ template <class T, class Acc, class Map, Alignment A>
 inline constexpr int blocks_at_once<TermLevel<T, Acc, Map, A>> =
     Map::inputs == 2 ? 2 : blocks_at_once<InputLevel<T, Acc, true>>;
 
+/// Results of tiles in so many rows of lanes, or fewer, are reduced by a warp.
+inline constexpr int most_short_rows = 4;
+
+/// Lane j of n items, in Rows rows of lanes or fewer.
+template <class Level, int Rows>
+__device__ __forceinline__ typename Level::Acc fold_short_lane(const typename Level::Pointer& x, std::uint32_t n,
+                                                               std::uint32_t j) {
+    using Acc = typename Level::Acc;
+    constexpr std::uint32_t lanes = Level::Order::lanes;
+    Acc row[Rows];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+        row[r] = Acc::absent(); // changes nothing
+        if (r * lanes + j < n) row[r] = load_item<Level::source>(x + (r * lanes + j));
+    }
+    if constexpr (Acc::pairwise_rows) {
+        return merge_neighbours(row);
+    } else {
+#pragma unroll
+        for (int r = 1; r < Rows; ++r)
+            row[0].merge(row[r]);
+        return row[0];
+    }
+}
+
+/// The root of rows of at most as many results as Rows rows of lanes hold: a warp each, without shared memory.
+template <class Level, int Rows, class Levels>
+__device__ __forceinline__ void reduce_short_rows(const typename Level::Pointer& x, std::uint32_t n,
+                                                  const Levels& levels) {
+    using Acc = typename Level::Acc;
+    constexpr int K = Level::Order::lanes / warp_size;
+    __shared__ double nowhere[2];
+    const std::uint32_t thread = threadIdx.x % warp_size, warp = threadIdx.x / warp_size,
+                        warps = blockDim.x / warp_size;
+#pragma unroll 1
+    for (int pass = first_pass(); pass < 2; ++pass) { // see there
+        const bool real = pass == 1;
+        if (real) wait_for_previous_kernel();
+        Results results = levels.results;
+        if (!real) results.out = nowhere;
+        const std::uint64_t rows = real ? levels.rows : 1;
+#pragma unroll 1
+        for (std::uint64_t row = (real ? std::uint64_t{blockIdx.x} * warps : 0) + warp; row < rows;
+             row += std::uint64_t{gridDim.x} * warps) {
+            const auto p = x + row * levels.stride;
+            Acc lanes[K];
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                lanes[k] = fold_short_lane<Level, Rows>(p, real ? n : 0, k * warp_size + thread);
+            const Acc acc = combine_lanes(lanes);
+            if (thread == 0) results.finish(real ? row : 0, acc, levels.n);
+        }
+    }
+}
+
 /// two_pass: one level, whose results are levels.partials[0].
 template <class Level, int TeamWarps, class Levels>
 __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
     level_kernel(const typename Level::Pointer x, std::uint64_t n, std::uint64_t turns, Levels levels) {
     auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
     if (levels.tiles[0] > 1) let_next_kernel_start(); // after the root comes somebody else's kernel
-    if constexpr (Level::source == Source::partials) wait_for_previous_kernel();
+    if constexpr (Level::source == Source::partials) {
+        constexpr std::uint32_t lanes = Level::Order::lanes;
+        if (n <= lanes) return reduce_short_rows<Level, 1>(x, static_cast<std::uint32_t>(n), levels);
+        if (n <= most_short_rows * lanes)
+            return reduce_short_rows<Level, most_short_rows>(x, static_cast<std::uint32_t>(n), levels);
+        wait_for_previous_kernel();
+    }
     for (std::uint64_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
         (void)take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
         __syncthreads(); // the buffers are used again

@@ -105,7 +105,9 @@ struct FlatLaunch {
             const std::uint64_t all = turns<TeamWarps>(levels.tiles[l + 1]);
             const Acc* const items = levels.partials[l];
             const auto kernel = level_kernel<Partial, TeamWarps, LevelsOf>;
-            status = launch(after_previous(device, kernel), kernel, grid(all), shared_bytes<TeamWarps>(), items,
+            const bool short_rows = levels.tiles[l] <= most_short_rows * Partial::Order::lanes; // a warp each
+            const std::uint64_t blocks = short_rows ? spec::tiles(levels.rows, block() / warp_size) : all;
+            status = launch(after_previous(device, kernel), kernel, grid(blocks), shared_bytes<TeamWarps>(), items,
                             levels.tiles[l], all, levels.from(l + 1));
         }
         return status;

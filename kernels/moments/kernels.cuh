@@ -24,6 +24,37 @@ static __device__ __noinline__ void finish(const acc::MomentsResult& result, std
     result.moved(row).store(m);
 }
 
+/// Results of tiles in so many rows of lanes, or fewer, are reduced by a warp.
+inline constexpr int most_short_rows = 4;
+
+/// The root of rows of at most as many results as Rows rows of lanes hold: a warp each.
+template <class Items, int Rows>
+__device__ __forceinline__ void reduce_short_rows(const typename Items::Pointer& x,
+                                                  const Level<typename Items::V>& level,
+                                                  typename Tile<Items>::Buffer& buffer) {
+    using TileOf = Tile<Items>;
+    __shared__ double nowhere[2];
+    const std::uint32_t warp = threadIdx.x / warp_size;
+#pragma unroll 1
+    for (int pass = first_pass(); pass < 2; ++pass) { // see there
+        const bool real = pass == 1;
+        if (real) wait_for_previous_kernel();
+        acc::MomentsResult result = level.result;
+        if (!real) result.out = nowhere;
+        const std::uint64_t rows = real ? level.rows : 1;
+#pragma unroll 1
+        for (std::uint64_t row = (real ? std::uint64_t{blockIdx.x} * block_warps : 0) + warp; row < rows;
+             row += std::uint64_t{gridDim.x} * block_warps) {
+            typename TileOf::Counts counts{static_cast<std::uint32_t>(level.items), level.unit};
+            counts.missing = level.items * level.unit - level.n;
+            const TileOf tile{x + static_cast<std::int64_t>(row * level.stride), counts, buffer};
+            const auto acc = tile.regular_short() ? tile.template reduce_short<true, Rows>(real)
+                                                  : tile.template reduce_short<false, Rows>(real);
+            if (threadIdx.x % warp_size == 0) finish(result, real ? row : 0, acc);
+        }
+    }
+}
+
 template <class Items>
 __global__ void __launch_bounds__(block_threads, 3)
     level_kernel(const typename Items::Pointer x, const __grid_constant__ Level<typename Items::V> level) {
@@ -31,7 +62,12 @@ __global__ void __launch_bounds__(block_threads, 3)
     constexpr std::uint32_t tile_items = Items::Order::tile;
     __shared__ typename TileOf::Buffer buffer;
     if (level.tiles > 1) let_next_kernel_start(); // after the root comes somebody else's kernel
-    if constexpr (Items::source == Source::partials) wait_for_previous_kernel();
+    if constexpr (Items::source == Source::partials) {
+        constexpr std::uint32_t lanes = Items::Order::lanes;
+        if (level.items <= lanes) return reduce_short_rows<Items, 1>(x, level, buffer);
+        if (level.items <= most_short_rows * lanes) return reduce_short_rows<Items, most_short_rows>(x, level, buffer);
+        wait_for_previous_kernel();
+    }
     for (std::uint64_t turn = blockIdx.x; turn < level.rows * level.tiles; turn += gridDim.x) {
         const std::uint64_t row = level.rows == 1 ? 0 : turn / level.tiles, tile = turn - row * level.tiles;
         const std::uint64_t first = tile * tile_items, left = level.items - first;

@@ -41,7 +41,11 @@ struct MomentsLaunch {
     template <class Items>
     [[nodiscard]] Status launch(LaunchKind kind, const typename Items::Pointer& x, const Level& level) const {
         const std::uint64_t most = plan.launch().grid ? plan.launch().grid : 0x7fffffffu;
-        const auto blocks = static_cast<std::uint32_t>(std::min(level.rows * level.tiles, most));
+        const bool short_rows = Items::source == Source::partials &&
+                                level.items <= moment_kernels::most_short_rows * Items::Order::lanes; // a warp each
+        const std::uint64_t useful =
+            short_rows ? spec::tiles(level.rows, moment_kernels::block_warps) : level.rows * level.tiles;
+        const auto blocks = static_cast<std::uint32_t>(std::min(useful, most));
         return launch_kernel(kind, moment_kernels::level_kernel<Items>, blocks, moment_kernels::block_threads, 0,
                              stream, x, level);
     }

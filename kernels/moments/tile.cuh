@@ -225,6 +225,65 @@ struct Tile {
         return a[0];
     }
 
+    /// Lane j of the tile's items, which are Rows rows of lanes or fewer; unless `real`, of zeros.
+    template <bool Regular, int Rows>
+    [[nodiscard]] __device__ __forceinline__ Acc fold_short_lane(std::uint32_t j, bool real) const {
+        Acc row[Rows];
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+            row[r] = Acc{};
+            const std::uint32_t at = r * Order::lanes + j;
+            if (real && at < counts.m) row[r] = Items::accumulator(load_item<Items::source>(items + at));
+        }
+#pragma unroll
+        for (int step = 1; step < Rows; step *= 2) {
+            if (step * Order::lanes >= counts.m) break;
+            const auto weights = acc::Weights<V>::equal(unit() * static_cast<V>(step));
+#pragma unroll
+            for (int r = 0; r < Rows; r += 2 * step) {
+                if constexpr (Regular) { // of rows that are not there, too, of which nothing is used
+                    row[r].merge(row[r + step], weights);
+                } else {
+                    row[r] = merged(row[r], row[r + step], counts.in_rows(j, r, r + step),
+                                    counts.in_rows(j, r + step, r + 2 * step));
+                }
+            }
+        }
+        return row[0];
+    }
+    /// Such a tile by one warp; its first thread has the result.
+    template <bool Regular, int Rows>
+    [[nodiscard]] __device__ __forceinline__ Acc reduce_short(bool real) const {
+        const std::uint32_t thread = threadIdx.x % warp_size;
+        Acc a[K];
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+            a[k] = fold_short_lane<Regular, Rows>(thread + warp_size * k, real);
+        const auto merge = [&](Acc& left, const Acc& right, std::uint32_t j, std::uint32_t half) {
+            if constexpr (Regular) {
+                Acc both = left;
+                both.merge(right, acc::Weights<V>::equal(unit() * static_cast<V>(counts.m / 2 / half)));
+                left = choose(half < counts.m, both, left);
+            } else if (j < half) {
+                merge_lane<false>(left, right, j, half);
+            }
+        };
+#pragma unroll
+        for (int half = K / 2; half >= 1; half /= 2) {
+#pragma unroll
+            for (int k = 0; k < half; ++k)
+                merge(a[k], a[k + half], thread + warp_size * k, warp_size * half);
+        }
+#pragma unroll
+        for (int half = warp_size / 2; half >= 1; half /= 2)
+            merge(a[0], shuffle_down(a[0], half), thread, half);
+        return a[0];
+    }
+    /// Are all its items as many elements, and their number a power of two?
+    [[nodiscard]] __device__ __forceinline__ bool regular_short() const {
+        return (counts.m & (counts.m - 1)) == 0 && counts.missing == 0;
+    }
+
     /// The tile's result, in thread 0. All threads of the block call this; the buffer may be used again after a barrier.
     [[nodiscard]] __device__ __forceinline__ Acc reduce() const {
         const std::uint32_t chunk = threadIdx.x / warp_size;

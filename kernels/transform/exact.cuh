@@ -19,7 +19,8 @@ struct MappedTiles {
     using V = typename Source::V;
     using Element = typename Source::Element;
     static constexpr int states = 1;
-    static constexpr int per_load = 16 / static_cast<int>(sizeof(T)), loads = sizeof(T) == 2 ? 2 : 4; ///< of each input
+    static constexpr int per_load = 16 / static_cast<int>(sizeof(T)),
+                         loads = sizeof(T) == 2 || Inputs == 3 ? 2 : 4;    ///< of each input
     static constexpr int each = loads * per_load;                          ///< terms a thread
     static constexpr int pieces = each * static_cast<int>(sizeof(V)) / 16; ///< of 16 bytes, that they fill
     static constexpr std::uint64_t tile = std::uint64_t{each} * warp_size;
