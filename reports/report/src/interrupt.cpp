@@ -1,15 +1,34 @@
 #include "interrupt.hpp"
 
+#include <ctime>
 #include <string_view>
+
 #include <unistd.h>
 
 namespace detreduce::report {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
+timespec first{}; // written before `interrupted` is
 
-// Only what POSIX allows in a handler. SA_RESETHAND has put the default back: the next one ends the program.
+// `timeout -s INT` sends two: to the program and to its group.
+constexpr long one_press_ms = 200;
+
+long ms_since(const timespec& then) {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<long>(now.tv_sec - then.tv_sec) * 1000 + (now.tv_nsec - then.tv_nsec) / 1000000;
+}
+
+// Only what POSIX allows in a handler.
 void note(int) {
+    if (interrupted != 0) {
+        if (ms_since(first) < one_press_ms) return;
+        ::signal(SIGINT, SIG_DFL); // ends the program as soon as this has returned
+        ::raise(SIGINT);
+        return;
+    }
+    ::clock_gettime(CLOCK_MONOTONIC, &first);
     interrupted = 1;
     constexpr std::string_view text = "\nCtrl-C: writing what was measured so far; once more ends at once\n";
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
@@ -22,7 +41,6 @@ NoteInterrupt::NoteInterrupt() {
     if (before_.sa_handler == SIG_IGN) return;
     struct sigaction noting {};
     noting.sa_handler = note;
-    noting.sa_flags = static_cast<int>(SA_RESETHAND);
     ::sigemptyset(&noting.sa_mask);
     ::sigaction(SIGINT, &noting, nullptr);
 }
