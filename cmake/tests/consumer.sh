@@ -116,7 +116,7 @@ case $case in
     check_headers "$work/moved"
     if [[ $CUDA == ON ]]; then
       project "$work/cuda" ON
-      kernel=$(ninja -C "$work/cuda" -t targets all | sed -n 's#^\([^ ]*exact/exact_finish\.cu\.o\):.*#\1#p')
+      kernel=$(ninja -C "$work/cuda" -t targets all | sed -n 's#^\([^ ]*segments\(/segments\|_rest\)\.cu\.o\):.*#\1#p') # _rest: of joined sources
       ninja -C "$work/cuda" "${kernel:?no kernel is compiled in a project with CUDA}"
     fi
     ;;

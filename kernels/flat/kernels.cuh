@@ -179,9 +179,6 @@ template <class T, class Acc, class Map, Alignment A>
 inline constexpr int blocks_at_once<TermLevel<T, Acc, Map, A>> =
     Map::inputs == 2 ? 2 : blocks_at_once<InputLevel<T, Acc, true>>;
 
-/// Results of tiles in so many rows of lanes, or fewer, are reduced by a warp.
-inline constexpr int most_short_rows = 4;
-
 /// Lane j of n items, in Rows rows of lanes or fewer.
 template <class Level, int Rows>
 __device__ __forceinline__ typename Level::Acc fold_short_lane(const typename Level::Pointer& x, std::uint32_t n,

@@ -15,6 +15,8 @@ namespace detreduce::cuda {
 
 inline constexpr int warp_size = 32;
 inline constexpr unsigned all_threads = 0xffffffffu;
+/// Results of tiles in so many rows of lanes, or fewer, are reduced by a warp.
+inline constexpr int most_short_rows = 4;
 
 /// The lanes of one thread.
 template <class Acc, int K>

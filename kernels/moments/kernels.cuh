@@ -24,9 +24,6 @@ static __device__ __noinline__ void finish(const acc::MomentsResult& result, std
     result.moved(row).store(m);
 }
 
-/// Results of tiles in so many rows of lanes, or fewer, are reduced by a warp.
-inline constexpr int most_short_rows = 4;
-
 /// The root of rows of at most as many results as Rows rows of lanes hold: a warp each.
 template <class Items, int Rows>
 __device__ __forceinline__ void reduce_short_rows(const typename Items::Pointer& x,

@@ -41,8 +41,8 @@ struct MomentsLaunch {
     template <class Items>
     [[nodiscard]] Status launch(LaunchKind kind, const typename Items::Pointer& x, const Level& level) const {
         const std::uint64_t most = plan.launch().grid ? plan.launch().grid : 0x7fffffffu;
-        const bool short_rows = Items::source == Source::partials &&
-                                level.items <= moment_kernels::most_short_rows * Items::Order::lanes; // a warp each
+        const bool short_rows =
+            Items::source == Source::partials && level.items <= most_short_rows * Items::Order::lanes; // a warp each
         const std::uint64_t useful =
             short_rows ? spec::tiles(level.rows, moment_kernels::block_warps) : level.rows * level.tiles;
         const auto blocks = static_cast<std::uint32_t>(std::min(useful, most));
