@@ -19,6 +19,7 @@ struct MappedTiles {
     using V = typename Source::V;
     using Element = typename Source::Element;
     static constexpr int states = 1;
+    /// Four loads ahead of each of three inputs leave no registers for the function: its terms were in local memory (huber f32 .43, now .77).
     static constexpr int per_load = 16 / static_cast<int>(sizeof(T)),
                          loads = sizeof(T) == 2 || Inputs == 3 ? 2 : 4;    ///< of each input
     static constexpr int each = loads * per_load;                          ///< terms a thread
@@ -100,8 +101,7 @@ __device__ __forceinline__ void add_share(const MappedTiles<T, F, Inputs>& input
     std::uint64_t at = first;
     std::uint32_t slow_tiles = 0;
     if (at < full) {
-        // Of floats a glance takes registers that the function needs (huber .42 of the read-only kernel with it, .51 without). Of doubles huber is .40 and .53, but
-        // bce_with_logits .31 and .10.
+        // Of floats a glance takes registers that the function needs (huber .42 of the read-only kernel with it, .51 without, when four loads were ahead; not tried since).
         WarpSum<V, MappedWindow<V>, false, Input::pieces, sizeof(V) == 8> sum(own.words);
         typename Input::Raw next = input.load(at);
         for (; at < full; at += warps) {
