@@ -13,6 +13,7 @@ Status describe_exact_list(Term term, const DeviceTraits& device, ExactListShape
 template <class T>
 Status add_exact_list(Term term, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states,
                       Stream stream, const DeviceTraits& device);
+// Not here, too, where this is compiled together with that of double (detreduce_join_cuda_sources).
 #define DETREDUCE_ELSEWHERE(T)                                                                                         \
     extern template Status describe_exact_list<T>(Term, const DeviceTraits&, ExactListShape&);                         \
     extern template Status add_exact_list<T>(Term, exact::Word*, exact::ListWork, std::uint32_t, int, Stream,          \

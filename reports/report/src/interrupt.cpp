@@ -12,7 +12,7 @@ volatile std::sig_atomic_t interrupted = 0;
 timespec first{}; // written before `interrupted` is
 
 // `timeout -s INT` sends two: to the program and to its group.
-constexpr long one_press_ms = 200;
+constexpr long one_press_ms = 20;
 
 long ms_since(const timespec& then) {
     timespec now{};

@@ -5,7 +5,7 @@
 
 namespace detreduce::report {
 
-/// While one lives, the first Ctrl-C is noted, and the second ends the program at once, but for one within a fifth of a second, which is the same one. Where SIGINT is ignored, as in scripts that run in the
+/// While one lives, the first Ctrl-C is noted, and the second ends the program at once, but for one within 20 ms, which is the same one. Where SIGINT is ignored, as in scripts that run in the
 /// background, it stays ignored.
 class NoteInterrupt {
   public:
