@@ -23,6 +23,15 @@ endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/lib/SPEC.md"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
+# What a C compiler does not link by itself.
+set(_detreduce_runtimes "")
+foreach(_runtime IN ITEMS stdc++ c++ m)
+  if(_runtime IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
+    list(APPEND _detreduce_runtimes ${_runtime})
+  endif()
+endforeach()
+list(JOIN _detreduce_runtimes " " _detreduce_runtimes)
+
 # The CMake package.
 install(EXPORT detreduceTargets NAMESPACE detreduce:: DESTINATION "${_detreduce_cmake_dir}")
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/detreduceConfig.cmake.in" "${PROJECT_BINARY_DIR}/detreduceConfig.cmake"
@@ -47,17 +56,14 @@ foreach(_dir IN ITEMS LIB INCLUDE)
 endforeach()
 set(DETREDUCE_PC_LIBS_PRIVATE "")
 if(_detreduce_is_static)
-  string(REPLACE ";" " " DETREDUCE_PC_LIBS_PRIVATE "${OpenMP_CXX_FLAGS}")
-  foreach(_runtime IN ITEMS stdc++ c++ m) # for programs in C, which a C compiler links
-    if(_runtime IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
-      string(APPEND DETREDUCE_PC_LIBS_PRIVATE " -l${_runtime}")
-    endif()
-  endforeach()
+  set(DETREDUCE_PC_LIBS_PRIVATE "-pthread")
+  string(REGEX REPLACE "([^ ]+)" "-l\\1" _runtime_flags "${_detreduce_runtimes}")
+  string(APPEND DETREDUCE_PC_LIBS_PRIVATE " ${_runtime_flags}")
   if(DETREDUCE_HAVE_CUDA)
     foreach(_dir IN LISTS CUDAToolkit_LIBRARY_DIR)
       string(APPEND DETREDUCE_PC_LIBS_PRIVATE " -L${_dir}")
     endforeach()
-    string(APPEND DETREDUCE_PC_LIBS_PRIVATE " -lcudart_static -ldl -lrt -pthread")
+    string(APPEND DETREDUCE_PC_LIBS_PRIVATE " -lcudart_static -ldl -lrt")
   endif()
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/detreduce.pc.in" "${PROJECT_BINARY_DIR}/detreduce.pc" @ONLY)

@@ -37,6 +37,13 @@ use_installed() { # PREFIX [static]
   if [[ -x $work/examples/device_sum ]]; then run "$work/examples/device_sum"; fi
   if [[ -x $work/examples/custom_loss_gpu ]]; then run "$work/examples/custom_loss_gpu"; fi
   "$ctest" --test-dir "$work/examples" --verbose --no-tests=error
+  # A project in C alone, which finds no C++ compiler.
+  mkdir "$work/c_only"
+  printf 'cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES C)\nfind_package(detreduce CONFIG REQUIRED)\nadd_executable(c_only "%s")\ntarget_link_libraries(c_only PRIVATE detreduce::detreduce)\n' \
+    "$source/examples/c_sum.c" >"$work/c_only/CMakeLists.txt"
+  CXX=/nowhere/c++ "$cmake" -S "$work/c_only" -B "$work/c_only/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
+  "$cmake" --build "$work/c_only/build"
+  run "$work/c_only/build/c_only"
   # A wrong version is refused.
   mkdir "$work/version"
   printf 'cmake_minimum_required(VERSION 3.25)\nproject(p CXX)\nfind_package(detreduce 99 CONFIG REQUIRED)\n' >"$work/version/CMakeLists.txt"
@@ -112,6 +119,11 @@ case $case in
     fi
     "$cmake" --install "$work/build" --prefix "$work/first"
     mv "$work/first" "$work/moved"
+    library=$(find "$work/moved" -name libdetreduce.so)
+    if nm -D "$library" | grep -E 'GOMP|omp_'; then
+      echo "the library needs OpenMP" >&2
+      exit 1
+    fi
     use_installed "$work/moved"
     check_headers "$work/moved"
     if [[ $CUDA == ON ]]; then

@@ -166,7 +166,7 @@ Status prepare_cpu(const Request& r, Launch& launch, std::size_t& workspace_byte
                 "this method is not offered on the CPU; methods() says where each one is"};
     }
     if (launch.threads > host::max_threads)
-        return invalid("launch.threads", "allowed are 1 to 1024, or 0 for OpenMP's choice");
+        return invalid("launch.threads", "allowed are 1 to 1024, or 0 for the library's choice");
     if (launch.threads == 0)
         launch.threads = host::default_threads(
             r.shape == Shape::rows || r.shape == Shape::columns ? r.n * r.groups : r.n, size_of(r.dtype));

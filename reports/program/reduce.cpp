@@ -24,7 +24,7 @@ struct Options {
                                                         device = "cpu", format, save_state;
     std::vector<std::string> add_states;
     std::uint64_t ddof = 0;
-    std::uint32_t threads = 0; // 0: OpenMP's choice
+    std::uint32_t threads = 0; // 0: the library's choice
     bool json = false;
 };
 
@@ -44,7 +44,7 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
 
 CLI::Validator thread_count() {
     return decimal_number(std::numeric_limits<std::uint32_t>::max(),
-                          "is not a number of threads; allowed are 1 to 1024, or 0 for OpenMP's choice");
+                          "is not a number of threads; allowed are 1 to 1024, or 0 for the library's choice");
 }
 
 template <class Named>
@@ -307,7 +307,7 @@ void add_reduce(CLI::App& app) {
     command
         ->add_option(
             "--threads", o->threads,
-            "CPU threads, 1 to 1024, or 0 for OpenMP's choice; changes the bits of no method that guarantees them")
+            "CPU threads, 1 to 1024, or 0 for the library's choice; changes the bits of no method that guarantees them")
         ->type_name("N")
         ->transform(thread_count())
         ->capture_default_str();

@@ -303,7 +303,7 @@ detreduce_status detreduce_check_offsets(detreduce_device device, const uint64_t
 /* ---- ops of arrays in host memory --------------------------------------------------------------------------------- */
 
 /* One value of n elements at x (and y), on the CPU, into *out: a plan and a run, as detreduce_run() describes them, with as many threads as
- * OpenMP would use. Returns when *out is written; on an error it is left as it was.
+ * the library chooses. Returns when *out is written; on an error it is left as it was.
  * errors: invalid_argument, e.g. `n` for a mean of nothing, `method` for a number that is none, `x`, `y` or `out` for NULL */
 detreduce_status detreduce_sum_f32(const float* x, uint64_t n, detreduce_method method, float* out) DETREDUCE_NOEXCEPT;
 detreduce_status detreduce_sum_f64(const double* x, uint64_t n, detreduce_method method,

@@ -1,5 +1,5 @@
 // The core: make a plan, run it. Neither call throws, prints, allocates or synchronises. Two things are beyond it: CUDA itself may load
-// code and make a context when a kernel is first used in a process, and with more than one CPU thread the OpenMP runtime makes threads.
+// code and make a context when a kernel is first used in a process, and with more than one CPU thread the library makes threads, which it keeps.
 #pragma once
 
 #include <cstddef>

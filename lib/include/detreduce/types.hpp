@@ -106,7 +106,7 @@ struct Launch {
     Schedule schedule = Schedule::automatic;
     std::uint32_t grid = 0;    ///< CUDA blocks, at most: 1 … 2^31 − 1
     std::uint32_t block = 0;   ///< CUDA threads a block: 128 or 256
-    std::uint32_t threads = 0; ///< CPU threads: 1 … 1024; 0 = what OpenMP would use
+    std::uint32_t threads = 0; ///< CPU threads, at most: 1 … 1024; 0 = the library's choice
     Isa isa = Isa::automatic;
 };
 

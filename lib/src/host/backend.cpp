@@ -1,5 +1,6 @@
 // Which instruction sets there are, and the typed calls of the public API.
 #include <array>
+#include <atomic>
 
 #include <detreduce/host.hpp>
 
@@ -26,7 +27,9 @@ std::size_t count_isas() {
 } // namespace
 
 std::span<const Isa> available_isas() noexcept {
-    static const std::size_t count = count_isas();
+    static constinit std::atomic<std::size_t> known{0}; // without a lock, which a child after fork() could find held
+    std::size_t count = known.load(std::memory_order_relaxed);
+    if (count == 0) known.store(count = count_isas(), std::memory_order_relaxed);
     return std::span(all_isas).first(count);
 }
 

@@ -1,28 +1,21 @@
 // What threads do together on the CPU.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
-#include "host/fp_environment.hpp"
+#include "host/pool.hpp"
 
 namespace detreduce::host {
 
-/// f(i) for every i < count, by `threads` threads. With one, OpenMP is left alone: it would allocate.
+/// f(i) for every i < count, by `threads` threads (host/pool.hpp), each of which takes a run of neighbours.
 template <class F>
 void for_each(std::uint64_t count, std::uint32_t threads, const F& f) {
-    if (threads == 1 || count <= 1) {
-        for (std::uint64_t i = 0; i < count; ++i)
-            f(i);
-        return;
-    }
-#pragma omp parallel num_threads(static_cast <int>(std::min <std::uint64_t>(threads, count)))
-    {
-        const StandardFpEnvironment environment;
-#pragma omp for schedule(static)
-        for (std::uint64_t i = 0; i < count; ++i)
-            f(i);
-    }
+    const auto work = [](const void* of, std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i)
+            (*static_cast<const F*>(of))(i);
+    };
+    if (threads == 1 || count <= 1) return work(&f, 0, count);
+    run_parts(count, threads, &f, work);
 }
 
 } // namespace detreduce::host

@@ -1,5 +1,5 @@
 // The floating-point environment that SPEC.md assumes: round to nearest, no flushing of subnormals. A caller may have another
-// one (a program linked with -ffast-math starts with flush-to-zero), and so may the threads that OpenMP gives us.
+// one (a program linked with -ffast-math starts with flush-to-zero), and so may a thread that a function of the caller's ran on.
 #pragma once
 
 #if defined(__x86_64__)

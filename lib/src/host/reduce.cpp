@@ -1,6 +1,4 @@
 // The ways to add on the CPU.
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 
@@ -12,6 +10,7 @@
 #include "host/fp_environment.hpp"
 #include "host/levels.hpp"
 #include "host/isa_table.hpp"
+#include "host/pool.hpp"
 
 namespace detreduce::host {
 namespace {
@@ -172,8 +171,7 @@ DETREDUCE_OPAQUE void compute(const Plan& plan, const Launch& launch, const Arra
 std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexcept {
     constexpr std::uint64_t worth_a_thread = std::uint64_t{512} << 10; // bytes; less does not pay for its start-up
     const std::uint64_t useful = std::max<std::uint64_t>(1, n * element_bytes / worth_a_thread);
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(static_cast<std::uint64_t>(omp_get_max_threads()), 1,
-                                                                std::min<std::uint64_t>(useful, max_threads)));
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(usual_threads(), useful));
 }
 
 namespace {
