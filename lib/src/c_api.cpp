@@ -57,7 +57,8 @@ static_assert(is(DETREDUCE_OK, dr::StatusCode::ok) &&
               is(DETREDUCE_INVALID_ARGUMENT, dr::StatusCode::invalid_argument) &&
               is(DETREDUCE_UNSUPPORTED, dr::StatusCode::unsupported) &&
               is(DETREDUCE_NO_DEVICE, dr::StatusCode::no_device) &&
-              is(DETREDUCE_CUDA_ERROR, dr::StatusCode::cuda_error));
+              is(DETREDUCE_CUDA_ERROR, dr::StatusCode::cuda_error) &&
+              is(DETREDUCE_OUT_OF_MEMORY, dr::StatusCode::out_of_memory));
 
 static_assert(DETREDUCE_NO_ELEMENT == dr::Status::no_element);
 static_assert(sizeof(detreduce_request) == 88 && sizeof(detreduce_plan) == 256 && sizeof(detreduce_launch) == 20);

@@ -6,6 +6,7 @@
 
 #include "check_run.hpp"
 #include "cuda_backend.hpp"
+#include "host/arena.hpp"
 #include "host/backend.hpp"
 
 namespace detreduce {
@@ -59,6 +60,8 @@ Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* works
     if (const Status bad = check_run(plan.norm(), list, norm_out, workspace); !bad.ok()) return renamed(bad);
     if (plan.request().device.backend == Backend::cuda)
         return cuda::enqueue_clip(plan, list, norm_out, workspace, stream);
+    const host::ArenaScope arena;
+    if (const Status bad = arena.status(); !bad.ok()) return bad;
     host::clip(plan, list, norm_out);
     return {};
 }

@@ -7,6 +7,7 @@
 #include <detreduce/plan.hpp>
 
 #include "check_pointer.hpp"
+#include "host/arena.hpp"
 #include "host/backend.hpp"
 
 namespace detreduce {
@@ -56,6 +57,8 @@ Status ExactState::add(DType dtype, const void* x, std::uint64_t n, const Launch
     const Plan plan = make_plan({.dtype = dtype, .n = n, .device = cpu, .launch = launch});
     if (!plan.status().ok()) return plan.status();
     if (const Status bad = check_elements("x", x, dtype, n); !bad.ok() || n == 0) return bad;
+    const host::ArenaScope arena;
+    if (const Status bad = arena.status(); !bad.ok()) return bad;
     make_room(acc::exact::max_weight / 2);
     host::add_exact(dtype, x, n, words_, plan.launch());
     return {};

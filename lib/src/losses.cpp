@@ -5,6 +5,7 @@
 
 #include "check_pointer.hpp"
 #include "cuda_backend.hpp"
+#include "host/arena.hpp"
 #include "host/backend.hpp"
 
 namespace detreduce {
@@ -114,6 +115,8 @@ Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspac
     if (plan.is_op()) return run(plan.plan(), {in.x, in.target}, out, workspace, stream);
     if (plan.results() == 0) return {};
     if (r.device.backend == Backend::cuda) return cuda::enqueue_loss(plan, in, out, workspace, stream);
+    const host::ArenaScope arena;
+    if (const Status bad = arena.status(); !bad.ok()) return bad;
     host::compute_loss(plan, in, out);
     return {};
 }
@@ -127,6 +130,8 @@ Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upst
     if (const Status bad = check_out("dx", dx, r.n, r.dtype); !bad.ok()) return bad;
     if (r.n == 0) return {};
     if (r.device.backend == Backend::cuda) return cuda::enqueue_loss_gradient(plan, in, upstream, dx, stream);
+    const host::ArenaScope arena;
+    if (const Status bad = arena.status(); !bad.ok()) return bad;
     host::compute_loss_gradient(plan, in, upstream, dx);
     return {};
 }

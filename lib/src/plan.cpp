@@ -7,6 +7,7 @@
 #include "check_pointer.hpp"
 #include "check_run.hpp"
 #include "cuda_backend.hpp"
+#include "host/arena.hpp"
 #include "host/backend.hpp"
 #include "segments.hpp"
 
@@ -293,6 +294,8 @@ Status run(const Plan& plan, Inputs in, void* out, void* workspace, Stream strea
     if (!plan.status().ok()) return plan.status();
     if (const Status bad = check_run(plan, in, out, workspace); !bad.ok()) return bad;
     if (plan.request().device.backend == Backend::cuda) return cuda::enqueue(plan, in, out, workspace, stream);
+    const host::ArenaScope arena;
+    if (const Status bad = arena.status(); !bad.ok()) return bad;
     host::reduce(plan, in, out, workspace);
     return {};
 }

@@ -5,6 +5,7 @@
 #include <detreduce/spec/row_math.hpp>
 
 #include "cuda_backend.hpp"
+#include "host/arena.hpp"
 #include "host/row_ops.hpp"
 
 namespace detreduce {
@@ -78,6 +79,8 @@ struct BatchRun {
         if (!plan.status().ok() || r.rows == 0) return plan.status();
         const RowArrays own{.targets = arrays.targets, .weights = arrays.weights, .row_weights = weights()};
         if (r.device.backend == Backend::cuda) return cuda::enqueue_rows(plan, own, nullptr, stream);
+        const host::ArenaScope arena;
+        if (const Status bad = arena.status(); !bad.ok()) return bad;
         host::run_rows(plan, own);
         return {};
     }

@@ -6,6 +6,7 @@
 
 #include "check_pointer.hpp"
 #include "cuda_backend.hpp"
+#include "host/arena.hpp"
 #include "host/row_ops.hpp"
 #include "row_batch.hpp"
 
@@ -192,6 +193,8 @@ Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream
     if (is_batch(plan.request())) return run_batch(plan, arrays, static_cast<char*>(workspace), stream);
     if (plan.request().rows == 0) return {};
     if (plan.request().device.backend == Backend::cuda) return cuda::enqueue_rows(plan, arrays, workspace, stream);
+    const host::ArenaScope arena;
+    if (const Status bad = arena.status(); !bad.ok()) return bad;
     host::run_rows(plan, arrays);
     return {};
 }

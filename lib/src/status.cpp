@@ -14,6 +14,8 @@ std::string_view name(StatusCode code) noexcept {
         return "no device";
     case StatusCode::cuda_error:
         return "CUDA error";
+    case StatusCode::out_of_memory:
+        return "out of memory";
     }
     return "unknown status";
 }

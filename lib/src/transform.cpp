@@ -2,6 +2,7 @@
 #include <detreduce/transform_reduce.hpp>
 
 #include "check_pointer.hpp"
+#include "host/arena.hpp"
 #include "host/backend.hpp"
 
 namespace detreduce::detail {
@@ -72,9 +73,12 @@ Status check_transform(const Plan& plan, int inputs, const void* x, const void* 
 }
 
 Status run_transform(const Plan& plan, const TermSource& source, void* out) noexcept {
-    const Status bad = check_transform(plan, source.inputs, source.x, source.y, out, nullptr);
-    if (bad.ok()) host::reduce_computed(plan, source, out);
-    return bad;
+    if (const Status bad = check_transform(plan, source.inputs, source.x, source.y, out, nullptr); !bad.ok())
+        return bad;
+    const host::ArenaScope arena;
+    if (const Status bad = arena.status(); !bad.ok()) return bad;
+    host::reduce_computed(plan, source, out);
+    return {};
 }
 
 } // namespace detreduce::detail

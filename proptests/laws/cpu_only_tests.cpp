@@ -125,6 +125,7 @@ TEMPLATE_TEST_CASE("levels of the CPU backend, all four of them, in a tree small
     for (const std::uint64_t n : {1ull, 2ull, 63ull, 64ull, 65ull, 4095ull, 4096ull, 4097ull, 262143ull, 262144ull}) {
         const auto x = vector_from<double>(Style::near, n, n, no_overflow<double>);
         std::vector<Item> items;
+        const host::ArenaScope arena;
         auto levels = std::make_unique<host::Levels<TestType, Order, most>>(); // its items are results of tiles already
         for (std::uint64_t first = 0; first < n; first += Order::tile) {
             const std::uint64_t count = std::min<std::uint64_t>(Order::tile, n - first);

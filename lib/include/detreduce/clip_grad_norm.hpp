@@ -7,6 +7,7 @@
 
 #include <detreduce/plan.hpp>
 
+#pragma GCC visibility push(default)
 namespace detreduce {
 
 /// What to clip and where.
@@ -86,3 +87,4 @@ inline void run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* 
 } // namespace throwing
 
 } // namespace detreduce
+#pragma GCC visibility pop

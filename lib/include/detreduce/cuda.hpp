@@ -8,6 +8,7 @@
 #include <detreduce/exact_state.hpp>
 #include <detreduce/plan.hpp>
 
+#pragma GCC visibility push(default)
 namespace detreduce::cuda {
 
 /// Sum of the n elements at device pointer `x` into device pointer `out`, enqueued on `stream` of the current device.
@@ -128,3 +129,4 @@ Status sum(const T* x, std::uint64_t n, Out* out, Method method, Stream stream) 
 }
 
 } // namespace detreduce::cuda
+#pragma GCC visibility pop

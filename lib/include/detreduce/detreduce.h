@@ -18,6 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 #ifdef __cplusplus
 #define DETREDUCE_NOEXCEPT noexcept
 extern "C" {
@@ -126,7 +129,8 @@ enum {
     DETREDUCE_INVALID_ARGUMENT, /* an argument is out of its range */
     DETREDUCE_UNSUPPORTED,      /* each argument is valid, their combination is not offered here */
     DETREDUCE_NO_DEVICE,        /* CUDA was asked for and there is no usable device, or the build has no CUDA */
-    DETREDUCE_CUDA_ERROR        /* a CUDA call failed */
+    DETREDUCE_CUDA_ERROR,       /* a CUDA call failed */
+    DETREDUCE_OUT_OF_MEMORY     /* the CPU backend could not get the memory for its buffers */
 };
 
 #define DETREDUCE_NO_ELEMENT UINT64_MAX
@@ -264,7 +268,7 @@ typedef struct detreduce_tensor {
  *            and f64, of host memory
  * stream     CUDA: x, y, offsets, out and workspace are device pointers (of tensors what their data points to); enqueued on `stream` (NULL: the default stream) of the plan's device, not synchronised, nothing
  *            allocated, may be captured in a graph. CPU: returns when `out` is written; stream means nothing
- * errors     the plan's own; invalid_argument for a NULL or misaligned pointer; cuda_error. Nothing is written then
+ * errors     the plan's own; invalid_argument for a NULL or misaligned pointer; cuda_error; out_of_memory. Nothing is written then
  * NaN, empty one NaN, or infinities of both signs among the terms: the canonical quiet NaN. n = 0: sums, norms and nrminf +0, prod +1, counts 0; means,
  *            variances, min, max, minmax, argmin and argmax: an error when the plan is made, unless the shape is segments. An empty segment, or
  *            tensor with `each`: the same +0, +1 and 0; mean, variance, least and greatest NaN; index UINT64_MAX. Variances of ddof elements or
@@ -420,6 +424,9 @@ detreduce_status detreduce_cuda_state_round(const detreduce_state* state, detred
 
 #ifdef __cplusplus
 }
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility pop
 #endif
 
 #endif

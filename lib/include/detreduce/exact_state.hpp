@@ -11,6 +11,7 @@
 #include <detreduce/status.hpp>
 #include <detreduce/types.hpp>
 
+#pragma GCC visibility push(default)
 namespace detreduce {
 
 /// An exact sum of elements of any dtypes. 592 bytes, the same on host and device; all zero bytes are the empty sum.
@@ -36,8 +37,8 @@ class ExactState {
         ++words_[acc::exact::weight];
     }
 
-    /// Adds every element of x, on the CPU, and normalizes. invalid_argument or unsupported for a launch that the CPU does not have. With one
-    /// thread nothing is allocated.
+    /// Adds every element of x, on the CPU, and normalizes. invalid_argument or unsupported for a launch that the CPU does not have;
+    /// out_of_memory, and nothing was added.
     template <class T>
     Status add(std::span<const T> x, const Launch& launch = {}) noexcept {
         return add(dtype_of<T>, x.data(), x.size(), launch);
@@ -99,3 +100,4 @@ static_assert(std::is_trivially_copyable_v<ExactState> && std::is_standard_layou
 static_assert(sizeof(ExactState) == 8 * ExactState::word_count);
 
 } // namespace detreduce
+#pragma GCC visibility pop

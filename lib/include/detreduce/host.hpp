@@ -10,6 +10,7 @@
 
 #include <detreduce/plan.hpp>
 
+#pragma GCC visibility push(default)
 namespace detreduce {
 
 /// float16, bfloat16, float or double.
@@ -280,3 +281,4 @@ template <class Out, class T>
 [[nodiscard]] std::span<const Isa> available_isas() noexcept;
 
 } // namespace detreduce
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 #include <detreduce/loss_words.hpp>
 #include <detreduce/plan.hpp>
 
+#pragma GCC visibility push(default)
 namespace detreduce {
 
 /// What to compute and where. Only `dtype` and `n` have no useful default.
@@ -81,9 +82,9 @@ class LossPlan {
 /// passes       one over x, target and weight
 /// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done. It, out and the inputs must not overlap
 /// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, nothing allocated, may be captured in a graph; pointers are device pointers.
-///              CPU: returns when `out` is written; with one thread nothing is allocated; up to 400 KiB of the calling thread's stack
+///              CPU: returns when `out` is written; buffers and stack as run() of plan.hpp
 /// flags        rounding mode and flush-to-zero of the caller are set aside and put back
-/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, or a weight that the request does not have; cuda_error
+/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, or a weight that the request does not have; cuda_error; out_of_memory
 /// NaN, empty   any NaN, and whatever is no probability where one is needed (bce: x outside [0, 1]; kl_div: t below 0): NaN, the canonical one. Infinities follow
 ///              from the formula, with 0·∞ = 0 where a target of 0 or 1 says that x does not matter. n = 0: +0 of sum, nothing is written of `none`, and an
 ///              error in make_loss_plan() of mean
@@ -263,3 +264,4 @@ Status loss_gradient_async(Loss loss, const T* x, const T* target, const T* weig
 } // namespace cuda
 
 } // namespace detreduce
+#pragma GCC visibility pop

@@ -1,5 +1,6 @@
-// The core: make a plan, run it. Neither call throws, prints, allocates or synchronises. Two things are beyond it: CUDA itself may load
-// code and make a context when a kernel is first used in a process, and with more than one CPU thread the library makes threads, which it keeps.
+// The core: make a plan, run it. Neither call throws, prints, allocates or synchronises. Three things are beyond it: CUDA itself may load
+// code and make a context when a kernel is first used in a process; the first run of a thread on the CPU takes 384 KiB for its buffers, which are kept until
+// the thread ends; and with more than one CPU thread the library makes threads, which it keeps as well.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 
 struct CUstream_st; // what CUDA's cudaStream_t points to, so that users of the CPU need no CUDA headers
 
+#pragma GCC visibility push(default)
 namespace detreduce {
 
 /// The same type as cudaStream_t.
@@ -157,14 +159,14 @@ struct Inputs {
 ///              count_unique: one over f16 and bf16 (and one over f32 and f64 on CUDA, two on the CPU), and sorting; of groups on CUDA one, and
 ///              sorting keys and groups
 /// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done; contents need not
-///              be initialised. It, x and out must not overlap. On the CPU: host memory, for count_unique alone; up to 400 KiB of the calling
-///              thread's stack.
+///              be initialised. It, x and out must not overlap. On the CPU: host memory, for count_unique alone; at most 64 KiB of
+///              the stack of the calling thread and of each of the library's.
 /// stream       CUDA: enqueued on `stream` (nullptr: the default stream) of the plan's device, not synchronised, may be
 ///              captured in a graph; x, y, offsets, out and workspace are device pointers (of tensors what their data points to). CPU: returns when `out` is written.
 /// flags        floating-point exception flags are not kept; rounding mode and flush-to-zero of the caller are set aside and put back
 /// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, for a y or offsets that the op or the shape
 ///              does not have, for offsets that descend or pass n (on the CPU; on CUDA ask check_offsets()), for tensors that have not n elements in
-///              all, and lists that do not go together; cuda_error
+///              all, and lists that do not go together; cuda_error; out_of_memory
 /// NaN, empty   any NaN, +inf and −inf among terms that are added, or an infinity and a zero that are multiplied: the canonical quiet NaN; ops
 ///              that compare: as Request::nan says. n = 0: +0 (prod: +1, counts: 0), and an error in make_plan() for means, variances, min, max,
 ///              minmax, argmin and argmax, unless the shape is segments; x and y may then be null. An empty segment or tensor has a sum of +0, a product of +1, a count of 0, and no
@@ -185,3 +187,4 @@ inline void run(const Plan& plan, Inputs in, void* out, void* workspace = nullpt
 } // namespace throwing
 
 } // namespace detreduce
+#pragma GCC visibility pop

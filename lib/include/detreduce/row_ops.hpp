@@ -10,6 +10,7 @@
 #include <detreduce/loss_words.hpp>
 #include <detreduce/plan.hpp>
 
+#pragma GCC visibility push(default)
 namespace detreduce {
 
 /// What is done to a row x of n elements.
@@ -148,3 +149,4 @@ Status run_async(const RowPlan& plan, const RowArrays& arrays, Stream stream = n
 [[nodiscard]] std::string_view name(RowOp op) noexcept;
 
 } // namespace detreduce
+#pragma GCC visibility pop

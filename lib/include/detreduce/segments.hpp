@@ -8,6 +8,7 @@
 
 #include <detreduce/plan.hpp>
 
+#pragma GCC visibility push(default)
 namespace detreduce {
 
 /// What has ids of segments in a row in memory: a vector, an array, a span, … of std::uint32_t or std::uint64_t.
@@ -69,3 +70,4 @@ Status check_offsets(Device device, const std::uint64_t* offsets, std::uint64_t 
                      Stream stream = nullptr, bool whole = false) noexcept;
 
 } // namespace detreduce
+#pragma GCC visibility pop

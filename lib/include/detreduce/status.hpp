@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace detreduce {
 
 enum class StatusCode : int {
@@ -14,6 +15,7 @@ enum class StatusCode : int {
     unsupported,      ///< each argument is valid, their combination is not offered here
     no_device,        ///< the CUDA backend was asked for and there is no usable device (or the build has no CUDA)
     cuda_error,       ///< a CUDA call failed; `cuda_code` is its cudaError_t and `allowed` its description
+    out_of_memory,    ///< the CPU backend could not get the memory for its buffers
 };
 
 /// Result of a call. Holds only pointers to string literals, so it can be copied and returned from anywhere.
@@ -51,3 +53,4 @@ inline void throw_if_error(const Status& status) {
 }
 
 } // namespace detreduce
+#pragma GCC visibility pop

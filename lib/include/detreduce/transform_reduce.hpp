@@ -12,6 +12,7 @@
 #include <detreduce/host.hpp>
 #include <detreduce/plan.hpp>
 
+#pragma GCC visibility push(default)
 namespace detreduce {
 
 /// How to reduce the terms.
@@ -96,9 +97,9 @@ Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out
 ///              the C++ compiler and --fmad=false to nvcc. exp, log, sin … of libm and CUDA differ; those of math.hpp do not.
 /// error bound  as run() for sums of the terms; what f itself rounds is f's own
 /// passes       one over x and y; the terms stay in the cache
-/// workspace    none, but up to 400 KiB of the calling thread's stack, and 160 KiB of the others'; with one thread nothing is allocated
+/// workspace    none; at most 64 KiB of the stack of each thread, and what f takes
 /// flags        f runs in round-to-nearest without flushing of subnormals, whatever the caller has set
-/// errors       invalid_argument and unsupported, as make_plan() and run(): `method` for serial and atomic, `ending` for other than sum and mean
+/// errors       invalid_argument, unsupported and out_of_memory, as make_plan() and run(): `method` for serial and atomic, `ending` for other than sum and mean
 /// NaN, empty   as run() says of sums and means
 /// source       lib/SPEC.md, section 8.5
 template <Element T, Element Out, UnaryTerm<T> F>
@@ -146,3 +147,4 @@ requires BinaryTerm<F, ElementOf<X>>
 }
 
 } // namespace detreduce
+#pragma GCC visibility pop

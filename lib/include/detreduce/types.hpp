@@ -9,6 +9,7 @@
 
 #include <detreduce/fp/half.hpp>
 
+#pragma GCC visibility push(default)
 namespace detreduce {
 
 /// What is computed, of elements x and, for ops of two inputs, y.
@@ -205,3 +206,4 @@ constexpr decltype(auto) with_dtype(DType dtype, const F& f) {
 }
 
 } // namespace detreduce
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include <detreduce/acc/finish.hpp>
 #include <detreduce/transform_reduce.hpp>
 
+#include "host/arena.hpp"
 #include "host/backend.hpp"
 #include "host/for_each.hpp"
 #include "host/fp_environment.hpp"
@@ -22,14 +23,14 @@ Acc reduce_tile(const IsaFunctions<T>& isa, const TermSource& source, std::uint6
     using V = typename Acc::Value;
     constexpr std::uint32_t room = spec::TreeOrder<sizeof(T)>::tile;
     constexpr const Acc* which = nullptr;
-    alignas(64) V values[room];
-    source.write(source, first, m, values);
+    const Buffer<V> values(room);
+    source.write(source, first, m, values.data());
     if constexpr (std::is_same_v<T, V>) {
-        return isa.tile(which)(values, m);
+        return isa.tile(which)(values.data(), m);
     } else { // in the order of 16-bit elements
-        alignas(64) V errors[Acc::keeps_errors ? room : 1];
-        if constexpr (Acc::keeps_errors) std::fill_n(errors, m, -V{}); // absent: a term is what it is
-        return isa.computed(which)(values, errors, m);
+        const Buffer<V> errors(Acc::keeps_errors ? room : 0);
+        if constexpr (Acc::keeps_errors) std::fill_n(errors.data(), m, -V{}); // absent: a term is what it is
+        return isa.computed(which)(values.data(), errors.data(), m);
     }
 }
 
@@ -61,11 +62,11 @@ void add_exactly(const TermSource& source, std::uint64_t first, std::uint64_t co
                  const Launch& launch) {
     constexpr std::uint64_t block = 65536 / sizeof(V); // so many that normalizing after each costs little
     const auto add = isa_table(launch.isa).of<V>().exact;
-    alignas(64) V terms[block];
+    const Buffer<V> terms(block);
     for (std::uint64_t i = 0; i < count; i += block) {
         const auto m = static_cast<std::uint32_t>(std::min(block, count - i));
-        source.write(source, first + i, m, terms);
-        add(terms, m, words);
+        source.write(source, first + i, m, terms.data());
+        add(terms.data(), m, words);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <utility>
 
 #include <detreduce/spec/unique_key.hpp>
 
@@ -24,35 +25,36 @@ void for_runs(std::uint64_t n, std::uint32_t most, std::uint32_t threads, const 
     for_each((n + run - 1) / run, threads, [&](std::uint64_t i) { f(i, i * run, std::min((i + 1) * run, n)); });
 }
 
-/// One bit for each pattern of 16 bits.
-using Patterns = std::array<std::uint64_t, 1024>;
+/// One bit for each pattern of 16 bits, none of them set.
+struct Patterns {
+    static constexpr std::uint32_t size = 1024;
+    const Buffer<std::uint64_t> words{size};
 
-void mark(Patterns& patterns, std::uint32_t code) {
-    patterns[code / 64] |= std::uint64_t{1} << (code % 64);
-}
+    Patterns() { std::fill_n(words.data(), size, 0); }
+    void mark(std::uint32_t code) const { words[code / 64] |= std::uint64_t{1} << (code % 64); }
+};
 
 /// Of 16 bits: every thread marks the patterns that it sees; those that are one value are put together at the end.
 template <class T>
 std::uint64_t unique_patterns(const Arrays<T>& in, std::uint32_t threads) {
-    Patterns all{};
+    const Patterns all, unique;
     for_runs(in.n, threads, threads, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
-        Patterns seen{};
+        const Patterns seen;
         for (std::uint64_t i = begin; i < end; ++i)
-            mark(seen, fp::to_bits(in.x[i * in.step]));
-        for (std::size_t w = 0; w < seen.size(); ++w) {
-            if (seen[w] != 0) std::atomic_ref(all[w]).fetch_or(seen[w], std::memory_order_relaxed);
+            seen.mark(fp::to_bits(in.x[i * in.step]));
+        for (std::size_t w = 0; w < Patterns::size; ++w) {
+            if (seen.words[w] != 0) std::atomic_ref(all.words[w]).fetch_or(seen.words[w], std::memory_order_relaxed);
         }
     });
-    Patterns unique{};
-    for (std::uint32_t w = 0; w < all.size(); ++w) {
-        for (std::uint64_t left = all[w]; left != 0; left &= left - 1) {
+    for (std::uint32_t w = 0; w < Patterns::size; ++w) {
+        for (std::uint64_t left = all.words[w]; left != 0; left &= left - 1) {
             const auto code = w * 64 + static_cast<std::uint32_t>(std::countr_zero(left));
-            mark(unique, spec::unique_key(fp::from_bits<T>(static_cast<fp::Bits<T>>(code))));
+            unique.mark(spec::unique_key(fp::from_bits<T>(static_cast<fp::Bits<T>>(code))));
         }
     }
     std::uint64_t count = 0;
-    for (const std::uint64_t word : unique)
-        count += static_cast<std::uint64_t>(std::popcount(word));
+    for (std::uint32_t w = 0; w < Patterns::size; ++w)
+        count += static_cast<std::uint64_t>(std::popcount(unique.words[w]));
     return count;
 }
 
@@ -78,8 +80,8 @@ struct Buckets {
     std::uint32_t threads;
     Key* keys;      ///< room for n
     Places begin{}; ///< of each bucket
-    std::array<Places, most_runs>
-        at_of_run{}; ///< where a run of elements puts its next key of each bucket; at first, how many it has
+    const Buffer<Places> at_of_run{
+        most_runs}; ///< where a run of elements puts its next key of each bucket; at first, how many it has
 
     [[nodiscard]] static std::size_t bucket_of(Key key) {
         return static_cast<Key>(key * static_cast<Key>(0x9e3779b97f4a7c15)) >> (8 * sizeof(Key) - 8);
@@ -96,14 +98,12 @@ struct Buckets {
         std::uint64_t next = 0;
         for (std::size_t b = 0; b < count; ++b) {
             begin[b] = next;
-            for (Places& of_run : at_of_run) {
-                const std::uint64_t here = of_run[b];
-                of_run[b] = next;
-                next += here;
-            }
+            for (std::size_t run = 0; run < most_runs; ++run)
+                next += std::exchange(at_of_run[run][b], next);
         }
     }
     [[nodiscard]] std::uint64_t unique() {
+        std::fill_n(at_of_run.data(), most_runs, Places{});
         for_keys([](Places& counts, Key key) { ++counts[bucket_of(key)]; });
         place();
         for_keys([this](Places& at, Key key) { keys[at[bucket_of(key)]++] = key; });
@@ -122,10 +122,10 @@ template <class T>
 std::uint64_t unique(const Arrays<T>& in, std::uint32_t threads, [[maybe_unused]] fp::Bits<T>* room) {
     constexpr std::uint64_t few = 1024;
     if (in.n <= few) {
-        fp::Bits<T> keys[few];
+        const Buffer<fp::Bits<T>> keys(few);
         for (std::uint64_t i = 0; i < in.n; ++i)
             keys[i] = spec::unique_key(in.x[i * in.step]);
-        return unique_of_keys(keys, keys + in.n);
+        return unique_of_keys(keys.data(), keys.data() + in.n);
     }
     if constexpr (sizeof(T) == 2) {
         return unique_patterns(in, threads);

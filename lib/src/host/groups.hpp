@@ -7,6 +7,7 @@
 
 #include <detreduce/plan.hpp>
 
+#include "host/arena.hpp"
 #include "host/for_each.hpp"
 
 namespace detreduce::host {
@@ -24,13 +25,14 @@ struct Arrays {
     }
 };
 
-/// At most `Most` elements as neighbours, of one array or two: a copy, where they are not.
-template <class T, std::uint64_t Most, int Inputs = 2>
+/// Some elements, at most a tile, as neighbours, of one array or two: a copy, where they are not.
+template <class T>
 class Neighbours {
   public:
-    explicit Neighbours(const Arrays<T>& from) : in(from) {
+    explicit Neighbours(const Arrays<T>& from) : in(from), copies_(from.step == 1 ? 0 : from.y ? 2 * from.n : from.n) {
         if (from.step == 1) return;
-        in = {copy(from.x, from, x_), Inputs == 2 && from.y ? copy(from.y, from, y_) : nullptr, from.n};
+        in = {copy(from.x, from, copies_.data()), from.y ? copy(from.y, from, copies_.data() + from.n) : nullptr,
+              from.n};
     }
     Neighbours(const Neighbours&) = delete;
     Neighbours& operator=(const Neighbours&) = delete;
@@ -43,7 +45,7 @@ class Neighbours {
             to[i] = from[i * a.step];
         return to;
     }
-    T x_[Most], y_[Inputs == 2 ? Most : 1]; // not initialized
+    Buffer<T> copies_;
 };
 
 /// The i-th group of a plan.

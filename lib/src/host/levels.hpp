@@ -1,5 +1,4 @@
-// Levels of `tree` above the tiles, on the CPU: results of tiles stream in, full tiles of them move up. Nothing is allocated:
-// a level keeps one tile, 32 or 64 KiB of items.
+// Levels of `tree` above the tiles, on the CPU: results of tiles stream in, full tiles of them move up. A level keeps one tile, 32 to 128 KiB of items.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +7,8 @@
 
 #include <detreduce/plan.hpp>
 #include <detreduce/spec/tree_order.hpp>
+
+#include "host/arena.hpp"
 
 namespace detreduce::host {
 
@@ -33,7 +34,7 @@ template <class Acc>
 template <class Acc, class Order>
 [[nodiscard]] Acc reduce_accumulators(const Acc* items, std::uint64_t m) {
     constexpr std::uint32_t lanes = Order::lanes;
-    std::array<std::array<Acc, lanes>, spec::chunks_per_tile> chunk;
+    const Buffer<std::array<Acc, lanes>> chunk(spec::chunks_per_tile);
     const std::uint64_t chunks = spec::tiles(m, Order::chunk);
     for (std::uint64_t c = 0; c < chunks; ++c) {
         const std::uint64_t begin = c * Order::chunk, end = std::min<std::uint64_t>(m, begin + Order::chunk);
@@ -53,7 +54,7 @@ template <class Acc, class Order>
     return chunk[0][0];
 }
 
-/// Results of tiles of the input, up to max_n, on their way to the root. About 64 KiB for one word an accumulator, 128 KiB for two: on the stack, nothing is allocated.
+/// Results of tiles of the input, up to max_n, on their way to the root. About 64 KiB for one word an accumulator, 128 KiB for two, 256 KiB for four.
 template <class Acc, class Order, std::uint64_t MaxN = max_n, int Count = max_levels>
 class Levels {
   public:
@@ -91,7 +92,7 @@ class Levels {
     }
     static_assert(capacity(Count - 1) == 1, "more levels are needed for MaxN");
 
-    [[nodiscard]] Acc* items(int level) { return items_ + offset(level); }
+    [[nodiscard]] Acc* items(int level) { return items_.data() + offset(level); }
 
     void move_up(int level) {
         items(level + 1)[count_[level + 1]++] = reduce_accumulators<Acc, Order>(items(level), count_[level]);
@@ -104,7 +105,8 @@ class Levels {
         return true;
     }
 
-    Acc items_[offset(Count)];
+    static_assert(sizeof(Acc) * (offset(Count) + Order::tile / spec::rows_per_chunk) <= arena_bytes);
+    Buffer<Acc> items_{offset(Count)};
     std::uint64_t count_[Count] = {};
 };
 

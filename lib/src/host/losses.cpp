@@ -4,6 +4,7 @@
 #include <detreduce/losses.hpp>
 #include <detreduce/transform_reduce.hpp>
 
+#include "host/arena.hpp"
 #include "host/backend.hpp"
 #include "host/for_each.hpp"
 #include "host/fp_environment.hpp"
@@ -51,8 +52,8 @@ template <class Out, class T>
 DETREDUCE_OPAQUE void store_terms(const LossPlan& plan, const LossValues<T>& terms, Out* out) {
     using V = fp::Arithmetic<T>;
     for_each_block(plan.request().n, plan.plan().launch().threads, [&](std::uint64_t first, std::uint32_t count) {
-        alignas(64) V values[block];
-        terms.write(first, count, values);
+        const Buffer<V> values(block);
+        terms.write(first, count, values.data());
         for (std::uint32_t i = 0; i < count; ++i)
             out[first + i] = fp::round_to<Out>(values[i]);
     });
@@ -71,8 +72,8 @@ DETREDUCE_OPAQUE void store_gradient(const LossPlan& plan, const LossValues<T>& 
     const bool one_each = upstream != nullptr && r.reduction == Reduction::none;
     const V factor = common_factor(r, upstream && !one_each ? fp::widen(*upstream) : V(1));
     for_each_block(r.n, plan.plan().launch().threads, [&](std::uint64_t first, std::uint32_t count) {
-        alignas(64) V values[block];
-        slopes.write(first, count, values);
+        const Buffer<V> values(block);
+        slopes.write(first, count, values.data());
         const auto store = [&](const auto& factor_of) { // a loop for each, which vectorizes
             for (std::uint32_t i = 0; i < count; ++i)
                 dx[first + i] = fp::round_to<T>(values[i] * factor_of(first + i));

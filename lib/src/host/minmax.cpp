@@ -1,6 +1,5 @@
 // minmax on the CPU: both ends of the order in one pass over memory.
 #include <algorithm>
-#include <array>
 
 #include <detreduce/acc/finish.hpp>
 #include <detreduce/spec/order_key.hpp>
@@ -45,7 +44,7 @@ struct BothEnds {
         constexpr std::uint64_t block = 16384 / sizeof(T);
         Keys best{{Map::lowest, Map::lowest}};
         for (; begin < end; begin += block) {
-            const Neighbours<T, block> part(in.part(begin, std::min(block, end - begin)));
+            const Neighbours<T> part(in.part(begin, std::min(block, end - begin)));
             take(best, largest_of_neighbours(part.in));
         }
         return best;
@@ -53,7 +52,7 @@ struct BothEnds {
     /// Each thread takes a run of elements.
     [[nodiscard]] Keys largest_of_runs(std::uint32_t threads) const {
         if (threads == 1) return largest(0, in.n);
-        std::array<Keys, max_threads> found;
+        const Buffer<Keys> found(threads);
         const std::uint64_t run = (in.n + threads - 1) / threads, runs = (in.n + run - 1) / run;
         for_each(runs, threads, [&](std::uint64_t i) { found[i] = largest(i * run, std::min((i + 1) * run, in.n)); });
         for (std::uint64_t i = 1; i < runs; ++i)

@@ -23,7 +23,7 @@ auto tree(const IsaFunctions<T>& isa, const Arrays<T>& in, std::uint32_t threads
     using Order = spec::TreeOrder<sizeof(T)>;
     using Above = spec::TreeOrder<sizeof(V)>;
     const auto tile = [&](std::uint64_t i) -> Acc {
-        const Neighbours<T, Order::tile, 1> neighbours(in.part(i * Order::tile, Order::tile));
+        const Neighbours<T> neighbours(in.part(i * Order::tile, Order::tile));
         const Arrays<T>& part = neighbours.in;
         return {part.n, isa.moments(part.x, static_cast<std::uint32_t>(part.n))};
     };
@@ -72,7 +72,7 @@ void add_powers(const IsaFunctions<T>& isa, const Arrays<T>& in, PowerSums& sums
     for (std::uint64_t i = 0; in.step == 1 && i < in.n; i += block)
         add(in.part(i, block));
     for (std::uint64_t i = 0; in.step != 1 && i < in.n; i += copied)
-        add(Neighbours<T, copied, 1>(in.part(i, copied)).in);
+        add(Neighbours<T>(in.part(i, copied)).in);
 }
 
 /// Each thread takes a run of elements into sums of its own.

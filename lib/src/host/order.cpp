@@ -1,6 +1,5 @@
 // Ops that compare elements, on the CPU.
 #include <algorithm>
-#include <array>
 
 #include <detreduce/acc/finish.hpp>
 #include <detreduce/spec/order_key.hpp>
@@ -53,10 +52,10 @@ struct Scan {
 template <class T, class BestOf>
 spec::Found<typename spec::KeyMap<T>::Key> best_of_runs(const BestOf& scan, std::uint64_t n, std::uint32_t threads) {
     if (threads == 1) return scan(0, n);
-    std::array<typename Scan<T>::Found, max_threads> found;
+    const Buffer<typename Scan<T>::Found> found(threads);
     const std::uint64_t run = (n + threads - 1) / threads, runs = (n + run - 1) / run;
     for_each(runs, threads, [&](std::uint64_t i) { found[i] = scan(i * run, std::min((i + 1) * run, n)); });
-    return *std::max_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(runs),
+    return *std::max_element(found.data(), found.data() + runs,
                              [](const auto& a, const auto& b) { return b.beats(a); });
 }
 
@@ -69,7 +68,7 @@ typename Scan<T>::Found best_of(const Plan& plan, const spec::KeyMap<T>& map, co
     if (all.step == 1) return Scan<T>{isa, map, all.x, wants_index}.best(begin, end);
     typename Scan<T>::Found found{Scan<T>::Map::lowest, begin};
     for (; begin < end; begin += Scan<T>::block) {
-        const Neighbours<T, Scan<T>::block> part(all.part(begin, std::min(Scan<T>::block, end - begin)));
+        const Neighbours<T> part(all.part(begin, std::min(Scan<T>::block, end - begin)));
         auto best = Scan<T>{isa, map, part.in.x, wants_index}.best(0, part.in.n);
         best.index += begin;
         if (best.key > found.key) found = best;

@@ -21,6 +21,7 @@
 #include <thread>
 #include <utility>
 
+#include "host/arena.hpp"
 #include "host/backend.hpp"
 #include "host/fp_environment.hpp"
 
@@ -50,6 +51,7 @@ struct Job {
 };
 
 struct Worker {
+    Arena arena;
     std::thread thread;
     Worker* after = nullptr;
 };
@@ -145,7 +147,7 @@ class Pool {
         if (worker == nullptr) return false;
         try {
             const SignalsBlocked blocked;
-            worker->thread = std::thread([this] { work(); });
+            worker->thread = std::thread([this, worker] { work(worker->arena); });
         } catch (...) {
             delete worker;
             return false;
@@ -156,8 +158,9 @@ class Pool {
     }
 
     /// What a worker does.
-    void work() noexcept {
+    void work(Arena& arena) noexcept {
         is_worker = true;
+        use_arena(arena);
         std::unique_lock lock(mutex_);
         while (!stopping_) {
             if (open_ == nullptr) {

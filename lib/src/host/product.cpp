@@ -16,7 +16,7 @@ namespace {
 /// A tile of at most TreeOrder<sizeof(T)>::tile elements.
 template <class Acc, class T>
 Acc multiply_tile(const Arrays<T>& part, Isa isa) {
-    const Neighbours<T, spec::TreeOrder<sizeof(T)>::tile, 1> neighbours(part);
+    const Neighbours<T> neighbours(part);
     const auto tile = isa_table(isa).of<T>().tile(static_cast<const Acc*>(nullptr));
     return tile(neighbours.in.x, static_cast<std::uint32_t>(neighbours.in.n));
 }

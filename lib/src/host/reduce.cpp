@@ -19,16 +19,15 @@ namespace {
 template <class Acc, class T>
 Acc reduce_tile(const IsaFunctions<T>& isa, Term term, const Arrays<T>& part) {
     constexpr const Acc* which = nullptr;
-    const Neighbours<T, spec::TreeOrder<sizeof(T)>::tile> neighbours(part);
+    const Neighbours<T> neighbours(part);
     const Arrays<T>& in = neighbours.in;
     const auto m = static_cast<std::uint32_t>(in.n);
     if (term == Term::element) return isa.tile(which)(in.x, m);
     using V = typename Acc::Value;
     constexpr std::uint32_t room = spec::TreeOrder<sizeof(T)>::tile;
-    alignas(64) V values[room];
-    alignas(64) V errors[Acc::keeps_errors ? room : 1];
-    isa.terms(term, in.x, in.y, m, values, Acc::keeps_errors ? errors : nullptr);
-    return isa.computed(which)(values, errors, m);
+    const Buffer<V> values(room), errors(Acc::keeps_errors ? room : 0);
+    isa.terms(term, in.x, in.y, m, values.data(), Acc::keeps_errors ? errors.data() : nullptr);
+    return isa.computed(which)(values.data(), errors.data(), m);
 }
 
 template <class Acc, class T>
@@ -56,11 +55,11 @@ auto serial(const IsaFunctions<T>& isa, Term term, const Arrays<T>& in) {
     using V = fp::Arithmetic<T>;
     constexpr std::uint64_t at_once = 1024;
     auto a = acc::Rounded<V>::absent();
-    V values[at_once];
+    const Buffer<V> values(at_once);
     for (std::uint64_t i = 0; i < in.n; i += at_once) {
-        const Neighbours<T, at_once> neighbours(in.part(i, at_once));
+        const Neighbours<T> neighbours(in.part(i, at_once));
         const Arrays<T>& part = neighbours.in;
-        isa.terms(term, part.x, part.y, static_cast<std::uint32_t>(part.n), values, nullptr);
+        isa.terms(term, part.x, part.y, static_cast<std::uint32_t>(part.n), values.data(), nullptr);
         for (std::uint64_t k = 0; k < part.n; ++k)
             a.add(values[k]);
     }
@@ -93,7 +92,7 @@ void exact(const Arrays<T>& in, acc::exact::Word* words, const Launch& launch, c
         if (part.step == 1) return add_neighbours(part, to);
         constexpr std::uint64_t at_once = 4096;
         for (std::uint64_t i = 0; i < part.n; i += at_once)
-            add_neighbours(Neighbours<T, at_once>(part.part(i, at_once)).in, to);
+            add_neighbours(Neighbours<T>(part.part(i, at_once)).in, to);
     };
     if (launch.threads == 1) return add(in, words);
     constexpr int count = States * acc::exact::words;

@@ -6,6 +6,8 @@
 #include <detreduce/spec/row_math.hpp>
 #include <detreduce/transform_reduce.hpp>
 
+#include "host/arena.hpp"
+#include "host/backend.hpp"
 #include "host/for_each.hpp"
 #include "host/fp_environment.hpp"
 #include "host/isa_table.hpp"
@@ -29,22 +31,26 @@ struct Row {
             (*static_cast<const Write*>(s.f))(first, count, static_cast<V*>(terms));
         };
         V total{};
-        (void)detail::run_transform(plan.plan, {x, nullptr, &write, 1, call}, &total); // all was checked
+        reduce_computed(plan.plan, {x, nullptr, &write, 1, call}, &total); // all was checked
         return total;
     }
     /// One result of run().
     template <class Out>
     [[nodiscard]] Out reduced(Op op, Method method) const {
         Out out{};
-        (void)run(make_plan({.op = op,
-                             .method = method,
-                             .dtype = dtype_of<T>,
-                             .output = dtype_of<Out>,
-                             .n = n,
-                             .device = cpu,
-                             .launch = launch}),
-                  x, &out);
+        reduce_into(op, method, &out);
         return out;
+    }
+    template <class Out>
+    void reduce_into(Op op, Method method, Out* out) const {
+        const Plan plan = make_plan({.op = op,
+                                     .method = method,
+                                     .dtype = dtype_of<T>,
+                                     .output = dtype_of<Out>,
+                                     .n = n,
+                                     .device = cpu,
+                                     .launch = launch});
+        reduce(plan, x, out, nullptr);
     }
 
     [[nodiscard]] V sum_of_terms(V reference) const {
@@ -79,8 +85,8 @@ struct Row {
     void write_of_terms(Out* out, V reference, const F& f) const {
         const auto terms = isa_table(launch.isa).of<T>().exp_terms;
         for_each_part([&](std::uint64_t first, std::uint32_t count) {
-            V term[4096];
-            terms(x + first, count, reference, term);
+            const Buffer<V> term(count);
+            terms(x + first, count, reference, term.data());
             for (std::uint32_t i = 0; i < count; ++i)
                 out[first + i] = fp::round_to<Out>(f(first + i, term[i]));
         });
@@ -115,14 +121,7 @@ struct RowRun {
     void layernorm() const {
         const double variance = row.template reduced<double>(Op::variance, Method::tree);
         V mean[2]; // of which the second is not used
-        (void)run(make_plan({.op = Op::moments,
-                             .method = Method::tree,
-                             .dtype = dtype_of<T>,
-                             .output = dtype_of<V>,
-                             .n = row.n,
-                             .device = cpu,
-                             .launch = row.launch}),
-                  row.x, mean);
+        row.reduce_into(Op::moments, Method::tree, mean);
         const V rstd = spec::reciprocal_deviation<V>(variance, plan.request().epsilon);
         store(arrays.mean, index, mean[0]);
         store(arrays.rstd, index, rstd);
