@@ -124,6 +124,8 @@ case $case in
       echo "the library needs OpenMP" >&2
       exit 1
     fi
+    "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "-I$work/moved/include" "$source/cmake/tests/unload.c" -o "$work/unload" -pthread -ldl
+    DETREDUCE_NUM_THREADS=4 "$work/unload" "$library"
     use_installed "$work/moved"
     check_headers "$work/moved"
     if [[ $CUDA == ON ]]; then

@@ -1,5 +1,6 @@
 // Stands in for kernels/ in a build without CUDA: says so, in the words a user can act on.
 #include <detreduce/cuda.hpp>
+#include <detreduce/losses.hpp>
 
 #include "cuda_backend.hpp"
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <cstdlib>
 #include <mutex>
 #include <set>
@@ -230,6 +231,16 @@ TEST_CASE("a process may end while workers work, and by one of them", "[threads]
                 });
                 return false;
             }) == 4);
+}
+
+TEST_CASE("a function that throws on a worker ends the process by std::terminate(), and hangs nobody", "[threads]") {
+    REQUIRE(status_of_child([] {
+                std::set_terminate([] { _exit(5); });
+                on_all_threads([](bool is_caller) {
+                    if (!is_caller) throw 1;
+                });
+                return false;
+            }) == 5);
 }
 
 TEST_CASE("as many threads as the environment says", "[.usual_threads]") {

@@ -76,7 +76,7 @@ class ExactState {
     static Status deserialize(std::span<const std::byte> blob, ExactState& state) noexcept;
 
     /// The same sum of as many elements?
-    friend bool operator==(const ExactState& a, const ExactState& b) noexcept;
+    friend __attribute__((visibility("default"))) bool operator==(const ExactState& a, const ExactState& b) noexcept;
 
   private:
     void make_room(Word more) noexcept {

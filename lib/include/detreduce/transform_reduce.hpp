@@ -89,7 +89,8 @@ Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out
 ///              Σtᵢ / n: the true one of these terms, rounded once (exact), or added in the order that lib/SPEC.md gives for the method and dtype
 /// shapes       x, y: n contiguous elements, aligned to the element; out: one
 /// dtypes       T: float16, bfloat16, float, double; Out: as Request::output
-/// f            called as a const object, by several threads at once, once for each element and in no order; it must not throw. What it computes
+/// f            called as a const object, by several threads at once, once for each element and in no order; it must not throw: that is std::terminate(),
+///              on whichever thread; nor may it fork and go on in the child. What it computes
 ///              must depend on its arguments and members alone
 /// guarantee    info(method).guarantee, over the terms: the bits are those of run() on an array of them (of 16-bit elements: in the order of 16-bit
 ///              elements), and those of cuda::transform_reduce(), if f gives the same bits everywhere. It does if it is made of + − × ÷, square roots,
