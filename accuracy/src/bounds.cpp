@@ -102,8 +102,10 @@ std::uint64_t rounding_depth(Method method, DType input, std::uint64_t n) noexce
         return n - 1;
     case Method::exact:
         return 0;
+    case Method::automatic:
+        break;
     }
-    return std::numeric_limits<std::uint64_t>::max(); // an unknown method promises nothing
+    return std::numeric_limits<std::uint64_t>::max(); // what is no method of its own promises nothing
 }
 
 double gamma_bound(DType accumulator, std::uint64_t depth) noexcept {

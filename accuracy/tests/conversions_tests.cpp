@@ -100,6 +100,45 @@ TEMPLATE_TEST_CASE("any number rounds as the oracle says", "[fp]", float16, bflo
     }
 }
 
+TEMPLATE_TEST_CASE("16-bit numbers convert, explicitly, as fp/convert.hpp says", "[fp]", float16, bfloat16) {
+    using T = TestType;
+    // Nothing becomes one by itself, and no integer at all: it might be meant as bits.
+    static_assert(std::is_constructible_v<T, float> && std::is_constructible_v<T, double>);
+    static_assert(!std::is_convertible_v<float, T> && !std::is_convertible_v<double, T>);
+    static_assert(!std::is_convertible_v<T, float> && !std::is_convertible_v<T, double>);
+    static_assert(!std::is_constructible_v<T, int> && !std::is_constructible_v<T, unsigned> &&
+                  !std::is_constructible_v<T, std::uint16_t> && !std::is_constructible_v<T, bool> &&
+                  !std::is_constructible_v<T, std::int64_t> && !std::is_constructible_v<T, char>);
+    static_assert(!std::is_constructible_v<int, T> && !std::is_constructible_v<bool, T>);
+    static_assert(!std::is_constructible_v<float16, bfloat16> && !std::is_constructible_v<bfloat16, float16>);
+    static_assert(std::is_trivial_v<T> && std::is_standard_layout_v<T> && sizeof(T) == 2 && alignof(T) == 2);
+    union Shared { // as CUDA's shared memory: no constructor may run
+        T x[2];
+        std::uint32_t word;
+    };
+    static_assert(std::is_trivially_default_constructible_v<Shared>);
+    static_assert(float(T(1.5f)) == 1.5f && double(T(-2.0)) == -2 && T{}.bits == 0 && T::from_bits(1).bits == 1);
+    REQUIRE(T(2.0f).bits == 0x4000);
+    REQUIRE(T(1.0f).bits == (std::is_same_v<T, float16> ? 0x3c00 : 0x3f80));
+
+    for (std::uint32_t b = 0; b < 0x10000; ++b) {
+        const T x = T::from_bits(static_cast<std::uint16_t>(b));
+        const bool same = x.bits == b && fp::to_bits(float(x)) == fp::to_bits(fp::widen(x)) &&
+                          fp::to_bits(double(x)) == fp::to_bits(double(fp::widen(x))) &&
+                          T(float(x)).bits == fp::canonical(x).bits && T(double(x)).bits == fp::canonical(x).bits;
+        if (!same) FAIL("bits " << b);
+    }
+    // By way of float this would be a tie.
+    constexpr int p = fp::Format<T>::precision;
+    const double half = std::ldexp(1.0, -p), above = 1 + half + 0x1p-50, below = 1 + half - 0x1p-50;
+    REQUIRE(double(T(above)) == 1 + 2 * half);
+    REQUIRE(double(T(below)) == 1);
+    REQUIRE(double(T(1 + half)) == 1);
+    REQUIRE(double(T(static_cast<float>(above))) == 1);
+    property("from float", [](const Value<float>& a) { RC_ASSERT(T(a.x).bits == fp::round_to<T>(a.x).bits); });
+    property("from double", [](const Value<double>& a) { RC_ASSERT(T(a.x).bits == fp::round_to<T>(a.x).bits); });
+}
+
 TEMPLATE_TEST_CASE("significands with a sticky bit are rounded once", "[fp]", float16, bfloat16, float, double) {
     using T = TestType;
     for (std::uint64_t i = 0; i < 100'000; ++i) {

@@ -211,8 +211,8 @@ struct Element16 {
         if constexpr (fp::Format<T>::precision == 8) { // bf16: the upper half of a float
             f(__uint_as_float(bits << 16)), f(__uint_as_float(bits & 0xffff0000u));
         } else {
-            f(widen(float16{static_cast<std::uint16_t>(bits)})),
-                f(widen(float16{static_cast<std::uint16_t>(bits >> 16)}));
+            f(widen(float16::from_bits(static_cast<std::uint16_t>(bits)))),
+                f(widen(float16::from_bits(static_cast<std::uint16_t>(bits >> 16))));
         }
     }
 };

@@ -39,10 +39,10 @@ __device__ __forceinline__ T load_number(const T* p) {
     return __ldg(p);
 }
 __device__ __forceinline__ float16 load_number(const float16* p) {
-    return {__ldg(reinterpret_cast<const unsigned short*>(p))};
+    return float16::from_bits(__ldg(reinterpret_cast<const unsigned short*>(p)));
 }
 __device__ __forceinline__ bfloat16 load_number(const bfloat16* p) {
-    return {__ldg(reinterpret_cast<const unsigned short*>(p))};
+    return bfloat16::from_bits(__ldg(reinterpret_cast<const unsigned short*>(p)));
 }
 
 /// The words that hold 8 elements of 16 bits, wherever these begin.

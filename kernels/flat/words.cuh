@@ -98,7 +98,7 @@ struct WordsOfChunk {
         return pack;
     }
     [[nodiscard]] __device__ __forceinline__ T first_of_lane_0() const {
-        return T{alone};
+        return T::from_bits(alone);
     }
 };
 
@@ -177,7 +177,7 @@ __device__ __forceinline__ Lanes<typename Level::Acc, 8> fold_words(const WordPl
     }
 #pragma unroll
     for (int k = 0; k < 8; k += 2) {
-        if (k == last.number) Level::take(lanes.a[k], T{last.bits});
+        if (k == last.number) Level::take(lanes.a[k], T::from_bits(last.bits));
     }
     return lanes;
 }

@@ -70,9 +70,9 @@ struct TermBounds<float16> {
 };
 template <class T>
 inline constexpr bool
-    bounds_are_those_of_terms = fp::widen(T{TermBounds<T>::lowest}) ==
-                                spec::ExpTermConstants<float>::lowest&& fp::widen(T{
-                                    TermBounds<T>::highest}) == spec::ExpTermConstants<float>::highest;
+    bounds_are_those_of_terms = fp::widen(T::from_bits(TermBounds<T>::lowest)) ==
+                                spec::ExpTermConstants<float>::lowest&& fp::widen(
+                                    T::from_bits(TermBounds<T>::highest)) == spec::ExpTermConstants<float>::highest;
 static_assert(bounds_are_those_of_terms<bfloat16> && bounds_are_those_of_terms<float16>);
 template <class T>
 inline constexpr std::uint32_t lowest_pair = TermBounds<T>::lowest * 0x10001u;

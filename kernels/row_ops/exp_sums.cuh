@@ -153,7 +153,7 @@ struct ExpWarp {
             const auto last = Chunk::Words::load_last(at, at.odd(), without_term<T>());
 #pragma unroll
             for (int k = 0; k < 8; k += 2) {
-                if (k == last.number) sum.a[k].sum = term_of(T{last.bits}).added_to(sum.a[k].sum);
+                if (k == last.number) sum.a[k].sum = term_of(T::from_bits(last.bits)).added_to(sum.a[k].sum);
             }
         }
         return sum;

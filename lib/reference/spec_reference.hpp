@@ -180,6 +180,7 @@ Out sum(std::span<const T> x, Method method) {
     if (x.empty()) return converted<Out>(0.0);
     switch (method) {
     case Method::exact:
+    case Method::automatic:
         return exact_sum<Out>(x);
     case Method::compensated:
         return finished<Out>(tree_of_elements<TwoFold>(x, Rows::in_pairs));

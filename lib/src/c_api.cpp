@@ -35,7 +35,7 @@ static_assert(is(DETREDUCE_OP_SUM, dr::Op::sum) && is(DETREDUCE_OP_MEAN, dr::Op:
 static_assert(is(DETREDUCE_METHOD_ATOMIC, dr::Method::atomic) && is(DETREDUCE_METHOD_TREE, dr::Method::tree) &&
               is(DETREDUCE_METHOD_SERIAL, dr::Method::serial) && is(DETREDUCE_METHOD_KAHAN, dr::Method::kahan) &&
               is(DETREDUCE_METHOD_COMPENSATED, dr::Method::compensated) &&
-              is(DETREDUCE_METHOD_EXACT, dr::Method::exact));
+              is(DETREDUCE_METHOD_EXACT, dr::Method::exact) && is(DETREDUCE_METHOD_AUTOMATIC, dr::Method::automatic));
 static_assert(is(DETREDUCE_DTYPE_F16, dr::DType::f16) && is(DETREDUCE_DTYPE_BF16, dr::DType::bf16) &&
               is(DETREDUCE_DTYPE_F32, dr::DType::f32) && is(DETREDUCE_DTYPE_F64, dr::DType::f64));
 static_assert(is(DETREDUCE_SHAPE_FLAT, dr::Shape::flat) && is(DETREDUCE_SHAPE_ROWS, dr::Shape::rows) &&
@@ -126,6 +126,13 @@ dr::Plan plan_of(const detreduce_plan* plan) {
     Stored stored{};
     if (plan != nullptr) std::memcpy(static_cast<void*>(&stored), plan, sizeof stored);
     return stored.mark == plan_mark ? stored.plan : dr::Plan();
+}
+
+/// `status`, which calls what makes a plan by its name in C++, with its name in C.
+detreduce_status of_plan(const dr::Status& status) {
+    if (std::strcmp(status.argument, "plan") == 0 && std::strcmp(status.allowed, dr::Plan().status().allowed) == 0)
+        return invalid("plan", "must come from detreduce_make_plan()");
+    return as_c(status);
 }
 
 /// What f says of a good plan, else 0.
@@ -300,7 +307,7 @@ detreduce_status detreduce_make_plan(const detreduce_request* request, detreduce
 }
 
 detreduce_status detreduce_plan_status(const detreduce_plan* plan) noexcept {
-    return as_c(plan_of(plan).status());
+    return of_plan(plan_of(plan).status());
 }
 size_t detreduce_plan_workspace_bytes(const detreduce_plan* plan) noexcept {
     return of_good_plan(plan, [](const dr::Plan& p) { return p.workspace_bytes(); });
@@ -317,14 +324,17 @@ detreduce_dtype detreduce_plan_output(const detreduce_plan* plan) noexcept {
 detreduce_guarantee detreduce_plan_guarantee(const detreduce_plan* plan) noexcept {
     return of_good_plan(plan, [](const dr::Plan& p) { return static_cast<detreduce_guarantee>(p.guarantee()); });
 }
+detreduce_method detreduce_plan_method(const detreduce_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::Plan& p) { return static_cast<detreduce_method>(p.request().method); });
+}
 
 detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                void* out, void* workspace, detreduce_stream stream) noexcept {
-    return as_c(dr::run(plan_of(plan), {x, y, offsets}, out, workspace, stream));
+    return of_plan(dr::run(plan_of(plan), {x, y, offsets}, out, workspace, stream));
 }
 detreduce_status detreduce_run_async(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                      void* out, detreduce_stream stream) noexcept {
-    return as_c(dr::cuda::run_async(plan_of(plan), {x, y, offsets}, out, stream));
+    return of_plan(dr::cuda::run_async(plan_of(plan), {x, y, offsets}, out, stream));
 }
 
 detreduce_status detreduce_offsets_of_ids_u32(detreduce_device device, const uint32_t* ids, uint64_t n, uint64_t groups,

@@ -40,7 +40,7 @@ Status check_words(const LossRequest& r) {
         return invalid("loss", "allowed are mse, mae, huber, smooth_l1, bce, bce_with_logits and kl_div");
     }
     if (name(r.reduction) == "?") return invalid("reduction", "allowed are none, sum and mean");
-    if (name(r.method) == "?") return invalid("method", "allowed are exact, compensated, kahan and tree");
+    if (name(r.method) == "?") return invalid("method", "allowed are automatic, exact, compensated, kahan and tree");
     if (r.method == Method::serial || r.method == Method::atomic) {
         return {StatusCode::unsupported, "method", "allowed for losses are exact, compensated, kahan and tree"};
     }
@@ -92,9 +92,11 @@ Status check_out(const char* argument, const void* out, std::uint64_t values, DT
 
 } // namespace
 
-LossPlan make_loss_plan(const LossRequest& request) noexcept {
+LossPlan make_loss_plan(const LossRequest& asked) noexcept {
     LossPlan plan;
-    plan.request_ = request;
+    plan.request_ = asked;
+    plan.request_.method = resolved(asked.method, Op::sum);
+    const LossRequest& request = plan.request_;
     plan.status_ = check_words(request);
     if (!plan.status_.ok()) return plan;
     plan.is_op_ = has_op(request);
@@ -110,7 +112,8 @@ Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspac
     if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
     if (const Status bad = check_out("out", out, plan.results(), plan.output()); !bad.ok()) return bad;
     if (plan.workspace_bytes() > 0 && (workspace == nullptr || misaligned(workspace, 256))) {
-        return invalid("workspace", "must point to workspace_bytes() bytes of device memory, aligned to 256 bytes");
+        return invalid("workspace",
+                       "must point to as many bytes as the plan needs of device memory, aligned to 256 bytes");
     }
     if (plan.is_op()) return run(plan.plan(), {in.x, in.target}, out, workspace, stream);
     if (plan.results() == 0) return {};

@@ -14,8 +14,8 @@
 namespace detreduce {
 namespace {
 
-constexpr Status invalid(const char* argument, const char* allowed) {
-    return {StatusCode::invalid_argument, argument, allowed};
+constexpr Status invalid(const char* argument, const char* allowed, std::uint64_t index = Status::no_element) {
+    return {StatusCode::invalid_argument, argument, allowed, 0, index};
 }
 
 /// Is `value` an enumerator? Enumerators have names; anything else came from a cast.
@@ -33,9 +33,11 @@ bool can_give(const Request& r) {
 
 Status check_words(const Request& r) {
     if (!is_named(r.op)) {
-        return invalid("op", "ops() lists what is allowed");
+        return invalid("op", "allowed are sum, mean, asum, sumsq, nrm2, dot, sumdiffsq, mse, mae, min, max, argmin, "
+                             "argmax, nrminf, minmax, prod, variance, stddev, moments, count_nonzero and count_unique");
     }
-    if (!is_named(r.method)) return invalid("method", "allowed are exact, compensated, kahan, tree, serial and atomic");
+    if (!is_named(r.method))
+        return invalid("method", "allowed are automatic, exact, compensated, kahan, tree, serial and atomic");
     if (!is_named(r.dtype)) return invalid("dtype", "allowed are f16, bf16, f32 and f64");
     if (r.output && !is_named(*r.output)) return invalid("output", "allowed are f16, bf16, f32 and f64");
     if (!can_give(r)) {
@@ -118,7 +120,7 @@ Status check_count(const Request& r) {
         return {StatusCode::unsupported, "method",
                 "ops that count have no atomic; allowed are exact, compensated, kahan, tree and, on the CPU, serial"};
     }
-    if (r.output) return invalid("output", "must be empty for ops that count: the result is a std::uint64_t");
+    if (r.output) return invalid("output", "must be empty for ops that count: the result is an integer of 64 bits");
     return {};
 }
 
@@ -152,7 +154,7 @@ Status check_order(const Request& r) {
                 "ops that compare have no atomic; allowed are exact, compensated, kahan, tree and, on the CPU, serial"};
     }
     if (op.gives_integer && r.output) {
-        return invalid("output", "must be empty for argmin and argmax: the result is an index, a std::uint64_t");
+        return invalid("output", "must be empty for argmin and argmax: the result is an index, an integer of 64 bits");
     }
     if (r.n == 0 && r.op != Op::nrminf && r.shape != Shape::segments) {
         return invalid("n", "nothing has no least and no greatest element; allowed for min, max, minmax, argmin and "
@@ -163,8 +165,7 @@ Status check_order(const Request& r) {
 
 Status prepare_cpu(const Request& r, Launch& launch, std::size_t& workspace_bytes) {
     if (!info(r.method).on_cpu) {
-        return {StatusCode::unsupported, "method",
-                "this method is not offered on the CPU; methods() says where each one is"};
+        return {StatusCode::unsupported, "method", "this method is not offered on the CPU"};
     }
     if (launch.threads > host::max_threads)
         return invalid("launch.threads", "allowed are 1 to 1024, or 0 for the library's choice");
@@ -174,7 +175,8 @@ Status prepare_cpu(const Request& r, Launch& launch, std::size_t& workspace_byte
     const auto isas = available_isas();
     if (launch.isa == Isa::automatic) launch.isa = isas.back();
     if (std::find(isas.begin(), isas.end(), launch.isa) == isas.end()) {
-        return {StatusCode::unsupported, "launch.isa", "this processor lacks it; available_isas() lists what it has"};
+        return {StatusCode::unsupported, "launch.isa",
+                "this processor, or this build, lacks it; automatic takes the best that there is"};
     }
     workspace_bytes = host::workspace_bytes(r);
     return {};
@@ -213,15 +215,18 @@ Status no_y() {
 /// One of the two lists that an op may have.
 Status check_list(const char* argument, const Request& r, const void* list_at) {
     if (r.groups > 0 && (list_at == nullptr || misaligned(list_at, alignof(Tensor)))) {
-        return invalid(argument, "must point to as many Tensors as there are, in host memory");
+        return invalid(argument, "must point to the list of tensors, in host memory");
     }
     const auto* const list = static_cast<const Tensor*>(list_at);
     std::uint64_t elements = 0;
     for (std::uint64_t i = 0; i < r.groups && elements <= r.n; ++i) {
         if (!is_named(list[i].dtype))
-            return invalid(argument, "allowed for the dtype of a tensor are f16, bf16, f32 and f64");
-        if (list[i].n > max_n) return invalid(argument, "allowed for a tensor are 0 to 2^40 elements");
-        if (const Status bad = check_elements(argument, list[i].data, list[i].dtype, list[i].n); !bad.ok()) return bad;
+            return invalid(argument, "allowed for the dtype of a tensor are f16, bf16, f32 and f64", i);
+        if (list[i].n > max_n) return invalid(argument, "allowed for a tensor are 0 to 2^40 elements", i);
+        if (Status bad = check_elements(argument, list[i].data, list[i].dtype, list[i].n); !bad.ok()) {
+            bad.index = i;
+            return bad;
+        }
         elements += list[i].n;
     }
     return elements == r.n ? Status{} : invalid(argument, "the elements of the tensors must be n in all");
@@ -235,7 +240,7 @@ Status check_tensors(const Request& r, const Inputs& in) {
     const auto *const x = static_cast<const Tensor*>(in.x), *const y = static_cast<const Tensor*>(in.y);
     for (std::uint64_t i = 0; i < r.groups; ++i) {
         if (x[i].n != y[i].n || x[i].dtype != y[i].dtype)
-            return invalid("y", "each tensor must have the length and the dtype of the one in x that it goes with");
+            return invalid("y", "each tensor must have the length and the dtype of the one in x that it goes with", i);
     }
     return {};
 }
@@ -264,7 +269,8 @@ Status check_run(const Plan& plan, const Inputs& in, const void* out, const void
     if (plan.workspace_bytes() > 0) {
         const bool on_cpu = r.device.backend == Backend::cpu;
         if (workspace == nullptr)
-            return invalid("workspace", "must point to workspace_bytes() bytes of memory, on CUDA of the device");
+            return invalid("workspace",
+                           "must not be null: the plan says how many bytes of memory, on CUDA of the device, it needs");
         if (misaligned(workspace, on_cpu ? 8 : 256))
             return invalid("workspace",
                            "must be aligned to 256 bytes, as cudaMalloc's memory is, and on the CPU to 8 bytes");
@@ -272,10 +278,12 @@ Status check_run(const Plan& plan, const Inputs& in, const void* out, const void
     return {};
 }
 
-Plan make_plan(const Request& request) noexcept {
+Plan make_plan(const Request& asked) noexcept {
     Plan plan;
-    plan.request_ = request;
-    plan.launch_ = request.launch;
+    plan.request_ = asked;
+    plan.request_.method = resolved(asked.method, asked.op);
+    plan.launch_ = asked.launch;
+    const Request& request = plan.request_;
     plan.status_ = check_words(request);
     if (plan.status_.ok()) plan.status_ = check_shape(request);
     if (plan.status_.ok()) plan.status_ = check_offered(request);

@@ -22,6 +22,9 @@ constexpr std::array method_table{
                "partial sums meet in a floating-point atomic, in any order"},
 };
 
+// No method of its own: it stands for one of those above.
+constexpr MethodInfo automatic_info{Method::automatic, "automatic", device, true, true, "exact; of prod compensated"};
+
 constexpr std::array op_table{
     OpInfo{Op::sum, "sum", Term::element, Ending::sum, 1, "sum of x"},
     OpInfo{Op::mean, "mean", Term::element, Ending::mean, 1, "sum of x, over n"},
@@ -96,11 +99,17 @@ std::span<const DType> dtypes() noexcept {
 }
 
 const MethodInfo& info(Method method) noexcept {
+    if (method == Method::automatic) return automatic_info;
     for (const MethodInfo& m : method_table) {
         if (m.method == method) return m;
     }
     static constexpr MethodInfo unknown{Method{}, "?", none, false, false, "not a method"};
     return unknown;
+}
+
+Method resolved(Method method, Op op) noexcept {
+    if (method != Method::automatic) return method;
+    return info(op).kind == Kind::product ? Method::compensated : Method::exact;
 }
 
 std::string_view name(Op op) noexcept {
@@ -151,6 +160,7 @@ std::optional<Method> parse_method(std::string_view text) noexcept {
     for (const MethodInfo& m : method_table) {
         if (m.name == text) return m.method;
     }
+    if (text == automatic_info.name) return Method::automatic;
     return std::nullopt;
 }
 

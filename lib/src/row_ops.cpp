@@ -13,8 +13,8 @@
 namespace detreduce {
 namespace {
 
-constexpr Status invalid(const char* argument, const char* allowed) {
-    return {StatusCode::invalid_argument, argument, allowed};
+constexpr Status invalid(const char* argument, const char* allowed, std::uint64_t index = Status::no_element) {
+    return {StatusCode::invalid_argument, argument, allowed, 0, index};
 }
 
 constexpr std::string_view names[] = {
@@ -36,9 +36,9 @@ bool is_norm(RowOp op) {
 
 Status check_reduction(const RowRequest& r) {
     if (name(r.reduction) == "?") return invalid("reduction", "allowed are none, sum and mean");
+    if (name(r.method) == "?") return invalid("method", "allowed are automatic, exact, compensated, kahan and tree");
     if (r.reduction == Reduction::none) return {};
     if (!has_weights(r.op)) return invalid("reduction", "must be none but for cross entropy, nll and their gradients");
-    if (name(r.method) == "?") return invalid("method", "allowed are exact, compensated, kahan and tree");
     if (r.method == Method::serial || r.method == Method::atomic)
         return {StatusCode::unsupported, "method", "allowed for losses are exact, compensated, kahan and tree"};
     if (r.reduction == Reduction::mean && r.rows == 0 && !is_gradient(r.op))
@@ -115,6 +115,15 @@ Status check_optional(const char* argument, const void* p, DType dtype, bool has
     return has ? check_alignment(argument, p, dtype) : must_be_null(argument, p);
 }
 
+/// Those in host memory are looked at; what is on a device cannot be.
+Status check_classes(const RowRequest& r, const std::int64_t* targets) {
+    for (std::uint64_t i = 0; i < r.rows; ++i) {
+        if (targets[i] != r.ignore_index && static_cast<std::uint64_t>(targets[i]) >= r.n)
+            return invalid("targets", "must be a class, 0 to n - 1, or ignore_index", i);
+    }
+    return {};
+}
+
 /// What says which class a row is of.
 Status check_targets(const RowRequest& r, const RowArrays& a) {
     const bool entropy = is_entropy(r.op);
@@ -124,7 +133,8 @@ Status check_targets(const RowRequest& r, const RowArrays& a) {
         return a.targets == nullptr ? Status{} : invalid("targets", "must be null where there are probabilities");
     if (a.targets == nullptr && r.rows > 0)
         return invalid("targets", entropy ? "must not be null, or probabilities must not" : "must not be null");
-    return misaligned(a.targets, 8) ? invalid("targets", "must be aligned to 8 bytes") : Status{};
+    if (misaligned(a.targets, 8)) return invalid("targets", "must be aligned to 8 bytes");
+    return r.device.backend == Backend::cpu ? check_classes(r, a.targets) : Status{};
 }
 
 Status check_row_weights(const RowPlan& plan, const RowArrays& a) {
@@ -157,8 +167,9 @@ Status check_arrays(const RowPlan& plan, const RowArrays& a) {
 Status check_workspace(const RowPlan& plan, const void* workspace) {
     const bool cuda = plan.request().device.backend == Backend::cuda;
     if (plan.workspace_bytes() == 0 || (workspace != nullptr && !misaligned(workspace, cuda ? 256 : 8))) return {};
-    return invalid("workspace", cuda ? "must point to workspace_bytes() bytes of device memory, aligned to 256 bytes"
-                                     : "must point to workspace_bytes() bytes of host memory, aligned to 8 bytes");
+    return invalid("workspace",
+                   cuda ? "must point to as many bytes as the plan needs of device memory, aligned to 256 bytes"
+                        : "must point to as many bytes as the plan needs of host memory, aligned to 8 bytes");
 }
 
 } // namespace
@@ -168,9 +179,11 @@ std::string_view name(RowOp op) noexcept {
     return i < std::size(names) ? names[i] : "?";
 }
 
-RowPlan make_row_plan(const RowRequest& request) noexcept {
+RowPlan make_row_plan(const RowRequest& asked) noexcept {
     RowPlan plan;
-    plan.request_ = request;
+    plan.request_ = asked;
+    plan.request_.method = resolved(asked.method, Op::sum);
+    const RowRequest& request = plan.request_;
     plan.status_ = check_words(request);
     if (plan.status_.ok()) plan.status_ = check_size(request);
     if (plan.status_.ok()) plan.status_ = check_launch(request);

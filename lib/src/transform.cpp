@@ -38,8 +38,10 @@ Status narrow_for_cuda(Launch& launch) {
 
 } // namespace
 
-CheckedPlan plan_transform(DType dtype, DType output, std::uint64_t n, const TransformOptions& options,
+CheckedPlan plan_transform(DType dtype, DType output, std::uint64_t n, const TransformOptions& asked,
                            Device device) noexcept {
+    TransformOptions options = asked;
+    options.method = resolved(asked.method, Op::sum);
     CheckedPlan checked{{}, check_options(options)};
     Launch launch = options.launch;
     if (checked.status.ok() && device.backend == Backend::cuda && options.method != Method::exact) {
@@ -67,7 +69,8 @@ Status check_transform(const Plan& plan, int inputs, const void* x, const void* 
     }
     if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) return bad;
     if (plan.workspace_bytes() > 0 && (workspace == nullptr || misaligned(workspace, 256))) {
-        return invalid("workspace", "must point to workspace_bytes() bytes of device memory, aligned to 256 bytes");
+        return invalid("workspace",
+                       "must point to as many bytes as the plan needs of device memory, aligned to 256 bytes");
     }
     return {};
 }

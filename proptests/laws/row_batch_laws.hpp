@@ -34,13 +34,10 @@ Out expected_of_batch(const RowRequest& r, const RowData<T>& data) {
     return fp::round_to<Out>(sum_of(rows.out, r.method));
 }
 
-/// Rows and targets that all have a loss, so that more is seen than NaN.
+/// Rows that all have a loss, so that more is seen than NaN.
 template <class T>
 void mend(RowData<T>& data, const RowRequest& r) {
     data.x = numbers_between<T>(-9, 0, data.x.size(), r.rows);
-    for (std::int64_t& target : data.targets)
-        target =
-            target == r.ignore_index ? target : static_cast<std::int64_t>(static_cast<std::uint64_t>(target) % r.n);
 }
 
 /// Losses and gradients of several lengths, in rows enough for a sum of several levels now and then.

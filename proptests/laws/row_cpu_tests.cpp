@@ -209,6 +209,39 @@ TEST_CASE("rows: losses of ranges, and what the calls on them refuse", "[rows]")
     REQUIRE(refused([&] { (void)nll(x, 2, t, {.method = Method::atomic}); }) == "method");
 }
 
+TEST_CASE("rows: a target that is no class is refused with its index", "[rows][status]") {
+    constexpr std::uint64_t n = 5, rows = 4;
+    const std::vector<float> x(n * rows, -1);
+    const auto run_with = [&](RowOp op, Reduction reduction, const std::vector<std::int64_t>& targets) {
+        const RowPlan plan =
+            make_row_plan({.op = op, .n = n, .rows = rows, .ignore_index = 9, .reduction = reduction, .device = cpu});
+        std::vector<float> out(n * rows, 77);
+        std::vector<double> workspace(plan.workspace_bytes() / 8);
+        const Status status =
+            run(plan, {.x = x.data(), .out = out.data(), .targets = targets.data()}, workspace.data());
+        REQUIRE(status.ok() == (out[0] != 77)); // nothing is written, or something
+        return status;
+    };
+    for (const RowOp op : loss_row_ops) {
+        for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
+            INFO(name(op) << ' ' << name(reduction));
+            REQUIRE(run_with(op, reduction, {0, 9, n - 1, 1}).ok());
+            for (const std::int64_t bad :
+                 {std::int64_t{-1}, std::int64_t{n}, std::int64_t{-100}, std::numeric_limits<std::int64_t>::min(),
+                  std::numeric_limits<std::int64_t>::max()}) {
+                for (std::size_t i = 0; i < rows; ++i) {
+                    std::vector<std::int64_t> targets{0, 9, n - 1, 1};
+                    targets[i] = targets[rows - 1] = bad;
+                    const Status status = run_with(op, reduction, targets);
+                    expect(status, StatusCode::invalid_argument, "targets");
+                    REQUIRE(status.index == i);
+                }
+            }
+        }
+    }
+    REQUIRE(refused([&] { (void)cross_entropy(x, rows, std::vector<std::int64_t>{0, 1, 2, n}); }) == "targets");
+}
+
 TEST_CASE("rows: the caller's rounding mode means nothing", "[rows]") {
     for (const RowOp op : all_row_ops) {
         for (const std::uint64_t rows : {1, 20}) {

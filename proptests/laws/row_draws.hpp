@@ -173,7 +173,7 @@ std::vector<T> probabilities(const RowRequest& r, std::uint64_t seed) {
     return list;
 }
 
-/// Kinds of rows one after the other, beginning with one that depends on the seed. A row in seven is ignored, one in eleven has a wrong target.
+/// Kinds of rows one after the other, beginning with one that depends on the seed. A row in seven is ignored.
 template <class T>
 RowData<T> row_data(const RowRequest& r, const RowVariant& v, std::uint64_t seed) {
     RowData<T> data;
@@ -183,9 +183,7 @@ RowData<T> row_data(const RowRequest& r, const RowVariant& v, std::uint64_t seed
         data.x.insert(data.x.end(), row.begin(), row.end());
         const auto any = accuracy::hash(seed + 5, i);
         if (of_targets(r.op) && !v.probabilities)
-            data.targets.push_back(any % 7 == 0    ? r.ignore_index
-                                   : any % 11 == 0 ? static_cast<std::int64_t>(r.n + any / 128 % 3) * (any % 2 ? 1 : -1)
-                                                   : static_cast<std::int64_t>(any / 128 % r.n));
+            data.targets.push_back(any % 7 == 0 ? r.ignore_index : static_cast<std::int64_t>(any / 128 % r.n));
     }
     if (v.scale) data.scale = numbers_between<T>(-2, 2, r.n, seed + 1);
     if (v.shift) data.shift = numbers_between<T>(-2, 2, r.n, seed + 2);

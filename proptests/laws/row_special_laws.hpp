@@ -114,16 +114,21 @@ TEMPLATE_TEST_CASE("rows: targets that are ignored, and that are none", "[rows]"
                 RowRequest r{.op = op, .n = n, .rows = 6, .ignore_index = ignored};
                 if (v.smoothing) r.label_smoothing = 0.25;
                 auto data = row_data<T>(r, v, 1);
-                const std::int64_t bad = std::numeric_limits<std::int64_t>::min();
-                data.targets = {ignored, -1, n, bad, 7, ignored};
+                // On the CPU what is no class is refused (row_cpu_tests.cpp).
+                if (RowBackend::device.backend == Backend::cpu) {
+                    data.targets = {ignored, ignored, ignored, ignored, 7, ignored};
+                } else {
+                    data.targets = {ignored, -1, n, std::numeric_limits<std::int64_t>::min(), 7, ignored};
+                }
                 const auto got = run_rows<T>(r, data, 1);
                 const std::size_t per_row = has_one_result(op) ? 1 : n;
                 INFO(shown(r, v));
                 for (std::size_t i = 0; i < got.out.size(); ++i) {
                     const std::size_t row = i / per_row;
                     if (row == 4) continue; // that is a class
-                    REQUIRE(is_bits(got.out[i], row % 5 == 0 ? T{} : quiet_nan<T>));
-                    if (has_one_result(op)) REQUIRE(is_bits(got.weight[i], row % 5 == 0 ? V{} : quiet_nan<V>));
+                    const bool zero = data.targets[row] == ignored;
+                    REQUIRE(is_bits(got.out[i], zero ? T{} : quiet_nan<T>));
+                    if (has_one_result(op)) REQUIRE(is_bits(got.weight[i], zero ? V{} : quiet_nan<V>));
                 }
             }
         }

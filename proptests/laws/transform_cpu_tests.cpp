@@ -4,6 +4,7 @@
 
 #include <detreduce/transform_reduce.hpp>
 
+#include "laws/contracted_terms.hpp"
 #include "laws/term_function.hpp"
 
 #define DETREDUCE_TRANSFORM_TYPES float16, bfloat16, float, double
@@ -60,6 +61,38 @@ TEST_CASE("transform_reduce: ranges, lambdas, and results of other formats", "[t
     REQUIRE(transform_reduce_as<double>([](float v) { return v * v; }, tenths) == 3 * static_cast<double>(0.1f * 0.1f));
     static_assert(!UnaryTerm<double (*)(float), float>, "a term of another format would be rounded unseen");
     static_assert(!BinaryTerm<float (*)(float), float>);
+}
+
+namespace {
+
+/// Has the processor what contracted_terms.cpp is compiled to?
+bool can_contract() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("fma");
+#else
+    return true;
+#endif
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("transform_reduce: a source that is compiled with contraction is refused", "[transform]", float16,
+                   bfloat16, float, double) {
+    if (!can_contract()) return;
+    const std::vector<TestType> x(3, TestType(1.25f));
+    for (const int mode : {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO}) {
+        TestType out(77.0f);
+        std::fesetround(mode);
+        const Status status = contracted_sum(x.data(), x.size(), &out);
+        std::fesetround(FE_TONEAREST);
+        expect(status, StatusCode::unsupported, "f");
+        REQUIRE(fp::widen(out) == 77);
+        std::fesetround(mode); // and one that is not, never
+        const Status allowed = transform_reduce([](TermOf<TestType> v) { return v; }, x.data(), x.size(), &out);
+        std::fesetround(FE_TONEAREST);
+        REQUIRE(allowed.ok());
+        REQUIRE(fp::widen(out) == 3.75);
+    }
 }
 
 TEST_CASE("transform_reduce: the caller's rounding mode means nothing, to its function either", "[transform]") {

@@ -20,18 +20,17 @@ constexpr const char* description =
 
 /// The options as they were typed.
 struct Options {
-    std::string file, with, axis, offsets, ids, groups, op = "sum", method, dtype, output, nan = "propagate",
-                                                        device = "cpu", format, save_state;
+    std::string file, with, axis, offsets, ids, groups, op = "sum", method = "automatic", dtype, output,
+                                                        nan = "propagate", device = "cpu", format, save_state;
     std::vector<std::string> add_states;
     std::uint64_t ddof = 0;
     std::uint32_t threads = 0; // 0: the library's choice
     bool json = false;
 };
 
-/// The method: exact where nothing else is said, but for products, of which it would be too long.
+/// The method that is used.
 Method method_of(const Options& o) {
-    if (!o.method.empty()) return parse_method(o.method).value();
-    return info(parse_op(o.op).value()).kind == Kind::product ? Method::compensated : Method::exact;
+    return resolved(parse_method(o.method).value(), parse_op(o.op).value());
 }
 
 CLI::Validator one_of(const std::vector<std::string>& names) {
@@ -283,9 +282,10 @@ void add_reduce(CLI::App& app) {
         ->add_option("--groups", o->groups, "with --ids: how many segments there are; else one more than the last id")
         ->type_name("N")
         ->transform(decimal_number(max_groups, "is not a number of segments; allowed are 0 to 2^40"));
-    command->add_option("--method", o->method, "which bits come out, see below; exact without it, of prod compensated")
-        ->type_name("")
-        ->check(one_of(names_of(methods())));
+    std::vector<std::string> methods_and_automatic = names_of(methods());
+    methods_and_automatic.emplace_back(name(Method::automatic));
+    add("--method", o->method, "which bits come out, see below; automatic is exact, and of prod compensated")
+        ->check(one_of(methods_and_automatic));
     add("--dtype", o->dtype, "type of the elements: f16, bf16, f32 or f64; text is read as f64 without it")
         ->check(one_of(names_of(dtypes())));
     add("--output", o->output,

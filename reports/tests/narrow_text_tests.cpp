@@ -155,8 +155,8 @@ TEMPLATE_TEST_CASE("no decimal with fewer digits reads back, and none with as ma
 }
 
 TEST_CASE("16-bit numbers as they are printed") {
-    const auto f16 = [](std::uint16_t bits) { return shortest_decimal(float16{bits}); };
-    const auto bf16 = [](std::uint16_t bits) { return shortest_decimal(bfloat16{bits}); };
+    const auto f16 = [](std::uint16_t bits) { return shortest_decimal(float16::from_bits(bits)); };
+    const auto bf16 = [](std::uint16_t bits) { return shortest_decimal(bfloat16::from_bits(bits)); };
     CHECK(f16(0x3c00) == "1");
     CHECK(f16(0x2e66) == "0.1");
     CHECK(f16(0x7bff) == "65500"); // 65504: the nearest of three digits
@@ -170,7 +170,7 @@ TEST_CASE("16-bit numbers as they are printed") {
     CHECK(bf16(0x3dcd) == "0.1");
     CHECK(bf16(0x7f7f) == "3.39e+38");
     CHECK(bf16(0x0001) == "9e-41");
-    CHECK(hexadecimal(float16{0x7bff}) == "0x1.ffcp+15");
-    CHECK(hexadecimal(bfloat16{0x0001}) == "0x1p-133");
-    CHECK(bits_text(float16{0x000f}) == "0x000f");
+    CHECK(hexadecimal(float16::from_bits(0x7bff)) == "0x1.ffcp+15");
+    CHECK(hexadecimal(bfloat16::from_bits(0x0001)) == "0x1p-133");
+    CHECK(bits_text(float16::from_bits(0x000f)) == "0x000f");
 }

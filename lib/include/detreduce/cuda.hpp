@@ -19,12 +19,12 @@ namespace detreduce::cuda {
 /// stream       enqueued, not synchronised; may be captured in a graph
 /// errors       the status of the plan or of run(); cuda_error, also on devices without memory pools
 template <class T, class Out>
-Status sum(const T* x, std::uint64_t n, Out* out, Method method = Method::exact, Stream stream = nullptr) noexcept;
+Status sum(const T* x, std::uint64_t n, Out* out, Method method = Method::automatic, Stream stream = nullptr) noexcept;
 
 /// `op` of the n elements at device pointers `x` and `y` (null for ops of one input) into device pointer `out`: otherwise as sum(). Op minmax
 /// writes two elements. For argmin and argmax there is arg(), for what counts count().
 template <class T, class Out>
-Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method method = Method::exact,
+Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method method = Method::automatic,
               Stream stream = nullptr) noexcept;
 
 /// Mean and variance of the n elements at device pointer `x`, or what of them Op::variance, Op::stddev or Op::moments gives, into device pointer
@@ -33,7 +33,7 @@ Status reduce(Op op, const T* x, const T* y, std::uint64_t n, Out* out, Method m
 /// ddof         what is taken from n in the variance's divisor
 /// errors       also invalid_argument for other ops
 template <class T, class Out>
-Status moments(Op op, const T* x, std::uint64_t n, Out* out, Method method = Method::exact, std::uint64_t ddof = 0,
+Status moments(Op op, const T* x, std::uint64_t n, Out* out, Method method = Method::automatic, std::uint64_t ddof = 0,
                Stream stream = nullptr) noexcept;
 
 /// The index of an element that argmin or argmax finds among the n at device pointer `x`, into device pointer `index`: otherwise as sum().

@@ -65,7 +65,8 @@ enum {
     DETREDUCE_METHOD_SERIAL,      /* one addition after the other; CPU only, for comparison */
     DETREDUCE_METHOD_KAHAN,       /* each lane in order, with its rounding errors */
     DETREDUCE_METHOD_COMPENSATED, /* a tree that carries its rounding errors */
-    DETREDUCE_METHOD_EXACT        /* the true value, rounded once; whatever the order */
+    DETREDUCE_METHOD_EXACT,       /* the true value, rounded once; whatever the order */
+    DETREDUCE_METHOD_AUTOMATIC    /* no method of its own: exact, or compensated of prod, which exact has not */
 };
 
 /* Type of an element: IEEE 754 binary16, bfloat16, binary32 (float), binary64 (double). */
@@ -200,7 +201,7 @@ typedef struct detreduce_launch {
 /* What to reduce and where. Initialise it, then set what differs; only dtype and n have no useful default. */
 typedef struct detreduce_request {
     detreduce_op op;          /* sum */
-    detreduce_method method;  /* exact */
+    detreduce_method method;  /* automatic */
     detreduce_dtype dtype;    /* f32; of the elements */
     detreduce_dtype output;   /* DETREDUCE_DTYPE_OF_INPUT; of the result */
     detreduce_shape shape;    /* flat */
@@ -218,8 +219,9 @@ typedef struct detreduce_request {
 /* The defaults, as an initialiser and as a call. */
 #define DETREDUCE_REQUEST_INIT                                                                                         \
     {                                                                                                                  \
-        DETREDUCE_OP_SUM, DETREDUCE_METHOD_EXACT, DETREDUCE_DTYPE_F32, DETREDUCE_DTYPE_OF_INPUT, DETREDUCE_SHAPE_FLAT, \
-            DETREDUCE_NAN_PROPAGATE, 0, 1, 0, 0, {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0}, 0                      \
+        DETREDUCE_OP_SUM, DETREDUCE_METHOD_AUTOMATIC, DETREDUCE_DTYPE_F32, DETREDUCE_DTYPE_OF_INPUT,                   \
+            DETREDUCE_SHAPE_FLAT, DETREDUCE_NAN_PROPAGATE, 0, 1, 0, 0, {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0},  \
+            0                                                                                                          \
     }
 void detreduce_request_init(detreduce_request* request) DETREDUCE_NOEXCEPT;
 
@@ -239,12 +241,13 @@ detreduce_status detreduce_plan_status(const detreduce_plan* plan) DETREDUCE_NOE
 
 /* Of a plan whose status is ok, else 0: bytes of memory that a run needs, of the device, aligned to 256; on the CPU 0, but for count_unique of f32 and f64
  * host memory, aligned to 8; how many results a run writes; bytes of one result, which is also how it must be aligned; dtype of the results, unless they are indices or counts (uint64_t); what their
- * bits depend on. */
+ * bits depend on; the method, which is never automatic. */
 size_t detreduce_plan_workspace_bytes(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 uint64_t detreduce_plan_results(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 size_t detreduce_plan_result_bytes(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 detreduce_dtype detreduce_plan_output(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 detreduce_guarantee detreduce_plan_guarantee(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
+detreduce_method detreduce_plan_method(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 
 /* The same type as cudaStream_t. */
 typedef struct CUstream_st* detreduce_stream;

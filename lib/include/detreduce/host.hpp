@@ -41,7 +41,8 @@ inline void require_one_result(Op op) {
 /// workspace    none; with one thread nothing is allocated
 /// errors       throws Error: what make_plan() and run() refuse; argument y when it is not as long as x
 template <Element Out, Elements X, Elements Y>
-[[nodiscard]] Out reduce_as(Op op, const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] Out reduce_as(Op op, const X& x, const Y& y, Method method = Method::automatic,
+                            const Launch& launch = {}) {
     using T = ElementOf<X>;
     static_assert(std::same_as<T, ElementOf<Y>>, "x and y must have elements of the same type");
     require_one_result(op);
@@ -60,49 +61,52 @@ template <Element Out, Elements X, Elements Y>
     return result;
 }
 template <Element Out, Elements X>
-[[nodiscard]] Out reduce_as(Op op, const X& x, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] Out reduce_as(Op op, const X& x, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<Out>(op, x, std::span<const ElementOf<X>>(), method, launch);
 }
 
 /// The same for each op, the result in the elements' format: mean(x), asum(x), sumsq(x), nrm2(x), dot(x, y), sumdiffsq(x, y), mse(x, y), mae(x, y).
 template <Elements X>
-[[nodiscard]] ElementOf<X> mean(const X& x, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] ElementOf<X> mean(const X& x, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::mean, x, method, launch);
 }
 template <Elements X>
-[[nodiscard]] ElementOf<X> asum(const X& x, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] ElementOf<X> asum(const X& x, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::asum, x, method, launch);
 }
 template <Elements X>
-[[nodiscard]] ElementOf<X> sumsq(const X& x, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] ElementOf<X> sumsq(const X& x, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::sumsq, x, method, launch);
 }
 template <Elements X>
-[[nodiscard]] ElementOf<X> nrm2(const X& x, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] ElementOf<X> nrm2(const X& x, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::nrm2, x, method, launch);
 }
 template <Elements X, Elements Y>
-[[nodiscard]] ElementOf<X> dot(const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] ElementOf<X> dot(const X& x, const Y& y, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::dot, x, y, method, launch);
 }
 template <Elements X, Elements Y>
-[[nodiscard]] ElementOf<X> sumdiffsq(const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] ElementOf<X> sumdiffsq(const X& x, const Y& y, Method method = Method::automatic,
+                                     const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::sumdiffsq, x, y, method, launch);
 }
 template <Elements X, Elements Y>
-[[nodiscard]] ElementOf<X> mse(const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] ElementOf<X> mse(const X& x, const Y& y, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::mse, x, y, method, launch);
 }
 template <Elements X, Elements Y>
-[[nodiscard]] ElementOf<X> mae(const X& x, const Y& y, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] ElementOf<X> mae(const X& x, const Y& y, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::mae, x, y, method, launch);
 }
 
 /// `op` of `x` where the op compares elements, on the CPU, as run() computes it: reduce_as() with a policy for NaN.
 ///
-/// errors       throws Error: what make_plan() and run() refuse; for ops that compare no other `method` gives other bits, so there is none
+/// errors       throws Error: what make_plan() and run() refuse, and ops that do not compare; no other `method` gives other bits, so there is none
 template <Element Out, Elements X>
 [[nodiscard]] Out order_as(Op op, const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
+    if (info(op).kind != Kind::order)
+        throw_if_error({StatusCode::invalid_argument, "op", "allowed are min, max and nrminf"});
     require_one_result(op);
     const Request request{.op = op,
                           .dtype = dtype_of<ElementOf<X>>,
@@ -173,7 +177,7 @@ template <Elements X>
 /// ddof         what is taken from n in the variance's divisor n − ddof: 0 for the variance of x itself, 1 for that of what x was drawn from
 /// errors       throws Error: what make_plan() and run() refuse; for other ops
 template <Element Out, Elements X>
-void moments_into(Op op, const X& x, Out* out, Method method = Method::exact, std::uint64_t ddof = 0,
+void moments_into(Op op, const X& x, Out* out, Method method = Method::automatic, std::uint64_t ddof = 0,
                   const Launch& launch = {}) {
     if (info(op).kind != Kind::moments)
         throw_if_error({StatusCode::invalid_argument, "op", "allowed are variance, stddev and moments"});
@@ -189,7 +193,7 @@ void moments_into(Op op, const X& x, Out* out, Method method = Method::exact, st
 }
 /// The variance Σ(x − mean)² / (n − ddof), in the elements' format.
 template <Elements X>
-[[nodiscard]] ElementOf<X> variance(const X& x, Method method = Method::exact, std::uint64_t ddof = 0,
+[[nodiscard]] ElementOf<X> variance(const X& x, Method method = Method::automatic, std::uint64_t ddof = 0,
                                     const Launch& launch = {}) {
     ElementOf<X> result{};
     moments_into(Op::variance, x, &result, method, ddof, launch);
@@ -197,7 +201,7 @@ template <Elements X>
 }
 /// Its square root.
 template <Elements X>
-[[nodiscard]] ElementOf<X> stddev(const X& x, Method method = Method::exact, std::uint64_t ddof = 0,
+[[nodiscard]] ElementOf<X> stddev(const X& x, Method method = Method::automatic, std::uint64_t ddof = 0,
                                   const Launch& launch = {}) {
     ElementOf<X> result{};
     moments_into(Op::stddev, x, &result, method, ddof, launch);
@@ -209,17 +213,17 @@ struct Moments {
     T mean, variance;
 };
 template <Elements X>
-[[nodiscard]] Moments<ElementOf<X>> moments(const X& x, Method method = Method::exact, std::uint64_t ddof = 0,
+[[nodiscard]] Moments<ElementOf<X>> moments(const X& x, Method method = Method::automatic, std::uint64_t ddof = 0,
                                             const Launch& launch = {}) {
     ElementOf<X> results[2]{};
     moments_into(Op::moments, x, results, method, ddof, launch);
     return {results[0], results[1]};
 }
 
-/// Product of `x` on the CPU, in the elements' format: reduce_as() with a method that there is, as an exact product is too long. Nothing over-
+/// Product of `x` on the CPU, in the elements' format, by compensated if nothing else is said, as an exact product is too long. Nothing over-
 /// or underflows on the way, and that of nothing is 1.
 template <Elements X>
-[[nodiscard]] ElementOf<X> prod(const X& x, Method method = Method::compensated, const Launch& launch = {}) {
+[[nodiscard]] ElementOf<X> prod(const X& x, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::prod, x, method, launch);
 }
 
@@ -260,20 +264,22 @@ template <Elements X>
 /// errors       throws Error when launch.threads is out of range, or the processor lacks launch.isa
 /// NaN, empty   as run()
 template <class Out, class T>
-[[nodiscard]] Out sum_as(std::span<const T> x, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] Out sum_as(std::span<const T> x, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<Out>(Op::sum, x, method, launch);
 }
-[[nodiscard]] inline float16 sum(std::span<const float16> x, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] inline float16 sum(std::span<const float16> x, Method method = Method::automatic,
+                                 const Launch& launch = {}) {
     return sum_as<float16>(x, method, launch);
 }
-[[nodiscard]] inline bfloat16 sum(std::span<const bfloat16> x, Method method = Method::exact,
+[[nodiscard]] inline bfloat16 sum(std::span<const bfloat16> x, Method method = Method::automatic,
                                   const Launch& launch = {}) {
     return sum_as<bfloat16>(x, method, launch);
 }
-[[nodiscard]] inline float sum(std::span<const float> x, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] inline float sum(std::span<const float> x, Method method = Method::automatic, const Launch& launch = {}) {
     return sum_as<float>(x, method, launch);
 }
-[[nodiscard]] inline double sum(std::span<const double> x, Method method = Method::exact, const Launch& launch = {}) {
+[[nodiscard]] inline double sum(std::span<const double> x, Method method = Method::automatic,
+                                const Launch& launch = {}) {
     return sum_as<double>(x, method, launch);
 }
 

@@ -21,8 +21,8 @@ namespace detreduce {
 struct LossRequest {
     Loss loss = Loss::mse;
     Reduction reduction = Reduction::mean;
-    Method method = Method::exact; ///< of sum and mean: exact, compensated, kahan or tree
-    DType dtype = DType::f32;      ///< of x, target, weight and the gradient
+    Method method = Method::automatic; ///< of sum and mean: automatic (exact), exact, compensated, kahan or tree
+    DType dtype = DType::f32;          ///< of x, target, weight and the gradient
     std::optional<DType> output =
         {}; ///< of the result; empty: that of the elements. `none` and exact give any, the others their own or a wider one
     std::uint64_t n = 0; ///< 0 … 2^40; a mean has at least 1
@@ -108,7 +108,7 @@ Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upst
 /// What the shorter calls may be told.
 struct LossOptions {
     Reduction reduction = Reduction::mean;
-    Method method = Method::exact;
+    Method method = Method::automatic;
     double parameter = 1; ///< delta of huber, beta of smooth_l1
     Launch launch = {};
 };

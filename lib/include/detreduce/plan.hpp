@@ -18,10 +18,10 @@ namespace detreduce {
 /// The same type as cudaStream_t.
 using Stream = CUstream_st*;
 
-/// What to reduce and where. Only `dtype` and `n` have no useful default.
+/// What to reduce and where. Only `dtype` and `n` have no useful default. Designated initializers must be in the order of these fields.
 struct Request {
     Op op = Op::sum;
-    Method method = Method::exact;
+    Method method = Method::automatic;
     DType dtype = DType::f32;         ///< of the elements
     std::optional<DType> output = {}; ///< of the result; empty: that of the elements, or an index
     Shape shape = Shape::flat;
@@ -52,6 +52,7 @@ inline constexpr int max_levels = 4;
 class Plan {
   public:
     [[nodiscard]] const Status& status() const noexcept { return status_; }
+    /// What was asked for, with the method that automatic is.
     [[nodiscard]] const Request& request() const noexcept { return request_; }
     [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
     /// Of ops that compare or count, by any method: order, but of an index, which says where an element lies, device.
@@ -145,7 +146,7 @@ struct Inputs {
 /// dtypes       f16, bf16, f32, f64. The output is any of them for exact and for ops that compare; for the other methods the input's own or
 ///              a wider one. It is rounded once from what was accumulated. Request::output must be empty for indices and counts.
 /// methods      sums and means: all, but serial on the CPU only, and atomic on CUDA for flat sums only. variance, stddev, moments: exact, tree and,
-///              on the CPU, serial. prod: compensated, tree and, on the CPU, serial; so a method must be asked for, as exact is the default. Ops
+///              on the CPU, serial. prod: compensated, tree and, on the CPU, serial. automatic is exact, and compensated of prod. Ops
 ///              that compare or count: all but atomic, with the same result. Sums and variances of tensors: exact. What is not offered has an
 ///              unsupported status.
 /// guarantee    plan.guarantee()

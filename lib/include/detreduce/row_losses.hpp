@@ -4,6 +4,7 @@
 //     std::vector<float> dx = dr::row_loss_gradient(dr::RowOp::cross_entropy, logits, rows, targets);
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,17 +17,17 @@ namespace detreduce {
 /// What the shorter calls may be told.
 struct RowLossOptions {
     Reduction reduction = Reduction::mean;
-    Method method = Method::exact;
+    Method method = Method::automatic;
     double label_smoothing = 0;       ///< cross entropy: 0 … 1
     std::int64_t ignore_index = -100; ///< rows with this target do not count
     Launch launch = {};
 };
 
-/// What rows are compared with: a class a row, std::int64_t, or, of cross entropy, a probability of each class, elements like those of x.
+/// What rows are compared with: a class a row, std::int64_t, or, of cross entropy, a probability of each class, elements like those of x. Numbers of other
+/// types are refused by name.
 template <class Y, class X>
-concept RowTargets = std::ranges::contiguous_range<Y> && std::ranges::sized_range<Y> &&
-    (std::same_as<std::ranges::range_value_t<Y>, std::int64_t> ||
-     std::same_as<std::ranges::range_value_t<Y>, ElementOf<X>>);
+concept RowTargets = Elements<X> && std::ranges::contiguous_range<Y> && std::ranges::sized_range<Y> &&
+    (std::integral<std::ranges::range_value_t<Y>> || Element<std::ranges::range_value_t<Y>>);
 
 namespace detail {
 
@@ -41,7 +42,10 @@ template <Elements X, RowTargets<X> Y>
                                                         const WeightsOf<ElementOf<X>>& weight,
                                                         const RowLossOptions& o) {
     using T = ElementOf<X>;
-    constexpr bool classes = std::same_as<std::ranges::range_value_t<Y>, std::int64_t>;
+    using Target = std::ranges::range_value_t<Y>;
+    constexpr bool classes = std::integral<Target>;
+    static_assert(!classes || std::same_as<Target, std::int64_t>, "targets that are classes must be std::int64_t");
+    static_assert(classes || std::same_as<Target, T>, "targets that are probabilities must have the type of x");
     const auto require = [](bool holds, const char* argument, const char* allowed) {
         if (!holds) throw_if_error({StatusCode::invalid_argument, argument, allowed});
     };
@@ -118,9 +122,9 @@ template <Elements X, RowTargets<X> Y>
                                          const RowLossOptions& options = {}) {
     return row_loss(RowOp::cross_entropy, x, rows, target, {}, options);
 }
-template <Elements X>
-[[nodiscard]] ElementOf<X> nll(const X& x, std::uint64_t rows, std::span<const std::int64_t> target,
-                               const RowLossOptions& options = {}) {
+template <Elements X, RowTargets<X> Y>
+[[nodiscard]] ElementOf<X> nll(const X& x, std::uint64_t rows, const Y& target, const RowLossOptions& options = {}) {
+    static_assert(std::integral<std::ranges::range_value_t<Y>>, "nll has classes for targets, std::int64_t");
     return row_loss(RowOp::nll, x, rows, target, {}, options);
 }
 

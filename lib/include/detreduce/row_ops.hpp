@@ -42,7 +42,7 @@ struct RowRequest {
     /// Of cross entropy and nll: the loss of each row, their sum, or that over the sum of the rows' weights; of their gradients: which of these it is the
     /// gradient of.
     Reduction reduction = Reduction::none;
-    Method method = Method::exact; ///< of these sums: exact, compensated, kahan or tree
+    Method method = Method::automatic; ///< of these sums: automatic (exact), exact, compensated, kahan or tree
     Device device = current_gpu;
     Launch launch =
         {}; ///< CPU: threads, isa. CUDA: schedule, block and grid may not be asked for, and these two mean nothing
@@ -118,8 +118,9 @@ struct RowArrays {
 ///              about −17, or one above about 44; f64: 355) is read two or three times more, slowly where all rows are so: bring such rows near 0 before
 /// workspace    plan.workspace_bytes() bytes of device memory, on the CPU, where that is not 0, of host memory, private to this call until it is done
 /// stream       enqueued on `stream` of the plan's device, not synchronised, may be captured in a graph. CPU: returns when all is written
-/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, and for arrays that the op does not have. A target that is no
-///              class gives NaN for its row, and for whatever that row is reduced to, as nothing else could be done about it on a device
+/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, and for arrays that the op does not have. On the
+///              CPU `targets` with the index of the first that is no class. CUDA does not look: such a target gives NaN for its row, and for whatever that row
+///              is reduced to
 /// NaN, empty   a row with a NaN that is not ignored: all NaN, but row_weights (nll: a NaN at the target alone). softmax, log_softmax of a row whose greatest
 ///              element is infinite: NaN. logsumexp: that infinity. A class of smoothed probability 0 and an element of −∞ adds nothing to the loss.
 ///              Probabilities are not looked at: others than 0 … 1 give what the formula gives. A sum of weights of 0: a mean of NaN. n = 0: logsumexp is

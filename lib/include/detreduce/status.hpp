@@ -1,6 +1,8 @@
 // Status: what a call that cannot throw says about what went wrong.
 #pragma once
 
+#include <detreduce/config.hpp> // first: it says what a compiler lacks
+
 #include <cstdint>
 #include <stdexcept>
 #include <string>

@@ -72,6 +72,8 @@ Status run_async(const F& f, const T* x, const T* y, std::uint64_t n, Out* out, 
 /// `out`, enqueued on `stream` of the plan's device.
 ///
 /// formula, shapes, dtypes, guarantee, error bound, NaN, empty: as transform_reduce() for host memory, whose bits these are
+/// flags        compile with --fmad=false and without --use_fast_math, as detreduce::reproducible_fp does: nvcc otherwise contracts a * b + c in f, which
+///              gives other bits than the CPU, and nothing can look for it here
 /// f            trivially copyable; its operator() is __device__ (or __host__ __device__) and const. Members come along by value, up to what a kernel's
 ///              parameters hold
 /// passes       one over x and y

@@ -12,13 +12,18 @@
 #include <detreduce/host.hpp>
 #include <detreduce/plan.hpp>
 
+// float and double in registers of their own formats: what is kept in wider ones (x87) has other bits.
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16 // 16: of _Float16
+#error "detreduce: transform_reduce() needs float and double without excess precision; compile with -mfpmath=sse"
+#endif
+
 #pragma GCC visibility push(default)
 namespace detreduce {
 
 /// How to reduce the terms.
 struct TransformOptions {
-    Method method = Method::exact; ///< exact, compensated, kahan or tree
-    Ending ending = Ending::sum;   ///< sum or mean
+    Method method = Method::automatic; ///< automatic, exact, compensated, kahan or tree
+    Ending ending = Ending::sum;       ///< sum or mean
     Launch launch = {}; ///< CUDA: of tree, kahan and compensated two_pass in blocks of 256 threads is all that there is
 };
 
@@ -58,6 +63,18 @@ struct CheckedPlan {
 /// Runs a plan for the CPU.
 [[nodiscard]] Status run_transform(const Plan& plan, const TermSource& source, void* out) noexcept;
 
+/// Is a * b + c rounded once where terms are computed? The product, 1 − 2^−2k, has more bits than a V, so the sum is −2^−2k
+/// only if the product was not rounded, in every rounding mode. Volatile: no compiler may compute it. A template of what
+/// write_terms() is one of, so that the linker keeps both of the same source, and with the same flags.
+template <class T, class F, int Inputs>
+[[nodiscard]] bool contracts() noexcept {
+    using V = TermOf<T>;
+    constexpr V step = sizeof(V) == 4 ? V{0x1p-13} : V{0x1p-30};
+    const volatile V numbers[] = {1 + step, 1 - step, -1};
+    const V a = numbers[0], b = numbers[1], c = numbers[2];
+    return a * b + c == -step * step;
+}
+
 template <class T, class F, int Inputs>
 void write_terms(const TermSource& source, std::uint64_t first, std::uint32_t count, void* terms) {
     const F& f = *static_cast<const F*>(source.f);
@@ -78,6 +95,10 @@ Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out
                         const TransformOptions& options) noexcept {
     const CheckedPlan checked = plan_transform(dtype_of<T>, dtype_of<Out>, n, options, cpu);
     if (!checked.status.ok()) return checked.status;
+    if (contracts<T, F, Inputs>())
+        return {StatusCode::unsupported, "f",
+                "is compiled so that a * b + c is rounded once, which gives other bits than elsewhere: compile it with "
+                "-ffp-contract=off, or link detreduce::reproducible_fp"};
     return run_transform(checked.plan, {x, y, &f, Inputs, &write_terms<T, F, Inputs>}, out);
 }
 
@@ -95,12 +116,14 @@ Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out
 /// guarantee    info(method).guarantee, over the terms: the bits are those of run() on an array of them (of 16-bit elements: in the order of 16-bit
 ///              elements), and those of cuda::transform_reduce(), if f gives the same bits everywhere. It does if it is made of + − × ÷, square roots,
 ///              explicit fma and comparisons, and compiled without contraction and fast-math: link detreduce::reproducible_fp, or pass -ffp-contract=off to
-///              the C++ compiler and --fmad=false to nvcc. exp, log, sin … of libm and CUDA differ; those of math.hpp do not.
+///              the C++ compiler and --fmad=false to nvcc. On the CPU each call looks whether a * b + c is contracted, and then refuses; on a GPU nothing
+///              can look. exp, log, sin … of libm and CUDA differ; those of math.hpp do not.
 /// error bound  as run() for sums of the terms; what f itself rounds is f's own
 /// passes       one over x and y; the terms stay in the cache
 /// workspace    none; at most 64 KiB of the stack of each thread, and what f takes
 /// flags        f runs in round-to-nearest without flushing of subnormals, whatever the caller has set
-/// errors       invalid_argument, unsupported and out_of_memory, as make_plan() and run(): `method` for serial and atomic, `ending` for other than sum and mean
+ /// errors       invalid_argument, unsupported and out_of_memory, as make_plan() and run(): `method` for serial and atomic, `ending` for other than sum and
+ ///              mean; `f` where its source is compiled with contraction
 /// NaN, empty   as run() says of sums and means
 /// source       lib/SPEC.md, section 8.5
 template <Element T, Element Out, UnaryTerm<T> F>

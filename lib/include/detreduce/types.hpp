@@ -1,13 +1,15 @@
 // The words of the library: what can be asked for, and their names in text.
 #pragma once
 
+#include <detreduce/config.hpp> // first: it says what a compiler lacks
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
-#include <detreduce/fp/half.hpp>
+#include <detreduce/fp/convert.hpp>
 
 #pragma GCC visibility push(default)
 namespace detreduce {
@@ -59,7 +61,15 @@ enum class Term : std::uint8_t { element, magnitude, square, product, squared_di
 enum class Ending : std::uint8_t { sum, mean, root };
 
 /// Which bits come out. A method is a numerical specification (lib/SPEC.md), not an implementation.
-enum class Method : std::uint8_t { atomic, tree, serial, kahan, compensated, exact };
+enum class Method : std::uint8_t {
+    atomic,
+    tree,
+    serial,
+    kahan,
+    compensated,
+    exact,
+    automatic, ///< no method of its own, but exact, or compensated of prod, which exact has not: see resolved()
+};
 
 /// Type of an element: IEEE 754 binary16, bfloat16, binary32, binary64.
 enum class DType : std::uint8_t { f16, bf16, f32, f64 };
@@ -140,11 +150,14 @@ struct MethodInfo {
 /// Every op, in the order of Op.
 [[nodiscard]] std::span<const OpInfo> ops() noexcept;
 [[nodiscard]] const OpInfo& info(Op op) noexcept;
-/// Every method, in the order in which tables show them.
+/// Every method that has bits of its own, so not automatic, in the order in which tables show them.
 [[nodiscard]] std::span<const MethodInfo> methods() noexcept;
 /// Every element type, the narrowest first.
 [[nodiscard]] std::span<const DType> dtypes() noexcept;
+/// Of automatic: what holds of each method that it may be.
 [[nodiscard]] const MethodInfo& info(Method method) noexcept;
+/// The method that a plan of `op` uses: `method`, or what automatic is for it.
+[[nodiscard]] Method resolved(Method method, Op op) noexcept;
 
 [[nodiscard]] std::string_view name(Op op) noexcept;
 [[nodiscard]] std::string_view name(Method method) noexcept;

@@ -160,6 +160,7 @@ DETREDUCE_OPAQUE void compute(const Plan& plan, const Launch& launch, const Arra
         return finish(serial(isa_table(launch.isa).of<T>(), op.term, in));
     case Method::atomic:
         return finish(atomic(op.term, in, launch));
+    case Method::automatic: // not of a plan, which says what it is
     case Method::exact:
         return exact_into(out, plan.output(), op, in, launch);
     }

@@ -107,3 +107,24 @@ template <class T>
 }
 
 } // namespace detreduce::fp
+
+namespace detreduce {
+
+DETREDUCE_HD constexpr float16::float16(float x) : bits(fp::to_bits(fp::round_to<float16>(x))) {}
+DETREDUCE_HD constexpr float16::float16(double x) : bits(fp::to_bits(fp::round_to<float16>(x))) {}
+DETREDUCE_HD constexpr float16::operator float() const {
+    return fp::widen(*this);
+}
+DETREDUCE_HD constexpr float16::operator double() const {
+    return fp::widen(*this);
+}
+DETREDUCE_HD constexpr bfloat16::bfloat16(float x) : bits(fp::to_bits(fp::round_to<bfloat16>(x))) {}
+DETREDUCE_HD constexpr bfloat16::bfloat16(double x) : bits(fp::to_bits(fp::round_to<bfloat16>(x))) {}
+DETREDUCE_HD constexpr bfloat16::operator float() const {
+    return fp::widen(*this);
+}
+DETREDUCE_HD constexpr bfloat16::operator double() const {
+    return fp::widen(*this);
+}
+
+} // namespace detreduce
