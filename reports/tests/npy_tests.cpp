@@ -43,7 +43,8 @@ TEST_CASE("npy: versions 1, 2 and 3, f2, f4 and f8") {
     for (const int major : {1, 2, 3}) {
         CHECK(reduce_bytes(npy_of(three, major)).out == "1023.25\n");
         CHECK(reduce_bytes(npy_of(std::vector<float>{0.1f}, major)).out == "0.1\n");
-        CHECK(reduce_bytes(npy_of(std::vector<detreduce::float16>{{0x3c00}, {0x4100}}, major)).out == "3.5\n");
+        CHECK(reduce_bytes(npy_of(std::vector{detreduce::float16(1.0f), detreduce::float16(2.5f)}, major)).out ==
+              "3.5\n");
     }
     CHECK(reduce_bytes(npy_of(three), {"--dtype", "f64"}).out == "1023.25\n");
     CHECK(reduce_bytes(npy_of(std::vector<double>{})).out == "0\n");

@@ -33,7 +33,13 @@ TEST_CASE("of products the method is compensated where none is named", "[program
     const auto sum = nlohmann::json::parse(reduce_text("1\n", {"--op", "sum", "--json"}).out);
     REQUIRE(sum["method"] == "exact");
     const Outcome help = run_program({"reduce", "--help"});
-    REQUIRE(help.out.find("exact without it, of prod compensated") != std::string::npos);
+    REQUIRE(help.out.find("automatic is exact, and of prod compensated") != std::string::npos);
+    for (const auto& [op, method] : {std::pair{"prod", "compensated"}, {"sum", "exact"}, {"variance", "exact"}}) {
+        const auto same =
+            nlohmann::json::parse(reduce_text("1.1\n2.2\n", {"--op", op, "--method", "automatic", "--json"}).out);
+        REQUIRE(same["method"] == method);
+        REQUIRE(same == nlohmann::json::parse(reduce_text("1.1\n2.2\n", {"--op", op, "--json"}).out));
+    }
 }
 
 TEST_CASE("products refuse methods by name, and say which there are", "[program]") {

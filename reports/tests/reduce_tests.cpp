@@ -168,7 +168,7 @@ TEST_CASE("exact gives every output, others a wider one") {
     INFO(o.err);
     CHECK(is_usage_error(o));
     CHECK(o.err.find("--output: tree does not give f32 for f64; exact gives any dtype") != std::string::npos);
-    const std::string half = directory.write("b.npy", npy_of<detreduce::float16>({{0x3c00}}));
+    const std::string half = directory.write("b.npy", npy_of<detreduce::float16>({detreduce::float16(1.0f)}));
     CHECK(run_program({"reduce", half, "--output", "f32", "--method", "tree"}).out == "1\n");
 }
 

@@ -91,7 +91,7 @@ TEST_CASE("what a file holds, and its sum by each method", "[report]") {
 }
 
 TEST_CASE("elements of 16 bits are summed to 16 bits and to f32", "[report]") {
-    const Results results = measured(std::vector<float16>{{0x3c00}, {0x1000}, {0x8000}}); // 1, 2^-11
+    const Results results = measured(std::vector{float16(1.0f), float16(0x1p-11f), float16(-0.0f)});
     CHECK(results.data_sums.size() == 2 * detreduce::methods().size());
     CHECK(by(results, "exact", "f16").bits == "0x3c00"); // a tie, to even
     CHECK(by(results, "exact", "f16").error_ulp == 0.5);
