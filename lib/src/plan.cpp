@@ -135,7 +135,8 @@ Status check_moments(const Request& r) {
 Status check_ddof(const Request& r) {
     if (info(r.op).kind != Kind::moments)
         return r.ddof == 0 ? Status{} : invalid("ddof", "must be 0 but for variance, stddev and moments");
-    if (r.shape == Shape::segments) return r.ddof <= max_n ? Status{} : invalid("ddof", "allowed for segments are 0 to 2^40");
+    if (r.shape == Shape::segments)
+        return r.ddof <= max_n ? Status{} : invalid("ddof", "allowed for segments are 0 to 2^40");
     if (r.ddof < r.n) return {};
     if (r.n == 0) return invalid("n", "a variance needs an element; allowed are 1 to 2^40 elements, more than ddof");
     return invalid("ddof", "variances have a divisor of n - ddof; allowed are 0 to n - 1");
