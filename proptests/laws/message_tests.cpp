@@ -175,6 +175,11 @@ TEST_CASE("C: no message names what C has not", "[c][status]") {
         require_c(detreduce_make_plan(&request, &plan), argument);
         require_c(detreduce_plan_status(&plan), argument);
     };
+    detreduce_request odd = DETREDUCE_REQUEST_INIT;
+    odd.each = 2;
+    detreduce_plan unmade;
+    require_c(detreduce_make_plan(&odd, &unmade), "each");
+    require_c(detreduce_make_plan(nullptr, &unmade), "request");
     using R = detreduce_request;
     for (const std::int32_t bad : {-1, 99, 255}) {
         require_refused("op", [&](R& r) { r.op = bad; });
@@ -191,7 +196,6 @@ TEST_CASE("C: no message names what C has not", "[c][status]") {
     require_refused("output", [](R& r) { r.op = DETREDUCE_OP_COUNT_UNIQUE, r.output = DETREDUCE_DTYPE_F32; });
     require_refused("output", [](R& r) { r.method = DETREDUCE_METHOD_TREE, r.output = DETREDUCE_DTYPE_F16; });
     require_refused("method", [](R& r) { r.op = DETREDUCE_OP_PROD, r.method = DETREDUCE_METHOD_EXACT; });
-    require_refused("each", [](R& r) { r.each = 2; });
     detreduce_plan plan = {};
     float out = 0;
     require_c(detreduce_plan_status(&plan), "plan");
