@@ -72,6 +72,10 @@ TEST_CASE("automatic is what every request begins with", "[automatic]") {
         REQUIRE(plan.status().ok());
         REQUIRE(plan.request().method == Method::exact);
     }
+    // On a GPU exact has launches that the others, of a caller's function, have not.
+    const Status launch =
+        detail::plan_transform(DType::f32, DType::f32, 4, {.launch = {.block = 128}}, {Backend::cuda, 0}).status;
+    REQUIRE(launch.argument != std::string("launch.block"));
     // The sums of losses and terms are the exact ones, of which a tree would lose the last.
     const std::vector<float> x{0x1p30f, 1, -0x1p30f}, zero(3), log_p{-0x1p30f, -1, -1};
     REQUIRE(transform_reduce([](float v) { return v; }, x) == 1);
