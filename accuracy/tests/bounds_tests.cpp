@@ -102,6 +102,7 @@ Out sum_of(Method method, std::span<const T> xs) {
         return exact_sum(xs).template round<Out>();
     case Method::serial:
     case Method::atomic:
+    case Method::automatic:
         break;
     }
     return sum_by<acc::Rounded<A>, Out>(xs, true);

@@ -111,7 +111,8 @@ TEMPLATE_TEST_CASE("16-bit numbers convert, explicitly, as fp/convert.hpp says",
                   !std::is_constructible_v<T, std::int64_t> && !std::is_constructible_v<T, char>);
     static_assert(!std::is_constructible_v<int, T> && !std::is_constructible_v<bool, T>);
     static_assert(!std::is_constructible_v<float16, bfloat16> && !std::is_constructible_v<bfloat16, float16>);
-    static_assert(std::is_trivial_v<T> && std::is_standard_layout_v<T> && sizeof(T) == 2 && alignof(T) == 2);
+    static_assert(std::is_trivially_default_constructible_v<T> && std::is_trivially_copyable_v<T> &&
+                  std::is_standard_layout_v<T> && sizeof(T) == 2 && alignof(T) == 2);
     union Shared { // as CUDA's shared memory: no constructor may run
         T x[2];
         std::uint32_t word;

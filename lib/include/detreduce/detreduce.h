@@ -271,7 +271,7 @@ typedef struct detreduce_tensor {
  *            and f64, of host memory
  * stream     CUDA: x, y, offsets, out and workspace are device pointers (of tensors what their data points to); enqueued on `stream` (NULL: the default stream) of the plan's device, not synchronised, nothing
  *            allocated, may be captured in a graph. CPU: returns when `out` is written; stream means nothing
- * errors     the plan's own; invalid_argument for a NULL or misaligned pointer; cuda_error; out_of_memory. Nothing is written then
+ * errors     the plan's own; invalid_argument for a NULL or misaligned pointer (of a list of tensors with the index of the bad one); cuda_error; out_of_memory. Nothing is written then
  * NaN, empty one NaN, or infinities of both signs among the terms: the canonical quiet NaN. n = 0: sums, norms and nrminf +0, prod +1, counts 0; means,
  *            variances, min, max, minmax, argmin and argmax: an error when the plan is made, unless the shape is segments. An empty segment, or
  *            tensor with `each`: the same +0, +1 and 0; mean, variance, least and greatest NaN; index UINT64_MAX. Variances of ddof elements or

@@ -167,7 +167,7 @@ struct Inputs {
 /// flags        floating-point exception flags are not kept; rounding mode and flush-to-zero of the caller are set aside and put back
 /// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, for a y or offsets that the op or the shape
 ///              does not have, for offsets that descend or pass n (on the CPU; on CUDA ask check_offsets()), for tensors that have not n elements in
-///              all, and lists that do not go together; cuda_error; out_of_memory
+///              all, and lists that do not go together (of a bad tensor with its index in the list); cuda_error; out_of_memory
 /// NaN, empty   any NaN, +inf and −inf among terms that are added, or an infinity and a zero that are multiplied: the canonical quiet NaN; ops
 ///              that compare: as Request::nan says. n = 0: +0 (prod: +1, counts: 0), and an error in make_plan() for means, variances, min, max,
 ///              minmax, argmin and argmax, unless the shape is segments; x and y may then be null. An empty segment or tensor has a sum of +0, a product of +1, a count of 0, and no

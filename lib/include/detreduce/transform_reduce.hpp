@@ -122,8 +122,8 @@ Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out
 /// passes       one over x and y; the terms stay in the cache
 /// workspace    none; at most 64 KiB of the stack of each thread, and what f takes
 /// flags        f runs in round-to-nearest without flushing of subnormals, whatever the caller has set
- /// errors       invalid_argument, unsupported and out_of_memory, as make_plan() and run(): `method` for serial and atomic, `ending` for other than sum and
- ///              mean; `f` where its source is compiled with contraction
+/// errors       invalid_argument, unsupported and out_of_memory, as make_plan() and run(): `method` for serial and atomic, `ending` for other than sum and
+///              mean; `f` where its source is compiled with contraction
 /// NaN, empty   as run() says of sums and means
 /// source       lib/SPEC.md, section 8.5
 template <Element T, Element Out, UnaryTerm<T> F>

@@ -45,8 +45,10 @@ struct bfloat16 {
     DETREDUCE_HD static constexpr bfloat16 from_bits(std::uint16_t b) { return __builtin_bit_cast(bfloat16, b); }
 };
 
-// As CUDA's shared memory and unions need them.
-static_assert(sizeof(float16) == 2 && std::is_trivial_v<float16> && std::is_standard_layout_v<float16>);
-static_assert(sizeof(bfloat16) == 2 && std::is_trivial_v<bfloat16> && std::is_standard_layout_v<bfloat16>);
+template <class T> // as CUDA's shared memory and unions need them
+inline constexpr bool is_plain_half =
+    sizeof(T) == 2 &&
+    std::is_trivially_default_constructible_v<T>&& std::is_trivially_copyable_v<T>&& std::is_standard_layout_v<T>;
+static_assert(is_plain_half<float16> && is_plain_half<bfloat16>);
 
 } // namespace detreduce
