@@ -48,7 +48,8 @@ static_assert(is(DETREDUCE_SCHEDULE_AUTOMATIC, dr::Schedule::automatic) &&
 static_assert(is(DETREDUCE_NAN_PROPAGATE, dr::NanPolicy::propagate) && is(DETREDUCE_NAN_IGNORE, dr::NanPolicy::ignore));
 static_assert(is(DETREDUCE_BACKEND_CPU, dr::Backend::cpu) && is(DETREDUCE_BACKEND_CUDA, dr::Backend::cuda));
 static_assert(is(DETREDUCE_ISA_AUTOMATIC, dr::Isa::automatic) && is(DETREDUCE_ISA_BASELINE, dr::Isa::baseline) &&
-              is(DETREDUCE_ISA_AVX2, dr::Isa::avx2) && is(DETREDUCE_ISA_AVX512, dr::Isa::avx512));
+              is(DETREDUCE_ISA_AVX2, dr::Isa::avx2) && is(DETREDUCE_ISA_AVX512, dr::Isa::avx512) &&
+              is(DETREDUCE_ISA_NEON, dr::Isa::neon));
 static_assert(is(DETREDUCE_GUARANTEE_NONE, dr::Guarantee::none) &&
               is(DETREDUCE_GUARANTEE_RUN_TO_RUN, dr::Guarantee::run_to_run) &&
               is(DETREDUCE_GUARANTEE_DEVICE, dr::Guarantee::device) &&

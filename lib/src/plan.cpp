@@ -49,7 +49,7 @@ Status check_words(const Request& r) {
     if (!is_named(r.launch.schedule)) {
         return invalid("launch.schedule", "allowed are automatic, two_pass, last_block and cooperative");
     }
-    if (!is_named(r.launch.isa)) return invalid("launch.isa", "allowed are automatic, baseline, avx2 and avx512");
+    if (!is_named(r.launch.isa)) return invalid("launch.isa", "allowed are automatic, baseline, avx2, avx512 and neon");
     if (r.device.backend != Backend::cpu && r.device.backend != Backend::cuda) {
         return invalid("device.backend", "allowed are cpu and cuda");
     }

@@ -62,7 +62,7 @@ constexpr std::array guarantee_names{std::string_view("none"), std::string_view(
 constexpr std::array schedule_names{std::string_view("automatic"), std::string_view("two_pass"),
                                     std::string_view("last_block"), std::string_view("cooperative")};
 constexpr std::array isa_names{std::string_view("automatic"), std::string_view("baseline"), std::string_view("avx2"),
-                               std::string_view("avx512")};
+                               std::string_view("avx512"), std::string_view("neon")};
 constexpr std::array nan_names{std::string_view("propagate"), std::string_view("ignore")};
 
 template <class Enum, std::size_t N>

@@ -1,4 +1,5 @@
 // Bad arguments give the documented status; names read back.
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -29,6 +30,12 @@ TEST_CASE("a request outside the words is refused by name", "[status]") {
     expect(status_of({.launch = {.schedule = static_cast<Schedule>(99)}}), StatusCode::invalid_argument,
            "launch.schedule");
     expect(status_of({.launch = {.isa = static_cast<Isa>(99)}}), StatusCode::invalid_argument, "launch.isa");
+    for (auto isa = Isa::baseline; name(isa) != "?"; isa = static_cast<Isa>(static_cast<int>(isa) + 1)) {
+        INFO(name(isa)); // of another processor, or too new for this one
+        if (std::ranges::count(available_isas(), isa) > 0) continue;
+        expect(make_plan({.n = 1, .device = cpu, .launch = {.isa = isa}}).status(), StatusCode::unsupported,
+               "launch.isa");
+    }
     expect(status_of({.launch = {.threads = 1025}}), StatusCode::invalid_argument, "launch.threads");
     REQUIRE(status_of({.n = max_n}).ok());
     expect(status_of({.n = max_n + 1}), StatusCode::invalid_argument, "n");

@@ -21,6 +21,6 @@ struct Evaluator {
 /// Those that this processor can run, the slowest first.
 [[nodiscard]] const std::vector<Evaluator>& evaluators();
 
-extern const Evaluator baseline_evaluator, avx2_evaluator, avx512_evaluator;
+extern const Evaluator baseline_evaluator, avx2_evaluator, avx512_evaluator, neon_evaluator;
 
 } // namespace detreduce::proptests

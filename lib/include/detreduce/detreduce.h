@@ -112,7 +112,13 @@ enum { DETREDUCE_BACKEND_CPU = 0, DETREDUCE_BACKEND_CUDA };
 
 /* Instruction set of the CPU backend. Never changes a bit. */
 typedef int32_t detreduce_isa;
-enum { DETREDUCE_ISA_AUTOMATIC = 0, DETREDUCE_ISA_BASELINE, DETREDUCE_ISA_AVX2, DETREDUCE_ISA_AVX512 };
+enum {
+    DETREDUCE_ISA_AUTOMATIC = 0,
+    DETREDUCE_ISA_BASELINE,
+    DETREDUCE_ISA_AVX2,
+    DETREDUCE_ISA_AVX512,
+    DETREDUCE_ISA_NEON
+};
 
 /* What a result's bits depend on, weakest first. */
 typedef int32_t detreduce_guarantee;

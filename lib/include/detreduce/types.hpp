@@ -110,7 +110,7 @@ enum class Schedule : std::uint8_t {
 };
 
 /// Instruction set of the CPU backend. Never changes a bit.
-enum class Isa : std::uint8_t { automatic, baseline, avx2, avx512 };
+enum class Isa : std::uint8_t { automatic, baseline, avx2, avx512, neon };
 
 /// Launch parameters: free to be tuned, 0 or `automatic` leaves the choice to the library.
 struct Launch {

@@ -17,10 +17,15 @@ std::size_t count_isas() {
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;
     return __builtin_cpu_supports("avx512f") ? 3 : 2;
 }
+#elif defined(__aarch64__)
+constexpr std::array all_isas{Isa::baseline, Isa::neon}; // every such processor has NEON
+std::size_t count_isas() {
+    return all_isas.size();
+}
 #else
 constexpr std::array all_isas{Isa::baseline};
 std::size_t count_isas() {
-    return 1;
+    return all_isas.size();
 }
 #endif
 
@@ -40,6 +45,8 @@ const IsaTable& isa_table(Isa isa) noexcept {
 #if defined(__x86_64__)
     if (isa == Isa::avx512) return avx512::isa_table;
     if (isa == Isa::avx2) return avx2::isa_table;
+#elif defined(__aarch64__)
+    if (isa == Isa::neon) return neon::isa_table;
 #endif
     return baseline::isa_table;
 }

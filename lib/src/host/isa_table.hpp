@@ -103,6 +103,9 @@ extern const IsaTable isa_table;
 namespace avx512 {
 extern const IsaTable isa_table;
 }
+namespace neon {
+extern const IsaTable isa_table;
+}
 
 /// The table of `isa`, which must be one of available_isas() or automatic (the best of them).
 [[nodiscard]] const IsaTable& isa_table(Isa isa) noexcept;

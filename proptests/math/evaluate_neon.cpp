@@ -1,0 +1,3 @@
+#define DETREDUCE_EVALUATOR neon_evaluator
+#define DETREDUCE_NAME "neon"
+#include "math/evaluate.inc"
