@@ -8,8 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <xmmintrin.h>
-
 #include <detreduce/detreduce.hpp>
 #include <detreduce/acc/rounded.hpp>
 #include <detreduce/acc/two_fold.hpp>
@@ -21,31 +19,16 @@
 #include <support/property.hpp>
 #include <support/catch.hpp>
 
+#include "laws/control_word.hpp"
 #include "laws/repeating.hpp"
 #include "laws/suite.hpp"
 
 #include "host/levels.hpp"
 
 namespace detreduce::proptests {
-namespace {
-
-/// Sets the control word of SSE for a scope.
-class ControlWord {
-  public:
-    explicit ControlWord(unsigned word) : saved_(_mm_getcsr()) { _mm_setcsr(word); }
-    ~ControlWord() { _mm_setcsr(saved_); }
-    ControlWord(const ControlWord&) = delete;
-    ControlWord& operator=(const ControlWord&) = delete;
-
-  private:
-    unsigned saved_;
-};
-
-} // namespace
 
 TEMPLATE_TEST_CASE("a caller's rounding mode and flush-to-zero neither change a bit nor get lost", "[cpu]",
                    DETREDUCE_ALL_TYPES) {
-    constexpr unsigned flush = 0x8040, up = 0x4000, masked = 0x1f80;
     const auto x = vector_from<TestType>(Style::stratified, 100003, 3, no_overflow<TestType>);
     const auto tiny =
         vector_from<TestType>(Style::stratified, 5000, 4, {1 - largest_exponent<TestType>, 1, true, false});
@@ -54,12 +37,12 @@ TEMPLATE_TEST_CASE("a caller's rounding mode and flush-to-zero neither change a 
         for (const MethodInfo& m : methods()) {
             if (m.guarantee == Guarantee::none) continue;
             const auto expected = reference::sum<TestType>(span, m.method);
-            for (const unsigned word : {masked | flush, masked | up, masked | flush | up}) {
+            for (const ControlWord::Word word : ControlWord::hostile) {
                 for (const unsigned threads : {1u, 3u}) {
                     const ControlWord scope(word);
                     const TestType result = sum(span, m.method, {.threads = threads});
-                    const unsigned after = _mm_getcsr() & ~0x3fu; // the exception flags are sticky
-                    const ControlWord normal(masked);
+                    const ControlWord::Word after = ControlWord::now();
+                    const ControlWord normal(ControlWord::standard);
                     INFO(m.name);
                     REQUIRE(fp::to_bits(result) == fp::to_bits(expected));
                     REQUIRE(after == word);

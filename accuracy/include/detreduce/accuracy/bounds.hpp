@@ -115,7 +115,7 @@ template <class T>
     if (!is_finite(result)) return false;
     if (!is_finite(bound.of_sum) || !is_finite(bound.of_abs) || !is_finite(bound.absolute)) return true;
     const cpp_int error = abs(cpp_int(scaled_value(result) - exact.scaled()));
-    return error << static_cast<unsigned>(-ExactSum::lowest_exponent) <= scaled_limit(bound, exact, flushed);
+    return (error << static_cast<unsigned>(-ExactSum::lowest_exponent)) <= scaled_limit(bound, exact, flushed);
 }
 
 } // namespace detreduce::accuracy
