@@ -1,0 +1,177 @@
+// What gives a number an element, or a row: functions, losses and their gradients, clipping, row ops.
+#include "agree.hpp"
+
+#include "math/evaluate.hpp"
+
+namespace detreduce::machines {
+
+using accuracy::Family;
+namespace {
+
+template <class T>
+void function_lines(Agreement& to, std::string_view dtype) {
+    Draw draw{4};
+    const std::vector<T> x = any_bits<T>(draw, 1 << 15);
+    std::vector<T> y(x.size());
+    for (const math::Properties& p : math::functions) {
+        std::uint64_t first = 0;
+        for (const proptests::Evaluator& evaluator : proptests::evaluators()) {
+            evaluator(p.function, x.data(), y.data(), x.size());
+            Fingerprint f;
+            f.put(y);
+            const bool is_first = &evaluator == &proptests::evaluators().front();
+            if (is_first) first = f.value();
+            if (f.value() != first) to.fail(std::string(p.name) + ": " + evaluator.name + " gives other bits");
+        }
+        to.line("math " + std::string(p.name) + ' ' + std::string(dtype), first);
+    }
+}
+
+template <class T>
+void loss_lines(Agreement& to) {
+    Draw draw{5};
+    for (const LossInfo& info : losses) {
+        for (std::size_t turn = 0; turn < 5; ++turn) {
+            constexpr Method each[] = {Method::exact, Method::exact, Method::tree, Method::kahan, Method::compensated};
+            const Method method = each[turn];
+            const Reduction reduction = turn == 0 ? Reduction::none : draw.of({Reduction::sum, Reduction::mean});
+            const std::uint64_t n = 1 + draw.below(3000);
+            const bool probabilities = info.loss == Loss::bce || info.loss == Loss::kl_div;
+            auto x = draw.below(3) == 0 ? elements<T>(draw, n) : elements<T>(draw, Family::normal, n);
+            auto target = elements<T>(draw, Family::uniform, n);
+            const auto weight = elements<T>(draw, n);
+            for (std::size_t i = 0; i < n; ++i) {
+                if (!probabilities || draw.below(50) == 0) continue;
+                target[i] = fp::from_bits<T>(fp::magnitude_bits(target[i]));
+                if (info.loss == Loss::bce) x[i] = target[draw.below(i + 1)];
+            }
+            const LossRequest request{.loss = info.loss,
+                                      .reduction = reduction,
+                                      .method = method,
+                                      .dtype = dtype_of<T>,
+                                      .n = n,
+                                      .parameter = draw.of({0.5, 1.0, 0.3}),
+                                      .weighted = draw.below(2) == 0,
+                                      .device = cpu};
+            const T upstream = elements<T>(draw, Family::normal, 1)[0];
+            const std::string what = "loss " + std::string(info.name) + ' ' + std::string(name(reduction)) + ' ' +
+                                     std::string(name(method)) + ' ' + std::string(name(dtype_of<T>)) +
+                                     " n=" + std::to_string(n);
+            to.check(what, [&](const Launch& launch, Fingerprint& f) {
+                LossRequest r = request;
+                r.launch = launch;
+                const LossPlan plan = make_loss_plan(r);
+                throw_if_error(plan.status());
+                const LossInputs in{x.data(), target.data(), r.weighted ? weight.data() : nullptr};
+                std::vector<T> out(plan.results()), dx(n);
+                throw_if_error(run(plan, in, out.data()));
+                throw_if_error(run_gradient(plan, in, reduction == Reduction::none ? nullptr : &upstream, dx.data()));
+                f.put(out);
+                f.put(dx);
+            });
+        }
+    }
+}
+
+template <class T>
+void row_lines(Agreement& to) {
+    using V = fp::Arithmetic<T>;
+    Draw draw{6};
+    constexpr std::string_view names[] = {
+        "logsumexp", "softmax",     "log_softmax", "layernorm", "rmsnorm", "cross_entropy", "cross_entropy_gradient",
+        "nll",       "nll_gradient"};
+    for (std::size_t k = 0; k < std::size(names); ++k) {
+        const auto op = static_cast<RowOp>(k);
+        const bool norm = op == RowOp::layernorm || op == RowOp::rmsnorm, loss = op >= RowOp::cross_entropy,
+                   cross = op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
+        for (std::uint64_t turn = 0; turn < 8; ++turn) {
+            const std::uint64_t tile = 32768 / sizeof(T);
+            const std::uint64_t n = turn == 7 ? tile + draw.below(3) : 1 + draw.below(draw.of({8, 70, 1500}));
+            const std::uint64_t rows = turn == 7 ? 2 : 1 + draw.below(6);
+            RowRequest request{.op = op, .dtype = dtype_of<T>, .n = n, .rows = rows, .stride = n + draw.below(3)};
+            if (cross && turn % 2 == 1) request.label_smoothing = 0.1;
+            if (loss && turn % 3 == 2) request.reduction = Reduction::mean, request.method = Method::tree;
+            request.device = cpu;
+            const bool spread = turn % 4 == 3; // logits as they are, or of any size
+            const auto x = spread ? elements<T>(draw, rows * request.stride)
+                                  : elements<T>(draw, Family::normal, rows * request.stride);
+            const auto scale = elements<T>(draw, Family::normal, n), shift = elements<T>(draw, Family::uniform, n),
+                       probabilities = elements<T>(draw, Family::uniform, rows * n);
+            std::vector<std::int64_t> targets(rows);
+            for (std::int64_t& t : targets)
+                t = draw.below(5) == 0 ? request.ignore_index : static_cast<std::int64_t>(draw.below(n));
+            const bool by_probability = cross && turn % 4 == 0;
+            const bool weighted = loss && turn % 2 == 0;
+            to.check("row " + std::string(names[k]) + ' ' + std::string(name(dtype_of<T>)) + " n=" + std::to_string(n) +
+                         " rows=" + std::to_string(rows) + (spread ? " spread" : ""),
+                     [&](const Launch& launch, Fingerprint& f) {
+                         RowRequest r = request;
+                         r.launch = launch;
+                         const RowPlan plan = make_row_plan(r);
+                         throw_if_error(plan.status());
+                         std::vector<T> out(rows * plan.results());
+                         std::vector<V> mean(rows), rstd(rows);
+                         std::vector<double> workspace((plan.workspace_bytes() + 7) / 8);
+                         RowArrays a{.x = x.data(), .out = out.data()};
+                         if (op == RowOp::nll_gradient) a.x = nullptr;
+                         if (norm) a.scale = scale.data(), a.rstd = rstd.data();
+                         if (op == RowOp::layernorm) a.shift = shift.data(), a.mean = mean.data();
+                         if (loss && !by_probability) a.targets = targets.data();
+                         if (by_probability) a.probabilities = probabilities.data();
+                         if (weighted) a.weights = shift.data();
+                         throw_if_error(run(plan, a, workspace.data()));
+                         f.put(out);
+                         f.put(mean);
+                         f.put(rstd);
+                     });
+        }
+    }
+}
+
+} // namespace
+
+void functions(Agreement& to) {
+    function_lines<float>(to, "f32");
+    function_lines<double>(to, "f64");
+}
+
+void losses_and_clipping(Agreement& to) {
+    loss_lines<float16>(to);
+    loss_lines<bfloat16>(to);
+    loss_lines<float>(to);
+    loss_lines<double>(to);
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        to.check("clip " + std::to_string(seed), [&](const Launch& launch, Fingerprint& f) {
+            Draw draw{200 + seed};
+            auto a = elements<float16>(draw, draw.below(900));
+            auto b = elements<bfloat16>(draw, Family::wide, draw.below(900));
+            auto c = elements<float>(draw, Family::normal, draw.below(900));
+            auto d = elements<double>(draw, Family::normal, draw.below(900));
+            const Tensor list[] = {{a.data(), a.size(), DType::f16},
+                                   {b.data(), b.size(), DType::bf16},
+                                   {c.data(), c.size(), DType::f32},
+                                   {d.data(), d.size(), DType::f64}};
+            double norm = 0;
+            const ClipPlan plan = make_clip_plan({.n = a.size() + b.size() + c.size() + d.size(),
+                                                  .tensors = std::size(list),
+                                                  .max_norm = 0.37,
+                                                  .device = cpu,
+                                                  .launch = launch});
+            throw_if_error(run(plan, list, &norm));
+            f.put(&norm, sizeof norm);
+            f.put(a);
+            f.put(b);
+            f.put(c);
+            f.put(d);
+        });
+    }
+}
+
+void row_ops(Agreement& to) {
+    row_lines<float16>(to);
+    row_lines<bfloat16>(to);
+    row_lines<float>(to);
+    row_lines<double>(to);
+}
+
+} // namespace detreduce::machines
