@@ -52,11 +52,8 @@ struct Clipped {
 
 inline Clipped naively_clipped(AnyList list, double max_norm, double epsilon) {
     accuracy::TermOracle sum(Term::square);
-    std::uint64_t n = 0;
-    for (const AnyVector& t : list) {
-        n += t.n();
+    for (const AnyVector& t : list)
         with_dtype(t.dtype, [&]<class T>(T) { sum.add(std::span<const T>(t.as<T>()), std::span<const T>()); });
-    }
     const double norm = sum.round<double>(Ending::root), c = max_norm / (norm + epsilon);
     for (AnyVector& t : list) {
         if (c >= 1 || norm + epsilon == 0) break;

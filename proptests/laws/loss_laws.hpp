@@ -260,7 +260,7 @@ TEMPLATE_TEST_CASE("losses: exact sums know no order, and grow by micro-batches"
             r.reduction = Reduction::none;
             ExactState state;
             for (const auto& [first, count] : {std::pair{cut, n - cut}, std::pair{std::size_t{0}, cut}}) {
-                const auto part = [&](const std::vector<T>& v) {
+                const auto part = [first = first, count = count](const std::vector<T>& v) {
                     return std::vector<T>(v.begin() + static_cast<std::ptrdiff_t>(first),
                                           v.begin() + static_cast<std::ptrdiff_t>(first + count));
                 };
