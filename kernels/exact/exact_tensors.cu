@@ -129,7 +129,7 @@ struct TensorsLaunch {
             finish.out = static_cast<char*>(out) + count() * bytes;
         }
         return launch_kernel(LaunchKind::plain, exact::finish_kernel<States>, 1, state_block_threads, 0, stream,
-                             state(), static_cast<const Word*>(nullptr), finish);
+                             state(), finish);
     }
     [[nodiscard]] Status finish_moments() const {
         const acc::MomentsResult result = moments_result(plan, out);

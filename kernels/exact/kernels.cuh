@@ -62,23 +62,10 @@ static __global__ void zero_kernel(Word* state, int count, std::uint32_t* arrive
     if (threadIdx.x == 0) *arrived = *hint = 0;
 }
 
-/// Adds `term`, if there is one, to the one state, and finishes.
+/// Finishes.
 template <int States>
-__global__ void finish_kernel(Word* state, const Word* term, const Finish finish) {
+__global__ void finish_kernel(Word* state, const Finish finish) {
     wait_for_previous_kernel();
-    if (term != nullptr) {
-        // Carries go first: digits of both may be as large as one more addition allows.
-        Word sum = 0;
-        if (threadIdx.x < acc::exact::digits) {
-            sum = carried(state, threadIdx.x) + carried(term, threadIdx.x);
-        } else if (threadIdx.x < acc::exact::words) {
-            sum = state[threadIdx.x] + term[threadIdx.x];
-        }
-        __syncthreads();
-        if (threadIdx.x < acc::exact::words) state[threadIdx.x] = sum;
-        __threadfence();
-        __syncthreads();
-    }
     finish_state<States>(state, finish);
 }
 

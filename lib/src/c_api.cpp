@@ -184,7 +184,7 @@ detreduce_status change(detreduce_state* state, const F& f) {
     if (state == nullptr) return null("state");
     dr::ExactState s = state_of(*state);
     const dr::Status status = f(s);
-    if (status.ok()) put(*state, s);
+    put(*state, s); // what fails leaves it as it was, or beyond its headroom
     return as_c(status);
 }
 // On the device there is only memory.
@@ -406,17 +406,11 @@ detreduce_status detreduce_state_add(detreduce_state* state, detreduce_dtype dty
 }
 detreduce_status detreduce_state_merge(detreduce_state* state, const detreduce_state* term) noexcept {
     if (term == nullptr) return null("term");
-    return change(state, [&](dr::ExactState& s) {
-        s.merge(state_of(*term));
-        return dr::Status{};
-    });
+    return change(state, [&](dr::ExactState& s) { return s.merge(state_of(*term)); });
 }
 detreduce_status detreduce_state_subtract(detreduce_state* state, const detreduce_state* term) noexcept {
     if (term == nullptr) return null("term");
-    return change(state, [&](dr::ExactState& s) {
-        s.subtract(state_of(*term));
-        return dr::Status{};
-    });
+    return change(state, [&](dr::ExactState& s) { return s.subtract(state_of(*term)); });
 }
 detreduce_status detreduce_state_normalize(detreduce_state* state) noexcept {
     return change(state, [](dr::ExactState& s) {

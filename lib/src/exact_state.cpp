@@ -19,6 +19,9 @@ constexpr Status invalid(const char* argument, const char* allowed) {
     return {StatusCode::invalid_argument, argument, allowed};
 }
 
+constexpr Status beyond = invalid(
+    "state", "is beyond its headroom, so that it is NaN from now on; allowed are 2^62 elements, and sums below 2^1086");
+
 constexpr char magic[8] = {'D', 'R', 'E', 'X', 'A', 'C', 'T', '\n'};
 constexpr std::uint32_t blob_version = 1;
 
@@ -59,19 +62,42 @@ Status ExactState::add(DType dtype, const void* x, std::uint64_t n, const Launch
     if (const Status bad = check_elements("x", x, dtype, n); !bad.ok() || n == 0) return bad;
     const host::ArenaScope arena;
     if (const Status bad = arena.status(); !bad.ok()) return bad;
-    make_room(acc::exact::max_weight / 2);
-    host::add_exact(dtype, x, n, words_, plan.launch());
-    return {};
+    if (!is_beyond()) {
+        make_room(acc::exact::max_weight / 2);
+        host::add_exact(dtype, x, n, words_, plan.launch());
+    }
+    if (!is_beyond()) return {};
+    acc::exact::set_beyond(words_);
+    return beyond;
+}
+
+StateStatus ExactState::combine(ExactState term, bool subtract) noexcept {
+    using acc::exact::max_weight, acc::exact::weight;
+    bool bad = is_beyond() || term.is_beyond();
+    if (!bad) {
+        if (term.words_[weight] > max_weight / 2) acc::exact::normalize(term.words_);
+        make_room(term.words_[weight]);
+        const Word total = words_[weight] + term.words_[weight];
+        for (std::size_t i = 0; i < word_count; ++i) { // without a sign: 2^62 + 2^62 wraps, and is seen
+            const auto more = static_cast<std::uint64_t>(term.words_[i]);
+            words_[i] = static_cast<Word>(static_cast<std::uint64_t>(words_[i]) + (subtract ? 0 - more : more));
+        }
+        words_[weight] = total;
+        bad = is_beyond();
+    }
+    if (!bad) return Status{};
+    acc::exact::set_beyond(words_);
+    return beyond;
 }
 
 bool ExactState::is_nan() const noexcept {
     float special = 0;
-    return acc::exact::is_special(words_, special) && fp::is_nan(special);
+    return is_beyond() || (acc::exact::is_special(words_, special) && fp::is_nan(special));
 }
 
 bool ExactState::is_infinite() const noexcept {
     float special = 0;
-    return acc::exact::is_special(words_, special) && !fp::is_nan(special);
+    return !is_nan() && acc::exact::is_special(words_, special);
 }
 
 bool operator==(const ExactState& a, const ExactState& b) noexcept {
@@ -105,12 +131,12 @@ Status ExactState::deserialize(std::span<const std::byte> blob, ExactState& stat
     ExactState read;
     for (std::size_t i = 0; i < word_count; ++i)
         read.words_[i] = static_cast<Word>(get(blob.data() + 16 + 8 * i, 8));
-    constexpr Word most =
-        Word{1} << 62; // a sum of that is past what adds can make; less cannot wrap while it is normalized
-    if (std::any_of(read.words().begin(), read.words().end(), [](Word w) { return w > most || w < -most; }) ||
-        !same_words(read, normalized(read))) {
-        return invalid("blob", "is not normalized, so serialize() did not give it");
+    if (read.is_beyond()) {
+        return invalid("blob",
+                       "is that of a state beyond its headroom; allowed are 2^62 elements, and sums below 2^1086");
     }
+    if (!same_words(read, normalized(read)))
+        return invalid("blob", "is not normalized, so serialize() did not give it");
     state = read;
     return {};
 }

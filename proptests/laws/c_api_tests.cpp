@@ -379,6 +379,41 @@ TEST_CASE("C: states in parts, as bytes, and with infinities and NaN", "[c]") {
     REQUIRE(detreduce_state_is_nan(&state) == 1);
 }
 
+TEST_CASE("C: states beyond their headroom", "[c]") {
+    constexpr detreduce_status_code invalid = DETREDUCE_INVALID_ARGUMENT;
+    const double one = 1;
+    detreduce_state state = DETREDUCE_STATE_INIT, unit = DETREDUCE_STATE_INIT;
+    expect_ok(detreduce_state_add(&unit, DETREDUCE_DTYPE_F64, &one, 1, nullptr));
+    state = unit;
+    for (int i = 0; i < 62; ++i)
+        expect_ok(detreduce_state_merge(&state, &state));
+    double sum = 0;
+    expect_ok(detreduce_state_round(&state, DETREDUCE_DTYPE_F64, &sum));
+    REQUIRE(sum == 0x1p62);
+    const detreduce_state full = state;
+    expect(detreduce_state_add(&state, DETREDUCE_DTYPE_F64, &one, 1, nullptr), invalid, "state");
+    const detreduce_state beyond = state;
+    state = full;
+    expect(detreduce_state_merge(&state, &unit), invalid, "state");
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE(std::memcmp(&state, &beyond, sizeof state) == 0);
+        REQUIRE(detreduce_state_is_nan(&state) == 1);
+        REQUIRE(detreduce_state_is_inf(&state) == 0);
+        REQUIRE(detreduce_state_count(&state) == INT64_MIN);
+        expect_ok(detreduce_state_round(&state, DETREDUCE_DTYPE_F64, &sum));
+        REQUIRE(same_bits(sum, quiet_nan<double>));
+        expect_ok(detreduce_state_normalize(&state));
+        expect(detreduce_state_subtract(&state, i == 0 ? &full : &state), invalid, "state");
+        expect(detreduce_state_merge(&state, &full), invalid, "state");
+        expect(detreduce_state_add(&state, DETREDUCE_DTYPE_F64, &one, 1, nullptr), invalid, "state");
+    }
+    unsigned char blob[DETREDUCE_STATE_SERIALIZED_BYTES];
+    expect_ok(detreduce_state_serialize(&state, blob, sizeof blob));
+    state = unit;
+    expect(detreduce_state_deserialize(blob, sizeof blob, &state), invalid, "blob");
+    REQUIRE(std::memcmp(&state, &unit, sizeof state) == 0);
+}
+
 TEST_CASE("C: what is wrong with a call on a state is said by name", "[c]") {
     constexpr detreduce_status_code invalid = DETREDUCE_INVALID_ARGUMENT;
     detreduce_state state = DETREDUCE_STATE_INIT;

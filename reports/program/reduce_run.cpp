@@ -91,6 +91,7 @@ Result exact_sum(const Task& task, const Request& request, NumberFile* file) {
                                                              : exact_sum_on_cpu(start, request.launch);
     if (file) file->pour_into(*sum);
     const ExactState state = sum->state();
+    require_headroom(state, task.add_states);
     if (!task.save_state.empty()) save_state(task.save_state, state);
     const DType output = request.output.value_or(request.dtype);
     if (request.op == Op::sum) return result_of(state.count(), sum->round(output));
@@ -233,6 +234,7 @@ std::string as_json(const Task& task, const Request& request, const Result& resu
     json["op"] = name(request.op);
     json["method"] = name(request.method);
     json["dtype"] = name(request.dtype);
+    if (!task.format && !task.dtype) json["dtype"] = nullptr; // of states alone: they do not know it
     const OpInfo& op = info(request.op);
     if (!op.gives_integer) json["output"] = name(result.dtype);
     json["n"] = result.n;

@@ -34,14 +34,10 @@ ExactState load_state(const std::string& path) {
     return state;
 }
 
-/// May both be added without a word past what a state holds? Those that come from sums of up to 2^62 elements always may.
-bool fit(const ExactState& a, const ExactState& b) {
-    constexpr ExactState::Word most = ExactState::Word{1} << 62;
-    for (std::size_t i = 0; i < ExactState::word_count; ++i) {
-        const ExactState::Word x = a.words()[i], y = b.words()[i]; // each within ±2^62: deserialize() sees to it
-        if (y > 0 ? x > most - y : x < -most - y) return false;
-    }
-    return true;
+[[noreturn]] void fail_beyond(const std::string& path, std::string_view others) {
+    throw Failure(fmt::format("--add-state: {} and {} are too much for one state; allowed are 2^62 elements in all, "
+                              "and sums below 2^1086",
+                              in_quotes(path), others));
 }
 
 /// Writes the blob and closes the file; an error's number, or 0.
@@ -88,16 +84,14 @@ void write_and_rename(const std::string& path, mode_t mode, const Blob& blob) {
 ExactState load_states(const std::vector<std::string>& paths) {
     ExactState sum;
     for (const std::string& path : paths) {
-        const ExactState term = load_state(path);
-        if (!fit(sum, term)) {
-            throw Failure(fmt::format("--add-state: {} and the states before it are too much for one state; "
-                                      "allowed are 2^62 elements in all",
-                                      in_quotes(path)));
-        }
-        sum.merge(term);
+        if (!sum.merge(load_state(path)).ok()) fail_beyond(path, "the states before it");
         sum.normalize();
     }
     return sum;
+}
+
+void require_headroom(const ExactState& state, const std::vector<std::string>& paths) {
+    if (state.is_beyond()) fail_beyond(paths.back(), "what is added to it");
 }
 
 void require_savable(const std::string& path) {

@@ -108,8 +108,16 @@ TEST_CASE("state: states alone, and mixed dtypes") {
     CHECK(run_program({"reduce", "--add-state", f16, "--add-state", f64, "--output", "f16"}).out == "1\n");
     CHECK(run_program({"reduce", "--add-state", f16, "--add-state", f64, "--dtype", "f32"}).out == "1\n");
     const auto json = nlohmann::json::parse(run_program({"reduce", "--add-state", f64, "--json"}).out);
-    CHECK(json["dtype"] == "f64");
+    CHECK(json["dtype"].is_null()); // nobody knows
+    CHECK(json["output"] == "f64");
     CHECK(json["n"] == 1);
+    const auto f32 = [&](const std::string& option) {
+        return nlohmann::json::parse(run_program({"reduce", "--add-state", f64, option, "f32", "--json"}).out);
+    };
+    CHECK(f32("--output")["dtype"].is_null());
+    CHECK(f32("--output")["output"] == "f32");
+    CHECK(f32("--dtype")["dtype"] == "f32");
+    CHECK(f32("--dtype")["output"] == "f32");
     CHECK(reduce_text("-1\n", {"--add-state", f16, "--add-state", f64}).out == "2.220446049250313e-16\n");
 }
 
@@ -168,7 +176,8 @@ TEST_CASE("state: counts that would wrap are refused") {
     const auto check = [&](const std::string& a, const std::string& b) {
         check_failure({"reduce", "--add-state", a, "--add-state", b},
                       "--add-state: '" + b +
-                          "' and the states before it are too much for one state; allowed are 2^62 elements in all");
+                          "' and the states before it are too much for one state; allowed are 2^62 elements in all, "
+                          "and sums below 2^1086");
     };
     check(full, full);
     check(full, one);
@@ -176,6 +185,29 @@ TEST_CASE("state: counts that would wrap are refused") {
     check(less, less);
     CHECK(run_program({"reduce", "--add-state", full}).code == 0);
     CHECK(run_program({"reduce", "--add-state", full, "--add-state", less, "--add-state", one}).code == 0);
+}
+
+TEST_CASE("state: numbers for which a state has no room are an error, and nothing is written") {
+    const TemporaryDirectory directory;
+    ExactState state;
+    state.words()[detreduce::acc::exact::elements] = (ExactState::Word{1} << 62) - 2;
+    const std::string full = directory.write("full", bytes_of_state(state)), saved = directory.path("saved");
+    const std::string two = directory.write("two.npy", npy_of<float>({1, 2})),
+                      three = directory.write("three.npy", npy_of<float>({1, 2, 3}));
+    for (const std::string op : {"sum", "mean"}) {
+        check_failure({"reduce", three, "--op", op, "--add-state", full, "--save-state", saved},
+                      "--add-state: '" + full +
+                          "' and what is added to it are too much for one state; allowed are 2^62 elements in all, and "
+                          "sums below 2^1086");
+        CHECK_FALSE(std::filesystem::exists(saved));
+    }
+    CHECK(run_program({"reduce", two, "--add-state", full, "--save-state", saved}).out == "3\n");
+    CHECK(run_program({"reduce", "--add-state", saved}).out == "3\n"); // which is read again
+    CHECK(state.merge(ExactState(state)).code == detreduce::StatusCode::invalid_argument);
+    const std::string beyond = directory.write("beyond", bytes_of_state(state));
+    check_failure({"reduce", "--add-state", beyond},
+                  "--add-state: '" + beyond +
+                      "' is that of a state beyond its headroom; allowed are 2^62 elements, and sums below 2^1086");
 }
 
 TEST_CASE("state: a state that cannot be saved is an error, and nothing is printed") {

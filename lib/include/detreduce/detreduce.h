@@ -376,7 +376,8 @@ detreduce_status detreduce_argmax_f64(const double* x, uint64_t n, detreduce_nan
 /* An exact sum of elements of any dtypes that can be added to, merged, sent, stored and resumed: 592 bytes, the same on host and device, and the
  * same as the C++ class ExactState. All zero bytes are the empty sum. Every word is a sum over the elements: states may be merged by whatever adds
  * 64-bit integers (MPI_SUM on MPI_INT64_T, ncclSum on ncclInt64), up to 2^28 normalized ones at once, and normalized after.
- * Up to 2^62 elements; nothing over- or underflows. One state is for one thread, or one stream, at a time. lib/SPEC.md, section 7. */
+ * Up to 2^62 elements; nothing over- or underflows. A state of more, or of a sum that so many cannot make, is beyond its headroom, and remains so: it is
+ * NaN, its count is INT64_MIN, and detreduce_state_deserialize() refuses its bytes. A state does not know the dtypes of its elements. One state is for one thread, or one stream, at a time. lib/SPEC.md, section 7. */
 #define DETREDUCE_STATE_WORDS 74
 typedef struct detreduce_state {
     int64_t words[DETREDUCE_STATE_WORDS];
@@ -392,11 +393,13 @@ typedef struct detreduce_state {
 void detreduce_state_init(detreduce_state* state) DETREDUCE_NOEXCEPT;
 
 /* Adds n elements of `dtype` at x, in host memory, on the CPU, and normalizes. `launch` (threads, isa) may be NULL. Returns when done.
- * errors: invalid_argument for `state`, `dtype`, `n`, `x`, `launch.threads`; unsupported for `launch.isa`. The state is then left as it was. */
+ * errors: invalid_argument for `state`, `dtype`, `n`, `x`, `launch.threads`; unsupported for `launch.isa`. The state is then left as it was,
+ * but for an error of `state` where it is not NULL: it is beyond its headroom. */
 detreduce_status detreduce_state_add(detreduce_state* state, detreduce_dtype dtype, const void* x, uint64_t n,
                                      const detreduce_launch* launch) DETREDUCE_NOEXCEPT;
 
-/* Adds what `term` holds, as if its elements had been added here; takes it away again. `term` may be `state` itself. errors: NULL. */
+/* Adds what `term` holds, as if its elements had been added here; takes it away again. `term` may be `state` itself. errors: NULL;
+ * invalid_argument for `state` where it is beyond its headroom afterwards. */
 detreduce_status detreduce_state_merge(detreduce_state* state, const detreduce_state* term) DETREDUCE_NOEXCEPT;
 detreduce_status detreduce_state_subtract(detreduce_state* state, const detreduce_state* term) DETREDUCE_NOEXCEPT;
 
@@ -408,7 +411,8 @@ detreduce_status detreduce_state_normalize(detreduce_state* state) DETREDUCE_NOE
 detreduce_status detreduce_state_round(const detreduce_state* state, detreduce_dtype dtype,
                                        void* out) DETREDUCE_NOEXCEPT;
 
-/* Is the sum NaN? Infinite? Have both the same sum of as many elements? 1 or 0, 0 for NULL. Elements added less elements subtracted. */
+/* Is the sum NaN? Infinite? Have both the same sum of as many elements? 1 or 0, 0 for NULL. Elements added less elements subtracted, INT64_MIN beyond the
+ * headroom. */
 int32_t detreduce_state_is_nan(const detreduce_state* state) DETREDUCE_NOEXCEPT;
 int32_t detreduce_state_is_inf(const detreduce_state* state) DETREDUCE_NOEXCEPT;
 int32_t detreduce_state_equal(const detreduce_state* a, const detreduce_state* b) DETREDUCE_NOEXCEPT;
@@ -417,8 +421,8 @@ int64_t detreduce_state_count(const detreduce_state* state) DETREDUCE_NOEXCEPT;
 /* Writes the state's bytes for other machines to `blob`, which has `size` bytes. errors: invalid_argument for `state`, `blob`, and `size`, which
  * must be DETREDUCE_STATE_SERIALIZED_BYTES or more. */
 detreduce_status detreduce_state_serialize(const detreduce_state* state, void* blob, size_t size) DETREDUCE_NOEXCEPT;
-/* Reads them back. errors: invalid_argument for `blob` when it is damaged, from elsewhere, or of another size or version; `state` is then left as
- * it was. */
+/* Reads them back. errors: invalid_argument for `blob` when it is damaged, from elsewhere, of another size or version, or of a state beyond its
+ * headroom; `state` is then left as it was. */
 detreduce_status detreduce_state_deserialize(const void* blob, size_t size, detreduce_state* state) DETREDUCE_NOEXCEPT;
 
 /* The same of states in device memory, aligned to 8 bytes: state, term, x and out are device pointers. Enqueued on `stream` of the current device, not

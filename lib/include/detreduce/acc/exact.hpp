@@ -29,6 +29,12 @@ inline constexpr int words = 74;
 /// Largest weight: digits stay below 2^62, so that one more addition cannot wrap a word.
 inline constexpr Word max_weight = Word{1} << 29;
 
+/// The headroom of a caller's state (lib/SPEC.md, section 7.1): counters of at most 2^62 in magnitude, and a sum in [−2^1086, 2^1086), which
+/// is what 2^62 elements can make: a last digit in [−2^30, 2^30) when normalized. Before carries are passed on no digit is above 2^62.
+inline constexpr Word max_count = Word{1} << 62, max_last_digit = Word{1} << 30;
+/// The last digit of a state that went beyond. It outweighs those of 2^15 other states, should words be added as plain integers.
+inline constexpr Word beyond_digit = Word{1} << 47;
+
 /// Digits that one value of 64 bits touches, from digit `first` on.
 struct Deposit {
     int first;
@@ -97,6 +103,40 @@ DETREDUCE_HD constexpr void normalize(Word* w) {
         seen |= w[k];
     }
     w[weight] = seen != 0;
+}
+
+/// May word k be that of a state, with carries to do or without?
+[[nodiscard]] DETREDUCE_HD constexpr bool word_fits(Word value, int k) {
+    const auto from_lowest = static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(max_count);
+    return k == weight ? value >= 0 && value <= max_weight : from_lowest <= 2 * static_cast<std::uint64_t>(max_count);
+}
+
+/// Does the sum lie in [−2^1086, 2^1086)? All words must fit.
+[[nodiscard]] DETREDUCE_HD constexpr bool sum_fits(const Word* w) {
+    const Word last = w[digits - 1], next = w[digits - 2];
+    constexpr Word near = max_last_digit / 2, near_next = Word{1} << 60;
+    if (last < near && last >= -near && next < near_next && next >= -near_next) return true; // whatever is carried
+    Word carry = 0;
+    for (int k = 0; k + 1 < digits; ++k)
+        carry = (w[k] + carry) >> 32;
+    return last + carry < max_last_digit && last + carry >= -max_last_digit;
+}
+
+/// Is the state beyond the headroom?
+[[nodiscard]] DETREDUCE_HD constexpr bool is_beyond(const Word* w) {
+    bool fits = true;
+    for (int k = 0; k < words; ++k)
+        fits = fits & word_fits(w[k], k);
+    return !fits || !sum_fits(w);
+}
+
+/// Word k of a state that went beyond: it counts a NaN, so that its value is NaN wherever it is looked at. normalize() leaves it as it is.
+[[nodiscard]] DETREDUCE_HD constexpr Word beyond_word(int k) {
+    return k == digits - 1 ? beyond_digit : k == nan_count || k == weight;
+}
+DETREDUCE_HD constexpr void set_beyond(Word* w) {
+    for (int k = 0; k < words; ++k)
+        w[k] = beyond_word(k);
 }
 
 /// Did NaN or infinities decide the sum? Then `result` is what it is. A count below zero is of elements that were subtracted.
