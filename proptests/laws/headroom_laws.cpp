@@ -26,6 +26,26 @@ TEST_CASE("headroom: merges are the oracle's, or beyond", "[exact][sanitizer]") 
     });
 }
 
+TEST_CASE("headroom: what is beyond it does not come back by a merge", "[exact]") {
+    UnboundedState beyond;
+    beyond.beyond = true;
+    ExactState count, sum; // not in the one form
+    count.words()[acc::exact::elements] = (acc::exact::Word{1} << 62) + 1;
+    sum.words()[acc::exact::digits - 1] = acc::exact::Word{1} << 30;
+    sum.words()[acc::exact::weight] = 1;
+    for (const ExactState& over : {count, sum, beyond.state()}) {
+        ExactState less;
+        less.words()[acc::exact::elements] = -1;
+        less.words()[acc::exact::digits - 1] = -1;
+        less.words()[acc::exact::weight] = 1;
+        ExactState state = over;
+        TestBackend::merge(state, less);
+        REQUIRE(same_bytes(state, beyond.state()));
+        TestBackend::merge(less, over);
+        REQUIRE(same_bytes(less, beyond.state()));
+    }
+}
+
 TEST_CASE("headroom: elements added at the edge, and beyond it", "[exact][sanitizer]") {
     const std::vector<float> x(1000, 1.5f);
     const accuracy::cpp_int most = accuracy::cpp_int(1) << 62;

@@ -16,7 +16,7 @@ namespace detreduce {
 
 /// The Status of a call whose error stays in the state, so that it may be looked at later.
 struct StateStatus : Status {
-    constexpr StateStatus(const Status& status) noexcept : Status(status) {} // NOLINT: a Status becomes one
+    constexpr StateStatus(const Status& status) noexcept : Status(status) {}
 };
 
 /// An exact sum of elements of any dtypes. 592 bytes, the same on host and device; all zero bytes are the empty sum.
