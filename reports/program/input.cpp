@@ -105,7 +105,7 @@ Bytes InputFile::mapped() {
 }
 
 Bytes InputFile::read_up_to(std::uint64_t limit) {
-    constexpr std::uint64_t first = std::uint64_t{1} << 20;
+    constexpr std::uint64_t first = std::uint64_t{1} << 16; // a short stream takes no more
     auto buffer = std::make_shared<std::vector<std::byte>>(std::min(limit, first));
     std::uint64_t size = 0;
     while (size < limit) {

@@ -9,7 +9,7 @@
 namespace detreduce::program {
 namespace {
 
-constexpr std::size_t longest_line = std::size_t{1} << 20;
+constexpr std::size_t first_buffer = std::size_t{1} << 16, longest_line = std::size_t{1} << 20;
 
 std::string_view without_comment_and_blanks(std::string_view line) {
     line = line.substr(0, line.find('#'));
@@ -20,7 +20,7 @@ std::string_view without_comment_and_blanks(std::string_view line) {
 
 } // namespace
 
-EntryReader::EntryReader(InputFile& file) : file_(file), buffer_(longest_line) {}
+EntryReader::EntryReader(InputFile& file) : file_(file), buffer_(first_buffer) {}
 
 bool EntryReader::next(std::string_view& entry) {
     for (std::string_view line; next_line(line);) {
@@ -55,15 +55,16 @@ bool EntryReader::next_line(std::string_view& line) {
     return true;
 }
 
-/// Moves the incomplete line to the front and reads more after it; false at the end of the file.
+/// Moves the incomplete line to the front, makes room for more where it fills the buffer, and reads that; false at the end of the file.
 bool EntryReader::fill() {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
-    if (end_ == buffer_.size()) {
+    if (end_ == longest_line) {
         throw Failure(fmt::format("{}, line {} is longer than {} bytes; allowed is one number a line", file_.name(),
                                   number_ + 1, longest_line));
     }
+    if (end_ == buffer_.size()) buffer_.resize(2 * end_);
     const std::size_t got = file_.read(buffer_.data() + end_, buffer_.size() - end_);
     end_ += got;
     return got > 0;

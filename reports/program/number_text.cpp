@@ -40,6 +40,7 @@ template <class T>
 Parsed read_magnitude(std::string_view text, bool hex, T& value) {
     // from_chars would take words here too; the first character decides that this is a number.
     if (text.empty() || !(text[0] == '.' || is_digit(text[0], hex))) return Parsed::not_a_number;
+    if (text.find("+-") != std::string_view::npos) return Parsed::not_a_number; // which libstdc++ 12 takes in 0x1p+-1
     const char* const end = text.data() + text.size();
     const auto format = hex ? std::chars_format::hex : std::chars_format::general;
     T magnitude = 0;

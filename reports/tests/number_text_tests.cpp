@@ -153,8 +153,8 @@ TEST_CASE("constants computed by hand") {
 }
 
 TEST_CASE("a value is set only when there is one") {
-    for (const char* text :
-         {"", "x", "1x", "1e400", "0x1p1024", "+", "0x", "0x-1p0", "0x nan", "0xinf", " 1", "1 ", "infx", "+ 1"}) {
+    for (const char* text : {"", "x", "1x", "1e400", "0x1p1024", "+", "0x", "0x-1p0", "0x nan", "0xinf", " 1", "1 ",
+                             "infx", "+ 1", "0x1p+-1", "1e+-1"}) {
         INFO(text);
         const auto r = read<double>(text);
         CHECK(r.parsed != Parsed::ok);
