@@ -68,7 +68,7 @@ struct Drawer {
     void operator()(const char*, bool& value) { value = in.ConsumeBool(); }
     void operator()(const char*, std::uint64_t& value) { value = any_integer(in); }
     void operator()(const char*, std::int64_t& value) {
-        value = static_cast<std::int64_t>(any_integer(in) & std::uint64_t{INT64_MAX});
+        value = static_cast<std::int64_t>(any_integer(in) % ((std::uint64_t{1} << 40) + 1)); // all that may be
     }
     void operator()(const char* key, std::optional<std::int64_t>& value) {
         if (in.ConsumeBool()) (*this)(key, value.emplace());

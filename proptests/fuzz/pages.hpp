@@ -16,7 +16,9 @@ namespace detreduce::fuzz {
 inline void write_pages(const report::Results& results, const std::vector<report::OtherRun>& others) {
     const report::Page page = report::make_page(results, {}, others);
     const std::string html = report::html(page), markdown = report::markdown(page);
-    require(html.find('\0') == std::string::npos, "a page has no zero bytes");
+    for (const std::string* const text : {&html, &markdown})
+        for (const char c : *text)
+            require(c < 0 || c >= ' ' || c == '\n' || c == '\t', "pages have no control characters");
     std::size_t scripts = 0;
     for (std::size_t at = 0; (at = html.find("<script", at)) != std::string::npos; ++at)
         ++scripts;

@@ -31,6 +31,12 @@ std::string mapped(std::string_view text, F&& replacement) {
     return out;
 }
 
+// The mark for control characters, which HTML forbids and a terminal would obey; nothing for others.
+const char* mark_of_control(char c) {
+    const bool control = (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == '\x7f';
+    return control ? "\uFFFD" : nullptr;
+}
+
 bool is_alphanumeric(char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
@@ -72,7 +78,7 @@ std::string html_escaped(std::string_view text) {
         case '\'':
             return "&#39;";
         default:
-            return nullptr;
+            return mark_of_control(c);
         }
     });
 }
@@ -106,7 +112,7 @@ std::string markdown_escaped(std::string_view text) {
         case '\r':
             return " ";
         default:
-            return nullptr;
+            return mark_of_control(c);
         }
     });
 }

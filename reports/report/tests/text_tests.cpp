@@ -59,6 +59,8 @@ TEST_CASE("strings are safe where they go", "[report]") {
     CHECK(plot_escaped(nasty).find_first_of("'\"`$\\{}@&\n") == std::string::npos);
     CHECK(markdown_escaped(nasty).find('<') == std::string::npos);
     CHECK(markdown_escaped("a|b\nc") == "a\\|b c");
+    CHECK(html_escaped(std::string("a\0b\x1b\x7f\t\n", 7)) == "a\uFFFDb\uFFFD\uFFFD\t\n");
+    CHECK(markdown_escaped("\x1b[31m") == "\uFFFD\\[31m");
     CHECK(csv_escaped("plain") == "plain");
     CHECK(csv_escaped("a,\"b\"\n") == "\"a,\"\"b\"\"\n\"");
     CHECK(slug("../../etc/passwd") == "------etc-passwd");
