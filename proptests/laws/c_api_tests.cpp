@@ -274,7 +274,16 @@ TEST_CASE("C: what is wrong with a request is said by name", "[c]") {
     expect(status_with([](R& r) { r.groups = 2; }), invalid, "groups");
     expect(status_with([](R& r) { r.stride = 12; }), invalid, "stride");
     expect(status_with([](R& r) { r.ddof = 1; }), invalid, "ddof");
-    expect(status_with([](R& r) { r.each = 2; }), invalid, "each");
+    const auto tensors = [](std::uint32_t each) {
+        return status_with([each](R& r) { r.shape = DETREDUCE_SHAPE_TENSORS, r.each = each; });
+    };
+    for (const std::uint32_t each : {2u, 256u, 0x80000000u, ~0u}) { // words, of which none but 0 and 1 is a bool
+        expect(tensors(each), invalid, "each");
+        expect(status_with([each](R& r) { r.each = each; }), invalid, "each");
+    }
+    expect_ok(tensors(0));
+    expect_ok(tensors(1));
+    expect(status_with([](R& r) { r.each = 1; }), invalid, "each");
 
     detreduce_plan plan;
     R request = DETREDUCE_REQUEST_INIT;

@@ -87,6 +87,20 @@ TEMPLATE_TEST_CASE("counts: every launch", "[count]", DETREDUCE_ALL_TYPES) {
     }
 }
 
+TEMPLATE_TEST_CASE("counts: more ones in a lane than 16 bits count", "[count]", DETREDUCE_ALL_TYPES) {
+    const std::vector<TestType> ones((std::size_t{1} << 23) + 5, number<TestType>(1));
+    const bool on_cpu = TestBackend::kind == Backend::cpu;
+    Draw draw;
+    draw.launch.threads = on_cpu ? 1 : 0;
+    std::vector<Isa> isas{Isa::automatic};
+    if (on_cpu) isas.assign(available_isas().begin(), available_isas().end());
+    for (const Isa isa : isas) {
+        INFO(name(isa));
+        draw.launch.isa = isa;
+        REQUIRE(counted(Op::count_nonzero, std::span<const TestType>(ones), draw) == ones.size());
+    }
+}
+
 TEST_CASE("counts: a few by hand", "[count]") {
     const auto count = [](Op op, std::vector<float> x) { return counted(op, std::span<const float>(x)); };
     const float nan = std::nanf(""), minus_nan = fp::negated(nan), other_nan = fp::from_bits<float>(0x7f800001u);

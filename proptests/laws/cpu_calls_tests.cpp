@@ -30,6 +30,29 @@ TEST_CASE("order: the calls of host.hpp", "[order]") {
     REQUIRE_THROWS_AS(order_as<float>(Op::sum, x, NanPolicy::ignore), Error);
 }
 
+TEST_CASE("as many threads as may be asked for give the bits of one", "[cpu]") {
+    const auto x = vector_from<double>(Style::stratified, 300'007, 3, {-20, 20, false, false});
+    const auto results = [&](Op op, Method method, std::uint32_t threads) {
+        const Plan plan = make_plan({.op = op,
+                                     .method = method,
+                                     .dtype = DType::f64,
+                                     .n = x.size(),
+                                     .device = cpu,
+                                     .launch = {.threads = threads}});
+        throw_if_error(plan.status());
+        REQUIRE(plan.launch().threads == threads);
+        std::vector<std::uint64_t> out(plan.results()), workspace(plan.workspace_bytes() / 8);
+        throw_if_error(run(plan, x.data(), out.data(), workspace.data()));
+        return out;
+    };
+    for (const Method method : {Method::exact, Method::compensated, Method::kahan, Method::tree})
+        REQUIRE(results(Op::sum, method, 1024) == results(Op::sum, method, 1));
+    for (const Op op : {Op::nrm2, Op::moments, Op::minmax, Op::argmax, Op::count_nonzero, Op::count_unique}) {
+        INFO(name(op));
+        REQUIRE(results(op, Method::exact, 1024) == results(op, Method::exact, 1));
+    }
+}
+
 TEST_CASE("products: the calls of host.hpp", "[product]") {
     const std::vector<float> x{2, -3, 0.5f};
     REQUIRE(prod(x) == -3);

@@ -1,12 +1,8 @@
-// What only the CPU backend can get wrong: the caller's floating-point environment, and more than 2^32 elements.
+// What only the CPU backend can get wrong: the caller's floating-point environment, its levels, and calls from many threads.
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <thread>
 #include <vector>
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <detreduce/detreduce.hpp>
 #include <detreduce/acc/rounded.hpp>
@@ -20,7 +16,6 @@
 #include <support/catch.hpp>
 
 #include "laws/control_word.hpp"
-#include "laws/repeating.hpp"
 #include "laws/suite.hpp"
 
 #include "host/levels.hpp"
@@ -121,55 +116,6 @@ TEMPLATE_TEST_CASE("levels of the CPU backend, all four of them, in a tree small
         INFO(n);
         const Item expected = reference::tree_of(std::span<const Item>(items), 1, 1, rows);
         REQUIRE(same(item(levels->finish()), expected));
-    }
-}
-
-namespace {
-
-/// Copies of a block of memory for n elements, one after the other, in the room of one.
-template <class T>
-class Repeated {
-  public:
-    Repeated(const std::vector<T>& block, std::size_t n)
-        : bytes_(block.size() * sizeof(T)), times_(n / block.size() + 1) {
-        const int file = memfd_create("detreduce", 0);
-        if (file < 0 || ftruncate(file, static_cast<off_t>(bytes_)) != 0) return;
-        auto* const base = static_cast<char*>(
-            mmap(nullptr, bytes_ * times_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-        if (base == MAP_FAILED) return;
-        base_ = base;
-        for (std::size_t i = 0; i < times_; ++i) {
-            if (mmap(base + i * bytes_, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
-                return;
-        }
-        close(file);
-        std::memcpy(base, block.data(), bytes_);
-        ok_ = true;
-    }
-    ~Repeated() {
-        if (base_) munmap(base_, bytes_ * times_);
-    }
-    Repeated(const Repeated&) = delete;
-    Repeated& operator=(const Repeated&) = delete;
-    [[nodiscard]] bool ok() const { return ok_; }
-    [[nodiscard]] const T* data() const { return static_cast<const T*>(static_cast<void*>(base_)); }
-
-  private:
-    std::size_t bytes_, times_;
-    char* base_ = nullptr;
-    bool ok_ = false;
-};
-
-} // namespace
-
-TEST_CASE("more than 2^32 elements", "[cpu][large]") {
-    const auto input = beyond_32_bits<bfloat16>();
-    const Repeated<bfloat16> x(input.block, input.n);
-    REQUIRE(x.ok());
-    const std::span all(x.data(), input.n);
-    for (const Method method : {Method::tree, Method::exact}) {
-        INFO(name(method));
-        REQUIRE(same_bits(sum_as<double>(all, method), input.expected<double>(method)));
     }
 }
 

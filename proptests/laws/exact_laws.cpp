@@ -60,6 +60,7 @@ TEMPLATE_TEST_CASE("exact: the oracle's bits for extreme inputs, in every format
 TEMPLATE_TEST_CASE("exact: no element is lost at any length and offset", "[exact]", DETREDUCE_ALL_TYPES) {
     constexpr std::size_t most = 300;
     const auto draws = TestBackend::all_draws(Method::exact);
+    std::size_t checked = 0;
     for (const std::size_t base : {0, 4096 - 10, 8192 - 10}) {
         std::vector<TestType> x(base + most, number<TestType>(1));
         const std::size_t step = base == 0 ? 1 : 3;
@@ -73,8 +74,10 @@ TEMPLATE_TEST_CASE("exact: no element is lost at any length and offset", "[exact
             if (TestBackend::reduce<double>(part, Method::exact, draw) != total) {
                 FAIL("n " << n << " offset " << draw.offset << " isa " << name(draw.launch.isa));
             }
+            ++checked;
         }
     }
+    REQUIRE(checked == most + 2 * (most / 3));
 }
 
 TEST_CASE("exact: what overflows in between does not matter", "[exact]") {

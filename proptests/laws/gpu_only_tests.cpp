@@ -206,8 +206,7 @@ TEMPLATE_TEST_CASE("exact: millions of elements of changing kinds", "[gpu][large
 
 TEST_CASE("a plan for another GPU than the current one runs there, and leaves the current one alone", "[gpu][two]") {
     if (cuda::devices().size() < 2) {
-        WARN("skipped: this needs two GPUs");
-        return;
+        return skipped("this needs two GPUs");
     }
     const auto x = vector_from<float>(Style::near, 1000003, 70, no_overflow<float>);
     for (const Way& way : ways) {
@@ -237,8 +236,7 @@ TEMPLATE_TEST_CASE("more than 2^32 elements", "[gpu][large]", bfloat16, float) {
     std::size_t free_bytes = 0, total_bytes = 0;
     CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
     if (free_bytes < input.n * sizeof(TestType) + (std::size_t{1} << 30)) {
-        WARN("skipped: this needs 9 GiB of device memory for bf16, 17 GiB for f32");
-        return;
+        return skipped("this needs 9 GiB of device memory for bf16, 17 GiB for f32");
     }
     const DeviceBuffer x(input.n * sizeof(TestType)), output(sizeof(double));
     const auto block = upload(input.block);

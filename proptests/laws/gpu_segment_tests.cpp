@@ -20,7 +20,7 @@ bool has_room_for(std::size_t bytes) {
     std::size_t free_bytes = 0, total_bytes = 0;
     CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
     if (free_bytes >= bytes + (std::size_t{1} << 30)) return true;
-    WARN("not enough memory on the device for " << bytes << " bytes");
+    skipped("not enough memory on the device for " + std::to_string(bytes) + " bytes");
     return false;
 }
 

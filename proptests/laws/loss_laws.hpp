@@ -412,7 +412,7 @@ TEMPLATE_TEST_CASE("losses: of any bits, NaN comes of NaN and of what is no prob
                                      ? static_cast<V>(p)
                                      : number_from<V>(accuracy::hash(seed, i), finite_bits<V>);
             }
-            if (xs.size() == 0) return;
+            RC_PRE(xs.size() > 0);
             const auto terms = LossBackend::template run<V>(r, data, 0);
             const auto slopes = LossBackend::gradient(r, data, std::vector<V>{}, 0);
             for (std::size_t i = 0; i < xs.size(); ++i) {

@@ -22,6 +22,12 @@ inline Method some_moment_method(std::uint64_t word) {
     const auto list = moment_methods();
     return list[accuracy::hash(word, 62) % list.size()];
 }
+/// Of those that round on the way.
+inline Method some_rounding_moment_method(std::uint64_t word) {
+    auto list = moment_methods();
+    list.erase(std::find(list.begin(), list.end(), Method::exact));
+    return list[accuracy::hash(word, 62) % list.size()];
+}
 /// 0, 1, or any that there is for n ≥ 1 elements.
 inline std::uint64_t some_ddof(std::size_t n, std::uint64_t word) {
     const std::uint64_t kinds[] = {0, 1, n - 1, accuracy::hash(word, 63)};

@@ -194,11 +194,11 @@ TEMPLATE_TEST_CASE("products: powers of two move to the result", "[product]", DE
         bool zero = false;
         for (const TestType x : xs.xs)
             zero = zero || is_zero(x);
-        if (zero) return; // then the other of its pair made a difference
+        RC_PRE(!zero); // then the other of its pair made a difference
         const double result = multiplied<double>(xs.span(), method, product_draw(word));
         RC_ASSERT(
             same_bits(result, multiplied<double>(std::span<const TestType>(moved), method, product_draw(word / 3))));
-        if (moved.empty()) return;
+        RC_PRE(!moved.empty());
         Fields f = fields(moved.back());
         const int j = f.exponent > 0 ? -1 : 1;
         f.exponent += j;
@@ -212,7 +212,7 @@ TEMPLATE_TEST_CASE("products: a sign is the product of signs", "[product]", DETR
     property("negation", [] {
         Values<TestType> xs = *values<TestType>(any_bits<TestType>, lengths<TestType>());
         const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
-        if (xs.xs.empty()) return;
+        RC_PRE(!xs.xs.empty());
         const auto methods = product_methods();
         const Method method = methods[accuracy::hash(word, 2) % methods.size()];
         const TestType before = multiplied<TestType>(xs.span(), method, product_draw(word));

@@ -240,6 +240,7 @@ TEST_CASE("states: damaged bytes are refused", "[exact]") {
 
 TEST_CASE("states: whole bytes with words that are not normalized are refused", "[exact]") {
     const Blob good = state_of(std::vector<double>{1.0, 2.0, 1e-300}).serialize();
+    int checked = 0;
     for (std::size_t k = 0; k < 74; ++k) {
         for (const std::size_t byte : {std::size_t{4}, std::size_t{7}}) {        // bits above 2^32, and the sign
             if (k >= acc::exact::nan_count && k != acc::exact::weight) continue; // counters may have any value
@@ -247,8 +248,10 @@ TEST_CASE("states: whole bytes with words that are not normalized are refused", 
             blob[16 + 8 * k + byte] ^= std::byte{0x80};
             seal(blob);
             if (!is_refused(blob)) FAIL("word " << k << " byte " << byte);
+            ++checked;
         }
     }
+    REQUIRE(checked == 2 * 69 - 1);
 }
 
 TEST_CASE("states: a bad argument leaves the state alone", "[exact][status]") {

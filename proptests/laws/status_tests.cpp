@@ -36,6 +36,7 @@ TEST_CASE("a request outside the words is refused by name", "[status]") {
         expect(make_plan({.n = 1, .device = cpu, .launch = {.isa = isa}}).status(), StatusCode::unsupported,
                "launch.isa");
     }
+    REQUIRE(status_of({.launch = {.threads = 1024}}).ok());
     expect(status_of({.launch = {.threads = 1025}}), StatusCode::invalid_argument, "launch.threads");
     REQUIRE(status_of({.n = max_n}).ok());
     expect(status_of({.n = max_n + 1}), StatusCode::invalid_argument, "n");
@@ -174,6 +175,22 @@ TEST_CASE("rows have a shape", "[status]") {
     expect(status_of({.shape = Shape::rows, .n = 4, .groups = max_groups + 1}), invalid, "groups");
     expect(status_of({.shape = Shape::rows, .n = max_n, .groups = 65}), invalid, "groups");
     expect(status_of({.shape = Shape::rows, .n = 1, .groups = 3, .stride = ~std::uint64_t{0} / 2}), invalid, "groups");
+    // Up to 2^46 elements from the first to the end of the last row, and 2^46 + 1 = 5 · 14073748835533 of them.
+    constexpr std::uint64_t most = std::uint64_t{1} << 46, fifth = 14'073'748'835'533;
+    static_assert(max_extent == most && 5 * fifth == most + 1);
+    for (const bool by_rows : {true, false}) {
+        const auto matrix = [&](std::uint64_t rows, std::uint64_t stride) {
+            return by_rows ? status_of({.shape = Shape::rows, .n = 1, .groups = rows, .stride = stride})
+                           : status_of({.shape = Shape::columns, .n = rows, .groups = 1, .stride = stride});
+        };
+        REQUIRE(matrix(64, most / 64).ok());
+        expect(matrix(64, most / 64 + 1), invalid, "groups");
+        REQUIRE(matrix(5, fifth - 1).ok());
+        expect(matrix(5, fifth), invalid, "groups");
+        REQUIRE(matrix(1, most).ok());
+        expect(matrix(1, most + 1), invalid, "groups");
+    }
+    REQUIRE(status_of({.shape = Shape::rows, .n = max_n, .groups = 64}).ok());
     const float x[6] = {1, 2, 0, 3, 4, 0};
     float out[3] = {9, 9, 9};
     const Plan plan = make_plan({.shape = Shape::rows, .n = 2, .groups = 2, .stride = 3, .device = cpu});
@@ -334,7 +351,7 @@ TEST_CASE("exact is what is asked for when nothing is said", "[status]") {
 }
 
 TEST_CASE("device states without a CUDA backend say so", "[status]") {
-    if (cuda::built_with_cuda()) return;
+    if (cuda::built_with_cuda()) return skipped("this build has a CUDA backend");
     ExactState state;
     expect(cuda::add(&state, DType::f32, nullptr, 0), StatusCode::no_device, "device");
     expect(cuda::merge(&state, &state), StatusCode::no_device, "device");
@@ -430,7 +447,7 @@ TEST_CASE("names read back", "[status]") {
 }
 
 TEST_CASE("without a CUDA backend, a CUDA plan says so", "[status]") {
-    if (cuda::built_with_cuda()) return;
+    if (cuda::built_with_cuda()) return skipped("this build has a CUDA backend");
     expect(status_of({.n = 1, .device = {Backend::cuda, 0}}), StatusCode::no_device, "device");
     std::string why;
     REQUIRE(cuda::devices(&why).empty());

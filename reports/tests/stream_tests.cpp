@@ -33,7 +33,8 @@ std::string ones_and_a_half(std::size_t bytes) {
 } // namespace
 
 TEST_CASE("stream: exact sums a pipe that is larger than the memory") {
-    if (!address_space_is_limitable) return;
+    if (!address_space_is_limitable)
+        return detreduce::proptests::skipped("the memory of a process cannot be limited here");
     const std::vector<std::string> raw{"--format", "raw", "--dtype", "f32"};
     const Outcome o = reduce_pipe(ones_and_a_half(once), "", raw);
     INFO(o.err);
@@ -46,7 +47,8 @@ TEST_CASE("stream: exact sums a pipe that is larger than the memory") {
 }
 
 TEST_CASE("stream: the limit is one: a method with an order does not fit into it") {
-    if (!address_space_is_limitable) return;
+    if (!address_space_is_limitable)
+        return detreduce::proptests::skipped("the memory of a process cannot be limited here");
     const Outcome o = reduce_pipe(ones_and_a_half(once), "", {"--format", "raw", "--dtype", "f32", "--method", "tree"});
     INFO(o.err);
     CHECK(is_clean_failure(o));
@@ -54,7 +56,8 @@ TEST_CASE("stream: the limit is one: a method with an order does not fit into it
 }
 
 TEST_CASE("stream: what is wrong at the end of a long pipe is still found") {
-    if (!address_space_is_limitable) return;
+    if (!address_space_is_limitable)
+        return detreduce::proptests::skipped("the memory of a process cannot be limited here");
     const Outcome odd = reduce_pipe(ones_and_a_half(once) + "x", "", {"--format", "raw", "--dtype", "f64"});
     INFO(odd.err); // 600 bytes more than a multiple of 8, which is 75 of them
     CHECK(odd.code == 0);
@@ -65,7 +68,8 @@ TEST_CASE("stream: what is wrong at the end of a long pipe is still found") {
 }
 
 TEST_CASE("stream: a file larger than the address space") {
-    if (!address_space_is_limitable) return;
+    if (!address_space_is_limitable)
+        return detreduce::proptests::skipped("the memory of a process cannot be limited here");
     const TemporaryDirectory directory;
     const std::string file = directory.write("huge.bin", bytes_of<double>({3}));
     std::filesystem::resize_file(file, std::uintmax_t{1} << 30); // sparse: takes no disk

@@ -2,6 +2,8 @@
 #include <support/catch.hpp>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include <detreduce/accuracy/generators.hpp>
@@ -13,7 +15,6 @@ using namespace detreduce;
 using namespace detreduce::report;
 
 TEST_CASE("random splits differ and leave nothing out", "[report]") {
-    std::vector<Split> seen;
     for (std::uint64_t seed = 0; seed < 64; ++seed) {
         const Split split = random_split(1000, 1 + seed, seed);
         CHECK(split.cuts.front() == 0);
@@ -30,10 +31,20 @@ TEST_CASE("random splits differ and leave nothing out", "[report]") {
             taken[from] = true;
         }
         CHECK_FALSE(taken[split.last]);
-        for (const Split& other : seen)
-            CHECK(other.cuts != split.cuts);
-        seen.push_back(split);
     }
+    // Of as many pieces: cut elsewhere, and merged in another order.
+    constexpr std::size_t pieces = 20;
+    std::set<std::vector<std::uint64_t>> cuts;
+    std::set<std::vector<std::pair<std::size_t, std::size_t>>> merges;
+    for (std::uint64_t seed = 0; seed < 64; ++seed) {
+        const Split split = random_split(1000, pieces, seed), again = random_split(1000, pieces, seed);
+        CHECK(split.cuts == again.cuts);
+        CHECK(split.merges == again.merges);
+        cuts.insert(split.cuts);
+        merges.insert(split.merges);
+    }
+    CHECK(cuts.size() == 64);
+    CHECK(merges.size() == 64);
 }
 
 TEST_CASE("a sum by parts has the bits of the correctly rounded sum", "[report]") {
