@@ -1,5 +1,6 @@
 #include "output.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -16,6 +17,24 @@ constexpr std::size_t longest_excerpt = 60; // bytes
 [[noreturn]] void fail_to_write(int error) {
     const std::string why = error ? std::generic_category().message(error) : "write error";
     throw Failure(fmt::format("cannot write to standard output: {}", why));
+}
+
+// The bytes of the first character in UTF-8; 0: it begins with none. Well-formed as Unicode 15, table 3-7, says.
+std::size_t length_of_character(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+    const auto continues = [&](std::size_t i) { return byte(i) >= 0x80 && byte(i) <= 0xbf; };
+    const unsigned first = byte(0), second = byte(1);
+    if (first < 0x80) return 1;
+    if (first >= 0xc2 && first <= 0xdf) return continues(1) ? 2 : 0;
+    if (first >= 0xe0 && first <= 0xef) {
+        const bool allowed = second >= (first == 0xe0 ? 0xa0u : 0x80u) && second <= (first == 0xed ? 0x9fu : 0xbfu);
+        return allowed && continues(2) ? 3 : 0;
+    }
+    if (first >= 0xf0 && first <= 0xf4) {
+        const bool allowed = second >= (first == 0xf0 ? 0x90u : 0x80u) && second <= (first == 0xf4 ? 0x8fu : 0xbfu);
+        return allowed && continues(2) && continues(3) ? 4 : 0;
+    }
+    return 0;
 }
 
 } // namespace
@@ -37,17 +56,21 @@ void print_error(std::string_view text) noexcept {
 
 std::string one_line(std::string_view text) {
     std::string line;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '\n') {
+    while (!text.empty()) {
+        const std::size_t size = length_of_character(text);
+        const auto byte = static_cast<unsigned char>(text[0]);
+        if (text[0] == '\n') {
             line += "\\n";
-        } else if (c == '\t') {
+        } else if (text[0] == '\t') {
             line += "\\t";
-        } else if (byte < 0x20 || byte == 0x7f) {
+        } else if (size == 0 || byte < 0x20 || byte == 0x7f) {
             line += fmt::format("\\x{:02x}", byte);
+        } else if (size == 2 && byte == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) { // U+0080 to U+009F
+            line += fmt::format("\\x{:02x}\\x{:02x}", byte, static_cast<unsigned char>(text[1]));
         } else {
-            line += c; // bytes above 0x7f are UTF-8 and stay
+            line += text.substr(0, size);
         }
+        text.remove_prefix(std::max<std::size_t>(size, 1));
     }
     return line;
 }

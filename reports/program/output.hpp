@@ -15,7 +15,7 @@ void finish_output();
 /// Writes `text` to standard error. Where that is closed or full nobody can be told, so it is lost in silence.
 void print_error(std::string_view text) noexcept;
 
-/// `text` on one line: control characters as \n, \t or \xNN. Everything that goes to stderr passes through here.
+/// `text` on one line: control characters (C0, DEL, C1) and bytes that are not UTF-8 as \n, \t or \xNN. Everything that goes to stderr passes through here.
 [[nodiscard]] std::string one_line(std::string_view text);
 
 /// 'text' for a message: in quotes and on one line.

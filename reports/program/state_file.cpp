@@ -1,7 +1,6 @@
 #include "state_file.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -12,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "failure.hpp"
+#include "files.hpp"
 #include "input.hpp"
 #include "output.hpp"
 
@@ -20,9 +20,11 @@ namespace {
 
 using Blob = std::array<std::byte, ExactState::serialized_bytes>;
 
+[[noreturn]] void fail_to_write(const std::string& path, const std::string& why) {
+    throw Failure(fmt::format("--save-state: cannot write {}: {}", in_quotes(path), why));
+}
 [[noreturn]] void fail_to_write(const std::string& path, int error) {
-    throw Failure(
-        fmt::format("--save-state: cannot write {}: {}", in_quotes(path), std::generic_category().message(error)));
+    fail_to_write(path, std::generic_category().message(error));
 }
 
 ExactState load_state(const std::string& path) {
@@ -40,43 +42,33 @@ ExactState load_state(const std::string& path) {
                               in_quotes(path), others));
 }
 
-/// Writes the blob and closes the file; an error's number, or 0.
-int write_and_close(int descriptor, const Blob& blob, bool to_disk) {
-    int error = 0;
-    for (std::size_t at = 0; at < blob.size() && error == 0;) {
-        const ssize_t written = ::write(descriptor, blob.data() + at, blob.size() - at);
-        if (written > 0) at += static_cast<std::size_t>(written);
-        if (written < 0 && errno != EINTR) error = errno;
-    }
-    if (error == 0 && to_disk && ::fsync(descriptor) != 0)
-        error = errno; // else a crash could leave the name without the bytes
+/// A pipe or a device takes bytes as they come.
+bool is_stream(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode));
+}
+
+void write_to_stream(const std::string& path, const Blob& blob) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) fail_to_write(path, errno);
+    int error = write_all(descriptor, {reinterpret_cast<const char*>(blob.data()), blob.size()});
     if (::close(descriptor) != 0 && error == 0) error = errno;
-    return error;
+    if (error != 0) fail_to_write(path, error);
 }
 
-void write_in_place(const std::string& path, const Blob& blob) {
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+/// Links to files stay links: what they lead to is opened once, as any program that writes would, so that the system may refuse, and its own path
+/// returned.
+std::string path_without_links(const std::string& path) {
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return path;
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (descriptor < 0 && errno == ENOENT) fail_to_write(path, "it is a symbolic link to a file that is not there");
     if (descriptor < 0) fail_to_write(path, errno);
-    if (const int error = write_and_close(descriptor, blob, false); error != 0) fail_to_write(path, error);
-}
-
-/// The permissions that a new file gets.
-mode_t default_mode() {
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    return 0666 & ~mask;
-}
-
-void write_and_rename(const std::string& path, mode_t mode, const Blob& blob) {
-    std::string temporary = path + ".XXXXXX";
-    const int descriptor = ::mkstemp(temporary.data());
-    if (descriptor < 0) fail_to_write(path, errno);
-    ::fchmod(descriptor, mode);
-    int error = write_and_close(descriptor, blob, true);
-    if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-    if (error == 0) return;
-    ::unlink(temporary.c_str());
-    fail_to_write(path, error);
+    std::error_code error;
+    const auto target = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", descriptor), error);
+    ::close(descriptor);
+    if (error) fail_to_write(path, "it is a symbolic link, and /proc does not say to where");
+    return target.string();
 }
 
 } // namespace
@@ -95,21 +87,17 @@ void require_headroom(const ExactState& state, const std::vector<std::string>& p
 }
 
 void require_savable(const std::string& path) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) fail_to_write(path, EISDIR);
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0 && !S_ISCHR(info.st_mode) && !S_ISFIFO(info.st_mode))
-        fail_to_write(path, errno);
+    if (is_stream(path)) return;
+    if (const std::string why = why_not_writable(path_without_links(path)); !why.empty()) fail_to_write(path, why);
 }
 
 void save_state(const std::string& path, const ExactState& state) {
     const Blob blob = state.serialize();
-    struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) return write_and_rename(path, default_mode(), blob);
-    if (!S_ISREG(info.st_mode)) return write_in_place(path, blob);
-    std::error_code error;
-    const std::filesystem::path target = std::filesystem::canonical(path, error); // through links, which stay
-    write_and_rename(error ? path : target.string(), info.st_mode & 0777, blob);
+    if (is_stream(path)) return write_to_stream(path, blob);
+    const std::filesystem::path file = path_without_links(path);
+    remove_stale(file.has_parent_path() ? file.parent_path() : ".", Stale::files);
+    const std::string why = try_to_write_file(file, {reinterpret_cast<const char*>(blob.data()), blob.size()});
+    if (!why.empty()) fail_to_write(path, why);
 }
 
 } // namespace detreduce::program

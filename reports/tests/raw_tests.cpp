@@ -2,7 +2,13 @@
 #include <support/catch.hpp>
 
 #include <filesystem>
+#include <utility>
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "input.hpp"
 #include "program.hpp"
 
 using namespace program_test;
@@ -63,6 +69,50 @@ TEST_CASE("raw: standard input, from a file and from a pipe, from where it stand
                   "2500000\n");
         }
     }
+}
+
+namespace {
+
+constexpr const char* cut_short = "the input file became shorter or unreadable while it was being read";
+
+/// Takes blocks, and shortens the file after the first.
+class Shortening : public detreduce::program::Sink {
+  public:
+    explicit Shortening(std::string file) : file_(std::move(file)) {}
+    std::byte* buffer() override { return buffer_.data(); }
+    void add(detreduce::DType, std::uint64_t) override { std::filesystem::resize_file(file_, block_bytes); }
+
+  private:
+    std::string file_;
+    std::vector<std::byte> buffer_ = std::vector<std::byte>(block_bytes);
+};
+
+} // namespace
+
+TEST_CASE("raw: a file that becomes shorter while it is read is an error, not a signal and not a sum") {
+    using namespace detreduce;
+    const TemporaryDirectory directory;
+    const std::string file = directory.write("a.bin", "");
+    std::filesystem::resize_file(file, 3 * program::Sink::block_bytes);
+    Shortening sink(file);
+    const auto blocks = program::open_raw(file, DType::f32);
+    CHECK_THROWS_WITH(blocks->pour_into(sink), cut_short);
+
+    std::filesystem::resize_file(file, 3 * program::Sink::block_bytes);
+    const std::string said = directory.path("said");
+    const pid_t child = ::fork();
+    if (child == 0) { // reading what is gone raises SIGBUS, and the program ends
+        const int err = ::open(said.c_str(), O_WRONLY | O_CREAT, 0600);
+        ::dup2(err, STDERR_FILENO);
+        const program::Numbers all = program::open_raw(file, DType::f32)->all();
+        std::filesystem::resize_file(file, 4096);
+        ::_exit(static_cast<const volatile float*>(all.data)[all.n - 1] == 0 ? 2 : 3);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 1);
+    CHECK(read_file(said) == std::string("detreduce: ") + cut_short + "\n");
 }
 
 TEST_CASE("raw: a file larger than the address space is refused, not a crash") {

@@ -226,6 +226,32 @@ TEST_CASE("state: a state that cannot be saved is an error, and nothing is print
     CHECK(read_file(old) == "as it was");
 }
 
+TEST_CASE("state: what a plain write would leave alone is not replaced") {
+    const TemporaryDirectory directory;
+    const std::string data = directory.write("a.npy", npy_of<float>({1}));
+    const auto refused = [&](const std::string& path, const std::string& why) {
+        check_failure({"reduce", data, "--save-state", path}, "--save-state: cannot write '" + path + "': " + why);
+    };
+    const std::string file = directory.write("file", "as it was"), dangling = directory.path("dangling"),
+                      link = directory.path("link"), folder = directory.path("folder");
+    ::chmod(file.c_str(), 0444);
+    refused(file, "it is read-only");
+    std::filesystem::create_symlink(file, link);
+    refused(link, "it is read-only");
+    std::filesystem::create_symlink(directory.path("nowhere"), dangling);
+    refused(dangling, "it is a symbolic link to a file that is not there");
+    std::filesystem::create_directory(folder);
+    refused(folder, "Is a directory");
+    refused(directory.path(std::string(256, 'x')), "File name too long");
+    CHECK(read_file(file) == "as it was");
+    CHECK(std::filesystem::is_symlink(dangling));
+    CHECK_FALSE(std::filesystem::exists(directory.path("nowhere")));
+    CHECK(files_in(directory.path("")).size() == 5);
+    const std::string longest = directory.path(std::string(255, 'x'));
+    CHECK(run_program({"reduce", data, "--save-state", longest}).code == 0);
+    CHECK(read_file(longest) == state_of({1}));
+}
+
 TEST_CASE("state: links, permissions and pipes stay what they are") {
     const TemporaryDirectory directory;
     const std::string data = directory.write("a.npy", npy_of<float>({1}));

@@ -11,7 +11,7 @@ namespace {
 // A bench that was run by hand leaves no provenance.txt.
 std::string origin_words(const fs::path& folder, const std::string& name) {
     const fs::path provenance = folder / "provenance.txt";
-    if (!fs::exists(provenance)) return "there is no provenance.txt to say where it comes from";
+    if (!program::may_exist(provenance)) return "there is no provenance.txt to say where it comes from";
     return words_of(origin_of(name, read_file(provenance), provenance.string()));
 }
 
@@ -20,7 +20,8 @@ std::string origin_words(const fs::path& folder, const std::string& name) {
 std::vector<BenchFile> load_bench_files(const fs::path& folder) {
     std::vector<BenchFile> files;
     for (const char* name : {ops_file, small_ops_file, shapes_file, row_ops_file})
-        if (fs::exists(folder / name)) files.push_back({name, origin_words(folder, name), load_cost(folder / name)});
+        if (program::may_exist(folder / name))
+            files.push_back({name, origin_words(folder, name), load_cost(folder / name)});
     return files;
 }
 

@@ -1,6 +1,8 @@
 #include "compare.hpp"
 
+#include <deque>
 #include <map>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -32,11 +34,13 @@ std::vector<Bits> bits_in(const Results& results) {
     for (const EdgeRow& r : results.edges)
         if (!r.device.empty()) // else it was not measured
             list.push_back({"edge case", "", r.data, r.n, 0, r.dtype, r.candidate, r.device, r.result});
+    std::map<std::string, const DataRow*> files;
+    for (const DataRow& file : results.data)
+        files.emplace(file.file, &file);
     for (const DataSumRow& r : results.data_sums)
-        for (const DataRow& file : results.data)
-            if (file.file == r.file)
-                list.push_back({"your data", file.fingerprint, file.file, file.n, 0, type_of(r.subject),
-                                r.subject.method, r.subject.device, r.bits});
+        if (const auto file = files.find(r.file); file != files.end())
+            list.push_back({"your data", file->second->fingerprint, r.file, file->second->n, 0, type_of(r.subject),
+                            r.subject.method, r.subject.device, r.bits});
     return list;
 }
 
@@ -56,24 +60,25 @@ constexpr std::size_t none = static_cast<std::size_t>(-1);
 
 template <class Row>
 std::vector<std::size_t> partners(const std::vector<Row>& here, const std::vector<Row>& there) {
-    std::multimap<std::string, std::size_t> by_key;
-    for (std::size_t i = 0; i < there.size(); ++i)
-        by_key.emplace(key_of(there[i]), i);
     std::vector<std::size_t> found(here.size(), none);
-    const auto pair_where = [&](const auto& allowed) {
+    std::vector<bool> taken(there.size(), false);
+    const auto pair_by = [&](const auto& part_of) { // of the device: that has to be the same
+        const auto key = [&](const Row& r) { return key_of(r) + "\n" + part_of(r.device); };
+        std::unordered_map<std::string, std::deque<std::size_t>> free;
+        for (std::size_t i = 0; i < there.size(); ++i)
+            if (!taken[i]) free[key(there[i])].push_back(i);
         for (std::size_t i = 0; i < here.size(); ++i) {
-            const auto [first, last] = by_key.equal_range(key_of(here[i]));
-            for (auto at = first; found[i] == none && at != last;) {
-                const auto candidate = at++;
-                if (!allowed(here[i].device, there[candidate->second].device)) continue;
-                found[i] = candidate->second;
-                by_key.erase(candidate);
-            }
+            if (found[i] != none) continue;
+            const auto at = free.find(key(here[i]));
+            if (at == free.end() || at->second.empty()) continue;
+            found[i] = at->second.front();
+            taken[found[i]] = true;
+            at->second.pop_front();
         }
     };
-    pair_where([](const std::string& a, const std::string& b) { return a == b; });
-    pair_where([](const std::string& a, const std::string& b) { return kind_of(a) == kind_of(b); });
-    pair_where([](const std::string&, const std::string&) { return true; });
+    pair_by([](const std::string& device) { return device; });
+    pair_by(kind_of);
+    pair_by([](const std::string&) { return std::string(); });
     return found;
 }
 

@@ -64,22 +64,21 @@ Table equal_table(const Comparison& c, std::size_t number) {
                 fmt::format("Results with equal bits in this run and in {}", c.run),
                 {{"candidate", false}},
                 {}};
-    const std::vector<std::string> types = distinct_of(c.bits.rows, [](const ComparedBits& r) { return r.type; });
-    for (const std::string& type : types)
+    const Crossing crossing(
+        c.bits.rows, [](const ComparedBits& r) { return r.candidate; }, [](const ComparedBits& r) { return r.type; });
+    for (const std::string& type : crossing.columns())
         table.columns.push_back({type});
-    for (const std::string& candidate : distinct_of(c.bits.rows, [](const ComparedBits& r) { return r.candidate; })) {
-        std::vector<Cell> cells{{candidate}};
-        for (const std::string& type : types) {
-            std::size_t all = 0, equal = 0;
+    for (const auto& line : crossing.lines()) {
+        std::vector<Cell> cells{{line.name}};
+        for (const auto& rows : line.cells) {
+            std::size_t equal = 0;
             Cell cell{dash, "", Mood::absent};
-            for (const ComparedBits& r : c.bits.rows) {
-                if (r.candidate != candidate || r.type != type) continue;
-                ++all;
-                equal += r.equal();
+            for (const ComparedBits* r : rows) {
+                equal += r->equal();
                 // One that differs is what the cell is about.
-                if (cell.mood != Mood::bad) cell = {"", promise_of(r), mood_of(r)};
+                if (cell.mood != Mood::bad) cell = {"", promise_of(*r), mood_of(*r)};
             }
-            if (all > 0) cell.text = fmt::format("{} of {}", equal, all);
+            if (!rows.empty()) cell.text = fmt::format("{} of {}", equal, rows.size());
             cells.push_back(std::move(cell));
         }
         table.rows.push_back(std::move(cells));
@@ -149,15 +148,15 @@ Table largest_table(const Comparison& c, std::size_t number) {
     std::vector<ComparedSpeed> rows;
     std::copy_if(c.speed.rows.begin(), c.speed.rows.end(), std::back_inserter(rows),
                  [](const ComparedSpeed& r) { return r.data == plain_data; });
-    const std::vector<std::string> dtypes = distinct_of(rows, [](const ComparedSpeed& r) { return r.dtype; });
-    for (const std::string& dtype : dtypes)
+    const Crossing crossing(rows, label, [](const ComparedSpeed& r) { return r.dtype; });
+    for (const std::string& dtype : crossing.columns())
         table.columns.push_back({dtype});
-    for (const std::string& candidate : distinct_of(rows, label)) {
-        std::vector<Cell> cells{{candidate}};
-        for (const std::string& dtype : dtypes) {
+    for (const auto& line : crossing.lines()) {
+        std::vector<Cell> cells{{line.name}};
+        for (const auto& cell : line.cells) {
             const ComparedSpeed* largest = nullptr;
-            for (const ComparedSpeed& r : rows)
-                if (label(r) == candidate && r.dtype == dtype && (!largest || r.n > largest->n)) largest = &r;
+            for (const ComparedSpeed* r : cell)
+                if (!largest || r->n > largest->n) largest = r;
             cells.push_back(largest
                                 ? Cell{fixed(largest->ratio, 3),
                                        fmt::format("{} / {} GB/s\nn = {}", gigabytes_per_second(largest->gb_per_s),

@@ -26,6 +26,7 @@ void add_point(LineChart& chart, const CostRow& r, const Metric& y) {
     const std::string name = legend_of(r);
     auto at = std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.label == name; });
     if (at == chart.series.end()) {
+        if (chart.series.size() == most_series) return;
         const auto style = static_cast<int>(std::count_if(chart.series.begin(), chart.series.end(),
                                                           [&](const Series& s) { return s.name == r.candidate; }));
         at = chart.series.insert(at, {name, r.candidate, style, false, {}});
@@ -38,9 +39,9 @@ struct View {
     std::string id, words;
     std::function<bool(const CostRow&)> shows;
 };
-std::vector<View> views_of(const Results& results) {
+std::vector<View> views_of(const Results& results, const std::vector<CostRow>& rows) {
     std::vector<View> views;
-    for (const std::string& device : distinct_of(results.cost, [](const CostRow& r) { return r.device; })) {
+    for (const std::string& device : distinct_of(rows, [](const CostRow& r) { return r.device; })) {
         const bool main = device == results.provenance.device;
         const auto here = [device](const CostRow& r) { return r.device == device; };
         const std::string id = main ? "" : "-" + slug(device);
@@ -56,25 +57,25 @@ std::vector<View> views_of(const Results& results) {
     return views;
 }
 
-LineChart ratio_chart(const Results& results, const std::string& dtype, const View& view) {
+LineChart ratio_chart(const std::vector<CostRow>& rows, const std::string& dtype, const View& view) {
     LineChart c;
     c.id = "cost-ratio-" + slug(dtype) + view.id;
     c.title = fmt::format("Speed relative to reading, {} on {}", dtype, view.words);
     c.x_label = "number of elements n";
     c.y_label = "time to read / time";
     c.y_linear = true;
-    for (const CostRow& r : cost_rows_of(results, dtype))
+    for (const CostRow& r : rows)
         if (r.candidate != read_name && view.shows(r)) add_point(c, r, r.ratio_to_read);
     return c;
 }
 
-LineChart bandwidth_chart(const Results& results, const std::string& dtype, const View& view) {
+LineChart bandwidth_chart(const std::vector<CostRow>& rows, const std::string& dtype, const View& view) {
     LineChart c;
     c.id = "cost-" + slug(dtype) + view.id;
     c.title = fmt::format("Bandwidth of a sum of {} on {}", dtype, view.words);
     c.x_label = "number of elements n";
     c.y_label = "GB/s";
-    for (const CostRow& r : cost_rows_of(results, dtype))
+    for (const CostRow& r : rows)
         if (view.shows(r)) add_point(c, r, r.gb_per_s);
     return c;
 }
@@ -89,19 +90,21 @@ bool one_thread(const CostRow& r) {
     return r.variant.starts_with("1 thread");
 }
 
-std::vector<CostRow> cost_rows_of(const Results& results, const std::string& dtype) {
+std::vector<CostRow> plain_rows_of(const std::vector<CostRow>& all) {
     std::vector<CostRow> rows;
-    for (const CostRow& r : results.cost)
-        if (r.dtype == dtype && r.data == plain_data) rows.push_back(r);
+    for (const CostRow& r : all)
+        if (r.data == plain_data) rows.push_back(r);
     return rows;
 }
 
 std::vector<LineChart> cost_charts(const Results& results) {
     std::vector<LineChart> charts;
-    for (const std::string& dtype : distinct_of(results.cost, [](const CostRow& r) { return r.dtype; })) {
-        for (const View& view : views_of(results)) {
-            charts.push_back(bandwidth_chart(results, dtype, view));
-            charts.push_back(ratio_chart(results, dtype, view));
+    for (const auto& [dtype, all] : rows_by(results.cost, [](const CostRow& r) { return r.dtype; })) {
+        const std::vector<CostRow> rows = plain_rows_of(all);
+        for (const View& view : views_of(results, rows)) {
+            if (charts.size() >= most_plots) return charts;
+            charts.push_back(bandwidth_chart(rows, dtype, view));
+            charts.push_back(ratio_chart(rows, dtype, view));
         }
     }
     return charts;

@@ -14,8 +14,8 @@ namespace detreduce::report {
 
 [[nodiscard]] bool one_thread(const CostRow& r);
 
-/// Rows of that dtype, of plain_data.
-[[nodiscard]] std::vector<CostRow> cost_rows_of(const Results& results, const std::string& dtype);
+/// Those of plain_data.
+[[nodiscard]] std::vector<CostRow> plain_rows_of(const std::vector<CostRow>& all);
 
 /// Bandwidth, and speed relative to reading: of each dtype on each device, on the CPU by one thread and by all.
 [[nodiscard]] std::vector<LineChart> cost_charts(const Results& results);

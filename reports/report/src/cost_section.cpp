@@ -1,5 +1,6 @@
 // Section 4: how fast.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -18,22 +19,21 @@ Cell cell_of(const CostRow& r) {
     return {gigabytes_per_second(r.gb_per_s), detail};
 }
 
-Table table_of(const Results& results, const std::string& dtype) {
-    const std::vector<CostRow> rows = cost_rows_of(results, dtype);
+// Of the plain rows of one dtype, as all that follow.
+Table table_of(const std::vector<CostRow>& rows, const std::string& dtype) {
     Table table{"cost-" + slug(dtype),
                 fmt::format("{}: GB/s, speed relative to reading the same bytes, median time", dtype),
                 {{"n", false}},
                 {}};
-    const std::vector<std::string> labels = distinct_of(rows, cost_label);
-    for (const std::string& l : labels)
+    const Crossing crossing(
+        rows, [](const CostRow& r) { return count_of(r.n); }, cost_label);
+    for (const std::string& l : crossing.columns())
         table.columns.push_back({l});
-    for (const std::string& n : distinct_of(rows, [](const CostRow& r) { return count_of(r.n); })) {
-        std::vector<Cell> cells{{n}};
-        for (const std::string& l : labels) {
-            const auto at = std::find_if(rows.begin(), rows.end(),
-                                         [&](const CostRow& r) { return count_of(r.n) == n && cost_label(r) == l; });
-            cells.push_back(at == rows.end() ? Cell{dash, "", Mood::absent} : cell_of(*at));
-            if (at != rows.end()) cells.front().detail = bytes_of(at->bytes);
+    for (const auto& line : crossing.lines()) {
+        std::vector<Cell> cells{{line.name}};
+        for (const auto& cell : line.cells) {
+            cells.push_back(cell.empty() ? Cell{dash, "", Mood::absent} : cell_of(*cell.front()));
+            if (!cell.empty()) cells.front().detail = bytes_of(cell.front()->bytes);
         }
         table.rows.push_back(std::move(cells));
     }
@@ -49,31 +49,26 @@ Results with_devices_named(Results results) {
 
 // Who was timed on other data than the plain kind: dtype, size and candidate × kinds of data.
 Table data_table(const Results& results) {
+    const auto exact_subject = [](const CostRow& r) { return fmt::format("{}, {}, {}", r.dtype, r.n, cost_label(r)); };
+    std::set<std::string> elsewhere;
+    for (const CostRow& r : results.cost)
+        if (r.data != plain_data) elsewhere.insert(exact_subject(r));
     std::vector<CostRow> rows;
-    for (const CostRow& r : results.cost) {
-        const auto elsewhere = [&](const CostRow& other) {
-            return other.data != plain_data && other.dtype == r.dtype && other.n == r.n &&
-                   cost_label(other) == cost_label(r);
-        };
-        if (r.candidate != read_name && std::any_of(results.cost.begin(), results.cost.end(), elsewhere))
-            rows.push_back(r);
-    }
-    const auto subject = [](const CostRow& r) {
-        return fmt::format("{}, n = {}, {}", r.dtype, count_of(r.n), cost_label(r));
-    };
+    for (const CostRow& r : results.cost)
+        if (r.candidate != read_name && elsewhere.contains(exact_subject(r))) rows.push_back(r);
     Table table{"cost-data", "Speed on other kinds of data, relative to reading the same bytes", {{"sum", false}}, {}};
-    const std::vector<std::string> kinds = distinct_of(rows, [](const CostRow& r) { return r.data; });
-    for (const std::string& kind : kinds)
+    const Crossing crossing(
+        rows, [](const CostRow& r) { return fmt::format("{}, n = {}, {}", r.dtype, count_of(r.n), cost_label(r)); },
+        [](const CostRow& r) { return r.data; });
+    for (const std::string& kind : crossing.columns())
         table.columns.push_back({kind});
-    for (const std::string& s : distinct_of(rows, subject)) {
-        std::vector<Cell> cells{{s}};
-        for (const std::string& kind : kinds) {
-            const auto at = std::find_if(rows.begin(), rows.end(),
-                                         [&](const CostRow& r) { return subject(r) == s && r.data == kind; });
-            cells.push_back(at == rows.end() || !at->median_s
+    for (const auto& line : crossing.lines()) {
+        std::vector<Cell> cells{{line.name}};
+        for (const auto& cell : line.cells)
+            cells.push_back(cell.empty() || !cell.front()->median_s
                                 ? Cell{dash, "", Mood::absent}
-                                : Cell{fixed(at->ratio_to_read, 3), gigabytes_per_second(at->gb_per_s) + " GB/s"});
-        }
+                                : Cell{fixed(cell.front()->ratio_to_read, 3),
+                                       gigabytes_per_second(cell.front()->gb_per_s) + " GB/s"});
         table.rows.push_back(std::move(cells));
     }
     return table;
@@ -88,8 +83,7 @@ const CostRow* find(const std::vector<CostRow>& rows, std::uint64_t n, const std
 }
 
 // The largest size, where the cost of starting anything no longer counts.
-void add_largest(Section& section, const Results& results, const std::string& dtype) {
-    const std::vector<CostRow> rows = cost_rows_of(results, dtype);
+void add_largest(Section& section, const std::vector<CostRow>& rows, const std::string& dtype) {
     if (rows.empty()) return;
     const std::uint64_t n =
         std::max_element(rows.begin(), rows.end(), [](const CostRow& a, const CostRow& b) { return a.n < b.n; })->n;
@@ -103,8 +97,7 @@ void add_largest(Section& section, const Results& results, const std::string& dt
 }
 
 // In cache, where arithmetic is all that counts: exact against the loop that everybody writes.
-void add_in_cache(Section& section, const Results& results, const std::string& dtype) {
-    const std::vector<CostRow> rows = cost_rows_of(results, dtype);
+void add_in_cache(Section& section, const std::vector<CostRow>& rows, const std::string& dtype) {
     if (rows.empty()) return;
     const std::uint64_t n = rows.front().n;
     const CostRow* loop = find(rows, n, accumulate_name, "1 thread");
@@ -159,11 +152,12 @@ Section cost_section(const Results& measured) {
                             "elements of the same distribution, without huge pages, which the others' data does not "
                             "ask for either.");
     if (const Table table = data_table(results); !table.rows.empty()) section.tables.push_back(table);
-    for (const std::string& dtype : distinct_of(results.cost, [](const CostRow& r) { return r.dtype; })) {
-        section.tables.push_back(table_of(results, dtype));
+    for (const auto& [dtype, all] : rows_by(results.cost, [](const CostRow& r) { return r.dtype; })) {
+        const std::vector<CostRow> rows = plain_rows_of(all);
+        section.tables.push_back(table_of(rows, dtype));
         section.tables.back().folded = true;
-        add_largest(section, results, dtype);
-        add_in_cache(section, results, dtype);
+        add_largest(section, rows, dtype);
+        add_in_cache(section, rows, dtype);
     }
     return section;
 }

@@ -1,6 +1,6 @@
 // The user's own numbers: what they are, and what each method makes of their sum.
-#include <algorithm>
-#include <iterator>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -62,14 +62,9 @@ Cell bound_cell(const DataSumRow& r) {
     return cell;
 }
 
-std::vector<DataSumRow> sums_of(const Results& results, const std::string& file) {
-    std::vector<DataSumRow> rows;
-    std::copy_if(results.data_sums.begin(), results.data_sums.end(), std::back_inserter(rows),
-                 [&](const DataSumRow& r) { return r.file == file; });
-    return rows;
-}
+using Sums = std::vector<DataSumRow>; // of one file
 
-Table sums_table(const Results& results, const std::string& file, std::size_t number) {
+Table sums_table(const Results& results, const std::string& file, const Sums& sums, std::size_t number) {
     Table table{fmt::format("data-{}", number),
                 fmt::format("{}: its sum by each method", file),
                 {{"method", false},
@@ -81,7 +76,7 @@ Table sums_table(const Results& results, const std::string& file, std::size_t nu
                  {"a-priori bound"},
                  {"error / bound"}},
                 {}};
-    for (const DataSumRow& r : sums_of(results, file))
+    for (const DataSumRow& r : sums)
         table.rows.push_back({{label(r, results)},
                               {r.result},
                               {r.bits},
@@ -93,10 +88,10 @@ Table sums_table(const Results& results, const std::string& file, std::size_t nu
     return table;
 }
 
-std::string finding(const Results& results, const DataRow& file) {
+std::string finding(const Results& results, const DataRow& file, const Sums& sums) {
     std::string right, other;
     bool defect = false;
-    for (const DataSumRow& r : sums_of(results, file.file)) {
+    for (const DataSumRow& r : sums) {
         std::string& list = r.correctly_rounded ? right : other;
         list += fmt::format("{}{}", list.empty() ? "" : ", ", label(r, results));
         if (!r.correctly_rounded && r.error_ulp) list += fmt::format(" ({} ulp)", ulps(r.error_ulp));
@@ -124,9 +119,13 @@ Section data_section(const Results& results) {
         "overflow, or an element is not finite, and no bound holds. serial adds one element after the other, as "
         "std::accumulate and a plain loop do. Elements of 16 bits are summed to 16 bits and to f32."};
     section.tables = {files_table(results)};
+    std::map<std::string, Sums> by_file;
+    for (const DataSumRow& r : results.data_sums)
+        by_file[r.file].push_back(r);
     for (const DataRow& file : results.data) {
-        section.findings.push_back(finding(results, file));
-        section.tables.push_back(sums_table(results, file.file, section.tables.size()));
+        const Sums sums = std::exchange(by_file[file.file], {}); // a file is named once
+        section.findings.push_back(finding(results, file, sums));
+        section.tables.push_back(sums_table(results, file.file, sums, section.tables.size()));
     }
     return section;
 }

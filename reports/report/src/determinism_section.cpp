@@ -1,5 +1,6 @@
 // Section 3: how reproducible.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -17,13 +18,20 @@ bool measured(const DeterminismRow& r) {
     return r.runs && r.distinct && *r.runs > 0;
 }
 
-// Axes that someone measured come first.
-std::vector<std::string> axes_of(const Results& results) {
-    std::vector<std::string> axes = distinct_of(results.determinism, [](const DeterminismRow& r) { return r.axis; });
-    std::stable_partition(axes.begin(), axes.end(), [&](const std::string& axis) {
-        return std::any_of(results.determinism.begin(), results.determinism.end(),
-                           [&](const DeterminismRow& r) { return r.axis == axis && measured(r); });
-    });
+std::string axis_of(const DeterminismRow& r) {
+    return r.axis;
+}
+
+// Each axis, those that someone measured first, and the first row that did, or null.
+using Axes = std::vector<std::pair<std::string, const DeterminismRow*>>;
+Axes axes_of(const std::vector<DeterminismRow>& rows) {
+    Axes axes;
+    for (const auto& [axis, places] : places_by(rows, axis_of)) {
+        const auto at =
+            std::find_if(places.begin(), places.end(), [&](const std::size_t i) { return measured(rows[i]); });
+        axes.emplace_back(axis, at == places.end() ? nullptr : &rows[*at]);
+    }
+    std::stable_partition(axes.begin(), axes.end(), [](const auto& axis) { return axis.second != nullptr; });
     return axes;
 }
 
@@ -49,16 +57,16 @@ Cell patterns_of(const DeterminismRow& r) {
 Table table_of(const Results& results) {
     Table table{"determinism", "Distinct bit patterns in the number of runs made", {{"method", false}}, {}};
     const auto label = [&](const DeterminismRow& r) { return row_label(r, results); };
-    const std::vector<std::string> axes = axes_of(results);
-    for (const std::string& axis : axes)
+    std::vector<std::string> axes;
+    for (const auto& [axis, first] : axes_of(results.determinism))
+        axes.push_back(axis);
+    const Crossing crossing(results.determinism, label, axis_of, std::move(axes));
+    for (const std::string& axis : crossing.columns())
         table.columns.push_back({axis});
-    for (const std::string& row : distinct_of(results.determinism, label)) {
-        std::vector<Cell> cells{{row}};
-        for (const std::string& axis : axes) {
-            const auto at = std::find_if(results.determinism.begin(), results.determinism.end(),
-                                         [&](const DeterminismRow& r) { return r.axis == axis && label(r) == row; });
-            cells.push_back(at == results.determinism.end() ? Cell{dash, "", Mood::absent} : cell_of(*at));
-        }
+    for (const auto& line : crossing.lines()) {
+        std::vector<Cell> cells{{line.name}};
+        for (const auto& cell : line.cells)
+            cells.push_back(cell.empty() ? Cell{dash, "", Mood::absent} : cell_of(*cell.front()));
         table.rows.push_back(std::move(cells));
     }
     return table;
@@ -67,14 +75,12 @@ Table table_of(const Results& results) {
 // What was varied, axis by axis; an axis that nobody measured is listed with a dash.
 Table axes_table(const Results& results) {
     Table table{"axes", "What each axis varies", {{"axis", false}, {"varied", false}, {"n"}, {"data", false}}, {}};
-    for (const std::string& axis : axes_of(results)) {
-        const auto at = std::find_if(results.determinism.begin(), results.determinism.end(),
-                                     [&](const DeterminismRow& r) { return r.axis == axis && measured(r); });
-        if (at == results.determinism.end()) {
+    for (const auto& [axis, first] : axes_of(results.determinism)) {
+        if (first == nullptr) {
             table.rows.push_back(
                 {{axis}, {dash, "", Mood::absent}, {dash, "", Mood::absent}, {dash, "", Mood::absent}});
         } else {
-            table.rows.push_back({{axis}, {at->varied}, {count_of(at->n)}, {at->family}});
+            table.rows.push_back({{axis}, {first->varied}, {count_of(first->n)}, {first->family}});
         }
     }
     return table;
@@ -88,43 +94,41 @@ Table patterns_table(const Results& results) {
                 {}};
     table.folded = true;
     const auto label = [&](const DeterminismRow& r) { return row_label(r, results); };
-    for (const std::string& method : distinct_of(results.determinism, label)) {
-        std::vector<std::string> keys; // of this method's lines
-        const std::size_t first = table.rows.size();
-        for (const DeterminismRow& r : results.determinism) {
-            if (label(r) != method || !measured(r) || r.patterns.empty()) continue;
+    for (const auto& [method, places] : places_by(results.determinism, label)) {
+        std::map<std::string, std::size_t> lines; // of this method
+        for (const std::size_t i : places) {
+            const DeterminismRow& r = results.determinism[i];
+            if (!measured(r) || r.patterns.empty()) continue;
             const std::string key = *r.distinct == 1 ? r.patterns.front().bits + count_of(r.n) : r.axis;
-            const auto at = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
-            if (at < keys.size()) {
-                table.rows[first + at][2].text += ", " + r.axis + fmt::format(" ({})", integer(*r.runs));
-                continue;
-            }
-            keys.push_back(key);
-            table.rows.push_back(
-                {{method}, {count_of(r.n)}, {r.axis + fmt::format(" ({})", integer(*r.runs))}, patterns_of(r)});
+            const auto [at, is_new] = lines.try_emplace(key, table.rows.size());
+            const std::string runs = fmt::format("{} ({})", r.axis, integer(*r.runs));
+            if (is_new)
+                table.rows.push_back({{method}, {count_of(r.n)}, {runs}, patterns_of(r)});
+            else
+                table.rows[at->second][2].text += ", " + runs;
         }
     }
     return table;
 }
 
-DotChart chart(const Results& results, const std::string& dtype) {
+// Of the rows of one dtype.
+DotChart chart(const Results& results, const std::string& dtype, const std::vector<DeterminismRow>& rows) {
     DotChart c{"determinism-" + slug(dtype),
                fmt::format("Distinct results of one sum of {}", dtype),
                "bit patterns seen (1: always the same)",
                {},
                {}};
-    const auto shown = [&](const DeterminismRow& r) { return r.subject.dtype == dtype && measured(r); };
-    for (const std::string& axis : axes_of(results))
-        if (std::any_of(results.determinism.begin(), results.determinism.end(),
-                        [&](const DeterminismRow& r) { return r.axis == axis && shown(r); }))
-            c.categories.push_back(axis);
-    for (const DeterminismRow& r : results.determinism) {
-        if (!shown(r)) continue;
+    for (const auto& [axis, first] : axes_of(rows))
+        if (first != nullptr && c.categories.size() < most_series) c.categories.push_back(axis);
+    for (const DeterminismRow& r : rows) {
         const auto category = std::find(c.categories.begin(), c.categories.end(), r.axis);
+        if (!measured(r) || category == c.categories.end()) continue;
         const std::string label = method_label(r.subject, results);
         auto series = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) { return s.label == label; });
-        if (series == c.series.end())
+        if (series == c.series.end()) {
+            if (c.series.size() == most_series) continue;
             series = c.series.insert(series, {label, r.subject.method, static_cast<int>(c.series.size()), false, {}});
+        }
         series->points.emplace_back(static_cast<double>(*r.distinct),
                                     static_cast<double>(category - c.categories.begin()));
     }
@@ -155,9 +159,9 @@ Section determinism_section(const Results& results) {
         "varied. Green: one result, as the method promises. Amber: several, and the method promises nothing here. Red: "
         "a broken promise. "
         "Uncoloured: one result, but by luck, since nothing is promised. A dash: not measured, or it does not apply."};
-    for (const std::string& dtype :
-         distinct_of(results.determinism, [](const DeterminismRow& r) { return r.subject.dtype; }))
-        section.dot_charts.push_back(chart(results, dtype));
+    for (const auto& [dtype, rows] :
+         rows_by(results.determinism, [](const DeterminismRow& r) { return r.subject.dtype; }))
+        if (section.dot_charts.size() < most_plots) section.dot_charts.push_back(chart(results, dtype, rows));
     section.tables = {table_of(results), axes_table(results)};
     if (Table patterns = patterns_table(results); !patterns.rows.empty()) {
         section.text.push_back(

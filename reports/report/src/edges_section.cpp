@@ -1,6 +1,4 @@
 // Section 2: sums that are easy to get wrong.
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "table.hpp"
@@ -17,22 +15,17 @@ std::string label(const EdgeRow& r, const Results& results) {
 
 Table table_of(const Results& results) {
     Table table{"edges", "Results of sums that are easy to get wrong", {{"sum", false}, {"true answer"}}, {}};
-    const auto label_of = [&](const EdgeRow& r) { return label(r, results); };
-    const auto sum_of = [](const EdgeRow& r) { return fmt::format("{}, {}", r.data, r.dtype); };
-    const std::vector<std::string> labels = distinct_of(results.edges, label_of);
-    for (const std::string& l : labels)
+    const Crossing crossing(
+        results.edges, [](const EdgeRow& r) { return fmt::format("{}, {}", r.data, r.dtype); },
+        [&](const EdgeRow& r) { return label(r, results); });
+    for (const std::string& l : crossing.columns())
         table.columns.push_back({l});
-    const auto find = [&](const auto& wanted) {
-        return std::find_if(results.edges.begin(), results.edges.end(), wanted);
-    };
-    for (const std::string& sum : distinct_of(results.edges, sum_of)) {
-        const auto first = find([&](const EdgeRow& r) { return sum_of(r) == sum; });
-        std::vector<Cell> cells{{sum}, {first->exact}};
-        for (const std::string& l : labels) {
-            const auto at = find([&](const EdgeRow& r) { return sum_of(r) == sum && label_of(r) == l; });
-            cells.push_back(at == results.edges.end() ? Cell{dash, "", Mood::absent}
-                                                      : Cell{at->result, "", at->right ? Mood::good : Mood::notable});
-        }
+    for (const auto& line : crossing.lines()) {
+        std::vector<Cell> cells{{line.name}, {line.first->exact}};
+        for (const auto& cell : line.cells)
+            cells.push_back(cell.empty()
+                                ? Cell{dash, "", Mood::absent}
+                                : Cell{cell.front()->result, "", cell.front()->right ? Mood::good : Mood::notable});
         table.rows.push_back(std::move(cells));
     }
     return table;
@@ -40,12 +33,16 @@ Table table_of(const Results& results) {
 
 void add_findings(Section& section, const Results& results) {
     std::string text;
-    for (const std::string& l : distinct_of(results.edges, [&](const EdgeRow& r) { return label(r, results); })) {
-        const auto from = [&](const EdgeRow& r) { return label(r, results) == l && !r.device.empty(); };
-        const auto all = std::count_if(results.edges.begin(), results.edges.end(), from);
-        const auto right = std::count_if(results.edges.begin(), results.edges.end(),
-                                         [&](const EdgeRow& r) { return from(r) && r.right; });
-        if (all > 0) text += fmt::format("{}{} {} of {}", text.empty() ? "" : "; ", l, right, all);
+    std::size_t named = 0;
+    for (const auto& [l, places] : places_by(results.edges, [&](const EdgeRow& r) { return label(r, results); })) {
+        std::size_t all = 0, right = 0;
+        for (const std::size_t i : places) {
+            const EdgeRow& r = results.edges[i];
+            all += !r.device.empty();
+            right += !r.device.empty() && r.right;
+        }
+        if (all > 0 && named++ < most_columns)
+            text += fmt::format("{}{} {} of {}", text.empty() ? "" : "; ", l, right, all);
     }
     section.findings.push_back(fmt::format("Right answers: {}.", text));
 }

@@ -31,8 +31,7 @@ double floor_of(const std::string& type) {
 
 // What the charts show of a method that was measured on several devices: the one under test. The others are in the tables; a second line of the same
 // colour would say nothing.
-std::vector<ErrorRow> drawn_of_type(const Results& results, const std::string& type) {
-    std::vector<ErrorRow> rows = rows_of_type(results, type);
+std::vector<ErrorRow> drawn_of(const Results& results, std::vector<ErrorRow> rows) {
     std::set<std::string> here;
     for (const ErrorRow& r : rows)
         if (r.subject.device == results.provenance.device) here.insert(r.subject.method);
@@ -68,26 +67,20 @@ void add_shared(LineChart& c, std::vector<Series> lines, std::string_view prefix
 
 } // namespace
 
-std::vector<ErrorRow> rows_of_type(const Results& results, const std::string& type) {
-    std::vector<ErrorRow> rows;
-    for (const ErrorRow& r : results.error)
-        if (type_of(r.subject) == type) rows.push_back(r);
-    return rows;
-}
-
 std::string plotted_family(const Results& results) {
     std::string best;
     std::size_t most = 0;
-    for (const std::string& family : distinct_of(results.error, [](const ErrorRow& r) { return r.family; })) {
+    for (const auto& [family, places] : places_by(results.error, [](const ErrorRow& r) { return r.family; })) {
         std::set<std::uint64_t> sizes;
-        for (const ErrorRow& r : results.error)
-            if (r.family == family) sizes.insert(r.n);
+        for (const std::size_t i : places)
+            sizes.insert(results.error[i].n);
         if (sizes.size() > most) most = sizes.size(), best = family;
     }
     return best;
 }
 
-LineChart error_chart(const Results& results, const std::string& type, const std::string& family) {
+LineChart error_chart(const Results& results, const std::vector<ErrorRow>& rows, const std::string& type,
+                      const std::string& family) {
     LineChart c;
     c.id = "error-" + slug(type);
     c.title = fmt::format("Relative error of a sum of {} ({} data)", type, family);
@@ -95,11 +88,12 @@ LineChart error_chart(const Results& results, const std::string& type, const std
     c.y_label = "|result - exact| / |exact|";
     c.y_floor = floor_of(type);
     std::vector<Series> bounds, expected;
-    for (const ErrorRow& r : drawn_of_type(results, type)) {
+    for (const ErrorRow& r : drawn_of(results, rows)) {
         if (r.family != family) continue;
         const std::string label = method_label(r.subject, results);
         auto at = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) { return s.label == label; });
         if (at == c.series.end()) {
+            if (c.series.size() == most_series) continue;
             c.series.push_back({label, r.subject.method, 0, false, {}});
             bounds.push_back({"bound: " + label, r.subject.method, 0, true, {}});
             expected.push_back({"expected: " + label, r.subject.method, 1, true, {}});
@@ -116,7 +110,7 @@ LineChart error_chart(const Results& results, const std::string& type, const std
     return c;
 }
 
-LineChart condition_chart(const Results& results, const std::string& type) {
+LineChart condition_chart(const Results& results, const std::vector<ErrorRow>& rows, const std::string& type) {
     LineChart c;
     c.id = "condition-" + slug(type);
     c.title = fmt::format("Relative error of ill-conditioned sums of {}", type);
@@ -125,11 +119,14 @@ LineChart condition_chart(const Results& results, const std::string& type) {
     c.y_floor = floor_of(type);
     c.y_ceiling = 1; // as many digits wrong as there are
     c.x_decimal = true;
-    for (const ErrorRow& r : drawn_of_type(results, type)) {
+    for (const ErrorRow& r : drawn_of(results, rows)) {
         if (r.family != condition_sweep || !r.condition || !r.relative_error) continue;
         const std::string label = method_label(r.subject, results);
         auto at = std::find_if(c.series.begin(), c.series.end(), [&](const Series& s) { return s.label == label; });
-        if (at == c.series.end()) at = c.series.insert(at, {label, r.subject.method, 0, false, {}});
+        if (at == c.series.end()) {
+            if (c.series.size() == most_series) continue;
+            at = c.series.insert(at, {label, r.subject.method, 0, false, {}});
+        }
         at->points.emplace_back(*r.condition, std::max(*r.relative_error, roundoff_of(type)));
     }
     return c;

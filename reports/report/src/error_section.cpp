@@ -16,8 +16,7 @@ Mood mood_of(const ErrorRow& r) {
 }
 
 // Families × methods.
-Table matrix(const Results& results, const std::string& type) {
-    const std::vector<ErrorRow> rows = rows_of_type(results, type);
+Table matrix(const Results& results, const std::string& type, const std::vector<ErrorRow>& rows) {
     Table table{
         "error-matrix-" + slug(type),
         fmt::format("{}: largest error by kind of data, in ulp of the result (share of the bound; how many results are "
@@ -25,31 +24,31 @@ Table matrix(const Results& results, const std::string& type) {
                     type),
         {{"data", false}, {"condition", true}},
         {}};
-    const auto label = [&](const ErrorRow& r) { return method_label(r.subject, results); };
-    const std::vector<std::string> methods = distinct_of(rows, label);
-    for (const std::string& m : methods)
-        table.columns.push_back({m});
-    for (const std::string& family : distinct_of(rows, [](const ErrorRow& r) { return r.family; })) {
+    const Crossing crossing(
+        rows, [](const ErrorRow& r) { return r.family; },
+        [&](const ErrorRow& r) { return method_label(r.subject, results); });
+    for (const std::string& method : crossing.columns())
+        table.columns.push_back({method});
+    for (const auto& line : crossing.lines()) {
         Metric condition;
         std::vector<Cell> cells;
-        for (const std::string& m : methods) {
+        for (const auto& cell : line.cells) {
             Worst worst;
-            for (const ErrorRow& r : rows) {
-                if (r.family != family || label(r) != m) continue;
-                worst.take(r);
-                if (r.condition && (!condition || *r.condition > *condition)) condition = r.condition;
+            for (const ErrorRow* r : cell) {
+                worst.take(*r);
+                if (r->condition && (!condition || *r->condition > *condition)) condition = r->condition;
             }
             cells.push_back(worst.cell());
         }
         cells.insert(cells.begin(),
-                     {Cell{family}, Cell{condition && std::isfinite(*condition) ? "≤ " + condition_of(condition)
-                                                                                : condition_of(condition)}});
+                     {Cell{line.name}, Cell{condition && std::isfinite(*condition) ? "≤ " + condition_of(condition)
+                                                                                   : condition_of(condition)}});
         table.rows.push_back(std::move(cells));
     }
     return table;
 }
 
-Table details(const Results& results, const std::string& type) {
+Table details(const Results& results, const std::string& type, const std::vector<ErrorRow>& rows) {
     Table table{"error-" + slug(type),
                 fmt::format("{}: every measured point (worst of the trials)", type),
                 {{"data", false},
@@ -64,7 +63,7 @@ Table details(const Results& results, const std::string& type) {
                  {"trials"}},
                 {}};
     table.folded = true;
-    for (const ErrorRow& r : rows_of_type(results, type))
+    for (const ErrorRow& r : rows)
         table.rows.push_back({{r.family},
                               {count_of(r.n)},
                               {condition_of(r.condition)},
@@ -150,11 +149,14 @@ Section error_section(const Results& all) {
         "compensated carry their errors along and lose none until the condition number has used up twice the digits; "
         "exact "
         "loses none at all. Their plots draw what is less than half an ulp of 1, or more than 1, as that."};
-    for (const std::string& type : distinct_of(results.error, [](const ErrorRow& r) { return type_of(r.subject); })) {
-        section.line_charts.push_back(error_chart(results, type, family));
-        section.line_charts.push_back(condition_chart(results, type));
-        section.tables.push_back(matrix(results, type));
-        section.tables.push_back(details(results, type));
+    std::size_t drawn = 0;
+    for (const auto& [type, rows] : rows_by(results.error, [](const ErrorRow& r) { return type_of(r.subject); })) {
+        if (drawn++ < most_plots) {
+            section.line_charts.push_back(error_chart(results, rows, type, family));
+            section.line_charts.push_back(condition_chart(results, rows, type));
+        }
+        section.tables.push_back(matrix(results, type, rows));
+        section.tables.push_back(details(results, type, rows));
     }
     std::stable_partition(section.tables.begin(), section.tables.end(), [](const Table& t) { return !t.folded; });
     add_findings(section, results);

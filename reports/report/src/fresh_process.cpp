@@ -1,7 +1,6 @@
 // Starts this program again and reads what it prints.
 #include <charconv>
 #include <chrono>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -20,15 +19,11 @@ using program::Failure;
 
 constexpr std::chrono::minutes patience{3}; // CUDA takes a second to begin; a machine under load, longer
 
-std::vector<std::string> command_of(const Options& options) {
-    std::error_code error;
-    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (error) throw Failure("a fresh process cannot be started: /proc/self/exe, this program, cannot be read");
+std::vector<std::string> arguments_of(const Options& options) {
     std::string devices;
     for (const Device& device : devices_of(options))
         devices += (devices.empty() ? "" : ",") + name_of(device);
-    std::vector<std::string> words{self.string(), "fresh-sums", "--devices",
-                                   devices,       "--seed",     std::to_string(options.seed)};
+    std::vector<std::string> words{"fresh-sums", "--devices", devices, "--seed", std::to_string(options.seed)};
     if (options.quick) words.emplace_back("--quick");
     if (options.largest_n < determinism_elements(options.quick)) {
         words.emplace_back("--max-n");
@@ -40,13 +35,10 @@ std::vector<std::string> command_of(const Options& options) {
 } // namespace
 
 std::string run_fresh_process(const Options& options, const Progress& progress) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    ChildProcess process(command_of(options));
-    std::string text;
-    while (process.read(text)) {
-        progress.check_interrupt();
-        if (std::chrono::steady_clock::now() > deadline) throw Failure("a fresh process did not end within 3 minutes");
-    }
+    ChildProcess process = ChildProcess::of_ourselves(arguments_of(options));
+    std::optional<std::string> printed = process.read_all(patience, [&] { progress.check_interrupt(); });
+    if (!printed) throw Failure("a fresh process did not end within 3 minutes");
+    std::string& text = *printed;
     const int status = process.wait();
     progress.check_interrupt(); // a terminal sends Ctrl-C to both
     if (status != 0) {

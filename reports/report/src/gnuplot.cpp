@@ -1,17 +1,17 @@
 #include "gnuplot.hpp"
 
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <cerrno>
 #include <regex>
-#include <sys/wait.h>
+#include <system_error>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "child_process.hpp"
 #include "failure.hpp"
-#include "files.hpp"
+#include "output.hpp"
 #include "plot.hpp"
 #include "text.hpp"
 
@@ -19,36 +19,73 @@ namespace detreduce::report {
 namespace {
 
 using program::Failure;
-constexpr int not_found = 127; // what a shell returns for a command that does not exist
+constexpr std::size_t most_said = 300; // bytes of why it failed
 
-struct Output {
-    std::string text;
+// A file without a name, in memory.
+class MemoryFile {
+  public:
+    explicit MemoryFile(std::string_view text) : descriptor_(::memfd_create("gnuplot", MFD_CLOEXEC)) {
+        int error = descriptor_ < 0 ? errno : 0;
+        if (error == 0) error = program::write_all(descriptor_, text);
+        if (error == 0) return;
+        if (descriptor_ >= 0) ::close(descriptor_);
+        throw Failure(fmt::format("gnuplot cannot be started: {}", std::generic_category().message(error)));
+    }
+    ~MemoryFile() { ::close(descriptor_); }
+    MemoryFile(const MemoryFile&) = delete;
+    MemoryFile& operator=(const MemoryFile&) = delete;
+    [[nodiscard]] int descriptor() const { return descriptor_; }
+    /// What it begins with.
+    [[nodiscard]] std::string text() const {
+        std::string text(most_said, '\0');
+        const ssize_t got = ::pread(descriptor_, text.data(), text.size(), 0);
+        text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+        return text;
+    }
+
+  private:
+    int descriptor_;
+};
+
+struct Outcome {
+    std::string output, complaints;
     int status = 0;
 };
 
-Output run(const std::string& command) {
-    std::FILE* pipe = ::popen(command.c_str(), "r");
-    if (!pipe) throw Failure("gnuplot cannot be started (no memory or no processes left)");
-    Output output;
-    std::array<char, 65536> buffer;
-    for (std::size_t got; (got = std::fread(buffer.data(), 1, buffer.size(), pipe)) != 0;)
-        output.text.append(buffer.data(), got);
-    const int status = ::pclose(pipe);
-    output.status = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-    return output;
+Outcome run(std::vector<std::string> words, std::string_view script, std::chrono::milliseconds patience) {
+    const MemoryFile input(script), complaints("");
+    ChildProcess gnuplot(std::move(words), {.input = input.descriptor(), .errors = complaints.descriptor()});
+    std::optional<std::string> output = gnuplot.read_all(patience, [] {});
+    if (!output)
+        throw Failure(fmt::format("gnuplot did not end within {} s", std::chrono::duration<double>(patience).count()));
+    const int status = gnuplot.wait();
+    return {std::move(*output), complaints.text(), status};
 }
 
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
-        text.replace(at, what.size(), with);
+std::string words_of(const Outcome& outcome) {
+    return fmt::format("{}: {}", outcome.status < 0 ? "by a signal" : fmt::format("exit {}", outcome.status),
+                       outcome.complaints.empty() ? "it said nothing" : program::one_line(outcome.complaints));
 }
 
-void erase_between(std::string& text, std::string_view from, std::string_view to) {
-    for (std::size_t at; (at = text.find(from)) != std::string::npos;) {
-        const std::size_t end = text.find(to, at);
-        if (end == std::string::npos) return;
-        text.erase(at, end + to.size() - at);
+// In one pass, as plots may be long.
+std::string with_all_replaced(std::string_view text, std::string_view what, std::string_view with) {
+    std::string out;
+    std::size_t from = 0;
+    for (std::size_t at; (at = text.find(what, from)) != std::string_view::npos; from = at + what.size())
+        out.append(text, from, at - from).append(with);
+    return out.append(text, from);
+}
+
+std::string without_all_between(std::string_view text, std::string_view begin, std::string_view end) {
+    std::string out;
+    std::size_t from = 0;
+    for (std::size_t at; (at = text.find(begin, from)) != std::string_view::npos;) {
+        const std::size_t last = text.find(end, at);
+        if (last == std::string_view::npos) break;
+        out.append(text, from, at - from);
+        from = last + end.size();
     }
+    return out.append(text, from);
 }
 
 // "rgb(  0, 114, 178)" → "#0072b2", which the style sheet can match
@@ -74,16 +111,17 @@ std::string svg_for_page(const std::string& id, const std::string& title, std::s
         throw Failure("gnuplot wrote something that is not its SVG");
     const std::string box = svg.substr(view, svg.find('"', view + 9) + 1 - view);
     svg.erase(0, canvas);
-    erase_between(svg, "<filter", "</filter>");
+    svg = without_all_between(svg, "<filter", "</filter>");
+    svg = without_all_between(svg, "<title>", "</title>"); // of its data blocks: "$d0"
     svg = hexadecimal_colours(svg);
     static const std::regex nothing("<g [^>]*>\\s*</g>\\s*"); // groups that only change the pen
     svg = std::regex_replace(svg, nothing, "");
     static const std::regex layout("[ \\t]*\\n\\s*");
     svg = std::regex_replace(svg, layout, "\n");
-    replace_all(svg, "gpPt", id + "-pt");
-    replace_all(svg, "gpDot", id + "-dot");
-    replace_all(svg, "gnuplot_canvas", id + "-canvas");
-    replace_all(svg, "gnuplot_plot_", id + "-plot-");
+    svg = with_all_replaced(svg, "gpPt", id + "-pt");
+    svg = with_all_replaced(svg, "gpDot", id + "-dot");
+    svg = with_all_replaced(svg, "gnuplot_canvas", id + "-canvas");
+    svg = with_all_replaced(svg, "gnuplot_plot_", id + "-plot-");
     return fmt::format(
         "<svg {} xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" role=\"img\" "
         "aria-label=\"{}\">\n{}",
@@ -91,24 +129,31 @@ std::string svg_for_page(const std::string& id, const std::string& title, std::s
 }
 
 void require_gnuplot() {
-    if (run("gnuplot --version 2>/dev/null").status == 0) return;
-    throw Failure(
-        "plots need gnuplot, which was not found: install it (Debian and Ubuntu: apt install gnuplot-nox), or use "
-        "`detreduce report --measure-only` here and `detreduce render` on a machine that has it");
+    const FoundProgram gnuplot = find_program("gnuplot");
+    const char* const way_out =
+        "use `detreduce report --measure-only` here and `detreduce render` on a machine that has it";
+    if (gnuplot.path.empty())
+        throw Failure(fmt::format("plots need gnuplot, which {}: install it (Debian and Ubuntu: apt install "
+                                  "gnuplot-nox), or {}",
+                                  gnuplot.why_not, way_out));
+    const Outcome version = run({gnuplot.path, "--version"}, "", gnuplot_patience);
+    if (version.status == 0) return;
+    throw Failure(fmt::format("plots need gnuplot, and {} --version failed ({}); repair it, or {}",
+                              program::in_quotes(gnuplot.path), words_of(version), way_out));
 }
 
-std::string run_gnuplot(const std::string& id, const std::string& title, const std::string& script) {
-    const TemporaryDirectory dir;
-    const std::string file = (dir.path() / "plot.gp").string(), complaints = (dir.path() / "stderr").string();
-    write_file(file, script);
-    // -d: the user's own gnuplotrc would change the picture
-    const Output output = run(fmt::format("LC_ALL=C gnuplot -d {} 2>{}", shell_word(file), shell_word(complaints)));
-    if (output.status == not_found) require_gnuplot();
-    if (output.status == 0 && !output.text.empty()) return svg_for_page(id, title, output.text);
-    std::ifstream in(complaints);
-    std::string why{std::istreambuf_iterator<char>(in), {}};
-    replace_all(why, "\n", " ");
-    throw Failure(fmt::format("gnuplot failed on the plot '{}' (exit {}): {}", id, output.status, why.substr(0, 300)));
+std::string run_gnuplot(const std::string& id, const std::string& title, const std::string& script,
+                        std::chrono::milliseconds patience) {
+    const FoundProgram gnuplot = find_program("gnuplot");
+    if (gnuplot.path.empty()) require_gnuplot();
+    try {
+        // -d: the user's own gnuplotrc would change the picture. A file, unlike a terminal or "-", ends at the first error.
+        const Outcome outcome = run({gnuplot.path, "-d", "/dev/stdin"}, script, patience);
+        if (outcome.status == 0 && !outcome.output.empty()) return svg_for_page(id, title, outcome.output);
+        throw Failure(fmt::format("gnuplot failed ({})", words_of(outcome)));
+    } catch (const Failure& failure) {
+        throw Failure(fmt::format("the plot '{}': {}", id, failure.what()));
+    }
 }
 
 } // namespace detreduce::report

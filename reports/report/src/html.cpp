@@ -2,6 +2,7 @@
 
 #include "page_style.hpp"
 #include "render.hpp"
+#include "sha256.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
@@ -88,13 +89,17 @@ std::string section_html(const Section& section, const std::vector<Plot>& plots)
 } // namespace
 
 std::string html(const Page& page) {
-    std::string out =
-        fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                    "<title>{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n<header>\n<h1>{0}</h1>\n<p>{2}</p>\n"
-                    "<p>The methods under test ran on <strong>{3}</strong> ({4}).</p>\n<nav>",
-                    html_escaped(page.title), page_style(), html_escaped(page.summary),
-                    html_escaped(page.provenance.device), html_escaped(page.provenance.device_choice));
+    // What is in the page may run, and nothing else, whatever a results file brought into it.
+    const std::string style = "\n" + page_style(), script = page_script();
+    std::string out = fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{5}'; "
+        "script-src 'sha256-{6}'; base-uri 'none'; form-action 'none'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<header>\n<h1>{0}</h1>\n<p>{2}</p>\n"
+        "<p>The methods under test ran on <strong>{3}</strong> ({4}).</p>\n<nav>",
+        html_escaped(page.title), style, html_escaped(page.summary), html_escaped(page.provenance.device),
+        html_escaped(page.provenance.device_choice), sha256_base64(style), sha256_base64(script));
     for (const Section& section : page.sections)
         out += fmt::format("<a href=\"#{}\">{}</a> ", section.id, html_escaped(section.title));
     out += "<a href=\"#provenance\">Provenance</a></nav>\n";
@@ -109,7 +114,7 @@ std::string html(const Page& page) {
            table_html(provenance_table(page.provenance), " class=\"values\"");
     out += "</section>\n</main>\n<footer class=\"quiet\"><p>Figures: the *.csv and *.json beside this "
            "page.</p></footer>\n";
-    return out + "<script>" + page_script() + "</script>\n</body>\n</html>\n";
+    return out + "<script>" + script + "</script>\n</body>\n</html>\n";
 }
 
 std::string standalone_svg(const Plot& plot) {

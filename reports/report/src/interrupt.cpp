@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "leftovers.hpp"
+
 namespace detreduce::report {
 namespace {
 
@@ -24,6 +26,7 @@ long ms_since(const timespec& then) {
 void note(int) {
     if (interrupted != 0) {
         if (ms_since(first) < one_press_ms) return;
+        program::remove_leftovers();
         ::signal(SIGINT, SIG_DFL); // ends the program as soon as this has returned
         ::raise(SIGINT);
         return;

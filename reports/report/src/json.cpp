@@ -1,8 +1,6 @@
 #include "json.hpp"
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
 #include <fmt/format.h>
@@ -11,6 +9,7 @@
 #include <detreduce/version.hpp>
 
 #include "failure.hpp"
+#include "files.hpp"
 #include "model_fields.hpp"
 
 namespace detreduce::report {
@@ -131,8 +130,9 @@ class Reader {
         value = json.get<std::uint64_t>();
     }
     void read(const char* key, const Json& json, std::int64_t& value) const {
-        const bool fits = json.is_number_unsigned() && json.get<std::uint64_t>() <= std::uint64_t{INT64_MAX};
-        if (!fits) fail(key, "a whole number from 0 on");
+        const bool fits =
+            json.is_number_unsigned() && json.get<std::uint64_t>() <= static_cast<std::uint64_t>(largest_count);
+        if (!fits) fail(key, "a whole number from 0 to 2^40");
         value = json.get<std::int64_t>();
     }
     void read(const char* key, const Json& json, std::optional<std::int64_t>& value) const {
@@ -256,13 +256,7 @@ Results load_results(const std::filesystem::path& file) {
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored))
         throw Failure(fmt::format("{}: is a directory; name the results.json in it", file.string()));
-    std::ifstream in(file, std::ios::binary);
-    if (!in)
-        throw Failure(
-            fmt::format("{}: cannot be opened; name a results.json that `detreduce report` wrote", file.string()));
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (in.bad()) throw Failure(fmt::format("{}: cannot be read", file.string()));
-    return from_json(text, file.string());
+    return from_json(read_file(file), file.string());
 }
 
 } // namespace detreduce::report

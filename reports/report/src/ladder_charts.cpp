@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "crossing.hpp"
 #include "ladder_tables.hpp"
 #include "published.hpp"
 
@@ -12,9 +13,11 @@ namespace {
 void add_point(LineChart& chart, const LadderRow& r, double x, const Metric& y) {
     auto at =
         std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.label == r.rung; });
-    if (at == chart.series.end())
+    if (at == chart.series.end()) {
+        if (chart.series.size() == most_series) return;
         at = chart.series.insert(
             at, {r.rung, r.rung, static_cast<int>(chart.series.size()), r.family == yardstick_family, {}});
+    }
     if (y) at->points.emplace_back(x, *y);
 }
 

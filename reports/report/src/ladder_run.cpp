@@ -48,7 +48,7 @@ void run_ladder(const LadderArguments& a) {
                           .device_choice = "as asked with --device",
                           .command = command_line(a)};
     if (!a.measure_only) require_gnuplot();
-    prepare_directory(a.out);
+    const OutputDirectory out(a.out);
     Progress progress(Progress::wanted());
     Results results;
     results.provenance = provenance_of(options);

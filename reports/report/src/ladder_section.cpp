@@ -106,20 +106,18 @@ Table by_size(const LadderRows& rows, const char* id, const char* caption,
     Table table{id, caption, {{"n", false}}, {}};
     LadderRows kept;
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), wanted);
-    const auto rung_of = [](const LadderRow& r) { return r.rung; };
-    const auto names = distinct_of(kept, rung_of);
-    for (const std::string& name : names)
+    const Crossing crossing(
+        kept, [](const LadderRow& r) { return count_of(r.n); }, [](const LadderRow& r) { return r.rung; });
+    for (const std::string& name : crossing.columns())
         table.columns.push_back({name});
-    for (const std::string& n : distinct_of(kept, [](const LadderRow& r) { return count_of(r.n); })) {
-        Cells cells{{n}};
-        for (const std::string& name : names) {
-            const auto at = std::find_if(kept.begin(), kept.end(),
-                                         [&](const LadderRow& r) { return r.rung == name && count_of(r.n) == n; });
-            if (at == kept.end() || !at->median_s)
+    for (const auto& line : crossing.lines()) {
+        Cells cells{{line.name}};
+        for (const auto& cell : line.cells)
+            if (cell.empty() || !cell.front()->median_s)
                 cells.push_back({dash, "", Mood::absent});
             else
-                cells.push_back({microseconds(at->median_s), gigabytes_per_second(at->gb_per_s) + " GB/s"});
-        }
+                cells.push_back(
+                    {microseconds(cell.front()->median_s), gigabytes_per_second(cell.front()->gb_per_s) + " GB/s"});
         table.rows.push_back(std::move(cells));
     }
     return table;

@@ -13,6 +13,9 @@ namespace detreduce::report {
 inline constexpr const char* schema_name = "detreduce-results";
 inline constexpr int schema_version = 2;
 
+/// Of every count in a file, so that no sum of counts overflows: rows are fewer than 2^23 (read_file() takes 2^28 bytes).
+inline constexpr std::int64_t largest_count = std::int64_t{1} << 40;
+
 /// ErrorRow::family of ill-conditioned data of one n and rising condition numbers.
 inline constexpr const char* condition_sweep = "condition sweep";
 

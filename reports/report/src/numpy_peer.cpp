@@ -16,9 +16,11 @@ namespace {
 
 using program::Failure;
 
-// Answers begin with "= ", so that whatever else Python says is no answer. 2^20 elements over and over, as in cpu_timing.hpp.
+// Isolated (-I), Python neither looks where we happen to be nor does what its environment says. It then leaves out what `pip install --user` put into
+// the user's own folder, too: that is named here. Answers begin with "= ", so that whatever else Python says is no answer. 2^20 elements over and over, as in cpu_timing.hpp.
 constexpr const char* script = R"py(
-import os, sys, time
+import os, site, sys, time
+site.addsitedir(site.getusersitepackages())
 os.environ["NUMPY_MADVISE_HUGEPAGE"] = "0" # in pages of the size that the others' data has
 import numpy
 def answer(text):
@@ -104,7 +106,9 @@ Metric NumpyPeer::seconds(int times) {
 }
 
 void NumpyPeer::start() {
-    python_ = std::make_unique<ChildProcess>(std::vector<std::string>{"python3", "-c", script});
+    const FoundProgram python = find_program("python3");
+    if (python.path.empty()) throw Failure("python3 " + python.why_not);
+    python_ = std::make_unique<ChildProcess>(std::vector<std::string>{python.path, "-I", "-c", script});
     version_ = answer();
 }
 

@@ -1,4 +1,6 @@
 // Plots of the cost of ops and shapes, and what these have in common with the tables.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "op_cost_views.hpp"
@@ -17,24 +19,33 @@ std::vector<View> views_of(const Results& results) {
     std::vector<View> views;
     const auto device_of = [](const OpCostRow& r) { return r.device; };
     const auto dtype_of = [](const OpCostRow& r) { return r.dtype; };
-    const auto devices = distinct_of(results.op_cost, device_of);
-    for (const std::string& device : devices)
-        for (const std::string& dtype : distinct_of(results.op_cost, dtype_of)) {
-            View view{slug(dtype) + (device == devices.front() ? "" : "-" + slug(device)),
-                      devices.size() == 1 ? dtype : fmt::format("{} on {}", dtype, device),
-                      {}};
-            for (const OpCostRow& r : results.op_cost)
-                if (r.device == device && r.dtype == dtype) view.rows.push_back(r);
-            if (!view.rows.empty()) views.push_back(std::move(view));
-        }
+    const auto devices = rows_by(results.op_cost, device_of);
+    std::map<std::string, std::size_t> order; // of dtypes, the same on all devices
+    for (const std::string& dtype : distinct_of(results.op_cost, dtype_of))
+        order.emplace(dtype, order.size());
+    for (const auto& [device, here] : devices) {
+        auto groups = rows_by(here, dtype_of);
+        std::sort(groups.begin(), groups.end(),
+                  [&](const auto& a, const auto& b) { return order[a.first] < order[b.first]; });
+        for (auto& [dtype, rows] : groups)
+            views.push_back({slug(dtype) + (device == devices.front().first ? "" : "-" + slug(device)),
+                             devices.size() == 1 ? dtype : fmt::format("{} on {}", dtype, device), std::move(rows)});
+    }
     return views;
 }
 
-Metric share_of(const OpCostRow& r, const Rows& rows) {
+Copies::Copies(const Rows& rows) {
+    for (const OpCostRow& r : rows) {
+        if (r.op != copy_name || !r.median_s) continue;
+        const auto [at, is_new] = seconds_.try_emplace(r.n, *r.median_s);
+        if (!is_new) at->second = std::min(at->second, *r.median_s);
+    }
+}
+
+Metric Copies::share_of(const OpCostRow& r) const {
     if (!writes_rows(r.op)) return r.ratio_to_read;
-    const OpCostRow* const copy =
-        fastest(rows, [&](const OpCostRow& other) { return other.op == copy_name && other.n == r.n; });
-    return copy && r.median_s ? Metric(*copy->median_s / *r.median_s) : Metric();
+    const auto copy = seconds_.find(r.n);
+    return copy != seconds_.end() && r.median_s ? Metric(copy->second / *r.median_s) : Metric();
 }
 
 namespace {
@@ -69,11 +80,14 @@ LineChart chart_of(const View& view, const Drawn& what, bool ratios) {
     c.x_label = "number of elements n";
     c.y_label = !ratios ? "GB/s" : fmt::format("time to {} / time", writes_rows(what.op) ? "copy" : "read");
     c.y_linear = ratios;
-    for (const std::string& candidate : distinct_of(rows, [](const OpCostRow& r) { return r.candidate; })) {
+    const Copies copies(view.rows);
+    for (const auto& [candidate, places] : places_by(rows, [](const OpCostRow& r) { return r.candidate; })) {
+        if (c.series.size() == most_series) break;
         Series series{short_name(candidate), "", 0, false, {}};
-        for (const OpCostRow& r : rows) {
-            const Metric y = ratios ? share_of(r, view.rows) : r.gb_per_s;
-            if (r.candidate != candidate || !y) continue;
+        for (const std::size_t i : places) {
+            const OpCostRow& r = rows[i];
+            const Metric y = ratios ? copies.share_of(r) : r.gb_per_s;
+            if (!y) continue;
             series.name = maker_of(r);
             series.style = is_peer(r.candidate) ? 1 : 0;
             series.points.emplace_back(static_cast<double>(r.n), *y);

@@ -1,5 +1,6 @@
 // Section 4, continued: how fast ops other than the sum, and shapes, are.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -42,19 +43,19 @@ Table largest_table(const View& view, const std::string& id, const char* what, c
                                 view.words, count_of(rows.front().n), bytes_of(rows.front().bytes));
     if (std::any_of(rows.begin(), rows.end(), [](const OpCostRow& r) { return writes_rows(r.op); }))
         table.caption += "; (c): relative to copying them";
-    const auto columns = distinct_of(rows, column_of);
-    for (const std::string& column : columns)
+    const Crossing crossing(rows, line_of, column_of);
+    for (const std::string& column : crossing.columns())
         table.columns.push_back({column});
-    for (const std::string& line : distinct_of(rows, line_of)) {
-        std::vector<Cell> cells{{line}};
-        for (const std::string& column : columns) {
-            const OpCostRow* const r =
-                fastest(rows, [&](const OpCostRow& one) { return line_of(one) == line && column_of(one) == column; });
+    const Copies copies(view.rows);
+    for (const auto& line : crossing.lines()) {
+        std::vector<Cell> cells{{line.name}};
+        for (const auto& cell : line.cells) {
+            const OpCostRow* const r = fastest(cell);
             if (!r) {
                 cells.push_back({dash, "", Mood::absent});
                 continue;
             }
-            cells.push_back({fixed(share_of(*r, view.rows), 3),
+            cells.push_back({fixed(copies.share_of(*r), 3),
                              fmt::format("{} GB/s ± {}", gigabytes_per_second(r->gb_per_s), percent(r->deviation))});
             if (is_peer(r->candidate)) cells.back().detail += "\n" + r->candidate;
         }
@@ -73,16 +74,17 @@ Table sizes_table(const View& view) {
     const auto by = [](const OpCostRow& r) { return with_variant(r.candidate, r); };
     Rows sorted = view.rows;
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.n < b.n; });
-    const auto sizes = distinct_of(sorted, size_of);
-    for (const std::string& size : sizes)
-        table.columns.push_back({"n = " + size});
-    for (const std::string& op : distinct_of(view.rows, words_of)) {
-        const Rows lines = where(view.rows, [&](const OpCostRow& r) { return words_of(r) == op; });
-        for (const std::string& candidate : distinct_of(lines, by)) {
-            std::vector<Cell> cells{{op}, {candidate}};
-            for (const std::string& size : sizes) {
-                const OpCostRow* const r =
-                    fastest(lines, [&](const OpCostRow& one) { return by(one) == candidate && size_of(one) == size; });
+    std::vector<std::string> sizes = distinct_of(sorted, size_of);
+    if (sizes.size() > most_columns) sizes.resize(most_columns);
+    for (const auto& [op, lines] : rows_by(view.rows, words_of)) {
+        const Crossing crossing(lines, by, size_of, sizes);
+        if (table.columns.size() == 2)
+            for (const std::string& size : crossing.columns())
+                table.columns.push_back({"n = " + size});
+        for (const auto& line : crossing.lines()) {
+            std::vector<Cell> cells{{op}, {line.name}};
+            for (const auto& cell : line.cells) {
+                const OpCostRow* const r = fastest(cell);
                 cells.push_back(
                     r ? Cell{gigabytes_per_second(r->gb_per_s),
                              fmt::format("{} × read ± {}", fixed(r->ratio_to_read, 3), percent(r->deviation))}
@@ -99,14 +101,18 @@ Table sizes_table(const View& view) {
 void add_finding(Section& section, const View& view, const Rows& ops, const std::string& method) {
     const OpCostRow *slowest = nullptr, *quickest = nullptr;
     int faster = 0, compared = 0;
+    std::map<std::pair<std::string, std::string>, double> peers; // the fastest by op and variant
+    for (const OpCostRow& r : ops) {
+        if (!is_peer(r.candidate) || !r.median_s) continue;
+        const auto [at, is_new] = peers.try_emplace({r.op, r.variant}, *r.median_s);
+        if (!is_new) at->second = std::min(at->second, *r.median_s);
+    }
     for (const OpCostRow& r : ops) {
         if (r.candidate != method || !r.ratio_to_read || !on_one_thread(r)) continue;
         if (!slowest || *r.ratio_to_read < *slowest->ratio_to_read) slowest = &r;
         if (!quickest || *r.ratio_to_read > *quickest->ratio_to_read) quickest = &r;
-        const OpCostRow* const peer = fastest(ops, [&](const OpCostRow& other) {
-            return is_peer(other.candidate) && other.op == r.op && other.variant == r.variant;
-        });
-        if (peer) ++compared, faster += *r.median_s < *peer->median_s;
+        const auto peer = peers.find({r.op, r.variant});
+        if (peer != peers.end() && r.median_s) ++compared, faster += *r.median_s < peer->second;
     }
     if (!slowest) return;
     std::string text =
@@ -141,7 +147,7 @@ Section op_cost_section(const Results& results) {
         const Rows flat = where(measured, [](const OpCostRow&r) { return r.shape == flat_shape; }),
                    others = where(measured, [](const OpCostRow&r) { return r.shape != flat_shape; });
         const bool first = view.rows.front().dtype == "f32";
-        if (first) add_charts(section, view);
+        if (first && section.line_charts.size() < most_plots) add_charts(section, view);
         for (Table table : {largest_table(view, "op-cost-" + view.id, "Ops", flat),
                             largest_table(view, "op-cost-shapes-" + view.id, "Shapes, row ops and losses", others)}) {
             table.folded = !first;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,17 +41,24 @@ template <class Wanted>
     return kept;
 }
 
-/// The fastest that was measured; a library may have two algorithms for one op.
-template <class Wanted>
-[[nodiscard]] const OpCostRow* fastest(const Rows& rows, Wanted wanted) {
+/// The fastest that was measured, or null; a library may have two algorithms for one op.
+[[nodiscard]] inline const OpCostRow* fastest(const std::vector<const OpCostRow*>& rows) {
     const OpCostRow* best = nullptr;
-    for (const OpCostRow& r : rows)
-        if (r.median_s && wanted(r) && (!best || *r.median_s < *best->median_s)) best = &r;
+    for (const OpCostRow* r : rows)
+        if (r->median_s && (!best || *r->median_s < *best->median_s)) best = r;
     return best;
 }
 
-/// Speed relative to reading, or to copying, the same bytes; `rows` has the copy.
-[[nodiscard]] Metric share_of(const OpCostRow& r, const Rows& rows);
+/// The fastest copy of each n, of rows that have them.
+class Copies {
+  public:
+    explicit Copies(const Rows& rows);
+    /// Speed relative to reading, or to copying, the same bytes.
+    [[nodiscard]] Metric share_of(const OpCostRow& r) const;
+
+  private:
+    std::map<std::uint64_t, double> seconds_;
+};
 
 /// A few ops and shapes against n, where more than one was measured: bandwidth, and what that is of the yardstick's.
 void add_charts(Section& section, const View& view);

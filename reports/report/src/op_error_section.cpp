@@ -6,14 +6,6 @@
 namespace detreduce::report {
 namespace {
 
-struct Kind {
-    std::string op, type, family;
-    bool operator==(const Kind&) const = default;
-};
-Kind kind_of(const ErrorRow& r) {
-    return {r.subject.op, type_of(r.subject), r.family};
-}
-
 Table op_table(const std::vector<ErrorRow>& rows, const Results& results) {
     Table table{
         "error-ops",
@@ -21,19 +13,17 @@ Table op_table(const std::vector<ErrorRow>& rows, const Results& results) {
         "correctly rounded one)",
         {{"op", false}, {"elements", false}, {"data", false}},
         {}};
-    const auto label = [&](const ErrorRow& r) { return method_label(r.subject, results); };
-    const std::vector<std::string> methods = distinct_of(rows, label);
-    for (const std::string& m : methods)
+    const Crossing crossing(
+        rows, [](const ErrorRow& r) { return fmt::format("{}\n{}\n{}", r.subject.op, type_of(r.subject), r.family); },
+        [&](const ErrorRow& r) { return method_label(r.subject, results); });
+    for (const std::string& m : crossing.columns())
         table.columns.push_back({m});
-    std::vector<Kind> kinds;
-    for (const ErrorRow& r : rows)
-        if (std::find(kinds.begin(), kinds.end(), kind_of(r)) == kinds.end()) kinds.push_back(kind_of(r));
-    for (const Kind& kind : kinds) {
-        std::vector<Cell> cells{{kind.op}, {kind.type}, {kind.family}};
-        for (const std::string& m : methods) {
+    for (const auto& line : crossing.lines()) {
+        std::vector<Cell> cells{{line.first->subject.op}, {type_of(line.first->subject)}, {line.first->family}};
+        for (const auto& cell : line.cells) {
             Worst worst;
-            for (const ErrorRow& r : rows)
-                if (kind_of(r) == kind && label(r) == m) worst.take(r);
+            for (const ErrorRow* r : cell)
+                worst.take(*r);
             cells.push_back(worst.cell());
         }
         table.rows.push_back(std::move(cells));

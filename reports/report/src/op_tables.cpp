@@ -1,6 +1,8 @@
 #include "op_tables.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -53,12 +55,17 @@ struct ColumnKey {
 
 // First a method in all dtypes, then the next; only what some row has.
 std::vector<ColumnKey> columns_of(const std::vector<Timed>& list) {
+    const auto dtype_of = [](const Timed& t) { return t.row->dtype; };
+    std::map<std::string, std::size_t> order;
+    for (const std::string& dtype : distinct_of(list, dtype_of))
+        order.emplace(dtype, order.size());
     std::vector<ColumnKey> columns;
-    for (const std::string& method : distinct_of(list, [](const Timed& t) { return t.method; }))
-        for (const std::string& dtype : distinct_of(list, [](const Timed& t) { return t.row->dtype; }))
-            if (std::any_of(list.begin(), list.end(),
-                            [&](const Timed& t) { return t.method == method && t.row->dtype == dtype; }))
-                columns.push_back({dtype, method});
+    for (const auto& [method, rows] : rows_by(list, [](const Timed& t) { return t.method; })) {
+        std::vector<std::string> dtypes = distinct_of(rows, dtype_of);
+        std::sort(dtypes.begin(), dtypes.end(), [&](const auto& a, const auto& b) { return order[a] < order[b]; });
+        for (const std::string& dtype : dtypes)
+            columns.push_back({dtype, method});
+    }
     return columns;
 }
 
@@ -66,16 +73,19 @@ std::vector<ColumnKey> columns_of(const std::vector<Timed>& list) {
 template <class LineOf, class CellOf>
 Table table_of(Table table, const std::vector<Timed>& list, Names names, LineOf line_of, CellOf cell_of) {
     const std::vector<ColumnKey> columns = columns_of(list);
+    const auto key_of = [](const std::string& dtype, const std::string& method) { return dtype + "\n" + method; };
+    std::vector<std::string> keys;
     for (const ColumnKey& c : columns)
-        table.columns.push_back({c.dtype + " " + names(c.method)});
-    for (const std::string& line : distinct_of(list, line_of)) {
-        std::vector<Cell> cells{{line}};
-        for (const ColumnKey& c : columns) {
-            const auto at = std::find_if(list.begin(), list.end(), [&](const Timed& t) {
-                return line_of(t) == line && t.row->dtype == c.dtype && t.method == c.method;
-            });
-            cells.push_back(at == list.end() || !at->row->median_s ? Cell{dash, "", Mood::absent} : cell_of(*at->row));
-        }
+        keys.push_back(key_of(c.dtype, c.method));
+    const Crossing crossing(
+        list, line_of, [&](const Timed& t) { return key_of(t.row->dtype, t.method); }, std::move(keys));
+    for (std::size_t i = 0; i < crossing.columns().size(); ++i)
+        table.columns.push_back({columns[i].dtype + " " + names(columns[i].method)});
+    for (const auto& line : crossing.lines()) {
+        std::vector<Cell> cells{{line.name}};
+        for (const auto& cell : line.cells)
+            cells.push_back(cell.empty() || !cell.front()->row->median_s ? Cell{dash, "", Mood::absent}
+                                                                         : cell_of(*cell.front()->row));
         table.rows.push_back(std::move(cells));
     }
     return table;
@@ -89,23 +99,26 @@ Cell share_or_time(const CostRow& r) {
     return {fixed(r.ratio_to_read, 3)};
 }
 
-Metric time_of(const char* candidate, const std::vector<CostRow>& rows, const std::string& dtype) {
-    const auto at = std::find_if(rows.begin(), rows.end(),
-                                 [&](const CostRow& r) { return r.candidate == candidate && r.dtype == dtype; });
-    return at == rows.end() ? Metric{} : at->median_s;
-}
-
 // Files of before hold CUB's sum alone.
 bool has_own_cub(const std::vector<CostRow>& rows) {
     return std::any_of(rows.begin(), rows.end(),
                        [](const CostRow& r) { return r.candidate.starts_with("cub::") && timed(r).op != "sum"; });
 }
 
-Metric time_of_cub(const std::string& op, const std::vector<CostRow>& rows, const std::string& dtype) {
-    const auto at = std::find_if(rows.begin(), rows.end(), [&](const CostRow& r) {
-        return r.candidate.starts_with("cub::") && r.dtype == dtype && timed(r).op == op;
-    });
-    return at == rows.end() ? Metric{} : at->median_s;
+// The first time of each key, of the rows that `wanted` names.
+template <class Wanted, class KeyOf>
+std::map<std::string, Metric> times_of(const std::vector<CostRow>& rows, Wanted wanted, KeyOf key_of) {
+    std::map<std::string, Metric> times;
+    for (const CostRow& r : rows)
+        if (wanted(r)) times.try_emplace(key_of(r), r.median_s);
+    return times;
+}
+
+// How long `r` took relative to the one of that key, or the other way round.
+Cell relative(const std::map<std::string, Metric>& times, const std::string& key, const CostRow& r, bool speed) {
+    const auto other = times.find(key);
+    if (other == times.end() || !other->second) return {dash, "", Mood::absent};
+    return {fixed(speed ? *other->second / *r.median_s : *r.median_s / *other->second, 3)};
 }
 
 } // namespace
@@ -126,10 +139,11 @@ Table shapes_table(const std::vector<CostRow>& rows, Names names) {
 
 Table row_ops_table(const std::vector<CostRow>& rows, Names names) {
     const std::string heading = common_size(rows, bytes_text) + ", share of the read-only kernel, or of a copy (c)";
+    const auto copies = times_of(
+        rows, [](const CostRow& r) { return r.candidate == copy_name; }, [](const CostRow& r) { return r.dtype; });
     const auto cell = [&](const CostRow& r) {
         if (!writes_rows(timed(r).op)) return Cell{fixed(r.ratio_to_read, 3)};
-        const Metric copy = time_of(copy_name, rows, r.dtype);
-        return copy ? Cell{fixed(*copy / *r.median_s, 3)} : Cell{dash, "", Mood::absent};
+        return relative(copies, r.dtype, r, true);
     };
     return table_of(
         {"row-ops", "Row ops and losses: speed relative to reading or copying the same bytes", {{heading, false}}, {}},
@@ -141,10 +155,11 @@ Table ops_and_cub_table(const std::vector<CostRow>& rows, Names names) {
     const bool own = has_own_cub(rows);
     const std::string heading =
         common_size(rows, count_text) + ", time / time of " + (own ? "the nearest CUB algorithm" : "CUB Sum");
-    const auto cell = [&](const CostRow& r) {
-        const Metric reference = time_of_cub(own ? timed(r).op : "sum", rows, r.dtype);
-        return reference ? Cell{fixed(*r.median_s / *reference, 3)} : Cell{dash, "", Mood::absent};
-    };
+    const auto key_of = [&](const CostRow& r) { return r.dtype + " " + (own ? timed(r).op : "sum"); };
+    const auto times = times_of(
+        rows, [&](const CostRow& r) { return r.candidate.starts_with("cub::") && (own || timed(r).op == "sum"); },
+        key_of);
+    const auto cell = [&](const CostRow& r) { return relative(times, key_of(r), r, false); };
     return table_of(
         {"ops-small",
          fmt::format("Ops on little data: time relative to CUB's {}", own ? "nearest algorithm" : "sum"),

@@ -8,6 +8,7 @@
 #include "files.hpp"
 #include "model_fields.hpp"
 #include "render.hpp"
+#include "text.hpp"
 
 namespace detreduce::report {
 namespace {
@@ -44,7 +45,7 @@ struct Reader {
         read(key, texts[next++], value);
     }
 
-    static void read(const char*, const std::string& text, std::string& value) { value = text; }
+    static void read(const char*, const std::string& text, std::string& value) { value = csv_unescaped(text); }
     void read(const char* key, const std::string& text, bool& value) const {
         if (text != "true" && text != "false")
             throw Failure(fmt::format("{}: '{}' is not true or false but '{}'", where, key, text));

@@ -126,7 +126,7 @@ void run_report(const ReportArguments& a) {
     options.data = load_data(a.data);
     const std::vector<OtherRun> others = load_others(a.compare);
     if (!a.measure_only) require_gnuplot(); // before minutes of measuring, not after
-    prepare_directory(a.out);
+    const OutputDirectory out(a.out);
     fmt::print("measuring on {} ({})\n", name_of(options.device), options.device_choice);
     const std::vector<std::string> known = own_notes(options);
     print_notes(known, {});
@@ -162,10 +162,10 @@ void run_render(const ReportArguments& a) {
     const std::vector<OtherRun> others = load_others(a.compare);
     const std::filesystem::path folder = std::filesystem::path(a.results).parent_path();
     const std::vector<BenchFile> bench = load_bench_files(folder);
-    if (results.ladder.empty() && std::filesystem::exists(folder / "ladder.json"))
+    if (results.ladder.empty() && may_exist(folder / "ladder.json"))
         results.ladder = load_results(folder / "ladder.json").ladder;
     require_gnuplot();
-    prepare_directory(a.out);
+    const OutputDirectory out(a.out);
     render(results, a.out, bench, others);
     fmt::print("wrote {}\n", (std::filesystem::path(a.out) / "index.html").string());
 }

@@ -25,6 +25,8 @@ Metric time_ratio(const CostRow* over, const CostRow* under) {
 
 namespace {
 
+constexpr std::size_t most_choices = 64; // of all dtypes
+
 // Results of 16-bit elements are looked at as f32, where what the methods do shows.
 bool belongs(const Subject& s) {
     const bool narrow = s.dtype == "f16" || s.dtype == "bf16";
@@ -118,7 +120,8 @@ std::vector<Choice> choices_of(const Results& results) {
     std::vector<Choice> list;
     for (const ErrorRow& r : results.error) {
         const auto known = [&](const Choice& c) { return c.dtype == r.subject.dtype && c.method == r.subject.method; };
-        if (!belongs(r.subject) || std::any_of(list.begin(), list.end(), known)) continue;
+        if (!belongs(r.subject) || list.size() == most_choices || std::any_of(list.begin(), list.end(), known))
+            continue;
         Choice& c = list.emplace_back();
         c.dtype = r.subject.dtype;
         c.method = r.subject.method;

@@ -7,6 +7,7 @@
 
 #include "bench_files.hpp"
 #include "compare.hpp"
+#include "crossing.hpp"
 #include "model.hpp"
 #include "plot.hpp"
 
@@ -55,20 +56,6 @@ struct Section {
 [[nodiscard]] Section comparison_section(const Results& results, const std::vector<OtherRun>& others);
 [[nodiscard]] Section bench_section(const std::vector<BenchFile>& files);
 [[nodiscard]] Table provenance_table(const Provenance& provenance);
-
-/// The values of `key(row)` in the order in which they first occur.
-template <class Rows, class Key>
-[[nodiscard]] std::vector<std::string> distinct_of(const Rows& rows, Key key) {
-    std::vector<std::string> out;
-    for (const auto& row : rows) {
-        const std::string value = key(row);
-        bool known = false;
-        for (const std::string& seen : out)
-            known = known || seen == value;
-        if (!known) out.push_back(value);
-    }
-    return out;
-}
 
 /// "tree" in a run on the CPU; "serial (cpu)" in a run on a GPU.
 [[nodiscard]] std::string method_label(const Subject& subject, const Results& results);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -39,6 +40,25 @@ const char* mark_of_control(char c) {
 
 bool is_alphanumeric(char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+// "-1.5e300", "-inf", "+3"
+bool is_figure(std::string_view text) {
+    if (text.starts_with('+')) {
+        text.remove_prefix(1);
+        if (text.starts_with('-')) return false;
+    }
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
+// Would a spreadsheet take it for a formula? Also what csv_escaped() made of such text, so that it can be undone.
+bool would_be_run(std::string_view text) {
+    const std::size_t begin = text.find_first_not_of('\'');
+    if (begin == std::string_view::npos || std::string_view("=+-@\t\r").find(text[begin]) == std::string_view::npos)
+        return false;
+    return begin > 0 || !is_figure(text);
 }
 
 std::string grouped(const std::string& digits) { // groups of three, as a table of large numbers needs
@@ -117,9 +137,15 @@ std::string markdown_escaped(std::string_view text) {
     });
 }
 
-std::string csv_escaped(std::string_view text) {
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+std::string csv_escaped(std::string_view field) {
+    const std::string text = (would_be_run(field) ? "'" : "") + std::string(field);
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return text;
     return '"' + mapped(text, [](char c) { return c == '"' ? "\"\"" : nullptr; }) + '"';
+}
+
+std::string csv_unescaped(std::string field) {
+    if (field.starts_with('\'') && would_be_run(field)) field.erase(0, 1);
+    return field;
 }
 
 std::string shell_word(std::string_view text) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "read_csv.hpp"
 #include "render.hpp"
 #include "sample.hpp"
+#include "text.hpp"
 
 using namespace report_test;
 using namespace detreduce::report;
@@ -13,6 +15,32 @@ std::size_t lines(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 } // namespace
+
+TEST_CASE("text that a spreadsheet would run gets an apostrophe, and numbers never", "[report]") {
+    for (const char* text :
+         {"=1+1", "+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx", "--1", "+-1", "-", "'=x", "''@", "'-1"}) {
+        const std::string escaped = csv_escaped(text);
+        INFO(escaped);
+        CHECK((escaped.starts_with(std::string("'") + text) || escaped.starts_with(std::string("\"'") + text)));
+        CHECK(csv_unescaped(std::string("'") + text) == text);
+    }
+    for (const char* text :
+         {"-1", "-1.5e300", "-inf", "+3", "1=2", "a@b", "", "'", "'a", "-0", "-1e999", "nan", "-nan"}) {
+        CHECK(csv_escaped(text) == text);
+        CHECK(csv_unescaped(text) == text);
+    }
+    Results results = sample();
+    results.edges[0].candidate = "=HYPERLINK(\"http://x\")";
+    results.edges[0].result = "-1e+300";
+    CHECK(
+        edges_csv(results).find("1e300 + 1e300,f64,2,2e+300,\"'=HYPERLINK(\"\"http://x\"\")\",cuda:0,-1e+300,true\n") !=
+        std::string::npos);
+    results.cost[0].candidate = "=read";
+    results.cost[1].variant = "'@x";
+    const auto back = cost_from_csv(cost_csv(results), "test");
+    CHECK(back[0].candidate == "=read");
+    CHECK(back[1].variant == "'@x");
+}
 
 TEST_CASE("CSV files have a header and one line a row, with empty fields for what is missing", "[report]") {
     const Results results = sample();

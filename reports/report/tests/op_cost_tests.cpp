@@ -2,6 +2,7 @@
 #include <support/catch.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "files.hpp"
 #include "json.hpp"
 #include "measure.hpp"
+#include "op_names.hpp"
 #include "render.hpp"
 #include "sample.hpp"
 #include "text.hpp"
@@ -88,6 +90,29 @@ TEST_CASE("ops and shapes are timed on the CPU, beside the standard library", "[
     CHECK(dtypes == std::set<std::string>{"f32", "f64"});
     CHECK(names.count("sum columns of 4096 exact") == 0); // in the full run
     CHECK((results.cost.empty() && results.error.empty()));
+}
+
+TEST_CASE("the ratio to reading is that of the times of the same bytes and threads", "[report]") {
+    const Results results = measured(std::uint64_t{1} << 16, false);
+    std::map<std::string, double> reads;
+    const auto key_of = [](const OpCostRow& r) {
+        return fmt::format("{} {} {} {}", r.dtype, r.device, r.variant, r.n);
+    };
+    for (const OpCostRow& r : results.op_cost)
+        if (r.op == "read" && r.shape == flat_shape) reads[key_of(r)] = r.median_s.value();
+    CHECK(reads.size() >= 4);
+    std::size_t others = 0;
+    for (const OpCostRow& r : results.op_cost) {
+        INFO(r.op << " " << r.candidate << " " << key_of(r));
+        const std::string variant = r.variant.substr(0, r.variant.find(','));
+        OpCostRow read = r;
+        read.variant = variant;
+        REQUIRE(reads.contains(key_of(read)));
+        CHECK(r.ratio_to_read.value() == Approx(reads[key_of(read)] / r.median_s.value()));
+        CHECK(r.gb_per_s.value() == Approx(static_cast<double>(r.bytes) / r.median_s.value() / 1e9));
+        others += r.op != "read";
+    }
+    CHECK(others > 50);
 }
 
 TEST_CASE("a full run times every method, every dtype and columns", "[report]") {

@@ -10,6 +10,7 @@
 
 #include "op_error.hpp"
 #include "sample.hpp"
+#include "sum_error.hpp"
 #include "table.hpp"
 
 using namespace report_test;
@@ -121,6 +122,27 @@ TEST_CASE("a result is judged by its own error, limit and format", "[report]") {
     CHECK(*row.error_over_bound == INFINITY);
     CHECK(last_place(DType::f64, 1) == 0x1p-52);
     CHECK(last_place(DType::f32, 0x1p-140) == 0x1p-149);
+}
+
+TEST_CASE("a sum whose parts may overflow has no bound, and one that cannot has", "[report]") {
+    const auto judged = [](const std::vector<float>& x, detreduce::Method method) {
+        const auto exact = detreduce::accuracy::exact_sum(std::span<const float>(x));
+        ErrorRow row;
+        take_error(row, 1.0f, exact, limit_of({method, {}}, detreduce::DType::f32, detreduce::DType::f32, exact));
+        return row;
+    };
+    using detreduce::Method;
+    const std::vector<float> near{3e38f, 3e38f, -3e38f, -3e38f, 1.0f}, far{1e37f, 1e37f, -1e37f, -1e37f, 1.0f};
+    for (const Method method : {Method::tree, Method::serial, Method::kahan, Method::compensated}) {
+        INFO(detreduce::name(method));
+        const ErrorRow none = judged(near, method), some = judged(far, method);
+        CHECK_FALSE(none.bound);
+        CHECK_FALSE(none.error_over_bound);
+        CHECK(none.relative_error.value() == 0);
+        CHECK(some.bound.value() > 0);
+        CHECK(some.error_over_bound.value() == 0);
+    }
+    CHECK(judged(near, Method::exact).bound); // which adds in integers: only its result could
 }
 
 TEST_CASE("true losses have twice the digits of a double", "[report]") {

@@ -8,6 +8,7 @@
 #include "page_style.hpp"
 #include "render.hpp"
 #include "sample.hpp"
+#include "sha256.hpp"
 #include "undrawn.hpp"
 
 using namespace report_test;
@@ -52,6 +53,59 @@ TEST_CASE("the page asks for nothing from elsewhere", "[report]") {
     CHECK(count(page, "http") == count(page, "http://www.w3.org/")); // names of XML namespaces, which are not fetched
     CHECK(count(page, "prefers-color-scheme:dark") == 1);
     CHECK(count(page, "name=\"viewport\"") == 1);
+}
+
+TEST_CASE("a page may run what is in it, and nothing else", "[report]") {
+    const std::string page = html(undrawn(sample()));
+    const auto between = [&](const std::string& begin, const std::string& end) {
+        const std::size_t from = page.find(begin) + begin.size();
+        return page.substr(from, page.find(end, from) - from);
+    };
+    const std::string policy = between("<meta http-equiv=\"Content-Security-Policy\" content=\"", "\"");
+    CHECK(policy == "default-src 'none'; style-src 'sha256-" + sha256_base64(between("<style>", "</style>")) +
+                        "'; script-src 'sha256-" + sha256_base64(between("<script>", "</script>")) +
+                        "'; base-uri 'none'; form-action 'none'");
+    CHECK(page.find("Content-Security-Policy") < page.find("<style>"));
+    CHECK(count(page, "<style") == 1); // what its policy would refuse
+    for (const char* refused : {" style=", " onclick=", "javascript:"})
+        CHECK(count(page, refused) == 0);
+}
+
+TEST_CASE("SHA-256 is that of FIPS 180-4", "[report]") { // whose examples these are
+    CHECK(sha256_base64("") == "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    CHECK(sha256_base64("abc") == "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+    CHECK(sha256_base64("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+          "JI1qYdIGOLjlwCaTDD5gOaM85Flk/yFn9uzt1BnbBsE=");
+    CHECK(sha256_base64(std::string(1000000, 'a')) == "zcduXJkU+5KBocfihNc+Z/GAmkiklyAOBG05zMcRLNA=");
+}
+
+TEST_CASE("a page grows with the rows, not with their square", "[report]") {
+    const auto size_of = [](std::int64_t rows) {
+        Results results = sample();
+        for (std::int64_t i = 0; i < rows; ++i) {
+            const std::string own = std::to_string(i);
+            ErrorRow error = results.error.front();
+            error.family += own;
+            error.subject.method += own;
+            results.error.push_back(error);
+            EdgeRow edge = results.edges.front();
+            edge.data += own;
+            edge.candidate += own;
+            results.edges.push_back(edge);
+            DeterminismRow determinism = results.determinism.front();
+            determinism.axis += own;
+            determinism.subject.method += own;
+            results.determinism.push_back(determinism);
+            CostRow cost = results.cost.front();
+            cost.candidate += own;
+            cost.n += static_cast<std::uint64_t>(i);
+            results.cost.push_back(cost);
+        }
+        return html(undrawn(results)).size();
+    };
+    const std::size_t small = size_of(500), large = size_of(1000);
+    CHECK(large < 2.1 * static_cast<double>(small));
+    CHECK(large < 1000 * 4 * 64 * 60); // bytes of a cell
 }
 
 TEST_CASE("nothing in a results file gets out as code or as a path", "[report]") {

@@ -24,6 +24,8 @@ class Checker {
         if (schema.contains("type") && !has_type(schema["type"], value)) wrong.push_back(path + ": wrong type");
         if (schema.contains("minimum") && value.is_number() && value < schema["minimum"])
             wrong.push_back(path + ": too small");
+        if (schema.contains("maximum") && value.is_number() && value > schema["maximum"])
+            wrong.push_back(path + ": too large");
         if (value.is_object() && schema.contains("properties")) check_object(schema, value, path, wrong);
         if (value.is_array() && schema.contains("items"))
             for (std::size_t i = 0; i < value.size(); ++i)
@@ -33,9 +35,9 @@ class Checker {
   private:
     // A word that this checker does not know would be a check that never happens.
     static void know(const json& schema) {
-        static const std::set<std::string> words{"$schema",    "title", "description", "type",  "required",
-                                                 "properties", "$defs", "items",       "const", "enum",
-                                                 "minimum",    "anyOf", "$ref"};
+        static const std::set<std::string> words{"$schema",    "title",   "description", "type",  "required",
+                                                 "properties", "$defs",   "items",       "const", "enum",
+                                                 "minimum",    "maximum", "anyOf",       "$ref"};
         for (const auto& [word, unused] : schema.items())
             if (!words.contains(word))
                 throw std::logic_error("the schema uses '" + word + "', which the checker does not know");

@@ -1,6 +1,9 @@
 // results.json against reports/schema/results.schema.json, and the checker against files that are wrong.
 #include <support/catch.hpp>
 
+#include <set>
+
+#include "failure.hpp"
 #include "files.hpp"
 #include "json.hpp"
 #include "sample.hpp"
@@ -66,6 +69,43 @@ TEST_CASE("the schema and the reader agree on what is wrong", "[report]") {
     both_refuse("/op_cost/0/shape", nullptr);
     both_refuse("/op_cost/0/repeats", 1.5);
     both_refuse("/op_cost/0/ratio_to_read", "fast");
+}
+
+TEST_CASE("whole numbers have a least and, where they count, a greatest", "[report]") {
+    const json schema = results_schema();
+    Results results = sample();
+    results.ladder = {{"rungs", "flat", "K1", "", 1, 1, 32, 1, true, 5, 1.0, 0.0, 1.0, 1.0, "", 1, 1, 9, 2, 0.5, ""}};
+    const json good = json::parse(to_json(results));
+    REQUIRE(violations(schema, good).empty());
+    const auto refused = [&](const json::json_pointer& at, const json& value) {
+        json bad = good;
+        bad[at] = value;
+        INFO(at.to_string() << " = " << value);
+        CHECK_FALSE(violations(schema, bad).empty());
+        CHECK_THROWS_AS(from_json(bad.dump(), "test"), detreduce::program::Failure);
+    };
+    // What is not a count: sizes, which may be beyond it, and the seed.
+    const std::set<std::string> sizes{"seed", "n", "bytes", "rows", "memory_bytes", "l2_bytes"};
+    std::size_t counts = 0;
+    for (const char* where :
+         {"/provenance", "/provenance/gpu", "/error/0", "/edges/0", "/determinism/0", "/determinism/2/patterns/0",
+          "/cost/0", "/ladder/0", "/data/0", "/data_sums/0", "/reference/0", "/op_cost/0"}) {
+        for (const auto& [key, value] : good[json::json_pointer(where)].items()) {
+            if (!value.is_number_integer()) continue;
+            const json::json_pointer at(std::string(where) + "/" + key);
+            refused(at, -1);
+            refused(at, 1.5);
+            if (sizes.contains(key)) continue;
+            ++counts;
+            refused(at, largest_count + 1);
+            refused(at, INT64_MAX); // of which two are a negative sum
+            json most = good;
+            most[at] = largest_count;
+            CHECK(violations(schema, most).empty());
+            CHECK_NOTHROW(from_json(most.dump(), "test"));
+        }
+    }
+    CHECK(counts == 20);
 }
 
 TEST_CASE("every key of every object is required, by the schema and by the reader", "[report]") {
