@@ -127,6 +127,9 @@ void run_report(const ReportArguments& a) {
     const std::vector<OtherRun> others = load_others(a.compare);
     if (!a.measure_only) require_gnuplot(); // before minutes of measuring, not after
     const OutputDirectory out(a.out);
+    const std::filesystem::path dir = a.out, file = dir / "results.json";
+    if (const std::string why = why_not_writable(file); !why.empty()) // before minutes of measuring, too
+        throw Failure(fmt::format("{}: cannot be written ({})", file.string(), why));
     fmt::print("measuring on {} ({})\n", name_of(options.device), options.device_choice);
     const std::vector<std::string> known = own_notes(options);
     print_notes(known, {});
@@ -134,7 +137,6 @@ void run_report(const ReportArguments& a) {
     Results gathered;
     const std::exception_ptr stopped = measured(options, gathered);
     const std::string json = to_json(gathered);
-    const std::filesystem::path dir = a.out, file = dir / "results.json";
     write_file(file, json);
     print_notes(gathered.provenance.notes, known);
     fmt::print("wrote {}\n", file.string());

@@ -124,6 +124,11 @@ TEST_CASE("links that were planted in a folder are not followed", "[report]") {
     fs::create_symlink(victim, out / "index.html");
     CHECK(render_into(out, results) == "1: detreduce: " + (out / "index.html").string() +
                                            ": cannot be written (it is a symbolic link, and links are not followed)\n");
+    fs::create_symlink(victim, out / "results.json");
+    const Outcome o = run_program("report --full --device cpu --measure-only --out '" + out.string() + "'");
+    CHECK(o.status == 1);
+    CHECK(o.out.empty()); // nothing was measured for it
+    CHECK(o.err.ends_with("results.json: cannot be written (it is a symbolic link, and links are not followed)\n"));
     CHECK(contents(victim) == "as it was");
 }
 
