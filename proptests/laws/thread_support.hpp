@@ -65,7 +65,7 @@ int status_of_child(const F& f) {
     const pid_t child = fork();
     if (child < 0) return -1;
     if (child == 0) {
-        alarm(20);
+        alarm(300);
         _exit(f() ? 0 : 1);
     }
     int status = 0;
