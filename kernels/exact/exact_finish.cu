@@ -12,7 +12,8 @@ __device__ bool is_beyond(const Word* words) {
     return __syncthreads_or(k == 0 && !acc::exact::sum_fits(words)) != 0;
 }
 
-/// Adds `term`, if there is one, to a caller's state, unless either or the sum is beyond the headroom, and finishes: as ExactState does.
+/// Adds `term`, if there is one, to a caller's state, unless either or the sum is beyond the headroom, and
+/// finishes: as ExactState does.
 __global__ void state_kernel(Word* state, const Word* term, const Finish finish) {
     __shared__ Word own[acc::exact::words], other[acc::exact::words];
     wait_for_previous_kernel();

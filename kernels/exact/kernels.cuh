@@ -62,7 +62,7 @@ static __global__ void zero_kernel(Word* state, int count, std::uint32_t* arrive
     if (threadIdx.x == 0) *arrived = *hint = 0;
 }
 
-/// Finishes.
+/// Finishes the states to which the kernel before this one has added.
 template <int States>
 __global__ void finish_kernel(Word* state, const Finish finish) {
     wait_for_previous_kernel();

@@ -11,7 +11,7 @@ namespace detreduce::program {
 /// The sum of the states in these files. Throws Failure, naming the file, when one cannot be read, is damaged, or is too much.
 [[nodiscard]] ExactState load_states(const std::vector<std::string>& paths);
 
-/// Throws Failure when `state`, which is the sum of these files and of the numbers that came after, is beyond its headroom.
+/// Throws Failure when `state`, the sum of these files and of the numbers that came after, is beyond its headroom.
 void require_headroom(const ExactState& state, const std::vector<std::string>& paths);
 
 /// Throws Failure when it is plain beforehand that no state can be saved at `path`: better than after an hour of summing.

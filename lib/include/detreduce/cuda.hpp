@@ -57,8 +57,8 @@ Status run_async(const Plan& plan, Inputs in, void* out, Stream stream = nullptr
 ///
 /// shapes       x: n contiguous elements of `dtype`, aligned to the element; state: one ExactState, aligned to 8 bytes, that holds zero
 ///              bytes (the empty sum) or what a host or device made
-/// guarantee    the bytes of the state are those that ExactState::add gives on the host, also beyond its headroom, which no Status here says: look at
-///              the state's count(), or at the sum, which is NaN
+/// guarantee    the bytes of the state are those that ExactState::add gives on the host, also beyond its headroom.
+///              No Status says that here: is_beyond() of the state on the host does, and its sum is NaN
 /// workspace    none
 /// stream       enqueued on `stream` of the current device, not synchronised, nothing allocated; may be captured in a graph
 /// errors       invalid_argument, no_device, cuda_error

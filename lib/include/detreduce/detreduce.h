@@ -376,8 +376,10 @@ detreduce_status detreduce_argmax_f64(const double* x, uint64_t n, detreduce_nan
 /* An exact sum of elements of any dtypes that can be added to, merged, sent, stored and resumed: 592 bytes, the same on host and device, and the
  * same as the C++ class ExactState. All zero bytes are the empty sum. Every word is a sum over the elements: states may be merged by whatever adds
  * 64-bit integers (MPI_SUM on MPI_INT64_T, ncclSum on ncclInt64), up to 2^28 normalized ones at once, and normalized after.
- * Up to 2^62 elements; nothing over- or underflows. A state of more, or of a sum that so many cannot make, is beyond its headroom, and remains so: it is
- * NaN, its count is INT64_MIN, and detreduce_state_deserialize() refuses its bytes. A state does not know the dtypes of its elements. One state is for one thread, or one stream, at a time. lib/SPEC.md, section 7. */
+ * Up to 2^62 elements; nothing over- or underflows. A state of more, or of a sum that so many cannot make, is
+ * beyond its headroom, and remains so: it is NaN, its count is INT64_MIN, and detreduce_state_deserialize()
+ * refuses its bytes. A state does not know the dtypes of its elements. One state is for one thread, or one
+ * stream, at a time. lib/SPEC.md, section 7. */
 #define DETREDUCE_STATE_WORDS 74
 typedef struct detreduce_state {
     int64_t words[DETREDUCE_STATE_WORDS];
@@ -411,8 +413,8 @@ detreduce_status detreduce_state_normalize(detreduce_state* state) DETREDUCE_NOE
 detreduce_status detreduce_state_round(const detreduce_state* state, detreduce_dtype dtype,
                                        void* out) DETREDUCE_NOEXCEPT;
 
-/* Is the sum NaN? Infinite? Have both the same sum of as many elements? 1 or 0, 0 for NULL. Elements added less elements subtracted, INT64_MIN beyond the
- * headroom. */
+/* Is the sum NaN? Infinite? Have both the same sum of as many elements? 1 or 0, 0 for NULL.
+ * Elements added less elements subtracted, INT64_MIN beyond the headroom. */
 int32_t detreduce_state_is_nan(const detreduce_state* state) DETREDUCE_NOEXCEPT;
 int32_t detreduce_state_is_inf(const detreduce_state* state) DETREDUCE_NOEXCEPT;
 int32_t detreduce_state_equal(const detreduce_state* a, const detreduce_state* b) DETREDUCE_NOEXCEPT;

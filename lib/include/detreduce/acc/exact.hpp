@@ -29,10 +29,12 @@ inline constexpr int words = 74;
 /// Largest weight: digits stay below 2^62, so that one more addition cannot wrap a word.
 inline constexpr Word max_weight = Word{1} << 29;
 
-/// The headroom of a caller's state (lib/SPEC.md, section 7.1): counters of at most 2^62 in magnitude, and a sum in [−2^1086, 2^1086), which
-/// is what 2^62 elements can make: a last digit in [−2^30, 2^30) when normalized. Before carries are passed on no digit is above 2^62.
+/// The headroom of a caller's state (lib/SPEC.md, section 7.1): counters of at most 2^62 in magnitude, and a
+/// sum in [−2^1086, 2^1086), which holds for 2^62 elements: when normalized, the last digit is in
+/// [−2^30, 2^30). Before carries are passed on, no digit is above 2^62.
 inline constexpr Word max_count = Word{1} << 62, max_last_digit = Word{1} << 30;
-/// The last digit of a state that went beyond. It outweighs those of 2^15 other states, should words be added as plain integers.
+/// The last digit of a state that went beyond. It outweighs those of 2^15 other states, should words be added
+/// as plain integers.
 inline constexpr Word beyond_digit = Word{1} << 47;
 
 /// Digits that one value of 64 bits touches, from digit `first` on.
@@ -130,7 +132,8 @@ DETREDUCE_HD constexpr void normalize(Word* w) {
     return !fits || !sum_fits(w);
 }
 
-/// Word k of a state that went beyond: it counts a NaN, so that its value is NaN wherever it is looked at. normalize() leaves it as it is.
+/// Word k of a state that went beyond: it counts a NaN, so that its value is NaN wherever it is looked at.
+/// normalize() leaves it as it is.
 [[nodiscard]] DETREDUCE_HD constexpr Word beyond_word(int k) {
     return k == digits - 1 ? beyond_digit : k == nan_count || k == weight;
 }
