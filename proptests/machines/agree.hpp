@@ -21,17 +21,25 @@ namespace detreduce::machines {
 /// Of all bytes that are put in.
 class Fingerprint {
   public:
-    void put(const void* data, std::size_t bytes) {
-        for (std::size_t i = 0; i < bytes; ++i)
-            value_ = golden::fingerprint_with(value_, static_cast<const unsigned char*>(data)[i], 1);
-    }
-    template <std::ranges::contiguous_range R>
-    void put(const R& values) {
-        put(std::ranges::data(values), std::ranges::size(values) * sizeof *std::ranges::data(values));
+    /// Numbers, and whatever has numbers in a row.
+    template <class... Values>
+    void put(const Values&... values) {
+        (put_one(values), ...);
     }
     [[nodiscard]] std::uint64_t value() const { return value_; }
 
   private:
+    template <class V>
+    void put_one(const V& v) {
+        if constexpr (std::ranges::contiguous_range<V>) {
+            for (const auto& each : v)
+                put_one(each);
+        } else {
+            std::uint64_t bits = 0;
+            std::memcpy(&bits, &v, sizeof v);
+            value_ = golden::fingerprint_with(value_, bits, sizeof v);
+        }
+    }
     std::uint64_t value_ = golden::empty_fingerprint;
 };
 
@@ -76,6 +84,13 @@ template <class T>
     const auto families = accuracy::families();
     const std::uint64_t k = draw.below(families.size() + 2);
     return k < families.size() ? elements<T>(draw, families[k], n) : any_bits<T>(draw, n);
+}
+
+/// f(T{}) for every dtype.
+template <class F>
+void with_each_dtype(const F& f) {
+    for (const DType dtype : dtypes())
+        with_dtype(dtype, f);
 }
 
 /// Where lines go, and whether everything agreed.

@@ -9,7 +9,7 @@ using accuracy::Family;
 namespace {
 
 template <class T>
-void function_lines(Agreement& to, std::string_view dtype) {
+void function_lines(Agreement& to) {
     Draw draw{4};
     const std::vector<T> x = any_bits<T>(draw, 1 << 15);
     std::vector<T> y(x.size());
@@ -23,7 +23,7 @@ void function_lines(Agreement& to, std::string_view dtype) {
             if (is_first) first = f.value();
             if (f.value() != first) to.fail(std::string(p.name) + ": " + evaluator.name + " gives other bits");
         }
-        to.line("math " + std::string(p.name) + ' ' + std::string(dtype), first);
+        to.line("math " + std::string(p.name) + ' ' + std::string(name(dtype_of<T>)), first);
     }
 }
 
@@ -66,8 +66,7 @@ void loss_lines(Agreement& to) {
                 std::vector<T> out(plan.results()), dx(n);
                 throw_if_error(run(plan, in, out.data()));
                 throw_if_error(run_gradient(plan, in, reduction == Reduction::none ? nullptr : &upstream, dx.data()));
-                f.put(out);
-                f.put(dx);
+                f.put(out, dx);
             });
         }
     }
@@ -77,17 +76,13 @@ template <class T>
 void row_lines(Agreement& to) {
     using V = fp::Arithmetic<T>;
     Draw draw{6};
-    constexpr std::string_view names[] = {
-        "logsumexp", "softmax",     "log_softmax", "layernorm", "rmsnorm", "cross_entropy", "cross_entropy_gradient",
-        "nll",       "nll_gradient"};
-    for (std::size_t k = 0; k < std::size(names); ++k) {
-        const auto op = static_cast<RowOp>(k);
+    for (auto op = RowOp::logsumexp; name(op) != "?"; op = static_cast<RowOp>(static_cast<int>(op) + 1)) {
         const bool norm = op == RowOp::layernorm || op == RowOp::rmsnorm, loss = op >= RowOp::cross_entropy,
                    cross = op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
         for (std::uint64_t turn = 0; turn < 8; ++turn) {
             const std::uint64_t tile = 32768 / sizeof(T);
-            const std::uint64_t n = turn == 7 ? tile + draw.below(3) : 1 + draw.below(draw.of({8, 70, 1500}));
-            const std::uint64_t rows = turn == 7 ? 2 : 1 + draw.below(6);
+            const std::uint64_t n = turn >= 6 ? tile + draw.below(3) : 1 + draw.below(draw.of({8, 70, 1500}));
+            const std::uint64_t rows = turn >= 6 ? 2 : 1 + draw.below(6);
             RowRequest request{.op = op, .dtype = dtype_of<T>, .n = n, .rows = rows, .stride = n + draw.below(3)};
             if (cross && turn % 2 == 1) request.label_smoothing = 0.1;
             if (loss && turn % 3 == 2) request.reduction = Reduction::mean, request.method = Method::tree;
@@ -102,7 +97,7 @@ void row_lines(Agreement& to) {
                 t = draw.below(5) == 0 ? request.ignore_index : static_cast<std::int64_t>(draw.below(n));
             const bool by_probability = cross && turn % 4 == 0;
             const bool weighted = loss && turn % 2 == 0;
-            to.check("row " + std::string(names[k]) + ' ' + std::string(name(dtype_of<T>)) + " n=" + std::to_string(n) +
+            to.check("row " + std::string(name(op)) + ' ' + std::string(name(dtype_of<T>)) + " n=" + std::to_string(n) +
                          " rows=" + std::to_string(rows) + (spread ? " spread" : ""),
                      [&](const Launch& launch, Fingerprint& f) {
                          RowRequest r = request;
@@ -120,9 +115,7 @@ void row_lines(Agreement& to) {
                          if (by_probability) a.probabilities = probabilities.data();
                          if (weighted) a.weights = shift.data();
                          throw_if_error(run(plan, a, workspace.data()));
-                         f.put(out);
-                         f.put(mean);
-                         f.put(rstd);
+                         f.put(out, mean, rstd);
                      });
         }
     }
@@ -131,22 +124,19 @@ void row_lines(Agreement& to) {
 } // namespace
 
 void functions(Agreement& to) {
-    function_lines<float>(to, "f32");
-    function_lines<double>(to, "f64");
+    function_lines<float>(to);
+    function_lines<double>(to);
 }
 
 void losses_and_clipping(Agreement& to) {
-    loss_lines<float16>(to);
-    loss_lines<bfloat16>(to);
-    loss_lines<float>(to);
-    loss_lines<double>(to);
-    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    with_each_dtype([&]<class T>(T) { loss_lines<T>(to); });
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
         to.check("clip " + std::to_string(seed), [&](const Launch& launch, Fingerprint& f) {
             Draw draw{200 + seed};
             auto a = elements<float16>(draw, draw.below(900));
-            auto b = elements<bfloat16>(draw, Family::wide, draw.below(900));
-            auto c = elements<float>(draw, Family::normal, draw.below(900));
-            auto d = elements<double>(draw, Family::normal, draw.below(900));
+            auto b = elements<bfloat16>(draw, draw.below(900));
+            auto c = elements<float>(draw, draw.below(900));
+            auto d = elements<double>(draw, draw.below(900));
             const Tensor list[] = {{a.data(), a.size(), DType::f16},
                                    {b.data(), b.size(), DType::bf16},
                                    {c.data(), c.size(), DType::f32},
@@ -158,20 +148,13 @@ void losses_and_clipping(Agreement& to) {
                                                   .device = cpu,
                                                   .launch = launch});
             throw_if_error(run(plan, list, &norm));
-            f.put(&norm, sizeof norm);
-            f.put(a);
-            f.put(b);
-            f.put(c);
-            f.put(d);
+            f.put(norm, a, b, c, d);
         });
     }
 }
 
 void row_ops(Agreement& to) {
-    row_lines<float16>(to);
-    row_lines<bfloat16>(to);
-    row_lines<float>(to);
-    row_lines<double>(to);
+    with_each_dtype([&]<class T>(T) { row_lines<T>(to); });
 }
 
 } // namespace detreduce::machines

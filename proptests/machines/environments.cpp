@@ -19,7 +19,7 @@ void environments(Agreement& to) {
                 if (!make_plan(golden::request_of(c, cpu)).status().ok()) continue;
                 const golden::Input in = golden::input_of(c);
                 const std::uint64_t expected = golden::reduce_on_cpu(c, in, {.threads = 1});
-                all.put(&expected, sizeof expected);
+                all.put(expected);
                 for (const ControlWord::Word word : ControlWord::hostile) {
                     const ControlWord scope(word);
                     const std::uint64_t got = golden::reduce_on_cpu(c, in, {.threads = 2});

@@ -28,7 +28,7 @@ void golden_results(Agreement& to, std::uint64_t largest) {
                 to.fail("golden: " + golden::line_of(e) + ", but " + std::string(name(isa)) + " gives " +
                         golden::bits_text(c, got));
         }
-        all.put(&e.bits, sizeof e.bits);
+        all.put(e.bits);
         return e.bits;
     });
     to.line("golden, " + std::to_string(cases.size()) + " results", all.value());
@@ -58,7 +58,7 @@ void drawn_reductions(Agreement& to) {
                 const golden::Input in = golden::input_of(c);
                 to.check(golden::line_of({c, 0}), [&](const Launch& launch, Fingerprint& f) {
                     const std::uint64_t bits = golden::reduce_on_cpu(c, in, launch);
-                    f.put(&bits, sizeof bits);
+                    f.put(bits);
                 });
             }
         }
@@ -74,12 +74,12 @@ void add_part(ExactState& state, Draw& draw, const Launch& launch) {
 }
 
 template <class T>
-void transforms(Agreement& to, std::string_view dtype) {
+void transforms(Agreement& to) {
     using V = TermOf<T>;
     Draw draw{3};
     const auto x = elements<T>(draw, Family::normal, 20011), y = elements<T>(draw, Family::boundary_mantissas, 20011);
     for (const Method method : {Method::exact, Method::tree, Method::kahan, Method::compensated}) {
-        to.check("transform_reduce " + std::string(name(method)) + ' ' + std::string(dtype),
+        to.check("transform_reduce " + std::string(name(method)) + ' ' + std::string(name(dtype_of<T>)),
                  [&](const Launch& launch, Fingerprint& f) {
                      const TransformOptions options{.method = method, .launch = launch};
                      const T results[] = {transform_reduce([](V a, V b) { return a * b + V{1}; }, x, y,
@@ -103,21 +103,12 @@ void states_and_transforms(Agreement& to) {
             add_part<float>(b, draw, launch);
             a.merge(b);
             f.put(a.serialize());
-            const float16 narrow = a.round<float16>();
-            const bfloat16 short_one = a.round<bfloat16>();
-            const float single = a.round<float>();
+            f.put(a.round<float16>(), a.round<bfloat16>(), a.round<float>());
             a.subtract(b);
-            const double wide = a.round<double>();
-            f.put(&narrow, sizeof narrow);
-            f.put(&short_one, sizeof short_one);
-            f.put(&single, sizeof single);
-            f.put(&wide, sizeof wide);
+            f.put(a.round<double>());
         });
     }
-    transforms<float16>(to, "f16");
-    transforms<bfloat16>(to, "bf16");
-    transforms<float>(to, "f32");
-    transforms<double>(to, "f64");
+    with_each_dtype([&]<class T>(T) { transforms<T>(to); });
 }
 
 } // namespace detreduce::machines
