@@ -55,7 +55,7 @@ struct Drawer {
                                          "lognormal",
                                          "2024-05-06T07:08:09Z",
                                          "cub::DeviceReduce::Sum",
-                                         "<script>"};
+                                         "<script>'\"`$(x)\\\n"};
         (void)key;
         if (in.ConsumeIntegralInRange(0, 7) == 0) {
             value = in.ConsumeRandomLengthString(20);

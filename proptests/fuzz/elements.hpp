@@ -21,6 +21,7 @@ class Pattern {
   public:
     Pattern(FuzzedDataProvider& in, std::size_t most_patterns) {
         vary_ = static_cast<Vary>(in.ConsumeIntegralInRange<int>(0, 5));
+        ordinary_ = in.ConsumeBool();
         seed_ = in.ConsumeIntegral<std::uint8_t>();
         patterns_.resize(in.ConsumeIntegralInRange<std::size_t>(1, most_patterns));
         for (std::uint64_t& pattern : patterns_)
@@ -32,7 +33,8 @@ class Pattern {
         std::vector<T> x(n);
         for (std::size_t i = 0; i < n; ++i) {
             const auto bits = static_cast<fp::Bits<T>>(patterns_[i % patterns_.size()] >> (64 - 8 * sizeof(T)));
-            x[i] = fp::from_bits<T>(static_cast<fp::Bits<T>>(bits ^ (accuracy::hash(seed_, i) & mask<T>())));
+            const std::uint64_t varied = bits ^ (accuracy::hash(seed_, i) & mask<T>());
+            x[i] = fp::from_bits<T>(static_cast<fp::Bits<T>>(ordinary_ ? near_one<T>(varied) : varied));
         }
         return x;
     }
@@ -60,7 +62,16 @@ class Pattern {
         return ~std::uint64_t{0};
     }
 
+    /// The same fraction and sign, and one of eight exponents around that of 1: numbers whose sums and products round, and seldom do more.
+    template <class T>
+    [[nodiscard]] static std::uint64_t near_one(std::uint64_t bits) {
+        constexpr int fraction = fp::Format<T>::precision - 1;
+        constexpr std::uint64_t low = (std::uint64_t{1} << fraction) - 1, lowest = fp::Format<T>::max_exponent - 4;
+        return (bits & (fp::sign_mask<T> | low)) | ((lowest + (bits >> fraction) % 8) << fraction);
+    }
+
     Vary vary_;
+    bool ordinary_;
     std::uint64_t seed_;
     std::vector<std::uint64_t> patterns_;
 };

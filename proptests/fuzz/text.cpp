@@ -37,9 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) return 0;
     const std::string_view bytes(reinterpret_cast<const char*>(data + 1), size - 1);
     const DType dtype = dtypes()[data[0] / 4 % 4];
-    const auto found = fuzz::require_one_reading(memory, bytes, data[0] % 4, [&](const std::string& path) {
-        return program::open_text(path, dtype);
-    });
+    const auto found = fuzz::require_one_reading(
+        memory, bytes, data[0] % 4, [&](const std::string& path) { return program::open_text(path, dtype); });
     with_dtype(dtype, [&]<class T>(T) {
         fuzz::require(found == fuzz::read_naively<T>(bytes), "each line is a number", std::string(bytes));
     });
