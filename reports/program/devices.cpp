@@ -31,9 +31,9 @@ std::vector<std::string> isa_names() {
     return names;
 }
 
-/// The threads that a plan gets when none are asked for.
+/// The threads that a plan of many elements gets when none are asked for.
 std::uint32_t default_threads() {
-    return make_plan({.n = 0, .device = cpu}).launch().threads;
+    return make_plan({.n = max_n, .device = cpu}).launch().threads;
 }
 
 std::string cuda_version(int version_number) {

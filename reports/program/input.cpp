@@ -18,6 +18,7 @@
 #include <detreduce/plan.hpp>
 
 #include "failure.hpp"
+#include "npz.hpp"
 #include "output.hpp"
 
 namespace detreduce::program {
@@ -38,6 +39,12 @@ std::uint64_t size_of_whole_file(int descriptor, const std::string& name) {
     return whole ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
+/// What memory for `size` bytes becomes when there are more: an eighth larger, as it is not copied.
+std::uint64_t grown_size(std::uint64_t size, std::uint64_t limit) {
+    constexpr std::uint64_t first = std::uint64_t{1} << 16; // a short stream takes no more
+    return std::min(limit, size + std::max(first, size / 8));
+}
+
 constexpr std::string_view cut_short = "the input file became shorter or unreadable while it was being read";
 
 /// A mapped file that shrinks, or whose disk fails, raises SIGBUS in whatever code reads it.
@@ -50,10 +57,32 @@ extern "C" void on_bus_error(int) {
 
 } // namespace
 
-InputFile::InputFile(const std::string& path) : name_(path == "-" ? "standard input" : in_quotes(path)) {
+std::size_t ByteSource::read_fully(void* to, std::size_t size) {
+    std::size_t done = 0;
+    while (done < size) {
+        const std::size_t got = read(static_cast<std::byte*>(to) + done, size - done);
+        if (got == 0) break;
+        done += got;
+    }
+    return done;
+}
+
+Bytes ByteSource::read_up_to(std::uint64_t limit) {
+    const auto buffer = std::make_shared<GrowingBuffer>();
+    std::uint64_t size = 0;
+    while (size < limit) {
+        if (size == buffer->size()) buffer->grow(grown_size(size, limit));
+        const std::size_t got = read(buffer->data() + size, std::min(limit, buffer->size()) - size);
+        if (got == 0) break;
+        size += got;
+    }
+    return {buffer->data(), size, buffer};
+}
+
+InputFile::InputFile(const std::string& path) : ByteSource(path == "-" ? "standard input" : in_quotes(path)) {
     descriptor_ = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) fail_to_read(name_, errno);
-    size_ = size_of_whole_file(descriptor_, name_);
+    if (descriptor_ < 0) fail_to_read(name(), errno);
+    size_ = size_of_whole_file(descriptor_, name());
 }
 
 InputFile::~InputFile() {
@@ -69,20 +98,11 @@ std::size_t InputFile::read(void* to, std::size_t size) {
     for (;;) {
         const ssize_t got = ::read(descriptor_, to, size);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) fail_to_read(name_, errno); // a directory fails here, with EISDIR
+        if (got < 0) fail_to_read(name(), errno); // a directory fails here, with EISDIR
+        if (got == 0 && size > 0 && at_ < size_) throw Failure(std::string(cut_short));
         at_ += static_cast<std::uint64_t>(got);
         return static_cast<std::size_t>(got);
     }
-}
-
-std::size_t InputFile::read_fully(void* to, std::size_t size) {
-    std::size_t done = 0;
-    while (done < size) {
-        const std::size_t got = read(static_cast<std::byte*>(to) + done, size - done);
-        if (got == 0) break;
-        done += got;
-    }
-    return done;
 }
 
 Bytes InputFile::rest(std::uint64_t limit) {
@@ -93,7 +113,7 @@ Bytes InputFile::mapped() {
     const std::uint64_t size = size_;
     void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor_, 0);
     if (start == MAP_FAILED) {
-        if (errno == ENOMEM) throw Failure(fmt::format("not enough memory to map the {} bytes of {}", size, name_));
+        if (errno == ENOMEM) throw Failure(fmt::format("not enough memory to map the {} bytes of {}", size, name()));
         return read_up_to(no_limit); // a file system that cannot map
     }
     std::signal(SIGBUS, on_bus_error);
@@ -104,21 +124,40 @@ Bytes InputFile::mapped() {
     return {static_cast<const std::byte*>(start) + begin, size - begin, owner};
 }
 
-Bytes InputFile::read_up_to(std::uint64_t limit) {
-    constexpr std::uint64_t first = std::uint64_t{1} << 16; // a short stream takes no more
-    auto buffer = std::make_shared<std::vector<std::byte>>(std::min(limit, first));
-    std::uint64_t size = 0;
-    while (size < limit) {
-        if (size == buffer->size()) {
-            const std::uint64_t grown = std::min(limit, 2 * size);
-            require_memory(grown);
-            buffer->resize(grown);
-        }
-        const std::size_t got = read(buffer->data() + size, buffer->size() - size);
-        if (got == 0) break;
-        size += got;
+std::size_t MemoryBytes::read(void* to, std::size_t size) {
+    const std::size_t got = std::min(size, left_.size());
+    if (got > 0) std::memcpy(to, left_.data(), got);
+    left_ = left_.subspan(got);
+    return got;
+}
+
+Bytes MemoryBytes::rest(std::uint64_t) {
+    const Bytes all{left_.data(), left_.size(), nullptr};
+    left_ = {};
+    return all;
+}
+
+Numbers NumberFile::all() {
+    const std::uint64_t size = size_of(dtype());
+    const auto buffer = std::make_shared<GrowingBuffer>();
+    for (std::uint64_t n = 0;;) {
+        if ((n + 1) * size > buffer->size()) buffer->grow(grown_size(n * size, ByteSource::no_limit));
+        const std::uint64_t got = read(buffer->data() + n * size, buffer->size() / size - n);
+        if (got == 0) return {dtype(), n, buffer->data(), buffer};
+        n += got;
+        require_countable(dtype(), n);
     }
-    return {buffer->data(), size, buffer};
+}
+
+void NumberFile::pour_into(Sink& sink) {
+    const std::uint64_t most = Sink::block_bytes / size_of(dtype());
+    for (std::uint64_t n = 0;;) {
+        const std::uint64_t got = read(sink.buffer(), most);
+        if (got == 0) return;
+        n += got;
+        require_countable(dtype(), n);
+        sink.add(dtype(), got);
+    }
 }
 
 Numbers elements_of(const Bytes& bytes, DType dtype, std::uint64_t n) {
@@ -144,31 +183,27 @@ std::string lower_case_extension(const std::string& file) {
     return extension;
 }
 
-std::uint64_t pour_bytes(InputFile& file, DType dtype, std::uint64_t limit, Sink& sink) {
-    const std::uint64_t expected = std::min(limit, file.bytes_left().value_or(0));
-    std::uint64_t done = 0;
-    while (done < limit) {
-        const std::size_t wanted = std::min<std::uint64_t>(Sink::block_bytes, limit - done);
-        const std::size_t got = file.read_fully(sink.buffer(), wanted);
-        done += got;
-        require_countable(dtype, done / size_of(dtype));
-        if (got >= size_of(dtype)) sink.add(dtype, got / size_of(dtype));
-        if (got < wanted) break;
-    }
-    if (done < expected) throw Failure(std::string(cut_short));
-    return done;
-}
-
-std::unique_ptr<NumberFile> open_numbers(const std::string& path, Format format, std::optional<DType> dtype) {
+std::unique_ptr<NumberFile> open_numbers(std::unique_ptr<ByteSource> bytes, Format format, std::optional<DType> dtype,
+                                         const Column& column) {
     switch (format) {
     case Format::npy:
-        return open_npy(path, dtype);
+    case Format::npz:
+        return open_npy(std::move(bytes), dtype);
     case Format::raw:
-        return open_raw(path, dtype.value());
+        return open_raw(std::move(bytes), dtype.value());
     case Format::text:
-        return open_text(path, dtype.value_or(DType::f64));
+        if (column.text.empty()) return open_text(std::move(bytes), dtype.value_or(DType::f64));
+        return open_column(std::move(bytes), dtype.value_or(DType::f64), Fields::by_blanks, column);
+    case Format::csv:
+        return open_column(std::move(bytes), dtype.value_or(DType::f64), Fields::by_commas, column);
     }
     throw Failure("unknown format");
+}
+
+std::unique_ptr<NumberFile> open_numbers(const std::string& path, Format format, std::optional<DType> dtype,
+                                         const Column& column) {
+    auto bytes = format == Format::npz ? open_npz_member(path) : std::make_unique<InputFile>(path);
+    return open_numbers(std::move(bytes), format, dtype, column);
 }
 
 } // namespace detreduce::program

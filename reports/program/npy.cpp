@@ -9,6 +9,7 @@
 
 #include <detreduce/plan.hpp>
 
+#include "element_type.hpp"
 #include "failure.hpp"
 #include "input.hpp"
 #include "npy_header.hpp"
@@ -22,13 +23,13 @@ constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::uint32_t longest_header = std::uint32_t{64} << 20; // bytes; NumPy writes about 100
 
 /// The next `size` bytes of the header. `what` keeps them alive.
-std::string_view take_header(InputFile& file, Bytes& what, std::uint64_t size) {
+std::string_view take_header(ByteSource& file, Bytes& what, std::uint64_t size) {
     what = file.read_up_to(size);
     if (what.size < size) throw Failure(fmt::format("{} is truncated: it ends within its .npy header", file.name()));
     return {reinterpret_cast<const char*>(what.data), size};
 }
 
-void check_magic(InputFile& file) {
+void check_magic(ByteSource& file) {
     const Bytes bytes = file.read_up_to(magic.size());
     const std::string_view found(reinterpret_cast<const char*>(bytes.data), bytes.size);
     if (found.empty()) throw Failure(fmt::format("{} is empty; allowed is a .npy file", file.name()));
@@ -37,7 +38,7 @@ void check_magic(InputFile& file) {
     if (found != magic) throw Failure(fmt::format("{} is truncated: it ends within its .npy header", file.name()));
 }
 
-std::uint32_t read_header_length(InputFile& file) {
+std::uint32_t read_header_length(ByteSource& file) {
     Bytes bytes;
     const std::string_view version = take_header(file, bytes, 2);
     const int major = static_cast<unsigned char>(version[0]), minor = static_cast<unsigned char>(version[1]);
@@ -55,81 +56,77 @@ std::uint32_t read_header_length(InputFile& file) {
     return length;
 }
 
-DType dtype_of_descr(const InputFile& file, const std::string& descr) {
-    if (descr == "<f2") return DType::f16;
-    if (descr == "<f4") return DType::f32;
-    if (descr == "<f8") return DType::f64;
-    const bool big_endian = descr.starts_with('>');
-    throw Failure(fmt::format("{} holds dtype {}{}; allowed are '<f2', '<f4' and '<f8'", file.name(), excerpt(descr),
-                              big_endian ? ", which is big-endian" : ""));
-}
-
-/// The shape as Python writes it.
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-    return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
-
-/// Nothing for one dimension.
-std::optional<Matrix> matrix_of(const InputFile& file, const NpyHeader& header) {
-    const std::size_t dimensions = header.shape.size();
-    if (dimensions < 1 || dimensions > 2) {
-        throw Failure(fmt::format("{} has {} dimensions, shape {}; allowed are one and two dimensions", file.name(),
-                                  dimensions, shape_text(header.shape)));
-    }
-    if (dimensions == 2) return Matrix{header.shape[0], header.shape[1], header.fortran_order};
-    if (!header.fortran_order) return std::nullopt;
-    throw Failure(fmt::format("{} is in Fortran order (fortran_order is True); allowed is C order", file.name()));
-}
-
 /// A .npy file past its header.
 class NpyFile : public NumberFile {
   public:
-    NpyFile(const std::string& path, std::optional<DType> expected, bool flat = false) : file_(path) {
-        const NpyHeader header = read_npy_header(file_);
-        dtype_ = dtype_of_descr(file_, header.descr);
-        if (expected && *expected != dtype_) {
-            throw Failure(fmt::format("{} holds {}, but --dtype says {}; leave --dtype out or give the file's own",
-                                      file_.name(), name(dtype_), name(*expected)));
+    NpyFile(std::unique_ptr<ByteSource> bytes, std::optional<DType> wanted, bool plain_only = false)
+        : bytes_(std::move(bytes)) {
+        NpyHeader header = read_npy_header(*bytes_);
+        stored_ = stored_type(*bytes_, header.descr);
+        if (plain_only && !stored_.is_plain()) {
+            throw Failure(fmt::format("{} holds dtype {}; allowed are '<f2', '<f4' and '<f8'", bytes_->name(),
+                                      excerpt(header.descr)));
         }
-        if (!flat) matrix_ = matrix_of(file_, header);
-        n_ = count_elements(file_, header);
+        const DType its_own = stored_.natural_dtype();
+        if (wanted && *wanted != its_own && stored_.kind == StoredType::Kind::floating) {
+            throw Failure(fmt::format("{} holds {}, but --dtype says {}; leave --dtype out or give the file's own",
+                                      bytes_->name(), name(its_own), name(*wanted)));
+        }
+        dtype_ = wanted.value_or(its_own);
+        n_ = count_elements(*bytes_, header);
+        layout_ = {std::move(header.shape), header.fortran_order};
     }
 
     [[nodiscard]] DType dtype() const override { return dtype_; }
 
-    [[nodiscard]] std::optional<Matrix> matrix() const override { return matrix_; }
+    [[nodiscard]] std::optional<Layout> layout() const override { return layout_; }
 
-    [[nodiscard]] Numbers all() override { return elements_of(read_npy_data(file_, n_, size_of(dtype_)), dtype_, n_); }
+    [[nodiscard]] Numbers all() override {
+        if (!stored_.is_plain()) return NumberFile::all();
+        return elements_of(read_npy_data(*bytes_, n_, stored_.size), dtype_, n_);
+    }
 
-    void pour_into(Sink& sink) override {
-        if (file_.bytes_left())
-            check_size(*file_.bytes_left(), true); // what is known to be wrong fails before it is read
-        const std::uint64_t poured = pour_bytes(file_, dtype_, promised(), sink);
-        check_size(poured + (file_.bytes_left() ? 0 : file_.read_up_to(1).size), false);
+    [[nodiscard]] std::uint64_t read(void* to, std::uint64_t n) override {
+        const auto left = bytes_->bytes_left();
+        if (at_ == 0 && left) check_size(*left, true); // what is known to be wrong fails before it is read
+        const std::uint64_t wanted = std::min(n, n_ - at_);
+        if (wanted == 0) {
+            if (!left) check_size(n_ * stored_.size + bytes_->read_up_to(1).size, false);
+            return 0;
+        }
+        std::size_t rest = 0;
+        const std::uint64_t got = ElementReader(stored_, dtype_).read(*bytes_, to, wanted, at_, rest);
+        at_ += got;
+        if (got < wanted) check_size(at_ * stored_.size + rest, false);
+        return got;
     }
 
   private:
-    [[nodiscard]] std::uint64_t promised() const { return n_ * size_of(dtype_); }
-
     void check_size(std::uint64_t data_bytes, bool to_the_end) const {
-        check_npy_size(file_, n_, size_of(dtype_), data_bytes, to_the_end);
+        check_npy_size(*bytes_, n_, stored_.size, data_bytes, to_the_end);
     }
 
-    InputFile file_;
+    std::unique_ptr<ByteSource> bytes_;
+    StoredType stored_;
     DType dtype_ = DType::f64;
-    std::uint64_t n_ = 0;
-    std::optional<Matrix> matrix_;
+    std::uint64_t n_ = 0, at_ = 0; ///< elements in all, and those that were read
+    Layout layout_;
 };
 
 } // namespace
 
-NpyHeader read_npy_header(InputFile& file) {
+NpyHeader read_npy_header(ByteSource& file) {
     check_magic(file);
     Bytes bytes;
     return parse_npy_header(take_header(file, bytes, read_header_length(file)), file.name());
 }
 
-std::uint64_t count_elements(const InputFile& file, const NpyHeader& header) {
+std::uint64_t count_elements(const ByteSource& file, const NpyHeader& header) {
+    constexpr std::size_t most_dimensions = 64; // as NumPy has it
+    if (header.shape.size() > most_dimensions) {
+        throw Failure(fmt::format("{} has {} dimensions; allowed are at most {}", file.name(), header.shape.size(),
+                                  most_dimensions));
+    }
     if (std::find(header.shape.begin(), header.shape.end(), 0U) != header.shape.end()) return 0;
     std::uint64_t n = 1;
     for (const std::uint64_t length : header.shape) {
@@ -143,7 +140,7 @@ std::uint64_t count_elements(const InputFile& file, const NpyHeader& header) {
     return n;
 }
 
-void check_npy_size(const InputFile& file, std::uint64_t n, std::uint64_t size, std::uint64_t data_bytes,
+void check_npy_size(const ByteSource& file, std::uint64_t n, std::uint64_t size, std::uint64_t data_bytes,
                     bool to_the_end) {
     if (n > data_bytes / size) {
         throw Failure(fmt::format("{} is truncated: its header promises {} elements of {} bytes, and {} bytes follow",
@@ -157,19 +154,19 @@ void check_npy_size(const InputFile& file, std::uint64_t n, std::uint64_t size, 
     }
 }
 
-Bytes read_npy_data(InputFile& file, std::uint64_t n, std::uint64_t size) {
+Bytes read_npy_data(ByteSource& file, std::uint64_t n, std::uint64_t size) {
     const bool to_the_end = file.bytes_left().has_value();
     Bytes data = file.rest(n * size + 1); // of a stream one byte too many tells that there is more
     check_npy_size(file, n, size, data.size, to_the_end);
     return data;
 }
 
-std::unique_ptr<NumberFile> open_npy(const std::string& path, std::optional<DType> dtype) {
-    return std::make_unique<NpyFile>(path, dtype);
+std::unique_ptr<NumberFile> open_npy(std::unique_ptr<ByteSource> bytes, std::optional<DType> dtype) {
+    return std::make_unique<NpyFile>(std::move(bytes), dtype);
 }
 
 std::unique_ptr<NumberFile> open_flat_npy(const std::string& path) {
-    return std::make_unique<NpyFile>(path, std::nullopt, true);
+    return std::make_unique<NpyFile>(std::make_unique<InputFile>(path), std::nullopt, true);
 }
 
 } // namespace detreduce::program

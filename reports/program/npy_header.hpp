@@ -20,16 +20,16 @@ struct NpyHeader {
 [[nodiscard]] NpyHeader parse_npy_header(std::string_view text, const std::string& file);
 
 /// Reads all that comes before the data. Throws Failure.
-[[nodiscard]] NpyHeader read_npy_header(InputFile& file);
+[[nodiscard]] NpyHeader read_npy_header(ByteSource& file);
 
 /// The elements that the header promises; Failure when they are more than a reduction may have.
-[[nodiscard]] std::uint64_t count_elements(const InputFile& file, const NpyHeader& header);
+[[nodiscard]] std::uint64_t count_elements(const ByteSource& file, const NpyHeader& header);
 
 /// Throws Failure unless `data_bytes` are n elements of `size` bytes, and nothing else. `to_the_end`: nothing follows them.
-void check_npy_size(const InputFile& file, std::uint64_t n, std::uint64_t size, std::uint64_t data_bytes,
+void check_npy_size(const ByteSource& file, std::uint64_t n, std::uint64_t size, std::uint64_t data_bytes,
                     bool to_the_end);
 
 /// All n elements of `size` bytes that follow the header. Throws Failure when there are fewer or more.
-[[nodiscard]] Bytes read_npy_data(InputFile& file, std::uint64_t n, std::uint64_t size);
+[[nodiscard]] Bytes read_npy_data(ByteSource& file, std::uint64_t n, std::uint64_t size);
 
 } // namespace detreduce::program

@@ -62,13 +62,13 @@ std::uint64_t parse_number(std::string_view text, const EntryReader& lines, cons
                               excerpt(text), words.one));
 }
 
-void load_text(InputFile& file, Checked& numbers) {
+void load_text(ByteSource& file, Checked& numbers) {
     EntryReader lines(file);
     for (std::string_view text; lines.next(text);)
         numbers.add(parse_number(text, lines, numbers.words), [&] { return lines.place(); });
 }
 
-void check_header(const InputFile& file, const NpyHeader& header, const Words& words) {
+void check_header(const ByteSource& file, const NpyHeader& header, const Words& words) {
     const bool integers =
         header.descr == "<u8" || header.descr == "<i8" || header.descr == "<u4" || header.descr == "<i4";
     if (!integers) {
@@ -83,7 +83,7 @@ void check_header(const InputFile& file, const NpyHeader& header, const Words& w
 
 /// The numbers of an array of Integer.
 template <class Integer>
-void load_array(InputFile& file, std::uint64_t count, Checked& numbers) {
+void load_array(ByteSource& file, std::uint64_t count, Checked& numbers) {
     const Bytes data = read_npy_data(file, count, sizeof(Integer));
     for (std::uint64_t i = 0; i < count; ++i) {
         Integer number = 0;
@@ -97,7 +97,7 @@ void load_array(InputFile& file, std::uint64_t count, Checked& numbers) {
     }
 }
 
-void load_npy(InputFile& file, Checked& numbers) {
+void load_npy(ByteSource& file, Checked& numbers) {
     const NpyHeader header = read_npy_header(file);
     check_header(file, header, numbers.words);
     const std::uint64_t count = count_elements(file, header);
@@ -109,16 +109,19 @@ void load_npy(InputFile& file, Checked& numbers) {
 
 } // namespace
 
-IntegerFile::IntegerFile(const std::string& path) : file_(path), npy_(lower_case_extension(path) == ".npy") {}
+IntegerFile::IntegerFile(const std::string& path)
+    : IntegerFile(std::make_unique<InputFile>(path), lower_case_extension(path) == ".npy") {}
+
+IntegerFile::IntegerFile(std::unique_ptr<ByteSource> bytes, bool npy) : file_(std::move(bytes)), npy_(npy) {}
 
 std::vector<std::uint64_t> IntegerFile::load_offsets(std::uint64_t n) {
     Checked checked(of_offsets, n + 1, fmt::format("0 to {}, as there are {} numbers", n, n));
-    npy_ ? load_npy(file_, checked) : load_text(file_, checked);
+    npy_ ? load_npy(*file_, checked) : load_text(*file_, checked);
     auto offsets = checked.take();
     if (!offsets.empty()) return offsets;
     throw Failure(fmt::format("{} has no offsets; allowed are one or more: where each segment begins, and where "
                               "the last one ends",
-                              file_.name()));
+                              file_->name()));
 }
 
 std::vector<std::uint64_t> IntegerFile::load_ids(std::uint64_t n, std::optional<std::uint64_t> groups) {
@@ -126,10 +129,10 @@ std::vector<std::uint64_t> IntegerFile::load_ids(std::uint64_t n, std::optional<
     Checked checked(of_ids, end,
                     groups ? fmt::format("those less than {}, the number of segments", end)
                            : fmt::format("those less than {}", end));
-    npy_ ? load_npy(file_, checked) : load_text(file_, checked);
+    npy_ ? load_npy(*file_, checked) : load_text(*file_, checked);
     const auto ids = checked.take();
     if (ids.size() != n) {
-        throw Failure(fmt::format("{} has {} ids, but there are {} numbers; each number must have one", file_.name(),
+        throw Failure(fmt::format("{} has {} ids, but there are {} numbers; each number must have one", file_->name(),
                                   ids.size(), n));
     }
     const std::uint64_t count = groups.value_or(ids.empty() ? 0 : ids.back() + 1);

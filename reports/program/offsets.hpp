@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ class IntegerFile {
   public:
     /// Opens it, so that a missing file is told before the numbers are read.
     explicit IntegerFile(const std::string& path);
+    IntegerFile(std::unique_ptr<ByteSource> bytes, bool npy);
 
     /// Its numbers as the offsets of segments of n numbers: one or more, none less than the one before it or greater than n. Throws Failure, naming the
     /// line or entry.
@@ -25,7 +27,7 @@ class IntegerFile {
     [[nodiscard]] std::vector<std::uint64_t> load_ids(std::uint64_t n, std::optional<std::uint64_t> groups);
 
   private:
-    InputFile file_;
+    std::unique_ptr<ByteSource> file_;
     bool npy_;
 };
 

@@ -1,5 +1,6 @@
 // `detreduce reduce`: a reduction of a file, its bits and what is promised about them. Here are its options; reduce_run.cpp does it.
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <detreduce/detreduce.hpp>
 
 #include "command.hpp"
+#include "npz.hpp"
 #include "output.hpp"
 #include "reduce_run.hpp"
 
@@ -21,7 +23,8 @@ constexpr const char* description =
 /// The options as they were typed.
 struct Options {
     std::string file, with, axis, offsets, ids, groups, op = "sum", method = "automatic", dtype, output,
-                                                        nan = "propagate", device = "cpu", format, save_state;
+                                                        nan = "propagate", device = "cpu", format, column, with_column,
+                                                        save_state;
     std::vector<std::string> add_states;
     std::uint64_t ddof = 0;
     std::uint32_t threads = 0; // 0: the library's choice
@@ -86,13 +89,18 @@ std::string footer() {
            "\n"
            "Text holds one number a line: decimal, hexadecimal (0x1.8p+1), nan, inf or -inf; # starts a comment, and\n"
            "blank lines are skipped. Each number is rounded once, directly into the dtype; 1e400 is refused, while\n"
-           "1e-400 becomes 0. Text or raw data without a number sum to +0. --dtype must match what a .npy holds, "
-           "which\n"
-           "is f16, f32 or f64. - reads text, and .npy or raw bytes with --format npy or raw.\n"
+           "1e-400 becomes 0. Text or raw data without a number sum to +0. - reads text, and all else with --format.\n"
+           "Of lines with more than one number, apart by blanks or, in CSV, by commas, --column says which. Fields of\n"
+           "CSV may be in quotes. A column that is named is that of the name in the first line.\n"
            "\n"
-           "A .npy of two dimensions, in C order, is reduced as a whole; with --axis each row or column of it, in C "
-           "or\n"
-           "Fortran order. --offsets cuts the numbers into segments: 0, 3, 3 and 5 are the first three numbers, none, "
+           "A .npy holds floats of 16, 32 or 64 bits, integers or booleans, in either byte order. Integers of up to "
+           "16\n"
+           "bits and booleans become f32, others f64, or what --dtype says; one that this does not hold exactly is\n"
+           "refused. Of floats --dtype must match. An .npz of more than one member needs its name: data.npz:x.\n"
+           "\n"
+           "A .npy of any dimensions, in C order, is reduced as a whole; with --axis along one of them, in C or "
+           "Fortran\n"
+           "order. --offsets cuts the numbers into segments: 0, 3, 3 and 5 are the first three numbers, none, "
            "and\n"
            "two more. --ids says of each number which segment it is in: 0, 0, 0, 2 and 2 cut them in the same way. "
            "Each\n"
@@ -100,11 +108,12 @@ std::string footer() {
            "or\n"
            "segment; that of an empty segment is printed as none, in JSON as null.\n"
            "\n"
-           "Sums and means by exact read FILE a few MiB at a time, so that pipes and files may be larger than the "
-           "memory.\n"
-           "All else, also with --axis, --offsets or --ids, maps a file, which needs no memory either, but reads all "
-           "of\n"
-           "a pipe, and all of a text, into memory.\n"
+           "On the CPU, sums, norms, means and moments by exact, and ops that compare or count_nonzero, read FILE, "
+           "and\n"
+           "--with, a few MiB at a time, so that pipes and files may be larger than the memory; on cuda sum and mean "
+           "by\n"
+           "exact do. All else, also with --axis, --offsets or --ids, maps a file, which needs no memory either, but\n"
+           "reads all of a pipe, and of what must be converted, into memory.\n"
            "\n"
            "Sums and means by exact can also stop and go on: --save-state writes what has been summed, without any\n"
            "rounding, to a file of "
@@ -114,6 +123,10 @@ std::string footer() {
            "A state does not know the dtype of its numbers: without FILE the result is f64, unless --output names "
            "another,\n"
            "and \"dtype\" is null.\n"
+           "\n"
+           "In --json, n is how many numbers were reduced: of segments in all of them, with --axis in each result. "
+           "method\n"
+           "is null for ops that compare or count, which are the same by every method.\n"
            "\n"
            "Examples:\n"
            "  detreduce reduce data.npy                          sum of a NumPy array, correctly rounded\n"
@@ -127,6 +140,8 @@ std::string footer() {
            "  detreduce reduce data.npy --op argmax --nan ignore index of the greatest number\n"
            "  detreduce reduce data.npy --op minmax              two numbers: the least and the greatest\n"
            "  detreduce reduce matrix.npy --axis 1               one sum a row; --axis 0: one a column\n"
+           "  detreduce reduce run.npz:loss --op mean            an array of an .npz\n"
+           "  detreduce reduce prices.csv --column close --op std  a column of CSV\n"
            "  detreduce reduce data.npy --op max --offsets o.txt one result a segment\n"
            "  detreduce reduce m.npy --op minmax --axis 0        two numbers a line: those of a column\n"
            "  detreduce reduce data.npy --ids labels.npy         one sum for each label, of data that is sorted by it\n"
@@ -144,14 +159,18 @@ std::string footer() {
 
 Format parse_format(const Options& o, const std::string& file) {
     if (o.format == "npy") return Format::npy;
+    if (o.format == "npz") return Format::npz;
     if (o.format == "raw") return Format::raw;
+    if (o.format == "csv") return Format::csv;
     if (o.format == "text" || file == "-") return Format::text;
+    if (names_npz(file)) return Format::npz;
     const std::string extension = lower_case_extension(file);
+    if (extension == ".csv") return Format::csv;
     if (extension == ".npy") return Format::npy;
     if (extension == ".bin" || extension == ".raw") return Format::raw;
     if (extension == ".txt") return Format::text;
-    throw UsageError(fmt::format("cannot tell the format of {} from its name; allowed are .npy, .bin, .raw and .txt, "
-                                 "or say --format npy, raw or text",
+    throw UsageError(fmt::format("cannot tell the format of {} from its name; allowed are .npy, .npz, .bin, .raw, .txt "
+                                 "and .csv, or say --format npy, npz, raw, text or csv",
                                  in_quotes(file)));
 }
 
@@ -223,9 +242,45 @@ void check_groups(const Options& o, const Task& task) {
         throw UsageError("--offsets: only one of the files can be standard input");
     if (o.ids == "-" && (o.file == "-" || o.with == "-"))
         throw UsageError("--ids: only one of the files can be standard input");
-    const bool npy = task.format == Format::npy && task.with_format.value_or(Format::npy) == Format::npy;
-    if (!o.axis.empty() && !npy)
-        throw UsageError("--axis: text and raw data have no rows and columns; allowed is a .npy of two dimensions");
+    const auto is_array = [](Format format) { return format == Format::npy || format == Format::npz; };
+    if (!o.axis.empty() && !(is_array(*task.format) && is_array(task.with_format.value_or(Format::npy))))
+        throw UsageError("--axis: text and raw data have no axes; allowed are .npy and .npz");
+}
+
+/// Options that say which column, and of what.
+void check_columns(const Options& o, const Task& task) {
+    const auto has_columns = [](std::optional<Format> format) {
+        return format == Format::text || format == Format::csv;
+    };
+    if (!o.column.empty() && !has_columns(task.format))
+        throw UsageError("--column: allowed of text and CSV, which have columns");
+    if (!o.with_column.empty() && !has_columns(task.with_format))
+        throw UsageError("--with-column: allowed where --with is text or CSV, which have columns");
+}
+
+/// An axis as it was typed; nothing if it is none.
+std::optional<int> parse_axis(std::string_view text) {
+    int axis = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), axis);
+    const bool plain = fmt::format("{}", axis) == text; // neither 01 nor -0
+    if (error != std::errc{} || stop != text.data() + text.size() || !plain || axis < -64 || axis > 63) return {};
+    return axis;
+}
+
+CLI::Validator axis_number() {
+    return CLI::Validator(
+        [](const std::string& text) {
+            if (parse_axis(text)) return std::string();
+            return fmt::format("{} is not an axis; allowed are 0, 1, … and, from the last, -1, -2, …", in_quotes(text));
+        },
+        "");
+}
+
+/// The names that NumPy has for ops are allowed, too.
+std::string op_named(std::string name) {
+    if (name == "std") return "stddev";
+    if (name == "var") return "variance";
+    return name;
 }
 
 Task parse_task(const Options& o) {
@@ -237,7 +292,10 @@ Task parse_task(const Options& o) {
     task.file = o.file;
     task.with = o.with;
     check_groups(o, task);
-    if (!o.axis.empty()) task.axis = o.axis == "1" ? 1 : 0;
+    check_columns(o, task);
+    if (!o.axis.empty()) task.axis = parse_axis(o.axis);
+    task.column.text = o.column;
+    task.with_column.text = o.with_column.empty() && task.with_format == task.format ? o.column : o.with_column;
     task.offsets = o.offsets;
     task.ids = o.ids;
     if (!o.groups.empty()) task.groups = std::stoull(o.groups);
@@ -255,21 +313,29 @@ void add_reduce(CLI::App& app) {
     const auto o = std::make_shared<Options>();
     CLI::App* const command = app.add_subcommand("reduce", description);
     command
-        ->add_option("FILE", o->file,
-                     ".npy (1-D or 2-D), .bin or .raw (little-endian, needs --dtype), .txt, or - for stdin (text "
-                     "without --format)")
+        ->add_option(
+            "FILE", o->file,
+            ".npy, .npz or a member of it (data.npz:x), .bin or .raw (little-endian, needs --dtype), .txt, .csv, "
+            "or - for stdin (text without --format)")
         ->type_name("");
     const auto add = [command](const char* flag, std::string& value, const char* help) {
         return command->add_option(flag, value, help)->type_name("")->capture_default_str();
     };
-    add("--op", o->op, "what to compute, see below")->check(one_of(names_of(ops())));
+    add("--op", o->op, "what to compute, see below")->transform(op_named)->check(one_of(names_of(ops())));
     command->add_option("--with", o->with, "for ops of two inputs: the file with y, as many numbers as FILE has")
         ->type_name("FILE");
     command
-        ->add_option("--axis", o->axis,
-                     "of a 2-D .npy: 1 reduces each row, 0 each column (as NumPy's axis), and prints one result a line")
-        ->type_name("0|1")
-        ->check(one_of({"0", "1"}));
+        ->add_option(
+            "--axis", o->axis,
+            "of a .npy or .npz, as NumPy counts: of two dimensions 1, or -1, reduces each row, 0 each column; prints "
+            "one result a line, in C order of the other axes")
+        ->type_name("K")
+        ->check(axis_number());
+    command
+        ->add_option("--column", o->column,
+                     "of CSV and of text with blanks between numbers: a number from 1, or a name in the first line")
+        ->type_name("COLUMN");
+    command->add_option("--with-column", o->with_column, "that of --with; without it --column's")->type_name("COLUMN");
     command
         ->add_option(
             "--offsets", o->offsets,
@@ -289,7 +355,8 @@ void add_reduce(CLI::App& app) {
     methods_and_automatic.emplace_back(name(Method::automatic));
     add("--method", o->method, "which bits come out, see below; automatic is exact, and of prod compensated")
         ->check(one_of(methods_and_automatic));
-    add("--dtype", o->dtype, "type of the elements: f16, bf16, f32 or f64; text is read as f64 without it")
+    add("--dtype", o->dtype,
+        "type of the elements: f16, bf16, f32 or f64; without it text is read as f64, integers as f32 or f64")
         ->check(one_of(names_of(dtypes())));
     add("--output", o->output,
         "type of the result, rounded once: that of the elements without it; exact and ops that compare give any, "
@@ -304,7 +371,7 @@ void add_reduce(CLI::App& app) {
                      "of no more "
                      "numbers than that the result is nan")
         ->type_name("N")
-        ->transform(decimal_number(max_n - 1, "cannot be taken from n; allowed are 0 to n - 1"))
+        ->transform(decimal_number(max_n - 1, "cannot be taken from n; allowed are 0 to 2^40 - 1"))
         ->capture_default_str();
     add("--device", o->device, "cpu, cuda or cuda:INDEX");
     command
@@ -314,8 +381,8 @@ void add_reduce(CLI::App& app) {
         ->type_name("N")
         ->transform(thread_count())
         ->capture_default_str();
-    add("--format", o->format, "npy, raw or text, when the name of FILE does not tell")
-        ->check(one_of({"npy", "raw", "text"}));
+    add("--format", o->format, "npy, npz, raw, text or csv, when the name of FILE does not tell")
+        ->check(one_of({"npy", "npz", "raw", "text", "csv"}));
     command
         ->add_option("--add-state", o->add_states,
                      "exact: start from a sum that --save-state wrote; may be given many times, and then without FILE")

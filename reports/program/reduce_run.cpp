@@ -11,11 +11,13 @@
 #include <detreduce/acc/finish.hpp>
 #include <detreduce/detreduce.hpp>
 
+#include "axis.hpp"
 #include "device_option.hpp"
 #include "exact_sum.hpp"
 #include "number_text.hpp"
 #include "offsets.hpp"
 #include "output.hpp"
+#include "parts.hpp"
 #include "reduce_cuda.hpp"
 #include "state_file.hpp"
 
@@ -23,7 +25,7 @@ namespace detreduce::program {
 namespace {
 
 struct Result {
-    std::int64_t n = 0;
+    std::int64_t n = 0; ///< numbers that were reduced; of rows, columns and along an axis: in each result
     DType dtype = DType::f64;
     std::vector<std::byte> bytes =
         std::vector<std::byte>(16); ///< elements side by side, or indices or counts of 8 bytes each
@@ -61,23 +63,30 @@ void fail_unless_ok(const Plan& plan, const std::string& device_name) {
         throw UsageError(fmt::format("--output: {} does not give {} for {}; {}", name(plan.request().method),
                                      name(plan.output()), name(plan.request().dtype), status.allowed));
     }
-    if (argument == "ddof")
-        throw UsageError(fmt::format("--ddof: {} (here n is {})", status.allowed, plan.request().n));
+    if (argument == "ddof" && info(plan.request().op).kind != Kind::moments)
+        throw UsageError(fmt::format("--ddof: {}", status.allowed));
+    if (argument == "ddof") throw Failure(fmt::format("--ddof: {} (here n is {})", status.allowed, plan.request().n));
     if (argument == "n" && plan.request().n == 0)
         throw Failure(fmt::format("there are no numbers; {} needs one or more", name(plan.request().op)));
     if (status.code == StatusCode::no_device) throw no_such_gpu(device_name);
     if (argument == "shape" && plan.request().shape == Shape::columns) {
-        throw Failure(fmt::format("{}; columns are what --axis 0 reduces in C order, and --axis 1 in Fortran order",
-                                  to_string(status)));
+        throw Failure(fmt::format(
+            "{}; columns are what an --axis but the last reduces in C order, and but the first in Fortran order",
+            to_string(status)));
     }
     throw Failure(to_string(status));
+}
+
+/// .npy, or one in an .npz.
+bool is_npy(std::optional<Format> format) {
+    return format == Format::npy || format == Format::npz;
 }
 
 /// What cannot work fails here, before a file is opened that may be large, or a pipe that may never end.
 void check_early(const Task& task) {
     Request request = task.request;
     std::optional<DType> dtype = task.dtype;
-    if (!dtype && task.format != Format::npy) dtype = DType::f64; // as open_numbers() has it
+    if (!dtype && !is_npy(task.format)) dtype = DType::f64; // as open_numbers() has it
     request.dtype = dtype.value_or(DType::f64);
     request.n = request.ddof + 1;              // for means and variances; the files will say
     if (!dtype) request.output = std::nullopt; // a .npy will say
@@ -102,64 +111,59 @@ Result exact_sum(const Task& task, const Request& request, NumberFile* file) {
     return mean;
 }
 
-/// As NumPy says it.
-std::string shape_text(const std::optional<Matrix>& matrix) {
-    if (!matrix) return "one dimension";
-    return fmt::format("shape ({}, {}) in {} order", matrix->rows, matrix->columns,
-                       matrix->by_columns ? "Fortran" : "C");
+std::string layout_text(const Layout& layout) {
+    if (layout.shape.size() == 1) return fmt::format("one dimension, {}", shape_text(layout.shape));
+    return fmt::format("shape {} in {} order", shape_text(layout.shape), layout.fortran ? "Fortran" : "C");
 }
 
-/// Two .npy files must have the same shape; text and raw data have none that could differ.
-void check_same_shape(const Task& task, const NumberFile& second, const NumberFile& file) {
-    if (task.format != Format::npy || task.with_format != Format::npy || second.matrix() == file.matrix()) return;
-    throw Failure(fmt::format("{} has {}, but {} has {}; both must have the same", in_quotes(task.with),
-                              shape_text(second.matrix()), in_quotes(task.file), shape_text(file.matrix())));
-}
-
-/// The numbers of the second file, which must be as many of the same dtype.
-Numbers numbers_of_with(const Task& task, const NumberFile& file, std::uint64_t n) {
-    const auto second = open_numbers(task.with, *task.with_format, task.dtype);
+/// The second file, whose numbers must be of the same dtype, and, where both are arrays, of the same shape.
+std::unique_ptr<NumberFile> open_second(const Task& task, const NumberFile& file) {
+    auto second = open_numbers(task.with, *task.with_format, task.dtype, task.with_column);
     if (second->dtype() != file.dtype()) {
         throw Failure(fmt::format("{} holds {}, but {} holds {}; both must hold the same", in_quotes(task.with),
                                   name(second->dtype()), in_quotes(task.file), name(file.dtype())));
     }
-    check_same_shape(task, *second, file);
-    Numbers numbers = second->all();
-    if (numbers.n != n) {
-        throw Failure(fmt::format("{} has {} numbers, but {} has {}; both must have as many", in_quotes(task.with),
-                                  numbers.n, in_quotes(task.file), n));
+    const auto first_layout = file.layout(), its_layout = second->layout();
+    if (first_layout && its_layout && first_layout != its_layout) {
+        throw Failure(fmt::format("{} has {}, but {} has {}; both must have the same", in_quotes(task.with),
+                                  layout_text(*its_layout), in_quotes(task.file), layout_text(*first_layout)));
     }
-    return numbers;
+    return second;
 }
 
-/// What the file says about rows and columns. In Fortran order its columns lie in memory as rows do in C order.
-void set_shape(const Task& task, const NumberFile& file, Request& request) {
-    const std::optional<Matrix> matrix = file.matrix();
-    if (!task.axis && matrix && matrix->by_columns) {
-        throw Failure(
-            fmt::format("{} is in Fortran order (fortran_order is True); allowed is C order, or --axis 0 or 1",
-                        in_quotes(task.file)));
-    }
-    if (!task.axis) return;
-    if (!matrix) throw UsageError(fmt::format("--axis: {} has one dimension; allowed are two", in_quotes(task.file)));
-    const bool each_row = *task.axis == 1;
-    request.shape = each_row != matrix->by_columns ? Shape::rows : Shape::columns;
-    request.n = each_row ? matrix->columns : matrix->rows;
-    request.groups = each_row ? matrix->rows : matrix->columns;
+void check_order(const Task& task, const NumberFile& file) {
+    const std::optional<Layout> layout = file.layout();
+    if (!layout || !layout->fortran) return;
+    throw Failure(fmt::format("{} is in Fortran order (fortran_order is True); allowed is C order, or --axis",
+                              in_quotes(task.file)));
 }
 
-Result run_on(const Plan& plan, std::uint64_t n, const Inputs& in) {
-    const std::uint64_t bytes = plan.results() * plan.result_bytes();
-    require_memory(bytes);
-    Result result{static_cast<std::int64_t>(n), plan.output(), std::vector<std::byte>(bytes)};
-    if (plan.request().device.backend == Backend::cuda) {
-        reduce_on_cuda(plan.request(), in, result.bytes.data());
-    } else {
+/// Runs a plan on the CPU or a GPU; of many calls the memory is got once.
+class Runner {
+  public:
+    explicit Runner(const Plan& plan) : plan_(plan) {
+        if (plan.request().device.backend == Backend::cuda) return; // it has memory of its own
         require_memory(plan.workspace_bytes());
-        std::vector<std::uint64_t> workspace((plan.workspace_bytes() + 7) / 8); // of count_unique
-        throw_if_error(run(plan, in, result.bytes.data(), workspace.data()));
+        workspace_.resize((plan.workspace_bytes() + 7) / 8); // of count_unique
     }
-    return result;
+    void run(const Inputs& in, std::byte* out) {
+        if (plan_.request().device.backend == Backend::cuda) {
+            reduce_on_cuda(plan_.request(), in, out);
+        } else {
+            throw_if_error(detreduce::run(plan_, in, out, workspace_.data()));
+        }
+    }
+
+  private:
+    const Plan& plan_;
+    std::vector<std::uint64_t> workspace_;
+};
+
+/// Room for so many results of a plan.
+Result room_for(const Plan& plan, std::uint64_t n, std::uint64_t results) {
+    const std::uint64_t bytes = results * plan.result_bytes();
+    require_memory(bytes);
+    return {static_cast<std::int64_t>(n), plan.output(), std::vector<std::byte>(bytes)};
 }
 
 /// Where the segments of n numbers begin and end.
@@ -167,17 +171,69 @@ std::vector<std::uint64_t> load_offsets(const Task& task, IntegerFile& file, std
     return task.ids.empty() ? file.load_offsets(n) : file.load_ids(n, task.groups);
 }
 
-Result reduce_at_once(const Task& task, Request& request, NumberFile& file) {
+/// All of the second file, which must have n numbers.
+Numbers numbers_of_with(const Task& task, NumberFile& second, std::uint64_t n) {
+    Numbers numbers = second.all();
+    if (numbers.n != n) {
+        throw Failure(fmt::format("{} has {} numbers, but {} has {}; both must have as many", in_quotes(task.with),
+                                  numbers.n, in_quotes(task.file), n));
+    }
+    return numbers;
+}
+
+Result reduce_at_once(const Task& task, Request& request, NumberFile& file, NumberFile* second) {
     const std::string& cuts = task.ids.empty() ? task.offsets : task.ids;
     const auto cuts_file = cuts.empty() ? nullptr : std::make_unique<IntegerFile>(cuts);
     const Numbers x = file.all();
-    const Numbers y = task.with.empty() ? Numbers{} : numbers_of_with(task, file, x.n);
+    const Numbers y = second ? numbers_of_with(task, *second, x.n) : Numbers{};
     const auto offsets = cuts_file ? load_offsets(task, *cuts_file, x.n) : std::vector<std::uint64_t>{};
     if (cuts_file) request.groups = offsets.size() - 1;
-    if (!task.axis) request.n = x.n;
+    request.n = x.n;
     const Plan plan = make_plan(request);
     fail_unless_ok(plan, task.device_name);
-    return run_on(plan, request.n, {x.data, y.data, cuts_file ? offsets.data() : nullptr});
+    Result result = room_for(plan, request.n, plan.results());
+    Runner(plan).run({x.data, y.data, cuts_file ? offsets.data() : nullptr}, result.bytes.data());
+    return result;
+}
+
+/// One block of the array, which is a matrix: its rows, or its columns, are reduced.
+Request block_request(const Request& request, const Axis& axis) {
+    Request block = request;
+    block.shape = axis.inner == 1 ? Shape::rows : Shape::columns;
+    block.n = axis.n;
+    block.groups = axis.inner == 1 ? axis.outer : axis.inner;
+    return block;
+}
+
+Result reduce_along(const Task& task, const Request& request, const Axis& axis, NumberFile& file, NumberFile* second) {
+    const Numbers x = file.all();
+    const Numbers y = second ? numbers_of_with(task, *second, x.n) : Numbers{};
+    const Plan plan = make_plan(block_request(request, axis));
+    fail_unless_ok(plan, task.device_name);
+    const std::uint64_t blocks = axis.inner == 1 ? 1 : axis.outer, step = axis.n * axis.inner * size_of(x.dtype);
+    Result result = room_for(plan, axis.n, blocks * plan.results());
+    Runner runner(plan);
+    const auto block_of = [&](const Numbers& all, std::uint64_t i) -> const void* {
+        return all.data == nullptr ? nullptr : static_cast<const std::byte*>(all.data) + i * step;
+    };
+    for (std::uint64_t i = 0; i < blocks; ++i)
+        runner.run({block_of(x, i), block_of(y, i), nullptr},
+                   result.bytes.data() + i * plan.results() * plan.result_bytes());
+    if (axis.results() > 0)
+        result.bytes = in_c_order(axis, std::move(result.bytes), result.bytes.size() / axis.results());
+    return result;
+}
+
+/// Part by part, as it is read.
+Result reduce_parts(const Task& task, Request& request, NumberFile& file, NumberFile* second) {
+    const Named x{file, in_quotes(task.file)}, y{second ? *second : file, in_quotes(task.with)};
+    host::Partial partial = reduce_parts(request, x, second ? &y : nullptr);
+    request.n = partial.count();
+    const Plan plan = make_plan(request);
+    fail_unless_ok(plan, task.device_name);
+    Result result{static_cast<std::int64_t>(request.n), plan.output()};
+    partial.finish(plan, result.bytes.data());
+    return result;
 }
 
 nlohmann::ordered_json json_of(const Value& number) {
@@ -206,12 +262,26 @@ nlohmann::ordered_json json_of_group(const OpInfo& op, const Result& result, std
     return both;
 }
 
-/// The results, and how many there are of which kind, of rows, columns and segments.
-void add_groups(nlohmann::ordered_json& json, const Task& task, const Request& request, const Result& result) {
+/// `rows` or `columns` of two dimensions, as --axis has it: in memory the rows of Fortran order are columns. Of others, the axis.
+void add_axis(nlohmann::ordered_json& json, const Axis& axis) {
+    if (axis.remaining.size() == 1) {
+        json["shape"] = name(axis.index == 1 ? Shape::rows : Shape::columns);
+    } else {
+        json["shape"] = "axis";
+        json["axis"] = axis.index;
+        json["remaining"] = axis.remaining;
+    }
+}
+
+/// The results, and how many there are of which kind, of segments or along an axis.
+void add_groups(nlohmann::ordered_json& json, const Axis* axis, const Request& request, const Result& result) {
     const OpInfo& op = info(request.op);
     const char* const kind = !op.gives_integer ? "values" : op.kind == Kind::count ? "counts" : "indices";
-    // of the file, as --axis has it: in memory the rows of Fortran order are columns
-    json["shape"] = name(task.axis ? (*task.axis == 1 ? Shape::rows : Shape::columns) : request.shape);
+    if (axis != nullptr) {
+        add_axis(json, *axis);
+    } else {
+        json["shape"] = name(request.shape);
+    }
     json["groups"] = request.groups;
     auto& all = json[kind] = nlohmann::ordered_json::array();
     for (std::uint64_t i = 0; i < request.groups; ++i)
@@ -229,22 +299,23 @@ void add_result(nlohmann::ordered_json& json, const OpInfo& op, const Result& re
     }
 }
 
-std::string as_json(const Task& task, const Request& request, const Result& result) {
+std::string as_json(const Task& task, const Request& request, const Axis* axis, const Result& result) {
     nlohmann::ordered_json json;
+    const OpInfo& op = info(request.op);
+    const bool by_any_method = op.kind == Kind::order || op.kind == Kind::count;
     json["op"] = name(request.op);
-    json["method"] = name(request.method);
+    json["method"] = by_any_method ? nlohmann::ordered_json() : nlohmann::ordered_json(name(request.method));
     json["dtype"] = name(request.dtype);
     if (!task.format && !task.dtype) json["dtype"] = nullptr; // of states alone: they do not know it
-    const OpInfo& op = info(request.op);
     if (!op.gives_integer) json["output"] = name(result.dtype);
     json["n"] = result.n;
     json["device"] = task.device_name;
     if (op.kind == Kind::order) json["nan"] = name(request.nan);
     if (op.kind == Kind::moments) json["ddof"] = request.ddof;
-    if (request.shape == Shape::flat) {
+    if (request.shape == Shape::flat && axis == nullptr) {
         add_result(json, op, result);
     } else {
-        add_groups(json, task, request, result);
+        add_groups(json, axis, request, result);
     }
     json["guarantee"] = name(make_plan(request).guarantee());
     json["spec_version"] = spec_version;
@@ -273,17 +344,30 @@ std::string as_text(const OpInfo& op, const Result& result, std::uint64_t groups
 
 std::string run_task(const Task& task, bool json) {
     check_early(task);
-    const auto file = task.format ? open_numbers(task.file, *task.format, task.dtype) : nullptr;
+    const auto file = task.format ? open_numbers(task.file, *task.format, task.dtype, task.column) : nullptr;
     Request request = task.request;
     request.dtype = file ? file->dtype() : task.dtype.value_or(DType::f64);
     request.n = request.ddof + 1;
-    if (file) set_shape(task, *file, request);
-    fail_unless_ok(make_plan(request), task.device_name);
+    std::optional<Axis> axis;
+    if (task.axis) axis = find_axis(in_quotes(task.file), file->layout().value_or(Layout{}), *task.axis);
+    if (file && !axis) check_order(task, *file);
+    fail_unless_ok(make_plan(axis ? block_request(request, *axis) : request), task.device_name);
+    const auto second = task.with.empty() ? nullptr : open_second(task, *file);
     const OpInfo& op = info(request.op);
-    const bool streams = request.method == Method::exact && op.kind == Kind::sum && op.term == Term::element &&
-                         request.shape == Shape::flat;
-    const Result result = streams ? exact_sum(task, request, file.get()) : reduce_at_once(task, request, *file);
-    if (json) return as_json(task, request, result);
+    Result result;
+    if (axis) {
+        result = reduce_along(task, request, *axis, *file, second.get());
+        request.n = axis->n;
+        request.groups = axis->results();
+    } else if (request.method == Method::exact && op.kind == Kind::sum && op.term == Term::element &&
+               request.shape == Shape::flat) {
+        result = exact_sum(task, request, file.get()); // which can be saved, and runs on GPUs
+    } else if (host::Partial::can(request)) {
+        result = reduce_parts(task, request, *file, second.get());
+    } else {
+        result = reduce_at_once(task, request, *file, second.get());
+    }
+    if (json) return as_json(task, request, axis ? &*axis : nullptr, result);
     return as_text(op, result, request.groups);
 }
 

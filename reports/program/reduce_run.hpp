@@ -14,10 +14,12 @@ namespace detreduce::program {
 struct Task {
     std::string file;             ///< empty: there is none, only states
     std::optional<Format> format; ///< of the file
+    Column column;                ///< of a table
     std::string with;             ///< the second file; empty: there is none
     std::optional<Format> with_format;
+    Column with_column;
     std::optional<DType> dtype;          ///< of the elements, if the user said
-    std::optional<int> axis;             ///< 1: each row is reduced, 0: each column
+    std::optional<int> axis;             ///< that is reduced, as NumPy counts
     std::string offsets;                 ///< the file with those of segments; empty: there is none
     std::string ids;                     ///< the file with the segment of each number; empty: there is none
     std::optional<std::uint64_t> groups; ///< segments by id: how many there are, if the user said

@@ -1,12 +1,13 @@
-// Text: one number a line, blank lines and # comments skipped, LF or CRLF.
+// Text: one number a line, blank lines and # comments skipped, LF or CRLF; or one column of a table.
 #include <cstring>
 #include <string_view>
-#include <vector>
+#include <type_traits>
 
 #include <fmt/format.h>
 
 #include <detreduce/fp/convert.hpp>
 
+#include "columns.hpp"
 #include "failure.hpp"
 #include "input.hpp"
 #include "lines.hpp"
@@ -23,81 +24,62 @@ std::string largest() {
     return shortest_decimal(fp::widen(fp::from_bits<T>(bits)));
 }
 
-template <class T>
-[[noreturn]] void reject(const EntryReader& lines, std::string_view text, Parsed why) {
-    if (text.find_first_of(blanks) != std::string_view::npos) {
-        throw Failure(
-            fmt::format("{}: {} is more than one number; allowed is one number a line", lines.place(), excerpt(text)));
+template <class T, class Entries>
+[[noreturn]] void reject(const Entries& lines, std::string_view text, Parsed why) {
+    if (text.empty())
+        throw Failure(fmt::format("{} is empty; allowed is a number, as nan for one that is missing", lines.place()));
+    if (std::is_same_v<Entries, EntryReader> && text.find_first_of(blanks) != std::string_view::npos) {
+        throw Failure(fmt::format("{}: {} is more than one number; allowed is one number a line, or --column",
+                                  lines.place(), excerpt(text)));
     }
     if (why == Parsed::too_large) {
         throw Failure(fmt::format("{}: {} is too large for {}; allowed are -{max} to {max}, inf and -inf",
                                   lines.place(), excerpt(text), name(dtype_of<T>), fmt::arg("max", largest<T>())));
     }
     throw Failure(
-        fmt::format("{}: {} is not a number; allowed are decimal (-1.5e3), hexadecimal (0x1.8p+1), nan, inf and -inf",
-                    lines.place(), excerpt(text)));
+        fmt::format("{}: {} is not a number; allowed are decimal (-1.5e3), hexadecimal (0x1.8p+1), nan, inf and -inf{}",
+                    lines.place(), excerpt(text), lines.advice()));
 }
 
-/// f(number) for every number of the file.
-template <class T, class F>
-void for_each_number(InputFile& file, const F& f) {
-    EntryReader lines(file);
-    for (std::string_view text; lines.next(text);) {
-        T value{};
-        if (const Parsed parsed = parse_number(text, value); parsed != Parsed::ok) reject<T>(lines, text, parsed);
-        f(value);
-    }
-}
-
-template <class T>
+/// Numbers of T, one an entry.
+template <class T, class Entries>
 class TextFile : public NumberFile {
   public:
-    explicit TextFile(const std::string& path) : file_(path) {}
+    template <class... More>
+    explicit TextFile(std::unique_ptr<ByteSource> bytes, const More&... more)
+        : bytes_(std::move(bytes)), entries_(*bytes_, more...) {}
 
     [[nodiscard]] DType dtype() const override { return dtype_of<T>; }
 
-    [[nodiscard]] Numbers all() override {
-        auto values = std::make_shared<std::vector<T>>();
-        for_each_number<T>(file_, [&](T value) { append(*values, value); });
-        return {dtype_of<T>, values->size(), values->data(), values};
-    }
-
-    void pour_into(Sink& sink) override {
-        std::byte* block = sink.buffer();
-        std::uint64_t in_block = 0, before = 0;
-        const auto flush = [&] {
-            before += in_block;
-            require_countable(dtype_of<T>, before);
-            sink.add(dtype_of<T>, in_block);
-            in_block = 0;
-        };
-        for_each_number<T>(file_, [&](T value) {
-            std::memcpy(block + in_block * sizeof(T), &value, sizeof(T));
-            if (++in_block < Sink::block_bytes / sizeof(T)) return;
-            flush();
-            block = sink.buffer();
-        });
-        if (in_block > 0) flush();
+    [[nodiscard]] std::uint64_t read(void* to, std::uint64_t n) override {
+        std::uint64_t done = 0;
+        for (std::string_view text; done < n && entries_.next(text); ++done) {
+            T value{};
+            if (const Parsed parsed = parse_number(text, value); parsed != Parsed::ok)
+                reject<T>(entries_, text, parsed);
+            std::memcpy(static_cast<std::byte*>(to) + done * sizeof(T), &value, sizeof(T));
+        }
+        return done;
     }
 
   private:
-    InputFile file_;
+    std::unique_ptr<ByteSource> bytes_;
+    Entries entries_;
 };
 
 } // namespace
 
-std::unique_ptr<NumberFile> open_text(const std::string& path, DType dtype) {
-    switch (dtype) {
-    case DType::f16:
-        return std::make_unique<TextFile<float16>>(path);
-    case DType::bf16:
-        return std::make_unique<TextFile<bfloat16>>(path);
-    case DType::f32:
-        return std::make_unique<TextFile<float>>(path);
-    case DType::f64:
-        return std::make_unique<TextFile<double>>(path);
-    }
-    throw Failure("unknown dtype");
+std::unique_ptr<NumberFile> open_text(std::unique_ptr<ByteSource> bytes, DType dtype) {
+    return with_dtype(dtype, [&]<class T>(T) -> std::unique_ptr<NumberFile> {
+        return std::make_unique<TextFile<T, EntryReader>>(std::move(bytes));
+    });
+}
+
+std::unique_ptr<NumberFile> open_column(std::unique_ptr<ByteSource> bytes, DType dtype, Fields fields,
+                                        const Column& column) {
+    return with_dtype(dtype, [&]<class T>(T) -> std::unique_ptr<NumberFile> {
+        return std::make_unique<TextFile<T, ColumnReader>>(std::move(bytes), fields, column);
+    });
 }
 
 } // namespace detreduce::program

@@ -47,7 +47,7 @@ TEST_CASE("help of reduce lists every method with its guarantee and summary, and
     }
     for (const char* part :
          {"--op", "--dtype", "--device", "--threads", "--format", "--json", "Examples:", "rounded once", "1e400",
-          "blank lines", "1 to 1024", "must match", "sum to +0", "with --format npy or raw", "--output", "--save-state",
+          "blank lines", "1 to 1024", "must match", "sum to +0", "all else with --format", "--output", "--save-state",
           "--add-state", "larger than the memory", "into memory"}) {
         CHECK(contains(o.out, part));
     }
@@ -92,7 +92,7 @@ TEST_CASE("usage errors exit with 2 and say what is allowed") {
         {{"reduce", "a.npy", "--add-state", "-"}, "--add-state: '-' is not a file"},
         {{"reduce", "a.npy", "--add-state", "s", "b.npy"}, "'b.npy' is one argument too many"},
         {{"reduce", "a.npy", "--save-state", "-"}, "--save-state: '-' is not a file"},
-        {{"reduce", "a.npy", "--format", "csv"}, "--format: 'csv' is not known; allowed are npy, raw, text"},
+        {{"reduce", "a.npy", "--format", "xls"}, "--format: 'xls' is not known; allowed are npy, npz, raw, text, csv"},
         {{"reduce", "a.npy", "--device", "gpu"}, "--device: 'gpu' is not a device; allowed are cpu, cuda, cuda:0"},
         {{"reduce", "a.npy", "--device", "cuda:"}, "--device: 'cuda:' is not a device"},
         {{"reduce", "a.npy", "--device", "cuda:-1"}, "--device: 'cuda:-1' is not a device"},
@@ -107,7 +107,15 @@ TEST_CASE("usage errors exit with 2 and say what is allowed") {
         {{"reduce", "a.npy", "--json=yes"}, "json"},
         {{"reduce", "a.bin"}, "--dtype is needed; allowed are f16, bf16, f32 and f64"},
         {{"reduce", "a.raw"}, "--dtype is needed"},
-        {{"reduce", "a.csv"}, "allowed are .npy, .bin, .raw and .txt, or say --format npy, raw or text"},
+        {{"reduce", "a.xls"},
+         "allowed are .npy, .npz, .bin, .raw, .txt and .csv, or say --format npy, npz, raw, text or csv"},
+        {{"reduce", "a.npy", "--column", "1"}, "--column: allowed of text and CSV"},
+        {{"reduce", "a.csv", "--op", "dot", "--with", "b.npy", "--with-column", "1"}, "--with-column: allowed where"},
+        {{"reduce", "a.npy", "--axis", "rows"},
+         "--axis: 'rows' is not an axis; allowed are 0, 1, … and, from the last"},
+        {{"reduce", "a.npy", "--ddof", "1"}, "--ddof: must be 0 but for variance, stddev and moments\n"},
+        {{"reduce", "a.npy", "--op", "moments", "--offsets", "o", "--ddof", "1099511627776"},
+         "--ddof: '1099511627776' cannot be taken from n; allowed are 0 to 2^40 - 1"},
         {{"reduce", "dir.txt/noextension"}, "cannot tell the format of 'dir.txt/noextension'"},
         {{"verify", "--device", "gpu"}, "--device: 'gpu' is not a device; allowed are cpu, cuda, cuda:0"},
         {{"verify", "table.tsv"}, "'table.tsv' is one argument too many"},

@@ -1,7 +1,9 @@
 // .npy files: what is read, and each way in which one can be wrong.
 #include <support/catch.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include <detreduce/types.hpp>
 
@@ -73,21 +75,121 @@ TEST_CASE("npy: data that are not aligned in the file give the same sum") {
     }
 }
 
-TEST_CASE("npy: what is not one or two dimensions of little-endian f2, f4 or f8 is refused") {
-    check_refused(npy_file(npy_header("<f8", "()"), bytes_of<double>({1})),
-                  "has 0 dimensions, shape (); allowed are one and two dimensions");
-    check_refused(npy_file(npy_header("<f8", "(1, 3, 1)"), three_bytes), "has 3 dimensions, shape (1, 3, 1)");
+TEST_CASE("npy: what is not floats, integers or booleans, and Fortran order, is refused") {
     check_refused(npy_file(npy_header("<f8", "(3,)", true), three_bytes),
                   "Fortran order (fortran_order is True); allowed is C order");
     check_refused(npy_file(npy_header("<f8", "(3, 1)", true), three_bytes), "Fortran order");
-    check_refused(npy_file(npy_header(">f8", "(3,)"), three_bytes),
-                  "dtype '>f8', which is big-endian; allowed are '<f2', '<f4' and '<f8'");
-    for (const char* descr : {"<i4", "<f1", "<i8", "|u1", "|O", "<c8", "", "f8"}) {
+    for (const char* descr : {"<f1", "|O", "<c8", "", "f8", "<i3", "|i2", "<f16", "|b2", "<b8", "=f8", "<U1", "<f:"}) {
         check_refused(npy_file(npy_header(descr, "(3,)"), three_bytes),
-                      "dtype '" + std::string(descr) + "'; allowed are '<f2', '<f4' and '<f8'");
+                      "dtype '" + std::string(descr) +
+                          "'; allowed are floats f2, f4 and f8, integers i1 to i8 and u1 to "
+                          "u8, and bool");
     }
+    std::string many = "(";
+    for (int i = 0; i < 65; ++i)
+        many += "1, ";
+    check_refused(npy_file(npy_header("<f8", many + ")"), bytes_of<double>({1})),
+                  "has 65 dimensions; allowed are at most 64");
     check_refused(npy_file("{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (3,), }", three_bytes),
                   "dtype '[('x', '<f8')]'");
+}
+
+namespace {
+
+/// The bytes of `values`, each of them the other way round.
+template <class T>
+std::string swapped(const std::vector<T>& values) {
+    std::string bytes = bytes_of(values);
+    for (std::size_t i = 0; i < bytes.size(); i += sizeof(T))
+        std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
+                     bytes.begin() + static_cast<std::ptrdiff_t>(i + sizeof(T)));
+    return bytes;
+}
+
+/// What a file of these numbers gives, in either byte order and by both ways of reading: one result, which is returned.
+template <class T>
+std::string result_of(const std::string& type, const std::vector<T>& values, std::vector<std::string> more = {}) {
+    const std::string shape = "(" + std::to_string(values.size()) + ",)";
+    std::string first;
+    for (const bool big : {false, true}) {
+        const std::string file =
+            npy_file(npy_header((big ? ">" : "<") + type, shape), big ? swapped(values) : bytes_of(values));
+        for (const char* op : {"mean", "minmax"}) {
+            std::vector<std::string> arguments = more;
+            arguments.insert(arguments.end(), {"--op", op, "--method", std::string(op) == "mean" ? "exact" : "tree"});
+            first += reduce_bytes(file, arguments).out;
+        }
+    }
+    CHECK(first.substr(0, first.size() / 2) == first.substr(first.size() / 2));
+    return first.substr(0, first.size() / 2);
+}
+
+} // namespace
+
+TEST_CASE("npy: either byte order, integers and booleans, without a rounding") {
+    CHECK(result_of<double>("f8", {1.5, -2.25, 1024}) == "341.0833333333333\n-2.25 1024\n");
+    CHECK(result_of<float>("f4", {0.1f, 0.1f}) == "0.1\n0.1 0.1\n");
+    CHECK(result_of<std::uint16_t>("f2", {0x3c00, 0x4100}) == "1.75\n1 2.5\n");
+    CHECK(result_of<std::int8_t>("i1", {-128, 127}) == "-0.5\n-128 127\n");
+    CHECK(result_of<std::uint8_t>("u1", {0, 255}) == "127.5\n0 255\n");
+    CHECK(result_of<std::int16_t>("i2", {-32768, 32767}) == "-0.5\n-32768 32767\n");
+    CHECK(result_of<std::uint16_t>("u2", {0, 65535}) == "32767.5\n0 65535\n");
+    CHECK(result_of<std::int32_t>("i4", {-2147483647 - 1, 2147483647}) == "-0.5\n-2147483648 2147483647\n");
+    CHECK(result_of<std::uint32_t>("u4", {0, 4294967295}) == "2147483647.5\n0 4294967295\n");
+    const std::int64_t most = std::int64_t{1} << 53;
+    CHECK(result_of<std::int64_t>("i8", {-most, most - 2}) == "-1\n-9007199254740992 9007199254740990\n");
+    CHECK(result_of<std::int64_t>("i8", {std::numeric_limits<std::int64_t>::min(), 0}) ==
+          "-4611686018427387904\n-9223372036854775808 0\n");
+    CHECK(result_of<std::uint64_t>("u8", {0, std::uint64_t{1} << 63}) ==
+          "4611686018427387904\n0 9223372036854775808\n");
+    CHECK(reduce_bytes(npy_file(npy_header("|b1", "(5,)"), std::string("\1\0\1\2\0", 5))).out == "3\n");
+    const std::string json = reduce_bytes(npy_file(npy_header("|u1", "(2,)"), "ab"), {"--json"}).out;
+    CHECK(json.find("\"dtype\":\"f32\"") != std::string::npos);
+    CHECK(reduce_bytes(npy_file(npy_header("<i4", "(2,)"), bytes_of<std::int32_t>({1, 2})), {"--json"})
+              .out.find("\"dtype\":\"f64\"") != std::string::npos);
+    CHECK(result_of<std::int8_t>("i1", {-128, 127}, {"--dtype", "bf16", "--output", "f64"}) == "-0.5\n-128 127\n");
+}
+
+TEST_CASE("npy: integers that the dtype does not hold are refused, the first of them named") {
+    const auto file = [](const char* descr, const auto& values) {
+        return npy_file(npy_header(descr, "(" + std::to_string(values.size()) + ",)"), bytes_of(values));
+    };
+    const std::int64_t odd = (std::int64_t{1} << 53) + 1;
+    check_refused(file("<i8", std::vector<std::int64_t>{1, -odd, odd}),
+                  "element 1: -9007199254740993 is not exact as f64; allowed are integers that f64 holds, as all up to "
+                  "2^53 are");
+    check_refused(file("<u8", std::vector<std::uint64_t>{~std::uint64_t{0}}),
+                  "element 0: 18446744073709551615 is not exact as f64");
+    std::vector<std::int32_t> many(100000, 7);
+    many[70001] = 16777217;
+    check_refused(file("<i4", many), "element 70001: 16777217 is not exact as f32; allowed is a wider --dtype",
+                  {"--dtype", "f32"});
+    check_refused(file("<u2", std::vector<std::uint16_t>{65504, 65535}), "element 1: 65535 is not exact as f16",
+                  {"--dtype", "f16"});
+    check_refused(file("<i4", std::vector<std::int32_t>{65536}), "element 0: 65536 is not exact as f16",
+                  {"--dtype", "f16"});
+    check_refused(file("<i2", std::vector<std::int16_t>{256, 257}), "element 1: 257 is not exact as bf16",
+                  {"--dtype", "bf16"});
+}
+
+TEST_CASE("npy: integers and big-endian numbers that are truncated, or too many") {
+    for (const char* descr : {"<i4", ">i4", ">f4", "|u1", "<u2", "|b1"}) {
+        const std::size_t size = static_cast<std::size_t>(descr[2] - '0');
+        const std::string whole = npy_file(npy_header(descr, "(5,)"), std::string(5 * size, '\0'));
+        CHECK(reduce_bytes(whole).out == "0\n");
+        for (std::size_t cut = 1; cut <= 5 * size; ++cut)
+            check_refused(whole.substr(0, whole.size() - cut), "is truncated: its header promises 5 elements of " +
+                                                                   std::to_string(size) + " bytes, and " +
+                                                                   std::to_string(5 * size - cut) + " bytes follow");
+        check_refused(whole + "x", "holds 1 bytes more than the 5 elements");
+        Streams streams{.input = whole.substr(0, whole.size() - 1)};
+        streams.input_is_pipe = true;
+        for (const char* op : {"sum", "max", "count_unique"}) { // in a state, in parts, at once
+            const Outcome o = run_program({"reduce", "-", "--format", "npy", "--op", op}, streams);
+            CHECK(is_clean_failure(o));
+            CHECK(o.err.find("is truncated") != std::string::npos);
+        }
+    }
 }
 
 TEST_CASE("npy: --dtype that contradicts the file") {

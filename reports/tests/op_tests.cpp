@@ -67,7 +67,12 @@ TEST_CASE("variances take what is to be taken from n", "[program]") {
     REQUIRE(reduce_text(text, {"--op", "stddev", "--ddof", "4", "--method", "tree"}).code == 0);
     const std::string json = reduce_text(text, {"--op", "variance", "--ddof", "1", "--json"}).out;
     REQUIRE(json.find("\"ddof\":1,") != std::string::npos);
-    REQUIRE(is_usage_error(reduce_text(text, {"--op", "variance", "--ddof", "5"})));
+    const Outcome few =
+        reduce_text(text, {"--op", "variance", "--ddof", "5"}); // as an empty file: the numbers are at fault
+    REQUIRE(is_clean_failure(few));
+    REQUIRE(few.err.find("allowed are 0 to n - 1 (here n is 5)") != std::string::npos);
+    REQUIRE(reduce_text(text, {"--op", "std", "--json"}).out == reduce_text(text, {"--op", "stddev", "--json"}).out);
+    REQUIRE(reduce_text(text, {"--op", "var"}).out == "4.24\n");
     REQUIRE(is_usage_error(reduce_text(text, {"--op", "variance", "--ddof", "-1"})));
     REQUIRE(is_usage_error(reduce_text(text, {"--op", "sum", "--ddof", "1"})));
     REQUIRE(is_clean_failure(reduce_text("", {"--op", "variance"})));

@@ -88,7 +88,14 @@ void write_all(int fd, const Streams& streams) {
     for (int i = 0; i < streams.input_repeats && open; ++i)
         open = write_once(fd, streams.input);
     std::signal(SIGPIPE, before); // a program started with it ignored would look better than it is
-    ::close(fd);
+}
+
+/// What a process has held at most so far; 0 where the system does not say.
+std::uint64_t peak_bytes_of(pid_t process) {
+    std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
+    return 0;
 }
 
 } // namespace
@@ -106,12 +113,14 @@ Outcome run_program(const std::vector<std::string>& arguments, const Streams& st
     if (streams.input_is_pipe && ::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
     const pid_t child = ::fork();
     if (child < 0) throw std::runtime_error("no process");
+    Outcome outcome;
     if (child == 0) become_program(pointers, files, streams, ends[0]);
     if (streams.input_is_pipe) {
         ::close(ends[0]);
         write_all(ends[1], streams);
+        outcome.peak_bytes = peak_bytes_of(child);
+        ::close(ends[1]);
     }
-    Outcome outcome;
     outcome.code = exit_code(child);
     outcome.out = read_file(files.out);
     outcome.err = read_file(files.err);

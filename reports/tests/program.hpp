@@ -12,6 +12,7 @@ namespace program_test {
 struct Outcome {
     int code = -1; ///< exit code; 128 + the signal's number if one ended it
     std::string out, err;
+    std::uint64_t peak_bytes = 0; ///< the most memory it held when a pipe had given it all
 };
 
 /// Where the program's standard streams go when not to the test.

@@ -13,6 +13,18 @@
 
 using namespace program_test;
 
+TEST_CASE("raw: a pipe that ends within an element") {
+    for (const char* op : {"sum", "max", "nrm2", "moments", "count_unique"}) { // in a state, in parts, at once
+        Streams streams{.input = bytes_of<float>({1, 2, 3}).substr(0, 11)};
+        streams.input_is_pipe = true;
+        const Outcome o = run_program({"reduce", "-", "--format", "raw", "--dtype", "f32", "--op", op}, streams);
+        INFO(o.err);
+        CHECK(is_clean_failure(o));
+        CHECK(o.err.find("standard input holds 11 bytes, which is not a multiple of the 4 bytes of f32") !=
+              std::string::npos);
+    }
+}
+
 TEST_CASE("raw: .bin and .raw of every dtype") {
     const TemporaryDirectory directory;
     const std::string f64 = directory.write("a.bin", bytes_of<double>({0.5, 3}));

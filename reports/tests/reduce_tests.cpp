@@ -61,6 +61,14 @@ void check_round_trips(const std::string& dtype) {
 
 } // namespace
 
+TEST_CASE("reduce --json: ops that compare or count are the same by every method, so that none is named") {
+    for (const char* op : {"min", "argmax", "minmax", "nrminf", "count_nonzero", "count_unique"}) {
+        const std::string exact = reduce_text("1\n0\n", {"--op", op, "--json"}).out;
+        CHECK(nlohmann::json::parse(exact)["method"].is_null());
+        CHECK(reduce_text("1\n0\n", {"--op", op, "--json", "--method", "tree"}).out == exact);
+    }
+}
+
 TEST_CASE("json: keys in their order, and their values") {
     const Outcome o = reduce_text("1\n2\n", {"--dtype", "f32", "--json"});
     const auto json = json_of(o);

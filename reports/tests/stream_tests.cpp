@@ -2,7 +2,9 @@
 #include <support/catch.hpp>
 
 #include <filesystem>
+#include <limits>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
@@ -44,6 +46,124 @@ TEST_CASE("stream: exact sums a pipe that is larger than the memory") {
     const Outcome npy = reduce_pipe(ones_and_a_half(once), head, {"--format", "npy"});
     INFO(npy.err);
     CHECK(npy.out == "235929600\n");
+}
+
+TEST_CASE("stream: two inputs in step, and every op that can be reduced in parts, larger than the memory",
+          "[program]") {
+    if (!address_space_is_limitable) return;
+    const std::vector<std::string> raw{"--format", "raw", "--dtype", "f32"};
+    const auto out = [&](std::vector<std::string> more) {
+        more.insert(more.end(), raw.begin(), raw.end());
+        const Outcome o = reduce_pipe(ones_and_a_half(once), "", more);
+        INFO(o.err);
+        CHECK(o.code == 0);
+        return o.out;
+    };
+    CHECK(out({"--op", "sumsq"}) == "353894400\n");
+    CHECK(out({"--op", "minmax", "--method", "tree"}) == "1.5 1.5\n");
+    CHECK(out({"--op", "moments"}) == "1.5 0\n");
+    CHECK(out({"--op", "argmax"}) == "0\n");
+    const TemporaryDirectory directory;
+    const std::string other = directory.write("y.bin", "");
+    std::filesystem::resize_file(other, std::uintmax_t{repeats} * once); // sparse: zeros
+    CHECK(out({"--op", "mae", "--with", other}) == "1.5\n");
+}
+
+namespace {
+
+/// The most memory that the program holds while it takes `mebibytes` from a pipe.
+std::uint64_t peak_of(int mebibytes, std::vector<std::string> arguments, const std::string& once_more) {
+    arguments.insert(arguments.begin(), {"reduce", "-", "--threads", "2"});
+    Streams streams{.input = once_more};
+    streams.input_is_pipe = true;
+    streams.input_repeats = mebibytes;
+    const Outcome o = run_program(arguments, streams);
+    INFO(o.err);
+    CHECK(o.code == 0);
+    CHECK(o.peak_bytes > 0);
+    return o.peak_bytes;
+}
+
+} // namespace
+
+TEST_CASE("stream: 200 MiB take at most 32 MiB, or are in memory once", "[program]") {
+    if (!address_space_is_limitable) return;
+    constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+    const std::string raw = ones_and_a_half(once);
+    const std::vector<std::string> f32{"--format", "raw", "--dtype", "f32"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.end(), f32.begin(), f32.end());
+        return more;
+    };
+    const std::uint64_t base = peak_of(1, f32, raw);
+    const TemporaryDirectory directory;
+    const std::string other = directory.write("y.bin", "");
+    std::filesystem::resize_file(other, 200 * once);
+    for (const std::vector<std::string>& streamed :
+         {f32, with({"--op", "nrm2"}), with({"--op", "variance"}), with({"--op", "argmin"}),
+          with({"--op", "count_nonzero"}), with({"--op", "dot", "--with", other})}) {
+        INFO(streamed[1]);
+        CHECK(peak_of(200, streamed, raw) <= base + 32 * mib);
+    }
+    std::string text;
+    while (text.size() < once)
+        text += "0.25 -3\n";
+    text.resize(once, '\n');
+    CHECK(peak_of(200, {"--op", "max", "--column", "2"}, text) <= base + 32 * mib);
+    const std::uint64_t whole = peak_of(200, with({"--method", "tree"}), raw);
+    CHECK(whole >= base + 190 * mib);
+    CHECK(whole <= base + 232 * mib); // once, and neither twice nor three times
+}
+
+TEST_CASE("stream: files of different lengths are told", "[program]") {
+    const TemporaryDirectory directory;
+    const auto file = [&](const char* name, std::size_t n) {
+        return directory.write(name, bytes_of(std::vector<float>(n, 1)));
+    };
+    const std::size_t block = (std::size_t{8} << 20) / sizeof(float); // what is read at once
+    const auto says = [&](std::size_t n, std::size_t m) {
+        const Outcome o =
+            run_program({"reduce", file("a.bin", n), "--dtype", "f32", "--op", "dot", "--with", file("b.bin", m)});
+        CHECK(is_clean_failure(o));
+        return o.err.substr(o.err.find("b.bin'"));
+    };
+    const std::string rest = ", but '" + directory.path("a.bin") + "' has ";
+    CHECK(says(2, 3) == "b.bin' has 3 numbers" + rest + "2; both must have as many\n");
+    CHECK(says(3, 2) == "b.bin' has 2 numbers" + rest + "3; both must have as many\n");
+    CHECK(says(3, 0) == "b.bin' has 0 numbers" + rest + "3; both must have as many\n");
+    CHECK(says(block, block + 1) ==
+          fmt::format("b.bin' has {} numbers{}{}; both must have as many\n", block + 1, rest, block));
+    CHECK(says(3 * block, 1) ==
+          fmt::format("b.bin' has 1 numbers{}{} or more; both must have as many\n", rest, 2 * block));
+}
+
+TEST_CASE("stream: the bits of the file, NaN and ties across blocks", "[program]") {
+    std::vector<float> x((std::size_t{17} << 20) / sizeof(float) + 3);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<float>(i * 2654435761u % 1000003) * (i % 2 == 0 ? 1e-3f : -1e5f);
+    const std::size_t block = (std::size_t{8} << 20) / sizeof(float);
+    x[block - 1] = x[block] = x[2 * block] = -1e30f; // the least: the first of them is the answer
+    x[block + 1] = x[2 * block + 1] = 1e30f;
+    const auto run = [&](const std::string& op, const std::string& nan, bool pipe) {
+        const TemporaryDirectory directory;
+        const std::string bytes = bytes_of(x), file = directory.write("x.bin", pipe ? "" : bytes);
+        Streams streams{.input = bytes};
+        streams.input_is_pipe = pipe;
+        std::vector<std::string> arguments{"reduce", pipe ? "-" : file, "--format", "raw", "--dtype", "f32", "--op",
+                                           op};
+        if (!nan.empty()) arguments.insert(arguments.end(), {"--nan", nan});
+        return run_program(arguments, streams).out;
+    };
+    CHECK(run("argmin", "", true) == std::to_string(block - 1) + "\n");
+    CHECK(run("argmax", "", true) == std::to_string(block + 1) + "\n");
+    x[2 * block + 2] = std::numeric_limits<float>::quiet_NaN();
+    x[2 * block + 3] = -std::numeric_limits<float>::quiet_NaN();
+    CHECK(run("argmin", "propagate", true) == std::to_string(2 * block + 2) + "\n");
+    CHECK(run("argmin", "ignore", true) == std::to_string(block - 1) + "\n");
+    CHECK(run("minmax", "ignore", true) == "-1e+30 1e+30\n");
+    CHECK(run("minmax", "propagate", false) == "nan nan\n");
+    CHECK(run("nrm2", "", true) == "nan\n");
+    CHECK(run("count_nonzero", "", true) == run("count_nonzero", "", false));
 }
 
 TEST_CASE("stream: the limit is one: a method with an order does not fit into it") {

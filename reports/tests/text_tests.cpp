@@ -77,7 +77,7 @@ TEST_CASE("text: what is not a number names the line and the text") {
 TEST_CASE("text: more than one number in a line") {
     for (const char* bad : {"1 2", "1\t2", "1 2 3", "nan 1", "1 x", "1\r2", "- 1"}) {
         check_refused("5\n\n" + std::string(bad) + " # c\n", "line 3: '");
-        check_refused(std::string(bad) + "\n", "is more than one number; allowed is one number a line\n");
+        check_refused(std::string(bad) + "\n", "is more than one number; allowed is one number a line, or --column\n");
     }
 }
 

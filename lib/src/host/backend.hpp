@@ -10,6 +10,7 @@
 #include <detreduce/spec/list_found.hpp>
 
 #include "host/groups.hpp"
+#include "host/power_sums.hpp"
 
 namespace detreduce {
 class LossPlan;
@@ -39,6 +40,12 @@ void reduce_by_order(const Plan& plan, const Launch& launch, const Arrays<T>& in
 /// The same for mean and variance.
 void reduce_moments(const Plan& plan, const Inputs& in, void* out) noexcept;
 void reduce_moments_of_tensors(const Plan& plan, const Tensor* list, void* out) noexcept;
+
+/// Adds the elements of a tensor to sums that are normalized.
+void add_moments(const Plan& plan, const Tensor& tensor, PowerSums& sums) noexcept;
+/// The results of n elements from their sums.
+void finish_moments(const Plan& plan, std::uint64_t n, PowerSums& sums, void* out) noexcept;
+
 /// The same for one group of minmax.
 template <class T>
 void reduce_to_both_ends(const Plan& plan, const Launch& launch, const Arrays<T>& in, void* out) noexcept;
@@ -51,6 +58,9 @@ void count(const Plan& plan, const Inputs& in, void* out, void* workspace) noexc
 
 /// The same for lists of tensors, of ops that compare or count.
 void reduce_tensors(const Plan& plan, const Inputs& in, void* out) noexcept;
+
+/// What such an op finds in one of them.
+[[nodiscard]] spec::ListFound find_in(const Plan& plan, const Tensor& tensor, const spec::ListView& list) noexcept;
 
 /// Adds the terms of a list of tensors to acc::exact::product_states states. To be called in a StandardFpEnvironment.
 void add_tensors(const Plan& plan, const Inputs& in, acc::exact::Word* states) noexcept;

@@ -48,19 +48,6 @@ auto serial(const Arrays<T>& in) {
     return a;
 }
 
-/// Σx, and Σx² as three states of products.
-struct PowerSums {
-    static constexpr int states = 1 + exact::product_states, count = states * exact::words;
-    exact::Word words[count] = {};
-
-    [[nodiscard]] exact::Word* sum() { return words; }
-    [[nodiscard]] exact::Word* squares() { return words + exact::words; }
-    void normalize() {
-        for (int s = 0; s < states; ++s)
-            exact::normalize(words + s * exact::words);
-    }
-};
-
 /// Both sums of what is in the cache: memory is read once.
 template <class T>
 void add_powers(const IsaFunctions<T>& isa, const Arrays<T>& in, PowerSums& sums) {
@@ -145,31 +132,36 @@ void reduce_moments(const Plan& plan, const Inputs& in, void* out) noexcept {
     });
 }
 
+void add_moments(const Plan& plan, const Tensor& tensor, PowerSums& sums) noexcept {
+    if (tensor.n == 0) return;
+    PowerSums own;
+    with_dtype(tensor.dtype, [&]<class T>(T) {
+        add_all_powers(isa_table(plan.launch().isa).of<T>(),
+                       Arrays<T>{static_cast<const T*>(tensor.data), nullptr, tensor.n}, plan.launch().threads, own);
+    });
+    own.normalize();
+    sums.merge(own);
+}
+
+void finish_moments(const Plan& plan, std::uint64_t n, PowerSums& sums, void* out) noexcept {
+    const Request& r = plan.request();
+    finish_exact(sums, {out, plan.output(), static_cast<std::uint32_t>(plan.result_bytes()), r.op, n, r.ddof});
+}
+
 /// The list as if it were one array, by exact, in which the order means nothing. And before that, if wanted, each tensor.
 void reduce_moments_of_tensors(const Plan& plan, const Tensor* list, void* out) noexcept {
     const Request& r = plan.request();
-    acc::MomentsResult result{out,  plan.output(), static_cast<std::uint32_t>(size_of(plan.output())),
-                              r.op, r.n,           r.ddof};
     PowerSums total;
+    auto* to = static_cast<char*>(out);
     for (std::uint64_t i = 0; i < r.groups; ++i) {
         PowerSums sums;
-        if (list[i].n > 0) {
-            with_dtype(list[i].dtype, [&]<class T>(T) {
-                add_all_powers(isa_table(plan.launch().isa).of<T>(),
-                               Arrays<T>{static_cast<const T*>(list[i].data), nullptr, list[i].n},
-                               plan.launch().threads, sums);
-            });
-        }
-        sums.normalize();
-        for (int w = 0; w < PowerSums::count; ++w)
-            total.words[w] += sums.words[w];
-        total.normalize();
+        add_moments(plan, list[i], sums);
+        total.merge(sums);
         if (!r.each) continue;
-        result.n = list[i].n;
-        finish_exact(sums, result.moved(i));
+        finish_moments(plan, list[i].n, sums, to);
+        to += plan.result_bytes() * static_cast<std::size_t>(info(r.op).results);
     }
-    result.n = r.n;
-    finish_exact(total, result.moved(r.each ? r.groups : 0));
+    finish_moments(plan, r.n, total, to);
 }
 
 } // namespace detreduce::host

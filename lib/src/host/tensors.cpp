@@ -4,9 +4,8 @@
 #include "host/backend.hpp"
 
 namespace detreduce::host {
-namespace {
 
-spec::ListFound found_in(const Plan& plan, const Tensor& tensor, const spec::ListView& list) {
+spec::ListFound find_in(const Plan& plan, const Tensor& tensor, const spec::ListView& list) noexcept {
     if (tensor.n == 0) return {};
     return with_dtype(tensor.dtype, [&]<class T>(T) -> spec::ListFound {
         const Arrays<T> in{static_cast<const T*>(tensor.data), nullptr, tensor.n};
@@ -15,8 +14,6 @@ spec::ListFound found_in(const Plan& plan, const Tensor& tensor, const spec::Lis
     });
 }
 
-} // namespace
-
 void reduce_tensors(const Plan& plan, const Inputs& in, void* out) noexcept {
     const Request& r = plan.request();
     const auto list = spec::ListView::of(r.op, r.nan);
@@ -24,7 +21,7 @@ void reduce_tensors(const Plan& plan, const Inputs& in, void* out) noexcept {
     char* to = static_cast<char*>(out);
     spec::ListFound all{};
     for (std::uint64_t i = 0; i < r.groups; ++i) {
-        spec::ListFound one = found_in(plan, tensors[i], list);
+        spec::ListFound one = find_in(plan, tensors[i], list);
         if (r.each) {
             list.store(one, to, plan.output(), plan.result_bytes());
             to += plan.result_bytes() * (list.both ? 2 : 1);
