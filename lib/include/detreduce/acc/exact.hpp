@@ -126,9 +126,12 @@ DETREDUCE_HD constexpr void normalize(Word* w) {
 
 /// Is the state beyond the headroom?
 [[nodiscard]] DETREDUCE_HD constexpr bool is_beyond(const Word* w) {
-    bool fits = true;
+    std::uint64_t differ = 0; // bit 63: the two highest bits of a word differ, as they do from 2^62 on
     for (int k = 0; k < words; ++k)
-        fits = fits & word_fits(w[k], k);
+        differ |= static_cast<std::uint64_t>(w[k]) ^ static_cast<std::uint64_t>(w[k]) << 1;
+    bool fits = word_fits(w[weight], weight);
+    for (int k = 0; k < weight && differ >> 63 != 0; ++k)
+        fits = fits && word_fits(w[k], k);
     return !fits || !sum_fits(w);
 }
 
