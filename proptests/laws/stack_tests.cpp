@@ -125,6 +125,7 @@ TEST_CASE("where there is no memory for buffers, calls say so, and write nothing
     }).join();
 }
 
+#if !defined(__SANITIZE_THREAD__)
 TEST_CASE("where there is no memory for a thread, the rest do the work", "[stack]") {
     REQUIRE(in_child([] {
         const std::vector<float> x(300000, 0.1f);
@@ -136,5 +137,6 @@ TEST_CASE("where there is no memory for a thread, the rest do the work", "[stack
         return ThreadMaker::made() == before && same_bits(result, expected);
     }));
 }
+#endif
 
 } // namespace detreduce::proptests

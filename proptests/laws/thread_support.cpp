@@ -110,14 +110,6 @@ void PaintedStack::start(Start f, void* argument) {
 
 using namespace detreduce::proptests;
 
-#if defined(__SANITIZE_THREAD__)
-/// Children of a process with threads may make threads.
-extern "C" const char* __tsan_default_options();
-const char* __tsan_default_options() {
-    return "die_after_fork=0";
-}
-#endif
-
 /// Stands before that of the C library, for libraries as well: the linker exports what they ask for.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                               void* argument) noexcept {
