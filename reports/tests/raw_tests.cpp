@@ -85,7 +85,7 @@ TEST_CASE("raw: standard input, from a file and from a pipe, from where it stand
 
 namespace {
 
-constexpr const char* cut_short = "the input file became shorter or unreadable while it was being read";
+const std::string cut_short = "the input file became shorter or unreadable while it was being read";
 
 /// Takes blocks, and shortens the file after the first.
 class Shortening : public detreduce::program::Sink {
@@ -124,7 +124,7 @@ TEST_CASE("raw: a file that becomes shorter while it is read is an error, not a 
     ::waitpid(child, &status, 0);
     REQUIRE(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 1);
-    CHECK(read_file(said) == std::string("detreduce: ") + cut_short + "\n");
+    CHECK(read_file(said).find("detreduce: " + cut_short) == 0);
 }
 
 TEST_CASE("raw: a file larger than the address space is refused, not a crash") {
