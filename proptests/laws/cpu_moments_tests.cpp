@@ -71,11 +71,11 @@ TEST_CASE("moments: groups of a tile hold the elements that lie there", "[moment
                                                      {m, std::uint64_t{1} << 24},
                                                      {m, std::uint64_t{1} << 36, (1ull << 36) - 77}}) {
             for (const std::uint32_t j : {0u, 1u, 30u, 35u, 51u, 62u, 63u}) {
-                for (const std::pair<std::uint32_t, std::uint32_t> rows :
+                for (const auto& [first, last] :
                      {std::pair{0u, 1u}, {7u, 8u}, {0u, 8u}, {6u, 8u}, {8u, 32u}, {32u, 64u}}) {
-                    const std::uint32_t first = rows.first, last = rows.second; // clang 14 captures no bindings
                     INFO("m " << m << " lane " << j << " rows " << first << " to " << last);
-                    REQUIRE(counts.in_rows(j, first, last) == counted(counts, [&](std::uint32_t i) {
+                    REQUIRE(counts.in_rows(j, first, last) ==
+                            counted(counts, [&, first = first, last = last](std::uint32_t i) {
                                 return i % lanes == j && i / lanes >= first && i / lanes < last;
                             }));
                 }
