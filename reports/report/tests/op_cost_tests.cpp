@@ -93,14 +93,14 @@ TEST_CASE("ops and shapes are timed on the CPU, beside the standard library", "[
 }
 
 TEST_CASE("the ratio to reading is that of the times of the same bytes and threads", "[report]") {
-    const Results results = measured(std::uint64_t{1} << 16, false);
+    const Results results = measured(4096, true);
     std::map<std::string, double> reads;
     const auto key_of = [](const OpCostRow& r) {
         return fmt::format("{} {} {} {}", r.dtype, r.device, r.variant, r.n);
     };
     for (const OpCostRow& r : results.op_cost)
         if (r.op == "read" && r.shape == flat_shape) reads[key_of(r)] = r.median_s.value();
-    CHECK(reads.size() >= 4);
+    CHECK(reads.size() == 2);
     std::size_t others = 0;
     for (const OpCostRow& r : results.op_cost) {
         INFO(r.op << " " << r.candidate << " " << key_of(r));
@@ -112,7 +112,7 @@ TEST_CASE("the ratio to reading is that of the times of the same bytes and threa
         CHECK(r.gb_per_s.value() == Approx(static_cast<double>(r.bytes) / r.median_s.value() / 1e9));
         others += r.op != "read";
     }
-    CHECK(others > 50);
+    CHECK(others > 20);
 }
 
 TEST_CASE("a full run times every method, every dtype and columns", "[report]") {
