@@ -164,7 +164,7 @@ TEST_CASE("gamma", "[bounds]") {
         const cpp_int numerator = scaled_value(gamma_bound(DType::f32, d)) * ((1u << 24) - d);
         const cpp_int exact = cpp_int(d) << 1074u;
         REQUIRE(numerator >= exact);
-        REQUIRE((numerator - exact) << 51u <= exact);
+        REQUIRE(((numerator - exact) << 51u) <= exact);
     }
 }
 
@@ -227,7 +227,7 @@ TEST_CASE("products in bounds are rounded up", "[bounds]") {
                 const cpp_int numerator = ((cpp_int(1) << places) + 1) * 2 * (d - 1) * d, scale = cpp_int(1) << 1074u;
                 const cpp_int denominator = (cpp_int(1) << places) * (unit - 2 * (d - 1)) * (unit - d);
                 const cpp_int stated = scaled_value(b.of_abs) * denominator, exact = numerator * scale;
-                if (stated < exact || (stated - exact) << 48u > exact) FAIL(n << " " << name(in) << " " << name(out));
+                if (stated < exact || ((stated - exact) << 48u) > exact) FAIL(n << " " << name(in) << " " << name(out));
                 ++checked;
             }
     });

@@ -321,7 +321,9 @@ void add_reduce(CLI::App& app) {
     const auto add = [command](const char* flag, std::string& value, const char* help) {
         return command->add_option(flag, value, help)->type_name("")->capture_default_str();
     };
-    add("--op", o->op, "what to compute, see below")->transform(op_named)->check(one_of(names_of(ops())));
+    add("--op", o->op, "what to compute, see below; std and var are stddev and variance")
+        ->transform(op_named)
+        ->check(one_of(names_of(ops())));
     command->add_option("--with", o->with, "for ops of two inputs: the file with y, as many numbers as FILE has")
         ->type_name("FILE");
     command
