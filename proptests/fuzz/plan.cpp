@@ -93,7 +93,7 @@ std::optional<std::uint64_t> extent_of(const Plan& plan) {
         if (rows > most_elements || plan.stride() > most_elements) return std::nullopt;
         extent = rows * plan.stride();
     }
-    return extent <= most_elements && plan.groups() <= 2048 ? std::optional(extent) : std::nullopt;
+    return extent <= most_elements && r.groups <= 2048 ? std::optional(extent) : std::nullopt;
 }
 
 /// Ascending offsets of all of n elements, or, sometimes, others.
