@@ -50,7 +50,8 @@ Request any_request(FuzzedDataProvider& in) {
     if (matrix && in.ConsumeBool())
         r.stride = (r.shape == Shape::rows ? r.n : r.groups) + in.ConsumeIntegralInRange<std::uint64_t>(0, 7);
     r.device = cpu;
-    r.launch.threads = in.ConsumeIntegralInRange<std::uint32_t>(1, 3);
+    r.launch.threads =
+        in.ConsumeIntegralInRange<std::uint32_t>(1, 24) <= 22 ? 1 : in.ConsumeIntegralInRange<std::uint32_t>(2, 3);
     r.launch.isa = static_cast<Isa>(in.ConsumeIntegralInRange(0, 3));
     if (info(r.op).kind == Kind::order || in.ConsumeIntegralInRange(0, 15) == 0) r.nan = any_word<NanPolicy>(in, 2);
     if (info(r.op).kind == Kind::moments) r.ddof = in.ConsumeIntegralInRange<std::uint64_t>(0, 3);
