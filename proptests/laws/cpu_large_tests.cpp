@@ -87,4 +87,20 @@ TEST_CASE("more hostile elements than a digit has room for", "[.][slow][cpu][lar
     }
 }
 
+/// [slow]: ten seconds.
+TEST_CASE("the variance of more than 2^32 elements", "[.][slow][cpu][large]") {
+    constexpr std::size_t n = (std::size_t{1} << 32) + 6;
+    std::vector<bfloat16> block(std::size_t{1} << 22);
+    for (std::size_t i = 0; i < block.size(); ++i)
+        block[i] = number<bfloat16>(i % 2 == 0 ? 3 : -3);
+    const Repeated<bfloat16> x(block, n);
+    REQUIRE(x.ok());
+    const Plan plan = make_plan({.op = Op::moments, .dtype = DType::bf16, .output = DType::f64, .n = n, .device = cpu});
+    throw_if_error(plan.status());
+    double result[2] = {};
+    throw_if_error(run(plan, x.data(), result));
+    REQUIRE(result[0] == 0);
+    REQUIRE(result[1] == 9);
+}
+
 } // namespace detreduce::proptests

@@ -94,6 +94,27 @@ TEST_CASE("exact: what overflows in between does not matter", "[exact]") {
     REQUIRE(sum_of({largest<double>, 0x1p970, -5e-324}) == largest<double>);
 }
 
+/// A tie is decided by what lies any number of places below it, wherever the digits of the long number begin.
+TEST_CASE("exact: what is far below a tie decides it", "[exact]") {
+    for (const DType output : dtypes()) {
+        with_dtype(output, [&]<class Out>(Out) {
+            const double ulp = std::ldexp(1.0, 1 - fp::Format<Out>::precision);
+            for (int below = 54; below < 330; ++below) {
+                for (const int scale : {0, 7, 13}) {
+                    const double x[] = {std::ldexp(1.0, scale), std::ldexp(ulp / 2, scale),
+                                        std::ldexp(1.0, scale - below)};
+                    const double y[] = {x[0], x[1], -x[2]};
+                    INFO(name(output) << " below " << below << " scale " << scale);
+                    REQUIRE(same_bits(exact_sum<Out>(std::span<const double>(x), 0),
+                                      number<Out>(std::ldexp(1 + ulp, scale))));
+                    REQUIRE(
+                        same_bits(exact_sum<Out>(std::span<const double>(y), 0), number<Out>(std::ldexp(1.0, scale))));
+                }
+            }
+        });
+    }
+}
+
 /// Permutations, and x followed by −x.
 TEMPLATE_TEST_CASE("exact: the order of the elements does not matter", "[exact]", DETREDUCE_ALL_TYPES) {
     property("permutation", [] {

@@ -395,6 +395,21 @@ TEST_CASE("moments: infinities and NaN have no variance", "[moments]") {
     }
 }
 
+/// (2^27 − 1)² has 54 bits, the last one of which is a tie; a quarter of the square of a difference is the variance of two.
+TEST_CASE("moments: what is far below a tie decides it", "[moments]") {
+    const double x = 0x1p27 - 1, tie = (0x1p54 - 0x1p28) / 4;
+    for (int below = 0; below < 1070; ++below) {
+        const auto variance = [&](double y) {
+            return moments_of<double>(Op::variance, std::vector<double>{x, y}, Method::exact, 0, 1)[0];
+        };
+        INFO(below);
+        if (below == 0) REQUIRE(variance(0) == tie); // to even
+        if (below < 30) continue;                    // where the difference is another number of 53 bits
+        REQUIRE(variance(-std::ldexp(1.0, -below)) == next_up(tie));
+        REQUIRE(variance(std::ldexp(1.0, -below)) == tie);
+    }
+}
+
 TEST_CASE("moments: what there is not is refused by name", "[moments][status]") {
     const auto status = [](Request request) {
         request.device.backend = TestBackend::kind;
