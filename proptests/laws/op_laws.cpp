@@ -183,6 +183,24 @@ TEST_CASE("ops: norms of huge and tiny numbers", "[ops]") {
     REQUIRE(norm({0x1p64, 0x1p38, 0x1p11}) == 0x1p64);
 }
 
+TEMPLATE_TEST_CASE("ops: what does not differ at all is +0 apart", "[ops]", DETREDUCE_ALL_TYPES) {
+    const auto numbers = [](std::initializer_list<double> x) {
+        std::vector<TestType> to;
+        for (const double v : x)
+            to.push_back(number<TestType>(v));
+        return to;
+    };
+    for (const auto& x : {numbers({-0.0, -0.0}), numbers({1, 2, 3}), numbers({-3}), numbers({0, -0.0}),
+                          std::vector<TestType>(5000, number<TestType>(-0.0))}) {
+        for (const Op op : {Op::sumdiffsq, Op::mse, Op::mae}) {
+            for (const Method method : offered(true)) {
+                INFO(name(op) << ' ' << name(method) << " n " << x.size());
+                REQUIRE(fp::to_bits(reduce_pair<double>(op, Pair<TestType>{x, x}, method, 1)) == 0);
+            }
+        }
+    }
+}
+
 TEST_CASE("ops: means next to a tie", "[ops]") {
     const auto mean = [](std::vector<double> x) {
         return reduce_pair<double>(Op::mean, Pair<double>{x, {}}, Method::exact, 1);

@@ -283,6 +283,11 @@ TEST_CASE("products: what lies far below a tie decides it", "[product]") {
     const std::span<const double> span(x);
     REQUIRE(multiplied<double>(span, Method::compensated) == 0x1p-1039 + 3 * 0x1p-1074);
     REQUIRE(multiplied<double>(span, Method::tree) == 0x1p-1039 + 2 * 0x1p-1074); // which has lost it
+    // (1 + 2^-35)(1 - 2^-35) = 1 - 2^-70: from below.
+    const std::vector<double> below{1 + 0x1p-35, 1 - 0x1p-35, 0x1p-1000, 0x1p-75},
+        above{1 + 0x1p-35, 1 + 0x1p-35, 0x1p-1000, 0x1p-75};
+    REQUIRE(multiplied<double>(std::span<const double>(below), Method::compensated) == 0);
+    REQUIRE(multiplied<double>(std::span<const double>(above), Method::compensated) == 0x1p-1074);
 }
 
 /// What the errors are carried along for.
