@@ -80,4 +80,24 @@ TEMPLATE_TEST_CASE("groups: each is searched alone", "[groups][order][sanitizer]
     });
 }
 
+/// Elements that are not side by side are copied, up to 8192 of them at a time: the first and the last of such a block, and one behind it.
+TEMPLATE_TEST_CASE("groups: columns longer than what is copied at a time", "[groups][order]", DETREDUCE_ALL_TYPES) {
+    for (const std::size_t n : {std::size_t{2049}, std::size_t{4096}, std::size_t{4097}, std::size_t{8193}}) {
+        for (const std::size_t at : {std::size_t{0}, std::size_t{2048}, std::size_t{4096}, std::size_t{8192}, n - 1}) {
+            if (at >= n) continue;
+            std::vector<TestType> x(2 * n, number<TestType>(1));
+            x[2 * at] = number<TestType>(3); // of the first column
+            const auto column = [&](Op op, auto out) {
+                const Request r{.op = op, .shape = Shape::columns, .n = n, .groups = 2};
+                return TestBackend::reduce_groups<decltype(out)>(r, std::span<const TestType>(x), {}, {})[0];
+            };
+            INFO("n " << n << " at " << at);
+            REQUIRE(column(Op::argmax, std::uint64_t{}) == at);
+            REQUIRE(column(Op::sum, double{}) == static_cast<double>(n) + 2);
+            REQUIRE(column(Op::sumsq, double{}) == static_cast<double>(n) + 8);
+            REQUIRE(column(Op::max, double{}) == 3);
+        }
+    }
+}
+
 } // namespace detreduce::proptests
