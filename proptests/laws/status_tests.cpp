@@ -208,6 +208,8 @@ TEST_CASE("columns, segments and tensors have shapes", "[status]") {
     expect(status_of({.shape = Shape::columns, .n = 4, .groups = 3, .stride = 2}), invalid, "stride");
     expect(status_of({.shape = Shape::segments, .n = 4, .groups = 3, .stride = 4}), invalid, "stride");
     expect(status_of({.n = 4, .each = true}), invalid, "each");
+    REQUIRE(status_of({.shape = Shape::tensors, .n = 1, .groups = 0xffffffffu}).ok());
+    expect(status_of({.shape = Shape::tensors, .n = 1, .groups = std::uint64_t{1} << 32}), invalid, "groups");
     for (const Method method : {Method::tree, Method::kahan, Method::compensated, Method::serial})
         expect(status_of({.method = method, .shape = Shape::tensors}), StatusCode::unsupported, "method");
     for (const Op op : {Op::dot, Op::mse, Op::variance})
