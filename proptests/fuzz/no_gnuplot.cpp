@@ -23,7 +23,8 @@ bool is_ours(std::string_view line) {
 
 void require_gnuplot() {}
 
-std::string run_gnuplot(const std::string& id, const std::string&, const std::string& script) {
+std::string run_gnuplot(const std::string& id, const std::string&, const std::string& script,
+                        std::chrono::milliseconds) {
     constexpr std::size_t enough = std::size_t{1} << 20;
     fuzz::require(script.size() < enough, "a plot of few points is a short script");
     fuzz::require(!id.empty() && id.find_first_of("/.") == std::string::npos, "an id is no path", id);
