@@ -314,6 +314,9 @@ TEST_CASE("rows: what is wrong with a request is said by name", "[rows][status]"
         }
         expect(status_of({.op = op, .n = 4, .reduction = static_cast<Reduction>(99)}), invalid, "reduction");
         REQUIRE(status_of({.op = op, .n = 64, .rows = std::uint64_t{1} << 40}).ok());
+        constexpr std::uint64_t fifth = 14'073'748'835'533; // of 2^46 + 1
+        REQUIRE(status_of({.op = op, .n = 4, .rows = 5, .stride = fifth - 1}).ok());
+        expect(status_of({.op = op, .n = 4, .rows = 5, .stride = fifth}), invalid, "rows");
         REQUIRE(status_of({.op = op, .n = max_n}).ok());
         REQUIRE(status_of({.op = op, .n = 4, .rows = 0, .epsilon = 0}).ok());
         if (of_norms(op) || of_targets(op)) {
