@@ -117,7 +117,7 @@ TEMPLATE_TEST_CASE("every tie of a 16-bit format, and the numbers just beside it
 TEMPLATE_TEST_CASE("every number of a 16-bit format: its decimal and hexadecimal read back", "", float16, bfloat16) {
     long wrong = 0;
     for (unsigned bits = 0; bits < 0x10000; ++bits) {
-        const TestType x{static_cast<std::uint16_t>(bits)};
+        const auto x = TestType::from_bits(static_cast<std::uint16_t>(bits));
         if (fp::is_nan(x)) {
             wrong += shortest_decimal(x) != "nan" || hexadecimal(x) != "nan";
             continue;
@@ -136,7 +136,7 @@ TEMPLATE_TEST_CASE("no decimal with fewer digits reads back, and none with as ma
                    bfloat16) {
     long wrong = 0;
     for (unsigned bits = 1; bits < fp::infinity_bits<TestType>; ++bits) {
-        const TestType x{static_cast<std::uint16_t>(bits)};
+        const auto x = TestType::from_bits(static_cast<std::uint16_t>(bits));
         const std::string text = shortest_decimal(x);
         const double value = value_of<TestType>(bits), distance = std::fabs(std::strtod(text.c_str(), nullptr) - value);
         const int digits = digits_in(text);
