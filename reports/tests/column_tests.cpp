@@ -84,7 +84,7 @@ TEST_CASE("columns that are refused, with their line and column", "[program]") {
     check_refused(reduce_csv("1,2\n3,\"4\n5,6\n", {"--column", "1"}), "line 2, column 2: a quote is not closed");
     check_refused(reduce_csv("\"" + std::string(std::size_t{3} << 20, '\n'), {"--column", "1"}),
                   "a quote is not closed");
-    check_refused(reduce_csv(std::string(70000, ',') + "\n", {"--column", "1"}), "has more than 65536 columns");
+    check_refused(reduce_csv(std::string(70000, ',').append("\n"), {"--column", "1"}), "has more than 65536 columns");
     check_refused(reduce_csv(std::string(std::size_t{2} << 20, '1'), {"--column", "1"}),
                   "line 1 is longer than 1048576");
     check_refused(reduce_csv(std::string("1,2\n\0,3\n", 8), {"--column", "1"}), "line 2, column 1: '\\x00' is not");
