@@ -245,6 +245,23 @@ TEST_CASE("rows: a target that is no class is refused with its index", "[rows][s
     REQUIRE(refused([&] { (void)cross_entropy(x, rows, std::vector<std::int64_t>{0, 1, 2, n}); }) == "targets");
 }
 
+TEST_CASE("rows: a weight that is NaN comes out as the one NaN that there is", "[rows]") {
+    const std::vector<float> x{1, 2, 3};
+    const std::vector<float> weights{1, fp::from_bits<float>(0xffc12345u), 1};
+    const std::int64_t target = 1;
+    for (const RowOp op : {RowOp::cross_entropy, RowOp::nll}) {
+        float loss = 0, weight = 0;
+        const RowPlan plan = make_row_plan({.op = op, .n = x.size(), .rows = 1, .device = cpu});
+        REQUIRE(
+            run(plan,
+                {.x = x.data(), .out = &loss, .targets = &target, .weights = weights.data(), .row_weights = &weight},
+                nullptr)
+                .ok());
+        REQUIRE(fp::to_bits(weight) == fp::Format<float>::canonical_nan);
+        REQUIRE(fp::to_bits(loss) == fp::Format<float>::canonical_nan);
+    }
+}
+
 TEST_CASE("rows: the caller's rounding mode means nothing", "[rows]") {
     for (const RowOp op : all_row_ops) {
         for (const std::uint64_t rows : {1, 20}) {

@@ -66,7 +66,8 @@ inline accuracy::cpp_int digits_of(const ExactState& state) {
     return value;
 }
 
-/// A state as sums of others may leave it: digits up to ±weight · 2^33 with carries to do, or none but a few.
+/// A state as sums of others may leave it: digits up to ±weight · 2^33 with carries to do, or none but a few. The highest is a
+/// sixteenth of that at most, so that up to 15 such states are within the headroom.
 inline ExactState unfinished_state(std::uint64_t word, acc::exact::Word weight = acc::exact::max_weight) {
     ExactState state;
     const std::int64_t most = weight << 33;
@@ -77,7 +78,7 @@ inline ExactState unfinished_state(std::uint64_t word, acc::exact::Word weight =
         const std::uint64_t digit = accuracy::hash(word, 10 + static_cast<unsigned>(k));
         const auto size = static_cast<std::int64_t>((digit >> 2) % static_cast<std::uint64_t>(most) >> digit % 62);
         const std::int64_t edges[] = {0, 0, 1, 0xffffffff, 0x100000000, most};
-        const std::int64_t magnitude = digit / 64 % 2 ? size : edges[digit / 128 % 6];
+        const std::int64_t magnitude = (digit / 64 % 2 ? size : edges[digit / 128 % 6]) >> (k == 66 ? 4 : 0);
         state.words()[static_cast<std::size_t>(k)] = digit / 1024 % 2 ? magnitude : -magnitude;
     }
     state.words()[acc::exact::elements] = 1;
