@@ -59,10 +59,10 @@ bool same_words(const ExactState& a, const ExactState& b) {
 Status ExactState::add(DType dtype, const void* x, std::uint64_t n, const Launch& launch) noexcept {
     const Plan plan = make_plan({.dtype = dtype, .n = n, .device = cpu, .launch = launch});
     if (!plan.status().ok()) return plan.status();
-    if (const Status bad = check_elements("x", x, dtype, n); !bad.ok() || n == 0) return bad;
+    if (const Status bad = check_elements("x", x, dtype, n); !bad.ok()) return bad;
     const host::ArenaScope arena;
     if (const Status bad = arena.status(); !bad.ok()) return bad;
-    if (!is_beyond()) {
+    if (n > 0 && !is_beyond()) {
         make_room(acc::exact::max_weight / 2);
         host::add_exact(dtype, x, n, words_, plan.launch());
     }
@@ -118,7 +118,7 @@ std::array<std::byte, ExactState::serialized_bytes> ExactState::serialize() cons
 
 Status ExactState::deserialize(std::span<const std::byte> blob, ExactState& state) noexcept {
     if (blob.size() < 16 || std::memcmp(blob.data(), magic, sizeof magic) != 0) {
-        return invalid("blob", "is not a state of detreduce: allowed are the bytes that serialize() gave");
+        return invalid("blob", "is not a state of detreduce: allowed are the bytes of a serialized state");
     }
     if (get(blob.data() + 8, 4) != blob_version || get(blob.data() + 12, 4) != word_count) {
         return invalid("blob", "has another version; allowed is version 1 with 74 words");
@@ -136,7 +136,7 @@ Status ExactState::deserialize(std::span<const std::byte> blob, ExactState& stat
                        "is that of a state beyond its headroom; allowed are 2^62 elements, and sums below 2^1086");
     }
     if (!same_words(read, normalized(read)))
-        return invalid("blob", "is not normalized, so serialize() did not give it");
+        return invalid("blob", "is not normalized, so it is not a serialized state");
     state = read;
     return {};
 }

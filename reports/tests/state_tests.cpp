@@ -142,9 +142,9 @@ TEST_CASE("state: files that cannot be states") {
         directory.write("s", bytes);
         check_failure({"reduce", "--add-state", file}, "--add-state: '" + file + "' " + says);
     };
-    check("", "is not a state of detreduce: allowed are the bytes that serialize() gave");
-    check("1\n2\n", "is not a state of detreduce: allowed are the bytes that serialize() gave");
-    check(npy_of<float>({1}), "is not a state of detreduce: allowed are the bytes that serialize() gave");
+    check("", "is not a state of detreduce: allowed are the bytes of a serialized state");
+    check("1\n2\n", "is not a state of detreduce: allowed are the bytes of a serialized state");
+    check(npy_of<float>({1}), "is not a state of detreduce: allowed are the bytes of a serialized state");
     check(good.substr(0, good.size() - 1), "has the wrong size; allowed are exactly 616 bytes");
     check(good + "x", "has the wrong size; allowed are exactly 616 bytes");
     for (const std::size_t at : {16, 300, 615}) {
@@ -161,7 +161,7 @@ TEST_CASE("state: files that cannot be states") {
     const std::string bad = directory.write("bad", "bad");
     check_failure({"reduce", "--add-state", file, "--add-state", bad}, // the first one that is wrong is named
                   "--add-state: '" + bad +
-                      "' is not a state of detreduce: allowed are the bytes that serialize() gave");
+                      "' is not a state of detreduce: allowed are the bytes of a serialized state");
 }
 
 TEST_CASE("state: counts that would wrap are refused") {

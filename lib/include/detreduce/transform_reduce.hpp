@@ -65,9 +65,10 @@ struct CheckedPlan {
 
 /// Is a * b + c rounded once where terms are computed? The product, 1 − 2^−2k, has more bits than a V, so the sum is −2^−2k
 /// only if the product was not rounded, in every rounding mode. Volatile: no compiler may compute it. A template of what
-/// write_terms() is one of, so that the linker keeps both of the same source, and with the same flags.
+/// write_terms() is one of, and like that never inlined, so that the linker keeps both of the same source, and with the
+/// same flags.
 template <class T, class F, int Inputs>
-[[nodiscard]] bool contracts() noexcept {
+[[nodiscard]] __attribute__((noinline)) bool contracts() noexcept {
     using V = TermOf<T>;
     constexpr V step = sizeof(V) == 4 ? V{0x1p-13} : V{0x1p-30};
     const volatile V numbers[] = {1 + step, 1 - step, -1};

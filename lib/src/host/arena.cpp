@@ -14,7 +14,7 @@ struct First {
     Arena* arena = nullptr;
     First() = default;
     ~First() {
-        delete arena;
+        if (arena != nullptr && arena->used == 0) delete arena; // else exit() within a call: workers may write to it
         current_arena = nullptr;
         has_ended = true;
     }

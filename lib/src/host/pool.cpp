@@ -85,7 +85,9 @@ class Pool {
         append(job);
         wanted_ += job.parts - 1;
         wake_two();
-        while (!job.is_claimed() && made_ < std::min(wanted_, max_threads - 1) && make_worker()) {
+        // Of calls within calls, and of many callers, each wants more than there are processors for.
+        const std::uint32_t enough = std::max(usual_threads(), job.parts) - 1;
+        while (!job.is_claimed() && made_ < std::min(wanted_, enough) && make_worker()) {
             lock.unlock(); // for those who want to begin
             lock.lock();
         }
@@ -103,6 +105,7 @@ class Pool {
     void stop() noexcept {
         std::unique_lock lock(mutex_);
         stopping_ = true;
+        if (busy_ > 0) return; // a call is in progress: the process ends, as nobody unloads what is in use
         Worker* next = std::exchange(workers_, nullptr);
         lock.unlock();
         wake_.notify_all();
@@ -113,8 +116,6 @@ class Pool {
         }
     }
 
-    void lock() { mutex_.lock(); }
-    void unlock() { mutex_.unlock(); }
     [[nodiscard]] Worker* workers() const { return workers_; }
 
   private:
@@ -172,10 +173,12 @@ class Pool {
             Job& job = *open_;
             const std::uint32_t part = claim(job);
             ++job.working;
+            ++busy_;
             if (open_ != nullptr) wake_two();
             lock.unlock();
             job.run(part);
             lock.lock();
+            --busy_;
             if (--job.working == 0 && job.is_claimed())
                 job.done.notify_one(); // its caller is there while we have the lock
         }
@@ -188,6 +191,7 @@ class Pool {
     std::uint32_t made_ = 0;    ///< how many
     std::uint32_t idle_ = 0;    ///< how many sleep
     std::uint32_t wanted_ = 0;  ///< by all calls at once
+    std::uint32_t busy_ = 0;    ///< how many are at work
     bool stopping_ = false;
 };
 
@@ -209,7 +213,8 @@ struct Lifetime {
     Lifetime() noexcept {
         (void)usual_threads(); // reads the environment now
         pool = new (room_for_pool) Pool;
-        is_running = pthread_atfork([] { pool->lock(); }, [] { pool->unlock(); }, after_fork_in_child) == 0;
+        // Nothing is locked before fork(): a handler of the host's may hold a lock that a call of ours waits for.
+        is_running = pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
     }
     ~Lifetime() {
         is_running = false;
@@ -256,7 +261,10 @@ std::uint32_t usual_threads() noexcept {
 void run_parts(std::uint64_t count, std::uint32_t threads, const void* f, Work work) noexcept {
     if (!is_running.load(std::memory_order_acquire)) return work(f, 0, count);
     Job job(f, work, count, static_cast<std::uint32_t>(std::min<std::uint64_t>(threads, count)));
+    int before = 0; // a thread that was cancelled while it waits here would leave its job to the workers
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     pool->run(job);
+    pthread_setcancelstate(before, nullptr);
 }
 
 } // namespace detreduce::host
