@@ -155,6 +155,9 @@ TEST_CASE("headroom: beyond it stays beyond it", "[exact]") {
     require_beyond(beyond_state());
     REQUIRE(beyond_state() == beyond_state());
     REQUIRE_FALSE(beyond_state() == ExactState{});
+    ExactState still = beyond_state(); // no element is not enough
+    REQUIRE_FALSE(still.add(std::span<const float>()).ok());
+    require_beyond(still);
     ExactState nan;
     nan.add(quiet_nan<float>);
     const ExactState others[] = {ExactState{},

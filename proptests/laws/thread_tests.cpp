@@ -244,6 +244,95 @@ TEST_CASE("fork() while other threads are within calls", "[threads]") {
     REQUIRE(wrong == 0);
 }
 
+namespace {
+/// A lock of the host's, which its handler takes before fork(). The handler is there before the library's, so it is called after any of those.
+std::mutex* host_lock = nullptr;
+__attribute__((constructor(101))) void take_the_lock_before_fork() {
+    pthread_atfork(
+        [] {
+            if (host_lock != nullptr) host_lock->lock();
+        },
+        [] {
+            if (host_lock != nullptr) host_lock->unlock();
+        },
+        [] {
+            if (host_lock != nullptr) host_lock->unlock();
+        });
+}
+} // namespace
+
+TEST_CASE("fork() while a caller holds a lock that a handler of the host's waits for", "[threads]") {
+    REQUIRE(in_child([] {
+        alarm(60); // a deadlock ends the child
+        std::mutex lock;
+        host_lock = &lock;
+        std::atomic<bool> ends{false};
+        std::thread caller([&] {
+            while (!ends) {
+                const std::lock_guard held(lock);
+                (void)sum(elements(), Method::tree, {.threads = threads});
+            }
+        });
+        bool right = true;
+        for (int i = 0; i < 30; ++i)
+            right = right && in_child([] { return true; });
+        ends = true;
+        caller.join();
+        return right;
+    }));
+}
+
+TEST_CASE("a thread may be cancelled while it calls", "[threads]") {
+    REQUIRE(in_child([] {
+        for (int i = 0; i < 20; ++i) {
+            pthread_t caller;
+            std::atomic<int> calls{0};
+            const auto call = [](void* count) -> void* {
+                for (;;) {
+                    (void)sum(elements(), Method::tree, {.threads = threads});
+                    ++*static_cast<std::atomic<int>*>(count);
+                    pthread_testcancel();
+                }
+            };
+            if (pthread_create(&caller, nullptr, call, &calls) != 0) return false;
+            while (calls <= i)
+                sched_yield();
+            pthread_cancel(caller);
+            pthread_join(caller, nullptr);
+        }
+        return is_right(threads);
+    }));
+}
+
+TEST_CASE("a process may end while workers work or wait, by the caller, too", "[threads]") {
+    REQUIRE(status_of_child([] {
+                alarm(60);
+                static const std::vector<float> many(std::size_t{1} << 22, 1.0f);
+                on_all_threads(
+                    [](bool is_caller) {
+                        if (is_caller) std::exit(6);
+                    },
+                    many);
+                return false;
+            }) == 6);
+    REQUIRE(status_of_child([] {
+                alarm(60);
+                static std::atomic<unsigned> waiting{0};
+                std::thread([] {
+                    on_all_threads([](bool is_caller) {
+                        if (is_caller) return;
+                        ++waiting;
+                        for (;;)
+                            pause(); // a function that waits for ever
+                    });
+                }).detach();
+                while (waiting + 1 < threads)
+                    sched_yield();
+                std::exit(7);
+                return false;
+            }) == 7);
+}
+
 TEST_CASE("a process may end while workers work, and by one of them", "[threads]") {
     REQUIRE(status_of_child([] {
                 std::atomic<bool> ready{false};

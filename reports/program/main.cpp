@@ -141,7 +141,9 @@ int run_and_report(int argc, char** argv) {
 } // namespace detreduce::program
 
 int main(int argc, char** argv) {
-    std::signal(SIGPIPE, SIG_IGN); // a closed pipe becomes an error of the write, and that an exit code
+    for (const int failure :
+         {SIGPIPE, SIGXFSZ}) // a closed pipe, or a file that may not grow, becomes an error of the write
+        std::signal(failure, SIG_IGN);
     detreduce::program::keep_standard_descriptors();
     return detreduce::program::run_and_report(argc, argv);
 }

@@ -98,7 +98,11 @@ int write_beside(const Target& target, std::optional<mode_t> mode, std::string_v
 fs::path new_temporary_path() {
     std::error_code error;
     const fs::path base = fs::temp_directory_path(error);
-    if (error) refuse_temporary(base, error.message());
+    if (error) {
+        const char* const wanted =
+            std::getenv("TMPDIR"); // what fs::temp_directory_path() looked at, but for three names that nobody uses
+        refuse_temporary(wanted != nullptr ? wanted : "/tmp", error.message());
+    }
     const fs::path whole = fs::absolute(base, error); // TMPDIR may be a relative path
     static const bool swept = (remove_stale(whole, Stale::folders), true);
     (void)swept;

@@ -64,7 +64,7 @@ class ClipPlan {
 ///              norm, and one that scales, for each 1000 tensors that have elements (120 before CUDA 12.1). CPU: returns when all is written.
 /// flags        as run() of a Plan
 /// errors       plan.status() if that is not ok; invalid_argument: `list` where it is null, has not n elements in all, or, with its index, a tensor is null,
-///              misaligned or of no dtype, `norm_out`, `workspace`; cuda_error. Nothing is written then, but that a cuda_error may leave norm and
+///              misaligned or of no dtype, `norm_out`, `workspace`; out_of_memory; cuda_error. Nothing is written then, but that a cuda_error may leave norm and
 ///              tensors undefined.
 /// NaN, empty   as torch.nn.utils.clip_grad_norm_ with error_if_nonfinite=False, whose formula this is: with a NaN among the elements the norm is
 ///              NaN and so is every element; with infinities, or a norm beyond binary64, it is infinite, and finite elements become zeros with their

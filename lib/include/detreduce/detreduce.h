@@ -317,7 +317,7 @@ detreduce_status detreduce_check_offsets(detreduce_device device, const uint64_t
 
 /* One value of n elements at x (and y), on the CPU, into *out: a plan and a run, as detreduce_run() describes them, with as many threads as
  * the library chooses. Returns when *out is written; on an error it is left as it was.
- * errors: invalid_argument, e.g. `n` for a mean of nothing, `method` for a number that is none, `x`, `y` or `out` for NULL */
+ * errors: invalid_argument, e.g. `n` for a mean of nothing, `method` for a number that is none, `x`, `y` or `out` for NULL; out_of_memory */
 detreduce_status detreduce_sum_f32(const float* x, uint64_t n, detreduce_method method, float* out) DETREDUCE_NOEXCEPT;
 detreduce_status detreduce_sum_f64(const double* x, uint64_t n, detreduce_method method,
                                    double* out) DETREDUCE_NOEXCEPT;
@@ -377,7 +377,7 @@ detreduce_status detreduce_argmax_f64(const double* x, uint64_t n, detreduce_nan
  * same as the C++ class ExactState. All zero bytes are the empty sum. Every word is a sum over the elements: states may be merged by whatever adds
  * 64-bit integers (MPI_SUM on MPI_INT64_T, ncclSum on ncclInt64), up to 2^28 normalized ones at once, and normalized after.
  * Up to 2^62 elements; nothing over- or underflows. A state of more, or of a sum that so many cannot make, is
- * beyond its headroom, and remains so: it is NaN, its count is INT64_MIN, and detreduce_state_deserialize()
+ * beyond its headroom, and remains so whatever is merged, subtracted or added: it is NaN, its count is INT64_MIN, and detreduce_state_deserialize()
  * refuses its bytes. A state does not know the dtypes of its elements. One state is for one thread, or one
  * stream, at a time. lib/SPEC.md, section 7. */
 #define DETREDUCE_STATE_WORDS 74
@@ -395,7 +395,7 @@ typedef struct detreduce_state {
 void detreduce_state_init(detreduce_state* state) DETREDUCE_NOEXCEPT;
 
 /* Adds n elements of `dtype` at x, in host memory, on the CPU, and normalizes. `launch` (threads, isa) may be NULL. Returns when done.
- * errors: invalid_argument for `state`, `dtype`, `n`, `x`, `launch.threads`; unsupported for `launch.isa`. The state is then left as it was,
+ * errors: invalid_argument for `state`, `dtype`, `n`, `x`, `launch.threads`; unsupported for `launch.isa`; out_of_memory. The state is then left as it was,
  * but for an error of `state` where it is not NULL: it is beyond its headroom. */
 detreduce_status detreduce_state_add(detreduce_state* state, detreduce_dtype dtype, const void* x, uint64_t n,
                                      const detreduce_launch* launch) DETREDUCE_NOEXCEPT;

@@ -24,7 +24,7 @@ struct StateStatus : Status {
 /// guarantee    order: the state after any sequence of adds, merges and subtracts depends on the multiset of elements alone, up to
 ///              normalize(), which gives each value its one form. Host and device give the same bytes.
 /// range        up to 2^62 elements; nothing over- or underflows. A state of more, or of a sum that so many
-///              cannot make, is beyond its headroom, and remains so whatever is added, merged or subtracted:
+///              cannot make, is beyond its headroom, and remains so whatever is merged, subtracted or added as an array:
 ///              its value is NaN, its count INT64_MIN, and deserialize() refuses its bytes
 /// dtypes       a state does not know the dtypes of its elements
 /// words        every word is a sum over the elements, so states may be merged by whatever adds 64-bit integers (MPI_SUM, ncclSum on int64):

@@ -38,7 +38,7 @@ inline void require_one_result(Op op) {
 /// shapes       ops of two inputs: as many elements in y as in x; ops of one input: no y
 /// guarantee    info(method).guarantee; `launch` (threads, instruction set) never changes a bit of a deterministic method. The bits of every
 ///              method but `atomic` are those of the CUDA backend.
-/// workspace    none; with one thread nothing is allocated
+/// workspace    none; a thread's first call takes 384 KiB, which it keeps; with one thread nothing else is allocated
 /// errors       throws Error: what make_plan() and run() refuse; argument y when it is not as long as x
 template <Element Out, Elements X, Elements Y>
 [[nodiscard]] Out reduce_as(Op op, const X& x, const Y& y, Method method = Method::automatic,
@@ -260,7 +260,7 @@ template <Elements X>
 /// dtypes       float16, bfloat16, float, double; sum_as<Out>(x) rounds to another of them, as Request::output does
 /// guarantee    info(method).guarantee; `launch` (threads, instruction set) never changes a bit of a deterministic method
 /// error bound  as run()
-/// workspace    none; with one thread nothing is allocated
+/// workspace    none; a thread's first call takes 384 KiB, which it keeps; with one thread nothing else is allocated
 /// errors       throws Error when launch.threads is out of range, or the processor lacks launch.isa
 /// NaN, empty   as run()
 template <class Out, class T>

@@ -1,5 +1,5 @@
 // What softmax classifiers and normalization layers do to each row of a matrix: logsumexp, softmax, log_softmax, layernorm, rmsnorm, and cross entropy and
-// nll with their gradients, of each row or of all of them. As with plan.hpp: make a plan, run it; neither throws, prints, allocates or synchronises.
+// nll with their gradients, of each row or of all of them. As with plan.hpp: make a plan, run it; neither throws, prints, allocates or synchronises, but for what plan.hpp names.
 // row_losses.hpp has shorter calls on the CPU.
 #pragma once
 
@@ -118,7 +118,7 @@ struct RowArrays {
 ///              about −17, or one above about 44; f64: 355) is read two or three times more, slowly where all rows are so: bring such rows near 0 before
 /// workspace    plan.workspace_bytes() bytes of device memory, on the CPU, where that is not 0, of host memory, private to this call until it is done
 /// stream       enqueued on `stream` of the plan's device, not synchronised, may be captured in a graph. CPU: returns when all is written
-/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, and for arrays that the op does not have. On the
+/// errors       plan.status() if that is not ok; out_of_memory; invalid_argument for a null or misaligned pointer, and for arrays that the op does not have. On the
 ///              CPU `targets` with the index of the first that is no class. CUDA does not look: such a target gives NaN for its row, and for whatever that row
 ///              is reduced to
 /// NaN, empty   a row with a NaN that is not ignored: all NaN, but row_weights (nll: a NaN at the target alone). softmax, log_softmax of a row whose greatest

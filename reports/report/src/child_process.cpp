@@ -79,12 +79,13 @@ struct SpawnOptions {
     SpawnOptions() {
         ::posix_spawn_file_actions_init(&files);
         ::posix_spawnattr_init(&attributes);
-        sigset_t none, pipe; // a broken pipe ends others, as they expect
+        sigset_t none, writes; // that fail end others, as they expect
         ::sigemptyset(&none);
-        ::sigemptyset(&pipe);
-        ::sigaddset(&pipe, SIGPIPE);
+        ::sigemptyset(&writes);
+        ::sigaddset(&writes, SIGPIPE);
+        ::sigaddset(&writes, SIGXFSZ);
         ::posix_spawnattr_setsigmask(&attributes, &none);
-        ::posix_spawnattr_setsigdefault(&attributes, &pipe);
+        ::posix_spawnattr_setsigdefault(&attributes, &writes);
         ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     }
     ~SpawnOptions() {

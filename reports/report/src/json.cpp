@@ -191,8 +191,16 @@ void read_rows(const Reader& top, const char* key, std::vector<T>& rows, const s
 }
 
 Json parse(std::string_view text, const std::string& source) {
+    constexpr std::uint64_t most = 5'000'000; // some 100 bytes each; a full report has 200 000
+    std::uint64_t values = 0;
+    const auto count = [&](int, Json::parse_event_t event, Json&) {
+        using enum Json::parse_event_t;
+        if ((event == value || event == object_start || event == array_start) && ++values > most)
+            throw Failure(fmt::format("{}: has more than {} values, which no report has", source, most));
+        return true;
+    };
     try {
-        return Json::parse(text.begin(), text.end());
+        return Json::parse(text.begin(), text.end(), count);
     } catch (const nlohmann::json::parse_error& error) {
         throw Failure(fmt::format("{}: not JSON (error at byte {})", source, error.byte));
     } catch (const nlohmann::json::exception& error) { // e.g. a number that no double holds

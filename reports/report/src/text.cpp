@@ -32,10 +32,23 @@ std::string mapped(std::string_view text, F&& replacement) {
     return out;
 }
 
-// The mark for control characters, which HTML forbids and a terminal would obey; nothing for others.
-const char* mark_of_control(char c) {
-    const bool control = (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == '\x7f';
-    return control ? "\uFFFD" : nullptr;
+// A mark in the place of each control character, C0 and C1, which HTML forbids and a terminal would obey. Line ends and tabs stay.
+std::string without_controls(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        const bool c0 = (byte < ' ' && byte != '\n' && byte != '\t' && byte != '\r') || byte == 0x7f;
+        const bool c1 = byte == 0xc2 && next >= 0x80 && next < 0xa0; // U+0080 to U+009F in UTF-8
+        if (c0 || c1) {
+            out += "\uFFFD";
+        } else {
+            out += text[i];
+        }
+        i += c1 ? 1 : 0;
+    }
+    return out;
 }
 
 bool is_alphanumeric(char c) {
@@ -56,7 +69,7 @@ bool is_figure(std::string_view text) {
 // Would a spreadsheet take it for a formula? Also what csv_escaped() made of such text, so that it can be undone.
 bool would_be_run(std::string_view text) {
     const std::size_t begin = text.find_first_not_of('\'');
-    if (begin == std::string_view::npos || std::string_view("=+-@\t\r").find(text[begin]) == std::string_view::npos)
+    if (begin == std::string_view::npos || std::string_view("=+-@\t\r\n").find(text[begin]) == std::string_view::npos)
         return false;
     return begin > 0 || !is_figure(text);
 }
@@ -85,7 +98,7 @@ std::string superscript(int value) {
 } // namespace
 
 std::string html_escaped(std::string_view text) {
-    return mapped(text, [](char c) -> const char* {
+    return mapped(without_controls(text), [](char c) -> const char* {
         switch (c) {
         case '&':
             return "&amp;";
@@ -97,14 +110,16 @@ std::string html_escaped(std::string_view text) {
             return "&quot;";
         case '\'':
             return "&#39;";
+        case '\r':
+            return "\uFFFD";
         default:
-            return mark_of_control(c);
+            return nullptr;
         }
     });
 }
 
 std::string markdown_escaped(std::string_view text) {
-    return mapped(text, [](char c) -> const char* {
+    return mapped(without_controls(text), [](char c) -> const char* {
         switch (c) {
         case '&':
             return "&amp;";
@@ -132,13 +147,13 @@ std::string markdown_escaped(std::string_view text) {
         case '\r':
             return " ";
         default:
-            return mark_of_control(c);
+            return nullptr;
         }
     });
 }
 
 std::string csv_escaped(std::string_view field) {
-    const std::string text = (would_be_run(field) ? "'" : "") + std::string(field);
+    const std::string text = (would_be_run(field) ? "'" : "") + without_controls(field);
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) return text;
     return '"' + mapped(text, [](char c) { return c == '"' ? "\"\"" : nullptr; }) + '"';
 }

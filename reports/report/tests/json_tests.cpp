@@ -54,6 +54,10 @@ TEST_CASE("files that are not results are refused with a reason", "[report]") {
     CHECK(mentions(refusal("{\"schema\": \"detreduce-results\", \"schema_version\": 1}"),
                    "reads version 2; measure again"));
     CHECK(mentions(refusal("{\"schema\": \"detreduce-results\", \"schema_version\": 2}"), "'provenance' is missing"));
+    std::string many = "["; // small, and many times larger in memory
+    for (int i = 0; i < 5'000'001; ++i)
+        many += "0,";
+    CHECK(mentions(refusal(many), "has more than 5000000 values"));
     for (const char* text : {"", "[1, 2]", "{}"})
         CHECK(mentions(refusal(text), "file.json"));
 }

@@ -62,6 +62,10 @@ TEST_CASE("strings are safe where they go", "[report]") {
     CHECK(html_escaped(std::string("a\0b\x1b\x7f\t\n", 7)) == "a\uFFFDb\uFFFD\uFFFD\t\n");
     CHECK(markdown_escaped("\x1b[31m") == "\uFFFD\\[31m");
     CHECK(csv_escaped("plain") == "plain");
+    const std::string controls("a\0\x1b]b\xc2\x9b\x7fö", 10), marked = "a\uFFFD\uFFFD]b\uFFFD\uFFFDö";
+    CHECK(csv_escaped(controls) == marked); // of C0 and C1; letters of two bytes stay
+    CHECK(html_escaped(controls) == marked);
+    CHECK(markdown_escaped("\xc2\x9b") == "\uFFFD");
     CHECK(csv_escaped("a,\"b\"\n") == "\"a,\"\"b\"\"\n\"");
     CHECK(slug("../../etc/passwd") == "------etc-passwd");
 }
