@@ -44,6 +44,14 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
     return CLI::Validator(check, "");
 }
 
+/// An empty argument, as of a shell variable that is not set, is not the same as none.
+CLI::Validator not_empty(const char* what) {
+    const auto check = [what](const std::string& text) {
+        return text.empty() ? fmt::format("'' is not {}; allowed is one that is not empty", what) : std::string();
+    };
+    return CLI::Validator(check, "");
+}
+
 CLI::Validator thread_count() {
     return decimal_number(std::numeric_limits<std::uint32_t>::max(),
                           "is not a number of threads; allowed are 1 to 1024, or 0 for the library's choice");
@@ -325,7 +333,8 @@ void add_reduce(CLI::App& app) {
         ->transform(op_named)
         ->check(one_of(names_of(ops())));
     command->add_option("--with", o->with, "for ops of two inputs: the file with y, as many numbers as FILE has")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty("a file name"));
     command
         ->add_option(
             "--axis", o->axis,
@@ -336,19 +345,24 @@ void add_reduce(CLI::App& app) {
     command
         ->add_option("--column", o->column,
                      "of CSV and of text with blanks between numbers: a number from 1, or a name in the first line")
-        ->type_name("COLUMN");
-    command->add_option("--with-column", o->with_column, "that of --with; without it --column's")->type_name("COLUMN");
+        ->type_name("COLUMN")
+        ->check(not_empty("a column"));
+    command->add_option("--with-column", o->with_column, "that of --with; without it --column's")
+        ->type_name("COLUMN")
+        ->check(not_empty("a column"));
     command
         ->add_option(
             "--offsets", o->offsets,
             "reduce segments: a file of whole numbers, where each begins and where the last ends; text with one "
             "a line, or a 1-D .npy of uint64, int64, uint32 or int32")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty("a file name"));
     command
         ->add_option("--ids", o->ids,
                      "reduce segments: a file with the number of the segment of each number, from 0, which does not "
                      "descend; text with one a line, or a 1-D .npy of uint64, int64, uint32 or int32")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty("a file name"));
     command
         ->add_option("--groups", o->groups, "with --ids: how many segments there are; else one more than the last id")
         ->type_name("N")
@@ -391,7 +405,8 @@ void add_reduce(CLI::App& app) {
         ->type_name("STATE")
         ->allow_extra_args(false);
     command->add_option("--save-state", o->save_state, "exact: also write the sum, unrounded, to this file")
-        ->type_name("STATE");
+        ->type_name("STATE")
+        ->check(not_empty("a file name"));
     command->add_flag("--json", o->json, "print one JSON object instead of the number")->disable_flag_override();
     command->footer(footer());
     command->callback([o] { print(run_task(parse_task(*o), o->json)); });
