@@ -56,6 +56,7 @@ void fail_unless_ok(const Plan& plan, const std::string& device_name) {
     if (status.ok()) return;
     const std::string_view argument = status.argument;
     if (argument == "launch.threads") throw UsageError(fmt::format("--threads: {}", status.allowed));
+    if (argument == "method") throw UsageError(fmt::format("--method: {}", status.allowed));
     if (argument == "nan") throw UsageError(fmt::format("--nan: {}", status.allowed));
     if (argument == "output" && plan.result_is_integer())
         throw UsageError("--output: leave it out; the result is a whole number");

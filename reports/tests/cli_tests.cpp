@@ -135,11 +135,21 @@ TEST_CASE("usage errors exit with 2 and say what is allowed") {
     }
 }
 
-TEST_CASE("a method that the device does not offer is refused before the file is read") {
-    const Outcome o = run_program({"reduce", "missing.npy", "--method", "serial", "--device", "cuda"});
-    INFO(o.err);
-    CHECK(is_clean_failure(o));
-    CHECK(contains(o.err, "unsupported 'method': serial is offered on the CPU only; allowed on CUDA are tree, exact"));
+TEST_CASE("a method that the op or the device does not offer is wrong usage, seen before the file is read") {
+    const auto check = [](std::vector<std::string> arguments, const std::string& says) {
+        arguments.insert(arguments.begin(), {"reduce", "missing.npy"});
+        const Outcome o = run_program(arguments);
+        INFO(o.err);
+        CHECK(is_usage_error(o));
+        CHECK(o.err.starts_with("detreduce: --method: " + says));
+    };
+    check({"--method", "serial", "--device", "cuda"},
+          "serial is offered on the CPU only; allowed on CUDA are tree, exact");
+    check({"--op", "prod", "--method", "exact"}, "an exact product of n numbers has n times as many bits");
+    check({"--op", "prod", "--method", "kahan"}, "allowed for prod are compensated, tree and, on the CPU, serial\n");
+    check({"--op", "std", "--method", "kahan"}, "allowed for variance, stddev and moments are exact, tree and");
+    check({"--op", "max", "--method", "atomic"}, "ops that compare have no atomic; allowed are exact, compensated");
+    check({"--op", "count_nonzero", "--method", "atomic"}, "ops that count have no atomic; allowed are exact");
 }
 
 TEST_CASE("a GPU that is not there is a failure that says what is") {

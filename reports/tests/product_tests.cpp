@@ -45,7 +45,7 @@ TEST_CASE("of products the method is compensated where none is named", "[program
 TEST_CASE("products refuse methods by name, and say which there are", "[program]") {
     for (const char* const method : {"exact", "kahan", "atomic"}) {
         const Outcome outcome = reduce_text("1\n2\n", {"--op", "prod", "--method", method});
-        REQUIRE(is_clean_failure(outcome));
+        REQUIRE(is_usage_error(outcome));
         REQUIRE(outcome.err.find("compensated, tree") != std::string::npos);
     }
     const TemporaryDirectory files;
