@@ -409,7 +409,7 @@ void add_reduce(CLI::App& app) {
         ->check(not_empty("a file name"));
     command->add_flag("--json", o->json, "print one JSON object instead of the number")->disable_flag_override();
     command->footer(footer());
-    command->callback([o] { print(run_task(parse_task(*o), o->json)); });
+    command->callback([o] { run_task(parse_task(*o), o->json); });
 }
 
 } // namespace detreduce::program

@@ -28,7 +28,8 @@ struct Result {
     std::int64_t n = 0; ///< numbers that were reduced; of rows, columns and along an axis: in each result
     DType dtype = DType::f64;
     std::vector<std::byte> bytes =
-        std::vector<std::byte>(16); ///< elements side by side, or indices or counts of 8 bytes each
+        std::vector<std::byte>(16);                 ///< elements side by side, or indices or counts of 8 bytes each
+    std::optional<ExactState> state = std::nullopt; ///< of `exact`, where it is to be saved
 
     /// Element k.
     [[nodiscard]] Value value(std::uint64_t k) const {
@@ -102,11 +103,16 @@ Result exact_sum(const Task& task, const Request& request, NumberFile* file) {
     if (file) file->pour_into(*sum);
     const ExactState state = sum->state();
     require_headroom(state, task.add_states);
-    if (!task.save_state.empty()) save_state(task.save_state, state);
     const DType output = request.output.value_or(request.dtype);
-    if (request.op == Op::sum) return result_of(state.count(), sum->round(output));
+    const auto kept = task.save_state.empty() ? std::nullopt : std::optional(state);
+    if (request.op == Op::sum) {
+        Result result = result_of(state.count(), sum->round(output));
+        result.state = kept;
+        return result;
+    }
     if (state.count() <= 0) throw Failure("there are no numbers; mean needs one or more");
     Result mean{state.count(), output};
+    mean.state = kept;
     acc::store_as(mean.bytes.data(), output,
                   [&](auto t) { return acc::exact::round<decltype(t)>(state.words().data(), Ending::mean); });
     return mean;
@@ -343,7 +349,7 @@ std::string as_text(const OpInfo& op, const Result& result, std::uint64_t groups
 
 } // namespace
 
-std::string run_task(const Task& task, bool json) {
+void run_task(const Task& task, bool json) {
     check_early(task);
     const auto file = task.format ? open_numbers(task.file, *task.format, task.dtype, task.column) : nullptr;
     Request request = task.request;
@@ -368,8 +374,10 @@ std::string run_task(const Task& task, bool json) {
     } else {
         result = reduce_at_once(task, request, *file, second.get());
     }
-    if (json) return as_json(task, request, axis ? &*axis : nullptr, result);
-    return as_text(op, result, request.groups);
+    print(json ? as_json(task, request, axis ? &*axis : nullptr, result) : as_text(op, result, request.groups));
+    if (!result.state) return;
+    finish_output(); // first: who saw no result tries again, and a state that was saved would then hold the numbers twice
+    save_state(task.save_state, *result.state);
 }
 
 } // namespace detreduce::program

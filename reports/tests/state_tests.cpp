@@ -226,6 +226,32 @@ TEST_CASE("state: a state that cannot be saved is an error, and nothing is print
     CHECK(read_file(old) == "as it was");
 }
 
+TEST_CASE("state: what was not printed is not saved, so that a second try counts nothing twice") {
+    const TemporaryDirectory directory;
+    const std::string before = state_of({5}), state = directory.write("s", before),
+                      unwritten = directory.path("unwritten");
+    for (const std::string op : {"sum", "mean"}) {
+        for (const std::string& target : {state, unwritten}) {
+            Streams streams{.input = "1\n2\n"};
+            streams.output_is_broken_pipe = true;
+            const Outcome o = run_program(
+                {"reduce", "-", "--op", op, "--dtype", "f32", "--add-state", state, "--save-state", target}, streams);
+            INFO(o.err);
+            CHECK(is_clean_failure(o));
+            CHECK(o.err == "detreduce: cannot write to standard output: Broken pipe\n");
+            CHECK(read_file(state) == before);
+            CHECK_FALSE(std::filesystem::exists(unwritten));
+        }
+    }
+    CHECK(reduce_text("1\n2\n", {"--dtype", "f32", "--add-state", state, "--save-state", state}).out == "8\n");
+    CHECK(read_file(state) == state_of({5, 1, 2}));
+    const Outcome full =
+        reduce_text("1\n", {"--save-state", "/dev/full"}); // the result is there; saving fails after it
+    CHECK(full.code == 1);
+    CHECK(full.out == "1\n");
+    CHECK(full.err == "detreduce: --save-state: cannot write '/dev/full': No space left on device\n");
+}
+
 TEST_CASE("state: what a plain write would leave alone is not replaced") {
     const TemporaryDirectory directory;
     const std::string data = directory.write("a.npy", npy_of<float>({1}));
