@@ -158,9 +158,12 @@ bool names_npz(std::string_view path) {
     return end_of_file_name(path) != std::string_view::npos;
 }
 
+std::string archive_of(const std::string& path) {
+    return path.substr(0, end_of_file_name(path));
+}
+
 std::unique_ptr<ByteSource> open_npz_member(const std::string& path) {
-    const std::size_t end = std::min(end_of_file_name(path), path.size());
-    const std::string file = path.substr(0, end), member = end == path.size() ? "" : path.substr(end + 1);
+    const std::string file = archive_of(path), member = file == path ? "" : path.substr(file.size() + 1);
     InputFile bytes(file); // says what is wrong with a file that is not there
     if (bytes.bytes_left() && file != "-")
         return open_member(bytes.name(), open_file(bytes.name(), file), member, nullptr);

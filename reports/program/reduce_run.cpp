@@ -14,6 +14,7 @@
 #include "axis.hpp"
 #include "device_option.hpp"
 #include "exact_sum.hpp"
+#include "npz.hpp"
 #include "number_text.hpp"
 #include "offsets.hpp"
 #include "output.hpp"
@@ -93,7 +94,9 @@ void check_early(const Task& task) {
     request.n = request.ddof + 1;              // for means and variances; the files will say
     if (!dtype) request.output = std::nullopt; // a .npy will say
     fail_unless_ok(make_plan(request), task.device_name);
-    if (!task.save_state.empty()) require_savable(task.save_state);
+    if (task.save_state.empty()) return;
+    require_apart(task.save_state, task.format == Format::npz ? archive_of(task.file) : task.file);
+    require_savable(task.save_state);
 }
 
 Result exact_sum(const Task& task, const Request& request, NumberFile* file) {

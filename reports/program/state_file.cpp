@@ -42,6 +42,15 @@ ExactState load_state(const std::string& path) {
                               in_quotes(path), others));
 }
 
+/// What is read or printed to must not be replaced: a regular file is told by its device and number, whatever its name.
+void refuse_same(const std::string& path, const struct stat& other, std::string_view name) {
+    struct stat info {};
+    if (!S_ISREG(other.st_mode) || ::stat(path.c_str(), &info) != 0) return;
+    if (info.st_dev != other.st_dev || info.st_ino != other.st_ino) return;
+    throw Failure(fmt::format("--save-state: {} is the same file as {}; allowed are others, also those of --add-state",
+                              in_quotes(path), name));
+}
+
 /// A pipe or a device takes bytes as they come.
 bool is_stream(const std::string& path) {
     struct stat info {};
@@ -90,6 +99,13 @@ void require_headroom(const ExactState& state, const std::vector<std::string>& p
 void require_savable(const std::string& path) {
     if (is_stream(path)) return;
     if (const std::string why = why_not_writable(path_without_links(path)); !why.empty()) fail_to_write(path, why);
+}
+
+void require_apart(const std::string& path, const std::string& input) {
+    struct stat info {};
+    if (!input.empty() && (input == "-" ? ::fstat(STDIN_FILENO, &info) : ::stat(input.c_str(), &info)) == 0)
+        refuse_same(path, info, input == "-" ? "standard input" : "FILE");
+    if (::fstat(STDOUT_FILENO, &info) == 0) refuse_same(path, info, "standard output");
 }
 
 void save_state(const std::string& path, const ExactState& state) {

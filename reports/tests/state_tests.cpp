@@ -252,6 +252,37 @@ TEST_CASE("state: what was not printed is not saved, so that a second try counts
     CHECK(full.err == "detreduce: --save-state: cannot write '/dev/full': No space left on device\n");
 }
 
+TEST_CASE("state: what is read or printed to is not replaced by a state") {
+    const TemporaryDirectory directory;
+    const std::string data = directory.write("a.txt", "1\n2\n"), link = directory.path("link"),
+                      hard = directory.path("hard"), archive = directory.write("a.npz", "not looked at"),
+                      out = directory.write("out", "");
+    const auto refused = [&](const std::string& file, const std::string& state, const std::string& as,
+                             const Streams& streams = {}) {
+        const Outcome o = run_program({"reduce", file, "--save-state", state}, streams);
+        INFO(o.err);
+        CHECK(is_clean_failure(o));
+        CHECK(o.err == "detreduce: --save-state: '" + state + "' is the same file as " + as +
+                           "; allowed are others, also those of --add-state\n");
+    };
+    std::filesystem::create_symlink(data, link);
+    std::filesystem::create_hard_link(data, hard);
+    refused(data, data, "FILE");
+    refused(data, directory.path("./a.txt"), "FILE");
+    refused(data, link, "FILE");
+    refused(data, hard, "FILE");
+    refused(archive + ":x", archive, "FILE");
+    refused("-", "/dev/stdin", "standard input", {.input = "1\n"});
+    refused(data, out, "standard output", {.output_file = out});
+    refused(data, "/dev/stdout", "standard output", {.output_file = out});
+    CHECK(read_file(data) == "1\n2\n");
+    CHECK(read_file(out).empty());
+    CHECK(run_program({"reduce", data, "--save-state", "/dev/null"}, {.output_file = "/dev/null"}).code == 0);
+    const std::string state = directory.path("s");
+    CHECK(run_program({"reduce", data, "--save-state", state}).out == "3\n");
+    CHECK(run_program({"reduce", data, "--add-state", state, "--save-state", state}).out == "6\n");
+}
+
 TEST_CASE("state: what a plain write would leave alone is not replaced") {
     const TemporaryDirectory directory;
     const std::string data = directory.write("a.npy", npy_of<float>({1}));
