@@ -105,7 +105,18 @@ std::string names_of(zip_t* archive) {
     return fmt::format("{}{}", fmt::join(names, ", "), count > most ? ", …" : "");
 }
 
-/// The index of the member that was asked for.
+/// How many members have this name: zip does not forbid two.
+std::size_t count_named(zip_t* archive, std::string_view wanted) {
+    const zip_int64_t members = zip_get_num_entries(archive, 0);
+    std::size_t count = 0;
+    for (zip_int64_t i = 0; i < members; ++i) {
+        const char* const name = zip_get_name(archive, static_cast<zip_uint64_t>(i), ZIP_FL_ENC_RAW);
+        count += name != nullptr && name == wanted ? 1 : 0;
+    }
+    return count;
+}
+
+/// The index of the member that was asked for: the one of that very name if there is one, as in NumPy, else NAME.npy.
 zip_uint64_t find_member(const std::string& name, zip_t* archive, const std::string& member) {
     const zip_int64_t members = zip_get_num_entries(archive, 0);
     if (member.empty()) {
@@ -114,9 +125,14 @@ zip_uint64_t find_member(const std::string& name, zip_t* archive, const std::str
         throw Failure(fmt::format("{} has {} members; say which, as in data.npz:NAME; allowed are {}", name, members,
                                   names_of(archive)));
     }
-    for (const std::string& spelling : {member + ".npy", member}) {
-        if (const zip_int64_t at = zip_name_locate(archive, spelling.c_str(), ZIP_FL_ENC_RAW); at >= 0)
-            return static_cast<zip_uint64_t>(at);
+    for (const std::string& spelling : {member, member + ".npy"}) {
+        const zip_int64_t at = zip_name_locate(archive, spelling.c_str(), ZIP_FL_ENC_RAW);
+        if (at < 0) continue;
+        if (const std::size_t count = count_named(archive, spelling); count > 1) {
+            throw Failure(
+                fmt::format("{} has {} members named {}; allowed is one of a name", name, count, excerpt(spelling)));
+        }
+        return static_cast<zip_uint64_t>(at);
     }
     throw Failure(fmt::format("{} has no member {}; allowed are {}", name, excerpt(member), names_of(archive)));
 }

@@ -15,7 +15,7 @@ namespace detreduce::program {
 /// The archive that such a path is of: `a.npz` of `a.npz:x`. A path that names none is the file itself.
 [[nodiscard]] std::string archive_of(const std::string& path);
 
-/// The bytes of a member: `a.npz:x` is x, or x.npy, in a.npz; `a.npz` its only one. `-` is the only one of standard input. Compression,
+/// The bytes of a member: `a.npz:x` is x, or else x.npy, in a.npz; `a.npz` its only one. `-` is the only one of standard input. Compression,
 /// sizes and checksums are checked while it is read. Throws Failure.
 [[nodiscard]] std::unique_ptr<ByteSource> open_npz_member(const std::string& path);
 

@@ -84,6 +84,20 @@ TEST_CASE("npz: members that are stored or deflated, by name or alone", "[progra
     CHECK(reduce_archive(npz_of({{"m.npy", matrix}}), "m", {"--axis", "0"}).out == "4\n6\n");
 }
 
+TEST_CASE("npz: a name is tried as it is before NAME.npy, and two members of a name are refused", "[program]") {
+    const std::vector<double> one{1}, two{2}, four{4};
+    const std::string both = npz_of({{"x.npy", npy_of(one)}, {"x", npy_of(two)}, {"x.npy.npy", npy_of(four)}});
+    CHECK(reduce_archive(both, "x").out == "2\n");
+    CHECK(reduce_archive(both, "x.npy").out == "1\n");
+    CHECK(reduce_archive(both, "x.npy.npy").out == "4\n");
+    std::string twice = npz_of({{"x.npy", npy_of(one)}, {"z.npy", npy_of(two)}, {"w.npy", npy_of(four)}});
+    for (std::size_t at = twice.find("z.npy"); at != std::string::npos; at = twice.find("z.npy"))
+        twice[at] = 'x'; // libzip writes no such archive
+    CHECK(says(reduce_archive(twice, "x"), "a.npz' has 2 members named 'x.npy'; allowed is one of a name"));
+    CHECK(says(reduce_archive(twice, "x.npy"), "has 2 members named 'x.npy'"));
+    CHECK(reduce_archive(twice, "w").out == "4\n");
+}
+
 TEST_CASE("npz: archives that are damaged", "[program]") {
     const std::string good = npz_of({{"x.npy", npy_of(ramp(1000))}}, ZIP_CM_STORE);
     CHECK(says(reduce_archive(""), "a.npz' is empty"));
