@@ -47,6 +47,11 @@ struct Result {
     }
 };
 
+/// A file, in a message.
+std::string words_of(const std::string& path) {
+    return path == "-" ? "standard input" : in_quotes(path);
+}
+
 Result result_of(std::int64_t n, const Value& value) {
     Result result{n, value.dtype};
     std::memcpy(result.bytes.data(), value.bytes, sizeof value.bytes);
@@ -130,13 +135,13 @@ std::string layout_text(const Layout& layout) {
 std::unique_ptr<NumberFile> open_second(const Task& task, const NumberFile& file) {
     auto second = open_numbers(task.with, *task.with_format, task.dtype, task.with_column);
     if (second->dtype() != file.dtype()) {
-        throw Failure(fmt::format("{} holds {}, but {} holds {}; both must hold the same", in_quotes(task.with),
-                                  name(second->dtype()), in_quotes(task.file), name(file.dtype())));
+        throw Failure(fmt::format("{} holds {}, but {} holds {}; both must hold the same", words_of(task.with),
+                                  name(second->dtype()), words_of(task.file), name(file.dtype())));
     }
     const auto first_layout = file.layout(), its_layout = second->layout();
     if (first_layout && its_layout && first_layout != its_layout) {
-        throw Failure(fmt::format("{} has {}, but {} has {}; both must have the same", in_quotes(task.with),
-                                  layout_text(*its_layout), in_quotes(task.file), layout_text(*first_layout)));
+        throw Failure(fmt::format("{} has {}, but {} has {}; both must have the same", words_of(task.with),
+                                  layout_text(*its_layout), words_of(task.file), layout_text(*first_layout)));
     }
     return second;
 }
@@ -145,7 +150,7 @@ void check_order(const Task& task, const NumberFile& file) {
     const std::optional<Layout> layout = file.layout();
     if (!layout || !layout->fortran) return;
     throw Failure(fmt::format("{} is in Fortran order (fortran_order is True); allowed is C order, or --axis",
-                              in_quotes(task.file)));
+                              words_of(task.file)));
 }
 
 /// Runs a plan on the CPU or a GPU; of many calls the memory is got once.
@@ -185,8 +190,8 @@ std::vector<std::uint64_t> load_offsets(const Task& task, IntegerFile& file, std
 Numbers numbers_of_with(const Task& task, NumberFile& second, std::uint64_t n) {
     Numbers numbers = second.all();
     if (numbers.n != n) {
-        throw Failure(fmt::format("{} has {} numbers, but {} has {}; both must have as many", in_quotes(task.with),
-                                  numbers.n, in_quotes(task.file), n));
+        throw Failure(fmt::format("{} has {} numbers, but {} has {}; both must have as many", words_of(task.with),
+                                  numbers.n, words_of(task.file), n));
     }
     return numbers;
 }
@@ -236,7 +241,7 @@ Result reduce_along(const Task& task, const Request& request, const Axis& axis, 
 
 /// Part by part, as it is read.
 Result reduce_parts(const Task& task, Request& request, NumberFile& file, NumberFile* second) {
-    const Named x{file, in_quotes(task.file)}, y{second ? *second : file, in_quotes(task.with)};
+    const Named x{file, words_of(task.file)}, y{second ? *second : file, words_of(task.with)};
     host::Partial partial = reduce_parts(request, x, second ? &y : nullptr);
     request.n = partial.count();
     const Plan plan = make_plan(request);
@@ -359,7 +364,7 @@ void run_task(const Task& task, bool json) {
     request.dtype = file ? file->dtype() : task.dtype.value_or(DType::f64);
     request.n = request.ddof + 1;
     std::optional<Axis> axis;
-    if (task.axis) axis = find_axis(in_quotes(task.file), file->layout().value_or(Layout{}), *task.axis);
+    if (task.axis) axis = find_axis(words_of(task.file), file->layout().value_or(Layout{}), *task.axis);
     if (file && !axis) check_order(task, *file);
     fail_unless_ok(make_plan(axis ? block_request(request, *axis) : request), task.device_name);
     const auto second = task.with.empty() ? nullptr : open_second(task, *file);

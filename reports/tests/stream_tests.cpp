@@ -131,6 +131,19 @@ TEST_CASE("stream: files of different lengths are told", "[program]") {
     CHECK(says(2, 3) == "b.bin' has 3 numbers" + rest + "2; both must have as many\n");
     CHECK(says(3, 2) == "b.bin' has 2 numbers" + rest + "3; both must have as many\n");
     CHECK(says(3, 0) == "b.bin' has 0 numbers" + rest + "3; both must have as many\n");
+    for (const std::string method : {"exact", "tree"}) { // part by part, and at once
+        const auto with = [&](const std::string& x, const std::string& y) {
+            return run_program({"reduce", x, "--format", "raw", "--dtype", "f32", "--op", "dot", "--with", y,
+                                "--method", method},
+                               {.input = bytes_of(std::vector<float>(2, 1))})
+                .err;
+        };
+        const std::string three = file("a.bin", 3), its_name = "'" + three + "'";
+        CHECK(with("-", three) ==
+              "detreduce: " + its_name + " has 3 numbers, but standard input has 2; both must have as many\n");
+        CHECK(with(three, "-") ==
+              "detreduce: standard input has 2 numbers, but " + its_name + " has 3; both must have as many\n");
+    }
     CHECK(says(block, block + 1) ==
           fmt::format("b.bin' has {} numbers{}{}; both must have as many\n", block + 1, rest, block));
     CHECK(says(3 * block, 1) ==
