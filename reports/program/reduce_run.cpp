@@ -384,7 +384,8 @@ void run_task(const Task& task, bool json) {
     }
     print(json ? as_json(task, request, axis ? &*axis : nullptr, result) : as_text(op, result, request.groups));
     if (!result.state) return;
-    finish_output(); // first: who saw no result tries again, and a state that was saved would then hold the numbers twice
+    // Written out first: who saw no result tries again, and a saved state would then hold the numbers twice.
+    finish_output();
     save_state(task.save_state, *result.state);
 }
 

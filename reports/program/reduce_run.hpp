@@ -29,8 +29,9 @@ struct Task {
     std::string save_state; ///< empty: not to be saved
 };
 
-/// Reads, reduces, prints and, once all has been written out, saves. Prints the result as a decimal (of minmax two, with a space
-/// between), one a line where there are many, or a JSON object on one line. Throws Failure and UsageError.
+/// Reads, reduces, prints and, once that is written out, saves. Prints the result as a decimal (of minmax
+/// two, with a space between), one a line where there are many, or a JSON object on one line.
+/// Throws Failure and UsageError.
 void run_task(const Task& task, bool json);
 
 } // namespace detreduce::program

@@ -42,7 +42,7 @@ ExactState load_state(const std::string& path) {
                               in_quotes(path), others));
 }
 
-/// What is read or printed to must not be replaced: a regular file is told by its device and number, whatever its name.
+/// Throws Failure when `path` is the regular file `other`, by whatever name, which messages call `name`.
 void refuse_same(const std::string& path, const struct stat& other, std::string_view name) {
     struct stat info {};
     if (!S_ISREG(other.st_mode) || ::stat(path.c_str(), &info) != 0) return;

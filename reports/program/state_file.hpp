@@ -17,7 +17,8 @@ void require_headroom(const ExactState& state, const std::vector<std::string>& p
 /// Throws Failure when it is plain beforehand that no state can be saved at `path`: better than after an hour of summing.
 void require_savable(const std::string& path);
 
-/// Throws Failure when `path` is the regular file `input` (`-`: standard input; empty: none), or the one that standard output goes to.
+/// Throws Failure when `path` is the regular file `input` (`-`: standard input; empty: none),
+/// or the one that standard output goes to.
 void require_apart(const std::string& path, const std::string& input);
 
 /// Writes the state to a new file beside `path` and gives it that name: readers see the old file or the new one, never half of one.

@@ -245,6 +245,7 @@ TEST_CASE("state: what was not printed is not saved, so that a second try counts
     }
     CHECK(reduce_text("1\n2\n", {"--dtype", "f32", "--add-state", state, "--save-state", state}).out == "8\n");
     CHECK(read_file(state) == state_of({5, 1, 2}));
+    if (!std::filesystem::exists("/dev/full")) return;
     const Outcome full =
         reduce_text("1\n", {"--save-state", "/dev/full"}); // the result is there; saving fails after it
     CHECK(full.code == 1);
