@@ -307,7 +307,7 @@ TEST_CASE("a thread may be cancelled while it calls", "[threads]") {
 TEST_CASE("a process may end while workers work or wait, by the caller, too", "[threads]") {
     REQUIRE(status_of_child([] {
                 alarm(60);
-                static const std::vector<float> many(std::size_t{1} << 22, 1.0f);
+                const auto& many = *new std::vector<float>(std::size_t{1} << 22, 1.0f); // workers may outlive main()
                 on_all_threads(
                     [](bool is_caller) {
                         if (is_caller) std::exit(6);
