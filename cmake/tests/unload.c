@@ -26,7 +26,8 @@ static void* use(void* library) {
     float sum = 0;
     detreduce_status (*sum_f32)(const float*, uint64_t, detreduce_method, float*);
     *(void**)&sum_f32 = dlsym(library, "detreduce_sum_f32");
-    if (sum_f32(x, n, DETREDUCE_METHOD_EXACT, &sum).code != DETREDUCE_OK || sum != n) fprintf(stderr, "the sum is wrong\n");
+    if (sum_f32(x, n, DETREDUCE_METHOD_EXACT, &sum).code != DETREDUCE_OK || sum != n)
+        fprintf(stderr, "the sum is wrong\n");
     return NULL;
 }
 
