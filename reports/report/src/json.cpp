@@ -194,8 +194,9 @@ Json parse(std::string_view text, const std::string& source) {
     constexpr std::uint64_t most = 5'000'000; // some 100 bytes each; a full report has 200 000
     std::uint64_t values = 0;
     const auto count = [&](int, Json::parse_event_t event, Json&) {
-        using enum Json::parse_event_t;
-        if ((event == value || event == object_start || event == array_start) && ++values > most)
+        using Event = Json::parse_event_t;
+        const bool begins = event == Event::value || event == Event::object_start || event == Event::array_start;
+        if (begins && ++values > most)
             throw Failure(fmt::format("{}: has more than {} values, which no report has", source, most));
         return true;
     };
