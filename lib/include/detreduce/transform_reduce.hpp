@@ -117,8 +117,8 @@ Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out
 /// guarantee    info(method).guarantee, over the terms: the bits are those of run() on an array of them (of 16-bit elements: in the order of 16-bit
 ///              elements), and those of cuda::transform_reduce(), if f gives the same bits everywhere. It does if it is made of + − × ÷, square roots,
 ///              explicit fma and comparisons, and compiled without contraction and fast-math: link detreduce::reproducible_fp, or pass -ffp-contract=off to
-///              the C++ compiler and --fmad=false to nvcc. On the CPU each call looks whether its source is compiled so that a * b + c is contracted, and then refuses (of a function of another source it cannot know); on a GPU nothing
-///              can look. exp, log, sin … of libm and CUDA differ; those of math.hpp do not.
+///              the C++ compiler and --fmad=false to nvcc. On the CPU each call refuses where its own source is
+///              compiled with contraction; it cannot see how a function of another source is compiled. A GPU refuses nothing. exp, log, sin … of libm and CUDA differ; those of math.hpp do not.
 /// error bound  as run() for sums of the terms; what f itself rounds is f's own
 /// passes       one over x and y; the terms stay in the cache
 /// workspace    none; at most 64 KiB of the stack of each thread, and what f takes

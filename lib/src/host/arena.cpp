@@ -54,6 +54,7 @@ ArenaScope::~ArenaScope() {
 
 Status ArenaScope::status() const noexcept {
     if (there_) return {};
+    static_assert(arena_bytes == std::size_t{384} << 10, "the message, plan.hpp and host.hpp name it");
     return {StatusCode::out_of_memory, "buffers", "384 KiB for those of the calling thread could not be had"};
 }
 

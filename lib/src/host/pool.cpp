@@ -2,8 +2,9 @@
 // took: a job gets done with any number of workers, none included, so calls at once and calls within calls cannot wait for each other in a circle. Who waits
 // for a job waits for parts that are being worked on, and for nothing else. One mutex guards all of it; it is held for a few instructions a part.
 //
-// Workers are made when they are first wanted, and stay. They sleep on a condition variable. A child after fork() has none, and makes its own. When the
-// library is unloaded or the process ends they are joined; calls from then on use the caller's thread alone.
+// Workers are made when they are first wanted, and stay. They sleep on a condition variable. A child after fork() has
+// none, and makes its own. Workers are joined when the library is unloaded or the process ends, unless a call is in
+// progress then. Later calls use the caller's thread alone.
 #include "host/pool.hpp"
 
 #include <pthread.h>
@@ -85,7 +86,7 @@ class Pool {
         append(job);
         wanted_ += job.parts - 1;
         wake_two();
-        // Of calls within calls, and of many callers, each wants more than there are processors for.
+        // Many callers, and calls within calls, want more in all than there are processors.
         const std::uint32_t enough = std::max(usual_threads(), job.parts) - 1;
         while (!job.is_claimed() && made_ < std::min(wanted_, enough) && make_worker()) {
             lock.unlock(); // for those who want to begin
@@ -101,11 +102,12 @@ class Pool {
         wanted_ -= job.parts - 1;
     }
 
-    /// Joins the workers. Parts that nobody works on yet are left to their callers.
+    /// Joins the workers, unless a call is in progress: it may never end. Parts that nobody works on yet are left to
+    /// their callers.
     void stop() noexcept {
         std::unique_lock lock(mutex_);
         stopping_ = true;
-        if (busy_ > 0) return; // a call is in progress: the process ends, as nobody unloads what is in use
+        if (busy_ > 0) return; // the process ends: nobody unloads a library in use
         Worker* next = std::exchange(workers_, nullptr);
         lock.unlock();
         wake_.notify_all();
@@ -261,7 +263,7 @@ std::uint32_t usual_threads() noexcept {
 void run_parts(std::uint64_t count, std::uint32_t threads, const void* f, Work work) noexcept {
     if (!is_running.load(std::memory_order_acquire)) return work(f, 0, count);
     Job job(f, work, count, static_cast<std::uint32_t>(std::min<std::uint64_t>(threads, count)));
-    int before = 0; // a thread that was cancelled while it waits here would leave its job to the workers
+    int before = 0; // workers still use the job of a thread that is cancelled while it waits
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     pool->run(job);
     pthread_setcancelstate(before, nullptr);
