@@ -14,7 +14,7 @@ function(detreduce_precompile target)
   endif()
 endfunction()
 
-# detreduce_join_cuda_sources(TARGET [ALL]): where nothing but PTX is asked for (CUDAARCHS=90-virtual, as CI does), what the CUDA sources of f16, bf16 and f32 of a
+# detreduce_join_cuda_sources(TARGET [ALL]): where nothing but PTX is asked for (CUDAARCHS=90-virtual, as CI does), what the CUDA sources of all dtypes but f64 of a
 # folder share is compiled once. ALL: the others of a folder are one source, too, which goes all the way: what ptxas alone can refuse is seen there, which is
 # inline assembly, and too much shared memory or too many registers, of which double has the most. Elsewhere a source for each keeps many processors busy.
 function(detreduce_join_cuda_sources target)
@@ -26,7 +26,7 @@ function(detreduce_join_cuda_sources target)
   set(kept "")
   set(joined "")
   foreach(source IN LISTS sources)
-    if(source MATCHES "_(f16|bf16|f32)\\.cu$")
+    if(source MATCHES "_b?f[0-9][0-9a-z]*\\.cu$" AND NOT source MATCHES "_f64\\.cu$")
       set(kind narrow)
     elseif(source MATCHES "\\.cu$" AND ARGV1 STREQUAL "ALL")
       set(kind rest)

@@ -145,7 +145,7 @@ Status unique_workspace_bytes(DType dtype, std::uint64_t n, std::size_t& bytes) 
         bytes = pattern_map_bytes;
         return {};
     }
-    return dtype == DType::f32 ? sort_bytes<std::uint32_t>(n, bytes) : sort_bytes<std::uint64_t>(n, bytes);
+    return dtype == DType::f32 ? sort_bytes<float>(n, bytes) : sort_bytes<double>(n, bytes);
 }
 
 Status prepare(const Request& request, Launch& launch, std::size_t& workspace_bytes) noexcept {

@@ -1,5 +1,5 @@
 // count_unique of f32 and f64: keys that are equal where elements count as one, sorted by CUB's radix sort, and then one for each key that
-// differs from the one before. Instantiated in unique_<dtype>.cu.
+// differs from the one before.
 #pragma once
 
 #include <cub/device/device_radix_sort.cuh>
@@ -53,8 +53,9 @@ template <class Key>
 
 } // namespace count
 
-template <class Key>
+template <class T>
 Status sort_bytes(std::uint64_t n, std::size_t& bytes) {
+    using Key = fp::Bits<T>;
     cub::DoubleBuffer<Key> keys;
     std::size_t temporary = 0;
     const Status asked = count::sort_keys<Key>(nullptr, temporary, keys, n, nullptr);

@@ -1,4 +1,4 @@
-// Host side of `exact`, for one element type. Instantiated in exact_<dtype>.cu.
+// Host side of `exact`, for one element type.
 #pragma once
 
 #include <cuda_runtime.h>

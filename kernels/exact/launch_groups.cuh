@@ -1,4 +1,4 @@
-// exact_groups_<dtype>.cu: groups, and lists of tensors.
+// Groups, and lists of tensors.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Host side of `exact` of short flat inputs, for one element type. Instantiated in exact_small_<dtype>.cu.
+// Host side of `exact` of short flat inputs, for one element type.
 #pragma once
 
 #include <cuda_runtime.h>

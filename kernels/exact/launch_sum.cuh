@@ -1,4 +1,4 @@
-// exact_<dtype>.cu: sums of elements.
+// Sums of elements.
 #pragma once
 
 #include "exact/launch.cuh"

@@ -1,4 +1,4 @@
-// exact_terms_<dtype>.cu: sums of the terms of ops.
+// Sums of the terms of ops.
 #pragma once
 
 #include "exact/launch.cuh"

@@ -1,4 +1,4 @@
-// flat_<dtype>.cu: sums of elements.
+// Sums of elements.
 #pragma once
 
 #include "flat/launch.cuh"

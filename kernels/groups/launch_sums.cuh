@@ -1,4 +1,4 @@
-// groups_<dtype>.cu: sums, in a fixed order, of the terms of groups.
+// Sums, in a fixed order, of the terms of groups.
 #pragma once
 
 #include "flat/launch_terms.cuh"

@@ -1,4 +1,4 @@
-// losses_<dtype>.cu: sums and means by the kernels of transform/, terms and gradients by those of elementwise.cuh.
+// Sums and means of losses by the kernels of transform/, terms and gradients by those of elementwise.cuh.
 #pragma once
 
 #include "losses/elementwise.cuh"

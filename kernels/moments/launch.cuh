@@ -1,4 +1,4 @@
-// Host side of mean and variance by `tree`, for one element type. Instantiated in moments_<dtype>.cu.
+// Host side of mean and variance by `tree`, for one element type.
 #pragma once
 
 #include <cuda_runtime.h>

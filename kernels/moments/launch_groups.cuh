@@ -1,4 +1,4 @@
-// moments_groups_<dtype>.cu: mean and variance by `tree` of columns and segments. Rows have kernels of their own, which are faster.
+// Mean and variance by `tree` of columns and segments. Rows have kernels of their own, which are faster.
 #pragma once
 
 #include "groups/launch.cuh"

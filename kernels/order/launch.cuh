@@ -1,4 +1,4 @@
-// Host side of the ops that compare, for one element type. Instantiated in order_<dtype>.cu.
+// Host side of the ops that compare, for one element type.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
 // Host side of ops that compare or count, of groups: the same launches, of kernels that keep a key and an index (groups.cuh), or two keys or a count
-// (tally.cuh). Instantiated in order_<dtype>.cu.
+// (tally.cuh).
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Host side of minmax, for one element type. Instantiated in order_<dtype>.cu.
+// Host side of minmax, for one element type.
 #pragma once
 
 #include "launch_blocks.hpp"

@@ -1,4 +1,4 @@
-// product_<dtype>.cu: products, by the kernels and in the order of sums, with the accumulators of acc/product.hpp.
+// Products, by the kernels and in the order of sums, with the accumulators of acc/product.hpp.
 #pragma once
 
 #include "flat/launch.cuh"

@@ -1,4 +1,4 @@
-// product_groups_<dtype>.cu: products of rows, columns and segments.
+// Products of rows, columns and segments.
 #pragma once
 
 #include "groups/launch.cuh"

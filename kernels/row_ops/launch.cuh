@@ -1,4 +1,4 @@
-// Host side of row ops, for one element type. Instantiated in row_ops_<dtype>.cu.
+// Host side of row ops, for one element type.
 #pragma once
 
 #include <algorithm>

@@ -35,7 +35,7 @@ struct Rows {
     bool all_classes; ///< of cross entropy: does more than the target's class count?
 };
 
-/// Runs a plan of row ops for one element type. Instantiated in row_ops_<dtype>.cu.
+/// Runs a plan of row ops for one element type.
 template <class T>
 [[nodiscard]] Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream,
                                  const DeviceTraits& device);

@@ -1,6 +1,0 @@
-#include "count/unique.cuh"
-
-namespace detreduce::cuda {
-template Status sort_bytes<std::uint32_t>(std::uint64_t, std::size_t&);
-template Status launch_count_unique<float>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
-} // namespace detreduce::cuda

@@ -1,5 +1,0 @@
-#include "exact/launch_small.cuh"
-
-namespace detreduce::cuda {
-template Status launch_exact_small<float16>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
-} // namespace detreduce::cuda

@@ -1,5 +1,0 @@
-#include "flat/launch_sum.cuh"
-
-namespace detreduce::cuda {
-template Status launch_flat<bfloat16>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
-}

@@ -1,5 +1,0 @@
-#include "flat/launch_terms.cuh"
-
-namespace detreduce::cuda {
-template Status launch_flat_terms<float16>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
-}

@@ -1,5 +1,0 @@
-#include "groups/launch_sums.cuh"
-
-namespace detreduce::cuda {
-template Status launch_groups<float>(const Plan&, const Inputs&, void*, void*, Stream, const DeviceTraits&);
-}

@@ -1,5 +1,0 @@
-#include "moments/launch.cuh"
-
-namespace detreduce::cuda {
-template Status launch_moments_tree<float16>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
-}

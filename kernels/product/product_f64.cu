@@ -1,5 +1,0 @@
-#include "product/launch.cuh"
-
-namespace detreduce::cuda {
-template Status launch_product<double>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
-}

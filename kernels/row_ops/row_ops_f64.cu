@@ -1,5 +1,0 @@
-#include "row_ops/launch.cuh"
-
-namespace detreduce::cuda {
-template Status launch_rows<double>(const RowPlan&, const RowArrays&, void*, Stream, const DeviceTraits&);
-}
