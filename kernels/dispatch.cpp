@@ -302,7 +302,7 @@ Status merge(ExactState* state, const ExactState* term, Stream stream) noexcept 
 
 Status round(const ExactState* state, DType dtype, void* out, Stream stream) noexcept {
     if (const Status bad = check_state("state", state); !bad.ok()) return bad;
-    if (name(dtype) == "?") return {StatusCode::invalid_argument, "dtype", "allowed are f16, bf16, f32 and f64"};
+    if (!is_dtype(dtype)) return {StatusCode::invalid_argument, "dtype", allowed_dtypes};
     if (out == nullptr || misaligned(out, size_of(dtype))) {
         return {StatusCode::invalid_argument, "out", "must be a device pointer, aligned to an element of dtype"};
     }

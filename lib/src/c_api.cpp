@@ -36,8 +36,9 @@ static_assert(is(DETREDUCE_METHOD_ATOMIC, dr::Method::atomic) && is(DETREDUCE_ME
               is(DETREDUCE_METHOD_SERIAL, dr::Method::serial) && is(DETREDUCE_METHOD_KAHAN, dr::Method::kahan) &&
               is(DETREDUCE_METHOD_COMPENSATED, dr::Method::compensated) &&
               is(DETREDUCE_METHOD_EXACT, dr::Method::exact) && is(DETREDUCE_METHOD_AUTOMATIC, dr::Method::automatic));
-static_assert(is(DETREDUCE_DTYPE_F16, dr::DType::f16) && is(DETREDUCE_DTYPE_BF16, dr::DType::bf16) &&
-              is(DETREDUCE_DTYPE_F32, dr::DType::f32) && is(DETREDUCE_DTYPE_F64, dr::DType::f64));
+#define DETREDUCE_CHECK(name, c_name, type) static_assert(is(DETREDUCE_DTYPE_##c_name, dr::DType::name));
+DETREDUCE_FORMATS(DETREDUCE_CHECK)
+#undef DETREDUCE_CHECK
 static_assert(is(DETREDUCE_SHAPE_FLAT, dr::Shape::flat) && is(DETREDUCE_SHAPE_ROWS, dr::Shape::rows) &&
               is(DETREDUCE_SHAPE_COLUMNS, dr::Shape::columns) && is(DETREDUCE_SHAPE_SEGMENTS, dr::Shape::segments) &&
               is(DETREDUCE_SHAPE_TENSORS, dr::Shape::tensors));
@@ -272,8 +273,7 @@ detreduce_backend detreduce_parse_backend(const char* text) noexcept {
 }
 
 size_t detreduce_dtype_bytes(detreduce_dtype dtype) noexcept {
-    const auto d = as<dr::DType>(dtype);
-    return dr::name(d) == "?" ? 0 : dr::size_of(d);
+    return dr::size_of(as<dr::DType>(dtype));
 }
 
 const char* detreduce_version(void) noexcept {
@@ -422,7 +422,7 @@ detreduce_status detreduce_state_normalize(detreduce_state* state) noexcept {
 detreduce_status detreduce_state_round(const detreduce_state* state, detreduce_dtype dtype, void* out) noexcept {
     if (state == nullptr) return null("state");
     const auto d = as<dr::DType>(dtype);
-    if (dr::name(d) == "?") return invalid("dtype", "allowed are f16, bf16, f32 and f64");
+    if (!dr::is_dtype(d)) return invalid("dtype", dr::allowed_dtypes);
     if (out == nullptr) return null("out");
     if (const dr::Status bad = dr::check_alignment("out", out, d); !bad.ok()) return as_c(bad);
     const dr::ExactState s = state_of(*state);

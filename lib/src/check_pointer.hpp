@@ -8,6 +8,9 @@
 
 namespace detreduce {
 
+/// What is said of an argument that is no dtype.
+inline constexpr char allowed_dtypes[] = "allowed are f16, bf16, f32 and f64";
+
 [[nodiscard]] inline bool misaligned(const void* p, std::size_t alignment) {
     return reinterpret_cast<std::uintptr_t>(p) % alignment != 0;
 }

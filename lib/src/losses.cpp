@@ -44,8 +44,8 @@ Status check_words(const LossRequest& r) {
     if (r.method == Method::serial || r.method == Method::atomic) {
         return {StatusCode::unsupported, "method", "allowed for losses are exact, compensated, kahan and tree"};
     }
-    if (name(r.dtype) == "?") return invalid("dtype", "allowed are f16, bf16, f32 and f64");
-    if (r.output && name(*r.output) == "?") return invalid("output", "allowed are f16, bf16, f32 and f64");
+    if (!is_dtype(r.dtype)) return invalid("dtype", allowed_dtypes);
+    if (r.output && !is_dtype(*r.output)) return invalid("output", allowed_dtypes);
     return check_parameter(r);
 }
 

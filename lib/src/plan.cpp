@@ -38,8 +38,8 @@ Status check_words(const Request& r) {
     }
     if (!is_named(r.method))
         return invalid("method", "allowed are automatic, exact, compensated, kahan, tree, serial and atomic");
-    if (!is_named(r.dtype)) return invalid("dtype", "allowed are f16, bf16, f32 and f64");
-    if (r.output && !is_named(*r.output)) return invalid("output", "allowed are f16, bf16, f32 and f64");
+    if (!is_dtype(r.dtype)) return invalid("dtype", allowed_dtypes);
+    if (r.output && !is_dtype(*r.output)) return invalid("output", allowed_dtypes);
     if (!can_give(r)) {
         return invalid("output", "exact gives any dtype; other methods give the input's dtype and wider ones "
                                  "(of f16 and bf16: f32 and f64)");
@@ -221,7 +221,7 @@ Status check_list(const char* argument, const Request& r, const void* list_at) {
     const auto* const list = static_cast<const Tensor*>(list_at);
     std::uint64_t elements = 0;
     for (std::uint64_t i = 0; i < r.groups && elements <= r.n; ++i) {
-        if (!is_named(list[i].dtype))
+        if (!is_dtype(list[i].dtype))
             return invalid(argument, "allowed for the dtype of a tensor are f16, bf16, f32 and f64", i);
         if (list[i].n > max_n) return invalid(argument, "allowed for a tensor are 0 to 2^40 elements", i);
         if (Status bad = check_elements(argument, list[i].data, list[i].dtype, list[i].n); !bad.ok()) {

@@ -52,9 +52,12 @@ constexpr std::array op_table{
            Kind::count, true},
 };
 
-constexpr std::array dtype_names{std::string_view("f16"), std::string_view("bf16"), std::string_view("f32"),
-                                 std::string_view("f64")};
-constexpr std::array all_dtypes{DType::f16, DType::bf16, DType::f32, DType::f64};
+#define DETREDUCE_NAME(name, c_name, type) std::string_view(#name),
+constexpr std::array dtype_names{DETREDUCE_FORMATS(DETREDUCE_NAME)};
+#undef DETREDUCE_NAME
+#define DETREDUCE_ENUMERATOR(name, c_name, type) DType::name,
+constexpr std::array all_dtypes{DETREDUCE_FORMATS(DETREDUCE_ENUMERATOR)};
+#undef DETREDUCE_ENUMERATOR
 constexpr std::array shape_names{std::string_view("flat"), std::string_view("rows"), std::string_view("columns"),
                                  std::string_view("segments"), std::string_view("tensors")};
 constexpr std::array guarantee_names{std::string_view("none"), std::string_view("run_to_run"),

@@ -11,9 +11,6 @@ namespace detreduce {
 [[nodiscard]] constexpr bool is_gradient(RowOp op) {
     return op == RowOp::cross_entropy_gradient || op == RowOp::nll_gradient;
 }
-[[nodiscard]] constexpr DType arithmetic_of(DType dtype) {
-    return dtype == DType::f64 ? DType::f64 : DType::f32;
-}
 /// Is there more to do than each row? (The gradient of a sum is that of each row's loss.)
 [[nodiscard]] constexpr bool is_batch(const RowRequest& r) {
     return r.reduction == Reduction::mean || (r.reduction == Reduction::sum && !is_gradient(r.op));

@@ -50,8 +50,8 @@ Status check_words(const RowRequest& r) {
     if (name(r.op) == "?")
         return invalid("op", "allowed are logsumexp, softmax, log_softmax, layernorm, rmsnorm, cross_entropy, "
                              "cross_entropy_gradient, nll and nll_gradient");
-    if (name(r.dtype) == "?") return invalid("dtype", "allowed are f16, bf16, f32 and f64");
-    const bool wide = size_of(r.dtype) == 2 && r.output == DType::f32;
+    if (!is_dtype(r.dtype)) return invalid("dtype", allowed_dtypes);
+    const bool wide = is_narrow(r.dtype) && r.output == DType::f32;
     if (r.output && *r.output != r.dtype && !wide)
         return invalid("output", "allowed is the dtype of the elements and, for f16 and bf16, f32");
     if (!(r.epsilon >= 0) || !std::isfinite(r.epsilon))
@@ -83,7 +83,7 @@ Status check_size(const RowRequest& r) {
 
 Status check_launch(const RowRequest& r) {
     const Launch& l = r.launch;
-    if (r.device.backend == Backend::cuda) {
+    if (r.device.backend == Backend::cuda && name(l.schedule) != "?") {
         if (l.schedule != Schedule::automatic)
             return {StatusCode::unsupported, "launch.schedule", "allowed is automatic"};
         if (l.block != 0) return {StatusCode::unsupported, "launch.block", "allowed is 0, for the library's choice"};

@@ -25,6 +25,7 @@ Status check_options(const TransformOptions& options) {
 
 /// The kernels that take a caller's function come in one kind.
 Status narrow_for_cuda(Launch& launch) {
+    if (name(launch.schedule) == "?") return {}; // which make_plan() refuses
     if (launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
         return {StatusCode::unsupported, "launch.schedule", "allowed for transform_reduce is two_pass"};
     }

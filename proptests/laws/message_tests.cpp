@@ -154,6 +154,79 @@ TEST_CASE("a value that is no enumerator is refused by name", "[status]") {
     std::uint64_t offsets[2];
     expect(offsets_of_ids({none<Backend>, 0}, ids, 2, 1, offsets), invalid, "device.backend");
     expect(check_ids({none<Backend>, 0}, ids, 2, 1), invalid, "device.backend");
+    expect(check_offsets({none<Backend>, 0}, offsets, 1, 2), invalid, "device.backend");
+    expect(make_clip_plan({.n = 4, .tensors = 1, .device = cpu, .launch = {.schedule = none<Schedule>}}).status(),
+           invalid, "launch.schedule");
+    expect(make_clip_plan({.n = 4, .tensors = 1, .device = cpu, .launch = {.isa = none<Isa>}}).status(), invalid,
+           "launch.isa");
+}
+
+TEST_CASE("a value that is no enumerator is refused before a device is looked for", "[status]") {
+    expect(make_plan({.dtype = none<DType>, .n = 4}).status(), invalid, "dtype");
+    expect(make_plan({.n = 4, .launch = {.schedule = none<Schedule>}}).status(), invalid, "launch.schedule");
+    const Launch odd{.schedule = none<Schedule>};
+    expect(make_row_plan({.n = 4, .launch = odd}).status(), invalid, "launch.schedule");
+    expect(make_clip_plan({.n = 4, .tensors = 1, .launch = odd}).status(), invalid, "launch.schedule");
+    for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
+        expect(make_loss_plan({.reduction = reduction, .n = 4, .launch = odd}).status(), invalid, "launch.schedule");
+        expect(make_loss_plan({.reduction = reduction, .dtype = none<DType>, .n = 4}).status(), invalid, "dtype");
+    }
+    if (!cuda::built_with_cuda()) return;
+    alignas(8) double word = 0;
+    ExactState state;
+    expect(cuda::add(&state, none<DType>, &word, 1), invalid, "dtype");
+    expect(cuda::round(&state, none<DType>, &word), invalid, "dtype");
+    expect(cuda::sum(&word, 1, &word, none<Method>), invalid, "method");
+}
+
+TEST_CASE("what is known of a value that is no enumerator", "[status]") {
+    REQUIRE_FALSE(is_dtype(none<DType>));
+    REQUIRE(size_of(none<DType>) == 0);
+    REQUIRE(arithmetic_of(none<DType>) == none<DType>);
+    REQUIRE(name(none<DType>) == "?");
+    REQUIRE(detreduce_dtype_bytes(255) == 0);
+    REQUIRE(detreduce_dtype_bytes(-1) == 0);
+    for (const DType dtype : dtypes()) {
+        REQUIRE(is_dtype(dtype));
+        REQUIRE(parse_dtype(name(dtype)) == dtype);
+        REQUIRE(detreduce_dtype_bytes(static_cast<detreduce_dtype>(dtype)) == size_of(dtype));
+        REQUIRE(detreduce_dtype_name(static_cast<detreduce_dtype>(dtype)) == name(dtype));
+    }
+}
+
+TEST_CASE("calls that throw refuse by name what is no enumerator", "[status]") {
+    const std::vector<float> x{1, 2};
+    const std::vector<std::int64_t> classes{1};
+    const auto thrown = [](const char* argument, const auto& call) {
+        try {
+            call();
+        } catch (const Error& e) {
+            return expect(e.status(), invalid, argument);
+        }
+        FAIL("nothing was thrown for " << argument);
+    };
+    thrown("op", [&] { (void)reduce_as<float>(none<Op>, x); });
+    thrown("method", [&] { (void)reduce_as<float>(Op::sum, x, none<Method>); });
+    thrown("launch.isa", [&] { (void)reduce_as<float>(Op::sum, x, Method::tree, {.isa = none<Isa>}); });
+    thrown("method", [&] { (void)sum(std::span<const float>(x), none<Method>); });
+    thrown("method", [&] { (void)mean(x, none<Method>); });
+    thrown("method", [&] { (void)dot(x, x, none<Method>); });
+    thrown("method", [&] { (void)prod(x, none<Method>); });
+    thrown("method", [&] { (void)variance(x, none<Method>); });
+    thrown("op", [&] { (void)order_as<float>(none<Op>, x); });
+    thrown("nan", [&] { (void)max(x, none<NanPolicy>); });
+    thrown("nan", [&] { (void)minmax(x, none<NanPolicy>); });
+    thrown("op", [&] { (void)arg(none<Op>, x); });
+    thrown("nan", [&] { (void)argmax(x, none<NanPolicy>); });
+    thrown("op", [&] { (void)count(none<Op>, x); });
+    float results[2];
+    thrown("op", [&] { moments_into(none<Op>, x, results); });
+    thrown("loss", [&] { (void)loss(none<Loss>, x, x); });
+    thrown("reduction", [&] { (void)loss(Loss::mse, x, x, {.reduction = none<Reduction>}); });
+    thrown("method", [&] { (void)loss(Loss::mse, x, x, {.method = none<Method>}); });
+    thrown("op", [&] { (void)row_loss(none<RowOp>, x, 1, classes, {}); });
+    thrown("reduction", [&] { (void)cross_entropy(x, 1, classes, {.reduction = none<Reduction>}); });
+    thrown("method", [&] { (void)cross_entropy(x, 1, classes, {.method = none<Method>}); });
 }
 
 TEST_CASE("C: no message names what C has not", "[c][status]") {
@@ -209,6 +282,23 @@ TEST_CASE("C: no message names what C has not", "[c][status]") {
     request.op = DETREDUCE_OP_SUM, request.shape = DETREDUCE_SHAPE_TENSORS;
     REQUIRE(detreduce_make_plan(&request, &plan).code == DETREDUCE_OK);
     require_c(detreduce_run(&plan, nullptr, nullptr, nullptr, &out, nullptr, nullptr), "x");
+    const detreduce_tensor tensor{&out, 1, 255, {}};
+    require_c(detreduce_run(&plan, &tensor, nullptr, nullptr, &out, nullptr, nullptr), "x");
+    const float x[] = {1, 2};
+    require_c(detreduce_sum_f32(x, 2, 255, &out), "method");
+    require_c(detreduce_min_f32(x, 2, 255, &out), "nan");
+    require_c(detreduce_argmin_f32(x, 2, 255, &count), "nan");
+    detreduce_state state = {};
+    detreduce_launch launch = {};
+    require_c(detreduce_state_add(&state, 255, x, 2, nullptr), "dtype");
+    require_c(detreduce_state_round(&state, 255, &out), "dtype");
+    launch.isa = 255;
+    require_c(detreduce_state_add(&state, DETREDUCE_DTYPE_F32, x, 2, &launch), "launch.isa");
+    const std::uint64_t at[] = {0, 2};
+    std::uint64_t offsets[2];
+    require_c(detreduce_offsets_of_ids_u64({255, 0}, at, 2, 3, offsets, nullptr), "device.backend");
+    require_c(detreduce_check_ids_u64({255, 0}, at, 2, 3, nullptr), "device.backend");
+    require_c(detreduce_check_offsets({255, 0}, at, 1, 2, 0, nullptr), "device.backend");
 }
 
 } // namespace detreduce::proptests

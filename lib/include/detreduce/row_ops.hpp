@@ -64,7 +64,7 @@ class RowPlan {
         return request_.output_stride ? request_.output_stride : results();
     }
     /// The format in which rows are computed, f32 or, of f64, f64: that of means, reciprocals and factors.
-    [[nodiscard]] DType arithmetic() const noexcept { return request_.dtype == DType::f64 ? DType::f64 : DType::f32; }
+    [[nodiscard]] DType arithmetic() const noexcept { return arithmetic_of(request_.dtype); }
     /// Bytes of device memory, aligned to 256, that run() needs: of logsumexp and cross_entropy a number a row, and more where a row has more than one tile
     /// (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16); of the others 0 where it has not. On the CPU: 0. With a reduction two numbers a row more,
     /// and what the sum needs, of gradients only for the mean; on the CPU, too, aligned to 8.

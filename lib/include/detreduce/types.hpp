@@ -72,7 +72,11 @@ enum class Method : std::uint8_t {
 };
 
 /// Type of an element: IEEE 754 binary16, bfloat16, binary32, binary64.
-enum class DType : std::uint8_t { f16, bf16, f32, f64 };
+enum class DType : std::uint8_t {
+#define DETREDUCE_ENUMERATOR(name, c_name, type) name,
+    DETREDUCE_FORMATS(DETREDUCE_ENUMERATOR)
+#undef DETREDUCE_ENUMERATOR
+};
 
 /// How the elements are grouped; each group has one result, or two (minmax, moments).
 enum class Shape : std::uint8_t {
@@ -176,46 +180,52 @@ struct MethodInfo {
 [[nodiscard]] std::optional<Schedule> parse_schedule(std::string_view text) noexcept;
 [[nodiscard]] std::optional<NanPolicy> parse_nan_policy(std::string_view text) noexcept;
 
-/// Bytes of one element.
-[[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {
-    return dtype == DType::f64 ? 8 : dtype == DType::f32 ? 4 : 2;
-}
-
 template <class T>
 struct DTypeOf;
-template <>
-struct DTypeOf<float16> {
-    static constexpr DType value = DType::f16;
-};
-template <>
-struct DTypeOf<bfloat16> {
-    static constexpr DType value = DType::bf16;
-};
-template <>
-struct DTypeOf<float> {
-    static constexpr DType value = DType::f32;
-};
-template <>
-struct DTypeOf<double> {
-    static constexpr DType value = DType::f64;
-};
+#define DETREDUCE_DTYPE_OF(name, c_name, type)                                                                         \
+    template <>                                                                                                        \
+    struct DTypeOf<type> {                                                                                             \
+        static constexpr DType value = DType::name;                                                                    \
+    };
+DETREDUCE_FORMATS(DETREDUCE_DTYPE_OF)
+#undef DETREDUCE_DTYPE_OF
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 
-/// f(T{}) for the type T of `dtype`.
+/// f(T{}) for the type T of `dtype`, which must be an enumerator: a check that was forgotten ends the program.
 template <class F>
 constexpr decltype(auto) with_dtype(DType dtype, const F& f) {
     switch (dtype) {
-    case DType::f16:
-        return f(float16{});
-    case DType::bf16:
-        return f(bfloat16{});
-    case DType::f32:
-        return f(float{});
-    case DType::f64:
-        break;
+#define DETREDUCE_CASE(name, c_name, type)                                                                             \
+    case DType::name:                                                                                                  \
+        return f(type{});
+        DETREDUCE_FORMATS(DETREDUCE_CASE)
+#undef DETREDUCE_CASE
     }
-    return f(double{});
+    __builtin_trap();
+}
+
+/// Is `dtype` an enumerator, or a number that was cast to one?
+[[nodiscard]] constexpr bool is_dtype(DType dtype) noexcept {
+    switch (dtype) {
+#define DETREDUCE_CASE(name, c_name, type) case DType::name:
+        DETREDUCE_FORMATS(DETREDUCE_CASE)
+#undef DETREDUCE_CASE
+        return true;
+    }
+    return false;
+}
+/// Bytes of one element; 0 of what is no dtype.
+[[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {
+    return is_dtype(dtype) ? with_dtype(dtype, []<class T>(T) { return sizeof(T); }) : 0;
+}
+/// The format in which elements are added (lib/SPEC.md, section 1): f64 for f64, f32 for all others.
+[[nodiscard]] constexpr DType arithmetic_of(DType dtype) noexcept {
+    return is_dtype(dtype) ? with_dtype(dtype, []<class T>(T) { return dtype_of<fp::Arithmetic<T>>; }) : dtype;
+}
+/// Is that a wider one?
+[[nodiscard]] constexpr bool is_narrow(DType dtype) noexcept {
+    return arithmetic_of(dtype) != dtype;
 }
 
 } // namespace detreduce

@@ -34,18 +34,12 @@ template <class T>
 template <class F>
 DETREDUCE_HD void store_as(void* out, DType dtype, const F& f) {
     switch (dtype) {
-    case DType::f16:
-        *static_cast<float16*>(out) = f(float16{});
+#define DETREDUCE_CASE(name, c_name, type)                                                                             \
+    case DType::name:                                                                                                  \
+        *static_cast<type*>(out) = f(type{});                                                                          \
         break;
-    case DType::bf16:
-        *static_cast<bfloat16*>(out) = f(bfloat16{});
-        break;
-    case DType::f32:
-        *static_cast<float*>(out) = f(float{});
-        break;
-    case DType::f64:
-        *static_cast<double*>(out) = f(double{});
-        break;
+        DETREDUCE_FORMATS(DETREDUCE_CASE)
+#undef DETREDUCE_CASE
     }
 }
 

@@ -2,51 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include <detreduce/config.hpp>
-#include <detreduce/fp/half.hpp>
+#include <detreduce/fp/format.hpp>
 
 namespace detreduce::fp {
-
-/// Layout of an IEEE 754 binary format.
-template <class T>
-struct Format;
-template <>
-struct Format<float16> {
-    using Bits = std::uint16_t;
-    static constexpr int precision = 11; ///< significant bits, the hidden one included: unit roundoff u = 2^-precision
-    static constexpr int min_exponent = -24; ///< exponent of the smallest subnormal
-    static constexpr int max_exponent = 15;
-    static constexpr Bits canonical_nan = 0x7e00u;
-};
-template <>
-struct Format<bfloat16> {
-    using Bits = std::uint16_t;
-    static constexpr int precision = 8;
-    static constexpr int min_exponent = -133;
-    static constexpr int max_exponent = 127;
-    static constexpr Bits canonical_nan = 0x7fc0u;
-};
-template <>
-struct Format<float> {
-    using Bits = std::uint32_t;
-    static constexpr int precision = 24;
-    static constexpr int min_exponent = -149;
-    static constexpr int max_exponent = 127;
-    static constexpr Bits canonical_nan = 0x7fc00000u;
-};
-template <>
-struct Format<double> {
-    using Bits = std::uint64_t;
-    static constexpr int precision = 53;
-    static constexpr int min_exponent = -1074;
-    static constexpr int max_exponent = 1023;
-    static constexpr Bits canonical_nan = 0x7ff8000000000000ull;
-};
-
-template <class T>
-using Bits = typename Format<T>::Bits;
 
 template <class T>
 [[nodiscard]] DETREDUCE_HD constexpr Bits<T> to_bits(T x) {
@@ -58,10 +18,13 @@ template <class T>
 }
 
 template <class T>
-inline constexpr Bits<T> sign_mask = static_cast<Bits<T>>(Bits<T>{1} << (8 * sizeof(T) - 1));
+inline constexpr Bits<T> sign_mask = Format<T>::sign;
 template <class T>
-inline constexpr Bits<T> infinity_bits = static_cast<Bits<T>>(static_cast<Bits<T>>(2 * Format<T>::max_exponent + 1)
-                                                              << (Format<T>::precision - 1));
+requires Format<T>::has_inf inline constexpr Bits<T> infinity_bits = static_cast<Bits<T>>(Format<T>::largest + 1);
+/// One, whose exponent field is the bias.
+template <class T>
+inline constexpr Bits<T> one_bits = static_cast<Bits<T>>(static_cast<Bits<T>>(Format<T>::bias)
+                                                         << (Format<T>::precision - 1));
 
 /// The bits without the sign: they order magnitudes, infinity and NaN above all numbers.
 template <class T>
@@ -74,15 +37,25 @@ template <class T>
 }
 template <class T>
 [[nodiscard]] DETREDUCE_HD constexpr bool is_nan(T x) {
-    return magnitude_bits(x) > infinity_bits<T>;
+    return magnitude_bits(x) > Format<T>::largest + Format<T>::has_inf;
 }
 template <class T>
 [[nodiscard]] DETREDUCE_HD constexpr bool is_finite(T x) {
-    return magnitude_bits(x) < infinity_bits<T>;
+    return magnitude_bits(x) <= Format<T>::largest;
 }
 template <class T>
 [[nodiscard]] DETREDUCE_HD constexpr T negated(T x) {
     return from_bits<T>(static_cast<Bits<T>>(to_bits(x) ^ sign_mask<T>));
+}
+
+/// What lies beyond the numbers of T: an infinity, or NaN where there is none.
+template <class T>
+[[nodiscard]] DETREDUCE_HD constexpr T beyond(bool negative) {
+    if constexpr (Format<T>::has_inf) {
+        return from_bits<T>(static_cast<Bits<T>>(infinity_bits<T> | (negative ? sign_mask<T> : Bits<T>{0})));
+    } else {
+        return from_bits<T>(Format<T>::canonical_nan);
+    }
 }
 
 /// x, with every NaN replaced by the one that SPEC.md names: payloads differ between processors.

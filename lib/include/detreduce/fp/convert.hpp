@@ -8,22 +8,6 @@
 
 namespace detreduce::fp {
 
-/// The format in which elements of T are added: float for the 16-bit formats, else T itself.
-template <class T>
-struct ArithmeticOf {
-    using type = T;
-};
-template <>
-struct ArithmeticOf<float16> {
-    using type = float;
-};
-template <>
-struct ArithmeticOf<bfloat16> {
-    using type = float;
-};
-template <class T>
-using Arithmetic = typename ArithmeticOf<T>::type;
-
 [[nodiscard]] DETREDUCE_HD constexpr float widen(float x) {
     return x;
 }
@@ -56,7 +40,7 @@ template <class T>
     const int length = 64 - __builtin_clzll(significand);
 #endif
     const int top = exponent + length - 1;
-    if (top > F::max_exponent) return from_bits<T>(static_cast<Bits<T>>(sign | infinity_bits<T>));
+    if (top > F::max_exponent) return beyond<T>(negative);
     const int unit = top - (F::precision - 1) > F::min_exponent ? top - (F::precision - 1) : F::min_exponent;
     const int shift = unit - exponent; // > 64: less than half of the smallest number
     std::uint64_t kept = 0;
@@ -69,8 +53,11 @@ template <class T>
         kept += up ? 1 : 0;
     }
     // The hidden bit adds one to the exponent field, and so does a carry to the next power of two, up to infinity.
-    const auto field = static_cast<std::uint64_t>(unit - F::min_exponent) << (F::precision - 1);
-    return from_bits<T>(static_cast<Bits<T>>(sign | static_cast<Bits<T>>(field + kept)));
+    const std::uint64_t magnitude = (static_cast<std::uint64_t>(unit - F::min_exponent) << (F::precision - 1)) + kept;
+    if constexpr (!F::has_inf) {
+        if (magnitude > F::largest) return beyond<T>(negative);
+    }
+    return from_bits<T>(static_cast<Bits<T>>(sign | static_cast<Bits<T>>(magnitude)));
 }
 
 /// x rounded to T. NaN becomes the canonical one.
@@ -81,9 +68,7 @@ template <class T, class From>
     if (is_nan(x)) return from_bits<T>(Format<T>::canonical_nan);
     const Bits<From> magnitude = magnitude_bits(x);
     const bool negative = is_negative(x);
-    if (magnitude == infinity_bits<From>) {
-        return from_bits<T>(static_cast<Bits<T>>((negative ? sign_mask<T> : Bits<T>{0}) | infinity_bits<T>));
-    }
+    if (magnitude > F::largest) return beyond<T>(negative);
     const int field = static_cast<int>(magnitude >> (F::precision - 1));
     const std::uint64_t hidden = std::uint64_t{1} << (F::precision - 1), fraction = magnitude & (hidden - 1);
     return field == 0 ? round_significand<T>(negative, fraction, F::min_exponent, false)
