@@ -11,7 +11,8 @@ function(_detreduce_no_cuda why)
   message(STATUS "detreduce: CPU backend only (${why})")
 endfunction()
 
-# default list ∩ what `nvcc --list-gpu-code` names
+# default list ∩ what `nvcc --list-gpu-code` names: one architecture for each that code can be faster for. 86, 87 and 89 run the code of 80, 103 that of 100 and 121 that
+# of 120. For all others the PTX of 100 is kept, or that of 90 where the toolkit has no 100.
 function(_detreduce_default_architectures out nvcc)
   execute_process(COMMAND "${nvcc}" --list-gpu-code OUTPUT_VARIABLE codes ERROR_QUIET)
   set(kept "")
@@ -19,16 +20,15 @@ function(_detreduce_default_architectures out nvcc)
     set(${out} "" PARENT_SCOPE) # an nvcc that cannot list them: CMake's own default
     return()
   endif()
-  foreach(arch IN ITEMS 75-real 80-real 86-real 89-real 90-real 100-real 120)
+  foreach(arch IN ITEMS 75-real 80-real 90-real 100 120-real)
     string(REGEX MATCH "^[0-9]+" number ${arch})
     if(codes MATCHES "sm_${number}(\n|$)")
       list(APPEND kept ${arch})
     endif()
   endforeach()
-  list(GET kept -1 newest) # keep PTX of the newest, so that later GPUs run it
-  list(POP_BACK kept)
-  string(REPLACE "-real" "" newest ${newest})
-  list(APPEND kept ${newest})
+  if(NOT "100" IN_LIST kept)
+    list(TRANSFORM kept REPLACE "^90-real$" "90")
+  endif()
   set(${out} "${kept}" PARENT_SCOPE)
 endfunction()
 
@@ -54,6 +54,7 @@ else()
         _detreduce_default_architectures(_detreduce_archs "${DETREDUCE_NVCC}")
         if(_detreduce_archs)
           set(CMAKE_CUDA_ARCHITECTURES "${_detreduce_archs}" CACHE STRING "CUDA architectures")
+          message(STATUS "detreduce: CMAKE_CUDA_ARCHITECTURES is not set: 86, 87 and 89 run the code of 80, 103 that of 100, 121 that of 120, and other GPUs the PTX")
         endif()
       endif()
       if(NOT CMAKE_CUDA_COMPILER)
