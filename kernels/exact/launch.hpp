@@ -52,12 +52,6 @@ inline constexpr int exact_small_vectors = 4, exact_small_part_words = 9;
     const std::uint64_t blocks = spec::tiles(r.n, elements);
     return r.shape == Shape::flat && blocks <= most_exact_small_blocks ? static_cast<std::uint32_t>(blocks) : 0;
 }
-/// Whether a flat input is left to these, which are two_pass: one block is faster by the others, and a caller's grid is for them. (Their blocks have 256 threads, whatever
-/// plan.launch() says of the others'.)
-[[nodiscard]] inline bool takes_exact_small(const Plan& plan) {
-    return plan.launch().grid == 0 && plan.launch().schedule == Schedule::two_pass &&
-           exact_small_blocks(plan.request()) > 1;
-}
 [[nodiscard]] inline std::size_t exact_small_workspace_bytes(const Request& r) {
     const bool moments = info(r.op).kind == Kind::moments, doubles = r.dtype == DType::f64;
     const int words = moments ? (doubles ? 1 + acc::exact::product_states : 2) * acc::exact::words : exact_words(r);
@@ -86,7 +80,7 @@ template <class T>
 [[nodiscard]] Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                         const DeviceTraits& device);
 
-/// These and sums, mean and variance, where takes_exact_small().
+/// These and sums, mean and variance, of Scope::tiles.
 template <class T>
 [[nodiscard]] Status launch_exact_small(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                         const DeviceTraits& device);

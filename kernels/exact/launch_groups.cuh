@@ -29,7 +29,7 @@ struct ExactGroupLaunch {
 
     /// Rows, columns or segments; those that are not left to threads from the workspace of SlotLayout.
     [[nodiscard]] Status reduce(const Plan& plan, const std::uint64_t* offsets, void* out, void* workspace) const {
-        if (by_threads(plan.request())) return reduce_by_threads(plan, out, workspace);
+        if (detail::route_of(plan).scope == detail::Scope::thread) return reduce_by_threads(plan, out, workspace);
         using exact::GroupWork;
         const SlotLayout layout = exact_group_layout(plan.request(), words);
         GroupWork work{Groups::of(plan, offsets), layout.table(workspace, exact_slot_elements, 0, input.step),

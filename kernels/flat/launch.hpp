@@ -7,14 +7,7 @@
 
 namespace detreduce::cuda {
 
-/// What launches need to know of the device.
-struct DeviceTraits {
-    std::uint32_t sms = 0;         ///< multiprocessors
-    bool cooperative = false;      ///< has cooperative launch
-    bool dependent_launch = false; ///< has programmatic dependent launch
-};
-/// Those of the current device.
-[[nodiscard]] Status current_device(DeviceTraits& traits);
+using detail::DeviceTraits;
 
 template <class T>
 [[nodiscard]] Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,

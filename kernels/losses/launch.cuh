@@ -24,10 +24,10 @@ struct LossLaunch {
     template <class Kernel, class... Arguments>
     [[nodiscard]] Status elementwise(Kernel kernel, const Arguments&... arguments) const {
         constexpr std::uint64_t per_block = loss_block * 16 / sizeof(T);
-        DeviceTraits device;
-        if (const Status bad = traits_of_current_device(device); !bad.ok()) return bad;
         std::uint32_t resident = 0;
-        if (const Status bad = count_resident(kernel, loss_block, 0, device, resident); !bad.ok()) return bad;
+        if (const Status bad = count_resident(kernel, loss_block, 0, detail::route_of(plan.plan()).device, resident);
+            !bad.ok())
+            return bad;
         const std::uint32_t asked = plan.plan().launch().grid;
         const std::uint64_t useful = spec::tiles(plan.request().n, per_block);
         const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(useful, asked ? asked : 4 * resident));

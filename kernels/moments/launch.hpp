@@ -8,9 +8,6 @@
 
 namespace detreduce::cuda {
 
-/// What prepare() does for other ops, once the device is known to be there.
-[[nodiscard]] Status prepare_moments(const Request& request, Launch& launch, std::size_t& workspace_bytes);
-
 template <class T>
 [[nodiscard]] Status launch_moments_tree(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                          const DeviceTraits& device);

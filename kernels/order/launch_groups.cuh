@@ -46,7 +46,7 @@ struct OrderGroupsLaunch {
 
     [[nodiscard]] Status run(const Scan& scan, const Results& results) const {
         const Request& r = plan.request();
-        if (by_threads(r)) return run_by_threads(scan, results);
+        if (detail::route_of(plan).scope == detail::Scope::thread) return run_by_threads(scan, results);
         const SlotLayout layout = order_group_layout(r);
         const SlotTable table = layout.table(workspace, order_slot_elements, 0, groups.step);
         Partial* const found = partials(layout.results);

@@ -30,7 +30,7 @@ struct RowLaunch {
         a.stride = plan.stride();
         a.out_stride = plan.output_stride();
         a.tiles = spec::tiles(r.n, Order::tile);
-        a.partials = reinterpret_cast<V*>(workspace + RowWorkspace::of(r).partials);
+        a.partials = reinterpret_cast<V*>(workspace + RowWorkspace::of(r, detail::sums_of(plan)).partials);
         a.pitch = long_row_pitch(r.dtype, r.n) * (moments ? 2 : 1);
         a.output = plan.output();
         a.entropy = r.op == RowOp::cross_entropy;
@@ -115,9 +115,8 @@ struct RowLaunch {
                                                : launch(row_kernels::exp_rows_kernel<T, Out, Op, Aligned>);
     }
     [[nodiscard]] Status run_logsumexp(const DeviceTraits& device) const {
-        const Plan sums = sums_plan(plan.request());
-        if (!sums.status().ok()) return sums.status();
-        const std::size_t behind = RowWorkspace::of(plan.request()).for_sums;
+        const Plan& sums = detail::sums_of(plan);
+        const std::size_t behind = RowWorkspace::of(plan.request(), sums).for_sums;
         const Rows<T> a = rows();
         return LogSumExpLaunch<T>{a, sums, reinterpret_cast<V*>(workspace), workspace + behind, stream, device}.run();
     }

@@ -8,12 +8,12 @@
 
 namespace detreduce::cuda {
 
-RowWorkspace RowWorkspace::of(const RowRequest& r) {
+RowWorkspace RowWorkspace::of(const RowRequest& r, const Plan& sums) {
     RowWorkspace w{};
     if (r.rows == 0 || r.op == RowOp::nll || r.op == RowOp::nll_gradient) return w;
     if (has_sums(r.op)) {
         w.for_sums = (r.rows * (r.dtype == DType::f64 ? 8 : 4) + 255) / 256 * 256;
-        w.partials = w.for_sums + (sums_plan(r).workspace_bytes() + 255) / 256 * 256;
+        w.partials = w.for_sums + (sums.workspace_bytes() + 255) / 256 * 256;
     }
     const std::uint64_t blocks = std::min<std::uint64_t>(r.rows, long_row_blocks);
     const std::size_t item = (r.dtype == DType::f64 ? 8u : 4u) * (r.op == RowOp::layernorm ? 2u : 1u);
@@ -21,8 +21,8 @@ RowWorkspace RowWorkspace::of(const RowRequest& r) {
     return w;
 }
 
-std::size_t row_workspace_bytes(const RowRequest& r) noexcept {
-    return RowWorkspace::of(r).bytes;
+std::size_t row_workspace_bytes(const RowRequest& r, const Plan& sums) noexcept {
+    return RowWorkspace::of(r, sums).bytes;
 }
 
 Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
@@ -30,9 +30,8 @@ Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspac
     const DeviceScope scope(r.device.index);
     if (!scope.status().ok()) return scope.status();
     if (r.n == 0 && r.op != RowOp::logsumexp) return {};
-    DeviceTraits traits;
-    if (const Status bad = current_device(traits); !bad.ok()) return bad;
-    return with_dtype(r.dtype, [&]<class T>(T) { return launch_rows<T>(plan, arrays, workspace, stream, traits); });
+    const DeviceTraits& device = detail::route_of(detail::sums_of(plan)).device;
+    return with_dtype(r.dtype, [&]<class T>(T) { return launch_rows<T>(plan, arrays, workspace, stream, device); });
 }
 
 Status run_async(const RowPlan& plan, const RowArrays& arrays, Stream stream) noexcept {

@@ -58,22 +58,10 @@ inline constexpr std::uint32_t long_row_blocks = 1024;
 [[nodiscard]] constexpr bool has_sums(RowOp op) {
     return op == RowOp::logsumexp || op == RowOp::cross_entropy;
 }
-/// The plan of these sums: of run() but for what is added.
-[[nodiscard]] inline Plan sums_plan(const RowRequest& r) {
-    return make_plan({.op = Op::sum,
-                      .method = Method::tree,
-                      .dtype = r.dtype,
-                      .output = r.dtype == DType::f64 ? DType::f64 : DType::f32,
-                      .shape = Shape::rows,
-                      .n = r.n,
-                      .groups = r.rows,
-                      .stride = r.stride,
-                      .device = r.device});
-}
 /// Byte offsets in the workspace: the sums, what their plan needs, and what blocks keep of long rows.
 struct RowWorkspace {
     std::size_t for_sums, partials, bytes;
-    [[nodiscard]] static RowWorkspace of(const RowRequest& r);
+    [[nodiscard]] static RowWorkspace of(const RowRequest& r, const Plan& sums);
 };
 
 } // namespace detreduce::cuda

@@ -11,27 +11,13 @@
 
 namespace detreduce::cuda {
 
-/// The traits that launches ask for, of the current device.
-[[nodiscard]] inline Status traits_of_current_device(DeviceTraits& traits) {
-    int device = 0, sms = 0, major = 0;
-    if (const Status bad = from_cuda("cudaGetDevice", cudaGetDevice(&device)); !bad.ok()) return bad;
-    for (const auto& [which, value] :
-         {std::pair{cudaDevAttrMultiProcessorCount, &sms}, std::pair{cudaDevAttrComputeCapabilityMajor, &major}}) {
-        const Status bad = from_cuda("cudaDeviceGetAttribute", cudaDeviceGetAttribute(value, which, device));
-        if (!bad.ok()) return bad;
-    }
-    traits = {static_cast<std::uint32_t>(sms), false, major >= 9};
-    return {};
-}
-
-/// Runs a plan of plan_transform(), all of whose pointers have been checked, on the current device. x: the first of the input's arrays.
+/// Runs a plan of plan_transform(), all of whose pointers have been checked, on its device, which is current. x: the first of the input's arrays.
 template <class T, class F, int Inputs>
 [[nodiscard]] Status launch_mapped(const Plan& plan, const Mapped<T, F, Inputs>& input, const T* x, void* out,
                                    void* workspace, Stream stream) {
     using V = fp::Arithmetic<T>;
     static_assert(std::is_trivially_copyable_v<F>, "the function is copied to the GPU byte by byte");
-    DeviceTraits device;
-    if (const Status bad = traits_of_current_device(device); !bad.ok()) return bad;
+    const DeviceTraits& device = detail::route_of(plan).device;
     const auto in_order = [&]<class Acc>(const Acc*) {
         const FlatLaunch<T, Acc> launch(plan, x, out, workspace, stream, device);
         return launch.template two_pass<MappedLevel<T, Acc, F, Inputs>, 8>(input);

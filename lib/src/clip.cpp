@@ -50,6 +50,7 @@ ClipPlan make_clip_plan(const ClipRequest& request) noexcept {
                             .device = request.device,
                             .launch = request.launch});
     plan.status_ = renamed(plan.norm_.status());
+    if (plan.status_.ok()) plan.request_.device = plan.norm_.request().device;
     plan.workspace_bytes_ = plan.norm_.workspace_bytes();
     if (request.device.backend == Backend::cuda) plan.workspace_bytes_ += cuda::clip_workspace_bytes;
     return plan;

@@ -19,8 +19,9 @@ struct Quotient;
 
 namespace detreduce::cuda {
 
-/// Fills in what `request.launch` leaves open and the workspace's size; says what is wrong with the launch or the device.
-[[nodiscard]] Status prepare(const Request& request, Launch& launch, std::size_t& workspace_bytes) noexcept;
+/// Decides the rest of a route that has an engine and the launch that was asked for, and names the device that an index of -1 is; says what is wrong with
+/// the launch or the device.
+[[nodiscard]] Status prepare(Request& request, detail::Route& route) noexcept;
 
 /// Enqueues a prepared plan, all of whose pointers have been checked for null and alignment.
 [[nodiscard]] Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept;
@@ -37,9 +38,9 @@ inline constexpr std::size_t clip_workspace_bytes = 256;
 [[nodiscard]] Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace,
                                   Stream stream) noexcept;
 
-/// Workspace of a checked request, and running a checked plan, of at least one row, that is not reduced. Of nll x and out may be null: then it is the weights
+/// Workspace of a checked request whose sums have this plan, and running a checked plan, of at least one row, that is not reduced. Of nll x and out may be null: then it is the weights
 /// that are wanted.
-[[nodiscard]] std::size_t row_workspace_bytes(const RowRequest& request) noexcept;
+[[nodiscard]] std::size_t row_workspace_bytes(const RowRequest& request, const Plan& sums) noexcept;
 [[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
                                   Stream stream) noexcept;
 

@@ -96,13 +96,14 @@ LossPlan make_loss_plan(const LossRequest& asked) noexcept {
     LossPlan plan;
     plan.request_ = asked;
     plan.request_.method = resolved(asked.method, Op::sum);
-    const LossRequest& request = plan.request_;
+    LossRequest& request = plan.request_;
     plan.status_ = check_words(request);
     if (!plan.status_.ok()) return plan;
     plan.is_op_ = has_op(request);
     const detail::CheckedPlan checked = plan.is_op_ ? plan_of_op(request) : plan_of_terms(request);
     plan.plan_ = checked.plan;
     plan.status_ = checked.status;
+    if (plan.status_.ok()) request.device = plan.plan_.request().device;
     return plan;
 }
 

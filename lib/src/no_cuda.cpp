@@ -10,13 +10,13 @@ constexpr Status none{StatusCode::no_device, "device",
                       "this build of detreduce has no CUDA backend; allowed is the CPU"};
 }
 
-Status prepare(const Request&, Launch&, std::size_t&) noexcept {
+Status prepare(Request&, detail::Route&) noexcept {
     return none;
 }
 Status enqueue(const Plan&, const Inputs&, void*, void*, Stream) noexcept {
     return none;
 }
-std::size_t row_workspace_bytes(const RowRequest&) noexcept {
+std::size_t row_workspace_bytes(const RowRequest&, const Plan&) noexcept {
     return 0;
 }
 Status enqueue_rows(const RowPlan&, const RowArrays&, void*, Stream) noexcept {

@@ -9,6 +9,7 @@
 #include "cuda_backend.hpp"
 #include "host/arena.hpp"
 #include "host/backend.hpp"
+#include "plan_parts.hpp"
 #include "segments.hpp"
 
 namespace detreduce {
@@ -164,7 +165,25 @@ Status check_order(const Request& r) {
     return {};
 }
 
-Status prepare_cpu(const Request& r, Launch& launch, std::size_t& workspace_bytes) {
+detail::Engine engine_of(const Request& r) {
+    using detail::Engine;
+    switch (info(r.op).kind) {
+    case Kind::order:
+        return r.op == Op::minmax ? Engine::minmax : Engine::order;
+    case Kind::count:
+        return r.op == Op::count_unique ? Engine::unique : Engine::nonzero;
+    case Kind::product:
+        return Engine::products;
+    case Kind::moments:
+        return r.method == Method::exact ? Engine::exact_moments : Engine::moments;
+    default:
+        if (r.method == Method::exact) return Engine::exact;
+        return r.method == Method::atomic ? Engine::atomic : Engine::sums;
+    }
+}
+
+Status prepare_cpu(const Request& r, detail::Route& route) {
+    Launch& launch = route.launch;
     if (!info(r.method).on_cpu) {
         return {StatusCode::unsupported, "method", "this method is not offered on the CPU"};
     }
@@ -179,11 +198,11 @@ Status prepare_cpu(const Request& r, Launch& launch, std::size_t& workspace_byte
         return {StatusCode::unsupported, "launch.isa",
                 "this processor, or this build, lacks it; automatic takes the best that there is"};
     }
-    workspace_bytes = host::workspace_bytes(r);
+    route.workspace_bytes = host::workspace_bytes(r);
     return {};
 }
 
-Status prepare_cuda(const Request& r, Launch& launch, std::size_t& workspace_bytes) {
+Status prepare_cuda(Request& r, detail::Route& route) {
     if (!info(r.method).on_cuda) {
         return {StatusCode::unsupported, "method",
                 "serial is offered on the CPU only; allowed on CUDA are tree, exact (not of prod), compensated (not of "
@@ -195,7 +214,7 @@ Status prepare_cuda(const Request& r, Launch& launch, std::size_t& workspace_byt
             "atomic is there for comparison, on CUDA for flat sums only; allowed for all else are exact, compensated, "
             "kahan and tree"};
     }
-    return cuda::prepare(r, launch, workspace_bytes);
+    return cuda::prepare(r, route);
 }
 
 /// Those of segments on a device cannot be looked at from here: that is what the public check_offsets() is for.
@@ -279,24 +298,28 @@ Status check_run(const Plan& plan, const Inputs& in, const void* out, const void
     return {};
 }
 
-Plan make_plan(const Request& asked) noexcept {
+Plan detail::PlanParts::make(const Request& asked, bool computed) noexcept {
     Plan plan;
     plan.request_ = asked;
-    plan.request_.method = resolved(asked.method, asked.op);
-    plan.launch_ = asked.launch;
-    const Request& request = plan.request_;
-    plan.status_ = check_words(request);
-    if (plan.status_.ok()) plan.status_ = check_shape(request);
-    if (plan.status_.ok()) plan.status_ = check_offered(request);
-    if (plan.status_.ok()) plan.status_ = check_moments(request);
-    if (plan.status_.ok()) plan.status_ = check_ddof(request);
-    if (plan.status_.ok()) plan.status_ = check_order(request);
-    if (plan.status_.ok()) plan.status_ = check_product(request);
-    if (plan.status_.ok()) plan.status_ = check_count(request);
-    if (!plan.status_.ok()) return plan;
-    plan.status_ = request.device.backend == Backend::cpu ? prepare_cpu(request, plan.launch_, plan.workspace_bytes_)
-                                                          : prepare_cuda(request, plan.launch_, plan.workspace_bytes_);
+    Request& request = plan.request_;
+    Status& status = plan.status_;
+    request.method = resolved(asked.method, asked.op);
+    plan.route_.launch = asked.launch;
+    plan.route_.computed = computed;
+    status = check_words(request);
+    for (Status (*const check)(const Request&) :
+         {check_shape, check_offered, check_moments, check_ddof, check_order, check_product, check_count}) {
+        if (status.ok()) status = check(request);
+    }
+    if (!status.ok()) return plan;
+    plan.route_.engine = engine_of(request);
+    status =
+        request.device.backend == Backend::cpu ? prepare_cpu(request, plan.route_) : prepare_cuda(request, plan.route_);
     return plan;
+}
+
+Plan make_plan(const Request& request) noexcept {
+    return detail::PlanParts::make(request, false);
 }
 
 Status run(const Plan& plan, Inputs in, void* out, void* workspace, Stream stream) noexcept {

@@ -92,19 +92,18 @@ Status check_launch(const RowRequest& r) {
     return {};
 }
 
-/// What a plan for a reduction says of the device and the launch, it says here, too.
-Status borrow_launch(const RowRequest& r, Launch& launch) {
-    const Plan plan = make_plan({.op = Op::sum,
-                                 .method = Method::tree,
-                                 .dtype = r.dtype,
-                                 .shape = Shape::rows,
-                                 .n = r.n,
-                                 .groups = r.rows,
-                                 .stride = r.stride,
-                                 .device = r.device,
-                                 .launch = r.launch});
-    launch = plan.launch();
-    return plan.status();
+/// What it says of the device and the launch holds for the rows as well.
+Plan plan_sums(const RowRequest& r) {
+    return make_plan({.op = Op::sum,
+                      .method = Method::tree,
+                      .dtype = r.dtype,
+                      .output = arithmetic_of(r.dtype),
+                      .shape = Shape::rows,
+                      .n = r.n,
+                      .groups = r.rows,
+                      .stride = r.stride,
+                      .device = r.device,
+                      .launch = r.launch});
 }
 
 Status must_be_null(const char* argument, const void* p) {
@@ -183,18 +182,23 @@ RowPlan make_row_plan(const RowRequest& asked) noexcept {
     RowPlan plan;
     plan.request_ = asked;
     plan.request_.method = resolved(asked.method, Op::sum);
-    const RowRequest& request = plan.request_;
+    RowRequest& request = plan.request_;
     plan.status_ = check_words(request);
     if (plan.status_.ok()) plan.status_ = check_size(request);
     if (plan.status_.ok()) plan.status_ = check_launch(request);
-    if (plan.status_.ok()) plan.status_ = borrow_launch(request, plan.launch_);
     if (!plan.status_.ok()) return plan;
+    plan.sums_ = plan_sums(request);
+    plan.status_ = plan.sums_.status();
+    if (!plan.status_.ok()) return plan;
+    const bool on_cuda = request.device.backend == Backend::cuda;
+    request.device = plan.sums_.request().device;
+    if (!on_cuda) plan.launch_ = plan.sums_.launch();
     if (is_batch(request)) {
         const RowBatch batch(request);
         plan.status_ = batch.status;
         plan.workspace_bytes_ = batch.bytes;
-    } else if (request.device.backend == Backend::cuda) {
-        plan.workspace_bytes_ = cuda::row_workspace_bytes(request);
+    } else if (on_cuda) {
+        plan.workspace_bytes_ = cuda::row_workspace_bytes(request, plan.sums_);
     }
     return plan;
 }

@@ -4,6 +4,7 @@
 #include "check_pointer.hpp"
 #include "host/arena.hpp"
 #include "host/backend.hpp"
+#include "plan_parts.hpp"
 
 namespace detreduce::detail {
 namespace {
@@ -23,20 +24,6 @@ Status check_options(const TransformOptions& options) {
     return {};
 }
 
-/// The kernels that take a caller's function come in one kind.
-Status narrow_for_cuda(Launch& launch) {
-    if (name(launch.schedule) == "?") return {}; // which make_plan() refuses
-    if (launch.schedule != Schedule::automatic && launch.schedule != Schedule::two_pass) {
-        return {StatusCode::unsupported, "launch.schedule", "allowed for transform_reduce is two_pass"};
-    }
-    if (launch.block != 0 && launch.block != 256) {
-        return {StatusCode::unsupported, "launch.block", "allowed for transform_reduce is 256, or 0"};
-    }
-    launch.schedule = Schedule::two_pass;
-    launch.block = 256;
-    return {};
-}
-
 } // namespace
 
 CheckedPlan plan_transform(DType dtype, DType output, std::uint64_t n, const TransformOptions& asked,
@@ -44,18 +31,15 @@ CheckedPlan plan_transform(DType dtype, DType output, std::uint64_t n, const Tra
     TransformOptions options = asked;
     options.method = resolved(asked.method, Op::sum);
     CheckedPlan checked{{}, check_options(options)};
-    Launch launch = options.launch;
-    if (checked.status.ok() && device.backend == Backend::cuda && options.method != Method::exact) {
-        checked.status = narrow_for_cuda(launch);
-    }
     if (!checked.status.ok()) return checked;
-    checked.plan = make_plan({.op = options.ending == Ending::mean ? Op::mean : Op::sum,
-                              .method = options.method,
-                              .dtype = dtype,
-                              .output = output,
-                              .n = n,
-                              .device = device,
-                              .launch = launch});
+    checked.plan = PlanParts::make({.op = options.ending == Ending::mean ? Op::mean : Op::sum,
+                                    .method = options.method,
+                                    .dtype = dtype,
+                                    .output = output,
+                                    .n = n,
+                                    .device = device,
+                                    .launch = options.launch},
+                                   true);
     checked.status = checked.plan.status();
     return checked;
 }

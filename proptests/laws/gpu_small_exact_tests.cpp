@@ -90,6 +90,7 @@ TEMPLATE_TEST_CASE("short exact: from one block to more than there may be", "[gp
         const Plan plan = make_plan({.method = Method::exact, .dtype = dtype_of<TestType>, .n = n});
         const bool small = n > block && n <= most_blocks * block;
         REQUIRE(plan.launch().schedule == (small ? Schedule::two_pass : Schedule::last_block));
+        REQUIRE(plan.launch().block == (small ? 256 : 128));
         check(stairs<TestType>(n, 2, n), mixed<TestType>(n, n));
     }
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <detreduce/plan.hpp>
 
@@ -40,6 +41,7 @@ class ClipPlan {
     std::size_t workspace_bytes_ = 0;
     Status status_{StatusCode::invalid_argument, "plan", "must come from make_clip_plan()"};
 };
+static_assert(std::is_trivially_copyable_v<ClipPlan>);
 
 /// Makes the plan of `request`; as make_plan(). errors: invalid_argument for max_norm, epsilon, norm, n, tensors, launch and device; unsupported;
 /// no_device; cuda_error

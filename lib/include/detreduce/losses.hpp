@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include <detreduce/host.hpp>
@@ -66,6 +67,7 @@ class LossPlan {
     bool is_op_ = false;
     Status status_{StatusCode::invalid_argument, "plan", "must come from make_loss_plan()"};
 };
+static_assert(std::is_trivially_copyable_v<LossPlan>);
 
 /// Makes the plan of `request`. A bad request gives a plan whose status() says which argument is wrong and what is allowed.
 [[nodiscard]] LossPlan make_loss_plan(const LossRequest& request) noexcept;

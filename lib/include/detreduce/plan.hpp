@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
+#include <detreduce/route.hpp>
 #include <detreduce/status.hpp>
 #include <detreduce/types.hpp>
 
@@ -47,12 +49,18 @@ inline constexpr std::uint64_t max_n = std::uint64_t{1} << 40, max_groups = max_
 /// Levels of partial results above the input: 4096^4 > 2^40.
 inline constexpr int max_levels = 4;
 
+class Plan;
+namespace detail {
+struct PlanParts;
+[[nodiscard]] constexpr const Route& route_of(const Plan& plan) noexcept;
+} // namespace detail
+
 /// One value that owns order, launch and workspace of a reduction; nothing else computes any of the three.
 /// A plan is a plain value: copy it, keep it, use it from many threads at once (each run with its own workspace).
 class Plan {
   public:
     [[nodiscard]] const Status& status() const noexcept { return status_; }
-    /// What was asked for, with the method that automatic is.
+    /// What was asked for, with the method that automatic is, and the device that was current where its index was -1.
     [[nodiscard]] const Request& request() const noexcept { return request_; }
     [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
     /// Of ops that compare or count, by any method: order, but of an index, which says where an element lies, device.
@@ -88,18 +96,27 @@ class Plan {
     /// Bytes of memory, of the device, that run() needs as workspace. Alignment: 256 bytes, as cudaMalloc gives. On the CPU: 0 but for
     /// count_unique of f32 and f64, which takes as many bytes as the elements have, aligned to 8; on CUDA it takes twice that and what
     /// cub::DeviceRadixSort needs, of f16 and bf16 8 KiB; of groups, of any dtype, 32 bytes an element and what the sort needs.
-    [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
+    [[nodiscard]] std::size_t workspace_bytes() const noexcept { return route_.workspace_bytes; }
 
-    /// The launch that was chosen: threads and isa on the CPU, schedule and block on CUDA. A grid of 0 there means as many blocks as help.
-    [[nodiscard]] const Launch& launch() const noexcept { return launch_; }
+    /// The launch that was chosen; a request that asks for it has the same plan. CPU: threads and isa. CUDA: the schedule, and the block of the kernels that read the
+    /// elements; automatic and 0 where there is nothing to reduce, and so no kernel. A grid of 0 is no limit: each kernel has as many blocks as
+    /// help, which run() knows once it has seen how the pointers are aligned.
+    [[nodiscard]] const Launch& launch() const noexcept { return route_.launch; }
 
   private:
-    friend Plan make_plan(const Request& request) noexcept;
+    friend struct detail::PlanParts;
+    friend constexpr const detail::Route& detail::route_of(const Plan& plan) noexcept;
     Request request_;
-    Launch launch_;
-    std::size_t workspace_bytes_ = 0;
+    detail::Route route_;
     Status status_{StatusCode::invalid_argument, "plan", "must come from make_plan()"};
 };
+static_assert(std::is_trivially_copyable_v<Plan>);
+
+namespace detail {
+constexpr const Route& route_of(const Plan& plan) noexcept {
+    return plan.route_;
+}
+} // namespace detail
 
 /// Makes the plan of `request`. A bad request gives a plan whose status() says which argument is wrong and what is allowed.
 /// For a CUDA device this reads a few cached device attributes; it does not create work on any stream.

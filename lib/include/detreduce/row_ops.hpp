@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 #include <detreduce/loss_words.hpp>
 #include <detreduce/plan.hpp>
@@ -48,6 +49,11 @@ struct RowRequest {
         {}; ///< CPU: threads, isa. CUDA: schedule, block and grid may not be asked for, and these two mean nothing
 };
 
+class RowPlan;
+namespace detail {
+[[nodiscard]] constexpr const Plan& sums_of(const RowPlan& plan) noexcept;
+}
+
 /// One value that owns launch and workspace. A plain value, as Plan is.
 class RowPlan {
   public:
@@ -69,16 +75,27 @@ class RowPlan {
     /// (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16); of the others 0 where it has not. On the CPU: 0. With a reduction two numbers a row more,
     /// and what the sum needs, of gradients only for the mean; on the CPU, too, aligned to 8.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
-    /// On the CPU: the threads and the instruction set that were chosen.
+    /// On the CPU: the threads and the instruction set that were chosen. On CUDA there is nothing to choose: automatic and 0.
     [[nodiscard]] const Launch& launch() const noexcept { return launch_; }
 
   private:
     friend RowPlan make_row_plan(const RowRequest& request) noexcept;
+    friend constexpr const Plan& detail::sums_of(const RowPlan& plan) noexcept;
     RowRequest request_;
     Launch launch_;
     std::size_t workspace_bytes_ = 0;
+    Plan sums_;
     Status status_{StatusCode::invalid_argument, "plan", "must come from make_row_plan()"};
 };
+static_assert(std::is_trivially_copyable_v<RowPlan>);
+
+namespace detail {
+/// The sums of the rows by tree, as logsumexp and cross entropy on CUDA have them, of terms of their own; for the other ops what they have in common with it: the
+/// device and what is known of it, and threads.
+constexpr const Plan& sums_of(const RowPlan& plan) noexcept {
+    return plan.sums_;
+}
+} // namespace detail
 
 [[nodiscard]] RowPlan make_row_plan(const RowRequest& request) noexcept;
 

@@ -1,0 +1,289 @@
+// The rest of a plan's route on a GPU: who reduces a group, by which schedule, in blocks of how many threads, and in how much workspace. Whatever run() could decide
+// without the pointers is decided here, once.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "count/launch.hpp"
+#include "cuda_backend.hpp"
+#include "cuda_error.hpp"
+#include "exact/launch.hpp"
+#include "moments/exact.hpp"
+#include "moments/launch.hpp"
+#include "order/launch.hpp"
+#include "product/launch.hpp"
+#include "tuning.hpp"
+#include "workspace.hpp"
+
+namespace detreduce::cuda {
+namespace {
+
+using detail::Engine, detail::Route, detail::Scope;
+
+Status select_device(int& index) {
+    int count = 0;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess && error != cudaErrorNoDevice && error != cudaErrorInsufficientDriver) {
+        return from_cuda("cudaGetDeviceCount", error);
+    }
+    if (error != cudaSuccess || count == 0) {
+        (void)cudaGetLastError(); // the caller has the status
+        return {StatusCode::no_device, "device",
+                error == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString(error), static_cast<int>(error)};
+    }
+    if (index >= count || index < -1) {
+        return {StatusCode::invalid_argument, "device.index",
+                "allowed are the indices of CUDA devices, or -1 for the current one"};
+    }
+    return index >= 0 ? Status{} : from_cuda("cudaGetDevice", cudaGetDevice(&index));
+}
+
+Status read_traits(int device, DeviceTraits& traits) {
+    int sms = 0, cooperative = 0, major = 0;
+    for (const auto& [which, value] :
+         {std::pair{cudaDevAttrMultiProcessorCount, &sms}, std::pair{cudaDevAttrCooperativeLaunch, &cooperative},
+          std::pair{cudaDevAttrComputeCapabilityMajor, &major}}) {
+        const Status status = from_cuda("cudaDeviceGetAttribute", cudaDeviceGetAttribute(value, which, device));
+        if (!status.ok()) return status;
+    }
+    traits = {static_cast<std::uint32_t>(sms), cooperative != 0, major >= 9};
+    return {};
+}
+
+/// Short flat inputs by `exact`: one block is faster by the others, and a caller's grid is for them.
+bool takes_tiles(const Request& r, const Route& route) {
+    const Launch& asked = route.launch;
+    return !route.computed && asked.grid == 0 && (asked.block == 0 || asked.block == exact_small_threads) &&
+           (asked.schedule == Schedule::automatic || asked.schedule == Schedule::two_pass) && exact_small_blocks(r) > 1;
+}
+
+Scope scope_of(const Request& r, const Route& route) {
+    if (r.shape == Shape::tensors) return Scope::list;
+    switch (route.engine) {
+    case Engine::exact:
+    case Engine::exact_moments:
+        if (r.shape == Shape::flat) return takes_tiles(r, route) ? Scope::tiles : Scope::grid;
+        if (route.engine == Engine::exact_moments) return Scope::block;
+        return by_threads(r) ? Scope::thread : Scope::warp;
+    case Engine::order:
+    case Engine::minmax:
+    case Engine::nonzero:
+        if (r.shape == Shape::flat) return Scope::grid;
+        return by_threads(r) ? Scope::thread : Scope::warp;
+    case Engine::unique: // of groups: once sorted, a thread looks at an element and the one before
+        return r.shape == Shape::flat ? Scope::grid : Scope::thread;
+    case Engine::moments:
+        if (r.shape == Shape::rows) return Scope::grid;
+        break;
+    case Engine::products:
+        if (r.n == 0 && r.shape != Shape::segments) return Scope::grid; // ones
+        break;
+    default:
+        break;
+    }
+    return r.shape == Shape::flat ? Scope::grid : r.shape == Shape::columns ? Scope::block : Scope::warp;
+}
+
+/// What a caller can choose of a launch.
+struct Offer {
+    std::uint32_t least_block, most_block, block; ///< of 128 and 256; and the library's choice
+    bool last_block, cooperative;
+    Schedule schedule;              ///< the library's choice
+    const char *blocks, *schedules; ///< what is said about them
+};
+
+Offer offer_of(const Request& r, const Route& route) {
+    constexpr auto two_pass = Schedule::two_pass;
+    const auto only = [](std::uint32_t block, const char* blocks, const char* schedules) -> Offer {
+        return {block, block, block, false, false, two_pass, blocks, schedules};
+    };
+    const bool flat = r.shape == Shape::flat, tiles = route.scope == Scope::tiles;
+    const Tuning& tuned = tuning(spec::tiles(r.n, tile_items(size_of(r.dtype))));
+    switch (route.engine) {
+    case Engine::exact:
+        if (tiles || route.scope == Scope::thread)
+            return only(256, "allowed for exact of columns and short rows is 256, or 0 for the library's choice",
+                        "allowed for exact of columns and short rows is two_pass");
+        if (!flat)
+            return only(128,
+                        "allowed for exact of long rows, segments and tensors is 128, or 0 for the library's choice",
+                        "allowed for exact of rows, columns, segments and tensors is two_pass");
+        return {exact_block_threads,
+                exact_block_threads,
+                exact_block_threads,
+                true,
+                false,
+                Schedule::last_block,
+                "allowed for exact is 128, of 16 KiB to 16 MiB by two_pass without a grid 256, or 0 for the library's "
+                "choice",
+                "exact has no levels to keep apart; allowed are two_pass and last_block"};
+    case Engine::exact_moments:
+    case Engine::moments:
+        return only(route.engine == Engine::moments || tiles ? 256 : 128,
+                    "allowed for variance, stddev and moments are 128 by exact, but 256 of flat inputs of 16 KiB to 16 "
+                    "MiB without a grid, and 256 by tree, or 0",
+                    "last_block and cooperative are offered for flat sums and means; allowed for all else is two_pass");
+    case Engine::products:
+        return only(256, "allowed for prod is 256, or 0 for the library's choice",
+                    "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass");
+    case Engine::sums:
+        if (route.computed)
+            return only(256, "allowed for transform_reduce is 256, or 0", "allowed for transform_reduce is two_pass");
+        if (!flat || info(r.op).term != Term::element)
+            return only(256,
+                        "allowed for rows, columns and segments, and for ops other than sum and mean, is 256, or 0",
+                        "last_block and cooperative are offered for flat sums and means by tree, kahan and "
+                        "compensated; allowed for other ops and shapes by these is two_pass");
+        return {128, 256, tuned.block, true, true, tuned.schedule, "", ""};
+    case Engine::atomic:
+        return {128, 256, tuned.block, false, false, two_pass, "", "allowed for atomic is two_pass"};
+    default: // ops that compare or count
+        if (route.scope == Scope::thread && route.engine != Engine::unique)
+            return only(256, "allowed for ops that compare or count, of columns and short rows, is 256, or 0",
+                        "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass");
+        return {128,   256,
+                256,   false,
+                false, two_pass,
+                "",    "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass"};
+    }
+}
+
+Status choose_launch(const Offer& offer, Launch& launch) {
+    if ((launch.schedule == Schedule::last_block && !offer.last_block) ||
+        (launch.schedule == Schedule::cooperative && !offer.cooperative))
+        return {StatusCode::unsupported, "launch.schedule", offer.schedules};
+    if (launch.block != 0 && (launch.block < offer.least_block || launch.block > offer.most_block))
+        return {StatusCode::unsupported, "launch.block", offer.blocks};
+    if (launch.schedule == Schedule::automatic) launch.schedule = offer.schedule;
+    if (launch.block == 0) launch.block = offer.block;
+    return {};
+}
+
+std::size_t sums_workspace_bytes(const Request& r) {
+    const std::size_t word = size_of(arithmetic_of(r.dtype));
+    return level_workspace_bytes(r, r.method == Method::tree ? word : 2 * word);
+}
+
+std::size_t exact_workspace_bytes_of(const Request& r, const Route& route) {
+    switch (route.scope) {
+    case Scope::list:
+        return exact_tensors_workspace_bytes(r);
+    case Scope::tiles:
+        return exact_small_workspace_bytes(r);
+    case Scope::thread:
+        return PartLayout(r, exact_part_words(r) * sizeof(std::int64_t)).bytes;
+    case Scope::warp: {
+        const SlotLayout layout = exact_group_layout(r, exact_words(r));
+        return layout.room == 0 ? 0 : layout.bytes;
+    }
+    default:
+        return info(r.op).term == Term::element ? exact_workspace_bytes : exact_terms_workspace_bytes;
+    }
+}
+
+std::size_t exact_moments_workspace_bytes_of(const Request& r, const Route& route) {
+    switch (route.scope) {
+    case Scope::list:
+        return exact_tensors_workspace_bytes(r);
+    case Scope::tiles:
+        return exact_small_workspace_bytes(r);
+    case Scope::grid:
+        return exact_moments_workspace_bytes;
+    default:
+        return MomentGroupsLayout(r).bytes;
+    }
+}
+
+/// By tree. Columns and segments keep the numbers of elements, which follow from where a group lies in the others.
+std::size_t moments_workspace_bytes(const Request& r, const Route& route) {
+    const std::size_t uncounted = 2 * size_of(arithmetic_of(r.dtype));
+    return level_workspace_bytes(r, route.scope == Scope::grid ? uncounted : counted_moments_bytes(r.dtype));
+}
+
+/// CUB looks at the current device.
+Status find_unique_workspace_bytes(const Request& r, std::size_t& bytes) {
+    if (r.n == 0) return {};
+    const DeviceScope scope(r.device.index);
+    if (!scope.status().ok()) return scope.status();
+    return r.shape == Shape::flat ? unique_workspace_bytes(r.dtype, r.n, bytes)
+                                  : unique_groups_workspace_bytes(r, bytes);
+}
+
+Status find_workspace_bytes(const Request& r, const Route& route, std::size_t& bytes) {
+    switch (route.engine) {
+    case Engine::zeros:
+        break;
+    case Engine::sums:
+        bytes = sums_workspace_bytes(r);
+        break;
+    case Engine::atomic:
+        bytes = r.output.value_or(r.dtype) == arithmetic_of(r.dtype) ? 0 : 256;
+        break;
+    case Engine::products:
+        bytes = product_workspace_bytes(r);
+        break;
+    case Engine::moments:
+        bytes = moments_workspace_bytes(r, route);
+        break;
+    case Engine::exact:
+        bytes = exact_workspace_bytes_of(r, route);
+        break;
+    case Engine::exact_moments:
+        bytes = exact_moments_workspace_bytes_of(r, route);
+        break;
+    case Engine::nonzero:
+        bytes = route.scope == Scope::grid ? 0 : order_group_workspace_bytes(r);
+        break;
+    case Engine::order:
+    case Engine::minmax:
+        bytes = route.scope == Scope::grid ? order_workspace_bytes(r, route.launch) : order_group_workspace_bytes(r);
+        break;
+    case Engine::unique:
+        return find_unique_workspace_bytes(r, bytes);
+    }
+    return {};
+}
+
+/// Are the results zeros, whatever the pointers? The product of nothing is 1, and an empty segment or tensor is for the kernels.
+bool gives_zeros(const Request& r, Engine engine) {
+    if (r.shape == Shape::tensors) return false;
+    const bool no_results = r.shape != Shape::flat && r.groups == 0;
+    return no_results || (r.n == 0 && r.shape != Shape::segments && engine != Engine::products);
+}
+
+} // namespace
+
+Status unique_workspace_bytes(DType dtype, std::uint64_t n, std::size_t& bytes) {
+    if (size_of(dtype) == 2) {
+        bytes = pattern_map_bytes;
+        return {};
+    }
+    return dtype == DType::f32 ? sort_bytes<float>(n, bytes) : sort_bytes<double>(n, bytes);
+}
+
+Status prepare(Request& request, Route& route) noexcept {
+    const Launch asked = route.launch;
+    if (asked.block != 0 && asked.block != 128 && asked.block != 256) {
+        return {StatusCode::invalid_argument, "launch.block", "allowed are 128 and 256, or 0 for the library's choice"};
+    }
+    if (asked.grid > 0x7fffffffu) {
+        return {StatusCode::invalid_argument, "launch.grid",
+                "allowed are 1 to 2^31 - 1, or 0 for the library's choice"};
+    }
+    if (const Status bad = select_device(request.device.index); !bad.ok()) return bad;
+    if (const Status bad = read_traits(request.device.index, route.device); !bad.ok()) return bad;
+    if (asked.schedule == Schedule::cooperative && !route.device.cooperative) {
+        return {StatusCode::unsupported, "launch.schedule",
+                "this device has no cooperative launch; allowed are two_pass and last_block"};
+    }
+    route.scope = scope_of(request, route);
+    if (const Status bad = choose_launch(offer_of(request, route), route.launch); !bad.ok()) return bad;
+    if (gives_zeros(request, route.engine)) {
+        route.engine = Engine::zeros;
+        route.launch = {.threads = asked.threads, .isa = asked.isa};
+    }
+    return find_workspace_bytes(request, route, route.workspace_bytes);
+}
+
+} // namespace detreduce::cuda

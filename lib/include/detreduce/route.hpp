@@ -1,0 +1,52 @@
+// How a plan is carried out: what make_plan() decides once, and run() looks up. The library's own; what a caller may choose of it is Plan::launch().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <detreduce/types.hpp>
+
+namespace detreduce::detail {
+
+/// What computes the results.
+enum class Engine : std::uint8_t {
+    zeros,  ///< nothing: there is nothing to reduce, and the results are zeros
+    sums,   ///< in the order of lib/SPEC.md, section 3: by tree, kahan, compensated and serial
+    atomic, ///< in any order
+    products,
+    moments, ///< means and variances in a fixed order
+    exact,   ///< sums by `exact`
+    exact_moments,
+    order, ///< min, max, argmin, argmax, nrminf
+    minmax,
+    nonzero,
+    unique,
+};
+
+/// Who reduces one group.
+enum class Scope : std::uint8_t {
+    thread, ///< a long column is cut into parts
+    warp,   ///< a large group is cut into slots, which all blocks share
+    block,
+    grid,  ///< all blocks; on the CPU all threads
+    tiles, ///< all blocks, which are few and take one tile a warp: a short flat input
+    list,  ///< all blocks share the tensors of a list
+};
+
+/// What launches need to know of a CUDA device.
+struct DeviceTraits {
+    std::uint32_t sms = 0;         ///< multiprocessors
+    bool cooperative = false;      ///< has cooperative launch
+    bool dependent_launch = false; ///< has programmatic dependent launch
+};
+
+struct Route {
+    Engine engine = Engine::zeros;
+    Scope scope = Scope::grid;
+    bool computed = false; ///< the terms are computed by a function of the caller's, or of a loss
+    Launch launch = {};
+    std::size_t workspace_bytes = 0;
+    DeviceTraits device = {};
+};
+
+} // namespace detreduce::detail
