@@ -22,15 +22,14 @@ template <class Acc, class T>
 Acc reduce_tile(const IsaFunctions<T>& isa, const TermSource& source, std::uint64_t first, std::uint32_t m) {
     using V = typename Acc::Value;
     constexpr std::uint32_t room = spec::TreeOrder<sizeof(T)>::tile;
-    constexpr const Acc* which = nullptr;
     const Buffer<V> values(room);
     source.write(source, first, m, values.data());
     if constexpr (std::is_same_v<T, V>) {
-        return isa.tile(which)(values.data(), m);
+        return isa.tiles.template of<Acc>().elements(values.data(), m);
     } else { // in the order of 16-bit elements
         const Buffer<V> errors(Acc::keeps_errors ? room : 0);
         if constexpr (Acc::keeps_errors) std::fill_n(errors.data(), m, -V{}); // absent: a term is what it is
-        return isa.computed(which)(values.data(), errors.data(), m);
+        return isa.tiles.template of<Acc>().terms(values.data(), errors.data(), m);
     }
 }
 

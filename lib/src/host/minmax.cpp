@@ -31,7 +31,7 @@ struct BothEnds {
     /// Of 1 or more elements side by side.
     [[nodiscard]] Keys largest_of_neighbours(const Arrays<T>& part) const {
         Keys keys;
-        isa.largest_keys(maps[0], maps[1], part.x, part.n, keys.of);
+        isa.largest_keys(maps, part.x, part.n, keys.of);
         return {{maps[0].settled(keys.of[0]), maps[1].settled(keys.of[1])}};
     }
     static void take(Keys& best, const Keys& other) {

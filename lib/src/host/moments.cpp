@@ -25,7 +25,7 @@ auto tree(const IsaFunctions<T>& isa, const Arrays<T>& in, std::uint32_t threads
     const auto tile = [&](std::uint64_t i) -> Acc {
         const Neighbours<T> neighbours(in.part(i * Order::tile, Order::tile));
         const Arrays<T>& part = neighbours.in;
-        return {part.n, isa.moments(part.x, static_cast<std::uint32_t>(part.n))};
+        return isa.tiles.template of<Acc>().elements(part.x, static_cast<std::uint32_t>(part.n));
     };
     if (in.n <= Order::tile) return tile(0);
     Levels<Acc, Above, spec::tiles(max_n, Order::tile) * Above::tile> levels;

@@ -25,7 +25,9 @@ struct Scan {
     bool wants_index;
 
     [[nodiscard]] Key largest(std::uint64_t begin, std::uint64_t end) const {
-        return map.settled(isa.largest_key(map, x + begin, end - begin));
+        Key key;
+        isa.largest_key(&map, x + begin, end - begin, &key);
+        return map.settled(key);
     }
     /// The first element of [begin, end) with this key, the largest there.
     [[nodiscard]] std::uint64_t find(Key key, std::uint64_t begin, std::uint64_t end) const {

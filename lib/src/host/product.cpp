@@ -17,8 +17,8 @@ namespace {
 template <class Acc, class T>
 Acc multiply_tile(const Arrays<T>& part, Isa isa) {
     const Neighbours<T> neighbours(part);
-    const auto tile = isa_table(isa).of<T>().tile(static_cast<const Acc*>(nullptr));
-    return tile(neighbours.in.x, static_cast<std::uint32_t>(neighbours.in.n));
+    return isa_table(isa).of<T>().tiles.template of<Acc>().elements(neighbours.in.x,
+                                                                    static_cast<std::uint32_t>(neighbours.in.n));
 }
 
 /// Of 1 or more elements.

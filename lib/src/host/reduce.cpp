@@ -18,16 +18,15 @@ namespace {
 /// A tile of at most TreeOrder<sizeof(T)>::tile terms.
 template <class Acc, class T>
 Acc reduce_tile(const IsaFunctions<T>& isa, Term term, const Arrays<T>& part) {
-    constexpr const Acc* which = nullptr;
     const Neighbours<T> neighbours(part);
     const Arrays<T>& in = neighbours.in;
     const auto m = static_cast<std::uint32_t>(in.n);
-    if (term == Term::element) return isa.tile(which)(in.x, m);
+    if (term == Term::element) return isa.tiles.template of<Acc>().elements(in.x, m);
     using V = typename Acc::Value;
     constexpr std::uint32_t room = spec::TreeOrder<sizeof(T)>::tile;
     const Buffer<V> values(room), errors(Acc::keeps_errors ? room : 0);
     isa.terms(term, in.x, in.y, m, values.data(), Acc::keeps_errors ? errors.data() : nullptr);
-    return isa.computed(which)(values.data(), errors.data(), m);
+    return isa.tiles.template of<Acc>().terms(values.data(), errors.data(), m);
 }
 
 template <class Acc, class T>
