@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <detreduce/acc/exact.hpp>
 #include <detreduce/acc/moments.hpp>
 #include <detreduce/acc/product.hpp>
 #include <detreduce/acc/rounded.hpp>
 #include <detreduce/acc/two_fold.hpp>
+#include <detreduce/fp/format.hpp>
 #include <detreduce/loss_words.hpp>
 #include <detreduce/spec/order_key.hpp>
 #include <detreduce/types.hpp>
@@ -73,14 +75,18 @@ struct IsaFunctions {
     std::uint64_t (*nonzeros)(const T* x, std::uint64_t n);
 };
 
-template <class... Ts>
-struct IsaTableOf : IsaFunctions<Ts>... {
+struct IsaTable {
+#define DETREDUCE_FIELD(name, c_name, type) IsaFunctions<type> name;
+    DETREDUCE_FORMATS(DETREDUCE_FIELD)
+#undef DETREDUCE_FIELD
     template <class T>
     [[nodiscard]] const IsaFunctions<T>& of() const {
-        return *this;
+#define DETREDUCE_OF(name, c_name, type)                                                                               \
+    if constexpr (std::is_same_v<T, type>) return name;
+        DETREDUCE_FORMATS(DETREDUCE_OF)
+#undef DETREDUCE_OF
     }
 };
-using IsaTable = IsaTableOf<float16, bfloat16, float, double>;
 
 namespace baseline {
 extern const IsaTable isa_table;
