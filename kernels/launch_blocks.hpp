@@ -8,6 +8,7 @@
 
 #include "cuda_error.hpp"
 #include "flat/launch.hpp"
+#include "launch_kernel.hpp"
 
 namespace detreduce::cuda {
 

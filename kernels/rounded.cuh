@@ -10,7 +10,7 @@ namespace detreduce::cuda {
 /// x rounded to Out. NaN becomes the canonical one.
 template <class Out>
 __device__ __forceinline__ Out rounded_to(double x) {
-    if constexpr (sizeof(Out) == 4) return fp::canonical(static_cast<float>(x));
+    if constexpr (fp::is_f32<Out>) return fp::canonical(static_cast<float>(x));
     return fp::round_to<Out>(x);
 }
 template <class Out>

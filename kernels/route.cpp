@@ -255,7 +255,7 @@ bool gives_zeros(const Request& r, Engine engine) {
 } // namespace
 
 Status unique_workspace_bytes(DType dtype, std::uint64_t n, std::size_t& bytes) {
-    if (size_of(dtype) == 2) {
+    if (is_narrow(dtype)) {
         bytes = pattern_map_bytes;
         return {};
     }

@@ -25,7 +25,7 @@ struct Workspace {
 /// For rows of n elements of `dtype` and accumulators of `accumulator_bytes` bytes.
 [[nodiscard]] constexpr Workspace workspace_layout(DType dtype, std::size_t accumulator_bytes, std::uint64_t n,
                                                    std::uint64_t rows) {
-    const std::uint32_t upper_tile = tile_items(dtype == DType::f64 ? 8 : 4);
+    const std::uint32_t upper_tile = tile_items(size_of(arithmetic_of(dtype)));
     constexpr auto align = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
     Workspace w{};
     std::uint64_t items = n;

@@ -86,7 +86,7 @@ constexpr unsigned scale = -ExactSum::lowest_exponent;
 } // namespace
 
 DType accumulator_of(DType input) noexcept {
-    return size_of(input) < size_of(DType::f32) ? DType::f32 : input;
+    return arithmetic_of(input);
 }
 
 std::uint64_t rounding_depth(Method method, DType input, std::uint64_t n) noexcept {

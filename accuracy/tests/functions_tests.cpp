@@ -60,7 +60,7 @@ TEMPLATE_TEST_CASE("function oracle: agrees with long double", "[functions]", fl
             const long double y = libm(f, x);
             if (std::isnan(y) || std::isinf(y)) continue;
             RC_LOG() << name << '(' << static_cast<double>(x) << ')';
-            RC_ASSERT(error_in_ulps(f, x, static_cast<T>(y)) < (sizeof(T) == 4 ? 0.500001 : 0.51));
+            RC_ASSERT(error_in_ulps(f, x, static_cast<T>(y)) < (fp::is_f32<T> ? 0.500001 : 0.51));
             RC_ASSERT(static_cast<T>(y) == nearest_value(f, x) || error_in_ulps(f, x, static_cast<T>(y)) > 0.499);
         }
     });

@@ -65,7 +65,7 @@ TEMPLATE_TEST_CASE("a sum of any mix of formats rounds once", "[oracle]", float1
     using T = TestType;
     constexpr fp::Format<T> format;
     const Scope around_range{format.min_exponent - 30, format.max_exponent + 3, false, false};
-    const Scope scope = sizeof(T) == 8 ? finite_bits<double> : around_range;
+    const Scope scope = fp::is_f64<T> ? finite_bits<double> : around_range;
     property("mixed formats", [&] {
         const Values<double> xs = *values<double>(scope, {0, 1, 2, 50});
         const Values<float16> ys = *values<float16>(finite_bits<float16>, {0, 1, 5});

@@ -19,9 +19,9 @@ struct ColumnRange {
 /// C columns of a thread, which are one load of 16 bytes; of 16-bit types half of that where the accumulator is of two words. Two where it is of
 /// more: a block has 48 KiB of shared memory.
 template <class T, class Acc>
-inline constexpr int columns_a_thread = sizeof(T) == 8 || sizeof(Acc) > 2 * sizeof(float) ? 2
-                                        : sizeof(T) == 4 || sizeof(Acc) > sizeof(float)   ? 4
-                                                                                          : 8;
+inline constexpr int columns_a_thread = fp::is_f64<T> || sizeof(Acc) > 2 * sizeof(float) ? 2
+                                        : fp::is_f32<T> || sizeof(Acc) > sizeof(float)   ? 4
+                                                                                         : 8;
 
 /// The thread's columns in the row of the matrix at p, which points to its first one: neighbours, or, where they cannot be loaded at once, a
 /// warp apart and as far as they are there.

@@ -39,9 +39,9 @@ struct SmallOf {
     using Mine = typename Input::Mine;
     /// Most inputs take two of these bins, which hold 84 binades of bf16, 70 of floats and 41 of doubles; all of them 117 of floats, 135 of doubles, and 92 to 135
     /// of products.
-    static constexpr int bins = sizeof(T) == 8 ? 4 : sizeof(T) == 2 && Map::linear ? 2 : 3;
+    static constexpr int bins = fp::is_f64<T> ? 4 : fp::is_narrow<T> && Map::linear ? 2 : 3;
     template <int Bins>
-    using WindowOf = spec::ExactWindow<double, Bins, sizeof(T) == 2 ? 6 : 5>;
+    using WindowOf = spec::ExactWindow<double, Bins, fp::is_narrow<T> ? 6 : 5>;
     using Window = WindowOf<bins>;
     using Shape = SmallShape<Window, Input::has_errors>;
     using BinsOf = TermBins<T, Map, Window>;

@@ -11,11 +11,11 @@ namespace detreduce::cuda::exact {
 /// Squares of 16-bit elements go into doubles, by moving bits (Element::magnitudes): often one bin is enough (TermBins::in_one_bin), and a square an
 /// instruction. Products of two inputs are faster in float: there are half as many.
 template <class T, class Map>
-inline constexpr bool moves_to_double = sizeof(T) == 2 && Map::term == Term::square;
+inline constexpr bool moves_to_double = fp::has_16_bits<T>&& Map::term == Term::square;
 /// Bins of the fast way: of 16-bit formats in float otherwise, which has twice the speed of double.
 template <class T, class Map>
-using FirstWindow = std::conditional_t<sizeof(T) == 2 && !moves_to_double<T, Map>, spec::ExactWindow<float, 3, 4>,
-                                       spec::ExactWindow<double, 2, sizeof(T) == 2 ? 6 : 5>>;
+using FirstWindow = std::conditional_t<fp::has_16_bits<T> && !moves_to_double<T, Map>, spec::ExactWindow<float, 3, 4>,
+                                       spec::ExactWindow<double, 2, fp::has_16_bits<T> ? 6 : 5>>;
 template <class T, class Map, class W>
 struct TermBins;
 
@@ -33,7 +33,7 @@ struct Terms {
     using FirstBins = TermBins<T, Map, FirstWindow<T, Map>>;
     static constexpr bool binary = Map::inputs == 2;
     /// Products of doubles may leave the range of double.
-    static constexpr bool has_errors = sizeof(T) == 8 && !Map::linear;
+    static constexpr bool has_errors = fp::is_f64<T> && !Map::linear;
     static constexpr int states = has_errors ? acc::exact::product_states : 1;
     static constexpr int vectors = V;
     static constexpr int each = vectors * 16 / static_cast<int>(sizeof(T)); ///< elements a thread
@@ -71,7 +71,7 @@ struct Terms {
     /// As many elements as 16 bytes hold, one by one, as whole words: elements of 16 bits stay two in a register where the ways meet.
     __device__ __forceinline__ uint4 gather(const T* p) const {
         std::uint32_t words[4];
-        if constexpr (sizeof(T) == 2) {
+        if constexpr (fp::has_16_bits<T>) {
 #pragma unroll
             for (int w = 0; w < 4; ++w) {
                 words[w] = load_number(p + 2 * w * step).bits | std::uint32_t{load_number(p + (2 * w + 1) * step).bits}
@@ -133,8 +133,8 @@ inline constexpr int blocks_at_once<Terms<T, Map, V>> = Map::inputs == 2 ? 3 : 4
 
 /// What of a product of two elements of T, or of one alone, may be other than zero: so many bits.
 template <class T, class Map>
-inline constexpr int significant_bits = Map::linear || sizeof(T) == 8 ? fp::Format<T>::precision
-                                                                      : 2 * fp::Format<T>::precision;
+inline constexpr int significant_bits =
+    Map::linear || fp::is_f64<T> ? fp::Format<T>::precision : 2 * fp::Format<T>::precision;
 
 /// Exponents between which the elements of one input lie, as magnitudes that Element<T> compares.
 template <class T>
@@ -186,7 +186,7 @@ using WideWindow = spec::ExactWindow<double, 7, 6>;
 template <class T, class Map, class W>
 struct TermBins {
     using Number = decltype(W::anchor(0, 0));
-    static_assert(sizeof(Number) == 8 || !Terms<T, Map>::has_errors);
+    static_assert(fp::is_f64<Number> || !Terms<T, Map>::has_errors);
     static constexpr bool has_errors = Terms<T, Map>::has_errors, shared_room = Map::parts > 1 || Map::inputs == 1;
     static constexpr int factor_bits = Map::parts > 1 ? 1 : 0; ///< −2xy
     /// Terms that are multiples of the first bin's Q need not go through the others.
@@ -201,7 +201,7 @@ struct TermBins {
     static constexpr int least_term =
         fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);
     static constexpr int window_bins = W::bins;
-    static constexpr int drains_between_flushes = sizeof(Number) == 8 ? 32 : 1 << 20; // sums of 62 bits
+    static constexpr int drains_between_flushes = fp::is_f64<Number> ? 32 : 1 << 20; // sums of 62 bits
     static constexpr std::uint32_t flushes_between_carries = 1u << 20;
     using BinsOf = Bins<Number, W>;
 

@@ -25,7 +25,7 @@ struct ThreadSum {
     static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * Map::parts,
                          ahead = Map::inputs == 2 ? 2 : 4; ///< loads of 16 bytes in flight
     /// A thread's window is made for a few elements, and cannot move. Sums of doubles have 40 bits to spare, most of which they need below.
-    static constexpr int room_above = sizeof(T) == 8 && Map::linear ? 10 : 16;
+    static constexpr int room_above = fp::is_f64<T> && Map::linear ? 10 : 16;
     static_assert(terms <= Window::adds);
     static_assert(longest_part * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
 

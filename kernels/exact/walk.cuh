@@ -263,7 +263,7 @@ struct Walk {
     /// One kind of window after the other, but not those that a block before this one has given up.
     template <class W, class... More>
     __device__ __forceinline__ void through(Windows<W, More...>, std::uint32_t skip, std::uint32_t kind = 0) {
-        constexpr bool last = sizeof...(More) == 0 && sizeof(T) != 8;
+        constexpr bool last = sizeof...(More) == 0 && !fp::is_f64<T>;
         if (last || skip <= kind) {
             go<W, last>();
             if (tile < tiles.full && hint != nullptr) {
@@ -330,7 +330,7 @@ struct WarpMemory<Tiles<T, V, Magnitude>> {
     Word words[acc::exact::words];
     union {
         uint4 copy[tile_vectors * warp_size];
-        std::conditional_t<sizeof(T) == 8, Limbs, int> limbs;
+        std::conditional_t<fp::is_f64<T>, Limbs, int> limbs;
     };
 };
 
@@ -345,7 +345,7 @@ __device__ __forceinline__ void add_share(const Tiles<T, V, Magnitude>& tiles, W
     }
     Walk<T, Magnitude> walk{tiles, first, warps, own.words, between.hint};
     walk.through(typename WindowsOf<T>::type{}, skip);
-    if constexpr (sizeof(T) == 8) walk.scatter_rest(own.limbs);
+    if constexpr (fp::is_f64<T>) walk.scatter_rest(own.limbs);
     walk.finish_rest(first, own.copy);
 }
 

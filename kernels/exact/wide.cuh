@@ -33,7 +33,7 @@ __device__ void scatter(const uint4& v, Word* words) {
 template <class T, bool Magnitude>
 __device__ __forceinline__ uint4 seen(uint4 v) {
     if constexpr (Magnitude) {
-        constexpr std::uint32_t high = sizeof(T) == 2 ? 0x7fff7fffu : 0x7fffffffu, low = sizeof(T) == 8 ? ~0u : high;
+        constexpr std::uint32_t high = fp::has_16_bits<T> ? 0x7fff7fffu : 0x7fffffffu, low = fp::is_f64<T> ? ~0u : high;
         v = {v.x & low, v.y & high, v.z & low, v.w & high};
     }
     return v;

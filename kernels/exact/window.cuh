@@ -280,7 +280,7 @@ struct Limits {
 template <class T, class W>
 struct Bins {
     using B = decltype(W::anchor(0, 0));
-    static constexpr bool doubles = sizeof(B) == 8;
+    static constexpr bool doubles = fp::is_f64<B>;
     static constexpr int shift = doubles ? Element<T>::double_shift : 0;
     B s[W::bins];
 
@@ -308,7 +308,7 @@ struct Bins {
     }
     /// What bin k holds, in units of its Q.
     __device__ __forceinline__ Word read(int top, int k) const {
-        using Signed = std::conditional_t<sizeof(B) == 8, std::int64_t, std::int32_t>;
+        using Signed = std::conditional_t<fp::is_f64<B>, std::int64_t, std::int32_t>;
         return static_cast<Signed>(fp::to_bits(s[k])) - static_cast<Signed>(fp::to_bits(W::anchor(top - shift, k)));
     }
     /// Exponent of that Q.

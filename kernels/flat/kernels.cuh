@@ -26,7 +26,7 @@ static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft
 /// A plain sum as an element of `output`, which acc::finish_into() would give, too, in a thousand cycles: short groups have many of them.
 template <class V>
 __device__ __forceinline__ void store_sum(void* out, std::uint64_t i, DType output, V sum) {
-    if constexpr (sizeof(V) == 4) {
+    if constexpr (fp::is_f32<V>) {
         if (output == DType::f16) {
             static_cast<float16*>(out)[i] = rounded_to<float16>(sum);
         } else if (output == DType::bf16) {
@@ -68,7 +68,7 @@ struct Results {
             finish_product(static_cast<char*>(out) + i * result_bytes, output, acc);
         } else if constexpr (acc::is_moments<Acc>) {
             finish_moments(acc::MomentsResult{out, output, result_bytes, op, n, ddof}.moved(i), acc.m);
-        } else if (!Acc::keeps_errors && ending == Ending::sum && (sizeof(V) == 4 || output == dtype_of<V>)) {
+        } else if (!Acc::keeps_errors && ending == Ending::sum && (fp::is_f32<V> || output == dtype_of<V>)) {
             store_sum(out, i, output, acc.sum);
         } else {
             finish_root(static_cast<char*>(out) + i * result_bytes, output, acc.total(), ending, n);

@@ -168,7 +168,7 @@ struct FlatLaunch {
     }
 
     /// Whether 16-bit elements have a kernel of their own that knows them to be aligned. Two-fold sums are slow enough without.
-    static constexpr bool knows_alignment = sizeof(T) == 2 && !Acc::keeps_errors;
+    static constexpr bool knows_alignment = fp::has_16_bits<T> && !Acc::keeps_errors;
 
     /// The terms of an op, of x and `y`; prepare() has seen to blocks of 256.
     template <class Map>

@@ -54,7 +54,7 @@ struct RawHalves {
 /// the loads behind it. By words, and no byte beside them: where the first element is the upper half of a word, it and the last one are loaded alone.
 template <class T>
 __device__ __forceinline__ RawHalves load_raw_halves_if(bool there, const T* p, bool odd) {
-    static_assert(sizeof(T) == 2);
+    static_assert(fp::has_16_bits<T>);
     RawHalves raw;
     asm volatile("{.reg .pred there, odd, even;\n"
                  "setp.ne.s32 there, %6, 0; setp.ne.and.s32 odd, %7, 0, there; setp.eq.and.s32 even, %7, 0, there;\n"
@@ -91,7 +91,7 @@ __device__ __forceinline__ Pack<T, 8> load_halves_if(bool there, const T* p) {
 /// The K items at p, all of which exist.
 template <Source S, class Item, int K>
 __device__ __forceinline__ Pack<Item, K> load_pack(const Item* p) {
-    if constexpr (S == Source::any_input && sizeof(Item) == 2) return load_halves_if<Item>(true, p);
+    if constexpr (S == Source::any_input && fp::has_16_bits<Item>) return load_halves_if<Item>(true, p);
     Pack<Item, K> pack;
     if constexpr (S == Source::any_input) { // neighbouring threads share the sectors, so most of these hit L1
 #pragma unroll
@@ -213,7 +213,7 @@ struct ItemOf<T, 3, Alignment::seen> {
 /// Both ways give whole words, so that elements of 16 bits stay two in a register where the ways meet.
 template <Source, class Item, int K, Alignment A>
 __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, A>& p) {
-    if constexpr (A == Alignment::never && sizeof(Item) == 2) return load_halves_if<Item>(true, p.x);
+    if constexpr (A == Alignment::never && fp::has_16_bits<Item>) return load_halves_if<Item>(true, p.x);
     constexpr int pieces = K * sizeof(Item) / 16;
     Pack<Item, K> pack;
     uint4 raw[pieces];
@@ -223,7 +223,7 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, A>& p) {
             raw[i] = load16<Source::aligned_input>(reinterpret_cast<const char*>(p.x) + 16 * i);
     } else {
         std::uint32_t words[4 * pieces];
-        if constexpr (sizeof(Item) == 2) {
+        if constexpr (fp::has_16_bits<Item>) {
 #pragma unroll
             for (int w = 0; w < 4 * pieces; ++w)
                 words[w] = load_number(p.x + 2 * w).bits | std::uint32_t{load_number(p.x + 2 * w + 1).bits} << 16;
@@ -251,8 +251,7 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const TwoInputs<T, A>& p) {
     return both;
 }
 template <class T>
-inline constexpr T one = fp::from_bits<T>(static_cast<fp::Bits<T>>(static_cast<fp::Bits<T>>(fp::Format<T>::max_exponent)
-                                                                   << (fp::Format<T>::precision - 1)));
+inline constexpr T one = fp::from_bits<T>(fp::one_bits<T>);
 template <Source S, class Item, int K, class T>
 __device__ __forceinline__ Pack<Item, K> load_pack(const ThreeInputs<T>& p) {
     const Pack<T, K> x = load_pack<S, T, K>(OneInput<T>{p.x, p.aligned}),
@@ -285,9 +284,9 @@ __device__ __forceinline__ Both<T> load_item(const TwoInputs<T, A>& p) {
 template <class Pointer>
 inline constexpr bool loads_without_branch = false;
 template <class T>
-inline constexpr bool loads_without_branch<OneInput<T, Alignment::never>> = sizeof(T) == 2;
+inline constexpr bool loads_without_branch<OneInput<T, Alignment::never>> = fp::has_16_bits<T>;
 template <class T>
-inline constexpr bool loads_without_branch<TwoInputs<T, Alignment::never>> = sizeof(T) == 2;
+inline constexpr bool loads_without_branch<TwoInputs<T, Alignment::never>> = fp::has_16_bits<T>;
 
 /// The K items at p, if they are there.
 template <class Item, int K>

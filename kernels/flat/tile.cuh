@@ -203,10 +203,8 @@ struct TermLevel {
     /// Its term is a zero that changes nothing: −0 where there may be sums of −0.
     static __device__ __forceinline__ Item absent() {
         if constexpr (Map::inputs == 2) {
-            constexpr auto one = static_cast<fp::Bits<T>>(static_cast<fp::Bits<T>>(fp::Format<T>::max_exponent)
-                                                          << (fp::Format<T>::precision - 1));
             constexpr bool product = Map::term == Term::product;
-            return {fp::from_bits<T>(fp::sign_mask<T>), fp::from_bits<T>(product ? one : fp::sign_mask<T>)};
+            return {fp::from_bits<T>(fp::sign_mask<T>), fp::from_bits<T>(product ? fp::one_bits<T> : fp::sign_mask<T>)};
         } else {
             return fp::from_bits<T>(fp::sign_mask<T>);
         }

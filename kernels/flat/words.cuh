@@ -25,7 +25,7 @@ struct WordPlace {
 /// A thread's elements of a chunk: those of row r are taken from words[r] as numbers 0 … 7.
 template <class T>
 struct WordsOfChunk {
-    static_assert(sizeof(T) == 2);
+    static_assert(fp::has_16_bits<T>);
     using Order = spec::TreeOrder<2>;
     using Place = WordPlace<T>;
     static constexpr int rows = spec::rows_per_chunk, lanes = Order::lanes, each = 4, last_number = 7;
@@ -129,9 +129,8 @@ __device__ __forceinline__ Acc combine_words_of_warp(Lanes<Acc, 8>& lanes) {
 template <class Level>
 inline constexpr bool reads_words = false;
 template <class T, class Acc, class Map>
-inline constexpr bool
-    reads_words<TermLevel<T, Acc, Map, Alignment::never>> = sizeof(T) == 2 && Map::inputs == 1 && Acc::commutes &&
-                                                            !Acc::pairwise_rows && !Acc::keeps_errors;
+inline constexpr bool reads_words<TermLevel<T, Acc, Map, Alignment::never>> =
+    fp::has_16_bits<T>&& Map::inputs == 1 && Acc::commutes && !Acc::pairwise_rows && !Acc::keeps_errors;
 
 /// The lanes of the chunk at `at`.
 template <class Level>

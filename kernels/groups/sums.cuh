@@ -197,9 +197,9 @@ inline constexpr int rows_in_flight = Steps == 1 ? 4 : 8 / Steps;
 
 /// Blocks on a multiprocessor.
 template <class Level, int Steps>
-inline constexpr int short_row_blocks = !Level::known_aligned || Level::Acc::keeps_errors ? 2
-                                        : Steps > 1 && sizeof(typename Level::Item) == 2  ? 3
-                                                                                          : 4;
+inline constexpr int short_row_blocks = !Level::known_aligned || Level::Acc::keeps_errors    ? 2
+                                        : Steps > 1 && fp::has_16_bits<typename Level::Item> ? 3
+                                                                                             : 4;
 
 /// Rows of at most `Steps` rows of lanes: so short that a warp must have several in flight. `threads` share one, a power of two and at most a warp, and
 /// they have a lane or more for each element; a warp where there is more than one step. Where the rows

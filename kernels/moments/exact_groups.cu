@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(cut_threads) cut_kernel(const Groups groups, s
 /// What of a plan's groups is to be done, some at a time.
 template <class T>
 struct MomentGroups {
-    static constexpr int square_states = sizeof(T) == 8 ? acc::exact::product_states : 1;
+    static constexpr int square_states = fp::is_f64<T> ? acc::exact::product_states : 1;
     const Plan& plan;
     const Inputs& in;
     char* workspace;
@@ -86,7 +86,7 @@ struct MomentGroups {
         if (status.ok()) status = add(Term::element, layout.sums);
         if (status.ok()) status = add(Term::square, layout.squares);
         if (!status.ok()) return status;
-        const MomentStates states{words(layout.sums), words(layout.squares), sizeof(T) == 8, acc::exact::words,
+        const MomentStates states{words(layout.sums), words(layout.squares), fp::is_f64<T>, acc::exact::words,
                                   square_states * acc::exact::words};
         return launch_moments_finish(states, count, result, stream, device, cuts);
     }

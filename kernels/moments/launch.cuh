@@ -54,7 +54,7 @@ struct MomentsLaunch {
         const auto first = level(0, plan.request().n, 1, plan.stride());
         const bool aligned = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 &&
                              (plan.groups() == 1 || plan.stride() * sizeof(T) % 16 == 0);
-        if constexpr (sizeof(T) == 2) { // which has no registers to spare for the other way
+        if constexpr (fp::is_narrow<T>) { // which has no registers to spare for the other way
             if (aligned) return launch<moment_kernels::Elements<T, true>>(LaunchKind::plain, {x}, first);
         }
         return launch<moment_kernels::Elements<T>>(LaunchKind::plain, {x, aligned}, first);

@@ -12,7 +12,7 @@ template <class T>
 struct MomentLevel {
     using Item = T;
     using V = fp::Arithmetic<T>;
-    using Items = ItemOf<T, 1, sizeof(T) == 2 ? Alignment::never : Alignment::seen>;
+    using Items = ItemOf<T, 1, fp::is_narrow<T> ? Alignment::never : Alignment::seen>;
     using Pointer = typename Items::Pointer;
     using Acc = acc::CountedMoments<V>;
     using Order = spec::TreeOrder<sizeof(T)>;

@@ -17,7 +17,7 @@ Status launch_moments_exact(const Plan& plan, const void* x, void* out, void* wo
     if (status.ok()) status = launch_exact_add<T>(static_cast<ExactState*>(workspace), x, n, stream, device, grid);
     if (status.ok()) status = launch_exact_squares<T>(sum + acc::exact::words, x, n, stream, device, grid);
     if (!status.ok()) return status;
-    return launch_moments_finish({sum, sum + acc::exact::words, sizeof(T) == 8, 0, 0}, 1, moments_result(plan, out),
+    return launch_moments_finish({sum, sum + acc::exact::words, fp::is_f64<T>, 0, 0}, 1, moments_result(plan, out),
                                  stream, device);
 }
 

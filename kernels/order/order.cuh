@@ -58,8 +58,8 @@ struct Tiles {
 template <class T, spec::View V>
 struct Keys {
     using Map = spec::KeyMap<T>;
-    using Wide = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
-    static constexpr bool in_pairs = sizeof(T) == 2; ///< two keys in a register
+    using Wide = std::conditional_t<fp::is_f64<T>, std::int64_t, std::int32_t>;
+    static constexpr bool in_pairs = fp::has_16_bits<T>; ///< two keys in a register
     /// The largest key so far.
     using Running = std::conditional_t<in_pairs, std::uint32_t, Wide>;
     Map map;

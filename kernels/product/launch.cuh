@@ -24,7 +24,7 @@ Status multiply(const Plan& plan, const T* x, void* out, void* workspace, Stream
         return launch.launch(LaunchKind::plain, ones_kernel<Acc>, launch.grid(blocks), 0, launch.levels.results,
                              plan.groups());
     }
-    if constexpr (sizeof(T) == 2) { // which has no registers to spare for the other way
+    if constexpr (fp::is_narrow<T>) { // which has no registers to spare for the other way
         if (launch.aligned()) return launch.template two_pass<FactorLevel<T, Acc, true>, 8>({x});
     }
     using Level = FactorLevel<T, Acc, false>;

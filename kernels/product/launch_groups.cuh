@@ -14,7 +14,7 @@ Status multiply_groups(const Plan& plan, const Inputs& in, void* out, void* work
     const FlatLaunch<T, Acc> flat(plan, in.x, out, workspace, stream, device);
     const Groups groups = Groups::of(plan, in.offsets);
     const bool aligned = rows_are_aligned(flat, groups);
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (fp::is_narrow<T>) {
         if (aligned) return GroupLaunch<T, FactorLevel<T, Acc, true>>{flat, {flat.x}, groups, workspace}.run_rows();
     }
     using Level = FactorLevel<T, Acc, false>;

@@ -11,7 +11,7 @@ namespace detreduce::cuda {
 template <class T, class AccT, bool Aligned>
 struct FactorLevel {
     using Item = T;
-    using Items = ItemOf<T, 1, Aligned ? Alignment::known : sizeof(T) == 2 ? Alignment::never : Alignment::seen>;
+    using Items = ItemOf<T, 1, Aligned ? Alignment::known : fp::is_narrow<T> ? Alignment::never : Alignment::seen>;
     using Pointer = typename Items::Pointer;
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
@@ -55,8 +55,7 @@ struct FactorLevel {
     }
     /// 1, which changes nothing.
     static __device__ __forceinline__ Item absent() {
-        return fp::from_bits<T>(static_cast<fp::Bits<T>>(static_cast<fp::Bits<T>>(fp::Format<T>::max_exponent)
-                                                         << (fp::Format<T>::precision - 1)));
+        return fp::from_bits<T>(fp::one_bits<T>);
     }
 
   private:
@@ -66,7 +65,7 @@ struct FactorLevel {
     };
     /// Where the exponent is in the upper word of a number.
     template <class V>
-    static constexpr int high_shift = fp::Format<V>::precision - 1 - (sizeof(V) == 8 ? 32 : 0);
+    static constexpr int high_shift = fp::Format<V>::precision - 1 - (fp::is_f64<V> ? 32 : 0);
 
     static __device__ __forceinline__ std::uint32_t high_word(float x) {
         return __float_as_uint(x);

@@ -139,7 +139,7 @@ struct Chunk {
             if constexpr (Aligned) {
                 if (there > 0) packs[r] = load_pack<Source::aligned_input, T, K>(own + r * lanes);
             } else {
-                if (sizeof(T) == 2 && there >= K) {
+                if (fp::has_16_bits<T> && there >= K) {
                     packs[r] = load_pack<Source::any_input, T, K>(own + r * lanes);
                 } else {
 #pragma unroll

@@ -39,7 +39,7 @@ __device__ __forceinline__ V (&terms_at_zero(const Chunk<T, Aligned>& chunk, V (
 #pragma unroll
         for (int k = 0; k < K; ++k) {
             V z = clamped.at(r, k);
-            if constexpr (!(clamps_pairs && sizeof(T) == 2)) z = spec::within_exp_terms(z);
+            if constexpr (!(clamps_pairs && fp::is_narrow<T>)) z = spec::within_exp_terms(z);
             const auto t = spec::exp_term_within<T>(z);
             if constexpr (KeepTerms) {
                 term[r][k] = t.value();
@@ -72,7 +72,7 @@ __device__ __forceinline__ void put_number(const Rows<T>& a, std::uint64_t row, 
 
 /// Blocks of 256 threads, or as many threads in smaller ones, on a multiprocessor.
 template <class T>
-inline constexpr int blocks_of_rows = sizeof(T) == 4 ? 3 : 2;
+inline constexpr int blocks_of_rows = fp::is_f32<T> ? 3 : 2;
 
 template <class T, class Out, RowOp Op, bool Aligned>
 struct ExpRow {

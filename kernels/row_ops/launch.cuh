@@ -132,7 +132,7 @@ Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace
     const RowLaunch<T> launch{plan, arrays, static_cast<char*>(workspace), stream};
     if (has_sums(plan.request().op)) return launch.run_logsumexp(device);
     if (plan.request().op == RowOp::nll) return launch.run_nll();
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (fp::is_narrow<T>) {
         if (plan.output() == DType::f32) return launch.template run_as<float>();
     }
     return launch.template run_as<T>();

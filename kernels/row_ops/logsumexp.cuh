@@ -104,7 +104,7 @@ struct LogSumExpLaunch {
         const GroupLaunch<T, Level> launch{flat, Level::Items::pointer(rows.x, nullptr, aligned),
                                            Groups::of(sums_plan, nullptr), workspace};
         if (rows.n > Level::Order::lanes) {
-            if constexpr (sizeof(T) == 2) {
+            if constexpr (fp::is_narrow<T>) {
                 return add_halves<A == Alignment::known>(flat);
             } else {
                 return launch.run_rows();
@@ -130,7 +130,7 @@ struct LogSumExpLaunch {
         const bool aligned = reinterpret_cast<std::uintptr_t>(rows.x) % 16 == 0 && rows.stride * sizeof(T) % 16 == 0;
         Status status;
         if (rows.n > 0) {
-            if constexpr (sizeof(T) == 2) {
+            if constexpr (fp::is_narrow<T>) {
                 status = aligned ? add<Alignment::known>(true) : add<Alignment::never>(false);
             } else {
                 status = add<Alignment::seen>(aligned);

@@ -10,7 +10,7 @@ namespace detreduce::cuda::row_kernels {
 
 /// As blocks_of_rows: rows are kept as they are, and so take fewer registers.
 template <class T>
-inline constexpr int blocks_of_norms = sizeof(T) == 8 ? 2 : 3;
+inline constexpr int blocks_of_norms = fp::is_f64<T> ? 2 : 3;
 
 /// What both do to a row, once they know its mean and its reciprocal deviation.
 template <class T, class Out, bool Aligned>
@@ -185,7 +185,7 @@ struct LayerNormBlock {
     using V = fp::Arithmetic<T>;
     using Acc = acc::Moments<V>;
     using ChunkOf = Chunk<T, Aligned>;
-    using TileOf = moment_kernels::Tile<moment_kernels::Elements<T, Aligned && sizeof(T) == 2>>;
+    using TileOf = moment_kernels::Tile<moment_kernels::Elements<T, Aligned && fp::is_narrow<T>>>;
     using Upper = moment_kernels::Tile<moment_kernels::Partials<V>>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows;
     static constexpr std::uint32_t lanes = ChunkOf::lanes, tile_items = ChunkOf::Order::tile;
@@ -283,7 +283,7 @@ struct LayerNormBlock {
         for (std::uint64_t t = 0; t < a.tiles; ++t) {
             typename TileOf::Pointer p{};
             p.x = x + static_cast<std::int64_t>(t * tile_items);
-            if constexpr (requires { p.aligned = true; } && !(Aligned && sizeof(T) == 2)) set_aligned(p);
+            if constexpr (requires { p.aligned = true; } && !(Aligned && fp::is_narrow<T>)) set_aligned(p);
             const Acc part = TileOf{p, {items_in_tile(t * tile_items, a.n, tile_items), 1}, s.buffer}.reduce();
             if (threadIdx.x == 0) level[t] = part;
             __syncthreads(); // the buffer is used again

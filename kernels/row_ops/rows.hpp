@@ -45,7 +45,7 @@ inline constexpr std::uint32_t long_row_blocks = 1024;
 
 [[nodiscard]] inline std::uint64_t long_row_pitch(DType dtype, std::uint64_t n) {
     const std::uint32_t row = spec::row_bytes * spec::rows_per_chunk * spec::chunks_per_tile;
-    const std::uint32_t above = row / (dtype == DType::f64 ? 8 : 4);
+    const auto above = static_cast<std::uint32_t>(row / size_of(arithmetic_of(dtype)));
     std::uint64_t items = spec::tiles(n, row / static_cast<std::uint32_t>(size_of(dtype))), all = 0;
     if (items <= 1) return 0;
     for (;; items = spec::tiles(items, above)) {

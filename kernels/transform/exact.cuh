@@ -10,7 +10,7 @@ namespace detreduce::cuda::exact {
 /// Bins of the fast way: a window of more than a hundred binades. What lies farther apart goes through add_wide_tile().
 template <class V>
 using MappedWindow =
-    std::conditional_t<sizeof(V) == 8, spec::ExactWindow<double, 4, 6>, spec::ExactWindow<double, 3, 6>>;
+    std::conditional_t<fp::is_f64<V>, spec::ExactWindow<double, 4, 6>, spec::ExactWindow<double, 3, 6>>;
 
 /// The input as tiles of warps.
 template <class T, class F, int Inputs>
@@ -21,7 +21,7 @@ struct MappedTiles {
     static constexpr int states = 1;
     /// Four loads ahead of each of three inputs leave no registers for the function: its terms were in local memory (huber f32 .43, now .77).
     static constexpr int per_load = 16 / static_cast<int>(sizeof(T)),
-                         loads = sizeof(T) == 2 || Inputs == 3 ? 2 : 4;    ///< of each input
+                         loads = fp::is_narrow<T> || Inputs == 3 ? 2 : 4;  ///< of each input
     static constexpr int each = loads * per_load;                          ///< terms a thread
     static constexpr int pieces = each * static_cast<int>(sizeof(V)) / 16; ///< of 16 bytes, that they fill
     static constexpr std::uint64_t tile = std::uint64_t{each} * warp_size;
@@ -102,7 +102,7 @@ __device__ __forceinline__ void add_share(const MappedTiles<T, F, Inputs>& input
     std::uint32_t slow_tiles = 0;
     if (at < full) {
         // Of floats a glance takes registers that the function needs (huber .42 of the read-only kernel with it, .51 without, when four loads were ahead; not tried since).
-        WarpSum<V, MappedWindow<V>, false, Input::pieces, sizeof(V) == 8> sum(own.words);
+        WarpSum<V, MappedWindow<V>, false, Input::pieces, fp::is_f64<V>> sum(own.words);
         typename Input::Raw next = input.load(at);
         for (; at < full; at += warps) {
             const typename Input::Raw current = next;

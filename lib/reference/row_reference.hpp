@@ -84,7 +84,7 @@ Out nearest(double x) {
 /// A result of the row. What is NaN becomes the canonical one.
 template <class Out, class V>
 Out stored(V x) {
-    if constexpr (sizeof(Out) == sizeof(V)) return x == x ? x : canonical_nan<Out>();
+    if constexpr (std::is_same_v<Out, V>) return x == x ? x : canonical_nan<Out>();
     return nearest<Out>(x);
 }
 
@@ -98,7 +98,7 @@ Sum<T> exp_term(Sum<T> z) {
     const V k = std::fma(z, N::log2_e, N::shifter) - N::shifter;
     if (k == N::least_k) return 0;
     V y;
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (fp::is_narrow<T>) {
         y = poly<V>(std::fma(k, -N::ln2, z), N::narrow_term);
     } else {
         y = poly<V>(std::fma(k, -N::ln2_low, std::fma(k, -N::ln2_high, z)), N::term);

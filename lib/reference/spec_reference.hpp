@@ -116,7 +116,7 @@ Item tree_of(std::span<const Item> items, std::size_t lanes, std::size_t lanes_a
 
 /// The format in which elements of T are added.
 template <class T>
-using Sum = std::conditional_t<sizeof(T) == 8, double, float>;
+using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 /// Lanes of items of `bytes` bytes.
 constexpr std::size_t lanes_of(std::size_t bytes) {

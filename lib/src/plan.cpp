@@ -25,11 +25,11 @@ bool is_named(Enum value) {
     return name(value) != "?";
 }
 
-/// Methods that round on the way have nothing to say about a format that is narrower than the elements. Comparing does not round.
+/// Methods that round on the way have nothing to say about a format that has not all numbers of the elements'. Comparing does not round.
 bool can_give(const Request& r) {
     if (info(r.op).kind == Kind::order || info(r.op).kind == Kind::count) return true;
     const DType output = r.output.value_or(r.dtype);
-    return r.method == Method::exact || output == r.dtype || size_of(output) > size_of(r.dtype);
+    return r.method == Method::exact || embeds(r.dtype, output);
 }
 
 Status check_words(const Request& r) {

@@ -224,7 +224,7 @@ void call_ids(FuzzedDataProvider& in) {
 
 template <class T>
 void call_short(FuzzedDataProvider& in) {
-    constexpr bool f32 = sizeof(T) == 4;
+    constexpr bool f32 = fp::is_f32<T>;
     const Pattern pattern(in, 3);
     const auto x = pattern.elements<T>(in.ConsumeIntegralInRange<std::size_t>(0, 40));
     const Placed at(x.data(), x.size() * sizeof(T), sizeof(T) * in.ConsumeIntegralInRange<std::size_t>(0, 3));

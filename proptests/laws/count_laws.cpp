@@ -46,13 +46,13 @@ TEMPLATE_TEST_CASE("counts: ties, NaN with different payloads, zeros of both sig
 }
 
 TEMPLATE_TEST_CASE("counts: many different values, and one more", "[count]", DETREDUCE_ALL_TYPES) {
-    constexpr std::size_t most = sizeof(TestType) == 2 ? 30'000 : 200'000;
+    constexpr std::size_t most = fp::has_16_bits<TestType> ? 30'000 : 200'000;
     std::vector<TestType> x(most);
     for (std::size_t i = 0; i < most; ++i) // finite, not zero, all different
         x[i] = fp::from_bits<TestType>(
-            static_cast<fp::Bits<TestType>>((i + 1) * (sizeof(TestType) == 2   ? 1
-                                                       : sizeof(TestType) == 4 ? 10'007
-                                                                               : 0x1000'0000'37ull)));
+            static_cast<fp::Bits<TestType>>((i + 1) * (fp::has_16_bits<TestType> ? 1
+                                                       : fp::is_f32<TestType>    ? 10'007
+                                                                                 : 0x1000'0000'37ull)));
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
         accuracy::shuffle(std::span<TestType>(x), seed);
         const std::span<const TestType> span(x);

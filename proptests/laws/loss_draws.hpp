@@ -50,7 +50,7 @@ struct LossData {
 /// n elements that `loss` is for.
 template <class T>
 LossData<T> loss_data(Loss loss, std::size_t n, std::uint64_t seed) {
-    const int deepest = sizeof(T) == 2 ? -12 : -60;
+    const int deepest = fp::is_narrow<T> ? -12 : -60;
     LossData<T> data;
     const auto push = [](std::vector<T>& to, double x) { to.push_back(fp::round_to<T>(x)); };
     for (std::size_t i = 0; i < n; ++i) {
@@ -59,7 +59,7 @@ LossData<T> loss_data(Loss loss, std::size_t n, std::uint64_t seed) {
             push(data.x, probability(seed, i, deepest));
             push(data.target, probability(seed + 1, i, deepest));
         } else if (loss == Loss::bce_with_logits || loss == Loss::kl_div) {
-            push(data.x, scattered(seed, i, sizeof(T) == 2 ? -10 : -30, 9));
+            push(data.x, scattered(seed, i, fp::is_narrow<T> ? -10 : -30, 9));
             push(data.target, probability(seed + 1, i, deepest));
         } else {
             const double x = scattered(seed, i, -6, 6);

@@ -71,7 +71,7 @@ std::vector<TermOf<T>> terms_in_full(LossRequest r, const LossData<T>& data) {
 /// the numbers of the terms, of which there are no more than a format has numbers.
 template <class T, class Out>
 Out reduced(const std::vector<TermOf<T>>& terms, Method method, Ending ending) {
-    if constexpr (sizeof(T) > 2) {
+    if constexpr (!fp::is_narrow<T>) {
         return reduce_as<Out>(ending == Ending::mean ? Op::mean : Op::sum, terms, method);
     } else {
         std::vector<T> numbers;
@@ -97,7 +97,7 @@ std::vector<std::size_t> loss_lengths() {
 template <class T>
 bool same_error(double error, double bound, T result) {
     // An underflow costs the smallest subnormal, where that is anything: below 2^p times the least normal number.
-    const bool small = magnitude(static_cast<double>(result)) < (sizeof(T) == 4 ? 0x1p-90 : 0x1p-900);
+    const bool small = magnitude(static_cast<double>(result)) < (fp::is_f32<T> ? 0x1p-90 : 0x1p-900);
     return error <= bound + (small ? 1 : 0);
 }
 
@@ -325,7 +325,7 @@ struct KnownLoss {
 
 template <class V>
 std::vector<KnownLoss<V>> known_losses() {
-    constexpr V inf = infinity<V>, nan = quiet_nan<V>, big = sizeof(V) == 4 ? V(0x1p100) : V(0x1p900);
+    constexpr V inf = infinity<V>, nan = quiet_nan<V>, big = fp::is_f32<V> ? V(0x1p100) : V(0x1p900);
     const V tiny = smallest<V>;
     using enum Loss;
     return {

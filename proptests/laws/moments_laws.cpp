@@ -180,7 +180,7 @@ TEMPLATE_TEST_CASE("moments: the error is within the documented bound", "[moment
         const Values<TestType> xs = *values<TestType>(scope, lengths<TestType>());
         RC_PRE(!xs.xs.empty());
         const Method method = some_rounding_moment_method(word);
-        using Out = std::conditional_t<sizeof(TestType) == 2, float, TestType>;
+        using Out = std::conditional_t<fp::is_narrow<TestType>, float, TestType>;
         const std::uint64_t ddof = some_ddof(xs.size(), word);
         accuracy::MomentsOracle oracle;
         oracle.add(xs.span());

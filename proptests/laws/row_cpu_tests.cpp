@@ -79,7 +79,7 @@ void for_exponents(const Check& check) {
     using C = spec::ExpTermConstants<V>;
     constexpr std::int64_t cases = 400'000, stride = (std::int64_t{1} << 32) / cases;
     for (std::int64_t i = 0; i < cases; ++i) {
-        if constexpr (sizeof(V) == 4) {
+        if constexpr (fp::is_f32<V>) {
             const V z = fp::from_bits<float>(static_cast<std::uint32_t>(i * stride));
             if (z >= C::lowest && z <= C::highest) check(z);
         }
@@ -142,7 +142,7 @@ TEMPLATE_TEST_CASE("exp_term: ends where the text says", "[rows][exp_term]", bfl
     using C = spec::ExpTermConstants<V>;
     const V last = greatest_without_term<T>(), first = next_up(last), log2_e = math::detail::Constants<V>::log2_e;
     // k is the least that there is up to z·log2_e = least + 1/2, a tie.
-    const V limit = sizeof(V) == 4 ? V(125.5) : V(1021.5);
+    const V limit = fp::is_f32<V> ? V(125.5) : V(1021.5);
     REQUIRE(std::fma(last, log2_e, limit) <= 0);
     REQUIRE(std::fma(first, log2_e, limit) > 0);
     REQUIRE(fp::to_bits(term<T>(last)) == 0);

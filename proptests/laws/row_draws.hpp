@@ -89,13 +89,13 @@ double row_element(RowKind kind, std::size_t i, std::size_t n, std::uint64_t see
     case RowKind::very_low:
         return any(-10020, -9980);
     case RowKind::huge:
-        return (sizeof(T) == 2 && largest_exponent<T> < 20 ? 6e4 : 1e30) * any(-1, 1);
+        return (fp::is_narrow<T> && largest_exponent<T> < 20 ? 6e4 : 1e30) * any(-1, 1);
     case RowKind::at_least_sum:
         return -24 * std::log(2.0) - std::log(static_cast<double>(n)) + any(-0.02, 0.02);
     case RowKind::at_greatest_sum:
-        return chosen ? (sizeof(T) == 8 ? 512 : 64) * std::log(2.0) + any(-0.02, 0.02) : any(-3, 3);
+        return chosen ? (fp::is_f64<T> ? 512 : 64) * std::log(2.0) + any(-0.02, 0.02) : any(-3, 3);
     case RowKind::at_lowest_term:
-        return chosen ? 0 : (sizeof(T) == 8 ? -708 : -87) + any(-0.6, 0.6);
+        return chosen ? 0 : (fp::is_f64<T> ? -708 : -87) + any(-0.6, 0.6);
     case RowKind::equal:
         return between(-30, 30, seed, 0);
     case RowKind::zeros:

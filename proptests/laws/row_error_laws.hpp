@@ -111,7 +111,7 @@ class Within {
 template <class T, class Check>
 void for_hard_rows(bool infinite, const Check& check) {
     for (const std::size_t n : error_lengths) {
-        std::size_t number = 0, judged[sizeof(T) == 2 ? 2 : 1] = {};
+        std::size_t number = 0, judged[fp::is_narrow<T> ? 2 : 1] = {};
         for (const auto& row : hard_rows<T>(n, n + 3, infinite)) {
             INFO("n " << n << ", row " << number++);
             Within within[std::size(judged)];
@@ -161,7 +161,7 @@ TEMPLATE_TEST_CASE("rows: adding a number to a row adds it to logsumexp", "[rows
     Within within;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         const std::size_t n = 1 + seed * seed;
-        const double shift = std::floor(between(-40, 40, seed, 1)) * (sizeof(T) > 2 && seed % 3 == 0 ? 100 : 1);
+        const double shift = std::floor(between(-40, 40, seed, 1)) * (!fp::is_narrow<T> && seed % 3 == 0 ? 100 : 1);
         std::vector<T> x, moved;
         for (std::size_t i = 0; i < n; ++i) {
             const double v = std::floor(between(-40, 40, seed, i + 9)) / 2; // exact, and so is the sum
@@ -226,7 +226,7 @@ TEMPLATE_TEST_CASE("rows: cross entropy is within its bound", "[rows][error]", f
         double longest = 0;
         for (std::size_t i = 0; i < n; ++i)
             longest = std::max(longest, std::fabs(judged.oracle.log_softmax(i)));
-        if (longest > 1e36 && sizeof(T) < 8) return; // sums of them would overflow
+        if (longest > 1e36 && !fp::is_f64<T>) return; // sums of them would overflow
         for (const RowVariant& v : variants(RowOp::cross_entropy)) {
             const auto j = judgement<T>(RowOp::cross_entropy, v, n, n);
             const auto sizes = j.sizes(judged);
@@ -330,7 +330,7 @@ TEMPLATE_TEST_CASE("rows: layernorm and rmsnorm are within their bounds", "[rows
             const auto x = doubles(row);
             const std::size_t n = x.size();
             for (const double v : x) {
-                if (std::fabs(v) > (sizeof(T) == 8 ? 1e140 : 1e16)) return; // squares overflow
+                if (std::fabs(v) > (fp::is_f64<T> ? 1e140 : 1e16)) return; // squares overflow
             }
             const RowRequest r{.op = op, .n = n, .epsilon = 1e-5};
             const accuracy::NormOracle oracle(x, r.epsilon, op == RowOp::layernorm);

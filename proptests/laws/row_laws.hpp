@@ -129,7 +129,7 @@ void for_rows(std::uint64_t seed, const Check& check) {
 template <class T, class F>
 void for_outputs(const F& f) {
     f(T{});
-    if constexpr (sizeof(T) == 2) f(float{});
+    if constexpr (fp::is_narrow<T>) f(float{});
 }
 
 TEMPLATE_TEST_CASE("rows: bits are those of the text", "[rows]", float16, bfloat16, float, double) {

@@ -53,7 +53,7 @@ struct TermFunction {
         case TermKind::scattered:
             break;
         }
-        const auto bits = static_cast<std::uint32_t>(fp::to_bits(x)) >> (sizeof(V) == 8 ? 0 : 13);
+        const auto bits = static_cast<std::uint32_t>(fp::to_bits(x)) >> (fp::is_f64<V> ? 0 : 13);
         return bits % 3 == 0 ? x * V(0x1p-60) : bits % 3 == 1 ? x * V(0x1p50) : x;
     }
     DETREDUCE_HD V operator()(V x) const { return (*this)(x, x); }

@@ -7,7 +7,7 @@ namespace detreduce::proptests {
 
 /// What the tests' function may be given: two inputs of f32, one of f16 and f64. All of both, and bf16, would take three times as long to compile.
 template <class T>
-inline constexpr int gpu_inputs = sizeof(T) == 4 ? 2 : 1;
+inline constexpr int gpu_inputs = fp::is_f32<T> ? 2 : 1;
 
 /// A call; f points to a TermFunction for elements of T, x, y, out and workspace to device memory.
 template <class T>

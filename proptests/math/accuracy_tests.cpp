@@ -35,7 +35,7 @@ struct Worst {
     void require(const char* name, double bound, bool print) const {
         char line[160];
         std::snprintf(line, sizeof line, "%-8s %s: at most %.6f ulp, at %a (bound %g)", name,
-                      sizeof(T) == 4 ? "f32" : "f64", error, static_cast<double>(at), bound);
+                      fp::is_f32<T> ? "f32" : "f64", error, static_cast<double>(at), bound);
         if (print) std::puts(line);
         INFO(line);
         CHECK(error <= bound);
@@ -129,11 +129,11 @@ TEMPLATE_TEST_CASE("math: errors are below the bounds", "[math][error]", float, 
     using T = TestType;
     const bool asked = std::getenv("DETREDUCE_MATH_INPUTS") != nullptr;
     const std::uint64_t n = count_asked_for("DETREDUCE_MATH_INPUTS", 100'000);
-    const std::vector<T> near = neighbourhoods<T>(sizeof(T) == 4 ? 8 : 2);
+    const std::vector<T> near = neighbourhoods<T>(fp::is_f32<T> ? 8 : 2);
     for (const auto& [f, name, f32, f64] : math::functions) {
         Worst<T> worst = worst_of<T>(f, near.size(), [&](std::uint64_t i) { return near[i]; });
         worst.merge(worst_of<T>(f, n, [](std::uint64_t i) { return drawn<T>(1, i); }));
-        if constexpr (sizeof(T) == 4) { // of all floats, one in so many
+        if constexpr (fp::is_f32<T>) { // of all floats, one in so many
             const std::uint64_t stride = (std::uint64_t{1} << 32) / n | 1;
             worst.merge(worst_of<T>(
                 f, n, [&](std::uint64_t i) { return fp::from_bits<T>(static_cast<fp::Bits<T>>(i * stride)); }));

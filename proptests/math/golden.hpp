@@ -28,7 +28,7 @@ inline constexpr GoldenMath golden_math[] = {
 
 template <class T>
 [[nodiscard]] constexpr std::uint64_t golden_fingerprint(const GoldenMath& golden) {
-    return sizeof(T) == 4 ? golden.f32 : golden.f64;
+    return fp::is_f32<T> ? golden.f32 : golden.f64;
 }
 
 inline constexpr std::uint64_t golden_seed = 20261122, golden_count = 1 << 16;

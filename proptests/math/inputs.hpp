@@ -48,7 +48,7 @@ std::vector<T> neighbourhoods(int reach) {
         centres.push_back(exponent << (fp::Format<T>::precision - 1));
     for (int bit = 0; bit < fp::Format<T>::precision - 1; ++bit)
         centres.push_back(Bits{1} << bit);
-    for (int k = 1; k < (sizeof(T) == 4 ? 310 : 2160); ++k)
+    for (int k = 1; k < (fp::is_f32<T> ? 310 : 2160); ++k)
         add(k * (std::numbers::ln2 / 2));
     for (const double x : {1.5, 10.0, 20.0, 30.0, 60.0, 17.0, 18.0, 38.0, 87.0, 88.7228, 89.0, 103.97, 104.0, 708.4,
                            709.7827, 710.0, 745.13, 746.0})

@@ -10,7 +10,7 @@ namespace {
 using accuracy::Family;
 
 constexpr bool is_narrow(DType dtype) {
-    return size_of(dtype) == 2;
+    return detreduce::is_narrow(dtype);
 }
 
 /// Inputs of one dtype in the making.
@@ -29,7 +29,7 @@ class Inputs {
         const Case last = cases_.back();
         for (const Method method : golden_methods()) {
             for (const DType output : dtypes()) {
-                const bool given = method == Method::exact || size_of(output) > size_of(dtype_);
+                const bool given = method == Method::exact || embeds(dtype_, output);
                 if (output != dtype_ && given)
                     cases_.push_back({method, dtype_, output, last.family, last.n, last.seed});
             }

@@ -74,7 +74,7 @@ T round_text(std::string_view text, bool hex, double nearest) {
 
 template <class T>
 Parsed parse_magnitude(std::string_view text, bool hex, T& value) {
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (fp::is_narrow<T>) {
         double nearest = 0;
         const Parsed parsed = read_magnitude(text, hex, nearest);
         if (parsed != Parsed::ok) return parsed;
@@ -149,7 +149,7 @@ Parsed parse_number(std::string_view text, T& value) {
 template <class T>
 std::string shortest_decimal(T value) {
     if (fp::is_nan(value)) return "nan"; // without the sign that some NaNs have
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (fp::is_narrow<T>) {
         if (fp::is_finite(value) && fp::magnitude_bits(value) != 0) {
             const T magnitude = fp::is_negative(value) ? fp::negated(value) : value;
             double few_digits =

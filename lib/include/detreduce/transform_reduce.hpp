@@ -70,7 +70,7 @@ struct CheckedPlan {
 template <class T, class F, int Inputs>
 [[nodiscard]] __attribute__((noinline)) bool contracts() noexcept {
     using V = TermOf<T>;
-    constexpr V step = sizeof(V) == 4 ? V{0x1p-13} : V{0x1p-30};
+    constexpr V step = fp::is_f32<V> ? V{0x1p-13} : V{0x1p-30};
     const volatile V numbers[] = {1 + step, 1 - step, -1};
     const V a = numbers[0], b = numbers[1], c = numbers[2];
     return a * b + c == -step * step;

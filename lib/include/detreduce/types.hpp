@@ -227,6 +227,11 @@ constexpr decltype(auto) with_dtype(DType dtype, const F& f) {
 [[nodiscard]] constexpr bool is_narrow(DType dtype) noexcept {
     return arithmetic_of(dtype) != dtype;
 }
+/// Is every number of `from` one of `to`?
+[[nodiscard]] constexpr bool embeds(DType from, DType to) noexcept {
+    return with_dtype(from,
+                      [to]<class T>(T) { return with_dtype(to, []<class To>(To) { return fp::embeds_in<T, To>; }); });
+}
 
 } // namespace detreduce
 #pragma GCC visibility pop

@@ -127,7 +127,7 @@ std::uint64_t unique(const Arrays<T>& in, std::uint32_t threads, [[maybe_unused]
             keys[i] = spec::unique_key(in.x[i * in.step]);
         return unique_of_keys(keys.data(), keys.data() + in.n);
     }
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (fp::is_narrow<T>) {
         return unique_patterns(in, threads);
     } else {
         return Buckets<T>{in, threads, room}.unique();
@@ -152,7 +152,7 @@ std::uint64_t nonzeros(const Arrays<T>& in, const Launch& launch) noexcept {
 }
 
 std::size_t workspace_bytes(const Request& r) noexcept {
-    if (r.op != Op::count_unique || size_of(r.dtype) == 2) return 0;
+    if (r.op != Op::count_unique || is_narrow(r.dtype)) return 0;
     return r.n * size_of(r.dtype) * (r.shape == Shape::rows || r.shape == Shape::columns ? r.groups : 1);
 }
 

@@ -97,7 +97,7 @@ std::vector<Contender> standard_contenders(DType dtype, const CostPoint& point, 
             continue;
         }
         add(method, Schedule::automatic, std::string(name(Schedule::automatic)));
-        if (size_of(dtype) < 4)
+        if (is_narrow(dtype))
             continue; // the schedules differ in what they do after the elements, which is the same for all dtypes
         for (const Schedule schedule : {Schedule::two_pass, Schedule::last_block, Schedule::cooperative})
             add(method, schedule, std::string(name(schedule)));

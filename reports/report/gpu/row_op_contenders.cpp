@@ -95,7 +95,7 @@ std::vector<Contender> row_op_contenders(DType dtype, std::uint64_t n) {
     const auto out = std::make_shared<DeviceMemory>(n * size_of(dtype));
     std::vector<Contender> list{copy_to(out, n * size_of(dtype))};
     std::vector<std::uint64_t> lengths{1024, 4096, 50000};
-    if (size_of(dtype) == 2) lengths.push_back(50257); // a vocabulary; its rows do not begin at 16 bytes
+    if (is_narrow(dtype)) lengths.push_back(50257); // a vocabulary; its rows do not begin at 16 bytes
     // Where whole rows leave out more than a hundredth of n, which all are said to be of, there are none.
     std::erase_if(lengths, [n](std::uint64_t length) { return n % length > n / 100; });
     for (const std::uint64_t length : lengths)

@@ -27,7 +27,7 @@ Candidate<T> method_candidate(Method method, int threads, Isa isa = Isa::automat
 // What the standard library and OpenMP have: in order, in an order of their own, and in whatever order threads are done.
 template <class T>
 void add_peers(bool openmp, std::vector<Candidate<T>>& list) {
-    if constexpr (sizeof(T) >= 4) { // C++20 has no arithmetic for the others
+    if constexpr (!fp::is_narrow<T>) { // C++20 has no arithmetic for the others
         if (!openmp) {
             list.push_back({accumulate_name, threads_text(1), 1,
                             [](std::span<const T> x) { keep(std::accumulate(x.begin(), x.end(), T(0))); }});

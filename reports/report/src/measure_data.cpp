@@ -95,7 +95,7 @@ void measure_file(const Options& options, const std::string& file, std::span<con
         }
     };
     sums_as(T{});
-    if constexpr (sizeof(T) == 2) sums_as(float{});
+    if constexpr (fp::is_narrow<T>) sums_as(float{});
 }
 
 } // namespace

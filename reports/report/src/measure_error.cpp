@@ -87,7 +87,7 @@ void take_errors(const std::vector<Contender>& list, std::span<const T> data, co
 // 16-bit elements are summed to 16 bits, as a drop-in sum would be, and to f32, where what the methods do shows.
 template <class T>
 void measure_point(const Options& options, const Point& point, const Progress& progress, std::vector<ErrorRow>& rows) {
-    constexpr bool narrow = sizeof(T) == 2;
+    constexpr bool narrow = fp::is_narrow<T>;
     const std::vector<Contender> to_same = contenders(options, dtype_of<T>, dtype_of<T>),
                                  to_wide = contenders(options, dtype_of<T>, DType::f32);
     std::vector<ErrorRow> same = empty_rows<T, T>(point, to_same), wide = empty_rows<T, float>(point, to_wide);
@@ -122,7 +122,7 @@ void measure_point(const Options& options, DType dtype, const Point& point, cons
 
 void measure_error(const Options& options, Progress& progress, Results& results) {
     const auto work = [](DType dtype, const Point& point) { // elements, and what a sum costs without any
-        return point.trials * (4096 + std::exp2(point.exponent)) * (size_of(dtype) == 2 ? 2 : 1);
+        return point.trials * (4096 + std::exp2(point.exponent)) * (is_narrow(dtype) ? 2 : 1);
     };
     const std::vector<DType> dtypes = measured_dtypes(options);
     double all = 0;

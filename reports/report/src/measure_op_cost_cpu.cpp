@@ -73,7 +73,7 @@ void add_flat(std::vector<Candidate<T>>& list, std::uint64_t n, int threads, boo
     for (const OpInfo& op : ops()) {
         if (op.op == Op::count_unique && n > most_to_sort) continue;
         add<T>(list, {.op = op.op, .n = op.inputs == 2 ? n / 2 : n}, flat_shape, threads, few);
-        if constexpr (sizeof(T) >= 4)
+        if constexpr (!fp::is_narrow<T>)
             if (threads == 1) OpPeers<T>::add(list, op.op);
     }
 }
@@ -85,7 +85,7 @@ void add_shapes(std::vector<Candidate<T>>& list, std::uint64_t n, int threads, b
             columns{.op = op, .shape = Shape::columns, .n = group, .groups = n / group};
         add<T>(list, rows, fmt::format("rows of {}", group), threads, true);
         if (!quick) add<T>(list, columns, fmt::format("columns of {}", group), threads, true);
-        if constexpr (sizeof(T) >= 4)
+        if constexpr (!fp::is_narrow<T>)
             if (threads == 1) OpPeers<T>::add_rows(list, op, group);
     }
 }
@@ -99,7 +99,7 @@ std::vector<Candidate<T>> candidates(const Options& options, std::span<const T> 
         add_flat(list, x.size(), threads, few);
         if (x.size() >= group) add_shapes(list, x.size(), threads, options.quick);
     };
-    add_all(1, options.quick || sizeof(T) == 2);
+    add_all(1, options.quick || fp::is_narrow<T>);
     if (!options.quick && cpu_threads() > 1) add_all(cpu_threads(), true);
     return list;
 }
@@ -118,7 +118,7 @@ std::vector<std::uint64_t> sizes_of(const Options& options, std::size_t element)
 
 std::vector<DType> dtypes_of(const Options& options) {
     std::vector<DType> list = measured_dtypes(options);
-    if (options.quick) std::erase_if(list, [](DType dtype) { return size_of(dtype) == 2; });
+    if (options.quick) std::erase_if(list, [](DType dtype) { return is_narrow(dtype); });
     return list;
 }
 

@@ -153,7 +153,7 @@ template <class T>
     if (w[nan_count] != 0 || (up && down)) {
         result = fp::from_bits<T>(fp::Format<T>::canonical_nan);
     } else if (up || down) {
-        result = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::infinity_bits<T> | (down ? fp::sign_mask<T> : 0)));
+        result = fp::beyond<T>(down);
     } else {
         return false;
     }

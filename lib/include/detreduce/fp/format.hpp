@@ -66,8 +66,11 @@ template <class T>
 inline constexpr bool is_f32 = std::is_same_v<T, float>;
 template <class T>
 inline constexpr bool is_f64 = std::is_same_v<T, double>;
+/// Also of what is no format at all.
 template <class T>
-inline constexpr bool has_16_bits = Format<T>::bits == 16;
+inline constexpr bool has_16_bits = false;
+template <class T>
+requires(Format<T>::bits == 16) inline constexpr bool has_16_bits<T> = true;
 /// Is the product of any two elements a double, without rounding?
 template <class T>
 inline constexpr bool products_are_doubles = 2 * Format<T>::precision <= 53 && 2 * Format<T>::min_exponent >= -1074;

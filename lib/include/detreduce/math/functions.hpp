@@ -32,7 +32,7 @@ inline constexpr Properties functions[] = {
 template <Real T>
 [[nodiscard]] constexpr double max_ulp(Function f) {
     const Properties& p = functions[static_cast<int>(f)];
-    return sizeof(T) == 4 ? p.max_ulp_f32 : p.max_ulp_f64;
+    return fp::is_f32<T> ? p.max_ulp_f32 : p.max_ulp_f64;
 }
 
 } // namespace detreduce::math

@@ -24,7 +24,7 @@ template <class T>
 [[nodiscard]] DETREDUCE_HD T reciprocal_near_2(T d) {
     const T guess = polynomial(d, T(0x1.7a4e36p+0f), T(-0x1.71e41cp-1f), T(0x1.deab4ep-4f));
     const T closer = closer_reciprocal(d, guess);
-    return sizeof(T) == 8 ? closer_reciprocal(d, closer) : closer;
+    return fp::is_f64<T> ? closer_reciprocal(d, closer) : closer;
 }
 
 /// log(1 + f + f_error) + k·ln 2, for √½ ≤ 1 + f ≤ √2. The error is less than a fifth of the value.

@@ -151,7 +151,7 @@ template <class T>
 [[nodiscard]] DETREDUCE_HD Quotient<T> quotient(Pair<T> n, Pair<T> d) {
     const T guess = polynomial(d.value, T(0x1.0f83ep+1f), T(-0x1.745ceap+0f), T(0x1.4afcfap-2f));
     T reciprocal = closer_reciprocal(d.value, guess);
-    if constexpr (sizeof(T) == 8) reciprocal = closer_reciprocal(d.value, reciprocal);
+    if constexpr (fp::is_f64<T>) reciprocal = closer_reciprocal(d.value, reciprocal);
     const T value = product(n.value, reciprocal);
     const T remainder = fp::fused(-value, d.error, fp::fused(-value, d.value, n.value) + n.error);
     return {value, remainder, reciprocal};

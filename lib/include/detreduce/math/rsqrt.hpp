@@ -30,7 +30,7 @@ template <Real T>
     T y = fp::from_bits<T>(detail::Constants<T>::rsqrt_start - (fp::to_bits(normal) >> 1));
     y = detail::closer_rsqrt(normal, y);
     y = detail::closer_rsqrt(normal, y);
-    if constexpr (sizeof(T) == 8) y = detail::closer_rsqrt(normal, y);
+    if constexpr (fp::is_f64<T>) y = detail::closer_rsqrt(normal, y);
     const auto product = fp::two_prod(normal, y);
     const T e = fp::fused(-product.error, y, fp::fused(-product.value, y, T{1}));
     const T root = fp::fused(T{0.5} * y, e, y);

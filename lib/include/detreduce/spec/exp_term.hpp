@@ -28,23 +28,23 @@ struct ExpTermConstants<double> {
 
 /// Largest error of a term, relative to e^z: 1.7 u of roundings, and that of the polynomial (2^-23.18 for 16-bit elements) and of their ln 2, with a margin.
 template <class T>
-inline constexpr double exp_term_error = sizeof(T) == 8   ? 0x1p-52
-                                         : sizeof(T) == 4 ? 0x1p-23
-                                                          : 0x1p-21;
+inline constexpr double exp_term_error = fp::is_f64<T>   ? 0x1p-52
+                                         : fp::is_f32<T> ? 0x1p-23
+                                                         : 0x1p-21;
 /// Terms of z below `lowest` are missing: each less than this.
 template <class V>
-inline constexpr double exp_term_missing = sizeof(V) == 8 ? 0x1p-1021 : 0x1p-125;
+inline constexpr double exp_term_missing = fp::is_f64<V> ? 0x1p-1021 : 0x1p-125;
 
 /// 2·e^r, for |r| ≤ 1.0002·ln 2 / 2. As for exp(), the coefficients minimise the relative error, the first two held at 1: 2^-28.2 (f32), 2^-56.4 (f64), and
 /// 2^-23.18 for elements of 16 bits, whose own last bits are 2^-11 and 2^-8.
 template <class T>
 [[nodiscard]] DETREDUCE_HD fp::Arithmetic<T> twice_exp_polynomial(fp::Arithmetic<T> r) {
     using math::detail::polynomial;
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (fp::is_f64<T>) {
         return polynomial(r, 2.0, 2.0, 0x1.000000000000ap+0, 0x1.55555555554fap-2, 0x1.555555555086ep-4,
                           0x1.1111111127c3ep-6, 0x1.6c16c1842d9adp-9, 0x1.a01a012a4041cp-12, 0x1.a0199a022dcddp-15,
                           0x1.71df257731cd7p-18, 0x1.28ad7cc192bccp-21, 0x1.ad7f4ddd4122dp-25);
-    } else if constexpr (sizeof(T) == 4) {
+    } else if constexpr (fp::is_f32<T>) {
         return polynomial(r, 2.0f, 2.0f, 0x1.fffffcp-1f, 0x1.55548cp-2f, 0x1.555858p-4f, 0x1.123de0p-6f,
                           0x1.6ac74ap-9f);
     } else {
@@ -68,7 +68,7 @@ template <class T>
     constexpr V shifter = ExpTermConstants<V>::shifter;
     const V shifted = fp::fused(z, C::log2_e, shifter), k = shifted - shifter;
     V r;
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (fp::is_narrow<T>) {
         r = fp::fused(k, -ExpTermConstants<V>::ln2, z);
     } else {
         r = fp::fused(k, -C::ln2_low, fp::fused(k, -C::ln2_high, z));
@@ -82,7 +82,7 @@ template <class V>
 [[nodiscard]] DETREDUCE_HD V within_exp_terms(V z) {
     using C = ExpTermConstants<V>;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    if constexpr (sizeof(V) == 4) {
+    if constexpr (fp::is_f32<V>) {
         asm("max.NaN.f32 %0, %0, %1;" : "+f"(z) : "f"(C::lowest));
         asm("min.NaN.f32 %0, %0, %1;" : "+f"(z) : "f"(C::highest));
         return z;

@@ -27,7 +27,7 @@ struct KeyMap {
     using Key = std::make_signed_t<Bits>;
     static constexpr int sign_shift = 8 * sizeof(T) - 1;
     static constexpr Bits magnitude_mask = static_cast<Bits>(~fp::sign_mask<T>);
-    static constexpr Bits nan_codes = static_cast<Bits>(magnitude_mask - fp::infinity_bits<T>); ///< of one sign
+    static constexpr Bits nan_codes = fp::Format<T>::nan_codes;
     static constexpr Key lowest = static_cast<Key>(fp::sign_mask<T>), highest = static_cast<Key>(magnitude_mask);
 
     Bits keep = static_cast<Bits>(~Bits{0}); ///< bits that are looked at

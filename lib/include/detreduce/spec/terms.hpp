@@ -48,7 +48,7 @@ struct Magnitude {
     template <class V>
     static DETREDUCE_HD V value(V x, V) {
 #if defined(__CUDA_ARCH__)
-        return sizeof(V) == 4 ? V(::fabsf(static_cast<float>(x))) : V(::fabs(x)); // of operands it costs nothing there
+        return fp::is_f32<V> ? V(::fabsf(static_cast<float>(x))) : V(::fabs(x)); // of operands it costs nothing there
 #else
         return fp::from_bits<V>(fp::magnitude_bits(x));
 #endif
