@@ -3,6 +3,8 @@
 
 #include <detreduce/cuda.hpp>
 
+#include "cuda_backend.hpp"
+
 namespace detreduce::cuda {
 namespace {
 
@@ -30,11 +32,7 @@ DeviceInfo describe(int index) {
 
 } // namespace
 
-bool built_with_cuda() noexcept {
-    return true;
-}
-
-std::vector<DeviceInfo> devices(std::string* why) {
+std::vector<DeviceInfo> list_devices(std::string* why) {
     int count = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
     std::vector<DeviceInfo> found;
@@ -49,12 +47,12 @@ std::vector<DeviceInfo> devices(std::string* why) {
     return found;
 }
 
-int driver_version() noexcept {
+int find_driver_version() noexcept {
     int v = 0;
     return cudaDriverGetVersion(&v) == cudaSuccess ? v : 0;
 }
 
-int runtime_version() noexcept {
+int find_runtime_version() noexcept {
     int v = 0;
     return cudaRuntimeGetVersion(&v) == cudaSuccess ? v : 0;
 }

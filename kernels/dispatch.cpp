@@ -1,9 +1,6 @@
 // From a plan's route to the launch of its element type.
 #include <cuda_runtime_api.h>
 
-#include <detreduce/cuda.hpp>
-
-#include "check_pointer.hpp"
 #include "count/launch.hpp"
 #include "cuda_backend.hpp"
 #include "cuda_error.hpp"
@@ -12,18 +9,12 @@
 #include "moments/launch.hpp"
 #include "order/launch.hpp"
 #include "product/launch.hpp"
-#include "run_async.hpp"
 #include "tensors/clip.hpp"
 
 namespace detreduce::cuda {
 namespace {
 
 using detail::Engine, detail::route_of, detail::Scope;
-
-Status check_state(const char* argument, const void* state) {
-    if (state != nullptr && !misaligned(state, 8)) return {};
-    return {StatusCode::invalid_argument, argument, "must be a device pointer to an ExactState, aligned to 8 bytes"};
-}
 
 /// One run of a plan: a function an engine.
 struct Run {
@@ -120,8 +111,6 @@ struct Run {
 } // namespace
 
 Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept {
-    const DeviceScope scope(plan.request().device.index);
-    if (!scope.status().ok()) return scope.status();
     if (route_of(plan).engine == Engine::zeros)
         return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, plan.results() * plan.result_bytes(), stream));
     const Run run{plan, in, out, workspace, stream};
@@ -130,39 +119,19 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
 }
 
 Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream) noexcept {
-    const DeviceScope scope(plan.norm().request().device.index);
-    if (!scope.status().ok()) return scope.status();
     return launch_clip(plan, list, norm_out, workspace, stream, route_of(plan.norm()).device);
 }
 
-Status run_async(const Plan& plan, Inputs in, void* out, Stream stream) noexcept {
-    return with_workspace(plan, stream, [&](void* workspace) { return run(plan, in, out, workspace, stream); });
+Status enqueue_add(const Plan& plan, ExactState* state, const void* x, Stream stream) noexcept {
+    const Request& r = plan.request();
+    const Status added = with_dtype(
+        r.dtype, [&]<class T>(T) { return launch_exact_add<T>(state, x, r.n, stream, route_of(plan).device); });
+    return added.ok() ? launch_exact_finish(state, nullptr, nullptr, r.dtype, stream) : added;
 }
 
-Status add(ExactState* state, DType dtype, const void* x, std::uint64_t n, Stream stream) noexcept {
-    if (const Status bad = check_state("state", state); !bad.ok()) return bad;
-    const Plan plan = make_plan({.dtype = dtype, .n = n});
-    if (!plan.status().ok() || n == 0) return plan.status();
-    if (const Status bad = check_elements("x", x, dtype, n); !bad.ok()) return bad;
-    const Status added =
-        with_dtype(dtype, [&]<class T>(T) { return launch_exact_add<T>(state, x, n, stream, route_of(plan).device); });
-    return added.ok() ? launch_exact_finish(state, nullptr, nullptr, dtype, stream) : added;
-}
-
-Status merge(ExactState* state, const ExactState* term, Stream stream) noexcept {
-    if (const Status bad = check_state("state", state); !bad.ok()) return bad;
-    if (const Status bad = check_state("term", term); !bad.ok()) return bad;
-    return launch_exact_finish(state, term, nullptr, DType::f64, stream);
-}
-
-Status round(const ExactState* state, DType dtype, void* out, Stream stream) noexcept {
-    if (const Status bad = check_state("state", state); !bad.ok()) return bad;
-    if (!is_dtype(dtype)) return {StatusCode::invalid_argument, "dtype", allowed_dtypes};
-    if (out == nullptr || misaligned(out, size_of(dtype))) {
-        return {StatusCode::invalid_argument, "out", "must be a device pointer, aligned to an element of dtype"};
-    }
-    return launch_exact_finish(const_cast<ExactState*>(state), nullptr, out, dtype,
-                               stream); // only read, as it is not normalized
+Status enqueue_finish(const Device&, ExactState* state, const ExactState* term, void* out, DType output,
+                      Stream stream) noexcept {
+    return launch_exact_finish(state, term, out, output, stream);
 }
 
 } // namespace detreduce::cuda

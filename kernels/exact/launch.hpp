@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cuda_backend.hpp"
 #include "flat/launch.hpp"
 #include "groups/groups.hpp"
 #include "groups/parts.hpp"

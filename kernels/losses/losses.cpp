@@ -4,14 +4,11 @@
 #include "cuda_backend.hpp"
 #include "cuda_error.hpp"
 #include "losses/launch.hpp"
-#include "run_async.hpp"
 
 namespace detreduce::cuda {
 
 Status enqueue_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) noexcept {
     const LossRequest& r = plan.request();
-    const DeviceScope scope(r.device.index);
-    if (!scope.status().ok()) return scope.status();
     if (r.n == 0) { // the sum of nothing: nothing else gets here
         return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, size_of(plan.output()), stream));
     }
@@ -20,14 +17,8 @@ Status enqueue_loss(const LossPlan& plan, const LossInputs& in, void* out, void*
 
 Status enqueue_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
                              Stream stream) noexcept {
-    const DeviceScope scope(plan.request().device.index);
-    if (!scope.status().ok()) return scope.status();
     return with_dtype(plan.request().dtype,
                       [&]<class T>(T) { return launch_loss_gradient<T>(plan, in, upstream, dx, stream); });
-}
-
-Status run_async(const LossPlan& plan, const LossInputs& in, void* out, Stream stream) noexcept {
-    return with_workspace(plan, stream, [&](void* workspace) { return run(plan, in, out, workspace, stream); });
 }
 
 } // namespace detreduce::cuda

@@ -4,7 +4,6 @@
 #include "cuda_backend.hpp"
 #include "cuda_error.hpp"
 #include "row_ops/rows.hpp"
-#include "run_async.hpp"
 
 namespace detreduce::cuda {
 
@@ -27,15 +26,9 @@ std::size_t row_workspace_bytes(const RowRequest& r, const Plan& sums) noexcept 
 
 Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
     const RowRequest& r = plan.request();
-    const DeviceScope scope(r.device.index);
-    if (!scope.status().ok()) return scope.status();
     if (r.n == 0 && r.op != RowOp::logsumexp) return {};
     const DeviceTraits& device = detail::route_of(detail::sums_of(plan)).device;
     return with_dtype(r.dtype, [&]<class T>(T) { return launch_rows<T>(plan, arrays, workspace, stream, device); });
-}
-
-Status run_async(const RowPlan& plan, const RowArrays& arrays, Stream stream) noexcept {
-    return with_workspace(plan, stream, [&](void* workspace) { return run(plan, arrays, workspace, stream); });
 }
 
 } // namespace detreduce::cuda

@@ -60,18 +60,14 @@ Status check_not_captured(Stream stream) {
 
 } // namespace
 
-Status enqueue_offsets(Device device, const spec::Ascending& ids, std::uint64_t* offsets, Stream stream) noexcept {
-    const DeviceScope scope(device.index);
-    if (!scope.status().ok()) return scope.status();
+Status enqueue_offsets(const Device&, const spec::Ascending& ids, std::uint64_t* offsets, Stream stream) noexcept {
     const std::uint64_t groups = ids.end;
     return launch_kernel(LaunchKind::plain, offsets_kernel, blocks_for(groups + 1), block_threads, 0, stream, ids,
                          groups, offsets);
 }
 
-Status find_fault(Device device, const spec::Ascending& entries, Stream stream, std::uint64_t& found) noexcept {
+Status find_fault(const Device&, const spec::Ascending& entries, Stream stream, std::uint64_t& found) noexcept {
     found = spec::no_finding;
-    const DeviceScope scope(device.index);
-    if (!scope.status().ok()) return scope.status();
     if (const Status bad = check_not_captured(stream); !bad.ok() || entries.count == 0) return bad;
     void* place = nullptr;
     const Status got = from_cuda("cudaMallocAsync", cudaMallocAsync(&place, sizeof found, stream));

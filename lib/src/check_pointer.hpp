@@ -1,4 +1,4 @@
-// What is said about pointers, by run() and by whatever adds to a state.
+// What is said about arguments, by run() and by whatever adds to a state.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,11 @@
 #include <detreduce/types.hpp>
 
 namespace detreduce {
+
+[[nodiscard]] constexpr Status invalid(const char* argument, const char* allowed,
+                                       std::uint64_t index = Status::no_element) {
+    return {StatusCode::invalid_argument, argument, allowed, 0, index};
+}
 
 /// What is said of an argument that is no dtype.
 inline constexpr char allowed_dtypes[] = "allowed are f16, bf16, f32 and f64";
@@ -17,13 +22,12 @@ inline constexpr char allowed_dtypes[] = "allowed are f16, bf16, f32 and f64";
 
 [[nodiscard]] inline Status check_alignment(const char* argument, const void* p, DType dtype) {
     if (!misaligned(p, size_of(dtype))) return {};
-    return {StatusCode::invalid_argument, argument,
-            "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64"};
+    return invalid(argument, "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64");
 }
 
 /// n elements of `dtype` at `p`.
 [[nodiscard]] inline Status check_elements(const char* argument, const void* p, DType dtype, std::uint64_t n) {
-    if (p == nullptr && n > 0) return {StatusCode::invalid_argument, argument, "must not be null unless n is 0"};
+    if (p == nullptr && n > 0) return invalid(argument, "must not be null unless n is 0");
     return check_alignment(argument, p, dtype);
 }
 

@@ -4,10 +4,9 @@
 #include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/fp/bits.hpp>
 
-#include "check_run.hpp"
-#include "cuda_backend.hpp"
-#include "host/arena.hpp"
+#include "check_arrays.hpp"
 #include "host/backend.hpp"
+#include "run.hpp"
 
 namespace detreduce {
 namespace {
@@ -24,9 +23,6 @@ Status renamed(Status status) {
 
 Status check(const ClipRequest& r) {
     const auto is_length = [](double x) { return fp::is_finite(x) && x >= 0; };
-    const auto invalid = [](const char* argument, const char* allowed) -> Status {
-        return {StatusCode::invalid_argument, argument, allowed};
-    };
     if (!is_length(r.max_norm)) return invalid("max_norm", "allowed are finite numbers from 0 on");
     if (!is_length(r.epsilon)) return invalid("epsilon", "allowed are finite numbers from 0 on");
     if (r.tensors > 0xffffffffu) return invalid("tensors", "allowed are 0 to 2^32 - 1");
@@ -57,14 +53,11 @@ ClipPlan make_clip_plan(const ClipRequest& request) noexcept {
 }
 
 Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream) noexcept {
-    if (!plan.status().ok()) return plan.status();
-    if (const Status bad = check_run(plan.norm(), list, norm_out, workspace); !bad.ok()) return renamed(bad);
-    if (plan.request().device.backend == Backend::cuda)
-        return cuda::enqueue_clip(plan, list, norm_out, workspace, stream);
-    const host::ArenaScope arena;
-    if (const Status bad = arena.status(); !bad.ok()) return bad;
-    host::clip(plan, list, norm_out);
-    return {};
+    const Status bad =
+        check_call(plan, workspace, [&] { return renamed(check_arrays(plan.norm(), list, norm_out)); });
+    if (!bad.ok()) return bad;
+    return run_on([&] { host::clip(plan, list, norm_out); }, &cuda::Functions::enqueue_clip, plan, list, norm_out,
+                  workspace, stream);
 }
 
 } // namespace detreduce

@@ -1,15 +1,18 @@
-// The CUDA backend, as seen by plan.cpp: implemented in kernels/, or in no_cuda.cpp when the build has none.
+// The CUDA backend, as the library sees it: a table of functions, which kernels/backend.cpp fills in. A build without CUDA has none.
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/plan.hpp>
 #include <detreduce/row_ops.hpp>
 #include <detreduce/spec/ascending.hpp>
 
-// Not losses.hpp, which brings the min() and max() of host.hpp: kernels that include this mean CUDA's.
+// Not losses.hpp, which brings the min() and max() of host.hpp: kernels that include this mean CUDA's. Nor cuda.hpp, which has a count().
 namespace detreduce {
+class ExactState;
 class LossPlan;
 struct LossInputs;
 namespace spec {
@@ -19,39 +22,80 @@ struct Quotient;
 
 namespace detreduce::cuda {
 
+struct DeviceInfo;
+
 /// Decides the rest of a route that has an engine and the launch that was asked for, and names the device that an index of -1 is; says what is wrong with
 /// the launch or the device.
 [[nodiscard]] Status prepare(Request& request, detail::Route& route) noexcept;
+/// Workspace of a checked request whose sums have this plan.
+[[nodiscard]] std::size_t row_workspace_bytes(const RowRequest& request, const Plan& sums) noexcept;
 
-/// Enqueues a prepared plan, all of whose pointers have been checked for null and alignment.
+// What enqueues and allocates. The plan is good, all pointers have been checked, and the device of the first argument is the current one.
+
 [[nodiscard]] Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept;
-
-/// The same for terms of a loss, or their sum or mean, of a plan that is no op; and for the gradient, of any.
+/// At least one row, and no reduction. Of nll x and out may be null: then it is the weights that are wanted.
+[[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
+                                  Stream stream) noexcept;
+[[nodiscard]] Status enqueue_quotient(const Device& device, const spec::Quotient& quotient, Stream stream) noexcept;
+/// Terms of a loss, or their sum or mean, of a plan that is no op; and the gradient, of any.
 [[nodiscard]] Status enqueue_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace,
                                   Stream stream) noexcept;
 [[nodiscard]] Status enqueue_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
                                            Stream stream) noexcept;
-
 /// What clipping needs beside the workspace of the norm's plan, and behind it: the factor.
 inline constexpr std::size_t clip_workspace_bytes = 256;
-/// Enqueues a prepared plan, all of whose pointers have been checked.
 [[nodiscard]] Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace,
                                   Stream stream) noexcept;
-
-/// Workspace of a checked request whose sums have this plan, and running a checked plan, of at least one row, that is not reduced. Of nll x and out may be null: then it is the weights
-/// that are wanted.
-[[nodiscard]] std::size_t row_workspace_bytes(const RowRequest& request, const Plan& sums) noexcept;
-[[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
-                                  Stream stream) noexcept;
-
-[[nodiscard]] Status enqueue_quotient(Device device, const spec::Quotient& quotient, Stream stream) noexcept;
-
-/// Enqueues what writes the ids.end + 1 offsets of segments by id.
-[[nodiscard]] Status enqueue_offsets(Device device, const spec::Ascending& ids, std::uint64_t* offsets,
+/// Writes the ids.end + 1 offsets of segments by id.
+[[nodiscard]] Status enqueue_offsets(const Device& device, const spec::Ascending& ids, std::uint64_t* offsets,
                                      Stream stream) noexcept;
-
 /// The least finding of all entries. Waits for the stream.
-[[nodiscard]] Status find_fault(Device device, const spec::Ascending& entries, Stream stream,
+[[nodiscard]] Status find_fault(const Device& device, const spec::Ascending& entries, Stream stream,
                                 std::uint64_t& found) noexcept;
+/// Adds the elements of a plan of a sum to a state, and normalizes it.
+[[nodiscard]] Status enqueue_add(const Plan& plan, ExactState* state, const void* x, Stream stream) noexcept;
+/// Adds `term`, unless null, to the state and normalizes it; or rounds it to `out` of `output`, unless null.
+[[nodiscard]] Status enqueue_finish(const Device& device, ExactState* state, const ExactState* term, void* out,
+                                    DType output, Stream stream) noexcept;
+/// From the stream-ordered allocator, and back.
+[[nodiscard]] Status allocate(const Device& device, std::size_t bytes, Stream stream, void*& memory) noexcept;
+[[nodiscard]] Status release(const Device& device, void* memory, Stream stream) noexcept;
+
+[[nodiscard]] std::vector<DeviceInfo> list_devices(std::string* why);
+[[nodiscard]] int find_driver_version() noexcept;
+[[nodiscard]] int find_runtime_version() noexcept;
+
+struct Functions {
+    decltype(&cuda::prepare) prepare;
+    decltype(&cuda::row_workspace_bytes) row_workspace_bytes;
+    decltype(&cuda::enqueue) enqueue;
+    decltype(&cuda::enqueue_rows) enqueue_rows;
+    decltype(&cuda::enqueue_quotient) enqueue_quotient;
+    decltype(&cuda::enqueue_loss) enqueue_loss;
+    decltype(&cuda::enqueue_loss_gradient) enqueue_loss_gradient;
+    decltype(&cuda::enqueue_clip) enqueue_clip;
+    decltype(&cuda::enqueue_offsets) enqueue_offsets;
+    decltype(&cuda::find_fault) find_fault;
+    decltype(&cuda::enqueue_add) enqueue_add;
+    decltype(&cuda::enqueue_finish) enqueue_finish;
+    decltype(&cuda::allocate) allocate;
+    decltype(&cuda::release) release;
+    decltype(&cuda::list_devices) devices;
+    decltype(&cuda::find_driver_version) driver_version;
+    decltype(&cuda::find_runtime_version) runtime_version;
+};
+
+/// Null in a build without CUDA.
+[[nodiscard]] const Functions* functions() noexcept;
+
+inline constexpr Status no_backend{StatusCode::no_device, "device",
+                                   "this build of detreduce has no CUDA backend; allowed is the CPU"};
+
+/// Calls one of them: call(&Functions::enqueue, plan, …).
+template <class F, class... Arguments>
+[[nodiscard]] Status call(F Functions::*function, Arguments&&... arguments) noexcept {
+    const Functions* const there = functions();
+    return there != nullptr ? (there->*function)(arguments...) : no_backend;
+}
 
 } // namespace detreduce::cuda

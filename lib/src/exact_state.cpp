@@ -15,10 +15,6 @@ namespace {
 
 using acc::exact::Word;
 
-constexpr Status invalid(const char* argument, const char* allowed) {
-    return {StatusCode::invalid_argument, argument, allowed};
-}
-
 constexpr Status beyond = invalid(
     "state", "is beyond its headroom, so that it is NaN from now on; allowed are 2^62 elements, and sums below 2^1086");
 

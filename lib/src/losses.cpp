@@ -3,17 +3,11 @@
 #include <detreduce/losses.hpp>
 #include <detreduce/transform_reduce.hpp>
 
-#include "check_pointer.hpp"
-#include "cuda_backend.hpp"
-#include "host/arena.hpp"
 #include "host/backend.hpp"
+#include "run.hpp"
 
 namespace detreduce {
 namespace {
-
-constexpr Status invalid(const char* argument, const char* allowed) {
-    return {StatusCode::invalid_argument, argument, allowed};
-}
 
 template <class V>
 bool is_finite_as(double parameter) {
@@ -108,21 +102,14 @@ LossPlan make_loss_plan(const LossRequest& asked) noexcept {
 }
 
 Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) noexcept {
-    if (!plan.status().ok()) return plan.status();
-    const LossRequest& r = plan.request();
-    if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
-    if (const Status bad = check_out("out", out, plan.results(), plan.output()); !bad.ok()) return bad;
-    if (plan.workspace_bytes() > 0 && (workspace == nullptr || misaligned(workspace, 256))) {
-        return invalid("workspace",
-                       "must point to as many bytes as the plan needs of device memory, aligned to 256 bytes");
-    }
+    const Status bad = check_call(plan, workspace, [&] {
+        const Status inputs = check_inputs(plan.request(), in);
+        return inputs.ok() ? check_out("out", out, plan.results(), plan.output()) : inputs;
+    });
+    if (!bad.ok() || plan.results() == 0) return bad;
     if (plan.is_op()) return run(plan.plan(), {in.x, in.target}, out, workspace, stream);
-    if (plan.results() == 0) return {};
-    if (r.device.backend == Backend::cuda) return cuda::enqueue_loss(plan, in, out, workspace, stream);
-    const host::ArenaScope arena;
-    if (const Status bad = arena.status(); !bad.ok()) return bad;
-    host::compute_loss(plan, in, out);
-    return {};
+    return run_on([&] { host::compute_loss(plan, in, out); }, &cuda::Functions::enqueue_loss, plan, in, out, workspace,
+                  stream);
 }
 
 Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
@@ -133,11 +120,8 @@ Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upst
     if (const Status bad = check_alignment("upstream", upstream, r.dtype); !bad.ok()) return bad;
     if (const Status bad = check_out("dx", dx, r.n, r.dtype); !bad.ok()) return bad;
     if (r.n == 0) return {};
-    if (r.device.backend == Backend::cuda) return cuda::enqueue_loss_gradient(plan, in, upstream, dx, stream);
-    const host::ArenaScope arena;
-    if (const Status bad = arena.status(); !bad.ok()) return bad;
-    host::compute_loss_gradient(plan, in, upstream, dx);
-    return {};
+    return run_on([&] { host::compute_loss_gradient(plan, in, upstream, dx); },
+                  &cuda::Functions::enqueue_loss_gradient, plan, in, upstream, dx, stream);
 }
 
 } // namespace detreduce

@@ -4,20 +4,14 @@
 #include <detreduce/host.hpp>
 #include <detreduce/plan.hpp>
 
-#include "check_pointer.hpp"
-#include "check_run.hpp"
-#include "cuda_backend.hpp"
-#include "host/arena.hpp"
+#include "check_arrays.hpp"
 #include "host/backend.hpp"
 #include "plan_parts.hpp"
+#include "run.hpp"
 #include "segments.hpp"
 
 namespace detreduce {
 namespace {
-
-constexpr Status invalid(const char* argument, const char* allowed, std::uint64_t index = Status::no_element) {
-    return {StatusCode::invalid_argument, argument, allowed, 0, index};
-}
 
 /// Is `value` an enumerator? Enumerators have names; anything else came from a cast.
 template <class Enum>
@@ -214,7 +208,7 @@ Status prepare_cuda(Request& r, detail::Route& route) {
             "atomic is there for comparison, on CUDA for flat sums only; allowed for all else are exact, compensated, "
             "kahan and tree"};
     }
-    return cuda::prepare(r, route);
+    return cuda::call(&cuda::Functions::prepare, r, route);
 }
 
 /// Those of segments on a device cannot be looked at from here: that is what the public check_offsets() is for.
@@ -276,26 +270,12 @@ Status check_inputs(const Request& r, const Inputs& in) {
 
 } // namespace
 
-Status check_run(const Plan& plan, const Inputs& in, const void* out, const void* workspace) noexcept {
-    const Request& r = plan.request();
+Status check_arrays(const Plan& plan, const Inputs& in, const void* out) noexcept {
     if (out == nullptr && plan.results() > 0) return invalid("out", "must not be null");
-    if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
-    if (plan.result_is_integer()) {
-        if (misaligned(out, plan.result_bytes()))
-            return invalid("out", "must be aligned to 8 bytes, as an index or a count is");
-    } else if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) {
-        return bad;
-    }
-    if (plan.workspace_bytes() > 0) {
-        const bool on_cpu = r.device.backend == Backend::cpu;
-        if (workspace == nullptr)
-            return invalid("workspace",
-                           "must not be null: the plan says how many bytes of memory, on CUDA of the device, it needs");
-        if (misaligned(workspace, on_cpu ? 8 : 256))
-            return invalid("workspace",
-                           "must be aligned to 256 bytes, as cudaMalloc's memory is, and on the CPU to 8 bytes");
-    }
-    return {};
+    if (const Status bad = check_inputs(plan.request(), in); !bad.ok()) return bad;
+    if (!plan.result_is_integer()) return check_alignment("out", out, plan.output());
+    return misaligned(out, plan.result_bytes()) ? invalid("out", "must be aligned to 8 bytes, as an index or a count is")
+                                                : Status{};
 }
 
 Plan detail::PlanParts::make(const Request& asked, bool computed) noexcept {
@@ -323,13 +303,10 @@ Plan make_plan(const Request& request) noexcept {
 }
 
 Status run(const Plan& plan, Inputs in, void* out, void* workspace, Stream stream) noexcept {
-    if (!plan.status().ok()) return plan.status();
-    if (const Status bad = check_run(plan, in, out, workspace); !bad.ok()) return bad;
-    if (plan.request().device.backend == Backend::cuda) return cuda::enqueue(plan, in, out, workspace, stream);
-    const host::ArenaScope arena;
-    if (const Status bad = arena.status(); !bad.ok()) return bad;
-    host::reduce(plan, in, out, workspace);
-    return {};
+    const Status bad = check_call(plan, workspace, [&] { return check_arrays(plan, in, out); });
+    if (!bad.ok()) return bad;
+    return run_on([&] { host::reduce(plan, in, out, workspace); }, &cuda::Functions::enqueue, plan, in, out, workspace,
+                  stream);
 }
 
 } // namespace detreduce

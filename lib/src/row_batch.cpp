@@ -4,9 +4,8 @@
 
 #include <detreduce/spec/row_math.hpp>
 
-#include "cuda_backend.hpp"
-#include "host/arena.hpp"
 #include "host/row_ops.hpp"
+#include "run.hpp"
 
 namespace detreduce {
 namespace {
@@ -35,7 +34,7 @@ struct BatchRun {
     }
     [[nodiscard]] Status divide(const spec::Quotient& quotient) const {
         if (batch.all.device.backend == Backend::cuda)
-            return cuda::enqueue_quotient(batch.all.device, quotient, stream);
+            return cuda::call(&cuda::Functions::enqueue_quotient, batch.all.device, quotient, stream);
         host::write_quotient(quotient);
         return {};
     }
@@ -76,13 +75,9 @@ struct BatchRun {
         r.label_smoothing = 0;
         r.output_stride = r.probability_stride = 0;
         const RowPlan plan = make_row_plan(r);
-        if (!plan.status().ok() || r.rows == 0) return plan.status();
+        if (!plan.status().ok()) return plan.status();
         const RowArrays own{.targets = arrays.targets, .weights = arrays.weights, .row_weights = weights()};
-        if (r.device.backend == Backend::cuda) return cuda::enqueue_rows(plan, own, nullptr, stream);
-        const host::ArenaScope arena;
-        if (const Status bad = arena.status(); !bad.ok()) return bad;
-        host::run_rows(plan, own);
-        return {};
+        return detreduce::run_rows(plan, own, nullptr, stream);
     }
 };
 
@@ -118,6 +113,12 @@ Plan RowBatch::sums_plan(std::uint64_t arrays, DType output) const noexcept {
                       .stride = pitch / size_of(dtype),
                       .device = all.device,
                       .launch = all.launch});
+}
+
+Status run_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
+    if (plan.request().rows == 0) return {};
+    return run_on([&] { host::run_rows(plan, arrays); }, &cuda::Functions::enqueue_rows, plan, arrays, workspace,
+                  stream);
 }
 
 Status run_batch(const RowPlan& plan, const RowArrays& arrays, char* workspace, Stream stream) noexcept {

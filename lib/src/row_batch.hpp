@@ -28,6 +28,8 @@ struct RowBatch {
     [[nodiscard]] Plan sums_plan(std::uint64_t arrays, DType output) const noexcept;
 };
 
+/// Runs a checked plan whose rows are not reduced. Of nll x and out may be null: then it is the weights that are wanted.
+[[nodiscard]] Status run_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept;
 /// Runs a checked batch.
 [[nodiscard]] Status run_batch(const RowPlan& plan, const RowArrays& arrays, char* workspace, Stream stream) noexcept;
 

@@ -4,18 +4,11 @@
 
 #include <detreduce/row_ops.hpp>
 
-#include "check_pointer.hpp"
-#include "cuda_backend.hpp"
-#include "host/arena.hpp"
-#include "host/row_ops.hpp"
 #include "row_batch.hpp"
+#include "run.hpp"
 
 namespace detreduce {
 namespace {
-
-constexpr Status invalid(const char* argument, const char* allowed, std::uint64_t index = Status::no_element) {
-    return {StatusCode::invalid_argument, argument, allowed, 0, index};
-}
 
 constexpr std::string_view names[] = {
     "logsumexp", "softmax",     "log_softmax", "layernorm", "rmsnorm", "cross_entropy", "cross_entropy_gradient",
@@ -163,14 +156,6 @@ Status check_arrays(const RowPlan& plan, const RowArrays& a) {
     return check_targets(r, a);
 }
 
-Status check_workspace(const RowPlan& plan, const void* workspace) {
-    const bool cuda = plan.request().device.backend == Backend::cuda;
-    if (plan.workspace_bytes() == 0 || (workspace != nullptr && !misaligned(workspace, cuda ? 256 : 8))) return {};
-    return invalid("workspace",
-                   cuda ? "must point to as many bytes as the plan needs of device memory, aligned to 256 bytes"
-                        : "must point to as many bytes as the plan needs of host memory, aligned to 8 bytes");
-}
-
 } // namespace
 
 std::string_view name(RowOp op) noexcept {
@@ -198,22 +183,16 @@ RowPlan make_row_plan(const RowRequest& asked) noexcept {
         plan.status_ = batch.status;
         plan.workspace_bytes_ = batch.bytes;
     } else if (on_cuda) {
-        plan.workspace_bytes_ = cuda::row_workspace_bytes(request, plan.sums_);
+        plan.workspace_bytes_ = cuda::functions()->row_workspace_bytes(request, plan.sums_);
     }
     return plan;
 }
 
 Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
-    if (!plan.status().ok()) return plan.status();
-    if (const Status bad = check_arrays(plan, arrays); !bad.ok()) return bad;
-    if (const Status bad = check_workspace(plan, workspace); !bad.ok()) return bad;
+    const Status bad = check_call(plan, workspace, [&] { return check_arrays(plan, arrays); });
+    if (!bad.ok()) return bad;
     if (is_batch(plan.request())) return run_batch(plan, arrays, static_cast<char*>(workspace), stream);
-    if (plan.request().rows == 0) return {};
-    if (plan.request().device.backend == Backend::cuda) return cuda::enqueue_rows(plan, arrays, workspace, stream);
-    const host::ArenaScope arena;
-    if (const Status bad = arena.status(); !bad.ok()) return bad;
-    host::run_rows(plan, arrays);
-    return {};
+    return run_rows(plan, arrays, workspace, stream);
 }
 
 } // namespace detreduce

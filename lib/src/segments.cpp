@@ -8,10 +8,6 @@
 namespace detreduce {
 namespace {
 
-constexpr Status invalid(const char* argument, const char* allowed, std::uint64_t index = Status::no_element) {
-    return {StatusCode::invalid_argument, argument, allowed, 0, index};
-}
-
 /// n, groups and device are what a plan says they are.
 Status check_sizes(Device device, std::uint64_t n, std::uint64_t groups) {
     return make_plan({.shape = Shape::segments, .n = n, .groups = groups, .device = device}).status();
@@ -51,7 +47,7 @@ Status make_offsets(Device device, const Id* ids, std::uint64_t n, std::uint64_t
     if (const Status bad = check_id_array(ids, n); !bad.ok()) return bad;
     if (const Status bad = check_offset_array(offsets); !bad.ok()) return bad;
     const spec::Ascending ascending = as_ascending(ids, n, groups);
-    if (device.backend == Backend::cuda) return cuda::enqueue_offsets(device, ascending, offsets, stream);
+    if (device.backend == Backend::cuda) return cuda::call(&cuda::Functions::enqueue_offsets, device, ascending, offsets, stream);
     const Status found = status_of_ids(find_fault(ascending));
     if (found.ok()) write_offsets(ids, n, groups, offsets);
     return found;
@@ -59,7 +55,7 @@ Status make_offsets(Device device, const Id* ids, std::uint64_t n, std::uint64_t
 
 /// Looks where the entries are.
 Status look(Device device, const spec::Ascending& ascending, Stream stream, std::uint64_t& found) {
-    if (device.backend == Backend::cuda) return cuda::find_fault(device, ascending, stream, found);
+    if (device.backend == Backend::cuda) return cuda::call(&cuda::Functions::find_fault, device, ascending, stream, found);
     found = find_fault(ascending);
     return {};
 }

@@ -1,17 +1,12 @@
 // transform_reduce(): what may be asked for. Plans are those of sums and means of elements, whose checks hold here as well.
 #include <detreduce/transform_reduce.hpp>
 
-#include "check_pointer.hpp"
-#include "host/arena.hpp"
 #include "host/backend.hpp"
 #include "plan_parts.hpp"
+#include "run.hpp"
 
 namespace detreduce::detail {
 namespace {
-
-constexpr Status invalid(const char* argument, const char* allowed) {
-    return {StatusCode::invalid_argument, argument, allowed};
-}
 
 Status check_options(const TransformOptions& options) {
     if (options.ending != Ending::sum && options.ending != Ending::mean) {
@@ -53,11 +48,7 @@ Status check_transform(const Plan& plan, int inputs, const void* x, const void* 
         if (const Status bad = check_elements("y", y, r.dtype, r.n); !bad.ok()) return bad;
     }
     if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) return bad;
-    if (plan.workspace_bytes() > 0 && (workspace == nullptr || misaligned(workspace, 256))) {
-        return invalid("workspace",
-                       "must point to as many bytes as the plan needs of device memory, aligned to 256 bytes");
-    }
-    return {};
+    return check_workspace(r.device, plan.workspace_bytes(), workspace);
 }
 
 Status run_transform(const Plan& plan, const TermSource& source, void* out) noexcept {
