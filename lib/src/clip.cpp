@@ -53,8 +53,7 @@ ClipPlan make_clip_plan(const ClipRequest& request) noexcept {
 }
 
 Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream) noexcept {
-    const Status bad =
-        check_call(plan, workspace, [&] { return renamed(check_arrays(plan.norm(), list, norm_out)); });
+    const Status bad = check_call(plan, workspace, [&] { return renamed(check_arrays(plan.norm(), list, norm_out)); });
     if (!bad.ok()) return bad;
     return run_on([&] { host::clip(plan, list, norm_out); }, &cuda::Functions::enqueue_clip, plan, list, norm_out,
                   workspace, stream);

@@ -120,8 +120,8 @@ Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upst
     if (const Status bad = check_alignment("upstream", upstream, r.dtype); !bad.ok()) return bad;
     if (const Status bad = check_out("dx", dx, r.n, r.dtype); !bad.ok()) return bad;
     if (r.n == 0) return {};
-    return run_on([&] { host::compute_loss_gradient(plan, in, upstream, dx); },
-                  &cuda::Functions::enqueue_loss_gradient, plan, in, upstream, dx, stream);
+    return run_on([&] { host::compute_loss_gradient(plan, in, upstream, dx); }, &cuda::Functions::enqueue_loss_gradient,
+                  plan, in, upstream, dx, stream);
 }
 
 } // namespace detreduce

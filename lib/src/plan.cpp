@@ -274,8 +274,9 @@ Status check_arrays(const Plan& plan, const Inputs& in, const void* out) noexcep
     if (out == nullptr && plan.results() > 0) return invalid("out", "must not be null");
     if (const Status bad = check_inputs(plan.request(), in); !bad.ok()) return bad;
     if (!plan.result_is_integer()) return check_alignment("out", out, plan.output());
-    return misaligned(out, plan.result_bytes()) ? invalid("out", "must be aligned to 8 bytes, as an index or a count is")
-                                                : Status{};
+    return misaligned(out, plan.result_bytes())
+               ? invalid("out", "must be aligned to 8 bytes, as an index or a count is")
+               : Status{};
 }
 
 Plan detail::PlanParts::make(const Request& asked, bool computed) noexcept {

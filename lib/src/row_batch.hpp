@@ -1,5 +1,5 @@
 // Rows that are reduced: losses to one number, and gradients that are divided by the weights of all rows (lib/SPEC.md, section 17.5). Made of a plan for the rows,
-// a plan for sums and a quotient, so that CPU and GPU do the same.
+// plans for sums and a quotient, so that CPU and GPU do the same.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,24 @@ namespace detreduce {
     return r.reduction == Reduction::mean || (r.reduction == Reduction::sum && !is_gradient(r.op));
 }
 
-/// What there is of a batch: the request for its rows, and byte offsets in the workspace. Losses and weights are a row each of a matrix, for one plan.
-struct RowBatch {
-    RowRequest all, rows;
-    std::size_t pitch, sums, factor, rest, bytes = 0;
-    Status status;
+/// Byte offsets in the workspace of a batch: losses and weights are a row each of a matrix, for one plan.
+struct BatchLayout {
+    std::size_t pitch, sums, factor, rest;
+    explicit BatchLayout(const RowRequest& r) noexcept;
+};
 
-    /// `request` has been checked, but for the method.
-    explicit RowBatch(const RowRequest& request) noexcept;
-    /// The sums of so many arrays.
-    [[nodiscard]] Plan sums_plan(std::uint64_t arrays, DType output) const noexcept;
+/// What of a plan is for rows and batches.
+struct detail::RowPlanParts {
+    /// The plan of the rows of a batch, each on its own.
+    [[nodiscard]] static RowPlan rows_of(const RowPlan& batch) noexcept;
+    /// Makes the plans of a batch's sums; `rows`: the workspace of its rows.
+    static void make_totals(RowPlan& batch, std::size_t rows) noexcept;
+    /// That of the weights of the rows' targets: what nll writes beside losses, which are not asked for.
+    [[nodiscard]] static RowPlan weights_of(const RowPlan& batch) noexcept;
+    /// The sums of so many arrays, 1 or 2.
+    [[nodiscard]] static const Plan& totals_of(const RowPlan& batch, int arrays) noexcept {
+        return batch.totals_[arrays - 1];
+    }
 };
 
 /// Runs a checked plan whose rows are not reduced. Of nll x and out may be null: then it is the weights that are wanted.

@@ -178,12 +178,11 @@ RowPlan make_row_plan(const RowRequest& asked) noexcept {
     const bool on_cuda = request.device.backend == Backend::cuda;
     request.device = plan.sums_.request().device;
     if (!on_cuda) plan.launch_ = plan.sums_.launch();
+    const std::size_t rows = on_cuda ? cuda::functions()->row_workspace_bytes(request, plan.sums_) : 0;
     if (is_batch(request)) {
-        const RowBatch batch(request);
-        plan.status_ = batch.status;
-        plan.workspace_bytes_ = batch.bytes;
-    } else if (on_cuda) {
-        plan.workspace_bytes_ = cuda::functions()->row_workspace_bytes(request, plan.sums_);
+        detail::RowPlanParts::make_totals(plan, rows);
+    } else {
+        plan.workspace_bytes_ = rows;
     }
     return plan;
 }

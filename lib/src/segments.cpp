@@ -47,7 +47,8 @@ Status make_offsets(Device device, const Id* ids, std::uint64_t n, std::uint64_t
     if (const Status bad = check_id_array(ids, n); !bad.ok()) return bad;
     if (const Status bad = check_offset_array(offsets); !bad.ok()) return bad;
     const spec::Ascending ascending = as_ascending(ids, n, groups);
-    if (device.backend == Backend::cuda) return cuda::call(&cuda::Functions::enqueue_offsets, device, ascending, offsets, stream);
+    if (device.backend == Backend::cuda)
+        return cuda::call(&cuda::Functions::enqueue_offsets, device, ascending, offsets, stream);
     const Status found = status_of_ids(find_fault(ascending));
     if (found.ok()) write_offsets(ids, n, groups, offsets);
     return found;
@@ -55,7 +56,8 @@ Status make_offsets(Device device, const Id* ids, std::uint64_t n, std::uint64_t
 
 /// Looks where the entries are.
 Status look(Device device, const spec::Ascending& ascending, Stream stream, std::uint64_t& found) {
-    if (device.backend == Backend::cuda) return cuda::call(&cuda::Functions::find_fault, device, ascending, stream, found);
+    if (device.backend == Backend::cuda)
+        return cuda::call(&cuda::Functions::find_fault, device, ascending, stream, found);
     found = find_fault(ascending);
     return {};
 }

@@ -51,7 +51,6 @@ inline constexpr int max_levels = 4;
 
 class Plan;
 namespace detail {
-struct PlanParts;
 [[nodiscard]] constexpr const Route& route_of(const Plan& plan) noexcept;
 } // namespace detail
 

@@ -40,6 +40,10 @@ struct DeviceTraits {
     bool dependent_launch = false; ///< has programmatic dependent launch
 };
 
+// What makes plans, and takes them apart.
+struct PlanParts;
+struct RowPlanParts;
+
 struct Route {
     Engine engine = Engine::zeros;
     Scope scope = Scope::grid;

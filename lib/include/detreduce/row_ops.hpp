@@ -80,11 +80,12 @@ class RowPlan {
 
   private:
     friend RowPlan make_row_plan(const RowRequest& request) noexcept;
+    friend struct detail::RowPlanParts;
     friend constexpr const Plan& detail::sums_of(const RowPlan& plan) noexcept;
     RowRequest request_;
     Launch launch_;
     std::size_t workspace_bytes_ = 0;
-    Plan sums_;
+    Plan sums_, totals_[2]; ///< of each row, and of all: of one array and of two
     Status status_{StatusCode::invalid_argument, "plan", "must come from make_row_plan()"};
 };
 static_assert(std::is_trivially_copyable_v<RowPlan>);
