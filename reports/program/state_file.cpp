@@ -112,7 +112,7 @@ void save_state(const std::string& path, const ExactState& state) {
     const Blob blob = state.serialize();
     if (is_stream(path)) return write_to_stream(path, blob);
     const std::filesystem::path file = path_without_links(path);
-    remove_stale(file.has_parent_path() ? file.parent_path() : ".", Stale::files);
+    remove_stale_files(file.has_parent_path() ? file.parent_path() : ".");
     const std::string why = try_to_write_file(file, {reinterpret_cast<const char*>(blob.data()), blob.size()});
     if (!why.empty()) fail_to_write(path, why);
 }

@@ -40,15 +40,21 @@ class Descriptor {
     int number_;
 };
 
-// Of what is to be written: its folder, open, and its name in there.
+// What is to be written: its name in a folder that is open.
 struct Target {
-    explicit Target(const fs::path& file)
-        : name(file.filename().native()), folder_path(file.has_parent_path() ? file.parent_path() : fs::path(".")),
-          folder(::open(folder_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), error(folder ? 0 : errno) {}
-    std::string name;
-    fs::path folder_path;
+    int folder;
+    const std::string& name;
+};
+
+// The folder of a file, open, and the file's name in there.
+struct Place {
+    explicit Place(const fs::path& file)
+        : folder(::open(file.has_parent_path() ? file.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+          error(folder ? 0 : errno), name(file.filename().native()) {}
+    [[nodiscard]] Target target() const { return {folder.number(), name}; }
     Descriptor folder;
     int error;
+    std::string name;
 };
 
 // What stands where a file is to be: why it may not be replaced, or its permissions.
@@ -58,24 +64,23 @@ struct Found {
 };
 
 Found look_at(const Target& target) {
-    if (!target.folder) return {words_of(target.error)};
     if (target.name.empty() || target.name == "." || target.name == "..") return {words_of(EISDIR)};
     struct stat info {};
-    if (::fstatat(target.folder.number(), target.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+    if (::fstatat(target.folder, target.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
         return {errno == ENOENT ? "" : words_of(errno)};
     if (S_ISDIR(info.st_mode)) return {words_of(EISDIR)};
     if (S_ISLNK(info.st_mode)) return {"it is a symbolic link, and links are not followed"};
     if (!S_ISREG(info.st_mode)) return {"it is not a regular file"};
     if ((info.st_mode & 0222) == 0) return {"it is read-only"}; // for root, too, who may do everything
-    if (::faccessat(target.folder.number(), target.name.c_str(), W_OK, AT_EACCESS) != 0) return {words_of(errno)};
+    if (::faccessat(target.folder, target.name.c_str(), W_OK, AT_EACCESS) != 0) return {words_of(errno)};
     return {"", info.st_mode & 0777};
 }
 
-// A new file in `target`'s folder with these bytes, on the disk; then it gets the name, too, or, without one, goes again. An error's number, or 0.
-int write_beside(const Target& target, std::optional<mode_t> mode, std::string_view bytes, const char* name) {
-    const int folder = target.folder.number();
+// A new file in `folder` with these bytes, on the disk; then it gets the name, too, or, without one, goes again. An
+// error's number, or 0.
+int write_beside(int folder, std::optional<mode_t> mode, std::string_view bytes, const char* name) {
     const std::string temporary = temporary_file_name();
-    const Leftover leftover(Leftover::a_file, target.folder_path / temporary);
+    const Leftover leftover(Leftover::a_file, temporary, folder);
     Descriptor file(::openat(folder, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                              mode ? 0600 : 0666)); // the latter without what umask forbids
     if (!file) return errno;
@@ -88,6 +93,23 @@ int write_beside(const Target& target, std::optional<mode_t> mode, std::string_v
     if (error != 0 || !name) ::unlinkat(folder, temporary.c_str(), 0);
     if (error == 0 && name) ::fsync(folder); // the name; not every file system can
     return error;
+}
+
+// Why it could not be written, or nothing.
+std::string try_to_write(const Target& target, std::string_view bytes) {
+    const Found found = look_at(target);
+    if (!found.why_not.empty()) return found.why_not;
+    const int error = write_beside(target.folder, found.mode, bytes, target.name.c_str());
+    return error == 0 ? "" : words_of(error);
+}
+
+std::string why_not_writable(const Target& target) {
+    if (std::string why = look_at(target).why_not; !why.empty()) return why;
+    return ::faccessat(target.folder, ".", W_OK | X_OK, AT_EACCESS) == 0 ? "" : words_of(errno);
+}
+
+void fail_unless(const std::string& why_not, const std::string& file) {
+    if (!why_not.empty()) throw Failure(fmt::format("{}: cannot be written ({})", file, why_not));
 }
 
 [[noreturn]] void refuse_temporary(const fs::path& base, const std::string& why) {
@@ -104,7 +126,7 @@ fs::path new_temporary_path() {
         refuse_temporary(wanted != nullptr ? wanted : "/tmp", error.message());
     }
     const fs::path whole = fs::absolute(base, error); // TMPDIR may be a relative path
-    static const bool swept = (remove_stale(whole, Stale::folders), true);
+    static const bool swept = (remove_stale_folders(whole), true);
     (void)swept;
     return whole / unguessable_name();
 }
@@ -124,7 +146,7 @@ int write_all(int descriptor, std::string_view bytes) {
     return 0;
 }
 
-OutputDirectory::OutputDirectory(const fs::path& dir) {
+OutputDirectory::OutputDirectory(const fs::path& dir) : path_(dir) {
     std::error_code error;
     if (fs::exists(dir, error) && !fs::is_directory(dir, error))
         refuse(dir, "exists and is not a directory; name a directory, new or existing");
@@ -137,9 +159,8 @@ OutputDirectory::OutputDirectory(const fs::path& dir) {
         // A file system that knows no locks of folders goes without.
         if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
             refuse(dir, "another detreduce is writing into it; wait until it has ended, or name another directory");
-        remove_stale(dir, Stale::files);
-        const Target target(dir / "probe");
-        if (const int why = target.folder ? write_beside(target, {}, "x", nullptr) : target.error; why != 0)
+        remove_stale_files(descriptor_);
+        if (const int why = write_beside(descriptor_, {}, "x", nullptr); why != 0)
             refuse(dir, fmt::format("cannot be written to ({}){}", words_of(why), another));
     } catch (...) {
         ::close(descriptor_);
@@ -149,6 +170,28 @@ OutputDirectory::OutputDirectory(const fs::path& dir) {
 
 OutputDirectory::~OutputDirectory() {
     ::close(descriptor_);
+}
+
+void OutputDirectory::write(const std::string& name, std::string_view bytes) const {
+    fail_unless(try_to_write({descriptor_, name}, bytes), path_of(name));
+}
+
+void OutputDirectory::require_writable(const std::string& name) const {
+    fail_unless(why_not_writable(Target{descriptor_, name}), path_of(name));
+}
+
+std::vector<std::string> OutputDirectory::names() const {
+    return names_in(descriptor_);
+}
+
+void OutputDirectory::require_in_place() const {
+    struct stat ours {
+    }, there{};
+    if (::fstat(descriptor_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 && ours.st_dev == there.st_dev &&
+        ours.st_ino == there.st_ino)
+        return;
+    refuse(path_, "the folder was moved, removed or replaced meanwhile; the files are in the one that was there at "
+                  "the beginning");
 }
 
 std::string read_file(const fs::path& file) {
@@ -185,22 +228,17 @@ bool may_exist(const fs::path& file) noexcept {
 }
 
 std::string why_not_writable(const fs::path& file) {
-    const Target target(file);
-    if (std::string why = look_at(target).why_not; !why.empty()) return why;
-    return ::faccessat(target.folder.number(), ".", W_OK | X_OK, AT_EACCESS) == 0 ? "" : words_of(errno);
+    const Place place(file);
+    return place.folder ? why_not_writable(place.target()) : words_of(place.error);
 }
 
 std::string try_to_write_file(const fs::path& file, std::string_view bytes) {
-    const Target target(file);
-    const Found found = look_at(target);
-    if (!found.why_not.empty()) return found.why_not;
-    const int error = write_beside(target, found.mode, bytes, target.name.c_str());
-    return error == 0 ? "" : words_of(error);
+    const Place place(file);
+    return place.folder ? try_to_write(place.target(), bytes) : words_of(place.error);
 }
 
 void write_file(const fs::path& file, std::string_view bytes) {
-    if (const std::string why = try_to_write_file(file, bytes); !why.empty())
-        throw Failure(fmt::format("{}: cannot be written ({})", file.string(), why));
+    fail_unless(try_to_write_file(file, bytes), file.string());
 }
 
 TemporaryDirectory::TemporaryDirectory() : path_(new_temporary_path()), leftover_(Leftover::an_empty_folder, path_) {

@@ -5,22 +5,41 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "leftovers.hpp"
 
 namespace detreduce::program {
 
-/// A folder for the files of one command: made, with its parents, unless it is there. While one lives no other process has one of the same folder.
+/// A folder for the files of one command: made, with its parents, unless it is there. While one lives no other process
+/// has one of the same folder. A link to a folder is followed once, when this is made: whatever gets the folder's name
+/// later, files go where they went before.
 class OutputDirectory {
   public:
-    /// Throws Failure where nothing can be written, so that nobody waits minutes for a measurement that cannot be saved, and where another process
-    /// is writing.
+    /// Throws Failure where nothing can be written, so that nobody waits minutes for a measurement that cannot be saved,
+    /// and where another process is writing.
     explicit OutputDirectory(const std::filesystem::path& dir);
     ~OutputDirectory();
     OutputDirectory(const OutputDirectory&) = delete;
     OutputDirectory& operator=(const OutputDirectory&) = delete;
 
+    /// As write_file().
+    void write(const std::string& name, std::string_view bytes) const;
+
+    /// Throws the Failure that write() would, as far as it can be told before.
+    void require_writable(const std::string& name) const;
+
+    /// What is in it.
+    [[nodiscard]] std::vector<std::string> names() const;
+
+    /// Throws Failure where the folder has another name by now, or none: its files are not where they are looked for.
+    void require_in_place() const;
+
+    /// Of a file in it, for messages.
+    [[nodiscard]] std::string path_of(const std::string& name) const { return (path_ / name).string(); }
+
   private:
+    std::filesystem::path path_;
     int descriptor_;
 };
 

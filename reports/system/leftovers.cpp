@@ -11,6 +11,7 @@
 #include <fstream>
 #include <optional>
 
+#include <dirent.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,11 +27,12 @@ namespace {
 struct Place {
     std::atomic<int> kind{Leftover::nothing};
     pid_t id = -1;
+    int folder = AT_FDCWD; // where `path` begins
     char path[PATH_MAX] = "";
 };
 static_assert(std::atomic<int>::is_always_lock_free, "a handler of signals reads it");
 
-std::array<Place, 16> places; // more than ever live at once; what finds none stays for remove_stale()
+std::array<Place, 16> places; // more than ever live at once; what finds none stays for those who remove what is stale
 
 extern "C" void on_end(int signal) {
     remove_leftovers();
@@ -92,12 +94,14 @@ bool take(std::string_view& text, Number& value, int base, char end) {
     return true;
 }
 
-// Of what unguessable_name() or temporary_file_name() gave; nothing of any other name.
-std::optional<Author> author_of(std::string_view name, Stale what) {
-    if (what == Stale::files) {
-        if (!name.starts_with('.') || !name.ends_with(file_suffix)) return std::nullopt;
-        name = name.substr(1, name.size() - 1 - file_suffix.size());
-    }
+// What unguessable_name() gave, of a name that temporary_file_name() gave; nothing of any other.
+std::string_view file_stem(std::string_view name) {
+    if (!name.starts_with('.') || !name.ends_with(file_suffix)) return {};
+    return name.substr(1, name.size() - 1 - file_suffix.size());
+}
+
+// Of what unguessable_name() gave; nothing of any other name.
+std::optional<Author> author_of(std::string_view name) {
     if (!name.starts_with(prefix)) return std::nullopt;
     name.remove_prefix(prefix.size());
     Author author;
@@ -112,25 +116,28 @@ bool is_stale(const Author& author, std::time_t changed) {
     return std::time(nullptr) - changed > a_day;
 }
 
-void remove_if_stale(const fs::path& path, Stale what) {
-    const auto author = author_of(path.filename().native(), what);
+// Is `name`, in `folder`, of that type, this user's, and left by one who is no more?
+bool is_stale(int folder, const std::string& name, mode_t type) {
+    const auto author = author_of(type == S_IFREG ? file_stem(name) : name);
     struct stat info {};
-    if (!author || ::lstat(path.c_str(), &info) != 0 || info.st_uid != ::geteuid() || !is_stale(*author, info.st_mtime))
-        return;
-    std::error_code ignored;
-    if (what == Stale::files && S_ISREG(info.st_mode)) ::unlink(path.c_str());
-    if (what == Stale::folders && S_ISDIR(info.st_mode)) fs::remove_all(path, ignored);
+    return author && ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_uid == ::geteuid() &&
+           (info.st_mode & S_IFMT) == type && is_stale(*author, info.st_mtime);
+}
+
+int open_folder(const fs::path& path, int from = AT_FDCWD) {
+    return ::openat(from, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 } // namespace
 
-Leftover::Leftover(Kind kind, const std::string& path, pid_t id) : place_(-1) {
+Leftover::Leftover(Kind kind, const std::string& path, int folder, pid_t id) : place_(-1) {
     watch_signals();
     if (path.size() >= PATH_MAX) return;
     for (std::size_t i = 0; i < places.size(); ++i) {
         int expected = nothing;
         if (!places[i].kind.compare_exchange_strong(expected, being_written)) continue;
         std::memcpy(places[i].path, path.c_str(), path.size() + 1);
+        places[i].folder = folder;
         places[i].id = id;
         places[i].kind = kind;
         place_ = static_cast<int>(i);
@@ -145,8 +152,8 @@ Leftover::~Leftover() {
 void remove_leftovers() noexcept {
     for (const Place& place : places) {
         const int kind = place.kind;
-        if (kind == Leftover::a_file) ::unlink(place.path);
-        if (kind == Leftover::an_empty_folder) ::rmdir(place.path);
+        if (kind == Leftover::a_file) ::unlinkat(place.folder, place.path, 0);
+        if (kind == Leftover::an_empty_folder) ::unlinkat(place.folder, place.path, AT_REMOVEDIR);
         if (kind == Leftover::a_process) ::kill(place.id, SIGKILL);
     }
 }
@@ -159,13 +166,47 @@ std::string temporary_file_name() {
     return fmt::format(".{}{}", unguessable_name(), file_suffix);
 }
 
-void remove_stale(const fs::path& folder, Stale what) noexcept {
+std::vector<std::string> names_in(int folder) {
+    std::vector<std::string> names;
+    const int own = open_folder(".", folder); // which has a place of its own in the list
+    DIR* const list = own < 0 ? nullptr : ::fdopendir(own);
+    if (list == nullptr) {
+        if (own >= 0) ::close(own);
+        return names;
+    }
+    while (const dirent* const entry = ::readdir(list)) {
+        const std::string_view name = entry->d_name;
+        if (name != "." && name != "..") names.emplace_back(name);
+    }
+    ::closedir(list);
+    return names;
+}
+
+void remove_stale_files(int folder) noexcept {
     try {
-        std::error_code error;
-        for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-            remove_if_stale(at->path(), what);
+        for (const std::string& name : names_in(folder))
+            if (is_stale(folder, name, S_IFREG)) ::unlinkat(folder, name.c_str(), 0);
     } catch (...) { // not worth failing for
     }
+}
+
+void remove_stale_files(const fs::path& path) noexcept {
+    const int folder = open_folder(path);
+    if (folder < 0) return;
+    remove_stale_files(folder);
+    ::close(folder);
+}
+
+void remove_stale_folders(const fs::path& path) noexcept {
+    const int folder = open_folder(path);
+    if (folder < 0) return;
+    try {
+        std::error_code ignored;
+        for (const std::string& name : names_in(folder))
+            if (is_stale(folder, name, S_IFDIR)) fs::remove_all(path / name, ignored);
+    } catch (...) { // as above
+    }
+    ::close(folder);
 }
 
 } // namespace detreduce::program

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include <fcntl.h>
 #include <sys/types.h>
 
 namespace detreduce::program {
@@ -12,14 +14,16 @@ namespace detreduce::program {
 class Leftover {
   public:
     enum Kind { nothing, being_written, a_file, an_empty_folder, a_process };
-    Leftover(Kind kind, const std::filesystem::path& path) : Leftover(kind, path.native(), -1) {}
-    Leftover(Kind kind, pid_t id) : Leftover(kind, "", id) {} ///< which is killed
+    /// By its absolute path, or its name in an open folder that is closed later than this ends.
+    Leftover(Kind kind, const std::filesystem::path& path, int folder = AT_FDCWD)
+        : Leftover(kind, path.native(), folder, -1) {}
+    Leftover(Kind kind, pid_t id) : Leftover(kind, "", AT_FDCWD, id) {} ///< which is killed
     ~Leftover();
     Leftover(const Leftover&) = delete;
     Leftover& operator=(const Leftover&) = delete;
 
   private:
-    Leftover(Kind kind, const std::string& path, pid_t id);
+    Leftover(Kind kind, const std::string& path, int folder, pid_t id);
     int place_; // among those that the handler looks at; -1: there was none left
 };
 
@@ -29,12 +33,16 @@ void remove_leftovers() noexcept;
 /// "detreduce-MACHINE-PROCESS-RANDOM": names that nobody can guess, and that tell later runs whose they were.
 [[nodiscard]] std::string unguessable_name();
 
-/// The name of a temporary file, as remove_stale() knows it.
+/// The name of a temporary file, as remove_stale_files() knows it.
 [[nodiscard]] std::string temporary_file_name();
 
-/// Removes from `folder` the files (or folders) of this user with such names that were left there by a process of this machine that has ended, or by
-/// one of another machine more than a day ago.
-enum class Stale { files, folders };
-void remove_stale(const std::filesystem::path& folder, Stale what) noexcept;
+/// Removes from `folder` the files (or folders) of this user with such names that were left there by a process of this
+/// machine that has ended, or by one of another machine more than a day ago.
+void remove_stale_files(int folder) noexcept; ///< which is open
+void remove_stale_files(const std::filesystem::path& folder) noexcept;
+void remove_stale_folders(const std::filesystem::path& folder) noexcept;
+
+/// What is in an open folder, but for . and .., as far as it can be read.
+[[nodiscard]] std::vector<std::string> names_in(int folder);
 
 } // namespace detreduce::program

@@ -49,17 +49,22 @@ void run_ladder(const LadderArguments& a) {
                           .command = command_line(a)};
     if (!a.measure_only) require_gnuplot();
     const OutputDirectory out(a.out);
+    const std::string file = "ladder.json";
+    out.require_writable(file); // before it is measured
+    Results expected;
+    expected.ladder.resize(1);
+    if (!a.measure_only) require_renderable(expected, out, false);
     Progress progress(Progress::wanted());
     Results results;
     results.provenance = provenance_of(options);
     report::gpu::measure_ladder(options, a.n, static_cast<int>(a.runs), progress, results);
     progress.clear();
     const std::string json = to_json(results);
-    const std::filesystem::path dir = a.out, file = dir / "ladder.json";
-    write_file(file, json);
-    if (!a.measure_only) render(from_json(json, file.string()), dir); // exactly what `detreduce render` would read
-    fmt::print("{}\nwrote {}\n", markdown_tables(from_json(json, file.string())),
-               (dir / (a.measure_only ? "ladder.json" : "index.html")).string());
+    out.write(file, json);
+    const Results read = from_json(json, out.path_of(file)); // exactly what `detreduce render` would read
+    if (!a.measure_only) render(read, out);
+    fmt::print("{}\nwrote {}\n", markdown_tables(read), out.path_of(a.measure_only ? file : "index.html"));
+    out.require_in_place();
 }
 
 } // namespace detreduce::program

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "files.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
@@ -16,15 +15,52 @@ bool is_ladder_alone(const Results& results) {
 
 namespace {
 
-void write_comparison(const Results& results, const std::vector<OtherRun>& others, const std::filesystem::path& dir) {
+// The rows of one list, as a file of their own where there are some.
+struct CsvFile {
+    const char* name;
+    bool (*is_there)(const Results&);
+    std::string (*text)(const Results&);
+};
+
+bool has_report(const Results& r) {
+    return !is_ladder_alone(r);
+}
+
+constexpr CsvFile csv_files[] = {
+    {"error.csv", has_report, error_csv},
+    {"edges.csv", has_report, edges_csv},
+    {"determinism.csv", has_report, determinism_csv},
+    {"cost.csv", has_report, cost_csv},
+    {"ladder.csv", [](const Results& r) { return !r.ladder.empty(); }, ladder_csv},
+    {"data.csv", [](const Results& r) { return !r.data.empty(); }, data_csv},
+    {"data-sums.csv", [](const Results& r) { return !r.data.empty(); }, data_sums_csv},
+    {"reference.csv", [](const Results& r) { return !r.reference.empty(); }, reference_csv},
+    {"op-cost.csv", [](const Results& r) { return !r.op_cost.empty(); }, op_cost_csv},
+};
+constexpr const char *bits_file = "comparison-bits.csv", *speed_file = "comparison-speed.csv";
+constexpr const char *markdown_file = "report.md", *page_file = "index.html";
+
+// What the ids of charts begin with, which are the names of their files.
+constexpr const char* charts[] = {"summary-", "error-", "condition-", "determinism-", "cost-", "op-cost-", "ladder-"};
+
+bool is_of_a_plot(const std::string& name) {
+    return name.ends_with(".svg") && std::any_of(std::begin(charts), std::end(charts),
+                                                 [&](const char* chart) { return name.starts_with(chart); });
+}
+
+struct File {
+    std::string name, text;
+};
+
+void add_comparison(const Results& results, const std::vector<OtherRun>& others, std::vector<File>& files) {
     std::vector<ComparedBits> bits;
     std::vector<ComparedSpeed> speed;
     for (const Comparison& c : compare(results, others)) {
         bits.insert(bits.end(), c.bits.rows.begin(), c.bits.rows.end());
         speed.insert(speed.end(), c.speed.rows.begin(), c.speed.rows.end());
     }
-    write_file(dir / "comparison-bits.csv", compared_bits_csv(bits));
-    write_file(dir / "comparison-speed.csv", compared_speed_csv(speed));
+    files.push_back({bits_file, compared_bits_csv(bits)});
+    files.push_back({speed_file, compared_speed_csv(speed)});
 }
 
 // The bench's tables are of the same, and of another run.
@@ -65,33 +101,39 @@ Page make_page(const Results& results, const std::vector<BenchFile>& bench, cons
     return page;
 }
 
-void render(const Results& results, const std::filesystem::path& dir, const std::vector<BenchFile>& bench,
+void render(const Results& results, const OutputDirectory& out, const std::vector<BenchFile>& bench,
             const std::vector<OtherRun>& others) {
     const Page page = make_page(results, bench, others);
+    std::vector<File> files;
     for (const auto& plots : page.plots)
         for (const Plot& plot : plots)
-            write_file(dir / (plot.id + ".svg"), standalone_svg(plot));
-    if (!is_ladder_alone(results)) {
-        write_file(dir / "error.csv", error_csv(results));
-        write_file(dir / "edges.csv", edges_csv(results));
-        write_file(dir / "determinism.csv", determinism_csv(results));
-        write_file(dir / "cost.csv", cost_csv(results));
-    }
-    if (!results.ladder.empty()) write_file(dir / "ladder.csv", ladder_csv(results));
-    if (!results.data.empty()) {
-        write_file(dir / "data.csv", data_csv(results));
-        write_file(dir / "data-sums.csv", data_sums_csv(results));
-    }
-    if (!results.reference.empty()) write_file(dir / "reference.csv", reference_csv(results));
-    if (!results.op_cost.empty()) write_file(dir / "op-cost.csv", op_cost_csv(results));
-    if (!others.empty()) write_comparison(results, others, dir);
+            files.push_back({plot.id + ".svg", standalone_svg(plot)});
+    for (const CsvFile& csv : csv_files)
+        if (csv.is_there(results)) files.push_back({csv.name, csv.text(results)});
+    if (!others.empty()) add_comparison(results, others, files);
     for (const BenchFile& file : bench) {
         Results rows;
         rows.cost = file.rows;
-        write_file(dir / file.name, cost_csv(rows));
+        files.push_back({file.name, cost_csv(rows)});
     }
-    write_file(dir / "report.md", markdown(page));
-    write_file(dir / "index.html", html(page));
+    files.push_back({markdown_file, markdown(page)});
+    files.push_back({page_file, html(page)});
+    for (const File& file : files)
+        out.require_writable(file.name);
+    for (const File& file : files)
+        out.write(file.name, file.text);
+}
+
+void require_renderable(const Results& expected, const OutputDirectory& out, bool compared) {
+    for (const CsvFile& csv : csv_files)
+        if (csv.is_there(expected)) out.require_writable(csv.name);
+    if (compared)
+        for (const char* name : {bits_file, speed_file})
+            out.require_writable(name);
+    for (const char* name : {markdown_file, page_file})
+        out.require_writable(name);
+    for (const std::string& name : out.names())
+        if (is_of_a_plot(name)) out.require_writable(name);
 }
 
 } // namespace detreduce::report

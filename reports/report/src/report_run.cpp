@@ -25,6 +25,8 @@ namespace {
 
 using namespace detreduce::report;
 
+constexpr const char* results_file = "results.json";
+
 // Without being asked: the first GPU, or else the CPU.
 void choose_device(Options& options) {
     std::string why;
@@ -66,6 +68,23 @@ void check_sections(const Options& options) {
     const auto& asked = options.sections;
     if (options.device.backend == Backend::cpu && std::find(asked.begin(), asked.end(), "ladder") != asked.end())
         throw UsageError("--sections ladder: its kernels are for GPUs, and this measures on the CPU; leave it out");
+}
+
+// Rows where measure() will write some, as far as they make a file of their own.
+Results expected_results(const Options& options) {
+    const auto is_asked = [&](const char* section) {
+        const auto& asked = options.sections;
+        return asked.empty() || std::find(asked.begin(), asked.end(), section) != asked.end();
+    };
+    Results expected;
+    expected.error.resize(1); // which makes it more than the ladder alone
+    expected.data.resize(options.data.size());
+    if (options.own.empty()) {
+        expected.reference.resize(is_asked("reference") ? 1 : 0);
+        expected.op_cost.resize(is_asked("op_cost") ? 1 : 0);
+        expected.ladder.resize(is_asked("ladder") && options.device.backend == Backend::cuda ? 1 : 0);
+    }
+    return expected;
 }
 
 // Measures what is there until it is done, the user presses Ctrl-C, or something fails: then what stopped it.
@@ -127,9 +146,8 @@ void run_report(const ReportArguments& a) {
     const std::vector<OtherRun> others = load_others(a.compare);
     if (!a.measure_only) require_gnuplot(); // before minutes of measuring, not after
     const OutputDirectory out(a.out);
-    const std::filesystem::path dir = a.out, file = dir / "results.json";
-    if (const std::string why = why_not_writable(file); !why.empty()) // before minutes of measuring, too
-        throw Failure(fmt::format("{}: cannot be written ({})", file.string(), why));
+    out.require_writable(results_file); // before minutes of measuring, too
+    if (!a.measure_only) require_renderable(expected_results(options), out, !others.empty());
     fmt::print("measuring on {} ({})\n", name_of(options.device), options.device_choice);
     const std::vector<std::string> known = own_notes(options);
     print_notes(known, {});
@@ -137,15 +155,17 @@ void run_report(const ReportArguments& a) {
     Results gathered;
     const std::exception_ptr stopped = measured(options, gathered);
     const std::string json = to_json(gathered);
-    write_file(file, json);
+    out.write(results_file, json);
     print_notes(gathered.provenance.notes, known);
-    fmt::print("wrote {}\n", file.string());
+    fmt::print("wrote {}\n", out.path_of(results_file));
     if (!a.measure_only) {
-        const Results results = from_json(json, file.string()); // exactly what `detreduce render` would read
-        render(results, dir, {}, others);
-        fmt::print("wrote {}\n", (dir / "index.html").string());
+        const Results results =
+            from_json(json, out.path_of(results_file)); // exactly what `detreduce render` would read
+        render(results, out, {}, others);
+        fmt::print("wrote {}\n", out.path_of("index.html"));
     }
     if (stopped) std::rethrow_exception(stopped);
+    out.require_in_place();
 }
 
 void print_fresh_sums(const ReportArguments& a) {
@@ -168,8 +188,9 @@ void run_render(const ReportArguments& a) {
         results.ladder = load_results(folder / "ladder.json").ladder;
     require_gnuplot();
     const OutputDirectory out(a.out);
-    render(results, a.out, bench, others);
-    fmt::print("wrote {}\n", (std::filesystem::path(a.out) / "index.html").string());
+    render(results, out, bench, others);
+    fmt::print("wrote {}\n", out.path_of("index.html"));
+    out.require_in_place();
 }
 
 } // namespace detreduce::program

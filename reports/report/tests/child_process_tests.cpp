@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 
 #include <unistd.h>
 
@@ -11,9 +10,11 @@
 #include "failure.hpp"
 #include "fake_program.hpp"
 #include "gnuplot.hpp"
+#include "message_of.hpp"
 #include "plot.hpp"
 #include "sample.hpp"
 #include "undrawn.hpp"
+#include "variable.hpp"
 
 using namespace report_test;
 using namespace detreduce::report;
@@ -26,30 +27,6 @@ namespace {
 void write_program(const fs::path& file, const std::string& script) {
     write_file(file, script);
     fs::permissions(file, fs::perms::owner_all);
-}
-
-class Variable {
-  public:
-    Variable(const char* name, const std::string& value) : name_(name) {
-        if (const char* before = std::getenv(name)) before_ = before;
-        ::setenv(name, value.c_str(), 1);
-    }
-    ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
-    Variable(const Variable&) = delete;
-    Variable& operator=(const Variable&) = delete;
-
-  private:
-    const char* name_;
-    std::optional<std::string> before_;
-};
-
-std::string message_of(const std::function<void()>& f) {
-    try {
-        f();
-    } catch (const Failure& failure) {
-        return failure.what();
-    }
-    return "nothing was thrown";
 }
 
 std::string said_by(const std::string& script) {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <functional>
 #include <thread>
 
 #include <fcntl.h>
@@ -17,27 +16,22 @@
 #include "fake_program.hpp"
 #include "files.hpp"
 #include "json.hpp"
+#include "message_of.hpp"
+#include "render.hpp"
 #include "sample.hpp"
+#include "variable.hpp"
+
+#include "../../tests/program.hpp" // which makes .npy files
 
 extern char** environ;
 
 using namespace report_test;
 using namespace detreduce::report;
 using namespace std::chrono_literals;
-using detreduce::program::Failure;
 namespace fs = std::filesystem;
 namespace program = detreduce::program;
 
 namespace {
-
-std::string message_of(const std::function<void()>& f) {
-    try {
-        f();
-    } catch (const Failure& failure) {
-        return failure.what();
-    }
-    return "nothing was thrown";
-}
 
 std::size_t entries_in(const fs::path& dir) {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(dir), fs::directory_iterator()));
@@ -149,8 +143,162 @@ TEST_CASE("one process at a time writes into a folder", "[report]") {
     CHECK(render_into(out, results) == "0: ");
 }
 
+TEST_CASE("a folder stays the one that was opened, whatever gets its name", "[report]") {
+    const TemporaryDirectory dir;
+    const fs::path out = dir.path() / "out", moved = dir.path() / "moved", other = dir.path() / "other";
+    fs::create_directory(other);
+    write_file(other / "file", "as it was");
+    {
+        const OutputDirectory folder(out);
+        folder.write("file", "old");
+        folder.require_in_place();
+        fs::rename(out, moved);
+        fs::create_directory_symlink(other, out);
+        folder.write("file", "new");
+        folder.write("second", "new");
+        fs::create_directory(moved / "third");
+        CHECK(message_of([&] { folder.require_writable("third"); }) ==
+              (out / "third").string() + ": cannot be written (Is a directory)");
+        CHECK(folder.names().size() == 3);
+        CHECK(contents(moved / "file") == "new");
+        CHECK(contents(moved / "second") == "new");
+        CHECK(contents(other / "file") == "as it was");
+        CHECK(entries_in(other) == 1);
+        const std::string gone = "--out " + out.string() +
+                                 ": the folder was moved, removed or replaced meanwhile; the files are in the one that "
+                                 "was there at the beginning";
+        CHECK(message_of([&] { folder.require_in_place(); }) == gone);
+        fs::remove(out);
+        CHECK(message_of([&] { folder.require_in_place(); }) == gone);
+        const std::string name = program::temporary_file_name(); // of what a signal would remove
+        folder.write(name, "x");
+        const int descriptor = ::open(moved.c_str(), O_RDONLY | O_DIRECTORY);
+        {
+            const program::Leftover leftover(program::Leftover::a_file, name, descriptor);
+            fs::rename(moved, out);
+            program::remove_leftovers();
+        }
+        ::close(descriptor);
+        CHECK_FALSE(fs::exists(out / name));
+        folder.require_in_place(); // again
+    }
+    const fs::path link = dir.path() / "link"; // one that was there before is followed
+    fs::create_directory_symlink(other, link);
+    const OutputDirectory folder(link);
+    folder.write("file", "new");
+    CHECK(contents(other / "file") == "new");
+    folder.require_in_place();
+}
+
+TEST_CASE("a report stays in its folder when that is swapped for a link meanwhile", "[report]") {
+    REQUIRE(can_draw());
+    const TemporaryDirectory dir;
+    const fs::path out = dir.path() / "out", moved = dir.path() / "moved", other = dir.path() / "other",
+                   ran = dir.path() / "ran", go = dir.path() / "go";
+    fs::create_directory(other);
+    const FakeProgram python("python3",
+                             "touch '" + ran.string() + "'; while [ ! -e '" + go.string() + "' ]; do sleep .01; done");
+    Outcome o{};
+    std::thread report([&] {
+        o = run_program("report --quick --device cpu --sections cost --max-n 256 --out '" + out.string() + "'");
+    });
+    for (int i = 0; i < 6000 && !fs::exists(ran); ++i)
+        std::this_thread::sleep_for(10ms);
+    std::error_code error; // which no test may throw while the thread runs
+    fs::rename(out, moved, error);
+    fs::create_directory_symlink(other, out, error);
+    const int descriptor = ::open(go.c_str(), O_WRONLY | O_CREAT, 0600);
+    ::close(descriptor);
+    report.join();
+    INFO(o.out << o.err);
+    CHECK(o.status == 1);
+    CHECK(o.err.find("--out " + out.string() + ": the folder was moved, removed or replaced meanwhile") !=
+          std::string::npos);
+    CHECK(entries_in(other) == 0);
+    CHECK(fs::exists(moved / "results.json"));
+    CHECK(fs::exists(moved / "index.html"));
+}
+
+TEST_CASE("what cannot be replaced is found before anything is measured or written", "[report]") {
+    REQUIRE(can_draw());
+    const TemporaryDirectory dir;
+    const fs::path results = dir.path() / "results.json", first = dir.path() / "first";
+    write_file(results, to_json(sample()));
+    write_file(dir.path() / "x.npy", program_test::npy_of(std::vector<float>{1, 2}));
+    const std::string in_the_way = ": cannot be written (Is a directory)";
+    // All that a page consists of.
+    render(sample(), OutputDirectory(first), {}, {{"other", sample()}});
+    for (const auto& entry : fs::directory_iterator(first)) {
+        const std::string name = entry.path().filename().string();
+        const fs::path out = dir.path() / ("without " + name);
+        fs::create_directories(out / name);
+        const OutputDirectory folder(out);
+        CHECK(message_of([&] { require_renderable(sample(), folder, true); }) == (out / name).string() + in_the_way);
+        if (name == "report.md") {
+            CHECK(message_of([&] { render(sample(), folder); }) == (out / name).string() + in_the_way);
+            CHECK(entries_in(out) == 1);
+        }
+    }
+    // What the command expects to write.
+    for (const std::string name : {"results.json", "index.html", "report.md", "error.csv", "edges.csv",
+                                   "determinism.csv", "cost.csv", "reference.csv", "op-cost.csv", "data.csv",
+                                   "data-sums.csv", "comparison-bits.csv", "comparison-speed.csv", "summary-f32.svg"}) {
+        const fs::path out = dir.path() / ("no " + name);
+        fs::create_directories(out / name);
+        const Outcome o = run_program("report --quick --device cpu --out '" + out.string() + "' --data '" +
+                                      (dir.path() / "x.npy").string() + "' --compare '" + results.string() + "'");
+        CHECK(o.status == 1);
+        CHECK(o.out.empty()); // nothing was measured for it
+        CHECK(o.err == "detreduce: " + (out / name).string() + in_the_way + "\n");
+    }
+    // What it will not write may be in the way.
+    const fs::path out = dir.path() / "out";
+    for (const char* name :
+         {"index.html", "reference.csv", "op-cost.csv", "data.csv", "comparison-bits.csv", "ladder.csv", "mine.svg"})
+        fs::create_directories(out / name);
+    const std::string edges = "report --quick --device cpu --sections edges --out '" + out.string() + "'";
+    CHECK(run_program(edges + " --measure-only").status == 0);
+    fs::remove(out / "index.html");
+    const Outcome o = run_program(edges);
+    INFO(o.err);
+    CHECK(o.status == 0);
+}
+
+TEST_CASE("temporary folders are made where TMPDIR says, or not at all", "[report]") {
+    const TemporaryDirectory dir;
+    fs::create_directory(dir.path() / "tmp");
+    write_file(dir.path() / "file", "");
+    const auto made_under = [](const std::string& where) {
+        const Variable variable("TMPDIR", where);
+        const TemporaryDirectory made;
+        CHECK(fs::is_directory(made.path()));
+        CHECK(fs::status(made.path()).permissions() == fs::perms::owner_all);
+        return made.path().parent_path();
+    };
+    CHECK(made_under((dir.path() / "tmp").string()) == dir.path() / "tmp");
+    const fs::path before = fs::current_path();
+    fs::current_path(dir.path());
+    CHECK(made_under("tmp") == dir.path() / "tmp"); // absolute: where a program is started is another folder
+    fs::current_path(before);
+    CHECK(entries_in(dir.path() / "tmp") == 0);
+    write_file(dir.path() / "results.json", to_json(sample()));
+    const std::string render =
+        "render '" + (dir.path() / "results.json").string() + "' --out '" + (dir.path() / "out").string() + "'";
+    const auto refused = [&](const char* name, const std::string& why) {
+        const fs::path where = dir.path() / name;
+        const std::string message = "no temporary directory can be made under '" + where.string() + "' (" + why +
+                                    "); set TMPDIR to a writable one";
+        const Outcome o = run_program(render, "TMPDIR='" + where.string() + "'");
+        CHECK(o.status == 1);
+        CHECK(o.err == "detreduce: " + message + "\n");
+        const Variable variable("TMPDIR", where.string());
+        CHECK(message_of([] { const TemporaryDirectory none; }) == message);
+    };
+    refused("none", "No such file or directory");
+    refused("file", "Not a directory");
+}
+
 TEST_CASE("what killed runs left is removed, and nothing else", "[report]") {
-    using program::Stale;
     const TemporaryDirectory dir;
     const pid_t ended = ended_process();
     const auto file = [&](std::string name, std::chrono::hours age) {
@@ -180,7 +328,7 @@ TEST_CASE("what killed runs left is removed, and nothing else", "[report]") {
     for (const fs::path& kept : {living, recent, longer, shorter, others, plain})
         CHECK(fs::exists(kept));
     CHECK(fs::exists(dir.path() / folder_left));
-    program::remove_stale(dir.path(), Stale::folders);
+    program::remove_stale_folders(dir.path());
     CHECK_FALSE(fs::exists(dir.path() / folder_left));
     CHECK(entries_in(dir.path()) == 7);
 }

@@ -56,7 +56,7 @@ TEST_CASE("figures that no axis can show are left out of the plots", "[report]")
         results.error[2].n = 0;
         results.determinism[0].distinct = 0;
         const TemporaryDirectory dir;
-        render(results, dir.path());
+        render(results, OutputDirectory(dir.path()));
         CHECK(count(contents(dir.path() / "index.html"), "<svg ") >= 4);
     }
 }

@@ -26,7 +26,7 @@ std::map<std::string, std::string> files_in(const fs::path& dir) {
 
 std::map<std::string, std::string> rendered(const Results& results) {
     const TemporaryDirectory dir;
-    render(results, dir.path());
+    render(results, OutputDirectory(dir.path()));
     return files_in(dir.path());
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("nothing in a results file gets out as code or as a path", "[report]")
     fs::create_directory("out");
     Results results = sample();
     results.error.back().subject.dtype = "../escaped";
-    render(results, "out");
+    render(results, OutputDirectory("out"));
     const auto files = files_in(dir.path() / "out");
     fs::current_path(before);
     CHECK(count(files.at("index.html"), "<script") == 1); // the page's own

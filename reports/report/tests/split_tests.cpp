@@ -47,6 +47,17 @@ TEST_CASE("random splits differ and leave nothing out", "[report]") {
     CHECK(merges.size() == 64);
 }
 
+TEST_CASE("any piece may be merged into any other", "[report]") {
+    std::set<std::pair<std::size_t, std::size_t>> first, second;
+    for (std::uint64_t seed = 0; seed < 500; ++seed) {
+        const Split split = random_split(1000, 4, seed);
+        first.insert(split.merges[0]);
+        second.insert(split.merges[1]);
+    }
+    CHECK(first.size() == 4 * 3);
+    CHECK(second.size() == 4 * 3);
+}
+
 TEST_CASE("a sum by parts has the bits of the correctly rounded sum", "[report]") {
     const auto data = accuracy::generate<bfloat16>(accuracy::Family::wide, 5000, 7);
     const float expected = accuracy::exact_sum(std::span<const bfloat16>(data)).round<float>();
