@@ -17,6 +17,11 @@ bool is_whole_number(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+bool is_quoted_number(std::string_view text) {
+    return text.size() > 2 && text.front() == '"' && text.back() == '"' &&
+           is_whole_number(text.substr(1, text.size() - 2));
+}
+
 /// `1 column`, `3 columns`.
 std::string columns_text(std::size_t count) {
     return fmt::format("{} column{}", count, count == 1 ? "" : "s");
@@ -26,7 +31,9 @@ std::string columns_text(std::size_t count) {
 
 ColumnReader::ColumnReader(ByteSource& bytes, Fields fields, const Column& column)
     : lines_(bytes), by_commas_(fields == Fields::by_commas), wanted_(column.text),
-      named_(!column.text.empty() && !is_whole_number(column.text)) {}
+      named_(!column.text.empty() && !is_whole_number(column.text)) {
+    if (is_quoted_number(wanted_)) wanted_ = wanted_.substr(1, wanted_.size() - 2);
+}
 
 bool ColumnReader::next(std::string_view& to) {
     if (!next_record()) {
@@ -149,14 +156,14 @@ void ColumnReader::find_column() {
         std::size_t number = 0;
         const auto [stop, error] = std::from_chars(wanted_.data(), wanted_.data() + wanted_.size(), number);
         if (error != std::errc{} || number < 1 || number > count_) {
-            throw Failure(fmt::format("{} has no column {}; allowed are {}", lines_.name(), wanted_,
-                                      count_ == 1 ? "1" : fmt::format("1 to {}", count_)));
+            throw Failure(fmt::format("{} has no column {}; allowed are {}{}", lines_.name(), wanted_,
+                                      count_ == 1 ? "1" : fmt::format("1 to {}", count_), advice_on_names()));
         }
         index_ = number - 1;
         return;
     }
     std::vector<std::string> names;
-    std::size_t found = 0;
+    std::size_t found = 0; // columns of that name
     for (std::size_t i = 0; i < count_; ++i) {
         if (names.size() < 20) names.push_back(excerpt(field(i)));
         if (field(i) != wanted_) continue;
@@ -170,6 +177,13 @@ void ColumnReader::find_column() {
     }
     throw Failure(fmt::format("{} has no column {}; its first line names {}{}", lines_.name(), excerpt(wanted_),
                               fmt::join(names, ", "), count_ > names.size() ? ", …" : ""));
+}
+
+/// What else a number that is too large may be.
+std::string ColumnReader::advice_on_names() const {
+    for (std::size_t i = 0; i < count_; ++i)
+        if (field(i) == wanted_) return fmt::format("; the column with that name is --column '\"{}\"'", wanted_);
+    return "";
 }
 
 void ColumnReader::check_count() {

@@ -12,7 +12,8 @@
 namespace detreduce::program {
 
 /// Hands out the fields of a column, one after the other. Each line has as many fields as the first. Blank lines are skipped, and with blanks
-/// between fields # starts a comment. A column that is named is that of the field in the first line, which then holds no numbers.
+/// between fields # starts a comment. A column that is named is that of the field in the first line, which then holds no
+/// numbers. A whole number is the number of a column, from 1; in double quotes it is a name.
 class ColumnReader {
   public:
     ColumnReader(ByteSource& bytes, Fields fields, const Column& column);
@@ -34,6 +35,7 @@ class ColumnReader {
     void end_field(std::size_t begin);
     [[nodiscard]] std::string_view field(std::size_t i) const;
     void find_column();
+    [[nodiscard]] std::string advice_on_names() const;
     void check_count();
 
     struct Range {

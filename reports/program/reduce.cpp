@@ -99,7 +99,8 @@ std::string footer() {
            "blank lines are skipped. Each number is rounded once, directly into the dtype; 1e400 is refused, while\n"
            "1e-400 becomes 0. Text or raw data without a number sum to +0. - reads text, and all else with --format.\n"
            "Of lines with more than one number, apart by blanks or, in CSV, by commas, --column says which. Fields of\n"
-           "CSV may be in quotes. A column that is named is that of the name in the first line.\n"
+           "CSV may be in quotes. A column that is named is that of the name in the first line. A whole number is\n"
+           "never a name, as first lines may hold numbers: a name of digits takes quotes of its own, '\"2024\"'.\n"
            "\n"
            "A .npy holds floats of 16, 32 or 64 bits, integers or booleans, in either byte order. Integers of up to "
            "16\n"
@@ -110,11 +111,13 @@ std::string footer() {
            "Fortran\n"
            "order. --offsets cuts the numbers into segments: 0, 3, 3 and 5 are the first three numbers, none, "
            "and\n"
-           "two more. --ids says of each number which segment it is in: 0, 0, 0, 2 and 2 cut them in the same way. "
-           "Each\n"
-           "result has the bits that its numbers would have alone. Indices count from the beginning of the row, column "
-           "or\n"
-           "segment; that of an empty segment is printed as none, in JSON as null.\n"
+           "two more. Numbers before the first offset and from the last on are in no segment; a note on standard "
+           "error\n"
+           "says how many. --ids says of each number which segment it is in: 0, 0, 0, 2 and 2 cut them in the same "
+           "way.\n"
+           "Each result has the bits that its numbers would have alone. Indices count from the beginning of the row, "
+           "column\n"
+           "or segment; that of an empty segment is printed as none, in JSON as null.\n"
            "\n"
            "On the CPU, sums, norms, means and moments by exact, and ops that compare or count_nonzero, read FILE, "
            "and\n"
@@ -344,7 +347,8 @@ void add_reduce(CLI::App& app) {
         ->check(axis_number());
     command
         ->add_option("--column", o->column,
-                     "of CSV and of text with blanks between numbers: a number from 1, or a name in the first line")
+                     "of CSV and of text with blanks between numbers: a number from 1, or a name in the first line, "
+                     "where digits take quotes: '\"2024\"'")
         ->type_name("COLUMN")
         ->check(not_empty("a column"));
     command->add_option("--with-column", o->with_column, "that of --with; without it --column's")

@@ -186,6 +186,16 @@ std::vector<std::uint64_t> load_offsets(const Task& task, IntegerFile& file, std
     return task.ids.empty() ? file.load_offsets(n) : file.load_ids(n, task.groups);
 }
 
+/// Says how many numbers offsets leave out, which nobody would see.
+void note_left_out(const std::vector<std::uint64_t>& offsets, std::uint64_t n) {
+    const std::uint64_t before = offsets.front(), after = n - offsets.back();
+    if (before + after == 0) return;
+    print_error(
+        fmt::format("detreduce: note: --offsets: {} of {} numbers are in no segment, {} before the first offset "
+                    "and {} from the last on\n",
+                    before + after, n, before, after));
+}
+
 /// All of the second file, which must have n numbers.
 Numbers numbers_of_with(const Task& task, NumberFile& second, std::uint64_t n) {
     Numbers numbers = second.all();
@@ -202,7 +212,10 @@ Result reduce_at_once(const Task& task, Request& request, NumberFile& file, Numb
     const Numbers x = file.all();
     const Numbers y = second ? numbers_of_with(task, *second, x.n) : Numbers{};
     const auto offsets = cuts_file ? load_offsets(task, *cuts_file, x.n) : std::vector<std::uint64_t>{};
-    if (cuts_file) request.groups = offsets.size() - 1;
+    if (cuts_file) {
+        request.groups = offsets.size() - 1;
+        if (task.ids.empty()) note_left_out(offsets, x.n);
+    }
     request.n = x.n;
     const Plan plan = make_plan(request);
     fail_unless_ok(plan, task.device_name);

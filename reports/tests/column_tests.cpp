@@ -31,7 +31,12 @@ TEST_CASE("csv: a column by its number or its name", "[program]") {
               .out == "1\n");
     CHECK(reduce_csv("1,10\n2,20\n", {"--column", "2"}).out == "30\n");
     CHECK(reduce_csv("1,,3\n4,,6\n", {"--column", "3"}).out == "9\n");
-    CHECK(reduce_csv("1\n2\n").out == "3\n"); // the only column
+    // Digits are the number of a column, also where they are a name.
+    CHECK(reduce_csv("2,1\n10,20\n", {"--column", "2"}).out == "21\n");
+    CHECK(reduce_csv("2,1\n10,20\n", {"--column", "\"2\""}).out == "10\n");
+    CHECK(reduce_csv("x,\"2024\"\n1,2\n", {"--column", "\"2024\""}).out == "2\n");
+    CHECK(reduce_csv("x,\"\"\"y\"\"\"\n1,2\n", {"--column", "\"y\""}).out == "2\n"); // with its quotes
+    CHECK(reduce_csv("1\n2\n").out == "3\n");                                        // the only column
     CHECK(reduce_csv("\"a\nb\",c\n\"x\n\ny\",2\n", {"--column", "c"}).out == "2\n");
     CHECK(reduce_csv("\"a\nb\",c\n7,2\n", {"--column", "a\nb"}).out == "7\n");
     CHECK(reduce_csv("a,b\n", {"--column", "b"}).out == "0\n");
@@ -67,6 +72,9 @@ TEST_CASE("columns that are refused, with their line and column", "[program]") {
     check_refused(reduce_csv(good, {"--column", "3"}), "has no column 3; allowed are 1 to 2");
     check_refused(reduce_csv("1\n", {"--column", "2"}), "has no column 2; allowed are 1\n");
     check_refused(reduce_csv(good, {"--column", "99999999999999999999"}), "has no column 99999999999999999999");
+    check_refused(reduce_csv("2023,2024\n1,2\n", {"--column", "2024"}),
+                  "has no column 2024; allowed are 1 to 2; the column with that name is --column '\"2024\"'\n");
+    check_refused(reduce_csv(good, {"--column", "\"2\""}), "has no column '2'; its first line names 'a', 'b'");
     check_refused(reduce_csv(good, {"--column", "c"}), "has no column 'c'; its first line names 'a', 'b'");
     check_refused(reduce_csv("a,a\n1,2\n", {"--column", "a"}), "has 2 columns named 'a'; allowed is the number of one");
     check_refused(reduce_csv("", {"--column", "a"}), "has no first line that could name a column 'a'");

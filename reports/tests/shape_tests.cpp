@@ -347,7 +347,9 @@ TEST_CASE("--offsets: each segment, from text and from .npy", "[program]") {
                 }
             }
             const Outcome o = run_program({"reduce", file, "--offsets", offsets, "--op", c.op, "--method", c.method});
-            CHECK(o.err == "");
+            CHECK(o.err ==
+                  "detreduce: note: --offsets: 2 of 9000 numbers are in no segment, 2 before the first offset and "
+                  "0 from the last on\n");
             CHECK(o.out == expected);
         }
     }
@@ -401,6 +403,29 @@ TEST_CASE("JSON of segments", "[program]") {
     CHECK(json("max")["n"] == 3);
     CHECK(json("max")["values"][1]["decimal"] == "nan");
     CHECK(json("max")["values"][2]["value"] == "0x1.8p+1");
+}
+
+TEST_CASE("--offsets: numbers in no segment are told of", "[program]") {
+    const TemporaryDirectory files;
+    const std::string text = "1\n2\n3\n4\n5\n";
+    const auto check = [&](const std::string& offsets, const std::string& sums, const std::string& note) {
+        const Outcome o = reduce_text(text, {"--offsets", files.write("o.txt", offsets)});
+        CHECK(o.code == 0);
+        CHECK(o.out == sums);
+        CHECK(o.err == note);
+    };
+    const std::string begins = "detreduce: note: --offsets: ";
+    check("0\n2\n5\n", "3\n12\n", "");
+    check("1\n2\n5\n", "2\n12\n",
+          begins + "1 of 5 numbers are in no segment, 1 before the first offset and 0 from the last on\n");
+    check("0\n2\n3\n", "3\n3\n",
+          begins + "2 of 5 numbers are in no segment, 0 before the first offset and 2 from the last on\n");
+    check("1\n3\n", "5\n",
+          begins + "3 of 5 numbers are in no segment, 1 before the first offset and 2 from the last on\n");
+    check("2\n", "", begins + "5 of 5 numbers are in no segment, 2 before the first offset and 3 from the last on\n");
+    const Outcome ids = reduce_text(text, {"--ids", files.write("i.txt", "1\n1\n1\n2\n2\n"), "--groups", "4"});
+    CHECK(ids.out == "0\n6\n9\n0\n"); // each number has a segment
+    CHECK(ids.err.empty());
 }
 
 TEST_CASE("offsets that are wrong are refused, with the line or entry", "[program]") {
