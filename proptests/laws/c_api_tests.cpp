@@ -9,6 +9,7 @@
 #include <detreduce/fp/bits.hpp>
 
 #include <support/catch.hpp>
+#include <support/numbers.hpp>
 
 #include "laws/c_api_in_c.h"
 #include "laws/draw.hpp"

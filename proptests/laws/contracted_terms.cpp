@@ -14,4 +14,8 @@ template Status contracted_sum(const bfloat16*, std::uint64_t, bfloat16*);
 template Status contracted_sum(const float*, std::uint64_t, float*);
 template Status contracted_sum(const double*, std::uint64_t, double*);
 
+Status shared_sum_contracted(const float* x, std::uint64_t n, float* out) {
+    return transform_reduce(SharedTerm(), x, n, out);
+}
+
 } // namespace detreduce::proptests

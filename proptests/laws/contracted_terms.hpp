@@ -12,4 +12,11 @@ namespace detreduce::proptests {
 template <class T>
 [[nodiscard]] Status contracted_sum(const T* x, std::uint64_t n, T* out);
 
+/// A term of two sources, of whose copies of one instantiation a program keeps one.
+struct SharedTerm {
+    float operator()(float v) const { return v * v - 1; }
+};
+[[nodiscard]] Status shared_sum_contracted(const float* x, std::uint64_t n, float* out);
+[[nodiscard]] Status shared_sum_plain(const float* x, std::uint64_t n, float* out); ///< linked later
+
 } // namespace detreduce::proptests

@@ -158,6 +158,12 @@ TEST_CASE("headroom: beyond it stays beyond it", "[exact]") {
     ExactState still = beyond_state(); // no element is not enough
     REQUIRE_FALSE(still.add(std::span<const float>()).ok());
     require_beyond(still);
+    still = with_word(71, most + 1); // in no form of its own yet
+    expect(still.add(std::span<const float>()), StatusCode::invalid_argument, "state");
+    require_beyond(still);
+    ExactState full = with_word(71, most);
+    REQUIRE(full.add(std::span<const float>()).ok());
+    REQUIRE(same_bytes(full, with_word(71, most)));
     ExactState nan;
     nan.add(quiet_nan<float>);
     const ExactState others[] = {ExactState{},

@@ -95,6 +95,18 @@ TEMPLATE_TEST_CASE("transform_reduce: a source that is compiled with contraction
     }
 }
 
+TEST_CASE("transform_reduce: of two sources the one whose code is kept decides", "[transform]") {
+    if (!can_contract()) return;
+    const std::vector<float> x(3, 1 + 0x1p-12f); // whose square is rounded
+    const float term = 0x1p-11f;
+    for (const auto sum : {shared_sum_contracted, shared_sum_plain}) {
+        float out = 3 * term;
+        const Status status = sum(x.data(), x.size(), &out);
+        if (!status.ok()) expect(status, StatusCode::unsupported, "f");
+        REQUIRE(out == 3 * term);
+    }
+}
+
 TEST_CASE("transform_reduce: the caller's rounding mode means nothing, to its function either", "[transform]") {
     const auto x = transform_elements<float>(70001, 5), y = transform_elements<float>(70001, 6);
     const TermFunction<float> f{TermKind::loss, 1.7f, 0};

@@ -151,6 +151,18 @@ TEST_CASE("a method that the op or the device does not offer is wrong usage, see
     check({"--op", "std", "--method", "kahan"}, "allowed for variance, stddev and moments are exact, tree and");
     check({"--op", "max", "--method", "atomic"}, "ops that compare have no atomic; allowed are exact, compensated");
     check({"--op", "count_nonzero", "--method", "atomic"}, "ops that count have no atomic; allowed are exact");
+    // Whatever an op and a device refuse, they say what is allowed; sums by any method run on the CPU.
+    for (const detreduce::Backend backend : {detreduce::Backend::cpu, detreduce::Backend::cuda})
+        for (const detreduce::OpInfo& op : detreduce::ops())
+            for (const detreduce::MethodInfo& method : detreduce::methods()) {
+                detreduce::Request request{.op = op.op, .method = method.method, .n = 2};
+                request.device.backend = backend;
+                const detreduce::Status status = detreduce::make_plan(request).status();
+                INFO(op.name << ", " << method.name << ": " << status.allowed);
+                if (std::string_view(status.argument) == "method") CHECK(contains(status.allowed, "allowed"));
+            }
+    for (const detreduce::MethodInfo& method : detreduce::methods())
+        CHECK(reduce_text("1\n2\n", {"--method", std::string(method.name)}).out == "3\n");
 }
 
 TEST_CASE("a GPU that is not there is a failure that says what is") {

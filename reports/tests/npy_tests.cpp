@@ -320,6 +320,8 @@ TEST_CASE("npy: of a stream no more is read than its header promises") {
     CHECK(has(says(npy_of(three).substr(0, 140)), "is truncated: its header promises 3 elements"));
     CHECK(has(says(npy_file(npy_header("<f8", "(1099511627777,)"), "")), "invalid argument 'n': standard input"));
     CHECK(has(says(std::string("\x93NUMPY\x02\x00\xff\xff\xff\x7f", 12)), "allowed are at most 67108864"));
+    CHECK(has(says(std::string("\x93NUMPY\x02\x00\x01\x00\x00\x04", 12)), "header of 67108865 bytes; allowed are at"));
+    CHECK(has(says(std::string("\x93NUMPY\x02\x00\x00\x00\x00\x04", 12)), "it ends within its .npy header"));
     const TemporaryDirectory directory;
     std::filesystem::create_symlink("/dev/zero", directory.path("endless.npy"));
     const Outcome o = run_program({"reduce", directory.path("endless.npy")});

@@ -55,6 +55,21 @@ void check_failure(const std::vector<std::string>& command, const std::string& s
 
 } // namespace
 
+TEST_CASE("state: a file that may not grow is an error of writing, and nothing stays behind") {
+    const TemporaryDirectory directory;
+    const std::string data = directory.write("data.txt", "1\n2\n"), said = directory.path("said"),
+                      state = directory.write("state", "as it was");
+    const auto saved = [&](const char* where) { // of blocks of 512 bytes: a state has 616
+        const std::string command = "(ulimit -f 1; exec '" + program_path() + "' reduce '" + data + "' --save-state '" +
+                                    where + "') 2>&1 | cat >'" + said + "'";
+        REQUIRE(std::system(command.c_str()) == 0);
+        return read_file(said);
+    };
+    CHECK(saved(state.c_str()) == "3\ndetreduce: --save-state: cannot write '" + state + "': File too large\n");
+    CHECK(read_file(state) == "as it was");
+    CHECK(files_in(directory.path(".")).size() == 3);
+}
+
 TEST_CASE("state: a saved state is the library's, from a file, a pipe and text") {
     const TemporaryDirectory directory;
     const auto values = wide_numbers(100'000);
