@@ -9,10 +9,6 @@ namespace {
 
 using accuracy::Family;
 
-constexpr bool is_narrow(DType dtype) {
-    return detreduce::is_narrow(dtype);
-}
-
 /// Inputs of one dtype in the making.
 class Inputs {
   public:
