@@ -312,7 +312,7 @@ struct LayerNormBlock {
     }
 };
 
-/// What acc::finish_variance() gives in binary64, where the quotient is rounded as it is.
+/// What acc::finished_variance() gives in binary64, where the quotient is rounded as it is.
 template <class V>
 __device__ __forceinline__ double variance_of(const acc::Moments<V>& m, std::uint64_t n) {
     if (!fp::is_finite(m.mean)) return spec::quiet_nan<double>;

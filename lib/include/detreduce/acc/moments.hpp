@@ -76,14 +76,13 @@ inline constexpr bool is_moments = false;
 template <class V>
 inline constexpr bool is_moments<CountedMoments<V>> = true;
 
-/// M2 / divisor, or its square root, rounded once. A mean that is no number, as infinities and NaN make it, has no variance.
-template <class T>
-[[nodiscard]] DETREDUCE_HD T finish_variance(double mean, double m2, std::uint64_t divisor, bool root) {
-    if (!fp::is_finite(mean)) return fp::from_bits<T>(fp::Format<T>::canonical_nan);
-    if (!root) return finish<T>({m2, 0.0}, Ending::mean, divisor);
+/// M2 / divisor, or its square root, to be rounded once. A mean that is no number, as infinities and NaN make it, has no variance.
+[[nodiscard]] DETREDUCE_HD Finished finished_variance(double mean, double m2, std::uint64_t divisor, bool root) {
+    if (!fp::is_finite(mean)) m2 = fp::from_bits<double>(fp::Format<double>::canonical_nan);
+    if (!root) return finished({m2, 0.0}, Ending::mean, divisor);
     const auto count = static_cast<double>(divisor);
     const double q = m2 / count;
-    return finish<T>({q, fp::fused(-q, count, m2) / count}, Ending::root, 1);
+    return finished({q, fp::fused(-q, count, m2) / count}, Ending::root, 1);
 }
 
 /// Where the results of one group go, and which they are.
@@ -116,8 +115,10 @@ struct MomentsResult {
     template <class V>
     DETREDUCE_HD void store(const Moments<V>& m) const {
         const auto mean = static_cast<double>(m.mean), m2 = static_cast<double>(m.m2);
+        const Finished variance =
+            finished_variance(mean, m2, n - ddof, op == Op::stddev); // is not asked for unless n > ddof
         store([&](auto t) { return fp::round_to<decltype(t)>(mean); },
-              [&](auto t) { return finish_variance<decltype(t)>(mean, m2, n - ddof, op == Op::stddev); });
+              [&](auto t) { return variance.as<decltype(t)>(); });
     }
 };
 

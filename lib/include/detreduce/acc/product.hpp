@@ -120,10 +120,23 @@ inline constexpr bool is_product = false;
 template <class V, bool Compensated>
 inline constexpr bool is_product<Product<V, Compensated>> = true;
 
-/// The product, rounded once to T, also where that is subnormal.
-template <class T, class V, bool Compensated>
-[[nodiscard]] DETREDUCE_HD T finish(const Product<V, Compensated>& product) {
-    if (!is_normal(product.significand)) return fp::round_to<T>(product.significand);
+/// significand · 2^exponent of 63 or 64 bits, which round_significand() rounds once to any format, also to a subnormal number of it; more: there is something
+/// below. Of a zero, an infinity or a NaN there is but `special`.
+struct FinishedProduct {
+    double special;
+    bool is_special, negative, more;
+    int exponent;
+    std::uint64_t significand;
+
+    template <class T>
+    [[nodiscard]] DETREDUCE_HD T as() const {
+        return is_special ? fp::round_to<T>(special) : fp::round_significand<T>(negative, significand, exponent, more);
+    }
+};
+
+template <class V, bool Compensated>
+[[nodiscard]] DETREDUCE_HD FinishedProduct finished(const Product<V, Compensated>& product) {
+    if (!is_normal(product.significand)) return {static_cast<double>(product.significand), true, false, false, 0, 0};
     constexpr std::int64_t most = 1 << 20; // beyond the range of every output
     const std::int64_t e = product.exponent;
     const int exponent = static_cast<int>(e < -most ? -most : e > most ? most : e);
@@ -137,13 +150,13 @@ template <class T, class V, bool Compensated>
     auto whole = static_cast<std::int64_t>(left);
     if (static_cast<double>(whole) > left) --whole; // down, so that what is left is not negative
     const bool more = static_cast<double>(whole) != left;
-    return fp::round_significand<T>(negative, (m << 10) + static_cast<std::uint64_t>(whole), exponent + place - 62,
-                                    more);
+    return {0, false, negative, more, exponent + place - 62, (m << 10) + static_cast<std::uint64_t>(whole)};
 }
 
 template <class V, bool Compensated>
 DETREDUCE_HD void finish_into(void* out, DType dtype, const Product<V, Compensated>& product) {
-    store_as(out, dtype, [&](auto t) { return finish<decltype(t)>(product); });
+    const FinishedProduct result = finished(product);
+    store_as(out, dtype, [&](auto t) { return result.as<decltype(t)>(); });
 }
 
 } // namespace detreduce::acc

@@ -75,20 +75,25 @@ template <class T, class From>
                       : round_significand<T>(negative, fraction | hidden, F::min_exponent + field - 1, false);
 }
 
-/// a + b rounded once to T, for finite a and b. The sum is first rounded to odd (its last bit remembers that something was lost), which
-/// is harmless as double has two bits more than T or is T (Boldo & Melquiond 2008).
-template <class T>
-[[nodiscard]] DETREDUCE_HD constexpr T sum_rounded_to(double a, double b) {
-    if constexpr (std::is_same_v<T, double>) return a + b;
+/// a + b rounded to odd, for finite a and b: its last bit remembers that something was lost.
+[[nodiscard]] DETREDUCE_HD constexpr double sum_rounded_to_odd(double a, double b) {
     const Eft<double> s = two_sum(a, b);
-    if (!is_finite(s.value)) return round_to<T>(s.value); // then the error is no number
+    if (!is_finite(s.value)) return s.value; // then the error is no number
     std::uint64_t bits = to_bits(s.value);
     if (s.error != 0 && (bits & 1) == 0) {
         const bool away =
             is_negative(s.error) == is_negative(s.value); // the true sum is farther from zero than s.value
         bits = away ? bits + 1 : bits - 1;
     }
-    return round_to<T>(from_bits<double>(bits));
+    return from_bits<double>(bits);
+}
+
+/// a + b rounded once to T, for finite a and b. To be rounded to odd first is harmless as double has two bits more than T or is T
+/// (Boldo & Melquiond 2008).
+template <class T>
+[[nodiscard]] DETREDUCE_HD constexpr T sum_rounded_to(double a, double b) {
+    if constexpr (std::is_same_v<T, double>) return a + b;
+    return round_to<T>(sum_rounded_to_odd(a, b));
 }
 
 } // namespace detreduce::fp
