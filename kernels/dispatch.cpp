@@ -33,13 +33,9 @@ struct Run {
     }
     template <class T>
     [[nodiscard]] Status sums() const {
-        return scope == Scope::grid ? launch_flat_terms<T>(plan, in, out, workspace, stream, device)
-                                    : launch_groups<T>(plan, in, out, workspace, stream, device);
-    }
-    template <class T>
-    [[nodiscard]] Status products() const {
-        return scope == Scope::grid ? launch_product<T>(plan, in.x, out, workspace, stream, device)
-                                    : launch_product_groups<T>(plan, in, out, workspace, stream, device);
+        const bool of_elements = scope == Scope::grid && info(plan.request().op).term == Term::element;
+        return of_elements ? launch_flat<T>(plan, in.x, out, workspace, stream, device)
+                           : launch_groups<T>(plan, in, out, workspace, stream, device);
     }
     template <class T>
     [[nodiscard]] Status moments() const {
@@ -88,7 +84,7 @@ struct Run {
         case Engine::atomic:
             return launch_flat<T>(plan, in.x, out, workspace, stream, device);
         case Engine::products:
-            return products<T>();
+            return launch_product<T>(plan, in, out, workspace, stream, device);
         case Engine::moments:
             return moments<T>();
         case Engine::exact:

@@ -130,11 +130,12 @@ Offer offer_of(const Request& r, const Route& route) {
     case Engine::sums:
         if (route.computed)
             return only(256, "allowed for transform_reduce is 256, or 0", "allowed for transform_reduce is two_pass");
-        if (!flat || info(r.op).term != Term::element)
+        if (!flat || info(r.op).term != Term::element || r.method != Method::tree)
             return only(256,
-                        "allowed for rows, columns and segments, and for ops other than sum and mean, is 256, or 0",
-                        "last_block and cooperative are offered for flat sums and means by tree, kahan and "
-                        "compensated; allowed for other ops and shapes by these is two_pass");
+                        "128 is offered for flat sums and means by tree; allowed for other ops, shapes and methods is "
+                        "256, or 0",
+                        "last_block and cooperative are offered for flat sums and means by tree; allowed for other "
+                        "ops, shapes and methods is two_pass");
         return {128, 256, tuned.block, true, true, tuned.schedule, "", ""};
     case Engine::atomic:
         return {128, 256, tuned.block, false, false, two_pass, "", "allowed for atomic is two_pass"};

@@ -58,31 +58,7 @@ __device__ __forceinline__ Pack<Both<T>, C> load_columns(const TwoInputs<T, A>& 
     return both;
 }
 
-inline constexpr int column_warps = max_block / warp_size;
-
-/// A binary tree over 2^Depth parts that come one after the other: those that are complete wait for their right neighbours.
-template <class Part, int Depth>
-struct Tree {
-    Part pending[Depth];
-
-    /// Takes part i, and makes it the sum of all up to it that it completes; of all there were, if it is the last.
-    __device__ __forceinline__ void take(int i, Part& part, bool last) {
-        bool waits = false;
-#pragma unroll
-        for (int d = 0; d < Depth; ++d) {
-            if (waits) continue;
-            if (i >> d & 1) {
-                pending[d].merge(part);
-                part = pending[d];
-            } else if (!last) {
-                pending[d] = part;
-                waits = true;
-            }
-        }
-    }
-};
-
-/// The same for parts that are seldom complete: those that wait do so in shared memory, `pending` is the thread's first word of it.
+/// As PendingTree, for parts that are seldom complete: those that wait do so in shared memory, `pending` is the thread's first word of it.
 template <class Acc, int C>
 struct SharedTree {
     Acc* pending;
@@ -135,7 +111,7 @@ fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, 
 
 /// Lanes of the order that a warp has.
 template <class Level>
-inline constexpr int lanes_of_warp = Level::Order::lanes / column_warps;
+inline constexpr int lanes_of_warp = Level::Order::lanes / block_warps;
 
 /// The warp's lanes of the tile of m items at p, of the thread's columns: each first over all chunks.
 template <class Level, class T, int C>
@@ -149,10 +125,9 @@ fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std:
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
         const int j =
-            warp + column_warps * static_cast<int>(__brev(static_cast<unsigned>(i)) >> (32 - spec::ceil_log2(count)));
+            warp + block_warps * static_cast<int>(__brev(static_cast<unsigned>(i)) >> (32 - spec::ceil_log2(count)));
         lane = Part::absent();
-        Tree<Part, 3> chunks;
-        static_assert(1 << 3 == spec::chunks_per_tile);
+        PendingTree<Part> chunks;
 #pragma unroll 1
         for (int c = 0; c * chunk + j < m; ++c) {
             const int rest = m - c * chunk;
@@ -173,7 +148,7 @@ __global__ void __launch_bounds__(max_block, 2)
     constexpr int C = columns_a_thread<T, Acc>, block_columns = C * warp_size;
     constexpr std::uint32_t tile_items = Level::Order::tile;
     static_assert(block_columns <= max_block);
-    __shared__ Acc of_warp[column_warps][block_columns];
+    __shared__ Acc of_warp[block_warps][block_columns];
     __shared__ Acc pending[spec::ceil_log2(lanes_of_warp<Level>)][C][max_block];
     const std::uint32_t lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
     const std::uint64_t across = (range.columns + block_columns - 1) / block_columns, all = across * levels.tiles[0];
@@ -194,12 +169,12 @@ __global__ void __launch_bounds__(max_block, 2)
         __syncthreads();
         const std::uint64_t column = base + threadIdx.x;
         if (threadIdx.x < block_columns && column < range.columns) {
-            Acc part[column_warps];
+            Acc part[block_warps];
 #pragma unroll
-            for (int w = 0; w < column_warps; ++w)
+            for (int w = 0; w < block_warps; ++w)
                 part[w] = of_warp[w][threadIdx.x];
 #pragma unroll
-            for (int half = column_warps / 2; half >= 1; half /= 2) {
+            for (int half = block_warps / 2; half >= 1; half /= 2) {
 #pragma unroll
                 for (int w = 0; w < half; ++w)
                     part[w].merge(part[w + half]);
@@ -221,7 +196,7 @@ template <class Level, class T, class Acc>
     const std::uint64_t turns = spec::tiles(range.columns, C * warp_size) * levels.tiles[0];
     const Status status = flat.launch(LaunchKind::plain, columns_kernel<Level, T, Levels<Acc>>, flat.grid(turns), 0,
                                       input, range, levels);
-    return status.ok() ? flat.template upper_levels<max_block / warp_size>() : status;
+    return status.ok() ? reduce_upper_levels<Acc, block_warps>(flat) : status;
 }
 
 } // namespace detreduce::cuda

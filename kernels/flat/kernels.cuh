@@ -13,6 +13,7 @@
 #include "arrival.cuh"
 #include "dependent_launch.cuh"
 #include "flat/tile.cuh"
+#include "groups/groups.hpp"
 #include "rounded.cuh"
 
 namespace detreduce::cuda {
@@ -118,53 +119,25 @@ __device__ __forceinline__ std::uint32_t items_in_tile(std::uint64_t begin, std:
 
 inline constexpr int max_block = 256; ///< threads; prepare() allows no more
 
-/// Range of results that a block makes at once: one for each of its teams.
-struct Turn {
-    std::uint64_t first;
-    std::uint32_t count;
-};
-
-/// Teams in this block.
-template <int TeamWarps>
-__device__ __forceinline__ std::uint32_t teams() {
-    return blockDim.x / (warp_size * TeamWarps);
-}
-
-/// The block's `turn`-th turn at level `level`, whose n items are at x: each team reduces a tile and stores the result.
-template <class Level, int TeamWarps, class Levels, class Buffer>
-__device__ __forceinline__ Turn take_turn(const typename Level::Pointer& x, std::uint64_t n, std::uint64_t turn,
-                                          const Levels& levels, int level, Buffer* buffers) {
-    constexpr std::uint32_t tile_items = Level::Order::tile, team_threads = warp_size * TeamWarps;
-    const std::uint32_t team = threadIdx.x / team_threads;
-    const std::uint64_t first = turn * teams<TeamWarps>();
-    std::uint64_t tile = first + team;
-    if constexpr (Level::in_rows) {
-        std::uint64_t row = 0;
-        if (levels.rows > 1) { // all tiles of one row, then those of the next
-            row = levels.tiles[level] == 1 ? tile : tile / levels.tiles[level];
-            tile -= row * levels.tiles[level];
-        }
-        const std::uint32_t m = row < levels.rows ? items_in_tile(tile * tile_items, n, tile_items) : 0;
-        const auto acc =
-            reduce_tile_by_team<Level, TeamWarps>(x + (row * levels.stride + tile * tile_items), m, buffers[team]);
-        if (threadIdx.x % team_threads == 0 && m > 0) levels.store(level, tile, acc, row);
-    } else {
-        const std::uint32_t m = items_in_tile(tile * tile_items, n, tile_items);
-        const auto acc = reduce_tile_by_team<Level, TeamWarps>(x + tile * tile_items, m, buffers[team]);
-        if (threadIdx.x % team_threads == 0 && m > 0) levels.store(level, tile, acc);
-    }
-    const std::uint64_t left = levels.tiles[level] - first;
-    return {first, left < teams<TeamWarps>() ? static_cast<std::uint32_t>(left) : teams<TeamWarps>()};
-}
-
 template <class Level, int TeamWarps>
 using BufferOf = TeamBuffer<typename Level::Acc, Level::Order::lanes / warp_size, TeamWarps>;
 
 extern __shared__ uint4 detreduce_shared[];
 
 template <class Buffer>
-__device__ __forceinline__ Buffer* team_buffers() {
+__device__ __forceinline__ Buffer* team_buffer() {
     return reinterpret_cast<Buffer*>(detreduce_shared);
+}
+
+/// Tile `tile` of the n items of an array at x, by a block; its result goes to `level`.
+template <class Level, int TeamWarps, class Levels, class Buffer>
+__device__ __forceinline__ void reduce_tile_of_array(const typename Level::Pointer& x, std::uint64_t n,
+                                                     std::uint64_t tile, const Levels& levels, int level,
+                                                     Buffer& buffer) {
+    constexpr std::uint32_t tile_items = Level::Order::tile;
+    const auto acc = reduce_tile_by_team<Level, TeamWarps>(x + tile * tile_items,
+                                                           items_in_tile(tile * tile_items, n, tile_items), buffer);
+    if (threadIdx.x == 0) levels.store(level, tile, acc);
 }
 
 /// Blocks of 256 threads on a multiprocessor that level_kernel is compiled for. 4 leaves 64 registers: enough for a chunk's eight loads to
@@ -231,11 +204,12 @@ __device__ __forceinline__ void reduce_short_rows(const typename Level::Pointer&
     }
 }
 
-/// two_pass: one level, whose results are levels.partials[0].
+/// One level, whose results are levels.partials[0]: the tiles of an array; of rows, blockIdx.y saying which, as dividing would take as long as half a tile; or,
+/// where there is a table, of its slots.
 template <class Level, int TeamWarps, class Levels>
 __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
-    level_kernel(const typename Level::Pointer x, std::uint64_t n, std::uint64_t turns, Levels levels) {
-    auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
+    level_kernel(const typename Level::Pointer x, std::uint64_t n, const Levels levels, const SlotTable table) {
+    auto& buffer = *team_buffer<BufferOf<Level, TeamWarps>>();
     if (levels.tiles[0] > 1) let_next_kernel_start(); // after the root comes somebody else's kernel
     if constexpr (Level::source == Source::partials) {
         constexpr std::uint32_t lanes = Level::Order::lanes;
@@ -244,62 +218,76 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
             return reduce_short_rows<Level, most_short_rows>(x, static_cast<std::uint32_t>(n), levels);
         wait_for_previous_kernel();
     }
-    for (std::uint64_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
-        (void)take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
-        __syncthreads(); // the buffers are used again
+    if constexpr (Level::in_rows) {
+        constexpr std::uint32_t tile_items = Level::Order::tile;
+        const bool of_slots = table.slots != nullptr;
+        const std::uint64_t rows = of_slots ? 1 : levels.rows, tiles = of_slots ? table.in_use() : levels.tiles[0];
+        for (std::uint64_t row = blockIdx.y; row < rows; row += gridDim.y) {
+            for (std::uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+                std::uint64_t begin = row * levels.stride + tile * tile_items;
+                std::uint32_t m = items_in_tile(tile * tile_items, n, tile_items);
+                if (of_slots) {
+                    const Slot slot = table.slots[tile];
+                    begin = slot.begin;
+                    m = slot.m;
+                }
+                const auto acc = reduce_tile_by_team<Level, TeamWarps>(x + static_cast<std::int64_t>(begin), m, buffer);
+                if (threadIdx.x == 0 && m > 0) levels.store(0, tile, acc, row);
+                __syncthreads(); // the buffer is used again
+            }
+        }
+    } else {
+        for (std::uint64_t tile = blockIdx.x; tile < levels.tiles[0]; tile += gridDim.x) {
+            reduce_tile_of_array<Level, TeamWarps>(x, n, tile, levels, 0, buffer);
+            __syncthreads();
+        }
     }
 }
 
-/// Counts the results of `turn` in their group of level `level`; true for the block that finds the group complete with them.
+/// Counts `count` results of a group of level `level`; true for the block that finds the group complete with them.
 template <class Order, class Levels>
-__device__ __forceinline__ bool completes_group(const Levels& levels, int level, Turn turn) {
+__device__ __forceinline__ bool completes_group(const Levels& levels, int level, std::uint64_t group,
+                                                std::uint32_t count) {
     __shared__ bool complete;
-    const std::uint64_t group = turn.first / Order::tile;
     const std::uint32_t size = items_in_tile(group * Order::tile, levels.tiles[level], Order::tile);
     __syncthreads(); // the block's results are stored
-    if (threadIdx.x == 0) complete = count_arrival(&levels.done[level][group], turn.count) + turn.count == size;
+    if (threadIdx.x == 0) complete = count_arrival(&levels.done[level][group], count) + count == size;
     __syncthreads();
     return complete;
 }
 
 /// last_block: the block that completes a group of results reduces it, and so on up to the root.
-template <class Partial, int TeamWarps, class Levels, class Buffer>
-__device__ __forceinline__ void climb(const Levels& levels, std::uint64_t group, Buffer* buffers) {
-    constexpr std::uint32_t group_size = Partial::Order::tile;
-    const bool first_team = threadIdx.x < warp_size * TeamWarps;
-    for (int level = 0;; ++level, group /= group_size) {
-        const std::uint64_t first = group * group_size;
-        const std::uint32_t size = items_in_tile(first, levels.tiles[level], group_size);
-        const auto acc =
-            reduce_tile_by_team<Partial, TeamWarps>(levels.partials[level] + first, first_team ? size : 0, buffers[0]);
-        if (threadIdx.x == 0) levels.store(level + 1, group, acc);
+template <class Partial, int TeamWarps, class Levels>
+__device__ __forceinline__ void climb(const Levels& levels, std::uint64_t group) {
+    auto& buffer = *team_buffer<BufferOf<Partial, TeamWarps>>();
+    for (int level = 0;; ++level) {
+        reduce_tile_of_array<Partial, TeamWarps>(levels.partials[level], levels.tiles[level], group, levels, level + 1,
+                                                 buffer);
         if (levels.tiles[level + 1] == 1) return;
-        if (!completes_group<typename Partial::Order>(levels, level + 1, {group, 1})) return;
+        group /= Partial::Order::tile;
+        if (!completes_group<typename Partial::Order>(levels, level + 1, group, 1)) return;
     }
 }
 
-/// A block reports its results when it leaves a group, not after every turn: reporting takes as long as a tile.
+/// A block reports its results when it leaves a group, not after every tile: reporting takes as long as a tile.
 template <class Level, class Partial, int TeamWarps, class Levels>
 __global__ void __launch_bounds__(max_block, 1)
-    last_block_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns,
-                      const __grid_constant__ Levels levels) {
-    auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
-    constexpr std::uint32_t group_size = Partial::Order::tile;
-    Turn unreported{0, 0};
-    for (std::uint64_t turn = blockIdx.x; unreported.count > 0 || turn < turns; turn += gridDim.x) {
-        const bool leaves_group =
-            turn >= turns || turn * teams<TeamWarps>() / group_size != unreported.first / group_size;
-        if (leaves_group && unreported.count > 0) {
-            if (levels.tiles[0] > 1 && completes_group<typename Partial::Order>(levels, 0, unreported)) {
-                climb<Partial, TeamWarps>(levels, unreported.first / group_size,
-                                          team_buffers<BufferOf<Partial, TeamWarps>>());
-            }
-            unreported.count = 0;
-            __syncthreads(); // the buffers are used again
-            if (turn >= turns) return;
+    last_block_kernel(const typename Level::Item* x, std::uint64_t n, const __grid_constant__ Levels levels) {
+    auto& buffer = *team_buffer<BufferOf<Level, TeamWarps>>();
+    std::uint64_t group = 0;
+    std::uint32_t unreported = 0; // results of this group
+    for (std::uint64_t tile = blockIdx.x; unreported > 0 || tile < levels.tiles[0]; tile += gridDim.x) {
+        const bool ends = tile >= levels.tiles[0];
+        if (unreported > 0 && (ends || tile / Partial::Order::tile != group)) {
+            if (levels.tiles[0] > 1 && completes_group<typename Partial::Order>(levels, 0, group, unreported))
+                climb<Partial, TeamWarps>(levels, group);
+            if (ends) return;
+            unreported = 0;
+            __syncthreads(); // the buffer is used again
         }
-        const Turn done = take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
-        unreported = {done.first, unreported.count + done.count};
+        reduce_tile_of_array<Level, TeamWarps>(x, n, tile, levels, 0, buffer);
+        group = tile / Partial::Order::tile;
+        ++unreported;
         __syncthreads();
     }
 }
@@ -307,21 +295,17 @@ __global__ void __launch_bounds__(max_block, 1)
 /// cooperative: grid-wide barriers between levels.
 template <class Level, class Partial, int TeamWarps, class Levels>
 __global__ void __launch_bounds__(max_block)
-    cooperative_kernel(const typename Level::Item* x, std::uint64_t n, std::uint64_t turns, Levels levels) {
-    auto* const buffers = team_buffers<BufferOf<Level, TeamWarps>>();
-    for (std::uint64_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
-        (void)take_turn<Level, TeamWarps>(x, n, turn, levels, 0, buffers);
-        __syncthreads();
+    cooperative_kernel(const typename Level::Item* x, std::uint64_t n, const __grid_constant__ Levels levels) {
+    for (std::uint64_t tile = blockIdx.x; tile < levels.tiles[0]; tile += gridDim.x) {
+        reduce_tile_of_array<Level, TeamWarps>(x, n, tile, levels, 0, *team_buffer<BufferOf<Level, TeamWarps>>());
+        __syncthreads(); // the buffer is used again
     }
-    auto* const upper = team_buffers<BufferOf<Partial, TeamWarps>>();
-#pragma unroll
-    for (int level = 0; level + 1 < max_levels; ++level) {
-        if (levels.tiles[level] == 1) return;
+#pragma unroll 1
+    for (int level = 0; level + 1 < max_levels && levels.tiles[level] > 1; ++level) {
         cooperative_groups::this_grid().sync();
-        const std::uint64_t upper_turns = spec::tiles(levels.tiles[level + 1], teams<TeamWarps>());
-        for (std::uint64_t turn = blockIdx.x; turn < upper_turns; turn += gridDim.x) {
-            (void)take_turn<Partial, TeamWarps>(levels.partials[level], levels.tiles[level], turn, levels, level + 1,
-                                                upper);
+        for (std::uint64_t tile = blockIdx.x; tile < levels.tiles[level + 1]; tile += gridDim.x) {
+            reduce_tile_of_array<Partial, TeamWarps>(levels.partials[level], levels.tiles[level], tile, levels,
+                                                     level + 1, *team_buffer<BufferOf<Partial, TeamWarps>>());
             __syncthreads();
         }
     }
@@ -352,12 +336,6 @@ __global__ void __launch_bounds__(max_block)
     if (threadIdx.x % warp_size == 0) atomicAdd(&block_sum, acc.sum);
     __syncthreads();
     if (threadIdx.x == 0) atomicAdd(sum, block_sum);
-}
-
-/// The end of atomic where the result is of another dtype than the sum.
-template <class Acc>
-__global__ void finish_kernel(const typename Acc::Value* sum, void* out, DType output) {
-    finish_root(out, output, Acc{*sum}.total(), Ending::sum, 1);
 }
 
 } // namespace detreduce::cuda

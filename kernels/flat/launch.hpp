@@ -9,23 +9,14 @@ namespace detreduce::cuda {
 
 using detail::DeviceTraits;
 
+/// Flat sums and means.
 template <class T>
 [[nodiscard]] Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                  const DeviceTraits& device);
 
-/// Ops other than sum and mean.
-template <class T>
-[[nodiscard]] Status launch_flat_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                                       const DeviceTraits& device);
-
-/// Rows, columns and segments, of any op.
+/// Ops other than sum and mean; of these rows, columns and segments.
 template <class T>
 [[nodiscard]] Status launch_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                    const DeviceTraits& device);
-
-extern template Status launch_flat<float16>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
-extern template Status launch_flat<bfloat16>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
-extern template Status launch_flat<float>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
-extern template Status launch_flat<double>(const Plan&, const void*, void*, void*, Stream, const DeviceTraits&);
 
 } // namespace detreduce::cuda

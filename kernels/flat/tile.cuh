@@ -37,6 +37,30 @@ struct Lanes {
     }
 };
 
+/// A binary tree over the parts of chunks, at most chunks_per_tile, that come one after the other: those that are complete wait for their right neighbours.
+template <class Part>
+struct PendingTree {
+    static constexpr int depth = 3;
+    static_assert(1 << depth == spec::chunks_per_tile);
+    Part pending[depth];
+
+    /// Takes part i, and makes it the sum of all up to it that it completes; of all there were, if it is the last.
+    __device__ __forceinline__ void take(int i, Part& part, bool last) {
+        bool waits = false;
+#pragma unroll
+        for (int d = 0; d < depth; ++d) {
+            if (waits) continue;
+            if (i >> d & 1) {
+                pending[d].merge(part);
+                part = pending[d];
+            } else if (!last) {
+                pending[d] = part;
+                waits = true;
+            }
+        }
+    }
+};
+
 /// `shuffle` of each word of a value.
 template <class Value, class Shuffle>
 __device__ __forceinline__ Value shuffle_words(const Value& value, const Shuffle& shuffle) {
@@ -177,7 +201,7 @@ struct TermLevel {
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
-    static constexpr bool in_rows = false; ///< as InputLevel; groups have kernels of their own
+    static constexpr bool in_rows = true;
     template <class X>
     static __device__ __forceinline__ Acc as_accumulator(const X& item) {
         V x, y;
@@ -359,18 +383,12 @@ struct TileReader {
     /// A binary tree over `Count` lots of lanes, the c-th of which is fold_one(c).
     template <int Count, class FoldOne>
     static __device__ __forceinline__ Lanes<Acc, K> fold_as_tree(const FoldOne& fold_one) {
-        Lanes<Acc, K> pending[4]; // a binary counter: pending[d] holds 2^d lots that wait for their right neighbours
+        PendingTree<Lanes<Acc, K>> chunks;
         Lanes<Acc, K> lanes;
 #pragma unroll
         for (int c = 0; c < Count; ++c) {
             lanes = fold_one(c);
-            int d = 0;
-#pragma unroll
-            for (int bit = c; bit % 2 == 1; bit /= 2, ++d) {
-                pending[d].merge(lanes);
-                lanes = pending[d];
-            }
-            pending[d] = lanes;
+            chunks.take(c, lanes, c + 1 == Count);
         }
         return lanes;
     }

@@ -52,6 +52,9 @@ struct SlotTable {
     std::uint32_t length;
     std::uint64_t step;  ///< from one element to the next
     std::uint32_t upper; ///< so many results of slots make up one of the next level; 0: there are no levels
+
+    /// How many slots there are to work on.
+    [[nodiscard]] DETREDUCE_HD std::uint64_t in_use() const { return *used < room ? *used : room; }
 };
 
 /// Slots that a group of n elements takes, with room for the results of the levels above.

@@ -1,7 +1,6 @@
-// Sums, in a fixed order, of the terms of groups.
+// Sums, in a fixed order, of the terms of groups, or of all of a flat array.
 #pragma once
 
-#include "flat/launch_terms.cuh"
 #include "groups/launch.cuh"
 
 namespace detreduce::cuda {
@@ -11,7 +10,7 @@ template <class T, class Acc, class Map, Alignment A>
 struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, A>> {
     using Base = GroupLaunch<T, TermLevel<T, Acc, Map, A>>;
     using Level = typename Base::Level;
-    using Base::flat, Base::groups, Base::input, Base::team;
+    using Base::flat, Base::groups, Base::input;
 
     bool aligned;
 
@@ -29,8 +28,8 @@ struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, A>> {
         using RowLevel = TermLevel<T, Acc, Map, Vectors ? Alignment::known : Alignment::seen>;
         const T* y = nullptr;
         if constexpr (Map::inputs == 2) y = input.y;
-        return this->launch(short_rows_kernel<RowLevel, Steps>, spec::tiles(warps, team), 0,
-                            RowLevel::Items::pointer(input.x, y, false), groups, threads, flat.levels.results);
+        return flat.launch_resident(short_rows_kernel<RowLevel, Steps>, spec::tiles(warps, block_warps), 0,
+                                    RowLevel::Items::pointer(input.x, y, false), groups, threads, flat.levels.results);
     }
 
     [[nodiscard]] Status run_rows() const {
@@ -41,17 +40,34 @@ struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, A>> {
             if (vectors && n <= 2 * Level::Order::lanes) return run_short<2, true>();
             if (vectors && n <= 4 * Level::Order::lanes) return run_short<4, true>();
         }
-        return Base::run_rows();
+        return Base::run_whole();
     }
 
     [[nodiscard]] Status run() const {
+        if (flat.plan.request().shape == Shape::rows) return run_rows();
         if constexpr (A == Alignment::known) {
-            return run_rows();
+            return Base::run_whole();
         } else {
-            return flat.plan.request().shape == Shape::rows ? run_rows() : Base::run();
+            return Base::run();
         }
     }
 };
+
+/// f(Map{}, accumulator) for the term and the method of the plan; the accumulator is null, and there for its type.
+template <class T, class F>
+Status with_term_and_accumulator(const Plan& plan, const F& f) {
+    using V = fp::Arithmetic<T>;
+    return terms::with_term(info(plan.request().op).term, [&]<class Map>(Map map) -> Status {
+        switch (plan.request().method) {
+        case Method::kahan:
+            return f(map, static_cast<const acc::Kahan<V>*>(nullptr));
+        case Method::compensated:
+            return f(map, static_cast<const acc::Compensated<V>*>(nullptr));
+        default:
+            return f(map, static_cast<const acc::Rounded<V>*>(nullptr));
+        }
+    });
+}
 
 template <class T>
 Status launch_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
@@ -62,7 +78,7 @@ Status launch_groups(const Plan& plan, const Inputs& in, void* out, void* worksp
         const auto* const y = static_cast<const T*>(in.y);
         const Groups groups = Groups::of(plan, in.offsets);
         // One answer for all groups, which a kernel need not ask for each: threads that may go different ways wait for one another.
-        const bool aligned = rows_are_aligned(flat, groups) && Flat::aligned(y);
+        const bool aligned = all_aligned(flat) && Flat::aligned(y);
         if constexpr (Flat::knows_alignment) {
             if (aligned) return SumLaunch<T, Acc, Map, Alignment::known>(flat, y, groups, workspace, true).run();
             return SumLaunch<T, Acc, Map, Alignment::never>(flat, y, groups, workspace, false).run();

@@ -48,8 +48,7 @@ static __device__ __noinline__ bool put_on_slots(SlotTable table, std::uint64_t 
 
 /// How many slots there are to work on.
 __device__ __forceinline__ std::uint64_t slots_used(const SlotTable& table) {
-    const std::uint64_t used = *table.used;
-    return used < table.room ? used : table.room;
+    return table.in_use();
 }
 
 } // namespace detreduce::cuda

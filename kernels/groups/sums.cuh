@@ -33,29 +33,15 @@ load_lanes(const typename Level::Pointer& group, std::uint64_t n, int first) {
     return lanes;
 }
 
-/// A tile of m items by one warp, chunk by chunk: a binary tree of chunks, of which those that are complete wait for their neighbours. fold_one(c) folds
-/// chunk c, of `chunk` items but for the last.
+/// A tile of m items by one warp, chunk by chunk. fold_one(c) folds chunk c, of `chunk` items but for the last.
 template <class Acc, int K, class FoldOne>
 __device__ __forceinline__ Lanes<Acc, K> fold_each_chunk(int m, int chunk, const FoldOne& fold_one) {
-    constexpr int depth = 3;
-    static_assert(1 << depth == spec::chunks_per_tile);
-    Lanes<Acc, K> pending[depth], lanes;
+    PendingTree<Lanes<Acc, K>> chunks;
+    Lanes<Acc, K> lanes;
 #pragma unroll 1
     for (int c = 0; c * chunk < m; ++c) {
         lanes = fold_one(c);
-        const bool last = m - c * chunk <= chunk;
-        bool waits = false;
-#pragma unroll
-        for (int d = 0; d < depth; ++d) {
-            if (c >> d & 1) {
-                if (waits) continue;
-                pending[d].merge(lanes);
-                lanes = pending[d];
-            } else if (!last && !waits) {
-                pending[d] = lanes;
-                waits = true;
-            }
-        }
+        chunks.take(c, lanes, m - c * chunk <= chunk);
     }
     return lanes;
 }
@@ -287,72 +273,6 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
 #pragma unroll
             for (int i = 0; i + 1 < at_once; ++i)
                 sums[i] = sums[i + 1];
-        }
-    }
-}
-
-/// The tiles of rows that have more than one.
-struct RowTiles {
-    std::uint64_t rows, n, stride, tiles; ///< tiles: of a row
-    std::uint64_t pitch;                  ///< results from one row to the next
-
-    struct Place {
-        std::uint64_t begin, to;
-        std::uint32_t m;
-    };
-    [[nodiscard]] __device__ __forceinline__ Place place(std::uint64_t row, std::uint64_t tile,
-                                                         std::uint32_t tile_items) const {
-        return {row * stride + tile * tile_items, row * pitch + tile, items_in_tile(tile * tile_items, n, tile_items)};
-    }
-};
-
-/// A tile after the other: of rows, blockIdx.y saying which, as dividing would take as long as half a tile; or, where there is a table, of its slots.
-template <class Level, int TeamWarps>
-__global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
-    tiles_kernel(const typename Level::Pointer x, const RowTiles rows, const SlotTable table,
-                 typename Level::Acc* results) {
-    auto* const buffer = team_buffers<BufferOf<Level, TeamWarps>>();
-    const bool of_slots = table.slots != nullptr;
-    const std::uint64_t count = of_slots ? 1 : rows.rows, tiles = of_slots ? slots_used(table) : rows.tiles;
-    for (std::uint64_t row = blockIdx.y; row < count; row += gridDim.y) {
-        for (std::uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-            RowTiles::Place place;
-            if (of_slots) {
-                const Slot slot = table.slots[tile];
-                place = {slot.begin, tile, slot.m};
-            } else {
-                place = rows.place(row, tile, Level::Order::tile);
-            }
-            const auto acc =
-                reduce_tile_by_team<Level, TeamWarps>(x + static_cast<std::int64_t>(place.begin), place.m, *buffer);
-            if (threadIdx.x == 0 && place.m > 0) results[place.to] = acc;
-            __syncthreads(); // the buffer is used again
-        }
-    }
-}
-
-/// The levels above the slots of large groups: a block a group.
-template <class Partial, int TeamWarps>
-__global__ void __launch_bounds__(max_block)
-    large_groups_kernel(const SlotTable table, typename Partial::Acc* items, const Results results) {
-    using Acc = typename Partial::Acc;
-    constexpr std::uint32_t tile_items = Partial::Order::tile;
-    auto* const buffer = team_buffers<BufferOf<Partial, TeamWarps>>();
-    for (std::uint64_t i = blockIdx.x; i < table.used[1]; i += gridDim.x) {
-        const LargeGroup group = table.large[i];
-        Acc* level = items + group.first;
-        for (std::uint64_t m = spec::tiles(group.n, table.length); m > 1;) {
-            const std::uint64_t tiles = spec::tiles(m, tile_items);
-            Acc* const above = level + (m + 3) / 4 * 4;
-            for (std::uint64_t t = 0; t < tiles; ++t) {
-                const auto acc = reduce_tile_by_team<Partial, TeamWarps>(
-                    level + t * tile_items, items_in_tile(t * tile_items, m, tile_items), *buffer);
-                if (threadIdx.x == 0 && tiles == 1) results.finish(group.group, acc, group.n);
-                if (threadIdx.x == 0 && tiles > 1) above[t] = acc;
-                __syncthreads(); // the buffer is used again, and the level above is read
-            }
-            level = above;
-            m = tiles;
         }
     }
 }

@@ -16,14 +16,8 @@ namespace detreduce::cuda {
     return level_workspace_bytes(r, product_accumulator_bytes(r.dtype));
 }
 
-/// Of a flat array, or, where there are no elements, of any shape.
 template <class T>
-[[nodiscard]] Status launch_product(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+[[nodiscard]] Status launch_product(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                     const DeviceTraits& device);
-
-/// Rows, columns and segments.
-template <class T>
-[[nodiscard]] Status launch_product_groups(const Plan& plan, const Inputs& in, void* out, void* workspace,
-                                           Stream stream, const DeviceTraits& device);
 
 } // namespace detreduce::cuda

@@ -169,8 +169,8 @@ struct ExpWarp {
             next.load(r, at);
         const int thread = threadIdx.x % warp_size;
         for (; unit < in.rows * in.tiles; unit += warps) {
-            constexpr int depth = 3; // as fold_each_chunk() has it
-            LanesOf pending[depth], sum;
+            PendingTree<LanesOf> chunks;
+            LanesOf sum;
             const int m = at.left_of_chunk();
 #pragma unroll 1
             for (int c = 0; c * chunk < m; ++c) {
@@ -179,18 +179,7 @@ struct ExpWarp {
                 if (last) then = place_of(unit + warps);
                 sum = Chunk::is_full(at) ? add<true>(at, then) : add<false>(at, then);
                 at = then;
-                bool waits = false;
-#pragma unroll
-                for (int d = 0; d < depth; ++d) {
-                    if (c >> d & 1) {
-                        if (waits) continue;
-                        pending[d].merge(sum);
-                        sum = pending[d];
-                    } else if (!last && !waits) {
-                        pending[d] = sum;
-                        waits = true;
-                    }
-                }
+                chunks.take(c, sum, last);
             }
             acc::Rounded<float> total;
             if constexpr (Aligned) {

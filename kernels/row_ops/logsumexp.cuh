@@ -18,7 +18,7 @@ struct ExpLevel {
     using Acc = acc::Rounded<V>;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
-    static constexpr bool in_rows = false, known_aligned = A == Alignment::known;
+    static constexpr bool in_rows = true, known_aligned = A == Alignment::known;
     template <class X>
     static __device__ __forceinline__ Acc as_accumulator(const X& item) {
         return {spec::exp_term<T>(widen(item)).value()};
@@ -95,7 +95,7 @@ struct LogSumExpLaunch {
         const std::uint64_t blocks = spec::tiles(rows.rows * rows.tiles, max_block / warp_size);
         const Status status = flat.launch(LaunchKind::plain, kernel,
                                           flat.grid(std::min<std::uint64_t>(blocks, 3ull * resident)), 0, tiles);
-        return status.ok() && !one ? flat.template upper_levels<max_block / warp_size>() : status;
+        return status.ok() && !one ? reduce_upper_levels<Acc, block_warps>(flat) : status;
     }
     template <Alignment A>
     [[nodiscard]] Status add(bool aligned) const {
@@ -107,7 +107,7 @@ struct LogSumExpLaunch {
             if constexpr (fp::is_narrow<T>) {
                 return add_halves<A == Alignment::known>(flat);
             } else {
-                return launch.run_rows();
+                return launch.run_whole();
             }
         }
         // Short rows: as many threads as have a lane for each element, or more, share one.
@@ -117,14 +117,15 @@ struct LogSumExpLaunch {
         while (threads < warp_size && threads * per_thread < rows.n)
             threads *= 2;
         const std::uint64_t warps = spec::tiles(rows.rows, rows_in_flight<1> * (warp_size / threads));
-        const std::uint64_t blocks = spec::tiles(warps, launch.team);
+        const std::uint64_t blocks = spec::tiles(warps, block_warps);
         if (aligned && rows.n % per_thread == 0) {
-            return launch.launch(short_rows_kernel<Short, 1>, blocks, 0, Short::Items::pointer(rows.x, nullptr, true),
-                                 launch.groups, threads, flat.levels.results);
+            return flat.launch_resident(short_rows_kernel<Short, 1>, blocks, 0,
+                                        Short::Items::pointer(rows.x, nullptr, true), launch.groups, threads,
+                                        flat.levels.results);
         }
         using Any = ExpLevel<T, Alignment::seen>;
-        return launch.launch(short_rows_kernel<Any, 1>, blocks, 0, Any::Items::pointer(rows.x, nullptr, false),
-                             launch.groups, threads, flat.levels.results);
+        return flat.launch_resident(short_rows_kernel<Any, 1>, blocks, 0, Any::Items::pointer(rows.x, nullptr, false),
+                                    launch.groups, threads, flat.levels.results);
     }
     [[nodiscard]] Status run() const {
         const bool aligned = reinterpret_cast<std::uintptr_t>(rows.x) % 16 == 0 && rows.stride * sizeof(T) % 16 == 0;

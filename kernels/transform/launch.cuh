@@ -6,7 +6,7 @@
 #include "transform/device_math.cuh"
 
 #include "exact/launch.cuh"
-#include "flat/launch.cuh"
+#include "flat/upper.cuh"
 #include "transform/exact.cuh"
 
 namespace detreduce::cuda {
@@ -20,7 +20,7 @@ template <class T, class F, int Inputs>
     const DeviceTraits& device = detail::route_of(plan).device;
     const auto in_order = [&]<class Acc>(const Acc*) {
         const FlatLaunch<T, Acc> launch(plan, x, out, workspace, stream, device);
-        return launch.template two_pass<MappedLevel<T, Acc, F, Inputs>, 8>(input);
+        return launch.template two_pass<MappedLevel<T, Acc, F, Inputs>>(input);
     };
     switch (plan.request().method) {
     case Method::exact:

@@ -41,8 +41,16 @@ TEST_CASE("exact has launches of its own", "[gpu][status]") {
     expect(status_of({.method = Method::exact, .launch = {.schedule = Schedule::cooperative}}), StatusCode::unsupported,
            "launch.schedule");
     expect(status_of({.method = Method::exact, .launch = {.block = 256}}), StatusCode::unsupported, "launch.block");
-    for (const Method method : {Method::tree, Method::kahan, Method::compensated}) {
-        REQUIRE(status_of({.method = method, .launch = {.schedule = Schedule::cooperative, .block = 256}}).ok());
+    for (const Schedule schedule : {Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
+        for (const std::uint32_t block : {0u, 128u, 256u})
+            REQUIRE(status_of({.method = Method::tree, .launch = {.schedule = schedule, .block = block}}).ok());
+    }
+    for (const Method method : {Method::kahan, Method::compensated}) {
+        REQUIRE(status_of({.method = method, .launch = {.schedule = Schedule::two_pass, .block = 256}}).ok());
+        for (const Schedule schedule : {Schedule::last_block, Schedule::cooperative})
+            expect(status_of({.method = method, .launch = {.schedule = schedule}}), StatusCode::unsupported,
+                   "launch.schedule");
+        expect(status_of({.method = method, .launch = {.block = 128}}), StatusCode::unsupported, "launch.block");
     }
     expect(status_of({.method = Method::kahan, .dtype = DType::f32, .output = DType::bf16}),
            StatusCode::invalid_argument, "output");

@@ -109,8 +109,8 @@ inline constexpr Device current_gpu{Backend::cuda, -1};
 enum class Schedule : std::uint8_t {
     automatic,
     two_pass,    ///< one kernel launch a level of the tree
-    last_block,  ///< one launch; the block that completes a group reduces it
-    cooperative, ///< one cooperative launch; grid-wide barriers between levels
+    last_block,  ///< one launch; the block that completes a group reduces it: flat sums and means by tree and exact
+    cooperative, ///< one cooperative launch; grid-wide barriers between levels: flat sums and means by tree
 };
 
 /// Instruction set of the CPU backend. Never changes a bit.

@@ -68,8 +68,8 @@ Variation splits(const Job& base, bool quick) {
 }
 
 Variation schedules(const Job& base, bool) {
-    if (!on_gpu(base) || base.method == Method::atomic) return {};
-    const bool levels = base.method != Method::exact; // without them there is nothing to cooperate about
+    const bool levels = base.method == Method::tree; // without them there is nothing to cooperate about
+    if (!on_gpu(base) || !(levels || base.method == Method::exact)) return {};
     Variation plan{{}, levels ? "two_pass, last_block, cooperative" : "two_pass, last_block"};
     for (const Schedule schedule : {Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
         if (schedule == Schedule::cooperative && !levels) continue;
@@ -87,8 +87,8 @@ Variation grids(const Job& base, bool) {
     for (const unsigned grid : {1u, 2u, 7u, 33u, 132u, 500u, 1000u}) {
         Job job = base;
         job.launch.grid = grid;
-        job.launch.schedule =
-            base.method == Method::atomic ? Schedule::automatic : Schedule::last_block; // takes any grid
+        const bool in_one = base.method == Method::tree || base.method == Method::exact;
+        job.launch.schedule = in_one ? Schedule::last_block : Schedule::automatic; // takes any grid
         job.runs = 10;
         plan.jobs.push_back(job);
     }
@@ -96,7 +96,8 @@ Variation grids(const Job& base, bool) {
 }
 
 Variation blocks(const Job& base, bool) {
-    if (!on_gpu(base) || base.method == Method::exact) return {}; // exact has one size of block
+    if (!on_gpu(base) || (base.method != Method::tree && base.method != Method::atomic))
+        return {}; // the others have one size of block
     Variation plan{{}, "blocks of 128 and 256 threads"};
     for (const unsigned block : {128u, 256u}) {
         Job job = base;

@@ -1,0 +1,27 @@
+#include "flat/upper.cuh"
+
+#include <detreduce/acc/moments.hpp>
+#include <detreduce/acc/product.hpp>
+
+namespace detreduce::cuda {
+
+template Status reduce_upper_levels<acc::Rounded<float>, 4>(const SequenceLaunch<acc::Rounded<float>>&);
+template Status reduce_upper_levels<acc::Rounded<double>, 4>(const SequenceLaunch<acc::Rounded<double>>&);
+
+#define DETREDUCE_UPPER_LEVELS(...)                                                                                    \
+    template Status reduce_upper_levels<__VA_ARGS__, block_warps>(const SequenceLaunch<__VA_ARGS__>&);                 \
+    template Status reduce_large_groups(const SequenceLaunch<__VA_ARGS__>&, const SlotTable&, __VA_ARGS__*)
+DETREDUCE_UPPER_LEVELS(acc::Rounded<float>);
+DETREDUCE_UPPER_LEVELS(acc::Rounded<double>);
+DETREDUCE_UPPER_LEVELS(acc::Kahan<float>);
+DETREDUCE_UPPER_LEVELS(acc::Kahan<double>);
+DETREDUCE_UPPER_LEVELS(acc::Compensated<float>);
+DETREDUCE_UPPER_LEVELS(acc::Compensated<double>);
+DETREDUCE_UPPER_LEVELS(acc::Product<float, false>);
+DETREDUCE_UPPER_LEVELS(acc::Product<double, false>);
+DETREDUCE_UPPER_LEVELS(acc::Product<float, true>);
+DETREDUCE_UPPER_LEVELS(acc::Product<double, true>);
+DETREDUCE_UPPER_LEVELS(acc::CountedMoments<float>);
+DETREDUCE_UPPER_LEVELS(acc::CountedMoments<double>);
+
+} // namespace detreduce::cuda
