@@ -7,6 +7,7 @@
 #include "exact/launch.hpp"
 #include "flat/launch.hpp"
 #include "moments/launch.hpp"
+#include "multiset/launch.hpp"
 #include "order/launch.hpp"
 #include "product/launch.hpp"
 #include "tensors/clip.hpp"
@@ -29,7 +30,7 @@ struct Run {
     [[nodiscard]] Status list() const {
         const bool exact = route_of(plan).engine == Engine::exact || route_of(plan).engine == Engine::exact_moments;
         return exact ? launch_exact_tensors(plan, in, out, workspace, stream, device)
-                     : launch_order_list(plan, in, out, workspace, stream, device);
+                     : launch_multiset_list(plan, in, out, workspace, stream, device);
     }
     template <class T>
     [[nodiscard]] Status sums() const {
@@ -57,17 +58,17 @@ struct Run {
     template <class T>
     [[nodiscard]] Status order() const {
         return scope == Scope::grid ? launch_order<T>(plan, in.x, out, workspace, stream, device)
-                                    : launch_order_groups<T>(plan, in, out, workspace, stream, device);
+                                    : launch_multiset<T>(plan, in, out, workspace, stream, device);
     }
     template <class T>
     [[nodiscard]] Status minmax() const {
         return scope == Scope::grid ? launch_minmax<T>(plan, in.x, out, workspace, stream, device)
-                                    : launch_tally_groups<T>(plan, in, out, workspace, stream, device);
+                                    : launch_multiset<T>(plan, in, out, workspace, stream, device);
     }
     template <class T>
     [[nodiscard]] Status nonzero() const {
         return scope == Scope::grid ? launch_count_nonzero<T>(plan, in.x, out, stream, device)
-                                    : launch_tally_groups<T>(plan, in, out, workspace, stream, device);
+                                    : launch_multiset<T>(plan, in, out, workspace, stream, device);
     }
     template <class T>
     [[nodiscard]] Status unique() const {

@@ -8,8 +8,6 @@
 #include <detreduce/spec/order_key.hpp>
 
 #include "flat/launch.hpp"
-#include "groups/groups.hpp"
-#include "groups/parts.hpp"
 
 namespace detreduce::cuda {
 
@@ -31,40 +29,6 @@ inline constexpr std::uint32_t order_tile_vectors = 4;
     const std::uint32_t blocks = order_blocks(r, launch);
     return blocks == 1 ? 0 : (blocks * sizeof(OrderPartial) + 255) / 256 * 256;
 }
-
-/// Elements that a block takes of a large group.
-inline constexpr std::uint32_t order_slot_elements = 1u << 15;
-
-/// For rows or segments that are not left to threads.
-[[nodiscard]] inline SlotLayout order_group_layout(const Request& r) {
-    return SlotLayout::of(r, order_slot_elements, sizeof(OrderPartial));
-}
-
-/// Lists of tensors, by any op that compares, and by count_nonzero.
-[[nodiscard]] std::size_t order_list_workspace_bytes();
-[[nodiscard]] Status launch_order_list(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                                       const DeviceTraits& device);
-
-/// Bytes of workspace for whatever is not flat.
-[[nodiscard]] inline std::size_t order_group_workspace_bytes(const Request& r) {
-    if (r.shape == Shape::tensors) return order_list_workspace_bytes();
-    if (by_threads(r)) {
-        const PartLayout layout(r, sizeof(OrderPartial));
-        return layout.parts.parts == 1 ? 0 : layout.bytes;
-    }
-    const SlotLayout layout = order_group_layout(r);
-    return layout.room == 0 ? 0 : layout.bytes;
-}
-
-/// Rows, columns and segments.
-template <class T>
-[[nodiscard]] Status launch_order_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                                         const DeviceTraits& device);
-
-/// The same of minmax and count_nonzero.
-template <class T>
-[[nodiscard]] Status launch_tally_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                                         const DeviceTraits& device);
 
 template <class T>
 [[nodiscard]] Status launch_order(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,

@@ -1,0 +1,253 @@
+// What is kept of elements: the best and where it is, both ends, or a count. From a source
+// (sources.cuh) to what a scope found (scopes.cuh).
+//
+// Comparing goes by keys (spec/order_key.hpp), the largest of which is wanted, 16 bytes at a time.
+// For an index each thread also keeps in which of its units the key was first, and looks for the
+// element itself only at the end. So the time does not depend on the data.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <detreduce/plan.hpp>
+#include <detreduce/spec/order_key.hpp>
+
+#include "multiset/found.hpp"
+#include "multiset/sources.cuh"
+
+namespace detreduce::cuda::multiset {
+
+/// Keys of T.
+template <class T>
+struct Keys {
+    using Map = spec::KeyMap<T>;
+    using Wide = std::conditional_t<fp::is_f64<T>, std::int64_t, std::int32_t>;
+    static constexpr bool in_pairs = fp::has_16_bits<T>; ///< two keys in a register
+    /// The largest key so far.
+    using Running = std::conditional_t<in_pairs, std::uint32_t, Wide>;
+    static constexpr Wide lowest = Map::lowest;
+    Map map;
+
+    [[nodiscard]] static DETREDUCE_HD Keys of(spec::View view, NanPolicy nan) { return {Map::of(view, nan)}; }
+
+    static __device__ __forceinline__ Running nothing() {
+        return in_pairs ? static_cast<Running>(0x80008000u) : static_cast<Running>(lowest);
+    }
+    __device__ __forceinline__ void take(Running& best, const uint4& v) const {
+        if constexpr (in_pairs) {
+            const std::uint32_t words[] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+            for (const std::uint32_t w : words)
+                take_pair(best, w);
+        } else {
+            T elements[fp::Format<T>::elements_in_16_bytes];
+            __builtin_memcpy(elements, &v, sizeof v);
+#pragma unroll
+            for (const T x : elements) {
+                const Wide k = map.key(x);
+                best = k > best ? k : best;
+            }
+        }
+    }
+    [[nodiscard]] __device__ __forceinline__ Wide settled(Running best) const {
+        if constexpr (in_pairs) {
+            const Wide high = static_cast<Wide>(best) >> 16, low = static_cast<Wide>(best << 16) >> 16;
+            return map.settled(static_cast<typename Map::Key>(high > low ? high : low));
+        } else {
+            return map.settled(static_cast<typename Map::Key>(best));
+        }
+    }
+    [[nodiscard]] __host__ __device__ __forceinline__ Wide key(T x) const {
+        return map.settled(map.key(x));
+    }
+    [[nodiscard]] __device__ __forceinline__ T element(std::int64_t key) const {
+        return map.element(static_cast<typename Map::Key>(key));
+    }
+
+  private:
+    /// As Map::key(), for both halves of w.
+    __device__ __forceinline__ void take_pair(std::uint32_t& best, std::uint32_t w) const {
+        constexpr std::uint32_t both = 0x10001u;
+        w &= map.keep * both;
+        std::uint32_t negative; // each half filled with its sign, for which __byte_perm has no words
+        asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(negative) : "r"(w));
+        w ^= (negative & (Map::magnitude_mask * both)) ^ (map.flip * both);
+        best = __viaddmax_s16x2(w, map.add * both, best);
+    }
+};
+
+/// min, max, nrminf, argmin and argmax.
+template <class T>
+struct Best : FoundBest {
+    using Type = T;
+    using Wide = typename Keys<T>::Wide;
+    static constexpr int thread_blocks = 0; ///< of ThreadScope that a multiprocessor is to hold; 0: as it comes
+    Keys<T> keys;
+    bool index;
+    Wide empty_key; ///< of no elements
+
+    [[nodiscard]] static Best of(const Request& r) {
+        const auto k = Keys<T>::of(spec::view_of(r.op), r.nan);
+        return {{}, k, info(r.op).gives_integer, r.op == Op::nrminf ? k.key(T{}) : Wide{k.map.nan}};
+    }
+    [[nodiscard]] __device__ __forceinline__ const Keys<T>& keys_of(int) const { return keys; }
+    /// Of no elements; of a segment that is none, if not `valid`.
+    [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool valid) const {
+        return {valid ? empty_key : Wide{keys.map.nan}, no_index};
+    }
+    template <class Scope, class Source>
+    [[nodiscard]] __device__ __forceinline__ Found look(const Scope& scope, const Source& source) const {
+        Seen<Source> seen(source);
+        source.for_units([&](std::uint32_t unit, const auto& vectors) {
+            auto running = Keys<T>::nothing();
+#pragma unroll
+            for (const uint4& v : vectors.v)
+                keys.take(running, v);
+            const Wide k = keys.settled(running);
+            if (k > seen.best) {
+                seen.best = k;
+                seen.unit = unit;
+            }
+        });
+        source.for_odd([&](auto at, T x) {
+            const Wide k = keys.key(x);
+            if (seen.odd_at != Seen<Source>::none && k <= seen.odd_best) return;
+            seen.odd_best = k;
+            seen.odd_at = at;
+        });
+        const Wide key = scope.largest(seen.best > seen.odd_best ? seen.best : seen.odd_best);
+        Found found{key, 0};
+        if (index) found.second = scope.lowest(find(source, seen, key));
+        return found;
+    }
+
+  private:
+    /// What a thread has seen: the largest key of its units, with the first of them that has it,
+    /// and of its odd elements.
+    template <class Source>
+    struct Seen {
+        using Index = typename Source::Index;
+        static constexpr Index none = static_cast<Index>(~Index{0});
+        Wide best = Keys<T>::lowest, odd_best = Keys<T>::lowest;
+        std::uint32_t unit;
+        Index odd_at = none;
+        __device__ __forceinline__ explicit Seen(const Source& source) : unit(source.first_unit()) {}
+    };
+    /// The lowest index with this key that the thread has seen; it has seen no larger one.
+    template <class Source>
+    [[nodiscard]] __device__ __forceinline__ typename Source::Index find(const Source& source, const Seen<Source>& seen,
+                                                                         Wide key) const {
+        using Index = typename Source::Index;
+        Index found = seen.odd_best == key ? seen.odd_at : Seen<Source>::none;
+        if (seen.best != key || !source.has(seen.unit)) return found;
+        const auto vectors = source.unit(seen.unit);
+#pragma unroll
+        for (int i = Source::unit_vectors - 1; i >= 0; --i) {
+            T elements[Source::per_vector];
+            __builtin_memcpy(elements, &vectors.v[i], sizeof elements);
+#pragma unroll
+            for (int e = Source::per_vector - 1; e >= 0; --e) {
+                const Index at = source.index(seen.unit, i, e);
+                if (keys.key(elements[e]) == key && at < found) found = at;
+            }
+        }
+        return found;
+    }
+};
+
+/// minmax.
+template <class T>
+struct Ends : FoundEnds {
+    using Type = T;
+    using Wide = typename Keys<T>::Wide;
+    static constexpr int thread_blocks = fp::is_f64<T> ? 5 : fp::has_16_bits<T> ? 6 : 0;
+    Keys<T> least, greatest;
+
+    [[nodiscard]] static Ends of(const Request& r) {
+        return {{}, Keys<T>::of(spec::View::least, r.nan), Keys<T>::of(spec::View::greatest, r.nan)};
+    }
+    [[nodiscard]] __device__ __forceinline__ const Keys<T>& keys_of(int which) const {
+        return which == 0 ? least : greatest;
+    }
+    [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool) const {
+        return found_of(least.map.nan, greatest.map.nan);
+    }
+    template <class Scope, class Source>
+    [[nodiscard]] __device__ __forceinline__ Found look(const Scope& scope, const Source& source) const {
+        auto low = Keys<T>::nothing(), high = Keys<T>::nothing();
+        source.for_units([&](std::uint32_t, const auto& vectors) {
+#pragma unroll
+            for (const uint4& v : vectors.v) {
+                least.take(low, v);
+                greatest.take(high, v);
+            }
+        });
+        Wide of_least = least.settled(low), of_greatest = greatest.settled(high);
+        source.for_odd([&](auto, T x) {
+            of_least = max(of_least, least.key(x));
+            of_greatest = max(of_greatest, greatest.key(x));
+        });
+        const Wide first = scope.largest(of_least);
+        scope.meet();
+        return found_of(first, scope.largest(of_greatest));
+    }
+
+  private:
+    [[nodiscard]] static __host__ __device__ __forceinline__ Found found_of(std::int64_t of_least,
+                                                                            std::int64_t of_greatest) {
+        return {of_least, static_cast<std::uint64_t>(of_greatest)};
+    }
+};
+
+/// Elements of v that are not zero.
+template <class T>
+[[nodiscard]] __device__ __forceinline__ std::uint32_t count_nonzeros(const uint4& v) {
+    std::uint32_t found = 0;
+    if constexpr (fp::has_16_bits<T>) {
+        const std::uint32_t words[] = {v.x, v.y, v.z, v.w};
+        constexpr std::uint32_t magnitudes = 0x7fff7fff;
+#pragma unroll
+        for (const std::uint32_t w : words) // a magnitude other than 0 carries into the place of the sign
+            found += __popc(((w & magnitudes) + magnitudes) & ~magnitudes);
+    } else {
+        T elements[fp::Format<T>::elements_in_16_bytes];
+        __builtin_memcpy(elements, &v, sizeof v);
+#pragma unroll
+        for (const T x : elements)
+            found += fp::magnitude_bits(x) != 0;
+    }
+    return found;
+}
+
+/// count_nonzero.
+template <class T>
+struct Count : FoundCount {
+    using Type = T;
+    static constexpr int thread_blocks = 0;
+
+    [[nodiscard]] static Count of(const Request&) { return {}; }
+    [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool) const { return identity(); }
+    template <class Scope, class Source>
+    [[nodiscard]] __device__ __forceinline__ Found look(const Scope& scope, const Source& source) const {
+        typename Source::Index count = 0;
+        source.for_units([&](std::uint32_t, const auto& vectors) {
+            std::uint32_t here = 0;
+#pragma unroll
+            for (const uint4& v : vectors.v)
+                here += count_nonzeros<T>(v);
+            count += here;
+        });
+        source.for_odd([&](auto, T x) { count += fp::magnitude_bits(x) != 0; });
+        return {0, scope.sum(count)};
+    }
+};
+
+/// f(the accumulator of r's op).
+template <class T, class F>
+[[nodiscard]] Status with_accumulator(const Request& r, const F& f) {
+    if (r.op == Op::minmax) return f(Ends<T>::of(r));
+    if (r.op == Op::count_nonzero) return f(Count<T>::of(r));
+    return f(Best<T>::of(r));
+}
+
+} // namespace detreduce::cuda::multiset

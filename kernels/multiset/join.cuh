@@ -1,0 +1,95 @@
+// What parts of a group found, joined to its result: by a block each, or by a thread each where
+// threads looked at the parts.
+#pragma once
+
+#include "dependent_launch.cuh"
+#include "flat/load.cuh"
+#include "groups/groups.hpp"
+#include "groups/parts.hpp"
+#include "multiset/accumulators.cuh"
+#include "multiset/join.hpp"
+#include "multiset/results.cuh"
+#include "multiset/scopes.cuh"
+
+namespace detreduce::cuda::multiset {
+
+/// f(the element of `dtype` that has this key).
+template <class F>
+__device__ __forceinline__ void with_element(DType dtype, const View& view, std::int64_t key, const F& f) {
+    switch (dtype) {
+#define DETREDUCE_CASE(name, c_name, type)                                                                             \
+    case DType::name:                                                                                                  \
+        f(Keys<type>::of(view.view, view.nan).element(key));                                                           \
+        break;
+        DETREDUCE_FORMATS(DETREDUCE_CASE)
+#undef DETREDUCE_CASE
+    }
+}
+/// Not inlined, as store_rounded().
+static __device__ __noinline__ void store_key(void* out, DType output, DType dtype, View view, std::int64_t key) {
+    with_element(dtype, view, key, [&](auto x) { store_element(out, output, x); });
+}
+/// The key of the same element as a double.
+static __device__ __noinline__ std::int64_t key_of_double(DType dtype, View view, std::int64_t key) {
+    std::int64_t wide = 0;
+    with_element(dtype, view, key,
+                 [&](auto x) { wide = Keys<double>::of(view.view, view.nan).key(static_cast<double>(widen(x))); });
+    return wide;
+}
+
+/// The result of a group, from keys of `dtype`.
+template <class Merges>
+__device__ __forceinline__ void store_joined(const Results& results, const Views& views, DType dtype,
+                                             std::uint64_t group, const Found& found) {
+    store<Merges>(results, group, found, [&](void* to, int which) {
+        store_key(to, results.output, dtype, views.of(which), found.key_of(which));
+    });
+}
+
+/// A group each.
+template <class Merges>
+__global__ void __launch_bounds__(max_threads)
+    join_kernel(const Found* found, const JoinWork work, const Views views, const Results results) {
+    wait_for_previous_kernel();
+    const std::uint64_t groups = work.groups();
+    for (std::uint64_t i = blockIdx.x; i < groups; i += gridDim.x) {
+        const JoinWork::Group group = work.group(i);
+        Found mine = Merges::identity();
+        for (std::uint64_t p = threadIdx.x; p < group.parts; p += blockDim.x) {
+            Found other = load_item<Source::partials>(found + group.first + p);
+            Merges::shift(other, group.begin + p * group.length);
+            Merges::merge(mine, other);
+        }
+        Found all = reduce_block(mine, [](Found& a, const Found& b) { Merges::merge(a, b); });
+        if (threadIdx.x == 0) {
+            DType dtype = views.dtype;
+            if (group.parts == 0) {
+                all = work.empty;
+            } else if (work.known != nullptr) {
+                for (int which = 0; which < Merges::values; ++which)
+                    all.set_key(which, key_of_double(dtype, views.of(which), all.key_of(which)));
+                if (!work.first) Merges::merge(all, *work.known);
+                *work.known = all;
+                dtype = DType::f64;
+            }
+            store_joined<Merges>(results, views, dtype, group.result, all);
+        }
+        __syncthreads(); // shared memory is used again
+    }
+}
+
+/// The parts that threads_kernel left.
+template <class Merges>
+__global__ void __launch_bounds__(part_threads)
+    join_parts_kernel(const Parts parts, const Found* found, const Views views, const Results results) {
+    for (std::uint64_t group = std::uint64_t{blockIdx.x} * part_threads + threadIdx.x; group < parts.count;
+         group += std::uint64_t{gridDim.x} * part_threads) {
+        Found all = found[group];
+#pragma unroll 4
+        for (std::uint64_t part = 1; part < parts.parts; ++part)
+            Merges::merge(all, found[part * parts.count + group]);
+        store_joined<Merges>(results, views, views.dtype, group, all);
+    }
+}
+
+} // namespace detreduce::cuda::multiset

@@ -1,0 +1,123 @@
+// How what parts of groups found becomes results: by large groups, by one group, or by tensors.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <detreduce/plan.hpp>
+#include <detreduce/spec/order_key.hpp>
+
+#include "flat/launch.hpp"
+#include "groups/groups.hpp"
+#include "groups/parts.hpp"
+#include "multiset/found.hpp"
+#include "tensors/list.hpp"
+
+namespace detreduce::cuda::multiset {
+
+struct Results {
+    void* out;
+    DType output;
+    std::uint32_t bytes; ///< of a value
+    bool integer;        ///< indices or counts
+
+    [[nodiscard]] static Results of(const Plan& plan, void* out) {
+        return {out, plan.output(), static_cast<std::uint32_t>(plan.result_bytes()), plan.result_is_integer()};
+    }
+};
+
+/// How elements were compared: what their keys mean.
+struct View {
+    spec::View view;
+    NanPolicy nan;
+};
+struct Views {
+    DType dtype;
+    NanPolicy nan;
+    spec::View first; ///< of minmax the second is `greatest`
+
+    [[nodiscard]] static Views of(const Request& r, DType dtype) {
+        return {dtype, r.nan, r.op == Op::minmax ? spec::View::least : spec::view_of(r.op)};
+    }
+    [[nodiscard]] DETREDUCE_HD View of(int which) const { return {which == 0 ? first : spec::View::greatest, nan}; }
+};
+
+/// The groups that blocks join.
+struct JoinWork {
+    /// Parts first … first + parts − 1 are of `length` elements each; the first begins with element
+    /// `begin`, which may be less than 0.
+    struct Group {
+        std::uint64_t result, first, parts, begin, length;
+    };
+    const LargeGroup* large = nullptr; ///< unless null, groups cut into slots
+    const std::uint64_t* large_count = nullptr;
+    std::uint64_t slot_length = 1;
+    const TensorEntry* tensors = nullptr; ///< unless null, the tensors of a list
+    std::uint64_t count = 1;
+    Group one{};   ///< else the first group; others have no parts, as it then has
+    Found empty{}; ///< what there is of those without parts
+    Found* known =
+        nullptr; ///< unless null, what is known of more than this, with keys of doubles, of which it becomes part
+    bool first = false; ///< nothing is known yet
+
+    [[nodiscard]] static JoinWork of_slots(const SlotTable& table) {
+        JoinWork work;
+        work.large = table.large;
+        work.large_count = table.used + 1;
+        work.slot_length = table.length;
+        return work;
+    }
+    [[nodiscard]] static JoinWork of_tensors(const TensorEntry* entries, std::uint64_t tensors) {
+        JoinWork work;
+        work.tensors = entries;
+        work.count = tensors;
+        return work;
+    }
+    /// Parts that know their elements' indices.
+    [[nodiscard]] static JoinWork of_one(std::uint64_t parts, std::uint64_t result = 0) {
+        JoinWork work;
+        work.one = {result, 0, parts, 0, 0};
+        return work;
+    }
+
+    /// Groups without parts.
+    [[nodiscard]] static JoinWork of_nothing(std::uint64_t groups, const Found& empty) {
+        JoinWork work;
+        work.count = groups;
+        work.empty = empty;
+        return work;
+    }
+    [[nodiscard]] DETREDUCE_HD std::uint64_t groups() const { return large != nullptr ? *large_count : count; }
+    [[nodiscard]] DETREDUCE_HD Group group(std::uint64_t i) const {
+        if (large != nullptr) {
+            return {large[i].group, large[i].first, spec::tiles(large[i].n, slot_length), 0, slot_length};
+        }
+        if (tensors != nullptr) { // indices were those in the list
+            return {tensors[i].index, tensors[i].first, tensors[i].blocks, std::uint64_t{0} - tensors[i].second, 0};
+        }
+        return {one.result + i, one.first, one.parts, 0, 0};
+    }
+};
+
+/// How a join is launched.
+struct JoinLaunch {
+    std::uint32_t blocks, threads;
+    bool early; ///< the kernel before it lets it start early
+};
+
+/// By a block each. `dtype`: of the keys.
+[[nodiscard]] Status join(const Request& r, DType dtype, const Found* found, const JoinWork& work,
+                          const Results& results, const JoinLaunch& launch, Stream stream, const DeviceTraits& device);
+/// By a thread each.
+[[nodiscard]] Status join_parts(const Request& r, const Found* found, const Parts& parts, const Results& results,
+                                Stream stream);
+
+/// The results of groups without elements.
+[[nodiscard]] Status store_empty(const Plan& plan, const Results& results, Stream stream, const DeviceTraits& device);
+
+/// Blocks that have something for each of so many threads to do.
+[[nodiscard]] inline std::uint32_t part_blocks(std::uint64_t threads) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(spec::tiles(threads, part_threads), 0x7fffffff));
+}
+
+} // namespace detreduce::cuda::multiset

@@ -1,0 +1,147 @@
+// The kernels of the multiset engine, a scope each: the grid looks at a flat array, blocks at slots
+// of large groups or at shares of a list, warps at small groups, and threads at parts of columns
+// and short rows. What several found is joined afterwards (join.cuh).
+#pragma once
+
+#include "dependent_launch.cuh"
+#include "groups/parts.hpp"
+#include "groups/slots.cuh"
+#include "multiset/accumulators.cuh"
+#include "multiset/results.cuh"
+#include "multiset/scopes.cuh"
+#include "tensors/list.hpp"
+
+namespace detreduce::cuda::multiset {
+
+/// So many blocks of max_threads threads at once, or as many as the oldest GPUs hold.
+[[nodiscard]] constexpr int blocks_at_once(int blocks) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    return blocks < 4 ? blocks : 4;
+#else
+    return blocks;
+#endif
+}
+
+/// A flat array. One block alone stores the result; others leave what they found to be joined.
+template <class A>
+__global__ void __launch_bounds__(max_threads, blocks_at_once(6))
+    grid_kernel(const __grid_constant__ Tiles<typename A::Type> tiles, const __grid_constant__ A accumulator,
+                Found* found, const __grid_constant__ Results results) {
+    if (gridDim.x > 1) let_next_kernel_start();
+    const Found all = accumulator.look(BlockScope{}, TileShare<typename A::Type>(tiles));
+    if (threadIdx.x != 0) return;
+    if (gridDim.x == 1) {
+        store(results, accumulator, 0, all);
+    } else {
+        found[blockIdx.x] = all;
+    }
+}
+
+/// Groups of elements in an array.
+template <class T>
+struct GroupElements {
+    const T* x;
+    std::uint64_t step; ///< from one element to the next
+    template <class Scope>
+    [[nodiscard]] __device__ __forceinline__ Part<T> part(const Scope& scope, std::uint64_t begin,
+                                                          std::uint64_t n) const {
+        return {scope, x + begin, step, static_cast<std::uint32_t>(n)};
+    }
+};
+
+/// Small groups, a warp each; large ones go to `table`. A warp takes `batch` neighbours, at most
+/// 32, whose results its threads store all at once.
+template <class A>
+__global__ void __launch_bounds__(max_threads)
+    warps_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
+                 const __grid_constant__ A accumulator, const __grid_constant__ Groups groups, std::uint32_t batch,
+                 const __grid_constant__ SlotTable table, const __grid_constant__ Results results) {
+    const WarpScope warp;
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size);
+    for (std::uint64_t base = (std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size) * batch;
+         base < groups.count; base += warps * batch) {
+        Found mine{};
+        bool have = false;
+#pragma unroll 1
+        for (std::uint32_t i = 0; i < batch && base + i < groups.count; ++i) {
+            const Span span = span_of(groups, base + i);
+            const bool large = span.n > table.length;
+            if (large && put_on_slots(table, base + i, span)) continue;
+            Found found = accumulator.empty(span.valid && !large);
+            if (span.n > 0 && !large) found = accumulator.look(warp, elements.part(warp, span.begin, span.n));
+            if (warp.rank() == i) {
+                mine = found;
+                have = true;
+            }
+        }
+        if (have) store(results, accumulator, base + warp.rank(), mine);
+    }
+}
+
+/// Slots of large groups, a block each.
+template <class A>
+__global__ void __launch_bounds__(max_threads)
+    slots_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
+                 const __grid_constant__ A accumulator, const __grid_constant__ SlotTable table, Found* found) {
+    const BlockScope block;
+    const std::uint64_t used = slots_used(table);
+    for (std::uint64_t i = blockIdx.x; i < used; i += gridDim.x) {
+        const Slot slot = table.slots[i];
+        if (slot.m == 0) continue; // the same for the block
+        const Found here = accumulator.look(block, elements.part(block, slot.begin, slot.m));
+        if (threadIdx.x == 0) found[i] = here;
+        block.meet(); // shared memory is used again
+    }
+}
+
+/// More elements than this are looked at in turns: places in them are 32 bits.
+inline constexpr std::uint64_t most_at_once = std::uint64_t{1} << 30;
+
+/// Shares of the tensors of a list, a block each. Indices are those in the list.
+template <class A>
+__global__ void __launch_bounds__(max_threads)
+    list_kernel(const __grid_constant__ A accumulator, const TensorEntry* tensors, const std::uint32_t* tensor_of_block,
+                Found* found) {
+    constexpr std::uint64_t multiple = 64; // elements, so that shares begin as the tensor is aligned
+    const BlockScope block;
+    const TensorEntry tensor = tensors[tensor_of_block[blockIdx.x]];
+    const std::uint64_t share = spec::tiles(spec::tiles(tensor.n, tensor.blocks), multiple) * multiple,
+                        begin = (blockIdx.x - tensor.first) * share,
+                        end = begin < tensor.n ? min(begin + share, tensor.n) : begin;
+    const GroupElements<typename A::Type> elements{static_cast<const typename A::Type*>(tensor.x), 1};
+    Found all = A::identity();
+    for (std::uint64_t at = begin; at < end; at += most_at_once) {
+        Found here = accumulator.look(block, elements.part(block, at, min(most_at_once, end - at)));
+        A::shift(here, tensor.second + at);
+        A::merge(all, here);
+        block.meet(); // shared memory is used again
+    }
+    if (threadIdx.x == 0) found[blockIdx.x] = all;
+}
+
+/// Parts of groups by a thread each (groups/parts.hpp). What part p of group g has is at
+/// found[p·count + g], with its index in the group; or, where there is one part of each, it is the
+/// result.
+template <class A>
+__global__ void __launch_bounds__(part_threads, blocks_at_once(A::thread_blocks))
+    threads_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
+                   const __grid_constant__ A accumulator, std::uint64_t stride, const __grid_constant__ Parts parts,
+                   Found* found, const __grid_constant__ Results results) {
+    const ThreadScope thread;
+    const std::uint64_t all = parts.words() * parts.parts;
+    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * part_threads + threadIdx.x) / warp_size; turn < all;
+         turn += std::uint64_t{gridDim.x} * (part_threads / warp_size)) {
+        const Parts::Place place = parts.place(turn, threadIdx.x % warp_size);
+        if (!place.there) continue;
+        Found mine = accumulator.look(
+            thread, elements.part(thread, place.group * stride + place.begin * elements.step, place.end - place.begin));
+        if (parts.parts > 1) {
+            A::shift(mine, place.begin);
+            found[place.part * parts.count + place.group] = mine;
+        } else {
+            store(results, accumulator, place.group, mine);
+        }
+    }
+}
+
+} // namespace detreduce::cuda::multiset

@@ -1,0 +1,129 @@
+// Host side of the multiset engine, for one element type. Instantiated in multiset_<dtype>.cu.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "cuda_error.hpp"
+#include "launch_kernel.hpp"
+#include "multiset/kernels.cuh"
+#include "multiset/launch.hpp"
+
+namespace detreduce::cuda {
+namespace multiset {
+
+template <class A>
+struct MultisetLaunch {
+    using T = typename A::Type;
+    const Plan& plan;
+    const Inputs& in;
+    void* workspace;
+    Stream stream;
+    DeviceTraits device;
+    Results results;
+    A accumulator;
+    Groups groups = Groups::of(plan, in.offsets);
+    GroupElements<T> elements{static_cast<const T*>(in.x), groups.step};
+
+    [[nodiscard]] Found* found(std::size_t offset) const {
+        return reinterpret_cast<Found*>(static_cast<char*>(workspace) + offset);
+    }
+    [[nodiscard]] Status run() const {
+        const detail::Scope scope = detail::route_of(plan).scope;
+        if (scope == detail::Scope::grid) return run_by_grid();
+        return scope == detail::Scope::thread ? run_by_threads() : run_by_warps();
+    }
+
+  private:
+    /// As many as the device holds, or three times that where there is enough to do: the end is
+    /// then less ragged.
+    [[nodiscard]] Status choose_blocks(const Tiles<T>& tiles, std::uint32_t& blocks) const {
+        const Launch& launch = plan.launch();
+        blocks = useful_blocks(plan.request(), launch);
+        if (launch.grid != 0) return {};
+        std::uint32_t resident = 0;
+        const Status status = count_resident(grid_kernel<A>, launch.block, 0, device, resident);
+        const bool large = tiles.full / (launch.block / warp_size) >= 16ull * resident;
+        blocks = std::min(blocks, large ? 3 * resident : resident);
+        return status;
+    }
+
+    [[nodiscard]] Status run_by_grid() const {
+        const Request& r = plan.request();
+        const Tiles<T> tiles(elements.x, r.n);
+        std::uint32_t blocks = 0;
+        Status status = choose_blocks(tiles, blocks);
+        if (!status.ok()) return status;
+        status = launch_kernel(LaunchKind::plain, grid_kernel<A>, blocks, plan.launch().block, 0, stream, tiles,
+                               accumulator, found(0), results);
+        if (!status.ok() || blocks == 1) return status;
+        return join(r, r.dtype, found(0), JoinWork::of_one(blocks), results, {1, max_threads, true}, stream, device);
+    }
+
+    [[nodiscard]] Status run_by_threads() const {
+        const PartLayout layout(plan.request(), sizeof(Found));
+        const Parts& parts = layout.parts;
+        const Status status = launch_kernel(
+            LaunchKind::plain, threads_kernel<A>, part_blocks(parts.words() * parts.parts * warp_size), part_threads, 0,
+            stream, elements, accumulator, groups.stride, parts, found(layout.results), results);
+        if (!status.ok() || parts.parts == 1) return status;
+        return join_parts(plan.request(), found(layout.results), parts, results, stream);
+    }
+
+    [[nodiscard]] Status run_by_warps() const {
+        const SlotLayout layout = slot_layout(plan.request());
+        const SlotTable table = layout.table(workspace, slot_elements, 0, groups.step);
+        const std::uint32_t block = plan.launch().block, warps = block / warp_size,
+                            batch = batch_of(plan, 64ull * device.sms, warps);
+        const auto blocks = [&](std::uint64_t useful) {
+            const std::uint64_t most = plan.launch().grid ? plan.launch().grid : 32ull * device.sms;
+            return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
+        };
+        Status status;
+        if (layout.room > 0) {
+            status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, stream));
+        }
+        if (status.ok()) {
+            status = launch_kernel(LaunchKind::plain, warps_kernel<A>,
+                                   blocks(spec::tiles(groups.count, std::uint64_t{warps} * batch)), block, 0, stream,
+                                   elements, accumulator, groups, batch, table, results);
+        }
+        if (!status.ok() || layout.room == 0) return status;
+        status = launch_kernel(LaunchKind::plain, slots_kernel<A>, blocks(layout.room), block, 0, stream, elements,
+                               accumulator, table, found(layout.results));
+        if (!status.ok()) return status;
+        return join(plan.request(), plan.request().dtype, found(layout.results), JoinWork::of_slots(table), results,
+                    {blocks(layout.room / 4), block, false}, stream, device);
+    }
+};
+
+template <class T>
+Status count_list_blocks(const Plan& plan, const DeviceTraits& device, std::uint32_t& resident) {
+    return with_accumulator<T>(plan.request(), [&]<class A>(const A&) {
+        return count_resident(list_kernel<A>, plan.launch().block, 0, device, resident);
+    });
+}
+
+template <class T>
+Status look_at_list(const Plan& plan, const TensorEntry* entries, const std::uint32_t* tensor_of_block,
+                    std::uint32_t blocks, Found* found, Stream stream) {
+    return with_accumulator<T>(plan.request(), [&]<class A>(const A& accumulator) {
+        return launch_kernel(LaunchKind::plain, list_kernel<A>, blocks, plan.launch().block, 0, stream, accumulator,
+                             entries, tensor_of_block, found);
+    });
+}
+
+} // namespace multiset
+
+template <class T>
+Status launch_multiset(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                       const DeviceTraits& device) {
+    return multiset::with_accumulator<T>(plan.request(), [&]<class A>(const A& accumulator) {
+        return multiset::MultisetLaunch<A>{plan,       in, workspace, stream, device, multiset::Results::of(plan, out),
+                                           accumulator}
+            .run();
+    });
+}
+
+} // namespace detreduce::cuda

@@ -1,0 +1,83 @@
+// What dispatch.cpp calls for what does not depend on order: ops that compare, and count_nonzero.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <detreduce/plan.hpp>
+
+#include "flat/launch.hpp"
+#include "groups/groups.hpp"
+#include "groups/parts.hpp"
+#include "multiset/found.hpp"
+#include "tensors/list.hpp"
+
+namespace detreduce::cuda {
+
+namespace multiset {
+
+/// 16-byte loads of a thread of the grid that are in flight together.
+inline constexpr std::uint32_t tile_vectors = 4;
+
+/// Blocks that have something to do, at most: each has room for what it finds in the workspace.
+[[nodiscard]] constexpr std::uint32_t useful_blocks(const Request& r, const Launch& launch) {
+    constexpr std::uint64_t most = 8192;
+    const std::uint64_t at_once = std::uint64_t{launch.block} * tile_vectors * 16;
+    const std::uint64_t useful = (r.n * size_of(r.dtype) + at_once - 1) / at_once;
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(useful, 1, launch.grid ? std::min<std::uint64_t>(launch.grid, most) : most));
+}
+
+/// Elements that a block takes of a large group.
+inline constexpr std::uint32_t slot_elements = 1u << 15;
+
+/// For rows or segments that are not left to threads.
+[[nodiscard]] inline SlotLayout slot_layout(const Request& r) {
+    return SlotLayout::of(r, slot_elements, sizeof(Found));
+}
+
+/// Of a list of tensors: what came of it, and what is known of all tensors, behind which is what
+/// blocks found.
+struct ListLayout {
+    TensorListLayout list{0};
+    std::size_t known = list.end,
+                bytes = known + TensorListLayout::align((1 + most_tensor_blocks + tensors_at_once) * sizeof(Found));
+};
+
+} // namespace multiset
+
+[[nodiscard]] inline std::size_t multiset_workspace_bytes(const Request& r, const detail::Route& route) {
+    using detail::Scope;
+    if (route.scope == Scope::list) return multiset::ListLayout{}.bytes;
+    if (route.scope == Scope::grid) {
+        const std::uint32_t blocks = multiset::useful_blocks(r, route.launch);
+        return blocks == 1 ? 0 : (blocks * sizeof(multiset::Found) + 255) / 256 * 256;
+    }
+    if (route.scope == Scope::thread) {
+        const PartLayout layout(r, sizeof(multiset::Found));
+        return layout.parts.parts == 1 ? 0 : layout.bytes;
+    }
+    const SlotLayout layout = multiset::slot_layout(r);
+    return layout.room == 0 ? 0 : layout.bytes;
+}
+
+/// Flat arrays, rows, columns and segments.
+template <class T>
+[[nodiscard]] Status launch_multiset(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                     const DeviceTraits& device);
+[[nodiscard]] Status launch_multiset_list(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                          const DeviceTraits& device);
+
+namespace multiset {
+
+/// Of a list of tensors: blocks that the device holds, and what they find in the tensors of T that
+/// are at `entries`.
+template <class T>
+[[nodiscard]] Status count_list_blocks(const Plan& plan, const DeviceTraits& device, std::uint32_t& resident);
+template <class T>
+[[nodiscard]] Status look_at_list(const Plan& plan, const TensorEntry* entries, const std::uint32_t* tensor_of_block,
+                                  std::uint32_t blocks, Found* found, Stream stream);
+
+} // namespace multiset
+} // namespace detreduce::cuda

@@ -1,0 +1,143 @@
+// Where the elements of a scope are. A source has units, vectors of 16 bytes that are looked at
+// together, which its threads share, and odd elements, which are in no unit.
+#pragma once
+
+#include <cstdint>
+
+#include "flat/load.cuh"
+#include "flat/tile.cuh"
+
+namespace detreduce::cuda::multiset {
+
+template <int Count>
+struct Vectors {
+    uint4 v[Count];
+};
+
+/// The elements at p that come before the first 16-byte boundary; at most n.
+template <class T>
+[[nodiscard]] __host__ __device__ __forceinline__ std::uint64_t elements_before_boundary(const T* p, std::uint64_t n) {
+    const std::uint64_t before = (16 - reinterpret_cast<std::uintptr_t>(p) % 16) % 16 / sizeof(T);
+    return before < n ? before : n;
+}
+
+/// Elements of a group, fewer than 2^32: those before the first 16-byte boundary and behind the
+/// last are odd; where they do not lie side by side, all are.
+template <class T>
+struct Part {
+    using Index = std::uint32_t;
+    static constexpr int unit_vectors = 1;
+    static constexpr std::uint32_t per_vector = fp::Format<T>::elements_in_16_bytes;
+    const T* x;
+    std::uint64_t step; ///< from one element to the next
+    std::uint32_t head, vectors, odd;
+    std::uint32_t first, threads; ///< the thread's number, of so many
+
+    template <class Scope>
+    __device__ __forceinline__ Part(const Scope& scope, const T* from, std::uint64_t distance, std::uint32_t n)
+        : x(from), step(distance), head(step == 1 ? static_cast<std::uint32_t>(elements_before_boundary(from, n)) : n),
+          vectors((n - head) / per_vector), odd(n - vectors * per_vector), first(scope.rank()), threads(scope.size()) {}
+
+    /// Through L1: short rows are read by a thread each.
+    [[nodiscard]] __device__ __forceinline__ Vectors<1> unit(std::uint32_t v) const {
+        return {{__ldg(reinterpret_cast<const uint4*>(x + head) + v)}};
+    }
+    /// What a thread that has no units would begin with.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t first_unit() const { return first; }
+    [[nodiscard]] __device__ __forceinline__ bool has(std::uint32_t v) const { return v < vectors; }
+    /// The index of element e of vector i of a unit.
+    [[nodiscard]] __device__ __forceinline__ Index index(std::uint32_t v, int, int e) const {
+        return head + v * per_vector + e;
+    }
+    /// f(unit, vectors) for the thread's units, in order.
+    template <class F>
+    __device__ __forceinline__ void for_units(const F& f) const {
+#pragma unroll 4
+        for (std::uint32_t v = first; v < vectors; v += threads)
+            f(v, unit(v));
+    }
+    /// f(index, element) for the thread's odd elements, in order. (All loads of eight at a time,
+    /// first, were slower.)
+    template <class F>
+    __device__ __forceinline__ void for_odd(const F& f) const {
+#pragma unroll 4
+        for (std::uint32_t i = first; i < odd; i += threads) {
+            const std::uint32_t at = i < head ? i : i + vectors * per_vector;
+            f(at, load_number(x + at * step));
+        }
+    }
+};
+
+/// A flat array: what lies before the first 16-byte boundary, whole tiles of a warp, and the rest.
+template <class T>
+struct Tiles {
+    static constexpr int vectors = 4; ///< loads of a thread that are in flight together
+    static constexpr std::uint32_t per_vector = fp::Format<T>::elements_in_16_bytes,
+                                   elements = vectors * warp_size * per_vector;
+    const T* x;
+    std::uint64_t full;      ///< whole tiles
+    std::uint32_t head, odd; ///< elements before them; before and behind them
+
+    Tiles(const T* input, std::uint64_t n)
+        : x(input), head(static_cast<std::uint32_t>(elements_before_boundary(x, n))) {
+        full = (n - head) / elements;
+        odd = static_cast<std::uint32_t>(n - full * elements);
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint64_t odd_index(std::uint32_t i) const {
+        return i < head ? i : i + full * elements;
+    }
+    /// The index of element e of the thread's i-th vector in a tile.
+    [[nodiscard]] __device__ __forceinline__ std::uint64_t index(std::uint64_t tile, int i, int e) const {
+        return head + tile * elements + (i * warp_size + threadIdx.x % warp_size) * per_vector + e;
+    }
+    [[nodiscard]] __device__ __forceinline__ Vectors<vectors> load(std::uint64_t tile) const {
+        const T* const mine = x + index(tile, 0, 0); // the others lie at distances that are known now
+        Vectors<vectors> t;
+#pragma unroll
+        for (int i = 0; i < vectors; ++i)
+            t.v[i] = load16<Source::aligned_input>(mine + i * warp_size * per_vector);
+        return t;
+    }
+};
+
+/// What a thread of the grid has of it: its warp's tiles, whose numbers are the units, and its
+/// share of the odd elements.
+template <class T>
+struct TileShare {
+    using Index = std::uint64_t;
+    static constexpr int unit_vectors = Tiles<T>::vectors;
+    static constexpr std::uint32_t per_vector = Tiles<T>::per_vector;
+    const Tiles<T>& tiles;
+    std::uint64_t first, stride; ///< the warp's first tile; warps in the grid
+
+    __device__ __forceinline__ explicit TileShare(const Tiles<T>& all)
+        : tiles(all), first(std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size),
+          stride(std::uint64_t{gridDim.x} * (blockDim.x / warp_size)) {}
+
+    [[nodiscard]] __device__ __forceinline__ Vectors<unit_vectors> unit(std::uint32_t turn) const {
+        return tiles.load(first + turn * stride);
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t first_unit() const { return 0; }
+    [[nodiscard]] __device__ __forceinline__ bool has(std::uint32_t turn) const {
+        return first + turn * stride < tiles.full;
+    }
+    [[nodiscard]] __device__ __forceinline__ Index index(std::uint32_t turn, int i, int e) const {
+        return tiles.index(first + turn * stride, i, e);
+    }
+    template <class F>
+    __device__ __forceinline__ void for_units(const F& f) const {
+        std::uint32_t turn = 0;
+        for (std::uint64_t tile = first; tile < tiles.full; tile += stride, ++turn)
+            f(turn, tiles.load(tile));
+    }
+    template <class F>
+    __device__ __forceinline__ void for_odd(const F& f) const {
+        const std::uint32_t threads = gridDim.x * blockDim.x;
+        for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < tiles.odd; i += threads) {
+            const std::uint64_t at = tiles.odd_index(i);
+            f(at, load_number(tiles.x + at));
+        }
+    }
+};
+
+} // namespace detreduce::cuda::multiset
