@@ -8,7 +8,6 @@
 #include "flat/launch.hpp"
 #include "moments/launch.hpp"
 #include "multiset/launch.hpp"
-#include "order/launch.hpp"
 #include "product/launch.hpp"
 #include "tensors/clip.hpp"
 
@@ -56,21 +55,6 @@ struct Run {
                                     : launch_moments_exact_groups<T>(plan, in, out, workspace, stream, device);
     }
     template <class T>
-    [[nodiscard]] Status order() const {
-        return scope == Scope::grid ? launch_order<T>(plan, in.x, out, workspace, stream, device)
-                                    : launch_multiset<T>(plan, in, out, workspace, stream, device);
-    }
-    template <class T>
-    [[nodiscard]] Status minmax() const {
-        return scope == Scope::grid ? launch_minmax<T>(plan, in.x, out, workspace, stream, device)
-                                    : launch_multiset<T>(plan, in, out, workspace, stream, device);
-    }
-    template <class T>
-    [[nodiscard]] Status nonzero() const {
-        return scope == Scope::grid ? launch_count_nonzero<T>(plan, in.x, out, stream, device)
-                                    : launch_multiset<T>(plan, in, out, workspace, stream, device);
-    }
-    template <class T>
     [[nodiscard]] Status unique() const {
         return scope == Scope::grid ? launch_count_unique<T>(plan, in.x, out, workspace, stream, device)
                                     : launch_count_unique_groups(plan, in, out, workspace, stream, device);
@@ -93,11 +77,9 @@ struct Run {
         case Engine::exact_moments:
             return exact_moments<T>();
         case Engine::order:
-            return order<T>();
         case Engine::minmax:
-            return minmax<T>();
         case Engine::nonzero:
-            return nonzero<T>();
+            return launch_multiset<T>(plan, in, out, workspace, stream, device);
         case Engine::unique:
             return unique<T>();
         }

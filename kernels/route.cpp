@@ -12,7 +12,6 @@
 #include "moments/exact.hpp"
 #include "moments/launch.hpp"
 #include "multiset/launch.hpp"
-#include "order/launch.hpp"
 #include "product/launch.hpp"
 #include "tuning.hpp"
 #include "workspace.hpp"
@@ -234,13 +233,10 @@ Status find_workspace_bytes(const Request& r, const Route& route, std::size_t& b
     case Engine::exact_moments:
         bytes = exact_moments_workspace_bytes_of(r, route);
         break;
-    case Engine::nonzero:
-        bytes = route.scope == Scope::grid ? 0 : multiset_workspace_bytes(r, route);
-        break;
     case Engine::order:
     case Engine::minmax:
-        bytes =
-            route.scope == Scope::grid ? order_workspace_bytes(r, route.launch) : multiset_workspace_bytes(r, route);
+    case Engine::nonzero:
+        bytes = multiset_workspace_bytes(r, route);
         break;
     case Engine::unique:
         return find_unique_workspace_bytes(r, bytes);

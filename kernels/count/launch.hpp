@@ -23,9 +23,6 @@ template <class T>
 [[nodiscard]] Status unique_groups_workspace_bytes(const Request& r, std::size_t& bytes);
 
 template <class T>
-[[nodiscard]] Status launch_count_nonzero(const Plan& plan, const void* x, void* out, Stream stream,
-                                          const DeviceTraits& device);
-template <class T>
 [[nodiscard]] Status launch_count_unique(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                          const DeviceTraits& device);
 template <>

@@ -69,7 +69,7 @@ Status launch_count_unique(const Plan& plan, const void* elements, void* out, vo
     using Key = fp::Bits<T>;
     const std::uint64_t n = plan.request().n;
     auto* const total = static_cast<count::Count*>(out);
-    const std::uint32_t useful = order_blocks(plan.request(), plan.launch());
+    const std::uint32_t useful = multiset::useful_blocks(plan.request(), plan.launch());
     const count::KeyBuffers<Key> buffers(workspace, n);
     std::uint32_t blocks = 0;
     if (const Status bad = choose_blocks(plan, device, count::key_kernel<T>, useful, blocks); !bad.ok()) return bad;

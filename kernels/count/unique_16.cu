@@ -16,7 +16,7 @@ __device__ __forceinline__ void mark(volatile std::uint32_t* map, std::uint32_t 
 
 template <class T>
 __global__ void __launch_bounds__(max_threads, 4)
-    mark_kernel(const __grid_constant__ order::Tiles<T> tiles, std::uint32_t* map) {
+    mark_kernel(const __grid_constant__ multiset::Tiles<T> tiles, std::uint32_t* map) {
     __shared__ std::uint32_t seen[map_words];
     for (std::uint32_t w = threadIdx.x; w < map_words; w += blockDim.x)
         seen[w] = 0;
@@ -25,9 +25,9 @@ __global__ void __launch_bounds__(max_threads, 4)
     const std::uint64_t stride = std::uint64_t{gridDim.x} * warps;
     for (std::uint64_t tile = std::uint64_t{blockIdx.x} * warps + threadIdx.x / warp_size; tile < tiles.full;
          tile += stride) {
-        const order::Vectors current = tiles.load(tile);
+        const auto current = tiles.load(tile);
 #pragma unroll
-        for (int i = 0; i < order::tile_vectors; ++i) {
+        for (int i = 0; i < multiset::Tiles<T>::vectors; ++i) {
             const uint4 v = current.v[i];
             const std::uint32_t words[] = {v.x, v.y, v.z, v.w};
 #pragma unroll
@@ -71,10 +71,10 @@ template <class T>
 static Status count_patterns(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                              const DeviceTraits& device) {
     auto* const map = static_cast<std::uint32_t*>(workspace);
-    const order::Tiles<T> tiles(static_cast<const T*>(x), plan.request().n);
+    const multiset::Tiles<T> tiles(static_cast<const T*>(x), plan.request().n);
     std::uint32_t blocks = 0;
-    const Status chosen =
-        choose_blocks(plan, device, count::mark_kernel<T>, order_blocks(plan.request(), plan.launch()), blocks);
+    const Status chosen = choose_blocks(plan, device, count::mark_kernel<T>,
+                                        multiset::useful_blocks(plan.request(), plan.launch()), blocks);
     if (!chosen.ok()) return chosen;
     const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(map, 0, pattern_map_bytes, stream));
     if (!zeroed.ok()) return zeroed;
