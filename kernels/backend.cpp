@@ -1,6 +1,6 @@
 // The table of what the library calls.
 #include "cuda_backend.hpp"
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 
 #include <detreduce/losses.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "count/launch.hpp"
 #include "cuda_backend.hpp"
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 #include "exact/launch.hpp"
 #include "flat/launch.hpp"
 #include "moments/launch.hpp"

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cuda_error.hpp"
 #include "flat/launch.hpp"
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 
 namespace detreduce::cuda {
 

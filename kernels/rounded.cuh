@@ -5,6 +5,8 @@
 
 #include <detreduce/fp/convert.hpp>
 
+#include "platform/half.cuh"
+
 namespace detreduce::cuda {
 
 /// x rounded to Out. NaN becomes the canonical one.
@@ -19,14 +21,10 @@ __device__ __forceinline__ Out rounded_to(float x) {
         return fp::from_bits<Out>(fp::is_nan(x) ? fp::Format<Out>::canonical_nan : bits);
     };
     if constexpr (std::is_same_v<Out, float16>) {
-        std::uint16_t bits;
-        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-        return bits_or_nan(bits);
+        return bits_or_nan(f16_of_f32(x));
     } else if constexpr (std::is_same_v<Out, bfloat16>) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        std::uint16_t bits;
-        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-        return bits_or_nan(bits);
+#if DETREDUCE_GPU_HAS_BF16
+        return bits_or_nan(bf16_of_f32(x));
 #else
         return fp::round_to<bfloat16>(x);
 #endif

@@ -7,7 +7,7 @@
 
 #include "count/launch.hpp"
 #include "cuda_backend.hpp"
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 #include "exact/launch.hpp"
 #include "moments/exact.hpp"
 #include "moments/launch.hpp"

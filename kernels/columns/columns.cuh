@@ -34,7 +34,7 @@ __device__ __forceinline__ Pack<T, C> load_columns(const T* p, std::uint64_t lef
             __builtin_memcpy(&pack, &raw, sizeof pack);
         } else {
             using Raw = std::conditional_t<sizeof pack == 8, uint2, std::uint32_t>;
-            const Raw raw = __ldg(reinterpret_cast<const Raw*>(p));
+            const Raw raw = load_read_only(reinterpret_cast<const Raw*>(p));
             __builtin_memcpy(&pack, &raw, sizeof pack);
         }
     } else {

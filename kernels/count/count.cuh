@@ -6,7 +6,7 @@
 #include <detreduce/plan.hpp>
 
 #include "launch_blocks.hpp"
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 #include "multiset/launch.hpp"
 #include "multiset/scopes.cuh"
 #include "multiset/sources.cuh"

@@ -76,9 +76,9 @@ static __global__ void __launch_bounds__(max_threads)
         const Word group = i < items ? groups[i] : count;
         const bool first =
             group < count && (i == 0 || groups[i - 1] != group || keys[i - 1] != keys[i]); // the first of its kind
-        const std::uint32_t firsts = __ballot_sync(all_threads, first);
-        const Word of_first_thread = __shfl_sync(all_threads, group, 0);
-        if (__all_sync(all_threads, group == of_first_thread)) {
+        const std::uint32_t firsts = votes_of_warp(first);
+        const Word of_first_thread = shuffle_from(group, 0);
+        if (all_of_warp(group == of_first_thread)) {
             if (lane == 0 && firsts != 0) atomicAdd(counts + group, static_cast<Count>(__popc(firsts)));
         } else if (first) {
             atomicAdd(counts + group, Count{1});

@@ -41,7 +41,7 @@ __global__ void state_kernel(Word* state, const Word* term, const Finish finish)
     __syncthreads();
     if (!finish.normalize) return round_words<1>(own, finish); // the state is only read
     if (k < acc::exact::words) state[k] = own[k];
-    __threadfence();
+    fence_of_gpu();
     __syncthreads();
     finish_state<1>(state, finish);
 }

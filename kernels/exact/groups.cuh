@@ -32,10 +32,10 @@ __device__ __forceinline__ void round_from_words(WarpMemory<Input>& own, const S
         if (!span.valid) own.words[counters + acc::exact::nan_count] = 1;
         round_group<Input::states>(own.words, *reinterpret_cast<Scratch*>(own.copy), finish);
     }
-    __syncwarp();
+    sync_warp();
     for (int i = lane; i < count; i += warp_size)
         own.words[i] = 0;
-    __syncwarp();
+    sync_warp();
 }
 
 /// The slots of large groups, a block each.
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
         const Input part = input.part(slot.begin, slot.m);
         for (int i = lane; i < count; i += warp_size)
             memory[warp].words[i] = 0;
-        __syncwarp();
+        sync_warp();
         add_share(part, memory[warp], warp, block_warps, Between{});
         add_up(memory, slot.m, total);
         for (int k = threadIdx.x; k < count; k += block_threads)
@@ -67,7 +67,7 @@ __device__ __forceinline__ std::uint64_t next_batch(const GroupWork& work, std::
     for (; base < work.groups.count; base += warp_size * step) {
         const std::uint64_t mine = base + threadIdx.x % warp_size * step;
         const bool any = mine < work.groups.count && work.left[mine / 32] != 0;
-        const std::uint32_t found = __ballot_sync(all_threads, any);
+        const std::uint32_t found = votes_of_warp(any);
         if (found != 0) return base + (__ffs(static_cast<int>(found)) - 1) * step;
     }
     return base;
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     WarpMemory<Input>& own = memory[warp];
     for (int i = lane; i < count; i += warp_size)
         own.words[i] = 0;
-    __syncwarp();
+    sync_warp();
     const std::uint64_t step = std::uint64_t{gridDim.x} * block_warps * work.batch;
     BinsOf bins(own.words + counters);
     for (std::uint64_t base = next_batch(work, (std::uint64_t{blockIdx.x} * block_warps + warp) * work.batch, step);

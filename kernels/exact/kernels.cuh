@@ -1,7 +1,7 @@
 // The kernels of `exact` for one input, flat. Groups and lists have kernels of their own (groups.cuh): their code costs flat sums registers.
 #pragma once
 
-#include "arrival.cuh"
+#include "platform/grid.cuh"
 #include "exact/walk.cuh"
 
 namespace detreduce::cuda::exact {
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     WarpMemory<Input>& own = memory[warp];
     for (int i = lane; i < count; i += warp_size)
         own.words[i] = 0;
-    __syncwarp();
+    sync_warp();
     add_share(input, own, std::uint64_t{blockIdx.x} * block_warps + warp, std::uint64_t{gridDim.x} * block_warps,
               between);
     add_up(memory, blockIdx.x == 0 ? input.n : 0, total);

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 #include "exact/kernels.cuh"
 #include "exact/launch.hpp"
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 
 namespace detreduce::cuda {
 

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 #include "exact/groups.cuh"
 #include "exact/launch.hpp"
 #include "exact/list.cuh"
 #include "exact/threads.cuh"
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 
 namespace detreduce::cuda {
 

@@ -5,7 +5,7 @@
 
 #include "exact/launch.hpp"
 #include "exact/small_moments.cuh"
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 #include "moments/result.hpp"
 
 namespace detreduce::cuda {

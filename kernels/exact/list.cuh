@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(block_threads, list_blocks<Input>)
     const auto clear = [&] {
         for (int i = lane; i < Share::count; i += warp_size)
             own.words[i] = 0;
-        __syncwarp();
+        sync_warp();
     };
     clear();
     wait_for_previous_kernel(); // which has written the list, and made the states zero
@@ -91,13 +91,13 @@ __global__ void __launch_bounds__(block_threads, list_blocks<Input>)
         const std::uint64_t from = share.begin > entry.first ? share.begin - entry.first : 0,
                             place = entry.first + from - share.begin; // in the share, of its first tile
         if (lane == 0) share.take(entry, from);
-        __syncwarp();
+        sync_warp();
         TermWalk<typename Input::Type, Map, Input::vectors> walk{share.part(), own, (warp - place) % block_warps,
                                                                  block_warps};
         walk.slow_tiles = slow_tiles;
         walk.go(bins);
         slow_tiles = walk.slow_tiles;
-        __syncwarp(); // the warp's part is written again
+        sync_warp(); // the warp's part is written again
         if (share.begin <= entry.first) counted += entry.n;
         if (work.states == nullptr) continue;
         bins.flush_all();

@@ -6,7 +6,7 @@
 
 #include <climits>
 
-#include "dependent_launch.cuh"
+#include "platform/grid.cuh"
 #include "exact/fixed.cuh"
 #include "exact/terms.cuh"
 
@@ -180,7 +180,7 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
     auto& own = memory[threadIdx.x / warp_size];
     for (int i = lane; i < Shape::words; i += warp_size)
         own.words[i] = 0;
-    __syncwarp();
+    sync_warp();
     if (at * Of::Input::tile < input.n) {
         const SmallTile<T, Map> tile(input, at, own);
         typename Of::Walk walk{input, own, at, 0};

@@ -41,7 +41,7 @@ struct SmallJoin {
             sums[k] = 0;
 #pragma unroll
             for (int j = sum_pieces - 1; j >= 0; --j)
-                sums[k] = (sums[k] << piece_bits) + __shfl_sync(all_threads, mine, sum_pieces * k + j);
+                sums[k] = (sums[k] << piece_bits) + shuffle_from(mine, sum_pieces * k + j);
         }
     }
 };

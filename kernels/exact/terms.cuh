@@ -60,7 +60,7 @@ struct TermWalk {
                 }
             });
         }
-        __syncwarp();
+        sync_warp();
     }
     /// The same through a wide window, if that holds it. Not inlined, and with its loops left rolled: few tiles get here.
     static __device__ __noinline__ bool add_wide(const uint4* x, const uint4* y, Word* words) {
@@ -86,13 +86,13 @@ struct TermWalk {
     }
     /// A tile that the window does not hold.
     __device__ __forceinline__ void add_otherwise(const Mine& x, const Mine& y, bool there) {
-        __syncwarp();
+        sync_warp();
 #pragma unroll
         for (int i = 0; i < Input::vectors; ++i) {
             own.copy[0][i * warp_size + threadIdx.x % warp_size] = x.v[i];
             own.copy[WarpMemory<Input>::other][i * warp_size + threadIdx.x % warp_size] = y.v[i];
         }
-        __syncwarp();
+        sync_warp();
         if (add_wide(own.copy[0], own.copy[WarpMemory<Input>::other], counters())) {
             count_minus_zeros(x, y, there);
         } else {
@@ -113,8 +113,8 @@ struct TermWalk {
         T a, b;
         __builtin_memcpy(&a, &x.v[0], sizeof a);
         __builtin_memcpy(&b, &y.v[0], sizeof b);
-        only_minus_zeros = __all_sync(
-            all_threads, !there || is_minus_zero(static_cast<double>(widen(a)), static_cast<double>(widen(b))));
+        only_minus_zeros =
+            all_of_warp(!there || is_minus_zero(static_cast<double>(widen(a)), static_cast<double>(widen(b))));
         if (!only_minus_zeros) return;
         int count = 0, all = 0;
 #pragma unroll
@@ -124,10 +124,10 @@ struct TermWalk {
                 ++all;
             });
         }
-        if (!__all_sync(all_threads, count == all)) only_minus_zeros = false;
+        if (!all_of_warp(count == all)) only_minus_zeros = false;
         const int sum = warp_add(count);
         if (threadIdx.x % warp_size == 0) counters()[acc::exact::negative_zeros] += sum;
-        __syncwarp();
+        sync_warp();
     }
 
     template <class BinsOf>
@@ -181,9 +181,8 @@ struct TermWalk {
             look<BinsOf>(range_x, range_y, x.v[i], y.v[i]);
         settle<BinsOf>(range_x, range_y);
         bool in_one_bin = false;
-        if constexpr (BinsOf::in_one_bin) in_one_bin = __all_sync(all_threads, bins.one_bin.holds(range_x));
-        if (!in_one_bin && !__all_sync(all_threads, bins.holds(range_x, range_y)) && !bins.move(range_x, range_y))
-            return false;
+        if constexpr (BinsOf::in_one_bin) in_one_bin = all_of_warp(bins.one_bin.holds(range_x));
+        if (!in_one_bin && !all_of_warp(bins.holds(range_x, range_y)) && !bins.move(range_x, range_y)) return false;
 #pragma unroll
         for (int k = 0; k < Map::parts; ++k) {
             if (!drains_within && bins.added + Input::each > W::adds) bins.drain();

@@ -32,7 +32,7 @@ struct ThreadSum {
     /// 16 bytes of elements from number i on; zeros, whose terms are +0, behind the end.
     static __device__ __forceinline__ uint4 load(const Input& input, const T* p, std::uint64_t i) {
         if (i + per_vector <= input.n) {
-            if (input.aligned) return __ldg(reinterpret_cast<const uint4*>(p + i));
+            if (input.aligned) return load_read_only(reinterpret_cast<const uint4*>(p + i));
             return input.gather(p + i * input.step);
         }
         T elements[per_vector];
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(part_threads)
         BinsOf bins(nullptr);
         const bool fits =
             place.there && Sum::add_up(input.part(place.group * stride, parts.n), place.begin, place.end, bins);
-        const std::uint32_t all_fit = __ballot_sync(all_threads, fits);
+        const std::uint32_t all_fit = votes_of_warp(fits);
         if (parts.parts > 1) {
             if (lane == 0) kept.fits[turn] = all_fit;
             if (!place.there) continue;

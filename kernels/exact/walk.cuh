@@ -3,7 +3,7 @@
 // slower means (wide.cuh). Integers add up in any order, so nothing here can change a bit of a result.
 #pragma once
 
-#include "dependent_launch.cuh"
+#include "platform/grid.cuh"
 #include "exact/launch.hpp"
 #include "exact/wide.cuh"
 
@@ -187,7 +187,7 @@ struct WarpSum {
             Element<T>::each(t.v[i], [&](auto x) { count += fp::to_bits(x) == fp::sign_mask<decltype(x)>; });
         const int all = warp_add(count);
         if (threadIdx.x % warp_size == 0) words[acc::exact::negative_zeros] += all;
-        __syncwarp();
+        sync_warp();
     }
 
     [[nodiscard]] static __device__ __forceinline__ bool glance(const Limits<T, W>& limits, const Vectors<V>& t) {
@@ -206,8 +206,8 @@ struct WarpSum {
             Element<T>::template look<!Magnitude>(range, t.v[i]);
         Element<T>::settle(range);
         const bool held_here = limits.hold(range);
-        if (!__all_sync(all_threads, held_here && range.lowest != INT32_MIN)) {
-            if (!__all_sync(all_threads, held_here) && !move_window(range)) return false;
+        if (!all_of_warp(held_here && range.lowest != INT32_MIN)) {
+            if (!all_of_warp(held_here) && !move_window(range)) return false;
             if (!Magnitude) count_minus_zeros(t);
         } else {
             has_zeros = true; // or else a glance would have done
@@ -216,7 +216,7 @@ struct WarpSum {
     }
     /// Adds a tile; false if no window of this kind holds it.
     __device__ __forceinline__ bool take(const Vectors<V>& t) {
-        if (!Glances || has_zeros || !__all_sync(all_threads, glance(limits, t))) {
+        if (!Glances || has_zeros || !all_of_warp(glance(limits, t))) {
             if (!prepare(t)) return false;
         }
         add(t);
@@ -287,7 +287,7 @@ struct Walk {
 #pragma unroll
             for (int i = 0; i < V; ++i)
                 Element<T>::look(range, current.v[i]);
-            if (!__all_sync(all_threads, range.largest < 0x7ff00000u && range.lowest != INT32_MIN)) {
+            if (!all_of_warp(range.largest < 0x7ff00000u && range.lowest != INT32_MIN)) {
                 add_slowly(tiles.vectors + tile * (V * warp_size));
                 continue;
             }
@@ -306,13 +306,13 @@ struct Walk {
     __device__ __forceinline__ void finish_rest(std::uint64_t first, uint4* copy) {
         for (std::uint64_t rest_tile = tiles.full + first % stride; rest_tile < tiles.count(); rest_tile += stride) {
             const Vectors<V> rest = tiles.load_rest(rest_tile);
-            if (!__any_sync(all_threads, rest.any())) continue;
+            if (!any_of_warp(rest.any())) continue;
 #pragma unroll
             for (int i = 0; i < V; ++i)
                 copy[i * warp_size + threadIdx.x % warp_size] = rest.v[i];
-            __syncwarp();
+            sync_warp();
             add_slowly(copy);
-            __syncwarp();
+            sync_warp();
         }
     }
 };

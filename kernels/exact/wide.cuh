@@ -70,13 +70,13 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
             scatter<T>(v, words);
         }
     }
-    __syncwarp();
+    sync_warp();
 #pragma unroll
     for (int k = 0; k < W::bins; ++k)
         warp_deposit(words, warp_sum(bins.read(limits.top, k)), Bins<T, W>::unit(limits.top, k));
     minus_zeros = warp_add(minus_zeros);
     if (lane == 0) words[acc::exact::negative_zeros] += minus_zeros;
-    __syncwarp();
+    sync_warp();
 }
 
 /// Every element on its own, tile after tile: what is left for numbers all over the range of f64. 32-bit atomics to shared memory are one
@@ -98,7 +98,7 @@ struct Limbs {
             for (int c = 0; c < copies; ++c)
                 limb[c][k] = 0;
         }
-        __syncwarp();
+        sync_warp();
     }
     /// A finite number.
     __device__ __forceinline__ void add(double x) {
@@ -121,14 +121,14 @@ struct Limbs {
             atomicAdd(to + i, (static_cast<std::int32_t>(piece[i]) ^ sign) - sign);
     }
     __device__ void drain() {
-        __syncwarp();
+        sync_warp();
         for (int k = threadIdx.x % warp_size; k < stride; k += warp_size) {
             for (int c = 0; c < copies; ++c) {
                 held[k] += limb[c][k];
                 limb[c][k] = 0;
             }
         }
-        __syncwarp();
+        sync_warp();
     }
     __device__ void flush(Word* words) {
         drain();

@@ -177,15 +177,11 @@ struct Element16 {
         for (int i = 0; i < 4; ++i) {
             const std::uint32_t both = words[i] & 0x7fff7fffu; // as look() has it
             if constexpr (fp::Format<T>::precision == 8) {
-                std::uint32_t low; // by name: both shifts as one would have to be masked
-                asm("shl.b32 %0, %1, 16;" : "=r"(low) : "r"(both));
-                to[2 * i] = from_float(low);
+                to[2 * i] = from_float(low_half_as_high(both)); // both shifts as one would have to be masked
                 to[2 * i + 1] = from_float(both & 0xffff0000u);
             } else {
                 float low, high;
-                asm("{.reg .b16 low, high; mov.b32 {low, high}, %2; cvt.f32.f16 %0, low; cvt.f32.f16 %1, high;}"
-                    : "=f"(low), "=f"(high)
-                    : "r"(both));
+                f32_of_both_f16(both, low, high);
                 to[2 * i] = from_float(__float_as_uint(low));
                 to[2 * i + 1] = from_float(__float_as_uint(high));
             }

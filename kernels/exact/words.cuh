@@ -7,7 +7,7 @@
 #include <detreduce/acc/finish.hpp>
 
 #include "flat/tile.cuh"
-#include "warp_reduce.cuh"
+#include "platform/warp.cuh"
 
 namespace detreduce::cuda::exact {
 
@@ -34,7 +34,7 @@ __device__ __forceinline__ void warp_deposit(Word* words, Word value, int expone
     const int lane = threadIdx.x % warp_size;
     const Word digit = lane == 0 ? d.digit[0] : lane == 1 ? d.digit[1] : d.digit[2];
     if (lane < 3 && d.first + lane < acc::exact::digits) words[d.first + lane] += digit;
-    __syncwarp();
+    sync_warp();
 }
 
 /// What digit k is when every digit has handed its carry to the next one, once: at most 2^33 in magnitude if all were below 2^63.
@@ -48,14 +48,14 @@ __device__ __forceinline__ void warp_carry(Word* words) {
     constexpr int each = (acc::exact::digits + warp_size - 1) / warp_size;
     const int lane = threadIdx.x % warp_size;
     Word next[each];
-    __syncwarp();
+    sync_warp();
     for (int i = 0; i < each; ++i)
         next[i] = lane + i * warp_size < acc::exact::digits ? carried(words, lane + i * warp_size) : 0;
-    __syncwarp();
+    sync_warp();
     for (int i = 0; i < each; ++i) {
         if (lane + i * warp_size < acc::exact::digits) words[lane + i * warp_size] = next[i];
     }
-    __syncwarp();
+    sync_warp();
 }
 
 /// What a kernel does with the state when every block has added to it.
@@ -97,12 +97,12 @@ __device__ __forceinline__ void round_words(const Word* words, const Finish& fin
         const int k = base + static_cast<int>(threadIdx.x);
         const Word digit = k < L::digits ? L::digit(words, k) : 0;
         if (States > 1 && k < L::digits) joined[k] = digit;
-        const std::uint32_t there = __ballot_sync(all_threads, digit != 0);
+        const std::uint32_t there = votes_of_warp(digit != 0);
         if (there == 0) continue;
         first = min(first, base + __ffs(static_cast<int>(there)) - 1);
         last = base + warp_size - __clz(static_cast<int>(there));
     }
-    __syncwarp();
+    sync_warp();
     if (threadIdx.x != 0) return;
     const acc::exact::Long number{States == 1 ? words : joined, L::lowest, words + L::counters};
     acc::store_as(finish.out, finish.output, [&](auto t) {
@@ -145,7 +145,7 @@ __device__ __forceinline__ void finish_state(Word* state, const Finish& finish) 
     constexpr int count = States * acc::exact::words;
     __shared__ Word words[count];
     for (int k = threadIdx.x; k < count; k += blockDim.x)
-        words[k] = __ldcg(state + k);
+        words[k] = load_from_l2(state + k);
     __syncthreads();
     if (finish.normalize) { // of the one state that a caller keeps
         if (threadIdx.x == 0) acc::exact::normalize(words);

@@ -1,8 +1,6 @@
 // The kernels of the flat shape. Every schedule is the same two steps: reduce tiles, then climb the levels.
 #pragma once
 
-#include <cooperative_groups.h>
-
 #include <cstdint>
 
 #include <detreduce/acc/finish.hpp>
@@ -10,8 +8,7 @@
 #include <detreduce/acc/product.hpp>
 #include <detreduce/plan.hpp>
 
-#include "arrival.cuh"
-#include "dependent_launch.cuh"
+#include "platform/grid.cuh"
 #include "flat/tile.cuh"
 #include "groups/groups.hpp"
 #include "rounded.cuh"
@@ -302,7 +299,7 @@ __global__ void __launch_bounds__(max_block)
     }
 #pragma unroll 1
     for (int level = 0; level + 1 < max_levels && levels.tiles[level] > 1; ++level) {
-        cooperative_groups::this_grid().sync();
+        sync_grid();
         for (std::uint64_t tile = blockIdx.x; tile < levels.tiles[level + 1]; tile += gridDim.x) {
             reduce_tile_of_array<Partial, TeamWarps>(levels.partials[level], levels.tiles[level], tile, levels,
                                                      level + 1, *team_buffer<BufferOf<Partial, TeamWarps>>());

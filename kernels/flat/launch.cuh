@@ -8,10 +8,10 @@
 #include <detreduce/acc/rounded.hpp>
 #include <detreduce/acc/two_fold.hpp>
 
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 #include "flat/kernels.cuh"
 #include "flat/launch.hpp"
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 #include "workspace.hpp"
 
 namespace detreduce::cuda {

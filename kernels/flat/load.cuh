@@ -6,6 +6,8 @@
 #include <detreduce/fp/bits.hpp>
 #include <detreduce/fp/half.hpp>
 
+#include "platform/memory.cuh"
+
 namespace detreduce::cuda {
 
 template <class Item, int K>
@@ -22,27 +24,20 @@ enum class Source { aligned_input, any_input, partials };
 
 template <Source S>
 __device__ __forceinline__ uint4 load16(const void* p) {
-    uint4 v;
-    if constexpr (S == Source::partials) {
-        v = __ldcg(static_cast<const uint4*>(p));
-    } else {
-        asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                     : "l"(p));
-    }
-    return v;
+    if constexpr (S == Source::partials) return load_from_l2(static_cast<const uint4*>(p));
+    return load16_once(p);
 }
 
 /// One number of the input.
 template <class T>
 __device__ __forceinline__ T load_number(const T* p) {
-    return __ldg(p);
+    return load_read_only(p);
 }
 __device__ __forceinline__ float16 load_number(const float16* p) {
-    return float16::from_bits(__ldg(reinterpret_cast<const unsigned short*>(p)));
+    return float16::from_bits(load_read_only(reinterpret_cast<const unsigned short*>(p)));
 }
 __device__ __forceinline__ bfloat16 load_number(const bfloat16* p) {
-    return bfloat16::from_bits(__ldg(reinterpret_cast<const unsigned short*>(p)));
+    return bfloat16::from_bits(load_read_only(reinterpret_cast<const unsigned short*>(p)));
 }
 
 /// The words that hold 8 elements of 16 bits, wherever these begin.
@@ -51,19 +46,12 @@ struct RawHalves {
 };
 
 /// The 8 elements of 16 bits at p, if they are there, and else 0. No branch: what has to be put together waits where ways meet, and so do
-/// the loads behind it. By words, and no byte beside them: where the first element is the upper half of a word, it and the last one are loaded alone.
+/// the loads behind it.
 template <class T>
 __device__ __forceinline__ RawHalves load_raw_halves_if(bool there, const T* p, bool odd) {
     static_assert(fp::has_16_bits<T>);
     RawHalves raw;
-    asm volatile("{.reg .pred there, odd, even;\n"
-                 "setp.ne.s32 there, %6, 0; setp.ne.and.s32 odd, %7, 0, there; setp.eq.and.s32 even, %7, 0, there;\n"
-                 "mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0; mov.u32 %4, 0;\n"
-                 "@odd ld.global.nc.u16 %0, [%5 + -2]; @there ld.global.nc.u32 %1, [%5];\n"
-                 "@there ld.global.nc.u32 %2, [%5 + 4]; @there ld.global.nc.u32 %3, [%5 + 8];\n"
-                 "@even ld.global.nc.u32 %4, [%5 + 12]; @odd ld.global.nc.u16 %4, [%5 + 12];}"
-                 : "=&r"(raw.word[0]), "=&r"(raw.word[1]), "=&r"(raw.word[2]), "=&r"(raw.word[3]), "=&r"(raw.word[4])
-                 : "l"(p + (odd ? 1 : 0)), "r"(static_cast<int>(there)), "r"(static_cast<int>(odd)));
+    load16_of_halves_if(there, reinterpret_cast<const std::uint16_t*>(p), odd, raw.word);
     return raw;
 }
 /// Is p the upper half of a word?
@@ -119,7 +107,7 @@ __device__ __forceinline__ Item load_item(const Item* p) {
         std::uint32_t raw[sizeof(Item) / 4];
 #pragma unroll
         for (int i = 0; i < static_cast<int>(sizeof(Item) / 4); ++i) {
-            raw[i] = __ldcg(reinterpret_cast<const std::uint32_t*>(p) + i);
+            raw[i] = load_from_l2(reinterpret_cast<const std::uint32_t*>(p) + i);
         }
         __builtin_memcpy(&item, raw, sizeof item);
         return item;

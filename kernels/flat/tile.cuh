@@ -10,11 +10,11 @@
 #include <detreduce/spec/tree_order.hpp>
 
 #include "flat/load.cuh"
+#include "platform/half.cuh"
+#include "platform/warp.cuh"
 
 namespace detreduce::cuda {
 
-inline constexpr int warp_size = 32;
-inline constexpr unsigned all_threads = 0xffffffffu;
 /// Results of tiles in so many rows of lanes, or fewer, are reduced by a warp.
 inline constexpr int most_short_rows = 4;
 
@@ -61,33 +61,6 @@ struct PendingTree {
     }
 };
 
-/// `shuffle` of each word of a value.
-template <class Value, class Shuffle>
-__device__ __forceinline__ Value shuffle_words(const Value& value, const Shuffle& shuffle) {
-    static_assert(sizeof(Value) % 4 == 0);
-    constexpr int words = sizeof(Value) / 4;
-    std::uint32_t raw[words];
-    __builtin_memcpy(raw, &value, sizeof value);
-#pragma unroll
-    for (int i = 0; i < words; ++i)
-        raw[i] = shuffle(raw[i]);
-    Value moved;
-    __builtin_memcpy(&moved, raw, sizeof moved);
-    return moved;
-}
-template <class Value>
-__device__ __forceinline__ Value shuffle_down(const Value& value, int distance) {
-    return shuffle_words(value, [=](std::uint32_t w) { return __shfl_down_sync(all_threads, w, distance); });
-}
-template <class Value>
-__device__ __forceinline__ Value shuffle_xor(const Value& value, int mask) {
-    return shuffle_words(value, [=](std::uint32_t w) { return __shfl_xor_sync(all_threads, w, mask); });
-}
-template <class Value>
-__device__ __forceinline__ Value shuffle_from_first(const Value& value) {
-    return shuffle_words(value, [](std::uint32_t w) { return __shfl_sync(all_threads, w, 0); });
-}
-
 /// `choice ? yes : no`, word by word: of whole structures the compiler would choose between addresses, and keep them in memory for that.
 template <class Value>
 __device__ __forceinline__ Value choose(bool choice, const Value& yes, const Value& no) {
@@ -121,16 +94,11 @@ template <class T>
 __device__ __forceinline__ fp::Arithmetic<T> widen(T x) {
     return fp::widen(x);
 }
-// Volatile, so that they stay where the value is used: ptxas else widens a whole chunk at once and has no registers for that.
 __device__ __forceinline__ float widen(bfloat16 x) {
-    float wide;
-    asm volatile("mov.b32 %0, {%1, %2};" : "=f"(wide) : "h"(std::uint16_t{0}), "h"(x.bits));
-    return wide;
+    return f32_of_bf16_here(x.bits);
 }
 __device__ __forceinline__ float widen(float16 x) {
-    float wide;
-    asm volatile("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits)); // exact; fp::widen in one instruction
-    return wide;
+    return f32_of_f16_here(x.bits);
 }
 
 /// Item k of a pack. Of 16-bit formats it is widened at once, from the word that it is in, and stays where it is used (as widen() does): from 16 bits
@@ -148,24 +116,12 @@ __device__ __forceinline__ std::uint32_t word_of_item(const Pack<Item, K>& pack,
 template <int K>
 __device__ __forceinline__ float item_at(const Pack<bfloat16, K>& pack, int k) {
     const std::uint32_t word = word_of_item(pack, k);
-    std::uint32_t wide;
-    if (k % 2 == 0) {
-        asm volatile("shl.b32 %0, %1, 16;" : "=r"(wide) : "r"(word));
-    } else {
-        asm volatile("and.b32 %0, %1, 0xffff0000;" : "=r"(wide) : "r"(word));
-    }
-    return __uint_as_float(wide);
+    return k % 2 == 0 ? f32_of_low_bf16_here(word) : f32_of_high_bf16_here(word);
 }
 template <int K>
 __device__ __forceinline__ float item_at(const Pack<float16, K>& pack, int k) {
     const std::uint32_t word = word_of_item(pack, k);
-    float wide;
-    if (k % 2 == 0) {
-        asm volatile("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(wide) : "r"(word));
-    } else {
-        asm volatile("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, high;}" : "=f"(wide) : "r"(word));
-    }
-    return wide;
+    return k % 2 == 0 ? f32_of_low_f16_here(word) : f32_of_high_f16_here(word);
 }
 
 /// The input: elements are added.

@@ -48,17 +48,11 @@ struct WordsOfChunk {
     /// The element that is loaded alone, or `absent`.
     __device__ __forceinline__ void load_alone(const Place& at, bool odd, T absent) {
         alone = absent.bits;
-        asm volatile("{.reg .pred mine; setp.ne.s32 mine, %2, 0;\n@mine ld.global.nc.u16 %0, [%1];}"
-                     : "+h"(alone)
-                     : "l"(at.p), "r"(static_cast<int>(odd && thread() == warp_size - 1 && at.left > 0)));
+        load2_if(odd && thread() == warp_size - 1 && at.left > 0, at.p, alone);
     }
     /// Row r if `there`, all of whose words may be read.
     __device__ __forceinline__ void load_if(bool there, int r, const T* own) {
-        asm volatile("{.reg .pred there; setp.ne.s32 there, %5, 0;\n"
-                     "@there ld.global.nc.u32 %0, [%4]; @there ld.global.nc.u32 %1, [%4 + 128];\n"
-                     "@there ld.global.nc.u32 %2, [%4 + 256]; @there ld.global.nc.u32 %3, [%4 + 384];}"
-                     : "+r"(words[r][0]), "+r"(words[r][1]), "+r"(words[r][2]), "+r"(words[r][3])
-                     : "l"(own + r * lanes), "r"(static_cast<int>(there)));
+        load4_of_row_if(there, own + r * lanes, words[r]);
     }
     /// What there is of row r, and else `absent`. No branch: loads behind one would wait for those before it.
     __device__ __forceinline__ void load_some(int r, const Place& at, const T* own, bool odd, T absent) {
@@ -67,9 +61,7 @@ struct WordsOfChunk {
 #pragma unroll
         for (int j = 0; j < each; ++j) {
             words[r][j] = both;
-            asm volatile("{.reg .pred there; setp.gt.s32 there, %2, 1;\n@there ld.global.nc.u32 %0, [%1];}"
-                         : "+r"(words[r][j])
-                         : "l"(own + r * lanes + 64 * j), "r"(left - 64 * j));
+            load4_if_more_than_one(left - 64 * j, own + r * lanes + 64 * j, words[r][j]);
         }
     }
     /// The last element of all, if it is the lower half of a word that has no upper one: number `number` of the thread that has it begins
@@ -81,10 +73,7 @@ struct WordsOfChunk {
     [[nodiscard]] static __device__ __forceinline__ Last load_last(const Place& at, bool odd, T absent) {
         const int i = at.left - 1 - odd;
         Last last{i >= 0 && i % 2 == 0 ? i % lanes / 64 * 2 : -1, absent.bits};
-        asm volatile("{.reg .pred mine; setp.ne.s32 mine, %2, 0;\n@mine ld.global.nc.u16 %0, [%1];}"
-                     : "+h"(last.bits)
-                     : "l"(at.p + at.left - 1),
-                       "r"(static_cast<int>(last.number >= 0 && i / 2 % warp_size == thread())));
+        load2_if(last.number >= 0 && i / 2 % warp_size == thread(), at.p + at.left - 1, last.bits);
         return last;
     }
     /// Leaves out lane 0 of the next chunk.

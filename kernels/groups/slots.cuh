@@ -14,7 +14,7 @@ struct Span {
 __device__ __forceinline__ Span span_of(const Groups& groups, std::uint64_t group) {
     if (groups.offsets == nullptr) return {group * groups.stride, groups.n, true};
     const auto* const at = reinterpret_cast<const unsigned long long*>(groups.offsets) + group;
-    const std::uint64_t begin = __ldg(at), end = __ldg(at + 1);
+    const std::uint64_t begin = load_read_only(at), end = load_read_only(at + 1);
     const bool valid = begin <= end && end <= groups.n;
     return {valid ? begin : 0, valid ? end - begin : 0, valid};
 }
@@ -27,7 +27,7 @@ static __device__ __noinline__ bool put_on_slots(SlotTable table, std::uint64_t 
     const std::uint64_t parts = spec::tiles(span.n, table.length), all = slots_of(span.n, table.length, table.upper);
     std::uint64_t first = 0;
     if (lane == 0) first = atomicAdd(reinterpret_cast<Counter*>(table.used), static_cast<Counter>(all));
-    first = __shfl_sync(all_threads, first, 0);
+    first = shuffle_from(first, 0);
     if (first + all > table.room) {
         // What others wait for must still be something: slots of nothing, as far as there are any.
         for (std::uint64_t i = first + lane; i < table.room; i += warp_size)

@@ -158,8 +158,7 @@ __global__ void __launch_bounds__(max_block, group_blocks<Level>)
         std::uint32_t left_to_others = 0; // a bit for each group of the batch
 #pragma unroll 1
         for (int i = 0; i < static_cast<int>(batch) && base + i < groups.count; ++i) {
-            const Span span{__shfl_sync(all_threads, span_of_mine.begin, i),
-                            __shfl_sync(all_threads, span_of_mine.n, i), true};
+            const Span span{shuffle_from(span_of_mine.begin, i), shuffle_from(span_of_mine.n, i), true};
             const bool fits = span.n <= Level::Order::tile;
             if (!fits && put_on_slots(table, base + i, span)) {
                 left_to_others |= 1u << i;
@@ -167,7 +166,7 @@ __global__ void __launch_bounds__(max_block, group_blocks<Level>)
             }
             const auto begin = x + static_cast<std::int64_t>(span.begin);
             const Acc sum = fits ? sum_by_warp<Level>(begin, static_cast<int>(span.n)) : Acc::absent();
-            mine = choose(lane == i, shuffle_from_first(sum), mine);
+            mine = choose(lane == i, shuffle_from(sum, 0), mine);
         }
         if (!there || (left_to_others >> lane & 1)) continue;
         if (span_of_mine.n == 0) mine = Level::of_nothing();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ladder.hpp"
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 #include "piece.cuh"
 
 namespace detreduce::ladder {

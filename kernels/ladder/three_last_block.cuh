@@ -7,7 +7,7 @@
 // Measured: tables "The ladder" and "How the grid ends" of `detreduce ladder`, rung "last block".
 #pragma once
 
-#include "arrival.cuh"
+#include "platform/grid.cuh"
 #include "three_level.cuh"
 
 namespace detreduce::ladder {

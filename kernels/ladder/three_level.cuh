@@ -2,7 +2,7 @@
 // blocks as the device holds walks over the input. How the blocks' sums become one is the ending, and each ending is a rung: three_*.cuh.
 #pragma once
 
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 #include "ladder.hpp"
 #include "levels.hpp"
 #include "shuffle.cuh"

@@ -2,7 +2,7 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda_backend.hpp"
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 #include "losses/launch.hpp"
 
 namespace detreduce::cuda {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 #include "moments/exact_finish.cuh"
 
 namespace detreduce::cuda {
@@ -14,7 +14,7 @@ __device__ __forceinline__ Word sum_of_slots(const Word* states, std::uint32_t s
     Word sum = 0;
 #pragma unroll 8
     for (std::uint64_t s = 0; s < cut.slots; ++s)
-        sum += __ldcg(states + (cut.first + s) * step + k);
+        sum += load_from_l2(states + (cut.first + s) * step + k);
     return sum;
 }
 

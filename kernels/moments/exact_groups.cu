@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 #include "exact/groups.cuh"
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 #include "moments/exact.hpp"
 #include "moments/result.hpp"
 
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(cut_threads) cut_kernel(const Groups groups, s
         const std::uint64_t parts = spec::tiles(span.n, table.length);
         std::uint64_t first = 0;
         if (lane == 0) first = atomicAdd(reinterpret_cast<unsigned long long*>(table.used), parts);
-        first = __shfl_sync(all_threads, first, 0);
+        first = shuffle_from(first, 0);
         // Offsets in order always find room.
         const bool fits = first <= table.room && parts <= table.room - first;
         if (lane == 0) cuts[i] = {first, span.valid && fits ? parts : GroupCut::invalid};

@@ -1,7 +1,7 @@
 // The kernels of mean and variance by `tree`: a launch a level, as the schedule two_pass has it.
 #pragma once
 
-#include "dependent_launch.cuh"
+#include "platform/grid.cuh"
 #include "moments/tile.cuh"
 
 namespace detreduce::cuda::moment_kernels {

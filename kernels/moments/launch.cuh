@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 #include "moments/kernels.cuh"
 #include "moments/launch.hpp"
 #include "moments/result.hpp"

@@ -1,7 +1,7 @@
 // Mean and variance of flat inputs by `exact`: other launches, one after the other.
 #include <cuda_runtime_api.h>
 
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 #include "moments/exact.hpp"
 #include "moments/result.hpp"
 

@@ -69,9 +69,7 @@ struct Keys {
     __device__ __forceinline__ void take_pair(std::uint32_t& best, std::uint32_t w) const {
         constexpr std::uint32_t both = 0x10001u;
         w &= map.keep * both;
-        std::uint32_t negative; // each half filled with its sign, for which __byte_perm has no words
-        asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(negative) : "r"(w));
-        w ^= (negative & (Map::magnitude_mask * both)) ^ (map.flip * both);
+        w ^= (signs_of_both(w) & (Map::magnitude_mask * both)) ^ (map.flip * both);
         best = __viaddmax_s16x2(w, map.add * both, best);
     }
 };

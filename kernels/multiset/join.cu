@@ -1,4 +1,4 @@
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 #include "multiset/join.cuh"
 
 namespace detreduce::cuda::multiset {

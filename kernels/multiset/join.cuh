@@ -2,7 +2,7 @@
 // threads looked at the parts.
 #pragma once
 
-#include "dependent_launch.cuh"
+#include "platform/grid.cuh"
 #include "flat/load.cuh"
 #include "groups/groups.hpp"
 #include "groups/parts.hpp"

@@ -3,7 +3,7 @@
 // and short rows. What several found is joined afterwards (join.cuh).
 #pragma once
 
-#include "dependent_launch.cuh"
+#include "platform/grid.cuh"
 #include "groups/parts.hpp"
 #include "groups/slots.cuh"
 #include "multiset/accumulators.cuh"

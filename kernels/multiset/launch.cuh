@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "cuda_error.hpp"
-#include "launch_kernel.hpp"
+#include "platform/cuda_error.hpp"
+#include "platform/launch_kernel.hpp"
 #include "multiset/kernels.cuh"
 #include "multiset/launch.hpp"
 

@@ -2,7 +2,7 @@
 // and what those found is joined as doubles, so that dtypes can be mixed.
 #include <algorithm>
 
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 #include "multiset/join.hpp"
 #include "multiset/launch.hpp"
 

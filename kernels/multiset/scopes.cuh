@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "flat/tile.cuh"
-#include "warp_reduce.cuh"
+#include "platform/warp.cuh"
 
 namespace detreduce::cuda::multiset {
 

@@ -40,7 +40,7 @@ struct Part {
 
     /// Through L1: short rows are read by a thread each.
     [[nodiscard]] __device__ __forceinline__ Vectors<1> unit(std::uint32_t v) const {
-        return {{__ldg(reinterpret_cast<const uint4*>(x + head) + v)}};
+        return {{load_read_only(reinterpret_cast<const uint4*>(x + head) + v)}};
     }
     /// What a thread that has no units would begin with.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t first_unit() const { return first; }

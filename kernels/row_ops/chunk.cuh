@@ -26,7 +26,7 @@ __device__ __forceinline__ Pack<Out, K> stored_all(const V (&v)[K]) {
         pack.v[k] = stored<Out>(v[k]);
     return pack;
 }
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if DETREDUCE_GPU_HAS_BF16
 /// Two at a time: the conversion makes every NaN 7fff, the greatest signed integer, so that the lesser of it and the canonical one is canonical, and all else stays.
 template <class Half, int K, class Convert>
 __device__ __forceinline__ Pack<Half, K> stored_pairs(const float (&v)[K], const Convert& convert) {
@@ -41,19 +41,11 @@ __device__ __forceinline__ Pack<Half, K> stored_pairs(const float (&v)[K], const
 }
 template <>
 __device__ __forceinline__ Pack<bfloat16, 8> stored_all<bfloat16, float, 8>(const float (&v)[8]) {
-    return stored_pairs<bfloat16>(v, [](float low, float high) {
-        std::uint32_t word;
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-        return word;
-    });
+    return stored_pairs<bfloat16>(v, [](float low, float high) { return both_bf16_of_f32(low, high); });
 }
 template <>
 __device__ __forceinline__ Pack<float16, 8> stored_all<float16, float, 8>(const float (&v)[8]) {
-    return stored_pairs<float16>(v, [](float low, float high) {
-        std::uint32_t word;
-        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-        return word;
-    });
+    return stored_pairs<float16>(v, [](float low, float high) { return both_f16_of_f32(low, high); });
 }
 #endif
 
@@ -82,16 +74,14 @@ inline constexpr std::uint32_t highest_pair = TermBounds<T>::highest * 0x10001u;
 /// Elements that are exponentiated as they are, not beyond where terms end; two at a time where they are two in a register.
 template <class T, int K>
 __device__ __forceinline__ void clamp(Pack<T, K>&) {}
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if DETREDUCE_GPU_HAS_BF16
 template <int K>
 __device__ __forceinline__ void clamp(Pack<bfloat16, K>& pack) {
     std::uint32_t words[K / 2];
     __builtin_memcpy(words, &pack, sizeof pack);
 #pragma unroll
     for (int i = 0; i < K / 2; ++i)
-        asm("max.NaN.bf16x2 %0, %0, %1; min.NaN.bf16x2 %0, %0, %2;"
-            : "+r"(words[i])
-            : "r"(lowest_pair<bfloat16>), "r"(highest_pair<bfloat16>));
+        clamp_both_bf16(words[i], lowest_pair<bfloat16>, highest_pair<bfloat16>);
     __builtin_memcpy(&pack, words, sizeof pack);
 }
 template <int K>
@@ -100,9 +90,7 @@ __device__ __forceinline__ void clamp(Pack<float16, K>& pack) {
     __builtin_memcpy(words, &pack, sizeof pack);
 #pragma unroll
     for (int i = 0; i < K / 2; ++i)
-        asm("max.NaN.f16x2 %0, %0, %1; min.NaN.f16x2 %0, %0, %2;"
-            : "+r"(words[i])
-            : "r"(lowest_pair<float16>), "r"(highest_pair<float16>));
+        clamp_both_f16(words[i], lowest_pair<float16>, highest_pair<float16>);
     __builtin_memcpy(&pack, words, sizeof pack);
 }
 inline constexpr bool clamps_pairs = true;
@@ -209,13 +197,7 @@ struct Chunk {
     }
     static __device__ __forceinline__ float widen_now(const Pack<float16, K>& pack, int k) {
         const std::uint32_t word = word_of_item(pack, k);
-        float wide;
-        if (k % 2 == 0) {
-            asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(wide) : "r"(word));
-        } else {
-            asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, high;}" : "=f"(wide) : "r"(word));
-        }
-        return wide;
+        return k % 2 == 0 ? f32_of_low_f16(word) : f32_of_high_f16(word);
     }
 };
 

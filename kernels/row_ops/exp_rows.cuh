@@ -134,7 +134,7 @@ struct ExpRow {
             const V other = shuffle_xor(most, distance);
             most = other > most ? other : most;
         }
-        if (__any_sync(all_threads, nan)) most = spec::quiet_nan<V>;
+        if (any_of_warp(nan)) most = spec::quiet_nan<V>;
         if (threadIdx.x % warp_size == 0) s.greatest[threadIdx.x / warp_size] = most;
         __syncthreads();
         for (std::uint32_t w = 0; w < blockDim.x / warp_size; ++w) {

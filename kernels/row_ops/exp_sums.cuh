@@ -40,10 +40,7 @@ struct ChunkUnderWay {
     }
 
     __device__ __forceinline__ void load(int r, const Place& at) {
-        asm volatile("{.reg .pred there; setp.ne.s32 there, %5, 0;\n"
-                     "@there ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];}"
-                     : "+r"(raw[r].x), "+r"(raw[r].y), "+r"(raw[r].z), "+r"(raw[r].w)
-                     : "l"(at.p + r * lanes), "r"(static_cast<int>(at.left - r * lanes >= 8)));
+        load16_once_if(at.left - r * lanes >= 8, at.p + r * lanes, raw[r]);
     }
     /// Row r of a full chunk.
     [[nodiscard]] __device__ __forceinline__ Pack<T, 8> take(int r, const Place&) const {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 #include "row_ops/logsumexp.cuh"
 #include "row_ops/nll_rows.cuh"
 #include "row_ops/norm_rows.cuh"

@@ -68,7 +68,7 @@ struct Normalizer {
             uint4 raw[sizeof pack / 16];
 #pragma unroll
             for (int i = 0; i < static_cast<int>(sizeof pack / 16); ++i)
-                raw[i] = __ldg(reinterpret_cast<const uint4*>(p) + i);
+                raw[i] = load_read_only(reinterpret_cast<const uint4*>(p) + i);
             __builtin_memcpy(&pack, raw, sizeof pack);
         } else {
 #pragma unroll

@@ -2,7 +2,7 @@
 #include <detreduce/spec/row_math.hpp>
 
 #include "cuda_backend.hpp"
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 
 namespace detreduce::cuda {
 namespace {

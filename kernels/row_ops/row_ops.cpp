@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "cuda_backend.hpp"
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 #include "row_ops/rows.hpp"
 
 namespace detreduce::cuda {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "cuda_backend.hpp"
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 
 namespace detreduce::cuda {
 namespace {

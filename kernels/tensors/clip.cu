@@ -7,7 +7,7 @@
 
 #include "exact/launch.hpp"
 #include "exact/words.cuh"
-#include "launch_kernel.hpp"
+#include "platform/launch_kernel.hpp"
 #include "tensors/clip.hpp"
 #include "tensors/list.hpp"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dependent_launch.cuh"
-#include "launch_kernel.hpp"
+#include "platform/grid.cuh"
+#include "platform/launch_kernel.hpp"
 #include "tensors/list.hpp"
 
 namespace detreduce::cuda {

@@ -82,11 +82,11 @@ struct WarpMemory<MappedTiles<T, F, Inputs>> {
 template <class Input>
 __device__ __forceinline__ void add_mapped_slowly(const typename Input::Terms& terms, WarpMemory<Input>& own,
                                                   std::uint32_t& slow_tiles) {
-    __syncwarp();
+    sync_warp();
 #pragma unroll
     for (int i = 0; i < Input::pieces; ++i)
         own.copy[i * warp_size + threadIdx.x % warp_size] = terms.v[i];
-    __syncwarp();
+    sync_warp();
     add_wide_tile<typename Input::V, Input::pieces>(own.copy, own.words);
     if (++slow_tiles % (1u << 16) == 0) warp_carry(own.words);
 }

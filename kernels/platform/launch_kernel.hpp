@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "cuda_error.hpp"
+#include "platform/cuda_error.hpp"
 #include "flat/launch.hpp"
 
 namespace detreduce::cuda {

@@ -1,0 +1,115 @@
+// 16-bit formats, by the instructions that the GPU has for them. `word` holds two numbers.
+//
+// Those that end in `_here` are volatile: they stay where the value is used. ptxas else widens a whole chunk at once, and has no registers for that.
+#pragma once
+
+#include <cstdint>
+
+namespace detreduce::cuda {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define DETREDUCE_GPU_HAS_BF16 1 ///< rounds to bf16, and has the lesser and the greater of pairs
+#else
+#define DETREDUCE_GPU_HAS_BF16 0
+#endif
+
+// f16 to f32: exact. NaN becomes 7fffffff.
+[[nodiscard]] __device__ __forceinline__ float f32_of_f16(std::uint16_t bits) {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(bits));
+    return wide;
+}
+[[nodiscard]] __device__ __forceinline__ float f32_of_f16_here(std::uint16_t bits) {
+    float wide;
+    asm volatile("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(bits));
+    return wide;
+}
+[[nodiscard]] __device__ __forceinline__ float f32_of_low_f16(std::uint32_t word) {
+    float wide;
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(wide) : "r"(word));
+    return wide;
+}
+[[nodiscard]] __device__ __forceinline__ float f32_of_high_f16(std::uint32_t word) {
+    float wide;
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, high;}" : "=f"(wide) : "r"(word));
+    return wide;
+}
+[[nodiscard]] __device__ __forceinline__ float f32_of_low_f16_here(std::uint32_t word) {
+    float wide;
+    asm volatile("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(wide) : "r"(word));
+    return wide;
+}
+[[nodiscard]] __device__ __forceinline__ float f32_of_high_f16_here(std::uint32_t word) {
+    float wide;
+    asm volatile("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, high;}" : "=f"(wide) : "r"(word));
+    return wide;
+}
+__device__ __forceinline__ void f32_of_both_f16(std::uint32_t word, float& low, float& high) {
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %2; cvt.f32.f16 %0, low; cvt.f32.f16 %1, high;}"
+        : "=f"(low), "=f"(high)
+        : "r"(word));
+}
+
+// bf16 to f32: bits are moved.
+[[nodiscard]] __device__ __forceinline__ float f32_of_bf16_here(std::uint16_t bits) {
+    float wide;
+    asm volatile("mov.b32 %0, {%1, %2};" : "=f"(wide) : "h"(std::uint16_t{0}), "h"(bits));
+    return wide;
+}
+[[nodiscard]] __device__ __forceinline__ float f32_of_low_bf16_here(std::uint32_t word) {
+    std::uint32_t wide;
+    asm volatile("shl.b32 %0, %1, 16;" : "=r"(wide) : "r"(word));
+    return __uint_as_float(wide);
+}
+[[nodiscard]] __device__ __forceinline__ float f32_of_high_bf16_here(std::uint32_t word) {
+    std::uint32_t wide;
+    asm volatile("and.b32 %0, %1, 0xffff0000;" : "=r"(wide) : "r"(word));
+    return __uint_as_float(wide);
+}
+/// word << 16, which the compiler does not put together with another shift.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t low_half_as_high(std::uint32_t word) {
+    std::uint32_t low;
+    asm("shl.b32 %0, %1, 16;" : "=r"(low) : "r"(word));
+    return low;
+}
+
+// f32 to the nearest, of two the even one. NaN becomes 7fff.
+[[nodiscard]] __device__ __forceinline__ std::uint16_t f16_of_f32(float x) {
+    std::uint16_t bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+#if DETREDUCE_GPU_HAS_BF16
+[[nodiscard]] __device__ __forceinline__ std::uint16_t bf16_of_f32(float x) {
+    std::uint16_t bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+[[nodiscard]] __device__ __forceinline__ std::uint32_t both_bf16_of_f32(float low, float high) {
+    std::uint32_t word;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+    return word;
+}
+[[nodiscard]] __device__ __forceinline__ std::uint32_t both_f16_of_f32(float low, float high) {
+    std::uint32_t word;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+    return word;
+}
+
+// Each number not less than that of `lowest` and not greater than that of `highest`, and NaN if it is one.
+__device__ __forceinline__ void clamp_both_bf16(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
+    asm("max.NaN.bf16x2 %0, %0, %1; min.NaN.bf16x2 %0, %0, %2;" : "+r"(word) : "r"(lowest), "r"(highest));
+}
+__device__ __forceinline__ void clamp_both_f16(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
+    asm("max.NaN.f16x2 %0, %0, %1; min.NaN.f16x2 %0, %0, %2;" : "+r"(word) : "r"(lowest), "r"(highest));
+}
+#endif
+
+/// Each half filled with its sign, for which __byte_perm has no words.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t signs_of_both(std::uint32_t word) {
+    std::uint32_t negative;
+    asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(negative) : "r"(word));
+    return negative;
+}
+
+} // namespace detreduce::cuda

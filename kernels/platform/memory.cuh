@@ -1,0 +1,68 @@
+// Loads from the GPU's memory, of what no thread writes while the kernel runs unless it says otherwise. Those with `if` load nothing, and leave what they were given, where
+// the condition is false: one predicated instruction, no branch, behind which loads would wait for those before it.
+#pragma once
+
+#include <cstdint>
+
+namespace detreduce::cuda {
+
+template <class Value>
+[[nodiscard]] __device__ __forceinline__ Value load_read_only(const Value* p) {
+    return __ldg(p);
+}
+/// Of what other blocks of this launch wrote: from L2.
+template <class Value>
+[[nodiscard]] __device__ __forceinline__ Value load_from_l2(const Value* p) {
+    return __ldcg(p);
+}
+
+/// 16 bytes that are read once: past L1.
+[[nodiscard]] __device__ __forceinline__ uint4 load16_once(const void* p) {
+    uint4 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p));
+    return v;
+}
+__device__ __forceinline__ void load16_once_if(bool there, const void* p, uint4& v) {
+    asm volatile("{.reg .pred there; setp.ne.s32 there, %5, 0;\n"
+                 "@there ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];}"
+                 : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)
+                 : "l"(p), "r"(static_cast<int>(there)));
+}
+
+/// The 2 bytes at p.
+__device__ __forceinline__ void load2_if(bool there, const void* p, std::uint16_t& half) {
+    asm volatile("{.reg .pred mine; setp.ne.s32 mine, %2, 0;\n@mine ld.global.nc.u16 %0, [%1];}"
+                 : "+h"(half)
+                 : "l"(p), "r"(static_cast<int>(there)));
+}
+/// The word at p, if more than one is left.
+__device__ __forceinline__ void load4_if_more_than_one(int left, const void* p, std::uint32_t& word) {
+    asm volatile("{.reg .pred there; setp.gt.s32 there, %2, 1;\n@there ld.global.nc.u32 %0, [%1];}"
+                 : "+r"(word)
+                 : "l"(p), "r"(left));
+}
+/// Four words, 128 bytes apart: of 32 threads that begin 4 bytes apart, 512 bytes in a row.
+__device__ __forceinline__ void load4_of_row_if(bool there, const void* p, std::uint32_t (&words)[4]) {
+    asm volatile("{.reg .pred there; setp.ne.s32 there, %5, 0;\n"
+                 "@there ld.global.nc.u32 %0, [%4]; @there ld.global.nc.u32 %1, [%4 + 128];\n"
+                 "@there ld.global.nc.u32 %2, [%4 + 256]; @there ld.global.nc.u32 %3, [%4 + 384];}"
+                 : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])
+                 : "l"(p), "r"(static_cast<int>(there)));
+}
+/// The words that hold the 16 bytes at p, or 0. Where p is `odd`, the upper half of a word, the first and the last word are loaded by halves: no byte beside the
+/// 16 is read.
+__device__ __forceinline__ void load16_of_halves_if(bool there, const std::uint16_t* p, bool odd,
+                                                    std::uint32_t (&words)[5]) {
+    asm volatile("{.reg .pred there, odd, even;\n"
+                 "setp.ne.s32 there, %6, 0; setp.ne.and.s32 odd, %7, 0, there; setp.eq.and.s32 even, %7, 0, there;\n"
+                 "mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0; mov.u32 %4, 0;\n"
+                 "@odd ld.global.nc.u16 %0, [%5 + -2]; @there ld.global.nc.u32 %1, [%5];\n"
+                 "@there ld.global.nc.u32 %2, [%5 + 4]; @there ld.global.nc.u32 %3, [%5 + 8];\n"
+                 "@even ld.global.nc.u32 %4, [%5 + 12]; @odd ld.global.nc.u16 %4, [%5 + 12];}"
+                 : "=&r"(words[0]), "=&r"(words[1]), "=&r"(words[2]), "=&r"(words[3]), "=&r"(words[4])
+                 : "l"(p + (odd ? 1 : 0)), "r"(static_cast<int>(there)), "r"(static_cast<int>(odd)));
+}
+
+} // namespace detreduce::cuda
