@@ -18,7 +18,7 @@ using multiset::max_threads;
 
 /// Adds what every thread of every block counted to *total, which was zero. All threads call this.
 __device__ __forceinline__ void add_up(Count mine, Count* total) {
-    const Count all = multiset::BlockScope{}.sum(mine);
+    const Count all = multiset::BlockScope::reduce(mine, multiset::Plus{});
     if (threadIdx.x != 0) return;
     if (gridDim.x == 1) {
         *total = all;

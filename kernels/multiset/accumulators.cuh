@@ -13,6 +13,7 @@
 #include <detreduce/spec/order_key.hpp>
 
 #include "multiset/found.hpp"
+#include "multiset/scopes.cuh"
 #include "multiset/sources.cuh"
 
 namespace detreduce::cuda::multiset {
@@ -80,18 +81,17 @@ struct Best : FoundBest {
     using Type = T;
     using Wide = typename Keys<T>::Wide;
     static constexpr int thread_blocks = 0; ///< of ThreadScope that a multiprocessor is to hold; 0: as it comes
-    Keys<T> keys;
+    Keys<T> keys[1];
     bool index;
     Wide empty_key; ///< of no elements
 
     [[nodiscard]] static Best of(const Request& r) {
         const auto k = Keys<T>::of(spec::view_of(r.op), r.nan);
-        return {{}, k, info(r.op).gives_integer, r.op == Op::nrminf ? k.key(T{}) : Wide{k.map.nan}};
+        return {{}, {k}, info(r.op).gives_integer, r.op == Op::nrminf ? k.key(T{}) : Wide{k.map.nan}};
     }
-    [[nodiscard]] __device__ __forceinline__ const Keys<T>& keys_of(int) const { return keys; }
     /// Of no elements; of a segment that is none, if not `valid`.
     [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool valid) const {
-        return {valid ? empty_key : Wide{keys.map.nan}, no_index};
+        return {valid ? empty_key : Wide{keys[0].map.nan}, no_index};
     }
     template <class Scope, class Source>
     [[nodiscard]] __device__ __forceinline__ Found look(const Scope& scope, const Source& source) const {
@@ -100,22 +100,22 @@ struct Best : FoundBest {
             auto running = Keys<T>::nothing();
 #pragma unroll
             for (const uint4& v : vectors.v)
-                keys.take(running, v);
-            const Wide k = keys.settled(running);
+                keys[0].take(running, v);
+            const Wide k = keys[0].settled(running);
             if (k > seen.best) {
                 seen.best = k;
                 seen.unit = unit;
             }
         });
         source.for_odd([&](auto at, T x) {
-            const Wide k = keys.key(x);
+            const Wide k = keys[0].key(x);
             if (seen.odd_at != Seen<Source>::none && k <= seen.odd_best) return;
             seen.odd_best = k;
             seen.odd_at = at;
         });
-        const Wide key = scope.largest(seen.best > seen.odd_best ? seen.best : seen.odd_best);
+        const Wide key = scope.reduce(seen.best > seen.odd_best ? seen.best : seen.odd_best, Larger{});
         Found found{key, 0};
-        if (index) found.second = scope.lowest(find(source, seen, key));
+        if (index) found.second = scope.reduce(find(source, seen, key), Lower{});
         return found;
     }
 
@@ -146,7 +146,7 @@ struct Best : FoundBest {
 #pragma unroll
             for (int e = Source::per_vector - 1; e >= 0; --e) {
                 const Index at = source.index(seen.unit, i, e);
-                if (keys.key(elements[e]) == key && at < found) found = at;
+                if (keys[0].key(elements[e]) == key && at < found) found = at;
             }
         }
         return found;
@@ -159,16 +159,13 @@ struct Ends : FoundEnds {
     using Type = T;
     using Wide = typename Keys<T>::Wide;
     static constexpr int thread_blocks = fp::is_f64<T> ? 5 : fp::has_16_bits<T> ? 6 : 0;
-    Keys<T> least, greatest;
+    Keys<T> keys[2]; ///< of the least, of the greatest
 
     [[nodiscard]] static Ends of(const Request& r) {
-        return {{}, Keys<T>::of(spec::View::least, r.nan), Keys<T>::of(spec::View::greatest, r.nan)};
-    }
-    [[nodiscard]] __device__ __forceinline__ const Keys<T>& keys_of(int which) const {
-        return which == 0 ? least : greatest;
+        return {{}, {Keys<T>::of(spec::View::least, r.nan), Keys<T>::of(spec::View::greatest, r.nan)}};
     }
     [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool) const {
-        return found_of(least.map.nan, greatest.map.nan);
+        return found_of(keys[0].map.nan, keys[1].map.nan);
     }
     template <class Scope, class Source>
     [[nodiscard]] __device__ __forceinline__ Found look(const Scope& scope, const Source& source) const {
@@ -176,18 +173,18 @@ struct Ends : FoundEnds {
         source.for_units([&](std::uint32_t, const auto& vectors) {
 #pragma unroll
             for (const uint4& v : vectors.v) {
-                least.take(low, v);
-                greatest.take(high, v);
+                keys[0].take(low, v);
+                keys[1].take(high, v);
             }
         });
-        Wide of_least = least.settled(low), of_greatest = greatest.settled(high);
+        Wide of_least = keys[0].settled(low), of_greatest = keys[1].settled(high);
         source.for_odd([&](auto, T x) {
-            of_least = max(of_least, least.key(x));
-            of_greatest = max(of_greatest, greatest.key(x));
+            of_least = max(of_least, keys[0].key(x));
+            of_greatest = max(of_greatest, keys[1].key(x));
         });
-        const Wide first = scope.largest(of_least);
+        const Wide first = scope.reduce(of_least, Larger{});
         scope.meet();
-        return found_of(first, scope.largest(of_greatest));
+        return found_of(first, scope.reduce(of_greatest, Larger{}));
     }
 
   private:
@@ -236,7 +233,7 @@ struct Count : FoundCount {
             count += here;
         });
         source.for_odd([&](auto, T x) { count += fp::magnitude_bits(x) != 0; });
-        return {0, scope.sum(count)};
+        return {0, scope.reduce(count, Plus{})};
     }
 };
 

@@ -13,40 +13,40 @@
 
 namespace detreduce::cuda::multiset {
 
-/// f(the element of `dtype` that has this key).
+/// f(the element whose key this is).
 template <class F>
-__device__ __forceinline__ void with_element(DType dtype, const View& view, std::int64_t key, const F& f) {
+__device__ __forceinline__ void with_element(DType dtype, spec::View view, NanPolicy nan, std::int64_t key,
+                                             const F& f) {
     switch (dtype) {
 #define DETREDUCE_CASE(name, c_name, type)                                                                             \
     case DType::name:                                                                                                  \
-        f(Keys<type>::of(view.view, view.nan).element(key));                                                           \
+        f(Keys<type>::of(view, nan).element(key));                                                                     \
         break;
         DETREDUCE_FORMATS(DETREDUCE_CASE)
 #undef DETREDUCE_CASE
     }
 }
 /// Not inlined, as store_rounded().
-static __device__ __noinline__ void store_key(void* out, DType output, DType dtype, View view, std::int64_t key) {
-    with_element(dtype, view, key, [&](auto x) { store_element(out, output, x); });
+static __device__ __noinline__ void store_key(void* out, DType output, DType dtype, spec::View view, NanPolicy nan,
+                                              std::int64_t key) {
+    with_element(dtype, view, nan, key, [&](auto x) { store_element(out, output, x); });
 }
 /// The key of the same element as a double.
-static __device__ __noinline__ std::int64_t key_of_double(DType dtype, View view, std::int64_t key) {
-    std::int64_t wide = 0;
-    with_element(dtype, view, key,
-                 [&](auto x) { wide = Keys<double>::of(view.view, view.nan).key(static_cast<double>(widen(x))); });
-    return wide;
+static __device__ __noinline__ std::int64_t key_of_double(DType dtype, spec::View view, NanPolicy nan,
+                                                          std::int64_t key) {
+    with_element(dtype, view, nan, key,
+                 [&](auto x) { key = Keys<double>::of(view, nan).key(static_cast<double>(widen(x))); });
+    return key;
 }
-
-/// The result of a group, from keys of `dtype`.
 template <class Merges>
 __device__ __forceinline__ void store_joined(const Results& results, const Views& views, DType dtype,
                                              std::uint64_t group, const Found& found) {
     store<Merges>(results, group, found, [&](void* to, int which) {
-        store_key(to, results.output, dtype, views.of(which), found.key_of(which));
+        store_key(to, results.output, dtype, views.view[which], views.nan, found.key_of(which));
     });
 }
 
-/// A group each.
+/// A group each. Of `Merges`, an accumulator, only how what was found merges.
 template <class Merges>
 __global__ void __launch_bounds__(max_threads)
     join_kernel(const Found* found, const JoinWork work, const Views views, const Results results) {
@@ -60,18 +60,18 @@ __global__ void __launch_bounds__(max_threads)
             Merges::shift(other, group.begin + p * group.length);
             Merges::merge(mine, other);
         }
-        Found all = reduce_block(mine, [](Found& a, const Found& b) { Merges::merge(a, b); });
+        Found all = BlockScope::reduce(mine, [](Found& a, const Found& b) { Merges::merge(a, b); });
         if (threadIdx.x == 0) {
-            DType dtype = views.dtype;
             if (group.parts == 0) {
                 all = work.empty;
             } else if (work.known != nullptr) {
+#pragma unroll
                 for (int which = 0; which < Merges::values; ++which)
-                    all.set_key(which, key_of_double(dtype, views.of(which), all.key_of(which)));
+                    all.set_key(which, key_of_double(views.dtype, views.view[which], views.nan, all.key_of(which)));
                 if (!work.first) Merges::merge(all, *work.known);
                 *work.known = all;
-                dtype = DType::f64;
             }
+            const DType dtype = work.known != nullptr ? DType::f64 : views.dtype;
             store_joined<Merges>(results, views, dtype, group.result, all);
         }
         __syncthreads(); // shared memory is used again

@@ -26,20 +26,15 @@ struct Results {
     }
 };
 
-/// How elements were compared: what their keys mean.
-struct View {
-    spec::View view;
-    NanPolicy nan;
-};
+/// What keys mean: those of elements of `dtype`, compared in these ways.
 struct Views {
     DType dtype;
     NanPolicy nan;
-    spec::View first; ///< of minmax the second is `greatest`
+    spec::View view[2]; ///< of the first key and, of minmax, of the second
 
     [[nodiscard]] static Views of(const Request& r, DType dtype) {
-        return {dtype, r.nan, r.op == Op::minmax ? spec::View::least : spec::view_of(r.op)};
+        return {dtype, r.nan, {r.op == Op::minmax ? spec::View::least : spec::view_of(r.op), spec::View::greatest}};
     }
-    [[nodiscard]] DETREDUCE_HD View of(int which) const { return {which == 0 ? first : spec::View::greatest, nan}; }
 };
 
 /// The groups that blocks join.
@@ -54,39 +49,12 @@ struct JoinWork {
     std::uint64_t slot_length = 1;
     const TensorEntry* tensors = nullptr; ///< unless null, the tensors of a list
     std::uint64_t count = 1;
-    Group one{};   ///< else the first group; others have no parts, as it then has
-    Found empty{}; ///< what there is of those without parts
-    Found* known =
-        nullptr; ///< unless null, what is known of more than this, with keys of doubles, of which it becomes part
-    bool first = false; ///< nothing is known yet
+    Group one{};            ///< else the first group; others have no parts, as it then has
+    Found empty{};          ///< what there is of those without parts
+    Found* known = nullptr; ///< unless null, what is known of more than this, as of doubles: it is
+                            ///< joined to that
+    bool first = false;     ///< nothing is known yet
 
-    [[nodiscard]] static JoinWork of_slots(const SlotTable& table) {
-        JoinWork work;
-        work.large = table.large;
-        work.large_count = table.used + 1;
-        work.slot_length = table.length;
-        return work;
-    }
-    [[nodiscard]] static JoinWork of_tensors(const TensorEntry* entries, std::uint64_t tensors) {
-        JoinWork work;
-        work.tensors = entries;
-        work.count = tensors;
-        return work;
-    }
-    /// Parts that know their elements' indices.
-    [[nodiscard]] static JoinWork of_one(std::uint64_t parts, std::uint64_t result = 0) {
-        JoinWork work;
-        work.one = {result, 0, parts, 0, 0};
-        return work;
-    }
-
-    /// Groups without parts.
-    [[nodiscard]] static JoinWork of_nothing(std::uint64_t groups, const Found& empty) {
-        JoinWork work;
-        work.count = groups;
-        work.empty = empty;
-        return work;
-    }
     [[nodiscard]] DETREDUCE_HD std::uint64_t groups() const { return large != nullptr ? *large_count : count; }
     [[nodiscard]] DETREDUCE_HD Group group(std::uint64_t i) const {
         if (large != nullptr) {
@@ -111,9 +79,6 @@ struct JoinLaunch {
 /// By a thread each.
 [[nodiscard]] Status join_parts(const Request& r, const Found* found, const Parts& parts, const Results& results,
                                 Stream stream);
-
-/// The results of groups without elements.
-[[nodiscard]] Status store_empty(const Plan& plan, const Results& results, Stream stream, const DeviceTraits& device);
 
 /// Blocks that have something for each of so many threads to do.
 [[nodiscard]] inline std::uint32_t part_blocks(std::uint64_t threads) {

@@ -1,4 +1,4 @@
-// Host side of the multiset engine, for one element type. Instantiated in multiset_<dtype>.cu.
+// Host side of the multiset engine, for one element type.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -58,7 +58,8 @@ struct MultisetLaunch {
         status = launch_kernel(LaunchKind::plain, grid_kernel<A>, blocks, plan.launch().block, 0, stream, tiles,
                                accumulator, found(0), results);
         if (!status.ok() || blocks == 1) return status;
-        return join(r, r.dtype, found(0), JoinWork::of_one(blocks), results, {1, max_threads, true}, stream, device);
+        return join(r, r.dtype, found(0), {.one = {0, 0, blocks, 0, 0}}, results, {1, max_threads, true}, stream,
+                    device);
     }
 
     [[nodiscard]] Status run_by_threads() const {
@@ -93,24 +94,46 @@ struct MultisetLaunch {
         status = launch_kernel(LaunchKind::plain, slots_kernel<A>, blocks(layout.room), block, 0, stream, elements,
                                accumulator, table, found(layout.results));
         if (!status.ok()) return status;
-        return join(plan.request(), plan.request().dtype, found(layout.results), JoinWork::of_slots(table), results,
+        const JoinWork work{.large = table.large, .large_count = table.used + 1, .slot_length = table.length};
+        return join(plan.request(), plan.request().dtype, found(layout.results), work, results,
                     {blocks(layout.room / 4), block, false}, stream, device);
     }
 };
 
+/// One kernel looks at as many tensors as fit (tensors/list.hpp), blocks shared out by size. What
+/// they found is joined as doubles, so that dtypes can be mixed.
 template <class T>
-Status count_list_blocks(const Plan& plan, const DeviceTraits& device, std::uint32_t& resident) {
-    return with_accumulator<T>(plan.request(), [&]<class A>(const A&) {
-        return count_resident(list_kernel<A>, plan.launch().block, 0, device, resident);
-    });
-}
-
-template <class T>
-Status look_at_list(const Plan& plan, const TensorEntry* entries, const std::uint32_t* tensor_of_block,
-                    std::uint32_t blocks, Found* found, Stream stream) {
+Status look_at_list(const Plan& plan, const Inputs& in, void* workspace, const Results& results, bool& first,
+                    Stream stream, const DeviceTraits& device) {
     return with_accumulator<T>(plan.request(), [&]<class A>(const A& accumulator) {
-        return launch_kernel(LaunchKind::plain, list_kernel<A>, blocks, plan.launch().block, 0, stream, accumulator,
-                             entries, tensor_of_block, found);
+        const std::uint32_t threads = plan.launch().block;
+        const ListLayout layout;
+        Found* const known = reinterpret_cast<Found*>(static_cast<char*>(workspace) + layout.known);
+        const TensorEntry* const tensors = layout.list.entries_in(workspace);
+        const std::uint32_t* const tensor_of_block = layout.list.blocks_in(workspace);
+        const auto join_all = [&](std::uint32_t blocks, const JoinWork& work) {
+            return join(plan.request(), dtype_of<T>, known + 1, work, results, {blocks, threads, false}, stream,
+                        device);
+        };
+        TensorCursor cursor(plan, in, dtype_of<T>);
+        std::uint32_t resident = 0;
+        Status status;
+        if (!cursor.done()) status = count_resident(list_kernel<A>, threads, 0, device, resident);
+        const double blocks = plan.launch().grid ? plan.launch().grid : 3.0 * resident;
+        for (; status.ok() && !cursor.done(); first = false) {
+            const TensorParts parts = cursor.take(blocks, threads * 64.0 / sizeof(T));
+            status = upload_tensors(parts, layout.list, workspace, nullptr, 0, stream);
+            if (status.ok()) {
+                status = launch_kernel(LaunchKind::plain, list_kernel<A>, parts.blocks, threads, 0, stream, accumulator,
+                                       tensors, tensor_of_block, known + 1);
+            }
+            if (status.ok() && plan.request().each) {
+                status = join_all(parts.count, {.tensors = tensors, .count = parts.count});
+            }
+            if (!status.ok()) break;
+            status = join_all(1, {.one = {plan.groups() - 1, 0, parts.blocks, 0, 0}, .known = known, .first = first});
+        }
+        return status;
     });
 }
 

@@ -8,10 +8,7 @@
 #include <detreduce/plan.hpp>
 
 #include "flat/launch.hpp"
-#include "groups/groups.hpp"
-#include "groups/parts.hpp"
-#include "multiset/found.hpp"
-#include "tensors/list.hpp"
+#include "multiset/join.hpp"
 
 namespace detreduce::cuda {
 
@@ -71,13 +68,10 @@ template <class T>
 
 namespace multiset {
 
-/// Of a list of tensors: blocks that the device holds, and what they find in the tensors of T that
-/// are at `entries`.
+/// What is found in the tensors of T of a list. `first`: nothing is known yet of others.
 template <class T>
-[[nodiscard]] Status count_list_blocks(const Plan& plan, const DeviceTraits& device, std::uint32_t& resident);
-template <class T>
-[[nodiscard]] Status look_at_list(const Plan& plan, const TensorEntry* entries, const std::uint32_t* tensor_of_block,
-                                  std::uint32_t blocks, Found* found, Stream stream);
+[[nodiscard]] Status look_at_list(const Plan& plan, const Inputs& in, void* workspace, const Results& results,
+                                  bool& first, Stream stream, const DeviceTraits& device);
 
 } // namespace multiset
 } // namespace detreduce::cuda

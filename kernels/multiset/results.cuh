@@ -44,7 +44,7 @@ __device__ __forceinline__ void store(const Results& results, const A& accumulat
                                       const Found& found) {
     store<A>(results, group, found, [&](void* to, int which) {
         if constexpr (A::values > 0) {
-            store_element(to, results.output, accumulator.keys_of(which).element(found.key_of(which)));
+            store_element(to, results.output, accumulator.keys[which].element(found.key_of(which)));
         }
     });
 }
