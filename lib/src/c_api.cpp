@@ -331,33 +331,33 @@ detreduce_method detreduce_plan_method(const detreduce_plan* plan) noexcept {
 
 detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                void* out, void* workspace, detreduce_stream stream) noexcept {
-    return of_plan(dr::run(plan_of(plan), {x, y, offsets}, out, workspace, stream));
+    return of_plan(dr::run(plan_of(plan), {x, y, offsets}, out, workspace, dr::Stream(stream)));
 }
 detreduce_status detreduce_run_async(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                      void* out, detreduce_stream stream) noexcept {
-    return of_plan(dr::cuda::run_async(plan_of(plan), {x, y, offsets}, out, stream));
+    return of_plan(dr::cuda::run_async(plan_of(plan), {x, y, offsets}, out, dr::Stream(stream)));
 }
 
 detreduce_status detreduce_offsets_of_ids_u32(detreduce_device device, const uint32_t* ids, uint64_t n, uint64_t groups,
                                               uint64_t* offsets, detreduce_stream stream) noexcept {
-    return as_c(dr::offsets_of_ids(as_device(device), ids, n, groups, offsets, stream));
+    return as_c(dr::offsets_of_ids(as_device(device), ids, n, groups, offsets, dr::Stream(stream)));
 }
 detreduce_status detreduce_offsets_of_ids_u64(detreduce_device device, const uint64_t* ids, uint64_t n, uint64_t groups,
                                               uint64_t* offsets, detreduce_stream stream) noexcept {
-    return as_c(dr::offsets_of_ids(as_device(device), ids, n, groups, offsets, stream));
+    return as_c(dr::offsets_of_ids(as_device(device), ids, n, groups, offsets, dr::Stream(stream)));
 }
 detreduce_status detreduce_check_ids_u32(detreduce_device device, const uint32_t* ids, uint64_t n, uint64_t groups,
                                          detreduce_stream stream) noexcept {
-    return as_c(dr::check_ids(as_device(device), ids, n, groups, stream));
+    return as_c(dr::check_ids(as_device(device), ids, n, groups, dr::Stream(stream)));
 }
 detreduce_status detreduce_check_ids_u64(detreduce_device device, const uint64_t* ids, uint64_t n, uint64_t groups,
                                          detreduce_stream stream) noexcept {
-    return as_c(dr::check_ids(as_device(device), ids, n, groups, stream));
+    return as_c(dr::check_ids(as_device(device), ids, n, groups, dr::Stream(stream)));
 }
 detreduce_status detreduce_check_offsets(detreduce_device device, const uint64_t* offsets, uint64_t groups, uint64_t n,
                                          int32_t whole, detreduce_stream stream) noexcept {
     if (whole != 0 && whole != 1) return invalid("whole", "allowed are 0 and 1");
-    return as_c(dr::check_offsets(as_device(device), offsets, groups, n, stream, whole == 1));
+    return as_c(dr::check_offsets(as_device(device), offsets, groups, n, dr::Stream(stream), whole == 1));
 }
 
 // The arrays of two types and the ops of each kind: one line an op, for what differs is its name.
@@ -460,15 +460,15 @@ detreduce_status detreduce_state_deserialize(const void* blob, size_t size, detr
 
 detreduce_status detreduce_cuda_state_add(detreduce_state* state, detreduce_dtype dtype, const void* x, uint64_t n,
                                           detreduce_stream stream) noexcept {
-    return as_c(dr::cuda::add(on_device(state), as<dr::DType>(dtype), x, n, stream));
+    return as_c(dr::cuda::add(on_device(state), as<dr::DType>(dtype), x, n, dr::Stream(stream)));
 }
 detreduce_status detreduce_cuda_state_merge(detreduce_state* state, const detreduce_state* term,
                                             detreduce_stream stream) noexcept {
-    return as_c(dr::cuda::merge(on_device(state), on_device(term), stream));
+    return as_c(dr::cuda::merge(on_device(state), on_device(term), dr::Stream(stream)));
 }
 detreduce_status detreduce_cuda_state_round(const detreduce_state* state, detreduce_dtype dtype, void* out,
                                             detreduce_stream stream) noexcept {
-    return as_c(dr::cuda::round(on_device(state), as<dr::DType>(dtype), out, stream));
+    return as_c(dr::cuda::round(on_device(state), as<dr::DType>(dtype), out, dr::Stream(stream)));
 }
 
 } // extern "C"

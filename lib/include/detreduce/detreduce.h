@@ -255,8 +255,8 @@ detreduce_dtype detreduce_plan_output(const detreduce_plan* plan) DETREDUCE_NOEX
 detreduce_guarantee detreduce_plan_guarantee(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 detreduce_method detreduce_plan_method(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 
-/* The same type as cudaStream_t. */
-typedef struct CUstream_st* detreduce_stream;
+/* A cudaStream_t; NULL for the default stream. */
+typedef void* detreduce_stream;
 
 /* One array of a list (shape tensors). */
 typedef struct detreduce_tensor {

@@ -12,13 +12,25 @@
 #include <detreduce/status.hpp>
 #include <detreduce/types.hpp>
 
-struct CUstream_st; // what CUDA's cudaStream_t points to, so that users of the CPU need no CUDA headers
-
 #pragma GCC visibility push(default)
 namespace detreduce {
 
-/// The same type as cudaStream_t.
-using Stream = CUstream_st*;
+/// A stream of a GPU, or nullptr for its default stream: whatever points to a class is one, so that a cudaStream_t converts to it, and back, and users of the CPU
+/// need no CUDA headers.
+class Stream {
+  public:
+    constexpr Stream(std::nullptr_t = nullptr) noexcept {}
+    template <class T>
+    requires std::is_class_v<T>
+    constexpr Stream(T* stream) noexcept : handle_(stream) {}
+    explicit constexpr Stream(void* stream) noexcept : handle_(stream) {}
+    template <class T>
+    requires std::is_class_v<T>
+    constexpr operator T*() const noexcept { return static_cast<T*>(handle_); }
+
+  private:
+    void* handle_ = nullptr;
+};
 
 /// What to reduce and where. Only `dtype` and `n` have no useful default. Designated initializers must be in the order of these fields.
 struct Request {
