@@ -32,7 +32,7 @@ static float sum_by_plan(const float* x, uint32_t threads) {
     detreduce_request request;
     detreduce_plan plan;
     float sum = 0;
-    detreduce_request_init(&request);
+    detreduce_request_init(&request, sizeof request);
     request.n = count;
     request.device.backend = DETREDUCE_BACKEND_CPU;
     request.launch.threads = threads;

@@ -1,4 +1,5 @@
 // The C header: words to enumerators, plans and states to the classes they stand for.
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -63,7 +64,7 @@ static_assert(is(DETREDUCE_OK, dr::StatusCode::ok) &&
               is(DETREDUCE_OUT_OF_MEMORY, dr::StatusCode::out_of_memory));
 
 static_assert(DETREDUCE_NO_ELEMENT == dr::Status::no_element);
-static_assert(sizeof(detreduce_request) == 88 && sizeof(detreduce_plan) == 256 && sizeof(detreduce_launch) == 20);
+static_assert(sizeof(detreduce_request) == 144 && sizeof(detreduce_plan) == 256 && sizeof(detreduce_launch) == 32);
 static_assert(sizeof(detreduce_state) == sizeof(dr::ExactState) && alignof(detreduce_state) == alignof(dr::ExactState));
 static_assert(DETREDUCE_STATE_WORDS == dr::ExactState::word_count &&
               DETREDUCE_STATE_SERIALIZED_BYTES == dr::ExactState::serialized_bytes);
@@ -89,13 +90,18 @@ Enum as(std::int32_t word) {
 }
 
 detreduce_status as_c(const dr::Status& s) {
-    return {static_cast<detreduce_status_code>(s.code), s.argument, s.allowed, s.cuda_code, s.index};
+    return {static_cast<detreduce_status_code>(s.code), s.argument, s.allowed, s.cuda_code, s.index, {}};
 }
 detreduce_status invalid(const char* argument, const char* allowed) {
-    return {DETREDUCE_INVALID_ARGUMENT, argument, allowed, 0, DETREDUCE_NO_ELEMENT};
+    return {DETREDUCE_INVALID_ARGUMENT, argument, allowed, 0, DETREDUCE_NO_ELEMENT, {}};
 }
 detreduce_status null(const char* argument) {
     return invalid(argument, "must not be null");
+}
+
+template <class T, std::size_t N>
+bool are_zero(const T (&reserved)[N]) {
+    return std::all_of(reserved, reserved + N, [](T r) { return r == 0; });
 }
 
 dr::Launch as_launch(const detreduce_launch& l) {
@@ -135,6 +141,27 @@ detreduce_status of_plan(const dr::Status& status) {
     if (std::strcmp(status.argument, "plan") == 0 && std::strcmp(status.allowed, dr::Plan().status().allowed) == 0)
         return invalid("plan", "must come from detreduce_make_plan()");
     return as_c(status);
+}
+
+/// The lists of tensors of a run, whose bytes for later are 0. Null and misaligned ones are for run() to refuse.
+dr::Status check_reserved(const dr::Plan& plan, const char* argument, const void* at) {
+    if (plan.request().shape != dr::Shape::tensors || at == nullptr || dr::misaligned(at, alignof(detreduce_tensor)))
+        return {};
+    const auto* const list = static_cast<const detreduce_tensor*>(at);
+    for (std::uint64_t i = 0; i < plan.request().groups; ++i) {
+        if (!are_zero(list[i].reserved)) return dr::invalid(argument, "the reserved bytes of a tensor must be 0", i);
+    }
+    return {};
+}
+/// run(plan, inputs) of a plan in C.
+template <class Run>
+detreduce_status run_plan(const detreduce_plan* in_c, const dr::Inputs& in, const Run& run) {
+    const dr::Plan plan = plan_of(in_c);
+    if (plan.status().ok()) {
+        if (const dr::Status bad = check_reserved(plan, "x", in.x); !bad.ok()) return as_c(bad);
+        if (const dr::Status bad = check_reserved(plan, "y", in.y); !bad.ok()) return as_c(bad);
+    }
+    return of_plan(run(plan, in));
 }
 
 /// What f says of a good plan, else 0.
@@ -293,14 +320,24 @@ int32_t detreduce_cuda_device_count(void) noexcept {
     }
 }
 
-void detreduce_request_init(detreduce_request* request) noexcept {
-    if (request != nullptr) *request = DETREDUCE_REQUEST_INIT;
+void detreduce_request_init(detreduce_request* request, size_t struct_size) noexcept {
+    if (request == nullptr || struct_size < sizeof struct_size) return;
+    detreduce_request defaults = DETREDUCE_REQUEST_INIT;
+    defaults.struct_size = struct_size;
+    std::memset(request, 0, struct_size);
+    std::memcpy(request, &defaults, std::min(struct_size, sizeof defaults));
 }
 
 detreduce_status detreduce_make_plan(const detreduce_request* request, detreduce_plan* plan) noexcept {
     if (plan == nullptr) return null("plan");
     *plan = {};
     if (request == nullptr) return null("request");
+    if (request->struct_size != sizeof *request)
+        return invalid("struct_size", "must be sizeof(detreduce_request), which detreduce_request_init() and "
+                                      "DETREDUCE_REQUEST_INIT set; a larger one needs a newer library");
+    if (!are_zero(request->reserved)) return invalid("reserved", "must be 0, as detreduce_request_init() sets it");
+    if (!are_zero(request->launch.reserved))
+        return invalid("launch.reserved", "must be 0, as detreduce_request_init() sets it");
     if (request->each > 1) return invalid("each", "allowed are 0 and 1; detreduce_request_init() sets every field");
     const Stored stored{plan_mark, dr::make_plan(as_request(*request))};
     std::memcpy(plan, &stored, sizeof stored);
@@ -331,11 +368,15 @@ detreduce_method detreduce_plan_method(const detreduce_plan* plan) noexcept {
 
 detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                void* out, void* workspace, detreduce_stream stream) noexcept {
-    return of_plan(dr::run(plan_of(plan), {x, y, offsets}, out, workspace, dr::Stream(stream)));
+    return run_plan(plan, {x, y, offsets}, [&](const dr::Plan& p, const dr::Inputs& in) {
+        return dr::run(p, in, out, workspace, dr::Stream(stream));
+    });
 }
 detreduce_status detreduce_run_async(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                      void* out, detreduce_stream stream) noexcept {
-    return of_plan(dr::cuda::run_async(plan_of(plan), {x, y, offsets}, out, dr::Stream(stream)));
+    return run_plan(plan, {x, y, offsets}, [&](const dr::Plan& p, const dr::Inputs& in) {
+        return dr::cuda::run_async(p, in, out, dr::Stream(stream));
+    });
 }
 
 detreduce_status detreduce_offsets_of_ids_u32(detreduce_device device, const uint32_t* ids, uint64_t n, uint64_t groups,
@@ -400,6 +441,7 @@ void detreduce_state_init(detreduce_state* state) noexcept {
 
 detreduce_status detreduce_state_add(detreduce_state* state, detreduce_dtype dtype, const void* x, uint64_t n,
                                      const detreduce_launch* launch) noexcept {
+    if (launch != nullptr && !are_zero(launch->reserved)) return invalid("launch.reserved", "must be 0");
     return change(state, [&](dr::ExactState& s) {
         return s.add(as<dr::DType>(dtype), x, n, launch ? as_launch(*launch) : dr::Launch{});
     });

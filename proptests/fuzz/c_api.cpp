@@ -40,8 +40,12 @@ std::uint32_t any_threads(FuzzedDataProvider& in) {
                                                  : in.ConsumeIntegralInRange<std::uint32_t>(1, 3);
 }
 detreduce_launch any_launch(FuzzedDataProvider& in) {
-    return {any_word(in) % 5, in.ConsumeIntegral<std::uint8_t>(), in.ConsumeIntegral<std::uint8_t>(), any_threads(in),
-            any_word(in) % 5};
+    return {any_word(in) % 5,
+            in.ConsumeIntegral<std::uint8_t>(),
+            in.ConsumeIntegral<std::uint8_t>(),
+            any_threads(in),
+            any_word(in) % 5,
+            {}};
 }
 
 detreduce_request any_request(FuzzedDataProvider& in) {
@@ -50,10 +54,15 @@ detreduce_request any_request(FuzzedDataProvider& in) {
     if (garbage) {
         const auto bytes = in.ConsumeBytes<std::uint8_t>(sizeof r);
         if (!bytes.empty()) std::memcpy(&r, bytes.data(), bytes.size());
+        if (in.ConsumeIntegralInRange(0, 3) != 0) { // else it is refused at once
+            r.struct_size = sizeof r;
+            std::memset(r.reserved, 0, sizeof r.reserved);
+            std::memset(r.launch.reserved, 0, sizeof r.launch.reserved);
+        }
         r.launch.threads = any_threads(in);
         return r;
     }
-    detreduce_request_init(or_null(in, &r));
+    detreduce_request_init(or_null(in, &r), sizeof r);
     r.op = any_word(in);
     r.method = in.ConsumeIntegralInRange(-1, 7);
     r.dtype = in.ConsumeIntegralInRange(-2, 4);
@@ -181,8 +190,12 @@ void call_names(FuzzedDataProvider& in) {
 
 void call_message(FuzzedDataProvider& in) {
     const std::string argument = in.ConsumeRandomLengthString(12), allowed = in.ConsumeRandomLengthString(12);
-    detreduce_status status = {any_word(in), or_null(in, argument.c_str()), or_null(in, allowed.c_str()),
-                               in.ConsumeIntegral<std::int32_t>(), any_integer(in)};
+    detreduce_status status = {any_word(in),
+                               or_null(in, argument.c_str()),
+                               or_null(in, allowed.c_str()),
+                               in.ConsumeIntegral<std::int32_t>(),
+                               any_integer(in),
+                               {}};
     const std::size_t size = in.ConsumeIntegralInRange<std::size_t>(0, 80);
     const Placed text(size, 0, 0x7f);
     char* const to = or_null(in, static_cast<char*>(text.data()));

@@ -101,7 +101,7 @@ TEST_CASE("automatic has a name, and no bits of its own", "[automatic]") {
 
 TEST_CASE("C: automatic", "[automatic][c]") {
     detreduce_request request;
-    detreduce_request_init(&request);
+    detreduce_request_init(&request, sizeof request);
     REQUIRE(request.method == DETREDUCE_METHOD_AUTOMATIC);
     request.n = 4;
     request.device.backend = DETREDUCE_BACKEND_CPU;

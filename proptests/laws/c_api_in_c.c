@@ -25,7 +25,7 @@ int request_inits_differ(void) {
     const detreduce_request initial = DETREDUCE_REQUEST_INIT;
     detreduce_request request;
     memset(&request, 0xa5, sizeof request);
-    detreduce_request_init(&request);
+    detreduce_request_init(&request, sizeof request);
     return memcmp(&initial, &request, sizeof request);
 }
 

@@ -52,7 +52,7 @@ void expect_ok(const detreduce_status& status) {
 template <class Change>
 detreduce_status status_with(const Change& change) {
     detreduce_request request;
-    detreduce_request_init(&request);
+    detreduce_request_init(&request, sizeof request);
     request.device.backend = DETREDUCE_BACKEND_CPU;
     request.n = 10;
     change(request);
@@ -140,7 +140,7 @@ TEST_CASE("C: C and C++ see the same layouts", "[c]") {
         REQUIRE(layout_in_c()[i] == here[i]);
     REQUIRE(sizeof(detreduce_state) == 592);
     REQUIRE(sizeof(detreduce_plan) == 256);
-    REQUIRE(sizeof(detreduce_request) == 88);
+    REQUIRE(sizeof(detreduce_request) == 144);
 }
 
 TEST_CASE("C: words have the names and values of C++", "[c]") {
@@ -303,6 +303,55 @@ TEST_CASE("C: what is wrong with a request is said by name", "[c]") {
     REQUIRE(detreduce_plan_result_bytes(&plan) == 0);
 }
 
+TEST_CASE("C: a request says how large it is, and what is reserved is 0", "[c]") {
+    using R = detreduce_request;
+    constexpr detreduce_status_code invalid = DETREDUCE_INVALID_ARGUMENT;
+    for (const std::size_t size : {std::size_t{0}, sizeof(R) - 1, sizeof(R) + 1, 2 * sizeof(R), ~std::size_t{0}})
+        expect(status_with([&](R& r) { r.struct_size = size; }), invalid, "struct_size");
+    for (int i = 0; i < 9; ++i)
+        expect(status_with([i](R& r) { r.reserved[i] = 1; }), invalid, "reserved");
+    for (int i = 0; i < 3; ++i)
+        expect(status_with([i](R& r) { r.launch.reserved[i] = 1; }), invalid, "launch.reserved");
+    unsigned char blank[sizeof(R)] = {};
+    detreduce_plan plan;
+    expect(detreduce_make_plan(reinterpret_cast<const R*>(blank), &plan), invalid, "struct_size");
+    // A newer program, whose request has more, is told that the library is older; an older one's is not written past its end.
+    struct {
+        R known;
+        unsigned char more[16];
+    } newer, same;
+    std::memset(&newer, 0xa5, sizeof newer);
+    detreduce_request_init(&newer.known, sizeof newer);
+    REQUIRE(newer.known.struct_size == sizeof newer);
+    REQUIRE(std::all_of(newer.more, newer.more + 16, [](unsigned char byte) { return byte == 0; }));
+    expect(detreduce_make_plan(&newer.known, &plan), invalid, "struct_size");
+    for (const std::size_t size : {std::size_t{0}, std::size_t{7}, std::size_t{8}, std::size_t{40}, sizeof(R)}) {
+        std::memset(&same, 0xa5, sizeof same);
+        detreduce_request_init(&same.known, size);
+        const auto* const bytes = reinterpret_cast<const unsigned char*>(&same);
+        REQUIRE(std::all_of(bytes + size, bytes + sizeof same, [](unsigned char byte) { return byte == 0xa5; }));
+    }
+    R lists = DETREDUCE_REQUEST_INIT;
+    lists.shape = DETREDUCE_SHAPE_TENSORS, lists.n = 2, lists.groups = 2, lists.device.backend = DETREDUCE_BACKEND_CPU;
+    lists.op = DETREDUCE_OP_DOT;
+    expect_ok(detreduce_make_plan(&lists, &plan));
+    const float x[] = {3, 4};
+    float out = 77;
+    detreduce_tensor list[] = {{x, 1, DETREDUCE_DTYPE_F32, {}}, {x + 1, 1, DETREDUCE_DTYPE_F32, {}}},
+                     odd[] = {list[0], list[1]};
+    odd[1].reserved[6] = 1;
+    expect(detreduce_run(&plan, odd, list, nullptr, &out, nullptr, nullptr), invalid, "x");
+    expect(detreduce_run(&plan, list, odd, nullptr, &out, nullptr, nullptr), invalid, "y");
+    REQUIRE(detreduce_run(&plan, odd, list, nullptr, &out, nullptr, nullptr).index == 1);
+    REQUIRE(out == 77);
+    expect_ok(detreduce_run(&plan, list, list, nullptr, &out, nullptr, nullptr));
+    REQUIRE(out == 25);
+    detreduce_state state = DETREDUCE_STATE_INIT;
+    detreduce_launch launch{};
+    launch.reserved[2] = 1;
+    expect(detreduce_state_add(&state, DETREDUCE_DTYPE_F32, x, 2, &launch), invalid, "launch.reserved");
+}
+
 TEST_CASE("C: messages are those of C++, and cut where there is no more room", "[c]") {
     const Status statuses[] = {{},
                                {StatusCode::invalid_argument, "block", "allowed are 128 and 256"},
@@ -311,8 +360,8 @@ TEST_CASE("C: messages are those of C++, and cut where there is no more room", "
                                {StatusCode::unsupported, "method", "not here"},
                                {StatusCode::cuda_error, "cudaMalloc", "out of memory", 2}};
     for (const Status& s : statuses) {
-        const detreduce_status c{static_cast<detreduce_status_code>(s.code), s.argument, s.allowed, s.cuda_code,
-                                 s.index};
+        const detreduce_status c{
+            static_cast<detreduce_status_code>(s.code), s.argument, s.allowed, s.cuda_code, s.index, {}};
         const std::string expected = to_string(s);
         REQUIRE(detreduce_status_message(&c, nullptr, 0) == expected.size());
         for (const std::size_t size :

@@ -20,6 +20,24 @@ Status status_of(Request request) {
 
 } // namespace
 
+TEST_CASE("a stream is what a GPU's API points to, and nothing else", "[status]") {
+    struct Incomplete; // as what a cudaStream_t points to is, in a program without CUDA headers
+    STATIC_REQUIRE(std::is_convertible_v<Incomplete*, Stream>);
+    STATIC_REQUIRE(std::is_convertible_v<Stream, Incomplete*>);
+    STATIC_REQUIRE(std::is_convertible_v<std::nullptr_t, Stream>);
+    STATIC_REQUIRE(!std::is_convertible_v<void*, Stream>); // of C: to be said
+    STATIC_REQUIRE(!std::is_convertible_v<float*, Stream>);
+    STATIC_REQUIRE(!std::is_convertible_v<const Incomplete*, Stream>);
+    STATIC_REQUIRE(!std::is_convertible_v<int, Stream>);
+    STATIC_REQUIRE((std::is_trivially_copyable_v<Stream> && sizeof(Stream) == sizeof(void*)));
+    int place = 0;
+    auto* const handle = reinterpret_cast<Incomplete*>(&place);
+    const Stream stream = handle;
+    Incomplete* const back = stream;
+    REQUIRE(back == handle);
+    REQUIRE(static_cast<Incomplete*>(Stream()) == nullptr);
+}
+
 TEST_CASE("a request outside the words is refused by name", "[status]") {
     REQUIRE(status_of({.n = 10}).ok());
     expect(status_of({.op = static_cast<Op>(99), .n = 1}), StatusCode::invalid_argument, "op");

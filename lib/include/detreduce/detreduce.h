@@ -1,7 +1,7 @@
 /* detreduce for C, and for whatever calls C: C99 and later, and C++. The same library, the same bits, as <detreduce/detreduce.hpp>.
  *
  *     detreduce_request request;
- *     detreduce_request_init(&request);
+ *     detreduce_request_init(&request, sizeof request);
  *     request.dtype = DETREDUCE_DTYPE_F64;
  *     request.n = n;
  *     detreduce_plan plan;
@@ -10,7 +10,8 @@
  *
  * Nothing here throws, prints or aborts. Errors are a detreduce_status. What each value of an op or a method means, to the bit, is in lib/SPEC.md.
  *
- * Words are 32-bit integers with named values, so that structs have one layout for every compiler and language, and a value that is not
+ * A struct that is filled in begins with its size, or has fields that are reserved, and must be 0: so that later versions can have more of them, and serve programs
+ * that were compiled with an older header. Words are 32-bit integers with named values, so that structs have one layout for every compiler and language, and a value that is not
  * among them is refused by name rather than undefined. */
 #ifndef DETREDUCE_DETREDUCE_H
 #define DETREDUCE_DETREDUCE_H
@@ -149,6 +150,7 @@ typedef struct detreduce_status {
     const char* allowed;  /* what is allowed, or the CUDA error's description; never NULL */
     int32_t cuda_error;   /* the cudaError_t of a CUDA_ERROR */
     uint64_t index;       /* of the first bad element where `argument` is an array, else DETREDUCE_NO_ELEMENT */
+    uint64_t reserved[2]; /* 0 */
 } detreduce_status;
 
 /* "invalid argument", …; "unknown status" for another number. */
@@ -202,10 +204,12 @@ typedef struct detreduce_launch {
     uint32_t block;   /* CUDA threads a block: 128 or 256 */
     uint32_t threads; /* CPU threads: 1 … 1024 */
     detreduce_isa isa;
+    uint32_t reserved[3]; /* 0 */
 } detreduce_launch;
 
 /* What to reduce and where. Initialise it, then set what differs; only dtype and n have no useful default. */
 typedef struct detreduce_request {
+    size_t struct_size;       /* sizeof(detreduce_request) */
     detreduce_op op;          /* sum */
     detreduce_method method;  /* automatic */
     detreduce_dtype dtype;    /* f32; of the elements */
@@ -220,16 +224,19 @@ typedef struct detreduce_request {
     detreduce_device device; /* CUDA, current device */
     detreduce_launch launch; /* all of it automatic */
     uint32_t each;           /* 0; tensors: 1 for the value of each as well, before that of all */
+    uint32_t reserved[9];    /* 0 */
 } detreduce_request;
 
-/* The defaults, as an initialiser and as a call. */
+/* The defaults, as an initialiser and as a call, which is told sizeof(detreduce_request). */
 #define DETREDUCE_REQUEST_INIT                                                                                         \
     {                                                                                                                  \
-        DETREDUCE_OP_SUM, DETREDUCE_METHOD_AUTOMATIC, DETREDUCE_DTYPE_F32, DETREDUCE_DTYPE_OF_INPUT,                   \
-            DETREDUCE_SHAPE_FLAT, DETREDUCE_NAN_PROPAGATE, 0, 1, 0, 0, {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0},  \
+        sizeof(detreduce_request), DETREDUCE_OP_SUM, DETREDUCE_METHOD_AUTOMATIC, DETREDUCE_DTYPE_F32,                  \
+            DETREDUCE_DTYPE_OF_INPUT, DETREDUCE_SHAPE_FLAT, DETREDUCE_NAN_PROPAGATE, 0, 1, 0, 0,                       \
+            {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0, {0}}, 0, {                                                   \
             0                                                                                                          \
+        }                                                                                                              \
     }
-void detreduce_request_init(detreduce_request* request) DETREDUCE_NOEXCEPT;
+void detreduce_request_init(detreduce_request* request, size_t struct_size) DETREDUCE_NOEXCEPT;
 
 /* A prepared request: order, launch and workspace size. A plain value of 256 bytes without pointers into itself: copy it, keep it, use it from many
  * threads at once, each run with its own workspace. Nothing need be freed. Its contents are the library's, of this very version: not for files. */
@@ -239,7 +246,8 @@ typedef struct detreduce_plan {
 
 /* Makes the plan of `request` at `plan`, and returns its status, which says which field of the request is wrong and what is allowed. For a CUDA
  * device this reads a few cached attributes of the device; it does not create work on any stream. Allocates nothing.
- * errors: invalid_argument, unsupported, no_device, cuda_error; `request` or `plan` when that is NULL */
+ * errors: invalid_argument, unsupported, no_device, cuda_error; `request` or `plan` when that is NULL; `struct_size` and `reserved` of a request that was not
+ * initialised, or by a header that is newer than the library */
 detreduce_status detreduce_make_plan(const detreduce_request* request, detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 
 /* The status that make_plan() gave; invalid_argument for NULL and for memory that make_plan() has not written. */
@@ -262,8 +270,8 @@ typedef void* detreduce_stream;
 typedef struct detreduce_tensor {
     const void* data;
     uint64_t n;
-    uint8_t dtype; /* a detreduce_dtype */
-    uint8_t reserved[7];
+    uint8_t dtype;       /* a detreduce_dtype */
+    uint8_t reserved[7]; /* 0 */
 } detreduce_tensor;
 
 /* Runs `plan`.

@@ -21,8 +21,7 @@ class Stream {
   public:
     constexpr Stream(std::nullptr_t = nullptr) noexcept {}
     template <class T>
-    requires std::is_class_v<T>
-    constexpr Stream(T* stream) noexcept : handle_(stream) {}
+    requires(std::is_class_v<T> && !std::is_const_v<T>) constexpr Stream(T* stream) noexcept : handle_(stream) {}
     explicit constexpr Stream(void* stream) noexcept : handle_(stream) {}
     template <class T>
     requires std::is_class_v<T>
