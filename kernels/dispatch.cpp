@@ -33,7 +33,7 @@ struct Run {
     }
     template <class T>
     [[nodiscard]] Status sums() const {
-        const bool of_elements = scope == Scope::grid && info(plan.request().op).term == Term::element;
+        const bool of_elements = scope == Scope::grid && info(plan.request().op).transform == Transform::element;
         return of_elements ? launch_flat<T>(plan, in.x, out, workspace, stream, device)
                            : launch_groups<T>(plan, in, out, workspace, stream, device);
     }

@@ -130,7 +130,7 @@ Offer offer_of(const Request& r, const Route& route) {
     case Engine::sums:
         if (route.computed)
             return only(256, "allowed for transform_reduce is 256, or 0", "allowed for transform_reduce is two_pass");
-        if (!flat || info(r.op).term != Term::element || r.method != Method::tree)
+        if (!flat || info(r.op).transform != Transform::element || r.method != Method::tree)
             return only(256,
                         "128 is offered for flat sums and means by tree; allowed for other ops, shapes and methods is "
                         "256, or 0",
@@ -179,7 +179,7 @@ std::size_t exact_workspace_bytes_of(const Request& r, const Route& route) {
         return layout.room == 0 ? 0 : layout.bytes;
     }
     default:
-        return info(r.op).term == Term::element ? exact_workspace_bytes : exact_terms_workspace_bytes;
+        return info(r.op).transform == Transform::element ? exact_workspace_bytes : exact_terms_workspace_bytes;
     }
 }
 

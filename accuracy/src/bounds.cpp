@@ -121,12 +121,12 @@ ErrorBound error_bound(Method method, DType input, DType output, std::uint64_t n
 }
 
 ErrorBound error_bound(Op op, Method method, DType input, DType output, std::uint64_t n) noexcept {
-    const Term term = info(op).term;
-    const bool linear = term == Term::element || term == Term::magnitude ||
-                        term == Term::absolute_difference; // multiples of subnormals
-    const std::uint64_t of_term = term == Term::squared_difference                   ? 3
-                                  : term == Term::element || term == Term::magnitude ? 0
-                                                                                     : 1;
+    const Transform term = info(op).transform;
+    const bool linear = term == Transform::element || term == Transform::magnitude ||
+                        term == Transform::absolute_difference; // multiples of subnormals
+    const std::uint64_t of_term = term == Transform::squared_difference                        ? 3
+                                  : term == Transform::element || term == Transform::magnitude ? 0
+                                                                                               : 1;
     const DType accumulator = accumulator_of(input);
     const std::uint64_t d = rounding_depth(method, input, n);
     const bool rounds_at_end = method == Method::exact || is_twofold(method) || narrower(output, accumulator);

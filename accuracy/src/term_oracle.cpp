@@ -6,26 +6,27 @@ namespace detreduce::accuracy {
 namespace {
 
 /// The term as IEEE arithmetic has it, for infinities, NaN and the signs of zeros.
-double rounded_term(Term term, double x, double y) {
+double rounded_term(Transform term, double x, double y) {
     switch (term) {
-    case Term::element:
+    case Transform::element:
         return x;
-    case Term::magnitude:
+    case Transform::magnitude:
         return std::fabs(x);
-    case Term::square:
+    case Transform::square:
         return x * x;
-    case Term::product:
+    case Transform::product:
         return x * y;
-    case Term::squared_difference:
+    case Transform::squared_difference:
         return (x - y) * (x - y);
-    case Term::absolute_difference:
+    case Transform::absolute_difference:
         break;
     }
     return std::fabs(x - y);
 }
 
-bool has_two_inputs(Term term) {
-    return term == Term::product || term == Term::squared_difference || term == Term::absolute_difference;
+bool has_two_inputs(Transform term) {
+    return term == Transform::product || term == Transform::squared_difference ||
+           term == Transform::absolute_difference;
 }
 
 } // namespace
@@ -44,19 +45,19 @@ void TermOracle::add(double x, double y) {
     }
     negative_zeros_ += std::signbit(rounded) && (x == 0 || (y == 0 && has_two_inputs(term_)));
     switch (term_) {
-    case Term::element:
+    case Transform::element:
         return add_product(x, 1, 1);
-    case Term::magnitude:
+    case Transform::magnitude:
         return add_product(x, 1, std::signbit(x) ? -1 : 1);
-    case Term::square:
+    case Transform::square:
         return add_product(x, x, 1);
-    case Term::product:
+    case Transform::product:
         return add_product(x, y, 1);
-    case Term::squared_difference:
+    case Transform::squared_difference:
         add_product(x, x, 1);
         add_product(x, y, -2);
         return add_product(y, y, 1);
-    case Term::absolute_difference:
+    case Transform::absolute_difference:
         add_product(x, 1, x < y ? -1 : 1);
         return add_product(y, 1, x < y ? 1 : -1);
     }
@@ -72,20 +73,20 @@ void TermOracle::add_product(double x, double y, int factor) {
 }
 
 cpp_int TermOracle::scaled_abs() const {
-    const bool never_negative = term_ != Term::element && term_ != Term::product;
+    const bool never_negative = term_ != Transform::element && term_ != Transform::product;
     return never_negative ? scaled() : side_[0].scaled() + side_[1].scaled();
 }
 
-std::uint64_t TermOracle::ended_bits(Ending ending, const Layout& format) const {
+std::uint64_t TermOracle::ended_bits(Finalize finalize, const Layout& format) const {
     const cpp_int sum = scaled();
     if (sum == 0) return 0;
-    if (ending == Ending::sum) return rounded_bits(sum, lowest_exponent, format);
+    if (finalize == Finalize::sum) return rounded_bits(sum, lowest_exponent, format);
     // Many bits of the quotient or the root, and one that says whether anything is left.
     constexpr unsigned more = 400; // even
     const cpp_int magnitude = cpp_int(abs(sum)) << more;
     cpp_int bits, rest;
     int exponent = lowest_exponent - static_cast<int>(more);
-    if (ending == Ending::mean) {
+    if (finalize == Finalize::mean) {
         divide_qr(magnitude, cpp_int(count_), bits, rest);
     } else {
         bits = sqrt(magnitude, rest);

@@ -80,7 +80,7 @@ Out sum_by(std::span<const T> xs, bool in_order = false) {
     std::vector<Acc> items;
     for (const T x : xs)
         items.push_back(Acc::of(fp::widen(x)));
-    const auto finish = [&](const Acc& a) { return acc::finish<Out>(a.total(), Ending::sum, xs.size()); };
+    const auto finish = [&](const Acc& a) { return acc::finish<Out>(a.total(), Finalize::sum, xs.size()); };
     if (!in_order) return finish(in_tree_order(items, lanes, lanes_above, Acc::pairwise_rows, merge));
     Acc sum = items[0];
     for (std::size_t i = 1; i < items.size(); ++i)

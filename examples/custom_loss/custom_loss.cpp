@@ -8,8 +8,9 @@ int main() {
     bool same = true;
     for (const dr::Method method : methods) {
         const auto mean = [&](std::uint32_t threads) {
-            return dr::transform_reduce(loss, prediction, target,
-                                        {.method = method, .ending = dr::Ending::mean, .launch = {.threads = threads}});
+            return dr::transform_reduce(
+                loss, prediction, target,
+                {.method = method, .finalize = dr::Finalize::mean, .launch = {.threads = threads}});
         };
         const std::uint32_t one = show(method, "1 thread", mean(1)), four = show(method, "4 threads", mean(4));
         same = same && one == four;

@@ -35,7 +35,7 @@ int main() try {
     check(cudaMalloc(&d_loss, sizeof(float)));
     bool same = true;
     for (const dr::Method method : methods) {
-        const dr::TransformOptions options{.method = method, .ending = dr::Ending::mean};
+        const dr::TransformOptions options{.method = method, .finalize = dr::Finalize::mean};
         float on_gpu = 0;
         // Enqueued; the workspace comes from the stream. With one of your own: dr::cuda::TransformPlan and dr::cuda::transform_run.
         dr::throw_if_error(

@@ -52,7 +52,7 @@ class Cpu {
             right += (z[i] > 0) == (data_.t[i] > 0) ? 1 : 0;
         }
         // The loss and its mean in one pass.
-        return {dr::transform_reduce(BceWithLogits{}, z, data_.t, {.ending = dr::Ending::mean}), right};
+        return {dr::transform_reduce(BceWithLogits{}, z, data_.t, {.finalize = dr::Finalize::mean}), right};
     }
     [[nodiscard]] std::vector<float> parameter() const { return {parameter_, parameter_ + parameters}; }
 

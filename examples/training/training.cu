@@ -132,7 +132,7 @@ class Gpu {
         score_all<<<blocks(samples), block_threads>>>(parameter_.get(), x_.get(), z.get());
         check(cudaGetLastError());
         dr::throw_if_error(dr::cuda::transform_reduce(BceWithLogits{}, z.get(), t_.get(), samples, loss.get(),
-                                                      {.ending = dr::Ending::mean}));
+                                                      {.finalize = dr::Finalize::mean}));
         const std::vector<float> scores = z.copy();
         std::uint64_t right = 0;
         for (std::uint64_t i = 0; i < samples; ++i)

@@ -102,7 +102,7 @@ fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, 
             } else {
 #pragma unroll
                 for (int k = 0; k < C; ++k)
-                    packs[r].v[k] = Level::absent();
+                    packs[r].v[k] = Level::identity();
             }
         }
     }
@@ -126,7 +126,7 @@ fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std:
     for (int i = 0; i < count; ++i) {
         const int j =
             warp + block_warps * static_cast<int>(__brev(static_cast<unsigned>(i)) >> (32 - spec::ceil_log2(count)));
-        lane = Part::absent();
+        lane = Part::identity();
         PendingTree<Part> chunks;
 #pragma unroll 1
         for (int c = 0; c * chunk + j < m; ++c) {
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(max_block, 2)
         const std::uint32_t m = items_in_tile(tile * tile_items, range.n, tile_items);
         const bool vectors = range.vectors && base + block_columns <= range.columns;
         const std::uint64_t first = base + (vectors ? lane * C : lane);
-        auto lanes = Lanes<Acc, C>::absent();
+        auto lanes = Lanes<Acc, C>::identity();
         if (first < range.columns) {
             lanes = fold_columns<Level, T, C>(x + static_cast<std::int64_t>(tile * tile_items * range.stride + first),
                                               static_cast<int>(m), range.stride, range.columns - first, vectors,

@@ -48,7 +48,7 @@ __device__ __noinline__ void round_sums(BinSums<BinsOf> sums, std::uint64_t n, F
     acc::exact::Leading a =
         acc::exact::leading(acc::exact::Long{digit, sums.top + lowest, nullptr}, 0, digits, scratch);
     const bool zero = a.significand == 0;
-    if (!zero && finish.ending != Ending::sum) a = acc::exact::ended(a, finish.ending, n);
+    if (!zero && finish.finalize != Finalize::sum) a = acc::exact::ended(a, finish.finalize, n);
     acc::store_as(finish.out, finish.output, [&](auto t) {
         using T = decltype(t);
         return zero ? T{} : acc::exact::rounded<T>(a);

@@ -9,14 +9,14 @@ namespace detreduce::cuda {
 
 // exact_groups_<dtype>.cu
 template <class T>
-Status describe_exact_list(Term term, const DeviceTraits& device, ExactListShape& shape);
+Status describe_exact_list(Transform term, const DeviceTraits& device, ExactListShape& shape);
 template <class T>
-Status add_exact_list(Term term, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states,
+Status add_exact_list(Transform term, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states,
                       Stream stream, const DeviceTraits& device);
 // Not here, too, where this is compiled together with that of double (detreduce_join_cuda_sources).
 #define DETREDUCE_ELSEWHERE(T)                                                                                         \
-    extern template Status describe_exact_list<T>(Term, const DeviceTraits&, ExactListShape&);                         \
-    extern template Status add_exact_list<T>(Term, exact::Word*, exact::ListWork, std::uint32_t, int, Stream,          \
+    extern template Status describe_exact_list<T>(Transform, const DeviceTraits&, ExactListShape&);                    \
+    extern template Status add_exact_list<T>(Transform, exact::Word*, exact::ListWork, std::uint32_t, int, Stream,     \
                                              const DeviceTraits&);
 DETREDUCE_ELSEWHERE(float16)
 DETREDUCE_ELSEWHERE(bfloat16)
@@ -29,7 +29,7 @@ using exact::Word;
 
 /// What is added up, and how many states that takes.
 struct Pass {
-    Term term;
+    Transform term;
     int states;
 };
 struct Passes {
@@ -37,12 +37,12 @@ struct Passes {
     int count, words; ///< words: of all states
 
     explicit Passes(const Request& r) : pass{}, count(1) {
-        const auto of = [](Term term) -> Pass {
-            const bool linear = terms::with_term(term, []<class Map>(Map) { return Map::linear; });
+        const auto of = [](Transform term) -> Pass {
+            const bool linear = transforms::with_term(term, []<class Map>(Map) { return Map::linear; });
             return {term, linear ? 1 : acc::exact::product_states};
         };
-        if (info(r.op).kind == Kind::moments) pass[count++] = of(Term::square);
-        pass[0] = of(count == 2 ? Term::element : info(r.op).term);
+        if (info(r.op).kind == Kind::moments) pass[count++] = of(Transform::square);
+        pass[0] = of(count == 2 ? Transform::element : info(r.op).transform);
         words = (pass[0].states + pass[1].states) * acc::exact::words;
     }
 };
@@ -119,7 +119,7 @@ struct TensorsLaunch {
     template <int States>
     [[nodiscard]] Status finish() const {
         const auto bytes = static_cast<std::uint32_t>(plan.result_bytes());
-        exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
+        exact::Finish finish{out, plan.output(), false, info(plan.request().op).finalize};
         if (plan.request().each && count() > 0) {
             const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(count(), 16ull * device.sms));
             const Word* const states = each();

@@ -38,7 +38,7 @@ struct ExactLaunch {
         const std::uint32_t blocks = exact_blocks(input.tasks(), plan.launch().grid, resident, most_blocks);
         auto* const state = static_cast<exact::Word*>(workspace);
         auto* const arrived = reinterpret_cast<std::uint32_t*>(state + words);
-        const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
+        const exact::Finish finish{out, plan.output(), false, info(plan.request().op).finalize};
         const bool last_block = plan.launch().schedule == Schedule::last_block;
         const auto add = exact::add_kernel<Input>;
         if (blocks == 1 && last_block) {

@@ -8,7 +8,7 @@
 #include "groups/parts.hpp"
 
 #include <detreduce/exact_state.hpp>
-#include <detreduce/spec/terms.hpp>
+#include <detreduce/spec/transforms.hpp>
 
 namespace detreduce::cuda {
 
@@ -36,7 +36,7 @@ inline constexpr std::uint32_t exact_slot_elements = 1u << 15;
 
 /// Words of what terms are added to: a state, or three for products of doubles.
 [[nodiscard]] inline int exact_words(const Request& r) {
-    const bool linear = terms::with_term(info(r.op).term, []<class Map>(Map) { return Map::linear; });
+    const bool linear = transforms::with_term(info(r.op).transform, []<class Map>(Map) { return Map::linear; });
     return (r.dtype == DType::f64 && !linear ? acc::exact::product_states : 1) * acc::exact::words;
 }
 

@@ -35,7 +35,7 @@ struct ExactGroupLaunch {
         GroupWork work{Groups::of(plan, offsets), layout.table(workspace, exact_slot_elements, 0, input.step),
                        reinterpret_cast<exact::Word*>(static_cast<char*>(workspace) + layout.results),
                        static_cast<std::uint32_t>(size_of(plan.output()))};
-        const exact::Finish finish{out, plan.output(), false, info(plan.request().op).ending};
+        const exact::Finish finish{out, plan.output(), false, info(plan.request().op).finalize};
         std::uint32_t resident = 0;
         Status status = count_resident(resident);
         const auto blocks = [&](std::uint64_t useful) {
@@ -80,7 +80,7 @@ struct ExactGroupLaunch {
                                    reinterpret_cast<std::uint32_t*>(base + layout.fits),
                                    reinterpret_cast<std::uint32_t*>(base + layout.left)};
         const Groups groups = Groups::of(plan, nullptr);
-        const exact::GroupFinish finish{{out, plan.output(), false, info(plan.request().op).ending},
+        const exact::GroupFinish finish{{out, plan.output(), false, info(plan.request().op).finalize},
                                         groups.n,
                                         static_cast<std::uint32_t>(size_of(plan.output()))};
         const auto run = [&](auto kernel, std::uint64_t warps) {
@@ -107,7 +107,7 @@ struct ExactGroupLaunch {
 template <class T>
 Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                            const DeviceTraits& device) {
-    return terms::with_term(info(plan.request().op).term, [&]<class Map>(Map) -> Status {
+    return transforms::with_term(info(plan.request().op).transform, [&]<class Map>(Map) -> Status {
         using Input = exact::Terms<T, Map>;
         const Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y), plan.request().n,
                           Groups::of(plan, in.offsets).step);
@@ -120,8 +120,8 @@ using ListInput = exact::Terms<T, Map, exact::long_tile<Map>>;
 
 /// What the device can do for a list of tensors whose elements are T.
 template <class T>
-Status describe_exact_list(Term term, const DeviceTraits& device, ExactListShape& shape) {
-    return terms::with_term(term, [&]<class Map>(Map) {
+Status describe_exact_list(Transform term, const DeviceTraits& device, ExactListShape& shape) {
+    return transforms::with_term(term, [&]<class Map>(Map) {
         using Input = ListInput<T, Map>;
         shape.tile = Input::tile;
         return count_resident(exact::list_kernel<Input>, exact::block_threads, 0, device, shape.resident);
@@ -130,9 +130,9 @@ Status describe_exact_list(Term term, const DeviceTraits& device, ExactListShape
 
 /// Adds such a list. Of terms that are one state the words go to the middle one of three.
 template <class T>
-Status add_exact_list(Term term, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states,
+Status add_exact_list(Transform term, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states,
                       Stream stream, const DeviceTraits& device) {
-    return terms::with_term(term, [&]<class Map>(Map) -> Status {
+    return transforms::with_term(term, [&]<class Map>(Map) -> Status {
         using Input = ListInput<T, Map>;
         const int middle = states > Input::states ? acc::exact::words : 0;
         if (work.states) work.states += middle;
@@ -144,9 +144,9 @@ Status add_exact_list(Term term, exact::Word* state, exact::ListWork work, std::
 
 /// The slots of `work`, each to the states that are its own.
 template <class T>
-Status add_exact_slots(Term term, const Plan& plan, const Inputs& in, const exact::GroupWork& work, Stream stream,
+Status add_exact_slots(Transform term, const Plan& plan, const Inputs& in, const exact::GroupWork& work, Stream stream,
                        const DeviceTraits& device) {
-    return terms::with_term(term, [&]<class Map>(Map) -> Status {
+    return transforms::with_term(term, [&]<class Map>(Map) -> Status {
         using Input = exact::Terms<T, Map>;
         const Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y), plan.request().n, work.table.step);
         return ExactGroupLaunch<Input>{input, stream, device}.add_slots(plan, work);

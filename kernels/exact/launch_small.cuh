@@ -45,17 +45,17 @@ struct SmallLaunch {
 
     [[nodiscard]] Status sum(void* out, exact::Word* workspace) const {
         const OpInfo& op = info(plan.request().op);
-        return terms::with_term(op.term, [&]<class Map>(Map) -> Status {
+        return transforms::with_term(op.transform, [&]<class Map>(Map) -> Status {
             const exact::SmallLeft parts = left<Map>(workspace);
             const Status added = add<Map>(parts);
             if (!added.ok()) return added;
             return join(exact::join_small_kernel<ShapeOf<Map>>, parts.parts, static_cast<int>(blocks),
                         static_cast<const exact::Word*>(parts.slots), plan.request().n,
-                        exact::Finish{out, plan.output(), false, op.ending});
+                        exact::Finish{out, plan.output(), false, op.finalize});
         });
     }
     [[nodiscard]] Status moments(void* out, exact::Word* workspace) const {
-        using terms::Element, terms::Square;
+        using transforms::Element, transforms::Square;
         const exact::SmallLeft sums = left<Element>(workspace), squares = left<Square>(workspace);
         Status status = add<Element>(sums);
         if (status.ok()) status = add<Square>(squares, after_previous(device, exact::small_kernel<T, Square>));

@@ -13,7 +13,7 @@ Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace,
                     const DeviceTraits& device) {
     const auto* const elements = static_cast<const T*>(x);
     const std::uint64_t n = plan.request().n;
-    if (info(plan.request().op).term == Term::magnitude) {
+    if (info(plan.request().op).transform == Transform::magnitude) {
         return ExactSumLaunch<T, true>{{elements, n}, stream, device}.reduce(plan, out, workspace);
     }
     return ExactSumLaunch<T, false>{{elements, n}, stream, device}.reduce(plan, out, workspace);

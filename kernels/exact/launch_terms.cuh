@@ -9,7 +9,7 @@ namespace detreduce::cuda {
 template <class T>
 Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                           const DeviceTraits& device) {
-    return terms::with_term(info(plan.request().op).term, [&]<class Map>(Map) -> Status {
+    return transforms::with_term(info(plan.request().op).transform, [&]<class Map>(Map) -> Status {
         if constexpr (Map::linear && Map::inputs == 1) {
             return launch_exact<T>(plan, in.x, out, workspace, stream, device); // which has kernels of its own
         } else {
@@ -25,7 +25,7 @@ Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* w
 template <class T>
 Status launch_exact_squares(acc::exact::Word* states, const void* x, std::uint64_t n, Stream stream,
                             const DeviceTraits& device, std::uint32_t grid) {
-    using Input = exact::Terms<T, terms::Square, exact::long_tile<terms::Square>>;
+    using Input = exact::Terms<T, transforms::Square, exact::long_tile<transforms::Square>>;
     return ExactLaunch<Input>{Input(static_cast<const T*>(x), nullptr, n, 1), stream, device}.add_to(states, grid);
 }
 

@@ -131,7 +131,7 @@ struct SmallTile {
     }
     /// Could all of the thread's terms be −0? Where that is so for no thread but those that have none, neither is the sum.
     [[nodiscard]] __device__ __forceinline__ bool may_be_minus_zero() const {
-        if (Map::term != Term::product && Map::term != Term::element) return false;
+        if (Map::transform != Transform::product && Map::transform != Transform::element) return false;
         T a, b;
         __builtin_memcpy(&a, &x.v[0], sizeof a);
         __builtin_memcpy(&b, &y.v[0], sizeof b);

@@ -62,7 +62,7 @@ __device__ __forceinline__ void round_fixed(const Fixed<Limbs>& sum, int unit, s
     acc::exact::Leading a{};
     const bool zero = sum.is_zero();
     if (!zero) a = sum.leading(unit);
-    if (!zero && finish.ending != Ending::sum) a = acc::exact::ended(a, finish.ending, n);
+    if (!zero && finish.finalize != Finalize::sum) a = acc::exact::ended(a, finish.finalize, n);
     acc::store_as(finish.out, finish.output, [&](auto t) {
         using R = decltype(t);
         return zero ? R{} : acc::exact::rounded<R>(a);
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(small_threads)
         if (real) wait_for_previous_kernel();
         __syncthreads(); // what was for nobody has been read
         // A root or a quotient of nothing would take longer than it saves.
-        const Finish to = real ? finish : Finish{&nowhere, finish.output, false, Ending::sum};
+        const Finish to = real ? finish : Finish{&nowhere, finish.output, false, Finalize::sum};
         Word sums[S::count] = {};
         int high = any_top, low = left_in_words;
         if (!real) {

@@ -2,7 +2,7 @@
 // the terms.
 #pragma once
 
-#include <detreduce/spec/terms.hpp>
+#include <detreduce/spec/transforms.hpp>
 
 #include "exact/walk.cuh"
 
@@ -11,7 +11,7 @@ namespace detreduce::cuda::exact {
 /// Squares of 16-bit elements go into doubles, by moving bits (Element::magnitudes): often one bin is enough (TermBins::in_one_bin), and a square an
 /// instruction. Products of two inputs are faster in float: there are half as many.
 template <class T, class Map>
-inline constexpr bool moves_to_double = fp::has_16_bits<T>&& Map::term == Term::square;
+inline constexpr bool moves_to_double = fp::has_16_bits<T>&& Map::transform == Transform::square;
 /// Bins of the fast way: of 16-bit formats in float otherwise, which has twice the speed of double.
 template <class T, class Map>
 using FirstWindow = std::conditional_t<fp::has_16_bits<T> && !moves_to_double<T, Map>, spec::ExactWindow<float, 3, 4>,
@@ -23,7 +23,7 @@ struct TermBins;
 /// as registers hold (of one input 8 are up to 4 % faster than 4; of elements as they are, which must be looked at for −0, there is no room for that).
 inline constexpr int short_tile = 4;
 template <class Map>
-inline constexpr int long_tile = Map::inputs == 1 && Map::term != Term::element ? 8 : 4;
+inline constexpr int long_tile = Map::inputs == 1 && Map::transform != Transform::element ? 8 : 4;
 
 /// One or two inputs as tiles of warps, of V loads.
 template <class T, class Map, int V = short_tile>

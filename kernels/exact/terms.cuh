@@ -1,4 +1,4 @@
-// `exact` of the ops: terms (spec/terms.hpp) instead of elements. Each is made into doubles (floats, of 16-bit formats) without error, which go through the bins of a
+// `exact` of the ops: terms (spec/transforms.hpp) instead of elements. Each is made into doubles (floats, of 16-bit formats) without error, which go through the bins of a
 // window. Whether they fit is seen from the elements, before they are multiplied: that is cheaper, above all for 16-bit formats. A product of
 // doubles is two doubles, its rounded value and the error of that, each with bins of its own.
 #pragma once
@@ -48,7 +48,7 @@ struct TermWalk {
             const int mine = i * warp_size + threadIdx.x % warp_size;
             each<double>(x[mine], y[mine], [&](double a, double b) {
                 for (int k = 0; k < Map::parts; ++k) {
-                    const terms::Product<double> f = Map::part(k, a, b);
+                    const transforms::Product<double> f = Map::part(k, a, b);
                     acc::exact::ScaledProduct p{0, Map::linear ? f.a : f.factor * (f.a * f.b), 0.0};
                     if constexpr (Input::has_errors) p = acc::exact::scaled_product(f.a, f.b, f.factor);
                     const double value = Map::parts > 1 ? p.value + 0.0 : p.value, error = p.error + 0.0;
@@ -109,7 +109,7 @@ struct TermWalk {
     }
     /// The first term of the thread in this tile, `there` unless it is behind the end, nearly always shows that not all are −0.
     __device__ __forceinline__ void count_minus_zeros(const Mine& x, const Mine& y, bool there) {
-        if ((Map::term != Term::product && Map::term != Term::element) || !only_minus_zeros) return;
+        if ((Map::transform != Transform::product && Map::transform != Transform::element) || !only_minus_zeros) return;
         T a, b;
         __builtin_memcpy(&a, &x.v[0], sizeof a);
         __builtin_memcpy(&b, &y.v[0], sizeof b);
@@ -162,7 +162,7 @@ struct TermWalk {
             return;
         }
         each<N>(x, y, [&](N a, N b) {
-            const terms::Product<N> f = Map::finite_part(k, a, b);
+            const transforms::Product<N> f = Map::finite_part(k, a, b);
             const N p = Map::linear ? f.a : f.a * f.b;
             bins.values.add(Map::linear ? p : f.factor * p);
             if constexpr (Input::has_errors) bins.errors.add(f.factor * fp::fused(f.a, f.b, -p));

@@ -60,7 +60,7 @@ struct ThreadSum {
         __builtin_memcpy(&x, &first_x, sizeof x);
         __builtin_memcpy(&y, &first_y, sizeof y);
         const bool all_may_be_minus_zero =
-            (Map::term == Term::product || Map::term == Term::element) &&
+            (Map::transform == Transform::product || Map::transform == Transform::element) &&
             Walk::is_minus_zero(static_cast<double>(widen(x)), static_cast<double>(widen(y)));
         if (!a.finite || !b.finite || all_may_be_minus_zero || !bins.move_to(a, b, room_above)) return false;
         for (std::uint64_t i = begin; i < end; i += ahead * per_vector) {

@@ -63,7 +63,7 @@ struct Finish {
     void* out = nullptr; ///< rounded to here, unless null
     DType output = DType::f32;
     bool normalize = false; ///< and left in its one form
-    Ending ending = Ending::sum;
+    Finalize finalize = Finalize::sum;
 };
 
 /// The digits of States states as one number, and where its words are that count.
@@ -106,7 +106,7 @@ __device__ __forceinline__ void round_words(const Word* words, const Finish& fin
     if (threadIdx.x != 0) return;
     const acc::exact::Long number{States == 1 ? words : joined, L::lowest, words + L::counters};
     acc::store_as(finish.out, finish.output, [&](auto t) {
-        return acc::exact::finish<decltype(t)>(number, first < last ? first : 0, last, finish.ending, scratch);
+        return acc::exact::finish<decltype(t)>(number, first < last ? first : 0, last, finish.finalize, scratch);
     });
 }
 
@@ -135,7 +135,7 @@ static __device__ __noinline__ void round_group(const Word* words, GroupScratch<
     }
     const acc::exact::Long number{digits, L::lowest, words + L::counters};
     acc::store_as(finish.out, finish.output, [&](auto t) {
-        return acc::exact::finish<decltype(t)>(number, first < last ? first : 0, last, finish.ending, room.scratch);
+        return acc::exact::finish<decltype(t)>(number, first < last ? first : 0, last, finish.finalize, room.scratch);
     });
 }
 

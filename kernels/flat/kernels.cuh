@@ -16,9 +16,9 @@
 namespace detreduce::cuda {
 
 /// The root's ending. Not inlined: it is much code for one thread, once a launch.
-static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft<double> total, Ending ending,
+static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft<double> total, Finalize finalize,
                                                 std::uint64_t n) {
-    acc::finish_into(out, output, total, ending, n);
+    acc::finish_into(out, output, total, finalize, n);
 }
 
 /// A plain sum as an element of `output`, which acc::finish_into() would give, too, in a thousand cycles: short groups have many of them.
@@ -54,7 +54,7 @@ struct Results {
     void* out;
     DType output;
     std::uint32_t result_bytes;
-    Ending ending;
+    Finalize finalize;
     Op op = Op::sum;
     std::uint64_t ddof = 0;
 
@@ -66,10 +66,10 @@ struct Results {
             finish_product(static_cast<char*>(out) + i * result_bytes, output, acc);
         } else if constexpr (acc::is_moments<Acc>) {
             finish_moments(acc::MomentsResult{out, output, result_bytes, op, n, ddof}.moved(i), acc.m);
-        } else if (!Acc::keeps_errors && ending == Ending::sum && (fp::is_f32<V> || output == dtype_of<V>)) {
+        } else if (!Acc::keeps_errors && finalize == Finalize::sum && (fp::is_f32<V> || output == dtype_of<V>)) {
             store_sum(out, i, output, acc.sum);
         } else {
-            finish_root(static_cast<char*>(out) + i * result_bytes, output, acc.total(), ending, n);
+            finish_root(static_cast<char*>(out) + i * result_bytes, output, acc.total(), finalize, n);
         }
     }
 };
@@ -158,7 +158,7 @@ __device__ __forceinline__ typename Level::Acc fold_short_lane(const typename Le
     Acc row[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-        row[r] = Acc::absent(); // changes nothing
+        row[r] = Acc::identity(); // changes nothing
         if (r * lanes + j < n) row[r] = load_item<Level::source>(x + (r * lanes + j));
     }
     if constexpr (Acc::pairwise_rows) {
@@ -316,7 +316,7 @@ __global__ void __launch_bounds__(max_block)
     using Acc = typename Level::Acc;
     const std::uint64_t stride = std::uint64_t{gridDim.x} * (blockDim.x / warp_size);
     const std::uint64_t first = blockIdx.x * std::uint64_t{blockDim.x / warp_size} + threadIdx.x / warp_size;
-    auto lanes = Lanes<Acc, Reader::K>::absent();
+    auto lanes = Lanes<Acc, Reader::K>::identity();
     for (std::uint64_t chunk = first; chunk * Level::Order::chunk < n; chunk += stride) {
         const std::uint64_t begin = chunk * Level::Order::chunk;
         const int first_lane = threadIdx.x % warp_size * Reader::K;

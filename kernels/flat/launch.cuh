@@ -46,7 +46,7 @@ struct SequenceLaunch {
         levels.results = {out,
                           plan.output(),
                           static_cast<std::uint32_t>(size_of(plan.output())),
-                          info(plan.request().op).ending,
+                          info(plan.request().op).finalize,
                           plan.request().op,
                           plan.request().ddof};
         levels.n = plan.request().n;

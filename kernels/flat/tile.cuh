@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <detreduce/fp/convert.hpp>
-#include <detreduce/spec/terms.hpp>
+#include <detreduce/spec/transforms.hpp>
 #include <detreduce/spec/tree_order.hpp>
 
 #include "flat/load.cuh"
@@ -23,11 +23,11 @@ template <class Acc, int K>
 struct Lanes {
     Acc a[K];
 
-    static __device__ __forceinline__ Lanes absent() {
+    static __device__ __forceinline__ Lanes identity() {
         Lanes lanes;
 #pragma unroll
         for (int k = 0; k < K; ++k)
-            lanes.a[k] = Acc::absent();
+            lanes.a[k] = Acc::identity();
         return lanes;
     }
     __device__ __forceinline__ void merge(const Lanes& right) {
@@ -143,7 +143,7 @@ struct InputLevel {
         return Acc::of(widen(x));
     }
     /// Stands for an element that is not there.
-    static __device__ __forceinline__ Item absent() { return fp::from_bits<T>(fp::sign_mask<T>); }
+    static __device__ __forceinline__ Item identity() { return fp::from_bits<T>(fp::sign_mask<T>); }
 };
 
 /// The input of an op: terms of one or two elements are merged.
@@ -181,9 +181,9 @@ struct TermLevel {
     /// The sum of a group without elements.
     static __device__ __forceinline__ Acc of_nothing() { return Acc::of(0); }
     /// Its term is a zero that changes nothing: −0 where there may be sums of −0.
-    static __device__ __forceinline__ Item absent() {
+    static __device__ __forceinline__ Item identity() {
         if constexpr (Map::inputs == 2) {
-            constexpr bool product = Map::term == Term::product;
+            constexpr bool product = Map::transform == Transform::product;
             return {fp::from_bits<T>(fp::sign_mask<T>), fp::from_bits<T>(product ? fp::one_bits<T> : fp::sign_mask<T>)};
         } else {
             return fp::from_bits<T>(fp::sign_mask<T>);
@@ -202,7 +202,7 @@ struct PartialLevel {
     static constexpr bool in_rows = true;
     static __device__ __forceinline__ void take(Acc& a, const Item& x) { a.merge(x); }
     static __device__ __forceinline__ Acc as_accumulator(const Item& x) { return x; }
-    static __device__ __forceinline__ Item absent() { return Acc::absent(); }
+    static __device__ __forceinline__ Item identity() { return Acc::identity(); }
 };
 
 /// Levels whose items cannot say that they are not there: they fold the rows of a lane themselves, and are told how many there are.
@@ -312,18 +312,18 @@ struct TileReader {
         if constexpr (Acc::pairwise_rows) {
 #pragma unroll
             for (int k = 0; k < K; ++k) {
-                if (k >= in_short_row) last.v[k] = Level::absent();
+                if (k >= in_short_row) last.v[k] = Level::identity();
             }
 #pragma unroll
             for (int r = 0; r < rows; ++r) {
 #pragma unroll
                 for (int k = 0; k < K; ++k) {
-                    if (r >= whole) packs[r].v[k] = r == whole ? last.v[k] : Level::absent();
+                    if (r >= whole) packs[r].v[k] = r == whole ? last.v[k] : Level::identity();
                 }
             }
             return fold_rows<Level, K>(packs, [=](int k) { return whole + (k < in_short_row ? 1 : 0); });
         } else {
-            auto lanes = Lanes<Acc, K>::absent();
+            auto lanes = Lanes<Acc, K>::identity();
 #pragma unroll
             for (int r = 0; r < rows; ++r) {
                 if (r < whole) take(lanes, packs[r]);
@@ -426,7 +426,7 @@ __device__ __forceinline__ typename Level::Acc reduce_tile_by_team(const typenam
         }
     }
     __syncthreads();
-    if (warp != 0 || m == 0) return Acc::absent();
+    if (warp != 0 || m == 0) return Acc::identity();
     Acc lanes[K];
 #pragma unroll
     for (int k = 0; k < K; ++k)

@@ -127,7 +127,7 @@ __device__ __forceinline__ Lanes<typename Level::Acc, 8> fold_words(const WordPl
     using T = typename Level::Item;
     using Words = WordsOfChunk<T>;
     const bool odd = at.odd();
-    const T absent = Level::absent(), *const own = Words::own_words(at, odd);
+    const T absent = Level::identity(), *const own = Words::own_words(at, odd);
     Words words;
     words.load_alone(at, odd, absent);
     Lanes<typename Level::Acc, 8> lanes;

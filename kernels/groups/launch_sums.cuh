@@ -57,7 +57,7 @@ struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, A>> {
 template <class T, class F>
 Status with_term_and_accumulator(const Plan& plan, const F& f) {
     using V = fp::Arithmetic<T>;
-    return terms::with_term(info(plan.request().op).term, [&]<class Map>(Map map) -> Status {
+    return transforms::with_term(info(plan.request().op).transform, [&]<class Map>(Map map) -> Status {
         switch (plan.request().method) {
         case Method::kahan:
             return f(map, static_cast<const acc::Kahan<V>*>(nullptr));

@@ -26,7 +26,7 @@ load_lanes(const typename Level::Pointer& group, std::uint64_t n, int first) {
     } else {
 #pragma unroll
         for (int k = 0; k < K; ++k) {
-            lanes.a[k] = Level::Acc::absent();
+            lanes.a[k] = Level::Acc::identity();
             if (k < left) lanes.a[k] = Level::as_accumulator(load_item<Level::source>(group + first + k));
         }
     }
@@ -115,7 +115,7 @@ __device__ __forceinline__ typename Level::Acc sum_by_warp(const typename Level:
     using Reader = TileReader<Level>;
     constexpr int chunk = Level::Order::chunk;
     if constexpr (reads_words<Level>) {
-        if (m == 0) return Acc::absent();
+        if (m == 0) return Acc::identity();
         auto lanes = fold_each_chunk<Acc, Reader::K>(m, chunk, [&](int c) {
             return fold_words<Level>({group.x + c * chunk, m - c * chunk, m - c * chunk});
         });
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(max_block, group_blocks<Level>)
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size);
     for (std::uint64_t base = (std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size) * batch;
          base < groups.count; base += warps * batch) {
-        Acc mine = Acc::absent();
+        Acc mine = Acc::identity();
         // Where they are is asked once, by a thread each: offsets are read from memory, and nothing else can be until they are here.
         const bool there = lane < static_cast<int>(batch) && base + lane < groups.count;
         const Span span_of_mine = there ? span_of(groups, base + lane) : Span{0, 0, true};
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(max_block, group_blocks<Level>)
                 continue;
             }
             const auto begin = x + static_cast<std::int64_t>(span.begin);
-            const Acc sum = fits ? sum_by_warp<Level>(begin, static_cast<int>(span.n)) : Acc::absent();
+            const Acc sum = fits ? sum_by_warp<Level>(begin, static_cast<int>(span.n)) : Acc::identity();
             mine = choose(lane == i, shuffle_from(sum, 0), mine);
         }
         if (!there || (left_to_others >> lane & 1)) continue;
@@ -223,14 +223,14 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
                 } else {
 #pragma unroll
                     for (int k = 0; k < K; ++k)
-                        pack.v[k] = Level::absent();
+                        pack.v[k] = Level::identity();
                 }
             });
         } else {
             each([](auto& pack, const auto& p, int there) {
 #pragma unroll
                 for (int k = 0; k < K; ++k)
-                    pack.v[k] = k < there ? load_item<Level::source>(p + k) : Level::absent();
+                    pack.v[k] = k < there ? load_item<Level::source>(p + k) : Level::identity();
             });
         }
         Lanes<Acc, K> lanes[at_once];

@@ -52,7 +52,7 @@ struct GridOfBlocks {
 /// `ending` is the most additions behind those of a block, for so many blocks.
 template <class Kernel>
 [[nodiscard]] Needs needs_of_grid(Kernel kernel, const Shape& shape, const Settings& settings, std::uint32_t launches,
-                                  std::uint64_t (*ending)(std::uint64_t blocks, const Settings&)) {
+                                  std::uint64_t (*finalize)(std::uint64_t blocks, const Settings&)) {
     Needs needs;
     if (shape.rows != 1) {
         needs.status = {StatusCode::unsupported, "shape", "three-level rungs reduce one row"};
@@ -63,7 +63,7 @@ template <class Kernel>
     needs.workspace = grid.bytes();
     needs.launches = launches;
     needs.additions = vector_additions(shape.length, std::uint64_t{grid.blocks} * settings.threads) +
-                      log2_of(settings.threads) + ending(grid.blocks, settings);
+                      log2_of(settings.threads) + finalize(grid.blocks, settings);
     return needs;
 }
 

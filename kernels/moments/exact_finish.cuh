@@ -55,7 +55,7 @@ __device__ __noinline__ void finish_group(FinishRoom<SquareStates>& own, bool va
     }
     result.store(
         [&](auto t) {
-            return acc::exact::finish<decltype(t)>(of_sum, used.first, used.last, Ending::mean, own.room.sum);
+            return acc::exact::finish<decltype(t)>(of_sum, used.first, used.last, Finalize::mean, own.room.sum);
         },
         [&](auto t) { return defined ? acc::exact::rounded<decltype(t)>(variance) : none(t); });
 }

@@ -14,7 +14,7 @@ namespace detreduce::cuda {
 
 // exact_groups_<dtype>.cu
 template <class T>
-Status add_exact_slots(Term term, const Plan& plan, const Inputs& in, const exact::GroupWork& work, Stream stream,
+Status add_exact_slots(Transform term, const Plan& plan, const Inputs& in, const exact::GroupWork& work, Stream stream,
                        const DeviceTraits& device);
 
 namespace {
@@ -70,7 +70,7 @@ struct MomentGroups {
                 groups.step,
                 0};
     }
-    [[nodiscard]] Status add(Term term, std::size_t states) const {
+    [[nodiscard]] Status add(Transform term, std::size_t states) const {
         exact::GroupWork work{};
         work.table = table();
         work.states = words(states);
@@ -83,8 +83,8 @@ struct MomentGroups {
         if (status.ok())
             status = launch_kernel(LaunchKind::plain, cut_kernel, blocks, cut_threads, 0, stream, groups, first, count,
                                    table(), cuts);
-        if (status.ok()) status = add(Term::element, layout.sums);
-        if (status.ok()) status = add(Term::square, layout.squares);
+        if (status.ok()) status = add(Transform::element, layout.sums);
+        if (status.ok()) status = add(Transform::square, layout.squares);
         if (!status.ok()) return status;
         const MomentStates states{words(layout.sums), words(layout.squares), fp::is_f64<T>, acc::exact::words,
                                   square_states * acc::exact::words};

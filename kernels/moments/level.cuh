@@ -23,8 +23,8 @@ struct MomentLevel {
     static __device__ __forceinline__ Acc as_accumulator(const X& x) {
         return Acc::of(widen(x));
     }
-    static __device__ __forceinline__ Acc of_nothing() { return Acc::absent(); }
-    static __device__ __forceinline__ Item absent() { return {}; } ///< is not looked at
+    static __device__ __forceinline__ Acc of_nothing() { return Acc::identity(); }
+    static __device__ __forceinline__ Item identity() { return {}; } ///< is not looked at
 
     /// The first `there` rows of a lane.
     static __device__ __forceinline__ Acc fold(const Item (&items)[rows], int there) {

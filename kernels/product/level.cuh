@@ -51,10 +51,10 @@ struct FactorLevel {
         return a;
     }
     static __device__ __forceinline__ Acc of_nothing() {
-        return Acc::absent();
+        return Acc::identity();
     }
     /// 1, which changes nothing.
-    static __device__ __forceinline__ Item absent() {
+    static __device__ __forceinline__ Item identity() {
         return fp::from_bits<T>(fp::one_bits<T>);
     }
 

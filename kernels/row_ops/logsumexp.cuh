@@ -28,7 +28,7 @@ struct ExpLevel {
         a.sum = spec::exp_term<T>(widen(item)).added_to(a.sum);
     }
     static __device__ __forceinline__ Acc of_nothing() { return {V{0}}; }
-    static __device__ __forceinline__ Item absent() {
+    static __device__ __forceinline__ Item identity() {
         return row_kernels::ExpRow<T, T, RowOp::logsumexp, true>::lowest;
     }
 };

@@ -87,7 +87,7 @@ struct MappedLevel {
     static __device__ __forceinline__ void take(Acc& a, const Item& x) { a.add(x); }
     static __device__ __forceinline__ Acc as_accumulator(const Item& x) { return Acc::of(x); }
     /// Stands for a term that is not there.
-    static __device__ __forceinline__ Item absent() { return Item(-0.0); }
+    static __device__ __forceinline__ Item identity() { return Item(-0.0); }
 };
 /// Nobody knows how many registers the function takes, and of 16-bit elements the terms take twice their room.
 template <class T, class Acc, class F, int Inputs>

@@ -35,9 +35,9 @@ template <class Out, class V>
 Out variance_of(const Group<V>& all, std::size_t ddof, bool root) {
     if (!is_number(all.mean)) return canonical_nan<Out>();
     const double m2 = all.m2, divisor = static_cast<double>(all.n - ddof);
-    if (!root) return ended<Out>(m2, 0.0, Ending::mean, divisor);
+    if (!root) return ended<Out>(m2, 0.0, Finalize::mean, divisor);
     const double q = m2 / divisor;
-    return ended<Out>(q, std::fma(-q, divisor, m2) / divisor, Ending::root, 1);
+    return ended<Out>(q, std::fma(-q, divisor, m2) / divisor, Finalize::root, 1);
 }
 
 /// All elements as one group. n ≥ 1.

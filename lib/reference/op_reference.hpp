@@ -22,24 +22,24 @@ TwoFold<V> split_difference(V a, V b) {
     return merged(TwoFold<V>{a}, TwoFold<V>{-b}); // TwoSum
 }
 template <class V>
-TwoFold<V> split_term(Term term, V x, V y) {
+TwoFold<V> split_term(Transform term, V x, V y) {
     switch (term) {
-    case Term::magnitude:
+    case Transform::magnitude:
         return {std::fabs(x)};
-    case Term::square:
+    case Transform::square:
         return split_product(x, x);
-    case Term::product:
+    case Transform::product:
         return split_product(x, y);
-    case Term::squared_difference: {
+    case Transform::squared_difference: {
         const TwoFold<V> d = split_difference(x, y), p = split_product(d.sum, d.sum);
         const V cross = 2 * d.sum * *d.error;
         return {p.sum, *p.error + cross};
     }
-    case Term::absolute_difference: {
+    case Transform::absolute_difference: {
         const TwoFold<V> d = split_difference(x, y);
         return {std::fabs(d.sum), std::signbit(d.sum) ? -*d.error : *d.error};
     }
-    case Term::element:
+    case Transform::element:
         break;
     }
     return {x};
@@ -55,7 +55,7 @@ void set(TwoFold<V>& item, const TwoFold<V>& term) {
 }
 
 template <template <class> class Item, class T>
-std::vector<Item<Sum<T>>> terms_of(Term term, std::span<const T> x, std::span<const T> y) {
+std::vector<Item<Sum<T>>> terms_of(Transform term, std::span<const T> x, std::span<const T> y) {
     using V = Sum<T>;
     std::vector<Item<V>> items(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -67,14 +67,14 @@ std::vector<Item<Sum<T>>> terms_of(Term term, std::span<const T> x, std::span<co
 
 /// Section 8.2.
 template <class Out>
-Out ended(double s, double e, Ending ending, double n) {
+Out ended(double s, double e, Finalize finalize, double n) {
     if (!is_number(e)) e = 0;
     if (!is_number(s)) return converted<Out>(s);
     double q = s, r = e;
-    if (ending == Ending::mean) {
+    if (finalize == Finalize::mean) {
         q = s / n;
         r = (std::fma(-q, n, s) + e) / n;
-    } else if (ending == Ending::root) {
+    } else if (finalize == Finalize::root) {
         q = std::sqrt(s);
         r = (std::fma(-q, q, s) + e) / (2 * q);
     }
@@ -85,24 +85,24 @@ Out ended(double s, double e, Ending ending, double n) {
     return exact.round<Out>();
 }
 template <class Out, class V>
-Out ended(Plain<V> item, Ending ending, std::size_t n) {
-    return ended<Out>(item.sum, 0.0, ending, static_cast<double>(n));
+Out ended(Plain<V> item, Finalize finalize, std::size_t n) {
+    return ended<Out>(item.sum, 0.0, finalize, static_cast<double>(n));
 }
 template <class Out, class V>
-Out ended(TwoFold<V> item, Ending ending, std::size_t n) {
-    return ended<Out>(item.sum, item.error ? *item.error : 0.0, ending, static_cast<double>(n));
+Out ended(TwoFold<V> item, Finalize finalize, std::size_t n) {
+    return ended<Out>(item.sum, item.error ? *item.error : 0.0, finalize, static_cast<double>(n));
 }
 
 /// The result that SPEC.md gives; not for `exact`. For `atomic`, which has none, that of `tree`. n ≥ 1.
 template <class Out, class T>
 Out reduce(Op op, std::span<const T> x, std::span<const T> y, Method method) {
     using V = Sum<T>;
-    const Term term = info(op).term;
-    const Ending ending = info(op).ending;
+    const Transform term = info(op).transform;
+    const Finalize finalize = info(op).finalize;
     const Rows rows = method == Method::compensated ? Rows::in_pairs : Rows::in_order;
     const auto tree = [&]<class Item>(const std::vector<Item>& items) {
         const Item root = tree_of(std::span<const Item>(items), lanes_of(sizeof(T)), lanes_of(sizeof(V)), rows);
-        return ended<Out>(root, ending, x.size());
+        return ended<Out>(root, finalize, x.size());
     };
     if (method == Method::kahan || method == Method::compensated) return tree(terms_of<TwoFold>(term, x, y));
     const auto plain = terms_of<Plain>(term, x, y);
@@ -110,7 +110,7 @@ Out reduce(Op op, std::span<const T> x, std::span<const T> y, Method method) {
     V sum = plain[0].sum;
     for (std::size_t i = 1; i < plain.size(); ++i)
         sum += plain[i].sum;
-    return ended<Out>(Plain<V>{sum}, ending, x.size());
+    return ended<Out>(Plain<V>{sum}, finalize, x.size());
 }
 
 } // namespace detreduce::reference

@@ -66,7 +66,7 @@ detail::CheckedPlan plan_of_op(const LossRequest& r) {
 /// Of terms alone, the plan of a sum that is not made: its checks of sizes, device and launch.
 detail::CheckedPlan plan_of_terms(const LossRequest& r) {
     TransformOptions options{.method = r.method, .launch = r.launch};
-    if (r.reduction == Reduction::mean) options.ending = Ending::mean;
+    if (r.reduction == Reduction::mean) options.finalize = Finalize::mean;
     if (r.reduction == Reduction::none) options.method = Method::tree;
     const DType output = r.reduction == Reduction::none ? r.dtype : r.output.value_or(r.dtype);
     return detail::plan_transform(r.dtype, output, r.n, options, r.device);

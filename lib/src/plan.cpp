@@ -49,7 +49,7 @@ Status check_words(const Request& r) {
         return invalid("device.backend", "allowed are cpu and cuda");
     }
     if (r.n > max_n) return invalid("n", "allowed are 0 to 2^40 elements");
-    if (r.n == 0 && info(r.op).ending == Ending::mean && r.shape != Shape::segments) {
+    if (r.n == 0 && info(r.op).finalize == Finalize::mean && r.shape != Shape::segments) {
         return invalid("n", "nothing has no mean; allowed for mean, mse and mae are 1 to 2^40 elements");
     }
     return {};

@@ -26,29 +26,32 @@ constexpr std::array method_table{
 constexpr MethodInfo automatic_info{Method::automatic, "automatic", device, true, true, "exact; of prod compensated"};
 
 constexpr std::array op_table{
-    OpInfo{Op::sum, "sum", Term::element, Ending::sum, 1, "sum of x"},
-    OpInfo{Op::mean, "mean", Term::element, Ending::mean, 1, "sum of x, over n"},
-    OpInfo{Op::asum, "asum", Term::magnitude, Ending::sum, 1, "sum of |x|: the L1 norm"},
-    OpInfo{Op::sumsq, "sumsq", Term::square, Ending::sum, 1, "sum of x^2"},
-    OpInfo{Op::nrm2, "nrm2", Term::square, Ending::root, 1, "square root of the sum of x^2: the L2 norm"},
-    OpInfo{Op::dot, "dot", Term::product, Ending::sum, 2, "sum of x*y"},
-    OpInfo{Op::sumdiffsq, "sumdiffsq", Term::squared_difference, Ending::sum, 2, "sum of (x-y)^2"},
-    OpInfo{Op::mse, "mse", Term::squared_difference, Ending::mean, 2, "sum of (x-y)^2, over n"},
-    OpInfo{Op::mae, "mae", Term::absolute_difference, Ending::mean, 2, "sum of |x-y|, over n"},
-    OpInfo{Op::min, "min", Term::element, Ending::sum, 1, "least x", Kind::order},
-    OpInfo{Op::max, "max", Term::element, Ending::sum, 1, "greatest x", Kind::order},
-    OpInfo{Op::argmin, "argmin", Term::element, Ending::sum, 1, "index of the least x, from 0", Kind::order, true},
-    OpInfo{Op::argmax, "argmax", Term::element, Ending::sum, 1, "index of the greatest x, from 0", Kind::order, true},
-    OpInfo{Op::nrminf, "nrminf", Term::element, Ending::sum, 1, "greatest |x|: the L-infinity norm", Kind::order},
-    OpInfo{Op::minmax, "minmax", Term::element, Ending::sum, 1, "least and greatest x", Kind::order, false, 2},
-    OpInfo{Op::prod, "prod", Term::element, Ending::sum, 1, "product of x", Kind::product},
-    OpInfo{Op::variance, "variance", Term::element, Ending::sum, 1, "sum of (x - mean)^2, over n - ddof",
-           Kind::moments},
-    OpInfo{Op::stddev, "stddev", Term::element, Ending::sum, 1, "square root of the variance", Kind::moments},
-    OpInfo{Op::moments, "moments", Term::element, Ending::sum, 1, "mean and variance", Kind::moments, false, 2},
-    OpInfo{Op::count_nonzero, "count_nonzero", Term::element, Ending::sum, 1, "how many x are not zero", Kind::count,
+    OpInfo{Op::sum, "sum", Transform::element, Finalize::sum, 1, "sum of x"},
+    OpInfo{Op::mean, "mean", Transform::element, Finalize::mean, 1, "sum of x, over n"},
+    OpInfo{Op::asum, "asum", Transform::magnitude, Finalize::sum, 1, "sum of |x|: the L1 norm"},
+    OpInfo{Op::sumsq, "sumsq", Transform::square, Finalize::sum, 1, "sum of x^2"},
+    OpInfo{Op::nrm2, "nrm2", Transform::square, Finalize::root, 1, "square root of the sum of x^2: the L2 norm"},
+    OpInfo{Op::dot, "dot", Transform::product, Finalize::sum, 2, "sum of x*y"},
+    OpInfo{Op::sumdiffsq, "sumdiffsq", Transform::squared_difference, Finalize::sum, 2, "sum of (x-y)^2"},
+    OpInfo{Op::mse, "mse", Transform::squared_difference, Finalize::mean, 2, "sum of (x-y)^2, over n"},
+    OpInfo{Op::mae, "mae", Transform::absolute_difference, Finalize::mean, 2, "sum of |x-y|, over n"},
+    OpInfo{Op::min, "min", Transform::element, Finalize::sum, 1, "least x", Kind::order},
+    OpInfo{Op::max, "max", Transform::element, Finalize::sum, 1, "greatest x", Kind::order},
+    OpInfo{Op::argmin, "argmin", Transform::element, Finalize::sum, 1, "index of the least x, from 0", Kind::order,
            true},
-    OpInfo{Op::count_unique, "count_unique", Term::element, Ending::sum, 1, "how many different x there are",
+    OpInfo{Op::argmax, "argmax", Transform::element, Finalize::sum, 1, "index of the greatest x, from 0", Kind::order,
+           true},
+    OpInfo{Op::nrminf, "nrminf", Transform::element, Finalize::sum, 1, "greatest |x|: the L-infinity norm",
+           Kind::order},
+    OpInfo{Op::minmax, "minmax", Transform::element, Finalize::sum, 1, "least and greatest x", Kind::order, false, 2},
+    OpInfo{Op::prod, "prod", Transform::element, Finalize::sum, 1, "product of x", Kind::product},
+    OpInfo{Op::variance, "variance", Transform::element, Finalize::sum, 1, "sum of (x - mean)^2, over n - ddof",
+           Kind::moments},
+    OpInfo{Op::stddev, "stddev", Transform::element, Finalize::sum, 1, "square root of the variance", Kind::moments},
+    OpInfo{Op::moments, "moments", Transform::element, Finalize::sum, 1, "mean and variance", Kind::moments, false, 2},
+    OpInfo{Op::count_nonzero, "count_nonzero", Transform::element, Finalize::sum, 1, "how many x are not zero",
+           Kind::count, true},
+    OpInfo{Op::count_unique, "count_unique", Transform::element, Finalize::sum, 1, "how many different x there are",
            Kind::count, true},
 };
 
@@ -92,7 +95,7 @@ std::span<const OpInfo> ops() noexcept {
 }
 
 const OpInfo& info(Op op) noexcept {
-    static constexpr OpInfo unknown{Op{}, "?", Term::element, Ending::sum, 1, "not an op"};
+    static constexpr OpInfo unknown{Op{}, "?", Transform::element, Finalize::sum, 1, "not an op"};
     const auto i = static_cast<std::size_t>(op);
     return i < op_table.size() ? op_table[i] : unknown;
 }

@@ -9,8 +9,8 @@ namespace detreduce::detail {
 namespace {
 
 Status check_options(const TransformOptions& options) {
-    if (options.ending != Ending::sum && options.ending != Ending::mean) {
-        return invalid("ending", "allowed are sum and mean");
+    if (options.finalize != Finalize::sum && options.finalize != Finalize::mean) {
+        return invalid("finalize", "allowed are sum and mean");
     }
     if (options.method == Method::serial || options.method == Method::atomic) {
         return {StatusCode::unsupported, "method",
@@ -27,7 +27,7 @@ CheckedPlan plan_transform(DType dtype, DType output, std::uint64_t n, const Tra
     options.method = resolved(asked.method, Op::sum);
     CheckedPlan checked{{}, check_options(options)};
     if (!checked.status.ok()) return checked;
-    checked.plan = PlanParts::make({.op = options.ending == Ending::mean ? Op::mean : Op::sum,
+    checked.plan = PlanParts::make({.op = options.finalize == Finalize::mean ? Op::mean : Op::sum,
                                     .method = options.method,
                                     .dtype = dtype,
                                     .output = output,

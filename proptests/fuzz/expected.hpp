@@ -35,10 +35,10 @@ template <class Out>
 void append_exact(Bits& to, const Request& r, std::span<const double> x, std::span<const double> y) {
     const OpInfo& op = info(r.op);
     if (op.kind == Kind::sum) {
-        if (x.empty()) return to.push_back(op.ending == Ending::mean ? nan_bits<Out> : 0);
-        accuracy::TermOracle oracle(op.term);
+        if (x.empty()) return to.push_back(op.finalize == Finalize::mean ? nan_bits<Out> : 0);
+        accuracy::TermOracle oracle(op.transform);
         oracle.add(x, y);
-        return append(to, oracle.round<Out>(op.ending));
+        return append(to, oracle.round<Out>(op.finalize));
     }
     accuracy::MomentsOracle oracle;
     oracle.add(x);
@@ -53,7 +53,7 @@ void append_rounded(Bits& to, const Request& r, std::span<const T> x, std::span<
     const OpInfo& op = info(r.op);
     if (op.kind == Kind::product) return append(to, reference::product<Out>(x, method_of(r)));
     if (op.kind == Kind::sum) {
-        if (x.empty()) return to.push_back(op.ending == Ending::mean ? nan_bits<Out> : 0);
+        if (x.empty()) return to.push_back(op.finalize == Finalize::mean ? nan_bits<Out> : 0);
         return append(to, reference::reduce<Out>(r.op, x, y, method_of(r)));
     }
     if (x.empty()) return to.insert(to.end(), static_cast<std::size_t>(op.results), nan_bits<Out>), void();

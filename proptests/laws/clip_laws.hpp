@@ -51,10 +51,10 @@ struct Clipped {
 };
 
 inline Clipped naively_clipped(AnyList list, double max_norm, double epsilon) {
-    accuracy::TermOracle sum(Term::square);
+    accuracy::TermOracle sum(Transform::square);
     for (const AnyVector& t : list)
         with_dtype(t.dtype, [&]<class T>(T) { sum.add(std::span<const T>(t.as<T>()), std::span<const T>()); });
-    const double norm = sum.round<double>(Ending::root), c = max_norm / (norm + epsilon);
+    const double norm = sum.round<double>(Finalize::root), c = max_norm / (norm + epsilon);
     for (AnyVector& t : list) {
         if (c >= 1 || norm + epsilon == 0) break;
         with_dtype(t.dtype, [&]<class T>(T) {
@@ -64,7 +64,7 @@ inline Clipped naively_clipped(AnyList list, double max_norm, double epsilon) {
             t = AnyVector::of(x);
         });
     }
-    return {list, norm, sum.round<float>(Ending::root)};
+    return {list, norm, sum.round<float>(Finalize::root)};
 }
 
 inline Clipped clipped(const AnyList& list, ClipRequest r, std::uint64_t word = 0) {

@@ -108,7 +108,7 @@ TEST_CASE("golden ops: the fingerprint of groups is that of each alone, one afte
         std::vector<Entry> some = entries([&](const Case& c) {
             const bool is_order = info(c.op).kind == Kind::order && c.op != Op::nrminf;
             const bool flat_can =
-                !empty_ones || !(is_order || info(c.op).ending == Ending::mean || info(c.op).kind == Kind::moments);
+                !empty_ones || !(is_order || info(c.op).finalize == Finalize::mean || info(c.op).kind == Kind::moments);
             return c.shape == shape && c.dtype != DType::f64 && flat_can;
         });
         REQUIRE(some.size() > 30);

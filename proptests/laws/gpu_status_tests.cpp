@@ -59,7 +59,7 @@ TEST_CASE("exact has launches of its own", "[gpu][status]") {
 TEST_CASE("ops have the launches that they have", "[gpu][status]") {
     for (const OpInfo& op : sum_ops()) {
         INFO(op.name);
-        const bool terms = op.term != Term::element;
+        const bool terms = op.transform != Transform::element;
         for (const Schedule schedule : {Schedule::last_block, Schedule::cooperative}) {
             const Status status =
                 status_of({.op = op.op, .method = Method::tree, .n = 9, .launch = {.schedule = schedule}});

@@ -10,7 +10,7 @@ namespace detreduce::proptests {
 template <class Out, class T>
 Out expected_of_group(const Request& r, const Pair<T>& group) {
     if (!group.x.empty()) return expected<Out>(r.op, group, r.method);
-    return info(r.op).ending == Ending::mean ? fp::from_bits<Out>(fp::Format<Out>::canonical_nan) : Out{};
+    return info(r.op).finalize == Finalize::mean ? fp::from_bits<Out>(fp::Format<Out>::canonical_nan) : Out{};
 }
 
 TEMPLATE_TEST_CASE("groups: each is the flat reduction of its elements", "[groups][sanitizer]", DETREDUCE_ALL_TYPES) {
@@ -21,7 +21,7 @@ TEMPLATE_TEST_CASE("groups: each is the flat reduction of its elements", "[group
         const auto all = offered(true);
         r.op = some_op(word);
         r.method = all[accuracy::hash(word, 51) % all.size()];
-        RC_PRE(r.n > 0 || info(r.op).ending != Ending::mean);
+        RC_PRE(r.n > 0 || info(r.op).finalize != Finalize::mean);
         with_dtype(some_output(r.method, dtype_of<TestType>, word), [&](auto out) {
             using Out = decltype(out);
             RC_LOG(text_of(cut));

@@ -58,7 +58,7 @@ TEST_CASE("losses on the GPU: long arrays", "[losses][gpu]") {
         for (const Method method : loss_methods) {
             r.method = method;
             REQUIRE(bits_of(LossBackend::run<float>(r, data, 0)) ==
-                    bits_of(std::vector<float>{reduced<float, float>(terms, method, Ending::sum)}));
+                    bits_of(std::vector<float>{reduced<float, float>(terms, method, Finalize::sum)}));
         }
     }
 }

@@ -70,9 +70,9 @@ std::vector<TermOf<T>> terms_in_full(LossRequest r, const LossData<T>& data) {
 /// Their sum or mean, as transform_reduce() gives it. Of 16-bit elements that must be in the order of such, and the terms are floats: so the elements are
 /// the numbers of the terms, of which there are no more than a format has numbers.
 template <class T, class Out>
-Out reduced(const std::vector<TermOf<T>>& terms, Method method, Ending ending) {
+Out reduced(const std::vector<TermOf<T>>& terms, Method method, Finalize finalize) {
     if constexpr (!fp::is_narrow<T>) {
-        return reduce_as<Out>(ending == Ending::mean ? Op::mean : Op::sum, terms, method);
+        return reduce_as<Out>(finalize == Finalize::mean ? Op::mean : Op::sum, terms, method);
     } else {
         std::vector<T> numbers;
         for (std::uint32_t b = 0; numbers.size() < terms.size(); ++b) {
@@ -83,7 +83,7 @@ Out reduced(const std::vector<TermOf<T>>& terms, Method method, Ending ending) {
         for (std::size_t i = 0; i < terms.size(); ++i)
             by_bits[fp::to_bits(numbers[i])] = terms[i];
         return transform_reduce_as<Out>([&](float v) { return by_bits[fp::to_bits(fp::round_to<T>(v))]; }, numbers,
-                                        {.method = method, .ending = ending});
+                                        {.method = method, .finalize = finalize});
     }
 }
 
@@ -223,7 +223,7 @@ void require_sum(LossRequest r, const LossData<T>& data, std::uint64_t word) {
     const auto terms = terms_in_full<T>(r, data);
     with_dtype(gives[word / 64 % gives.size()], [&]<class Out>(Out) {
         const auto expected =
-            reduced<T, Out>(terms, r.method, r.reduction == Reduction::mean ? Ending::mean : Ending::sum);
+            reduced<T, Out>(terms, r.method, r.reduction == Reduction::mean ? Finalize::mean : Finalize::sum);
         REQUIRE(bits_of(LossBackend::template run<Out>(r, data, word / 256 % 9)) ==
                 bits_of(std::vector<Out>{expected}));
     });

@@ -144,7 +144,7 @@ TEST_CASE("a value that is no enumerator is refused by name", "[status]") {
         return transform_reduce([](float v) { return v; }, x, 2, &out, options);
     };
     expect(of_terms({.method = none<Method>}), invalid, "method");
-    expect(of_terms({.ending = none<Ending>}), invalid, "ending");
+    expect(of_terms({.finalize = none<Finalize>}), invalid, "finalize");
     expect(of_terms({.launch = {.isa = none<Isa>}}), invalid, "launch.isa");
     ExactState state;
     expect(state.add(none<DType>, x, 2), invalid, "dtype");

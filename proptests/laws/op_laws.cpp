@@ -96,12 +96,12 @@ bool within_op_bound(Out result, const OpInfo& op, std::uint64_t n, const accura
                  u = 1.001 * std::ldexp(1.0, -fp::Format<Out>::precision);
     const cpp_int sum = oracle.scaled(), size = abs(sum);
     const cpp_int error = times(oracle.scaled_abs(), bound.of_abs) + scaled(bound.absolute);
-    switch (op.ending) {
-    case Ending::sum:
+    switch (op.finalize) {
+    case Finalize::sum:
         return abs(cpp_int(scaled(r) - sum)) <= times(size, bound.of_sum) + error;
-    case Ending::mean:
+    case Finalize::mean:
         return abs(cpp_int(scaled(r) * n - sum)) <= times(error, 1 + u) + times(size, u) + scaled(smallest_out) * n;
-    case Ending::root:
+    case Finalize::root:
         break;
     }
     const cpp_int root = accuracy::scaled_value(r), eta = accuracy::scaled_value(smallest_out);
@@ -119,10 +119,10 @@ TEMPLATE_TEST_CASE("ops: the error of every op is within the documented bound", 
         RC_PRE(!x.empty());
         const auto pair = pair_of<TestType>(x, word, scope);
         RC_LOG(std::string(op.name) + '\n');
-        accuracy::TermOracle oracle(op.term);
+        accuracy::TermOracle oracle(op.transform);
         oracle.add(pair.first(), pair.second(op.op));
         // A narrow output may overflow where the sum does not.
-        RC_PRE(std::fabs(oracle.round<double>(op.ending)) < static_cast<double>(fp::widen(largest<Out>)) / 2);
+        RC_PRE(std::fabs(oracle.round<double>(op.finalize)) < static_cast<double>(fp::widen(largest<Out>)) / 2);
         const auto bound = accuracy::error_bound(op.op, method, dtype_of<TestType>, dtype_of<Out>, x.size());
         RC_ASSERT(within_op_bound(reduce_pair<Out>(op.op, pair, method, word), op, x.size(), oracle, bound));
         ++checked[{op.op, dtype_of<Out>}];

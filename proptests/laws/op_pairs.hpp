@@ -55,9 +55,9 @@ Out reduce_pair(Op op, const Pair<T>& pair, Method method, std::uint64_t word) {
 template <class Out, class T>
 Out expected(Op op, const Pair<T>& pair, Method method) {
     if (method != Method::exact) return reference::reduce<Out>(op, pair.first(), pair.second(op), method);
-    accuracy::TermOracle oracle(info(op).term);
+    accuracy::TermOracle oracle(info(op).transform);
     oracle.add(pair.first(), pair.second(op));
-    return oracle.round<Out>(info(op).ending);
+    return oracle.round<Out>(info(op).finalize);
 }
 
 } // namespace detreduce::proptests

@@ -169,7 +169,7 @@ TEST_CASE("states: rounding looks at no digit but those that it is given", "[exa
         std::memset(&scratch, 0xa5, sizeof scratch);
         const double result =
             acc::exact::finish<double>({state.words().data(), acc::exact::lowest_exponent, state.words().data()}, first,
-                                       last, Ending::sum, scratch);
+                                       last, Finalize::sum, scratch);
         RC_ASSERT(same_bits(result, accuracy::round_scaled<double>(digits_of(state), acc::exact::lowest_exponent)));
     });
 }

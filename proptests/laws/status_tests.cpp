@@ -101,7 +101,7 @@ TEST_CASE("ops take the inputs that they have", "[status]") {
             expect(run(plan, {x, x}, &out), invalid, "y");
         }
         const Plan of_nothing = make_plan({.op = op.op, .n = 0, .device = cpu});
-        if (op.ending == Ending::mean) {
+        if (op.finalize == Finalize::mean) {
             expect(of_nothing.status(), invalid, "n");
         } else {
             REQUIRE(run(of_nothing, nullptr, &out).ok());

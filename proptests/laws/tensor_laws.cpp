@@ -35,22 +35,22 @@ TEST_CASE("tensors: a list is one array, in any order", "[groups][sanitizer]") {
         Request r{.op = ops[accuracy::hash(word, 62) % std::size(ops)], .n = lists.n()};
         r.each = accuracy::hash(word, 63) % 2 == 0;
         const OpInfo& op = info(r.op);
-        accuracy::TermOracle all(op.term);
+        accuracy::TermOracle all(op.transform);
         std::vector<double> expected;
         for (std::size_t i = 0; i < lists.x.size(); ++i) {
-            accuracy::TermOracle one(op.term);
+            accuracy::TermOracle one(op.transform);
             lists.with(i, [&]<class T>(const std::vector<T>& x, const std::vector<T>& y) {
                 const auto second = op.inputs == 2 ? std::span<const T>(y) : std::span<const T>();
                 all.add(std::span<const T>(x), second);
                 one.add(std::span<const T>(x), second);
             });
-            const bool no_mean = lists.x[i].n() == 0 && op.ending == Ending::mean;
+            const bool no_mean = lists.x[i].n() == 0 && op.finalize == Finalize::mean;
             if (r.each)
                 expected.push_back(no_mean ? fp::from_bits<double>(fp::Format<double>::canonical_nan)
-                                           : one.round<double>(op.ending));
+                                           : one.round<double>(op.finalize));
         }
-        RC_PRE(r.n > 0 || op.ending != Ending::mean);
-        expected.push_back(all.round<double>(op.ending));
+        RC_PRE(r.n > 0 || op.finalize != Finalize::mean);
+        expected.push_back(all.round<double>(op.finalize));
         const std::string wrong = wrong_of_tensors(r, lists, expected, word);
         RC_LOG(wrong);
         RC_ASSERT(wrong.empty());

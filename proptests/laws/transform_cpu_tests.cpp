@@ -45,7 +45,7 @@ TEST_CASE("transform_reduce: ranges, lambdas, and results of other formats", "[t
     const float weight = 2;
     REQUIRE(transform_reduce([=](float v) { return weight * v; }, x) == 12);
     REQUIRE(transform_reduce([=](float v, float w) { return weight * (v - w); }, x, y) == -18);
-    REQUIRE(transform_reduce([](float v, float w) { return v * w; }, x, y, {.ending = Ending::mean}) == 32.0f / 3);
+    REQUIRE(transform_reduce([](float v, float w) { return v * w; }, x, y, {.finalize = Finalize::mean}) == 32.0f / 3);
     REQUIRE(transform_reduce_as<double>([](float v) { return v * 0x1p100f; }, x, {.method = Method::tree}) == 0x6p100);
     REQUIRE(transform_reduce_as<float>([](double v) { return 1 / v; }, std::vector<double>{2, 4}) == 0.75f);
     bool thrown = false;
@@ -137,8 +137,8 @@ TEST_CASE("transform_reduce: what is wrong is said by name", "[transform][status
     expect(one({.method = Method::serial}), StatusCode::unsupported, "method");
     expect(one({.method = Method::atomic}), StatusCode::unsupported, "method");
     expect(one({.method = static_cast<Method>(99)}), StatusCode::invalid_argument, "method");
-    expect(one({.ending = Ending::root}), StatusCode::invalid_argument, "ending");
-    expect(one({.ending = static_cast<Ending>(99)}), StatusCode::invalid_argument, "ending");
+    expect(one({.finalize = Finalize::root}), StatusCode::invalid_argument, "finalize");
+    expect(one({.finalize = static_cast<Finalize>(99)}), StatusCode::invalid_argument, "finalize");
     expect(one({.launch = {.threads = 1025}}), StatusCode::invalid_argument, "launch.threads");
     expect(transform_reduce(f, none, 4, out), StatusCode::invalid_argument, "x");
     expect(transform_reduce(f, askew, 3, out), StatusCode::invalid_argument, "x");
@@ -148,7 +148,7 @@ TEST_CASE("transform_reduce: what is wrong is said by name", "[transform][status
     expect(transform_reduce(f, x, 4, reinterpret_cast<double*>(out + 1)), StatusCode::invalid_argument, "out");
     expect(transform_reduce(f, x, 4, reinterpret_cast<bfloat16*>(out), {.method = Method::tree}),
            StatusCode::invalid_argument, "output");
-    expect(transform_reduce(f, x, 0, out, {.ending = Ending::mean}), StatusCode::invalid_argument, "n");
+    expect(transform_reduce(f, x, 0, out, {.finalize = Finalize::mean}), StatusCode::invalid_argument, "n");
     expect(transform_reduce(f, x, max_n + 1, out), StatusCode::invalid_argument, "n");
     REQUIRE(out[0] == 77);
     REQUIRE(transform_reduce(f, none, 0, out).ok());

@@ -135,7 +135,7 @@ TEST_CASE("transform_reduce on the GPU: what is wrong is said by name", "[transf
     expect(with([](G& g) { g.out = nullptr; }), StatusCode::invalid_argument, "out");
     expect(with([](G& g) { g.out = static_cast<char*>(g.out) + 4; }), StatusCode::invalid_argument, "out");
     expect(with([](G& g) { g.options.method = Method::serial; }), StatusCode::unsupported, "method");
-    expect(with([](G& g) { g.options.ending = Ending::root; }), StatusCode::invalid_argument, "ending");
+    expect(with([](G& g) { g.options.finalize = Finalize::root; }), StatusCode::invalid_argument, "finalize");
     expect(with([](G& g) { g.options = {.method = Method::tree, .launch = {.schedule = Schedule::last_block}}; }),
            StatusCode::unsupported, "launch.schedule");
     expect(with([](G& g) { g.options = {.method = Method::tree, .launch = {.block = 128}}; }), StatusCode::unsupported,

@@ -58,7 +58,7 @@ template <class T, class Out>
 Out of_terms(const std::vector<TermOf<T>>& terms, const TransformOptions& options) {
     using V = TermOf<T>;
     if (options.method == Method::exact) {
-        return reduce_as<Out>(options.ending == Ending::mean ? Op::mean : Op::sum, terms);
+        return reduce_as<Out>(options.finalize == Finalize::mean ? Op::mean : Op::sum, terms);
     }
     const auto rows = options.method == Method::compensated ? reference::Rows::in_pairs : reference::Rows::in_order;
     const auto root = [&]<class Item>(Item) {
@@ -67,7 +67,7 @@ Out of_terms(const std::vector<TermOf<T>>& terms, const TransformOptions& option
             items[i].sum = terms[i];
         return reference::ended<Out>(reference::tree_of(std::span<const Item>(items), reference::lanes_of(sizeof(T)),
                                                         reference::lanes_of(sizeof(V)), rows),
-                                     options.ending, terms.size());
+                                     options.finalize, terms.size());
     };
     return options.method == Method::tree ? root(reference::Plain<V>{}) : root(reference::TwoFold<V>{});
 }
@@ -81,12 +81,12 @@ void for_transforms(std::uint64_t seed, const Check& check) {
         for (const Method method : transform_methods) {
             const std::uint64_t word = accuracy::hash(seed, n * 8 + static_cast<std::size_t>(method));
             if (n > 200000 && word % 4 != 0) continue; // the reference is slow
-            TransformOptions options{.method = method, .ending = word % 3 == 0 ? Ending::mean : Ending::sum};
+            TransformOptions options{.method = method, .finalize = word % 3 == 0 ? Finalize::mean : Finalize::sum};
             const auto launches = TransformBackend::launches(method);
             options.launch = launches[(word >> 8) % launches.size()];
             const auto gives = outputs(method, dtype_of<T>);
             with_dtype(gives[(word >> 16) % gives.size()], [&](auto out) {
-                INFO("n " << n << ' ' << name(method) << (options.ending == Ending::mean ? " mean to " : " sum to ")
+                INFO("n " << n << ' ' << name(method) << (options.finalize == Finalize::mean ? " mean to " : " sum to ")
                           << name(dtype_of<decltype(out)>) << " threads " << options.launch.threads << " grid "
                           << options.launch.grid);
                 check(out, n, options, word);
@@ -138,7 +138,7 @@ TEMPLATE_TEST_CASE("transform_reduce: the bits of the library's own ops", "[tran
         };
         for (const int inputs : TransformBackend::inputs<TestType>()) {
             const auto y = inputs == 2 ? transform_elements<TestType>(n, word + 1) : std::vector<TestType>();
-            const bool mean = options.ending == Ending::mean;
+            const bool mean = options.finalize == Finalize::mean;
             if (inputs == 1) check(TermKind::first, mean ? Op::mean : Op::sum, y);
             if (options.method != Method::tree || mean) continue; // others keep what the product loses
             if (inputs == 1) check(TermKind::square, Op::sumsq, y);

@@ -223,7 +223,7 @@ void check_states(const Options& o) {
     if (none && o.save_state.empty()) return;
     const char* const option = none ? "--save-state" : "--add-state";
     const OpInfo& op = info(parse_op(o.op).value());
-    if (op.kind != Kind::sum || op.term != Term::element) {
+    if (op.kind != Kind::sum || op.transform != Transform::element) {
         throw UsageError(
             fmt::format("{}: {} has no state that could be saved; allowed are sum and mean", option, o.op));
     }

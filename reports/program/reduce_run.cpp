@@ -122,7 +122,7 @@ Result exact_sum(const Task& task, const Request& request, NumberFile* file) {
     Result mean{state.count(), output};
     mean.state = kept;
     acc::store_as(mean.bytes.data(), output,
-                  [&](auto t) { return acc::exact::round<decltype(t)>(state.words().data(), Ending::mean); });
+                  [&](auto t) { return acc::exact::round<decltype(t)>(state.words().data(), Finalize::mean); });
     return mean;
 }
 
@@ -387,7 +387,7 @@ void run_task(const Task& task, bool json) {
         result = reduce_along(task, request, *axis, *file, second.get());
         request.n = axis->n;
         request.groups = axis->results();
-    } else if (request.method == Method::exact && op.kind == Kind::sum && op.term == Term::element &&
+    } else if (request.method == Method::exact && op.kind == Kind::sum && op.transform == Transform::element &&
                request.shape == Shape::flat) {
         result = exact_sum(task, request, file.get()); // which can be saved, and runs on GPUs
     } else if (host::Partial::can(request)) {

@@ -26,7 +26,7 @@ class TransformPlan {
     explicit TransformPlan(std::uint64_t n, const TransformOptions& options = {}, int device = -1) noexcept
         : checked_(detail::plan_transform(dtype_of<T>, dtype_of<Out>, n, options, {Backend::cuda, device})) {}
 
-    /// invalid_argument and unsupported, as make_plan(), and `method`, `ending`, `launch.schedule`, `launch.block` for what transform_reduce has not
+    /// invalid_argument and unsupported, as make_plan(), and `method`, `finalize`, `launch.schedule`, `launch.block` for what transform_reduce has not
     [[nodiscard]] const Status& status() const noexcept { return checked_.status; }
     /// Bytes of device memory, aligned to 256, that transform_run() needs.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return checked_.plan.workspace_bytes(); }

@@ -23,7 +23,7 @@ namespace detreduce {
 /// How to reduce the terms.
 struct TransformOptions {
     Method method = Method::automatic; ///< automatic, exact, compensated, kahan or tree
-    Ending ending = Ending::sum;       ///< sum or mean
+    Finalize finalize = Finalize::sum; ///< sum or mean
     Launch launch = {}; ///< CUDA: of tree, kahan and compensated two_pass in blocks of 256 threads is all that there is
 };
 
@@ -123,7 +123,7 @@ Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out
 /// passes       one over x and y; the terms stay in the cache
 /// workspace    none; at most 64 KiB of the stack of each thread, and what f takes
 /// flags        f runs in round-to-nearest without flushing of subnormals, whatever the caller has set
-/// errors       invalid_argument, unsupported and out_of_memory, as make_plan() and run(): `method` for serial and atomic, `ending` for other than sum and
+/// errors       invalid_argument, unsupported and out_of_memory, as make_plan() and run(): `method` for serial and atomic, `finalize` for other than sum and
 ///              mean; `f` where its source is compiled with contraction
 /// NaN, empty   as run() says of sums and means
 /// source       lib/SPEC.md, section 8.5

@@ -55,10 +55,13 @@ enum class NanPolicy : std::uint8_t {
 };
 
 /// What is added up.
-enum class Term : std::uint8_t { element, magnitude, square, product, squared_difference, absolute_difference };
+enum class Transform : std::uint8_t { element, magnitude, square, product, squared_difference, absolute_difference };
 
 /// What becomes of the sum.
-enum class Ending : std::uint8_t { sum, mean, root };
+enum class Finalize : std::uint8_t { sum, mean, root };
+
+using Term [[deprecated("is now Transform")]] = Transform; ///< for one release
+using Ending [[deprecated("is now Finalize")]] = Finalize; ///< for one release
 
 /// Which bits come out. A method is a numerical specification (lib/SPEC.md), not an implementation.
 enum class Method : std::uint8_t {
@@ -128,12 +131,12 @@ struct Launch {
 /// What argmin and argmax give for a segment, or one tensor of a list, without elements.
 inline constexpr std::uint64_t no_index = ~std::uint64_t{0};
 
-/// What the registry says about an op: Ending of the sum of its Terms. For kinds other than sum these two mean nothing.
+/// What the registry says about an op: the sum of its transformed elements, finalized. For kinds other than sum these two mean nothing.
 struct OpInfo {
     Op op;
     std::string_view name;
-    Term term;
-    Ending ending;
+    Transform transform;
+    Finalize finalize;
     int inputs; ///< 1: x; 2: x and y
     std::string_view formula;
     Kind kind = Kind::sum;

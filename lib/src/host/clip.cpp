@@ -27,7 +27,7 @@ void scale_tensor(T* x, std::uint64_t n, const spec::ClipFactor& factor, std::ui
 
 /// In a function of its own, as is scale(): what is computed here depends on the environment.
 DETREDUCE_OPAQUE spec::ClipFactor finish(const ClipPlan& plan, const acc::exact::Word* states, void* norm_out) {
-    const auto norm = [&](auto t) { return acc::exact::round_products<decltype(t)>(states, Ending::root); };
+    const auto norm = [&](auto t) { return acc::exact::round_products<decltype(t)>(states, Finalize::root); };
     acc::store_as(norm_out, plan.request().norm, norm);
     return spec::clip_factor(norm(double{}), plan.request().max_norm, plan.request().epsilon);
 }

@@ -88,9 +88,9 @@ DETREDUCE_OPAQUE void compute(const Plan& plan, const TermSource& source, void* 
     using V = fp::Arithmetic<T>;
     const std::uint64_t n = plan.request().n;
     const Launch& launch = plan.launch();
-    const Ending ending = info(plan.request().op).ending;
-    if (n == 0) return acc::finish_into(out, plan.output(), {0.0, 0.0}, Ending::sum, 0);
-    const auto finish = [&](const auto& acc) { acc::finish_into(out, plan.output(), acc.total(), ending, n); };
+    const Finalize finalize = info(plan.request().op).finalize;
+    if (n == 0) return acc::finish_into(out, plan.output(), {0.0, 0.0}, Finalize::sum, 0);
+    const auto finish = [&](const auto& acc) { acc::finish_into(out, plan.output(), acc.total(), finalize, n); };
     switch (plan.request().method) {
     case Method::kahan:
         return finish(tree<acc::Kahan<V>, T>(source, n, launch));
@@ -99,7 +99,8 @@ DETREDUCE_OPAQUE void compute(const Plan& plan, const TermSource& source, void* 
     case Method::exact: {
         acc::exact::Word words[acc::exact::words] = {};
         exact<V>(source, n, words, launch);
-        return acc::store_as(out, plan.output(), [&](auto t) { return acc::exact::round<decltype(t)>(words, ending); });
+        return acc::store_as(out, plan.output(),
+                             [&](auto t) { return acc::exact::round<decltype(t)>(words, finalize); });
     }
     default: // tree: plan_transform() lets nothing else through
         return finish(tree<acc::Rounded<V>, T>(source, n, launch));

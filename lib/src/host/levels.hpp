@@ -17,7 +17,7 @@ template <class Acc>
 [[nodiscard]] Acc reduce_rows(const Acc* items, std::uint64_t m, std::uint32_t j, std::uint32_t lanes) {
     Acc row[spec::rows_per_chunk];
     for (std::uint32_t r = 0; r < spec::rows_per_chunk; ++r)
-        row[r] = j + r * lanes < m ? items[j + r * lanes] : Acc::absent();
+        row[r] = j + r * lanes < m ? items[j + r * lanes] : Acc::identity();
     if constexpr (Acc::pairwise_rows) {
         for (std::uint32_t step = 1; step < spec::rows_per_chunk; step *= 2) {
             for (std::uint32_t r = 0; r < spec::rows_per_chunk; r += 2 * step)

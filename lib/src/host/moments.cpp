@@ -42,7 +42,7 @@ auto tree(const IsaFunctions<T>& isa, const Arrays<T>& in, std::uint32_t threads
 template <class T>
 auto serial(const Arrays<T>& in) {
     using Acc = acc::CountedMoments<fp::Arithmetic<T>>;
-    auto a = Acc::absent();
+    auto a = Acc::identity();
     for (std::uint64_t i = 0; i < in.n; ++i)
         a.merge(Acc::of(fp::widen(in.x[i * in.step])));
     return a;
@@ -53,7 +53,7 @@ template <class T>
 void add_powers(const IsaFunctions<T>& isa, const Arrays<T>& in, PowerSums& sums) {
     const auto add = [&](const Arrays<T>& part) {
         isa.exact(part.x, part.n, sums.sum());
-        isa.exact_terms(Term::square, part.x, nullptr, part.n, sums.squares());
+        isa.exact_terms(Transform::square, part.x, nullptr, part.n, sums.squares());
     };
     constexpr std::uint64_t block = (std::uint64_t{1} << 17) / sizeof(T), copied = 4096;
     for (std::uint64_t i = 0; in.step == 1 && i < in.n; i += block)
@@ -88,7 +88,7 @@ exact::DigitRange range_of(const exact::Word* digit) {
 }
 
 void finish_exact(PowerSums& sums, const acc::MomentsResult& result) {
-    const auto mean = [&](auto t) { return exact::round<decltype(t)>(sums.sum(), Ending::mean); };
+    const auto mean = [&](auto t) { return exact::round<decltype(t)>(sums.sum(), Finalize::mean); };
     if (result.n <= result.ddof || exact::has_special(sums.sum())) // no variance
         return result.store(mean,
                             [](auto t) { return fp::from_bits<decltype(t)>(fp::Format<decltype(t)>::canonical_nan); });

@@ -54,7 +54,7 @@ void Partial::finish(const Plan& plan, void* out) noexcept {
     const OpInfo& op = info(request_.op);
     if (op.kind == Kind::sum) {
         acc::store_as(out, plan.output(),
-                      [&](auto t) { return acc::exact::round_products<decltype(t)>(terms_, op.ending); });
+                      [&](auto t) { return acc::exact::round_products<decltype(t)>(terms_, op.finalize); });
     } else if (op.kind == Kind::moments) {
         finish_moments(plan, count_, powers_, out);
     } else {

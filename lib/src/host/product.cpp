@@ -43,7 +43,7 @@ Acc in_tree_order(const Arrays<T>& in, const Launch& launch) {
 
 template <class Acc, class T>
 Acc one_after_the_other(const Arrays<T>& in) {
-    Acc product = Acc::absent();
+    Acc product = Acc::identity();
     for (std::uint64_t i = 0; i < in.n; ++i)
         product.add(fp::widen(in.x[i * in.step]));
     return product;
@@ -56,7 +56,7 @@ DETREDUCE_OPAQUE void multiply_elements(const Plan& plan, const Launch& launch, 
     using Compensated = acc::Product<V, true>;
     const Method method = plan.request().method;
     const auto finish = [&](const auto& product) { acc::finish_into(out, plan.output(), product); };
-    if (in.n == 0) return finish(Rounded::absent());
+    if (in.n == 0) return finish(Rounded::identity());
     if (method == Method::serial) return finish(one_after_the_other<Rounded>(in));
     if (method == Method::compensated) return finish(in_tree_order<Compensated>(in, launch));
     finish(in_tree_order<Rounded>(in, launch));

@@ -17,11 +17,11 @@ namespace {
 
 /// A tile of at most TreeOrder<sizeof(T)>::tile terms.
 template <class Acc, class T>
-Acc reduce_tile(const IsaFunctions<T>& isa, Term term, const Arrays<T>& part) {
+Acc reduce_tile(const IsaFunctions<T>& isa, Transform term, const Arrays<T>& part) {
     const Neighbours<T> neighbours(part);
     const Arrays<T>& in = neighbours.in;
     const auto m = static_cast<std::uint32_t>(in.n);
-    if (term == Term::element) return isa.tiles.template of<Acc>().elements(in.x, m);
+    if (term == Transform::element) return isa.tiles.template of<Acc>().elements(in.x, m);
     using V = typename Acc::Value;
     constexpr std::uint32_t room = spec::TreeOrder<sizeof(T)>::tile;
     const Buffer<V> values(room), errors(Acc::keeps_errors ? room : 0);
@@ -30,7 +30,7 @@ Acc reduce_tile(const IsaFunctions<T>& isa, Term term, const Arrays<T>& part) {
 }
 
 template <class Acc, class T>
-Acc tree(Term term, const Arrays<T>& in, const Launch& launch) {
+Acc tree(Transform term, const Arrays<T>& in, const Launch& launch) {
     using Order = spec::TreeOrder<sizeof(T)>;
     using Above = spec::TreeOrder<sizeof(typename Acc::Value)>;
     const IsaFunctions<T>& isa = isa_table(launch.isa).of<T>();
@@ -50,10 +50,10 @@ Acc tree(Term term, const Arrays<T>& in, const Launch& launch) {
 }
 
 template <class T>
-auto serial(const IsaFunctions<T>& isa, Term term, const Arrays<T>& in) {
+auto serial(const IsaFunctions<T>& isa, Transform term, const Arrays<T>& in) {
     using V = fp::Arithmetic<T>;
     constexpr std::uint64_t at_once = 1024;
-    auto a = acc::Rounded<V>::absent();
+    auto a = acc::Rounded<V>::identity();
     const Buffer<V> values(at_once);
     for (std::uint64_t i = 0; i < in.n; i += at_once) {
         const Neighbours<T> neighbours(in.part(i, at_once));
@@ -67,7 +67,7 @@ auto serial(const IsaFunctions<T>& isa, Term term, const Arrays<T>& in) {
 
 /// Blocks are handed to whichever thread comes first, and meet in one atomic.
 template <class T>
-auto atomic(Term term, const Arrays<T>& in, const Launch& launch) {
+auto atomic(Transform term, const Arrays<T>& in, const Launch& launch) {
     using Order = spec::TreeOrder<sizeof(T)>;
     using V = fp::Arithmetic<T>;
     const IsaFunctions<T>& isa = isa_table(launch.isa).of<T>();
@@ -121,23 +121,25 @@ DETREDUCE_OPAQUE void add(const Arrays<T>& in, acc::exact::Word* words, const La
 template <class T>
 void add_exact_terms(const OpInfo& op, const Arrays<T>& in, acc::exact::Word* states, const Launch& launch) {
     const auto add = isa_table(launch.isa).of<T>().exact_terms;
-    exact<acc::exact::product_states>(
-        in, states, launch,
-        [add, term = op.term](const Arrays<T>& part, acc::exact::Word* to) { add(term, part.x, part.y, part.n, to); });
+    exact<acc::exact::product_states>(in, states, launch,
+                                      [add, term = op.transform](const Arrays<T>& part, acc::exact::Word* to) {
+                                          add(term, part.x, part.y, part.n, to);
+                                      });
 }
 
-/// The sum of the terms without error, and its ending.
+/// The sum of the terms without error, and finalized.
 template <class T>
 void exact_into(void* out, DType output, const OpInfo& op, const Arrays<T>& in, const Launch& launch) {
-    if (op.term == Term::element) {
+    if (op.transform == Transform::element) {
         ExactState state;
         add(in, state.words().data(), launch);
         acc::store_as(out, output,
-                      [&](auto t) { return acc::exact::round<decltype(t)>(state.words().data(), op.ending); });
+                      [&](auto t) { return acc::exact::round<decltype(t)>(state.words().data(), op.finalize); });
     } else {
         acc::exact::Word states[acc::exact::product_states * acc::exact::words] = {};
         add_exact_terms(op, in, states, launch);
-        acc::store_as(out, output, [&](auto t) { return acc::exact::round_products<decltype(t)>(states, op.ending); });
+        acc::store_as(out, output,
+                      [&](auto t) { return acc::exact::round_products<decltype(t)>(states, op.finalize); });
     }
 }
 
@@ -146,19 +148,19 @@ DETREDUCE_OPAQUE void compute(const Plan& plan, const Launch& launch, const Arra
     using V = fp::Arithmetic<T>;
     const OpInfo& op = info(plan.request().op);
     if (in.n == 0)
-        return acc::finish_into(out, plan.output(), {0.0, 0.0}, op.ending, 0); // the mean of no elements is 0/0
-    const auto finish = [&](const auto& acc) { acc::finish_into(out, plan.output(), acc.total(), op.ending, in.n); };
+        return acc::finish_into(out, plan.output(), {0.0, 0.0}, op.finalize, 0); // the mean of no elements is 0/0
+    const auto finish = [&](const auto& acc) { acc::finish_into(out, plan.output(), acc.total(), op.finalize, in.n); };
     switch (plan.request().method) {
     case Method::tree:
-        return finish(tree<acc::Rounded<V>>(op.term, in, launch));
+        return finish(tree<acc::Rounded<V>>(op.transform, in, launch));
     case Method::kahan:
-        return finish(tree<acc::Kahan<V>>(op.term, in, launch));
+        return finish(tree<acc::Kahan<V>>(op.transform, in, launch));
     case Method::compensated:
-        return finish(tree<acc::Compensated<V>>(op.term, in, launch));
+        return finish(tree<acc::Compensated<V>>(op.transform, in, launch));
     case Method::serial:
-        return finish(serial(isa_table(launch.isa).of<T>(), op.term, in));
+        return finish(serial(isa_table(launch.isa).of<T>(), op.transform, in));
     case Method::atomic:
-        return finish(atomic(op.term, in, launch));
+        return finish(atomic(op.transform, in, launch));
     case Method::automatic: // not of a plan, which says what it is
     case Method::exact:
         return exact_into(out, plan.output(), op, in, launch);
@@ -205,7 +207,7 @@ void exact_tensors(const Plan& plan, const Inputs& in, void* out) {
     Word total[product_states * words] = {};
     const auto store = [&](const Word* states, std::uint64_t i) {
         acc::store_as(static_cast<char*>(out) + i * plan.result_bytes(), plan.output(),
-                      [&](auto t) { return round_products<decltype(t)>(states, info(r.op).ending); });
+                      [&](auto t) { return round_products<decltype(t)>(states, info(r.op).finalize); });
     };
     add_each_tensor(plan, in, total, [&](const Word* states, std::uint64_t i) {
         if (r.each) store(states, i);

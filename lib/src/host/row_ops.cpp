@@ -26,7 +26,8 @@ struct Row {
     /// Σ of what write(first, count, terms) computes, by `tree`.
     template <class Write>
     [[nodiscard]] V sum(const Write& write) const {
-        const auto plan = detail::plan_transform(dtype_of<T>, dtype_of<V>, n, {Method::tree, Ending::sum, launch}, cpu);
+        const auto plan =
+            detail::plan_transform(dtype_of<T>, dtype_of<V>, n, {Method::tree, Finalize::sum, launch}, cpu);
         const auto call = [](const detail::TermSource& s, std::uint64_t first, std::uint32_t count, void* terms) {
             (*static_cast<const Write*>(s.f))(first, count, static_cast<V*>(terms));
         };

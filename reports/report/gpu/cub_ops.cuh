@@ -40,8 +40,8 @@ Contender contender(const char* algorithm, std::string variant, std::size_t resu
 }
 
 /// TransformReduce of elements.
-template <class T, class A, class Term, class Merge>
-Contender transformed(Op op, unsigned n, Term term, Merge merge, A init) {
+template <class T, class A, class Transform, class Merge>
+Contender transformed(Op op, unsigned n, Transform term, Merge merge, A init) {
     return contender("cub::DeviceReduce::TransformReduce", std::string(name(op)), sizeof(A),
                      [=](void* temporary, std::size_t& bytes, const void* x, void* out, cudaStream_t stream) {
                          return cub::DeviceReduce::TransformReduce(temporary, bytes, static_cast<const T*>(x),
@@ -50,7 +50,7 @@ Contender transformed(Op op, unsigned n, Term term, Merge merge, A init) {
 }
 
 /// TransformReduce of pairs: one half of n elements is x and the other y.
-template <class T, class A, class Term>
+template <class T, class A, class Transform>
 Contender of_pairs(Op op, unsigned n) {
     const unsigned half = n / 2;
     return contender("cub::DeviceReduce::TransformReduce", std::string(name(op)), sizeof(A),
@@ -59,7 +59,7 @@ Contender of_pairs(Op op, unsigned n) {
                          const T* const second = first == nullptr ? nullptr : first + half;
                          return cub::DeviceReduce::TransformReduce(
                              temporary, bytes, thrust::counting_iterator<unsigned>(0), static_cast<A*>(out), half,
-                             cuda::std::plus<>{}, Pairs<T, A, Term>{first, second}, A(0), stream);
+                             cuda::std::plus<>{}, Pairs<T, A, Transform>{first, second}, A(0), stream);
                      });
 }
 

@@ -22,10 +22,10 @@ struct NotZero<double> {
 };
 
 /// What a pair of elements becomes, found by its index.
-template <class T, class A, class Term>
+template <class T, class A, class Transform>
 struct Pairs {
     const T *x, *y;
-    __device__ A operator()(unsigned i) const { return Term{}(static_cast<A>(x[i]), static_cast<A>(y[i])); }
+    __device__ A operator()(unsigned i) const { return Transform{}(static_cast<A>(x[i]), static_cast<A>(y[i])); }
 };
 template <class A>
 struct Product {

@@ -76,19 +76,19 @@ cpp_int scaled(double x) {
 }
 
 /// |result − the ending of the true sum|, without cancellation.
-double error_of(double result, const TermOracle& oracle, Ending ending, std::uint64_t n) {
+double error_of(double result, const TermOracle& oracle, Finalize finalize, std::uint64_t n) {
     if (!std::isfinite(result)) return INFINITY;
     const cpp_int sum = oracle.scaled();
-    if (ending == Ending::root) { // |r − √S| = |r² − S| / (r + √S)
+    if (finalize == Finalize::root) { // |r − √S| = |r² − S| / (r + √S)
         const cpp_int r = accuracy::scaled_value(result);
         const double apart = in_units(abs(cpp_int(r * r - sum)), power_of_two(unit));
-        return apart == 0 ? 0 : apart / (result + oracle.round<double>(ending));
+        return apart == 0 ? 0 : apart / (result + oracle.round<double>(finalize));
     }
-    const cpp_int times = ending == Ending::mean ? cpp_int(n) : cpp_int(1);
+    const cpp_int times = finalize == Finalize::mean ? cpp_int(n) : cpp_int(1);
     return in_units(abs(cpp_int(scaled(result) * times - sum)), times * power_of_two(unit));
 }
 
-/// What error_bound() allows the sum of the terms, taken through the ending, which rounds once (lib/SPEC.md, 8.2 and 8.3).
+/// What error_bound() allows the sum of the terms, taken through the finalize, which rounds once (lib/SPEC.md, 8.2 and 8.3).
 Metric limit_of(Op op, const Contender& c, DType input, DType output, std::uint64_t n, const TermOracle& oracle) {
     const accuracy::ErrorBound bound = accuracy::error_bound(op, c.method, input, output, n);
     const double size = in_units(oracle.scaled_abs(), power_of_two(unit)),
@@ -98,12 +98,12 @@ Metric limit_of(Op op, const Contender& c, DType input, DType output, std::uint6
     const double flushed = c.device.backend == Backend::cuda ? accuracy::flush_bound(c.method, input, n) : 0;
     const double of_terms = bound.of_abs * size + bound.absolute + flushed;
     const auto [u, smallest] = precision_of(output);
-    switch (info(op).ending) {
-    case Ending::sum:
+    switch (info(op).finalize) {
+    case Finalize::sum:
         return (bound.of_sum * sum + of_terms) * rounded_up;
-    case Ending::mean:
+    case Finalize::mean:
         return limit_of_mean(output, sum / static_cast<double>(n), of_terms, n);
-    case Ending::root:
+    case Finalize::root:
         break;
     }
     // √(1 ± r) is 1 off by at most r / (1 + √(1 − r)), below; above r = 1 by √(1 + r) − 1, or by 1.
@@ -134,20 +134,20 @@ std::optional<ResultOf<T>> result_of(Op op, const Contender& c, const Data<T>& d
 
 template <class T>
 Judge judge_of_terms(Op op, Data<T> data) {
-    TermOracle oracle(info(op).term);
+    TermOracle oracle(info(op).transform);
     oracle.add(std::span<const T>(data.x), std::span<const T>(data.y));
     return [op, oracle, data = std::move(data)](const Contender& c) -> std::optional<Judged> {
         using Out = ResultOf<T>;
         const auto result = result_of(op, c, data);
         if (!result) return std::nullopt;
-        const Ending ending = info(op).ending;
+        const Finalize finalize = info(op).finalize;
         const std::uint64_t n = data.x.size();
         const cpp_int sum = oracle.scaled();
         return Judged{.result = *result,
-                      .truth = oracle.template round<double>(ending),
-                      .error = error_of(*result, oracle, ending, n),
+                      .truth = oracle.template round<double>(finalize),
+                      .error = error_of(*result, oracle, finalize, n),
                       .limit = limit_of(op, c, dtype_of<T>, dtype_of<Out>, n, oracle),
-                      .right = fp::to_bits(*result) == fp::to_bits(oracle.template round<Out>(ending)),
+                      .right = fp::to_bits(*result) == fp::to_bits(oracle.template round<Out>(finalize)),
                       .condition = quotient(oracle.scaled_abs(), abs(sum))};
     };
 }

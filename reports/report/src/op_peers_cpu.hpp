@@ -51,12 +51,12 @@ struct OpPeers {
     static T magnitude(T v) { return std::fabs(v); }
     static T greater(T a, T b) { return a < b ? b : a; }
 
-    template <class Merge, class Term>
-    static T transformed(X x, Merge merge, Term term) {
+    template <class Merge, class Transform>
+    static T transformed(X x, Merge merge, Transform term) {
         return std::transform_reduce(x.begin(), x.end(), T(0), merge, term);
     }
-    template <class Term>
-    static T of_pairs(X x, X y, Term term) {
+    template <class Transform>
+    static T of_pairs(X x, X y, Transform term) {
         return std::transform_reduce(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(y.size()), y.begin(), T(0),
                                      std::plus<>(), term);
     }

@@ -31,12 +31,12 @@ class MomentsOracle {
     [[nodiscard]] double sum_of_squares() const;
     [[nodiscard]] double abs_sum() const;
     /// Σx / n as the nearest double.
-    [[nodiscard]] double mean() const { return mean_.round<double>(Ending::mean); }
+    [[nodiscard]] double mean() const { return mean_.round<double>(Finalize::mean); }
 
     /// Rounded once to nearest, ties to even. Special values: lib/SPEC.md, section 12.
     template <class T>
     [[nodiscard]] T round_mean() const {
-        return mean_.round<T>(Ending::mean);
+        return mean_.round<T>(Finalize::mean);
     }
     template <class T>
     [[nodiscard]] T round_variance(std::uint64_t ddof, bool root) const {
@@ -48,7 +48,7 @@ class MomentsOracle {
     [[nodiscard]] std::uint64_t variance_bits(std::uint64_t ddof, bool root, const Layout& format) const;
 
     ExactSum sum_;
-    TermOracle mean_{Term::element}, squares_{Term::square};
+    TermOracle mean_{Transform::element}, squares_{Transform::square};
 };
 
 } // namespace detreduce::accuracy

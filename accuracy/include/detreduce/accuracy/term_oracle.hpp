@@ -18,7 +18,7 @@ class TermOracle {
     /// scaled() counts in units of 2^lowest_exponent: the square of the smallest double.
     static constexpr int lowest_exponent = -2148;
 
-    explicit TermOracle(Term term) : term_(term) {}
+    explicit TermOracle(Transform term) : term_(term) {}
 
     /// y means nothing to terms of one element.
     void add(double x, double y);
@@ -35,19 +35,19 @@ class TermOracle {
 
     /// The ending of the sum, rounded once to nearest, ties to even. Special values: lib/SPEC.md, section 8.
     template <class T>
-    [[nodiscard]] T round(Ending ending) const {
+    [[nodiscard]] T round(Finalize finalize) const {
         if (nan_ || (infinity_[0] && infinity_[1])) return fp::from_bits<T>(fp::Format<T>::canonical_nan);
         if (infinity_[0] || infinity_[1]) return round_scaled<T>(infinity_[1] ? cpp_int(-1) : cpp_int(1), 1 << 20);
         if (count_ > 0 && negative_zeros_ == count_) return fp::from_bits<T>(fp::sign_mask<T>);
-        return fp::from_bits<T>(static_cast<fp::Bits<T>>(ended_bits(ending, layout<T>)));
+        return fp::from_bits<T>(static_cast<fp::Bits<T>>(ended_bits(finalize, layout<T>)));
     }
 
   private:
     /// factor·x·y
     void add_product(double x, double y, int factor);
-    [[nodiscard]] std::uint64_t ended_bits(Ending ending, const Layout& format) const;
+    [[nodiscard]] std::uint64_t ended_bits(Finalize finalize, const Layout& format) const;
 
-    Term term_;
+    Transform term_;
     FixedPoint<lowest_exponent, 2050>
         side_[2]; // [0] sums the positive parts of terms, [1] the magnitudes of the negative ones
     std::uint64_t count_ = 0, negative_zeros_ = 0;

@@ -283,11 +283,11 @@ template <int Digits>
 }
 
 /// The leading bits of the number over `count`, or of its square root: the digits below only ever add to the stickiness.
-[[nodiscard]] DETREDUCE_HD Leading ended(Leading a, Ending ending, std::uint64_t count) {
-    if (ending == Ending::mean && (count & (count - 1)) == 0) { // which takes no division
+[[nodiscard]] DETREDUCE_HD Leading ended(Leading a, Finalize finalize, std::uint64_t count) {
+    if (finalize == Finalize::mean && (count & (count - 1)) == 0) { // which takes no division
         for (; count > 1; count >>= 1)
             --a.exponent;
-    } else if (ending == Ending::mean) {
+    } else if (finalize == Finalize::mean) {
         unsigned __int128 q = a.significand / count;
         a.sticky = a.sticky || a.significand - q * count != 0;
         const auto upper = static_cast<std::uint64_t>(q >> 64);
@@ -295,7 +295,7 @@ template <int Digits>
                                           : 32 + leading_zeros(static_cast<std::uint32_t>(upper));
         a.significand = q << lead; // at least 2^64, as count is below 2^63; what is shifted in is not known, but sticky
         a.exponent -= lead;
-    } else if (ending == Ending::root) {
+    } else if (finalize == Finalize::root) {
         if (a.exponent % 2 != 0) { // the last bit goes to the sticky ones
             a.sticky = a.sticky || (a.significand & 1) != 0;
             a.significand >>= 1;
@@ -316,35 +316,37 @@ template <class T>
                                     a.sticky || static_cast<std::uint64_t>(a.significand) != 0);
 }
 
-/// The ending of the number, rounded once to T, to nearest, ties to even. All digits but first … last − 1 must be zero. Not for roots of
+/// The number, finalized, rounded once to T, to nearest, ties to even. All digits but first … last − 1 must be zero. Not for roots of
 /// what is below zero.
 template <class T, int Digits>
-[[nodiscard]] DETREDUCE_HD T finish(const Long& number, int first, int last, Ending ending, Scratch<Digits>& scratch) {
+[[nodiscard]] DETREDUCE_HD T finish(const Long& number, int first, int last, Finalize finalize,
+                                    Scratch<Digits>& scratch) {
     T result{};
     if (is_special(number.counters, result)) return result;
     // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
-    if (ending == Ending::mean && number.counters[elements] == 0) return fp::from_bits<T>(fp::Format<T>::canonical_nan);
+    if (finalize == Finalize::mean && number.counters[elements] == 0)
+        return fp::from_bits<T>(fp::Format<T>::canonical_nan);
     Leading a = leading(number, first, last, scratch);
     if (a.significand == 0) return signed_zero<T>(number.counters);
-    if (ending != Ending::sum) a = ended(a, ending, static_cast<std::uint64_t>(number.counters[elements]));
+    if (finalize != Finalize::sum) a = ended(a, finalize, static_cast<std::uint64_t>(number.counters[elements]));
     return rounded<T>(a);
 }
 
 /// The same of a state's words.
 template <class T>
-[[nodiscard]] DETREDUCE_HD T round(const Word* w, Ending ending = Ending::sum) {
+[[nodiscard]] DETREDUCE_HD T round(const Word* w, Finalize finalize = Finalize::sum) {
     Scratch<digits> scratch{};
-    return finish<T>(Long{w, lowest_exponent, w}, 0, digits, ending, scratch);
+    return finish<T>(Long{w, lowest_exponent, w}, 0, digits, finalize, scratch);
 }
 
 /// The same of three states of products.
 template <class T>
-[[nodiscard]] DETREDUCE_HD T round_products(const Word* states, Ending ending) {
+[[nodiscard]] DETREDUCE_HD T round_products(const Word* states, Finalize finalize) {
     Word joined[product_digits] = {};
     for (int k = 0; k < product_digits; ++k)
         joined[k] = joined_digit(states, k);
     Scratch<product_digits> scratch{};
-    return finish<T>(Long{joined, lowest_product_exponent, states + words}, 0, product_digits, ending, scratch);
+    return finish<T>(Long{joined, lowest_product_exponent, states + words}, 0, product_digits, finalize, scratch);
 }
 
 /// factor · a · b of finite a and b as one or two numbers without error, in units of 2^((1 − state)·1088): numbers for state `state`. Made

@@ -118,7 +118,7 @@ struct DigitRange {
     divide(wide, n);
     divide(wide, n - ddof);
     const Leading leading = narrowed(wide);
-    return root && leading.significand != 0 ? ended(leading, Ending::root, 1) : leading;
+    return root && leading.significand != 0 ? ended(leading, Finalize::root, 1) : leading;
 }
 
 /// Did infinities or NaN go into the state?

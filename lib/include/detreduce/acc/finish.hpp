@@ -1,4 +1,4 @@
-// From an accumulator to the result: the ending of the op, rounded once to the dtype that was asked for.
+// From an accumulator to the result: the finalize of the op, rounded once to the dtype that was asked for.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct Finished {
 
 /// A rounded sum of n terms and what its roundings lost, as lib/SPEC.md, section 8, ends it. The error of an overflow is no number, and that
 /// of an exact sum is zero: then the sum stands as it is.
-[[nodiscard]] DETREDUCE_HD Finished finished(fp::Eft<double> total, Ending ending, std::uint64_t n) {
+[[nodiscard]] DETREDUCE_HD Finished finished(fp::Eft<double> total, Finalize finalize, std::uint64_t n) {
     double value = total.value, error = fp::is_finite(total.error) ? total.error : 0.0;
-    if (ending != Ending::sum && fp::is_finite(value)) {
-        const bool mean = ending == Ending::mean;
+    if (ending != Finalize::sum && fp::is_finite(value)) {
+        const bool mean = finalize == Finalize::mean;
         const auto count = static_cast<double>(n);
         const double q = mean ? value / count : fp::square_root(value);
         error = (fp::fused(-q, mean ? count : q, value) + error) / (mean ? count : q + q);
@@ -36,8 +36,8 @@ struct Finished {
     return {value + error, fp::sum_rounded_to_odd(value, error)};
 }
 template <class T>
-[[nodiscard]] DETREDUCE_HD T finish(fp::Eft<double> total, Ending ending, std::uint64_t n) {
-    return finished(total, ending, n).as<T>();
+[[nodiscard]] DETREDUCE_HD T finish(fp::Eft<double> total, Finalize finalize, std::uint64_t n) {
+    return finished(total, finalize, n).as<T>();
 }
 
 /// What f(T{}) gives for the T of `dtype`, to `out`.
@@ -53,8 +53,8 @@ DETREDUCE_HD void store_as(void* out, DType dtype, const F& f) {
     }
 }
 
-DETREDUCE_HD void finish_into(void* out, DType dtype, fp::Eft<double> total, Ending ending, std::uint64_t n) {
-    const Finished result = finished(total, ending, n);
+DETREDUCE_HD void finish_into(void* out, DType dtype, fp::Eft<double> total, Finalize finalize, std::uint64_t n) {
+    const Finished result = finished(total, finalize, n);
     store_as(out, dtype, [&](auto t) { return result.as<decltype(t)>(); });
 }
 

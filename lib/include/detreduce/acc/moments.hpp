@@ -56,7 +56,7 @@ struct CountedMoments {
     std::uint64_t count;
     Moments<V> m;
 
-    [[nodiscard]] static DETREDUCE_HD constexpr CountedMoments absent() { return {0, {}}; }
+    [[nodiscard]] static DETREDUCE_HD constexpr CountedMoments identity() { return {0, {}}; }
     [[nodiscard]] static DETREDUCE_HD constexpr CountedMoments of(V x) { return {1, Moments<V>::of(x)}; }
 
     DETREDUCE_HD void merge(const CountedMoments& right) {
@@ -79,10 +79,10 @@ inline constexpr bool is_moments<CountedMoments<V>> = true;
 /// M2 / divisor, or its square root, to be rounded once. A mean that is no number, as infinities and NaN make it, has no variance.
 [[nodiscard]] DETREDUCE_HD Finished finished_variance(double mean, double m2, std::uint64_t divisor, bool root) {
     if (!fp::is_finite(mean)) m2 = fp::from_bits<double>(fp::Format<double>::canonical_nan);
-    if (!root) return finished({m2, 0.0}, Ending::mean, divisor);
+    if (!root) return finished({m2, 0.0}, Finalize::mean, divisor);
     const auto count = static_cast<double>(divisor);
     const double q = m2 / count;
-    return finished({q, fp::fused(-q, count, m2) / count}, Ending::root, 1);
+    return finished({q, fp::fused(-q, count, m2) / count}, Finalize::root, 1);
 }
 
 /// Where the results of one group go, and which they are.

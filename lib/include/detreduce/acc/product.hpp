@@ -100,7 +100,7 @@ struct Product {
     std::int64_t exponent;
 
     /// Stands for an item that is not there: multiplying by 1 leaves the bits of every other alone.
-    [[nodiscard]] static DETREDUCE_HD constexpr Product absent() { return {V(1), V{}, 0}; }
+    [[nodiscard]] static DETREDUCE_HD constexpr Product identity() { return {V(1), V{}, 0}; }
     [[nodiscard]] static DETREDUCE_HD constexpr Product of(V x) {
         const Scaled<V> t = scaled(x);
         return {t.significand, t.error, t.exponent};

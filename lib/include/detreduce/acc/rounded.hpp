@@ -16,7 +16,7 @@ struct Rounded {
     V sum;
 
     /// Stands for an item that is not there: −0 is the one addend that leaves the bits of every other alone.
-    [[nodiscard]] static DETREDUCE_HD constexpr Rounded absent() { return {-V{}}; }
+    [[nodiscard]] static DETREDUCE_HD constexpr Rounded identity() { return {-V{}}; }
     [[nodiscard]] static DETREDUCE_HD constexpr Rounded of(V x) { return {x}; }
 
     DETREDUCE_HD constexpr void add(V x) { sum = sum + x; }

@@ -19,7 +19,7 @@ struct TwoFold {
     V sum;
     V error;
 
-    [[nodiscard]] static DETREDUCE_HD constexpr TwoFold absent() { return {-V{}, -V{}}; }
+    [[nodiscard]] static DETREDUCE_HD constexpr TwoFold identity() { return {-V{}, -V{}}; }
     [[nodiscard]] static DETREDUCE_HD constexpr TwoFold of(V x) { return {x, -V{}}; }
 
     DETREDUCE_HD constexpr void add(V x) {

@@ -11,7 +11,7 @@
 #include <detreduce/fp/eft.hpp>
 #include <detreduce/types.hpp>
 
-namespace detreduce::terms {
+namespace detreduce::transforms {
 
 /// factor · a · b without rounding; the factor is a power of two. Of linear terms b is 1.
 template <class V>
@@ -20,7 +20,7 @@ struct Product {
 };
 
 struct Element {
-    static constexpr Term term = Term::element;
+    static constexpr Transform transform = Transform::element;
     static constexpr int inputs = 1, parts = 1;
     static constexpr bool linear = true;
     template <class V>
@@ -42,7 +42,7 @@ struct Element {
 };
 
 struct Magnitude {
-    static constexpr Term term = Term::magnitude;
+    static constexpr Transform transform = Transform::magnitude;
     static constexpr int inputs = 1, parts = 1;
     static constexpr bool linear = true;
     template <class V>
@@ -68,7 +68,7 @@ struct Magnitude {
 };
 
 struct Square {
-    static constexpr Term term = Term::square;
+    static constexpr Transform transform = Transform::square;
     static constexpr int inputs = 1, parts = 1;
     static constexpr bool linear = false;
     template <class V>
@@ -90,7 +90,7 @@ struct Square {
 };
 
 struct Multiply {
-    static constexpr Term term = Term::product;
+    static constexpr Transform transform = Transform::product;
     static constexpr int inputs = 2, parts = 1;
     static constexpr bool linear = false;
     template <class V>
@@ -113,7 +113,7 @@ struct Multiply {
 
 /// (x − y)²; without error x² − 2xy + y². Where a number is infinite or NaN that would be NaN, so then it is the square of the difference.
 struct SquaredDifference {
-    static constexpr Term term = Term::squared_difference;
+    static constexpr Transform transform = Transform::squared_difference;
     static constexpr int inputs = 2, parts = 3;
     static constexpr bool linear = false;
     template <class V>
@@ -144,7 +144,7 @@ struct SquaredDifference {
 
 /// |x − y| is x − y or y − x, without error.
 struct AbsoluteDifference {
-    static constexpr Term term = Term::absolute_difference;
+    static constexpr Transform transform = Transform::absolute_difference;
     static constexpr int inputs = 2, parts = 2;
     static constexpr bool linear = true;
     template <class V>
@@ -170,22 +170,22 @@ struct AbsoluteDifference {
 
 /// f(Map{}) for the map of `term`.
 template <class F>
-constexpr decltype(auto) with_term(Term term, const F& f) {
+constexpr decltype(auto) with_term(Transform term, const F& f) {
     switch (term) {
-    case Term::magnitude:
+    case Transform::magnitude:
         return f(Magnitude{});
-    case Term::square:
+    case Transform::square:
         return f(Square{});
-    case Term::product:
+    case Transform::product:
         return f(Multiply{});
-    case Term::squared_difference:
+    case Transform::squared_difference:
         return f(SquaredDifference{});
-    case Term::absolute_difference:
+    case Transform::absolute_difference:
         return f(AbsoluteDifference{});
-    case Term::element:
+    case Transform::element:
         break;
     }
     return f(Element{});
 }
 
-} // namespace detreduce::terms
+} // namespace detreduce::transforms
