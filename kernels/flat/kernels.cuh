@@ -15,7 +15,7 @@
 
 namespace detreduce::cuda {
 
-/// The root's ending. Not inlined: it is much code for one thread, once a launch.
+/// The root's finalize. Not inlined: it is much code for one thread, once a launch.
 static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft<double> total, Finalize finalize,
                                                 std::uint64_t n) {
     acc::finish_into(out, output, total, finalize, n);

@@ -25,7 +25,7 @@ struct Finished {
 /// of an exact sum is zero: then the sum stands as it is.
 [[nodiscard]] DETREDUCE_HD Finished finished(fp::Eft<double> total, Finalize finalize, std::uint64_t n) {
     double value = total.value, error = fp::is_finite(total.error) ? total.error : 0.0;
-    if (ending != Finalize::sum && fp::is_finite(value)) {
+    if (finalize != Finalize::sum && fp::is_finite(value)) {
         const bool mean = finalize == Finalize::mean;
         const auto count = static_cast<double>(n);
         const double q = mean ? value / count : fp::square_root(value);
