@@ -13,6 +13,7 @@ namespace detreduce::cuda::multiset {
 struct Found {
     std::int64_t key;     ///< the largest; of both ends, of the least element
     std::uint64_t second; ///< the lowest index with that key; the largest key, of the greatest element; or the count
+    friend constexpr bool operator==(const Found&, const Found&) = default;
     /// The key that is value number `which` of a result.
     [[nodiscard]] DETREDUCE_HD constexpr std::int64_t key_of(int which) const {
         return which == 0 ? key : static_cast<std::int64_t>(second);
