@@ -302,20 +302,32 @@ struct ExpRow {
     }
 };
 
-/// A row of more than one tile, or one of which all classes count, from the beginning.
-template <class T, class Out, RowOp Op, bool Aligned>
-__global__ void __launch_bounds__(most_warps* warp_size, 2) long_exp_rows_kernel(const __grid_constant__ Rows<T> a) {
-    using Row = ExpRow<T, Out, Op, Aligned>;
-    __shared__ Shared<T> shared;
+/// A block a row, one row after the other. `blocks`: of 256 threads, on a multiprocessor.
+template <class Op>
+__global__ void __launch_bounds__(most_warps* warp_size, Op::blocks)
+    rows_kernel(const __grid_constant__ typename Op::Arguments a) {
+    __shared__ typename Op::Memory memory;
     for (std::uint64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
-        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
-        if (Op != RowOp::cross_entropy_gradient || !block.without_class()) {
-            const auto total = block.sum_of_terms(0);
-            block.template finish<true>(spec::usable(total) ? Row::Sum::of(0, total) : block.sum_at_greatest());
-        }
+        Op::run(a, row, memory);
         __syncthreads(); // the shared memory is used again
     }
 }
+
+/// A row of more than one tile, or one of which all classes count, from the beginning.
+template <class T, class Out, RowOp Op, bool Aligned>
+struct LongExpRow {
+    using Arguments = Rows<T>;
+    using Memory = Shared<T>;
+    static constexpr int blocks = 2;
+
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
+        using Row = ExpRow<T, Out, Op, Aligned>;
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
+        if (Op == RowOp::cross_entropy_gradient && block.without_class()) return; // all threads, or none
+        const auto total = block.sum_of_terms(0);
+        block.template finish<true>(spec::usable(total) ? Row::Sum::of(0, total) : block.sum_at_greatest());
+    }
+};
 
 /// What is left of a row that has `sum` relative to 0, if that is usable. Not inlined, so that its registers are not asked for where it is not run.
 template <class T, class Out, RowOp Op, bool Aligned>
@@ -339,17 +351,19 @@ __device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row
 
 /// softmax, log_softmax and the gradient of cross entropy, of one class a row, of rows of at most one tile, which stay in registers: as terms, or, for log_softmax, as elements.
 template <class T, class Out, RowOp Op, bool Aligned>
-__global__ void __launch_bounds__(most_warps* warp_size, blocks_of_rows<T>)
-    exp_rows_kernel(const __grid_constant__ Rows<T> a) {
-    using V = fp::Arithmetic<T>;
-    using Row = ExpRow<T, Out, Op, Aligned>;
-    using ChunkOf = Chunk<T, Aligned>;
-    constexpr int K = ChunkOf::K;
-    __shared__ Shared<T> shared;
-    const int m = static_cast<int>(a.n);
-    for (std::uint64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
+struct ShortExpRow {
+    using Arguments = Rows<T>;
+    using Memory = Shared<T>;
+    static constexpr int blocks = blocks_of_rows<T>;
+
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
+        using V = fp::Arithmetic<T>;
+        using Row = ExpRow<T, Out, Op, Aligned>;
+        using ChunkOf = Chunk<T, Aligned>;
+        constexpr int K = ChunkOf::K;
+        const int m = static_cast<int>(a.n);
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
-        if (Op == RowOp::cross_entropy_gradient && block.without_class()) continue; // all threads, or none
+        if (Op == RowOp::cross_entropy_gradient && block.without_class()) return; // all threads, or none
         ChunkOf chunk;
         V term[ChunkOf::rows][K], lane[K];
         chunk.load(block.x, m, Row::lowest);
@@ -372,8 +386,7 @@ __global__ void __launch_bounds__(most_warps* warp_size, blocks_of_rows<T>)
             if (ChunkOf::thread_of(target) == static_cast<int>(threadIdx.x))
                 slope_of_target<T, Out, Aligned>(&a, row, total);
         }
-        __syncthreads(); // the shared memory is used again
     }
-}
+};
 
 } // namespace detreduce::cuda::row_kernels

@@ -61,28 +61,22 @@ struct RowLaunch {
                (r.rows == 1 || plan.output_stride() % each == 0);
     }
 
-    template <class Kernel, class... More>
-    [[nodiscard]] Status launch(Kernel kernel, const More&... more) const {
-        const Rows<T> a = rows();
+    /// A block a row. `more`: what Op is told beside the rows.
+    template <class Op, class... More>
+    [[nodiscard]] Status launch(const More&... more) const {
+        const typename Op::Arguments a{rows(), more...};
         const std::uint64_t chunks = spec::tiles(a.n, spec::TreeOrder<sizeof(T)>::chunk);
         std::uint32_t warps = 1;
         while (warps < row_kernels::most_warps && warps < chunks)
             warps *= 2;
         const std::uint64_t most = a.tiles > 1 ? long_row_blocks : 0x7fffffffu;
-        return launch_kernel(LaunchKind::plain, kernel, static_cast<std::uint32_t>(std::min(a.rows, most)),
-                             warps * warp_size, 0, stream, a, more...);
-    }
-    template <class Out, bool Aligned>
-    [[nodiscard]] Status run_layernorm() const {
-        using Weights = row_kernels::MergeWeights<V>;
-        if (is_long()) return launch(row_kernels::layernorm_kernel<T, Out, Aligned, true>, Weights{});
-        return launch(
-            row_kernels::layernorm_kernel<T, Out, Aligned, false>,
-            Weights::template of<spec::TreeOrder<sizeof(T)>::lanes>(static_cast<std::uint32_t>(plan.request().n)));
+        return launch_kernel(LaunchKind::plain, row_kernels::rows_kernel<Op>,
+                             static_cast<std::uint32_t>(std::min(a.rows, most)), warps * warp_size, 0, stream, a);
     }
     template <class Out, bool Aligned>
     [[nodiscard]] Status run() const {
         using namespace row_kernels;
+        using Weights = MergeWeights<V>;
         switch (plan.request().op) {
         case RowOp::softmax:
             return run_exp<Out, RowOp::softmax, Aligned>();
@@ -91,28 +85,23 @@ struct RowLaunch {
         case RowOp::cross_entropy_gradient:
             return run_exp<Out, RowOp::cross_entropy_gradient, Aligned>();
         case RowOp::layernorm:
-            return run_layernorm<Out, Aligned>();
+            if (is_long()) return launch<LayerNormRow<T, Out, Aligned, true>>(Weights{});
+            return launch<LayerNormRow<T, Out, Aligned, false>>(
+                Weights::template of<spec::TreeOrder<sizeof(T)>::lanes>(static_cast<std::uint32_t>(plan.request().n)));
         case RowOp::rmsnorm:
-            return is_long() ? launch(rmsnorm_kernel<T, Out, Aligned, true>)
-                             : launch(rmsnorm_kernel<T, Out, Aligned, false>);
+            return is_long() ? launch<RmsNormRow<T, Out, Aligned, true>>()
+                             : launch<RmsNormRow<T, Out, Aligned, false>>();
         case RowOp::nll_gradient:
-            return launch(nll_gradient_kernel<T, Out>);
+            return launch<NllGradient<T, Out>>();
         default: // the others do not come here
             return {};
         }
     }
-    /// A thread a row.
-    [[nodiscard]] Status run_nll() const {
-        const std::uint64_t blocks = spec::tiles(plan.request().rows, max_block);
-        return launch_kernel(LaunchKind::plain, row_kernels::nll_kernel<T>,
-                             static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, 0x7fffffffu)), max_block, 0,
-                             stream, rows());
-    }
     [[nodiscard]] bool is_long() const { return plan.request().n > spec::TreeOrder<sizeof(T)>::tile; }
     template <class Out, RowOp Op, bool Aligned>
     [[nodiscard]] Status run_exp() const {
-        return is_long() || rows().all_classes ? launch(row_kernels::long_exp_rows_kernel<T, Out, Op, Aligned>)
-                                               : launch(row_kernels::exp_rows_kernel<T, Out, Op, Aligned>);
+        return is_long() || rows().all_classes ? launch<row_kernels::LongExpRow<T, Out, Op, Aligned>>()
+                                               : launch<row_kernels::ShortExpRow<T, Out, Op, Aligned>>();
     }
     [[nodiscard]] Status run_logsumexp(const DeviceTraits& device) const {
         const Plan& sums = detail::sums_of(plan);
@@ -131,7 +120,8 @@ Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace
                    const DeviceTraits& device) {
     const RowLaunch<T> launch{plan, arrays, static_cast<char*>(workspace), stream};
     if (has_sums(plan.request().op)) return launch.run_logsumexp(device);
-    if (plan.request().op == RowOp::nll) return launch.run_nll();
+    if (plan.request().op == RowOp::nll)
+        return for_each(plan.request().rows, row_kernels::Nll<T>{launch.rows()}, stream);
     if constexpr (fp::is_narrow<T>) {
         if (plan.output() == DType::f32) return launch.template run_as<float>();
     }

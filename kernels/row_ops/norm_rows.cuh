@@ -87,15 +87,20 @@ struct RowNumbers {
 
 /// Long: of rows of more than one tile, which are read twice.
 template <class T, class Out, bool Aligned, bool Long>
-__global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_norms<T>)
-    rmsnorm_kernel(const __grid_constant__ Rows<T> a) {
+struct RmsNormRow {
     using V = fp::Arithmetic<T>;
-    using Row = ExpRow<T, Out, RowOp::rmsnorm, Aligned>;
-    using ChunkOf = Chunk<T, Aligned>;
-    __shared__ Shared<T> shared;
-    __shared__ RowNumbers<V> numbers;
-    for (std::uint64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
-        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
+    using Arguments = Rows<T>;
+    struct Memory {
+        Shared<T> shared;
+        RowNumbers<V> numbers;
+    };
+    static constexpr int blocks = Long ? 2 : blocks_of_norms<T>;
+
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
+        using Row = ExpRow<T, Out, RowOp::rmsnorm, Aligned>;
+        using ChunkOf = Chunk<T, Aligned>;
+        RowNumbers<V>& numbers = memory.numbers;
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared};
         ChunkOf chunk;
         const auto squares = [&](std::uint64_t tile, V(&lane)[Row::K]) {
             chunk.load(block.x + tile * Row::tile_items, block.items(tile), T{});
@@ -107,7 +112,7 @@ __global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_no
         } else {
             V lane[Row::K];
             squares(0, lane);
-            square = block_sum<T, Row::K>(lane, shared);
+            square = block_sum<T, Row::K>(lane, memory.shared);
         }
         if (threadIdx.x == 0) {
             const double mean_square = static_cast<double>(square) / static_cast<double>(a.n);
@@ -121,9 +126,8 @@ __global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_no
         } else {
             result.write(chunk, 0, block.items(0));
         }
-        __syncthreads(); // the shared memory is used again
     }
-}
+};
 
 /// What merging takes of the numbers of elements, where they are not all the same: in each class of lanes, those that have an element in a tile's last
 /// row and those that have not, the weights of seven merges of rows of the last chunk, and of seven of chunks. No weight to the right: nothing to merge.
@@ -320,14 +324,17 @@ __device__ __forceinline__ double variance_of(const acc::Moments<V>& m, std::uin
 }
 
 template <class T, class Out, bool Aligned, bool Long>
-__global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_norms<T>)
-    layernorm_kernel(const __grid_constant__ Rows<T> a,
-                     const __grid_constant__ MergeWeights<fp::Arithmetic<T>> weights) {
+struct LayerNormRow {
     using V = fp::Arithmetic<T>;
     using Block = LayerNormBlock<T, Out, Aligned>;
-    __shared__ typename Block::Memory memory;
-    const Block block{a, weights, memory};
-    for (std::uint64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
+    using Memory = typename Block::Memory;
+    struct Arguments : Rows<T> {
+        MergeWeights<V> weights;
+    };
+    static constexpr int blocks = Long ? 2 : blocks_of_norms<T>;
+
+    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& memory) {
+        const Block block{a, a.weights, memory};
         const T* const x = a.x + static_cast<std::int64_t>(row * a.stride);
         Chunk<T, Aligned> chunk;
         typename Block::Acc m;
@@ -347,8 +354,7 @@ __global__ void __launch_bounds__(most_warps* warp_size, Long ? 2 : blocks_of_no
         } else {
             result.write(chunk, 0, static_cast<int>(a.n));
         }
-        __syncthreads(); // the shared memory is used again
     }
-}
+};
 
 } // namespace detreduce::cuda::row_kernels

@@ -2,19 +2,17 @@
 #include <detreduce/spec/row_math.hpp>
 
 #include "cuda_backend.hpp"
-#include "platform/launch_kernel.hpp"
+#include "for_each.cuh"
 
 namespace detreduce::cuda {
-namespace {
 
-__global__ void quotient_kernel(const __grid_constant__ spec::Quotient quotient) {
-    quotient.write();
-}
-
-} // namespace
+struct WriteQuotient {
+    spec::Quotient quotient;
+    __device__ void operator()(std::uint64_t) const { quotient.write(); }
+};
 
 Status enqueue_quotient(const Device&, const spec::Quotient& quotient, Stream stream) noexcept {
-    return launch_kernel(LaunchKind::plain, quotient_kernel, 1, 1, 0, stream, quotient);
+    return for_each(1, WriteQuotient{quotient}, stream);
 }
 
 } // namespace detreduce::cuda

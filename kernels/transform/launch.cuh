@@ -6,7 +6,7 @@
 #include "transform/device_math.cuh"
 
 #include "exact/launch.cuh"
-#include "flat/upper.cuh"
+#include "flat/launch.cuh"
 #include "transform/exact.cuh"
 
 namespace detreduce::cuda {

@@ -13,6 +13,8 @@
 
 #include <detreduce/kernels/transform/launch.cuh>
 
+#include <detreduce/kernels/flat/upper.cuh>
+
 namespace detreduce::cuda {
 
 /// What transform_run() needs: sizes, options and device, checked once. A plain value, as Plan is.

@@ -1,0 +1,28 @@
+// What is done for each of many numbers, one at a time and alone.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "platform/launch_kernel.hpp"
+
+namespace detreduce::cuda {
+
+inline constexpr std::uint32_t for_each_threads = 256;
+
+template <class F>
+__global__ void __launch_bounds__(for_each_threads) for_each_kernel(std::uint64_t count, const __grid_constant__ F f) {
+    const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step)
+        f(i);
+}
+
+/// f(i) for every i below `count`, on the device. `most`: blocks.
+template <class F>
+[[nodiscard]] Status for_each(std::uint64_t count, const F& f, Stream stream, std::uint64_t most = 0x7fffffff) {
+    const std::uint64_t blocks = std::clamp<std::uint64_t>((count + for_each_threads - 1) / for_each_threads, 1, most);
+    return launch_kernel(LaunchKind::plain, for_each_kernel<F>, static_cast<std::uint32_t>(blocks), for_each_threads, 0,
+                         stream, count, f);
+}
+
+} // namespace detreduce::cuda
