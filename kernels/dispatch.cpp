@@ -38,11 +38,6 @@ struct Run {
                            : launch_groups<T>(plan, in, out, workspace, stream, device);
     }
     template <class T>
-    [[nodiscard]] Status moments() const {
-        return scope == Scope::grid ? launch_moments_tree<T>(plan, in.x, out, workspace, stream, device)
-                                    : launch_moments_groups<T>(plan, in, out, workspace, stream, device);
-    }
-    template <class T>
     [[nodiscard]] Status exact() const {
         if (scope == Scope::tiles) return launch_exact_small<T>(plan, in, out, workspace, stream, device);
         return scope == Scope::grid ? launch_exact_terms<T>(plan, in, out, workspace, stream, device)
@@ -71,7 +66,7 @@ struct Run {
         case Engine::products:
             return launch_product<T>(plan, in, out, workspace, stream, device);
         case Engine::moments:
-            return moments<T>();
+            return launch_moments<T>(plan, in, out, workspace, stream, device);
         case Engine::exact:
             return exact<T>();
         case Engine::exact_moments:

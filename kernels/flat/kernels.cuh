@@ -58,6 +58,9 @@ struct Results {
     Op op = Op::sum;
     std::uint64_t ddof = 0;
 
+    [[nodiscard]] __device__ __forceinline__ acc::MomentsResult moments(std::uint64_t n) const {
+        return {out, output, result_bytes, op, n, ddof};
+    }
     /// The i-th, of n elements. Plain sums, which short groups have many of, take no call.
     template <class Acc>
     __device__ __forceinline__ void finish(std::uint64_t i, const Acc& acc, std::uint64_t n) const {
@@ -65,7 +68,9 @@ struct Results {
         if constexpr (acc::is_product<Acc>) {
             finish_product(static_cast<char*>(out) + i * result_bytes, output, acc);
         } else if constexpr (acc::is_moments<Acc>) {
-            finish_moments(acc::MomentsResult{out, output, result_bytes, op, n, ddof}.moved(i), acc.m);
+            finish_moments(moments(n).moved(i), acc.m);
+        } else if constexpr (std::is_same_v<Acc, acc::Moments<V>>) {
+            finish_moments(moments(n).moved(i), acc);
         } else if (!Acc::keeps_errors && finalize == Finalize::sum && (fp::is_f32<V> || output == dtype_of<V>)) {
             store_sum(out, i, output, acc.sum);
         } else {
@@ -84,6 +89,7 @@ struct Levels {
     std::uint64_t n;                 ///< elements of the input, or of a group of it
     std::uint64_t rows, stride;      ///< groups; from one to the next of what is read
     std::uint64_t pitch[max_levels]; ///< from one row of results to the next
+    std::uint64_t unit;              ///< elements of an item, but of the last one of all
 
     /// The levels from `level` on, so that a kernel that works on one level finds it at index 0, a compile-time constant.
     [[nodiscard]] Levels from(int level) const {
@@ -116,8 +122,32 @@ __device__ __forceinline__ std::uint32_t items_in_tile(std::uint64_t begin, std:
 
 inline constexpr int max_block = 256; ///< threads; prepare() allows no more
 
+/// Levels whose items do not know how many elements they are: their tile has to be told.
+template <class Level>
+concept NeedsCounts = requires {
+    typename Level::Counts;
+};
+
 template <class Level, int TeamWarps>
-using BufferOf = TeamBuffer<typename Level::Acc, Level::Order::lanes / warp_size, TeamWarps>;
+struct BufferFor {
+    using type = TeamBuffer<typename Level::Acc, Level::Order::lanes / warp_size, TeamWarps>;
+};
+template <NeedsCounts Level, int TeamWarps>
+struct BufferFor<Level, TeamWarps> {
+    using type = typename Level::Buffer;
+};
+/// What a team needs of shared memory.
+template <class Level, int TeamWarps>
+using BufferOf = typename BufferFor<Level, TeamWarps>::type;
+
+/// The last m of the n items of a row, or some before them.
+template <NeedsCounts Level, class Levels>
+__device__ __forceinline__ typename Level::Counts counts_of(std::uint32_t m, bool last, std::uint64_t n,
+                                                            const Levels& levels) {
+    typename Level::Counts counts{m, levels.unit};
+    if (last) counts.missing = n * levels.unit - levels.n;
+    return counts;
+}
 
 extern __shared__ uint4 detreduce_shared[];
 
@@ -191,18 +221,24 @@ __device__ __forceinline__ void reduce_short_rows(const typename Level::Pointer&
         for (std::uint64_t row = (real ? std::uint64_t{blockIdx.x} * warps : 0) + warp; row < rows;
              row += std::uint64_t{gridDim.x} * warps) {
             const auto p = x + row * levels.stride;
-            Acc lanes[K];
+            Acc acc;
+            if constexpr (NeedsCounts<Level>) {
+                acc = Level::template reduce_short<Rows>(p, counts_of<Level>(n, true, n, levels),
+                                                         *team_buffer<typename Level::Buffer>(), real);
+            } else {
+                Acc lanes[K];
 #pragma unroll
-            for (int k = 0; k < K; ++k)
-                lanes[k] = fold_short_lane<Level, Rows>(p, real ? n : 0, k * warp_size + thread);
-            const Acc acc = combine_lanes(lanes);
+                for (int k = 0; k < K; ++k)
+                    lanes[k] = fold_short_lane<Level, Rows>(p, real ? n : 0, k * warp_size + thread);
+                acc = combine_lanes(lanes);
+            }
             if (thread == 0) results.finish(real ? row : 0, acc, levels.n);
         }
     }
 }
 
-/// One level, whose results are levels.partials[0]: the tiles of an array; of rows, blockIdx.y saying which, as dividing would take as long as half a tile; or,
-/// where there is a table, of its slots.
+/// One level, whose results are levels.partials[0]: the tiles of an array; of rows, blockIdx.y saying which, or, of one tile each, blockIdx.x, as dividing
+/// would take as long as half a tile; or, where there is a table, of its slots.
 template <class Level, int TeamWarps, class Levels>
 __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
     level_kernel(const typename Level::Pointer x, std::uint64_t n, const Levels levels, const SlotTable table) {
@@ -217,10 +253,11 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
     }
     if constexpr (Level::in_rows) {
         constexpr std::uint32_t tile_items = Level::Order::tile;
-        const bool of_slots = table.slots != nullptr;
+        const bool of_slots = table.slots != nullptr,
+                   one = levels.tiles[0] == 1; // a tile a row: as many blocks as there may be
         const std::uint64_t rows = of_slots ? 1 : levels.rows, tiles = of_slots ? table.in_use() : levels.tiles[0];
-        for (std::uint64_t row = blockIdx.y; row < rows; row += gridDim.y) {
-            for (std::uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        for (std::uint64_t row = one ? blockIdx.x : blockIdx.y; row < rows; row += one ? gridDim.x : gridDim.y) {
+            for (std::uint64_t tile = one ? 0 : blockIdx.x; tile < tiles; tile += gridDim.x) {
                 std::uint64_t begin = row * levels.stride + tile * tile_items;
                 std::uint32_t m = items_in_tile(tile * tile_items, n, tile_items);
                 if (of_slots) {
@@ -228,7 +265,13 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
                     begin = slot.begin;
                     m = slot.m;
                 }
-                const auto acc = reduce_tile_by_team<Level, TeamWarps>(x + static_cast<std::int64_t>(begin), m, buffer);
+                const auto p = x + static_cast<std::int64_t>(begin);
+                typename Level::Acc acc;
+                if constexpr (NeedsCounts<Level>) {
+                    acc = Level::reduce(p, counts_of<Level>(m, tile + 1 == tiles, n, levels), buffer);
+                } else {
+                    acc = reduce_tile_by_team<Level, TeamWarps>(p, m, buffer);
+                }
                 if (threadIdx.x == 0 && m > 0) levels.store(0, tile, acc, row);
                 __syncthreads(); // the buffer is used again
             }

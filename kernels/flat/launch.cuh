@@ -52,6 +52,7 @@ struct SequenceLaunch {
         levels.n = plan.request().n;
         levels.rows = plan.groups();
         levels.stride = plan.stride();
+        levels.unit = 1;
         for (int l = 0; l < max_levels; ++l) {
             levels.tiles[l] = layout.tiles[l];
             levels.pitch[l] = layout.pitch[l];
@@ -71,6 +72,7 @@ struct SequenceLaunch {
     }
     /// For so many tiles of each row.
     [[nodiscard]] dim3 grid_of_rows(std::uint64_t tiles) const {
+        if (tiles == 1) return grid(levels.rows);
         const std::uint32_t across = grid(tiles);
         return {across, static_cast<unsigned>(std::min<std::uint64_t>(grid(levels.rows * across) / across, 65535))};
     }

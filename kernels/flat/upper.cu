@@ -1,12 +1,15 @@
 #include "flat/upper.cuh"
 
-#include <detreduce/acc/moments.hpp>
 #include <detreduce/acc/product.hpp>
+
+#include "moments/tile.cuh"
 
 namespace detreduce::cuda {
 
 template Status reduce_upper_levels<acc::Rounded<float>, 4>(const SequenceLaunch<acc::Rounded<float>>&);
 template Status reduce_upper_levels<acc::Rounded<double>, 4>(const SequenceLaunch<acc::Rounded<double>>&);
+template Status reduce_upper_levels<acc::Moments<float>, block_warps>(const SequenceLaunch<acc::Moments<float>>&);
+template Status reduce_upper_levels<acc::Moments<double>, block_warps>(const SequenceLaunch<acc::Moments<double>>&);
 
 #define DETREDUCE_UPPER_LEVELS(...)                                                                                    \
     template Status reduce_upper_levels<__VA_ARGS__, block_warps>(const SequenceLaunch<__VA_ARGS__>&);                 \

@@ -11,7 +11,8 @@ template <class T, class Acc>
 [[nodiscard]] bool all_aligned(const FlatLaunch<T, Acc>& flat) {
     const Shape shape = flat.plan.request().shape;
     return flat.aligned() &&
-           (shape == Shape::flat || (shape == Shape::rows && flat.plan.stride() * sizeof(T) % 16 == 0));
+           (shape == Shape::flat ||
+            (shape == Shape::rows && (flat.levels.rows == 1 || flat.levels.stride * sizeof(T) % 16 == 0)));
 }
 
 template <class T, class LevelOf>

@@ -8,18 +8,14 @@
 
 namespace detreduce::cuda {
 
-template <class T>
-[[nodiscard]] Status launch_moments_tree(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                                         const DeviceTraits& device);
-
 /// Bytes of acc::CountedMoments: how many elements there are, their mean, and M2.
 [[nodiscard]] constexpr std::size_t counted_moments_bytes(DType dtype) {
     return dtype == DType::f64 ? 24 : 16;
 }
-/// Columns and segments by tree.
+/// By tree.
 template <class T>
-[[nodiscard]] Status launch_moments_groups(const Plan& plan, const Inputs& in, void* out, void* workspace,
-                                           Stream stream, const DeviceTraits& device);
+[[nodiscard]] Status launch_moments(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                    const DeviceTraits& device);
 
 /// Two passes over x: one adds the elements to a state, one their squares to one or three.
 template <class T>

@@ -1,4 +1,4 @@
-// Mean and variance by `tree` (lib/SPEC.md, section 12) on the GPU: a tile by a block of 8 warps, a chunk a warp, as flat/tile.cuh has it. Where
+// Mean and variance by `tree` (lib/SPEC.md, section 12), of arrays and rows: a tile by a block of 8 warps, a chunk a warp, as flat/tile.cuh has it. Where
 // a chunk is full, and its items are equally large, the weights are known beforehand and merging takes five instructions; elsewhere the
 // numbers of elements follow from where an item lies, and merging divides: that is one tile a level, and short rows.
 #pragma once
@@ -302,3 +302,33 @@ struct Tile {
 };
 
 } // namespace detreduce::cuda::moment_kernels
+
+namespace detreduce::cuda {
+
+/// Such items as a level of flat/kernels.cuh.
+template <class Items>
+struct MomentsLevel : Items {
+    using TileOf = moment_kernels::Tile<Items>;
+    using Counts = typename TileOf::Counts;
+    using Buffer = typename TileOf::Buffer;
+    using typename Items::Acc, typename Items::Pointer;
+    static constexpr bool in_rows = true;
+
+    static __device__ __forceinline__ Acc reduce(const Pointer& items, const Counts& counts, Buffer& buffer) {
+        return TileOf{items, counts, buffer}.reduce();
+    }
+    /// Rows rows of lanes or fewer, by a warp; unless `real`, of zeros.
+    template <int Rows>
+    static __device__ __forceinline__ Acc reduce_short(const Pointer& items, const Counts& counts, Buffer& buffer,
+                                                       bool real) {
+        const TileOf tile{items, counts, buffer};
+        return tile.regular_short() ? tile.template reduce_short<true, Rows>(real)
+                                    : tile.template reduce_short<false, Rows>(real);
+    }
+};
+template <class T, bool Aligned>
+using MomentsInput = MomentsLevel<moment_kernels::Elements<T, Aligned>>;
+template <class V>
+struct PartialLevel<acc::Moments<V>> : MomentsLevel<moment_kernels::Partials<V>> {};
+
+} // namespace detreduce::cuda

@@ -32,6 +32,8 @@ struct Weights {
 
 template <class V>
 struct Moments {
+    using Value = V;
+
     V mean;
     V m2;
 
