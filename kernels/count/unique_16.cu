@@ -21,14 +21,10 @@ __global__ void __launch_bounds__(max_threads, 4)
     for (std::uint32_t w = threadIdx.x; w < map_words; w += blockDim.x)
         seen[w] = 0;
     __syncthreads();
-    const std::uint32_t warps = blockDim.x / warp_size, threads = gridDim.x * blockDim.x;
-    const std::uint64_t stride = std::uint64_t{gridDim.x} * warps;
-    for (std::uint64_t tile = std::uint64_t{blockIdx.x} * warps + threadIdx.x / warp_size; tile < tiles.full;
-         tile += stride) {
-        const auto current = tiles.load(tile);
+    const multiset::TileShare<T> share(tiles);
+    share.for_units([&](std::uint32_t, const auto& vectors) {
 #pragma unroll
-        for (int i = 0; i < multiset::Tiles<T>::vectors; ++i) {
-            const uint4 v = current.v[i];
+        for (const uint4& v : vectors.v) {
             const std::uint32_t words[] = {v.x, v.y, v.z, v.w};
 #pragma unroll
             for (const std::uint32_t w : words) {
@@ -36,9 +32,8 @@ __global__ void __launch_bounds__(max_threads, 4)
                 mark(seen, w >> 16);
             }
         }
-    }
-    for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < tiles.odd; i += threads)
-        mark(seen, load_number(tiles.x + tiles.odd_index(i)).bits);
+    });
+    share.for_odd([&](std::uint64_t, T x) { mark(seen, x.bits); });
     __syncthreads();
     for (std::uint32_t w = threadIdx.x; w < map_words; w += blockDim.x) {
         if (seen[w] != 0) atomicOr(map + w, seen[w]);

@@ -72,41 +72,24 @@ struct Part {
 template <class T>
 struct Tiles {
     static constexpr int vectors = 4; ///< loads of a thread that are in flight together
-    static constexpr std::uint32_t per_vector = fp::Format<T>::elements_in_16_bytes,
-                                   elements = vectors * warp_size * per_vector;
+    static constexpr std::uint32_t elements = vectors * warp_size * fp::Format<T>::elements_in_16_bytes;
     const T* x;
     std::uint64_t full;      ///< whole tiles
     std::uint32_t head, odd; ///< elements before them; before and behind them
 
     Tiles(const T* input, std::uint64_t n)
-        : x(input), head(static_cast<std::uint32_t>(elements_before_boundary(x, n))) {
-        full = (n - head) / elements;
-        odd = static_cast<std::uint32_t>(n - full * elements);
-    }
-    [[nodiscard]] __device__ __forceinline__ std::uint64_t odd_index(std::uint32_t i) const {
-        return i < head ? i : i + full * elements;
-    }
-    /// The index of element e of the thread's i-th vector in a tile.
-    [[nodiscard]] __device__ __forceinline__ std::uint64_t index(std::uint64_t tile, int i, int e) const {
-        return head + tile * elements + (i * warp_size + threadIdx.x % warp_size) * per_vector + e;
-    }
-    [[nodiscard]] __device__ __forceinline__ Vectors<vectors> load(std::uint64_t tile) const {
-        const T* const mine = x + index(tile, 0, 0); // the others lie at distances that are known now
-        Vectors<vectors> t;
-#pragma unroll
-        for (int i = 0; i < vectors; ++i)
-            t.v[i] = load16<Source::aligned_input>(mine + i * warp_size * per_vector);
-        return t;
-    }
+        : x(input), full((n - elements_before_boundary(x, n)) / elements),
+          head(static_cast<std::uint32_t>(elements_before_boundary(x, n))),
+          odd(static_cast<std::uint32_t>(n - full * elements)) {}
 };
 
-/// What a thread of the grid has of it: its warp's tiles, whose numbers are the units, and its
+/// What a thread of the grid has of it: its warp's tiles, the units, numbered as they come, and its
 /// share of the odd elements.
 template <class T>
 struct TileShare {
     using Index = std::uint64_t;
     static constexpr int unit_vectors = Tiles<T>::vectors;
-    static constexpr std::uint32_t per_vector = Tiles<T>::per_vector;
+    static constexpr std::uint32_t per_vector = fp::Format<T>::elements_in_16_bytes;
     const Tiles<T>& tiles;
     std::uint64_t first, stride; ///< the warp's first tile; warps in the grid
 
@@ -114,29 +97,43 @@ struct TileShare {
         : tiles(all), first(std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size),
           stride(std::uint64_t{gridDim.x} * (blockDim.x / warp_size)) {}
 
-    [[nodiscard]] __device__ __forceinline__ Vectors<unit_vectors> unit(std::uint32_t turn) const {
-        return tiles.load(first + turn * stride);
-    }
     [[nodiscard]] __device__ __forceinline__ std::uint32_t first_unit() const { return 0; }
     [[nodiscard]] __device__ __forceinline__ bool has(std::uint32_t turn) const {
         return first + turn * stride < tiles.full;
     }
+    [[nodiscard]] __device__ __forceinline__ Vectors<unit_vectors> unit(std::uint32_t turn) const {
+        return load(first + turn * stride);
+    }
     [[nodiscard]] __device__ __forceinline__ Index index(std::uint32_t turn, int i, int e) const {
-        return tiles.index(first + turn * stride, i, e);
+        return index_in(first + turn * stride, i, e);
     }
     template <class F>
     __device__ __forceinline__ void for_units(const F& f) const {
         std::uint32_t turn = 0;
         for (std::uint64_t tile = first; tile < tiles.full; tile += stride, ++turn)
-            f(turn, tiles.load(tile));
+            f(turn, load(tile));
     }
     template <class F>
     __device__ __forceinline__ void for_odd(const F& f) const {
         const std::uint32_t threads = gridDim.x * blockDim.x;
         for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < tiles.odd; i += threads) {
-            const std::uint64_t at = tiles.odd_index(i);
+            const std::uint64_t at = i < tiles.head ? i : i + tiles.full * Tiles<T>::elements;
             f(at, load_number(tiles.x + at));
         }
+    }
+
+  private:
+    /// The index of element e of the thread's i-th vector in a tile.
+    [[nodiscard]] __device__ __forceinline__ std::uint64_t index_in(std::uint64_t tile, int i, int e) const {
+        return tiles.head + tile * Tiles<T>::elements + (i * warp_size + threadIdx.x % warp_size) * per_vector + e;
+    }
+    [[nodiscard]] __device__ __forceinline__ Vectors<unit_vectors> load(std::uint64_t tile) const {
+        const T* const mine = tiles.x + index_in(tile, 0, 0); // the others lie at distances that are known now
+        Vectors<unit_vectors> t;
+#pragma unroll
+        for (int i = 0; i < unit_vectors; ++i)
+            t.v[i] = load16<Source::aligned_input>(mine + i * warp_size * per_vector);
+        return t;
     }
 };
 
