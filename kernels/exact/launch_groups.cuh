@@ -85,7 +85,8 @@ struct ExactGroupLaunch {
                                         static_cast<std::uint32_t>(size_of(plan.output()))};
         const auto run = [&](auto kernel, std::uint64_t warps) {
             const std::uint64_t blocks = spec::tiles(warps, part_threads / warp_size);
-            return launch_kernel(LaunchKind::plain, kernel, static_cast<std::uint32_t>(std::min(blocks, most_blocks)),
+            const std::uint64_t most = plan.launch().grid ? plan.launch().grid : most_blocks;
+            return launch_kernel(LaunchKind::plain, kernel, static_cast<std::uint32_t>(std::min(blocks, most)),
                                  part_threads, 0, stream, input, groups.stride, layout.parts, kept, finish);
         };
         Status status = run(exact::parts_kernel<Input>, layout.parts.words() * layout.parts.parts);
@@ -99,7 +100,8 @@ struct ExactGroupLaunch {
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
         const std::uint64_t blocks = spec::tiles(layout.parts.words(), exact::block_warps);
         return launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>,
-                             static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, 4ull * resident)),
+                             static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                 blocks, plan.launch().grid ? plan.launch().grid : 4ull * resident)),
                              exact::block_threads, 0, stream, input, finish.finish, work);
     }
 };

@@ -65,9 +65,11 @@ struct MultisetLaunch {
     [[nodiscard]] Status run_by_threads() const {
         const PartLayout layout(plan.request(), sizeof(Found));
         const Parts& parts = layout.parts;
-        const Status status = launch_kernel(
-            LaunchKind::plain, threads_kernel<A>, part_blocks(parts.words() * parts.parts * warp_size), part_threads, 0,
-            stream, elements, accumulator, groups.stride, parts, found(layout.results), results);
+        const std::uint32_t useful = part_blocks(parts.words() * parts.parts * warp_size),
+                            most = plan.launch().grid ? plan.launch().grid : useful;
+        const Status status =
+            launch_kernel(LaunchKind::plain, threads_kernel<A>, std::min(useful, most), part_threads, 0, stream,
+                          elements, accumulator, groups.stride, parts, found(layout.results), results);
         if (!status.ok() || parts.parts == 1) return status;
         return join_parts(plan.request(), found(layout.results), parts, results, stream);
     }

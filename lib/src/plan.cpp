@@ -299,6 +299,14 @@ Plan detail::PlanParts::make(const Request& asked, bool computed) noexcept {
     return plan;
 }
 
+Plan detail::PlanParts::part(const Request& request, bool computed) noexcept {
+    Plan plan;
+    plan.request_ = request;
+    plan.route_ = {.engine = engine_of(request), .computed = computed, .launch = request.launch};
+    plan.status_ = {};
+    return plan;
+}
+
 Plan make_plan(const Request& request) noexcept {
     return detail::PlanParts::make(request, false);
 }

@@ -78,9 +78,7 @@ Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* works
 /// Throws Error where make_clip_plan() and run() return what went wrong; otherwise the same.
 namespace throwing {
 [[nodiscard]] inline ClipPlan make_clip_plan(const ClipRequest& request) {
-    const ClipPlan plan = detreduce::make_clip_plan(request);
-    throw_if_error(plan.status());
-    return plan;
+    return checked(detreduce::make_clip_plan(request));
 }
 inline void run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace = nullptr,
                 Stream stream = nullptr) {

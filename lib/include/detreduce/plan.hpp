@@ -204,10 +204,14 @@ Status run(const Plan& plan, Inputs in, void* out, void* workspace = nullptr, St
 
 /// Throws Error where make_plan() and run() return what went wrong; otherwise the same.
 namespace throwing {
-[[nodiscard]] inline Plan make_plan(const Request& request) {
-    const Plan plan = detreduce::make_plan(request);
+/// A plan of any kind, which is good.
+template <class AnyPlan>
+[[nodiscard]] AnyPlan checked(const AnyPlan& plan) {
     throw_if_error(plan.status());
     return plan;
+}
+[[nodiscard]] inline Plan make_plan(const Request& request) {
+    return checked(detreduce::make_plan(request));
 }
 inline void run(const Plan& plan, Inputs in, void* out, void* workspace = nullptr, Stream stream = nullptr) {
     throw_if_error(detreduce::run(plan, in, out, workspace, stream));

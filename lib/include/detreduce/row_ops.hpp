@@ -151,9 +151,7 @@ Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace = nullp
 
 namespace throwing {
 [[nodiscard]] inline RowPlan make_row_plan(const RowRequest& request) {
-    const RowPlan plan = detreduce::make_row_plan(request);
-    throw_if_error(plan.status());
-    return plan;
+    return checked(detreduce::make_row_plan(request));
 }
 inline void run(const RowPlan& plan, const RowArrays& arrays, void* workspace = nullptr, Stream stream = nullptr) {
     throw_if_error(detreduce::run(plan, arrays, workspace, stream));

@@ -11,6 +11,7 @@
 #include "host/for_each.hpp"
 #include "host/fp_environment.hpp"
 #include "host/isa_table.hpp"
+#include "plan_parts.hpp"
 
 namespace detreduce::host {
 namespace {
@@ -23,16 +24,28 @@ struct Row {
     std::uint64_t n;
     Launch launch;
 
+    /// The plan of one op of the row.
+    template <class Out>
+    [[nodiscard]] Plan part(Op op, Method method, bool computed) const {
+        return detail::PlanParts::part({.op = op,
+                                        .method = method,
+                                        .dtype = dtype_of<T>,
+                                        .output = dtype_of<Out>,
+                                        .n = n,
+                                        .device = cpu,
+                                        .launch = launch},
+                                       computed);
+    }
+
     /// Σ of what write(first, count, terms) computes, by `tree`.
     template <class Write>
     [[nodiscard]] V sum(const Write& write) const {
-        const auto plan =
-            detail::plan_transform(dtype_of<T>, dtype_of<V>, n, {Method::tree, Finalize::sum, launch}, cpu);
+        const Plan plan = part<V>(Op::sum, Method::tree, true);
         const auto call = [](const detail::TermSource& s, std::uint64_t first, std::uint32_t count, void* terms) {
             (*static_cast<const Write*>(s.f))(first, count, static_cast<V*>(terms));
         };
         V total{};
-        reduce_computed(plan.plan, {x, nullptr, &write, 1, call}, &total); // all was checked
+        reduce_computed(plan, {x, nullptr, &write, 1, call}, &total);
         return total;
     }
     /// One result of run().
@@ -44,13 +57,7 @@ struct Row {
     }
     template <class Out>
     void reduce_into(Op op, Method method, Out* out) const {
-        const Plan plan = make_plan({.op = op,
-                                     .method = method,
-                                     .dtype = dtype_of<T>,
-                                     .output = dtype_of<Out>,
-                                     .n = n,
-                                     .device = cpu,
-                                     .launch = launch});
+        const Plan plan = part<Out>(op, method, false);
         reduce(plan, x, out, nullptr);
     }
 
