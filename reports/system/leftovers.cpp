@@ -46,10 +46,10 @@ void watch_signals() {
         struct sigaction now {};
         if (::sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL)
             continue;
-        struct sigaction finalize {};
+        struct sigaction ending {};
         ending.sa_handler = on_end;
         ::sigemptyset(&ending.sa_mask);
-        ::sigaction(signal, &finalize, nullptr);
+        ::sigaction(signal, &ending, nullptr);
     }
 }
 
