@@ -139,16 +139,18 @@ struct Best : FoundBest {
         Index found = seen.odd_best == key ? seen.odd_at : Seen<Source>::none;
         if (seen.best != key || !source.has(seen.unit)) return found;
         const auto vectors = source.unit(seen.unit);
+        constexpr int per_vector = Source::per_vector, none_here = Source::unit_vectors * per_vector;
+        int first = none_here; // of the unit's elements, whose indices ascend
 #pragma unroll
         for (int i = Source::unit_vectors - 1; i >= 0; --i) {
-            T elements[Source::per_vector];
+            T elements[per_vector];
             __builtin_memcpy(elements, &vectors.v[i], sizeof elements);
 #pragma unroll
-            for (int e = Source::per_vector - 1; e >= 0; --e) {
-                const Index at = source.index(seen.unit, i, e);
-                if (keys[0].key(elements[e]) == key && at < found) found = at;
-            }
+            for (int e = per_vector - 1; e >= 0; --e)
+                first = keys[0].key(elements[e]) == key ? i * per_vector + e : first;
         }
+        const Index at = source.index(seen.unit, first / per_vector, first % per_vector);
+        if (first != none_here && at < found) found = at;
         return found;
     }
 };
