@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include <detreduce/acc/finish.hpp>
 #include <detreduce/fp/convert.hpp>
 
 #include "platform/half.cuh"
@@ -10,11 +11,6 @@
 namespace detreduce::cuda {
 
 /// x rounded to Out. NaN becomes the canonical one.
-template <class Out>
-__device__ __forceinline__ Out rounded_to(double x) {
-    if constexpr (fp::is_f32<Out>) return fp::canonical(static_cast<float>(x));
-    return fp::round_to<Out>(x);
-}
 template <class Out>
 __device__ __forceinline__ Out rounded_to(float x) {
     [[maybe_unused]] const auto bits_or_nan = [&](std::uint16_t bits) {
@@ -31,6 +27,26 @@ __device__ __forceinline__ Out rounded_to(float x) {
     } else {
         return fp::canonical(static_cast<Out>(x));
     }
+}
+
+/// x rounded to odd: towards zero, but the last bit remembers that something was lost. Formats of 22 bits or fewer, of the exponents of f32 or fewer, are rounded from
+/// that as from x (Boldo & Melquiond 2008).
+__device__ __forceinline__ float rounded_to_odd(double x) {
+    const float low = __double2float_rz(x);
+    return __uint_as_float(__float_as_uint(low) | (static_cast<double>(low) != x ? 1u : 0u));
+}
+template <class Out>
+__device__ __forceinline__ Out rounded_to(double x) {
+    if constexpr (fp::is_narrow<Out>) {
+        return rounded_to<Out>(rounded_to_odd(x));
+    } else {
+        return fp::canonical(static_cast<Out>(x));
+    }
+}
+/// As acc::Finished::as().
+template <class Out>
+__device__ __forceinline__ Out rounded_to(const acc::Finished& result) {
+    return rounded_to<Out>(std::is_same_v<Out, double> ? result.nearest : result.odd);
 }
 
 } // namespace detreduce::cuda

@@ -18,7 +18,8 @@ namespace detreduce::cuda {
 /// The root's finalize. Not inlined: it is much code for one thread, once a launch.
 static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft<double> total, Finalize finalize,
                                                 std::uint64_t n) {
-    acc::finish_into(out, output, total, finalize, n);
+    const acc::Finished result = acc::finished(total, finalize, n);
+    acc::store_as(out, output, [&](auto t) { return rounded_to<decltype(t)>(result); });
 }
 
 /// A plain sum as an element of `output`, which acc::finish_into() would give, too, in a thousand cycles: short groups have many of them.
@@ -46,7 +47,9 @@ __device__ __noinline__ void finish_product(void* out, DType output, const Acc& 
 
 template <class V>
 __device__ __noinline__ void finish_moments(acc::MomentsResult result, acc::Moments<V> m) {
-    result.store(m);
+    const acc::Finished mean = {m.mean, m.mean}, variance = result.variance(m);
+    result.store([&](auto t) { return rounded_to<decltype(t)>(mean); },
+                 [&](auto t) { return rounded_to<decltype(t)>(variance); });
 }
 
 /// Where the results go that a caller sees.

@@ -114,13 +114,16 @@ struct MomentsResult {
         if (both) store_as(out, output, or_nan(n > 0, mean));
         store_as(both ? static_cast<char*>(out) + bytes : out, output, or_nan(n > ddof, variance));
     }
+    /// No number where there are as few elements as ddof.
+    template <class V>
+    [[nodiscard]] DETREDUCE_HD Finished variance(const Moments<V>& m) const {
+        return finished_variance(static_cast<double>(m.mean), static_cast<double>(m.m2), n - ddof, op == Op::stddev);
+    }
     template <class V>
     DETREDUCE_HD void store(const Moments<V>& m) const {
-        const auto mean = static_cast<double>(m.mean), m2 = static_cast<double>(m.m2);
-        const Finished variance =
-            finished_variance(mean, m2, n - ddof, op == Op::stddev); // is not asked for unless n > ddof
-        store([&](auto t) { return fp::round_to<decltype(t)>(mean); },
-              [&](auto t) { return variance.as<decltype(t)>(); });
+        const Finished of_group = variance(m);
+        store([&](auto t) { return fp::round_to<decltype(t)>(static_cast<double>(m.mean)); },
+              [&](auto t) { return of_group.as<decltype(t)>(); });
     }
 };
 
