@@ -105,9 +105,8 @@ __device__ __forceinline__ void round_words(const Word* words, const Finish& fin
     sync_warp();
     if (threadIdx.x != 0) return;
     const acc::exact::Long number{States == 1 ? words : joined, L::lowest, words + L::counters};
-    acc::store_as(finish.out, finish.output, [&](auto t) {
-        return acc::exact::finish<decltype(t)>(number, first < last ? first : 0, last, finish.finalize, scratch);
-    });
+    const auto result = acc::exact::finished(number, first < last ? first : 0, last, finish.finalize, scratch);
+    acc::store_as(finish.out, finish.output, [&](auto t) { return result.template as<decltype(t)>(); });
 }
 
 /// What one thread needs to round the words of a small group.
@@ -134,9 +133,8 @@ static __device__ __noinline__ void round_group(const Word* words, GroupScratch<
         last = k + 1;
     }
     const acc::exact::Long number{digits, L::lowest, words + L::counters};
-    acc::store_as(finish.out, finish.output, [&](auto t) {
-        return acc::exact::finish<decltype(t)>(number, first < last ? first : 0, last, finish.finalize, room.scratch);
-    });
+    const auto result = acc::exact::finished(number, first < last ? first : 0, last, finish.finalize, room.scratch);
+    acc::store_as(finish.out, finish.output, [&](auto t) { return result.template as<decltype(t)>(); });
 }
 
 /// The States states in global memory, to which every block has added, as `finish` wants it.

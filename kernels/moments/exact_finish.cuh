@@ -53,11 +53,11 @@ __device__ __noinline__ void finish_group(FinishRoom<SquareStates>& own, bool va
         variance = acc::exact::variance(of_sum, used, of_squares, own.squares.used(), result.n, result.ddof,
                                         result.op == Op::stddev, own.room);
     }
-    result.store(
-        [&](auto t) {
-            return acc::exact::finish<decltype(t)>(of_sum, used.first, used.last, Finalize::mean, own.room.sum);
-        },
-        [&](auto t) { return defined ? acc::exact::rounded<decltype(t)>(variance) : none(t); });
+    acc::exact::Finished mean{};
+    if (result.op == Op::moments)
+        mean = acc::exact::finished(of_sum, used.first, used.last, Finalize::mean, own.room.sum);
+    result.store([&](auto t) { return mean.as<decltype(t)>(); },
+                 [&](auto t) { return defined ? acc::exact::rounded<decltype(t)>(variance) : none(t); });
 }
 
 /// Once own.words are there, by a block, all of whose threads call this; the room may be used again after a barrier.

@@ -316,20 +316,44 @@ template <class T>
                                     a.sticky || static_cast<std::uint64_t>(a.significand) != 0);
 }
 
-/// The number, finalized, rounded once to T, to nearest, ties to even. All digits but first … last − 1 must be zero. Not for roots of
-/// what is below zero.
+/// What is left to round to any format: a number, or a zero, an infinity or a NaN.
+struct Finished {
+    bool is_number;
+    double special;
+    Leading number;
+
+    /// Rounded once to T, to nearest, ties to even.
+    template <class T>
+    [[nodiscard]] DETREDUCE_HD T as() const {
+        return is_number ? rounded<T>(number) : fp::round_to<T>(special);
+    }
+};
+
+/// The number, finalized. All digits but first … last − 1 must be zero. Not for roots of what is below zero.
+template <int Digits>
+[[nodiscard]] DETREDUCE_HD Finished finished(const Long& number, int first, int last, Finalize finalize,
+                                             Scratch<Digits>& scratch) {
+    Finished result{};
+    if (is_special(number.counters, result.special)) return result;
+    // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
+    if (finalize == Finalize::mean && number.counters[elements] == 0) {
+        result.special = fp::from_bits<double>(fp::Format<double>::canonical_nan);
+        return result;
+    }
+    Leading a = leading(number, first, last, scratch);
+    if (a.significand == 0) {
+        result.special = signed_zero<double>(number.counters);
+        return result;
+    }
+    if (finalize != Finalize::sum) a = ended(a, finalize, static_cast<std::uint64_t>(number.counters[elements]));
+    result.is_number = true;
+    result.number = a;
+    return result;
+}
 template <class T, int Digits>
 [[nodiscard]] DETREDUCE_HD T finish(const Long& number, int first, int last, Finalize finalize,
                                     Scratch<Digits>& scratch) {
-    T result{};
-    if (is_special(number.counters, result)) return result;
-    // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
-    if (finalize == Finalize::mean && number.counters[elements] == 0)
-        return fp::from_bits<T>(fp::Format<T>::canonical_nan);
-    Leading a = leading(number, first, last, scratch);
-    if (a.significand == 0) return signed_zero<T>(number.counters);
-    if (finalize != Finalize::sum) a = ended(a, finalize, static_cast<std::uint64_t>(number.counters[elements]));
-    return rounded<T>(a);
+    return finished(number, first, last, finalize, scratch).template as<T>();
 }
 
 /// The same of a state's words.
