@@ -4,11 +4,29 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-#include "count/keys.cuh"
+#include <detreduce/spec/unique_key.hpp>
+
+#include "count/count.cuh"
 #include "count/launch.hpp"
 
 namespace detreduce::cuda {
 namespace count {
+
+template <class T>
+__global__ void __launch_bounds__(max_threads) key_kernel(const T* x, std::uint64_t n, fp::Bits<T>* keys) {
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n; i += threads)
+        keys[i] = spec::unique_key(load_number(x + i));
+}
+
+template <class Key>
+__global__ void __launch_bounds__(max_threads) boundary_kernel(const Key* sorted, std::uint64_t n, Count* total) {
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    Count mine = 0;
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n; i += threads)
+        mine += i == 0 || sorted[i] != sorted[i - 1];
+    add_up(mine, total);
+}
 
 /// Two arrays of n keys, and behind them what the sort needs.
 template <class Key>
@@ -53,22 +71,19 @@ Status launch_count_unique(const Plan& plan, const void* elements, void* out, vo
     auto* const total = static_cast<count::Count*>(out);
     const std::uint32_t useful = multiset::useful_blocks(plan.request(), plan.launch());
     const count::KeyBuffers<Key> buffers(workspace, n);
-    const auto make_keys = count::key_kernel<T, Key>;
-    const auto count_keys = count::boundary_kernel<Key>;
     std::uint32_t blocks = 0;
-    if (const Status bad = choose_blocks(plan, device, make_keys, useful, blocks); !bad.ok()) return bad;
-    const Status made =
-        launch_kernel(LaunchKind::plain, make_keys, blocks, plan.launch().block, 0, stream,
-                      static_cast<const T*>(elements), Groups{}, n, buffers.first, static_cast<count::Word*>(nullptr));
+    if (const Status bad = choose_blocks(plan, device, count::key_kernel<T>, useful, blocks); !bad.ok()) return bad;
+    const Status made = launch_kernel(LaunchKind::plain, count::key_kernel<T>, blocks, plan.launch().block, 0, stream,
+                                      static_cast<const T*>(elements), n, buffers.first);
     if (!made.ok()) return made;
     cub::DoubleBuffer<Key> keys(buffers.first, buffers.second);
     std::size_t bytes = plan.workspace_bytes() - count::KeyBuffers<Key>::bytes(n);
     if (const Status bad = count::sort_keys(buffers.sort, bytes, keys, n, stream); !bad.ok()) return bad;
-    if (const Status bad = choose_blocks(plan, device, count_keys, useful, blocks); !bad.ok()) return bad;
+    if (const Status bad = choose_blocks(plan, device, count::boundary_kernel<Key>, useful, blocks); !bad.ok())
+        return bad;
     if (const Status bad = count::start_from_zero(total, blocks, stream); !bad.ok()) return bad;
-    return launch_kernel(LaunchKind::plain, count_keys, blocks, plan.launch().block, 0, stream,
-                         static_cast<const Key*>(keys.Current()), static_cast<const count::Word*>(nullptr), n,
-                         std::uint64_t{1}, total);
+    return launch_kernel(LaunchKind::plain, count::boundary_kernel<Key>, blocks, plan.launch().block, 0, stream,
+                         static_cast<const Key*>(keys.Current()), n, total);
 }
 
 } // namespace detreduce::cuda

@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <bit>
 
-#include "count/keys.cuh"
+#include <detreduce/spec/unique_key.hpp>
+
+#include "count/count.cuh"
 #include "count/launch.hpp"
+#include "groups/groups.hpp"
 
 namespace detreduce::cuda {
 namespace count {
+
+using Word = std::uint64_t;
 
 /// Two arrays of keys, two of groups, and behind them what the sorts need.
 struct PairBuffers {
@@ -23,6 +28,63 @@ struct PairBuffers {
         return reinterpret_cast<Word*>(static_cast<char*>(workspace) + static_cast<std::size_t>(which) * array);
     }
 };
+
+/// The group of the i-th element of an array that is cut at offsets; groups.count if it is in none, or in one whose end is past the array's. Nothing
+/// is read beyond the offsets, whatever they are.
+__device__ __forceinline__ Word segment_of(const Groups& groups, std::uint64_t i) {
+    std::uint64_t low = 0, high = groups.count + 1; // the offsets from `high` on are larger, those before `low` are not
+    while (low < high) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        if (groups.offsets[middle] <= i) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    const bool there = low > 0 && low <= groups.count && groups.offsets[low] <= groups.n;
+    return there ? low - 1 : groups.count;
+}
+
+/// Neighbouring threads read neighbouring elements.
+template <class T>
+__global__ void __launch_bounds__(max_threads)
+    pair_kernel(const T* x, const Groups groups, std::uint64_t items, Word* keys, Word* group_of_key) {
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < items; i += threads) {
+        std::uint64_t group = 0, at = i;
+        if (groups.offsets != nullptr) {
+            group = segment_of(groups, i);
+        } else if (groups.step == 1) {
+            group = i / groups.n;
+            at = group * groups.stride + (i - group * groups.n);
+        } else {
+            const std::uint64_t row = i / groups.count;
+            group = i - row * groups.count;
+            at = row * groups.step + group;
+        }
+        keys[i] = spec::unique_key(load_number(x + at));
+        group_of_key[i] = group;
+    }
+}
+
+/// Adds to counts[g] how many different keys group g has. What is in no group is not counted.
+static __global__ void __launch_bounds__(max_threads)
+    count_pairs_kernel(const Word* keys, const Word* groups, std::uint64_t items, std::uint64_t count, Count* counts) {
+    const std::uint32_t lane = threadIdx.x % warp_size;
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i - lane < items; i += threads) {
+        const Word group = i < items ? groups[i] : count;
+        const bool first =
+            group < count && (i == 0 || groups[i - 1] != group || keys[i - 1] != keys[i]); // the first of its kind
+        const std::uint32_t firsts = votes_of_warp(first);
+        const Word of_first_thread = shuffle_from(group, 0);
+        if (all_of_warp(group == of_first_thread)) {
+            if (lane == 0 && firsts != 0) atomicAdd(counts + group, static_cast<Count>(__popc(firsts)));
+        } else if (first) {
+            atomicAdd(counts + group, Count{1});
+        }
+    }
+}
 
 /// First by key, then by group: CUB's own convention, as sort_keys(). `keys` and `groups` are ping and pong of both sorts.
 [[nodiscard]] static Status sort_pairs(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Word>& keys,
@@ -64,8 +126,8 @@ Status launch_count_unique_groups(const Plan& plan, const Inputs& in, void* out,
         return launch_kernel(LaunchKind::plain, kernel, blocks, plan.launch().block, 0, stream, arguments...);
     };
     const Status made = with_dtype(r.dtype, [&]<class T>(T) {
-        return launch(count::key_kernel<T, count::Word>, static_cast<const T*>(in.x), Groups::of(plan, in.offsets),
-                      buffers.items, buffers.at(workspace, 0), buffers.at(workspace, 2));
+        return launch(count::pair_kernel<T>, static_cast<const T*>(in.x), Groups::of(plan, in.offsets), buffers.items,
+                      buffers.at(workspace, 0), buffers.at(workspace, 2));
     });
     if (!made.ok()) return made;
     cub::DoubleBuffer<count::Word> keys(buffers.at(workspace, 0), buffers.at(workspace, 1)),
@@ -73,7 +135,7 @@ Status launch_count_unique_groups(const Plan& plan, const Inputs& in, void* out,
     std::size_t bytes = plan.workspace_bytes() - 4 * buffers.array;
     const Status sorted = count::sort_pairs(buffers.at(workspace, 4), bytes, keys, groups, r, stream);
     if (!sorted.ok()) return sorted;
-    return launch(count::boundary_kernel<count::Word>, static_cast<const count::Word*>(keys.Current()),
+    return launch(count::count_pairs_kernel, static_cast<const count::Word*>(keys.Current()),
                   static_cast<const count::Word*>(groups.Current()), buffers.items, r.groups, counts);
 }
 
