@@ -27,7 +27,7 @@ struct Run {
     Scope scope = route_of(plan).scope;
 
     [[nodiscard]] Status list() const {
-        const bool exact = route_of(plan).engine == Engine::exact || route_of(plan).engine == Engine::exact_moments;
+        const bool exact = route_of(plan).engine == Engine::exact;
         return exact ? launch_exact_tensors(plan, in, out, workspace, stream, device)
                      : launch_multiset_list(plan, in, out, workspace, stream, device);
     }
@@ -42,12 +42,6 @@ struct Run {
         if (scope == Scope::tiles) return launch_exact_small<T>(plan, in, out, workspace, stream, device);
         return scope == Scope::grid ? launch_exact_terms<T>(plan, in, out, workspace, stream, device)
                                     : launch_exact_groups<T>(plan, in, out, workspace, stream, device);
-    }
-    template <class T>
-    [[nodiscard]] Status exact_moments() const {
-        if (scope == Scope::tiles) return launch_exact_small<T>(plan, in, out, workspace, stream, device);
-        return scope == Scope::grid ? launch_moments_exact<T>(plan, in.x, out, workspace, stream, device)
-                                    : launch_moments_exact_groups<T>(plan, in, out, workspace, stream, device);
     }
     template <class T>
     [[nodiscard]] Status unique() const {
@@ -69,8 +63,6 @@ struct Run {
             return launch_moments<T>(plan, in, out, workspace, stream, device);
         case Engine::exact:
             return exact<T>();
-        case Engine::exact_moments:
-            return exact_moments<T>();
         case Engine::order:
         case Engine::minmax:
         case Engine::nonzero:

@@ -9,7 +9,6 @@
 #include "cuda_backend.hpp"
 #include "platform/cuda_error.hpp"
 #include "exact/launch.hpp"
-#include "moments/exact.hpp"
 #include "moments/launch.hpp"
 #include "multiset/launch.hpp"
 #include "product/launch.hpp"
@@ -62,9 +61,7 @@ Scope scope_of(const Request& r, const Route& route) {
     if (r.shape == Shape::tensors) return Scope::list;
     switch (route.engine) {
     case Engine::exact:
-    case Engine::exact_moments:
         if (r.shape == Shape::flat) return takes_tiles(r, route) ? Scope::tiles : Scope::grid;
-        if (route.engine == Engine::exact_moments) return Scope::block;
         return by_threads(r) ? Scope::thread : Scope::warp;
     case Engine::order:
     case Engine::minmax:
@@ -102,6 +99,13 @@ Offer offer_of(const Request& r, const Route& route) {
     const Tuning& tuned = tuning(spec::tiles(r.n, tile_items(size_of(r.dtype))));
     switch (route.engine) {
     case Engine::exact:
+        if (info(r.op).kind == Kind::moments && flat)
+            return only(
+                tiles ? 256 : 128,
+                "allowed for variance, stddev and moments of flat inputs by exact are 128, but 256 of 16 KiB to 16 "
+                "MiB without a grid, or 0",
+                "last_block and cooperative are offered for flat sums and means; allowed for all else is "
+                "two_pass");
         if (tiles || route.scope == Scope::thread)
             return only(256, "allowed for exact of columns and short rows is 256, or 0 for the library's choice",
                         "allowed for exact of columns and short rows is two_pass");
@@ -118,11 +122,8 @@ Offer offer_of(const Request& r, const Route& route) {
                 "allowed for exact is 128, of 16 KiB to 16 MiB by two_pass without a grid 256, or 0 for the library's "
                 "choice",
                 "exact has no levels to keep apart; allowed are two_pass and last_block"};
-    case Engine::exact_moments:
     case Engine::moments:
-        return only(route.engine == Engine::moments || tiles ? 256 : 128,
-                    "allowed for variance, stddev and moments are 128 by exact, but 256 of flat inputs of 16 KiB to 16 "
-                    "MiB without a grid, and 256 by tree, or 0",
+        return only(256, "allowed for variance, stddev and moments by tree is 256, or 0",
                     "last_block and cooperative are offered for flat sums and means; allowed for all else is two_pass");
     case Engine::products:
         return only(256, "allowed for prod is 256, or 0 for the library's choice",
@@ -175,24 +176,12 @@ std::size_t exact_workspace_bytes_of(const Request& r, const Route& route) {
     case Scope::thread:
         return PartLayout(r, exact_part_words(r) * sizeof(std::int64_t)).bytes;
     case Scope::warp: {
-        const SlotLayout layout = exact_group_layout(r, exact_words(r));
+        const SlotLayout layout = exact_group_layout(r);
         return layout.room == 0 ? 0 : layout.bytes;
     }
     default:
+        if (info(r.op).kind == Kind::moments) return exact_moments_workspace_bytes;
         return info(r.op).transform == Transform::element ? exact_workspace_bytes : exact_terms_workspace_bytes;
-    }
-}
-
-std::size_t exact_moments_workspace_bytes_of(const Request& r, const Route& route) {
-    switch (route.scope) {
-    case Scope::list:
-        return exact_tensors_workspace_bytes(r);
-    case Scope::tiles:
-        return exact_small_workspace_bytes(r);
-    case Scope::grid:
-        return exact_moments_workspace_bytes;
-    default:
-        return MomentGroupsLayout(r).bytes;
     }
 }
 
@@ -230,8 +219,6 @@ Status find_workspace_bytes(const Request& r, const Route& route, std::size_t& b
     case Engine::exact:
         bytes = exact_workspace_bytes_of(r, route);
         break;
-    case Engine::exact_moments:
-        bytes = exact_moments_workspace_bytes_of(r, route);
         break;
     case Engine::order:
     case Engine::minmax:

@@ -12,8 +12,8 @@ __device__ bool is_beyond(const Word* words) {
     return __syncthreads_or(k == 0 && !acc::exact::sum_fits(words)) != 0;
 }
 
-/// Adds `term`, if there is one, to a caller's state, unless either or the sum is beyond the headroom, and
-/// finishes: as ExactState does.
+/// Adds `term`, if there is one, to a caller's state, unless either or the sum is beyond the headroom, and rounds it to finish.out or, if that is null,
+/// leaves the state in its one form: as ExactState does.
 __global__ void state_kernel(Word* state, const Word* term, const Finish finish) {
     __shared__ Word own[acc::exact::words], other[acc::exact::words];
     wait_for_previous_kernel();
@@ -39,11 +39,10 @@ __global__ void state_kernel(Word* state, const Word* term, const Finish finish)
     }
     if (beyond && k < acc::exact::words) own[k] = acc::exact::beyond_word(k);
     __syncthreads();
-    if (!finish.normalize) return round_words<1>(own, finish); // the state is only read
-    if (k < acc::exact::words) state[k] = own[k];
-    fence_of_gpu();
+    if (finish.out != nullptr) return round_words<1>(own, finish);
+    if (k == 0) acc::exact::normalize(own);
     __syncthreads();
-    finish_state<1>(state, finish);
+    if (k < acc::exact::words) state[k] = own[k];
 }
 
 } // namespace
@@ -51,7 +50,7 @@ __global__ void state_kernel(Word* state, const Word* term, const Finish finish)
 
 Status launch_exact_finish(ExactState* state, const ExactState* term, void* out, DType output, Stream stream) {
     const exact::Word* const words = term ? term->words().data() : nullptr;
-    const exact::Finish finish{out, output, out == nullptr};
+    const exact::Finish finish{out, output};
     return launch_kernel(LaunchKind::plain, exact::state_kernel, 1, state_block_threads, 0, stream,
                          state->words().data(), words, finish);
 }

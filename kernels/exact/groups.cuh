@@ -14,7 +14,6 @@ struct GroupWork {
     Groups groups{};
     SlotTable table{};
     Word* states = nullptr;  ///< of slots, one after the other
-    std::uint32_t bytes = 0; ///< of a result
     std::uint32_t batch = 1; ///< small groups that a warp takes at a time, at most 32
     const std::uint32_t* left =
         nullptr; ///< unless null, the groups to do, of whatever size: a bit each; and a batch is 32
@@ -24,14 +23,15 @@ struct GroupWork {
 template <class Input>
 __device__ __forceinline__ void round_from_words(WarpMemory<Input>& own, const Span& span, const Finish& finish) {
     constexpr int count = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
-    using Scratch = GroupScratch<Input::states>;
-    static_assert(sizeof(Scratch) <= sizeof own.copy); // which nobody else needs now
+    using Room = RoundRoom<Input::states>;
+    static_assert(sizeof(Room) <= sizeof own.copy); // which nobody else needs now
     const std::uint32_t lane = threadIdx.x % warp_size;
     if (lane == 0) {
         own.words[counters + acc::exact::elements] = static_cast<Word>(span.n);
         if (!span.valid) own.words[counters + acc::exact::nan_count] = 1;
-        round_group<Input::states>(own.words, *reinterpret_cast<Scratch*>(own.copy), finish);
     }
+    sync_warp();
+    round_by_warp<Input::states>(own.words, *reinterpret_cast<Room*>(own.copy), finish);
     sync_warp();
     for (int i = lane; i < count; i += warp_size)
         own.words[i] = 0;
@@ -73,9 +73,13 @@ __device__ __forceinline__ std::uint64_t next_batch(const GroupWork& work, std::
     return base;
 }
 
+/// What threads keep to round takes registers, which of mean and variance of doubles are too many for four blocks.
+template <class Input>
+inline constexpr int group_blocks = Input::states > acc::exact::product_states ? 3 : blocks_at_once<Input>;
+
 /// Small groups, a warp each; large ones are left for slots_kernel.
 template <class Input>
-__global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
+__global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     groups_kernel(const __grid_constant__ Input input, const Finish finish, const __grid_constant__ GroupWork work) {
     constexpr int count = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
     using BinsOf = typename Input::FirstBins;
@@ -90,7 +94,8 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     for (std::uint64_t base = next_batch(work, (std::uint64_t{blockIdx.x} * block_warps + warp) * work.batch, step);
          base < work.groups.count; base = next_batch(work, base + step, step)) {
         const std::uint32_t left = work.left ? work.left[base / 32] : ~0u;
-        BinSums<BinsOf> mine{};
+        Word mine[BinsOf::count] = {};
+        typename BinsOf::Place place{};
         std::uint64_t n_mine = 0; // 0: this thread has nothing to round
 #pragma unroll 1
         for (std::uint32_t i = 0; i < work.batch && base + i < work.groups.count; ++i) {
@@ -102,31 +107,32 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
             }
             const Input part = input.part(span.begin, span.n);
             TermWalk<typename Input::Type, typename Input::MapType> walk{part, own, 0, 1};
-            const std::uint32_t flushes = bins.flushes;
+            const std::uint32_t flushed = bins.flushed();
             walk.go(bins);
             bins.drain();
-            if (span.n > 0 && flushes == bins.flushes && walk.slow_tiles == 0 &&
+            if (span.n > 0 && flushed == bins.flushed() && walk.slow_tiles == 0 &&
                 own.words[counters + acc::exact::negative_zeros] == 0) {
 #pragma unroll
-                for (int k = 0; k < BinSums<BinsOf>::count; ++k) {
+                for (int k = 0; k < BinsOf::count; ++k) {
                     const Word sum = bins.take_sum(k);
-                    if (lane == i) mine.set(k, sum);
+                    if (lane == i) mine[k] = sum;
                 }
                 if (lane == i) {
-                    mine.top = bins.top;
+                    place = bins.place();
                     n_mine = span.n;
                 }
             } else {
                 bins.flush_all();
-                Finish one = finish;
-                one.out = static_cast<char*>(finish.out) + (base + i) * work.bytes;
-                round_from_words<Input>(own, span, one);
+                round_from_words<Input>(own, span, finish.moved(base + i));
             }
         }
         if (n_mine > 0) {
-            Finish one = finish;
-            one.out = static_cast<char*>(finish.out) + (base + lane) * work.bytes;
-            round_sums<BinsOf>(mine, n_mine, one);
+            BinSums<BinsOf> sums;
+#pragma unroll
+            for (int k = 0; k < BinsOf::count; ++k)
+                sums.set(k, mine[k]);
+            sums.place = place;
+            round_sums<BinsOf>(sums, n_mine, finish.moved(base + lane));
         }
     }
 }
@@ -136,7 +142,7 @@ inline constexpr int large_group_threads = 512;
 /// Large groups, from the states of their slots: a block each.
 template <int States>
 __global__ void __launch_bounds__(large_group_threads)
-    large_groups_kernel(const SlotTable table, const Word* states, const Finish finish, std::uint32_t bytes) {
+    large_groups_kernel(const SlotTable table, const Word* states, const Finish finish) {
     constexpr int count = States * acc::exact::words, parts = large_group_threads / count;
     __shared__ Word total[count];
     const int k = threadIdx.x % count, part = threadIdx.x / count;
@@ -151,9 +157,7 @@ __global__ void __launch_bounds__(large_group_threads)
         __syncthreads();
         if (sum != 0) atomic_add(total + k, sum);
         __syncthreads();
-        Finish one = finish;
-        one.out = static_cast<char*>(finish.out) + group.group * bytes;
-        round_words<States>(total, one);
+        round_words<States>(total, finish.moved(group.group));
         __syncthreads();
     }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "platform/grid.cuh"
+#include "exact/round.cuh"
 #include "exact/walk.cuh"
 
 namespace detreduce::cuda::exact {
@@ -62,11 +63,14 @@ static __global__ void zero_kernel(Word* state, int count, std::uint32_t* arrive
     if (threadIdx.x == 0) *arrived = *hint = 0;
 }
 
-/// Finishes the states to which the kernel before this one has added.
+/// Finishes the states of `count` results, one after the other, to which the kernel before this one has added: a block each.
 template <int States>
-__global__ void finish_kernel(Word* state, const Finish finish) {
+__global__ void finish_kernel(const Word* states, std::uint64_t count, const Finish finish) {
     wait_for_previous_kernel();
-    finish_state<States>(state, finish);
+    for (std::uint64_t i = blockIdx.x; i < count; i += gridDim.x) {
+        finish_state<States>(states + i * States * acc::exact::words, finish.moved(i));
+        __syncthreads(); // the words are used again
+    }
 }
 
 } // namespace detreduce::cuda::exact

@@ -38,7 +38,7 @@ struct ExactLaunch {
         const std::uint32_t blocks = exact_blocks(input.tasks(), plan.launch().grid, resident, most_blocks);
         auto* const state = static_cast<exact::Word*>(workspace);
         auto* const arrived = reinterpret_cast<std::uint32_t*>(state + words);
-        const exact::Finish finish{out, plan.output(), false, info(plan.request().op).finalize};
+        const auto finish = exact::Finish::of(plan, out);
         const bool last_block = plan.launch().schedule == Schedule::last_block;
         const auto add = exact::add_kernel<Input>;
         if (blocks == 1 && last_block) {
@@ -53,7 +53,7 @@ struct ExactLaunch {
                                            input, state, between, finish);
         if (!added.ok() || last_block) return added;
         return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states>, 1, state_block_threads, 0, stream,
-                             state, finish);
+                             state, std::uint64_t{1}, finish);
     }
 
     /// With `grid` blocks at most, unless 0.

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "exact/maps.hpp"
 #include "flat/launch.hpp"
 #include "groups/groups.hpp"
 #include "groups/parts.hpp"
 
 #include <detreduce/exact_state.hpp>
-#include <detreduce/spec/transforms.hpp>
 
 namespace detreduce::cuda {
 
@@ -16,8 +16,9 @@ namespace detreduce::cuda {
 inline constexpr std::uint32_t exact_block_threads = 128, state_block_threads = 96;
 static_assert(state_block_threads > ExactState::word_count);
 
-/// Bytes of workspace: a state, or three for terms, and what blocks tell each other.
-inline constexpr std::size_t exact_workspace_bytes = 1024, exact_terms_workspace_bytes = 2048;
+/// Bytes of workspace: a state, or three for terms, or four for mean and variance, and what blocks tell each other.
+inline constexpr std::size_t exact_workspace_bytes = 1024, exact_terms_workspace_bytes = 2048,
+                             exact_moments_workspace_bytes = 2560;
 static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_bytes);
 
 /// Blocks for `tiles`, a warp each: `wanted`, unless 0, else as many as the device holds or, where there is enough to do, three times as many. The GPU then deals
@@ -31,13 +32,19 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
         std::clamp<std::uint64_t>((tiles + warps - 1) / warps, 1, std::min<std::uint64_t>(chosen, most)));
 }
 
-/// Elements that make a slot of a large group: enough to be worth the words of a state.
-inline constexpr std::uint32_t exact_slot_elements = 1u << 15;
+/// Elements that make a slot of a large group: enough to be worth the words of its states, of which mean and variance have more: no more than 8192 slots in a group.
+[[nodiscard]] inline std::uint32_t exact_slot_elements(const Request& r) {
+    constexpr std::uint64_t enough = 1u << 15, most_slots = 8192;
+    const std::uint64_t wanted = info(r.op).kind == Kind::moments ? spec::tiles(r.n, most_slots) : 0;
+    return static_cast<std::uint32_t>(std::max(enough, wanted));
+}
 
-/// Words of what terms are added to: a state, or three for products of doubles.
+/// Words of what is added up: of so many states.
 [[nodiscard]] inline int exact_words(const Request& r) {
-    const bool linear = transforms::with_term(info(r.op).transform, []<class Map>(Map) { return Map::linear; });
-    return (r.dtype == DType::f64 && !linear ? acc::exact::product_states : 1) * acc::exact::words;
+    const auto states = [&]<class Map>(Map) {
+        return r.dtype == DType::f64 ? exact::states_of<double, Map> : exact::states_of<float, Map>;
+    };
+    return exact::with_map(r.op, states) * acc::exact::words;
 }
 
 /// Short flat inputs (exact/small.cuh): blocks of so many threads, each of which loads so often 16 bytes of each input. For each op's sum, and for each of the two of
@@ -52,29 +59,31 @@ inline constexpr int exact_small_vectors = 4, exact_small_part_words = 9;
     return r.shape == Shape::flat && blocks <= most_exact_small_blocks ? static_cast<std::uint32_t>(blocks) : 0;
 }
 [[nodiscard]] inline std::size_t exact_small_workspace_bytes(const Request& r) {
-    const bool moments = info(r.op).kind == Kind::moments, doubles = r.dtype == DType::f64;
-    const int words = moments ? (doubles ? 1 + acc::exact::product_states : 2) * acc::exact::words : exact_words(r);
-    return exact_small_blocks(r) * static_cast<std::size_t>((moments ? 2 : 1) * exact_small_part_words + words) *
+    const int sums = info(r.op).kind == Kind::moments ? 2 : 1;
+    return exact_small_blocks(r) * static_cast<std::size_t>(sums * exact_small_part_words + exact_words(r)) *
            sizeof(std::int64_t);
 }
 
-/// For rows or segments that are not left to threads, each slot of which has `words` words.
-[[nodiscard]] inline SlotLayout exact_group_layout(const Request& r, int words) {
-    const std::size_t bytes = static_cast<std::size_t>(words) * sizeof(std::int64_t);
-    return SlotLayout::of(r, exact_slot_elements, bytes);
+/// For rows or segments that are not left to threads.
+[[nodiscard]] inline SlotLayout exact_group_layout(const Request& r) {
+    const std::size_t bytes = static_cast<std::size_t>(exact_words(r)) * sizeof(std::int64_t);
+    return SlotLayout::of(r, exact_slot_elements(r), bytes);
 }
 
-/// Words that threads which reduce groups on their own (groups/parts.hpp) keep of a part: sums of two bins, and of products of doubles two more of what
-/// they lost.
+/// Words that threads which reduce groups on their own (groups/parts.hpp) keep of a part: sums of two bins, of products of doubles two more of what
+/// they lost, and of mean and variance both.
 [[nodiscard]] inline int exact_part_words(const Request& r) {
-    return exact_words(r) == acc::exact::words ? 2 : 4;
+    const auto words = [&]<class Map>(Map) {
+        return r.dtype == DType::f64 ? exact::part_words<double, Map> : exact::part_words<float, Map>;
+    };
+    return exact::with_map(r.op, words);
 }
 
 template <class T>
 [[nodiscard]] Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                   const DeviceTraits& device);
 
-/// Ops other than sum and mean.
+/// Ops other than sum and mean; mean and variance too.
 template <class T>
 [[nodiscard]] Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                         const DeviceTraits& device);
@@ -107,11 +116,6 @@ struct ExactListShape {
 template <class T>
 [[nodiscard]] Status launch_exact_add(ExactState* state, const void* x, std::uint64_t n, Stream stream,
                                       const DeviceTraits& device, std::uint32_t grid = 0);
-
-/// Adds the squares of the elements to one state, or, of doubles, to acc::exact::product_states.
-template <class T>
-[[nodiscard]] Status launch_exact_squares(acc::exact::Word* states, const void* x, std::uint64_t n, Stream stream,
-                                          const DeviceTraits& device, std::uint32_t grid);
 
 /// Adds `term`, unless null, to the state, normalizes it if anything was added, and rounds it to `out` of `output`, unless null.
 [[nodiscard]] Status launch_exact_finish(ExactState* state, const ExactState* term, void* out, DType output,

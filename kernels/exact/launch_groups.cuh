@@ -31,11 +31,11 @@ struct ExactGroupLaunch {
     [[nodiscard]] Status reduce(const Plan& plan, const std::uint64_t* offsets, void* out, void* workspace) const {
         if (detail::route_of(plan).scope == detail::Scope::thread) return reduce_by_threads(plan, out, workspace);
         using exact::GroupWork;
-        const SlotLayout layout = exact_group_layout(plan.request(), words);
-        GroupWork work{Groups::of(plan, offsets), layout.table(workspace, exact_slot_elements, 0, input.step),
-                       reinterpret_cast<exact::Word*>(static_cast<char*>(workspace) + layout.results),
-                       static_cast<std::uint32_t>(size_of(plan.output()))};
-        const exact::Finish finish{out, plan.output(), false, info(plan.request().op).finalize};
+        const SlotLayout layout = exact_group_layout(plan.request());
+        GroupWork work{Groups::of(plan, offsets),
+                       layout.table(workspace, exact_slot_elements(plan.request()), 0, input.step),
+                       reinterpret_cast<exact::Word*>(static_cast<char*>(workspace) + layout.results)};
+        const auto finish = exact::Finish::of(plan, out);
         std::uint32_t resident = 0;
         Status status = count_resident(resident);
         const auto blocks = [&](std::uint64_t useful) {
@@ -53,36 +53,26 @@ struct ExactGroupLaunch {
                                    0, stream, input, finish, work);
         }
         if (!status.ok() || layout.room == 0) return status;
-        status = add_slots(plan, work);
+        status = launch_kernel(LaunchKind::plain, exact::slots_kernel<Input>, blocks(layout.room), exact::block_threads,
+                               0, stream, input, work);
         if (!status.ok()) return status;
         return launch_kernel(
             LaunchKind::plain, exact::large_groups_kernel<Input::states>,
             static_cast<std::uint32_t>(std::clamp<std::uint64_t>(layout.room / 4, 1, 4ull * device.sms)),
-            exact::large_group_threads, 0, stream, work.table, static_cast<const exact::Word*>(work.states), finish,
-            work.bytes);
-    }
-
-    [[nodiscard]] Status add_slots(const Plan& plan, const exact::GroupWork& work) const {
-        std::uint32_t resident = 0;
-        if (const Status bad = count_resident(resident); !bad.ok()) return bad;
-        const std::uint64_t most = plan.launch().grid ? plan.launch().grid : 4ull * resident;
-        const auto blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(work.table.room, 1, most));
-        return launch_kernel(LaunchKind::plain, exact::slots_kernel<Input>, blocks, exact::block_threads, 0, stream,
-                             input, work);
+            exact::large_group_threads, 0, stream, work.table, static_cast<const exact::Word*>(work.states), finish);
     }
 
     /// Columns and short rows, from the workspace of PartLayout.
     [[nodiscard]] Status reduce_by_threads(const Plan& plan, void* out, void* workspace) const {
-        static_assert(exact::BinSums<typename exact::SumOf<Input>::BinsOf>::count == (Input::states == 1 ? 2 : 4));
+        static_assert(exact::SumOf<Input>::BinsOf::count ==
+                      exact::part_words<typename Input::Type, typename Input::MapType>);
         const PartLayout layout(plan.request(), exact_part_words(plan.request()) * sizeof(exact::Word));
         auto* const base = static_cast<char*>(workspace);
         const exact::PartSums kept{reinterpret_cast<exact::Word*>(base + layout.results),
                                    reinterpret_cast<std::uint32_t*>(base + layout.fits),
                                    reinterpret_cast<std::uint32_t*>(base + layout.left)};
         const Groups groups = Groups::of(plan, nullptr);
-        const exact::GroupFinish finish{{out, plan.output(), false, info(plan.request().op).finalize},
-                                        groups.n,
-                                        static_cast<std::uint32_t>(size_of(plan.output()))};
+        const exact::GroupFinish finish{exact::Finish::of(plan, out), groups.n};
         const auto run = [&](auto kernel, std::uint64_t warps) {
             const std::uint64_t blocks = spec::tiles(warps, part_threads / warp_size);
             const std::uint64_t most = plan.launch().grid ? plan.launch().grid : most_blocks;
@@ -93,7 +83,6 @@ struct ExactGroupLaunch {
         if (status.ok() && layout.parts.parts > 1) status = run(exact::join_parts_kernel<Input>, layout.parts.words());
         if (!status.ok()) return status;
         exact::GroupWork work{groups};
-        work.bytes = finish.bytes;
         work.batch = warp_size;
         work.left = kept.left;
         std::uint32_t resident = 0;
@@ -109,7 +98,7 @@ struct ExactGroupLaunch {
 template <class T>
 Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                            const DeviceTraits& device) {
-    return transforms::with_term(info(plan.request().op).transform, [&]<class Map>(Map) -> Status {
+    return exact::with_map(plan.request().op, [&]<class Map>(Map) -> Status {
         using Input = exact::Terms<T, Map>;
         const Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y), plan.request().n,
                           Groups::of(plan, in.offsets).step);
@@ -118,12 +107,12 @@ Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* 
 }
 
 template <class T, class Map>
-using ListInput = exact::Terms<T, Map, exact::long_tile<Map>>;
+using ListInput = exact::Terms<T, Map, exact::long_tile<T, Map>>;
 
 /// What the device can do for a list of tensors whose elements are T.
 template <class T>
-Status describe_exact_list(Transform term, const DeviceTraits& device, ExactListShape& shape) {
-    return transforms::with_term(term, [&]<class Map>(Map) {
+Status describe_exact_list(Op op, const DeviceTraits& device, ExactListShape& shape) {
+    return exact::with_map(op, [&]<class Map>(Map) {
         using Input = ListInput<T, Map>;
         shape.tile = Input::tile;
         return count_resident(exact::list_kernel<Input>, exact::block_threads, 0, device, shape.resident);
@@ -132,26 +121,15 @@ Status describe_exact_list(Transform term, const DeviceTraits& device, ExactList
 
 /// Adds such a list. Of terms that are one state the words go to the middle one of three.
 template <class T>
-Status add_exact_list(Transform term, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states,
-                      Stream stream, const DeviceTraits& device) {
-    return transforms::with_term(term, [&]<class Map>(Map) -> Status {
+Status add_exact_list(Op op, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states, Stream stream,
+                      const DeviceTraits& device) {
+    return exact::with_map(op, [&]<class Map>(Map) -> Status {
         using Input = ListInput<T, Map>;
-        const int middle = states > Input::states ? acc::exact::words : 0;
+        const int middle = states > Input::states && !exact::is_moments<Map> ? acc::exact::words : 0;
         if (work.states) work.states += middle;
         const auto kernel = exact::list_kernel<Input>;
         return launch_kernel(after_previous(device, kernel), kernel, blocks, exact::block_threads, 0, stream,
                              state + middle, work);
-    });
-}
-
-/// The slots of `work`, each to the states that are its own.
-template <class T>
-Status add_exact_slots(Transform term, const Plan& plan, const Inputs& in, const exact::GroupWork& work, Stream stream,
-                       const DeviceTraits& device) {
-    return transforms::with_term(term, [&]<class Map>(Map) -> Status {
-        using Input = exact::Terms<T, Map>;
-        const Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y), plan.request().n, work.table.step);
-        return ExactGroupLaunch<Input>{input, stream, device}.add_slots(plan, work);
     });
 }
 

@@ -6,7 +6,6 @@
 #include "exact/launch.hpp"
 #include "exact/small_moments.cuh"
 #include "platform/launch_kernel.hpp"
-#include "moments/result.hpp"
 
 namespace detreduce::cuda {
 
@@ -50,8 +49,7 @@ struct SmallLaunch {
             const Status added = add<Map>(parts);
             if (!added.ok()) return added;
             return join(exact::join_small_kernel<ShapeOf<Map>>, parts.parts, static_cast<int>(blocks),
-                        static_cast<const exact::Word*>(parts.slots), plan.request().n,
-                        exact::Finish{out, plan.output(), false, op.finalize});
+                        static_cast<const exact::Word*>(parts.slots), plan.request().n, exact::Finish::of(plan, out));
         });
     }
     [[nodiscard]] Status moments(void* out, exact::Word* workspace) const {
@@ -61,7 +59,7 @@ struct SmallLaunch {
         if (status.ok()) status = add<Square>(squares, after_previous(device, exact::small_kernel<T, Square>));
         if (!status.ok()) return status;
         return join(exact::join_moments_kernel<ShapeOf<Element>, ShapeOf<Square>>, sums, squares,
-                    static_cast<int>(blocks), moments_result(plan, out));
+                    static_cast<int>(blocks), plan.request().n, exact::Finish::of(plan, out));
     }
 };
 

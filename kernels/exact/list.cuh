@@ -44,14 +44,18 @@ struct ListShare {
         if constexpr (Input::binary) y = reinterpret_cast<const T*>(static_cast<std::uintptr_t>(entry.second)) + first;
         new (&part()) Input(static_cast<const T*>(entry.x) + first, y, min(entry.n - first, most), 1);
     }
+    /// Where word k goes. Of mean and variance there are three states of Σx², whatever the dtype, of which elements that are no doubles take the middle one.
+    static __device__ __forceinline__ int place(int k) {
+        return Input::states == 2 && k >= acc::exact::words ? k + acc::exact::words : k;
+    }
     /// Adds a block's words to `to`, and to `also` unless null.
     static __device__ __forceinline__ void deposit(const WarpMemory<Input>* memory, std::uint64_t n, Word* total,
                                                    Word* to, Word* also) {
         add_up(memory, n, total);
         for (int k = threadIdx.x; k < count; k += block_threads) {
             if (total[k] == 0) continue;
-            atomic_add(to + k, total[k]);
-            if (also) atomic_add(also + k, total[k]);
+            atomic_add(to + place(k), total[k]);
+            if (also) atomic_add(also + place(k), total[k]);
         }
     }
 };

@@ -131,7 +131,7 @@ struct SmallTile {
     }
     /// Could all of the thread's terms be −0? Where that is so for no thread but those that have none, neither is the sum.
     [[nodiscard]] __device__ __forceinline__ bool may_be_minus_zero() const {
-        if (Map::transform != Transform::product && Map::transform != Transform::element) return false;
+        if (!Walk::counts_minus_zeros) return false;
         T a, b;
         __builtin_memcpy(&a, &x.v[0], sizeof a);
         __builtin_memcpy(&b, &y.v[0], sizeof b);
@@ -155,15 +155,14 @@ struct SmallTile {
         bins.reset();
 #pragma unroll
         for (int k = 0; k < Map::parts; ++k) {
-            if (bins.added + Of::Input::each > Of::Window::adds) bins.drain_own();
-            bins.added += Of::Input::each;
+            bins.reserve_own(Of::Input::each);
 #pragma unroll
             for (int i = 0; i < Of::vectors; ++i)
                 Walk::add_part(bins, k, x.v[i], y.v[i]);
         }
         bins.drain_own();
 #pragma unroll
-        for (int k = 0; k < (B::has_errors ? 2 : 1) * Bins; ++k) {
+        for (int k = 0; k < B::count; ++k) {
             const int place = k < Bins ? k : k - Bins + Of::bins;
             sums[place] = warp_sum(bins.own_sum(k));
         }
@@ -184,7 +183,7 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
     if (at * Of::Input::tile < input.n) {
         const SmallTile<T, Map> tile(input, at, own);
         typename Of::Walk walk{input, own, at, 0};
-        walk.add_otherwise(tile.x, tile.y, tile.there);
+        walk.add_otherwise(tile.x, tile.y);
     }
     __syncthreads();
     for (int i = threadIdx.x; i < Shape::words; i += small_threads) {

@@ -1,6 +1,7 @@
 // The second kernel of small.cuh: one block joins what blocks have left, and rounds.
 #pragma once
 
+#include "exact/round.cuh"
 #include "exact/small.cuh"
 
 namespace detreduce::cuda::exact {
@@ -60,13 +61,8 @@ __device__ __forceinline__ void add_sums(SmallSum<S>& sum, const __int128 (&sums
 template <int Limbs>
 __device__ __forceinline__ void round_fixed(const Fixed<Limbs>& sum, int unit, std::uint64_t n, const Finish& finish) {
     acc::exact::Leading a{};
-    const bool zero = sum.is_zero();
-    if (!zero) a = sum.leading(unit);
-    if (!zero && finish.finalize != Finalize::sum) a = acc::exact::ended(a, finish.finalize, n);
-    acc::store_as(finish.out, finish.output, [&](auto t) {
-        using R = decltype(t);
-        return zero ? R{} : acc::exact::rounded<R>(a);
-    });
+    if (!sum.is_zero()) a = sum.leading(unit);
+    finish.store(acc::exact::Outcome::of(a, finish.finalize, n));
 }
 
 /// What blocks left as words, added up: thread i of each of as many groups of threads as there are takes word i of every so many-th block.
@@ -165,7 +161,7 @@ __global__ void __launch_bounds__(small_threads)
         if (real) wait_for_previous_kernel();
         __syncthreads(); // what was for nobody has been read
         // A root or a quotient of nothing would take longer than it saves.
-        const Finish to = real ? finish : Finish{&nowhere, finish.output, false, Finalize::sum};
+        const Finish to = real ? finish : Finish{&nowhere, finish.output, Finalize::sum};
         Word sums[S::count] = {};
         int high = any_top, low = left_in_words;
         if (!real) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "exact/small_join.cuh"
-#include "moments/exact_finish.cuh"
 
 namespace detreduce::cuda::exact {
 
@@ -25,17 +24,17 @@ __device__ __forceinline__ void join_moment(const SmallLeft& left, int blocks, W
 }
 
 template <class SumShape, class SquareShape>
-__global__ void __launch_bounds__(small_threads)
-    join_moments_kernel(const SmallLeft sums, const SmallLeft squares, int blocks, const acc::MomentsResult result) {
-    constexpr int words = SumShape::words + SquareShape::words;
-    __shared__ moment_kernels::FinishRoom<SquareShape::states> own;
-    for (int i = threadIdx.x; i < words; i += small_threads)
-        own.words[i] = i == SumShape::counters + acc::exact::elements ? static_cast<Word>(result.n) : 0;
+__global__ void __launch_bounds__(small_threads) join_moments_kernel(const SmallLeft sums, const SmallLeft squares,
+                                                                     int blocks, std::uint64_t n, const Finish finish) {
+    constexpr int count = SumShape::words + SquareShape::words;
+    __shared__ Word words[count];
+    for (int i = threadIdx.x; i < count; i += small_threads)
+        words[i] = i == acc::exact::elements ? static_cast<Word>(n) : 0;
     wait_for_previous_kernel();
     __syncthreads();
-    join_moment<SumShape>(sums, blocks, own.words);
-    join_moment<SquareShape>(squares, blocks, own.words + SumShape::words);
-    moment_kernels::finish_words(own, true, result);
+    join_moment<SumShape>(sums, blocks, words);
+    join_moment<SquareShape>(squares, blocks, words + SumShape::words);
+    round_words<1 + SquareShape::states>(words, finish);
 }
 
 } // namespace detreduce::cuda::exact

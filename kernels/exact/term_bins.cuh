@@ -2,8 +2,8 @@
 // the terms.
 #pragma once
 
-#include <detreduce/spec/transforms.hpp>
-
+#include "exact/maps.hpp"
+#include "exact/round.cuh"
 #include "exact/walk.cuh"
 
 namespace detreduce::cuda::exact {
@@ -11,30 +11,44 @@ namespace detreduce::cuda::exact {
 /// Squares of 16-bit elements go into doubles, by moving bits (Element::magnitudes): often one bin is enough (TermBins::in_one_bin), and a square an
 /// instruction. Products of two inputs are faster in float: there are half as many.
 template <class T, class Map>
-inline constexpr bool moves_to_double = fp::has_16_bits<T>&& Map::transform == Transform::square;
+inline constexpr bool moves_to_double = fp::has_16_bits<T> && (Map::transform == Transform::square || is_moments<Map>);
 /// Bins of the fast way: of 16-bit formats in float otherwise, which has twice the speed of double.
 template <class T, class Map>
 using FirstWindow = std::conditional_t<fp::has_16_bits<T> && !moves_to_double<T, Map>, spec::ExactWindow<float, 3, 4>,
                                        spec::ExactWindow<double, 2, fp::has_16_bits<T> ? 6 : 5>>;
 template <class T, class Map, class W>
 struct TermBins;
+template <class T, class SumWindow, class SquareWindow>
+struct MomentBins;
+
+/// Bins of window W for what Map adds up.
+template <class T, class Map, class W>
+struct BinsIn {
+    using type = TermBins<T, Map, W>;
+};
+template <class T, class W>
+struct BinsIn<T, Moments, W> { // one bin of double holds 38 binades of bf16, and all of f16
+    using type =
+        MomentBins<T, std::conditional_t<sizeof(T) == 2 && W::adds == 64, spec::ExactWindow<double, 1, 6>, W>, W>;
+};
 
 /// Loads of 16 bytes a thread makes of each input for a tile: of small groups few, so that little of a tile is empty; where there is much to read as many
-/// as registers hold (of one input 8 are up to 4 % faster than 4; of elements as they are, which must be looked at for −0, there is no room for that).
+/// as registers hold (of one input 8 are up to 4 % faster than 4; of elements as they are, which must be looked at for −0, and of squares of doubles beside them, there is no room for that).
 inline constexpr int short_tile = 4;
-template <class Map>
-inline constexpr int long_tile = Map::inputs == 1 && Map::transform != Transform::element ? 8 : 4;
+template <class T, class Map>
+inline constexpr int
+    long_tile = Map::inputs == 1 && (is_moments<Map> ? !fp::is_f64<T> : Map::transform != Transform::element) ? 8 : 4;
 
 /// One or two inputs as tiles of warps, of V loads.
 template <class T, class Map, int V = short_tile>
 struct Terms {
     using Type = T;
     using MapType = Map;
-    using FirstBins = TermBins<T, Map, FirstWindow<T, Map>>;
+    using FirstBins = typename BinsIn<T, Map, FirstWindow<T, Map>>::type;
     static constexpr bool binary = Map::inputs == 2;
     /// Products of doubles may leave the range of double.
     static constexpr bool has_errors = fp::is_f64<T> && !Map::linear;
-    static constexpr int states = has_errors ? acc::exact::product_states : 1;
+    static constexpr int states = states_of<T, Map>;
     static constexpr int vectors = V;
     static constexpr int each = vectors * 16 / static_cast<int>(sizeof(T)); ///< elements a thread
     static constexpr std::uint64_t tile = std::uint64_t{each} * warp_size;
@@ -145,6 +159,13 @@ struct Room {
     __device__ __forceinline__ bool holds(const Range& r) const {
         return r.largest < above && r.smallest_less_one >= least_less_one;
     }
+    /// What both hold.
+    [[nodiscard]] __device__ __forceinline__ Room with(const Room& other) const {
+        Room room;
+        room.above = min(above, other.above);
+        room.least_less_one = max(least_less_one, other.least_less_one);
+        return room;
+    }
     /// For numbers from 2^low up to, but not including, 2^high. Of subnormals all or none.
     static __device__ __forceinline__ Room between(int low, int high) {
         constexpr int lowest = L::normal - (fp::Format<T>::precision - 1);
@@ -200,7 +221,7 @@ struct TermBins {
     /// Products below this may have errors, or last bits, that are no numbers any more.
     static constexpr int least_term =
         fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);
-    static constexpr int window_bins = W::bins;
+    static constexpr int adds = W::adds, count = has_errors ? 2 * W::bins : W::bins;
     static constexpr int drains_between_flushes = fp::is_f64<Number> ? 32 : 1 << 20; // sums of 62 bits
     static constexpr std::uint32_t flushes_between_carries = 1u << 20;
     using BinsOf = Bins<Number, W>;
@@ -244,6 +265,37 @@ struct TermBins {
         drain_own();
         if (++drains == drains_between_flushes) flush();
     }
+    /// Makes room for n more terms.
+    __device__ __forceinline__ void reserve(int n) {
+        if (added + n > adds) drain();
+        added += n;
+    }
+    __device__ __forceinline__ void reserve_own(int n) {
+        if (added + n > adds) drain_own();
+        added += n;
+    }
+    using Place = int;
+    [[nodiscard]] __device__ __forceinline__ Place place() const {
+        return top;
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t flushed() const {
+        return flushes;
+    }
+    /// Adds x², which is a double but where there are errors. If OneBin, it must be a multiple of the first bin's Q.
+    template <bool OneBin>
+    __device__ __forceinline__ void add_square(Number x) {
+        if constexpr (has_errors) {
+            const Number p = x * x;
+            values.add(p);
+            errors.add(fp::fused(x, x, -p));
+        } else {
+            static_assert(W::bins == 2);
+            auto& s = values.s;
+            const Number t = fp::fused(x, x, s[0]);
+            if constexpr (!OneBin) s[1] = s[1] + fp::fused(x, x, s[0] - t);
+            s[0] = t;
+        }
+    }
     /// Unit of sum number k, those of the errors after those of the values, where top is 0.
     [[nodiscard]] static __host__ __device__ constexpr int relative_unit(int k) {
         return k < W::bins ? W::unit(0, k) : W::unit(1 - fp::Format<double>::precision, k - W::bins);
@@ -261,14 +313,16 @@ struct TermBins {
     }
     __device__ __forceinline__ void flush() {
 #pragma unroll
-        for (int k = 0; k < (has_errors ? 2 : 1) * W::bins; ++k)
-            warp_deposit(words, take_sum(k), top + relative_unit(k));
+        for (int k = 0; k < count; ++k) {
+            warp_deposit_sum<W::bins>(words, own_sum(k), top + relative_unit(k));
+            own_sum(k) = 0;
+        }
         drains = 0;
         if (++flushes % flushes_between_carries == 0) warp_carry(words);
     }
     __device__ __forceinline__ void flush_all() {
-        if (room_x.above == 0 || (added == 0 && drains == 0)) return; // no window yet, or nothing in it
-        drain();
+        if (added == 0 && drains == 0) return;
+        drain_own();
         flush();
     }
 

@@ -3,14 +3,14 @@
 // doubles is two doubles, its rounded value and the error of that, each with bins of its own.
 #pragma once
 
-#include "exact/term_bins.cuh"
+#include "exact/moment_bins.cuh"
 
 namespace detreduce::cuda::exact {
 
 template <class T, class Map, int V>
 struct WarpMemory<Terms<T, Map, V>> {
     Word words[Terms<T, Map, V>::states * acc::exact::words];
-    uint4 copy[Map::inputs == 2 ? 2 : 2 * short_tile / V][V * warp_size]; // never less than round_from_words() needs
+    uint4 copy[Map::inputs == 2 ? 2 : 2 * short_tile / V][V * warp_size]; // never less than a RoundRoom
     static constexpr int other = Map::inputs - 1; ///< the copy of y; of one input that of x, which is the same
 };
 
@@ -23,7 +23,9 @@ struct TermWalk {
     const Input& input;
     WarpMemory<Input>& own;
     std::uint64_t at, warps;
-    bool only_minus_zeros = true; ///< so far; where that is not so, no sum of this warp's is −0, and nobody counts
+    static constexpr bool counts_minus_zeros =
+        Map::transform == Transform::product || Map::transform == Transform::element;
+    bool only_minus_zeros = true; ///< perhaps, so far
     std::uint32_t slow_tiles = 0;
 
     [[nodiscard]] __device__ __forceinline__ Word* counters() const {
@@ -47,16 +49,14 @@ struct TermWalk {
         for (int i = 0; i < Input::vectors; ++i) {
             const int mine = i * warp_size + threadIdx.x % warp_size;
             each<double>(x[mine], y[mine], [&](double a, double b) {
+#pragma unroll 1
                 for (int k = 0; k < Map::parts; ++k) {
                     const transforms::Product<double> f = Map::part(k, a, b);
                     acc::exact::ScaledProduct p{0, Map::linear ? f.a : f.factor * (f.a * f.b), 0.0};
                     if constexpr (Input::has_errors) p = acc::exact::scaled_product(f.a, f.b, f.factor);
-                    const double value = Map::parts > 1 ? p.value + 0.0 : p.value, error = p.error + 0.0;
-                    const uint4 both = {static_cast<std::uint32_t>(__double2loint(value)),
-                                        static_cast<std::uint32_t>(__double2hiint(value)),
-                                        static_cast<std::uint32_t>(__double2loint(error)),
-                                        static_cast<std::uint32_t>(__double2hiint(error))};
-                    scatter<double>(both, words + p.state * acc::exact::words);
+                    Word* const to = words + p.state * acc::exact::words;
+                    scatter(Map::parts > 1 ? p.value + 0.0 : p.value, to);
+                    if constexpr (Input::has_errors) scatter(p.error + 0.0, to);
                 }
             });
         }
@@ -68,9 +68,14 @@ struct TermWalk {
         using BinsOf = TermBins<T, Map, WideWindow>;
         const int lane = threadIdx.x % warp_size;
         Range range_x, range_y;
+        int minus_zeros = 0;
 #pragma unroll 1
-        for (int i = 0; i < Input::vectors; ++i)
-            look<BinsOf>(range_x, range_y, x[i * warp_size + lane], y[i * warp_size + lane]);
+        for (int i = 0; i < Input::vectors; ++i) {
+            const uint4 a = x[i * warp_size + lane], b = y[i * warp_size + lane];
+            look<BinsOf>(range_x, range_y, a, b);
+            if constexpr (counts_minus_zeros)
+                each<double>(a, b, [&](double c, double d) { minus_zeros += is_minus_zero(c, d); });
+        }
         settle<BinsOf>(range_x, range_y);
         BinsOf bins(words);
         if (!bins.move(range_x, range_y)) return false;
@@ -82,21 +87,28 @@ struct TermWalk {
                 add_part(bins, k, x[i * warp_size + lane], y[i * warp_size + lane]);
         }
         bins.flush_all();
+        if constexpr (counts_minus_zeros) {
+            minus_zeros = warp_add(minus_zeros);
+            if (lane == 0) words[acc::exact::negative_zeros] += minus_zeros;
+            sync_warp();
+        }
         return true;
     }
-    /// A tile that the window does not hold.
-    __device__ __forceinline__ void add_otherwise(const Mine& x, const Mine& y, bool there) {
-        sync_warp();
-#pragma unroll
-        for (int i = 0; i < Input::vectors; ++i) {
-            own.copy[0][i * warp_size + threadIdx.x % warp_size] = x.v[i];
-            own.copy[WarpMemory<Input>::other][i * warp_size + threadIdx.x % warp_size] = y.v[i];
-        }
-        sync_warp();
-        if (add_wide(own.copy[0], own.copy[WarpMemory<Input>::other], counters())) {
-            count_minus_zeros(x, y, there);
+    /// The terms of the tile in shared memory to the words of states of M.
+    template <class M>
+    __device__ __forceinline__ void add_copied(Word* words) const {
+        using Walk = TermWalk<T, M, V>;
+        const uint4 *const x = own.copy[0], *const y = own.copy[WarpMemory<Input>::other];
+        if (!Walk::add_wide(x, y, words + LongOf<Walk::Input::states>::counters)) Walk::add_slowly(x, y, words);
+    }
+    /// A tile that the window does not hold, or whose −0 are to be counted.
+    __device__ __forceinline__ void add_otherwise(const Mine& x, const Mine& y) {
+        copy(x, y);
+        if constexpr (is_moments<Map>) {
+            add_copied<transforms::Element>(own.words);
+            add_copied<transforms::Square>(own.words + acc::exact::words);
         } else {
-            add_slowly(own.copy[0], own.copy[WarpMemory<Input>::other], own.words); // counts by itself
+            add_copied<Map>(own.words);
         }
         if (++slow_tiles % (1u << 16) == 0) {
             for (int s = 0; s < Input::states; ++s)
@@ -107,26 +119,25 @@ struct TermWalk {
     static __device__ __forceinline__ bool is_minus_zero(double a, double b) {
         return (a == 0 || b == 0) && fp::is_negative(a) != (Input::binary && fp::is_negative(b));
     }
-    /// The first term of the thread in this tile, `there` unless it is behind the end, nearly always shows that not all are −0.
-    __device__ __forceinline__ void count_minus_zeros(const Mine& x, const Mine& y, bool there) {
-        if ((Map::transform != Transform::product && Map::transform != Transform::element) || !only_minus_zeros) return;
+    /// Could all terms of the warp so far be −0? The first one of each thread in this tile, `there` unless it is behind the end, nearly always shows that they
+    /// are not. Where they could, add_otherwise() counts them; where not, no sum of this warp's is −0, and nobody does.
+    __device__ __forceinline__ bool may_be_minus_zeros(const Mine& x, const Mine& y, bool there) {
+        if (!counts_minus_zeros || !only_minus_zeros) return false;
         T a, b;
         __builtin_memcpy(&a, &x.v[0], sizeof a);
         __builtin_memcpy(&b, &y.v[0], sizeof b);
         only_minus_zeros =
             all_of_warp(!there || is_minus_zero(static_cast<double>(widen(a)), static_cast<double>(widen(b))));
-        if (!only_minus_zeros) return;
-        int count = 0, all = 0;
+        return only_minus_zeros;
+    }
+    /// Puts a tile into shared memory.
+    __device__ __forceinline__ void copy(const Mine& x, const Mine& y) {
+        sync_warp();
 #pragma unroll
         for (int i = 0; i < Input::vectors; ++i) {
-            each<double>(x.v[i], y.v[i], [&](double c, double d) {
-                count += is_minus_zero(c, d);
-                ++all;
-            });
+            own.copy[0][i * warp_size + threadIdx.x % warp_size] = x.v[i];
+            if constexpr (Input::binary) own.copy[1][i * warp_size + threadIdx.x % warp_size] = y.v[i];
         }
-        if (!all_of_warp(count == all)) only_minus_zeros = false;
-        const int sum = warp_add(count);
-        if (threadIdx.x % warp_size == 0) counters()[acc::exact::negative_zeros] += sum;
         sync_warp();
     }
 
@@ -143,38 +154,37 @@ struct TermWalk {
     /// Squares in one bin, of whose Q they must be multiples, or in two.
     template <bool OneBin, class BinsOf>
     static __device__ __forceinline__ void add_squares(BinsOf& bins, const uint4& x) {
-        double a[8];
-        Element<T>::magnitudes(x, a);
-        auto& s = bins.values.s;
+        if constexpr (is_moments<Map>) {
+            bins.template add<OneBin>(x);
+        } else {
+            double a[8];
+            Element<T>::magnitudes(x, a);
 #pragma unroll
-        for (const double m : a) {
-            const double t = fp::fused(m, m, s[0]);
-            if constexpr (!OneBin) s[1] = s[1] + fp::fused(m, m, s[0] - t);
-            s[0] = t;
+            for (const double m : a)
+                bins.template add_square<OneBin>(m);
         }
     }
     /// Part k of the terms of one load; they must have room in the bins.
     template <class BinsOf>
     static __device__ __forceinline__ void add_part(BinsOf& bins, int k, const uint4& x, const uint4& y) {
-        using N = typename BinsOf::Number;
-        if constexpr (BinsOf::in_one_bin) {
+        if constexpr (BinsOf::in_one_bin || is_moments<Map>) {
             add_squares<false>(bins, x);
-            return;
+        } else {
+            using N = typename BinsOf::Number;
+            each<N>(x, y, [&](N a, N b) {
+                const transforms::Product<N> f = Map::finite_part(k, a, b);
+                const N p = Map::linear ? f.a : f.a * f.b;
+                bins.values.add(Map::linear ? p : f.factor * p);
+                if constexpr (Input::has_errors) bins.errors.add(f.factor * fp::fused(f.a, f.b, -p));
+            });
         }
-        each<N>(x, y, [&](N a, N b) {
-            const transforms::Product<N> f = Map::finite_part(k, a, b);
-            const N p = Map::linear ? f.a : f.a * f.b;
-            bins.values.add(Map::linear ? p : f.factor * p);
-            if constexpr (Input::has_errors) bins.errors.add(f.factor * fp::fused(f.a, f.b, -p));
-        });
     }
 
-    /// Adds a tile; false if no window of W holds it.
-    template <class W>
-    static __device__ __forceinline__ bool take(TermBins<T, Map, W>& bins, const Mine& x, const Mine& y) {
-        using BinsOf = TermBins<T, Map, W>;
+    /// Adds a tile; false if no window of these bins holds it.
+    template <class BinsOf>
+    static __device__ __forceinline__ bool take(BinsOf& bins, const Mine& x, const Mine& y) {
         constexpr int per_vector = 16 / sizeof(T);
-        constexpr bool drains_within = Input::each > W::adds;
+        constexpr bool drains_within = Input::each > BinsOf::adds;
         Range range_x, range_y;
 #pragma unroll
         for (int i = 0; i < Input::vectors; ++i)
@@ -185,8 +195,11 @@ struct TermWalk {
         if (!in_one_bin && !all_of_warp(bins.holds(range_x, range_y)) && !bins.move(range_x, range_y)) return false;
 #pragma unroll
         for (int k = 0; k < Map::parts; ++k) {
-            if (!drains_within && bins.added + Input::each > W::adds) bins.drain();
-            bins.added += Input::each;
+            if constexpr (drains_within) {
+                bins.added += Input::each;
+            } else {
+                bins.reserve(Input::each);
+            }
             if constexpr (BinsOf::in_one_bin) {
                 if (in_one_bin) {
 #pragma unroll
@@ -198,7 +211,7 @@ struct TermWalk {
 #pragma unroll
             for (int i = 0; i < Input::vectors; ++i) {
                 add_part(bins, k, x.v[i], y.v[i]);
-                if (drains_within && (i + 1) * per_vector % W::adds == 0) bins.drain();
+                if (drains_within && (i + 1) * per_vector % BinsOf::adds == 0) bins.drain();
             }
         }
         return true;
@@ -225,11 +238,7 @@ struct TermWalk {
                 if constexpr (Input::binary) y = input.load_rest(input.y, own.copy[WarpMemory<Input>::other]);
             }
             const bool there = input.has_first(at);
-            if (take(bins, x, y)) {
-                count_minus_zeros(x, y, there);
-            } else {
-                add_otherwise(x, y, there);
-            }
+            if (may_be_minus_zeros(x, y, there) || !take(bins, x, y)) add_otherwise(x, y);
         }
     }
 };
@@ -238,7 +247,7 @@ template <class T, class Map, int V>
 __device__ __forceinline__ void add_share(const Terms<T, Map, V>& input, WarpMemory<Terms<T, Map, V>>& own,
                                           std::uint64_t first, std::uint64_t warps, const Between&) {
     TermWalk<T, Map, V> walk{input, own, first, warps};
-    TermBins<T, Map, FirstWindow<T, Map>> bins(walk.counters());
+    typename Terms<T, Map, V>::FirstBins bins(walk.counters());
     walk.go(bins);
     bins.flush_all();
 }

@@ -20,7 +20,7 @@ template <class T, class Map>
 struct ThreadSum {
     using Input = Terms<T, Map>;
     using Window = spec::ExactWindow<double, 2, 5>;
-    using BinsOf = TermBins<T, Map, Window>;
+    using BinsOf = typename BinsIn<T, Map, Window>::type;
     using Walk = TermWalk<T, Map>;
     static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * Map::parts,
                          ahead = Map::inputs == 2 ? 2 : 4; ///< loads of 16 bytes in flight
@@ -60,7 +60,7 @@ struct ThreadSum {
         __builtin_memcpy(&x, &first_x, sizeof x);
         __builtin_memcpy(&y, &first_y, sizeof y);
         const bool all_may_be_minus_zero =
-            (Map::transform == Transform::product || Map::transform == Transform::element) &&
+            Walk::counts_minus_zeros &&
             Walk::is_minus_zero(static_cast<double>(widen(x)), static_cast<double>(widen(y)));
         if (!a.finite || !b.finite || all_may_be_minus_zero || !bins.move_to(a, b, room_above)) return false;
         for (std::uint64_t i = begin; i < end; i += ahead * per_vector) {
@@ -74,8 +74,7 @@ struct ThreadSum {
 #pragma unroll
             for (int j = 0; j < ahead; ++j) {
                 Walk::template look<BinsOf>(range_x, range_y, xs[j], ys[j]);
-                if (bins.added + terms > Window::adds) bins.drain_own();
-                bins.added += terms;
+                bins.reserve_own(terms);
 #pragma unroll
                 for (int k = 0; k < Map::parts; ++k)
                     Walk::add_part(bins, k, xs[j], ys[j]);
@@ -93,14 +92,11 @@ using SumOf = ThreadSum<typename Input::Type, typename Input::MapType>;
 /// Where the results of groups go.
 struct GroupFinish {
     Finish finish;
-    std::uint64_t n;     ///< elements of each
-    std::uint32_t bytes; ///< of a result
+    std::uint64_t n; ///< elements of each
 
     template <class BinsOf>
     __device__ __forceinline__ void round(std::uint64_t group, const BinSums<BinsOf>& sums) const {
-        Finish one = finish;
-        one.out = static_cast<char*>(finish.out) + group * bytes;
-        round_sums<BinsOf>(sums, n, one);
+        round_sums<BinsOf>(sums, n, finish.moved(group));
     }
 };
 
@@ -111,7 +107,7 @@ __global__ void __launch_bounds__(part_threads)
                  const GroupFinish finish) {
     using Sum = SumOf<Input>;
     using BinsOf = typename Sum::BinsOf;
-    constexpr int count = BinSums<BinsOf>::count;
+    constexpr int count = BinsOf::count;
     const std::uint64_t all = parts.words() * parts.parts;
     const std::uint32_t lane = threadIdx.x % warp_size;
     for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * part_threads + threadIdx.x) / warp_size; turn < all;
@@ -135,7 +131,7 @@ __global__ void __launch_bounds__(part_threads)
 #pragma unroll
         for (int k = 0; k < count; ++k)
             sums.set(k, bins.own_sum(k));
-        sums.top = bins.top;
+        sums.place = bins.place();
         finish.round(place.group, sums);
     }
 }
@@ -159,14 +155,14 @@ __global__ void __launch_bounds__(part_threads)
         if (group >= parts.count || (all_fit >> lane & 1) == 0) continue;
         BinSums<BinsOf> sums{};
 #pragma unroll
-        for (int k = 0; k < BinSums<BinsOf>::count; ++k) {
+        for (int k = 0; k < BinsOf::count; ++k) {
 #pragma unroll 4
             for (std::uint64_t part = 0; part < parts.parts; ++part)
                 sums.add(k, kept.sums[(k * parts.parts + part) * parts.count + group]);
         }
         BinsOf bins(nullptr); // stays empty: to learn where its window is
         (void)Sum::add_up(input.part(group * stride, parts.n), 0, 0, bins);
-        sums.top = bins.top;
+        sums.place = bins.place();
         finish.round(group, sums);
     }
 }

@@ -143,8 +143,7 @@ struct WarpSum {
     __device__ __forceinline__ void flush() {
 #pragma unroll
         for (int k = 0; k < W::bins; ++k) {
-            const Word sum = warp_sum(held[k]);
-            warp_deposit(words, sum, Bins<T, W>::unit(limits.top, k));
+            warp_deposit_sum<W::bins>(words, held[k], Bins<T, W>::unit(limits.top, k));
             held[k] = 0;
         }
         drains = 0;

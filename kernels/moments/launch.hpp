@@ -17,14 +17,4 @@ template <class T>
 [[nodiscard]] Status launch_moments(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                     const DeviceTraits& device);
 
-/// Two passes over x: one adds the elements to a state, one their squares to one or three.
-template <class T>
-[[nodiscard]] Status launch_moments_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                                          const DeviceTraits& device);
-
-/// The same of rows, columns or segments.
-template <class T>
-[[nodiscard]] Status launch_moments_exact_groups(const Plan& plan, const Inputs& in, void* out, void* workspace,
-                                                 Stream stream, const DeviceTraits& device);
-
 } // namespace detreduce::cuda

@@ -6,7 +6,7 @@
 #include <detreduce/spec/clip.hpp>
 
 #include "exact/launch.hpp"
-#include "exact/words.cuh"
+#include "exact/round.cuh"
 #include "platform/launch_kernel.hpp"
 #include "tensors/clip.hpp"
 #include "tensors/list.hpp"
@@ -34,10 +34,10 @@ __global__ void factor_kernel(const Word* states, const ClipParameters clip, voi
     for (int k = threadIdx.x; k < count; k += blockDim.x)
         words[k] = states[k];
     __syncthreads();
-    exact::round_words<states_count>(words, {&norm, DType::f64, false, Finalize::root});
+    exact::round_words<states_count>(words, {&norm, DType::f64, Finalize::root});
     __syncthreads();
     if (threadIdx.x == 0) *factor = spec::clip_factor(norm, clip.max_norm, clip.epsilon);
-    exact::round_words<states_count>(words, {norm_out, clip.norm, false, Finalize::root});
+    exact::round_words<states_count>(words, {norm_out, clip.norm, Finalize::root});
 }
 
 /// Tensors as parameters, of any dtypes, and the blocks that share each.

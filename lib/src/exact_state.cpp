@@ -87,13 +87,12 @@ StateStatus ExactState::combine(ExactState term, bool subtract) noexcept {
 }
 
 bool ExactState::is_nan() const noexcept {
-    float special = 0;
-    return is_beyond() || (acc::exact::is_special(words_, special) && fp::is_nan(special));
+    using namespace acc::exact;
+    return is_beyond() || (has_special(words_) && special_outcome(words_).kind == Outcome::Kind::nan);
 }
 
 bool ExactState::is_infinite() const noexcept {
-    float special = 0;
-    return !is_nan() && acc::exact::is_special(words_, special);
+    return !is_nan() && acc::exact::has_special(words_);
 }
 
 bool operator==(const ExactState& a, const ExactState& b) noexcept {

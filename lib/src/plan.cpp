@@ -169,7 +169,7 @@ detail::Engine engine_of(const Request& r) {
     case Kind::product:
         return Engine::products;
     case Kind::moments:
-        return r.method == Method::exact ? Engine::exact_moments : Engine::moments;
+        return r.method == Method::exact ? Engine::exact : Engine::moments;
     default:
         if (r.method == Method::exact) return Engine::exact;
         return r.method == Method::atomic ? Engine::atomic : Engine::sums;

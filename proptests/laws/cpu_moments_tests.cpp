@@ -100,7 +100,7 @@ TEST_CASE("moments: exact sums of more than 2^32 elements", "[moments]") {
             exact::deposit(squares, a * first + b * second, 0);
             for (const std::uint64_t ddof : {std::uint64_t{0}, std::uint64_t{1}, n - 1}) {
                 for (const bool root : {false, true}) {
-                    exact::VarianceRoom room;
+                    exact::VarianceRoom<> room;
                     const double result = exact::rounded<double>(exact::variance(
                         {sum, exact::lowest_exponent, sum}, {0, exact::digits},
                         {squares, exact::lowest_exponent, squares}, {0, exact::digits}, n, ddof, root, room));

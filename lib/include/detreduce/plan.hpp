@@ -105,7 +105,9 @@ class Plan {
 
     /// Bytes of memory, of the device, that run() needs as workspace. Alignment: 256 bytes, as cudaMalloc gives. On the CPU: 0 but for
     /// count_unique of f32 and f64, which takes as many bytes as the elements have, aligned to 8; on CUDA it takes twice that and what
-    /// cub::DeviceRadixSort needs, of f16 and bf16 8 KiB; of groups, of any dtype, 32 bytes an element and what the sort needs.
+    /// cub::DeviceRadixSort needs, of f16 and bf16 8 KiB; of groups, of any dtype, 32 bytes an element and what the sort needs. exact on CUDA keeps
+    /// states of 592 bytes: one of a sum, of products of f64 three, and of variance, stddev and moments one more than of squares. Rows and segments of more than 32768
+    /// elements have as many for each 32768 of them (of variance, stddev and moments a row has at most 8192 times as many, and all segments 32768 times).
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return route_.workspace_bytes; }
 
     /// The launch that was chosen; a request that asks for it has the same plan. CPU: threads and isa. CUDA: the schedule, and the block of the kernels that read the
@@ -183,8 +185,8 @@ struct Inputs {
 ///              section 3), and is n − 1 for serial and atomic. One more rounding for an f16 or bf16 output. Other ops: lib/SPEC.md, sections 8, 11
 ///              and 12; of mean, mse, mae and nrm2 by other methods than exact none is stated. Ops that compare: one rounding where the output is
 ///              narrower, else none. Counts: none.
-/// passes       one over x and y; argmin and argmax look again at a few elements; variance, stddev and moments by exact on CUDA: two;
-///              count_unique: one over f16 and bf16 (and one over f32 and f64 on CUDA, two on the CPU), and sorting; of groups on CUDA one, and
+/// passes       one over x and y; argmin and argmax look again at a few elements; variance, stddev and moments by exact on CUDA, of flat inputs of
+///              16 KiB to 16 MiB, which the cache then has: two; count_unique: one over f16 and bf16 (and one over f32 and f64 on CUDA, two on the CPU), and sorting; of groups on CUDA one, and
 ///              sorting keys and groups
 /// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done; contents need not
 ///              be initialised. It, x and out must not overlap. On the CPU: host memory, for count_unique alone; at most 64 KiB of

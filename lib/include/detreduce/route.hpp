@@ -15,9 +15,8 @@ enum class Engine : std::uint8_t {
     atomic, ///< in any order
     products,
     moments, ///< means and variances in a fixed order
-    exact,   ///< sums by `exact`
-    exact_moments,
-    order, ///< min, max, argmin, argmax, nrminf
+    exact,   ///< sums, means and variances by `exact`
+    order,   ///< min, max, argmin, argmax, nrminf
     minmax,
     nonzero,
     unique,

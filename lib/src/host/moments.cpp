@@ -88,19 +88,16 @@ exact::DigitRange range_of(const exact::Word* digit) {
 }
 
 void finish_exact(PowerSums& sums, const acc::MomentsResult& result) {
-    const auto mean = [&](auto t) { return exact::round<decltype(t)>(sums.sum(), Finalize::mean); };
-    if (result.n <= result.ddof || exact::has_special(sums.sum())) // no variance
-        return result.store(mean,
-                            [](auto t) { return fp::from_bits<decltype(t)>(fp::Format<decltype(t)>::canonical_nan); });
     exact::Word squares[exact::product_digits];
     for (int k = 0; k < exact::product_digits; ++k)
         squares[k] = exact::joined_digit(sums.squares(), k);
-    exact::VarianceRoom room;
-    const exact::Leading variance =
-        exact::variance({sums.sum(), exact::lowest_exponent, sums.sum()}, range_of<exact::digits>(sums.sum()),
-                        {squares, exact::lowest_product_exponent, sums.squares()},
-                        range_of<exact::product_digits>(squares), result.n, result.ddof, result.op == Op::stddev, room);
-    result.store(mean, [&](auto t) { return exact::rounded<decltype(t)>(variance); });
+    exact::VarianceRoom<> room;
+    const exact::MeanAndVariance m = exact::mean_and_variance(
+        {sums.sum(), exact::lowest_exponent, sums.sum()}, range_of<exact::digits>(sums.sum()),
+        {squares, exact::lowest_product_exponent, sums.squares()}, range_of<exact::product_digits>(squares), result.n,
+        result.ddof, result.op == Op::stddev, room);
+    result.store([&](auto t) { return exact::rounded<decltype(t)>(m.mean); },
+                 [&](auto t) { return exact::rounded<decltype(t)>(m.variance); });
 }
 
 template <class T>

@@ -145,27 +145,6 @@ DETREDUCE_HD constexpr void set_beyond(Word* w) {
         w[k] = beyond_word(k);
 }
 
-/// Did NaN or infinities decide the sum? Then `result` is what it is. A count below zero is of elements that were subtracted.
-template <class T>
-[[nodiscard]] DETREDUCE_HD constexpr bool is_special(const Word* w, T& result) {
-    const bool up = w[positive_infinities] > 0 || w[negative_infinities] < 0;
-    const bool down = w[negative_infinities] > 0 || w[positive_infinities] < 0;
-    if (w[nan_count] != 0 || (up && down)) {
-        result = fp::from_bits<T>(fp::Format<T>::canonical_nan);
-    } else if (up || down) {
-        result = fp::beyond<T>(down);
-    } else {
-        return false;
-    }
-    return true;
-}
-
-template <class T>
-[[nodiscard]] DETREDUCE_HD constexpr T signed_zero(const Word* w) {
-    const bool negative = w[elements] > 0 && w[elements] == w[negative_zeros];
-    return fp::from_bits<T>(negative ? fp::sign_mask<T> : fp::Bits<T>{0});
-}
-
 /// Products of doubles reach further: their sum is kept in three states, of products that are scaled by 2^1088, by 1 and by 2^−1088. That is
 /// 34 digits either way, so that the three together are one long number.
 inline constexpr int scale_bits = 1088, scale_digits = scale_bits / 32, product_states = 3;
@@ -282,18 +261,44 @@ template <int Digits>
     return r;
 }
 
+/// 64 bits behind `rest`, which is below count, over count < 2^63; `rest` is what is left. A count of 32 bits takes two divisions, a larger one, which is seldom,
+/// one bit after the other: little code.
+[[nodiscard]] DETREDUCE_HD constexpr std::uint64_t divide_step(std::uint64_t& rest, std::uint64_t limb,
+                                                               std::uint64_t count) {
+    std::uint64_t quotient = 0;
+    if (count >> 32 == 0) {
+        const std::uint64_t high = rest << 32 | limb >> 32, q_high = high / count;
+        const std::uint64_t low = (high - q_high * count) << 32 | (limb & 0xffffffffu), q_low = low / count;
+        rest = low - q_low * count;
+        return q_high << 32 | q_low;
+    }
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+    for (int bit = 63; bit >= 0; --bit) {
+        rest = rest << 1 | (limb >> bit & 1);
+        quotient <<= 1;
+        if (rest < count) continue;
+        rest -= count;
+        quotient |= 1;
+    }
+    return quotient;
+}
+
 /// The leading bits of the number over `count`, or of its square root: the digits below only ever add to the stickiness.
 [[nodiscard]] DETREDUCE_HD Leading ended(Leading a, Finalize finalize, std::uint64_t count) {
     if (finalize == Finalize::mean && (count & (count - 1)) == 0) { // which takes no division
         for (; count > 1; count >>= 1)
             --a.exponent;
     } else if (finalize == Finalize::mean) {
-        unsigned __int128 q = a.significand / count;
-        a.sticky = a.sticky || a.significand - q * count != 0;
-        const auto upper = static_cast<std::uint64_t>(q >> 64);
+        std::uint64_t rest = 0;
+        const std::uint64_t upper = divide_step(rest, static_cast<std::uint64_t>(a.significand >> 64), count),
+                            lower = divide_step(rest, static_cast<std::uint64_t>(a.significand), count);
+        a.sticky = a.sticky || rest != 0;
         const int lead = upper >> 32 != 0 ? leading_zeros(static_cast<std::uint32_t>(upper >> 32))
                                           : 32 + leading_zeros(static_cast<std::uint32_t>(upper));
-        a.significand = q << lead; // at least 2^64, as count is below 2^63; what is shifted in is not known, but sticky
+        a.significand = (static_cast<unsigned __int128>(upper) << 64 | lower) << lead;
+        // At least 2^64, as count is below 2^63. What is shifted in is not known, but sticky.
         a.exponent -= lead;
     } else if (finalize == Finalize::root) {
         if (a.exponent % 2 != 0) { // the last bit goes to the sticky ones
@@ -316,44 +321,70 @@ template <class T>
                                     a.sticky || static_cast<std::uint64_t>(a.significand) != 0);
 }
 
-/// What is left to round to any format: a number, or a zero, an infinity or a NaN.
-struct Finished {
-    bool is_number;
-    double special;
-    Leading number;
+/// What is rounded in the end: a number, or what stands in its place. Of zeros and infinities only the sign counts.
+struct Outcome {
+    enum class Kind : std::uint8_t { number, zero, infinity, nan };
+    Kind kind = Kind::nan;
+    Leading number{};
 
-    /// Rounded once to T, to nearest, ties to even.
-    template <class T>
-    [[nodiscard]] DETREDUCE_HD T as() const {
-        return is_number ? rounded<T>(number) : fp::round_to<T>(special);
+    /// The ending of a number that `count` finite elements, not all of them −0, make.
+    [[nodiscard]] static DETREDUCE_HD Outcome of(const Leading& a, Finalize finalize, std::uint64_t count) {
+        if (a.significand == 0) return {Kind::zero, {}};
+        return {Kind::number, finalize == Finalize::sum ? a : ended(a, finalize, count)};
+    }
+    [[nodiscard]] static DETREDUCE_HD constexpr Outcome signed_of(Kind kind, bool negative) {
+        return {kind, {negative, 0, 0, false}};
     }
 };
 
-/// The number, finalized. All digits but first … last − 1 must be zero. Not for roots of what is below zero.
-template <int Digits>
-[[nodiscard]] DETREDUCE_HD Finished finished(const Long& number, int first, int last, Finalize finalize,
-                                             Scratch<Digits>& scratch) {
-    Finished result{};
-    if (is_special(number.counters, result.special)) return result;
-    // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
-    if (finalize == Finalize::mean && number.counters[elements] == 0) {
-        result.special = fp::from_bits<double>(fp::Format<double>::canonical_nan);
-        return result;
-    }
-    Leading a = leading(number, first, last, scratch);
-    if (a.significand == 0) {
-        result.special = signed_zero<double>(number.counters);
-        return result;
-    }
-    if (finalize != Finalize::sum) a = ended(a, finalize, static_cast<std::uint64_t>(number.counters[elements]));
-    result.is_number = true;
-    result.number = a;
-    return result;
+/// Did infinities or NaN go into the state?
+[[nodiscard]] DETREDUCE_HD constexpr bool has_special(const Word* w) {
+    return (w[nan_count] | w[positive_infinities] | w[negative_infinities]) != 0;
 }
+
+/// What NaN and infinities make of a sum. A count below zero is of elements that were subtracted.
+[[nodiscard]] DETREDUCE_HD constexpr Outcome special_outcome(const Word* w) {
+    const bool up = w[positive_infinities] > 0 || w[negative_infinities] < 0;
+    const bool down = w[negative_infinities] > 0 || w[positive_infinities] < 0;
+    if (w[nan_count] != 0 || (up && down)) return {};
+    return Outcome::signed_of(Outcome::Kind::infinity, down);
+}
+
+/// The ending of the number. All digits but first … last − 1 must be zero. Not for roots of what is below zero.
+template <int Digits>
+[[nodiscard]] DETREDUCE_HD Outcome outcome(const Long& number, int first, int last, Finalize finalize,
+                                           Scratch<Digits>& scratch) {
+    const Word* const w = number.counters;
+    if (has_special(w)) return special_outcome(w);
+    // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
+    if (finalize == Finalize::mean && w[elements] == 0) return {};
+    const Leading a = leading(number, first, last, scratch);
+    if (a.significand == 0)
+        return Outcome::signed_of(Outcome::Kind::zero, w[elements] > 0 && w[elements] == w[negative_zeros]);
+    return Outcome::of(a, finalize, static_cast<std::uint64_t>(w[elements]));
+}
+
+/// Rounded once to T, to nearest, ties to even.
+template <class T>
+[[nodiscard]] DETREDUCE_HD constexpr T rounded(const Outcome& o) {
+    const auto sign = o.number.negative ? fp::sign_mask<T> : fp::Bits<T>{0};
+    switch (o.kind) {
+    case Outcome::Kind::number:
+        return rounded<T>(o.number);
+    case Outcome::Kind::zero:
+        return fp::from_bits<T>(sign);
+    case Outcome::Kind::infinity:
+        return fp::beyond<T>(o.number.negative);
+    default:
+        return fp::from_bits<T>(fp::Format<T>::canonical_nan);
+    }
+}
+
+/// The same of the number, at once.
 template <class T, int Digits>
 [[nodiscard]] DETREDUCE_HD T finish(const Long& number, int first, int last, Finalize finalize,
                                     Scratch<Digits>& scratch) {
-    return finished(number, first, last, finalize, scratch).template as<T>();
+    return rounded<T>(outcome(number, first, last, finalize, scratch));
 }
 
 /// The same of a state's words.

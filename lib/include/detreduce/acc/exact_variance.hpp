@@ -31,23 +31,6 @@ struct Wide {
     return wide;
 }
 
-/// 64 bits behind `rest`, which is below count, over count; `rest` is what is left. A count of 32 bits takes no division of 128 bits, which is long.
-[[nodiscard]] DETREDUCE_HD constexpr std::uint64_t divide_step(std::uint64_t& rest, std::uint64_t limb,
-                                                               std::uint64_t count) {
-    std::uint64_t quotient = 0;
-    if (count >> 32 == 0) {
-        const std::uint64_t high = rest << 32 | limb >> 32, q_high = high / count;
-        const std::uint64_t low = (high - q_high * count) << 32 | (limb & 0xffffffffu), q_low = low / count;
-        rest = low - q_low * count;
-        quotient = q_high << 32 | q_low;
-    } else {
-        const unsigned __int128 all = static_cast<unsigned __int128>(rest) << 64 | limb;
-        quotient = static_cast<std::uint64_t>(all / count);
-        rest = static_cast<std::uint64_t>(all - static_cast<unsigned __int128>(quotient) * count);
-    }
-    return quotient;
-}
-
 /// Over count, 1 ≤ count ≤ 2^40. As many bits as the count has are lost at the end, where zeros stand for them: what they were shows in `sticky` alone.
 DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
     std::uint64_t rest = 0;
@@ -69,38 +52,39 @@ DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
             a.sticky || (a.limb[2] | a.limb[3]) != 0};
 }
 
-/// Digits of n·Σx² − (Σx)²; its lowest one counts units of 2^−2176, as those of a square do.
-inline constexpr int difference_digits = product_digits + 8, lowest_difference_exponent = 2 * lowest_exponent;
-static_assert(lowest_difference_exponent == lowest_product_exponent && 2 * (digits + 2) <= difference_digits);
-
-/// n·squares − sum², which is never below zero, into `room`: column by column, as on paper. n ≤ 2^40.
+/// n·squares − sum², which is never below zero, into `room`: column by column, as on paper. n ≤ 2^40. Where digits begin, in bits, must differ by a multiple of 32.
 [[nodiscard]] DETREDUCE_HD Magnitude difference(const Magnitude& sum, const Magnitude& squares, std::uint64_t n,
                                                 std::uint32_t* room) {
-    const int moved = (squares.lowest - lowest_difference_exponent) / 32; // the column of the squares' digit 0
-    const int first_square = squares.first + moved, last_square = squares.last + moved + 2;
-    const int first = first_square < 2 * sum.first ? first_square : 2 * sum.first;
-    const int last = last_square > 2 * sum.last ? last_square : 2 * sum.last;
+    const int lowest = 2 * sum.lowest < squares.lowest ? 2 * sum.lowest : squares.lowest;
+    const int sum_at = (2 * sum.lowest - lowest) / 32, squares_at = (squares.lowest - lowest) / 32; // column of digit 0
+    const int first_square = squares.first + squares_at, last_square = squares.last + squares_at + 2;
+    const int first_sum = 2 * sum.first + sum_at, last_sum = 2 * sum.last + sum_at;
+    const int first = first_square < first_sum ? first_square : first_sum;
+    const int last = last_square > last_sum ? last_square : last_sum;
     const std::uint64_t low = n & 0xffffffffu, high = n >> 32;
     __int128 column = 0;
     for (int k = first; k < last; ++k) {
-        column += static_cast<__int128>(low * squares.at(k - moved)) + high * squares.at(k - moved - 1);
-        const int end = k - sum.first < sum.last - 1 ? k - sum.first : sum.last - 1;
-        for (int i = k - sum.last + 1 > sum.first ? k - sum.last + 1 : sum.first; i <= end; ++i)
-            column -= std::uint64_t{sum.digit[i]} * sum.digit[k - i];
+        column += static_cast<__int128>(low * squares.at(k - squares_at)) + high * squares.at(k - squares_at - 1);
+        const int both = k - sum_at; // i + j of the digits whose products are in this column
+        const int end = both - sum.first < sum.last - 1 ? both - sum.first : sum.last - 1;
+        for (int i = both - sum.last + 1 > sum.first ? both - sum.last + 1 : sum.first; i <= end; ++i)
+            column -= std::uint64_t{sum.digit[i]} * sum.digit[both - i];
         room[k] = static_cast<std::uint32_t>(column);
         column >>= 32; // rounds down, also below zero
     }
     int end = last;
     while (end > first && room[end - 1] == 0)
         --end;
-    return {false, room, first, end, lowest_difference_exponent};
+    return {false, room, first, end, lowest};
 }
 
-/// What the variance is worked out in.
+/// What the variance is worked out in, of so many digits of Σx and Σx², one of which begins up to `Apart` digits before the other does.
+template <int SumDigits = digits, int SquareDigits = product_digits, int Apart = scale_digits>
 struct VarianceRoom {
-    Scratch<digits> sum;
-    Scratch<product_digits> squares;
-    std::uint32_t difference[difference_digits];
+    static constexpr int of_sum = 2 * Scratch<SumDigits>::size, of_squares = Scratch<SquareDigits>::size + 2;
+    Scratch<SumDigits> sum;
+    Scratch<SquareDigits> squares;
+    std::uint32_t difference[Apart + (of_sum > of_squares ? of_sum : of_squares)];
 };
 
 /// Digits first … last − 1 of a long number; the others are zero.
@@ -109,11 +93,13 @@ struct DigitRange {
 };
 
 /// The leading bits of the variance, or of its root, of n finite elements, from Σx and Σx². Zero where they are all equal.
+template <class Room>
 [[nodiscard]] DETREDUCE_HD Leading variance(const Long& sum, DigitRange in_sum, const Long& squares,
                                             DigitRange in_squares, std::uint64_t n, std::uint64_t ddof, bool root,
-                                            VarianceRoom& room) {
+                                            Room& room) {
     const Magnitude s = magnitude_of(sum, in_sum.first, in_sum.last, room.sum),
                     q = magnitude_of(squares, in_squares.first, in_squares.last, room.squares);
+    if (q.last == q.first) return {}; // only zeros, whose sums may begin anywhere
     Wide wide = leading_wide(difference(s, q, n, room.difference));
     divide(wide, n);
     divide(wide, n - ddof);
@@ -121,9 +107,20 @@ struct DigitRange {
     return root && leading.significand != 0 ? ended(leading, Finalize::root, 1) : leading;
 }
 
-/// Did infinities or NaN go into the state?
-[[nodiscard]] DETREDUCE_HD constexpr bool has_special(const Word* w) {
-    return (w[nan_count] | w[positive_infinities] | w[negative_infinities]) != 0;
+struct MeanAndVariance {
+    Outcome mean, variance;
+};
+/// Both of n elements. Null as sum.counters says that they are finite, and not all −0.
+template <class Room>
+[[nodiscard]] DETREDUCE_HD MeanAndVariance mean_and_variance(const Long& sum, DigitRange in_sum, const Long& squares,
+                                                             DigitRange in_squares, std::uint64_t n, std::uint64_t ddof,
+                                                             bool root, Room& room) {
+    MeanAndVariance m;
+    if (ddof < n && (sum.counters == nullptr || !has_special(sum.counters)))
+        m.variance = Outcome::of(variance(sum, in_sum, squares, in_squares, n, ddof, root, room), Finalize::sum, 1);
+    m.mean = sum.counters == nullptr ? Outcome::of(leading(sum, in_sum.first, in_sum.last, room.sum), Finalize::mean, n)
+                                     : outcome(sum, in_sum.first, in_sum.last, Finalize::mean, room.sum);
+    return m;
 }
 
 } // namespace detreduce::acc::exact

@@ -1,0 +1,35 @@
+// What `exact` adds up: the term of an op (spec/transforms.hpp), or, for mean and variance, elements and their squares at once.
+#pragma once
+
+#include <detreduce/acc/exact.hpp>
+#include <detreduce/spec/transforms.hpp>
+#include <detreduce/types.hpp>
+
+namespace detreduce::cuda::exact {
+
+/// Σx and Σx² from the same loads, each in states of its own, that of Σx first.
+struct Moments {
+    static constexpr Transform transform = Transform::element;
+    static constexpr int inputs = 1, parts = 1;
+    static constexpr bool linear = false;
+};
+template <class Map>
+inline constexpr bool is_moments = std::is_same_v<Map, Moments>;
+
+/// States that terms of T are added to. Products of doubles may leave the range of double, and take more than one.
+template <class T, class Map>
+inline constexpr int states_of = (fp::is_f64<T> && !Map::linear ? acc::exact::product_states : 1) +
+                                 (is_moments<Map> ? 1 : 0);
+
+/// Sums of two bins each that a thread keeps of terms of T.
+template <class T, class Map>
+inline constexpr int part_words = 2 * ((fp::is_f64<T> && !Map::linear ? 2 : 1) + (is_moments<Map> ? 1 : 0));
+
+/// f(Map{}) for what the op adds up.
+template <class F>
+constexpr decltype(auto) with_map(Op op, const F& f) {
+    if (info(op).kind == Kind::moments) return f(Moments{});
+    return transforms::with_term(info(op).transform, f);
+}
+
+} // namespace detreduce::cuda::exact
