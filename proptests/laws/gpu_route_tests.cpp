@@ -5,6 +5,7 @@
 #include <support/catch.hpp>
 
 #include "laws/device_memory.hpp"
+#include "laws/test_backend.hpp"
 
 namespace detreduce::proptests {
 namespace {
@@ -64,6 +65,16 @@ bool is_first_of_tree(const Plan& plan) {
 }
 
 } // namespace
+
+TEST_CASE("laws draw launches that there are", "[gpu][route]") {
+    for (const MethodInfo& method : methods()) {
+        for (const Draw& draw : TestBackend::all_draws(method.method)) {
+            if (!method.on_cuda) continue;
+            CAPTURE(method.name, name(draw.launch.schedule), draw.launch.block, draw.launch.grid);
+            REQUIRE(make_plan({.method = method.method, .n = 10000, .launch = draw.launch}).status().ok());
+        }
+    }
+}
 
 TEST_CASE("kernels have the blocks that the plan says, as many as were asked for", "[gpu][route]") {
     const Memory memory;
