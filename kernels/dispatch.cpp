@@ -64,8 +64,6 @@ struct Run {
         case Engine::exact:
             return exact<T>();
         case Engine::order:
-        case Engine::minmax:
-        case Engine::nonzero:
             return launch_multiset<T>(plan, in, out, workspace, stream, device);
         case Engine::unique:
             return unique<T>();

@@ -64,8 +64,6 @@ Scope scope_of(const Request& r, const Route& route) {
         if (r.shape == Shape::flat) return takes_tiles(r, route) ? Scope::tiles : Scope::grid;
         return by_threads(r) ? Scope::thread : Scope::warp;
     case Engine::order:
-    case Engine::minmax:
-    case Engine::nonzero:
         if (r.shape == Shape::flat) return Scope::grid;
         return by_threads(r) ? Scope::thread : Scope::warp;
     case Engine::unique: // of groups: once sorted, a thread looks at an element and the one before
@@ -219,10 +217,7 @@ Status find_workspace_bytes(const Request& r, const Route& route, std::size_t& b
     case Engine::exact:
         bytes = exact_workspace_bytes_of(r, route);
         break;
-        break;
     case Engine::order:
-    case Engine::minmax:
-    case Engine::nonzero:
         bytes = multiset_workspace_bytes(r, route);
         break;
     case Engine::unique:

@@ -163,9 +163,9 @@ detail::Engine engine_of(const Request& r) {
     using detail::Engine;
     switch (info(r.op).kind) {
     case Kind::order:
-        return r.op == Op::minmax ? Engine::minmax : Engine::order;
+        return Engine::order;
     case Kind::count:
-        return r.op == Op::count_unique ? Engine::unique : Engine::nonzero;
+        return r.op == Op::count_unique ? Engine::unique : Engine::order;
     case Kind::product:
         return Engine::products;
     case Kind::moments:

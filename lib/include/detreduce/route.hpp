@@ -16,9 +16,7 @@ enum class Engine : std::uint8_t {
     products,
     moments, ///< means and variances in a fixed order
     exact,   ///< sums, means and variances by `exact`
-    order,   ///< min, max, argmin, argmax, nrminf
-    minmax,
-    nonzero,
+    order,   ///< ops that compare, and count_nonzero
     unique,
 };
 
