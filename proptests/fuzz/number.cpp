@@ -1,4 +1,5 @@
 // One number as text, of every dtype: rounded as MPFR rounds it, and what is written of it reads back.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -18,6 +19,17 @@ bool is_hexadecimal(std::string_view digits) {
     return digits.size() > 1 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
 }
 
+/// The same number to these formats with an exponent of at most 16 digits: MPFR 4 takes 0.01e-99999999999999999999 for
+/// infinity, as its own exponent wraps.
+std::string with_short_exponent(std::string text, bool hexadecimal) {
+    std::size_t from = text.find_first_of(hexadecimal ? "pP" : "eE");
+    if (from == std::string::npos) return text;
+    if (++from < text.size() && (text[from] == '-' || text[from] == '+')) ++from;
+    const std::size_t digits = std::min(text.find_first_not_of('0', from), text.size());
+    if (text.size() - digits > 16) text.replace(from, std::string::npos, "1000000000000000");
+    return text;
+}
+
 /// The finite number `text`, without a sign, rounded once to T's format, its subnormals included.
 template <class T>
 double rounded_by_mpfr(const std::string& text) {
@@ -27,7 +39,8 @@ double rounded_by_mpfr(const std::string& text) {
     mpfr_set_emin(F::min_exponent + 1);
     mpfr_set_emax(F::max_exponent + 1);
     const bool hexadecimal = is_hexadecimal(text);
-    const int way = mpfr_strtofr(x, text.c_str() + (hexadecimal ? 2 : 0), nullptr, hexadecimal ? 16 : 10, MPFR_RNDN);
+    const int way = mpfr_strtofr(x, with_short_exponent(text, hexadecimal).c_str() + (hexadecimal ? 2 : 0), nullptr,
+                                 hexadecimal ? 16 : 10, MPFR_RNDN);
     mpfr_subnormalize(x, way, MPFR_RNDN);
     const double value = mpfr_get_d(x, MPFR_RNDN);
     mpfr_set_emin(mpfr_get_emin_min());

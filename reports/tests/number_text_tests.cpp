@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <detreduce/fp/bits.hpp>
+
 #include "number_text.hpp"
 
 using namespace detreduce::program;
@@ -62,6 +64,23 @@ std::string tie_above(std::mt19937_64& random) {
 }
 
 } // namespace
+
+TEST_CASE("exponents of any length are read") {
+    const std::string nines(40, '9');
+    for (const char* mantissa : {"1", "0.01", "100", "0.000"}) {
+        const bool none = std::string_view(mantissa) == "0.000";
+        const std::string tiny = mantissa + ("e-" + nines), huge = mantissa + ("e+0" + nines);
+        CHECK(reads_as(tiny, 0.0f));
+        CHECK(reads_as("-" + tiny, -0.0));
+        CHECK(reads_as(huge, none ? 0.0f : std::numeric_limits<float>::infinity()));
+        CHECK(reads_as(huge, none ? 0.0 : std::numeric_limits<double>::infinity()));
+        CHECK(reads_as("0x" + std::string(mantissa) + "p-" + nines, 0.0));
+    }
+    detreduce::float16 narrow{};
+    CHECK(parse_number(std::string_view("0.0111e-" + nines), narrow) == Parsed::ok);
+    CHECK(detreduce::fp::to_bits(narrow) == 0);
+    CHECK(parse_number(std::string_view("0.01e" + nines), narrow) == Parsed::too_large);
+}
 
 TEMPLATE_TEST_CASE("shortest decimal and hexadecimal read back to the same bits", "", float, double) {
     std::mt19937_64 random(3);
