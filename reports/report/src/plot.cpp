@@ -16,7 +16,7 @@ namespace {
 constexpr int width = 500;
 
 // Single quotes: gnuplot neither expands nor runs anything in them. plot_escaped() leaves no quote in the text.
-std::string quoted(std::string_view text) {
+std::string in_single_quotes(std::string_view text) {
     return "'" + plot_escaped(text) + "'";
 }
 
@@ -41,7 +41,7 @@ std::string prologue(const std::string& title, const Frame& frame) {
                        "bmargin at screen {:.4f}\n",
                        width, frame.height(), frame.left / double{width}, 1 - 42 / height, frame.bottom() / height,
                        fmt::arg("axis", axis.light), fmt::arg("grid", grid.light), fmt::arg("ink", ink.light),
-                       fmt::arg("title", quoted(title)));
+                       fmt::arg("title", in_single_quotes(title)));
 }
 
 int marker(const Series& s) {
@@ -67,14 +67,14 @@ std::string legend(const std::vector<Series>& series, const Frame& frame, bool l
                                 s.bound ? 1.2 : 1.8, dashes(s));
         if (!s.bound)
             text += fmt::format("set label '' at {} point pt {} ps 0.6 lc rgb '{}'\n", at(x + 18), marker(s), colour);
-        text += fmt::format("set label {} at {} left noenhanced tc rgb '{}' font 'sans-serif,13'\n", quoted(s.label),
-                            at(x + 44), ink.light);
+        text += fmt::format("set label {} at {} left noenhanced tc rgb '{}' font 'sans-serif,13'\n",
+                            in_single_quotes(s.label), at(x + 44), ink.light);
     }
     return text;
 }
 
 std::string label(const char* which, const std::string& text) {
-    return fmt::format("set {}label {} noenhanced tc rgb '{}'\n", which, quoted(text), ink.light);
+    return fmt::format("set {}label {} noenhanced tc rgb '{}'\n", which, in_single_quotes(text), ink.light);
 }
 
 std::string data_block(std::size_t index, const Series& series) {
@@ -170,7 +170,8 @@ Plot draw(const DotChart& chart) {
     if (rows == 0 || series.empty()) return {chart.id, chart.title, ""};
     std::string tics;
     for (int i = 0; i < rows; ++i)
-        tics += fmt::format("{}{} {}", i ? "," : "", quoted(chart.categories[static_cast<std::size_t>(i)]), i);
+        tics +=
+            fmt::format("{}{} {}", i ? "," : "", in_single_quotes(chart.categories[static_cast<std::size_t>(i)]), i);
     const int row = 18 + 8 * static_cast<int>(std::clamp<std::size_t>(series.size(), 2, 8));
     const Frame frame{140, row * rows, series.size()};
     std::string script = prologue(chart.title, frame) + legend(series, frame, false);
