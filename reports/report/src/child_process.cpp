@@ -96,6 +96,24 @@ struct SpawnOptions {
     SpawnOptions& operator=(const SpawnOptions&) = delete;
 };
 
+// While one lives, what ends us waits: between the start of a child and the note that it is to be ended, too.
+class HeldSignals {
+  public:
+    HeldSignals() {
+        sigset_t held;
+        ::sigemptyset(&held);
+        for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+            ::sigaddset(&held, signal);
+        ::pthread_sigmask(SIG_BLOCK, &held, &before_);
+    }
+    ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    HeldSignals(const HeldSignals&) = delete;
+    HeldSignals& operator=(const HeldSignals&) = delete;
+
+  private:
+    sigset_t before_;
+};
+
 } // namespace
 
 FoundProgram find_program(const std::string& name) {
@@ -146,6 +164,7 @@ ChildProcess::ChildProcess(std::vector<std::string> words, Streams streams, bool
     connect(STDIN_FILENO, streams.input);
     connect(STDOUT_FILENO, -1);
     connect(STDERR_FILENO, streams.errors); // says why it failed
+    const HeldSignals held;
     const int error = ::posix_spawn(&id_, arguments[0], &options.files, &options.attributes, arguments.data(),
                                     ourselves ? environ : variables.data());
     ::close(ends[1]);
