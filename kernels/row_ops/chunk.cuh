@@ -98,6 +98,33 @@ inline constexpr bool clamps_pairs = true;
 inline constexpr bool clamps_pairs = false;
 #endif
 
+/// Where results of a row go, from its number `first` on: elements of T, or, of 16-bit ones, also of the format that they are added in. Which is the same for all threads: a
+/// kernel for each would be as much code again, for the same time.
+template <class T>
+struct RowOut {
+    using V = fp::Arithmetic<T>;
+    void* out;
+    std::uint64_t first;
+    bool wide;
+
+    [[nodiscard]] static __device__ __forceinline__ RowOut of(const Rows<T>& a, std::uint64_t row) {
+        return {a.out, row * a.out_stride, a.output != dtype_of<T>};
+    }
+    [[nodiscard]] __device__ __forceinline__ RowOut from(std::uint64_t i) const { return {out, first + i, wide}; }
+    [[nodiscard]] __device__ __forceinline__ bool is_wide() const { return !std::is_same_v<T, V> && wide; }
+    template <class Out>
+    [[nodiscard]] __device__ __forceinline__ Out* at(std::uint64_t i) const {
+        return static_cast<Out*>(out) + (first + i);
+    }
+    __device__ __forceinline__ void put(std::uint64_t i, V value) const {
+        if (is_wide()) {
+            *at<V>(i) = stored<V>(value);
+        } else {
+            *at<T>(i) = stored<T>(value);
+        }
+    }
+};
+
 template <class T, bool Aligned>
 struct Chunk {
     using V = fp::Arithmetic<T>;
@@ -157,10 +184,9 @@ struct Chunk {
         }
     }
 
-    /// f(r, k), a number of V, for each element that is there, to where it belongs in the `m` results of the tile at p.
-    template <class Out, class F>
-    __device__ __forceinline__ static void store(Out* p, int m, const F& f) {
-        Out* const own = p + first();
+    /// f(r, k), a number of V, for each element that is there, to where it belongs in the `m` results of the tile at `out`.
+    template <class F>
+    __device__ __forceinline__ static void store(const RowOut<T>& out, int m, const F& f) {
         const int left = m - first();
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
@@ -170,23 +196,31 @@ struct Chunk {
 #pragma unroll
             for (int k = 0; k < K; ++k)
                 value[k] = f(r, k);
-            const Pack<Out, K> pack = stored_all<Out>(value);
-            if constexpr (Aligned) {
-                uint4 raw[sizeof pack / 16];
-                __builtin_memcpy(raw, &pack, sizeof pack);
-#pragma unroll
-                for (int i = 0; i < static_cast<int>(sizeof pack / 16); ++i)
-                    reinterpret_cast<uint4*>(own + r * lanes)[i] = raw[i];
+            if (out.is_wide()) {
+                store_row(out.template at<V>(first() + r * lanes), there, value);
             } else {
-#pragma unroll
-                for (int k = 0; k < K; ++k) {
-                    if (k < there) own[r * lanes + k] = pack.v[k];
-                }
+                store_row(out.template at<T>(first() + r * lanes), there, value);
             }
         }
     }
 
   private:
+    template <class Out>
+    static __device__ __forceinline__ void store_row(Out* p, int there, const V (&value)[K]) {
+        const Pack<Out, K> pack = stored_all<Out>(value);
+        if constexpr (Aligned) {
+            uint4 raw[sizeof pack / 16];
+            __builtin_memcpy(raw, &pack, sizeof pack);
+#pragma unroll
+            for (int i = 0; i < static_cast<int>(sizeof pack / 16); ++i)
+                reinterpret_cast<uint4*>(p)[i] = raw[i];
+        } else {
+#pragma unroll
+            for (int k = 0; k < K; ++k) {
+                if (k < there) p[k] = pack.v[k];
+            }
+        }
+    }
     template <class Item>
     static __device__ __forceinline__ V widen_now(const Pack<Item, K>& pack, int k) {
         return fp::widen(pack.v[k]);

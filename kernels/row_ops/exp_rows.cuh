@@ -74,7 +74,7 @@ __device__ __forceinline__ void put_number(const Rows<T>& a, std::uint64_t row, 
 template <class T>
 inline constexpr int blocks_of_rows = fp::is_f32<T> ? 3 : 2;
 
-template <class T, class Out, RowOp Op, bool Aligned>
+template <class T, RowOp Op, bool Aligned>
 struct ExpRow {
     using V = fp::Arithmetic<T>;
     using ChunkOf = Chunk<T, Aligned>;
@@ -149,8 +149,8 @@ struct ExpRow {
         return fp::is_finite(most) ? Sum::of(most, sum_of_terms(most)) : Sum::special(most);
     }
 
-    [[nodiscard]] __device__ __forceinline__ Out* out() const {
-        return static_cast<Out*>(a.out) + row * a.out_stride;
+    [[nodiscard]] __device__ __forceinline__ RowOut<T> out() const {
+        return RowOut<T>::of(a, row);
     }
     [[nodiscard]] __device__ __forceinline__ V weight(std::uint64_t j) const {
         return weight_of(a, j);
@@ -172,6 +172,12 @@ struct ExpRow {
         if (there && a.probabilities != nullptr) subtracted = a.smoothed.coefficient(other, probability(i));
         return spec::cross_entropy_slope(term * g.reciprocal, g.of_softmax, subtracted, g.factor);
     }
+    [[nodiscard]] __device__ __forceinline__ Slope slope_of_one_class(V reciprocal) const {
+        const std::int64_t target = a.targets[row];
+        const V own = weight(static_cast<std::uint64_t>(target));
+        return {reciprocal, own, own, a.factor != nullptr ? *a.factor : V{1}, target};
+    }
+    /// Where all classes count.
     [[nodiscard]] __device__ __forceinline__ Slope slope_of(V reciprocal) const {
         Slope g{reciprocal, V{1}, V{1}, a.factor != nullptr ? *a.factor : V{1}, -1};
         const bool given = a.probabilities != nullptr;
@@ -209,27 +215,21 @@ struct ExpRow {
             const auto first = static_cast<std::int64_t>(tile * tile_items);
             ChunkOf chunk;
             chunk.load(x + first, items(tile), lowest);
-            ChunkOf::store(out() + first, items(tile), [&](int r, int k) {
+            ChunkOf::store(out().from(tile * tile_items), items(tile), [&](int r, int k) {
                 const V z = chunk.at(r, k) - e.reference;
                 if constexpr (Op == RowOp::log_softmax) return e.log_softmax(z);
                 return f(spec::exp_term<T>(z).value(), first + ChunkOf::first() + r * ChunkOf::lanes + k);
             });
         }
     }
-    /// OneClass: what only smoothing and probabilities need is in a function of its own, as it is asked of every class otherwise. Where a row is read again but
-    /// seldom, functions that are not inlined cost more than that: they keep registers from the rest.
-    template <bool OneClass>
+    /// Of one class a row, if it is the gradient.
     __device__ __forceinline__ void write(const Sum& e) const {
         if (e.is_special()) return write_same(spec::quiet_nan<V>);
         if constexpr (Op != RowOp::cross_entropy_gradient) {
             write_each(e, [&](V term, std::int64_t) { return term * e.reciprocal; });
-        } else if constexpr (!OneClass) {
-            write_each_slope(e);
-        } else if (a.all_classes) {
-            write_slopes(e);
         } else {
             // Every class as if it were not the target, from which nothing is subtracted, and then that one again, by the thread that has it.
-            const Slope g = slope_of(e.reciprocal);
+            const Slope g = slope_of_one_class(e.reciprocal);
             write_each(e, [&](V term, std::int64_t) { return term * g.reciprocal * g.of_softmax * g.factor; });
             const auto in_tile = static_cast<int>(static_cast<std::uint64_t>(g.target) % tile_items);
             if (ChunkOf::thread_of(in_tile) == static_cast<int>(threadIdx.x)) write_target(g, e.reference);
@@ -238,19 +238,17 @@ struct ExpRow {
     /// Not inlined, so that the compiler does not take its store for one of something else than the store of 16 bytes before it.
     __device__ __noinline__ void write_target(const Slope& g, V reference) const {
         const V z = fp::widen(load_number(x + g.target)) - reference;
-        out()[g.target] = stored<Out>(slope(g, spec::exp_term<T>(z).value(), g.target));
+        out().put(static_cast<std::uint64_t>(g.target), slope(g, spec::exp_term<T>(z).value(), g.target));
     }
-    /// Not inlined: where not all classes count, its registers are not asked for.
+    /// The gradient, where all classes count. Not inlined: where they do not, its registers are not asked for.
     __device__ __noinline__ void write_slopes(const Sum& e) const {
-        write_each_slope(e);
-    }
-    __device__ __forceinline__ void write_each_slope(const Sum& e) const {
+        if (e.is_special()) return write_same(spec::quiet_nan<V>);
         const Slope g = slope_of(e.reciprocal);
         write_each(e, [&](V term, std::int64_t j) { return slope(g, term, j); });
     }
     __device__ void write_same(V value) const {
         for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x)
-            out()[i] = stored<Out>(value);
+            out().put(i, value);
     }
 
     /// −log_softmax of element i.
@@ -291,13 +289,12 @@ struct ExpRow {
         if (a.entropy) return put_entropy(e, V{0});
         put(e.logsumexp(), V{0});
     }
-    template <bool OneClass = false>
     __device__ __forceinline__ void finish(const Sum& e) const {
         if constexpr (Op == RowOp::logsumexp) {
             if (a.entropy) return put_entropy(e, a.all_classes ? sum_of_surprises(e) : V{0});
             put(e.logsumexp(), V{0});
         } else {
-            write<OneClass>(e);
+            write(e);
         }
     }
 };
@@ -314,31 +311,33 @@ __global__ void __launch_bounds__(most_warps* warp_size, Op::blocks)
 }
 
 /// A row of more than one tile, or one of which all classes count, from the beginning.
-template <class T, class Out, RowOp Op, bool Aligned>
+template <class T, RowOp Op, bool Aligned>
 struct LongExpRow {
     using Arguments = Rows<T>;
     using Memory = Shared<T>;
     static constexpr int blocks = 2;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
-        using Row = ExpRow<T, Out, Op, Aligned>;
+        using Row = ExpRow<T, Op, Aligned>;
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
         if (Op == RowOp::cross_entropy_gradient && block.without_class()) return; // all threads, or none
         const auto total = block.sum_of_terms(0);
-        block.template finish<true>(spec::usable(total) ? Row::Sum::of(0, total) : block.sum_at_greatest());
+        const auto e = spec::usable(total) ? Row::Sum::of(0, total) : block.sum_at_greatest();
+        if (Op == RowOp::cross_entropy_gradient && a.all_classes) return block.write_slopes(e);
+        block.finish(e);
     }
 };
 
 /// What is left of a row that has `sum` relative to 0, if that is usable. Not inlined, so that its registers are not asked for where it is not run.
-template <class T, class Out, RowOp Op, bool Aligned>
+template <class T, RowOp Op, bool Aligned>
 __device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shared<T>* s, fp::Arithmetic<T> sum) {
-    using Row = ExpRow<T, Out, Op, Aligned>;
+    using Row = ExpRow<T, Op, Aligned>;
     const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s};
     block.finish(spec::usable(sum) ? Row::Sum::of(0, sum) : block.sum_at_greatest());
 }
 
 /// The gradient's element at the target, without smoothing.
-template <class T, class Out, bool Aligned>
+template <class T, bool Aligned>
 __device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row, fp::Arithmetic<T> sum) {
     using V = fp::Arithmetic<T>;
     const std::int64_t target = a->targets[row];
@@ -346,11 +345,11 @@ __device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row
     const V weight = weight_of(*a, static_cast<std::uint64_t>(target));
     const V slope = spec::cross_entropy_slope(spec::exp_term<T>(x).value() * (V{1} / sum), weight, weight,
                                               a->factor != nullptr ? *a->factor : V{1});
-    static_cast<Out*>(a->out)[row * a->out_stride + static_cast<std::uint64_t>(target)] = stored<Out>(slope);
+    RowOut<T>::of(*a, row).put(static_cast<std::uint64_t>(target), slope);
 }
 
 /// softmax, log_softmax and the gradient of cross entropy, of one class a row, of rows of at most one tile, which stay in registers: as terms, or, for log_softmax, as elements.
-template <class T, class Out, RowOp Op, bool Aligned>
+template <class T, RowOp Op, bool Aligned>
 struct ShortExpRow {
     using Arguments = Rows<T>;
     using Memory = Shared<T>;
@@ -358,7 +357,7 @@ struct ShortExpRow {
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
         using V = fp::Arithmetic<T>;
-        using Row = ExpRow<T, Out, Op, Aligned>;
+        using Row = ExpRow<T, Op, Aligned>;
         using ChunkOf = Chunk<T, Aligned>;
         constexpr int K = ChunkOf::K;
         const int m = static_cast<int>(a.n);
@@ -369,7 +368,7 @@ struct ShortExpRow {
         chunk.load(block.x, m, Row::lowest);
         const V total = block_sum<T, K>(terms_at_zero<Op != RowOp::log_softmax>(chunk, term, lane), shared);
         if (!spec::usable(total)) {
-            row_again<T, Out, Op, Aligned>(&a, row, &shared, total);
+            row_again<T, Op, Aligned>(&a, row, &shared, total);
         } else if constexpr (Op == RowOp::log_softmax) {
             const auto e = Row::Sum::of(0, total);
             ChunkOf::store(block.out(), m, [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
@@ -384,7 +383,7 @@ struct ShortExpRow {
             ChunkOf::store(block.out(), m, [&](int r, int k) { return term[r][k] * reciprocal * of_softmax * factor; });
             // (In a function that is not inlined, so that the compiler does not take its store for one of something else.)
             if (ChunkOf::thread_of(target) == static_cast<int>(threadIdx.x))
-                slope_of_target<T, Out, Aligned>(&a, row, total);
+                slope_of_target<T, Aligned>(&a, row, total);
         }
     }
 };

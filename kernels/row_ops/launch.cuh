@@ -73,45 +73,40 @@ struct RowLaunch {
         return launch_kernel(LaunchKind::plain, row_kernels::rows_kernel<Op>,
                              static_cast<std::uint32_t>(std::min(a.rows, most)), warps * warp_size, 0, stream, a);
     }
-    template <class Out, bool Aligned>
+    template <bool Aligned>
     [[nodiscard]] Status run() const {
         using namespace row_kernels;
         using Weights = MergeWeights<V>;
         switch (plan.request().op) {
         case RowOp::softmax:
-            return run_exp<Out, RowOp::softmax, Aligned>();
+            return run_exp<RowOp::softmax, Aligned>();
         case RowOp::log_softmax:
-            return run_exp<Out, RowOp::log_softmax, Aligned>();
+            return run_exp<RowOp::log_softmax, Aligned>();
         case RowOp::cross_entropy_gradient:
-            return run_exp<Out, RowOp::cross_entropy_gradient, Aligned>();
+            return run_exp<RowOp::cross_entropy_gradient, Aligned>();
         case RowOp::layernorm:
-            if (is_long()) return launch<LayerNormRow<T, Out, Aligned, true>>(Weights{});
-            return launch<LayerNormRow<T, Out, Aligned, false>>(
+            if (is_long()) return launch<LayerNormRow<T, Aligned, true>>(Weights{});
+            return launch<LayerNormRow<T, Aligned, false>>(
                 Weights::template of<spec::TreeOrder<sizeof(T)>::lanes>(static_cast<std::uint32_t>(plan.request().n)));
         case RowOp::rmsnorm:
-            return is_long() ? launch<RmsNormRow<T, Out, Aligned, true>>()
-                             : launch<RmsNormRow<T, Out, Aligned, false>>();
+            return is_long() ? launch<RmsNormRow<T, Aligned, true>>() : launch<RmsNormRow<T, Aligned, false>>();
         case RowOp::nll_gradient:
-            return launch<NllGradient<T, Out>>();
+            return launch<NllGradient<T>>();
         default: // the others do not come here
             return {};
         }
     }
     [[nodiscard]] bool is_long() const { return plan.request().n > spec::TreeOrder<sizeof(T)>::tile; }
-    template <class Out, RowOp Op, bool Aligned>
+    template <RowOp Op, bool Aligned>
     [[nodiscard]] Status run_exp() const {
-        return is_long() || rows().all_classes ? launch<row_kernels::LongExpRow<T, Out, Op, Aligned>>()
-                                               : launch<row_kernels::ShortExpRow<T, Out, Op, Aligned>>();
+        return is_long() || rows().all_classes ? launch<row_kernels::LongExpRow<T, Op, Aligned>>()
+                                               : launch<row_kernels::ShortExpRow<T, Op, Aligned>>();
     }
     [[nodiscard]] Status run_logsumexp(const DeviceTraits& device) const {
         const Plan& sums = detail::sums_of(plan);
         const std::size_t behind = RowWorkspace::of(plan.request(), sums).for_sums;
         const Rows<T> a = rows();
         return LogSumExpLaunch<T>{a, sums, reinterpret_cast<V*>(workspace), workspace + behind, stream, device}.run();
-    }
-    template <class Out>
-    [[nodiscard]] Status run_as() const {
-        return aligned() ? run<Out, true>() : run<Out, false>();
     }
 };
 
@@ -122,10 +117,7 @@ Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace
     if (has_sums(plan.request().op)) return launch.run_logsumexp(device);
     if (plan.request().op == RowOp::nll)
         return for_each(plan.request().rows, row_kernels::Nll<T>{launch.rows()}, stream);
-    if constexpr (fp::is_narrow<T>) {
-        if (plan.output() == DType::f32) return launch.template run_as<float>();
-    }
-    return launch.template run_as<T>();
+    return launch.aligned() ? launch.template run<true>() : launch.template run<false>();
 }
 
 } // namespace detreduce::cuda

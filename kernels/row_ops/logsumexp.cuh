@@ -28,16 +28,14 @@ struct ExpLevel {
         a.sum = spec::exp_term<T>(widen(item)).added_to(a.sum);
     }
     static __device__ __forceinline__ Acc of_nothing() { return {V{0}}; }
-    static __device__ __forceinline__ Item identity() {
-        return row_kernels::ExpRow<T, T, RowOp::logsumexp, true>::lowest;
-    }
+    static __device__ __forceinline__ Item identity() { return row_kernels::ExpRow<T, RowOp::logsumexp, true>::lowest; }
 };
 
 /// One row by a block, whatever it takes. Not inlined, so that its registers are not asked for where it is not run.
 template <class T>
 __device__ __noinline__ void finish_by_block(const Rows<T>* a, std::uint64_t row, fp::Arithmetic<T> sum,
                                              row_kernels::Shared<T>* s) {
-    using Row = row_kernels::ExpRow<T, T, RowOp::logsumexp, false>;
+    using Row = row_kernels::ExpRow<T, RowOp::logsumexp, false>;
     const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s};
     block.finish(spec::usable(sum) ? Row::Sum::of(0, sum) : block.sum_at_greatest());
 }
@@ -46,7 +44,7 @@ __device__ __noinline__ void finish_by_block(const Rows<T>* a, std::uint64_t row
 template <class T>
 __global__ void __launch_bounds__(max_block, 4)
     finish_rows_kernel(const __grid_constant__ Rows<T> a, const fp::Arithmetic<T>* sums, std::uint32_t each) {
-    using Row = row_kernels::ExpRow<T, T, RowOp::logsumexp, false>;
+    using Row = row_kernels::ExpRow<T, RowOp::logsumexp, false>;
     __shared__ row_kernels::Shared<T> shared;
     __shared__ bool left[max_block];
     for (std::uint64_t first = std::uint64_t{blockIdx.x} * each; first < a.rows;

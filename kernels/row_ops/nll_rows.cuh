@@ -24,7 +24,7 @@ struct Nll {
     }
 };
 
-template <class T, class Out>
+template <class T>
 struct NllGradient {
     using V = fp::Arithmetic<T>;
     using Arguments = Rows<T>;
@@ -34,12 +34,12 @@ struct NllGradient {
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory&) {
         const auto target = static_cast<std::uint64_t>(a.targets[row]);
         const auto c = spec::RowClass<V>::of(a.targets[row], a.ignore_index, a.n);
-        const Out other = stored<Out>(c.there ? V{0} : c.otherwise);
-        Out slope = other;
-        if (c.there) slope = stored<Out>(spec::nll_slope(weight_of(a, target), a.factor != nullptr ? *a.factor : V{1}));
-        Out* const out = static_cast<Out*>(a.out) + row * a.out_stride;
+        const V other = c.there ? V{0} : c.otherwise;
+        V slope = other;
+        if (c.there) slope = spec::nll_slope(weight_of(a, target), a.factor != nullptr ? *a.factor : V{1});
+        const auto out = RowOut<T>::of(a, row);
         for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x)
-            out[i] = i == target ? slope : other;
+            out.put(i, i == target ? slope : other);
     }
 };
 

@@ -13,7 +13,7 @@ template <class T>
 inline constexpr int blocks_of_norms = fp::is_f64<T> ? 2 : 3;
 
 /// What both do to a row, once they know its mean and its reciprocal deviation.
-template <class T, class Out, bool Aligned>
+template <class T, bool Aligned>
 struct Normalizer {
     using V = fp::Arithmetic<T>;
     using ChunkOf = Chunk<T, Aligned>;
@@ -24,7 +24,7 @@ struct Normalizer {
 
     /// Of elements from `first` on, which are in `chunk`.
     __device__ __forceinline__ void write(const ChunkOf& chunk, std::int64_t first, int m) const {
-        Out* const out = static_cast<Out*>(a.out) + static_cast<std::int64_t>(row * a.out_stride) + first;
+        const auto out = RowOut<T>::of(a, row).from(static_cast<std::uint64_t>(first));
         if (a.scale == nullptr) {
             ChunkOf::store(out, m, [&](int r, int k) { return of(chunk, r, k); });
             return;
@@ -86,7 +86,7 @@ struct RowNumbers {
 };
 
 /// Long: of rows of more than one tile, which are read twice.
-template <class T, class Out, bool Aligned, bool Long>
+template <class T, bool Aligned, bool Long>
 struct RmsNormRow {
     using V = fp::Arithmetic<T>;
     using Arguments = Rows<T>;
@@ -97,7 +97,7 @@ struct RmsNormRow {
     static constexpr int blocks = Long ? 2 : blocks_of_norms<T>;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
-        using Row = ExpRow<T, Out, RowOp::rmsnorm, Aligned>;
+        using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
         using ChunkOf = Chunk<T, Aligned>;
         RowNumbers<V>& numbers = memory.numbers;
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared};
@@ -119,7 +119,7 @@ struct RmsNormRow {
             numbers = {V{0}, spec::reciprocal_deviation<V>(mean_square, a.epsilon)};
         }
         __syncthreads();
-        const Normalizer<T, Out, Aligned> result{a, row, numbers.mean, numbers.rstd};
+        const Normalizer<T, Aligned> result{a, row, numbers.mean, numbers.rstd};
         result.put();
         if constexpr (Long) {
             result.write_again(block.x);
@@ -184,7 +184,7 @@ __device__ __forceinline__ acc::Moments<V> merge_weighted(acc::Moments<V> (&a)[C
     return a[0];
 }
 
-template <class T, class Out, bool Aligned>
+template <class T, bool Aligned>
 struct LayerNormBlock {
     using V = fp::Arithmetic<T>;
     using Acc = acc::Moments<V>;
@@ -323,10 +323,10 @@ __device__ __forceinline__ double variance_of(const acc::Moments<V>& m, std::uin
     return static_cast<double>(m.m2) / static_cast<double>(n);
 }
 
-template <class T, class Out, bool Aligned, bool Long>
+template <class T, bool Aligned, bool Long>
 struct LayerNormRow {
     using V = fp::Arithmetic<T>;
-    using Block = LayerNormBlock<T, Out, Aligned>;
+    using Block = LayerNormBlock<T, Aligned>;
     using Memory = typename Block::Memory;
     struct Arguments : Rows<T> {
         MergeWeights<V> weights;
@@ -347,7 +347,7 @@ struct LayerNormRow {
             memory.numbers = {m.mean, spec::reciprocal_deviation<V>(variance_of(m, a.n), a.epsilon)};
         }
         __syncthreads();
-        const Normalizer<T, Out, Aligned> result{a, row, memory.numbers.mean, memory.numbers.rstd};
+        const Normalizer<T, Aligned> result{a, row, memory.numbers.mean, memory.numbers.rstd};
         result.put();
         if constexpr (Long) {
             result.write_again(x);
