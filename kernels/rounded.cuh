@@ -18,12 +18,12 @@ __device__ __forceinline__ Out rounded_to(float x) {
     };
     if constexpr (std::is_same_v<Out, float16>) {
         return bits_or_nan(f16_of_f32(x));
-    } else if constexpr (std::is_same_v<Out, bfloat16>) {
 #if DETREDUCE_GPU_HAS_BF16
+    } else if constexpr (std::is_same_v<Out, bfloat16>) {
         return bits_or_nan(bf16_of_f32(x));
-#else
-        return fp::round_to<bfloat16>(x);
 #endif
+    } else if constexpr (fp::is_narrow<Out>) {
+        return fp::round_to<Out>(x);
     } else {
         return fp::canonical(static_cast<Out>(x));
     }

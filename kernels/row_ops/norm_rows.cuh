@@ -92,14 +92,13 @@ struct RmsNormRow {
     using Arguments = Rows<T>;
     struct Memory {
         Shared<T> shared;
-        RowNumbers<V> numbers;
+        V rstd;
     };
     static constexpr int blocks = Long ? 2 : blocks_of_norms<T>;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
         using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
         using ChunkOf = Chunk<T, Aligned>;
-        RowNumbers<V>& numbers = memory.numbers;
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared};
         ChunkOf chunk;
         const auto squares = [&](std::uint64_t tile, V(&lane)[Row::K]) {
@@ -116,10 +115,11 @@ struct RmsNormRow {
         }
         if (threadIdx.x == 0) {
             const double mean_square = static_cast<double>(square) / static_cast<double>(a.n);
-            numbers = {V{0}, spec::reciprocal_deviation<V>(mean_square, a.epsilon)};
+            memory.rstd = spec::reciprocal_deviation<V>(mean_square, a.epsilon);
         }
         __syncthreads();
-        const Normalizer<T, Aligned> result{a, row, numbers.mean, numbers.rstd};
+        const Normalizer<T, Aligned> result{a, row, V{0},
+                                            memory.rstd}; // of a mean that is known to be zero nothing is subtracted
         result.put();
         if constexpr (Long) {
             result.write_again(block.x);
