@@ -5,9 +5,7 @@
 
 #include <algorithm>
 
-#include <detreduce/acc/rounded.hpp>
-#include <detreduce/acc/two_fold.hpp>
-
+#include "accumulators.hpp"
 #include "platform/cuda_error.hpp"
 #include "flat/kernels.cuh"
 #include "flat/launch.hpp"

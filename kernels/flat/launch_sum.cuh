@@ -67,8 +67,7 @@ template <class T, class Acc>
 template <class T>
 Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                    const DeviceTraits& device) {
-    using V = fp::Arithmetic<T>;
-    const auto run = [&]<class Acc>(const Acc*) -> Status {
+    return with_accumulator<fp::Arithmetic<T>>(plan.request().method, [&]<class Acc>(const Acc*) -> Status {
         const FlatLaunch<T, Acc> flat(plan, x, out, workspace, stream, device);
         if constexpr (!Acc::keeps_errors) {
             if (plan.request().method == Method::atomic) return run_atomic(flat, workspace);
@@ -79,15 +78,7 @@ Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, 
             return flat.aligned() ? flat.template two_pass<InputLevel<T, Acc, true>>(flat.x)
                                   : flat.template two_pass<InputLevel<T, Acc, false>>(flat.x);
         }
-    };
-    switch (plan.request().method) {
-    case Method::kahan:
-        return run(static_cast<const acc::Kahan<V>*>(nullptr));
-    case Method::compensated:
-        return run(static_cast<const acc::Compensated<V>*>(nullptr));
-    default: // tree and atomic
-        return run(static_cast<const acc::Rounded<V>*>(nullptr));
-    }
+    });
 }
 
 } // namespace detreduce::cuda

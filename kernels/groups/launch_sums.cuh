@@ -56,16 +56,9 @@ struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, A>> {
 /// f(Map{}, accumulator) for the term and the method of the plan; the accumulator is null, and there for its type.
 template <class T, class F>
 Status with_term_and_accumulator(const Plan& plan, const F& f) {
-    using V = fp::Arithmetic<T>;
     return transforms::with_term(info(plan.request().op).transform, [&]<class Map>(Map map) -> Status {
-        switch (plan.request().method) {
-        case Method::kahan:
-            return f(map, static_cast<const acc::Kahan<V>*>(nullptr));
-        case Method::compensated:
-            return f(map, static_cast<const acc::Compensated<V>*>(nullptr));
-        default:
-            return f(map, static_cast<const acc::Rounded<V>*>(nullptr));
-        }
+        return with_accumulator<fp::Arithmetic<T>>(plan.request().method,
+                                                   [&](const auto* accumulator) { return f(map, accumulator); });
     });
 }
 

@@ -15,24 +15,15 @@ namespace detreduce::cuda {
 template <class T, class F, int Inputs>
 [[nodiscard]] Status launch_mapped(const Plan& plan, const Mapped<T, F, Inputs>& input, const T* x, void* out,
                                    void* workspace, Stream stream) {
-    using V = fp::Arithmetic<T>;
     static_assert(std::is_trivially_copyable_v<F>, "the function is copied to the GPU byte by byte");
     const DeviceTraits& device = detail::route_of(plan).device;
-    const auto in_order = [&]<class Acc>(const Acc*) {
-        const FlatLaunch<T, Acc> launch(plan, x, out, workspace, stream, device);
-        return launch.template two_pass<MappedLevel<T, Acc, F, Inputs>>(input);
-    };
-    switch (plan.request().method) {
-    case Method::exact:
+    if (detail::route_of(plan).engine == detail::Engine::exact)
         return ExactLaunch<exact::MappedTiles<T, F, Inputs>>{{input, plan.request().n}, stream, device}.reduce(
             plan, out, workspace);
-    case Method::kahan:
-        return in_order(static_cast<const acc::Kahan<V>*>(nullptr));
-    case Method::compensated:
-        return in_order(static_cast<const acc::Compensated<V>*>(nullptr));
-    default: // tree: plan_transform() lets nothing else through
-        return in_order(static_cast<const acc::Rounded<V>*>(nullptr));
-    }
+    return with_accumulator<fp::Arithmetic<T>>(plan.request().method, [&]<class Acc>(const Acc*) {
+        const FlatLaunch<T, Acc> launch(plan, x, out, workspace, stream, device);
+        return launch.template two_pass<MappedLevel<T, Acc, F, Inputs>>(input);
+    });
 }
 
 [[nodiscard]] inline bool on_16_bytes(const void* p) {
