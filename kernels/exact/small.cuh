@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(small_threads, Map::inputs == 2 ? 3 : 4)
     const SmallParts<Shape> parts{left, static_cast<int>(gridDim.x)};
     __shared__ typename Of::Memory memory[small_warps];
     __shared__ Word sums[small_warps][Shape::count];
-    __shared__ alignas(16) SmallRange ranges[small_warps];
+    alignas(16) __shared__ SmallRange ranges[small_warps];
     let_next_kernel_start();
     const int warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
     const std::uint64_t at = std::uint64_t{blockIdx.x} * small_warps + warp; // behind the end its elements are zeros

@@ -152,11 +152,9 @@ __device__ __forceinline__ typename Level::Counts counts_of(std::uint32_t m, boo
     return counts;
 }
 
-extern __shared__ uint4 detreduce_shared[];
-
 template <class Buffer>
 __device__ __forceinline__ Buffer* team_buffer() {
-    return reinterpret_cast<Buffer*>(detreduce_shared);
+    return reinterpret_cast<Buffer*>(shared_of_launch());
 }
 
 /// Tile `tile` of the n items of an array at x, by a block; its result goes to `level`.

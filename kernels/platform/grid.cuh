@@ -21,6 +21,12 @@ __device__ __forceinline__ void fence_of_gpu() {
     __threadfence();
 }
 
+/// The memory that a launch asked for, for each block.
+__device__ __forceinline__ uint4* shared_of_launch() {
+    extern __shared__ uint4 detreduce_shared[];
+    return detreduce_shared;
+}
+
 /// A barrier for all blocks of a cooperative launch.
 __device__ __forceinline__ void sync_grid() {
     cooperative_groups::this_grid().sync();

@@ -94,7 +94,7 @@ TEST_CASE("clip on the GPU: the bits of the CPU, of large lists and of long ones
     }
 }
 
-TEST_CASE("clip on the GPU: captured in a graph, and replayed on other elements", "[clip][gpu]") {
+TEST_CASE("clip on the GPU: captured in a graph, and replayed on other elements", "[graph][clip][gpu]") {
     const AnyList list = finite_list(20, 5000);
     Image image(list, 1);
     const auto tensors = upload(image);
@@ -117,7 +117,7 @@ TEST_CASE("clip on the GPU: captured in a graph, and replayed on other elements"
     }
 }
 
-TEST_CASE("clip on the GPU: one launch more than the norm", "[clip][gpu]") {
+TEST_CASE("clip on the GPU: one launch more than the norm", "[graph][clip][gpu]") {
     for (const std::size_t count : {1, 40, 900}) {
         const AnyList list = finite_list(count, 100);
         Image image(list, 1);

@@ -69,7 +69,7 @@ TEMPLATE_TEST_CASE("device states: one a stream, filled at once, then merged int
     REQUIRE(total.memory.guards_intact());
 }
 
-TEST_CASE("device states: adds, a merge and a rounding in a graph", "[gpu][exact]") {
+TEST_CASE("device states: adds, a merge and a rounding in a graph", "[graph][gpu][exact]") {
     const auto x = input<float>(500009, 2);
     const auto y = input<bfloat16>(300011, 3);
     const auto d_x = upload(x);

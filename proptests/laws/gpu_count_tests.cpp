@@ -53,7 +53,7 @@ TEST_CASE("counts and minmax: launches that there are not are refused by name", 
     REQUIRE(make_plan({.op = Op::count_nonzero, .dtype = DType::f64, .n = 1'000'000}).workspace_bytes() <= 131072);
 }
 
-TEMPLATE_TEST_CASE("counts and minmax: a captured graph reads its input anew", "[count][minmax][gpu]",
+TEMPLATE_TEST_CASE("counts and minmax: a captured graph reads its input anew", "[graph][count][minmax][gpu]",
                    DETREDUCE_ALL_TYPES) {
     const std::vector<TestType> inputs[] = {full_of_ties<TestType>(700'001, 1),
                                             vector_from<TestType>(Style::near, 700'001, 2, finite_bits<TestType>)};

@@ -82,7 +82,7 @@ TEMPLATE_TEST_CASE("a stream for each method and schedule, all at once", "[gpu][
     }
 }
 
-TEMPLATE_TEST_CASE("a captured graph replays to the same bits, and reads its input anew", "[gpu]", bfloat16, float,
+TEMPLATE_TEST_CASE("a captured graph replays to the same bits, and reads its input anew", "[graph][gpu]", bfloat16, float,
                    double) {
     for (const Way& way : ways) {
         INFO(to_string(way));

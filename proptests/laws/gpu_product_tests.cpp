@@ -46,7 +46,7 @@ TEST_CASE("products: groups of millions of elements have the CPU's bits", "[prod
     }
 }
 
-TEMPLATE_TEST_CASE("products: millions of elements have the CPU's bits, also in a graph", "[product][gpu][large]",
+TEMPLATE_TEST_CASE("products: millions of elements have the CPU's bits, also in a graph", "[graph][product][gpu][large]",
                    DETREDUCE_ALL_TYPES) {
     const auto x = balanced<TestType>(20'000'003, 11);
     const auto input = upload(x);

@@ -76,7 +76,7 @@ TEST_CASE("laws draw launches that there are", "[gpu][route]") {
     }
 }
 
-TEST_CASE("kernels have the blocks that the plan says, as many as were asked for", "[gpu][route]") {
+TEST_CASE("kernels have the blocks that the plan says, as many as were asked for", "[graph][gpu][route]") {
     const Memory memory;
     std::size_t seen = 0;
     for (const OpInfo& op : ops()) {

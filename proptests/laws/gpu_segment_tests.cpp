@@ -41,7 +41,7 @@ TEMPLATE_TEST_CASE("ids on the GPU: of any ids at all the offsets can be used", 
     });
 }
 
-TEST_CASE("ids on the GPU: a captured graph goes from new ids to new sums", "[segments][gpu]") {
+TEST_CASE("ids on the GPU: a captured graph goes from new ids to new sums", "[graph][segments][gpu]") {
     constexpr std::uint64_t groups = 3000;
     constexpr std::size_t n = 100'003;
     const auto x = vector_from<float>(Style::near, n, 5, finite_bits<float>);
@@ -73,7 +73,7 @@ TEST_CASE("ids on the GPU: a captured graph goes from new ids to new sums", "[se
     REQUIRE(out.guards_intact());
 }
 
-TEST_CASE("checks on the GPU: they wait for their stream, and refuse one that is captured", "[segments][gpu][status]") {
+TEST_CASE("checks on the GPU: they wait for their stream, and refuse one that is captured", "[graph][segments][gpu][status]") {
     constexpr std::size_t n = 1 << 20;
     const DeviceBuffer ids(n * 4), offsets(512);
     const std::uint32_t bad = 9;

@@ -67,7 +67,7 @@ std::vector<char> bytes_of(const DeviceBuffer& buffer, std::size_t count) {
 } // namespace
 
 /// Nothing is copied back or waited for in the middle, and nothing is expected of the workspace: not even what the call before has left there.
-TEST_CASE("shapes: captured graphs of groups and lists read their input anew", "[groups][tensors][gpu]") {
+TEST_CASE("shapes: captured graphs of groups and lists read their input anew", "[graph][groups][tensors][gpu]") {
     constexpr std::size_t n = 300'007;
     const std::vector<float> inputs[] = {full_of_ties<float>(n, 1),
                                          vector_from<float>(Style::near, n, 2, finite_bits<float>)};

@@ -63,7 +63,7 @@ TEST_CASE("losses on the GPU: long arrays", "[losses][gpu]") {
     }
 }
 
-TEST_CASE("losses on the GPU: captured in a graph", "[losses][gpu]") {
+TEST_CASE("losses on the GPU: captured in a graph", "[graph][losses][gpu]") {
     const auto data = loss_data<float>(Loss::bce_with_logits, 200003, 5);
     const auto x = upload(data.x), t = upload(data.target), w = upload(data.weight);
     const LossInputs in{x->data(), t->data(), w->data()};

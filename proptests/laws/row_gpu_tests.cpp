@@ -157,7 +157,7 @@ TEMPLATE_TEST_CASE("rows on the GPU: every class counts, in many rows of several
 }
 
 /// The mean, and then its gradient times it, to see that the one waits for the other.
-TEST_CASE("rows on the GPU: a batch captured in a graph", "[rows][gpu]") {
+TEST_CASE("rows on the GPU: a batch captured in a graph", "[graph][rows][gpu]") {
     for (const auto& [of_loss, of_gradient] :
          {std::pair{RowOp::cross_entropy, RowOp::cross_entropy_gradient}, {RowOp::nll, RowOp::nll_gradient}}) {
         for (const Method method : batch_methods) {
@@ -226,7 +226,7 @@ TEST_CASE("rows on the GPU: far apart", "[rows][gpu]") {
     }
 }
 
-TEST_CASE("rows on the GPU: captured in a graph", "[rows][gpu]") {
+TEST_CASE("rows on the GPU: captured in a graph", "[graph][rows][gpu]") {
     for (const RowOp op : all_row_ops) {
         for (const std::uint64_t n : {1000, 20011}) {
             const RowRequest r{.op = op, .dtype = DType::f32, .n = n, .rows = 5};

@@ -92,7 +92,7 @@ TEST_CASE("transform_reduce on the GPU: terms all over the range, and long array
     }
 }
 
-TEST_CASE("transform_reduce on the GPU: captured in a graph", "[transform][gpu]") {
+TEST_CASE("transform_reduce on the GPU: captured in a graph", "[graph][transform][gpu]") {
     const auto x = transform_elements<float>(200003, 1), y = transform_elements<float>(200003, 2);
     const auto d_x = upload(x), d_y = upload(y);
     const DeviceBuffer out(sizeof(float));

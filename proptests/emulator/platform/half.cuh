@@ -1,0 +1,88 @@
+// Stands in for kernels/platform/half.cuh.
+#pragma once
+
+#include <cstdint>
+
+#include <detreduce/fp/convert.hpp>
+
+#define DETREDUCE_GPU_HAS_BF16 1
+
+namespace detreduce::cuda {
+
+[[nodiscard]] inline float f32_of_f16(std::uint16_t bits) {
+    return (bits & 0x7fffu) > 0x7c00u ? __uint_as_float(0x7fffffffu) : fp::widen(float16::from_bits(bits));
+}
+[[nodiscard]] inline float f32_of_f16_here(std::uint16_t bits) {
+    return f32_of_f16(bits);
+}
+[[nodiscard]] inline float f32_of_low_f16(std::uint32_t word) {
+    return f32_of_f16(static_cast<std::uint16_t>(word));
+}
+[[nodiscard]] inline float f32_of_high_f16(std::uint32_t word) {
+    return f32_of_f16(static_cast<std::uint16_t>(word >> 16));
+}
+[[nodiscard]] inline float f32_of_low_f16_here(std::uint32_t word) {
+    return f32_of_low_f16(word);
+}
+[[nodiscard]] inline float f32_of_high_f16_here(std::uint32_t word) {
+    return f32_of_high_f16(word);
+}
+inline void f32_of_both_f16(std::uint32_t word, float& low, float& high) {
+    low = f32_of_low_f16(word);
+    high = f32_of_high_f16(word);
+}
+[[nodiscard]] inline float f32_of_bf16_here(std::uint16_t bits) {
+    return __uint_as_float(std::uint32_t{bits} << 16);
+}
+[[nodiscard]] inline float f32_of_low_bf16_here(std::uint32_t word) {
+    return __uint_as_float(word << 16);
+}
+[[nodiscard]] inline float f32_of_high_bf16_here(std::uint32_t word) {
+    return __uint_as_float(word & 0xffff0000u);
+}
+[[nodiscard]] inline std::uint32_t low_half_as_high(std::uint32_t word) {
+    return word << 16;
+}
+
+template <class T>
+[[nodiscard]] std::uint16_t half_of_f32(float x) {
+    return fp::is_nan(x) ? std::uint16_t{0x7fff} : fp::to_bits(fp::round_to<T>(x));
+}
+[[nodiscard]] inline std::uint16_t f16_of_f32(float x) {
+    return half_of_f32<float16>(x);
+}
+[[nodiscard]] inline std::uint16_t bf16_of_f32(float x) {
+    return half_of_f32<bfloat16>(x);
+}
+[[nodiscard]] inline std::uint32_t both_bf16_of_f32(float low, float high) {
+    return std::uint32_t{bf16_of_f32(high)} << 16 | bf16_of_f32(low);
+}
+[[nodiscard]] inline std::uint32_t both_f16_of_f32(float low, float high) {
+    return std::uint32_t{f16_of_f32(high)} << 16 | f16_of_f32(low);
+}
+
+template <class T>
+void clamp_both(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
+    std::uint32_t clamped = 0;
+    for (int shift = 0; shift < 32; shift += 16) {
+        const auto number = [shift](std::uint32_t w) { return T::from_bits(static_cast<std::uint16_t>(w >> shift)); };
+        const float x = fp::widen(number(word)), low = fp::widen(number(lowest)), high = fp::widen(number(highest));
+        const std::uint16_t bits = fp::is_nan(x) ? std::uint16_t{0x7fff}
+                                   : x < low     ? fp::to_bits(number(lowest))
+                                   : high < x    ? fp::to_bits(number(highest))
+                                                 : fp::to_bits(number(word));
+        clamped |= std::uint32_t{bits} << shift;
+    }
+    word = clamped;
+}
+inline void clamp_both_bf16(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
+    clamp_both<bfloat16>(word, lowest, highest);
+}
+inline void clamp_both_f16(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
+    clamp_both<float16>(word, lowest, highest);
+}
+[[nodiscard]] inline std::uint32_t signs_of_both(std::uint32_t word) {
+    return ((word >> 15 & 1u) != 0 ? 0xffffu : 0u) | (word >> 31 != 0 ? 0xffff0000u : 0u);
+}
+
+} // namespace detreduce::cuda

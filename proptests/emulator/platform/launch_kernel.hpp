@@ -1,0 +1,39 @@
+// Stands in for kernels/platform/launch_kernel.hpp.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include "flat/launch.hpp"
+#include "platform/cuda_error.hpp"
+
+namespace detreduce::cuda {
+
+enum class LaunchKind { plain, cooperative, after_previous };
+
+template <class... Parameters, class... Arguments>
+[[nodiscard]] Status launch_kernel(LaunchKind kind, void (*kernel)(Parameters...), dim3 blocks, std::uint32_t threads,
+                                   std::size_t shared, cudaStream_t, const Arguments&... arguments) {
+    if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0 || blocks.y > 65535 || blocks.z > 65535 || threads == 0 ||
+        threads > 1024 || shared > (std::size_t{48} << 10)) {
+        return from_cuda("cudaLaunchKernelEx", cudaErrorInvalidConfiguration);
+    }
+    const std::tuple<Parameters...> given(static_cast<Parameters>(arguments)...);
+    emulator::run_grid(__PRETTY_FUNCTION__, blocks, threads, shared, kind == LaunchKind::cooperative,
+                       [&] { std::apply(kernel, given); });
+    return {};
+}
+
+template <class Kernel>
+[[nodiscard]] Status count_resident(Kernel, std::uint32_t, std::size_t, const DeviceTraits& device,
+                                    std::uint32_t& blocks) {
+    blocks = 2 * device.sms;
+    return {};
+}
+
+template <class Kernel>
+[[nodiscard]] LaunchKind after_previous(const DeviceTraits&, Kernel) {
+    return LaunchKind::plain;
+}
+
+} // namespace detreduce::cuda
