@@ -112,6 +112,12 @@ TEST_CASE("of several devices each has its own partner", "[report]") {
             CHECK(r.device == r.other_device);
             CHECK(r.equal() == (r.device == "cpu"));
         }
+    Results far = there; // a GPU's partner is a GPU, before any other
+    far.reference[0].subject.device = "cpu";
+    far.reference[1].subject.device = "cuda:3";
+    Results gpu = here;
+    gpu.reference.erase(gpu.reference.begin());
+    CHECK(bits_of(compared(gpu, far), "reference", "exact").other_device == "cuda:3");
     there.reference.pop_back(); // leaves cuda:0, which is not for the CPU's row
     CHECK(bits_of(compared(here, there), "reference", "exact").device == "cuda:0");
 }
@@ -129,6 +135,8 @@ TEST_CASE("speed is compared where everything but the figure is the same", "[rep
     CHECK_THROWS_AS(speed_of(c, "read", 65536), std::out_of_range);
     CHECK(c.speed.rows.size() == here.cost.size() - 3);
     CHECK((c.speed.only_here == 2 && c.speed.only_there == 2));
+    there.cost.push_back(there.cost[1]);
+    CHECK((compared(here, there).speed.only_here == 2 && compared(here, there).speed.only_there == 3));
 }
 
 TEST_CASE("the page says which bits differ, in red, and which promise held, in green", "[report]") {

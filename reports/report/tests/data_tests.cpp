@@ -188,6 +188,8 @@ TEST_CASE("the page shows files and sums, and defects in red", "[report]") {
     CHECK(cell(table(), "exact", "correctly rounded").mood == Mood::bad);
     CHECK(data_section(results).findings.front().find("defect") != std::string::npos);
     results = sample();
+    results.data_sums[1].error_over_bound = 1.0; // within it
+    CHECK(cell(table(), "serial (cpu)", "error / bound").mood == Mood::plain);
     results.data_sums[1].error_over_bound = 1.5;
     CHECK(cell(table(), "serial (cpu)", "error / bound").mood == Mood::bad);
     CHECK(data_section(results).findings.front().find("defect") != std::string::npos);

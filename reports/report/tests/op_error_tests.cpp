@@ -96,6 +96,8 @@ TEST_CASE("other ops have a row for each op, dtype and kind of data", "[report]"
 TEST_CASE("an op above its bound, or an exact one that is not the nearest number, is a defect", "[report]") {
     ErrorRow row = row_of("nrm2", "tree");
     CHECK(mood_of(with_ops({row})) == Mood::plain);
+    row.error_over_bound = 1.0; // within it
+    CHECK(mood_of(with_ops({row})) == Mood::plain);
     row.error_over_bound = 1.001;
     CHECK(mood_of(with_ops({row})) == Mood::bad);
     CHECK(error_section(with_ops({row})).findings.back().find("1 of 1 points lie ABOVE") != std::string::npos);
@@ -120,6 +122,12 @@ TEST_CASE("a result is judged by its own error, limit and format", "[report]") {
     CHECK(*row.condition == 7.0);
     take_judged(row, DType::f32, {INFINITY, 1, 0, 0x1p-23, false});
     CHECK(*row.error_over_bound == INFINITY);
+    ErrorRow zero; // where all of it is nothing, and nothing is allowed
+    take_judged(zero, DType::f32, {0, 0, 0, 0.0, true});
+    CHECK(zero.error_over_bound == 0.0);
+    CHECK(zero.relative_error == 0.0);
+    CHECK(zero.bound == 0.0);
+    CHECK(limit_of_mean(DType::f32, 0, 0, 5) == 0x1p-149 * rounded_up); // a quotient may be subnormal
     CHECK(last_place(DType::f64, 1) == 0x1p-52);
     CHECK(last_place(DType::f32, 0x1p-140) == 0x1p-149);
 }
@@ -143,6 +151,27 @@ TEST_CASE("a sum whose parts may overflow has no bound, and one that cannot has"
         CHECK(some.error_over_bound.value() == 0);
     }
     CHECK(judged(near, Method::exact).bound); // which adds in integers: only its result could
+}
+
+TEST_CASE("the worst of several sums is kept, with its condition and bound", "[report]") {
+    using detreduce::Method;
+    const std::vector<float> x{3, -1}, y{1e8f, -1e8f, 1};
+    const auto sum_of = [](const std::vector<float>& v) {
+        return detreduce::accuracy::exact_sum(std::span<const float>(v));
+    };
+    const auto worse = sum_of(y), better = sum_of(x);
+    const auto limit = [](const auto& exact) { return limit_of({Method::tree, {}}, DType::f32, DType::f32, exact); };
+    ErrorRow row;
+    take_error(row, 2.0f, better, limit(better));
+    take_error(row, 1.5f, worse, limit(worse));
+    const ErrorRow worst = row;
+    CHECK(worst.relative_error == 0.5);
+    CHECK(worst.condition == 200000001.0);
+    take_error(row, 2.0f, better, limit(better));
+    CHECK(row.correctly_rounded == 2);
+    CHECK(row.error_ulp == 0x1p22);
+    row.correctly_rounded = worst.correctly_rounded;
+    CHECK(row == worst);
 }
 
 TEST_CASE("true losses have twice the digits of a double", "[report]") {

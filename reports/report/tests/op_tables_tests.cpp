@@ -115,6 +115,19 @@ TEST_CASE("a table of ops has a line an op and a column a dtype and method, empt
     CHECK_THROWS_AS(ops_table({}, plain_name), Failure);
 }
 
+TEST_CASE("columns stand in the order of the file's dtypes, and a table is of one kind of data", "[report]") {
+    std::vector<CostRow> rows{row("f32", "mean tree", 3e-6, 0.5), row("bf16", "mean exact", 3e-6, 0.5),
+                              row("f32", "mean exact", 3e-6, 0.5)};
+    CHECK(titles(ops_table(rows, plain_name)) ==
+          Texts{"4 KiB, share of the read-only kernel", "f32 tree", "f32 exact", "bf16 exact"});
+    rows.back().data = "worst";
+    CHECK_THROWS_AS(ops_table(rows, plain_name), Failure);
+    const Table softmax = row_ops_table(
+        {row("f32", "copy", 1e-6, 1), row("f32", "copy", 8e-6, 1), row("f32", "softmax tree rows of 32", 2e-6, 0.25)},
+        plain_name);
+    CHECK(texts(softmax.rows.at(0)) == Texts{"softmax, rows of 32 (c)", "0.500"}); // of the copy that stands first
+}
+
 TEST_CASE("what is timed is known by its name and variant", "[report]") {
     CHECK(timed_name("kahan", "") == TimedName{"sum", "flat", "kahan"});
     CHECK(timed_name("tree", "automatic") == TimedName{"sum", "flat", "tree"});
@@ -131,11 +144,12 @@ TEST_CASE("what is timed is known by its name and variant", "[report]") {
 }
 
 TEST_CASE("a table of shapes gives the time of what reads only a part", "[report]") {
-    const std::vector<CostRow> rows{row("f16", "sum tree rows of 32", 3e-6, 0.25),
-                                    row("f16", "sum", 3e-6, 0.5, "exact rows of 32"),
-                                    row("f16", "nrm2 exact 1000 tensors of 1 KiB", 2.125e-5, 40)};
+    const std::vector<CostRow> rows{
+        row("f16", "sum tree rows of 32", 3e-6, 0.25), row("f16", "sum", 3e-6, 0.5, "exact rows of 32"),
+        row("f16", "nrm2 exact 1000 tensors of 1 KiB", 2.125e-5, 40), row("f16", "nrm2 exact rows of 32", 3e-6, 0.75)};
     const Table table = shapes_table(rows, plain_name);
-    REQUIRE(table.rows.size() == 2);
+    REQUIRE(table.rows.size() == 3);
+    CHECK(texts(table.rows[2]) == Texts{"nrm2, rows of 32", "absent", "0.750"});
     CHECK(texts(table.rows[0]) == Texts{"sum, rows of 32", "0.250", "0.500"});
     CHECK(texts(table.rows[1]) == Texts{"nrm2, 1000 tensors of 1 KiB", "absent", "21.2 µs"});
 }

@@ -68,6 +68,7 @@ TEST_CASE("what is above the ceiling or below the floor is drawn there", "[repor
     CHECK(drawn(0.75, 0, 1) == drawn(0.75, 0, 0));
     CHECK(drawn(1e-9, 0.25, 1) == drawn(0.25, 0.25, 1));
     CHECK(drawn(0.375, 0.25, 1) != drawn(0.25, 0.25, 1));
+    CHECK(drawn(0, 0.25, 1) == drawn(0.25, 0.25, 1));
 }
 
 TEST_CASE("powers of ten on an axis are multiples of their step", "[report]") {
@@ -75,6 +76,36 @@ TEST_CASE("powers of ten on an axis are multiples of their step", "[report]") {
           std::string::npos);
     CHECK(decimal_tics("y", {1e-17, 10}).ends_with("'10^{-3}' 0.001,'10^{0}' 1)\n"));
     CHECK(decimal_tics("y", {3, 40}).find("set ytics ('5' 5,'10' 10,'20' 20)") != std::string::npos);
+}
+
+TEST_CASE("axes reach beyond what they show, to round numbers", "[report]") {
+    const auto outwards = [](double low, double high, double floor = 0) {
+        const AxisRange range = rounded_outwards({low, high}, floor);
+        return std::pair(range.low, range.high);
+    };
+    CHECK(outwards(3, 7) == std::pair(2.0, 10.0));
+    CHECK(outwards(1.2, 4) == std::pair(1.0, 5.0));
+    CHECK(outwards(60, 190) == std::pair(50.0, 200.0));
+    CHECK(outwards(1e-9, 3, 0.25) == std::pair(0.25, 10.0));
+    CHECK(close_tics("x", {1.1, 1.2}) == "set xrange [0.950:1.250]\nset xtics 0.05\n"); // 1 is always there
+    CHECK(linear_tics("y", {0.1, 30}) == "set yrange [0:30.401]\nset ytics 5\n");
+    CHECK(linear_tics("y", {0.5, 0.9}) == "set yrange [0.4:1.0]\nset ytics 0.1\n");
+}
+
+TEST_CASE("a legend has two columns, filled downwards", "[report]") {
+    REQUIRE(can_draw());
+    LineChart lines;
+    lines.id = lines.title = "c";
+    for (const char* name : {"one", "two", "three", "four"})
+        lines.series.push_back({name, name, 0, false, {{1.0, 1.0}, {2.0, 2.0}}});
+    const std::string svg = draw(lines).svg;
+    const auto y_of = [&svg](const std::string& label) { // of its text, which a "translate(x,y)" puts there
+        const std::size_t at = svg.rfind("translate(", svg.find(label + "<"));
+        return std::stod(svg.substr(svg.find(',', at) + 1));
+    };
+    CHECK(y_of("one") == y_of("three"));
+    CHECK(y_of("two") == y_of("four"));
+    CHECK(y_of("one") < y_of("two"));
 }
 
 // The palette gives these names the same colour.

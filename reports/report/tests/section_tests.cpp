@@ -73,6 +73,81 @@ TEST_CASE("costs of several devices are told apart", "[report]") {
     CHECK(chart->series.front().label == "exact, cpu"); // the title says that it is one thread
 }
 
+TEST_CASE("findings on cost: the largest size relative to reading, and one thread in cache", "[report]") {
+    Results results;
+    results.provenance.device = "cpu";
+    const auto add = [&](const char* candidate, const char* variant, std::uint64_t n, double seconds, double ratio,
+                         const char* data = plain_data) {
+        results.cost.push_back({"f32", candidate, variant, "cpu", data, n, 4 * n, 9, seconds, 0.01,
+                                4e-9 * static_cast<double>(n) / seconds, ratio});
+    };
+    add("read", "1 thread", 1024, 1e-7, 1);
+    add("std::accumulate", "1 thread", 1024, 8e-7, 0.125);
+    add("exact", "1 thread, avx2", 1024, 2e-7, 0.5);
+    add("exact", "2 threads, avx2", 1024, 4e-7, 0.25);
+    add("read", "1 thread", 4096, 4e-7, 1);
+    add("exact", "1 thread, avx2", 4096, 8e-7, 0.5);
+    add("exact", "1 thread, avx2", 4096, 1e-6, 0.4, "worst");
+    add("tree", "1 thread", 4096, 5e-7, 0.8);
+    const Section section = cost_section(results);
+    CHECK(section.findings ==
+          std::vector<std::string>{"f32, n = 2¹², speed relative to reading the same bytes: exact, 1 thread, avx2 "
+                                   "0.500; tree, 1 thread 0.800.",
+                                   "f32, in cache (n = 2¹⁰), time of exact on 1 thread relative to std::accumulate: "
+                                   "0.25 with avx2."});
+    const Table& data = section.tables.front(); // of what was timed on several kinds
+    REQUIRE(data.id == "cost-data");
+    REQUIRE(data.rows.size() == 1);
+    CHECK(data.rows[0][0].text == "f32, n = 2¹², exact, 1 thread, avx2");
+    CHECK(data.rows[0][1].text == "0.500");
+    CHECK(data.rows[0][2].text == "0.400");
+    const auto chart_of = [&](const std::string& id) {
+        for (const LineChart& chart : section.line_charts)
+            if (chart.id == id) return chart;
+        throw std::out_of_range(id);
+    };
+    const LineChart speed = chart_of("cost-f32-1-thread"), ratio = chart_of("cost-ratio-f32-1-thread");
+    REQUIRE(speed.series.size() == 4);
+    CHECK(speed.series[0].label == "read");
+    REQUIRE(ratio.series.size() == 3); // reading relative to itself says nothing
+    CHECK(ratio.series[0].label == "std::accumulate");
+    CHECK(ratio.series[1].points == std::vector<std::pair<double, double>>{{1024, 0.5}, {4096, 0.5}}); // plain data
+}
+
+TEST_CASE("all promised cells count, and each axis has its place in the plot", "[report]") {
+    Results results = sample();
+    const auto row = [&](const char* axis, std::uint64_t n, bool promised, std::int64_t distinct) {
+        DeterminismRow r = results.determinism.front();
+        r.axis = axis;
+        r.n = n;
+        r.promised = promised;
+        r.runs = 100;
+        r.distinct = distinct;
+        r.patterns = {{"0x40000000", 100}};
+        return r;
+    };
+    results.determinism = {row("repeated runs", 9, true, 1), row("grids", 9, true, 1), row("blocks", 8, true, 1),
+                           row("permutations", 9, false, 1), row("splits", 9, false, 3)};
+    const Section section = determinism_section(results);
+    CHECK(section.findings.front() ==
+          "All 3 cells in which a method promises one bit pattern showed one (500 runs in all).");
+    CHECK(section.dot_charts.at(0).series.at(0).points ==
+          std::vector<std::pair<double, double>>{{1, 0}, {1, 1}, {1, 2}, {1, 3}, {3, 4}});
+    const Table& patterns = section.tables.at(2);
+    REQUIRE(patterns.rows.size() == 3); // the same bits of other data are another line
+    CHECK(patterns.rows[0][2].text == "repeated runs (100), grids (100), permutations (100)");
+    CHECK(patterns.rows[1][2].text == "blocks (100)");
+}
+
+TEST_CASE("the closest to its bound is looked for among those that round", "[report]") {
+    Results results = sample();
+    for (ErrorRow& r : results.error)
+        if (r.error_over_bound) r.error_over_bound = r.subject.method == "exact" ? 0.99 : 0.25;
+    results.error.front().error_over_bound = 0.5;
+    CHECK(error_section(results).findings.front().find(
+              "the closest reaches 50 % of it (f32, tree, lognormal, n = 2⁴)") != std::string::npos);
+}
+
 TEST_CASE("error is drawn once a method, where it was under test", "[report]") {
     Results results = sample();
     const auto lines = [&] {

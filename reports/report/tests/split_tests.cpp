@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <detreduce/accuracy/generators.hpp>
 #include <detreduce/accuracy/oracle.hpp>
 
+#include "determinism_axes.hpp"
 #include "runner.hpp"
 
 using namespace detreduce;
@@ -56,6 +59,29 @@ TEST_CASE("any piece may be merged into any other", "[report]") {
     }
     CHECK(first.size() == 4 * 3);
     CHECK(second.size() == 4 * 3);
+}
+
+TEST_CASE("each axis varies what it names", "[report]") {
+    const auto jobs_of = [](const std::string& name) {
+        for (const Axis& axis : determinism_axes())
+            if (axis.name == name) return axis.plan({.method = Method::exact, .device = {}, .launch = {}}, true).jobs;
+        throw std::out_of_range(name);
+    };
+    std::set<std::uint32_t> threads;
+    std::set<Isa> isas;
+    std::set<std::size_t> places;
+    for (const Job& job : jobs_of("CPU threads"))
+        threads.insert(job.launch.threads);
+    for (const Job& job : jobs_of("instruction sets"))
+        isas.insert(job.launch.isa);
+    for (const Job& job : jobs_of("alignment"))
+        places.insert(job.misalignment);
+    CHECK(threads == std::set<std::uint32_t>{1, 2, 3, 4, 5, 6, 7, 8});
+    const auto available = available_isas();
+    CHECK(isas == std::set<Isa>(available.begin(), available.end()));
+    CHECK(places.size() == 16);
+    CHECK(jobs_of("splits").size() == 64);
+    CHECK(jobs_of("schedules").empty()); // of GPUs
 }
 
 TEST_CASE("a sum by parts has the bits of the correctly rounded sum", "[report]") {

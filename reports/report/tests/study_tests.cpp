@@ -139,6 +139,9 @@ TEST_CASE("a sum that is not the same twice shows its bit patterns", "[study]") 
     CHECK(broken.promised);
     CHECK(broken.distinct == 3);
     CHECK(broken.spread_ulp.value_or(0) > 0);
+    REQUIRE(broken.patterns.size() == 3);                        // in 100 runs
+    CHECK(broken.patterns[0].count == 34);                       // the most frequent first
+    CHECK(!axis_of(results, "broken", "permutations").promised); // which takes more than run_to_run
     CHECK(!fine.promised);
     CHECK(fine.distinct == 1);
     CHECK(axis_of(results, "my loop", "alignment").distinct == 1);

@@ -61,6 +61,26 @@ TEST_CASE("the summary takes the worst of ordinary data, and of all", "[report]"
     CHECK_FALSE(list.back().worst_ordinary.has_value());
 }
 
+TEST_CASE("the summary's figures are of sums of one array, up to the condition number that it names", "[report]") {
+    Results r = results();
+    r.error.push_back(error("tree", 6.0, ordinary_condition, 0));
+    CHECK(choices_of(r).front().worst_ordinary == 6.0);
+    CHECK(choices_of(r).front().median == 6.0); // of 2, 5, 6, 9000 the upper
+    r.error.push_back(error("tree", 1e9, 1.0, 0));
+    r.error.back().subject.shape = "rows";
+    CHECK(choices_of(r).front().worst == 9000.0);
+    const Table table = summary_table(choices_of(r), true);
+    REQUIRE(table.columns[4].title == "worst of all");
+    CHECK(table.rows[0][4].detail == "1 of 12 right");
+    CHECK(table.rows[0][4].mood == Mood::plain);
+    CHECK(table.rows[1][4].mood == Mood::good); // 3 of 3
+    r.determinism.push_back({of_f32("tree"), "splits", "", "normal", 9, false, 50, 2, 1.0});
+    CHECK(choices_of(r).front().other_distinct == 40);
+    r.cost.push_back(cost("tree", 4096, 9.0, 1, 0.2));
+    r.cost.back().data = "worst";
+    CHECK(choices_of(r).front().cost->n == 1024);
+}
+
 TEST_CASE("the summary counts bit patterns where the guarantee promises one", "[report]") {
     const Results r = results();
     const std::vector<Choice> list = choices_of(r);

@@ -1,8 +1,11 @@
 // Numbers and strings as people and file formats want them; median and deviation; the read-only pass.
 #include <support/catch.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <set>
+#include <vector>
 
 #include "read_pass.hpp"
 #include "sample.hpp"
@@ -52,6 +55,18 @@ TEST_CASE("figures have the digits that matter", "[report]") {
     CHECK(bytes_of(1000) == "1000 B");
 }
 
+TEST_CASE("figures are rounded before the number of their digits is chosen", "[report]") {
+    CHECK(ulps(9.996) == "10.0");
+    CHECK(ulps(99.96) == "100");
+    CHECK(ulps(999.6) == "1 000");
+    CHECK(percent(0.0996) == "10 %");
+    CHECK(percent(0.000096) == "0.01 %");
+    CHECK(count_of(18) == "2⁴ + 2");
+    CHECK(count_of(19) == "19"); // more than an eighth above
+    CHECK(count_of((1 << 20) + 4096) == "2²⁰ + 4096");
+    CHECK(count_of((1 << 20) + 4097) == "1 052 673");
+}
+
 TEST_CASE("strings are safe where they go", "[report]") {
     const std::string nasty = report_test::nasty;
     CHECK(html_escaped("<a href=\"x\">&'") == "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
@@ -76,6 +91,19 @@ TEST_CASE("median and relative deviation", "[report]") {
     CHECK(median({4, 1, 2, 9}) == 3);
     CHECK(relative_deviation({10, 10, 10}) == 0);
     CHECK(relative_deviation({8, 10, 12, 100, 10}) == 0.2);
+    CHECK(relative_deviation({80, 100, 120, 1000, 100}) == 0.2);
+}
+
+TEST_CASE("all candidates take a turn in each round, in another order", "[report]") {
+    std::set<std::vector<std::size_t>> orders;
+    for (int round = 0; round < 10; ++round) {
+        std::vector<std::size_t> order = order_of_turns(8, round);
+        CHECK(order == order_of_turns(8, round));
+        orders.insert(order);
+        std::sort(order.begin(), order.end());
+        CHECK(order == std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6, 7});
+    }
+    CHECK(orders.size() > 5);
 }
 
 TEST_CASE("the read-only pass reads every byte, in every way, at every alignment and length", "[report]") {
