@@ -8,11 +8,11 @@
 
 #include "flat/launch.hpp"
 #include "platform/launch_kernel.hpp"
+#include "policies.hpp"
 
 namespace detreduce::cuda {
 
-/// At most `useful`: as many as the device holds, or three times that where there is enough to do, as the end is then less ragged. Where the
-/// plan says how many, `useful` is not more than that.
+/// At most `useful`, which is not more than the plan says, where it says how many.
 template <class Kernel>
 [[nodiscard]] Status choose_blocks(const Plan& plan, const DeviceTraits& device, Kernel kernel, std::uint32_t useful,
                                    std::uint32_t& blocks) {
@@ -20,8 +20,7 @@ template <class Kernel>
     if (plan.launch().grid != 0) return {};
     std::uint32_t resident = 0;
     const Status status = count_resident(kernel, plan.launch().block, 0, device, resident);
-    const bool large = useful / 16 >= resident;
-    blocks = std::min(useful, large ? 3 * resident : resident);
+    blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(useful, policy::blocks_for(useful, resident)));
     return status;
 }
 

@@ -12,7 +12,7 @@
 #include "moments/launch.hpp"
 #include "multiset/launch.hpp"
 #include "product/launch.hpp"
-#include "tuning.hpp"
+#include "policies.hpp"
 #include "workspace.hpp"
 
 namespace detreduce::cuda {
@@ -94,7 +94,6 @@ Offer offer_of(const Request& r, const Route& route) {
         return {block, block, block, false, false, two_pass, blocks, schedules};
     };
     const bool flat = r.shape == Shape::flat, tiles = route.scope == Scope::tiles;
-    const Tuning& tuned = tuning(spec::tiles(r.n, tile_items(size_of(r.dtype))));
     switch (route.engine) {
     case Engine::exact:
         if (info(r.op).kind == Kind::moments && flat)
@@ -135,9 +134,9 @@ Offer offer_of(const Request& r, const Route& route) {
                         "256, or 0",
                         "last_block and cooperative are offered for flat sums and means by tree; allowed for other "
                         "ops, shapes and methods is two_pass");
-        return {128, 256, tuned.block, true, true, tuned.schedule, "", ""};
+        return {128, 256, policy::tree.threads, true, true, policy::tree_schedule, "", ""};
     case Engine::atomic:
-        return {128, 256, tuned.block, false, false, two_pass, "", "allowed for atomic is two_pass"};
+        return {128, 256, policy::tree.threads, false, false, two_pass, "", "allowed for atomic is two_pass"};
     default: // ops that compare or count
         if (route.scope == Scope::thread && route.engine != Engine::unique)
             return only(256, "allowed for ops that compare or count, of columns and short rows, is 256, or 0",

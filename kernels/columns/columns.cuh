@@ -142,7 +142,7 @@ fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std:
 
 /// Tiles of all columns, one behind the other: first all columns of the first tile, 32·C to a block.
 template <class Level, class T, class Levels>
-__global__ void __launch_bounds__(max_block, 2)
+__global__ void __launch_bounds__(max_block, policy::columns.blocks)
     columns_kernel(const typename Level::Pointer x, const ColumnRange range, const Levels levels) {
     using Acc = typename Level::Acc;
     constexpr int C = columns_a_thread<T, Acc>, block_columns = C * warp_size;

@@ -15,7 +15,7 @@ __device__ __forceinline__ void mark(volatile std::uint32_t* map, std::uint32_t 
 }
 
 template <class T>
-__global__ void __launch_bounds__(max_threads, 4)
+__global__ void __launch_bounds__(max_threads, policy::mark_patterns.blocks)
     mark_kernel(const __grid_constant__ multiset::Tiles<T> tiles, std::uint32_t* map) {
     __shared__ std::uint32_t seen[map_words];
     for (std::uint32_t w = threadIdx.x; w < map_words; w += blockDim.x)

@@ -66,7 +66,7 @@ struct TensorsLaunch {
         if (!cursor.done()) status = describe_exact_list<T>(op, device, shape);
         while (status.ok() && !cursor.done()) {
             TensorParts parts = cursor.take_tiles(shape.tile);
-            parts.blocks = exact_blocks(parts.tiles, plan.launch().grid, shape.resident, most_tensor_blocks);
+            parts.blocks = exact_blocks(parts.tiles, plan.launch().grid, shape.resident, policy::most_tensor_blocks);
             status = upload_tensors(parts, layout.list, workspace, state(), first ? words : 0, stream);
             first = false;
             if (!status.ok()) break;
@@ -85,7 +85,8 @@ struct TensorsLaunch {
     [[nodiscard]] Status finish() const {
         const auto finish = exact::Finish::of(plan, out);
         const auto run = [&](Word* states, std::uint64_t results, const exact::Finish& to) {
-            const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(results, 16ull * device.sms));
+            const auto blocks =
+                static_cast<std::uint32_t>(std::min<std::uint64_t>(results, policy::finish_blocks * device.sms));
             return launch_kernel(LaunchKind::plain, exact::finish_kernel<States>, blocks, state_block_threads, 0,
                                  stream, states, results, to);
         };

@@ -75,7 +75,8 @@ __device__ __forceinline__ std::uint64_t next_batch(const GroupWork& work, std::
 
 /// What threads keep to round takes registers, which of mean and variance of doubles are too many for four blocks.
 template <class Input>
-inline constexpr int group_blocks = Input::states > acc::exact::product_states ? 3 : blocks_at_once<Input>;
+inline constexpr int group_blocks =
+    Input::states > acc::exact::product_states ? policy::exact_groups_of_moments.blocks : blocks_at_once<Input>;
 
 /// Small groups, a warp each; large ones are left for slots_kernel.
 template <class Input>
@@ -137,13 +138,11 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     }
 }
 
-inline constexpr int large_group_threads = 512;
-
 /// Large groups, from the states of their slots: a block each.
 template <int States>
-__global__ void __launch_bounds__(large_group_threads)
+__global__ void __launch_bounds__(policy::large_group_threads)
     large_groups_kernel(const SlotTable table, const Word* states, const Finish finish) {
-    constexpr int count = States * acc::exact::words, parts = large_group_threads / count;
+    constexpr int count = States * acc::exact::words, parts = policy::large_group_threads / count;
     __shared__ Word total[count];
     const int k = threadIdx.x % count, part = threadIdx.x / count;
     for (std::uint64_t i = blockIdx.x; i < table.used[1]; i += gridDim.x) {

@@ -7,13 +7,14 @@
 #include "flat/launch.hpp"
 #include "groups/groups.hpp"
 #include "groups/parts.hpp"
+#include "policies.hpp"
 
 #include <detreduce/exact_state.hpp>
 
 namespace detreduce::cuda {
 
 /// Threads of a block that adds; what its kernel is written for. And of one that only works on a state.
-inline constexpr std::uint32_t exact_block_threads = 128, state_block_threads = 96;
+inline constexpr std::uint32_t exact_block_threads = policy::exact.threads, state_block_threads = 96;
 static_assert(state_block_threads > ExactState::word_count);
 
 /// Bytes of workspace: a state, or three for terms, or four for mean and variance, and what blocks tell each other.
@@ -21,20 +22,18 @@ inline constexpr std::size_t exact_workspace_bytes = 1024, exact_terms_workspace
                              exact_moments_workspace_bytes = 2560;
 static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_bytes);
 
-/// Blocks for `tiles`, a warp each: `wanted`, unless 0, else as many as the device holds or, where there is enough to do, three times as many. The GPU then deals
-/// them out to whoever is first done, and the end is less ragged (.985 of the read-only kernel against .979, measured). At least one, at most `most`.
+/// Blocks for `tiles`, a warp each: `wanted`, unless 0. At least one, at most `most`.
 [[nodiscard]] inline std::uint32_t exact_blocks(std::uint64_t tiles, std::uint32_t wanted, std::uint32_t resident,
                                                 std::uint32_t most) {
     constexpr std::uint32_t warps = exact_block_threads / 32;
-    const bool large = tiles / warps >= 16ull * resident;
-    const std::uint64_t chosen = wanted != 0 ? wanted : large ? 3ull * resident : resident;
+    const std::uint64_t chosen = wanted != 0 ? wanted : policy::blocks_for(tiles / warps, resident);
     return static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>((tiles + warps - 1) / warps, 1, std::min<std::uint64_t>(chosen, most)));
 }
 
-/// Elements that make a slot of a large group: enough to be worth the words of its states, of which mean and variance have more: no more than 8192 slots in a group.
+/// Elements that make a slot of a large group.
 [[nodiscard]] inline std::uint32_t exact_slot_elements(const Request& r) {
-    constexpr std::uint64_t enough = 1u << 15, most_slots = 8192;
+    constexpr std::uint64_t enough = policy::slot_elements, most_slots = policy::most_moment_slots;
     const std::uint64_t wanted = info(r.op).kind == Kind::moments ? spec::tiles(r.n, most_slots) : 0;
     return static_cast<std::uint32_t>(std::max(enough, wanted));
 }
@@ -49,14 +48,14 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
 
 /// Short flat inputs (exact/small.cuh): blocks of so many threads, each of which loads so often 16 bytes of each input. For each op's sum, and for each of the two of
 /// mean and variance, a block leaves at most so many words, and the words of a state.
-inline constexpr std::uint32_t exact_small_threads = 256, most_exact_small_blocks = 1024;
-inline constexpr int exact_small_vectors = 4, exact_small_part_words = 9;
+inline constexpr std::uint32_t exact_small_threads = policy::exact_small.threads;
+inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_small_part_words = 9;
 
 /// As many as there are tiles for; none where the input is not short.
 [[nodiscard]] inline std::uint32_t exact_small_blocks(const Request& r) {
     const std::uint64_t elements = std::uint64_t{exact_small_threads} * exact_small_vectors * 16 / size_of(r.dtype);
     const std::uint64_t blocks = spec::tiles(r.n, elements);
-    return r.shape == Shape::flat && blocks <= most_exact_small_blocks ? static_cast<std::uint32_t>(blocks) : 0;
+    return r.shape == Shape::flat && blocks <= policy::most_exact_small_blocks ? static_cast<std::uint32_t>(blocks) : 0;
 }
 [[nodiscard]] inline std::size_t exact_small_workspace_bytes(const Request& r) {
     const int sums = info(r.op).kind == Kind::moments ? 2 : 1;

@@ -39,7 +39,7 @@ struct ExactGroupLaunch {
         std::uint32_t resident = 0;
         Status status = count_resident(resident);
         const auto blocks = [&](std::uint64_t useful) {
-            const std::uint64_t most = plan.launch().grid ? plan.launch().grid : 4ull * resident;
+            const std::uint64_t most = plan.launch().grid ? plan.launch().grid : policy::times_resident * resident;
             return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
         };
         if (status.ok() && layout.room > 0) {
@@ -47,7 +47,7 @@ struct ExactGroupLaunch {
                 from_cuda("cudaMemsetAsync", cudaMemsetAsync(work.table.used, 0, 2 * sizeof *work.table.used, stream));
         }
         if (status.ok()) {
-            work.batch = batch_of(plan, 16ull * resident, exact::block_warps);
+            work.batch = batch_of(plan, policy::exact_batches * resident, exact::block_warps);
             const std::uint64_t useful = spec::tiles(plan.groups(), std::uint64_t{exact::block_warps} * work.batch);
             status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>, blocks(useful), exact::block_threads,
                                    0, stream, input, finish, work);
@@ -56,10 +56,11 @@ struct ExactGroupLaunch {
         status = launch_kernel(LaunchKind::plain, exact::slots_kernel<Input>, blocks(layout.room), exact::block_threads,
                                0, stream, input, work);
         if (!status.ok()) return status;
-        return launch_kernel(
-            LaunchKind::plain, exact::large_groups_kernel<Input::states>,
-            static_cast<std::uint32_t>(std::clamp<std::uint64_t>(layout.room / 4, 1, 4ull * device.sms)),
-            exact::large_group_threads, 0, stream, work.table, static_cast<const exact::Word*>(work.states), finish);
+        return launch_kernel(LaunchKind::plain, exact::large_groups_kernel<Input::states>,
+                             static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+                                 layout.room / 4, 1, policy::large_group_blocks * device.sms)),
+                             policy::large_group_threads, 0, stream, work.table,
+                             static_cast<const exact::Word*>(work.states), finish);
     }
 
     /// Columns and short rows, from the workspace of PartLayout.
@@ -74,10 +75,10 @@ struct ExactGroupLaunch {
         const Groups groups = Groups::of(plan, nullptr);
         const exact::GroupFinish finish{exact::Finish::of(plan, out), groups.n};
         const auto run = [&](auto kernel, std::uint64_t warps) {
-            const std::uint64_t blocks = spec::tiles(warps, part_threads / warp_size);
+            const std::uint64_t blocks = spec::tiles(warps, policy::part_threads / warp_size);
             const std::uint64_t most = plan.launch().grid ? plan.launch().grid : most_blocks;
             return launch_kernel(LaunchKind::plain, kernel, static_cast<std::uint32_t>(std::min(blocks, most)),
-                                 part_threads, 0, stream, input, groups.stride, layout.parts, kept, finish);
+                                 policy::part_threads, 0, stream, input, groups.stride, layout.parts, kept, finish);
         };
         Status status = run(exact::parts_kernel<Input>, layout.parts.words() * layout.parts.parts);
         if (status.ok() && layout.parts.parts > 1) status = run(exact::join_parts_kernel<Input>, layout.parts.words());
@@ -90,7 +91,7 @@ struct ExactGroupLaunch {
         const std::uint64_t blocks = spec::tiles(layout.parts.words(), exact::block_warps);
         return launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>,
                              static_cast<std::uint32_t>(std::min<std::uint64_t>(
-                                 blocks, plan.launch().grid ? plan.launch().grid : 4ull * resident)),
+                                 blocks, plan.launch().grid ? plan.launch().grid : policy::times_resident * resident)),
                              exact::block_threads, 0, stream, input, finish.finish, work);
     }
 };

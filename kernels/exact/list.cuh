@@ -60,11 +60,10 @@ struct ListShare {
     }
 };
 
-/// With what a block keeps from one tensor to the next, bf16 has no registers for long tiles in four blocks: .93 of reading in three, .80 in four. (f16 has: .83, .87.)
 template <class Input>
 inline constexpr bool list_spills = std::is_same_v<typename Input::Type, bfloat16> && (Input::vectors > short_tile);
 template <class Input>
-inline constexpr int list_blocks = list_spills<Input> ? 3 : blocks_at_once<Input>;
+inline constexpr int list_blocks = list_spills<Input> ? policy::exact_list_of_bf16.blocks : blocks_at_once<Input>;
 
 /// `state`: the sum of all. Each of the block's warps takes every fourth tile.
 template <class Input>

@@ -207,7 +207,8 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
 
 /// One tile a warp.
 template <class T, class Map>
-__global__ void __launch_bounds__(small_threads, Map::inputs == 2 ? 3 : 4)
+__global__ void __launch_bounds__(small_threads,
+                                  (Map::inputs == 2 ? policy::exact_small_of_two_inputs : policy::exact_small).blocks)
     small_kernel(const __grid_constant__ Terms<T, Map, exact_small_vectors> input, Word* left, Word* slots) {
     using Of = SmallOf<T, Map>;
     using Shape = typename Of::Shape;

@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(small_threads)
     join_small_kernel(Word* left, int blocks, const Word* slots, std::uint64_t n, const Finish finish) {
     const SmallParts<S> parts{left, blocks};
     __shared__ SmallJoin<S> join;
-    __shared__ int highest[small_warps], lowest[small_warps], tops[most_exact_small_blocks];
+    __shared__ int highest[small_warps], lowest[small_warps], tops[policy::most_exact_small_blocks];
     __shared__ double nowhere;
 #pragma unroll 1
     for (int pass = first_pass(); pass < 2; ++pass) { // see there; the first time for a sum of 1 that is nobody's

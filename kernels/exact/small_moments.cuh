@@ -15,7 +15,7 @@ template <class S>
 __device__ __forceinline__ void join_moment(const SmallLeft& left, int blocks, Word* words) {
     const SmallParts<S> parts{left.parts, blocks};
     __shared__ SmallJoin<S> join;
-    __shared__ int highest[small_warps], tops[most_exact_small_blocks];
+    __shared__ int highest[small_warps], tops[policy::most_exact_small_blocks];
     for (int b = threadIdx.x; b < blocks; b += small_threads)
         tops[b] = static_cast<int>(parts.top(b));
     __syncthreads();

@@ -32,12 +32,13 @@ struct BinsIn<T, Moments, W> { // one bin of double holds 38 binades of bf16, an
         MomentBins<T, std::conditional_t<sizeof(T) == 2 && W::adds == 64, spec::ExactWindow<double, 1, 6>, W>, W>;
 };
 
-/// Loads of 16 bytes a thread makes of each input for a tile: of small groups few, so that little of a tile is empty; where there is much to read as many
-/// as registers hold (of one input 8 are up to 4 % faster than 4; of elements as they are, which must be looked at for −0, and of squares of doubles beside them, there is no room for that).
-inline constexpr int short_tile = 4;
+/// Loads of 16 bytes a thread makes of each input for a tile, of small groups and where there is much to read.
+inline constexpr int short_tile = policy::exact_short_tile;
 template <class T, class Map>
-inline constexpr int
-    long_tile = Map::inputs == 1 && (is_moments<Map> ? !fp::is_f64<T> : Map::transform != Transform::element) ? 8 : 4;
+inline constexpr int long_tile = Map::inputs == 1 &&
+                                         (is_moments<Map> ? !fp::is_f64<T> : Map::transform != Transform::element)
+                                     ? policy::exact_long_tile
+                                     : policy::exact_short_tile;
 
 /// One or two inputs as tiles of warps, of V loads.
 template <class T, class Map, int V = short_tile>
@@ -143,7 +144,8 @@ struct Terms {
 };
 
 template <class T, class Map, int V>
-inline constexpr int blocks_at_once<Terms<T, Map, V>> = Map::inputs == 2 ? 3 : 4;
+inline constexpr int
+    blocks_at_once<Terms<T, Map, V>> = (Map::inputs == 2 ? policy::exact_of_two_inputs : policy::exact).blocks;
 
 /// What of a product of two elements of T, or of one alone, may be other than zero: so many bits.
 template <class T, class Map>

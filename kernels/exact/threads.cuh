@@ -27,7 +27,7 @@ struct ThreadSum {
     /// A thread's window is made for a few elements, and cannot move. Sums of doubles have 40 bits to spare, most of which they need below.
     static constexpr int room_above = fp::is_f64<T> && Map::linear ? 10 : 16;
     static_assert(terms <= Window::adds);
-    static_assert(longest_part * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
+    static_assert(policy::longest_part * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
 
     /// 16 bytes of elements from number i on; zeros, whose terms are +0, behind the end.
     static __device__ __forceinline__ uint4 load(const Input& input, const T* p, std::uint64_t i) {
@@ -102,7 +102,7 @@ struct GroupFinish {
 
 /// Parts of groups, which are rounded at once where there is one part of each.
 template <class Input>
-__global__ void __launch_bounds__(part_threads)
+__global__ void __launch_bounds__(policy::part_threads)
     parts_kernel(const __grid_constant__ Input input, std::uint64_t stride, const Parts parts, const PartSums kept,
                  const GroupFinish finish) {
     using Sum = SumOf<Input>;
@@ -110,8 +110,8 @@ __global__ void __launch_bounds__(part_threads)
     constexpr int count = BinsOf::count;
     const std::uint64_t all = parts.words() * parts.parts;
     const std::uint32_t lane = threadIdx.x % warp_size;
-    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * part_threads + threadIdx.x) / warp_size; turn < all;
-         turn += std::uint64_t{gridDim.x} * (part_threads / warp_size)) {
+    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;
+         turn += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
         const Parts::Place place = parts.place(turn, lane);
         BinsOf bins(nullptr);
         const bool fits =
@@ -138,15 +138,15 @@ __global__ void __launch_bounds__(part_threads)
 
 /// Adds up the parts of each group, and rounds.
 template <class Input>
-__global__ void __launch_bounds__(part_threads)
+__global__ void __launch_bounds__(policy::part_threads)
     join_parts_kernel(const __grid_constant__ Input input, std::uint64_t stride, const Parts parts, const PartSums kept,
                       const GroupFinish finish) {
     using Sum = SumOf<Input>;
     using BinsOf = typename Sum::BinsOf;
     const std::uint64_t words = parts.words();
     const std::uint32_t lane = threadIdx.x % warp_size;
-    for (std::uint64_t word = (std::uint64_t{blockIdx.x} * part_threads + threadIdx.x) / warp_size; word < words;
-         word += std::uint64_t{gridDim.x} * (part_threads / warp_size)) {
+    for (std::uint64_t word = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size;
+         word < words; word += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
         const std::uint64_t group = word * warp_size + lane;
         std::uint32_t all_fit = ~0u;
         for (std::uint64_t part = 0; part < parts.parts; ++part)

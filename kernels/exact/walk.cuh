@@ -38,10 +38,9 @@ struct WindowsOf<bfloat16> {
                          spec::ExactWindow<double, 3, 6>, spec::ExactWindow<double, 7, 6>>;
 };
 
-/// Blocks on a multiprocessor (128 registers a thread). As many loads as a tile has are in flight for the next one. Measured: half the
-/// loads with more blocks, other sizes of blocks, no loads ahead, and tiles given out by a counter are slower.
+/// Blocks on a multiprocessor.
 template <class Input>
-inline constexpr int blocks_at_once = 4;
+inline constexpr int blocks_at_once = policy::exact.blocks;
 
 template <class Input>
 struct WarpMemory;
@@ -230,7 +229,7 @@ struct WarpSum {
 /// A warp's way through the input.
 template <class T, bool Magnitude>
 struct Walk {
-    static constexpr int V = tile_vectors, misses_allowed = 4;
+    static constexpr int V = tile_vectors, misses_allowed = policy::exact_misses;
     const Tiles<T, V, Magnitude>& tiles;
     std::uint64_t tile, stride; ///< the tile that comes next; warps in the grid
     Word* words;

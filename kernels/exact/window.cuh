@@ -6,11 +6,12 @@
 #include <detreduce/spec/exact_window.hpp>
 
 #include "exact/words.cuh"
+#include "policies.hpp"
 
 namespace detreduce::cuda::exact {
 
 /// Loads of 16 bytes that a thread makes a tile.
-inline constexpr int tile_vectors = 8;
+inline constexpr int tile_vectors = policy::exact_loads;
 
 /// Elements of one thread: V loads of 16 bytes.
 template <int V>

@@ -11,6 +11,7 @@
 #include "platform/grid.cuh"
 #include "flat/tile.cuh"
 #include "groups/groups.hpp"
+#include "policies.hpp"
 #include "rounded.cuh"
 
 namespace detreduce::cuda {
@@ -123,7 +124,7 @@ __device__ __forceinline__ std::uint32_t items_in_tile(std::uint64_t begin, std:
     return n - begin < tile ? static_cast<std::uint32_t>(n - begin) : tile;
 }
 
-inline constexpr int max_block = 256; ///< threads; prepare() allows no more
+inline constexpr int max_block = policy::tree.threads; ///< prepare() allows no more
 
 /// Levels whose items do not know how many elements they are: their tile has to be told.
 template <class Level>
@@ -168,17 +169,17 @@ __device__ __forceinline__ void reduce_tile_of_array(const typename Level::Point
     if (threadIdx.x == 0) levels.store(level, tile, acc);
 }
 
-/// Blocks of 256 threads on a multiprocessor that level_kernel is compiled for. 4 leaves 64 registers: enough for a chunk's eight loads to
-/// be in flight at once, which take 32. Accumulators of two words need more: 3 leaves 80. (2 for products, whose upper levels spill: half as fast.)
+/// Blocks on a multiprocessor that level_kernel is compiled for.
 template <class Level>
-inline constexpr int blocks_at_once = sizeof(typename Level::Acc) > sizeof(typename Level::Acc::Value) ? 3 : 4;
-/// Their numbers of elements take room, and so does dividing by them.
+inline constexpr int blocks_at_once = (sizeof(typename Level::Acc) > sizeof(typename Level::Acc::Value)
+                                           ? policy::tree_of_two_words
+                                           : policy::tree)
+                                          .blocks;
 template <class V>
-inline constexpr int blocks_at_once<PartialLevel<acc::CountedMoments<V>>> = 2;
-/// Two inputs take twice the room.
+inline constexpr int blocks_at_once<PartialLevel<acc::CountedMoments<V>>> = policy::counted_moments.blocks;
 template <class T, class Acc, class Map, Alignment A>
 inline constexpr int blocks_at_once<TermLevel<T, Acc, Map, A>> =
-    Map::inputs == 2 ? 2 : blocks_at_once<InputLevel<T, Acc, true>>;
+    Map::inputs == 2 ? policy::tree_of_two_inputs.blocks : blocks_at_once<InputLevel<T, Acc, true>>;
 
 /// Lane j of n items, in Rows rows of lanes or fewer.
 template <class Level, int Rows>
@@ -248,8 +249,8 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
     if constexpr (Level::source == Source::partials) {
         constexpr std::uint32_t lanes = Level::Order::lanes;
         if (n <= lanes) return reduce_short_rows<Level, 1>(x, static_cast<std::uint32_t>(n), levels);
-        if (n <= most_short_rows * lanes)
-            return reduce_short_rows<Level, most_short_rows>(x, static_cast<std::uint32_t>(n), levels);
+        if (n <= policy::most_short_rows * lanes)
+            return reduce_short_rows<Level, policy::most_short_rows>(x, static_cast<std::uint32_t>(n), levels);
         wait_for_previous_kernel();
     }
     if constexpr (Level::in_rows) {

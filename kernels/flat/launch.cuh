@@ -87,13 +87,13 @@ struct SequenceLaunch {
         return cuda::count_resident(kernel, block(), shared, device, blocks);
     }
 
-    /// As many blocks as are useful, and no more than the device holds four times over.
+    /// As many blocks as are useful, and no more than the device holds a few times over.
     template <class Kernel, class... Arguments>
     [[nodiscard]] Status launch_resident(Kernel kernel, std::uint64_t useful, std::size_t shared,
                                          const Arguments&... arguments) const {
         std::uint32_t resident = 0;
         if (const Status bad = count_resident(kernel, shared, resident); !bad.ok()) return bad;
-        const std::uint64_t blocks = std::clamp<std::uint64_t>(useful, 1, 4ull * resident);
+        const std::uint64_t blocks = std::clamp<std::uint64_t>(useful, 1, policy::times_resident * resident);
         return launch(LaunchKind::plain, kernel, grid(blocks), shared, arguments...);
     }
 

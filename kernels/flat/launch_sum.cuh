@@ -43,7 +43,7 @@ template <bool Aligned, class T, class Acc>
     using Level = InputLevel<T, Acc, Aligned>;
     const std::uint64_t chunks = spec::tiles(flat.n(), Level::Order::chunk);
     const std::uint64_t useful =
-        std::min<std::uint64_t>(spec::tiles(chunks, flat.block() / warp_size), 16ull * flat.device.sms);
+        std::min<std::uint64_t>(spec::tiles(chunks, flat.block() / warp_size), policy::atomic_blocks * flat.device.sms);
     return flat.launch(LaunchKind::plain, atomic_kernel<Level>, flat.grid(useful), 0, flat.x, flat.n(), sum);
 }
 

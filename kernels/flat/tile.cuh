@@ -15,9 +15,6 @@
 
 namespace detreduce::cuda {
 
-/// Results of tiles in so many rows of lanes, or fewer, are reduced by a warp.
-inline constexpr int most_short_rows = 4;
-
 /// The lanes of one thread.
 template <class Acc, int K>
 struct Lanes {

@@ -12,7 +12,7 @@ Status reduce_upper_levels(const SequenceLaunch<Acc>& run) {
     std::uint64_t unit = tile_items(size_of(run.plan.request().dtype));
     Status status;
     for (int l = 0; status.ok() && l + 1 < max_levels && levels.tiles[l] > 1; ++l) {
-        const bool short_rows = levels.tiles[l] <= most_short_rows * Partial::Order::lanes; // a warp each
+        const bool short_rows = levels.tiles[l] <= policy::most_short_rows * Partial::Order::lanes; // a warp each
         const dim3 blocks = short_rows ? dim3(run.grid(spec::tiles(levels.rows, run.block() / warp_size)))
                                        : run.grid_of_rows(levels.tiles[l + 1]);
         const LaunchKind kind = after_previous(run.device, level_kernel<Partial, TeamWarps, Levels<Acc>>);

@@ -9,10 +9,9 @@
 #include <detreduce/plan.hpp>
 #include <detreduce/spec/tree_order.hpp>
 
-namespace detreduce::cuda {
+#include "policies.hpp"
 
-inline constexpr std::uint32_t part_threads = 256; ///< of a block
-inline constexpr std::uint64_t longest_part = 1u << 15;
+namespace detreduce::cuda {
 
 /// Rows of so few elements are not worth a warp each.
 [[nodiscard]] inline bool by_threads(const Request& r) {
@@ -33,7 +32,7 @@ struct Parts {
         most = std::min(most, std::max<std::uint64_t>(1, spec::tiles(n, shortest)));
         const std::uint64_t wanted = std::clamp<std::uint64_t>(threads / std::max<std::uint64_t>(1, count), 1, most);
         length = std::min(std::max<std::uint64_t>(1, spec::tiles(spec::tiles(n, wanted), multiple)) * multiple,
-                          longest_part);
+                          policy::longest_part);
         parts = std::max<std::uint64_t>(1, spec::tiles(n, length));
     }
     [[nodiscard]] DETREDUCE_HD std::uint64_t words() const { return (count + 31) / 32; }

@@ -135,9 +135,9 @@ __device__ __forceinline__ typename Level::Acc sum_by_warp(const typename Level:
     }
 }
 
-/// Blocks on a multiprocessor: more where loads are of words, as more of these are needed for as much memory.
+/// Blocks on a multiprocessor.
 template <class Level>
-inline constexpr int group_blocks = reads_words<Level> ? 3 : 2;
+inline constexpr int group_blocks = (reads_words<Level> ? policy::groups_by_words : policy::groups).blocks;
 
 /// Groups by a warp each: of more than a row of lanes and at most a tile, or segments. Large segments go to `table`. A warp takes `batch` neighbours, at
 /// most 32, and each of its threads keeps the sum of one: what comes at the end, a division or a rounding, is then done by all threads at once.
@@ -182,9 +182,11 @@ inline constexpr int rows_in_flight = Steps == 1 ? 4 : 8 / Steps;
 
 /// Blocks on a multiprocessor.
 template <class Level, int Steps>
-inline constexpr int short_row_blocks = !Level::known_aligned || Level::Acc::keeps_errors    ? 2
-                                        : Steps > 1 && fp::has_16_bits<typename Level::Item> ? 3
-                                                                                             : 4;
+inline constexpr int short_row_blocks = (!Level::known_aligned || Level::Acc::keeps_errors ? policy::short_rows_of_any
+                                         : Steps > 1 && fp::has_16_bits<typename Level::Item>
+                                             ? policy::short_rows_in_steps
+                                             : policy::short_rows)
+                                            .blocks;
 
 /// Rows of at most `Steps` rows of lanes: so short that a warp must have several in flight. `threads` share one, a power of two and at most a warp, and
 /// they have a lane or more for each element; a warp where there is more than one step. Where the rows

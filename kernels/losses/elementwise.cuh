@@ -3,10 +3,9 @@
 
 #include "losses/function.cuh"
 #include "rounded.cuh"
+#include "policies.hpp"
 
 namespace detreduce::cuda {
-
-inline constexpr std::uint32_t loss_block = 256;
 
 /// K neighbouring values at out[at], in one store where the address of out[0] allows it.
 template <class Out, int K, class V>
@@ -91,7 +90,7 @@ __device__ __forceinline__ void for_each_element(const ThreeInputs<T>& in, std::
 }
 
 template <class T>
-__global__ void __launch_bounds__(loss_block)
+__global__ void __launch_bounds__(policy::loss_threads)
     loss_terms_kernel(const ThreeInputs<T> in, std::uint64_t n, const LossFunction<T> f, const LossOut out) {
     for_each_element(
         in, n, [&](std::uint64_t at, const auto& raw) { out.store(at, f.template values<false>(raw)); },
@@ -99,7 +98,7 @@ __global__ void __launch_bounds__(loss_block)
 }
 
 template <class T>
-__global__ void __launch_bounds__(loss_block)
+__global__ void __launch_bounds__(policy::loss_threads)
     loss_gradient_kernel(const ThreeInputs<T> in, std::uint64_t n, const LossFunction<T> f, const LossFactor<T> factor,
                          T* dx, bool aligned) {
     using V = fp::Arithmetic<T>;

@@ -23,16 +23,18 @@ struct LossLaunch {
     /// As many blocks as the device holds four times over, so that the end is not ragged, but none without a pack.
     template <class Kernel, class... Arguments>
     [[nodiscard]] Status elementwise(Kernel kernel, const Arguments&... arguments) const {
-        constexpr std::uint64_t per_block = loss_block * 16 / sizeof(T);
+        constexpr std::uint64_t per_block = policy::loss_threads * 16 / sizeof(T);
         std::uint32_t resident = 0;
-        if (const Status bad = count_resident(kernel, loss_block, 0, detail::route_of(plan.plan()).device, resident);
+        if (const Status bad =
+                count_resident(kernel, policy::loss_threads, 0, detail::route_of(plan.plan()).device, resident);
             !bad.ok())
             return bad;
         const std::uint32_t asked = plan.plan().launch().grid;
         const std::uint64_t useful = spec::tiles(plan.request().n, per_block);
-        const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(useful, asked ? asked : 4 * resident));
-        return launch_kernel(LaunchKind::plain, kernel, blocks, loss_block, 0, stream, in, plan.request().n, f,
-                             arguments...);
+        const auto blocks = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(useful, asked ? asked : policy::times_resident * resident));
+        return launch_kernel(LaunchKind::plain, kernel, blocks, policy::loss_threads, 0, stream, in, plan.request().n,
+                             f, arguments...);
     }
 };
 

@@ -80,7 +80,8 @@ template <class T>
 struct Best : FoundBest {
     using Type = T;
     using Wide = typename Keys<T>::Wide;
-    static constexpr int thread_blocks = 0; ///< of ThreadScope that a multiprocessor is to hold; 0: as it comes
+    static constexpr int thread_blocks =
+        policy::compare_groups; ///< of ThreadScope that a multiprocessor is to hold; 0: as it comes
     Keys<T> keys[1];
     bool index;
     Wide empty_key; ///< of no elements
@@ -160,7 +161,9 @@ template <class T>
 struct Ends : FoundEnds {
     using Type = T;
     using Wide = typename Keys<T>::Wide;
-    static constexpr int thread_blocks = fp::is_f64<T> ? 5 : fp::has_16_bits<T> ? 6 : 0;
+    static constexpr int thread_blocks = fp::is_f64<T>        ? policy::compare_groups_f64
+                                         : fp::has_16_bits<T> ? policy::compare_groups_16_bits
+                                                              : policy::compare_groups;
     Keys<T> keys[2]; ///< of the least, of the greatest
 
     [[nodiscard]] static Ends of(const Request& r) {
@@ -220,7 +223,7 @@ template <class T>
 template <class T>
 struct Count : FoundCount {
     using Type = T;
-    static constexpr int thread_blocks = 0;
+    static constexpr int thread_blocks = policy::compare_groups;
 
     [[nodiscard]] static Count of(const Request&) { return {}; }
     [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool) const { return identity(); }

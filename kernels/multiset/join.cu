@@ -15,8 +15,8 @@ Status join(const Request& r, DType dtype, const Found* found, const JoinWork& w
 
 Status join_parts(const Request& r, const Found* found, const Parts& parts, const Results& results, Stream stream) {
     return with_accumulator<double>(r, [&]<class A>(const A&) {
-        return launch_kernel(LaunchKind::plain, join_parts_kernel<A>, part_blocks(parts.count), part_threads, 0, stream,
-                             parts, found, Views::of(r, r.dtype), results);
+        return launch_kernel(LaunchKind::plain, join_parts_kernel<A>, part_blocks(parts.count), policy::part_threads, 0,
+                             stream, parts, found, Views::of(r, r.dtype), results);
     });
 }
 

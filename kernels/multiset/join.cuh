@@ -80,10 +80,10 @@ __global__ void __launch_bounds__(max_threads)
 
 /// The parts that threads_kernel left.
 template <class Merges>
-__global__ void __launch_bounds__(part_threads)
+__global__ void __launch_bounds__(policy::part_threads)
     join_parts_kernel(const Parts parts, const Found* found, const Views views, const Results results) {
-    for (std::uint64_t group = std::uint64_t{blockIdx.x} * part_threads + threadIdx.x; group < parts.count;
-         group += std::uint64_t{gridDim.x} * part_threads) {
+    for (std::uint64_t group = std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x; group < parts.count;
+         group += std::uint64_t{gridDim.x} * policy::part_threads) {
         Found all = found[group];
 #pragma unroll 4
         for (std::uint64_t part = 1; part < parts.parts; ++part)

@@ -12,6 +12,7 @@
 #include "groups/parts.hpp"
 #include "multiset/found.hpp"
 #include "tensors/list.hpp"
+#include "policies.hpp"
 
 namespace detreduce::cuda::multiset {
 
@@ -82,7 +83,7 @@ struct JoinLaunch {
 
 /// Blocks that have something for each of so many threads to do.
 [[nodiscard]] inline std::uint32_t part_blocks(std::uint64_t threads) {
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(spec::tiles(threads, part_threads), 0x7fffffff));
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(spec::tiles(threads, policy::part_threads), 0x7fffffff));
 }
 
 } // namespace detreduce::cuda::multiset

@@ -13,18 +13,9 @@
 
 namespace detreduce::cuda::multiset {
 
-/// So many blocks of max_threads threads at once, or as many as the oldest GPUs hold.
-[[nodiscard]] constexpr int blocks_at_once(int blocks) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    return blocks < 4 ? blocks : 4;
-#else
-    return blocks;
-#endif
-}
-
 /// A flat array. One block alone stores the result; others leave what they found to be joined.
 template <class A>
-__global__ void __launch_bounds__(max_threads, blocks_at_once(6))
+__global__ void __launch_bounds__(max_threads, policy::blocks_that_fit(policy::compare.blocks))
     grid_kernel(const __grid_constant__ Tiles<typename A::Type> tiles, const __grid_constant__ A accumulator,
                 Found* found, const __grid_constant__ Results results) {
     if (gridDim.x > 1) let_next_kernel_start();
@@ -123,14 +114,14 @@ __global__ void __launch_bounds__(max_threads)
 /// found[p·count + g], with its index in the group; or, where there is one part of each, it is the
 /// result.
 template <class A>
-__global__ void __launch_bounds__(part_threads, blocks_at_once(A::thread_blocks))
+__global__ void __launch_bounds__(policy::part_threads, policy::blocks_that_fit(A::thread_blocks))
     threads_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
                    const __grid_constant__ A accumulator, std::uint64_t stride, const __grid_constant__ Parts parts,
                    Found* found, const __grid_constant__ Results results) {
     const ThreadScope thread;
     const std::uint64_t all = parts.words() * parts.parts;
-    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * part_threads + threadIdx.x) / warp_size; turn < all;
-         turn += std::uint64_t{gridDim.x} * (part_threads / warp_size)) {
+    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;
+         turn += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
         const Parts::Place place = parts.place(turn, threadIdx.x % warp_size);
         if (!place.there) continue;
         Found mine = accumulator.look(

@@ -36,16 +36,14 @@ struct MultisetLaunch {
     }
 
   private:
-    /// As many as the device holds, or three times that where there is enough to do: the end is
-    /// then less ragged.
     [[nodiscard]] Status choose_blocks(const Tiles<T>& tiles, std::uint32_t& blocks) const {
         const Launch& launch = plan.launch();
         blocks = useful_blocks(plan.request(), launch);
         if (launch.grid != 0) return {};
         std::uint32_t resident = 0;
         const Status status = count_resident(grid_kernel<A>, launch.block, 0, device, resident);
-        const bool large = tiles.full / (launch.block / warp_size) >= 16ull * resident;
-        blocks = std::min(blocks, large ? 3 * resident : resident);
+        const std::uint64_t turns = tiles.full / (launch.block / warp_size);
+        blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, policy::blocks_for(turns, resident)));
         return status;
     }
 
@@ -68,7 +66,7 @@ struct MultisetLaunch {
         const std::uint32_t useful = part_blocks(parts.words() * parts.parts * warp_size),
                             most = plan.launch().grid ? plan.launch().grid : useful;
         const Status status =
-            launch_kernel(LaunchKind::plain, threads_kernel<A>, std::min(useful, most), part_threads, 0, stream,
+            launch_kernel(LaunchKind::plain, threads_kernel<A>, std::min(useful, most), policy::part_threads, 0, stream,
                           elements, accumulator, groups.stride, parts, found(layout.results), results);
         if (!status.ok() || parts.parts == 1) return status;
         return join_parts(plan.request(), found(layout.results), parts, results, stream);
@@ -76,11 +74,12 @@ struct MultisetLaunch {
 
     [[nodiscard]] Status run_by_warps() const {
         const SlotLayout layout = slot_layout(plan.request());
-        const SlotTable table = layout.table(workspace, slot_elements, 0, groups.step);
+        const SlotTable table = layout.table(workspace, policy::slot_elements, 0, groups.step);
         const std::uint32_t block = plan.launch().block, warps = block / warp_size,
-                            batch = batch_of(plan, 64ull * device.sms, warps);
+                            batch = batch_of(plan, policy::compare_batches * device.sms, warps);
         const auto blocks = [&](std::uint64_t useful) {
-            const std::uint64_t most = plan.launch().grid ? plan.launch().grid : 32ull * device.sms;
+            const std::uint64_t most =
+                plan.launch().grid ? plan.launch().grid : policy::compare_group_blocks * device.sms;
             return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
         };
         Status status;
@@ -121,7 +120,7 @@ Status look_at_list(const Plan& plan, const Inputs& in, void* workspace, const R
         std::uint32_t resident = 0;
         Status status;
         if (!cursor.done()) status = count_resident(list_kernel<A>, threads, 0, device, resident);
-        const double blocks = plan.launch().grid ? plan.launch().grid : 3.0 * resident;
+        const double blocks = plan.launch().grid ? plan.launch().grid : policy::list_blocks * resident;
         for (; status.ok() && !cursor.done(); first = false) {
             const TensorParts parts = cursor.take(blocks, threads * 64.0 / sizeof(T));
             status = upload_tensors(parts, layout.list, workspace, nullptr, 0, stream);

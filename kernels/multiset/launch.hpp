@@ -9,29 +9,27 @@
 
 #include "flat/launch.hpp"
 #include "multiset/join.hpp"
+#include "policies.hpp"
 
 namespace detreduce::cuda {
 
 namespace multiset {
 
 /// 16-byte loads of a thread of the grid that are in flight together.
-inline constexpr std::uint32_t tile_vectors = 4;
+inline constexpr std::uint32_t tile_vectors = policy::compare_loads;
 
 /// Blocks that have something to do, at most: each has room for what it finds in the workspace.
 [[nodiscard]] constexpr std::uint32_t useful_blocks(const Request& r, const Launch& launch) {
-    constexpr std::uint64_t most = 8192;
+    constexpr std::uint64_t most = policy::most_compare_blocks;
     const std::uint64_t at_once = std::uint64_t{launch.block} * tile_vectors * 16;
     const std::uint64_t useful = (r.n * size_of(r.dtype) + at_once - 1) / at_once;
     return static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(useful, 1, launch.grid ? std::min<std::uint64_t>(launch.grid, most) : most));
 }
 
-/// Elements that a block takes of a large group.
-inline constexpr std::uint32_t slot_elements = 1u << 15;
-
 /// For rows or segments that are not left to threads.
 [[nodiscard]] inline SlotLayout slot_layout(const Request& r) {
-    return SlotLayout::of(r, slot_elements, sizeof(Found));
+    return SlotLayout::of(r, policy::slot_elements, sizeof(Found));
 }
 
 /// Of a list of tensors: what came of it, and what is known of all tensors, behind which is what
@@ -39,7 +37,8 @@ inline constexpr std::uint32_t slot_elements = 1u << 15;
 struct ListLayout {
     TensorListLayout list{0};
     std::size_t known = list.end,
-                bytes = known + TensorListLayout::align((1 + most_tensor_blocks + tensors_at_once) * sizeof(Found));
+                bytes =
+                    known + TensorListLayout::align((1 + policy::most_tensor_blocks + tensors_at_once) * sizeof(Found));
 };
 
 } // namespace multiset

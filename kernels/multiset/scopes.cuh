@@ -6,10 +6,11 @@
 
 #include "flat/tile.cuh"
 #include "platform/warp.cuh"
+#include "policies.hpp"
 
 namespace detreduce::cuda::multiset {
 
-inline constexpr int max_threads = 256, max_warps = max_threads / warp_size;
+inline constexpr int max_threads = policy::compare.threads, max_warps = max_threads / warp_size;
 
 /// How two values become one; and of 32 bits those of a warp.
 struct Larger {

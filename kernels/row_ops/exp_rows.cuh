@@ -70,9 +70,9 @@ __device__ __forceinline__ void put_number(const Rows<T>& a, std::uint64_t row, 
     if (a.row_weights != nullptr) a.row_weights[row] = fp::canonical(target_weight);
 }
 
-/// Blocks of 256 threads, or as many threads in smaller ones, on a multiprocessor.
+/// Blocks on a multiprocessor.
 template <class T>
-inline constexpr int blocks_of_rows = fp::is_f32<T> ? 3 : 2;
+inline constexpr int blocks_of_rows = fp::is_f32<T> ? policy::exp_row_blocks_f32 : policy::exp_row_blocks;
 
 template <class T, RowOp Op, bool Aligned>
 struct ExpRow {
@@ -315,7 +315,7 @@ template <class T, RowOp Op, bool Aligned>
 struct LongExpRow {
     using Arguments = Rows<T>;
     using Memory = Shared<T>;
-    static constexpr int blocks = 2;
+    static constexpr int blocks = policy::long_row_blocks_at_once;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
         using Row = ExpRow<T, Op, Aligned>;

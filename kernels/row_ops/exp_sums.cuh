@@ -191,7 +191,8 @@ struct ExpWarp {
 };
 
 template <class T, bool Aligned>
-__global__ void __launch_bounds__(max_block, 2) exp_sums_kernel(const __grid_constant__ ExpTiles<T> in) {
+__global__ void __launch_bounds__(max_block, policy::exp_sums.blocks)
+    exp_sums_kernel(const __grid_constant__ ExpTiles<T> in) {
     ExpWarp<T, Aligned> warp{in, {}};
     warp.run(std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size,
              std::uint64_t{gridDim.x} * (blockDim.x / warp_size));

@@ -69,7 +69,7 @@ struct RowLaunch {
         std::uint32_t warps = 1;
         while (warps < row_kernels::most_warps && warps < chunks)
             warps *= 2;
-        const std::uint64_t most = a.tiles > 1 ? long_row_blocks : 0x7fffffffu;
+        const std::uint64_t most = a.tiles > 1 ? policy::long_row_blocks : 0x7fffffffu;
         return launch_kernel(LaunchKind::plain, row_kernels::rows_kernel<Op>,
                              static_cast<std::uint32_t>(std::min(a.rows, most)), warps * warp_size, 0, stream, a);
     }

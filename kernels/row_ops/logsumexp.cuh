@@ -42,7 +42,7 @@ __device__ __noinline__ void finish_by_block(const Rows<T>* a, std::uint64_t row
 
 /// `sums` are those of the rows' terms. A block takes `each` rows at a time, a thread each; those that take more are then computed by all threads.
 template <class T>
-__global__ void __launch_bounds__(max_block, 4)
+__global__ void __launch_bounds__(max_block, policy::finish_exp_sums.blocks)
     finish_rows_kernel(const __grid_constant__ Rows<T> a, const fp::Arithmetic<T>* sums, std::uint32_t each) {
     using Row = row_kernels::ExpRow<T, RowOp::logsumexp, false>;
     __shared__ row_kernels::Shared<T> shared;
@@ -91,8 +91,9 @@ struct LogSumExpLaunch {
         std::uint32_t resident = 0;
         if (const Status bad = flat.count_resident(kernel, 0, resident); !bad.ok()) return bad;
         const std::uint64_t blocks = spec::tiles(rows.rows * rows.tiles, max_block / warp_size);
-        const Status status = flat.launch(LaunchKind::plain, kernel,
-                                          flat.grid(std::min<std::uint64_t>(blocks, 3ull * resident)), 0, tiles);
+        const Status status =
+            flat.launch(LaunchKind::plain, kernel,
+                        flat.grid(std::min<std::uint64_t>(blocks, policy::exp_sum_blocks * resident)), 0, tiles);
         return status.ok() && !one ? reduce_upper_levels<Acc, block_warps>(flat) : status;
     }
     template <Alignment A>
@@ -140,7 +141,7 @@ struct LogSumExpLaunch {
         if (!status.ok()) return status;
         const std::uint32_t each = rows.entropy && rows.all_classes ? 1 : rows.rows < 64 * max_block ? 32 : max_block;
         const std::uint64_t blocks = spec::tiles(rows.rows, each),
-                            most = rows.tiles > 1 ? long_row_blocks : 0x7fffffffu;
+                            most = rows.tiles > 1 ? policy::long_row_blocks : 0x7fffffffu;
         return launch_kernel(LaunchKind::plain, finish_rows_kernel<T>,
                              static_cast<std::uint32_t>(std::min(blocks, most)), max_block, 0, stream, rows,
                              static_cast<const V*>(sums), each);

@@ -8,9 +8,11 @@
 
 namespace detreduce::cuda::row_kernels {
 
-/// As blocks_of_rows: rows are kept as they are, and so take fewer registers.
-template <class T>
-inline constexpr int blocks_of_norms = fp::is_f64<T> ? 2 : 3;
+/// Blocks on a multiprocessor.
+template <class T, bool Long>
+inline constexpr int blocks_of_norms = Long            ? policy::long_row_blocks_at_once
+                                       : fp::is_f64<T> ? policy::norm_row_blocks_f64
+                                                       : policy::norm_row_blocks;
 
 /// What both do to a row, once they know its mean and its reciprocal deviation.
 template <class T, bool Aligned>
@@ -94,7 +96,7 @@ struct RmsNormRow {
         Shared<T> shared;
         V rstd;
     };
-    static constexpr int blocks = Long ? 2 : blocks_of_norms<T>;
+    static constexpr int blocks = blocks_of_norms<T, Long>;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
         using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
@@ -331,7 +333,7 @@ struct LayerNormRow {
     struct Arguments : Rows<T> {
         MergeWeights<V> weights;
     };
-    static constexpr int blocks = Long ? 2 : blocks_of_norms<T>;
+    static constexpr int blocks = blocks_of_norms<T, Long>;
 
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& memory) {
         const Block block{a, a.weights, memory};

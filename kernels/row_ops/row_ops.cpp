@@ -14,7 +14,7 @@ RowWorkspace RowWorkspace::of(const RowRequest& r, const Plan& sums) {
         w.for_sums = (r.rows * size_of(arithmetic_of(r.dtype)) + 255) / 256 * 256;
         w.partials = w.for_sums + (sums.workspace_bytes() + 255) / 256 * 256;
     }
-    const std::uint64_t blocks = std::min<std::uint64_t>(r.rows, long_row_blocks);
+    const std::uint64_t blocks = std::min<std::uint64_t>(r.rows, policy::long_row_blocks);
     const std::size_t item = size_of(arithmetic_of(r.dtype)) * (r.op == RowOp::layernorm ? 2u : 1u);
     w.bytes = w.partials + blocks * long_row_pitch(r.dtype, r.n) * item;
     return w;

@@ -9,6 +9,7 @@
 #include <detreduce/spec/tree_order.hpp>
 
 #include "flat/launch.hpp"
+#include "policies.hpp"
 
 namespace detreduce::cuda {
 
@@ -40,9 +41,7 @@ template <class T>
 [[nodiscard]] Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream,
                                  const DeviceTraits& device);
 
-/// Blocks that work on rows of more than one tile at once, and items of what each of them keeps, of layernorm two numbers an item.
-inline constexpr std::uint32_t long_row_blocks = 1024;
-
+/// Items of what each block that works on rows of more than one tile keeps, of layernorm two numbers an item.
 [[nodiscard]] inline std::uint64_t long_row_pitch(DType dtype, std::uint64_t n) {
     const std::uint32_t row = spec::row_bytes * spec::rows_per_chunk * spec::chunks_per_tile;
     const auto above = static_cast<std::uint32_t>(row / size_of(arithmetic_of(dtype)));

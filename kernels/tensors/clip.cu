@@ -17,9 +17,8 @@ namespace {
 using exact::Word;
 using spec::ClipFactor;
 
-constexpr std::uint32_t scale_threads = 256;
-constexpr int loads_at_once = 4; ///< of 16 bytes, by a thread
-constexpr std::uint32_t packs_a_block = scale_threads * loads_at_once;
+constexpr int loads_at_once = policy::scale_loads;
+constexpr std::uint32_t packs_a_block = policy::scale_threads * loads_at_once;
 
 struct ClipParameters {
     double max_norm, epsilon;
@@ -84,12 +83,12 @@ __device__ __forceinline__ void scale_share(T* x, std::uint64_t n, std::uint32_t
         ScalePack<T> pack[loads_at_once];
 #pragma unroll
         for (int i = 0; i < loads_at_once; ++i) {
-            const std::uint64_t k = at + i * scale_threads + threadIdx.x;
+            const std::uint64_t k = at + i * policy::scale_threads + threadIdx.x;
             if (k < packs) pack[i] = body[k];
         }
 #pragma unroll
         for (int i = 0; i < loads_at_once; ++i) {
-            const std::uint64_t k = at + i * scale_threads + threadIdx.x;
+            const std::uint64_t k = at + i * policy::scale_threads + threadIdx.x;
             if (k >= packs) break;
 #pragma unroll
             for (std::uint32_t j = 0; j < width; ++j)
@@ -103,7 +102,7 @@ __device__ __forceinline__ void scale_share(T* x, std::uint64_t n, std::uint32_t
     if (tail + threadIdx.x < n) x[tail + threadIdx.x] = spec::clipped(x[tail + threadIdx.x], factor);
 }
 
-__global__ void __launch_bounds__(scale_threads)
+__global__ void __launch_bounds__(policy::scale_threads)
     scale_kernel(const __grid_constant__ ScaleParts parts, const ClipFactor* from) {
     const ClipFactor factor = *from;
     if (!factor.clips) return;
@@ -149,9 +148,10 @@ Status scale(const ClipPlan& plan, const Tensor* list, const ClipFactor* factor,
         bytes += bytes_of(list[i]);
     Status status;
     for (std::uint64_t next = 0; status.ok() && next < count;) {
-        const ScaleParts parts = take_parts(list, count, next, bytes, 16.0 * device.sms);
+        const ScaleParts parts = take_parts(list, count, next, bytes, policy::scale_blocks * device.sms);
         if (parts.count == 0) break;
-        status = launch_kernel(LaunchKind::plain, scale_kernel, parts.blocks, scale_threads, 0, stream, parts, factor);
+        status = launch_kernel(LaunchKind::plain, scale_kernel, parts.blocks, policy::scale_threads, 0, stream, parts,
+                               factor);
     }
     return status;
 }

@@ -9,6 +9,8 @@
 
 #include <detreduce/plan.hpp>
 
+#include "policies.hpp"
+
 namespace detreduce::cuda {
 
 /// An array of a list, and the blocks that share it; or, of a list taken as tiles, the tiles before it.
@@ -26,7 +28,6 @@ inline constexpr std::uint32_t tensors_at_once = 1000;
 #else
 inline constexpr std::uint32_t tensors_at_once = 120;
 #endif
-inline constexpr std::uint32_t most_tensor_blocks = 8192;
 
 /// Tensors of one dtype, as parameters.
 struct TensorParts {
@@ -46,7 +47,7 @@ struct TensorListLayout {
 
     explicit constexpr TensorListLayout(std::size_t begin)
         : entries(begin), blocks(entries + align(tensors_at_once * sizeof(TensorEntry))),
-          end(blocks + align((most_tensor_blocks + tensors_at_once) * sizeof(std::uint32_t))) {}
+          end(blocks + align((policy::most_tensor_blocks + tensors_at_once) * sizeof(std::uint32_t))) {}
     [[nodiscard]] static constexpr std::size_t align(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
     [[nodiscard]] TensorEntry* entries_in(void* workspace) const {
         return reinterpret_cast<TensorEntry*>(static_cast<char*>(workspace) + entries);
@@ -64,7 +65,7 @@ class TensorCursor {
     /// As many of the next as fit. Each gets its share of `blocks` blocks, but no more than have `useful` elements each.
     [[nodiscard]] TensorParts take(double blocks, double useful);
     /// As many of the next as fit, as tiles of `tile` elements, the last of each tensor being what is left. How many blocks share them is for the caller
-    /// to say: most_tensor_blocks at most.
+    /// to say: policy::most_tensor_blocks at most.
     [[nodiscard]] TensorParts take_tiles(std::uint64_t tile);
 
   private:

@@ -61,7 +61,7 @@ TensorParts TensorCursor::take_next(const Place& place) {
 }
 
 TensorParts TensorCursor::take(double blocks, double useful) {
-    blocks = std::min<double>(blocks, most_tensor_blocks);
+    blocks = std::min<double>(blocks, policy::most_tensor_blocks);
     return take_next([&](TensorParts& parts, TensorParts::Part& part) {
         const auto n = static_cast<double>(part.n);
         part.first = parts.blocks;

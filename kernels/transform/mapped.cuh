@@ -89,8 +89,7 @@ struct MappedLevel {
     /// Stands for a term that is not there.
     static __device__ __forceinline__ Item identity() { return Item(-0.0); }
 };
-/// Nobody knows how many registers the function takes, and of 16-bit elements the terms take twice their room.
 template <class T, class Acc, class F, int Inputs>
-inline constexpr int blocks_at_once<MappedLevel<T, Acc, F, Inputs>> = 2;
+inline constexpr int blocks_at_once<MappedLevel<T, Acc, F, Inputs>> = policy::computed_terms.blocks;
 
 } // namespace detreduce::cuda
