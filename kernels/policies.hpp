@@ -1,7 +1,8 @@
 // The tuning table: how kernels are launched. A value changes speed and never a bit.
 //
-// All values were measured on sm_90, an H200 (reports/results/nvidia-h200, counters.md there), and other architectures run them, too, unless a line says otherwise. Figures are shares of the
-// speed of a kernel that only reads, of 4 GiB.
+// All values were measured on sm_90, an H200 (reports/results/nvidia-h200, counters.md there), and
+// other architectures run them, too, unless a line says otherwise. Figures are shares of the speed
+// of a kernel that only reads, of 4 GiB.
 #pragma once
 
 #include <algorithm>
@@ -11,33 +12,40 @@
 
 namespace detreduce::cuda::policy {
 
-/// Threads of a block, and blocks that a multiprocessor is to hold: a thread then has 65536 / (threads · blocks) registers.
+/// Threads of a block, and blocks that a multiprocessor is to hold: a thread then has 65536 /
+/// (threads · blocks) registers.
 struct Kernel {
     int threads, blocks;
 };
 
 // ---- The sequence engine ------------------------------------------------------------------------------------------------
 
-/// Flat sums by `tree`: what a caller who says nothing has. At 4 GiB last_block is .959 and cooperative .981, two_pass .991 (launches.csv).
+/// Flat sums by `tree`: what a caller who says nothing has. At 4 GiB last_block is .959 and
+/// cooperative .981, two_pass .991 (launches.csv).
 inline constexpr Schedule tree_schedule = Schedule::two_pass;
 /// 64 registers: a chunk's eight loads, which take 32, are in flight at once.
 inline constexpr Kernel tree{256, 4};
-/// Accumulators of two words: 80 registers. bf16 by `kahan` .87; 128 registers .66 to .78, and 64 spill.
+/// Accumulators of two words: 80 registers. bf16 by `kahan` .87; 128 registers .66 to .78, and 64
+/// spill.
 inline constexpr Kernel tree_of_two_words{256, 3};
 /// Two inputs take twice the room: dot of bf16 .96.
 inline constexpr Kernel tree_of_two_inputs{256, 2};
 /// Numbers of elements take room, and so does dividing by them.
 inline constexpr Kernel counted_moments{256, 2};
-/// A caller's function takes nobody knows how many registers, and of 16-bit elements the terms take twice their room.
+/// A caller's function takes nobody knows how many registers, and of 16-bit elements the terms take
+/// twice their room.
 inline constexpr Kernel computed_terms{256, 2};
-/// Results of tiles in so many rows of lanes, or fewer, are a warp's. Up to eight rows by one version: prod of 1 MiB 12.3 to 9.0 µs; four 7.6.
+/// Results of tiles in so many rows of lanes, or fewer, are a warp's. Up to eight rows by one
+/// version: prod of 1 MiB 12.3 to 9.0 µs; four 7.6.
 inline constexpr int most_short_rows = 4;
 
 /// Groups by a warp each.
 inline constexpr Kernel groups{256, 2};
-/// Where loads are of words more are needed for as much memory: segments of bf16 .88, by two blocks .78.
+/// Where loads are of words more are needed for as much memory: segments of bf16 .88, by two blocks
+/// .78.
 inline constexpr Kernel groups_by_words{256, 3};
-/// Multiples of multiprocessors that batches of groups are made for. What is read by words leaves time: with fewer batches offsets are waited for less often (.98 to 1.00).
+/// Multiples of multiprocessors that batches of groups are made for. What is read by words leaves
+/// time: with fewer batches offsets are waited for less often (.98 to 1.00).
 inline constexpr std::uint64_t group_batches = 64, group_batches_by_words = 16;
 
 /// Columns: 128 registers. 4096 columns of bf16 .94.
@@ -67,7 +75,8 @@ inline constexpr std::uint64_t slot_blocks = 32;
 #endif
 }
 
-/// Ops that compare, of flat arrays: 16-byte loads of a thread in flight, and blocks at most, each of which has room for what it finds.
+/// Ops that compare, of flat arrays: 16-byte loads of a thread in flight, and blocks at most, each
+/// of which has room for what it finds.
 inline constexpr Kernel compare{256, 6};
 inline constexpr std::uint32_t compare_loads = 4, most_compare_blocks = 8192;
 /// The same of columns and short rows, by dtype; 0: as it comes.
@@ -78,8 +87,9 @@ inline constexpr std::uint64_t compare_batches = 64, compare_group_blocks = 32;
 /// Patterns of 16 bits, marked in 8 KiB of shared memory.
 inline constexpr Kernel mark_patterns{256, 4};
 
-/// `exact` of elements: 128 registers, as many as a tile of eight loads takes with the next one in flight. Slower: half the loads with more blocks, other sizes of blocks, no loads
-/// ahead, and tiles given out by a counter.
+/// `exact` of elements: 128 registers, as many as a tile of eight loads takes with the next one in
+/// flight. Slower: half the loads with more blocks, other sizes of blocks, no loads ahead, and
+/// tiles given out by a counter.
 inline constexpr Kernel exact{128, 4};
 inline constexpr int exact_loads = 8;
 /// Windows that do not hold a tile before a warp goes on to a wider one.
@@ -88,17 +98,22 @@ inline constexpr int exact_misses = 4;
 inline constexpr Kernel exact_of_two_inputs{128, 3};
 /// Groups of doubles with their squares.
 inline constexpr Kernel exact_groups_of_moments{128, 3};
-/// Loads of 16 bytes of a tile of terms: few of small groups, so that little of a tile is empty; where there is much to read as many as registers hold. Of one input 8 are up to 4 % faster
-/// than 4 (sumsq of bf16 .93 to .97); elements as they are must be looked at for −0, and have no room for that, nor have doubles with their squares beside them.
+/// Loads of 16 bytes of a tile of terms: few of small groups, so that little of a tile is empty;
+/// where there is much to read as many as registers hold. Of one input 8 are up to 4 % faster than
+/// 4 (sumsq of bf16 .93 to .97); elements as they are must be looked at for −0, and have no room
+/// for that, nor have doubles with their squares beside them.
 inline constexpr int exact_short_tile = 4, exact_long_tile = 8;
-/// Lists of tensors of bf16 by long tiles: with what a block keeps from one tensor to the next there are no registers for four blocks. .93; in four .80. f16 .83, in four .87.
+/// Lists of tensors of bf16 by long tiles: with what a block keeps from one tensor to the next
+/// there are no registers for four blocks. .93; in four .80. f16 .83, in four .87.
 inline constexpr Kernel exact_list_of_bf16{128, 3};
-/// Flat inputs of up to 1024 blocks of 16 KiB: sums of 2^15 to 2^20 take .89 to 1.07 of CUB's time. Two loads a thread: as fast at 2^15, 5 to 10 % slower at 2^20.
+/// Flat inputs of up to 1024 blocks of 16 KiB: sums of 2^15 to 2^20 take .89 to 1.07 of CUB's time.
+/// Two loads a thread: as fast at 2^15, 5 to 10 % slower at 2^20.
 inline constexpr Kernel exact_small{256, 4}, exact_small_of_two_inputs{256, 3};
 inline constexpr int exact_small_loads = 4;
 inline constexpr std::uint32_t most_exact_small_blocks = 1024;
 
-/// Elements that make a slot of a large group: enough to be worth the words of a state. Mean and variance have more words, and so at most that many slots in a group.
+/// Elements that make a slot of a large group: enough to be worth the words of a state. Mean and
+/// variance have more words, and so at most that many slots in a group.
 inline constexpr std::uint32_t slot_elements = 1u << 15, most_moment_slots = 8192;
 /// Columns and short rows, a thread each, or parts of them.
 inline constexpr std::uint32_t part_threads = 256;
@@ -113,7 +128,8 @@ inline constexpr std::uint64_t finish_blocks = 16;
 
 // ---- Row ops, losses, lists ---------------------------------------------------------------------------------------------
 
-/// Blocks of 256 threads, or as many threads in smaller ones. softmax f32 .86 to 1.00 of a copy when 24 warps fitted.
+/// Blocks of 256 threads, or as many threads in smaller ones. softmax f32 .86 to 1.00 of a copy
+/// when 24 warps fitted.
 inline constexpr int exp_row_blocks_f32 = 3, exp_row_blocks = 2;
 /// Rows are kept as they are, and so take fewer registers: layernorm of bf16 79.
 inline constexpr int norm_row_blocks = 3, norm_row_blocks_f64 = 2;
@@ -121,7 +137,8 @@ inline constexpr int long_row_blocks_at_once = 2;
 /// Blocks that work on rows of more than one tile at once.
 inline constexpr std::uint32_t long_row_blocks = 1024;
 
-/// Sums of exponentials: 125 registers, as a warp loads its next chunk into those of the one that it adds (.69 without that, rows of 4096 of bf16).
+/// Sums of exponentials: 125 registers, as a warp loads its next chunk into those of the one that
+/// it adds (.69 without that, rows of 4096 of bf16).
 inline constexpr Kernel exp_sums{256, 2}, finish_exp_sums{256, 4};
 /// Multiples of the blocks that the device holds, of which a warp's turn is a tile.
 inline constexpr std::uint64_t exp_sum_blocks = 3;
@@ -137,7 +154,8 @@ inline constexpr double list_blocks = 3;
 
 // ---- Grids ----------------------------------------------------------------------------------------------------------------
 
-/// Blocks that read an input in turns: as many as the device holds (`resident`), or three times that where each of these has 16 turns. The GPU then deals them out to whoever is first done, and
+/// Blocks that read an input in turns: as many as the device holds (`resident`), or three times
+/// that where each of these has 16 turns. The GPU then deals them out to whoever is first done, and
 /// the end is less ragged: `exact` .979 to .985.
 [[nodiscard]] constexpr std::uint64_t blocks_for(std::uint64_t turns, std::uint64_t resident) {
     return turns >= 16 * resident ? 3 * resident : resident;

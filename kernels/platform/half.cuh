@@ -1,6 +1,7 @@
 // 16-bit formats, by the instructions that the GPU has for them. `word` holds two numbers.
 //
-// Those that end in `_here` are volatile: they stay where the value is used. ptxas else widens a whole chunk at once, and has no registers for that.
+// Those that end in `_here` are volatile: they stay where the value is used. ptxas else widens a
+// whole chunk at once, and has no registers for that.
 #pragma once
 
 #include <cstdint>
@@ -96,7 +97,8 @@ __device__ __forceinline__ void f32_of_both_f16(std::uint32_t word, float& low, 
     return word;
 }
 
-// Each number not less than that of `lowest` and not greater than that of `highest`, and NaN if it is one.
+// Each number not less than that of `lowest` and not greater than that of `highest`, and NaN if it
+// is one.
 __device__ __forceinline__ void clamp_both_bf16(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
     asm("max.NaN.bf16x2 %0, %0, %1; min.NaN.bf16x2 %0, %0, %2;" : "+r"(word) : "r"(lowest), "r"(highest));
 }

@@ -1,5 +1,6 @@
-// Loads from the GPU's memory, of what no thread writes while the kernel runs unless it says otherwise. Those with `if` load nothing, and leave what they were given, where
-// the condition is false: one predicated instruction, no branch, behind which loads would wait for those before it.
+// Loads from the GPU's memory, of what no thread writes while the kernel runs unless it says
+// otherwise. Those with `if` load nothing, and leave what they were given, where the condition is
+// false: one predicated instruction, no branch, behind which loads would wait for those before it.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +52,8 @@ __device__ __forceinline__ void load4_of_row_if(bool there, const void* p, std::
                  : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])
                  : "l"(p), "r"(static_cast<int>(there)));
 }
-/// The words that hold the 16 bytes at p, or 0. Where p is `odd`, the upper half of a word, the first and the last word are loaded by halves: no byte beside the
-/// 16 is read.
+/// The words that hold the 16 bytes at p, or 0. Where p is `odd`, the upper half of a word, the
+/// first and the last word are loaded by halves: no byte beside the 16 is read.
 __device__ __forceinline__ void load16_of_halves_if(bool there, const std::uint16_t* p, bool odd,
                                                     std::uint32_t (&words)[5]) {
     asm volatile("{.reg .pred there, odd, even;\n"

@@ -1,4 +1,5 @@
-// The threads of a warp: what they hand to each other, vote on and add up. All of them call each of these functions.
+// The threads of a warp: what they hand to each other, vote on and add up. All of them call each of
+// these functions.
 #pragma once
 
 #include <cstdint>
