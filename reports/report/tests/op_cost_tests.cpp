@@ -155,6 +155,30 @@ TEST_CASE("ops stand beside the libraries that have them, the largest n first", 
     CHECK(section.findings[1].ends_with("in 0 of 1 ops."));
 }
 
+TEST_CASE("ops: the fastest copy and the fastest peer count, and one thread alone in findings", "[report]") {
+    Results results = of_one_device();
+    const auto again = [&](const char* candidate, double times) {
+        const Results before = sample();
+        for (const OpCostRow& r : before.op_cost)
+            if (r.candidate == candidate) {
+                results.op_cost.push_back(r);
+                *results.op_cost.back().median_s *= times;
+            }
+    };
+    again("copy", 2);
+    const auto share = [&] { return table(op_cost_section(results), "op-cost-shapes-f32").rows.at(0).at(1).text; };
+    CHECK(share() == "0.800");
+    again("copy", 0.5);
+    CHECK(share() == "0.400");
+    OpCostRow threads = results.op_cost.at(1);
+    REQUIRE(threads.candidate == "exact");
+    threads.n = 65536;
+    threads.variant = "2 threads";
+    threads.ratio_to_read = 7;
+    results.op_cost.push_back(threads);
+    CHECK(op_cost_section(results).findings.at(0).find("to 0.800 (dot) of the speed of reading") != std::string::npos);
+}
+
 TEST_CASE("cost of ops against n: peers are dashed, one size makes no plot", "[report]") {
     Results results = of_one_device();
     const auto charts = op_cost_section(results).line_charts;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <detreduce/accuracy/bounds.hpp>
+
 #include "sample.hpp"
 #include "undrawn.hpp"
 
@@ -137,6 +139,40 @@ TEST_CASE("all promised cells count, and each axis has its place in the plot", "
     REQUIRE(patterns.rows.size() == 3); // the same bits of other data are another line
     CHECK(patterns.rows[0][2].text == "repeated runs (100), grids (100), permutations (100)");
     CHECK(patterns.rows[1][2].text == "blocks (100)");
+}
+
+TEST_CASE("the error plots have lines for what is expected, of the family with most sizes", "[report]") {
+    namespace accuracy = detreduce::accuracy;
+    using detreduce::DType, detreduce::Method;
+    Results results = sample();
+    const ErrorRow tree = results.error.front();
+    results.error.clear();
+    const auto add = [&](const char* family, std::uint64_t n, double condition, double of_expected) {
+        ErrorRow r = tree;
+        r.family = family;
+        r.n = n;
+        const accuracy::ErrorBound e = accuracy::probabilistic_bound(Method::tree, DType::f32, DType::f32, n);
+        r.condition = condition;
+        r.bound = (e.of_sum + e.of_abs * condition) * of_expected;
+        results.error.push_back(r);
+        return *r.bound / of_expected;
+    };
+    for (int i = 0; i < 3; ++i)
+        (void)add("normal", 1024, 1e6, 100); // many rows of one size
+    const double expected = add("lognormal", 1 << 20, 1000, 10);
+    (void)add("lognormal", 1 << 10, 1, 1); // where it says no more than the bound
+    CHECK(error_section(results).line_charts.front().title == "Relative error of a sum of f32 (lognormal data)");
+    bool drawn = false;
+    const Section section = error_section(results);
+    for (const Series& s : section.line_charts.front().series)
+        if (s.label == "expected: tree") {
+            drawn = true;
+            CHECK(s.points == std::vector<std::pair<double, double>>{{1 << 20, expected}});
+        }
+    CHECK(drawn);
+    const Table matrix = error_section(results).tables.front();
+    REQUIRE(matrix.rows.size() == 2);
+    CHECK(matrix.rows[1][1].text == "≤ 1.00e+03"); // the largest condition number
 }
 
 TEST_CASE("the closest to its bound is looked for among those that round", "[report]") {
