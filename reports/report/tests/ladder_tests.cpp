@@ -178,7 +178,14 @@ TEST_CASE("the ladder's findings are made of its figures", "[report]") {
     CHECK(has(results, "tree has 1.03 times the bandwidth of the fastest rung, K4"));
     CHECK(has(results, "tree has 0.99 times that of cub::DeviceReduce::Sum"));
     CHECK(has(results, "segmented (37 of 1 000)"));
+    const auto mood = [&] {
+        const Section section = ladder_section(results);
+        return table_of(section, "ladder-rungs").rows.at(3).at(7).mood; // of its bit patterns
+    };
+    results.ladder[3].distinct = 2;
+    CHECK(mood() == Mood::notable);
     results.ladder[3].distinct = 1;
+    CHECK(mood() == Mood::good);
     CHECK_FALSE(has(results, "segmented"));
     results.ladder.erase(results.ladder.begin() + 1);
     CHECK_FALSE(has(results, "of K3"));

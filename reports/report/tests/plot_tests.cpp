@@ -69,6 +69,13 @@ TEST_CASE("what is above the ceiling or below the floor is drawn there", "[repor
     CHECK(drawn(1e-9, 0.25, 1) == drawn(0.25, 0.25, 1));
     CHECK(drawn(0.375, 0.25, 1) != drawn(0.25, 0.25, 1));
     CHECK(drawn(0, 0.25, 1) == drawn(0.25, 0.25, 1));
+    LineChart ratios;
+    ratios.id = ratios.title = "c";
+    ratios.y_linear = true;
+    ratios.series = {{"a", "a", 0, false, {{1.0, 0.5}, {2.0, 0.75}}}};
+    const std::string without = draw(ratios).svg;
+    ratios.series[0].points.emplace_back(3.0, 1e7); // which would flatten all others
+    CHECK(draw(ratios).svg == without);
 }
 
 TEST_CASE("powers of ten on an axis are multiples of their step", "[report]") {
