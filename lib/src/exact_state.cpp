@@ -60,7 +60,7 @@ Status ExactState::add(DType dtype, const void* x, std::uint64_t n, const Launch
     if (const Status bad = arena.status(); !bad.ok()) return bad;
     if (n > 0 && !is_beyond()) {
         make_room(acc::exact::max_weight / 2);
-        host::add_exact(dtype, x, n, words_, plan.launch());
+        host::add_exact(plan, x, words_);
     }
     if (!is_beyond()) return {};
     acc::exact::set_beyond(words_);

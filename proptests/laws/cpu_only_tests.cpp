@@ -18,7 +18,7 @@
 #include "laws/control_word.hpp"
 #include "laws/suite.hpp"
 
-#include "host/levels.hpp"
+#include "host/sequence/tree.hpp"
 
 namespace detreduce::proptests {
 

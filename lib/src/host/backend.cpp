@@ -1,11 +1,14 @@
-// Which instruction sets there are, and the typed calls of the public API.
+// Which instruction sets there are, how many threads are worth while, and which engine runs a plan.
+#include <algorithm>
 #include <array>
 #include <atomic>
 
 #include <detreduce/host.hpp>
 
 #include "host/backend.hpp"
-#include "host/isa_table.hpp"
+#include "host/fp_environment.hpp"
+#include "host/isa/isa_table.hpp"
+#include "host/pool.hpp"
 
 namespace detreduce {
 namespace {
@@ -49,6 +52,41 @@ const IsaTable& isa_table(Isa isa) noexcept {
     if (isa == Isa::neon) return neon::isa_table;
 #endif
     return baseline::isa_table;
+}
+
+std::uint32_t default_threads(std::uint64_t n, std::size_t element_bytes) noexcept {
+    constexpr std::uint64_t worth_a_thread = std::uint64_t{512} << 10; // bytes; less does not pay for its start-up
+    const std::uint64_t useful = std::max<std::uint64_t>(1, n * element_bytes / worth_a_thread);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(usual_threads(), useful));
+}
+
+namespace {
+
+/// Has the order of the elements no meaning?
+bool is_of_multisets(const Plan& plan) {
+    using detail::Engine;
+    switch (detail::route_of(plan).engine) {
+    case Engine::sums:
+    case Engine::atomic:
+    case Engine::products:
+    case Engine::moments:
+        return false;
+    default:
+        return true;
+    }
+}
+
+} // namespace
+
+void reduce(const Plan& plan, const Inputs& in, void* out, void* workspace) noexcept {
+    const StandardFpEnvironment environment;
+    if (detail::route_of(plan).engine == detail::Engine::unique) return count_unique(plan, in, out, workspace);
+    is_of_multisets(plan) ? reduce_multisets(plan, in, out) : reduce_sequences(plan, in, out);
+}
+
+void reduce_computed(const Plan& plan, const detail::TermSource& source, void* out) noexcept {
+    const StandardFpEnvironment environment;
+    is_of_multisets(plan) ? reduce_computed_multiset(plan, source, out) : reduce_computed_sequence(plan, source, out);
 }
 
 } // namespace host

@@ -5,8 +5,8 @@
 #include <detreduce/spec/clip.hpp>
 
 #include "host/backend.hpp"
-#include "host/for_each.hpp"
 #include "host/fp_environment.hpp"
+#include "host/multiset/multiset.hpp"
 
 namespace detreduce::host {
 namespace {
@@ -36,9 +36,7 @@ DETREDUCE_OPAQUE spec::ClipFactor finish(const ClipPlan& plan, const acc::exact:
 
 void clip(const ClipPlan& plan, const Tensor* list, void* norm_out) noexcept {
     const StandardFpEnvironment environment;
-    acc::exact::Word states[acc::exact::product_states * acc::exact::words] = {};
-    add_tensors(plan.norm(), list, states);
-    const spec::ClipFactor factor = finish(plan, states, norm_out);
+    const spec::ClipFactor factor = finish(plan, sum_of_list(plan.norm(), list).words, norm_out);
     for (std::uint64_t i = 0; factor.clips && i < plan.request().tensors; ++i) {
         with_dtype(list[i].dtype, [&]<class T>(T) {
             scale_tensor(const_cast<T*>(static_cast<const T*>(list[i].data)), list[i].n, factor,

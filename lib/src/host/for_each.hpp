@@ -18,4 +18,12 @@ void for_each(std::uint64_t count, std::uint32_t threads, const F& f) {
     run_parts(count, threads, &f, work);
 }
 
+/// f(i, threads): one after the other, each by all threads; or, where there are enough, each by one.
+template <class F>
+void for_each_or_together(std::uint64_t count, std::uint32_t threads, const F& f) {
+    if (count >= 4 * std::uint64_t{threads}) return for_each(count, threads, [&](std::uint64_t i) { f(i, 1u); });
+    for (std::uint64_t i = 0; i < count; ++i)
+        f(i, threads);
+}
+
 } // namespace detreduce::host

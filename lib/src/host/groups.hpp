@@ -66,22 +66,18 @@ template <class T>
     return {static_cast<const T*>(in.x) + begin, in.y ? static_cast<const T*>(in.y) + begin : nullptr, n, step};
 }
 
-/// f(launch, group, result) for each group: one after the other, each by all threads; or, where there are enough, each by one.
+/// Bytes of the result of a group, or of both.
+[[nodiscard]] inline std::size_t group_bytes(const Plan& plan) {
+    return plan.result_bytes() * static_cast<std::size_t>(info(plan.request().op).results);
+}
+
+/// f(threads, group, result) for each group.
 template <class T, class F>
 void for_each_group(const Plan& plan, const Inputs& in, void* out, const F& f) {
-    const std::uint64_t groups = plan.groups();
-    const std::size_t bytes = plan.result_bytes() * static_cast<std::size_t>(info(plan.request().op).results);
-    const auto one = [&](std::uint64_t i, const Launch& launch) {
-        f(launch, group_of<T>(plan, in, i), static_cast<char*>(out) + i * bytes);
-    };
-    Launch alone = plan.launch();
-    alone.threads = 1;
-    if (groups >= 4 * std::uint64_t{plan.launch().threads}) {
-        for_each(groups, plan.launch().threads, [&](std::uint64_t i) { one(i, alone); });
-    } else {
-        for (std::uint64_t i = 0; i < groups; ++i)
-            one(i, plan.launch());
-    }
+    const std::size_t bytes = group_bytes(plan);
+    for_each_or_together(plan.groups(), plan.launch().threads, [&](std::uint64_t i, std::uint32_t threads) {
+        f(threads, group_of<T>(plan, in, i), static_cast<char*>(out) + i * bytes);
+    });
 }
 
 } // namespace detreduce::host

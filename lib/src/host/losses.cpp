@@ -8,7 +8,7 @@
 #include "host/backend.hpp"
 #include "host/for_each.hpp"
 #include "host/fp_environment.hpp"
-#include "host/isa_table.hpp"
+#include "host/isa/isa_table.hpp"
 
 namespace detreduce::host {
 namespace {

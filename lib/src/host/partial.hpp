@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <variant>
 
 #include <detreduce/plan.hpp>
 #include <detreduce/spec/list_found.hpp>
 
-#include "host/power_sums.hpp"
+#include "host/multiset/exact_sums.hpp"
 
 namespace detreduce::host {
 
@@ -32,11 +33,8 @@ class __attribute__((visibility("default"))) Partial {
 
   private:
     Request request_;
-    spec::ListView view_;
     std::uint64_t count_ = 0;
-    spec::ListFound found_{};
-    PowerSums powers_;
-    acc::exact::Word terms_[acc::exact::product_states * acc::exact::words] = {};
+    std::variant<ElementSums, TermSums, PowerSums, spec::ListFound> found_; ///< of the op's kind, once there was a part
 };
 
 } // namespace detreduce::host

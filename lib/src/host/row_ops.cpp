@@ -1,16 +1,15 @@
-// Row ops on the CPU: sums are those of transform_reduce() by `tree`, means and variances those of run(); here is what is made of them.
+// Row ops on the CPU. Sums, means and variances of rows are those of the sequence engine by `tree`; here is what is made of them.
 #include "host/row_ops.hpp"
 
 #include <algorithm>
 
 #include <detreduce/spec/row_math.hpp>
-#include <detreduce/transform_reduce.hpp>
 
 #include "host/arena.hpp"
-#include "host/backend.hpp"
 #include "host/for_each.hpp"
 #include "host/fp_environment.hpp"
-#include "host/isa_table.hpp"
+#include "host/multiset/multiset.hpp"
+#include "host/sequence/sequence.hpp"
 #include "plan_parts.hpp"
 
 namespace detreduce::host {
@@ -20,64 +19,54 @@ namespace {
 template <class T>
 struct Row {
     using V = fp::Arithmetic<T>;
+    const IsaFunctions<T>& isa;
+    const Search& maximum;
     const T* x;
     std::uint64_t n;
-    Launch launch;
+    std::uint32_t threads;
 
-    /// The plan of one op of the row.
-    template <class Out>
-    [[nodiscard]] Plan part(Op op, Method method, bool computed) const {
-        return detail::PlanParts::part({.op = op,
-                                        .method = method,
-                                        .dtype = dtype_of<T>,
-                                        .output = dtype_of<Out>,
-                                        .n = n,
-                                        .device = cpu,
-                                        .launch = launch},
-                                       computed);
+    [[nodiscard]] V rounded(const acc::Rounded<V>& sum) const { return acc::finish<V>(sum.total(), Finalize::sum, n); }
+
+    /// What the elements, or terms of them, are by `tree`.
+    template <class Acc>
+    [[nodiscard]] Acc reduced(Transform transform) const {
+        const Arrays<T> in{x, nullptr, n};
+        return tree<Acc>(Elements<T>{isa, transform, in}, threads);
     }
-
     /// Σ of what write(first, count, terms) computes, by `tree`.
     template <class Write>
     [[nodiscard]] V sum(const Write& write) const {
-        const Plan plan = part<V>(Op::sum, Method::tree, true);
         const auto call = [](const detail::TermSource& s, std::uint64_t first, std::uint32_t count, void* terms) {
             (*static_cast<const Write*>(s.f))(first, count, static_cast<V*>(terms));
         };
-        V total{};
-        reduce_computed(plan, {x, nullptr, &write, 1, call}, &total);
-        return total;
+        const detail::TermSource source{x, nullptr, &write, 1, call};
+        return rounded(tree<acc::Rounded<V>>(ComputedTerms<T>{isa, source, n}, threads));
     }
-    /// One result of run().
-    template <class Out>
-    [[nodiscard]] Out reduced(Op op, Method method) const {
-        Out out{};
-        reduce_into(op, method, &out);
-        return out;
-    }
-    template <class Out>
-    void reduce_into(Op op, Method method, Out* out) const {
-        const Plan plan = part<Out>(op, method, false);
-        reduce(plan, x, out, nullptr);
+    [[nodiscard]] V greatest() const {
+        Search::Found found{};
+        gather(maximum, found, Arrays<T>{x, nullptr, n}, threads);
+        V value;
+        maximum.store(found, n, &value);
+        return value;
     }
 
     [[nodiscard]] V sum_of_terms(V reference) const {
-        const auto terms = isa_table(launch.isa).of<T>().exp_terms;
-        return sum([&](std::uint64_t first, std::uint32_t count, V* out) { terms(x + first, count, reference, out); });
+        return sum(
+            [&](std::uint64_t first, std::uint32_t count, V* out) { isa.exp_terms(x + first, count, reference, out); });
     }
     [[nodiscard]] spec::ExpSum<V> exp_sum() const {
         using Sum = spec::ExpSum<V>;
         if (n == 0) return Sum::special(-spec::infinite<V>);
         if (const V sum = sum_of_terms(V{0}); spec::usable(sum)) return Sum::of(V{0}, sum);
-        const V greatest = reduced<V>(Op::max, Method::tree);
-        return fp::is_finite(greatest) ? Sum::of(greatest, sum_of_terms(greatest)) : Sum::special(greatest);
+        const V reference = greatest();
+        return fp::is_finite(reference) ? Sum::of(reference, sum_of_terms(reference)) : Sum::special(reference);
     }
 
     /// f(first, count) for all elements, a part of them at a time.
     template <class F>
     void for_each_part(const F& f) const {
         constexpr std::uint64_t part = 4096;
-        for_each((n + part - 1) / part, launch.threads,
+        for_each((n + part - 1) / part, threads,
                  [&](std::uint64_t i) { f(i * part, static_cast<std::uint32_t>(std::min(part, n - i * part))); });
     }
     /// out[i] = f(i), rounded.
@@ -91,10 +80,9 @@ struct Row {
     /// out[i] = f(i, term of x[i]), rounded.
     template <class Out, class F>
     void write_of_terms(Out* out, V reference, const F& f) const {
-        const auto terms = isa_table(launch.isa).of<T>().exp_terms;
         for_each_part([&](std::uint64_t first, std::uint32_t count) {
             const Buffer<V> term(count);
-            terms(x + first, count, reference, term.data());
+            isa.exp_terms(x + first, count, reference, term.data());
             for (std::uint32_t i = 0; i < count; ++i)
                 out[first + i] = fp::round_to<Out>(f(first + i, term[i]));
         });
@@ -127,17 +115,17 @@ struct RowRun {
         row.write(out(), [&](std::uint64_t i) { return sum.log_softmax(fp::widen(row.x[i]) - sum.reference); });
     }
     void layernorm() const {
-        const double variance = row.template reduced<double>(Op::variance, Method::tree);
-        V mean[2]; // of which the second is not used
-        row.reduce_into(Op::moments, Method::tree, mean);
+        const acc::Moments<V> m = row.template reduced<acc::CountedMoments<V>>(Transform::element).m;
+        const V mean = fp::round_to<V>(m.mean);
+        const double variance = acc::finished_variance(m.mean, m.m2, row.n, false).template as<double>();
         const V rstd = spec::reciprocal_deviation<V>(variance, plan.request().epsilon);
-        store(arrays.mean, index, mean[0]);
+        store(arrays.mean, index, mean);
         store(arrays.rstd, index, rstd);
-        write_normalized(mean[0], rstd);
+        write_normalized(mean, rstd);
     }
     void rmsnorm() const {
-        const auto square =
-            static_cast<double>(row.template reduced<V>(Op::sumsq, Method::tree)) / static_cast<double>(row.n);
+        const V sum = row.rounded(row.template reduced<acc::Rounded<V>>(Transform::square));
+        const double square = static_cast<double>(sum) / static_cast<double>(row.n);
         const V rstd = spec::reciprocal_deviation<V>(square, plan.request().epsilon);
         store(arrays.rstd, index, rstd);
         write_normalized(V{0}, rstd);
@@ -189,7 +177,7 @@ struct RowRun {
     }
 
     /// −log_softmax of element i.
-    [[nodiscard]] V surprise(const spec::ExpSum<V>& sum, std::uint64_t i) const {
+    [[nodiscard]] V neg_log_prob(const spec::ExpSum<V>& sum, std::uint64_t i) const {
         return -sum.log_softmax(fp::widen(row.x[i]) - sum.reference);
     }
     void cross_entropy() const {
@@ -197,7 +185,7 @@ struct RowRun {
         if (arrays.probabilities) {
             const auto sum = row.exp_sum();
             const auto of_class = [&](std::uint64_t i) {
-                return smoothed.loss_of_class(surprise(sum, i), weight(i), probability(i));
+                return smoothed.loss_of_class(neg_log_prob(sum, i), weight(i), probability(i));
             };
             return put(sum_over(of_class), V{1});
         }
@@ -205,9 +193,9 @@ struct RowRun {
         if (!c.there) return put(c.otherwise, c.otherwise);
         const auto sum = row.exp_sum();
         V of_all{0};
-        if (smoothed.at_all != 0) of_all = sum_over([&](std::uint64_t i) { return weight(i) * surprise(sum, i); });
+        if (smoothed.at_all != 0) of_all = sum_over([&](std::uint64_t i) { return weight(i) * neg_log_prob(sum, i); });
         const V own = weight(target());
-        put(smoothed.loss(surprise(sum, target()), own, of_all), own);
+        put(smoothed.loss(neg_log_prob(sum, target()), own, of_all), own);
     }
     void cross_entropy_gradient() const {
         const auto smoothed = spec::SmoothedTarget<V>::of(plan.request().label_smoothing, row.n);
@@ -260,18 +248,21 @@ struct RowRun {
 template <class T, class Out>
 DETREDUCE_OPAQUE void run_all(const RowPlan& plan, const RowArrays& arrays) {
     const RowRequest& r = plan.request();
-    const auto one = [&](std::uint64_t i, const Launch& launch) {
+    const Launch& launch = plan.launch();
+    const IsaFunctions<T>& isa = isa_table(launch.isa).of<T>();
+    const Plan max = detail::PlanParts::part({.op = Op::max,
+                                              .method = Method::exact,
+                                              .dtype = r.dtype,
+                                              .output = plan.arithmetic(),
+                                              .n = r.n,
+                                              .device = cpu,
+                                              .launch = launch},
+                                             false);
+    const Search maximum(max);
+    for_each_or_together(r.rows, launch.threads, [&](std::uint64_t i, std::uint32_t threads) {
         const T* const x = r.n == 0 || !arrays.x ? nullptr : static_cast<const T*>(arrays.x) + i * plan.stride();
-        RowRun<T, Out>{plan, arrays, {x, r.n, launch}, i}();
-    };
-    Launch alone = plan.launch();
-    alone.threads = 1;
-    if (r.rows >= 4 * std::uint64_t{plan.launch().threads}) {
-        for_each(r.rows, plan.launch().threads, [&](std::uint64_t i) { one(i, alone); });
-    } else {
-        for (std::uint64_t i = 0; i < r.rows; ++i)
-            one(i, plan.launch());
-    }
+        RowRun<T, Out>{plan, arrays, {isa, maximum, x, r.n, threads}, i}();
+    });
 }
 
 } // namespace

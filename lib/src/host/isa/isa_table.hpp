@@ -53,7 +53,7 @@ struct IsaFunctions {
     Tiles tiles;
 
     /// The terms of m elements; `errors` may be null, then they are rounded, else they are split.
-    void (*terms)(Transform term, const T* x, const T* y, std::uint32_t m, V* values, V* errors);
+    void (*terms)(Transform transform, const T* x, const T* y, std::uint32_t m, V* values, V* errors);
 
     /// The terms of m elements less `reference` (spec/exp_term.hpp).
     void (*exp_terms)(const T* x, std::uint32_t m, V reference, V* terms);
@@ -65,7 +65,7 @@ struct IsaFunctions {
     void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words);
 
     /// Adds the terms of n elements to acc::exact::product_states states.
-    void (*exact_terms)(Transform term, const T* x, const T* y, std::uint64_t n, acc::exact::Word* states);
+    void (*exact_terms)(Transform transform, const T* x, const T* y, std::uint64_t n, acc::exact::Word* states);
 
     /// The largest of the keys of n ≥ 1 elements, not settled: by one map, or by two at once.
     void (*largest_key)(const KeyMap* map, const T* x, std::uint64_t n, typename KeyMap::Key* largest);

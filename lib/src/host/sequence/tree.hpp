@@ -1,4 +1,5 @@
-// Levels of `tree` above the tiles, on the CPU: results of tiles stream in, full tiles of them move up. A level keeps one tile, 32 to 128 KiB of items.
+// The order of lib/SPEC.md, section 3, on the CPU. Results of tiles stream in, and full tiles of them move up a level. A level keeps one tile,
+// 32 to 128 KiB of items.
 #pragma once
 
 #include <algorithm>
@@ -9,23 +10,25 @@
 #include <detreduce/spec/tree_order.hpp>
 
 #include "host/arena.hpp"
+#include "host/for_each.hpp"
 
 namespace detreduce::host {
 
-/// Lane j of a chunk of m accumulators: its rows in order, or as a binary tree.
+/// Lane j of a chunk of m > j accumulators: its rows in order, or as a binary tree.
 template <class Acc>
 [[nodiscard]] Acc reduce_rows(const Acc* items, std::uint64_t m, std::uint32_t j, std::uint32_t lanes) {
-    Acc row[spec::rows_per_chunk];
-    for (std::uint32_t r = 0; r < spec::rows_per_chunk; ++r)
-        row[r] = j + r * lanes < m ? items[j + r * lanes] : Acc::identity();
-    if constexpr (Acc::pairwise_rows) {
-        for (std::uint32_t step = 1; step < spec::rows_per_chunk; step *= 2) {
-            for (std::uint32_t r = 0; r < spec::rows_per_chunk; r += 2 * step)
-                row[r].merge(row[r + step]);
+    Acc row[spec::rows_per_chunk] = {items[j]};
+    std::uint32_t rows = 1;
+    for (std::uint64_t i = j + lanes; i < m; i += lanes) {
+        if constexpr (Acc::pairwise_rows) {
+            row[rows++] = items[i];
+        } else {
+            row[0].merge(items[i]);
         }
-    } else {
-        for (std::uint32_t r = 1; r < spec::rows_per_chunk; ++r)
-            row[0].merge(row[r]);
+    }
+    for (std::uint32_t step = 1; step < rows; step *= 2) {
+        for (std::uint32_t r = 0; r + step < rows; r += 2 * step)
+            row[r].merge(row[r + step]);
     }
     return row[0];
 }
@@ -36,19 +39,22 @@ template <class Acc, class Order>
     constexpr std::uint32_t lanes = Order::lanes;
     const Buffer<std::array<Acc, lanes>> chunk(spec::chunks_per_tile);
     const std::uint64_t chunks = spec::tiles(m, Order::chunk);
+    const auto in_row = [m](std::uint64_t c) { // lanes of chunk c that hold anything
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(lanes, m - c * Order::chunk));
+    };
     for (std::uint64_t c = 0; c < chunks; ++c) {
         const std::uint64_t begin = c * Order::chunk, end = std::min<std::uint64_t>(m, begin + Order::chunk);
-        for (std::uint32_t j = 0; j < lanes; ++j)
+        for (std::uint32_t j = 0; j < in_row(c); ++j)
             chunk[c][j] = reduce_rows<Acc>(items + begin, end - begin, j, lanes);
     }
     for (std::uint32_t step = 1; step < chunks; step *= 2) {
         for (std::uint32_t c = 0; c + step < chunks; c += 2 * step) {
-            for (std::uint32_t j = 0; j < lanes; ++j)
+            for (std::uint32_t j = 0; j < in_row(c + step); ++j)
                 chunk[c][j].merge(chunk[c + step][j]);
         }
     }
     for (std::uint32_t half = lanes / 2; half >= 1; half /= 2) {
-        for (std::uint32_t j = 0; j < half; ++j)
+        for (std::uint32_t j = 0; j < half && j + half < in_row(0); ++j)
             chunk[0][j].merge(chunk[0][j + half]);
     }
     return chunk[0][0];
@@ -109,5 +115,25 @@ class Levels {
     Buffer<Acc> items_{offset(Count)};
     std::uint64_t count_[Count] = {};
 };
+
+/// n ≥ 1 items in the order of elements of T. tile(first, m) reduces a tile of them; threads take runs of neighbouring tiles.
+template <class Acc, class T, class Tile>
+[[nodiscard]] Acc reduce_tiles(std::uint64_t n, std::uint32_t threads, const Tile& tile) {
+    using Above = spec::TreeOrder<sizeof(typename Acc::Value)>;
+    constexpr std::uint32_t size = spec::TreeOrder<sizeof(T)>::tile;
+    if (n <= size) return tile(0, static_cast<std::uint32_t>(n));
+    Levels<Acc, Above, spec::tiles(max_n, size) * Above::tile> levels;
+    const std::uint64_t all = spec::tiles(n, size);
+    for (std::uint64_t first = 0; first < all; first += Above::tile) {
+        const std::uint64_t count = std::min<std::uint64_t>(Above::tile, all - first);
+        Acc* const out = levels.next();
+        for_each(count, threads, [&](std::uint64_t i) {
+            const std::uint64_t begin = (first + i) * size;
+            out[i] = tile(begin, static_cast<std::uint32_t>(std::min<std::uint64_t>(size, n - begin)));
+        });
+        levels.take(count);
+    }
+    return levels.finish();
+}
 
 } // namespace detreduce::host

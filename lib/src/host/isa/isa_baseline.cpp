@@ -1,3 +1,3 @@
 #define DETREDUCE_ISA baseline
 #define DETREDUCE_VECTOR_BYTES 16
-#include "host/isa.inc"
+#include "host/isa/isa.inc"

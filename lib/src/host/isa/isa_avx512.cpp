@@ -1,3 +1,3 @@
 #define DETREDUCE_ISA avx512
 #define DETREDUCE_VECTOR_BYTES 64
-#include "host/isa.inc"
+#include "host/isa/isa.inc"

@@ -1,4 +1,4 @@
-// Ops that count elements, on the CPU.
+// count_unique on the CPU.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -8,15 +8,10 @@
 #include <detreduce/spec/unique_key.hpp>
 
 #include "host/backend.hpp"
-#include "host/for_each.hpp"
-#include "host/isa_table.hpp"
+#include "host/groups.hpp"
 
 namespace detreduce::host {
 namespace {
-
-void add_to(std::uint64_t& total, std::uint64_t more) {
-    std::atomic_ref(total).fetch_add(more, std::memory_order_relaxed);
-}
 
 /// f(begin, end) for runs of the n elements, of which there are at most `most`.
 template <class F>
@@ -111,7 +106,7 @@ struct Buckets {
         for_each(count, threads, [&](std::uint64_t b) {
             Key* const first = keys + begin[b];
             Key* const end = keys + (b + 1 < count ? begin[b + 1] : in.n);
-            add_to(total, unique_of_keys(first, end));
+            std::atomic_ref(total).fetch_add(unique_of_keys(first, end), std::memory_order_relaxed);
         });
         return total;
     }
@@ -136,47 +131,23 @@ std::uint64_t unique(const Arrays<T>& in, std::uint32_t threads, [[maybe_unused]
 
 } // namespace
 
-template <class T>
-std::uint64_t nonzeros(const Arrays<T>& in, const Launch& launch) noexcept {
-    const auto count = isa_table(launch.isa).of<T>().nonzeros;
-    std::uint64_t total = 0;
-    if (in.n == 0) return 0;
-    for_runs(in.n, launch.threads, launch.threads, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
-        if (in.step == 1) return add_to(total, count(in.x + begin, end - begin));
-        std::uint64_t found = 0;
-        for (std::uint64_t i = begin; i < end; ++i)
-            found += fp::magnitude_bits(in.x[i * in.step]) != 0;
-        add_to(total, found);
-    });
-    return total;
-}
-
 std::size_t workspace_bytes(const Request& r) noexcept {
     if (r.op != Op::count_unique || is_narrow(r.dtype)) return 0;
     return r.n * size_of(r.dtype) * (r.shape == Shape::rows || r.shape == Shape::columns ? r.groups : 1);
 }
 
-void count(const Plan& plan, const Inputs& in, void* out, void* workspace) noexcept {
+void count_unique(const Plan& plan, const Inputs& in, void* out, void* workspace) noexcept {
     const Request& r = plan.request();
     with_dtype(r.dtype, [&]<class T>(T) {
-        for_each_group<T>(plan, in, out, [&](const Launch& launch, const Arrays<T>& group, void* result) {
-            auto& counted = *static_cast<std::uint64_t*>(result);
-            if (r.op == Op::count_nonzero) {
-                counted = nonzeros(group, launch);
-                return;
-            }
+        for_each_group<T>(plan, in, out, [&](std::uint32_t threads, const Arrays<T>& group, void* result) {
             // Every group has room of its own: many are counted at once.
-            const auto g = static_cast<std::uint64_t>(&counted - static_cast<std::uint64_t*>(out));
+            auto* const counted = static_cast<std::uint64_t*>(result);
+            const auto g = static_cast<std::uint64_t>(counted - static_cast<std::uint64_t*>(out));
             const std::uint64_t before = r.shape == Shape::segments ? in.offsets[g] : g * r.n;
             auto* const room = static_cast<fp::Bits<T>*>(workspace);
-            counted = unique(group, launch.threads, room == nullptr ? nullptr : room + before);
+            *counted = unique(group, threads, room == nullptr ? nullptr : room + before);
         });
     });
 }
-
-template std::uint64_t nonzeros(const Arrays<float16>&, const Launch&) noexcept;
-template std::uint64_t nonzeros(const Arrays<bfloat16>&, const Launch&) noexcept;
-template std::uint64_t nonzeros(const Arrays<float>&, const Launch&) noexcept;
-template std::uint64_t nonzeros(const Arrays<double>&, const Launch&) noexcept;
 
 } // namespace detreduce::host

@@ -1,0 +1,203 @@
+// The multiset engine: sums by `exact`, ops that compare and count_nonzero, of all shapes.
+#include "host/multiset/multiset.hpp"
+
+#include <algorithm>
+
+#include <detreduce/acc/exact_variance.hpp>
+#include <detreduce/acc/finish.hpp>
+#include <detreduce/acc/moments.hpp>
+#include <detreduce/spec/order_key.hpp>
+#include <detreduce/transform_reduce.hpp>
+
+#include "host/backend.hpp"
+#include "host/fp_environment.hpp"
+
+namespace detreduce::host {
+namespace exact = acc::exact;
+
+void SumOfElements::store(const Found& sums, std::uint64_t, void* out) const {
+    acc::store_as(out, plan.output(), [&](auto t) { return exact::round<decltype(t)>(sums.words, op.finalize); });
+}
+
+void SumOfTerms::store(const Found& sums, std::uint64_t, void* out) const {
+    acc::store_as(out, plan.output(),
+                  [&](auto t) { return exact::round_products<decltype(t)>(sums.words, op.finalize); });
+}
+
+namespace {
+
+template <int Digits>
+exact::DigitRange range_of(const exact::Word* digit) {
+    exact::DigitRange range{0, Digits};
+    while (range.last > 0 && digit[range.last - 1] == 0)
+        --range.last;
+    while (range.first < range.last && digit[range.first] == 0)
+        ++range.first;
+    return range;
+}
+
+} // namespace
+
+void MomentsOp::store(const Found& sums, std::uint64_t n, void* out) const {
+    const Request& r = plan.request();
+    const exact::Word *const sum = sums.words, *const squares = sums.words + exact::words;
+    const acc::MomentsResult result{out, plan.output(), static_cast<std::uint32_t>(plan.result_bytes()), r.op,
+                                    n,   r.ddof};
+    exact::Word joined[exact::product_digits];
+    for (int k = 0; k < exact::product_digits; ++k)
+        joined[k] = exact::joined_digit(squares, k);
+    exact::VarianceRoom<> room;
+    const exact::MeanAndVariance m =
+        exact::mean_and_variance({sum, exact::lowest_exponent, sum}, range_of<exact::digits>(sum),
+                                 {joined, exact::lowest_product_exponent, squares},
+                                 range_of<exact::product_digits>(joined), n, r.ddof, r.op == Op::stddev, room);
+    result.store([&](auto t) { return exact::rounded<decltype(t)>(m.mean); },
+                 [&](auto t) { return exact::rounded<decltype(t)>(m.variance); });
+}
+
+namespace {
+
+/// Elements as keys, the largest of which is looked for.
+template <class T>
+struct Keys {
+    using Map = spec::KeyMap<T>;
+    using Key = typename Map::Key;
+    /// What stays in the first cache while it is read a second time, to find an index; and what of it is looked at one by one.
+    static constexpr std::uint64_t block = 16384 / sizeof(T), part = 512 / sizeof(T);
+
+    const IsaFunctions<T>& isa;
+    Map map;
+    const T* x;
+
+    [[nodiscard]] Key largest(std::uint64_t begin, std::uint64_t end) const {
+        Key key;
+        isa.largest_key(&map, x + begin, end - begin, &key);
+        return map.settled(key);
+    }
+    /// The first element of [begin, end) with this key, the largest there.
+    [[nodiscard]] std::uint64_t find(Key key, std::uint64_t begin, std::uint64_t end) const {
+        while (end - begin > part && largest(begin, begin + part) != key)
+            begin += part;
+        while (map.settled(map.key(x[begin])) != key)
+            ++begin;
+        return begin;
+    }
+    [[nodiscard]] spec::Found<Key> first_largest(std::uint64_t n) const {
+        spec::Found<Key> found{Map::lowest, 0}; // the answer also if no key is larger than that
+        for (std::uint64_t begin = 0; begin < n; begin += block) {
+            const std::uint64_t end = std::min(begin + block, n);
+            const Key key = largest(begin, end);
+            if (key > found.key) found = {key, find(key, begin, end)};
+        }
+        return found;
+    }
+};
+
+} // namespace
+
+template <class T>
+Search::Found Search::in(const T* x, std::uint64_t n) const {
+    using Map = spec::KeyMap<T>;
+    const Request& r = request_;
+    const IsaFunctions<T>& isa = isa_.of<T>();
+    if (list_.counts) return {n, {}, isa.nonzeros(x, n)};
+    if (list_.both) {
+        const Map maps[] = {Map::of(spec::View::least, r.nan), Map::of(spec::View::greatest, r.nan)};
+        typename Map::Key keys[2];
+        isa.largest_keys(maps, x, n, keys);
+        Found found{n, {}, 0};
+        for (int k = 0; k < 2; ++k)
+            found.keys[k] = list_.key(k, maps[k].element(maps[k].settled(keys[k])));
+        return found;
+    }
+    const Keys<T> keys{isa, Map::of(spec::view_of(r.op), r.nan), x};
+    const auto found = wants_index_ ? keys.first_largest(n) : spec::Found<typename Map::Key>{keys.largest(0, n), 0};
+    return {n, {list_.key(0, keys.map.element(found.key))}, found.index};
+}
+#define DETREDUCE_INSTANTIATE(name, c_name, type) template Search::Found Search::in(const type*, std::uint64_t) const;
+DETREDUCE_FORMATS(DETREDUCE_INSTANTIATE)
+#undef DETREDUCE_INSTANTIATE
+
+namespace {
+
+/// One tensor after the other, each by all threads: each(what is in it, how many elements it has), and `all` of them as if they were one array.
+template <class Op, class Each>
+void gather_list(const Op& op, const Plan& plan, const Inputs& in, typename Op::Found& all, const Each& each) {
+    const auto *const list = static_cast<const Tensor*>(in.x), *const with = static_cast<const Tensor*>(in.y);
+    std::uint64_t first = 0;
+    for (std::uint64_t i = 0; i < plan.request().groups; ++i) {
+        typename Op::Found one{};
+        with_dtype(list[i].dtype, [&]<class T>(T) {
+            const T* const y = with ? static_cast<const T*>(with[i].data) : nullptr;
+            gather(op, one, Arrays<T>{static_cast<const T*>(list[i].data), y, list[i].n}, plan.launch().threads);
+        });
+        op.merge(all, one, first);
+        each(one, list[i].n);
+        first += list[i].n;
+    }
+}
+
+} // namespace
+
+TermSums sum_of_list(const Plan& plan, const Inputs& in) {
+    TermSums all;
+    gather_list(SumOfTerms{{plan}}, plan, in, all, [](const TermSums&, std::uint64_t) {});
+    return all;
+}
+
+DETREDUCE_OPAQUE void reduce_multisets(const Plan& plan, const Inputs& in, void* out) noexcept {
+    const Request& r = plan.request();
+    with_multiset_op(plan, [&]<class Op>(const Op& op) {
+        using Found = typename Op::Found;
+        if (r.shape == Shape::tensors) {
+            Found all{};
+            auto* to = static_cast<char*>(out);
+            gather_list(op, plan, in, all, [&](const Found& one, std::uint64_t n) {
+                if (!r.each) return;
+                op.store(one, n, to);
+                to += group_bytes(plan);
+            });
+            return op.store(all, r.n, to);
+        }
+        with_dtype(r.dtype, [&]<class T>(T) {
+            for_each_group<T>(plan, in, out, [&](std::uint32_t threads, const Arrays<T>& group, void* result) {
+                Found found{};
+                gather(op, found, group, threads);
+                op.store(found, group.n, result);
+            });
+        });
+    });
+}
+
+/// Terms of V are elements of V to the state, block by block.
+DETREDUCE_OPAQUE void reduce_computed_multiset(const Plan& plan, const detail::TermSource& source, void* out) noexcept {
+    with_dtype(plan.request().dtype, [&]<class T>(T) {
+        using V = fp::Arithmetic<T>;
+        constexpr std::uint64_t block = 65536 / sizeof(V); // so many that normalizing after each costs little
+        const SumOfElements op{{plan}};
+        const std::uint64_t n = plan.request().n;
+        ElementSums all;
+        gather_runs(op, all, n, plan.launch().threads, [&](ElementSums& sums, std::uint64_t begin, std::uint64_t end) {
+            const Buffer<V> terms(block);
+            for (; begin < end; begin += block) {
+                const std::uint64_t m = std::min(block, end - begin);
+                source.write(source, begin, static_cast<std::uint32_t>(m), terms.data());
+                op.add(sums, Arrays<V>{terms.data(), nullptr, m}, begin);
+            }
+        });
+        op.store(all, n, out);
+    });
+}
+
+void add_exact(const Plan& plan, const void* x, acc::exact::Word* words) noexcept {
+    const StandardFpEnvironment environment;
+    ElementSums sums;
+    std::copy_n(words, ElementSums::count, sums.words);
+    with_dtype(plan.request().dtype, [&]<class T>(T) {
+        gather(SumOfElements{{plan}}, sums, Arrays<T>{static_cast<const T*>(x), nullptr, plan.request().n},
+               plan.launch().threads);
+    });
+    std::copy_n(sums.words, ElementSums::count, words);
+}
+
+} // namespace detreduce::host

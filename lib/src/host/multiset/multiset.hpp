@@ -1,0 +1,136 @@
+// The multiset engine: what does not depend on the order of elements. Any part of them can be looked at by any thread, and what was found be merged
+// in any order. An op here is a class of three functions: add() looks at a part of the elements, 1 or more side by side, which begins at element `first`
+// of all; merge() adds what was found in such a part to what was found elsewhere; store() makes the results of n elements of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+
+#include <detreduce/plan.hpp>
+#include <detreduce/spec/list_found.hpp>
+
+#include "host/groups.hpp"
+#include "host/isa/isa_table.hpp"
+#include "host/multiset/exact_sums.hpp"
+
+namespace detreduce::host {
+
+/// Ops of sums by `exact`.
+template <class Sums>
+struct ExactOp {
+    using Found = Sums;
+    const Plan& plan;
+    const OpInfo& op = info(plan.request().op);
+    const IsaTable& isa = isa_table(plan.launch().isa);
+
+    static void merge(Found& all, const Found& part, std::uint64_t) { all.merge(part); }
+};
+
+/// Sums and means of elements.
+struct SumOfElements : ExactOp<ElementSums> {
+    template <class T>
+    void add(Found& sums, const Arrays<T>& part, std::uint64_t) const {
+        isa.of<T>().exact(part.x, part.n, sums.words);
+    }
+    void store(const Found& sums, std::uint64_t n, void* out) const;
+};
+
+/// Sums, means and norms of terms.
+struct SumOfTerms : ExactOp<TermSums> {
+    template <class T>
+    void add(Found& sums, const Arrays<T>& part, std::uint64_t) const {
+        isa.of<T>().exact_terms(op.transform, part.x, part.y, part.n, sums.words);
+    }
+    void store(const Found& sums, std::uint64_t n, void* out) const;
+};
+
+/// Mean and variance.
+struct MomentsOp : ExactOp<PowerSums> {
+    /// Both sums of what is in the cache: memory is read once.
+    template <class T>
+    void add(Found& sums, const Arrays<T>& part, std::uint64_t) const {
+        constexpr std::uint64_t block = (std::uint64_t{1} << 17) / sizeof(T);
+        for (std::uint64_t i = 0; i < part.n; i += block) {
+            const Arrays<T> cached = part.part(i, block);
+            isa.of<T>().exact(cached.x, cached.n, sums.words);
+            isa.of<T>().exact_terms(Transform::square, cached.x, nullptr, cached.n, sums.words + acc::exact::words);
+        }
+    }
+    void store(const Found& sums, std::uint64_t n, void* out) const;
+};
+
+/// Ops that compare elements, and count_nonzero.
+class Search {
+  public:
+    using Found = spec::ListFound;
+
+    explicit Search(const Plan& plan)
+        : request_(plan.request()), isa_(isa_table(plan.launch().isa)),
+          list_(spec::ListView::of(request_.op, request_.nan)), output_(plan.output()),
+          result_bytes_(plan.result_bytes()), wants_index_(list_.integer && !list_.counts) {}
+
+    template <class T>
+    void add(Found& found, const Arrays<T>& part, std::uint64_t first) const {
+        merge(found, in<T>(part.x, part.n), first);
+    }
+    void merge(Found& all, Found part, std::uint64_t first) const {
+        if (wants_index_) part.integer += first;
+        all.merge(part, list_.counts);
+    }
+    void store(const Found& found, std::uint64_t, void* out) const { list_.store(found, out, output_, result_bytes_); }
+
+  private:
+    template <class T>
+    [[nodiscard]] Found in(const T* x, std::uint64_t n) const; ///< indices are those in x
+
+    const Request& request_;
+    const IsaTable& isa_;
+    spec::ListView list_;
+    DType output_;
+    std::size_t result_bytes_;
+    bool wants_index_;
+};
+
+/// f(op) for the op of a plan.
+template <class F>
+void with_multiset_op(const Plan& plan, const F& f) {
+    const OpInfo& op = info(plan.request().op);
+    if (op.kind == Kind::moments) return f(MomentsOp{{plan}});
+    if (op.kind != Kind::sum) return f(Search(plan));
+    if (op.transform == Transform::element) return f(SumOfElements{{plan}});
+    f(SumOfTerms{{plan}});
+}
+
+/// What there is in n elements: each thread takes a run of them, and add(found, begin, end) looks at those. Merged with `all`.
+template <class Op, class Add>
+void gather_runs(const Op& op, typename Op::Found& all, std::uint64_t n, std::uint32_t threads, const Add& add) {
+    if (n == 0) return;
+    if (threads == 1) return add(all, 0, n);
+    const std::uint64_t run = (n + threads - 1) / threads;
+    std::mutex merging;
+    for_each((n + run - 1) / run, threads, [&](std::uint64_t i) {
+        typename Op::Found own{};
+        add(own, i * run, std::min((i + 1) * run, n));
+        const std::lock_guard lock(merging);
+        op.merge(all, own, 0);
+    });
+}
+
+/// The same of elements. What is not side by side is copied a block at a time.
+template <class Op, class T>
+void gather(const Op& op, typename Op::Found& all, const Arrays<T>& in, std::uint32_t threads) {
+    gather_runs(op, all, in.n, threads, [&](typename Op::Found& found, std::uint64_t begin, std::uint64_t end) {
+        if (in.step == 1) return op.add(found, in.part(begin, end - begin), begin);
+        constexpr std::uint64_t block = 4096;
+        for (; begin < end; begin += block) {
+            const Neighbours<T> part(in.part(begin, std::min(block, end - begin)));
+            op.add(found, part.in, begin);
+        }
+    });
+}
+
+/// The sums of a list of tensors, as if they were one array.
+[[nodiscard]] TermSums sum_of_list(const Plan& plan, const Inputs& in);
+
+} // namespace detreduce::host

@@ -1,0 +1,119 @@
+// The sequence engine: every op whose additions, multiplications or merges have an order, by every method but `exact`.
+#include <algorithm>
+#include <atomic>
+
+#include <detreduce/acc/finish.hpp>
+
+#include "host/backend.hpp"
+#include "host/fp_environment.hpp"
+#include "host/sequence/sequence.hpp"
+
+namespace detreduce::host {
+namespace {
+
+/// f(nothing) for the accumulator of an op of this kind.
+template <class V, class F>
+void with_accumulator(Kind kind, Method method, const F& f) {
+    switch (kind) {
+    case Kind::moments:
+        return f(acc::CountedMoments<V>::identity());
+    case Kind::product:
+        if (method == Method::compensated) return f(acc::Product<V, true>::identity());
+        return f(acc::Product<V, false>::identity());
+    default:
+        if (method == Method::kahan) return f(acc::Kahan<V>::identity());
+        if (method == Method::compensated) return f(acc::Compensated<V>::identity());
+        return f(acc::Rounded<V>::identity());
+    }
+}
+
+/// One after the other.
+template <class Acc, class Source>
+Acc serial(const Source& source) {
+    constexpr std::uint64_t at_once = 1024;
+    const Buffer<typename Acc::Value> values(at_once);
+    Acc all = Acc::identity();
+    for (std::uint64_t i = 0; i < source.size(); i += at_once) {
+        const auto m = static_cast<std::uint32_t>(std::min(at_once, source.size() - i));
+        source.write(i, m, values.data(), nullptr);
+        for (std::uint32_t k = 0; k < m; ++k)
+            all.merge(Acc::of(values[k]));
+    }
+    return all;
+}
+
+/// Tiles are handed to whichever thread comes first, and meet in one atomic.
+template <class Acc, class Source>
+Acc atomic(const Source& source, std::uint32_t threads) {
+    constexpr std::uint64_t size = spec::TreeOrder<sizeof(typename Source::Element)>::tile;
+    typename Acc::Value total = 0;
+    std::atomic<std::uint64_t> next{0};
+    for_each(std::min<std::uint64_t>(threads, spec::tiles(source.size(), size)), threads, [&](std::uint64_t) {
+        for (std::uint64_t i = size * next++; i < source.size(); i = size * next++) {
+            const auto m = static_cast<std::uint32_t>(std::min(size, source.size() - i));
+            std::atomic_ref(total).fetch_add(source.template tile<Acc>(i, m).sum, std::memory_order_relaxed);
+        }
+    });
+    return {total};
+}
+
+template <class Acc, class Source>
+Acc reduce_by(Method method, const Source& source, std::uint32_t threads) {
+    if (method == Method::serial) return serial<Acc>(source);
+    if constexpr (std::is_same_v<Acc, acc::Rounded<typename Acc::Value>>) {
+        if (method == Method::atomic) return atomic<Acc>(source, threads);
+    }
+    return tree<Acc>(source, threads);
+}
+
+/// What was reduced of n terms, as the result or the two of moments.
+template <class Acc>
+void store(const Plan& plan, const OpInfo& op, const Acc& all, std::uint64_t n, void* out) {
+    const Request& r = plan.request();
+    if constexpr (acc::is_moments<Acc>) {
+        acc::MomentsResult{out, plan.output(), static_cast<std::uint32_t>(plan.result_bytes()), r.op, n, r.ddof}.store(
+            all.m);
+    } else if constexpr (acc::is_product<Acc>) {
+        acc::finish_into(out, plan.output(), all);
+    } else { // the sum of nothing is +0, and its mean 0/0
+        acc::finish_into(out, plan.output(), n == 0 ? fp::Eft<double>{0.0, 0.0} : all.total(), op.finalize, n);
+    }
+}
+
+/// f(reduce) for reduce(source, threads, out), which reduces a source of elements of T.
+template <class T, class F>
+void with_reduction(const Plan& plan, const F& f) {
+    const OpInfo& op = info(plan.request().op);
+    const Method method = plan.request().method;
+    with_accumulator<fp::Arithmetic<T>>(op.kind, method, [&]<class Acc>(const Acc& nothing) {
+        f([&](const auto& source, std::uint32_t threads, void* out) {
+            const std::uint64_t n = source.size();
+            store(plan, op, n == 0 ? nothing : reduce_by<Acc>(method, source, threads), n, out);
+        });
+    });
+}
+
+} // namespace
+
+DETREDUCE_OPAQUE void reduce_sequences(const Plan& plan, const Inputs& in, void* out) noexcept {
+    const Transform transform = info(plan.request().op).transform;
+    with_dtype(plan.request().dtype, [&]<class T>(T) {
+        const IsaFunctions<T>& isa = isa_table(plan.launch().isa).of<T>();
+        with_reduction<T>(plan, [&](const auto& reduce) {
+            for_each_group<T>(plan, in, out, [&](std::uint32_t threads, const Arrays<T>& group, void* result) {
+                reduce(Elements<T>{isa, transform, group}, threads, result);
+            });
+        });
+    });
+}
+
+DETREDUCE_OPAQUE void reduce_computed_sequence(const Plan& plan, const detail::TermSource& source, void* out) noexcept {
+    with_dtype(plan.request().dtype, [&]<class T>(T) {
+        const IsaFunctions<T>& isa = isa_table(plan.launch().isa).of<T>();
+        with_reduction<T>(plan, [&](const auto& reduce) {
+            reduce(ComputedTerms<T>{isa, source, plan.request().n}, plan.launch().threads, out);
+        });
+    });
+}
+
+} // namespace detreduce::host
