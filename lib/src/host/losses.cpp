@@ -38,49 +38,34 @@ void write_loss_terms(const TermSource& source, std::uint64_t first, std::uint32
     static_cast<const LossValues<T>*>(source.f)->write(first, count, static_cast<fp::Arithmetic<T>*>(terms));
 }
 
-inline constexpr std::uint32_t block = 1024;
-
-/// f(first, count) for all elements, a block at a time, by all threads: each takes a run of neighbouring blocks.
-template <class F>
-void for_each_block(std::uint64_t n, std::uint32_t threads, const F& f) {
-    for_each((n + block - 1) / block, threads, [&](std::uint64_t b) {
-        f(b * block, static_cast<std::uint32_t>(std::min<std::uint64_t>(block, n - b * block)));
+/// out[i] = f(i, value i), rounded, for all n elements, a block at a time, by all threads: each takes a run of neighbouring blocks.
+template <class Out, class T, class F>
+void store_values(const LossPlan& plan, const LossValues<T>& values, Out* out, const F& f) {
+    constexpr std::uint64_t block = 1024;
+    const std::uint64_t n = plan.request().n;
+    for_each((n + block - 1) / block, plan.plan().launch().threads, [&](std::uint64_t b) {
+        const std::uint64_t first = b * block, count = std::min(block, n - first);
+        const Buffer<fp::Arithmetic<T>> of_block(block);
+        values.write(first, static_cast<std::uint32_t>(count), of_block.data());
+        for (std::uint64_t i = 0; i < count; ++i)
+            out[first + i] = fp::round_to<Out>(f(first + i, of_block[i]));
     });
 }
 
 template <class Out, class T>
 DETREDUCE_OPAQUE void store_terms(const LossPlan& plan, const LossValues<T>& terms, Out* out) {
-    using V = fp::Arithmetic<T>;
-    for_each_block(plan.request().n, plan.plan().launch().threads, [&](std::uint64_t first, std::uint32_t count) {
-        const Buffer<V> values(block);
-        terms.write(first, count, values.data());
-        for (std::uint32_t i = 0; i < count; ++i)
-            out[first + i] = fp::round_to<Out>(values[i]);
-    });
-}
-
-/// What every derivative is multiplied by: one upstream value, over n for a mean.
-template <class V>
-V common_factor(const LossRequest& r, V upstream) {
-    return r.reduction == Reduction::mean ? upstream / static_cast<V>(r.n) : upstream;
+    store_values(plan, terms, out, [](std::uint64_t, auto value) { return value; });
 }
 
 template <class T>
 DETREDUCE_OPAQUE void store_gradient(const LossPlan& plan, const LossValues<T>& slopes, const T* upstream, T* dx) {
     using V = fp::Arithmetic<T>;
     const LossRequest& r = plan.request();
-    const bool one_each = upstream != nullptr && r.reduction == Reduction::none;
-    const V factor = common_factor(r, upstream && !one_each ? fp::widen(*upstream) : V(1));
-    for_each_block(r.n, plan.plan().launch().threads, [&](std::uint64_t first, std::uint32_t count) {
-        const Buffer<V> values(block);
-        slopes.write(first, count, values.data());
-        const auto store = [&](const auto& factor_of) { // a loop for each, which vectorizes
-            for (std::uint32_t i = 0; i < count; ++i)
-                dx[first + i] = fp::round_to<T>(values[i] * factor_of(first + i));
-        };
-        if (one_each) return store([&](std::uint64_t i) { return V(fp::widen(upstream[i])); });
-        store([&](std::uint64_t) { return factor; });
-    });
+    if (upstream != nullptr && r.reduction == Reduction::none)
+        return store_values(plan, slopes, dx, [=](std::uint64_t i, V slope) { return slope * fp::widen(upstream[i]); });
+    const V one = upstream == nullptr ? V(1) : fp::widen(*upstream); // for all, over n for a mean
+    const V factor = r.reduction == Reduction::mean ? one / static_cast<V>(r.n) : one;
+    store_values(plan, slopes, dx, [=](std::uint64_t, V slope) { return slope * factor; });
 }
 
 } // namespace
