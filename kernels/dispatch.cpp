@@ -79,7 +79,7 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
         return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, plan.results() * plan.result_bytes(), stream));
     const Run run{plan, in, out, workspace, stream};
     if (run.scope == Scope::list) return run.list();
-    return with_dtype(plan.request().dtype, [&]<class T>(T) { return run.run<T>(); });
+    return with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) { return run.run<T>(); });
 }
 
 Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream) noexcept {
@@ -88,7 +88,7 @@ Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, vo
 
 Status enqueue_add(const Plan& plan, ExactState* state, const void* x, Stream stream) noexcept {
     const Request& r = plan.request();
-    const Status added = with_dtype(
+    const Status added = with_dtype_from_16_bits(
         r.dtype, [&]<class T>(T) { return launch_exact_add<T>(state, x, r.n, stream, route_of(plan).device); });
     return added.ok() ? launch_exact_finish(state, nullptr, nullptr, r.dtype, stream) : added;
 }

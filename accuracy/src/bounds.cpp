@@ -11,17 +11,8 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 Layout layout_of(DType dtype) noexcept {
-    switch (dtype) {
-    case DType::f16:
-        return layout<float16>;
-    case DType::bf16:
-        return layout<bfloat16>;
-    case DType::f32:
-        return layout<float>;
-    case DType::f64:
-        return layout<double>;
-    }
-    return {}; // no precision: γ_d = inf, an unknown format promises nothing
+    if (!is_dtype(dtype)) return {}; // no precision: γ_d = inf, an unknown format promises nothing
+    return with_dtype(dtype, []<class T>(T) { return layout<T>; });
 }
 
 double unit_roundoff(DType dtype) noexcept {
@@ -29,7 +20,7 @@ double unit_roundoff(DType dtype) noexcept {
 }
 
 std::uint32_t lanes_of(DType dtype) noexcept {
-    return spec::row_bytes / static_cast<std::uint32_t>(size_of(dtype));
+    return spec::lanes_of(static_cast<std::uint32_t>(size_of(dtype)));
 }
 
 std::uint32_t depth_of_tree(DType input, std::uint64_t n, bool pairwise_rows) noexcept {
@@ -78,7 +69,7 @@ cpp_int scaled_of_abs(const ErrorBound& bound, const ExactSum& exact) {
 
 cpp_int largest_scaled(const Layout& format) {
     const auto place = static_cast<unsigned>(format.max_exponent + 1 - format.precision - ExactSum::lowest_exponent);
-    return ((cpp_int(1) << static_cast<unsigned>(format.precision)) - 1) << place;
+    return ((cpp_int(1) << static_cast<unsigned>(format.precision)) - (format.has_inf ? 1 : 2)) << place;
 }
 
 constexpr unsigned scale = -ExactSum::lowest_exponent;

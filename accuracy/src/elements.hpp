@@ -12,12 +12,15 @@ namespace detreduce::accuracy {
 template <class T>
 inline constexpr int precision = fp::Format<T>::precision;
 template <class T>
-inline constexpr int smallest_normal_exponent = 1 - fp::Format<T>::max_exponent;
+inline constexpr int smallest_normal_exponent = 1 - fp::Format<T>::bias;
+/// The highest exponent of which every number is finite.
+template <class T>
+inline constexpr int highest_exponent = fp::Format<T>::max_exponent - (fp::Format<T>::has_inf ? 0 : 1);
 
 /// ±mantissa·2^(exponent − precision + 1) of a normal number: `fraction` are the bits below the hidden one.
 template <class T>
 [[nodiscard]] constexpr T compose(bool negative, int exponent, std::uint64_t fraction) noexcept {
-    const auto field = static_cast<std::uint64_t>(exponent + fp::Format<T>::max_exponent) << (precision<T> - 1);
+    const auto field = static_cast<std::uint64_t>(exponent + fp::Format<T>::bias) << (precision<T> - 1);
     const std::uint64_t mask = (std::uint64_t{1} << (precision<T> - 1)) - 1;
     return fp::from_bits<T>(static_cast<fp::Bits<T>>((negative ? fp::sign_mask<T> : 0) | field | (fraction & mask)));
 }

@@ -62,7 +62,7 @@ T normal(const Source& s) noexcept {
 template <class T>
 T lognormal(const Source& s, double sigma) noexcept {
     constexpr double log2_e = 1.4426950408889634;
-    constexpr double lowest = smallest_normal_exponent<T>, highest = fp::Format<T>::max_exponent - 1;
+    constexpr double lowest = smallest_normal_exponent<T>, highest = highest_exponent<T> - 1;
     const double y = std::clamp(sigma * normal<double>(s) * log2_e, lowest, highest);
     const int truncated = static_cast<int>(y);
     const int whole = truncated - (y < truncated ? 1 : 0);
@@ -92,8 +92,8 @@ T boundary(const Source& s) noexcept {
 /// float: half of the largest.
 template <class T>
 T huge(bool negative) noexcept {
-    constexpr int room = fp::Format<T>::max_exponent > 64 ? 64 : 1;
-    return compose<T>(negative, fp::Format<T>::max_exponent - room, ~std::uint64_t{0});
+    constexpr int room = highest_exponent < T >> 64 ? 64 : 1;
+    return compose<T>(negative, highest_exponent<T> - room, ~std::uint64_t{0});
 }
 
 template <class T>
@@ -120,6 +120,8 @@ T nonfinite(const Source& s) noexcept {
     const std::uint64_t kind = hash(~s.seed, 0) % 4; // one kind for the whole sequence
     const bool forced = s.i == hash(~s.seed, 1) % s.n;
     if (!forced && s.draw(2) % 16 != 0) return special<T>(s);
+    if constexpr (!fp::Format<T>::has_inf)
+        return negated_if(s.draw(3) >> 63, fp::from_bits<T>(fp::Format<T>::canonical_nan));
     if (kind == 3)
         return compose<T>(s.draw(3) >> 63, exponent_of_infinity, s.draw(4) | std::uint64_t{1} << (precision<T> - 2));
     return compose<T>(kind == 1 || (kind == 2 && s.draw(3) >> 63), exponent_of_infinity, 0);
@@ -127,7 +129,7 @@ T nonfinite(const Source& s) noexcept {
 
 template <class T>
 T wide(const Source& s, int binades) noexcept {
-    constexpr int lowest = smallest_normal_exponent<T>, highest = fp::Format<T>::max_exponent;
+    constexpr int lowest = smallest_normal_exponent<T>, highest = highest_exponent<T>;
     const int first = std::max(-(binades / 2), lowest);
     const int last = std::min(first + std::max(binades, 1) - 1, highest);
     return compose<T>(s.draw(0) >> 63, first + below(s.draw(1), last - first + 1), s.draw(2));
@@ -160,7 +162,7 @@ T element(Family family, const Source& s, const Params& params) noexcept {
     case Family::sorted:
         return sorted<T>(s);
     case Family::subnormal:
-        return compose<T>(s.draw(0) >> 63, -fp::Format<T>::max_exponent, s.draw(1));
+        return compose<T>(s.draw(0) >> 63, -fp::Format<T>::bias, s.draw(1));
     case Family::boundary_mantissas:
         return boundary<T>(s);
     case Family::specials:
@@ -208,9 +210,9 @@ std::vector<T> generate(Family family, std::size_t n, std::uint64_t seed, const 
     return xs;
 }
 
-template std::vector<float16> generate<float16>(Family, std::size_t, std::uint64_t, const Params&);
-template std::vector<bfloat16> generate<bfloat16>(Family, std::size_t, std::uint64_t, const Params&);
-template std::vector<float> generate<float>(Family, std::size_t, std::uint64_t, const Params&);
-template std::vector<double> generate<double>(Family, std::size_t, std::uint64_t, const Params&);
+#define DETREDUCE_INSTANTIATE(name, c_name, type)                                                                      \
+    template std::vector<type> generate<type>(Family, std::size_t, std::uint64_t, const Params&);
+DETREDUCE_FORMATS(DETREDUCE_INSTANTIATE)
+#undef DETREDUCE_INSTANTIATE
 
 } // namespace detreduce::accuracy

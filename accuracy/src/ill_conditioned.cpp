@@ -27,6 +27,10 @@ template <>
 constexpr int reach_of_format<bfloat16> = 160;
 template <>
 constexpr int reach_of_format<float16> = 36;
+template <>
+constexpr int reach_of_format<float8_e4m3> = 10;
+template <>
+constexpr int reach_of_format<float8_e5m2> = 10;
 
 /// A condition number, and what to make it of.
 struct Request {
@@ -75,9 +79,34 @@ fp::Arithmetic<T> next_sum(std::size_t i, std::size_t n, std::uint64_t seed, con
     return fp::widen(uniform<T>(hash(seed, i))) * power_of_two<fp::Arithmetic<T>>(exponent);
 }
 
+/// Some formats have so few binades that the sum of many terms would leave them. So the signs of the first terms hold the sum near its
+/// aim all along, and what the others cancel is the distance to it.
+template <class T>
+std::vector<T> held_terms(std::size_t n, std::uint64_t seed, const Request& request) {
+    std::vector<T> xs(n);
+    ExactSum sum;
+    double near_sum = 0, near_abs = 0; // good enough to choose signs by
+    for (std::size_t i = 0; i < n; ++i) {
+        if (i < n - request.cancelling) {
+            const float x = std::abs(fp::widen(first_term<T>(i, seed, request.half)));
+            near_abs += x;
+            const float signed_x = near_sum * request.condition > near_abs ? -x : x;
+            near_sum += signed_x;
+            xs[i] = fp::round_to<T>(signed_x);
+        } else {
+            const cpp_int distance = scaled_aim(sum, request.condition) - sum.scaled();
+            const float next = i + 1 < n ? next_sum<T>(i, n, seed, request, request.log2_condition) : 0;
+            xs[i] = fp::round_to<T>(next + fp::widen(round_scaled<T>(distance, ExactSum::lowest_exponent)));
+        }
+        sum.add(xs[i]);
+    }
+    return xs;
+}
+
 /// First terms of random signs; each cancelling term then takes the sum to a smaller number, the last one to its aim.
 template <class T>
 std::vector<T> terms(std::size_t n, std::uint64_t seed, const Request& request) {
+    if constexpr (reach_of_format<T> < 100) return held_terms<T>(n, seed, request);
     std::vector<T> xs(n);
     ExactSum sum;
     for (std::size_t i = 0; i < n; ++i) {
@@ -95,30 +124,6 @@ std::vector<T> terms(std::size_t n, std::uint64_t seed, const Request& request) 
     return xs;
 }
 
-/// float16 has so few binades that the sum of many terms would leave them. So the signs of the first terms hold the sum near its
-/// aim all along, and what the others cancel is the distance to it.
-template <>
-std::vector<float16> terms<float16>(std::size_t n, std::uint64_t seed, const Request& request) {
-    std::vector<float16> xs(n);
-    ExactSum sum;
-    double near_sum = 0, near_abs = 0; // good enough to choose signs by
-    for (std::size_t i = 0; i < n; ++i) {
-        if (i < n - request.cancelling) {
-            const float x = std::abs(fp::widen(first_term<float16>(i, seed, request.half)));
-            near_abs += x;
-            const float signed_x = near_sum * request.condition > near_abs ? -x : x;
-            near_sum += signed_x;
-            xs[i] = fp::round_to<float16>(signed_x);
-        } else {
-            const cpp_int distance = scaled_aim(sum, request.condition) - sum.scaled();
-            const float next = i + 1 < n ? next_sum<float16>(i, n, seed, request, request.log2_condition) : 0;
-            xs[i] = fp::round_to<float16>(next + fp::widen(round_scaled<float16>(distance, ExactSum::lowest_exponent)));
-        }
-        sum.add(xs[i]);
-    }
-    return xs;
-}
-
 } // namespace
 
 template <class T>
@@ -128,9 +133,9 @@ std::vector<T> ill_conditioned(std::size_t n, std::uint64_t seed, double conditi
     return xs;
 }
 
-template std::vector<float16> ill_conditioned<float16>(std::size_t, std::uint64_t, double);
-template std::vector<bfloat16> ill_conditioned<bfloat16>(std::size_t, std::uint64_t, double);
-template std::vector<float> ill_conditioned<float>(std::size_t, std::uint64_t, double);
-template std::vector<double> ill_conditioned<double>(std::size_t, std::uint64_t, double);
+#define DETREDUCE_INSTANTIATE(name, c_name, type)                                                                      \
+    template std::vector<type> ill_conditioned<type>(std::size_t, std::uint64_t, double);
+DETREDUCE_FORMATS(DETREDUCE_INSTANTIATE)
+#undef DETREDUCE_INSTANTIATE
 
 } // namespace detreduce::accuracy

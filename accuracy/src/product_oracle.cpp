@@ -69,8 +69,9 @@ bool within_product_bound(const Parts& result, bool infinite, const Layout& form
         if (top > format.max_exponent + 1) return true;
         const std::int64_t unit =
             std::min({product.exponent, slack.exponent, static_cast<std::int64_t>(format.min_exponent)});
-        const cpp_int largest = in_units((cpp_int(1) << static_cast<unsigned>(format.precision)) - 1,
-                                         format.max_exponent + 1 - format.precision, unit);
+        const cpp_int largest =
+            in_units((cpp_int(1) << static_cast<unsigned>(format.precision)) - (format.has_inf ? 1 : 2),
+                     format.max_exponent + 1 - format.precision, unit);
         return in_units(product.value, product.exponent, unit) + in_units(slack.value, slack.exponent, unit) >= largest;
     }
     // Far outside the format no shift is needed, nor would it be affordable.

@@ -20,13 +20,15 @@ std::uint64_t rounded_bits(const cpp_int& value, int exponent2, const Layout& fo
     if (value == 0) return 0;
     const int fraction_bits = format.precision - 1;
     const std::uint64_t sign = value < 0 ? std::uint64_t{1} << (format.size_in_bits - 1) : 0;
-    const auto infinity = static_cast<std::uint64_t>(2 * format.max_exponent + 1) << fraction_bits;
+    const std::uint64_t all_ones = (std::uint64_t{1} << (format.size_in_bits - 1)) - 1;
+    const std::uint64_t infinity = all_ones - ((std::uint64_t{1} << fraction_bits) - 1);
+    const std::uint64_t beyond = format.has_inf ? sign | infinity : all_ones;
 
     const cpp_int magnitude = abs(value);
     const int length = static_cast<int>(msb(magnitude)) + 1;
     const int unit =
         std::max(exponent2 + length - format.precision, format.min_exponent); // exponent of the result's last place
-    if (unit > format.max_exponent - fraction_bits) return sign | infinity;
+    if (unit > format.max_exponent - fraction_bits) return beyond;
 
     const int shift = unit - exponent2;
     cpp_int mantissa;
@@ -36,8 +38,9 @@ std::uint64_t rounded_bits(const cpp_int& value, int exponent2, const Layout& fo
         mantissa = magnitude << static_cast<unsigned>(-shift);
     // The hidden bit adds one to the exponent field, and so does a mantissa that was rounded up to the next power of two; a carry
     // out of the largest binade gives the bits of infinity.
-    return sign | ((static_cast<std::uint64_t>(unit - format.min_exponent) << fraction_bits) +
-                   static_cast<std::uint64_t>(mantissa));
+    const std::uint64_t bits = (static_cast<std::uint64_t>(unit - format.min_exponent) << fraction_bits) +
+                               static_cast<std::uint64_t>(mantissa);
+    return bits >= (format.has_inf ? infinity : all_ones) ? beyond : sign | bits;
 }
 
 double round_quotient(const cpp_int& numerator, const cpp_int& denominator) {

@@ -61,12 +61,13 @@ double rounded_to_range(mpfr_srcptr value) {
 template <class T>
 T encoded(double x) {
     using F = fp::Format<T>;
-    constexpr int smallest_normal = 1 - F::max_exponent;
+    constexpr int smallest_normal = 1 - F::bias;
     if (std::isnan(x)) return fp::from_bits<T>(F::canonical_nan);
     const int exponent = x == 0 ? smallest_normal : std::max(std::ilogb(x), smallest_normal);
     const auto significand = static_cast<std::uint64_t>(std::ldexp(std::fabs(x), F::precision - 1 - exponent));
     const auto field = static_cast<std::uint64_t>(exponent - smallest_normal) << (F::precision - 1); // + hidden bit
-    const fp::Bits<T> magnitude = std::isinf(x) ? fp::infinity_bits<T> : static_cast<fp::Bits<T>>(field + significand);
+    if (std::isinf(x) || field + significand > F::largest) return fp::beyond<T>(std::signbit(x));
+    const auto magnitude = static_cast<fp::Bits<T>>(field + significand);
     return fp::from_bits<T>(static_cast<fp::Bits<T>>(magnitude | (std::signbit(x) ? fp::sign_mask<T> : 0)));
 }
 
@@ -90,6 +91,16 @@ float16 MpfrSum::round<float16>() const {
 template <>
 bfloat16 MpfrSum::round<bfloat16>() const {
     return encoded<bfloat16>(number_->empty ? 0.0 : rounded_to_range<bfloat16>(number_->value));
+}
+
+template <>
+float8_e4m3 MpfrSum::round<float8_e4m3>() const {
+    return encoded<float8_e4m3>(number_->empty ? 0.0 : rounded_to_range<float8_e4m3>(number_->value));
+}
+
+template <>
+float8_e5m2 MpfrSum::round<float8_e5m2>() const {
+    return encoded<float8_e5m2>(number_->empty ? 0.0 : rounded_to_range<float8_e5m2>(number_->value));
 }
 
 } // namespace detreduce::accuracy

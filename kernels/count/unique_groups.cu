@@ -125,7 +125,7 @@ Status launch_count_unique_groups(const Plan& plan, const Inputs& in, void* out,
     const auto launch = [&](auto kernel, const auto&... arguments) {
         return launch_kernel(LaunchKind::plain, kernel, blocks, plan.launch().block, 0, stream, arguments...);
     };
-    const Status made = with_dtype(r.dtype, [&]<class T>(T) {
+    const Status made = with_dtype_from_16_bits(r.dtype, [&]<class T>(T) {
         return launch(count::pair_kernel<T>, static_cast<const T*>(in.x), Groups::of(plan, in.offsets), buffers.items,
                       buffers.at(workspace, 0), buffers.at(workspace, 2));
     });

@@ -23,7 +23,7 @@ static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft
     acc::store_as(out, output, [&](auto t) { return rounded_to<decltype(t)>(result); });
 }
 
-/// A plain sum as an element of `output`, which acc::finish_into() would give, too, in a thousand cycles: short groups have many of them.
+/// A plain sum as an element of `output`, of 16 bits or more, which acc::finish_into() would give, too, in a thousand cycles: short groups have many of them.
 template <class V>
 __device__ __forceinline__ void store_sum(void* out, std::uint64_t i, DType output, V sum) {
     if constexpr (fp::is_f32<V>) {
@@ -75,7 +75,8 @@ struct Results {
             finish_moments(moments(n).moved(i), acc.m);
         } else if constexpr (std::is_same_v<Acc, acc::Moments<V>>) {
             finish_moments(moments(n).moved(i), acc);
-        } else if (!Acc::keeps_errors && finalize == Finalize::sum && (fp::is_f32<V> || output == dtype_of<V>)) {
+        } else if (!Acc::keeps_errors && finalize == Finalize::sum &&
+                   (fp::is_f32<V> ? output <= DType::f64 : output == dtype_of<V>)) {
             store_sum(out, i, output, acc.sum);
         } else {
             finish_root(static_cast<char*>(out) + i * result_bytes, output, acc.total(), finalize, n);

@@ -12,13 +12,14 @@ Status enqueue_loss(const LossPlan& plan, const LossInputs& in, void* out, void*
     if (r.n == 0) { // the sum of nothing: nothing else gets here
         return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, size_of(plan.output()), stream));
     }
-    return with_dtype(r.dtype, [&]<class T>(T) { return launch_loss<T>(plan, in, out, workspace, stream); });
+    return with_dtype_from_16_bits(r.dtype,
+                                   [&]<class T>(T) { return launch_loss<T>(plan, in, out, workspace, stream); });
 }
 
 Status enqueue_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
                              Stream stream) noexcept {
-    return with_dtype(plan.request().dtype,
-                      [&]<class T>(T) { return launch_loss_gradient<T>(plan, in, upstream, dx, stream); });
+    return with_dtype_from_16_bits(plan.request().dtype,
+                                   [&]<class T>(T) { return launch_loss_gradient<T>(plan, in, upstream, dx, stream); });
 }
 
 } // namespace detreduce::cuda

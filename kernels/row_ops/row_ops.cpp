@@ -28,7 +28,8 @@ Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspac
     const RowRequest& r = plan.request();
     if (r.n == 0 && r.op != RowOp::logsumexp) return {};
     const DeviceTraits& device = detail::route_of(detail::sums_of(plan)).device;
-    return with_dtype(r.dtype, [&]<class T>(T) { return launch_rows<T>(plan, arrays, workspace, stream, device); });
+    return with_dtype_from_16_bits(r.dtype,
+                                   [&]<class T>(T) { return launch_rows<T>(plan, arrays, workspace, stream, device); });
 }
 
 } // namespace detreduce::cuda

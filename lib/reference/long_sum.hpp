@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include <detreduce/fp/half.hpp>
@@ -36,6 +37,19 @@ struct Layout<double> {
     using Bits = std::uint64_t;
     static constexpr int exponent_bits = 11, fraction_bits = 52;
 };
+template <>
+struct Layout<float8_e4m3> {
+    using Bits = std::uint8_t;
+    static constexpr int exponent_bits = 4, fraction_bits = 3;
+};
+template <>
+struct Layout<float8_e5m2> {
+    using Bits = std::uint8_t;
+    static constexpr int exponent_bits = 5, fraction_bits = 2;
+};
+/// SPEC 1: f8e4m3 has numbers where others have infinities and NaN, and NaN alone where all bits but the sign are set.
+template <class T>
+inline constexpr bool has_infinities = !std::is_same_v<T, float8_e4m3>;
 
 /// A number in pieces: ±significand · 2^exponent unless it is infinite or NaN.
 struct Pieces {
@@ -54,7 +68,8 @@ Pieces pieces_of(T x) {
     const std::uint64_t field = (bits >> L::fraction_bits) % (top + 1);
     const bool negative = bits >> (L::fraction_bits + L::exponent_bits) != 0;
     const int one = static_cast<int>(top / 2) + L::fraction_bits; // the field of 1 is top / 2
-    if (field == top) return {negative, fraction == 0, fraction != 0, 0, 0};
+    if (field == top && has_infinities<T>) return {negative, fraction == 0, fraction != 0, 0, 0};
+    if (field == top && fraction + 1 == std::uint64_t{1} << L::fraction_bits) return {negative, false, true, 0, 0};
     if (field == 0) return {negative, false, false, fraction, 1 - one};
     return {negative, false, false, fraction + (std::uint64_t{1} << L::fraction_bits), static_cast<int>(field) - one};
 }
@@ -66,18 +81,21 @@ T from_raw(std::uint64_t bits) {
     std::memcpy(&x, &raw, sizeof x);
     return x;
 }
-template <class T>
-T infinity_of(bool negative) {
-    using L = Layout<T>;
-    const std::uint64_t top = (1u << L::exponent_bits) - 1;
-    return from_raw<T>(((negative ? top + 1 : 0) + top) << L::fraction_bits);
-}
 /// SPEC 2: positive, with only the quiet bit of the payload.
 template <class T>
 T canonical_nan() {
     using L = Layout<T>;
     const std::uint64_t top = (1u << L::exponent_bits) - 1;
+    if (!has_infinities<T>) return from_raw<T>((std::uint64_t{1} << (L::exponent_bits + L::fraction_bits)) - 1);
     return from_raw<T>(top << L::fraction_bits | std::uint64_t{1} << (L::fraction_bits - 1));
+}
+/// What lies beyond all numbers.
+template <class T>
+T infinity_of(bool negative) {
+    using L = Layout<T>;
+    const std::uint64_t top = (1u << L::exponent_bits) - 1;
+    if (!has_infinities<T>) return canonical_nan<T>();
+    return from_raw<T>(((negative ? top + 1 : 0) + top) << L::fraction_bits);
 }
 template <class T>
 T zero_of(bool negative) {
@@ -152,7 +170,7 @@ template <class T>
 T rounded(const Column& column, bool negative) {
     using L = Layout<T>;
     const int bias = (1 << (L::exponent_bits - 1)) - 1, highest = column.highest_bit();
-    if (highest > bias) return infinity_of<T>(negative);
+    if (highest > bias + (has_infinities<T> ? 0 : 1)) return infinity_of<T>(negative);
     const bool subnormal = highest < 1 - bias;
     const int last = (subnormal ? 1 - bias : highest) - L::fraction_bits; // the place that counts units of the result
     std::uint64_t units = 0;
@@ -166,7 +184,10 @@ T rounded(const Column& column, bool negative) {
     // up to infinity, does the right thing by itself.
     const std::uint64_t field = subnormal ? 0 : static_cast<std::uint64_t>(highest + bias - 1);
     const std::uint64_t sign = (negative ? std::uint64_t{1} : 0) << (L::exponent_bits + L::fraction_bits);
-    return from_raw<T>(sign | ((field << L::fraction_bits) + units + (up ? 1 : 0)));
+    const std::uint64_t magnitude = (field << L::fraction_bits) + units + (up ? 1 : 0);
+    if (!has_infinities<T> && magnitude + 1 >= std::uint64_t{1} << (L::exponent_bits + L::fraction_bits))
+        return canonical_nan<T>();
+    return from_raw<T>(sign | magnitude);
 }
 
 /// A sum without rounding.

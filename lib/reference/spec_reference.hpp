@@ -120,7 +120,7 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 /// Lanes of items of `bytes` bytes.
 constexpr std::size_t lanes_of(std::size_t bytes) {
-    return 512 / bytes;
+    return bytes == 1 ? 256 : 512 / bytes;
 }
 
 /// The elements as items; every element of T is a number of Sum<T>.

@@ -11,6 +11,9 @@
 namespace detreduce {
 namespace {
 
+constexpr char no_clipping[] =
+    "tensors of f8e4m3 and f8e5m2 are not clipped; allowed for the dtype of a tensor are f16, bf16, f32 and f64";
+
 /// What a plan calls its arguments, as ours are called.
 Status renamed(Status status) {
     constexpr const char* names[][2] = {{"x", "list"}, {"out", "norm_out"}, {"groups", "tensors"}};
@@ -53,7 +56,14 @@ ClipPlan make_clip_plan(const ClipRequest& request) noexcept {
 }
 
 Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream) noexcept {
-    const Status bad = check_call(plan, workspace, [&] { return renamed(check_arrays(plan.norm(), list, norm_out)); });
+    const auto check_list = [&]() -> Status {
+        for (std::uint64_t i = 0; i < plan.request().tensors; ++i) {
+            if (list != nullptr && has_8_bits(list[i].dtype))
+                return {StatusCode::unsupported, "list", no_clipping, 0, i};
+        }
+        return renamed(check_arrays(plan.norm(), list, norm_out));
+    };
+    const Status bad = check_call(plan, workspace, check_list);
     if (!bad.ok()) return bad;
     return run_on([&] { host::clip(plan, list, norm_out); }, &cuda::Functions::enqueue_clip, plan, list, norm_out,
                   workspace, stream);

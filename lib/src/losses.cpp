@@ -9,6 +9,8 @@
 namespace detreduce {
 namespace {
 
+constexpr char no_losses[] = "losses are not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
+
 template <class V>
 bool is_finite_as(double parameter) {
     return fp::is_finite(fp::round_to<V>(parameter));
@@ -38,8 +40,10 @@ Status check_words(const LossRequest& r) {
     if (r.method == Method::serial || r.method == Method::atomic) {
         return {StatusCode::unsupported, "method", "allowed for losses are exact, compensated, kahan and tree"};
     }
-    if (!is_dtype(r.dtype)) return invalid("dtype", allowed_dtypes);
-    if (r.output && !is_dtype(*r.output)) return invalid("output", allowed_dtypes);
+    if (!is_dtype(r.dtype)) return invalid("dtype", dtypes_from_16_bits);
+    if (r.output && !is_dtype(*r.output)) return invalid("output", dtypes_from_16_bits);
+    if (has_8_bits(r.dtype)) return {StatusCode::unsupported, "dtype", no_losses};
+    if (r.output && has_8_bits(*r.output)) return {StatusCode::unsupported, "output", no_losses};
     return check_parameter(r);
 }
 

@@ -37,7 +37,7 @@ Status check_words(const Request& r) {
     if (r.output && !is_dtype(*r.output)) return invalid("output", allowed_dtypes);
     if (!can_give(r)) {
         return invalid("output", "exact gives any dtype; other methods give the input's dtype and wider ones "
-                                 "(of f16 and bf16: f32 and f64)");
+                                 "(of f16 and bf16: f32 and f64; of f8e4m3 and f8e5m2 all but each other)");
     }
     if (!is_named(r.nan)) return invalid("nan", "allowed are propagate and ignore");
     if (!is_named(r.shape)) return invalid("shape", "allowed are flat, rows, columns, segments and tensors");
@@ -208,6 +208,10 @@ Status prepare_cuda(Request& r, detail::Route& route) {
             "atomic is there for comparison, on CUDA for flat sums only; allowed for all else are exact, compensated, "
             "kahan and tree"};
     }
+    if (has_8_bits(r.dtype)) {
+        return {StatusCode::unsupported, "dtype",
+                "f8e4m3 and f8e5m2 are reduced on the CPU only; allowed on CUDA are f16, bf16, f32 and f64"};
+    }
     return cuda::call(&cuda::Functions::prepare, r, route);
 }
 
@@ -235,7 +239,13 @@ Status check_list(const char* argument, const Request& r, const void* list_at) {
     std::uint64_t elements = 0;
     for (std::uint64_t i = 0; i < r.groups && elements <= r.n; ++i) {
         if (!is_dtype(list[i].dtype))
-            return invalid(argument, "allowed for the dtype of a tensor are f16, bf16, f32 and f64", i);
+            return invalid(argument, "allowed for the dtype of a tensor are f16, bf16, f32, f64, f8e4m3 and f8e5m2", i);
+        if (has_8_bits(list[i].dtype) && r.device.backend == Backend::cuda) {
+            return {StatusCode::unsupported, argument,
+                    "f8e4m3 and f8e5m2 are reduced on the CPU only; allowed for the dtype of a tensor on CUDA are f16, "
+                    "bf16, f32 and f64",
+                    0, i};
+        }
         if (list[i].n > max_n) return invalid(argument, "allowed for a tensor are 0 to 2^40 elements", i);
         if (Status bad = check_elements(argument, list[i].data, list[i].dtype, list[i].n); !bad.ok()) {
             bad.index = i;

@@ -14,6 +14,8 @@ constexpr std::string_view names[] = {
     "logsumexp", "softmax",     "log_softmax", "layernorm", "rmsnorm", "cross_entropy", "cross_entropy_gradient",
     "nll",       "nll_gradient"};
 
+constexpr char no_row_ops[] = "row ops are not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
+
 bool is_entropy(RowOp op) {
     return op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
 }
@@ -43,7 +45,8 @@ Status check_words(const RowRequest& r) {
     if (name(r.op) == "?")
         return invalid("op", "allowed are logsumexp, softmax, log_softmax, layernorm, rmsnorm, cross_entropy, "
                              "cross_entropy_gradient, nll and nll_gradient");
-    if (!is_dtype(r.dtype)) return invalid("dtype", allowed_dtypes);
+    if (!is_dtype(r.dtype)) return invalid("dtype", dtypes_from_16_bits);
+    if (has_8_bits(r.dtype)) return {StatusCode::unsupported, "dtype", no_row_ops};
     const bool wide = is_narrow(r.dtype) && r.output == DType::f32;
     if (r.output && *r.output != r.dtype && !wide)
         return invalid("output", "allowed is the dtype of the elements and, for f16 and bf16, f32");

@@ -53,11 +53,12 @@ struct Clipped {
 inline Clipped naively_clipped(AnyList list, double max_norm, double epsilon) {
     accuracy::TermOracle sum(Transform::square);
     for (const AnyVector& t : list)
-        with_dtype(t.dtype, [&]<class T>(T) { sum.add(std::span<const T>(t.as<T>()), std::span<const T>()); });
+        with_dtype_from_16_bits(t.dtype,
+                                [&]<class T>(T) { sum.add(std::span<const T>(t.as<T>()), std::span<const T>()); });
     const double norm = sum.round<double>(Finalize::root), c = max_norm / (norm + epsilon);
     for (AnyVector& t : list) {
         if (c >= 1 || norm + epsilon == 0) break;
-        with_dtype(t.dtype, [&]<class T>(T) {
+        with_dtype_from_16_bits(t.dtype, [&]<class T>(T) {
             std::vector<T> x = t.as<T>();
             for (T& v : x)
                 v = naively_clipped(v, c);
@@ -81,7 +82,7 @@ inline Clipped clipped(const AnyList& list, ClipRequest r, std::uint64_t word = 
 }
 
 inline AnyVector any_from(std::uint64_t word, const Style style, std::size_t n) {
-    return with_dtype(dtypes()[word % 4], [&]<class T>(T) {
+    return with_dtype_from_16_bits(dtypes()[word % 4], [&]<class T>(T) {
         const Scope scope = word >> 8 & 31 ? finite_bits<T> : any_bits<T>; // whatever is not finite decides all
         return AnyVector::of(vector_from<T>(style, n, word, scope));
     });

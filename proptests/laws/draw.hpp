@@ -15,12 +15,13 @@ struct Draw {
 
 /// May a result have the format `output`, as Request::output says?
 inline bool gives(Method method, DType input, DType output) {
-    return method == Method::exact || output == input || size_of(output) > size_of(input);
+    return method == Method::exact || embeds(input, output);
 }
+/// Those of 8 bits have laws of their own (eight_bit_laws.cpp).
 inline std::vector<DType> outputs(Method method, DType input) {
     std::vector<DType> list;
     for (const DType output : dtypes()) {
-        if (gives(method, input, output)) list.push_back(output);
+        if (gives(method, input, output) && (has_8_bits(input) || !has_8_bits(output))) list.push_back(output);
     }
     return list;
 }

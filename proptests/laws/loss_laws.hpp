@@ -188,7 +188,7 @@ void require_terms(LossRequest r, const LossData<T>& data, std::uint64_t word) {
     r.reduction = Reduction::none;
     choose_launch(r, word);
     const auto terms = terms_in_full<T>(r, data);
-    with_dtype(dtypes()[word / 64 % 4], [&]<class Out>(Out) {
+    with_dtype_from_16_bits(dtypes()[word / 64 % 4], [&]<class Out>(Out) {
         REQUIRE(bits_of(LossBackend::template run<Out>(r, data, word / 256 % 9)) == bits_of(rounded<Out>(terms)));
     });
 }
@@ -221,7 +221,7 @@ void require_sum(LossRequest r, const LossData<T>& data, std::uint64_t word) {
     choose_launch(r, word);
     const auto gives = outputs(r.method, dtype_of<T>);
     const auto terms = terms_in_full<T>(r, data);
-    with_dtype(gives[word / 64 % gives.size()], [&]<class Out>(Out) {
+    with_dtype_from_16_bits(gives[word / 64 % gives.size()], [&]<class Out>(Out) {
         const auto expected =
             reduced<T, Out>(terms, r.method, r.reduction == Reduction::mean ? Finalize::mean : Finalize::sum);
         REQUIRE(bits_of(LossBackend::template run<Out>(r, data, word / 256 % 9)) ==

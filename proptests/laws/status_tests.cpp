@@ -445,7 +445,7 @@ TEST_CASE("names read back", "[status]") {
         REQUIRE(info(m.method).guarantee == m.guarantee);
     }
     REQUIRE(methods().size() == 6);
-    REQUIRE(dtypes().size() == 4);
+    REQUIRE(dtypes().size() == 6);
     for (const DType d : dtypes())
         REQUIRE(parse_dtype(name(d)) == d);
     for (const Schedule s : {Schedule::automatic, Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {

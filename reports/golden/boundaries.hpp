@@ -14,7 +14,8 @@ struct Boundaries {
 [[nodiscard]] constexpr Boundaries boundaries_of(DType dtype) {
     const std::uint64_t accumulator_bytes = size_of(arithmetic_of(dtype));
     const std::uint64_t in_tile = spec::rows_per_chunk * spec::chunks_per_tile; // rows
-    const std::uint64_t lanes = spec::row_bytes / size_of(dtype), above = spec::row_bytes / accumulator_bytes * in_tile;
+    const std::uint64_t lanes = spec::lanes_of(static_cast<std::uint32_t>(size_of(dtype))),
+                        above = spec::row_bytes / accumulator_bytes * in_tile;
     return {lanes, spec::rows_per_chunk * lanes, in_tile * lanes, in_tile * lanes * above};
 }
 

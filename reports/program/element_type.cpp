@@ -39,7 +39,8 @@ template <class T>
 bool holds(std::uint64_t magnitude) {
     using F = fp::Format<T>;
     const int high = 64 - std::countl_zero(magnitude), low = magnitude == 0 ? 0 : std::countr_zero(magnitude);
-    return high - low <= F::precision && high <= F::max_exponent + 1;
+    return high - low <= F::precision && high <= F::max_exponent + 1 &&
+           fp::is_finite(fp::round_to<T>(static_cast<double>(magnitude)));
 }
 
 template <class T, class Integer>
@@ -64,12 +65,13 @@ void convert_booleans(const std::byte* from, T* to, std::uint64_t n) {
         to[i] = fp::round_to<T>(from[i] == std::byte{0} ? 0.0 : 1.0);
 }
 
-constexpr const char* allowed = "floats f2, f4 and f8, integers i1 to i8 and u1 to u8, and bool";
+constexpr const char* allowed = "floats f2, f4 and f8, float8 as V1 or f1, integers i1 to i8 and u1 to u8, and bool";
 
 } // namespace
 
 DType StoredType::natural_dtype() const {
-    if (kind == Kind::floating) return size == 2 ? DType::f16 : size == 4 ? DType::f32 : DType::f64;
+    if (kind == Kind::floating)
+        return size == 1 ? DType::f8e4m3 : size == 2 ? DType::f16 : size == 4 ? DType::f32 : DType::f64;
     return size <= 2 ? DType::f32 : DType::f64;
 }
 
@@ -83,6 +85,7 @@ StoredType stored_type(const ByteSource& bytes, const std::string& descr) {
     const auto size = static_cast<std::size_t>(descr[2] - '0');
     const bool ordered = order == '<' || order == '>', one_byte = size == 1 && (ordered || order == '|');
     const bool several = ordered && (size == 2 || size == 4 || size == 8);
+    if ((kind == 'f' || kind == 'V') && one_byte) return {Kind::floating, size, false}; // as ml_dtypes writes float8
     if (kind == 'f' && several) return {Kind::floating, size, order == '>'};
     if (kind == 'i' && (several || one_byte)) return {Kind::signed_integer, size, order == '>'};
     if (kind == 'u' && (several || one_byte)) return {Kind::unsigned_integer, size, order == '>'};

@@ -17,7 +17,7 @@ struct StoredType {
 
     /// As elements of memory: nothing has to be done with them.
     [[nodiscard]] bool is_plain() const { return kind == Kind::floating && !big_endian; }
-    /// What they are reduced as without a wish: floats as they are, integers as what holds them all, or, of 64 bits, f64.
+    /// What they are reduced as without a wish: floats as they are (of one byte that must be said), integers as what holds them all, or, of 64 bits, f64.
     [[nodiscard]] DType natural_dtype() const;
 };
 

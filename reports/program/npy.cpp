@@ -64,11 +64,18 @@ class NpyFile : public NumberFile {
         NpyHeader header = read_npy_header(*bytes_);
         stored_ = stored_type(*bytes_, header.descr);
         if (plain_only && !stored_.is_plain()) {
-            throw Failure(fmt::format("{} holds dtype {}; allowed are '<f2', '<f4' and '<f8'", bytes_->name(),
+            throw Failure(fmt::format("{} holds dtype {}; allowed are '<f2', '<f4', '<f8' and '|V1'", bytes_->name(),
                                       excerpt(header.descr)));
         }
         const DType its_own = stored_.natural_dtype();
-        if (wanted && *wanted != its_own && stored_.kind == StoredType::Kind::floating) {
+        const bool floating = stored_.kind == StoredType::Kind::floating, float8 = floating && stored_.size == 1;
+        if (float8 && !(wanted && has_8_bits(*wanted))) {
+            throw Failure(
+                fmt::format("{} does not say which float8 it holds: --dtype is needed; allowed are f8e4m3 and "
+                            "f8e5m2",
+                            bytes_->name()));
+        }
+        if (wanted && *wanted != its_own && floating && !float8) {
             throw Failure(fmt::format("{} holds {}, but --dtype says {}; leave --dtype out or give the file's own",
                                       bytes_->name(), name(its_own), name(*wanted)));
         }

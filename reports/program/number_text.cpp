@@ -1,6 +1,6 @@
 // std::from_chars does the rounding, for hexadecimal as well: checked against MPFR, subnormals and ties included, where
 // glibc's strtod was found to be wrong. What it leaves to us: signs, the 0x prefix, words, which way a value that is out of
-// range went, and the 16-bit formats.
+// range went, and the formats of 8 and 16 bits.
 #include "number_text.hpp"
 
 #include <algorithm>
@@ -136,7 +136,8 @@ Parsed parse_number(std::string_view text, T& value) {
     if (is_word(text, "nan")) {
         magnitude = fp::from_bits<T>(fp::Format<T>::canonical_nan);
     } else if (is_word(text, "inf") || is_word(text, "infinity")) {
-        magnitude = fp::from_bits<T>(fp::infinity_bits<T>);
+        if constexpr (!fp::Format<T>::has_inf) return Parsed::too_large;
+        magnitude = fp::beyond<T>(false);
     } else {
         const bool hex = text.size() > 1 && text[0] == '0' && lower(text[1]) == 'x';
         const Parsed parsed = parse_magnitude(text.substr(hex ? 2 : 0), hex, magnitude);
@@ -178,15 +179,12 @@ std::string bits_text(T value) {
     return fmt::format("0x{:0{}x}", fp::to_bits(value), 2 * sizeof(T));
 }
 
-#define DETREDUCE_INSTANTIATE(T)                                                                                       \
-    template Parsed parse_number(std::string_view, T&);                                                                \
-    template std::string shortest_decimal(T);                                                                          \
-    template std::string hexadecimal(T);                                                                               \
-    template std::string bits_text(T);
-DETREDUCE_INSTANTIATE(float16)
-DETREDUCE_INSTANTIATE(bfloat16)
-DETREDUCE_INSTANTIATE(float)
-DETREDUCE_INSTANTIATE(double)
+#define DETREDUCE_INSTANTIATE(name, c_name, type)                                                                      \
+    template Parsed parse_number(std::string_view, type&);                                                             \
+    template std::string shortest_decimal(type);                                                                       \
+    template std::string hexadecimal(type);                                                                            \
+    template std::string bits_text(type);
+DETREDUCE_FORMATS(DETREDUCE_INSTANTIATE)
 #undef DETREDUCE_INSTANTIATE
 
 } // namespace detreduce::program

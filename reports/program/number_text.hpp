@@ -1,5 +1,5 @@
-// Numbers as text: reading them correctly rounded, writing them so that they read back to the same bits. T is float16, bfloat16,
-// float or double.
+// Numbers as text: reading them correctly rounded, writing them so that they read back to the same bits. T is the type of any
+// dtype.
 #pragma once
 
 #include <string>

@@ -204,7 +204,8 @@ Request parse_request(const Options& o) {
 std::optional<DType> parse_given_dtype(const Options& o, const Task& task) {
     if (!o.dtype.empty()) return parse_dtype(o.dtype);
     if (task.format == Format::raw || task.with_format == Format::raw)
-        throw UsageError("raw data does not say what it holds: --dtype is needed; allowed are f16, bf16, f32 and f64");
+        throw UsageError("raw data does not say what it holds: --dtype is needed; allowed are f16, bf16, f32, f64, "
+                         "f8e4m3 and f8e5m2");
     return std::nullopt;
 }
 
@@ -376,7 +377,8 @@ void add_reduce(CLI::App& app) {
     add("--method", o->method, "which bits come out, see below; automatic is exact, and of prod compensated")
         ->check(one_of(methods_and_automatic));
     add("--dtype", o->dtype,
-        "type of the elements: f16, bf16, f32 or f64; without it text is read as f64, integers as f32 or f64")
+        "type of the elements: f16, bf16, f32, f64, f8e4m3 or f8e5m2; without it text is read as f64, integers as f32 "
+        "or f64")
         ->check(one_of(names_of(dtypes())));
     add("--output", o->output,
         "type of the result, rounded once: that of the elements without it; exact and ops that compare give any, "

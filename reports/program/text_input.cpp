@@ -20,8 +20,7 @@ namespace {
 /// The largest number of T, with digits enough to be no smaller than that.
 template <class T>
 std::string largest() {
-    const auto bits = static_cast<fp::Bits<T>>(fp::infinity_bits<T> - 1);
-    return shortest_decimal(fp::widen(fp::from_bits<T>(bits)));
+    return shortest_decimal(fp::widen(fp::from_bits<T>(fp::Format<T>::largest)));
 }
 
 template <class T, class Entries>
@@ -33,8 +32,9 @@ template <class T, class Entries>
                                   lines.place(), excerpt(text)));
     }
     if (why == Parsed::too_large) {
-        throw Failure(fmt::format("{}: {} is too large for {}; allowed are -{max} to {max}, inf and -inf",
-                                  lines.place(), excerpt(text), name(dtype_of<T>), fmt::arg("max", largest<T>())));
+        throw Failure(fmt::format("{}: {} is too large for {}; allowed are -{max} to {max}{}", lines.place(),
+                                  excerpt(text), name(dtype_of<T>), fp::Format<T>::has_inf ? ", inf and -inf" : "",
+                                  fmt::arg("max", largest<T>())));
     }
     throw Failure(
         fmt::format("{}: {} is not a number; allowed are decimal (-1.5e3), hexadecimal (0x1.8p+1), nan, inf and -inf{}",

@@ -70,13 +70,15 @@ enum {
     DETREDUCE_METHOD_AUTOMATIC    /* no method of its own: exact, or compensated of prod, which exact has not */
 };
 
-/* Type of an element: IEEE 754 binary16, bfloat16, binary32 (float), binary64 (double). */
+/* Type of an element: IEEE 754 binary16, bfloat16, binary32 (float), binary64 (double); OCP float8 E4M3 (without infinities) and E5M2. */
 typedef int32_t detreduce_dtype;
 enum {
     DETREDUCE_DTYPE_F16 = 0,
     DETREDUCE_DTYPE_BF16,
     DETREDUCE_DTYPE_F32,
     DETREDUCE_DTYPE_F64,
+    DETREDUCE_DTYPE_F8E4M3,
+    DETREDUCE_DTYPE_F8E5M2,
     DETREDUCE_DTYPE_OF_INPUT = -2 /* of a result only: the elements' own, or an index */
 };
 

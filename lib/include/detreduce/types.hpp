@@ -74,7 +74,7 @@ enum class Method : std::uint8_t {
     automatic, ///< no method of its own, but exact, or compensated of prod, which exact has not: see resolved()
 };
 
-/// Type of an element: IEEE 754 binary16, bfloat16, binary32, binary64.
+/// Type of an element: IEEE 754 binary16, bfloat16, binary32, binary64; OCP float8 E4M3 (without infinities) and E5M2.
 enum class DType : std::uint8_t {
 #define DETREDUCE_ENUMERATOR(name, c_name, type) name,
     DETREDUCE_FORMATS(DETREDUCE_ENUMERATOR)
@@ -159,7 +159,7 @@ struct MethodInfo {
 [[nodiscard]] const OpInfo& info(Op op) noexcept;
 /// Every method that has bits of its own, so not automatic, in the order in which tables show them.
 [[nodiscard]] std::span<const MethodInfo> methods() noexcept;
-/// Every element type, the narrowest first.
+/// Every element type, in the order of DType.
 [[nodiscard]] std::span<const DType> dtypes() noexcept;
 /// Of automatic: what holds of each method that it may be.
 [[nodiscard]] const MethodInfo& info(Method method) noexcept;
@@ -208,6 +208,20 @@ constexpr decltype(auto) with_dtype(DType dtype, const F& f) {
     __builtin_trap();
 }
 
+/// The same where there are none of 8 bits.
+template <class F>
+constexpr decltype(auto) with_dtype_from_16_bits(DType dtype, const F& f) {
+    switch (dtype) {
+#define DETREDUCE_CASE(name, c_name, type)                                                                             \
+    case DType::name:                                                                                                  \
+        return f(type{});
+        DETREDUCE_FORMATS_FROM_16_BITS(DETREDUCE_CASE)
+#undef DETREDUCE_CASE
+    default:
+        __builtin_trap();
+    }
+}
+
 /// Is `dtype` an enumerator, or a number that was cast to one?
 [[nodiscard]] constexpr bool is_dtype(DType dtype) noexcept {
     switch (dtype) {
@@ -229,6 +243,9 @@ constexpr decltype(auto) with_dtype(DType dtype, const F& f) {
 /// Is that a wider one?
 [[nodiscard]] constexpr bool is_narrow(DType dtype) noexcept {
     return arithmetic_of(dtype) != dtype;
+}
+[[nodiscard]] constexpr bool has_8_bits(DType dtype) noexcept {
+    return size_of(dtype) == 1;
 }
 /// Is every number of `from` one of `to`?
 [[nodiscard]] constexpr bool embeds(DType from, DType to) noexcept {

@@ -38,7 +38,7 @@ void clip(const ClipPlan& plan, const Tensor* list, void* norm_out) noexcept {
     const StandardFpEnvironment environment;
     const spec::ClipFactor factor = finish(plan, sum_of_list(plan.norm(), list).words, norm_out);
     for (std::uint64_t i = 0; factor.clips && i < plan.request().tensors; ++i) {
-        with_dtype(list[i].dtype, [&]<class T>(T) {
+        with_dtype_from_16_bits(list[i].dtype, [&]<class T>(T) {
             scale_tensor(const_cast<T*>(static_cast<const T*>(list[i].data)), list[i].n, factor,
                          plan.norm().launch().threads);
         });

@@ -71,19 +71,20 @@ DETREDUCE_OPAQUE void store_gradient(const LossPlan& plan, const LossValues<T>& 
 } // namespace
 
 void compute_loss(const LossPlan& plan, const LossInputs& in, void* out) noexcept {
-    with_dtype(plan.request().dtype, [&]<class T>(T) {
+    with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) {
         const LossValues<T> terms(plan, in, false);
         if (plan.request().reduction != Reduction::none) {
             return reduce_computed(plan.plan(), {in.x, in.target, &terms, 2, &write_loss_terms<T>}, out);
         }
         const StandardFpEnvironment environment;
-        with_dtype(plan.output(), [&]<class Out>(Out) { store_terms(plan, terms, static_cast<Out*>(out)); });
+        with_dtype_from_16_bits(plan.output(),
+                                [&]<class Out>(Out) { store_terms(plan, terms, static_cast<Out*>(out)); });
     });
 }
 
 void compute_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx) noexcept {
     const StandardFpEnvironment environment;
-    with_dtype(plan.request().dtype, [&]<class T>(T) {
+    with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) {
         const LossValues<T> slopes(plan, in, true);
         store_gradient(plan, slopes, static_cast<const T*>(upstream), static_cast<T*>(dx));
     });

@@ -269,7 +269,7 @@ DETREDUCE_OPAQUE void run_all(const RowPlan& plan, const RowArrays& arrays) {
 
 void run_rows(const RowPlan& plan, const RowArrays& arrays) noexcept {
     const StandardFpEnvironment environment;
-    with_dtype(plan.request().dtype, [&]<class T>(T) {
+    with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) {
         if (plan.output() == dtype_of<T>) {
             run_all<T, T>(plan, arrays);
         } else {

@@ -106,16 +106,7 @@ void measure_point(const Options& options, const Point& point, const Progress& p
 
 void measure_point(const Options& options, DType dtype, const Point& point, const Progress& progress,
                    std::vector<ErrorRow>& rows) {
-    switch (dtype) {
-    case DType::f16:
-        return measure_point<float16>(options, point, progress, rows);
-    case DType::bf16:
-        return measure_point<bfloat16>(options, point, progress, rows);
-    case DType::f32:
-        return measure_point<float>(options, point, progress, rows);
-    case DType::f64:
-        return measure_point<double>(options, point, progress, rows);
-    }
+    with_dtype_from_16_bits(dtype, [&]<class T>(T) { measure_point<T>(options, point, progress, rows); });
 }
 
 } // namespace

@@ -47,7 +47,7 @@ const char* numpy_dtype(DType dtype) {
         return "float32";
     case DType::f64:
         return "float64";
-    case DType::bf16:
+    default:
         break;
     }
     return nullptr;

@@ -85,8 +85,10 @@ std::vector<int> sizes_up_to(const Options& options, std::vector<int> exponents)
 }
 
 void measure_op_error(const Options& options, Progress& progress, Results& results) {
-    measure_term_error(options, dtypes(), progress, results);
-    measure_loss_error(options, dtypes(), progress, results);
+    std::vector<DType> measured(dtypes().begin(), dtypes().end());
+    std::erase_if(measured, [](DType dtype) { return has_8_bits(dtype); });
+    measure_term_error(options, measured, progress, results);
+    measure_loss_error(options, measured, progress, results);
 }
 
 } // namespace detreduce::report

@@ -65,7 +65,7 @@ bool is_measured(const Options& options, DType dtype) {
 std::vector<DType> measured_dtypes(const Options& options) {
     std::vector<DType> list;
     for (const DType dtype : dtypes())
-        if (is_measured(options, dtype)) list.push_back(dtype);
+        if (is_measured(options, dtype) && !has_8_bits(dtype)) list.push_back(dtype);
     return list;
 }
 

@@ -11,17 +11,10 @@ namespace detreduce::report {
 namespace {
 
 void round_to_memory(const ExactState& state, DType output, void* result) {
-    const auto write = [&](auto value) { std::memcpy(result, &value, sizeof value); };
-    switch (output) {
-    case DType::f16:
-        return write(state.round<float16>());
-    case DType::bf16:
-        return write(state.round<bfloat16>());
-    case DType::f32:
-        return write(state.round<float>());
-    case DType::f64:
-        return write(state.round<double>());
-    }
+    with_dtype(output, [&]<class T>(T) {
+        const T value = state.round<T>();
+        std::memcpy(result, &value, sizeof value);
+    });
 }
 
 } // namespace

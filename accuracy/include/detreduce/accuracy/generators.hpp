@@ -4,7 +4,7 @@
 // Element i is a function of (seed, i), or of (seed, i, n) for `sorted`, `nonfinite` and `outlier`; only `ill_conditioned` depends on
 // its neighbours.
 //
-// float16 and bfloat16: where a family is made of bits or of integers (uniform, constant, alternating, subnormal, boundary_mantissas,
+// Formats of 8 and 16 bits: where a family is made of bits or of integers (uniform, constant, alternating, subnormal, boundary_mantissas,
 // specials, nonfinite, integers, wide) it is made in the format itself; where of real numbers (normal, lognormal, sorted, half_zeros),
 // its elements are float's (sorted: double's) rounded once to the format. Nothing is ever rounded to infinity.
 #pragma once
@@ -28,9 +28,9 @@ enum class Family : std::uint8_t {
     sorted,      ///< ascending magnitudes in [0, 1], random signs: the order that suits in-order summation
     subnormal,   ///< random subnormals of both signs (zero included)
     boundary_mantissas, ///< mantissas 1.11…1, 1.0…01, 1.0…0, 1.10…0, 1.0101…; exponents within ± precision
-    specials, ///< ±0, ±subnormals, ±smallest normal, ±1 and its neighbours, ±largest·2^−64 (float16: ±largest/2): all
+    specials, ///< ±0, ±subnormals, ±smallest normal, ±1 and its neighbours, ±largest·2^−64 (float16 and 8 bits: about ±largest/2): all
               ///< finite, and no sum overflows the format in which it is made (float for float16)
-    nonfinite,       ///< specials with, by seed: +inf; −inf; both; or NaN. At least one of them when n ≥ 1
+    nonfinite, ///< specials with, by seed: +inf; −inf; both; or NaN (float8_e4m3: NaN). At least one of them when n ≥ 1
     integers,        ///< −16 … 16: sums are exact up to n = 2^20 in f32, in any order
     wide,            ///< exponents equally likely over 100 binades (Params::binades), random mantissas and signs
     ill_conditioned, ///< a sum with the condition number Params::condition, in random order
@@ -49,11 +49,11 @@ struct Params {
 [[nodiscard]] std::string_view name(Family family) noexcept;
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text) noexcept;
 
-/// The first n elements. T is float16, bfloat16, float or double.
+/// The first n elements. T is the type of any dtype.
 ///
 /// `ill_conditioned` gives Params::condition/4 … 4·Params::condition, but n elements of precision p can only cancel so far: the
 /// condition number asked for is first cut to 2^((p−3)·⌊n/2⌋), and to what exponents allow: 2^160 for float and bfloat16, 2^36 for
-/// float16, whose terms reach up to 2^13 and whose sums are multiples of 2^−24.
+/// float16, whose terms reach up to 2^13 and whose sums are multiples of 2^−24, 2^10 for 8 bits.
 /// Throws std::invalid_argument when the condition number is not a number ≥ 1.
 template <class T>
 [[nodiscard]] std::vector<T> generate(Family family, std::size_t n, std::uint64_t seed, const Params& params = {});

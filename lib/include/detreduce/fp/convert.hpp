@@ -26,6 +26,16 @@ namespace detreduce::fp {
     return from_bits<float>(sign | to_bits(subnormal));
 }
 
+[[nodiscard]] DETREDUCE_HD constexpr float widen(float8_e5m2 x) {
+    return widen(float16::from_bits(static_cast<std::uint16_t>(x.bits << 8)));
+}
+/// A number of binary16 whose exponent has another bias: 2^8 times that.
+[[nodiscard]] DETREDUCE_HD constexpr float widen(float8_e4m3 x) {
+    const std::uint32_t sign = x.bits & 0x80u, magnitude = x.bits & 0x7fu;
+    if (magnitude == 0x7fu) return from_bits<float>(sign << 24 | 0x7fc00000u);
+    return widen(float16::from_bits(static_cast<std::uint16_t>(sign << 8 | magnitude << 7))) * 0x1p8f; // exact
+}
+
 /// ±(significand + s)·2^exponent rounded to T, where s = 0, or, if `sticky`, some number in (0, 1); then the significand must have its
 /// top bit set.
 template <class T>
@@ -100,21 +110,19 @@ template <class T>
 
 namespace detreduce {
 
-DETREDUCE_HD constexpr float16::float16(float x) : bits(fp::to_bits(fp::round_to<float16>(x))) {}
-DETREDUCE_HD constexpr float16::float16(double x) : bits(fp::to_bits(fp::round_to<float16>(x))) {}
-DETREDUCE_HD constexpr float16::operator float() const {
-    return fp::widen(*this);
-}
-DETREDUCE_HD constexpr float16::operator double() const {
-    return fp::widen(*this);
-}
-DETREDUCE_HD constexpr bfloat16::bfloat16(float x) : bits(fp::to_bits(fp::round_to<bfloat16>(x))) {}
-DETREDUCE_HD constexpr bfloat16::bfloat16(double x) : bits(fp::to_bits(fp::round_to<bfloat16>(x))) {}
-DETREDUCE_HD constexpr bfloat16::operator float() const {
-    return fp::widen(*this);
-}
-DETREDUCE_HD constexpr bfloat16::operator double() const {
-    return fp::widen(*this);
-}
+#define DETREDUCE_CONVERSIONS(type)                                                                                    \
+    DETREDUCE_HD constexpr type::type(float x) : bits(fp::to_bits(fp::round_to<type>(x))) {}                           \
+    DETREDUCE_HD constexpr type::type(double x) : bits(fp::to_bits(fp::round_to<type>(x))) {}                          \
+    DETREDUCE_HD constexpr type::operator float() const {                                                              \
+        return fp::widen(*this);                                                                                       \
+    }                                                                                                                  \
+    DETREDUCE_HD constexpr type::operator double() const {                                                             \
+        return fp::widen(*this);                                                                                       \
+    }
+DETREDUCE_CONVERSIONS(float16)
+DETREDUCE_CONVERSIONS(bfloat16)
+DETREDUCE_CONVERSIONS(float8_e4m3)
+DETREDUCE_CONVERSIONS(float8_e5m2)
+#undef DETREDUCE_CONVERSIONS
 
 } // namespace detreduce

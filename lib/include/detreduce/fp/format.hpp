@@ -8,12 +8,16 @@
 #include <detreduce/config.hpp>
 #include <detreduce/fp/half.hpp>
 
-/// X(enumerator and name, name in C, type) of every dtype, in the order of DType.
-#define DETREDUCE_FORMATS(X)                                                                                           \
+/// X(enumerator and name, name in C, type) of every dtype, in the order of DType: those of row ops, losses and kernels, and all.
+#define DETREDUCE_FORMATS_FROM_16_BITS(X)                                                                              \
     X(f16, F16, float16)                                                                                               \
     X(bf16, BF16, bfloat16)                                                                                            \
     X(f32, F32, float)                                                                                                 \
     X(f64, F64, double)
+#define DETREDUCE_FORMATS(X)                                                                                           \
+    DETREDUCE_FORMATS_FROM_16_BITS(X)                                                                                  \
+    X(f8e4m3, F8E4M3, float8_e4m3)                                                                                     \
+    X(f8e5m2, F8E5M2, float8_e5m2)
 
 namespace detreduce::fp {
 
@@ -48,6 +52,10 @@ template <>
 struct Format<float> : BinaryFormat<std::uint32_t, float, 24, -149, 127, 0x7fc00000u> {};
 template <>
 struct Format<double> : BinaryFormat<std::uint64_t, double, 53, -1074, 1023, 0x7ff8000000000000ull> {};
+template <>
+struct Format<float8_e4m3> : BinaryFormat<std::uint8_t, float, 4, -9, 8, 0x7fu> {};
+template <>
+struct Format<float8_e5m2> : BinaryFormat<std::uint8_t, float, 3, -16, 15, 0x7eu> {};
 
 template <class T>
 using Bits = typename Format<T>::Bits;
@@ -66,6 +74,8 @@ template <class T>
 inline constexpr bool is_f32 = std::is_same_v<T, float>;
 template <class T>
 inline constexpr bool is_f64 = std::is_same_v<T, double>;
+template <class T>
+inline constexpr bool has_8_bits = Format<T>::bits == 8;
 /// Also of what is no format at all.
 template <class T>
 inline constexpr bool has_16_bits = false;

@@ -1,5 +1,5 @@
-// The 16-bit formats as storage: two bytes with the layout of IEEE 754 binary16 and of bfloat16, so also of CUDA's __half and
-// __nv_bfloat16. Arithmetic is done in float, to which both convert exactly. fp/convert.hpp defines the conversions.
+// Formats of one and two bytes as storage, with the layout of CUDA's __half, __nv_bfloat16, __nv_fp8_e4m3 and __nv_fp8_e5m2. Arithmetic
+// is done in float, to which all convert exactly. fp/convert.hpp defines the conversions.
 #pragma once
 
 #include <concepts>
@@ -45,10 +45,42 @@ struct bfloat16 {
     DETREDUCE_HD static constexpr bfloat16 from_bits(std::uint16_t b) { return __builtin_bit_cast(bfloat16, b); }
 };
 
-template <class T> // as CUDA's shared memory and unions need them
-inline constexpr bool is_plain_half =
-    sizeof(T) == 2 &&
-    std::is_trivially_default_constructible_v<T>&& std::is_trivially_copyable_v<T>&& std::is_standard_layout_v<T>;
-static_assert(is_plain_half<float16> && is_plain_half<bfloat16>);
+/// OCP float8 E4M3: a sign, 4 bits of exponent, 3 of fraction; up to 448, without infinities: what is rounded beyond that is NaN.
+/// Otherwise as float16.
+struct float8_e4m3 {
+    std::uint8_t bits;
+
+    float8_e4m3() = default;
+    DETREDUCE_HD explicit constexpr float8_e4m3(float x);
+    DETREDUCE_HD explicit constexpr float8_e4m3(double x);
+    template <std::integral I>
+    explicit float8_e4m3(I) = delete;
+
+    DETREDUCE_HD explicit constexpr operator float() const;
+    DETREDUCE_HD explicit constexpr operator double() const;
+
+    DETREDUCE_HD static constexpr float8_e4m3 from_bits(std::uint8_t b) { return __builtin_bit_cast(float8_e4m3, b); }
+};
+
+/// OCP float8 E5M2, the upper half of a binary16: up to 57344, with infinities. Otherwise as float16.
+struct float8_e5m2 {
+    std::uint8_t bits;
+
+    float8_e5m2() = default;
+    DETREDUCE_HD explicit constexpr float8_e5m2(float x);
+    DETREDUCE_HD explicit constexpr float8_e5m2(double x);
+    template <std::integral I>
+    explicit float8_e5m2(I) = delete;
+
+    DETREDUCE_HD explicit constexpr operator float() const;
+    DETREDUCE_HD explicit constexpr operator double() const;
+
+    DETREDUCE_HD static constexpr float8_e5m2 from_bits(std::uint8_t b) { return __builtin_bit_cast(float8_e5m2, b); }
+};
+
+template <class T, int Bytes> // as CUDA's shared memory and unions need them
+inline constexpr bool is_plain = sizeof(T) == Bytes&& std::is_trivially_default_constructible_v<
+                                                  T>&& std::is_trivially_copyable_v<T>&& std::is_standard_layout_v<T>;
+static_assert(is_plain<float16, 2> && is_plain<bfloat16, 2> && is_plain<float8_e4m3, 1> && is_plain<float8_e5m2, 1>);
 
 } // namespace detreduce

@@ -8,14 +8,19 @@
 
 namespace detreduce::spec {
 
-inline constexpr std::uint32_t row_bytes = 512;     ///< one row is one coalesced load of a warp, for every dtype
+inline constexpr std::uint32_t row_bytes = 512;     ///< one row is one coalesced load of a warp
 inline constexpr std::uint32_t rows_per_chunk = 8;  ///< rows that a lane adds in order
 inline constexpr std::uint32_t chunks_per_tile = 8; ///< chunks that are combined by a binary tree
+
+/// Lanes of items of so many bytes. Those of one byte are taken as if they were converted to binary16, which holds them exactly.
+[[nodiscard]] DETREDUCE_HD constexpr std::uint32_t lanes_of(std::uint32_t item_bytes) {
+    return row_bytes / (item_bytes < 2 ? 2 : item_bytes);
+}
 
 /// The order for items of `ItemBytes` bytes.
 template <std::uint32_t ItemBytes>
 struct TreeOrder {
-    static constexpr std::uint32_t lanes = row_bytes / ItemBytes;
+    static constexpr std::uint32_t lanes = lanes_of(ItemBytes);
     static constexpr std::uint32_t chunk = rows_per_chunk * lanes;
     static constexpr std::uint32_t tile = chunks_per_tile * chunk;
 };
