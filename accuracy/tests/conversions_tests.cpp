@@ -1,6 +1,7 @@
 // fp/convert.hpp against the oracle: every 16-bit pattern, every place at which a rounding changes, and random numbers.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <support/bits.hpp>
 #include <support/property.hpp>
@@ -98,6 +99,74 @@ TEMPLATE_TEST_CASE("any number rounds as the oracle says", "[fp]", float16, bflo
         const double x = fit(fp::from_bits<double>(accuracy::hash(1, i)), near_range);
         if (!rounds<T>(x)) FAIL(hexadecimal(x));
     }
+}
+
+TEMPLATE_TEST_CASE("every 8-bit number is what its fields say, and comes back", "[fp][8]", float8_e4m3, float8_e5m2) {
+    using T = TestType;
+    constexpr bool e4m3 = std::is_same_v<T, float8_e4m3>;
+    constexpr int fraction_bits = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15, top = e4m3 ? 15 : 31;
+    for (std::uint32_t bits = 0; bits < 256; ++bits) {
+        const T x = pattern<T>(bits);
+        const int field = static_cast<int>(bits >> fraction_bits) & top;
+        const auto fraction = static_cast<int>(bits & ((1u << fraction_bits) - 1));
+        const bool nan = e4m3 ? (bits & 0x7f) == 0x7f : field == top && fraction != 0;
+        const bool infinite = !e4m3 && field == top && fraction == 0;
+        INFO(bits);
+        REQUIRE(fp::is_nan(x) == nan);
+        REQUIRE(fp::is_finite(x) == (!nan && !infinite));
+        REQUIRE(fp::is_negative(fp::widen(x)) == (bits >= 128));
+        REQUIRE(fp::is_nan(fp::widen(x)) == nan);
+        if (!nan) {
+            const double significand = field == 0 ? fraction : fraction + (1 << fraction_bits);
+            const double value = infinite ? std::numeric_limits<double>::infinity()
+                                          : std::ldexp(significand, std::max(field, 1) - bias - fraction_bits);
+            REQUIRE(double(fp::widen(x)) == (bits >= 128 ? -value : value));
+        }
+        REQUIRE(T(float(x)).bits == fp::canonical(x).bits);
+        REQUIRE(T(double(x)).bits == fp::canonical(x).bits);
+        if (fp::is_finite(x)) REQUIRE(rounds<T>(double(x)));
+    }
+}
+
+TEMPLATE_TEST_CASE("between all 8-bit numbers, the middle goes to the even one and all else to the nearer", "[fp][8]",
+                   float8_e4m3, float8_e5m2) {
+    using T = TestType;
+    for (std::uint32_t bits = 0; bits < fp::Format<T>::largest; ++bits) {
+        const double below = double(pattern<T>(bits)), above = double(pattern<T>(bits + 1)),
+                     middle = (below + above) / 2;
+        INFO(bits);
+        REQUIRE(T(middle).bits == bits + bits % 2);
+        for (const double x : {next_up(below), next_down(middle)}) {
+            REQUIRE(T(x).bits == bits);
+            REQUIRE(rounds<T>(x));
+        }
+        for (const double x : {next_up(middle), next_down(above)}) {
+            REQUIRE(T(x).bits == bits + 1);
+            REQUIRE(rounds<T>(x));
+        }
+        REQUIRE(T(next_up(static_cast<float>(middle))).bits == bits + 1);
+        REQUIRE(T(next_down(static_cast<float>(middle))).bits == bits);
+    }
+    property("from double", [](const Value<double>& a) { RC_ASSERT(rounds<T>(a.x)); });
+    property("from float", [](const Value<float>& a) { RC_ASSERT(rounds<T>(a.x)); });
+    check_sums<T>({fp::Format<T>::min_exponent - 60, fp::Format<T>::max_exponent + 1, false, false});
+}
+
+TEST_CASE("8-bit formats end as the OCP specification has it, without saturation", "[fp][8]") {
+    REQUIRE(float8_e4m3(448.0).bits == 0x7e);
+    REQUIRE(float8_e4m3(464.0).bits == 0x7e); // a tie with what would be 480
+    REQUIRE(float8_e4m3(next_up(464.0)).bits == 0x7f);
+    for (const double x : {480.0, 496.0, 512.0, 1e300, -480.0, std::numeric_limits<double>::infinity()})
+        REQUIRE(float8_e4m3(x).bits == 0x7f);
+    REQUIRE(float8_e5m2(57344.0).bits == 0x7b);
+    REQUIRE(float8_e5m2(next_down(61440.0)).bits == 0x7b);
+    REQUIRE(float8_e5m2(61440.0).bits == 0x7c); // a tie with what would be 65536
+    REQUIRE(float8_e5m2(-1e300).bits == 0xfc);
+    REQUIRE(float8_e5m2(std::numeric_limits<double>::quiet_NaN()).bits == 0x7e);
+    REQUIRE(float8_e4m3(-0.0).bits == 0x80);
+    REQUIRE(float8_e4m3(0x1p-10).bits == 0);
+    REQUIRE(float8_e4m3(next_up(0x1p-10)).bits == 1);
+    REQUIRE(float8_e5m2(0x1p-17).bits == 0);
 }
 
 TEMPLATE_TEST_CASE("16-bit numbers convert, explicitly, as fp/convert.hpp says", "[fp]", float16, bfloat16) {

@@ -77,7 +77,8 @@ TEST_CASE("golden cases: NaN, both infinities and numbers come out", "[golden]")
             if (!is_flat_sum(e.of) || e.of.dtype != dtype || e.of.output != dtype) continue;
             if (e.of.family == accuracy::Family::nonfinite) seen.insert(bits_text(e.of, e.bits));
         }
-        CHECK(seen.size() == 3); // exactly these, for every method
+        const bool has_inf = with_dtype(dtype, []<class T>(T) { return fp::Format<T>::has_inf; });
+        CHECK(seen.size() == (has_inf ? 3 : 1)); // exactly these, for every method
     }
 }
 

@@ -30,6 +30,7 @@ std::vector<Entry> entries(const Wanted& wanted) {
 
 /// By both backends.
 bool is_offered(Op op, Shape shape, Method method, DType dtype) {
+    if (has_8_bits(dtype) && shape == Shape::tensors) return false;
     return make_plan({.op = op, .method = method, .dtype = dtype, .shape = shape, .n = 8, .device = cpu}).status().ok();
 }
 

@@ -32,7 +32,7 @@ template <class T>
 bool reads_as(const std::string& text, unsigned bits) {
     T value{}, negative{};
     const Parsed parsed = parse_number(text, value), again = parse_number("-" + text, negative);
-    if (bits == fp::infinity_bits<T>) return parsed == Parsed::too_large && again == Parsed::too_large;
+    if (bits == fp::Format<T>::largest + 1u) return parsed == Parsed::too_large && again == Parsed::too_large;
     return parsed == Parsed::ok && again == Parsed::ok && value.bits == bits &&
            negative.bits == (bits | fp::sign_mask<T>);
 }
@@ -94,9 +94,10 @@ int digits_in(const std::string& decimal) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("every tie of a 16-bit format, and the numbers just beside it, round once", "", float16, bfloat16) {
+TEMPLATE_TEST_CASE("every tie of a narrow format, and the numbers just beside it, round once", "", float16, bfloat16,
+                   float8_e4m3, float8_e5m2) {
     long wrong = 0, ties = 0;
-    for (unsigned bits = 0; bits < fp::infinity_bits<TestType>; ++bits, ++ties) {
+    for (unsigned bits = 0; bits < fp::Format<TestType>::largest + 1u; ++bits, ++ties) {
         const double tie = (value_of<TestType>(bits) + value_of<TestType>(bits + 1)) / 2;
         const unsigned even = bits % 2 == 0 ? bits : bits + 1;
         wrong += !reads_as<TestType>(exactly(tie), even);
@@ -110,11 +111,12 @@ TEMPLATE_TEST_CASE("every tie of a 16-bit format, and the numbers just beside it
         wrong += !reads_as<TestType>(exactly(std::nextafter(tie, 0)), bits);
         wrong += !reads_as<TestType>(exactly(std::nextafter(tie, 1e300)), bits + 1);
     }
-    CHECK(ties == fp::infinity_bits<TestType>);
+    CHECK(ties == fp::Format<TestType>::largest + 1u);
     CHECK(wrong == 0);
 }
 
-TEMPLATE_TEST_CASE("every number of a 16-bit format: its decimal and hexadecimal read back", "", float16, bfloat16) {
+TEMPLATE_TEST_CASE("every number of a narrow format: its decimal and hexadecimal read back", "", float16, bfloat16,
+                   float8_e4m3, float8_e5m2) {
     long wrong = 0;
     for (unsigned bits = 0; bits < 0x10000; ++bits) {
         const auto x = TestType::from_bits(static_cast<std::uint16_t>(bits));
@@ -133,9 +135,9 @@ TEMPLATE_TEST_CASE("every number of a 16-bit format: its decimal and hexadecimal
 }
 
 TEMPLATE_TEST_CASE("no decimal with fewer digits reads back, and none with as many that is nearer", "", float16,
-                   bfloat16) {
+                   bfloat16, float8_e4m3, float8_e5m2) {
     long wrong = 0;
-    for (unsigned bits = 1; bits < fp::infinity_bits<TestType>; ++bits) {
+    for (unsigned bits = 1; bits < fp::Format<TestType>::largest + 1u; ++bits) {
         const auto x = TestType::from_bits(static_cast<std::uint16_t>(bits));
         const std::string text = shortest_decimal(x);
         const double value = value_of<TestType>(bits), distance = std::fabs(std::strtod(text.c_str(), nullptr) - value);

@@ -75,14 +75,26 @@ TEST_CASE("npy: data that are not aligned in the file give the same sum") {
     }
 }
 
+TEST_CASE("npy: float8 is read as what --dtype says, since the file does not") {
+    const std::string bytes = {0x38, 0x3c, 0x41}; // 1, 1.5 and 2.25; or 0.5, 1 and 2.5
+    for (const char* descr : {"|V1", "<V1", "<f1", "|f1"}) {
+        const std::string file = npy_file(npy_header(descr, "(3,)"), bytes);
+        CHECK(reduce_bytes(file, {"--dtype", "f8e4m3", "--output", "f64"}).out == "4.75\n");
+        CHECK(reduce_bytes(file, {"--dtype", "f8e5m2", "--output", "f64"}).out == "4\n");
+        CHECK(reduce_bytes(file, {"--dtype", "f8e4m3"}).out == "5\n"); // 4.75 is a tie of 4.5 and 5
+        check_refused(file, "does not say which float8 it holds: --dtype is needed; allowed are f8e4m3 and f8e5m2");
+        check_refused(file, "does not say which float8 it holds", {"--dtype", "f32"});
+    }
+}
+
 TEST_CASE("npy: what is not floats, integers or booleans, and Fortran order, is refused") {
     check_refused(npy_file(npy_header("<f8", "(3,)", true), three_bytes),
                   "Fortran order (fortran_order is True); allowed is C order");
     check_refused(npy_file(npy_header("<f8", "(3, 1)", true), three_bytes), "Fortran order");
-    for (const char* descr : {"<f1", "|O", "<c8", "", "f8", "<i3", "|i2", "<f16", "|b2", "<b8", "=f8", "<U1", "<f:"}) {
+    for (const char* descr : {"<V2", "|O", "<c8", "", "f8", "<i3", "|i2", "<f16", "|b2", "<b8", "=f8", "<U1", "<f:"}) {
         check_refused(npy_file(npy_header(descr, "(3,)"), three_bytes),
                       "dtype '" + std::string(descr) +
-                          "'; allowed are floats f2, f4 and f8, integers i1 to i8 and u1 to "
+                          "'; allowed are floats f2, f4 and f8, float8 as V1 or f1, integers i1 to i8 and u1 to "
                           "u8, and bool");
     }
     std::string many = "(";

@@ -13,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace detreduce {
 
-/// float16, bfloat16, float or double.
+/// float16, bfloat16, float, double, float8_e4m3 or float8_e5m2.
 template <class T>
 concept Element = requires {
     DTypeOf<T>::value;
@@ -257,7 +257,7 @@ template <Elements X>
 /// Sum of `x` on the CPU: the value that run() computes, returned. The bits of every method but `atomic` are those of the CUDA backend.
 ///
 /// formula      the true sum of all elements rounded once (exact), or added in the order that lib/SPEC.md gives for the method
-/// dtypes       float16, bfloat16, float, double; sum_as<Out>(x) rounds to another of them, as Request::output does
+/// dtypes       of every Element; sum_as<Out>(x) rounds to another of them, as Request::output does
 /// guarantee    info(method).guarantee; `launch` (threads, instruction set) never changes a bit of a deterministic method
 /// error bound  as run()
 /// workspace    none; a thread's first call takes 384 KiB, which it keeps; with one thread nothing else is allocated
@@ -267,21 +267,13 @@ template <class Out, class T>
 [[nodiscard]] Out sum_as(std::span<const T> x, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<Out>(Op::sum, x, method, launch);
 }
-[[nodiscard]] inline float16 sum(std::span<const float16> x, Method method = Method::automatic,
-                                 const Launch& launch = {}) {
-    return sum_as<float16>(x, method, launch);
-}
-[[nodiscard]] inline bfloat16 sum(std::span<const bfloat16> x, Method method = Method::automatic,
-                                  const Launch& launch = {}) {
-    return sum_as<bfloat16>(x, method, launch);
-}
-[[nodiscard]] inline float sum(std::span<const float> x, Method method = Method::automatic, const Launch& launch = {}) {
-    return sum_as<float>(x, method, launch);
-}
-[[nodiscard]] inline double sum(std::span<const double> x, Method method = Method::automatic,
-                                const Launch& launch = {}) {
-    return sum_as<double>(x, method, launch);
-}
+#define DETREDUCE_SUM(name, c_name, type)                                                                              \
+    [[nodiscard]] inline type sum(std::span<const type> x, Method method = Method::automatic,                          \
+                                  const Launch& launch = {}) {                                                         \
+        return sum_as<type>(x, method, launch);                                                                        \
+    }
+DETREDUCE_FORMATS(DETREDUCE_SUM)
+#undef DETREDUCE_SUM
 
 /// Instruction sets that this processor and this build offer, baseline first.
 [[nodiscard]] std::span<const Isa> available_isas() noexcept;

@@ -172,7 +172,7 @@ struct Inputs {
 ///              out: plan.results() results of plan.result_bytes() bytes, aligned to as many: elements of plan.output(), or for argmin, argmax and
 ///              counts std::uint64_t. Groups in order, the two results of one group side by side: moments: mean, variance; minmax: least, greatest.
 ///              All ops are offered in all shapes, but prod and count_unique not of tensors.
-/// dtypes       f16, bf16, f32, f64. The output is any of them for exact and for ops that compare; for the other methods the input's own or
+/// dtypes       f16, bf16, f32, f64, f8e4m3, f8e5m2 (those of 8 bits on the CPU only). The output is any of them for exact and for ops that compare; for the other methods the input's own or
 ///              a wider one. It is rounded once from what was accumulated. Request::output must be empty for indices and counts.
 /// methods      sums and means: all, but serial on the CPU only, and atomic on CUDA for flat sums only. variance, stddev, moments: exact, tree and,
 ///              on the CPU, serial. prod: compensated, tree and, on the CPU, serial. automatic is exact, and compensated of prod. Ops

@@ -19,9 +19,12 @@ namespace detreduce::cuda {
 
 /// What transform_run() needs: sizes, options and device, checked once. A plain value, as Plan is.
 ///
-/// T, Out       types of the elements and of the result: float16, bfloat16 (layout of __half, __nv_bfloat16), float, double
+/// T            type of the elements: float16, bfloat16 (layout of __half, __nv_bfloat16), float, double
+/// Out          that of the result, also float8_e4m3 and float8_e5m2 (exact)
 template <Element T, Element Out = T>
 class TransformPlan {
+    static_assert(!fp::has_8_bits<T>, "elements of 8 bits are transformed on the CPU only");
+
   public:
     /// For n elements. For a device given by its index, or -1 for the current one, this reads a few cached attributes of the device; it does not
     /// create work on any stream. errors: see status().
