@@ -10,7 +10,7 @@ constexpr Op count_ops[] = {Op::count_nonzero, Op::count_unique};
 /// NaN of both signs and several payloads, infinities, zeros, the ends of the range: elements that a wrong comparison mixes up.
 template <class T>
 T special(std::uint64_t word) {
-    constexpr fp::Bits<T> infinite = fp::infinity_bits<T>;
+    constexpr fp::Bits<T> infinite = fp::to_bits(fp::beyond<T>(false));
     const fp::Bits<T> magnitudes[] = {0,
                                       1,
                                       static_cast<fp::Bits<T>>(infinite >> 1),

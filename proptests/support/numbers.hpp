@@ -23,11 +23,11 @@ template <class T>
     return fp::round_to<T>(x);
 }
 template <class T>
-inline constexpr T infinity = fp::from_bits<T>(fp::infinity_bits<T>);
+inline constexpr T infinity = fp::beyond<T>(false);
 template <class T>
 inline constexpr T quiet_nan = fp::from_bits<T>(fp::Format<T>::canonical_nan);
 template <class T>
-inline constexpr T largest = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::infinity_bits<T> - 1));
+inline constexpr T largest = fp::from_bits<T>(fp::Format<T>::largest);
 template <class T>
 inline constexpr T smallest = fp::from_bits<T>(1); ///< subnormal
 template <class T>
