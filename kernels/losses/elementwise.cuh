@@ -40,6 +40,8 @@ struct LossOut {
             return store_pack(static_cast<float*>(out) + at, aligned, values);
         case DType::f64:
             return store_pack(static_cast<double*>(out) + at, aligned, values);
+        default: // there are no losses of it
+            return;
         }
     }
     template <class V>
@@ -56,6 +58,8 @@ struct LossOut {
             return;
         case DType::f64:
             static_cast<double*>(out)[at] = rounded_to<double>(value);
+            return;
+        default:
             return;
         }
     }

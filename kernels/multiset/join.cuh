@@ -22,8 +22,10 @@ __device__ __forceinline__ void with_element(DType dtype, spec::View view, NanPo
     case DType::name:                                                                                                  \
         f(Keys<type>::of(view, nan).element(key));                                                                     \
         break;
-        DETREDUCE_FORMATS(DETREDUCE_CASE)
+        DETREDUCE_FORMATS_FROM_16_BITS(DETREDUCE_CASE)
 #undef DETREDUCE_CASE
+    default: // there are no kernels of it
+        break;
     }
 }
 /// Not inlined, as store_rounded().

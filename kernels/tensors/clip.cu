@@ -120,6 +120,8 @@ __global__ void __launch_bounds__(policy::scale_threads)
         return scale(static_cast<float*>(part.x));
     case DType::f64:
         return scale(static_cast<double*>(part.x));
+    default: // none is clipped
+        return;
     }
 }
 
