@@ -29,7 +29,7 @@ struct BinsIn {
 template <class T, class W>
 struct BinsIn<T, Moments, W> { // one bin of double holds 38 binades of bf16, and all of f16
     using type =
-        MomentBins<T, std::conditional_t<sizeof(T) == 2 && W::adds == 64, spec::ExactWindow<double, 1, 6>, W>, W>;
+        MomentBins<T, std::conditional_t<fp::is_narrow<T> && W::adds == 64, spec::ExactWindow<double, 1, 6>, W>, W>;
 };
 
 /// Loads of 16 bytes a thread makes of each input for a tile, of small groups and where there is much to read.

@@ -80,7 +80,7 @@ void append_expected(Bits& to, const Plan& plan, const std::vector<T>& x, const 
             to.insert(to.end(), found.begin(), found.end());
         } else if (method_of(r) == Method::exact) {
             append_exact<Out>(to, r, wide, wide_y);
-        } else if constexpr (std::is_same_v<Out, T> || (sizeof(Out) > sizeof(T))) {
+        } else if constexpr (fp::embeds_in<T, Out>) {
             if (info(method_of(r)).guarantee != Guarantee::none)
                 append_rounded<Out>(to, r, std::span<const T>(x), std::span<const T>(y));
         }
