@@ -123,7 +123,7 @@ TEMPLATE_TEST_CASE("sums of small integers are exact", "[laws]", DETREDUCE_ALL_T
             total += static_cast<double>(fp::widen(v));
         for (const Method method : offered(false)) {
             RC_LOG(std::string(name(method)) + '\n');
-            with_dtype(some_output(method, dtype_of<TestType>, seed), [&](auto out) {
+            with_dtype_from_16_bits(some_output(method, dtype_of<TestType>, seed), [&](auto out) {
                 using Out = decltype(out);
                 const Out result =
                     TestBackend::reduce<Out>(std::span<const TestType>(x), method, draw_from(method, seed));
@@ -178,7 +178,7 @@ TEMPLATE_TEST_CASE("special values are as specified", "[laws][sanitizer]", DETRE
     });
     for (const Method method : offered(false)) {
         for (const DType output : outputs(method, dtype_of<T>)) {
-            with_dtype(output, [&](auto out) {
+            with_dtype_from_16_bits(output, [&](auto out) {
                 using Out = decltype(out);
                 REQUIRE(fp::to_bits(TestBackend::reduce<Out>(std::span<const T>{}, method)) == 0);
             });

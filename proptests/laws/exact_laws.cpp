@@ -97,7 +97,8 @@ TEST_CASE("exact: what overflows in between does not matter", "[exact]") {
 /// A tie is decided by what lies any number of places below it, wherever the digits of the long number begin.
 TEST_CASE("exact: what is far below a tie decides it", "[exact]") {
     for (const DType output : dtypes()) {
-        with_dtype(output, [&]<class Out>(Out) {
+        if (has_8_bits(output)) continue; // which has no room for it
+        with_dtype_from_16_bits(output, [&]<class Out>(Out) {
             const double ulp = std::ldexp(1.0, 1 - fp::Format<Out>::precision);
             for (int below = 54; below < 330; ++below) {
                 for (const int scale : {0, 7, 13}) {
@@ -122,7 +123,7 @@ TEMPLATE_TEST_CASE("exact: the order of the elements does not matter", "[exact]"
         const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
         std::vector<TestType> shuffled = xs.xs;
         accuracy::shuffle(std::span<TestType>(shuffled), word);
-        with_dtype(some_output(Method::exact, dtype_of<TestType>, word), [&](auto out) {
+        with_dtype_from_16_bits(some_output(Method::exact, dtype_of<TestType>, word), [&](auto out) {
             using Out = decltype(out);
             RC_ASSERT(same_bits(exact_sum<Out>(xs.span(), word),
                                 exact_sum<Out>(std::span<const TestType>(shuffled), word / 3)));

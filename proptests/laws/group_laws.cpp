@@ -22,7 +22,7 @@ TEMPLATE_TEST_CASE("groups: each is the flat reduction of its elements", "[group
         r.op = some_op(word);
         r.method = all[accuracy::hash(word, 51) % all.size()];
         RC_PRE(r.n > 0 || info(r.op).finalize != Finalize::mean);
-        with_dtype(some_output(r.method, dtype_of<TestType>, word), [&](auto out) {
+        with_dtype_from_16_bits(some_output(r.method, dtype_of<TestType>, word), [&](auto out) {
             using Out = decltype(out);
             RC_LOG(text_of(cut));
             const std::vector<Out> results = TestBackend::reduce_groups<Out>(r, cut.pair.first(), cut.pair.second(r.op),

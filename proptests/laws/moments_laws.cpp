@@ -53,7 +53,7 @@ TEMPLATE_TEST_CASE("moments: numbers that are near each other", "[moments]", DET
         for (const Op op : moment_ops) {
             for (const Method method : moment_methods()) {
                 for (const DType output : outputs(method, dtype_of<TestType>)) {
-                    with_dtype(output, [&](auto out) {
+                    with_dtype_from_16_bits(output, [&](auto out) {
                         using Out = decltype(out);
                         const std::uint64_t ddof = some_ddof(n, n + static_cast<std::uint64_t>(op));
                         INFO(described(op, method, n, ddof) << " to " << name(output));
@@ -73,7 +73,7 @@ TEMPLATE_TEST_CASE("moments: exact has the oracle's bits for extreme inputs", "[
             const auto x = extreme<TestType>(static_cast<Extreme>(kind), n, seed);
             const std::uint64_t word = accuracy::hash(seed, static_cast<std::uint64_t>(kind));
             const Op op = some_moment_op(word);
-            with_dtype(some_output(Method::exact, dtype_of<TestType>, word), [&](auto out) {
+            with_dtype_from_16_bits(some_output(Method::exact, dtype_of<TestType>, word), [&](auto out) {
                 using Out = decltype(out);
                 const std::uint64_t ddof = some_ddof(n, word);
                 INFO(described(op, Method::exact, n, ddof) << " kind " << kind << " seed " << seed);
@@ -116,7 +116,7 @@ TEMPLATE_TEST_CASE("moments: a large mean and a tiny variance", "[moments]", DET
         const Method method = some_moment_method(word);
         const std::uint64_t ddof = some_ddof(n, word);
         RC_LOG(described(op, method, n, ddof));
-        with_dtype(some_output(method, dtype_of<TestType>, word), [&](auto out) {
+        with_dtype_from_16_bits(some_output(method, dtype_of<TestType>, word), [&](auto out) {
             using Out = decltype(out);
             RC_ASSERT(same_bits(moments_of<Out>(op, x, method, ddof, word),
                                 expected_moments<Out>(op, std::span<const TestType>(x), method, ddof)));
@@ -214,7 +214,7 @@ TEMPLATE_TEST_CASE("moments: a row has the bits of its elements alone", "[moment
         const std::uint64_t ddof = some_ddof(n, word);
         const std::size_t each = static_cast<std::size_t>(info(op).results);
         RC_LOG(described(op, method, n, ddof) + std::to_string(rows) + " rows\n");
-        with_dtype(some_output(method, dtype_of<TestType>, word), [&](auto out) {
+        with_dtype_from_16_bits(some_output(method, dtype_of<TestType>, word), [&](auto out) {
             using Out = decltype(out);
             const Request request{.op = op,
                                   .method = method,
@@ -265,7 +265,7 @@ TEMPLATE_TEST_CASE("moments: a column or segment has the bits of its elements al
         const Method method = some_moment_method(word);
         RC_PRE(cut.request.n > 0 || segments);
         const std::uint64_t ddof = segments ? accuracy::hash(word, 73) % 4 : some_ddof(cut.request.n, word);
-        with_dtype(some_output(method, dtype_of<TestType>, word), [&](auto out) {
+        with_dtype_from_16_bits(some_output(method, dtype_of<TestType>, word), [&](auto out) {
             using Out = decltype(out);
             const auto results = moments_of_groups<Out>(cut, op, method, ddof, word);
             RC_LOG(text_of(cut) + "ddof " + std::to_string(ddof) + '\n');

@@ -31,7 +31,7 @@ TEMPLATE_TEST_CASE("ops: numbers that are near each other", "[ops]", DETREDUCE_A
             const auto pair = pair_of<TestType>(std::span<const TestType>(x), 2 + 4 * n, ordinary);
             for (const Method method : offered(true)) {
                 for (const DType output : outputs(method, dtype_of<TestType>)) {
-                    with_dtype(output, [&](auto out) {
+                    with_dtype_from_16_bits(output, [&](auto out) {
                         using Out = decltype(out);
                         INFO(op.name << ' ' << name(method) << " n " << n << " to " << name(output));
                         REQUIRE(
@@ -50,13 +50,14 @@ TEMPLATE_TEST_CASE("ops: exact has the oracle's bits for extreme inputs", "[ops]
             Pair<TestType> pair{extreme<TestType>(static_cast<Extreme>(kind), n, seed),
                                 extreme<TestType>(static_cast<Extreme>((kind + seed) % extremes), n, seed + 99)};
             for (const OpInfo& op : sum_ops()) {
-                with_dtype(some_output(Method::exact, dtype_of<TestType>, seed + static_cast<std::uint64_t>(kind)),
-                           [&](auto out) {
-                               using Out = decltype(out);
-                               INFO(op.name << " kind " << kind << " n " << n << " seed " << seed);
-                               REQUIRE(same_bits(reduce_pair<Out>(op.op, pair, Method::exact, seed),
-                                                 expected<Out>(op.op, pair, Method::exact)));
-                           });
+                with_dtype_from_16_bits(
+                    some_output(Method::exact, dtype_of<TestType>, seed + static_cast<std::uint64_t>(kind)),
+                    [&](auto out) {
+                        using Out = decltype(out);
+                        INFO(op.name << " kind " << kind << " n " << n << " seed " << seed);
+                        REQUIRE(same_bits(reduce_pair<Out>(op.op, pair, Method::exact, seed),
+                                          expected<Out>(op.op, pair, Method::exact)));
+                    });
             }
         }
     }

@@ -132,7 +132,7 @@ inline std::vector<AnyVector> tied_tensors_from(std::uint64_t word) {
     auto list = tensors_from(word).x;
     for (std::size_t i = 0; i < list.size(); ++i) {
         if (accuracy::hash(word, 400 + i) % 4 == 0) continue;
-        with_dtype(list[i].dtype, [&]<class T>(T) {
+        with_dtype_from_16_bits(list[i].dtype, [&]<class T>(T) {
             const auto x = full_of_ties<T>(list[i].n(), accuracy::hash(word, word % 2 == 0 ? 1 : 500 + i));
             if (!x.empty()) std::memcpy(list[i].bytes.data(), x.data(), list[i].bytes.size());
         });
@@ -143,7 +143,7 @@ inline std::vector<AnyVector> tied_tensors_from(std::uint64_t word) {
 /// As doubles, which all elements are.
 inline std::vector<double> doubles_of(const AnyVector& tensor) {
     std::vector<double> x;
-    with_dtype(tensor.dtype, [&]<class T>(T) {
+    with_dtype_from_16_bits(tensor.dtype, [&]<class T>(T) {
         for (const T v : tensor.as<T>())
             x.push_back(reference::value_of(v));
     });
@@ -208,7 +208,7 @@ TEST_CASE("tensors: very many, and large ones among them", "[groups][order][coun
         std::vector<AnyVector> list(3001);
         for (std::size_t i = 0; i < list.size(); ++i) {
             list[i].dtype = seed % 2 == 0 ? DType::f32 : dtypes()[accuracy::hash(seed, i) % 4];
-            with_dtype(list[i].dtype, [&]<class T>(T) {
+            with_dtype_from_16_bits(list[i].dtype, [&]<class T>(T) {
                 const std::size_t n = i % 1000 == 7 ? 400'003 : accuracy::hash(seed, i + 5000) % 9;
                 const auto x = full_of_ties<T>(n, i % 1000 == 7 ? seed : i);
                 list[i].bytes.resize(n * sizeof(T));

@@ -20,7 +20,7 @@ TEMPLATE_TEST_CASE("products: the bits are those of SPEC.md", "[product][sanitiz
         const Values<TestType> xs = *values<TestType>(scopes[word % 4], lengths<TestType>());
         const auto methods = product_methods();
         const Method method = methods[accuracy::hash(word, 2) % methods.size()];
-        with_dtype(some_output(method, dtype_of<TestType>, word), [&](auto out) {
+        with_dtype_from_16_bits(some_output(method, dtype_of<TestType>, word), [&](auto out) {
             using Out = decltype(out);
             RC_LOG(std::string(name(method)) + " to " + std::string(name(dtype_of<Out>)) + '\n');
             RC_ASSERT(same_bits(multiplied<Out>(xs.span(), method, product_draw(word / 4)),
@@ -67,7 +67,7 @@ TEMPLATE_TEST_CASE("products: a group has the bits of its elements alone", "[pro
         auto cut = cut_from<TestType>(word, scopes[accuracy::hash(word, 71) % 4]);
         const auto methods = product_methods();
         const Method method = methods[accuracy::hash(word, 2) % methods.size()];
-        with_dtype(some_output(method, dtype_of<TestType>, word), [&](auto out) {
+        with_dtype_from_16_bits(some_output(method, dtype_of<TestType>, word), [&](auto out) {
             using Out = decltype(out);
             const auto results = products_of<Out>(cut, method, word);
             RC_LOG(text_of(cut));

@@ -43,7 +43,7 @@ TEST_CASE("states: elements of all formats in one, rounded to each of them", "[e
         accuracy::ExactSum oracle;
         std::size_t n = 0;
         for (std::uint64_t k = 0; k < 1 + word % 5; ++k) {
-            with_dtype(dtypes()[accuracy::hash(word, k) % 4], [&](auto element) {
+            with_dtype_from_16_bits(dtypes()[accuracy::hash(word, k) % 4], [&](auto element) {
                 using T = decltype(element);
                 const std::vector<T> x = any_vector<T>(accuracy::hash(word, k + 50));
                 add_to(state, std::span<const T>(x), word);

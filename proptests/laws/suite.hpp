@@ -73,7 +73,7 @@ void for_methods(const Chosen& chosen, const Scope& scope, const std::string& la
         for (const Method method : chosen(word)) {
             const DType output = some_output(method, dtype_of<T>, word);
             RC_LOG(std::string(name(method)) + " to " + std::string(name(output)) + '\n');
-            with_dtype(output, [&](auto out) { holds(out, method, xs.span(), word); });
+            with_dtype_from_16_bits(output, [&](auto out) { holds(out, method, xs.span(), word); });
         }
     });
 }

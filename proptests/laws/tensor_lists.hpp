@@ -20,7 +20,7 @@ struct TensorLists {
     /// f(x, y) for tensor i.
     template <class F>
     void with(std::size_t i, const F& f) const {
-        with_dtype(x[i].dtype, [&]<class T>(T) { f(x[i].as<T>(), y[i].as<T>()); });
+        with_dtype_from_16_bits(x[i].dtype, [&]<class T>(T) { f(x[i].as<T>(), y[i].as<T>()); });
     }
     void reverse() {
         std::reverse(x.begin(), x.end());
@@ -33,7 +33,7 @@ inline TensorLists tensors_from(std::uint64_t word, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t draw = accuracy::hash(word, 200 + i);
         const DType dtype = word % 3 == 0 ? DType::f32 : dtypes()[draw % 4];
-        with_dtype(dtype, [&]<class T>(T) {
+        with_dtype_from_16_bits(dtype, [&]<class T>(T) {
             const std::size_t n = draw % 16 == 0 && count < 40 ? group_length<T>(draw) : accuracy::hash(draw, 1) % 700;
             const auto x = vector_from<T>(static_cast<Style>(accuracy::hash(word, 44) % styles), n, draw, any_bits<T>);
             const Pair<T> pair = pair_of<T>(std::span<const T>(x), draw, any_bits<T>);

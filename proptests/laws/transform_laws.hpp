@@ -85,7 +85,7 @@ void for_transforms(std::uint64_t seed, const Check& check) {
             const auto launches = TransformBackend::launches(method);
             options.launch = launches[(word >> 8) % launches.size()];
             const auto gives = outputs(method, dtype_of<T>);
-            with_dtype(gives[(word >> 16) % gives.size()], [&](auto out) {
+            with_dtype_from_16_bits(gives[(word >> 16) % gives.size()], [&](auto out) {
                 INFO("n " << n << ' ' << name(method) << (options.finalize == Finalize::mean ? " mean to " : " sum to ")
                           << name(dtype_of<decltype(out)>) << " threads " << options.launch.threads << " grid "
                           << options.launch.grid);
