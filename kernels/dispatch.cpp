@@ -8,8 +8,10 @@
 #include "flat/launch.hpp"
 #include "moments/launch.hpp"
 #include "multiset/launch.hpp"
+#include "plan_parts.hpp"
 #include "product/launch.hpp"
 #include "tensors/clip.hpp"
+#include "widen/widen.hpp"
 
 namespace detreduce::cuda {
 namespace {
@@ -77,6 +79,12 @@ struct Run {
 Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept {
     if (route_of(plan).engine == Engine::zeros)
         return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, plan.results() * plan.result_bytes(), stream));
+    if (has_8_bits(plan.request().dtype)) {
+        char* const memory = static_cast<char*>(workspace) + plan.workspace_bytes() - widened_bytes(plan.request());
+        Inputs wide = in;
+        const Status bad = launch_widen(plan, in, memory, wide, stream);
+        return bad.ok() ? enqueue(detail::PlanParts::in_f16(plan), wide, out, workspace, stream) : bad;
+    }
     const Run run{plan, in, out, workspace, stream};
     if (run.scope == Scope::list) return run.list();
     return with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) { return run.run<T>(); });

@@ -11,8 +11,10 @@
 #include "exact/launch.hpp"
 #include "moments/launch.hpp"
 #include "multiset/launch.hpp"
+#include "plan_parts.hpp"
 #include "product/launch.hpp"
 #include "policies.hpp"
+#include "widen/widen.hpp"
 #include "workspace.hpp"
 
 namespace detreduce::cuda {
@@ -243,6 +245,13 @@ Status unique_workspace_bytes(DType dtype, std::uint64_t n, std::size_t& bytes) 
 }
 
 Status prepare(Request& request, Route& route) noexcept {
+    if (has_8_bits(request.dtype)) {
+        Request wide = detail::PlanParts::in_f16(request);
+        const Status bad = prepare(wide, route);
+        request.device = wide.device;
+        route.workspace_bytes = (route.workspace_bytes + 255) / 256 * 256 + widened_bytes(request);
+        return bad;
+    }
     const Launch asked = route.launch;
     if (asked.block != 0 && asked.block != 128 && asked.block != 256) {
         return {StatusCode::invalid_argument, "launch.block", "allowed are 128 and 256, or 0 for the library's choice"};

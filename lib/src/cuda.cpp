@@ -45,6 +45,10 @@ Status run_async(const LossPlan& plan, const LossInputs& in, void* out, Stream s
 Status add(ExactState* state, DType dtype, const void* x, std::uint64_t n, Stream stream) noexcept {
     if (functions() == nullptr) return no_backend;
     if (const Status bad = check_state("state", state); !bad.ok()) return bad;
+    if (has_8_bits(dtype)) {
+        return {StatusCode::unsupported, "dtype",
+                "elements of f8e4m3 and f8e5m2 are added on the CPU only; allowed are f16, bf16, f32 and f64"};
+    }
     const Plan plan = make_plan({.dtype = dtype, .n = n});
     if (!plan.status().ok() || n == 0) return plan.status();
     if (const Status bad = check_elements("x", x, dtype, n); !bad.ok()) return bad;

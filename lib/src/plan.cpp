@@ -208,9 +208,11 @@ Status prepare_cuda(Request& r, detail::Route& route) {
             "atomic is there for comparison, on CUDA for flat sums only; allowed for all else are exact, compensated, "
             "kahan and tree"};
     }
-    if (has_8_bits(r.dtype)) {
-        return {StatusCode::unsupported, "dtype",
-                "f8e4m3 and f8e5m2 are reduced on the CPU only; allowed on CUDA are f16, bf16, f32 and f64"};
+    if (has_8_bits(r.dtype) && (route.computed || r.shape == Shape::tensors || r.method == Method::atomic)) {
+        return {
+            StatusCode::unsupported, "dtype",
+            "transform_reduce, lists of tensors and atomic are not offered for f8e4m3 and f8e5m2 on CUDA; allowed are "
+            "f16, bf16, f32 and f64"};
     }
     return cuda::call(&cuda::Functions::prepare, r, route);
 }
@@ -242,8 +244,8 @@ Status check_list(const char* argument, const Request& r, const void* list_at) {
             return invalid(argument, "allowed for the dtype of a tensor are f16, bf16, f32, f64, f8e4m3 and f8e5m2", i);
         if (has_8_bits(list[i].dtype) && r.device.backend == Backend::cuda) {
             return {StatusCode::unsupported, argument,
-                    "f8e4m3 and f8e5m2 are reduced on the CPU only; allowed for the dtype of a tensor on CUDA are f16, "
-                    "bf16, f32 and f64",
+                    "lists with tensors of f8e4m3 and f8e5m2 are reduced on the CPU only; allowed for the dtype of a "
+                    "tensor on CUDA are f16, bf16, f32 and f64",
                     0, i};
         }
         if (list[i].n > max_n) return invalid(argument, "allowed for a tensor are 0 to 2^40 elements", i);

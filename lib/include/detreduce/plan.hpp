@@ -108,6 +108,7 @@ class Plan {
     /// cub::DeviceRadixSort needs, of f16 and bf16 8 KiB; of groups, of any dtype, 32 bytes an element and what the sort needs. exact on CUDA keeps
     /// states of 592 bytes: one of a sum, of products of f64 three, and of variance, stddev and moments one more than of squares. Rows and segments of more than 32768
     /// elements have as many for each 32768 of them (of variance, stddev and moments a row has at most 8192 times as many, and all segments 32768 times).
+    /// On CUDA f8e4m3 and f8e5m2 take two bytes an element more: they are reduced as f16.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return route_.workspace_bytes; }
 
     /// The launch that was chosen; a request that asks for it has the same plan. CPU: threads and isa. CUDA: the schedule, and the block of the kernels that read the
@@ -172,7 +173,7 @@ struct Inputs {
 ///              out: plan.results() results of plan.result_bytes() bytes, aligned to as many: elements of plan.output(), or for argmin, argmax and
 ///              counts std::uint64_t. Groups in order, the two results of one group side by side: moments: mean, variance; minmax: least, greatest.
 ///              All ops are offered in all shapes, but prod and count_unique not of tensors.
-/// dtypes       f16, bf16, f32, f64, f8e4m3, f8e5m2 (those of 8 bits on the CPU only). The output is any of them for exact and for ops that compare; for the other methods the input's own or
+/// dtypes       f16, bf16, f32, f64, f8e4m3, f8e5m2 (of 8 bits on CUDA not atomic, nor in lists of tensors). The output is any of them for exact and for ops that compare; for the other methods the input's own or
 ///              a wider one. It is rounded once from what was accumulated. Request::output must be empty for indices and counts.
 /// methods      sums and means: all, but serial on the CPU only, and atomic on CUDA for flat sums only. variance, stddev, moments: exact, tree and,
 ///              on the CPU, serial. prod: compensated, tree and, on the CPU, serial. automatic is exact, and compensated of prod. Ops

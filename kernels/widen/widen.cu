@@ -1,0 +1,91 @@
+#include <algorithm>
+
+#include <detreduce/fp/convert.hpp>
+
+#include "platform/launch_kernel.hpp"
+#include "rounded.cuh"
+#include "widen/widen.hpp"
+
+namespace detreduce::cuda {
+namespace {
+
+constexpr std::uint32_t block_threads = 256, most_blocks = 4096; // more than any device holds at once
+
+/// Rows of `length` elements, `stride` apart.
+struct Extent {
+    std::uint64_t rows, length, stride;
+    [[nodiscard]] std::uint64_t elements() const { return rows * length; }
+};
+
+Extent extent_of(const Request& r) {
+    if (r.shape == Shape::rows) return {r.groups, r.n, r.stride == 0 ? r.n : r.stride};
+    if (r.shape == Shape::columns) return {r.n, r.groups, r.stride == 0 ? r.groups : r.stride};
+    return {1, r.n, r.n};
+}
+
+std::size_t bytes_of_one(const Request& r) {
+    return (extent_of(r).elements() * sizeof(float16) + 255) / 256 * 256;
+}
+
+/// Eight elements a thread at a time, which it writes at once; the last ones one by one.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    widen_kernel(const T* x, std::uint64_t count, std::uint64_t length, std::uint64_t stride, float16* to) {
+    constexpr int each = 8;
+    struct alignas(16) Eight {
+        float16 v[each];
+    };
+    const std::uint64_t first = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) * each,
+                        step = std::uint64_t{gridDim.x} * blockDim.x * each;
+    for (std::uint64_t i = first; i < count; i += step) {
+        std::uint64_t row = i / length, column = i % length;
+        const int here = static_cast<int>(count - i < each ? count - i : each);
+        Eight eight;
+        for (int k = 0; k < here; ++k) {
+            eight.v[k] = rounded_to<float16>(fp::widen(x[row * stride + column]));
+            if (++column == length) {
+                column = 0;
+                ++row;
+            }
+        }
+        if (here == each) {
+            *reinterpret_cast<Eight*>(to + i) = eight; // `to` is aligned to 256 bytes
+        } else {
+            for (int k = 0; k < here; ++k)
+                to[i + static_cast<std::uint64_t>(k)] = eight.v[k];
+        }
+    }
+}
+
+template <class T>
+Status launch(const Extent& extent, const void* x, void* to, Stream stream) {
+    const std::uint64_t blocks = (extent.elements() + 8 * block_threads - 1) / (8 * block_threads);
+    return launch_kernel(LaunchKind::plain, widen_kernel<T>,
+                         static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, most_blocks)), block_threads, 0,
+                         stream, static_cast<const T*>(x), extent.elements(), extent.length, extent.stride,
+                         static_cast<float16*>(to));
+}
+
+} // namespace
+
+std::size_t widened_bytes(const Request& r) {
+    return bytes_of_one(r) * static_cast<std::size_t>(info(r.op).inputs);
+}
+
+Status launch_widen(const Plan& plan, const Inputs& in, void* memory, Inputs& wide, Stream stream) {
+    const Request& r = plan.request();
+    const Extent extent = extent_of(r);
+    wide = in;
+    const auto widen = [&](const void*& x, std::size_t offset) -> Status {
+        if (extent.elements() == 0) return {};
+        void* const to = static_cast<char*>(memory) + offset;
+        const Status launched = r.dtype == DType::f8e4m3 ? launch<float8_e4m3>(extent, x, to, stream)
+                                                         : launch<float8_e5m2>(extent, x, to, stream);
+        x = to;
+        return launched;
+    };
+    const Status bad = widen(wide.x, 0);
+    return bad.ok() && info(r.op).inputs == 2 ? widen(wide.y, bytes_of_one(r)) : bad;
+}
+
+} // namespace detreduce::cuda
