@@ -89,7 +89,7 @@ TEST_CASE("multiset: the parts of columns and short rows are all of them", "[mul
                 if (!place.there) continue;
                 RC_ASSERT(place.group < groups);
                 RC_ASSERT(place.begin < place.end);
-                RC_ASSERT(place.end - place.begin <= cuda::longest_part);
+                RC_ASSERT(place.end - place.begin <= cuda::policy::longest_part);
                 begins[place.group].push_back(place.begin);
                 elements[place.group] += place.end - place.begin;
             }

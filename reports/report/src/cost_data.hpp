@@ -79,8 +79,7 @@ template <class T>
 [[nodiscard]] DETREDUCE_HD constexpr T lognormal(const Draws& draw) {
     constexpr double sigma_log2_e = 3 * 1.4426950408889634;
     const T x = fp::round_to<T>(about_exp2(sigma_log2_e * normal(draw)));
-    constexpr auto largest = static_cast<fp::Bits<T>>(fp::infinity_bits<T> - 1);
-    return fp::is_finite(x) ? x : fp::from_bits<T>(largest);
+    return fp::is_finite(x) ? x : fp::from_bits<T>(fp::Format<T>::largest);
 }
 
 template <class T>
