@@ -102,7 +102,7 @@ void measure_loss_error(const Options& options, std::span<const DType> dtypes, P
             unless_out_of_memory(results, fmt::format("The error of {}", what), [&] {
                 const auto more =
                     judged_rows(options, point, dtype, accuracy::accumulator_of(dtype), [&](std::uint64_t seed) {
-                        return with_dtype(dtype, [&](auto type) { return judge(type, point.n, seed); });
+                        return with_dtype_from_16_bits(dtype, [&](auto type) { return judge(type, point.n, seed); });
                     });
                 results.error.insert(results.error.end(), more.begin(), more.end());
             });
