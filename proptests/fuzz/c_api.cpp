@@ -115,7 +115,8 @@ void run_plan(FuzzedDataProvider& in, const detreduce_request& r, const detreduc
     const bool good = detreduce_plan_status(&plan).code == DETREDUCE_OK;
     const auto bytes = good ? bytes_of(r) : std::optional<std::uint64_t>(64);
     const auto output = detreduce_plan_output(&plan);
-    require(output >= 0 && output < 4 && detreduce_plan_guarantee(&plan) >= 0, "a plan has an output and a guarantee");
+    require(detreduce_dtype_bytes(output) != 0 && detreduce_plan_guarantee(&plan) >= 0,
+            "a plan has an output and a guarantee");
     if (!bytes || detreduce_plan_results(&plan) > 4096) {
         require_well_formed(detreduce_run(&plan, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr));
         return;
