@@ -249,7 +249,9 @@ Status prepare(Request& request, Route& route) noexcept {
         Request wide = detail::PlanParts::in_f16(request);
         const Status bad = prepare(wide, route);
         request.device = wide.device;
-        route.workspace_bytes = (route.workspace_bytes + 255) / 256 * 256 + widened_bytes(request);
+        if (bad.ok() && route.engine != Engine::zeros) {
+            route.workspace_bytes = (route.workspace_bytes + 255) / 256 * 256 + widened_bytes(request);
+        }
         return bad;
     }
     const Launch asked = route.launch;

@@ -159,7 +159,9 @@ detreduce_status run_plan(const detreduce_plan* in_c, const dr::Inputs& in, cons
     const dr::Plan plan = plan_of(in_c);
     if (plan.status().ok()) {
         if (const dr::Status bad = check_reserved(plan, "x", in.x); !bad.ok()) return as_c(bad);
-        if (const dr::Status bad = check_reserved(plan, "y", in.y); !bad.ok()) return as_c(bad);
+        if (dr::info(plan.request().op).inputs == 2) { // else run() refuses it
+            if (const dr::Status bad = check_reserved(plan, "y", in.y); !bad.ok()) return as_c(bad);
+        }
     }
     return of_plan(run(plan, in));
 }

@@ -58,7 +58,7 @@ ClipPlan make_clip_plan(const ClipRequest& request) noexcept {
 Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream) noexcept {
     const auto check_list = [&]() -> Status {
         for (std::uint64_t i = 0; i < plan.request().tensors; ++i) {
-            if (list != nullptr && has_8_bits(list[i].dtype))
+            if (list != nullptr && !misaligned(list, alignof(Tensor)) && has_8_bits(list[i].dtype))
                 return {StatusCode::unsupported, "list", no_clipping, 0, i};
         }
         return renamed(check_arrays(plan.norm(), list, norm_out));

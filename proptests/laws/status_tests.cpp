@@ -18,6 +18,15 @@ Status status_of(Request request) {
     return make_plan(request).status();
 }
 
+/// As frameworks have them.
+struct FrameworkStream {
+    operator CUstream_st*() const;
+};
+static_assert(std::is_convertible_v<FrameworkStream, Stream> && std::is_convertible_v<CUstream_st*, Stream> &&
+              std::is_convertible_v<Stream, CUstream_st*> && std::is_convertible_v<std::nullptr_t, Stream>);
+static_assert(std::is_constructible_v<Stream, void*> && !std::is_convertible_v<void*, Stream> &&
+              !std::is_convertible_v<const int*, Stream>);
+
 } // namespace
 
 TEST_CASE("a stream is what a GPU's API points to, and nothing else", "[status]") {

@@ -102,7 +102,7 @@ std::string footer() {
            "CSV may be in quotes. A column that is named is that of the name in the first line. A whole number is\n"
            "never a name, as first lines may hold numbers: a name of digits takes quotes of its own, '\"2024\"'.\n"
            "\n"
-           "A .npy holds floats of 16, 32 or 64 bits, integers or booleans, in either byte order. Integers of up to "
+           "A .npy holds floats of 16, 32 or 64 bits, float8 as V1 or f1 with --dtype, integers or booleans, in either byte order. Integers of up to "
            "16\n"
            "bits and booleans become f32, others f64, or what --dtype says; one that this does not hold exactly is\n"
            "refused. Of floats --dtype must match. An .npz of more than one member needs its name: data.npz:x.\n"

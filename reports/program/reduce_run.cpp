@@ -388,7 +388,9 @@ void run_task(const Task& task, bool json) {
         request.n = axis->n;
         request.groups = axis->results();
     } else if (request.method == Method::exact && op.kind == Kind::sum && op.transform == Transform::element &&
-               request.shape == Shape::flat) {
+               request.shape == Shape::flat &&
+               !(request.device.backend == Backend::cuda && has_8_bits(request.dtype) && task.save_state.empty() &&
+                 task.add_states.empty())) {
         result = exact_sum(task, request, file.get()); // which can be saved, and runs on GPUs
     } else if (host::Partial::can(request)) {
         result = reduce_parts(task, request, *file, second.get());

@@ -36,9 +36,9 @@ template <class T, class Entries>
                                   excerpt(text), name(dtype_of<T>), fp::Format<T>::has_inf ? ", inf and -inf" : "",
                                   fmt::arg("max", largest<T>())));
     }
-    throw Failure(
-        fmt::format("{}: {} is not a number; allowed are decimal (-1.5e3), hexadecimal (0x1.8p+1), nan, inf and -inf{}",
-                    lines.place(), excerpt(text), lines.advice()));
+    throw Failure(fmt::format("{}: {} is not a number; allowed are decimal (-1.5e3), hexadecimal (0x1.8p+1), {}{}",
+                              lines.place(), excerpt(text), fp::Format<T>::has_inf ? "nan, inf and -inf" : "nan",
+                              lines.advice()));
 }
 
 /// Numbers of T, one an entry.

@@ -118,8 +118,9 @@ TEMPLATE_TEST_CASE("every tie of a narrow format, and the numbers just beside it
 TEMPLATE_TEST_CASE("every number of a narrow format: its decimal and hexadecimal read back", "", float16, bfloat16,
                    float8_e4m3, float8_e5m2) {
     long wrong = 0;
-    for (unsigned bits = 0; bits < 0x10000; ++bits) {
-        const auto x = TestType::from_bits(static_cast<std::uint16_t>(bits));
+    constexpr unsigned digits = 2 * sizeof(TestType), patterns = 1u << 4 * digits;
+    for (unsigned bits = 0; bits < patterns; ++bits) {
+        const auto x = TestType::from_bits(static_cast<fp::Bits<TestType>>(bits));
         if (fp::is_nan(x)) {
             wrong += shortest_decimal(x) != "nan" || hexadecimal(x) != "nan";
             continue;
@@ -128,8 +129,8 @@ TEMPLATE_TEST_CASE("every number of a narrow format: its decimal and hexadecimal
             TestType again{};
             wrong += parse_number(text, again) != Parsed::ok || again.bits != bits;
         }
-        wrong += bits_text(x) != fmt::format("0x{:04x}", bits);
-        wrong += (bits >> 15 != 0) != shortest_decimal(x).starts_with('-');
+        wrong += bits_text(x) != fmt::format("0x{:0{}x}", bits, digits);
+        wrong += (bits >= patterns / 2) != shortest_decimal(x).starts_with('-');
     }
     CHECK(wrong == 0);
 }

@@ -418,7 +418,7 @@ detreduce_status detreduce_state_subtract(detreduce_state* state, const detreduc
 /* Passes carries on, so that equal sums have equal bytes. */
 detreduce_status detreduce_state_normalize(detreduce_state* state) DETREDUCE_NOEXCEPT;
 
-/* The sum rounded once to one element of `dtype` at `out`: to nearest, ties to even; ±inf when it is beyond. The state stays.
+/* The sum rounded once to one element of `dtype` at `out`: to nearest, ties to even; ±inf (f8e4m3: NaN) when it is beyond. The state stays.
  * errors: invalid_argument for `state`, `dtype`, `out` (NULL, or not aligned to the element) */
 detreduce_status detreduce_state_round(const detreduce_state* state, detreduce_dtype dtype,
                                        void* out) DETREDUCE_NOEXCEPT;

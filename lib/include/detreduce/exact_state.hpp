@@ -67,7 +67,7 @@ class ExactState {
         acc::exact::normalize(words_);
     }
 
-    /// The sum rounded once to T, to nearest, ties to even; ±inf when it is beyond T.
+    /// The sum rounded once to T, to nearest, ties to even; ±inf (float8_e4m3: NaN) when it is beyond T.
     template <class T>
     [[nodiscard]] T round() const noexcept {
         if (is_beyond()) return fp::from_bits<T>(fp::Format<T>::canonical_nan);

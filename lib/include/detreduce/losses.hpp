@@ -25,7 +25,7 @@ struct LossRequest {
     Method method = Method::automatic; ///< of sum and mean: automatic (exact), exact, compensated, kahan or tree
     DType dtype = DType::f32;          ///< of x, target, weight and the gradient
     std::optional<DType> output =
-        {}; ///< of the result; empty: that of the elements. `none` and exact give any, the others their own or a wider one
+        {}; ///< of the result; empty: that of the elements. `none` and exact give any but f8e4m3 and f8e5m2, the others their own or a wider one
     std::uint64_t n = 0; ///< 0 … 2^40; a mean has at least 1
     double parameter =
         1; ///< huber: delta, above 0; smooth_l1: beta, 0 or above; rounded to the format of the terms, where it must be finite

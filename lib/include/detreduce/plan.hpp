@@ -3,6 +3,7 @@
 // the thread ends; and with more than one CPU thread the library makes threads, which it keeps as well.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,8 @@
 #include <detreduce/route.hpp>
 #include <detreduce/status.hpp>
 #include <detreduce/types.hpp>
+
+struct CUstream_st; // what a cudaStream_t points to
 
 #pragma GCC visibility push(default)
 namespace detreduce {
@@ -22,7 +25,15 @@ class Stream {
     constexpr Stream(std::nullptr_t = nullptr) noexcept {}
     template <class T>
     requires(std::is_class_v<T> && !std::is_const_v<T>) constexpr Stream(T* stream) noexcept : handle_(stream) {}
-    explicit constexpr Stream(void* stream) noexcept : handle_(stream) {}
+    template <class T>
+    requires std::same_as<T, void*>
+    explicit constexpr Stream(T stream) noexcept : handle_(stream) {} // a template, so that 0 and NULL are nullptr
+    /// What converts to a cudaStream_t: a stream of a framework, say.
+    template <class T>
+    requires(std::is_class_v<T> && !std::is_same_v<T, Stream> &&
+             std::is_convertible_v<const T&, CUstream_st*>) constexpr Stream(const T& stream) noexcept
+        : handle_(static_cast<CUstream_st*>(stream)) {}
+    explicit constexpr operator bool() const noexcept { return handle_ != nullptr; }
     template <class T>
     requires std::is_class_v<T>
     constexpr operator T*() const noexcept { return static_cast<T*>(handle_); }

@@ -247,10 +247,11 @@ constexpr decltype(auto) with_dtype_from_16_bits(DType dtype, const F& f) {
 [[nodiscard]] constexpr bool has_8_bits(DType dtype) noexcept {
     return size_of(dtype) == 1;
 }
-/// Is every number of `from` one of `to`?
+/// Is every number of `from` one of `to`? Of no dtype: no.
 [[nodiscard]] constexpr bool embeds(DType from, DType to) noexcept {
-    return with_dtype(from,
-                      [to]<class T>(T) { return with_dtype(to, []<class To>(To) { return fp::embeds_in<T, To>; }); });
+    return is_dtype(from) && is_dtype(to) && with_dtype(from, [to]<class T>(T) {
+               return with_dtype(to, []<class To>(To) { return fp::embeds_in<T, To>; });
+           });
 }
 
 } // namespace detreduce

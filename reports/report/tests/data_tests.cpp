@@ -158,7 +158,7 @@ TEST_CASE("files that --data cannot use are refused, naming both", "[report]") {
     };
     refused(dir.path("none.npy"), "No such file");
     refused(dir.write("ints.npy", program_test::npy_file(program_test::npy_header("<i4", "(1,)"), "1234")),
-            "allowed are '<f2', '<f4' and '<f8'");
+            "allowed are '<f2', '<f4', '<f8' and '|V1'");
     refused(dir.write("short.npy", program_test::npy_file(program_test::npy_header("<f4", "(2,)"), "1234")),
             "is truncated");
     refused(dir.write("text.npy", "1 2 3\n"), "is not a .npy file");
