@@ -153,11 +153,12 @@ dr::Status check_reserved(const dr::Plan& plan, const char* argument, const void
     }
     return {};
 }
-/// run(plan, inputs) of a plan in C.
+/// run(plan, inputs) of a plan in C. `reads`: whether it reads lists of plans of this backend; else it refuses the plan.
 template <class Run>
-detreduce_status run_plan(const detreduce_plan* in_c, const dr::Inputs& in, const Run& run) {
+detreduce_status run_plan(const detreduce_plan* in_c, const dr::Inputs& in, bool (*reads)(dr::Backend),
+                          const Run& run) {
     const dr::Plan plan = plan_of(in_c);
-    if (plan.status().ok()) {
+    if (plan.status().ok() && reads(plan.request().device.backend)) {
         if (const dr::Status bad = check_reserved(plan, "x", in.x); !bad.ok()) return as_c(bad);
         if (dr::info(plan.request().op).inputs == 2) { // else run() refuses it
             if (const dr::Status bad = check_reserved(plan, "y", in.y); !bad.ok()) return as_c(bad);
@@ -370,13 +371,15 @@ detreduce_method detreduce_plan_method(const detreduce_plan* plan) noexcept {
 
 detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                void* out, void* workspace, detreduce_stream stream) noexcept {
-    return run_plan(plan, {x, y, offsets}, [&](const dr::Plan& p, const dr::Inputs& in) {
+    const auto any = [](dr::Backend) { return true; };
+    return run_plan(plan, {x, y, offsets}, any, [&](const dr::Plan& p, const dr::Inputs& in) {
         return dr::run(p, in, out, workspace, dr::Stream(stream));
     });
 }
 detreduce_status detreduce_run_async(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                      void* out, detreduce_stream stream) noexcept {
-    return run_plan(plan, {x, y, offsets}, [&](const dr::Plan& p, const dr::Inputs& in) {
+    const auto cuda = [](dr::Backend backend) { return backend == dr::Backend::cuda; };
+    return run_plan(plan, {x, y, offsets}, cuda, [&](const dr::Plan& p, const dr::Inputs& in) {
         return dr::cuda::run_async(p, in, out, dr::Stream(stream));
     });
 }
