@@ -82,8 +82,8 @@ TEMPLATE_TEST_CASE("a stream for each method and schedule, all at once", "[gpu][
     }
 }
 
-TEMPLATE_TEST_CASE("a captured graph replays to the same bits, and reads its input anew", "[graph][gpu]", bfloat16, float,
-                   double) {
+TEMPLATE_TEST_CASE("a captured graph replays to the same bits, and reads its input anew", "[graph][gpu]", bfloat16,
+                   float, double) {
     for (const Way& way : ways) {
         INFO(to_string(way));
         const auto x = vector_from<TestType>(Style::near, 700001, 40, no_overflow<TestType>);

@@ -46,8 +46,8 @@ TEST_CASE("products: groups of millions of elements have the CPU's bits", "[prod
     }
 }
 
-TEMPLATE_TEST_CASE("products: millions of elements have the CPU's bits, also in a graph", "[graph][product][gpu][large]",
-                   DETREDUCE_ALL_TYPES) {
+TEMPLATE_TEST_CASE("products: millions of elements have the CPU's bits, also in a graph",
+                   "[graph][product][gpu][large]", DETREDUCE_ALL_TYPES) {
     const auto x = balanced<TestType>(20'000'003, 11);
     const auto input = upload(x);
     for (const Method method : {Method::tree, Method::compensated}) {

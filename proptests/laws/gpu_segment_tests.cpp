@@ -73,7 +73,8 @@ TEST_CASE("ids on the GPU: a captured graph goes from new ids to new sums", "[gr
     REQUIRE(out.guards_intact());
 }
 
-TEST_CASE("checks on the GPU: they wait for their stream, and refuse one that is captured", "[graph][segments][gpu][status]") {
+TEST_CASE("checks on the GPU: they wait for their stream, and refuse one that is captured",
+          "[graph][segments][gpu][status]") {
     constexpr std::size_t n = 1 << 20;
     const DeviceBuffer ids(n * 4), offsets(512);
     const std::uint32_t bad = 9;

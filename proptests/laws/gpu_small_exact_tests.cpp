@@ -121,8 +121,8 @@ TEMPLATE_TEST_CASE("short exact: results of every type, and those of moments", "
     }
 }
 
-TEMPLATE_TEST_CASE("short exact: runs follow one another in a stream, with one workspace", "[graph][gpu][exact]", bfloat16,
-                   float, double) {
+TEMPLATE_TEST_CASE("short exact: runs follow one another in a stream, with one workspace", "[graph][gpu][exact]",
+                   bfloat16, float, double) {
     constexpr std::size_t n = 300 * block_elements<TestType> + 5, rounds = 60;
     const std::vector<TestType> data[] = {stairs<TestType>(n, 2, 1), stairs<TestType>(n, 5, 2), mixed<TestType>(n, 3)};
     constexpr Op ops[] = {Op::variance, Op::dot, Op::sum, Op::nrm2};
