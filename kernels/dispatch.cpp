@@ -1,15 +1,15 @@
 // From a plan's route to the launch of its element type.
 #include <cuda_runtime_api.h>
 
-#include "count/launch.hpp"
+#include "multiset/count/launch.hpp"
 #include "cuda_backend.hpp"
 #include "platform/cuda_error.hpp"
-#include "exact/launch.hpp"
-#include "flat/launch.hpp"
-#include "moments/launch.hpp"
+#include "multiset/exact/launch.hpp"
+#include "sequence/launch.hpp"
+#include "sequence/moments/launch.hpp"
 #include "multiset/launch.hpp"
 #include "plan_parts.hpp"
-#include "product/launch.hpp"
+#include "sequence/product/launch.hpp"
 #include "tensors/clip.hpp"
 #include "widen/widen.hpp"
 

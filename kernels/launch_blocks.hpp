@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "flat/launch.hpp"
+#include "sequence/launch.hpp"
 #include "platform/launch_kernel.hpp"
 #include "policies.hpp"
 

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "count/launch.hpp"
+#include "multiset/count/launch.hpp"
 #include "cuda_backend.hpp"
 #include "platform/cuda_error.hpp"
-#include "exact/launch.hpp"
-#include "moments/launch.hpp"
+#include "multiset/exact/launch.hpp"
+#include "sequence/moments/launch.hpp"
 #include "multiset/launch.hpp"
 #include "plan_parts.hpp"
-#include "product/launch.hpp"
+#include "sequence/product/launch.hpp"
 #include "policies.hpp"
 #include "widen/widen.hpp"
 #include "workspace.hpp"

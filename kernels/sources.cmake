@@ -4,11 +4,11 @@ target_sources(${detreduce_kernels} PRIVATE
   ${detreduce_kernels_dir}/dispatch.cpp
   ${detreduce_kernels_dir}/devices.cpp
   ${detreduce_kernels_dir}/route.cpp
-  ${detreduce_kernels_dir}/count/unique_16.cu
-  ${detreduce_kernels_dir}/count/unique_groups.cu
-  ${detreduce_kernels_dir}/exact/exact_finish.cu
-  ${detreduce_kernels_dir}/exact/exact_tensors.cu
-  ${detreduce_kernels_dir}/flat/upper.cu
+  ${detreduce_kernels_dir}/multiset/count/unique_16.cu
+  ${detreduce_kernels_dir}/multiset/count/unique_groups.cu
+  ${detreduce_kernels_dir}/multiset/exact/exact_finish.cu
+  ${detreduce_kernels_dir}/multiset/exact/exact_tensors.cu
+  ${detreduce_kernels_dir}/sequence/upper.cu
   ${detreduce_kernels_dir}/losses/losses.cpp
   ${detreduce_kernels_dir}/multiset/join.cu
   ${detreduce_kernels_dir}/row_ops/quotient.cu
@@ -38,7 +38,7 @@ function(detreduce_dtype_sources)
     endif()
   endforeach()
   string(REGEX REPLACE "\\.cuh.*" "" stem "${arg_UNPARSED_ARGUMENTS}") # of the first header
-  string(REGEX REPLACE "^(.*)/launch" "\\1/\\1" stem "${stem}")
+  string(REGEX REPLACE "^(.*/)?([^/]+)/launch" "\\1\\2/\\2" stem "${stem}")
   foreach(dtype_and_type IN LISTS detreduce_dtypes)
     string(REGEX REPLACE "=.*" "" dtype "${dtype_and_type}")
     string(REGEX REPLACE ".*=" "" type "${dtype_and_type}")
@@ -55,15 +55,15 @@ function(detreduce_dtype_sources)
   endforeach()
 endfunction()
 
-detreduce_dtype_sources(count/unique.cuh launch_count_unique sort_bytes ONLY f32 f64)
-detreduce_dtype_sources(exact/launch_groups.cuh launch_exact_groups describe_exact_list add_exact_list)
-detreduce_dtype_sources(exact/launch_small.cuh launch_exact_small)
-detreduce_dtype_sources(exact/launch_sum.cuh launch_exact launch_exact_add)
-detreduce_dtype_sources(exact/launch_terms.cuh launch_exact_terms)
-detreduce_dtype_sources(flat/launch_sum.cuh launch_flat)
-detreduce_dtype_sources(groups/launch_sums.cuh launch_groups)
+detreduce_dtype_sources(multiset/count/unique.cuh launch_count_unique sort_bytes ONLY f32 f64)
+detreduce_dtype_sources(multiset/exact/launch_groups.cuh launch_exact_groups describe_exact_list add_exact_list)
+detreduce_dtype_sources(multiset/exact/launch_small.cuh launch_exact_small)
+detreduce_dtype_sources(multiset/exact/launch_sum.cuh launch_exact launch_exact_add)
+detreduce_dtype_sources(multiset/exact/launch_terms.cuh launch_exact_terms)
+detreduce_dtype_sources(sequence/launch_flat.cuh launch_flat)
+detreduce_dtype_sources(sequence/launch_sums.cuh launch_groups)
 detreduce_dtype_sources(losses/launch.cuh launch_loss launch_loss_gradient)
-detreduce_dtype_sources(moments/launch.cuh launch_moments)
+detreduce_dtype_sources(sequence/moments/launch.cuh launch_moments)
 detreduce_dtype_sources(multiset/launch.cuh launch_multiset multiset::look_at_list)
-detreduce_dtype_sources(product/launch.cuh launch_product)
+detreduce_dtype_sources(sequence/product/launch.cuh launch_product)
 detreduce_dtype_sources(row_ops/launch.cuh launch_rows)

@@ -1,7 +1,7 @@
 // Device side of groups.hpp.
 #pragma once
 
-#include "flat/tile.cuh"
+#include "sequence/tile.cuh"
 #include "groups/groups.hpp"
 
 namespace detreduce::cuda {

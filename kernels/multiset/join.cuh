@@ -3,7 +3,7 @@
 #pragma once
 
 #include "platform/grid.cuh"
-#include "flat/load.cuh"
+#include "sources/load.cuh"
 #include "groups/groups.hpp"
 #include "groups/parts.hpp"
 #include "multiset/accumulators.cuh"

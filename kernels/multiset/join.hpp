@@ -7,7 +7,7 @@
 #include <detreduce/plan.hpp>
 #include <detreduce/spec/order_key.hpp>
 
-#include "flat/launch.hpp"
+#include "sequence/launch.hpp"
 #include "groups/groups.hpp"
 #include "groups/parts.hpp"
 #include "multiset/found.hpp"

@@ -7,7 +7,7 @@
 
 #include <detreduce/plan.hpp>
 
-#include "flat/launch.hpp"
+#include "sequence/launch.hpp"
 #include "multiset/join.hpp"
 #include "policies.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <detreduce/acc/finish.hpp>
 
-#include "flat/tile.cuh"
+#include "sequence/tile.cuh"
 #include "multiset/join.hpp"
 
 namespace detreduce::cuda::multiset {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "flat/tile.cuh"
+#include "sequence/tile.cuh"
 #include "platform/warp.cuh"
 #include "policies.hpp"
 

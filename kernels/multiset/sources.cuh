@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "flat/load.cuh"
-#include "flat/tile.cuh"
+#include "sources/load.cuh"
+#include "sequence/tile.cuh"
 
 namespace detreduce::cuda::multiset {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "platform/cuda_error.hpp"
-#include "flat/launch.hpp"
+#include "sequence/launch.hpp"
 
 namespace detreduce::cuda {
 

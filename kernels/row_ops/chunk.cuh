@@ -1,11 +1,11 @@
-// What a thread holds of a row: its lanes of one chunk, in registers (flat/tile.cuh has the order). A warp has a chunk, a block of as many warps as the row
+// What a thread holds of a row: its lanes of one chunk, in registers (sequence/tile.cuh has the order). A warp has a chunk, a block of as many warps as the row
 // has chunks, 8 at most, a tile.
 #pragma once
 
 #include <detreduce/acc/finish.hpp>
 #include <detreduce/acc/rounded.hpp>
 
-#include "flat/kernels.cuh"
+#include "sequence/kernels.cuh"
 #include "rounded.cuh"
 #include "row_ops/rows.hpp"
 

@@ -3,8 +3,8 @@
 // or of the warp's next one.
 #pragma once
 
-#include "flat/words.cuh"
-#include "groups/sums.cuh"
+#include "sequence/words.cuh"
+#include "sequence/groups.cuh"
 #include "row_ops/chunk.cuh"
 
 namespace detreduce::cuda::row_kernels {
@@ -58,7 +58,7 @@ struct ChunkUnderWay {
         }
     }
 };
-/// Of others the words of flat/words.cuh.
+/// Of others the words of sequence/words.cuh.
 template <class T>
 struct ChunkUnderWay<T, false> {
     static constexpr bool has_first = true;

@@ -2,7 +2,7 @@
 // again the few rows whose sum is not usable.
 #pragma once
 
-#include "groups/launch.cuh"
+#include "sequence/launch_groups.cuh"
 #include "row_ops/exp_rows.cuh"
 #include "row_ops/exp_sums.cuh"
 

@@ -3,7 +3,7 @@
 
 #include <detreduce/acc/moments.hpp>
 
-#include "moments/tile.cuh"
+#include "sequence/moments/tile.cuh"
 #include "row_ops/exp_rows.cuh"
 
 namespace detreduce::cuda::row_kernels {

@@ -8,7 +8,7 @@
 #include <detreduce/spec/row_math.hpp>
 #include <detreduce/spec/tree_order.hpp>
 
-#include "flat/launch.hpp"
+#include "sequence/launch.hpp"
 #include "policies.hpp"
 
 namespace detreduce::cuda {

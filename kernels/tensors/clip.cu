@@ -5,8 +5,8 @@
 
 #include <detreduce/spec/clip.hpp>
 
-#include "exact/launch.hpp"
-#include "exact/round.cuh"
+#include "multiset/exact/launch.hpp"
+#include "multiset/exact/round.cuh"
 #include "platform/launch_kernel.hpp"
 #include "tensors/clip.hpp"
 #include "tensors/list.hpp"

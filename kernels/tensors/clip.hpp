@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda_backend.hpp"
-#include "flat/launch.hpp"
+#include "sequence/launch.hpp"
 
 namespace detreduce::cuda {
 

@@ -2,7 +2,7 @@
 // Their exponents say whether they fit; those of the elements would say nothing of them.
 #pragma once
 
-#include "exact/kernels.cuh"
+#include "multiset/exact/kernels.cuh"
 #include "transform/mapped.cuh"
 
 namespace detreduce::cuda::exact {

@@ -5,8 +5,8 @@
 
 #include "transform/device_math.cuh"
 
-#include "exact/launch.cuh"
-#include "flat/launch.cuh"
+#include "multiset/exact/launch.cuh"
+#include "sequence/launch.cuh"
 #include "transform/exact.cuh"
 
 namespace detreduce::cuda {

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "flat/kernels.cuh"
+#include "sequence/kernels.cuh"
 
 namespace detreduce::cuda {
 

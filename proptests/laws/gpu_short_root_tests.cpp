@@ -1,4 +1,4 @@
-// Few results of tiles, 4 rows of lanes or fewer, are reduced by a warp each (reduce_short_rows of kernels/flat/kernels.cuh):
+// Few results of tiles, 4 rows of lanes or fewer, are reduced by a warp each (reduce_short_rows of kernels/sequence/kernels.cuh):
 // as many as there are on either side of each of its limits. The CPU gives the bits.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// `exact` of flat inputs of 2 to 1024 blocks of 16 KiB has kernels of its own (kernels/exact/small.cuh), where blocks leave sums of windows or words of
+// `exact` of flat inputs of 2 to 1024 blocks of 16 KiB has kernels of its own (kernels/multiset/exact/small.cuh), where blocks leave sums of windows or words of
 // states: what the one and the other, and both together, make of data that moves windows. The CPU gives the bits.
 #include <support/bits.hpp>
 #include <support/catch.hpp>

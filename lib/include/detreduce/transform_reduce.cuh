@@ -13,7 +13,7 @@
 
 #include <detreduce/kernels/transform/launch.cuh>
 
-#include <detreduce/kernels/flat/upper.cuh>
+#include <detreduce/kernels/sequence/upper.cuh>
 
 namespace detreduce::cuda {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <tuple>
 
-#include "flat/launch.hpp"
+#include "sequence/launch.hpp"
 #include "platform/cuda_error.hpp"
 
 namespace detreduce::cuda {

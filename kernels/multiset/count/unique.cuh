@@ -1,0 +1,89 @@
+// count_unique of f32 and f64: keys that are equal where elements count as one, sorted by CUB's radix sort, and then one for each key that
+// differs from the one before.
+#pragma once
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include <detreduce/spec/unique_key.hpp>
+
+#include "multiset/count/count.cuh"
+#include "multiset/count/launch.hpp"
+
+namespace detreduce::cuda {
+namespace count {
+
+template <class T>
+__global__ void __launch_bounds__(max_threads) key_kernel(const T* x, std::uint64_t n, fp::Bits<T>* keys) {
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n; i += threads)
+        keys[i] = spec::unique_key(load_number(x + i));
+}
+
+template <class Key>
+__global__ void __launch_bounds__(max_threads) boundary_kernel(const Key* sorted, std::uint64_t n, Count* total) {
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    Count mine = 0;
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n; i += threads)
+        mine += i == 0 || sorted[i] != sorted[i - 1];
+    add_up(mine, total);
+}
+
+/// Two arrays of n keys, and behind them what the sort needs.
+template <class Key>
+struct KeyBuffers {
+    static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+    static constexpr std::size_t bytes(std::uint64_t n) { return 2 * aligned(n * sizeof(Key)); }
+
+    Key *first, *second;
+    void* sort;
+    KeyBuffers(void* workspace, std::uint64_t n)
+        : first(static_cast<Key*>(workspace)),
+          second(reinterpret_cast<Key*>(static_cast<char*>(workspace) + aligned(n * sizeof(Key)))),
+          sort(static_cast<char*>(workspace) + bytes(n)) {}
+};
+
+/// CUB's own convention: without `temporary` it says how many bytes that is. It allocates nothing and does not synchronise.
+template <class Key>
+[[nodiscard]] Status sort_keys(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Key>& keys, std::uint64_t n,
+                               Stream stream) {
+    return from_cuda(
+        "cub::DeviceRadixSort::SortKeys",
+        cub::DeviceRadixSort::SortKeys(temporary, bytes, keys, n, 0, static_cast<int>(8 * sizeof(Key)), stream));
+}
+
+} // namespace count
+
+template <class T>
+Status sort_bytes(std::uint64_t n, std::size_t& bytes) {
+    using Key = fp::Bits<T>;
+    cub::DoubleBuffer<Key> keys;
+    std::size_t temporary = 0;
+    const Status asked = count::sort_keys<Key>(nullptr, temporary, keys, n, nullptr);
+    bytes = count::KeyBuffers<Key>::bytes(n) + temporary;
+    return asked;
+}
+
+template <class T>
+Status launch_count_unique(const Plan& plan, const void* elements, void* out, void* workspace, Stream stream,
+                           const DeviceTraits& device) {
+    using Key = fp::Bits<T>;
+    const std::uint64_t n = plan.request().n;
+    auto* const total = static_cast<count::Count*>(out);
+    const std::uint32_t useful = multiset::useful_blocks(plan.request(), plan.launch());
+    const count::KeyBuffers<Key> buffers(workspace, n);
+    std::uint32_t blocks = 0;
+    if (const Status bad = choose_blocks(plan, device, count::key_kernel<T>, useful, blocks); !bad.ok()) return bad;
+    const Status made = launch_kernel(LaunchKind::plain, count::key_kernel<T>, blocks, plan.launch().block, 0, stream,
+                                      static_cast<const T*>(elements), n, buffers.first);
+    if (!made.ok()) return made;
+    cub::DoubleBuffer<Key> keys(buffers.first, buffers.second);
+    std::size_t bytes = plan.workspace_bytes() - count::KeyBuffers<Key>::bytes(n);
+    if (const Status bad = count::sort_keys(buffers.sort, bytes, keys, n, stream); !bad.ok()) return bad;
+    if (const Status bad = choose_blocks(plan, device, count::boundary_kernel<Key>, useful, blocks); !bad.ok())
+        return bad;
+    if (const Status bad = count::start_from_zero(total, blocks, stream); !bad.ok()) return bad;
+    return launch_kernel(LaunchKind::plain, count::boundary_kernel<Key>, blocks, plan.launch().block, 0, stream,
+                         static_cast<const Key*>(keys.Current()), n, total);
+}
+
+} // namespace detreduce::cuda

@@ -1,0 +1,142 @@
+// count_unique of groups: every element becomes a key and the number of its group. Sorted by key, and then, as CUB's radix sort keeps the order of
+// equals, by group, the elements of a group that count as one lie side by side: one is counted for each pair that differs from the one before.
+// cub::DeviceSegmentedSort would wait for the stream in the middle, to read back how many segments are large.
+#include <cub/device/device_radix_sort.cuh>
+
+#include <algorithm>
+#include <bit>
+
+#include <detreduce/spec/unique_key.hpp>
+
+#include "multiset/count/count.cuh"
+#include "multiset/count/launch.hpp"
+#include "groups/groups.hpp"
+
+namespace detreduce::cuda {
+namespace count {
+
+using Word = std::uint64_t;
+
+/// Two arrays of keys, two of groups, and behind them what the sorts need.
+struct PairBuffers {
+    std::uint64_t items; ///< elements of all groups, or of the array that is cut into segments
+    std::size_t array;   ///< bytes
+
+    explicit PairBuffers(const Request& r)
+        : items(r.shape == Shape::segments ? r.n : r.n * r.groups), array((items * sizeof(Word) + 255) / 256 * 256) {}
+    [[nodiscard]] Word* at(void* workspace, int which) const {
+        return reinterpret_cast<Word*>(static_cast<char*>(workspace) + static_cast<std::size_t>(which) * array);
+    }
+};
+
+/// The group of the i-th element of an array that is cut at offsets; groups.count if it is in none, or in one whose end is past the array's. Nothing
+/// is read beyond the offsets, whatever they are.
+__device__ __forceinline__ Word segment_of(const Groups& groups, std::uint64_t i) {
+    std::uint64_t low = 0, high = groups.count + 1; // the offsets from `high` on are larger, those before `low` are not
+    while (low < high) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        if (groups.offsets[middle] <= i) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    const bool there = low > 0 && low <= groups.count && groups.offsets[low] <= groups.n;
+    return there ? low - 1 : groups.count;
+}
+
+/// Neighbouring threads read neighbouring elements.
+template <class T>
+__global__ void __launch_bounds__(max_threads)
+    pair_kernel(const T* x, const Groups groups, std::uint64_t items, Word* keys, Word* group_of_key) {
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < items; i += threads) {
+        std::uint64_t group = 0, at = i;
+        if (groups.offsets != nullptr) {
+            group = segment_of(groups, i);
+        } else if (groups.step == 1) {
+            group = i / groups.n;
+            at = group * groups.stride + (i - group * groups.n);
+        } else {
+            const std::uint64_t row = i / groups.count;
+            group = i - row * groups.count;
+            at = row * groups.step + group;
+        }
+        keys[i] = spec::unique_key(load_number(x + at));
+        group_of_key[i] = group;
+    }
+}
+
+/// Adds to counts[g] how many different keys group g has. What is in no group is not counted.
+static __global__ void __launch_bounds__(max_threads)
+    count_pairs_kernel(const Word* keys, const Word* groups, std::uint64_t items, std::uint64_t count, Count* counts) {
+    const std::uint32_t lane = threadIdx.x % warp_size;
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i - lane < items; i += threads) {
+        const Word group = i < items ? groups[i] : count;
+        const bool first =
+            group < count && (i == 0 || groups[i - 1] != group || keys[i - 1] != keys[i]); // the first of its kind
+        const std::uint32_t firsts = votes_of_warp(first);
+        const Word of_first_thread = shuffle_from(group, 0);
+        if (all_of_warp(group == of_first_thread)) {
+            if (lane == 0 && firsts != 0) atomicAdd(counts + group, static_cast<Count>(__popc(firsts)));
+        } else if (first) {
+            atomicAdd(counts + group, Count{1});
+        }
+    }
+}
+
+/// First by key, then by group: CUB's own convention, as sort_keys(). `keys` and `groups` are ping and pong of both sorts.
+[[nodiscard]] static Status sort_pairs(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Word>& keys,
+                                       cub::DoubleBuffer<Word>& groups, const Request& r, Stream stream) {
+    const std::uint64_t items = PairBuffers(r).items;
+    const auto sort = [&](std::size_t& room, cub::DoubleBuffer<Word>& by, cub::DoubleBuffer<Word>& with, int bits) {
+        return from_cuda("cub::DeviceRadixSort::SortPairs",
+                         cub::DeviceRadixSort::SortPairs(temporary, room, by, with, items, 0, bits, stream));
+    };
+    std::size_t by_key = bytes, by_group = bytes;
+    const Status sorted = sort(by_key, keys, groups, static_cast<int>(8 * size_of(r.dtype)));
+    if (!sorted.ok()) return sorted;
+    const Status grouped = sort(by_group, groups, keys, static_cast<int>(std::bit_width(r.groups)));
+    if (temporary == nullptr) bytes = std::max(by_key, by_group);
+    return grouped;
+}
+
+} // namespace count
+
+Status unique_groups_workspace_bytes(const Request& r, std::size_t& bytes) {
+    cub::DoubleBuffer<count::Word> keys, groups;
+    std::size_t temporary = 0;
+    const Status asked = count::sort_pairs(nullptr, temporary, keys, groups, r, nullptr);
+    bytes = 4 * count::PairBuffers(r).array + temporary;
+    return asked;
+}
+
+Status launch_count_unique_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                  const DeviceTraits& device) {
+    const Request& r = plan.request();
+    const count::PairBuffers buffers(r);
+    auto* const counts = static_cast<count::Count*>(out);
+    const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(counts, 0, r.groups * sizeof *counts, stream));
+    if (!zeroed.ok() || buffers.items == 0) return zeroed;
+    const std::uint64_t most = plan.launch().grid ? plan.launch().grid : policy::compare_group_blocks * device.sms;
+    const auto blocks =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(buffers.items / (4 * plan.launch().block), 1, most));
+    const auto launch = [&](auto kernel, const auto&... arguments) {
+        return launch_kernel(LaunchKind::plain, kernel, blocks, plan.launch().block, 0, stream, arguments...);
+    };
+    const Status made = with_dtype_from_16_bits(r.dtype, [&]<class T>(T) {
+        return launch(count::pair_kernel<T>, static_cast<const T*>(in.x), Groups::of(plan, in.offsets), buffers.items,
+                      buffers.at(workspace, 0), buffers.at(workspace, 2));
+    });
+    if (!made.ok()) return made;
+    cub::DoubleBuffer<count::Word> keys(buffers.at(workspace, 0), buffers.at(workspace, 1)),
+        groups(buffers.at(workspace, 2), buffers.at(workspace, 3));
+    std::size_t bytes = plan.workspace_bytes() - 4 * buffers.array;
+    const Status sorted = count::sort_pairs(buffers.at(workspace, 4), bytes, keys, groups, r, stream);
+    if (!sorted.ok()) return sorted;
+    return launch(count::count_pairs_kernel, static_cast<const count::Word*>(keys.Current()),
+                  static_cast<const count::Word*>(groups.Current()), buffers.items, r.groups, counts);
+}
+
+} // namespace detreduce::cuda

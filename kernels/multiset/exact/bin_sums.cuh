@@ -1,0 +1,75 @@
+// Sums of bins, and their rounding without a state.
+#pragma once
+
+#include "multiset/exact/round.cuh"
+#include "multiset/exact/terms.cuh"
+
+namespace detreduce::cuda::exact {
+
+/// What the bins of a window hold of a group: of the values, and of what products of doubles lost. Each sum is low + 2^32·high, so that sums of many
+/// parts can be added up.
+template <class BinsOf>
+struct BinSums {
+    static constexpr int count = BinsOf::count;
+    Word low[count], high[count];
+    typename BinsOf::Place place;
+
+    __device__ __forceinline__ void set(int k, Word sum) {
+        low[k] = sum & 0xffffffff;
+        high[k] = sum >> 32;
+    }
+    __device__ __forceinline__ void add(int k, Word sum) {
+        low[k] += sum & 0xffffffff;
+        high[k] += sum >> 32;
+    }
+};
+
+/// Sums of TermBins as digits. The first is in units of the finest bin's, or, if OnGrid, of the multiple of 32 below that; else it is known at
+/// compile time where the others are.
+template <class BinsOf, bool OnGrid>
+struct SumDigits {
+    static constexpr int lowest = BinsOf::relative_unit(BinsOf::count - 1), above = BinsOf::relative_unit(0) - lowest,
+                         count = (above + 96) / 32 + (OnGrid ? 3 : 2);
+    Word digit[count] = {};
+    int unit;
+
+    __device__ __forceinline__ SumDigits(const Word* low, const Word* high, int top) : unit(top + lowest) {
+        const int shift = OnGrid ? unit & 31 : 0;
+        unit -= shift;
+#pragma unroll
+        for (int k = 0; k < 2 * BinsOf::count; ++k) {
+            const int at = BinsOf::relative_unit(k / 2) - lowest + 32 * (k % 2) + shift;
+            const acc::exact::Deposit d =
+                acc::exact::split(k % 2 != 0 ? high[k / 2] : low[k / 2], at + acc::exact::lowest_exponent);
+#pragma unroll
+            for (int i = 0; i < 3; ++i)
+                digit[d.first + i] += d.digit[i];
+        }
+    }
+    [[nodiscard]] __device__ __forceinline__ acc::exact::Long number() const {
+        return {digit, unit, nullptr};
+    }
+};
+
+/// Rounds a group of n elements from the sums of its bins. None of them was NaN or infinite, nor were all −0. Not inlined, and by value, as
+/// what a call has the address of is kept in memory.
+template <class BinsOf>
+__device__ __noinline__ void round_sums(BinSums<BinsOf> sums, std::uint64_t n, Finish finish) {
+    using namespace acc::exact;
+    if constexpr (std::is_same_v<typename BinsOf::Place, int>) {
+        const SumDigits<BinsOf, false> digits(sums.low, sums.high, sums.place);
+        Scratch<digits.count> scratch;
+        finish.store(Outcome::of(leading(digits.number(), 0, digits.count, scratch), finish.finalize, n));
+    } else {
+        using Sums = typename BinsOf::Sums;
+        const SumDigits<Sums, true> sum(sums.low, sums.high, sums.place.sums);
+        const SumDigits<typename BinsOf::Squares, true> squares(sums.low + Sums::count, sums.high + Sums::count,
+                                                                sums.place.squares);
+        // Both windows hold the elements: twice the unit of the one is less than 8 digits from that of the other.
+        VarianceRoom<sum.count, squares.count, 10> room;
+        finish.store(mean_and_variance(sum.number(), {0, sum.count}, squares.number(), {0, squares.count}, n,
+                                       finish.ddof, finish.op == Op::stddev, room));
+    }
+}
+
+} // namespace detreduce::cuda::exact

@@ -1,0 +1,149 @@
+// `exact` of lists of tensors: one kernel a dtype adds them all (list.cuh), and one kernel rounds.
+#include "multiset/exact/list.cuh"
+#include "multiset/exact/launch.cuh"
+
+namespace detreduce::cuda {
+
+// exact_groups_<dtype>.cu
+template <class T>
+Status describe_exact_list(Op op, const DeviceTraits& device, ExactListShape& shape);
+template <class T>
+Status add_exact_list(Op op, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states, Stream stream,
+                      const DeviceTraits& device);
+// Not here, too, where this is compiled together with that of double (detreduce_join_cuda_sources).
+#define DETREDUCE_ELSEWHERE(T)                                                                                         \
+    extern template Status describe_exact_list<T>(Op, const DeviceTraits&, ExactListShape&);                           \
+    extern template Status add_exact_list<T>(Op, exact::Word*, exact::ListWork, std::uint32_t, int, Stream,            \
+                                             const DeviceTraits&);
+DETREDUCE_ELSEWHERE(float16)
+DETREDUCE_ELSEWHERE(bfloat16)
+DETREDUCE_ELSEWHERE(float)
+#undef DETREDUCE_ELSEWHERE
+
+namespace {
+
+using exact::Word;
+
+/// States of what is added up, whatever dtypes there are.
+int states_of(const Request& r) {
+    return exact::with_map(r.op, []<class Map>(Map) { return exact::states_of<double, Map>; });
+}
+
+/// The sum of all, what came of the list, and, where the values of tensors are wanted, the sum of each.
+struct Layout {
+    TensorListLayout list;
+    std::size_t state_bytes, each, bytes;
+
+    explicit Layout(const Request& r)
+        : list(TensorListLayout::align(states_of(r) * sizeof(ExactState))),
+          state_bytes(states_of(r) * sizeof(ExactState)), each(list.end),
+          bytes(each + (r.each ? TensorListLayout::align(r.groups * state_bytes) : 0)) {}
+};
+
+struct TensorsLaunch {
+    const Plan& plan;
+    const Inputs& in;
+    void* out;
+    char* workspace;
+    Stream stream;
+    DeviceTraits device;
+    int states = states_of(plan.request());
+    Layout layout{plan.request()};
+
+    [[nodiscard]] std::uint64_t count() const { return plan.request().groups; }
+    [[nodiscard]] Word* state() const { return reinterpret_cast<Word*>(workspace); }
+    [[nodiscard]] Word* each() const {
+        return plan.request().each ? reinterpret_cast<Word*>(workspace + layout.each) : nullptr;
+    }
+
+    template <class T>
+    [[nodiscard]] Status add(bool& first) const {
+        const Op op = plan.request().op;
+        const int words = states * acc::exact::words;
+        TensorCursor cursor(plan, in, dtype_of<T>);
+        ExactListShape shape;
+        Status status;
+        if (!cursor.done()) status = describe_exact_list<T>(op, device, shape);
+        while (status.ok() && !cursor.done()) {
+            TensorParts parts = cursor.take_tiles(shape.tile);
+            parts.blocks = exact_blocks(parts.tiles, plan.launch().grid, shape.resident, policy::most_tensor_blocks);
+            status = upload_tensors(parts, layout.list, workspace, state(), first ? words : 0, stream);
+            first = false;
+            if (!status.ok()) break;
+            const exact::ListWork work{.tensors = layout.list.entries_in(workspace),
+                                       .tensor_of_block = layout.list.blocks_in(workspace),
+                                       .tiles = parts.tiles,
+                                       .count = parts.count,
+                                       .state_words = static_cast<std::uint32_t>(words),
+                                       .states = each()};
+            status = add_exact_list<T>(op, state(), work, parts.blocks, states, stream, device);
+        }
+        return status;
+    }
+
+    template <int States>
+    [[nodiscard]] Status finish() const {
+        const auto finish = exact::Finish::of(plan, out);
+        const auto run = [&](Word* states, std::uint64_t results, const exact::Finish& to) {
+            const auto blocks =
+                static_cast<std::uint32_t>(std::min<std::uint64_t>(results, policy::finish_blocks * device.sms));
+            return launch_kernel(LaunchKind::plain, exact::finish_kernel<States>, blocks, state_block_threads, 0,
+                                 stream, states, results, to);
+        };
+        const bool several = each() != nullptr && count() > 0;
+        const Status status = several ? run(each(), count(), finish) : Status{};
+        return status.ok() ? run(state(), 1, finish.moved(each() != nullptr ? count() : 0)) : status;
+    }
+    /// Everything but the rounding.
+    [[nodiscard]] Status add_all() const {
+        if (each() != nullptr) {
+            const Status zeroed =
+                from_cuda("cudaMemsetAsync", cudaMemsetAsync(each(), 0, layout.bytes - layout.each, stream));
+            if (!zeroed.ok()) return zeroed;
+        }
+        bool first = true;
+        Status status;
+        for (const DType dtype : dtypes()) {
+            if (!status.ok()) return status;
+            if (has_8_bits(dtype)) continue; // which no list has
+            status = with_dtype_from_16_bits(dtype, [&]<class T>(T) { return add<T>(first); });
+        }
+        if (status.ok() && first) { // nothing at all
+            status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(state(), 0, layout.state_bytes, stream));
+        }
+        return status;
+    }
+
+    [[nodiscard]] Status run() const {
+        const Status status = add_all();
+        if (!status.ok()) return status;
+        switch (states) {
+        case 1:
+            return finish<1>();
+        case acc::exact::product_states:
+            return finish<acc::exact::product_states>();
+        default: // mean and variance
+            return finish<1 + acc::exact::product_states>();
+        }
+    }
+};
+
+} // namespace
+
+std::size_t exact_tensors_workspace_bytes(const Request& r) {
+    return Layout(r).bytes;
+}
+
+Status launch_exact_tensors_sums(const Plan& plan, const Inputs& in, void* workspace, const Word*& states,
+                                 Stream stream, const DeviceTraits& device) {
+    const TensorsLaunch launch{plan, in, nullptr, static_cast<char*>(workspace), stream, device};
+    states = launch.state();
+    return launch.add_all();
+}
+
+Status launch_exact_tensors(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                            const DeviceTraits& device) {
+    return TensorsLaunch{plan, in, out, static_cast<char*>(workspace), stream, device}.run();
+}
+
+} // namespace detreduce::cuda

@@ -1,0 +1,69 @@
+// Host side of `exact`, for one element type.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "platform/cuda_error.hpp"
+#include "multiset/exact/kernels.cuh"
+#include "multiset/exact/launch.hpp"
+#include "platform/launch_kernel.hpp"
+
+namespace detreduce::cuda {
+
+/// Input: exact::Tiles, exact::Terms or exact::MappedTiles.
+template <class Input>
+struct ExactLaunch {
+    /// Each adds less than 2^36 to a digit of the state: 2^20 of them leave it below 2^56.
+    static constexpr std::uint32_t most_blocks = 1u << 20;
+    static constexpr int words = Input::states * acc::exact::words;
+    Input input;
+    Stream stream;
+    DeviceTraits device;
+
+    /// Blocks that the device holds at once.
+    [[nodiscard]] Status count_resident(std::uint32_t& blocks) const {
+        return cuda::count_resident(exact::add_kernel<Input>, exact::block_threads, 0, device, blocks);
+    }
+
+    /// Blocks for which there is something to do, at most `most`.
+    [[nodiscard]] std::uint32_t useful_blocks(std::uint64_t most) const {
+        const std::uint64_t useful = (input.tasks() + exact::block_warps - 1) / exact::block_warps;
+        return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
+    }
+    [[nodiscard]] Status reduce(const Plan& plan, void* out, void* workspace) const {
+        std::uint32_t resident = 0;
+        if (const Status bad = count_resident(resident); !bad.ok()) return bad;
+        const std::uint32_t blocks = exact_blocks(input.tasks(), plan.launch().grid, resident, most_blocks);
+        auto* const state = static_cast<exact::Word*>(workspace);
+        auto* const arrived = reinterpret_cast<std::uint32_t*>(state + words);
+        const auto finish = exact::Finish::of(plan, out);
+        const bool last_block = plan.launch().schedule == Schedule::last_block;
+        const auto add = exact::add_kernel<Input>;
+        if (blocks == 1 && last_block) {
+            return launch_kernel(LaunchKind::plain, add, 1, exact::block_threads, 0, stream, input,
+                                 static_cast<exact::Word*>(nullptr), exact::Between{}, finish);
+        }
+        const exact::Between between{last_block ? arrived : nullptr, arrived + 1, resident};
+        const Status zeroed = launch_kernel(LaunchKind::plain, exact::zero_kernel, 1, state_block_threads, 0, stream,
+                                            state, words, arrived, between.hint);
+        if (!zeroed.ok()) return zeroed;
+        const Status added = launch_kernel(after_previous(device, add), add, blocks, exact::block_threads, 0, stream,
+                                           input, state, between, finish);
+        if (!added.ok() || last_block) return added;
+        return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states>, 1, state_block_threads, 0, stream,
+                             state, std::uint64_t{1}, finish);
+    }
+
+    /// With `grid` blocks at most, unless 0.
+    [[nodiscard]] Status add_to(exact::Word* state, std::uint32_t grid) const {
+        std::uint32_t resident = 0;
+        if (const Status bad = count_resident(resident); !bad.ok()) return bad;
+        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input>,
+                             useful_blocks(grid ? std::min(grid, most_blocks) : resident), exact::block_threads, 0,
+                             stream, input, state, exact::Between{}, exact::Finish{});
+    }
+};
+
+} // namespace detreduce::cuda

@@ -1,0 +1,123 @@
+// What dispatch.cpp calls for `exact`.
+#pragma once
+
+#include <algorithm>
+
+#include "multiset/exact/maps.hpp"
+#include "sequence/launch.hpp"
+#include "groups/groups.hpp"
+#include "groups/parts.hpp"
+#include "policies.hpp"
+
+#include <detreduce/exact_state.hpp>
+
+namespace detreduce::cuda {
+
+/// Threads of a block that adds; what its kernel is written for. And of one that only works on a state.
+inline constexpr std::uint32_t exact_block_threads = policy::exact.threads, state_block_threads = 96;
+static_assert(state_block_threads > ExactState::word_count);
+
+/// Bytes of workspace: a state, or three for terms, or four for mean and variance, and what blocks tell each other.
+inline constexpr std::size_t exact_workspace_bytes = 1024, exact_terms_workspace_bytes = 2048,
+                             exact_moments_workspace_bytes = 2560;
+static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_bytes);
+
+/// Blocks for `tiles`, a warp each: `wanted`, unless 0. At least one, at most `most`.
+[[nodiscard]] inline std::uint32_t exact_blocks(std::uint64_t tiles, std::uint32_t wanted, std::uint32_t resident,
+                                                std::uint32_t most) {
+    constexpr std::uint32_t warps = exact_block_threads / 32;
+    const std::uint64_t chosen = wanted != 0 ? wanted : policy::blocks_for(tiles / warps, resident);
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>((tiles + warps - 1) / warps, 1, std::min<std::uint64_t>(chosen, most)));
+}
+
+/// Elements that make a slot of a large group.
+[[nodiscard]] inline std::uint32_t exact_slot_elements(const Request& r) {
+    constexpr std::uint64_t enough = policy::slot_elements, most_slots = policy::most_moment_slots;
+    const std::uint64_t wanted = info(r.op).kind == Kind::moments ? spec::tiles(r.n, most_slots) : 0;
+    return static_cast<std::uint32_t>(std::max(enough, wanted));
+}
+
+/// Words of what is added up: of so many states.
+[[nodiscard]] inline int exact_words(const Request& r) {
+    const auto states = [&]<class Map>(Map) {
+        return r.dtype == DType::f64 ? exact::states_of<double, Map> : exact::states_of<float, Map>;
+    };
+    return exact::with_map(r.op, states) * acc::exact::words;
+}
+
+/// Short flat inputs (multiset/exact/small.cuh): blocks of so many threads, each of which loads so often 16 bytes of each input. For each op's sum, and for each of the two of
+/// mean and variance, a block leaves at most so many words, and the words of a state.
+inline constexpr std::uint32_t exact_small_threads = policy::exact_small.threads;
+inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_small_part_words = 9;
+
+/// As many as there are tiles for; none where the input is not short.
+[[nodiscard]] inline std::uint32_t exact_small_blocks(const Request& r) {
+    const std::uint64_t elements = std::uint64_t{exact_small_threads} * exact_small_vectors * 16 / size_of(r.dtype);
+    const std::uint64_t blocks = spec::tiles(r.n, elements);
+    return r.shape == Shape::flat && blocks <= policy::most_exact_small_blocks ? static_cast<std::uint32_t>(blocks) : 0;
+}
+[[nodiscard]] inline std::size_t exact_small_workspace_bytes(const Request& r) {
+    const int sums = info(r.op).kind == Kind::moments ? 2 : 1;
+    return exact_small_blocks(r) * static_cast<std::size_t>(sums * exact_small_part_words + exact_words(r)) *
+           sizeof(std::int64_t);
+}
+
+/// For rows or segments that are not left to threads.
+[[nodiscard]] inline SlotLayout exact_group_layout(const Request& r) {
+    const std::size_t bytes = static_cast<std::size_t>(exact_words(r)) * sizeof(std::int64_t);
+    return SlotLayout::of(r, exact_slot_elements(r), bytes);
+}
+
+/// Words that threads which reduce groups on their own (groups/parts.hpp) keep of a part: sums of two bins, of products of doubles two more of what
+/// they lost, and of mean and variance both.
+[[nodiscard]] inline int exact_part_words(const Request& r) {
+    const auto words = [&]<class Map>(Map) {
+        return r.dtype == DType::f64 ? exact::part_words<double, Map> : exact::part_words<float, Map>;
+    };
+    return exact::with_map(r.op, words);
+}
+
+template <class T>
+[[nodiscard]] Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
+                                  const DeviceTraits& device);
+
+/// Ops other than sum and mean; mean and variance too.
+template <class T>
+[[nodiscard]] Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                        const DeviceTraits& device);
+
+/// These and sums, mean and variance, of Scope::tiles.
+template <class T>
+[[nodiscard]] Status launch_exact_small(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                        const DeviceTraits& device);
+
+/// Rows, columns or segments.
+template <class T>
+[[nodiscard]] Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                         const DeviceTraits& device);
+
+/// Lists of tensors, of a plan that asks for one or more values of them.
+[[nodiscard]] Status launch_exact_tensors(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                                          const DeviceTraits& device);
+/// Only adds, to states in the workspace, and says where they are.
+[[nodiscard]] Status launch_exact_tensors_sums(const Plan& plan, const Inputs& in, void* workspace,
+                                               const acc::exact::Word*& states, Stream stream,
+                                               const DeviceTraits& device);
+[[nodiscard]] std::size_t exact_tensors_workspace_bytes(const Request& r);
+/// Of the kernel that adds a list: the elements of its tiles, and the blocks that the device holds at once.
+struct ExactListShape {
+    std::uint64_t tile = 0;
+    std::uint32_t resident = 0;
+};
+
+/// Adds to a state of the caller's, with `grid` blocks at most, unless 0.
+template <class T>
+[[nodiscard]] Status launch_exact_add(ExactState* state, const void* x, std::uint64_t n, Stream stream,
+                                      const DeviceTraits& device, std::uint32_t grid = 0);
+
+/// Adds `term`, unless null, to the state, normalizes it if anything was added, and rounds it to `out` of `output`, unless null.
+[[nodiscard]] Status launch_exact_finish(ExactState* state, const ExactState* term, void* out, DType output,
+                                         Stream stream);
+
+} // namespace detreduce::cuda

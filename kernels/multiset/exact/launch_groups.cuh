@@ -1,0 +1,137 @@
+// Groups, and lists of tensors.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "platform/cuda_error.hpp"
+#include "multiset/exact/groups.cuh"
+#include "multiset/exact/launch.hpp"
+#include "multiset/exact/list.cuh"
+#include "multiset/exact/threads.cuh"
+#include "platform/launch_kernel.hpp"
+
+namespace detreduce::cuda {
+
+template <class Input>
+struct ExactGroupLaunch {
+    static constexpr int words = Input::states * acc::exact::words;
+    static constexpr std::uint64_t most_blocks = 0x7fffffff;
+    Input input;
+    Stream stream;
+    DeviceTraits device;
+
+    /// Blocks that the device holds at once.
+    [[nodiscard]] Status count_resident(std::uint32_t& blocks) const {
+        return cuda::count_resident(exact::slots_kernel<Input>, exact::block_threads, 0, device, blocks);
+    }
+
+    /// Rows, columns or segments; those that are not left to threads from the workspace of SlotLayout.
+    [[nodiscard]] Status reduce(const Plan& plan, const std::uint64_t* offsets, void* out, void* workspace) const {
+        if (detail::route_of(plan).scope == detail::Scope::thread) return reduce_by_threads(plan, out, workspace);
+        using exact::GroupWork;
+        const SlotLayout layout = exact_group_layout(plan.request());
+        GroupWork work{Groups::of(plan, offsets),
+                       layout.table(workspace, exact_slot_elements(plan.request()), 0, input.step),
+                       reinterpret_cast<exact::Word*>(static_cast<char*>(workspace) + layout.results)};
+        const auto finish = exact::Finish::of(plan, out);
+        std::uint32_t resident = 0;
+        Status status = count_resident(resident);
+        const auto blocks = [&](std::uint64_t useful) {
+            const std::uint64_t most = plan.launch().grid ? plan.launch().grid : policy::times_resident * resident;
+            return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
+        };
+        if (status.ok() && layout.room > 0) {
+            status =
+                from_cuda("cudaMemsetAsync", cudaMemsetAsync(work.table.used, 0, 2 * sizeof *work.table.used, stream));
+        }
+        if (status.ok()) {
+            work.batch = batch_of(plan, policy::exact_batches * resident, exact::block_warps);
+            const std::uint64_t useful = spec::tiles(plan.groups(), std::uint64_t{exact::block_warps} * work.batch);
+            status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>, blocks(useful), exact::block_threads,
+                                   0, stream, input, finish, work);
+        }
+        if (!status.ok() || layout.room == 0) return status;
+        status = launch_kernel(LaunchKind::plain, exact::slots_kernel<Input>, blocks(layout.room), exact::block_threads,
+                               0, stream, input, work);
+        if (!status.ok()) return status;
+        return launch_kernel(LaunchKind::plain, exact::large_groups_kernel<Input::states>,
+                             static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+                                 layout.room / 4, 1, policy::large_group_blocks * device.sms)),
+                             policy::large_group_threads, 0, stream, work.table,
+                             static_cast<const exact::Word*>(work.states), finish);
+    }
+
+    /// Columns and short rows, from the workspace of PartLayout.
+    [[nodiscard]] Status reduce_by_threads(const Plan& plan, void* out, void* workspace) const {
+        static_assert(exact::SumOf<Input>::BinsOf::count ==
+                      exact::part_words<typename Input::Type, typename Input::MapType>);
+        const PartLayout layout(plan.request(), exact_part_words(plan.request()) * sizeof(exact::Word));
+        auto* const base = static_cast<char*>(workspace);
+        const exact::PartSums kept{reinterpret_cast<exact::Word*>(base + layout.results),
+                                   reinterpret_cast<std::uint32_t*>(base + layout.fits),
+                                   reinterpret_cast<std::uint32_t*>(base + layout.left)};
+        const Groups groups = Groups::of(plan, nullptr);
+        const exact::GroupFinish finish{exact::Finish::of(plan, out), groups.n};
+        const auto run = [&](auto kernel, std::uint64_t warps) {
+            const std::uint64_t blocks = spec::tiles(warps, policy::part_threads / warp_size);
+            const std::uint64_t most = plan.launch().grid ? plan.launch().grid : most_blocks;
+            return launch_kernel(LaunchKind::plain, kernel, static_cast<std::uint32_t>(std::min(blocks, most)),
+                                 policy::part_threads, 0, stream, input, groups.stride, layout.parts, kept, finish);
+        };
+        Status status = run(exact::parts_kernel<Input>, layout.parts.words() * layout.parts.parts);
+        if (status.ok() && layout.parts.parts > 1) status = run(exact::join_parts_kernel<Input>, layout.parts.words());
+        if (!status.ok()) return status;
+        exact::GroupWork work{groups};
+        work.batch = warp_size;
+        work.left = kept.left;
+        std::uint32_t resident = 0;
+        if (const Status bad = count_resident(resident); !bad.ok()) return bad;
+        const std::uint64_t blocks = spec::tiles(layout.parts.words(), exact::block_warps);
+        return launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>,
+                             static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                 blocks, plan.launch().grid ? plan.launch().grid : policy::times_resident * resident)),
+                             exact::block_threads, 0, stream, input, finish.finish, work);
+    }
+};
+
+template <class T>
+Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                           const DeviceTraits& device) {
+    return exact::with_map(plan.request().op, [&]<class Map>(Map) -> Status {
+        using Input = exact::Terms<T, Map>;
+        const Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y), plan.request().n,
+                          Groups::of(plan, in.offsets).step);
+        return ExactGroupLaunch<Input>{input, stream, device}.reduce(plan, in.offsets, out, workspace);
+    });
+}
+
+template <class T, class Map>
+using ListInput = exact::Terms<T, Map, exact::long_tile<T, Map>>;
+
+/// What the device can do for a list of tensors whose elements are T.
+template <class T>
+Status describe_exact_list(Op op, const DeviceTraits& device, ExactListShape& shape) {
+    return exact::with_map(op, [&]<class Map>(Map) {
+        using Input = ListInput<T, Map>;
+        shape.tile = Input::tile;
+        return count_resident(exact::list_kernel<Input>, exact::block_threads, 0, device, shape.resident);
+    });
+}
+
+/// Adds such a list. Of terms that are one state the words go to the middle one of three.
+template <class T>
+Status add_exact_list(Op op, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states, Stream stream,
+                      const DeviceTraits& device) {
+    return exact::with_map(op, [&]<class Map>(Map) -> Status {
+        using Input = ListInput<T, Map>;
+        const int middle = states > Input::states && !exact::is_moments<Map> ? acc::exact::words : 0;
+        if (work.states) work.states += middle;
+        const auto kernel = exact::list_kernel<Input>;
+        return launch_kernel(after_previous(device, kernel), kernel, blocks, exact::block_threads, 0, stream,
+                             state + middle, work);
+    });
+}
+
+} // namespace detreduce::cuda

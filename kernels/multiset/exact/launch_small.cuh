@@ -1,0 +1,74 @@
+// Host side of `exact` of short flat inputs, for one element type.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "multiset/exact/launch.hpp"
+#include "multiset/exact/small_moments.cuh"
+#include "platform/launch_kernel.hpp"
+
+namespace detreduce::cuda {
+
+template <class T>
+struct SmallLaunch {
+    const Plan& plan;
+    const Inputs& in;
+    Stream stream;
+    DeviceTraits device;
+    std::uint32_t blocks = exact_small_blocks(plan.request());
+
+    template <class Map>
+    using ShapeOf = typename exact::SmallOf<T, Map>::Shape;
+
+    /// What each block leaves, from `workspace` on; and where it ends.
+    template <class Map>
+    [[nodiscard]] exact::SmallLeft left(exact::Word*& workspace) const {
+        exact::Word* const parts = workspace;
+        exact::Word* const slots = parts + blocks * exact_small_part_words;
+        static_assert(ShapeOf<Map>::count + 1 <= exact_small_part_words);
+        workspace = slots + std::size_t{blocks} * ShapeOf<Map>::words;
+        return {parts, slots};
+    }
+    template <class Map>
+    [[nodiscard]] Status add(const exact::SmallLeft& left, LaunchKind kind = LaunchKind::plain) const {
+        const typename exact::SmallOf<T, Map>::Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y),
+                                                           plan.request().n, 1);
+        return launch_kernel(kind, exact::small_kernel<T, Map>, blocks, exact_small_threads, 0, stream, input,
+                             left.parts, left.slots);
+    }
+    /// One block, after the kernel before.
+    template <class... Parameters, class... Arguments>
+    [[nodiscard]] Status join(void (*kernel)(Parameters...), const Arguments&... arguments) const {
+        return launch_kernel(after_previous(device, kernel), kernel, 1, exact_small_threads, 0, stream, arguments...);
+    }
+
+    [[nodiscard]] Status sum(void* out, exact::Word* workspace) const {
+        const OpInfo& op = info(plan.request().op);
+        return transforms::with_term(op.transform, [&]<class Map>(Map) -> Status {
+            const exact::SmallLeft parts = left<Map>(workspace);
+            const Status added = add<Map>(parts);
+            if (!added.ok()) return added;
+            return join(exact::join_small_kernel<ShapeOf<Map>>, parts.parts, static_cast<int>(blocks),
+                        static_cast<const exact::Word*>(parts.slots), plan.request().n, exact::Finish::of(plan, out));
+        });
+    }
+    [[nodiscard]] Status moments(void* out, exact::Word* workspace) const {
+        using transforms::Element, transforms::Square;
+        const exact::SmallLeft sums = left<Element>(workspace), squares = left<Square>(workspace);
+        Status status = add<Element>(sums);
+        if (status.ok()) status = add<Square>(squares, after_previous(device, exact::small_kernel<T, Square>));
+        if (!status.ok()) return status;
+        return join(exact::join_moments_kernel<ShapeOf<Element>, ShapeOf<Square>>, sums, squares,
+                    static_cast<int>(blocks), plan.request().n, exact::Finish::of(plan, out));
+    }
+};
+
+template <class T>
+Status launch_exact_small(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
+                          const DeviceTraits& device) {
+    const SmallLaunch<T> launch{plan, in, stream, device};
+    auto* const words = static_cast<exact::Word*>(workspace);
+    return info(plan.request().op).kind == Kind::moments ? launch.moments(out, words) : launch.sum(out, words);
+}
+
+} // namespace detreduce::cuda

@@ -1,0 +1,100 @@
+// Bins of mean and variance: those of the elements and those of their squares, which take the same loads.
+#pragma once
+
+#include "multiset/exact/term_bins.cuh"
+
+namespace detreduce::cuda::exact {
+
+/// What TermBins are of one term, of both. Their windows move together.
+template <class T, class SumWindow, class SquareWindow>
+struct MomentBins {
+    using Sums = TermBins<T, transforms::Element, SumWindow>;
+    using Squares = TermBins<T, transforms::Square, SquareWindow>;
+    struct Place {
+        int sums, squares;
+    };
+    static_assert(SumWindow::adds == SquareWindow::adds);
+    static constexpr bool shared_room = true, in_one_bin = Squares::in_one_bin;
+    static constexpr int adds = SumWindow::adds, count = Sums::count + Squares::count;
+    /// What elements are smaller by than Element::each_double() has them: a power of two.
+    static constexpr double scale =
+        fp::from_bits<double>(static_cast<std::uint64_t>(1023 + Element<T>::double_shift) << 52);
+
+    Sums sums;
+    Squares squares;
+    Room<T> room, one_bin; ///< of elements that both windows hold
+    Exponents seen{};
+    int added = 0, drains = 0; ///< of both: their own stay zero
+
+    __device__ __forceinline__ explicit MomentBins(Word* words)
+        : sums(words), squares(words + acc::exact::words + LongOf<states_of<T, transforms::Square>>::counters) {}
+
+    [[nodiscard]] __device__ __forceinline__ Place place() const { return {sums.top, squares.top}; }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t flushed() const {
+        return sums.flushed() + squares.flushed();
+    }
+    __device__ __forceinline__ void reserve(int n) {
+        if (added + n > adds) drain();
+        added += n;
+    }
+    __device__ __forceinline__ void reserve_own(int n) {
+        if (added + n > adds) drain_own();
+        added += n;
+    }
+    __device__ __forceinline__ void drain_own() {
+        sums.drain_own();
+        squares.drain_own();
+        added = 0;
+    }
+    __device__ __forceinline__ void drain() {
+        drain_own();
+        if (++drains == Sums::drains_between_flushes) flush();
+    }
+    __device__ __forceinline__ void flush() {
+        sums.flush();
+        squares.flush();
+        drains = 0;
+    }
+    __device__ __forceinline__ void flush_all() {
+        if (added == 0 && drains == 0) return;
+        drain_own();
+        flush();
+    }
+    [[nodiscard]] __device__ __forceinline__ Word& own_sum(int k) {
+        return k < Sums::count ? sums.own_sum(k) : squares.own_sum(k - Sums::count);
+    }
+    [[nodiscard]] __device__ __forceinline__ Word take_sum(int k) {
+        drains = 0;
+        return k < Sums::count ? sums.take_sum(k) : squares.take_sum(k - Sums::count);
+    }
+    /// Adds the elements of one load, and their squares; both must have room.
+    template <bool OneBin>
+    __device__ __forceinline__ void add(const uint4& x) {
+        Element<T>::each_double(x, [&](double small) {
+            const double number = scale == 1 ? small : small * scale;
+            sums.values.add(number);
+            squares.template add_square<OneBin>(number);
+        });
+    }
+
+    __device__ __forceinline__ bool holds(const Range& x, const Range&) const { return room.holds(x); }
+    __device__ __forceinline__ bool move(const Range& x, const Range&) {
+        const Exponents now = exponents_of<T>(x);
+        if (!now.finite) return false;
+        if (room.above != 0 && move_to(now.with(seen), now, Squares::most_above)) return true;
+        return move_to(now, now, Squares::most_above);
+    }
+    /// The squares are the first to find no place. Sums of doubles have 40 bits to spare, most of which they need below.
+    __device__ __forceinline__ bool move_to(const Exponents& x, const Exponents&, int room_above) {
+        flush_all();
+        if (!squares.move_to(x, x, room_above)) return false;
+        room = {};
+        if (!sums.move_to(x, x, fp::is_f64<T> ? min(room_above, 10) : room_above)) return false;
+        seen = x;
+        room = sums.room_x.with(squares.room_x);
+        one_bin = room.with(squares.one_bin);
+        return true;
+    }
+};
+
+} // namespace detreduce::cuda::exact

@@ -1,0 +1,141 @@
+// How the GPU rounds what was added up: to the ending of a sum, or to mean and variance. One thread works it out, once a result: it is much code, of which there
+// is as little as can be, and none that depends on the dtype of the result but the rounding itself.
+#pragma once
+
+#include <detreduce/acc/exact_variance.hpp>
+#include <detreduce/acc/finish.hpp>
+#include <detreduce/plan.hpp>
+
+#include "multiset/exact/words.cuh"
+
+namespace detreduce::cuda::exact {
+
+/// Where results go, and what they are of the sums.
+struct Finish {
+    void* out = nullptr;
+    DType output = DType::f32;
+    Finalize finalize = Finalize::sum;
+    std::uint32_t bytes = 0; ///< of a result
+    Op op = Op::sum;
+    std::uint64_t ddof = 0;
+
+    [[nodiscard]] static Finish of(const Plan& plan, void* out) {
+        const Request& r = plan.request();
+        return {out, plan.output(), info(r.op).finalize, static_cast<std::uint32_t>(plan.result_bytes()), r.op, r.ddof};
+    }
+    /// That of the group `by` groups further.
+    [[nodiscard]] __host__ __device__ Finish moved(std::uint64_t by) const {
+        Finish to = *this;
+        to.out = static_cast<char*>(out) + by * bytes * (op == Op::moments ? 2 : 1);
+        return to;
+    }
+    __device__ __forceinline__ void store(const acc::exact::Outcome& o) const {
+        acc::store_as(out, output, [&](auto t) { return acc::exact::rounded<decltype(t)>(o); });
+    }
+    __device__ __forceinline__ void store(const acc::exact::MeanAndVariance& m) const {
+        Finish variance = *this;
+        if (op == Op::moments) {
+            store(m.mean);
+            variance.out = static_cast<char*>(out) + bytes;
+        }
+        variance.store(m.variance);
+    }
+};
+
+/// Words of States states: of one sum (1, or product_states of products of doubles), or of Σx and, behind it, Σx².
+template <int States>
+inline constexpr bool of_moments = States == 2 || States == 1 + acc::exact::product_states;
+
+/// The digits of States states as one number, and where its words are that count.
+template <int States>
+struct LongOf {
+    static_assert(of_moments<States>);
+    static constexpr int counters = 0;
+};
+template <>
+struct LongOf<1> {
+    static constexpr int digits = acc::exact::digits, lowest = acc::exact::lowest_exponent, counters = 0;
+    static __device__ __forceinline__ Word digit(const Word* words, int k) { return words[k]; }
+};
+template <>
+struct LongOf<acc::exact::product_states> {
+    static constexpr int digits = acc::exact::product_digits, lowest = acc::exact::lowest_product_exponent,
+                         counters = acc::exact::words;
+    static __device__ __forceinline__ Word digit(const Word* words, int k) {
+        return acc::exact::joined_digit(words, k);
+    }
+};
+
+/// What a warp needs to round words.
+template <int States, bool Moments = of_moments<States>>
+struct RoundRoom {
+    acc::exact::Scratch<LongOf<States>::digits> scratch;
+    Word joined[States == 1 ? 1 : LongOf<States>::digits];
+};
+template <int States>
+struct RoundRoom<States, true> {
+    acc::exact::VarianceRoom<acc::exact::digits, LongOf<States - 1>::digits> variance;
+    Word joined[States == 2 ? 1 : LongOf<States - 1>::digits];
+};
+
+/// The number in the words of States states, 1 or product_states, whose digits are put into `joined` unless it is one state, and those that are not zero.
+template <int States>
+__device__ __forceinline__ acc::exact::Long join_digits(const Word* words, Word* joined, acc::exact::DigitRange& used) {
+    using L = LongOf<States>;
+    used = {L::digits, 0};
+#pragma unroll 1
+    for (int base = 0; base < L::digits; base += warp_size) {
+        const int k = base + static_cast<int>(threadIdx.x % warp_size);
+        const Word digit = k < L::digits ? L::digit(words, k) : 0;
+        if (States > 1 && k < L::digits) joined[k] = digit;
+        const std::uint32_t there = votes_of_warp(digit != 0);
+        if (there == 0) continue;
+        used.first = min(used.first, base + __ffs(static_cast<int>(there)) - 1);
+        used.last = base + warp_size - __clz(static_cast<int>(there));
+    }
+    sync_warp();
+    if (used.last == 0) used.first = 0;
+    return {States == 1 ? words : joined, L::lowest, words + L::counters};
+}
+
+/// Rounds the words of States states, which all threads of a warp see, to where `finish` says. Between two calls with one room the warp must wait. By value, as
+/// what a call has the address of is kept in memory.
+template <int States>
+__device__ __noinline__ void round_by_warp(const Word* words, RoundRoom<States>& room, Finish finish) {
+    using namespace acc::exact;
+    const bool works = threadIdx.x % warp_size == 0;
+    DigitRange used;
+    if constexpr (of_moments<States>) {
+        DigitRange used_squares;
+        const Long sum = join_digits<1>(words, nullptr, used),
+                   squares = join_digits<States - 1>(words + acc::exact::words, room.joined, used_squares);
+        if (works) {
+            finish.store(mean_and_variance(sum, used, squares, used_squares,
+                                           static_cast<std::uint64_t>(words[elements]), finish.ddof,
+                                           finish.op == Op::stddev, room.variance));
+        }
+    } else {
+        const Long number = join_digits<States>(words, room.joined, used);
+        if (works) finish.store(outcome(number, used.first, used.last, finish.finalize, room.scratch));
+    }
+}
+
+/// The same by the first warp of a block; the others may call this or not. Between two calls there must be a barrier.
+template <int States>
+__device__ __forceinline__ void round_words(const Word* words, const Finish& finish) {
+    __shared__ RoundRoom<States> room;
+    if (threadIdx.x < warp_size) round_by_warp<States>(words, room, finish);
+}
+
+/// The States states in global memory, to which every block has added, as `finish` wants it.
+template <int States>
+__device__ __forceinline__ void finish_state(const Word* state, const Finish& finish) {
+    constexpr int count = States * acc::exact::words;
+    __shared__ Word words[count];
+    for (int k = threadIdx.x; k < count; k += blockDim.x)
+        words[k] = load_from_l2(state + k);
+    __syncthreads();
+    round_words<States>(words, finish);
+}
+
+} // namespace detreduce::cuda::exact

@@ -1,0 +1,252 @@
+// `exact` of flat inputs that are so short that starting and finishing is most of the time. A warp adds one tile, in a window that depends on nothing
+// but what its block has; the block leaves the sums of its warps' bins, and a second kernel of one block joins and rounds them. No state has to be zero
+// before, and nobody adds to one at the same time as others: that took longer than the additions. Windows stand on a grid, so that nearly always those of all
+// blocks are the same. Blocks that no window holds leave the words of a state instead.
+#pragma once
+
+#include <climits>
+
+#include "platform/grid.cuh"
+#include "multiset/exact/fixed.cuh"
+#include "multiset/exact/terms.cuh"
+
+namespace detreduce::cuda::exact {
+
+inline constexpr int small_threads = exact_small_threads, small_warps = small_threads / warp_size;
+static_assert(small_warps == 8); // small_top() has them as lanes
+
+/// In place of the exponent where a window ends: there are only zeros, whose sum is the same in any; the sum is in words.
+inline constexpr int any_top = INT_MIN, left_in_words = INT_MAX;
+
+/// The sums that a window W has, of values and, of products of doubles, of their errors.
+template <class W, bool Errors>
+struct SmallShape {
+    static constexpr int bins = W::bins, count = (Errors ? 2 : 1) * W::bins;
+    static constexpr int states = Errors ? acc::exact::product_states : 1, words = states * acc::exact::words;
+    static constexpr int counters = LongOf<states>::counters;
+
+    /// Of sum number k, those of the errors after those of the values, where top is 0.
+    [[nodiscard]] static __host__ __device__ constexpr int unit(int k) {
+        return k < bins ? W::unit(0, k) : W::unit(1 - fp::Format<double>::precision, k - bins);
+    }
+    static constexpr int last_unit = W::unit(Errors ? 1 - fp::Format<double>::precision : 0, bins - 1);
+};
+
+template <class T, class Map>
+struct SmallOf {
+    static constexpr int vectors = exact_small_vectors;
+    using Input = Terms<T, Map, vectors>;
+    using Mine = typename Input::Mine;
+    /// Most inputs take two of these bins, which hold 84 binades of bf16, 70 of floats and 41 of doubles; all of them 117 of floats, 135 of doubles, and 92 to 135
+    /// of products.
+    static constexpr int bins = fp::is_f64<T> ? 4 : fp::is_narrow<T> && Map::linear ? 2 : 3;
+    template <int Bins>
+    using WindowOf = spec::ExactWindow<double, Bins, fp::is_narrow<T> ? 6 : 5>;
+    using Window = WindowOf<bins>;
+    using Shape = SmallShape<Window, Input::has_errors>;
+    using BinsOf = TermBins<T, Map, Window>;
+    using Walk = TermWalk<T, Map, vectors>;
+    using Memory = WarpMemory<Input>;
+    static_assert(Input::each <= Window::adds);
+
+    /// Do the first bins of a window hold the terms of elements between such exponents?
+    template <int Bins>
+    [[nodiscard]] static __device__ __forceinline__ bool holds(int top, int high, int low) {
+        using W = WindowOf<Bins>;
+        using B = TermBins<T, Map, W>;
+        const int least = max(top - W::span + significant_bits<T, Map> - 1, B::least_term);
+        return high <= top && top >= B::lowest_top && top <= W::highest_top && low >= least;
+    }
+};
+
+/// What blocks leave: sum number k of block b, and the top of its window.
+template <class S>
+struct SmallParts {
+    Word* words;
+    int blocks;
+
+    [[nodiscard]] __device__ __forceinline__ Word& sum(int k, int b) const { return words[k * blocks + b]; }
+    [[nodiscard]] __device__ __forceinline__ Word& top(int b) const { return sum(S::count, b); }
+};
+
+/// Exponents of a warp's elements, or of a block's: as in Exponents, of both inputs. Zeros alone have none.
+struct SmallRange {
+    int low_x = INT_MAX, high_x = INT_MIN, low_y = INT_MAX, high_y = INT_MIN;
+
+    [[nodiscard]] __device__ __forceinline__ bool finite() const { return max(high_x, high_y) != INT_MAX; }
+    [[nodiscard]] __device__ __forceinline__ bool empty() const { return low_x == INT_MAX; }
+};
+
+/// A window for the terms of a block: where it ends, at a multiple of 16 or 4, if one does, and whether two bins will do.
+struct SmallPlace {
+    int top;
+    bool two_bins;
+
+    template <class T, class Map>
+    [[nodiscard]] static __device__ __forceinline__ SmallPlace of(const SmallRange& r) {
+        using Of = SmallOf<T, Map>;
+        if (r.empty()) return {any_top, false};
+        if (!r.finite()) return {left_in_words, false};
+        const int high = (Map::linear ? r.high_x : r.high_x + r.high_y) + Of::BinsOf::factor_bits,
+                  low = Map::linear ? r.low_x : r.low_x + r.low_y;
+#pragma unroll
+        for (const int step : {16, 4, 1}) {
+            const int top = max((high + step - 1) & -step, Of::BinsOf::lowest_top);
+            if (Of::template holds<Of::bins>(top, high, low)) return {top, Of::template holds<2>(top, high, low)};
+        }
+        return {left_in_words, false};
+    }
+};
+
+/// A warp's tile, in registers.
+template <class T, class Map>
+struct SmallTile {
+    using Of = SmallOf<T, Map>;
+    using BinsOf = typename Of::BinsOf;
+    using Walk = typename Of::Walk;
+    typename Of::Mine x, y;
+    bool there; ///< has the thread an element?
+
+    __device__ __forceinline__ SmallTile(const typename Of::Input& input, std::uint64_t at,
+                                         typename Of::Memory& memory) {
+        there = input.has_first(at);
+        if (at < input.full()) {
+            y = x = input.load(input.x, at);
+            if constexpr (Map::inputs == 2) y = input.load(input.y, at);
+        } else {
+            y = x = input.load_rest(input.x, memory.copy[0]);
+            if constexpr (Map::inputs == 2) y = input.load_rest(input.y, memory.copy[Of::Memory::other]);
+        }
+    }
+    [[nodiscard]] __device__ __forceinline__ SmallRange range() const {
+        Range range_x, range_y;
+#pragma unroll
+        for (int i = 0; i < Of::vectors; ++i)
+            Walk::template look<BinsOf>(range_x, range_y, x.v[i], y.v[i]);
+        Walk::template settle<BinsOf>(range_x, range_y);
+        const Exponents a = exponents_of<T>(range_x), b = BinsOf::shared_room ? a : exponents_of<T>(range_y);
+        if (!a.finite || !b.finite) return {0, INT_MAX, 0, INT_MAX};
+        if (a.low == a.high || b.low == b.high) return {};
+        return {a.low, a.high, b.low, b.high};
+    }
+    /// Could all of the thread's terms be −0? Where that is so for no thread but those that have none, neither is the sum.
+    [[nodiscard]] __device__ __forceinline__ bool may_be_minus_zero() const {
+        if (!Walk::counts_minus_zeros) return false;
+        T a, b;
+        __builtin_memcpy(&a, &x.v[0], sizeof a);
+        __builtin_memcpy(&b, &y.v[0], sizeof b);
+        return !there || Walk::is_minus_zero(static_cast<double>(widen(a)), static_cast<double>(widen(b)));
+    }
+    /// The sums of the bins; all threads have them.
+    __device__ __forceinline__ void add_up(const SmallPlace& place, Word (&sums)[Of::Shape::count]) const {
+        if (place.two_bins) {
+            add_up_in<2>(place.top, sums);
+        } else if constexpr (Of::bins > 2) {
+            add_up_in<Of::bins>(place.top, sums);
+        }
+    }
+
+  private:
+    template <int Bins>
+    __device__ __forceinline__ void add_up_in(int top, Word (&sums)[Of::Shape::count]) const {
+        using B = TermBins<T, Map, typename Of::template WindowOf<Bins>>;
+        B bins(nullptr);
+        bins.top = top;
+        bins.reset();
+#pragma unroll
+        for (int k = 0; k < Map::parts; ++k) {
+            bins.reserve_own(Of::Input::each);
+#pragma unroll
+            for (int i = 0; i < Of::vectors; ++i)
+                Walk::add_part(bins, k, x.v[i], y.v[i]);
+        }
+        bins.drain_own();
+#pragma unroll
+        for (int k = 0; k < B::count; ++k) {
+            const int place = k < Bins ? k : k - Bins + Of::bins;
+            sums[place] = warp_sum(bins.own_sum(k));
+        }
+    }
+};
+
+/// The words of a block's warps, for what no window holds. Not inlined: it is seldom run.
+template <class T, class Map>
+__device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& input,
+                                         typename SmallOf<T, Map>::Memory* memory, std::uint64_t at, Word* slot) {
+    using Of = SmallOf<T, Map>;
+    using Shape = typename Of::Shape;
+    const int lane = threadIdx.x % warp_size;
+    auto& own = memory[threadIdx.x / warp_size];
+    for (int i = lane; i < Shape::words; i += warp_size)
+        own.words[i] = 0;
+    sync_warp();
+    if (at * Of::Input::tile < input.n) {
+        const SmallTile<T, Map> tile(input, at, own);
+        typename Of::Walk walk{input, own, at, 0};
+        walk.add_otherwise(tile.x, tile.y);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < Shape::words; i += small_threads) {
+        const int s = i / acc::exact::words, k = i % acc::exact::words;
+        Word sum = 0;
+        for (int w = 0; w < small_warps; ++w)
+            sum += k < acc::exact::digits ? carried(memory[w].words + s * acc::exact::words, k) : memory[w].words[i];
+        slot[i] = sum;
+    }
+}
+
+/// The range of a block, from those of its warps, which are all there. Each warp works it out for itself.
+[[nodiscard]] __device__ __forceinline__ SmallRange range_of_block(const SmallRange* ranges) {
+    SmallRange r = ranges[threadIdx.x % small_warps];
+    r.low_x = warp_min(r.low_x);
+    r.high_x = warp_max(r.high_x);
+    r.low_y = warp_min(r.low_y);
+    r.high_y = warp_max(r.high_y);
+    return r;
+}
+
+/// One tile a warp.
+template <class T, class Map>
+__global__ void __launch_bounds__(small_threads,
+                                  (Map::inputs == 2 ? policy::exact_small_of_two_inputs : policy::exact_small).blocks)
+    small_kernel(const __grid_constant__ Terms<T, Map, exact_small_vectors> input, Word* left, Word* slots) {
+    using Of = SmallOf<T, Map>;
+    using Shape = typename Of::Shape;
+    const SmallParts<Shape> parts{left, static_cast<int>(gridDim.x)};
+    __shared__ typename Of::Memory memory[small_warps];
+    __shared__ Word sums[small_warps][Shape::count];
+    alignas(16) __shared__ SmallRange ranges[small_warps];
+    let_next_kernel_start();
+    const int warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
+    const std::uint64_t at = std::uint64_t{blockIdx.x} * small_warps + warp; // behind the end its elements are zeros
+    const SmallTile<T, Map> tile(input, at < input.full() ? at : input.full(), memory[warp]);
+    const bool empty = at * Of::Input::tile >= input.n;
+    const SmallRange mine = empty ? SmallRange{} : tile.range();
+    if (lane == 0) ranges[warp] = mine;
+    const bool minus_zero = __syncthreads_and(empty || tile.may_be_minus_zero());
+    SmallPlace place = SmallPlace::of<T, Map>(range_of_block(ranges));
+    if (minus_zero) place.top = left_in_words;
+    Word own[Shape::count] = {};
+    if (place.top == left_in_words) {
+        leave_words<T, Map>(input, memory, at, slots + std::uint64_t{blockIdx.x} * Shape::words);
+    } else if (place.top != any_top && !empty) {
+        tile.add_up(place, own);
+    }
+    if (lane == 0) {
+#pragma unroll
+        for (int k = 0; k < Shape::count; ++k)
+            sums[warp][k] = own[k];
+    }
+    __syncthreads();
+    if (threadIdx.x < Shape::count) {
+        Word sum = 0;
+#pragma unroll
+        for (int w = 0; w < small_warps; ++w)
+            sum += sums[w][threadIdx.x];
+        parts.sum(threadIdx.x, blockIdx.x) = sum;
+    }
+    if (threadIdx.x == small_threads - 1) parts.top(blockIdx.x) = place.top;
+    wait_for_previous_kernel(); // it may have been adding the elements while this one added their squares: the next one needs both
+}
+
+} // namespace detreduce::cuda::exact

@@ -1,0 +1,205 @@
+// The second kernel of small.cuh: one block joins what blocks have left, and rounds.
+#pragma once
+
+#include "multiset/exact/round.cuh"
+#include "multiset/exact/small.cuh"
+
+namespace detreduce::cuda::exact {
+
+/// Sums go in pieces of 22 bits: 32 of them fit into a word that one instruction adds up over a warp.
+inline constexpr int piece_bits = 22, sum_pieces = 3;
+
+/// The block's sums of what every thread has: warps' in shared memory, then by the first warp.
+template <class S>
+struct SmallJoin {
+    int piece[sum_pieces * S::count][small_warps];
+
+    __device__ __forceinline__ void put(const Word (&sums)[S::count]) {
+#pragma unroll
+        for (int k = 0; k < S::count; ++k) {
+            constexpr int mask = (1 << piece_bits) - 1;
+            const int pieces[sum_pieces] = {warp_add(static_cast<int>(sums[k]) & mask),
+                                            warp_add(static_cast<int>(sums[k] >> piece_bits) & mask),
+                                            warp_add(static_cast<int>(sums[k] >> (2 * piece_bits)))};
+            if (threadIdx.x % warp_size != 0) continue;
+#pragma unroll
+            for (int j = 0; j < sum_pieces; ++j)
+                piece[sum_pieces * k + j][threadIdx.x / warp_size] = pieces[j];
+        }
+    }
+    /// By the first warp, after a barrier; all of its threads have it. Below 2^71.
+    __device__ __forceinline__ void take(__int128 (&sums)[S::count]) const {
+        const int lane = threadIdx.x % warp_size;
+        static_assert(sum_pieces * S::count <= warp_size);
+        Word mine = 0;
+        if (lane < sum_pieces * S::count) {
+#pragma unroll
+            for (int w = 0; w < small_warps; ++w)
+                mine += piece[lane][w];
+        }
+#pragma unroll
+        for (int k = 0; k < S::count; ++k) {
+            sums[k] = 0;
+#pragma unroll
+            for (int j = sum_pieces - 1; j >= 0; --j)
+                sums[k] = (sums[k] << piece_bits) + shuffle_from(mine, sum_pieces * k + j);
+        }
+    }
+};
+
+template <class S>
+using SmallSum = Fixed<(S::unit(0) - S::last_unit + 72) / 64 + 1>;
+
+/// What the bins of a window hold together, in units of 2^(top + last_unit).
+template <class S, int K = 0>
+__device__ __forceinline__ void add_sums(SmallSum<S>& sum, const __int128 (&sums)[S::count]) {
+    sum.template add<S::unit(K) - S::last_unit>(sums[K]);
+    if constexpr (K + 1 < S::count) add_sums<S, K + 1>(sum, sums);
+}
+
+/// Rounds `sum`, in units of 2^unit; it is not of −0 alone.
+template <int Limbs>
+__device__ __forceinline__ void round_fixed(const Fixed<Limbs>& sum, int unit, std::uint64_t n, const Finish& finish) {
+    acc::exact::Leading a{};
+    if (!sum.is_zero()) a = sum.leading(unit);
+    finish.store(acc::exact::Outcome::of(a, finish.finalize, n));
+}
+
+/// What blocks left as words, added up: thread i of each of as many groups of threads as there are takes word i of every so many-th block.
+template <class S>
+__device__ __forceinline__ void add_slots(const int* tops, int blocks, const Word* slots, Word* words) {
+    constexpr int groups = small_threads / S::words > 0 ? small_threads / S::words : 1;
+    const int group = threadIdx.x / S::words, word = threadIdx.x % S::words;
+    if (group >= groups) return;
+    Word sum = 0;
+#pragma unroll 16
+    for (int b = group; b < blocks; b += groups)
+        sum += tops[b] == left_in_words ? slots[static_cast<std::uint64_t>(b) * S::words + word] : 0;
+    if (sum != 0) atomic_add(words + word, sum);
+}
+
+/// The sums of the parts that have this window: in the first warp.
+template <class S>
+__device__ __forceinline__ void join_window(const SmallParts<S> parts, const int* tops, int top, SmallJoin<S>& join,
+                                            __int128 (&all)[S::count]) {
+    Word sums[S::count] = {};
+    for (int b = threadIdx.x; b < parts.blocks; b += small_threads) {
+#pragma unroll
+        for (int k = 0; k < S::count; ++k)
+            sums[k] += tops[b] == top ? parts.sum(k, b) : 0;
+    }
+    join.put(sums);
+    __syncthreads();
+    if (threadIdx.x < warp_size) join.take(all);
+}
+
+/// The next window below, or any_top.
+__device__ __forceinline__ int next_top(const int* tops, int blocks, int below, int* highest) {
+    int top = any_top;
+    for (int b = threadIdx.x; b < blocks; b += small_threads)
+        top = tops[b] < below ? max(top, tops[b]) : top;
+    top = warp_max(top);
+    __syncthreads(); // what the turn before left has been read
+    if (threadIdx.x % warp_size == 0) highest[threadIdx.x / warp_size] = top;
+    __syncthreads();
+    return warp_max(highest[threadIdx.x % small_warps]);
+}
+
+/// Parts of several windows, from `high` to `low`, one after the other. Not inlined, nor is the next: most sums are of one.
+template <class S>
+__device__ __noinline__ void join_windows(const SmallParts<S> parts, int high, int low, std::uint64_t n,
+                                          SmallJoin<S>& join, const int* tops, int* highest, const Finish& finish) {
+    Fixed<SmallSum<S>::limbs + 1> sum;
+    for (int top = high; top != any_top; top = next_top(tops, parts.blocks, top, highest)) {
+        __int128 all[S::count] = {};
+        join_window(parts, tops, top, join, all);
+        SmallSum<S> own;
+        add_sums<S>(own, all);
+        sum.add(own, top - low);
+    }
+    if (threadIdx.x == 0) round_fixed(sum, low + S::last_unit, n, finish);
+}
+
+/// All parts, whatever they are, added to the words of states in shared memory, which nobody else looks at meanwhile. `tops` are there.
+template <class S>
+__device__ __forceinline__ void join_into_words(const SmallParts<S> parts, const Word* slots, SmallJoin<S>& join,
+                                                const int* tops, int* highest, Word* words) {
+    static_assert(S::words <= small_threads);
+    add_slots<S>(tops, parts.blocks, slots, words);
+    for (int top = left_in_words; (top = next_top(tops, parts.blocks, top, highest)) != any_top;) {
+        __int128 all[S::count];
+        join_window(parts, tops, top, join, all);
+        for (int k = 0; threadIdx.x == 0 && k < S::count; ++k) {
+            acc::exact::deposit(words + S::counters, static_cast<Word>(all[k] & 0xffffffff), top + S::unit(k));
+            acc::exact::deposit(words + S::counters, static_cast<Word>(all[k] >> 32), top + S::unit(k) + 32);
+        }
+    }
+}
+
+/// Where some are in words, or of windows far apart.
+template <class S>
+__device__ __noinline__ void join_as_words(const SmallParts<S> parts, const Word* slots, std::uint64_t n,
+                                           SmallJoin<S>& join, const int* tops, int* highest, const Finish& finish) {
+    __shared__ Word words[S::words];
+    if (threadIdx.x < S::words)
+        words[threadIdx.x] = threadIdx.x == S::counters + acc::exact::elements ? static_cast<Word>(n) : 0;
+    __syncthreads();
+    join_into_words(parts, slots, join, tops, highest, words);
+    round_words<S::states>(words, finish);
+}
+
+template <class S>
+__global__ void __launch_bounds__(small_threads)
+    join_small_kernel(Word* left, int blocks, const Word* slots, std::uint64_t n, const Finish finish) {
+    const SmallParts<S> parts{left, blocks};
+    __shared__ SmallJoin<S> join;
+    __shared__ int highest[small_warps], lowest[small_warps], tops[policy::most_exact_small_blocks];
+    __shared__ double nowhere;
+#pragma unroll 1
+    for (int pass = first_pass(); pass < 2; ++pass) { // see there; the first time for a sum of 1 that is nobody's
+        const bool real = pass == 1;
+        if (real) wait_for_previous_kernel();
+        __syncthreads(); // what was for nobody has been read
+        // A root or a quotient of nothing would take longer than it saves.
+        const Finish to = real ? finish : Finish{&nowhere, finish.output, Finalize::sum};
+        Word sums[S::count] = {};
+        int high = any_top, low = left_in_words;
+        if (!real) {
+            high = low = 0;
+            sums[0] = threadIdx.x == 0 ? 1 : 0;
+        }
+        for (int b = threadIdx.x; b < (real ? blocks : 0); b += small_threads) {
+            const int top = static_cast<int>(parts.top(b));
+            tops[b] = top;
+            high = max(high, top);
+            low = min(low, top == any_top ? left_in_words : top);
+#pragma unroll
+            for (int k = 0; k < S::count; ++k)
+                sums[k] += parts.sum(k, b); // of no use if they are of different windows
+        }
+        join.put(sums);
+        high = warp_max(high);
+        low = warp_min(low);
+        if (threadIdx.x % warp_size == 0) {
+            highest[threadIdx.x / warp_size] = high;
+            lowest[threadIdx.x / warp_size] = low;
+        }
+        __syncthreads();
+        high = warp_max(highest[threadIdx.x % small_warps]);
+        low = warp_min(lowest[threadIdx.x % small_warps]);
+        if (high == left_in_words || (high != any_top && high - low > 64)) {
+            join_as_words(parts, slots, n, join, tops, highest, to);
+        } else if (high != any_top && high != low) {
+            __syncthreads(); // the join is used again
+            join_windows(parts, high, low, n, join, tops, highest, to);
+        } else if (threadIdx.x < warp_size) {
+            __int128 all[S::count];
+            join.take(all);
+            SmallSum<S> sum;
+            add_sums<S>(sum, all);
+            if (threadIdx.x == 0) round_fixed(sum, (high == any_top ? 0 : high) + S::last_unit, n, to);
+        }
+    }
+}
+
+} // namespace detreduce::cuda::exact

@@ -1,0 +1,369 @@
+// Terms of `exact` (terms.cuh): where the elements are, and bins for their terms, with what must be known of the elements' exponents for a window to hold
+// the terms.
+#pragma once
+
+#include "multiset/exact/maps.hpp"
+#include "multiset/exact/round.cuh"
+#include "multiset/exact/walk.cuh"
+
+namespace detreduce::cuda::exact {
+
+/// Squares of 16-bit elements go into doubles, by moving bits (Element::magnitudes): often one bin is enough (TermBins::in_one_bin), and a square an
+/// instruction. Products of two inputs are faster in float: there are half as many.
+template <class T, class Map>
+inline constexpr bool moves_to_double = fp::has_16_bits<T> && (Map::transform == Transform::square || is_moments<Map>);
+/// Bins of the fast way: of 16-bit formats in float otherwise, which has twice the speed of double.
+template <class T, class Map>
+using FirstWindow = std::conditional_t<fp::has_16_bits<T> && !moves_to_double<T, Map>, spec::ExactWindow<float, 3, 4>,
+                                       spec::ExactWindow<double, 2, fp::has_16_bits<T> ? 6 : 5>>;
+template <class T, class Map, class W>
+struct TermBins;
+template <class T, class SumWindow, class SquareWindow>
+struct MomentBins;
+
+/// Bins of window W for what Map adds up.
+template <class T, class Map, class W>
+struct BinsIn {
+    using type = TermBins<T, Map, W>;
+};
+template <class T, class W>
+struct BinsIn<T, Moments, W> { // one bin of double holds 38 binades of bf16, and all of f16
+    using type =
+        MomentBins<T, std::conditional_t<fp::is_narrow<T> && W::adds == 64, spec::ExactWindow<double, 1, 6>, W>, W>;
+};
+
+/// Loads of 16 bytes a thread makes of each input for a tile, of small groups and where there is much to read.
+inline constexpr int short_tile = policy::exact_short_tile;
+template <class T, class Map>
+inline constexpr int long_tile = Map::inputs == 1 &&
+                                         (is_moments<Map> ? !fp::is_f64<T> : Map::transform != Transform::element)
+                                     ? policy::exact_long_tile
+                                     : policy::exact_short_tile;
+
+/// One or two inputs as tiles of warps, of V loads.
+template <class T, class Map, int V = short_tile>
+struct Terms {
+    using Type = T;
+    using MapType = Map;
+    using FirstBins = typename BinsIn<T, Map, FirstWindow<T, Map>>::type;
+    static constexpr bool binary = Map::inputs == 2;
+    /// Products of doubles may leave the range of double.
+    static constexpr bool has_errors = fp::is_f64<T> && !Map::linear;
+    static constexpr int states = states_of<T, Map>;
+    static constexpr int vectors = V;
+    static constexpr int each = vectors * 16 / static_cast<int>(sizeof(T)); ///< elements a thread
+    static constexpr std::uint64_t tile = std::uint64_t{each} * warp_size;
+    using Mine = Vectors<vectors>;
+
+    const T* x;
+    const T* y;
+    std::uint64_t n, step; ///< from one element to the next: columns are as far apart as the matrix is wide
+    bool aligned;
+
+    __host__ __device__ Terms(const T* x_elements, const T* y_elements, std::uint64_t count, std::uint64_t distance)
+        : x(x_elements), y(y_elements), n(count), step(distance) {
+        aligned =
+            step == 1 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && reinterpret_cast<std::uintptr_t>(y) % 16 == 0;
+    }
+    [[nodiscard]] __host__ __device__ std::uint64_t full() const { return n / tile; }
+    [[nodiscard]] std::uint64_t tasks() const { return full(); }
+    [[nodiscard]] __host__ __device__ Terms part(std::uint64_t begin, std::uint64_t count) const {
+        return {x + begin, Map::inputs == 2 ? y + begin : nullptr, count, step};
+    }
+
+    /// A full tile of one of the inputs.
+    __device__ __forceinline__ Mine load(const T* input, std::uint64_t at) const {
+        constexpr int per_vector = 16 / sizeof(T);
+        const std::uint64_t first = at * tile + threadIdx.x % warp_size * per_vector;
+        Mine mine;
+#pragma unroll
+        for (int i = 0; i < vectors; ++i) { // a branch for each was faster than one for all
+            const std::uint64_t begin = first + i * (warp_size * per_vector);
+            mine.v[i] = aligned ? load16<Source::aligned_input>(input + begin) : gather(input + begin * step);
+        }
+        return mine;
+    }
+    /// As many elements as 16 bytes hold, one by one, as whole words: elements of 16 bits stay two in a register where the ways meet.
+    __device__ __forceinline__ uint4 gather(const T* p) const {
+        std::uint32_t words[4];
+        if constexpr (fp::has_16_bits<T>) {
+#pragma unroll
+            for (int w = 0; w < 4; ++w) {
+                words[w] = load_number(p + 2 * w * step).bits | std::uint32_t{load_number(p + (2 * w + 1) * step).bits}
+                                                                    << 16;
+            }
+        } else {
+#pragma unroll
+            for (int k = 0; k < 16 / static_cast<int>(sizeof(T)); ++k) {
+                const T item = load_number(p + k * step);
+                __builtin_memcpy(words + k * sizeof(T) / 4, &item, sizeof item);
+            }
+        }
+        return {words[0], words[1], words[2], words[3]};
+    }
+    /// Puts what is left of an input behind the full tiles in shared memory, in their layout where it is whole vectors. Zeros, whose terms are +0,
+    /// take the places of what is not there. Not inlined, so that it costs the loop over full tiles no registers.
+    static __device__ __noinline__ void copy_rest(const T* input, int left, std::uint64_t step, bool in_vectors,
+                                                  uint4* to) {
+        constexpr int per_vector = 16 / sizeof(T);
+        const int lane = threadIdx.x % warp_size;
+        for (int i = 0; i < vectors; ++i) {
+            const int first = (i * warp_size + lane) * per_vector;
+            uint4 v{};
+            if (in_vectors) {
+                if (first < left) v = load16<Source::aligned_input>(input + first);
+            } else {
+                T elements[per_vector];
+#pragma unroll
+                for (int k = 0; k < per_vector; ++k) { // neighbours in neighbouring threads
+                    const int at = (i * per_vector + k) * warp_size + lane;
+                    elements[k] = at < left ? load_number(input + at * step) : T{};
+                }
+                __builtin_memcpy(&v, elements, sizeof v);
+            }
+            to[i * warp_size + lane] = v;
+        }
+    }
+    __device__ __forceinline__ Mine load_rest(const T* input, uint4* room) const {
+        const std::uint64_t begin = full() * tile;
+        copy_rest(input + begin * step, static_cast<int>(n - begin), step, rest_in_vectors(), room);
+        Mine mine;
+#pragma unroll
+        for (int i = 0; i < vectors; ++i) // what the thread itself has put there
+            mine.v[i] = room[i * warp_size + threadIdx.x % warp_size];
+        return mine;
+    }
+    [[nodiscard]] __device__ __forceinline__ bool rest_in_vectors() const {
+        return aligned && n % (16 / sizeof(T)) == 0;
+    }
+    /// Whether the thread's first element of this tile is there.
+    [[nodiscard]] __device__ __forceinline__ bool has_first(std::uint64_t at) const {
+        const std::uint64_t lane = threadIdx.x % warp_size;
+        return at < full() || full() * tile + lane * (rest_in_vectors() ? 16 / sizeof(T) : 1) < n;
+    }
+};
+
+template <class T, class Map, int V>
+inline constexpr int
+    blocks_at_once<Terms<T, Map, V>> = (Map::inputs == 2 ? policy::exact_of_two_inputs : policy::exact).blocks;
+
+/// What of a product of two elements of T, or of one alone, may be other than zero: so many bits.
+template <class T, class Map>
+inline constexpr int significant_bits =
+    Map::linear || fp::is_f64<T> ? fp::Format<T>::precision : 2 * fp::Format<T>::precision;
+
+/// Exponents between which the elements of one input lie, as magnitudes that Element<T> compares.
+template <class T>
+struct Room {
+    std::uint32_t above = 0, least_less_one = 0;
+    using L = Limits<T, spec::ExactWindow<double, 2, 5>>;
+
+    __device__ __forceinline__ bool holds(const Range& r) const {
+        return r.largest < above && r.smallest_less_one >= least_less_one;
+    }
+    /// What both hold.
+    [[nodiscard]] __device__ __forceinline__ Room with(const Room& other) const {
+        Room room;
+        room.above = min(above, other.above);
+        room.least_less_one = max(least_less_one, other.least_less_one);
+        return room;
+    }
+    /// For numbers from 2^low up to, but not including, 2^high. Of subnormals all or none.
+    static __device__ __forceinline__ Room between(int low, int high) {
+        constexpr int lowest = L::normal - (fp::Format<T>::precision - 1);
+        Room room;
+        room.above = L::magnitude_of(min(max(high, L::normal), L::infinity));
+        room.least_less_one = low <= lowest ? 0 : L::magnitude_of(min(max(low, L::normal), L::infinity)) - 1;
+        return room;
+    }
+};
+
+/// The exponents of what a warp has of one input.
+struct Exponents {
+    int low, high; ///< 2^low ≤ |x| < 2^high; 2^low is the smallest number if there are subnormals
+    bool finite;
+
+    [[nodiscard]] __device__ __forceinline__ Exponents with(const Exponents& other) const {
+        return {min(low, other.low), max(high, other.high), finite && other.finite};
+    }
+};
+template <class T>
+__device__ __forceinline__ Exponents exponents_between(std::uint32_t largest, std::uint32_t smallest_less_one) {
+    using L = typename Room<T>::L;
+    if (largest == 0) return {0, 0, true}; // zeros are anywhere
+    const int high = L::exponent_of(largest) + 1;
+    int low = smallest_less_one == 0xffffffffu ? high : L::exponent_of(smallest_less_one + 1);
+    if (low <= L::normal) low = L::normal - (fp::Format<T>::precision - 1); // subnormals: any bit of theirs
+    return {low, high, largest < L::magnitude_of(L::infinity)};
+}
+/// Of all threads' elements.
+template <class T>
+__device__ __forceinline__ Exponents exponents_of(const Range& mine) {
+    return exponents_between<T>(warp_max(mine.largest), warp_min(mine.smallest_less_one));
+}
+
+/// Bins of tiles that the first window does not hold.
+using WideWindow = spec::ExactWindow<double, 7, 6>;
+
+/// Bins of W for the terms of a tile, and where they stand.
+template <class T, class Map, class W>
+struct TermBins {
+    using Number = decltype(W::anchor(0, 0));
+    static_assert(fp::is_f64<Number> || !Terms<T, Map>::has_errors);
+    static constexpr bool has_errors = Terms<T, Map>::has_errors, shared_room = Map::parts > 1 || Map::inputs == 1;
+    static constexpr int factor_bits = Map::parts > 1 ? 1 : 0; ///< −2xy
+    /// Terms that are multiples of the first bin's Q need not go through the others.
+    static constexpr bool in_one_bin = moves_to_double<T, Map> && W::bins == 2;
+    /// The errors' bins are 52 below those of the values, which must still be numbers.
+    static constexpr int to_errors = fp::Format<double>::precision - 1;
+    /// Above the tile that a window is made for, terms seldom grow; below it there is always a smaller one.
+    static constexpr int most_above = in_one_bin ? 2 : 8;
+    static constexpr int lowest_top =
+        in_one_bin ? W::span + 2 * moved_zero + 4 : W::lowest_top + (has_errors ? to_errors : 0);
+    /// Products below this may have errors, or last bits, that are no numbers any more.
+    static constexpr int least_term =
+        fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);
+    static constexpr int adds = W::adds, count = has_errors ? 2 * W::bins : W::bins;
+    static constexpr int drains_between_flushes = fp::is_f64<Number> ? 32 : 1 << 20; // sums of 62 bits
+    static constexpr std::uint32_t flushes_between_carries = 1u << 20;
+    using BinsOf = Bins<Number, W>;
+
+    Word* words;
+    Room<T> room_x, room_y, one_bin;
+    Exponents seen_x{}, seen_y{}; ///< of the elements that the window was made for
+    int top = 0;                  ///< of the values
+    BinsOf values, errors;
+    Word held[W::bins], held_errors[has_errors ? W::bins : 1];
+    int added = 0, drains = 0;
+    std::uint32_t flushes = 0;
+
+    __device__ __forceinline__ explicit TermBins(Word* w) : words(w) {
+#pragma unroll
+        for (int k = 0; k < W::bins; ++k)
+            held[k] = 0;
+#pragma unroll
+        for (Word& h : held_errors)
+            h = 0;
+        reset();
+    }
+    __device__ __forceinline__ int error_top() const {
+        return top - (fp::Format<double>::precision - 1);
+    }
+    __device__ __forceinline__ void reset() {
+        values.reset(top);
+        if constexpr (has_errors) errors.reset(error_top());
+        added = 0;
+    }
+    /// Of a thread's own bins, as long as they are less than 2^63: 2^17 terms.
+    __device__ __forceinline__ void drain_own() {
+#pragma unroll
+        for (int k = 0; k < W::bins; ++k) {
+            held[k] += values.read(top, k);
+            if constexpr (has_errors) held_errors[k] += errors.read(error_top(), k);
+        }
+        reset();
+    }
+    __device__ __forceinline__ void drain() {
+        drain_own();
+        if (++drains == drains_between_flushes) flush();
+    }
+    /// Makes room for n more terms.
+    __device__ __forceinline__ void reserve(int n) {
+        if (added + n > adds) drain();
+        added += n;
+    }
+    __device__ __forceinline__ void reserve_own(int n) {
+        if (added + n > adds) drain_own();
+        added += n;
+    }
+    using Place = int;
+    [[nodiscard]] __device__ __forceinline__ Place place() const {
+        return top;
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t flushed() const {
+        return flushes;
+    }
+    /// Adds x², which is a double but where there are errors. If OneBin, it must be a multiple of the first bin's Q.
+    template <bool OneBin>
+    __device__ __forceinline__ void add_square(Number x) {
+        if constexpr (has_errors) {
+            const Number p = x * x;
+            values.add(p);
+            errors.add(fp::fused(x, x, -p));
+        } else {
+            static_assert(W::bins == 2);
+            auto& s = values.s;
+            const Number t = fp::fused(x, x, s[0]);
+            if constexpr (!OneBin) s[1] = s[1] + fp::fused(x, x, s[0] - t);
+            s[0] = t;
+        }
+    }
+    /// Unit of sum number k, those of the errors after those of the values, where top is 0.
+    [[nodiscard]] static __host__ __device__ constexpr int relative_unit(int k) {
+        return k < W::bins ? W::unit(0, k) : W::unit(1 - fp::Format<double>::precision, k - W::bins);
+    }
+    [[nodiscard]] __device__ __forceinline__ Word& own_sum(int k) {
+        return k < W::bins ? held[k] : held_errors[k - W::bins];
+    }
+    /// What the warp has in it since it was last asked; to be called when nothing is left in the bins themselves.
+    __device__ __forceinline__ Word take_sum(int k) {
+        Word& mine = own_sum(k);
+        const Word sum = warp_sum(mine);
+        mine = 0;
+        drains = 0;
+        return sum;
+    }
+    __device__ __forceinline__ void flush() {
+#pragma unroll
+        for (int k = 0; k < count; ++k) {
+            warp_deposit_sum<W::bins>(words, own_sum(k), top + relative_unit(k));
+            own_sum(k) = 0;
+        }
+        drains = 0;
+        if (++flushes % flushes_between_carries == 0) warp_carry(words);
+    }
+    __device__ __forceinline__ void flush_all() {
+        if (added == 0 && drains == 0) return;
+        drain_own();
+        flush();
+    }
+
+    __device__ __forceinline__ bool holds(const Range& x, const Range& y) const {
+        return room_x.holds(x) && (shared_room || room_y.holds(y));
+    }
+
+    /// Moves the window to where elements of these ranges have their terms, and, if it can, those that it was moved for before: so it soon comes
+    /// to rest. False if there is no such place.
+    __device__ __forceinline__ bool move(const Range& x, const Range& y) {
+        const Exponents a = exponents_of<T>(x), b = shared_room ? a : exponents_of<T>(y);
+        if (!a.finite || !b.finite) return false;
+        if (room_x.above != 0 && move_to(a.with(seen_x), b.with(seen_y))) return true;
+        return move_to(a, b);
+    }
+    __device__ __forceinline__ bool move_to(const Exponents& a, const Exponents& b, int room_above = most_above) {
+        constexpr int times = Map::linear ? 1 : 2; // elements in a term
+        const int high = (Map::linear ? a.high : a.high + b.high) + factor_bits,
+                  low = Map::linear ? a.low : a.low + b.low;
+        const int spare = W::span - significant_bits<T, Map> + 1 - (high - low);
+        if (spare < 0) return false;
+        const int new_top = min(max(high + min(spare / 2, room_above), lowest_top), W::highest_top);
+        const int least = max(new_top - W::span + significant_bits<T, Map> - 1, least_term);
+        if (high > new_top || low < least) return false;
+        const int up = (new_top - high) / times, down = (low - least) / times; // of the elements of each input
+        flush_all();
+        seen_x = a;
+        seen_y = b;
+        top = new_top;
+        room_x = Room<T>::between(a.low - down, a.high + up);
+        room_y = Room<T>::between(b.low - down, b.high + up);
+        if constexpr (in_one_bin) {
+            const int least_in_one = max(new_top - W::first_step + significant_bits<T, Map> - 1, least_term);
+            const int below = (low - least_in_one) >> 1; // rounded down where it is negative
+            one_bin = Room<T>::between(a.low - below, a.high + up);
+        }
+        reset();
+        return true;
+    }
+};
+
+} // namespace detreduce::cuda::exact

@@ -1,0 +1,255 @@
+// `exact` of the ops: terms (spec/transforms.hpp) instead of elements. Each is made into doubles (floats, of 16-bit formats) without error, which go through the bins of a
+// window. Whether they fit is seen from the elements, before they are multiplied: that is cheaper, above all for 16-bit formats. A product of
+// doubles is two doubles, its rounded value and the error of that, each with bins of its own.
+#pragma once
+
+#include "multiset/exact/moment_bins.cuh"
+
+namespace detreduce::cuda::exact {
+
+template <class T, class Map, int V>
+struct WarpMemory<Terms<T, Map, V>> {
+    Word words[Terms<T, Map, V>::states * acc::exact::words];
+    uint4 copy[Map::inputs == 2 ? 2 : 2 * short_tile / V][V * warp_size]; // never less than a RoundRoom
+    static constexpr int other = Map::inputs - 1; ///< the copy of y; of one input that of x, which is the same
+};
+
+/// A warp's way through the input.
+template <class T, class Map, int V = short_tile>
+struct TermWalk {
+    using Input = Terms<T, Map, V>;
+    using Mine = typename Input::Mine;
+
+    const Input& input;
+    WarpMemory<Input>& own;
+    std::uint64_t at, warps;
+    static constexpr bool counts_minus_zeros =
+        Map::transform == Transform::product || Map::transform == Transform::element;
+    bool only_minus_zeros = true; ///< perhaps, so far
+    std::uint32_t slow_tiles = 0;
+
+    [[nodiscard]] __device__ __forceinline__ Word* counters() const {
+        return own.words + LongOf<Input::states>::counters;
+    }
+
+    /// f(x, y) for each pair of elements, as numbers of N.
+    template <class N, class F>
+    static __device__ __forceinline__ void each(const uint4& x, const uint4& y, const F& f) {
+        constexpr int count = 16 / sizeof(T);
+        T a[count], b[count];
+        __builtin_memcpy(a, &x, 16);
+        __builtin_memcpy(b, &y, 16);
+#pragma unroll
+        for (int i = 0; i < count; ++i)
+            f(static_cast<N>(widen(a[i])), static_cast<N>(widen(b[i])));
+    }
+
+    /// A tile that no window holds, from shared memory, each term on its own.
+    static __device__ __noinline__ void add_slowly(const uint4* x, const uint4* y, Word* words) {
+        for (int i = 0; i < Input::vectors; ++i) {
+            const int mine = i * warp_size + threadIdx.x % warp_size;
+            each<double>(x[mine], y[mine], [&](double a, double b) {
+#pragma unroll 1
+                for (int k = 0; k < Map::parts; ++k) {
+                    const transforms::Product<double> f = Map::part(k, a, b);
+                    acc::exact::ScaledProduct p{0, Map::linear ? f.a : f.factor * (f.a * f.b), 0.0};
+                    if constexpr (Input::has_errors) p = acc::exact::scaled_product(f.a, f.b, f.factor);
+                    Word* const to = words + p.state * acc::exact::words;
+                    scatter(Map::parts > 1 ? p.value + 0.0 : p.value, to);
+                    if constexpr (Input::has_errors) scatter(p.error + 0.0, to);
+                }
+            });
+        }
+        sync_warp();
+    }
+    /// The same through a wide window, if that holds it. Not inlined, and with its loops left rolled: few tiles get here.
+    static __device__ __noinline__ bool add_wide(const uint4* x, const uint4* y, Word* words) {
+        static_assert(Input::each <= WideWindow::adds);
+        using BinsOf = TermBins<T, Map, WideWindow>;
+        const int lane = threadIdx.x % warp_size;
+        Range range_x, range_y;
+        int minus_zeros = 0;
+#pragma unroll 1
+        for (int i = 0; i < Input::vectors; ++i) {
+            const uint4 a = x[i * warp_size + lane], b = y[i * warp_size + lane];
+            look<BinsOf>(range_x, range_y, a, b);
+            if constexpr (counts_minus_zeros)
+                each<double>(a, b, [&](double c, double d) { minus_zeros += is_minus_zero(c, d); });
+        }
+        settle<BinsOf>(range_x, range_y);
+        BinsOf bins(words);
+        if (!bins.move(range_x, range_y)) return false;
+#pragma unroll 1
+        for (int k = 0; k < Map::parts; ++k) {
+            bins.drain();
+#pragma unroll 1
+            for (int i = 0; i < Input::vectors; ++i)
+                add_part(bins, k, x[i * warp_size + lane], y[i * warp_size + lane]);
+        }
+        bins.flush_all();
+        if constexpr (counts_minus_zeros) {
+            minus_zeros = warp_add(minus_zeros);
+            if (lane == 0) words[acc::exact::negative_zeros] += minus_zeros;
+            sync_warp();
+        }
+        return true;
+    }
+    /// The terms of the tile in shared memory to the words of states of M.
+    template <class M>
+    __device__ __forceinline__ void add_copied(Word* words) const {
+        using Walk = TermWalk<T, M, V>;
+        const uint4 *const x = own.copy[0], *const y = own.copy[WarpMemory<Input>::other];
+        if (!Walk::add_wide(x, y, words + LongOf<Walk::Input::states>::counters)) Walk::add_slowly(x, y, words);
+    }
+    /// A tile that the window does not hold, or whose −0 are to be counted.
+    __device__ __forceinline__ void add_otherwise(const Mine& x, const Mine& y) {
+        copy(x, y);
+        if constexpr (is_moments<Map>) {
+            add_copied<transforms::Element>(own.words);
+            add_copied<transforms::Square>(own.words + acc::exact::words);
+        } else {
+            add_copied<Map>(own.words);
+        }
+        if (++slow_tiles % (1u << 16) == 0) {
+            for (int s = 0; s < Input::states; ++s)
+                warp_carry(own.words + s * acc::exact::words);
+        }
+    }
+
+    static __device__ __forceinline__ bool is_minus_zero(double a, double b) {
+        return (a == 0 || b == 0) && fp::is_negative(a) != (Input::binary && fp::is_negative(b));
+    }
+    /// Could all terms of the warp so far be −0? The first one of each thread in this tile, `there` unless it is behind the end, nearly always shows that they
+    /// are not. Where they could, add_otherwise() counts them; where not, no sum of this warp's is −0, and nobody does.
+    __device__ __forceinline__ bool may_be_minus_zeros(const Mine& x, const Mine& y, bool there) {
+        if (!counts_minus_zeros || !only_minus_zeros) return false;
+        T a, b;
+        __builtin_memcpy(&a, &x.v[0], sizeof a);
+        __builtin_memcpy(&b, &y.v[0], sizeof b);
+        only_minus_zeros =
+            all_of_warp(!there || is_minus_zero(static_cast<double>(widen(a)), static_cast<double>(widen(b))));
+        return only_minus_zeros;
+    }
+    /// Puts a tile into shared memory.
+    __device__ __forceinline__ void copy(const Mine& x, const Mine& y) {
+        sync_warp();
+#pragma unroll
+        for (int i = 0; i < Input::vectors; ++i) {
+            own.copy[0][i * warp_size + threadIdx.x % warp_size] = x.v[i];
+            if constexpr (Input::binary) own.copy[1][i * warp_size + threadIdx.x % warp_size] = y.v[i];
+        }
+        sync_warp();
+    }
+
+    template <class BinsOf>
+    static __device__ __forceinline__ void look(Range& range_x, Range& range_y, const uint4& x, const uint4& y) {
+        Element<T>::look(range_x, x);
+        if constexpr (Input::binary) Element<T>::look(BinsOf::shared_room ? range_x : range_y, y);
+    }
+    template <class BinsOf>
+    static __device__ __forceinline__ void settle(Range& range_x, Range& range_y) {
+        Element<T>::settle(range_x);
+        if constexpr (!BinsOf::shared_room) Element<T>::settle(range_y);
+    }
+    /// Squares in one bin, of whose Q they must be multiples, or in two.
+    template <bool OneBin, class BinsOf>
+    static __device__ __forceinline__ void add_squares(BinsOf& bins, const uint4& x) {
+        if constexpr (is_moments<Map>) {
+            bins.template add<OneBin>(x);
+        } else {
+            double a[8];
+            Element<T>::magnitudes(x, a);
+#pragma unroll
+            for (const double m : a)
+                bins.template add_square<OneBin>(m);
+        }
+    }
+    /// Part k of the terms of one load; they must have room in the bins.
+    template <class BinsOf>
+    static __device__ __forceinline__ void add_part(BinsOf& bins, int k, const uint4& x, const uint4& y) {
+        if constexpr (BinsOf::in_one_bin || is_moments<Map>) {
+            add_squares<false>(bins, x);
+        } else {
+            using N = typename BinsOf::Number;
+            each<N>(x, y, [&](N a, N b) {
+                const transforms::Product<N> f = Map::finite_part(k, a, b);
+                const N p = Map::linear ? f.a : f.a * f.b;
+                bins.values.add(Map::linear ? p : f.factor * p);
+                if constexpr (Input::has_errors) bins.errors.add(f.factor * fp::fused(f.a, f.b, -p));
+            });
+        }
+    }
+
+    /// Adds a tile; false if no window of these bins holds it.
+    template <class BinsOf>
+    static __device__ __forceinline__ bool take(BinsOf& bins, const Mine& x, const Mine& y) {
+        constexpr int per_vector = 16 / sizeof(T);
+        constexpr bool drains_within = Input::each > BinsOf::adds;
+        Range range_x, range_y;
+#pragma unroll
+        for (int i = 0; i < Input::vectors; ++i)
+            look<BinsOf>(range_x, range_y, x.v[i], y.v[i]);
+        settle<BinsOf>(range_x, range_y);
+        bool in_one_bin = false;
+        if constexpr (BinsOf::in_one_bin) in_one_bin = all_of_warp(bins.one_bin.holds(range_x));
+        if (!in_one_bin && !all_of_warp(bins.holds(range_x, range_y)) && !bins.move(range_x, range_y)) return false;
+#pragma unroll
+        for (int k = 0; k < Map::parts; ++k) {
+            if constexpr (drains_within) {
+                bins.added += Input::each;
+            } else {
+                bins.reserve(Input::each);
+            }
+            if constexpr (BinsOf::in_one_bin) {
+                if (in_one_bin) {
+#pragma unroll
+                    for (int i = 0; i < Input::vectors; ++i)
+                        add_squares<true>(bins, x.v[i]);
+                    continue;
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < Input::vectors; ++i) {
+                add_part(bins, k, x.v[i], y.v[i]);
+                if (drains_within && (i + 1) * per_vector % BinsOf::adds == 0) bins.drain();
+            }
+        }
+        return true;
+    }
+
+    /// Tiles from `at` on: full ones, and, if it is the warp's turn, what is left behind them.
+    template <class BinsOf>
+    __device__ __forceinline__ void go(BinsOf& bins) {
+        const std::uint64_t full = input.full(), all = full + (input.n % Input::tile != 0);
+        if (at >= all) return;
+        Mine next_x{}, next_y{};
+        if (at < full) {
+            next_x = input.load(input.x, at);
+            if constexpr (Input::binary) next_y = input.load(input.y, at);
+        }
+        for (; at < all; at += warps) {
+            Mine x = next_x, y = Input::binary ? next_y : next_x;
+            if (at + warps < full) {
+                next_x = input.load(input.x, at + warps);
+                if constexpr (Input::binary) next_y = input.load(input.y, at + warps);
+            }
+            if (at == full) {
+                x = y = input.load_rest(input.x, own.copy[0]);
+                if constexpr (Input::binary) y = input.load_rest(input.y, own.copy[WarpMemory<Input>::other]);
+            }
+            const bool there = input.has_first(at);
+            if (may_be_minus_zeros(x, y, there) || !take(bins, x, y)) add_otherwise(x, y);
+        }
+    }
+};
+
+template <class T, class Map, int V>
+__device__ __forceinline__ void add_share(const Terms<T, Map, V>& input, WarpMemory<Terms<T, Map, V>>& own,
+                                          std::uint64_t first, std::uint64_t warps, const Between&) {
+    TermWalk<T, Map, V> walk{input, own, first, warps};
+    typename Terms<T, Map, V>::FirstBins bins(walk.counters());
+    walk.go(bins);
+    bins.flush_all();
+}
+
+} // namespace detreduce::cuda::exact

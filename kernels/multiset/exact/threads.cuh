@@ -1,0 +1,170 @@
+// `exact` of short rows, and of columns: a thread each, or, of long columns, a thread for each of their parts. Neighbouring threads read neighbouring
+// columns, and of rows what the cache already has. Each thread has a window of its own, made for the first elements of its group, and sees at the
+// end whether it held them all; where it did not, groups_kernel is to do the group again.
+#pragma once
+
+#include "multiset/exact/bin_sums.cuh"
+#include "groups/groups.hpp"
+#include "groups/parts.hpp"
+
+namespace detreduce::cuda::exact {
+
+/// What is kept of parts: sum k of part p of group g is at sums[(k·parts + p)·count + g].
+struct PartSums {
+    Word* sums;
+    std::uint32_t* fits; ///< a bit for each part of each group: all of it was in the window
+    std::uint32_t* left; ///< a bit for each group: it has to be done again
+};
+
+template <class T, class Map>
+struct ThreadSum {
+    using Input = Terms<T, Map>;
+    using Window = spec::ExactWindow<double, 2, 5>;
+    using BinsOf = typename BinsIn<T, Map, Window>::type;
+    using Walk = TermWalk<T, Map>;
+    static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * Map::parts,
+                         ahead = Map::inputs == 2 ? 2 : 4; ///< loads of 16 bytes in flight
+    /// A thread's window is made for a few elements, and cannot move. Sums of doubles have 40 bits to spare, most of which they need below.
+    static constexpr int room_above = fp::is_f64<T> && Map::linear ? 10 : 16;
+    static_assert(terms <= Window::adds);
+    static_assert(policy::longest_part * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
+
+    /// 16 bytes of elements from number i on; zeros, whose terms are +0, behind the end.
+    static __device__ __forceinline__ uint4 load(const Input& input, const T* p, std::uint64_t i) {
+        if (i + per_vector <= input.n) {
+            if (input.aligned) return load_read_only(reinterpret_cast<const uint4*>(p + i));
+            return input.gather(p + i * input.step);
+        }
+        T elements[per_vector];
+#pragma unroll
+        for (int k = 0; k < per_vector; ++k)
+            elements[k] = i + k < input.n ? load_number(p + (i + k) * input.step) : T{};
+        uint4 v;
+        __builtin_memcpy(&v, elements, sizeof v);
+        return v;
+    }
+
+    /// The sums of elements begin … end − 1 of the group `input`, in a window that depends on its first elements alone. False if that does not hold
+    /// them, or if there might be nothing but −0.
+    static __device__ __forceinline__ bool add_up(const Input& input, std::uint64_t begin, std::uint64_t end,
+                                                  BinsOf& bins) {
+        Range range_x, range_y;
+        const uint4 first_x = load(input, input.x, 0), first_y = Input::binary ? load(input, input.y, 0) : first_x;
+        Walk::template look<BinsOf>(range_x, range_y, first_x, first_y);
+        Range settled_x = range_x, settled_y = range_y;
+        Walk::template settle<BinsOf>(settled_x, settled_y);
+        const Exponents a = exponents_between<T>(settled_x.largest, settled_x.smallest_less_one),
+                        b = BinsOf::shared_room ? a
+                                                : exponents_between<T>(settled_y.largest, settled_y.smallest_less_one);
+        T x, y;
+        __builtin_memcpy(&x, &first_x, sizeof x);
+        __builtin_memcpy(&y, &first_y, sizeof y);
+        const bool all_may_be_minus_zero =
+            Walk::counts_minus_zeros &&
+            Walk::is_minus_zero(static_cast<double>(widen(x)), static_cast<double>(widen(y)));
+        if (!a.finite || !b.finite || all_may_be_minus_zero || !bins.move_to(a, b, room_above)) return false;
+        for (std::uint64_t i = begin; i < end; i += ahead * per_vector) {
+            uint4 xs[ahead], ys[ahead];
+#pragma unroll
+            for (int j = 0; j < ahead; ++j) {
+                const std::uint64_t at = i + j * per_vector;
+                xs[j] = ys[j] = at < end ? load(input, input.x, at) : uint4{};
+                if constexpr (Input::binary) ys[j] = at < end ? load(input, input.y, at) : uint4{};
+            }
+#pragma unroll
+            for (int j = 0; j < ahead; ++j) {
+                Walk::template look<BinsOf>(range_x, range_y, xs[j], ys[j]);
+                bins.reserve_own(terms);
+#pragma unroll
+                for (int k = 0; k < Map::parts; ++k)
+                    Walk::add_part(bins, k, xs[j], ys[j]);
+            }
+        }
+        bins.drain_own();
+        Walk::template settle<BinsOf>(range_x, range_y);
+        return bins.holds(range_x, range_y);
+    }
+};
+
+template <class Input>
+using SumOf = ThreadSum<typename Input::Type, typename Input::MapType>;
+
+/// Where the results of groups go.
+struct GroupFinish {
+    Finish finish;
+    std::uint64_t n; ///< elements of each
+
+    template <class BinsOf>
+    __device__ __forceinline__ void round(std::uint64_t group, const BinSums<BinsOf>& sums) const {
+        round_sums<BinsOf>(sums, n, finish.moved(group));
+    }
+};
+
+/// Parts of groups, which are rounded at once where there is one part of each.
+template <class Input>
+__global__ void __launch_bounds__(policy::part_threads)
+    parts_kernel(const __grid_constant__ Input input, std::uint64_t stride, const Parts parts, const PartSums kept,
+                 const GroupFinish finish) {
+    using Sum = SumOf<Input>;
+    using BinsOf = typename Sum::BinsOf;
+    constexpr int count = BinsOf::count;
+    const std::uint64_t all = parts.words() * parts.parts;
+    const std::uint32_t lane = threadIdx.x % warp_size;
+    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;
+         turn += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
+        const Parts::Place place = parts.place(turn, lane);
+        BinsOf bins(nullptr);
+        const bool fits =
+            place.there && Sum::add_up(input.part(place.group * stride, parts.n), place.begin, place.end, bins);
+        const std::uint32_t all_fit = votes_of_warp(fits);
+        if (parts.parts > 1) {
+            if (lane == 0) kept.fits[turn] = all_fit;
+            if (!place.there) continue;
+#pragma unroll
+            for (int k = 0; k < count; ++k)
+                kept.sums[(k * parts.parts + place.part) * parts.count + place.group] = bins.own_sum(k);
+            continue;
+        }
+        if (lane == 0) kept.left[place.word] = ~all_fit;
+        if (!fits) continue;
+        BinSums<BinsOf> sums;
+#pragma unroll
+        for (int k = 0; k < count; ++k)
+            sums.set(k, bins.own_sum(k));
+        sums.place = bins.place();
+        finish.round(place.group, sums);
+    }
+}
+
+/// Adds up the parts of each group, and rounds.
+template <class Input>
+__global__ void __launch_bounds__(policy::part_threads)
+    join_parts_kernel(const __grid_constant__ Input input, std::uint64_t stride, const Parts parts, const PartSums kept,
+                      const GroupFinish finish) {
+    using Sum = SumOf<Input>;
+    using BinsOf = typename Sum::BinsOf;
+    const std::uint64_t words = parts.words();
+    const std::uint32_t lane = threadIdx.x % warp_size;
+    for (std::uint64_t word = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size;
+         word < words; word += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
+        const std::uint64_t group = word * warp_size + lane;
+        std::uint32_t all_fit = ~0u;
+        for (std::uint64_t part = 0; part < parts.parts; ++part)
+            all_fit &= kept.fits[part * words + word];
+        if (lane == 0) kept.left[word] = ~all_fit;
+        if (group >= parts.count || (all_fit >> lane & 1) == 0) continue;
+        BinSums<BinsOf> sums{};
+#pragma unroll
+        for (int k = 0; k < BinsOf::count; ++k) {
+#pragma unroll 4
+            for (std::uint64_t part = 0; part < parts.parts; ++part)
+                sums.add(k, kept.sums[(k * parts.parts + part) * parts.count + group]);
+        }
+        BinsOf bins(nullptr); // stays empty: to learn where its window is
+        (void)Sum::add_up(input.part(group * stride, parts.n), 0, 0, bins);
+        sums.place = bins.place();
+        finish.round(group, sums);
+    }
+}
+
+} // namespace detreduce::cuda::exact

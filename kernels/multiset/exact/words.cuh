@@ -1,0 +1,74 @@
+// The words of an exact state (acc/exact.hpp) on the GPU: a warp's own in shared memory, and a block's merge of them.
+#pragma once
+
+#include <cstdint>
+
+#include <detreduce/acc/exact.hpp>
+
+#include "sequence/tile.cuh"
+#include "platform/warp.cuh"
+
+namespace detreduce::cuda::exact {
+
+using acc::exact::Word;
+
+static_assert(sizeof(unsigned long long) == sizeof(Word));
+
+__device__ __forceinline__ void atomic_add(Word* to, Word value) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
+}
+
+/// Sum over the warp; every thread has it. In pieces of 26 bits, of which 32 fit into a word that one instruction sums.
+__device__ __forceinline__ Word warp_sum(Word value) {
+    constexpr unsigned mask = (1u << 26) - 1;
+    const Word low = warp_add(static_cast<unsigned>(value) & mask),
+               middle = warp_add(static_cast<unsigned>(value >> 26) & mask),
+               high = warp_add(static_cast<int>(value >> 52));
+    return low + (middle << 26) + static_cast<Word>(static_cast<std::uint64_t>(high) << 52);
+}
+
+/// Adds value · 2^exponent, the same in all threads, to the warp's words.
+__device__ __forceinline__ void warp_deposit(Word* words, Word value, int exponent) {
+    const acc::exact::Deposit d = acc::exact::split(value, exponent);
+    const int lane = threadIdx.x % warp_size;
+    const Word digit = lane == 0 ? d.digit[0] : lane == 1 ? d.digit[1] : d.digit[2];
+    if (lane < 3 && d.first + lane < acc::exact::digits) words[d.first + lane] += digit;
+    sync_warp();
+}
+
+/// The same of the sum of what threads have. Not inlined.
+static __device__ __noinline__ void warp_deposit_called(Word* words, Word mine, int exponent) {
+    warp_deposit(words, warp_sum(mine), exponent);
+}
+/// Inlined where there are few bins: a call costs a loop registers. Else it is little code that counts, as it is seldom run.
+template <int Bins>
+__device__ __forceinline__ void warp_deposit_sum(Word* words, Word mine, int exponent) {
+    if constexpr (Bins > 3) {
+        warp_deposit_called(words, mine, exponent);
+    } else {
+        warp_deposit(words, warp_sum(mine), exponent);
+    }
+}
+
+/// What digit k is when every digit has handed its carry to the next one, once: at most 2^33 in magnitude if all were below 2^63.
+__device__ __forceinline__ Word carried(const Word* words, int k) {
+    const Word low = k + 1 < acc::exact::digits ? words[k] & 0xffffffff : words[k];
+    return low + (k > 0 ? words[k - 1] >> 32 : 0);
+}
+
+/// Hands on the carries of the warp's words, so that they can take 2^29 more deposits.
+__device__ __forceinline__ void warp_carry(Word* words) {
+    constexpr int each = (acc::exact::digits + warp_size - 1) / warp_size;
+    const int lane = threadIdx.x % warp_size;
+    Word next[each];
+    sync_warp();
+    for (int i = 0; i < each; ++i)
+        next[i] = lane + i * warp_size < acc::exact::digits ? carried(words, lane + i * warp_size) : 0;
+    sync_warp();
+    for (int i = 0; i < each; ++i) {
+        if (lane + i * warp_size < acc::exact::digits) words[lane + i * warp_size] = next[i];
+    }
+    sync_warp();
+}
+
+} // namespace detreduce::cuda::exact

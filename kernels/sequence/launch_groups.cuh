@@ -1,0 +1,66 @@
+// Host side of groups that are reduced in a fixed order: sums, products, means and variances, whatever Level reads and merges.
+#pragma once
+
+#include "sequence/columns.cuh"
+#include "sequence/groups.cuh"
+#include "policies.hpp"
+
+namespace detreduce::cuda {
+
+/// Does the array, or every row of it, begin at 16 bytes?
+template <class T, class Acc>
+[[nodiscard]] bool all_aligned(const FlatLaunch<T, Acc>& flat) {
+    const Shape shape = flat.plan.request().shape;
+    return flat.aligned() &&
+           (shape == Shape::flat ||
+            (shape == Shape::rows && (flat.levels.rows == 1 || flat.levels.stride * sizeof(T) % 16 == 0)));
+}
+
+template <class T, class LevelOf>
+struct GroupLaunch {
+    using Level = LevelOf;
+    using Acc = typename Level::Acc;
+
+    FlatLaunch<T, Acc> flat;
+    typename Level::Pointer input;
+    Groups groups;
+    void* workspace;
+
+    [[nodiscard]] Status run_small(const SlotTable& table) const {
+        const std::uint64_t batches = reads_words<Level> ? policy::group_batches_by_words : policy::group_batches,
+                            blocks = batches * flat.device.sms;
+        const std::uint32_t batch = batch_of(flat.plan, blocks, block_warps);
+        return flat.launch_resident(groups_kernel<Level>, spec::tiles(groups.count, std::uint64_t{block_warps} * batch),
+                                    0, input, groups, batch, flat.levels.results, table);
+    }
+
+    /// A flat array, or rows: a warp each, or several blocks.
+    [[nodiscard]] Status run_whole() const {
+        const bool small = flat.plan.request().shape == Shape::rows && flat.n() <= Level::Order::tile;
+        return small ? run_small({}) : flat.template two_pass<Level>(input);
+    }
+
+    [[nodiscard]] Status run_segments() const {
+        constexpr std::uint32_t length = Level::Order::tile;
+        const SlotLayout layout = SlotLayout::of(flat.n(), length, sizeof(Acc));
+        const SlotTable table = layout.table(workspace, length, PartialLevel<Acc>::Order::tile);
+        Status status =
+            from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, flat.stream));
+        if (status.ok()) status = run_small(table);
+        if (!status.ok() || layout.room == 0) return status;
+        Levels<Acc> slots = flat.levels; // a result each, none of which is a root
+        slots.tiles[0] = layout.room;
+        slots.partials[0] = reinterpret_cast<Acc*>(static_cast<char*>(workspace) + layout.results);
+        status = flat.template run_level<Level, block_warps>(
+            LaunchKind::plain, input, flat.n(), slots,
+            flat.grid(std::min<std::uint64_t>(layout.room, policy::slot_blocks * flat.device.sms)), table);
+        return status.ok() ? reduce_large_groups(flat, table, slots.partials[0]) : status;
+    }
+
+    [[nodiscard]] Status run() const {
+        if (flat.plan.request().shape == Shape::columns) return run_columns<Level>(flat, input);
+        return groups.offsets != nullptr ? run_segments() : run_whole();
+    }
+};
+
+} // namespace detreduce::cuda

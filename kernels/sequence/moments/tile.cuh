@@ -1,0 +1,334 @@
+// Mean and variance by `tree` (lib/SPEC.md, section 12), of arrays and rows: a tile by a block of 8 warps, a chunk a warp, as sequence/tile.cuh has it. Where
+// a chunk is full, and its items are equally large, the weights are known beforehand and merging takes five instructions; elsewhere the
+// numbers of elements follow from where an item lies, and merging divides: that is one tile a level, and short rows.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <detreduce/acc/moments.hpp>
+#include <detreduce/spec/tile_counts.hpp>
+
+#include "sequence/tile.cuh"
+#include "sequence/moments/fold.cuh"
+
+namespace detreduce::cuda::moment_kernels {
+
+inline constexpr int block_warps = spec::chunks_per_tile, block_threads = block_warps * warp_size;
+
+/// Elements of the input as items.
+template <class T, bool Aligned = false>
+struct Elements {
+    using Item = T;
+    using V = fp::Arithmetic<T>;
+    using Acc = acc::Moments<V>;
+    using Pointer = OneInput<T, Aligned ? Alignment::known : Alignment::seen>;
+    using Order = spec::TreeOrder<sizeof(T)>;
+    static constexpr Source source = Source::any_input;
+    static __device__ __forceinline__ Acc accumulator(T x) { return Acc::of(widen(x)); }
+};
+
+/// Results of tiles as items.
+template <class Value>
+struct Partials {
+    using V = Value;
+    using Acc = acc::Moments<V>;
+    using Item = Acc;
+    using Pointer = const Acc*;
+    using Order = spec::TreeOrder<sizeof(V)>;
+    static constexpr Source source = Source::partials;
+    static __device__ __forceinline__ Acc accumulator(const Acc& x) { return x; }
+};
+
+/// a of n1 elements and b of n2, which may be absent. Not inlined: it is much code, for few items.
+template <class V>
+__device__ __noinline__ acc::Moments<V> merged(acc::Moments<V> a, acc::Moments<V> b, std::uint64_t n1,
+                                               std::uint64_t n2) {
+    if (n2 == 0) return a;
+    a.merge(b, n1 == n2 ? acc::Weights<V>::equal(static_cast<V>(n1)) : acc::Weights<V>::of(n1, n2));
+    return a;
+}
+
+template <class Items>
+struct Tile {
+    using V = typename Items::V;
+    using Acc = typename Items::Acc;
+    using Item = typename Items::Item;
+    using Order = typename Items::Order;
+    using Pointer = typename Items::Pointer;
+    using Counts = spec::TileCounts<Order::lanes>;
+    static constexpr int K = Order::lanes / warp_size, rows = spec::rows_per_chunk;
+    static constexpr bool of_elements = !std::is_same_v<Item, Acc>;
+
+    /// Every lane of each warp's chunk. Means and M2 apart, so that neighbouring threads meet different banks, 16 bytes at a time as well.
+    struct Buffer {
+        alignas(16) V mean[block_warps][Order::lanes];
+        alignas(16) V m2[block_warps][Order::lanes];
+
+        [[nodiscard]] __device__ __forceinline__ Acc get(std::uint32_t chunk, std::uint32_t j) const {
+            return {mean[chunk][j], m2[chunk][j]};
+        }
+        __device__ __forceinline__ void put(std::uint32_t chunk, std::uint32_t j, const Acc& a) {
+            mean[chunk][j] = a.mean;
+            m2[chunk][j] = a.m2;
+        }
+        /// Lanes j, j + 1, …, as many as 16 bytes hold; j is a multiple of that.
+        static constexpr int together = 16 / sizeof(V);
+        __device__ __forceinline__ void put(std::uint32_t chunk, std::uint32_t j, const Acc (&a)[together]) {
+            Pack<V, together> means, m2s;
+#pragma unroll
+            for (int i = 0; i < together; ++i) {
+                means.v[i] = a[i].mean;
+                m2s.v[i] = a[i].m2;
+            }
+            *reinterpret_cast<Pack<V, together>*>(&mean[chunk][j]) = means;
+            *reinterpret_cast<Pack<V, together>*>(&m2[chunk][j]) = m2s;
+        }
+    };
+
+    Pointer items;
+    Counts counts;
+    Buffer& buffer;
+
+    /// Are all groups as large as those that they are merged with? So they are where there are 1, 2, 4 or 8 full chunks.
+    [[nodiscard]] __device__ __forceinline__ bool regular() const {
+        const std::uint32_t chunks = counts.m / Order::chunk;
+        return counts.m % Order::chunk == 0 && (chunks & (chunks - 1)) == 0 && counts.missing == 0;
+    }
+    /// Has this chunk an item?
+    [[nodiscard]] __device__ __forceinline__ bool there(std::uint32_t chunk) const {
+        return chunk * Order::chunk < counts.m;
+    }
+    /// regular() of a chunk.
+    [[nodiscard]] __device__ __forceinline__ bool regular_chunk(std::uint32_t chunk) const {
+        const std::uint32_t end = (chunk + 1) * Order::chunk;
+        return end < counts.m || (end == counts.m && counts.missing == 0);
+    }
+
+    /// Elements of an item, which of the input is known beforehand.
+    [[nodiscard]] __device__ __forceinline__ V unit() const {
+        return of_elements ? V(1) : static_cast<V>(counts.unit);
+    }
+
+    __device__ __forceinline__ void fold_regular(std::uint32_t chunk) const {
+        const int first_lane = threadIdx.x % warp_size * K;
+        const Pointer p = items + (chunk * Order::chunk + first_lane);
+        Pack<Item, K> packs[rows];
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+            packs[r] = load_pack<Items::source, Item, K>(p + r * Order::lanes);
+        Pack<V, K> means, m2s;
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            Acc row[rows];
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                row[r] = Items::accumulator(packs[r].v[k]);
+            const Acc lane = merge_equal(row, unit());
+            means.v[k] = lane.mean;
+            m2s.v[k] = lane.m2;
+        }
+        *reinterpret_cast<Pack<V, K>*>(&buffer.mean[chunk][first_lane]) = means;
+        *reinterpret_cast<Pack<V, K>*>(&buffer.m2[chunk][first_lane]) = m2s;
+    }
+    /// A chunk with items that are not there, or with the last one.
+    __device__ __forceinline__ void fold_irregular(std::uint32_t chunk) const {
+        const std::uint32_t begin = chunk * Order::chunk, left = counts.m - begin;
+#pragma unroll(of_elements ? 4 : 1)
+        for (std::uint32_t j = threadIdx.x % warp_size; j < Order::lanes; j += warp_size) {
+            Acc row[rows];
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                row[r] = Acc{};
+                if (r * Order::lanes + j < left)
+                    row[r] = Items::accumulator(load_item<Items::source>(items + (begin + r * Order::lanes + j)));
+            }
+            if constexpr (of_elements) {
+                const std::uint32_t there = left > j ? (left - j - 1) / Order::lanes + 1 : 0;
+                buffer.put(chunk, j, fold_first(row, static_cast<int>(there < rows ? there : rows)));
+            } else {
+                buffer.put(chunk, j, fold_groups(row, chunk * rows, (left - 1) / Order::lanes + 1, j));
+            }
+        }
+    }
+    /// Lane j, of groups of which one may be smaller, in the first `there` rows from first_row on.
+    [[nodiscard]] __device__ __forceinline__ Acc fold_groups(Acc (&row)[rows], std::uint32_t first_row,
+                                                             std::uint32_t there, std::uint32_t j) const {
+#pragma unroll
+        for (int step = 1; step < rows; step *= 2) {
+#pragma unroll
+            for (int r = 0; r < rows; r += 2 * step) {
+                if (r + step >= there) continue;
+                const std::uint32_t at = first_row + r;
+                row[r] = merged(row[r], row[r + step], counts.in_rows(j, at, at + step),
+                                counts.in_rows(j, at + step, at + 2 * step));
+            }
+        }
+        return row[0];
+    }
+
+    /// Lane j of the block's chunks.
+    [[nodiscard]] __device__ __forceinline__ Acc merge_chunks(std::uint32_t j) const {
+        Acc parts[block_warps];
+#pragma unroll
+        for (int c = 0; c < block_warps; ++c)
+            parts[c] = buffer.get(c, j);
+        const bool even = regular();
+#pragma unroll
+        for (int step = 1; step < block_warps; step *= 2) {
+            if (!there(step)) break;
+            const auto weights = acc::Weights<V>::equal(unit() * static_cast<V>(rows * step));
+#pragma unroll
+            for (int c = 0; c < block_warps; c += 2 * step) {
+                // Of full chunks; where all are, with what is not there, too, of which nothing is used.
+                if (even || regular_chunk(c + 2 * step - 1)) {
+                    parts[c].merge(parts[c + step], weights);
+                    continue;
+                }
+                if (!there(c + step)) continue;
+                const std::uint32_t at = c * rows, middle = at + step * rows;
+                parts[c] = merged(parts[c], parts[c + step], counts.in_rows(j, at, middle),
+                                  counts.in_rows(j, middle, middle + step * rows));
+            }
+        }
+        return parts[0];
+    }
+
+    /// a, which is lane j, with lane j + half.
+    template <bool Regular>
+    __device__ __forceinline__ void merge_lane(Acc& a, const Acc& b, std::uint32_t j, std::uint32_t half) const {
+        if constexpr (Regular) {
+            a.merge(b, acc::Weights<V>::equal(unit() * static_cast<V>(counts.m / 2 / half)));
+        } else { // also where no lane has one to its right: with a branch for that 16-bit lanes were kept in local memory (.49 for .98 of reading)
+            a = merged(a, b, counts.in_lanes(j, 2 * half), counts.in_lanes(j + half, 2 * half));
+        }
+    }
+    /// Lane j takes in lane j + half, for half = lanes/2 … 1, by one warp; its first thread has the result.
+    template <bool Regular>
+    [[nodiscard]] __device__ __forceinline__ Acc merge_lanes() const {
+        const std::uint32_t thread = threadIdx.x;
+        Acc a[K];
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+            a[k] = buffer.get(0, thread + warp_size * k);
+#pragma unroll
+        for (int half = K / 2; half >= 1; half /= 2) {
+#pragma unroll
+            for (int k = 0; k < half; ++k)
+                merge_lane<Regular>(a[k], a[k + half], thread + warp_size * k, warp_size * half);
+        }
+#pragma unroll
+        for (int half = warp_size / 2; half >= 1; half /= 2) {
+            const Acc right = shuffle_down(a[0], half);
+            if (thread < static_cast<std::uint32_t>(half)) merge_lane<Regular>(a[0], right, thread, half);
+        }
+        return a[0];
+    }
+
+    /// Lane j of the tile's items, which are Rows rows of lanes or fewer; unless `real`, of zeros.
+    template <bool Regular, int Rows>
+    [[nodiscard]] __device__ __forceinline__ Acc fold_short_lane(std::uint32_t j, bool real) const {
+        Acc row[Rows];
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+            row[r] = Acc{};
+            const std::uint32_t at = r * Order::lanes + j;
+            if (real && at < counts.m) row[r] = Items::accumulator(load_item<Items::source>(items + at));
+        }
+#pragma unroll
+        for (int step = 1; step < Rows; step *= 2) {
+            if (step * Order::lanes >= counts.m) break;
+            const auto weights = acc::Weights<V>::equal(unit() * static_cast<V>(step));
+#pragma unroll
+            for (int r = 0; r < Rows; r += 2 * step) {
+                if constexpr (Regular) { // of rows that are not there, too, of which nothing is used
+                    row[r].merge(row[r + step], weights);
+                } else {
+                    row[r] = merged(row[r], row[r + step], counts.in_rows(j, r, r + step),
+                                    counts.in_rows(j, r + step, r + 2 * step));
+                }
+            }
+        }
+        return row[0];
+    }
+    /// Such a tile by one warp; its first thread has the result.
+    template <bool Regular, int Rows>
+    [[nodiscard]] __device__ __forceinline__ Acc reduce_short(bool real) const {
+        const std::uint32_t thread = threadIdx.x % warp_size;
+        Acc a[K];
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+            a[k] = fold_short_lane<Regular, Rows>(thread + warp_size * k, real);
+        const auto merge = [&](Acc& left, const Acc& right, std::uint32_t j, std::uint32_t half) {
+            if constexpr (Regular) {
+                Acc both = left;
+                both.merge(right, acc::Weights<V>::equal(unit() * static_cast<V>(counts.m / 2 / half)));
+                left = choose(half < counts.m, both, left);
+            } else if (j < half) {
+                merge_lane<false>(left, right, j, half);
+            }
+        };
+#pragma unroll
+        for (int half = K / 2; half >= 1; half /= 2) {
+#pragma unroll
+            for (int k = 0; k < half; ++k)
+                merge(a[k], a[k + half], thread + warp_size * k, warp_size * half);
+        }
+#pragma unroll
+        for (int half = warp_size / 2; half >= 1; half /= 2)
+            merge(a[0], shuffle_down(a[0], half), thread, half);
+        return a[0];
+    }
+    /// Are all its items as many elements, and their number a power of two?
+    [[nodiscard]] __device__ __forceinline__ bool regular_short() const {
+        return (counts.m & (counts.m - 1)) == 0 && counts.missing == 0;
+    }
+
+    /// The tile's result, in thread 0. All threads of the block call this; the buffer may be used again after a barrier.
+    [[nodiscard]] __device__ __forceinline__ Acc reduce() const {
+        const std::uint32_t chunk = threadIdx.x / warp_size;
+        if (regular_chunk(chunk)) {
+            fold_regular(chunk);
+        } else if (there(chunk)) {
+            fold_irregular(chunk);
+        }
+        __syncthreads();
+        for (std::uint32_t j = threadIdx.x; j < Order::lanes; j += block_threads)
+            buffer.put(0, j, merge_chunks(j));
+        __syncthreads();
+        if (chunk != 0) return Acc{};
+        return regular() ? merge_lanes<true>() : merge_lanes<false>();
+    }
+};
+
+} // namespace detreduce::cuda::moment_kernels
+
+namespace detreduce::cuda {
+
+/// Such items as a level of sequence/kernels.cuh.
+template <class Items>
+struct MomentsLevel : Items {
+    using TileOf = moment_kernels::Tile<Items>;
+    using Counts = typename TileOf::Counts;
+    using Buffer = typename TileOf::Buffer;
+    using typename Items::Acc, typename Items::Pointer;
+    static constexpr bool in_rows = true;
+
+    static __device__ __forceinline__ Acc reduce(const Pointer& items, const Counts& counts, Buffer& buffer) {
+        return TileOf{items, counts, buffer}.reduce();
+    }
+    /// Rows rows of lanes or fewer, by a warp; unless `real`, of zeros.
+    template <int Rows>
+    static __device__ __forceinline__ Acc reduce_short(const Pointer& items, const Counts& counts, Buffer& buffer,
+                                                       bool real) {
+        const TileOf tile{items, counts, buffer};
+        return tile.regular_short() ? tile.template reduce_short<true, Rows>(real)
+                                    : tile.template reduce_short<false, Rows>(real);
+    }
+};
+template <class T, bool Aligned>
+using MomentsInput = MomentsLevel<moment_kernels::Elements<T, Aligned>>;
+template <class V>
+struct PartialLevel<acc::Moments<V>> : MomentsLevel<moment_kernels::Partials<V>> {};
+
+} // namespace detreduce::cuda

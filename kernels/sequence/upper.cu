@@ -1,0 +1,30 @@
+#include "sequence/upper.cuh"
+
+#include <detreduce/acc/product.hpp>
+
+#include "sequence/moments/tile.cuh"
+
+namespace detreduce::cuda {
+
+template Status reduce_upper_levels<acc::Rounded<float>, 4>(const SequenceLaunch<acc::Rounded<float>>&);
+template Status reduce_upper_levels<acc::Rounded<double>, 4>(const SequenceLaunch<acc::Rounded<double>>&);
+template Status reduce_upper_levels<acc::Moments<float>, block_warps>(const SequenceLaunch<acc::Moments<float>>&);
+template Status reduce_upper_levels<acc::Moments<double>, block_warps>(const SequenceLaunch<acc::Moments<double>>&);
+
+#define DETREDUCE_UPPER_LEVELS(...)                                                                                    \
+    template Status reduce_upper_levels<__VA_ARGS__, block_warps>(const SequenceLaunch<__VA_ARGS__>&);                 \
+    template Status reduce_large_groups(const SequenceLaunch<__VA_ARGS__>&, const SlotTable&, __VA_ARGS__*)
+DETREDUCE_UPPER_LEVELS(acc::Rounded<float>);
+DETREDUCE_UPPER_LEVELS(acc::Rounded<double>);
+DETREDUCE_UPPER_LEVELS(acc::Kahan<float>);
+DETREDUCE_UPPER_LEVELS(acc::Kahan<double>);
+DETREDUCE_UPPER_LEVELS(acc::Compensated<float>);
+DETREDUCE_UPPER_LEVELS(acc::Compensated<double>);
+DETREDUCE_UPPER_LEVELS(acc::Product<float, false>);
+DETREDUCE_UPPER_LEVELS(acc::Product<double, false>);
+DETREDUCE_UPPER_LEVELS(acc::Product<float, true>);
+DETREDUCE_UPPER_LEVELS(acc::Product<double, true>);
+DETREDUCE_UPPER_LEVELS(acc::CountedMoments<float>);
+DETREDUCE_UPPER_LEVELS(acc::CountedMoments<double>);
+
+} // namespace detreduce::cuda
