@@ -1,7 +1,10 @@
 // Plots: what a chart's figures become.
 #include <support/catch.hpp>
 
+#include <algorithm>
 #include <limits>
+#include <map>
+#include <regex>
 #include <set>
 
 #include "axes.hpp"
@@ -25,6 +28,16 @@ std::string drawn(double y, double floor, double ceiling) {
     chart.y_floor = floor;
     chart.y_ceiling = ceiling;
     return draw(chart).svg;
+}
+
+/// Where a chart's dots are, from the top of the picture, by their colour: in the order of their points, after that of the legend.
+std::map<std::string, std::vector<double>> heights_of_dots(const std::string& svg) {
+    static const std::regex dot(
+        R"re(<use xlink:href='#[^']*' transform='translate\([^,]*,([^)]*)\)[^']*' color='([^']*)')re");
+    std::map<std::string, std::vector<double>> heights;
+    for (std::sregex_iterator it(svg.begin(), svg.end(), dot), end; it != end; ++it)
+        heights[(*it)[2].str()].push_back(std::stod((*it)[1].str()));
+    return heights;
 }
 
 } // namespace
@@ -132,4 +145,32 @@ TEST_CASE("lines of the same colour have markers of their own", "[report]") {
     }
     INFO(svg);
     CHECK(markers.size() == 2);
+}
+
+TEST_CASE("dots of one category lie beside each other, about its middle, the first on top", "[report]") {
+    REQUIRE(can_draw());
+    const std::vector<std::string> names = {"exact", "compensated", "kahan", "tree", "atomic", "serial", "read"};
+    for (const std::size_t dots : {1, 2, 3, 4, 7}) {
+        INFO(dots);
+        DotChart chart;
+        chart.id = chart.title = "c";
+        chart.categories = {"a", "b"};
+        for (std::size_t i = 0; i < dots; ++i)
+            chart.series.push_back({names[i], names[i], 0, false, {{2.0, 0.0}, {5.0, 1.0}}});
+        const auto heights = heights_of_dots(draw(chart).svg);
+        REQUIRE(heights.size() == dots);
+        const auto of = [&](std::size_t i) { return heights.at(std::string(colour_of(names[i]).light)); };
+        REQUIRE(of(0).size() == 3);
+        const double category = of(0)[2] - of(0)[1], step = std::min(0.24, 0.8 / static_cast<double>(dots));
+        REQUIRE(category > 20);
+        double sum = 0;
+        for (std::size_t i = 0; i < dots; ++i) {
+            REQUIRE(of(i).size() == 3);
+            CHECK(of(i)[2] - of(i)[1] == Approx(category).margin(0.05));
+            if (i > 0) CHECK(of(i)[1] - of(i - 1)[1] == Approx(step * category).margin(0.05));
+            sum += of(i)[1];
+        }
+        // The axis begins half a category above the first, below the title.
+        CHECK(sum / static_cast<double>(dots) == Approx(42 + category / 2).margin(0.05));
+    }
 }
