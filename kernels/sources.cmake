@@ -38,7 +38,7 @@ function(detreduce_dtype_sources)
     endif()
   endforeach()
   string(REGEX REPLACE "\\.cuh.*" "" stem "${arg_UNPARSED_ARGUMENTS}") # of the first header
-  string(REGEX REPLACE "^(.*/)?([^/]+)/launch" "\\1\\2/\\2" stem "${stem}")
+  string(REGEX REPLACE "^((.*/)?)([^/]+)/launch" "\\1\\3/\\3" stem "${stem}")
   foreach(dtype_and_type IN LISTS detreduce_dtypes)
     string(REGEX REPLACE "=.*" "" dtype "${dtype_and_type}")
     string(REGEX REPLACE ".*=" "" type "${dtype_and_type}")
