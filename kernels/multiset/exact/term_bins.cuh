@@ -316,7 +316,7 @@ struct TermBins {
     __device__ __forceinline__ void flush() {
 #pragma unroll
         for (int k = 0; k < count; ++k) {
-            warp_deposit_sum<W::bins>(words, own_sum(k), top + relative_unit(k));
+            warp_deposit_sum(words, own_sum(k), top + relative_unit(k));
             own_sum(k) = 0;
         }
         drains = 0;

@@ -142,7 +142,7 @@ struct WarpSum {
     __device__ __forceinline__ void flush() {
 #pragma unroll
         for (int k = 0; k < W::bins; ++k) {
-            warp_deposit_sum<W::bins>(words, held[k], Bins<T, W>::unit(limits.top, k));
+            warp_deposit_sum(words, held[k], Bins<T, W>::unit(limits.top, k));
             held[k] = 0;
         }
         drains = 0;

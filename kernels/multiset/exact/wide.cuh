@@ -5,8 +5,10 @@
 
 namespace detreduce::cuda::exact {
 
-/// A number into the digits that it touches: right for whatever there is, and slow where many threads want the same digits.
-static __device__ __noinline__ void scatter(double x, Word* words) {
+/// A number into the limbs that it touches: right for whatever there is, and slow where many threads
+/// want the same limbs.
+template <class F>
+__device__ __forceinline__ void scatter_number(F x, Word* words) {
     if (!fp::is_finite(x)) {
         atomic_add(words + (fp::is_nan(x)        ? acc::exact::nan_count
                             : fp::is_negative(x) ? acc::exact::negative_infinities
@@ -14,7 +16,7 @@ static __device__ __noinline__ void scatter(double x, Word* words) {
                    1);
         return;
     }
-    if (fp::to_bits(x) == fp::sign_mask<double>) atomic_add(words + acc::exact::negative_zeros, 1);
+    if (fp::to_bits(x) == fp::sign_mask<F>) atomic_add(words + acc::exact::negative_zeros, 1);
     if (x == 0) return;
     const acc::exact::Parts p = acc::exact::parts(x);
     const acc::exact::Deposit d = acc::exact::split(p.significand, p.exponent);
@@ -22,6 +24,14 @@ static __device__ __noinline__ void scatter(double x, Word* words) {
     for (int k = 0; k < 3; ++k) {
         if (d.digit[k] != 0) atomic_add(words + d.first + k, d.digit[k]);
     }
+}
+static __device__ __noinline__ void scatter(double x, Word* words) {
+    scatter_number(x, words);
+}
+/// The elements of one load.
+template <class T>
+__device__ void scatter_elements(const uint4& v, Word* words) {
+    Element<T>::each(v, [&](auto x) { scatter_number(x, words); });
 }
 
 /// 16 bytes of elements, or of their magnitudes.
@@ -62,13 +72,13 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
             bins.add(v);
             Element<T>::each(v, [&](auto x) { minus_zeros += fp::to_bits(x) == fp::sign_mask<decltype(x)>; });
         } else {
-            Element<T>::each(v, [&](auto x) { scatter(static_cast<double>(x), words); });
+            scatter_elements<T>(v, words);
         }
     }
     sync_warp();
 #pragma unroll
     for (int k = 0; k < W::bins; ++k)
-        warp_deposit_sum<W::bins>(words, bins.read(limits.top, k), Bins<T, W>::unit(limits.top, k));
+        warp_deposit_sum(words, bins.read(limits.top, k), Bins<T, W>::unit(limits.top, k));
     minus_zeros = warp_add(minus_zeros);
     if (lane == 0) words[acc::exact::negative_zeros] += minus_zeros;
     sync_warp();
