@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "accumulators.hpp"
 #include "multiset/count/launch.hpp"
 #include "cuda_backend.hpp"
 #include "platform/cuda_error.hpp"
@@ -162,8 +163,10 @@ Status choose_launch(const Offer& offer, Launch& launch) {
 }
 
 std::size_t sums_workspace_bytes(const Request& r) {
-    const std::size_t word = size_of(arithmetic_of(r.dtype));
-    return level_workspace_bytes(r, r.method == Method::tree ? word : 2 * word);
+    const std::size_t accumulator_bytes = with_dtype(r.dtype, [&]<class T>(T) {
+        return with_accumulator<fp::Arithmetic<T>>(r.method, []<class Acc>(const Acc*) { return sizeof(Acc); });
+    });
+    return level_workspace_bytes(r, accumulator_bytes);
 }
 
 std::size_t exact_workspace_bytes_of(const Request& r, const Route& route) {

@@ -13,18 +13,14 @@ template Status reduce_upper_levels<acc::Moments<double>, block_warps>(const Seq
 
 #define DETREDUCE_UPPER_LEVELS(...)                                                                                    \
     template Status reduce_upper_levels<__VA_ARGS__, block_warps>(const SequenceLaunch<__VA_ARGS__>&);                 \
-    template Status reduce_large_groups(const SequenceLaunch<__VA_ARGS__>&, const SlotTable&, __VA_ARGS__*)
-DETREDUCE_UPPER_LEVELS(acc::Rounded<float>);
-DETREDUCE_UPPER_LEVELS(acc::Rounded<double>);
-DETREDUCE_UPPER_LEVELS(acc::Kahan<float>);
-DETREDUCE_UPPER_LEVELS(acc::Kahan<double>);
-DETREDUCE_UPPER_LEVELS(acc::Compensated<float>);
-DETREDUCE_UPPER_LEVELS(acc::Compensated<double>);
-DETREDUCE_UPPER_LEVELS(acc::Product<float, false>);
-DETREDUCE_UPPER_LEVELS(acc::Product<double, false>);
-DETREDUCE_UPPER_LEVELS(acc::Product<float, true>);
-DETREDUCE_UPPER_LEVELS(acc::Product<double, true>);
-DETREDUCE_UPPER_LEVELS(acc::CountedMoments<float>);
-DETREDUCE_UPPER_LEVELS(acc::CountedMoments<double>);
+    template Status reduce_large_groups(const SequenceLaunch<__VA_ARGS__>&, const SlotTable&, __VA_ARGS__*);
+#define DETREDUCE_UPPER_LEVELS_OF(method, Acc) DETREDUCE_UPPER_LEVELS(Acc<float>) DETREDUCE_UPPER_LEVELS(Acc<double>)
+DETREDUCE_ACCUMULATORS(DETREDUCE_UPPER_LEVELS_OF)
+DETREDUCE_UPPER_LEVELS(acc::Product<float, false>)
+DETREDUCE_UPPER_LEVELS(acc::Product<double, false>)
+DETREDUCE_UPPER_LEVELS(acc::Product<float, true>)
+DETREDUCE_UPPER_LEVELS(acc::Product<double, true>)
+DETREDUCE_UPPER_LEVELS(acc::CountedMoments<float>)
+DETREDUCE_UPPER_LEVELS(acc::CountedMoments<double>)
 
 } // namespace detreduce::cuda

@@ -99,18 +99,18 @@ Out reduce(Op op, std::span<const T> x, std::span<const T> y, Method method) {
     using V = Sum<T>;
     const Transform term = info(op).transform;
     const Finalize finalize = info(op).finalize;
-    const Rows rows = method == Method::compensated ? Rows::in_pairs : Rows::in_order;
-    const auto tree = [&]<class Item>(const std::vector<Item>& items) {
-        const Item root = tree_of(std::span<const Item>(items), lanes_of(sizeof(T)), lanes_of(sizeof(V)), rows);
+    if (method == Method::serial) {
+        const auto terms = terms_of<Plain>(term, x, y);
+        V sum = terms[0].sum;
+        for (std::size_t i = 1; i < terms.size(); ++i)
+            sum += terms[i].sum;
+        return ended<Out>(Plain<V>{sum}, finalize, x.size());
+    }
+    return with_item<V>(method, [&]<template <class> class Item>(Item<V>, Rows rows) {
+        const auto items = terms_of<Item>(term, x, y);
+        const Item<V> root = tree_of(std::span<const Item<V>>(items), lanes_of(sizeof(T)), lanes_of(sizeof(V)), rows);
         return ended<Out>(root, finalize, x.size());
-    };
-    if (method == Method::kahan || method == Method::compensated) return tree(terms_of<TwoFold>(term, x, y));
-    const auto plain = terms_of<Plain>(term, x, y);
-    if (method != Method::serial) return tree(plain);
-    V sum = plain[0].sum;
-    for (std::size_t i = 1; i < plain.size(); ++i)
-        sum += plain[i].sum;
-    return ended<Out>(Plain<V>{sum}, finalize, x.size());
+    });
 }
 
 } // namespace detreduce::reference

@@ -158,6 +158,14 @@ Out finished(TwoFold<V> item) {
     return exact.round<Out>();
 }
 
+/// f(an item, how rows are added) of a method that adds in the order of section 3; for `atomic`, which has none, those of `tree`.
+template <class V, class F>
+auto with_item(Method method, const F& f) {
+    if (method == Method::compensated) return f(TwoFold<V>{}, Rows::in_pairs);
+    if (method == Method::kahan) return f(TwoFold<V>{}, Rows::in_order);
+    return f(Plain<V>{}, Rows::in_order);
+}
+
 template <class Out, class T>
 Out serial_sum(std::span<const T> x) {
     Maybe<Sum<T>> sum;
@@ -178,21 +186,11 @@ Out exact_sum(std::span<const T> x) {
 template <class Out, class T>
 Out sum(std::span<const T> x, Method method) {
     if (x.empty()) return converted<Out>(0.0);
-    switch (method) {
-    case Method::exact:
-    case Method::automatic:
-        return exact_sum<Out>(x);
-    case Method::compensated:
-        return finished<Out>(tree_of_elements<TwoFold>(x, Rows::in_pairs));
-    case Method::kahan:
-        return finished<Out>(tree_of_elements<TwoFold>(x, Rows::in_order));
-    case Method::serial:
-        return serial_sum<Out>(x);
-    case Method::tree:
-    case Method::atomic:
-        break;
-    }
-    return finished<Out>(tree_of_elements<Plain>(x, Rows::in_order));
+    if (method == Method::exact || method == Method::automatic) return exact_sum<Out>(x);
+    if (method == Method::serial) return serial_sum<Out>(x);
+    return with_item<Sum<T>>(method, [&]<template <class> class Item>(Item<Sum<T>>, Rows rows) {
+        return finished<Out>(tree_of_elements<Item>(x, rows));
+    });
 }
 template <class T>
 T tree_sum(std::span<const T> x) {

@@ -36,9 +36,10 @@ class Repeating {
     [[nodiscard]] Out expected(Method method) const {
         if (method == Method::exact) return exact<Out>();
         if (method == Method::serial) return serial<Out>();
-        if (method == Method::tree) return reference::finished<Out>(root<reference::Plain>(reference::Rows::in_order));
-        const auto rows = method == Method::kahan ? reference::Rows::in_order : reference::Rows::in_pairs;
-        return reference::finished<Out>(root<reference::TwoFold>(rows));
+        using V = reference::Sum<T>;
+        return reference::with_item<V>(method, [this]<template <class> class Kind>(Kind<V>, reference::Rows rows) {
+            return reference::finished<Out>(root<Kind>(rows));
+        });
     }
 
     /// All elements as one item: the tiles of one block, which repeat, are items of the level above.

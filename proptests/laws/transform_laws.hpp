@@ -60,16 +60,14 @@ Out of_terms(const std::vector<TermOf<T>>& terms, const TransformOptions& option
     if (options.method == Method::exact) {
         return reduce_as<Out>(options.finalize == Finalize::mean ? Op::mean : Op::sum, terms);
     }
-    const auto rows = options.method == Method::compensated ? reference::Rows::in_pairs : reference::Rows::in_order;
-    const auto root = [&]<class Item>(Item) {
+    return reference::with_item<V>(options.method, [&]<class Item>(Item, reference::Rows rows) {
         std::vector<Item> items(terms.size());
         for (std::size_t i = 0; i < terms.size(); ++i)
             items[i].sum = terms[i];
         return reference::ended<Out>(reference::tree_of(std::span<const Item>(items), reference::lanes_of(sizeof(T)),
                                                         reference::lanes_of(sizeof(V)), rows),
                                      options.finalize, terms.size());
-    };
-    return options.method == Method::tree ? root(reference::Plain<V>{}) : root(reference::TwoFold<V>{});
+    });
 }
 
 inline constexpr Method transform_methods[] = {Method::exact, Method::compensated, Method::kahan, Method::tree};

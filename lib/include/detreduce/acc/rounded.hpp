@@ -12,6 +12,8 @@ struct Rounded {
     static constexpr bool pairwise_rows = false, keeps_errors = false;
     static constexpr bool commutes = true; ///< merging two in either order gives the same bits, but for those of NaN
     using Value = V;
+    template <class W>
+    using In = Rounded<W>; ///< the same in another format, or in registers of it
 
     V sum;
 

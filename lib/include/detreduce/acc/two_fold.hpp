@@ -15,6 +15,8 @@ struct TwoFold {
     static constexpr bool pairwise_rows = PairwiseRows, keeps_errors = true;
     static constexpr bool commutes = false; ///< not where TwoSum overflows on the way
     using Value = V;
+    template <class W>
+    using In = TwoFold<W, PairwiseRows>;
 
     V sum;
     V error;

@@ -8,12 +8,12 @@
 #include <detreduce/acc/exact.hpp>
 #include <detreduce/acc/moments.hpp>
 #include <detreduce/acc/product.hpp>
-#include <detreduce/acc/rounded.hpp>
-#include <detreduce/acc/two_fold.hpp>
 #include <detreduce/fp/format.hpp>
 #include <detreduce/loss_words.hpp>
 #include <detreduce/spec/order_key.hpp>
 #include <detreduce/types.hpp>
+
+#include "accumulators.hpp"
 
 namespace detreduce::host {
 
@@ -48,8 +48,10 @@ template <class T>
 struct IsaFunctions {
     using V = fp::Arithmetic<T>;
     using KeyMap = spec::KeyMap<T>;
-    using Tiles = TilesOf<T, acc::Rounded<V>, acc::Kahan<V>, acc::Compensated<V>, acc::Product<V, false>,
-                          acc::Product<V, true>, acc::CountedMoments<V>>;
+#define DETREDUCE_TYPE(method, Acc) Acc<V>,
+    using Tiles = TilesOf<T, DETREDUCE_ACCUMULATORS(DETREDUCE_TYPE) acc::Product<V, false>, acc::Product<V, true>,
+                          acc::CountedMoments<V>>;
+#undef DETREDUCE_TYPE
     Tiles tiles;
 
     /// The terms of m elements; `errors` may be null, then they are rounded, else they are split.

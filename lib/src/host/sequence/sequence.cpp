@@ -11,20 +11,13 @@
 namespace detreduce::host {
 namespace {
 
-/// f(nothing) for the accumulator of an op of this kind.
+/// f(accumulator) for that of an op of this kind; null, and there for its type.
 template <class V, class F>
 void with_accumulator(Kind kind, Method method, const F& f) {
-    switch (kind) {
-    case Kind::moments:
-        return f(acc::CountedMoments<V>::identity());
-    case Kind::product:
-        if (method == Method::compensated) return f(acc::Product<V, true>::identity());
-        return f(acc::Product<V, false>::identity());
-    default:
-        if (method == Method::kahan) return f(acc::Kahan<V>::identity());
-        if (method == Method::compensated) return f(acc::Compensated<V>::identity());
-        return f(acc::Rounded<V>::identity());
-    }
+    if (kind == Kind::moments) return f(static_cast<const acc::CountedMoments<V>*>(nullptr));
+    if (kind != Kind::product) return detreduce::with_accumulator<V>(method, f);
+    if (method == Method::compensated) return f(static_cast<const acc::Product<V, true>*>(nullptr));
+    f(static_cast<const acc::Product<V, false>*>(nullptr));
 }
 
 /// One after the other.
@@ -85,10 +78,10 @@ template <class T, class F>
 void with_reduction(const Plan& plan, const F& f) {
     const OpInfo& op = info(plan.request().op);
     const Method method = plan.request().method;
-    with_accumulator<fp::Arithmetic<T>>(op.kind, method, [&]<class Acc>(const Acc& nothing) {
+    with_accumulator<fp::Arithmetic<T>>(op.kind, method, [&]<class Acc>(const Acc*) {
         f([&](const auto& source, std::uint32_t threads, void* out) {
             const std::uint64_t n = source.size();
-            store(plan, op, n == 0 ? nothing : reduce_by<Acc>(method, source, threads), n, out);
+            store(plan, op, n == 0 ? Acc::identity() : reduce_by<Acc>(method, source, threads), n, out);
         });
     });
 }
