@@ -18,13 +18,13 @@ target_sources(${detreduce_kernels} PRIVATE
   ${detreduce_kernels_dir}/tensors/upload.cu
   ${detreduce_kernels_dir}/widen/widen.cu)
 
-# f16=float16 and so on: the dtypes that have kernels (others are widened first, by widen/), and the C++ type of each.
+# f16=float16 and so on: the dtypes that have kernels (those of 8 bits are widened first, by widen/), and the C++ type of each.
 set(detreduce_format "${PROJECT_SOURCE_DIR}/lib/include/detreduce/fp/format.hpp")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${detreduce_format}")
 file(READ "${detreduce_format}" detreduce_dtypes)
+string(REGEX REPLACE ".*#define DETREDUCE_FORMATS_FROM_16_BITS([^#]*).*" "\\1" detreduce_dtypes "${detreduce_dtypes}")
 string(REGEX MATCHALL "\n +X\\([^)]+\\)" detreduce_dtypes "${detreduce_dtypes}")
 list(TRANSFORM detreduce_dtypes REPLACE "\n +X\\(([^,]+), [^,]+, ([^)]+)\\)" "\\1=\\2")
-list(FILTER detreduce_dtypes EXCLUDE REGEX "^f8")
 
 # A source for each dtype: detreduce_dtype_sources(<header>… <function template>… [ONLY <dtype>…]) instantiates the functions, which the headers define.
 function(detreduce_dtype_sources)

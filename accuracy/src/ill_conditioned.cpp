@@ -20,17 +20,13 @@ int ceil_log2_of(double c) noexcept {
 
 /// log2 of the largest condition number that the format's exponents allow.
 template <class T>
-constexpr int reach_of_format = 1023;
+constexpr int reach_of_format = fp::has_8_bits<T> ? 10 : 1023;
 template <>
 constexpr int reach_of_format<float> = 160;
 template <>
 constexpr int reach_of_format<bfloat16> = 160;
 template <>
 constexpr int reach_of_format<float16> = 36;
-template <>
-constexpr int reach_of_format<float8_e4m3> = 10;
-template <>
-constexpr int reach_of_format<float8_e5m2> = 10;
 
 /// A condition number, and what to make it of.
 struct Request {

@@ -73,34 +73,19 @@ T encoded(double x) {
 
 } // namespace
 
-template <>
-double MpfrSum::round<double>() const {
-    return number_->empty ? 0.0 : mpfr_get_d(number_->value, MPFR_RNDN);
+template <class T>
+T MpfrSum::round() const {
+    if (number_->empty) return fp::from_bits<T>(0);
+    if constexpr (fp::is_f64<T>) {
+        return mpfr_get_d(number_->value, MPFR_RNDN);
+    } else if constexpr (fp::is_f32<T>) {
+        return mpfr_get_flt(number_->value, MPFR_RNDN);
+    } else {
+        return encoded<T>(rounded_to_range<T>(number_->value));
+    }
 }
-
-template <>
-float MpfrSum::round<float>() const {
-    return number_->empty ? 0.0f : mpfr_get_flt(number_->value, MPFR_RNDN);
-}
-
-template <>
-float16 MpfrSum::round<float16>() const {
-    return encoded<float16>(number_->empty ? 0.0 : rounded_to_range<float16>(number_->value));
-}
-
-template <>
-bfloat16 MpfrSum::round<bfloat16>() const {
-    return encoded<bfloat16>(number_->empty ? 0.0 : rounded_to_range<bfloat16>(number_->value));
-}
-
-template <>
-float8_e4m3 MpfrSum::round<float8_e4m3>() const {
-    return encoded<float8_e4m3>(number_->empty ? 0.0 : rounded_to_range<float8_e4m3>(number_->value));
-}
-
-template <>
-float8_e5m2 MpfrSum::round<float8_e5m2>() const {
-    return encoded<float8_e5m2>(number_->empty ? 0.0 : rounded_to_range<float8_e5m2>(number_->value));
-}
+#define DETREDUCE_INSTANTIATE(name, c_name, type) template type MpfrSum::round<type>() const;
+DETREDUCE_FORMATS(DETREDUCE_INSTANTIATE)
+#undef DETREDUCE_INSTANTIATE
 
 } // namespace detreduce::accuracy

@@ -79,8 +79,8 @@ Status launch_widen(const Plan& plan, const Inputs& in, void* memory, Inputs& wi
     const auto widen = [&](const void*& x, std::size_t offset) -> Status {
         if (extent.elements() == 0) return {};
         void* const to = static_cast<char*>(memory) + offset;
-        const Status launched = r.dtype == DType::f8e4m3 ? launch<float8_e4m3>(extent, x, to, stream)
-                                                         : launch<float8_e5m2>(extent, x, to, stream);
+        const Status launched =
+            with_dtype_of_8_bits(r.dtype, [&]<class T>(T) { return launch<T>(extent, x, to, stream); });
         x = to;
         return launched;
     };

@@ -222,6 +222,20 @@ constexpr decltype(auto) with_dtype_from_16_bits(DType dtype, const F& f) {
     }
 }
 
+/// The same where there are those of 8 bits alone.
+template <class F>
+constexpr decltype(auto) with_dtype_of_8_bits(DType dtype, const F& f) {
+    switch (dtype) {
+#define DETREDUCE_CASE(name, c_name, type)                                                                             \
+    case DType::name:                                                                                                  \
+        return f(type{});
+        DETREDUCE_FORMATS_OF_8_BITS(DETREDUCE_CASE)
+#undef DETREDUCE_CASE
+    default:
+        __builtin_trap();
+    }
+}
+
 /// Is `dtype` an enumerator, or a number that was cast to one?
 [[nodiscard]] constexpr bool is_dtype(DType dtype) noexcept {
     switch (dtype) {

@@ -18,22 +18,21 @@ namespace detreduce::fp {
     return from_bits<float>(static_cast<std::uint32_t>(x.bits) << 16);
 }
 /// The value of x as a float, exactly.
-[[nodiscard]] DETREDUCE_HD constexpr float widen(float16 x) {
-    const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000u) << 16, magnitude = x.bits & 0x7fffu;
-    if (magnitude >= 0x7c00u) return from_bits<float>(sign | 0x7f800000u | magnitude << 13);
-    if (magnitude >= 0x0400u) return from_bits<float>(sign | ((magnitude << 13) + (112u << 23)));
-    const float subnormal = static_cast<float>(magnitude) * 0x1p-24f; // exact
+template <class T>
+requires is_narrow<T>
+[[nodiscard]] DETREDUCE_HD constexpr float widen(T x) {
+    using F = Format<T>;
+    constexpr int fraction = 24 - F::precision;                                     // by so much it grows
+    constexpr std::uint32_t bias = static_cast<std::uint32_t>(127 - F::bias) << 23; // by so much that of the exponent
+    constexpr float smallest = from_bits<float>(static_cast<std::uint32_t>(F::min_exponent + 127) << 23);
+    const std::uint32_t magnitude = magnitude_bits(x), all = to_bits(x), sign = (all ^ magnitude) << (32 - F::bits);
+    if (magnitude > F::largest) {
+        if constexpr (!F::has_inf) return from_bits<float>(sign | 0x7fc00000u);
+        return from_bits<float>(sign | 0x7f800000u | magnitude << fraction);
+    }
+    if (magnitude >> (F::precision - 1) != 0) return from_bits<float>(sign | ((magnitude << fraction) + bias));
+    const float subnormal = static_cast<float>(magnitude) * smallest; // exact
     return from_bits<float>(sign | to_bits(subnormal));
-}
-
-[[nodiscard]] DETREDUCE_HD constexpr float widen(float8_e5m2 x) {
-    return widen(float16::from_bits(static_cast<std::uint16_t>(x.bits << 8)));
-}
-/// A number of binary16 whose exponent has another bias: 2^8 times that.
-[[nodiscard]] DETREDUCE_HD constexpr float widen(float8_e4m3 x) {
-    const std::uint32_t sign = x.bits & 0x80u, magnitude = x.bits & 0x7fu;
-    if (magnitude == 0x7fu) return from_bits<float>(sign << 24 | 0x7fc00000u);
-    return widen(float16::from_bits(static_cast<std::uint16_t>(sign << 8 | magnitude << 7))) * 0x1p8f; // exact
 }
 
 /// ±(significand + s)·2^exponent rounded to T, where s = 0, or, if `sticky`, some number in (0, 1); then the significand must have its
@@ -110,7 +109,13 @@ template <class T>
 
 namespace detreduce {
 
+template <class T> // as CUDA's shared memory and unions need them
+inline constexpr bool is_plain =
+    sizeof(T) == sizeof(fp::Bits<T>) &&
+    std::is_trivially_default_constructible_v<T>&& std::is_trivially_copyable_v<T>&& std::is_standard_layout_v<T>;
+
 #define DETREDUCE_CONVERSIONS(type)                                                                                    \
+    static_assert(is_plain<type>);                                                                                     \
     DETREDUCE_HD constexpr type::type(float x) : bits(fp::to_bits(fp::round_to<type>(x))) {}                           \
     DETREDUCE_HD constexpr type::type(double x) : bits(fp::to_bits(fp::round_to<type>(x))) {}                          \
     DETREDUCE_HD constexpr type::operator float() const {                                                              \
@@ -119,10 +124,11 @@ namespace detreduce {
     DETREDUCE_HD constexpr type::operator double() const {                                                             \
         return fp::widen(*this);                                                                                       \
     }
+#define DETREDUCE_CONVERSIONS_OF(name, c_name, type) DETREDUCE_CONVERSIONS(type)
 DETREDUCE_CONVERSIONS(float16)
 DETREDUCE_CONVERSIONS(bfloat16)
-DETREDUCE_CONVERSIONS(float8_e4m3)
-DETREDUCE_CONVERSIONS(float8_e5m2)
+DETREDUCE_FORMATS_OF_8_BITS(DETREDUCE_CONVERSIONS_OF)
+#undef DETREDUCE_CONVERSIONS_OF
 #undef DETREDUCE_CONVERSIONS
 
 } // namespace detreduce

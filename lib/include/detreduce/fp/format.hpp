@@ -8,16 +8,18 @@
 #include <detreduce/config.hpp>
 #include <detreduce/fp/half.hpp>
 
-/// X(enumerator and name, name in C, type) of every dtype, in the order of DType: those of row ops, losses and kernels, and all.
+/// X(enumerator and name, name in C, type) of every dtype, in the order of DType: those of row ops, losses and kernels, and those of 8 bits, which GPUs widen first.
 #define DETREDUCE_FORMATS_FROM_16_BITS(X)                                                                              \
     X(f16, F16, float16)                                                                                               \
     X(bf16, BF16, bfloat16)                                                                                            \
     X(f32, F32, float)                                                                                                 \
     X(f64, F64, double)
-#define DETREDUCE_FORMATS(X)                                                                                           \
-    DETREDUCE_FORMATS_FROM_16_BITS(X)                                                                                  \
+#define DETREDUCE_FORMATS_OF_8_BITS(X)                                                                                 \
     X(f8e4m3, F8E4M3, float8_e4m3)                                                                                     \
     X(f8e5m2, F8E5M2, float8_e5m2)
+#define DETREDUCE_FORMATS(X)                                                                                           \
+    DETREDUCE_FORMATS_FROM_16_BITS(X)                                                                                  \
+    DETREDUCE_FORMATS_OF_8_BITS(X)
 
 namespace detreduce::fp {
 

@@ -78,9 +78,4 @@ struct float8_e5m2 {
     DETREDUCE_HD static constexpr float8_e5m2 from_bits(std::uint8_t b) { return __builtin_bit_cast(float8_e5m2, b); }
 };
 
-template <class T, int Bytes> // as CUDA's shared memory and unions need them
-inline constexpr bool is_plain = sizeof(T) == Bytes&& std::is_trivially_default_constructible_v<
-                                                  T>&& std::is_trivially_copyable_v<T>&& std::is_standard_layout_v<T>;
-static_assert(is_plain<float16, 2> && is_plain<bfloat16, 2> && is_plain<float8_e4m3, 1> && is_plain<float8_e5m2, 1>);
-
 } // namespace detreduce
