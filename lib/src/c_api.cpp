@@ -21,28 +21,19 @@ constexpr bool is(std::int32_t value, Enum word) {
     return value == static_cast<std::int32_t>(word);
 }
 
-// One list of words in two languages: a new enumerator needs its line in detreduce.h, and a look at this one.
-static_assert(is(DETREDUCE_OP_SUM, dr::Op::sum) && is(DETREDUCE_OP_MEAN, dr::Op::mean) &&
-              is(DETREDUCE_OP_ASUM, dr::Op::asum) && is(DETREDUCE_OP_SUMSQ, dr::Op::sumsq) &&
-              is(DETREDUCE_OP_NRM2, dr::Op::nrm2) && is(DETREDUCE_OP_DOT, dr::Op::dot) &&
-              is(DETREDUCE_OP_SUMDIFFSQ, dr::Op::sumdiffsq) && is(DETREDUCE_OP_MSE, dr::Op::mse) &&
-              is(DETREDUCE_OP_MAE, dr::Op::mae) && is(DETREDUCE_OP_MIN, dr::Op::min) &&
-              is(DETREDUCE_OP_MAX, dr::Op::max) && is(DETREDUCE_OP_ARGMIN, dr::Op::argmin) &&
-              is(DETREDUCE_OP_ARGMAX, dr::Op::argmax) && is(DETREDUCE_OP_NRMINF, dr::Op::nrminf) &&
-              is(DETREDUCE_OP_MINMAX, dr::Op::minmax) && is(DETREDUCE_OP_PROD, dr::Op::prod) &&
-              is(DETREDUCE_OP_VARIANCE, dr::Op::variance) && is(DETREDUCE_OP_STDDEV, dr::Op::stddev) &&
-              is(DETREDUCE_OP_MOMENTS, dr::Op::moments) && is(DETREDUCE_OP_COUNT_NONZERO, dr::Op::count_nonzero) &&
-              is(DETREDUCE_OP_COUNT_UNIQUE, dr::Op::count_unique));
-static_assert(is(DETREDUCE_METHOD_ATOMIC, dr::Method::atomic) && is(DETREDUCE_METHOD_TREE, dr::Method::tree) &&
-              is(DETREDUCE_METHOD_SERIAL, dr::Method::serial) && is(DETREDUCE_METHOD_KAHAN, dr::Method::kahan) &&
-              is(DETREDUCE_METHOD_COMPENSATED, dr::Method::compensated) &&
-              is(DETREDUCE_METHOD_EXACT, dr::Method::exact) && is(DETREDUCE_METHOD_AUTOMATIC, dr::Method::automatic));
+// One list of words in two languages: a new enumerator needs its line in detreduce.h.
+#define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_OP_##c_name, dr::Op::name));
+DETREDUCE_OPS(DETREDUCE_CHECK)
+#undef DETREDUCE_CHECK
+#define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_METHOD_##c_name, dr::Method::name));
+DETREDUCE_METHODS(DETREDUCE_CHECK)
+#undef DETREDUCE_CHECK
+#define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_SHAPE_##c_name, dr::Shape::name));
+DETREDUCE_SHAPES(DETREDUCE_CHECK)
+#undef DETREDUCE_CHECK
 #define DETREDUCE_CHECK(name, c_name, type) static_assert(is(DETREDUCE_DTYPE_##c_name, dr::DType::name));
 DETREDUCE_FORMATS(DETREDUCE_CHECK)
 #undef DETREDUCE_CHECK
-static_assert(is(DETREDUCE_SHAPE_FLAT, dr::Shape::flat) && is(DETREDUCE_SHAPE_ROWS, dr::Shape::rows) &&
-              is(DETREDUCE_SHAPE_COLUMNS, dr::Shape::columns) && is(DETREDUCE_SHAPE_SEGMENTS, dr::Shape::segments) &&
-              is(DETREDUCE_SHAPE_TENSORS, dr::Shape::tensors));
 static_assert(is(DETREDUCE_SCHEDULE_AUTOMATIC, dr::Schedule::automatic) &&
               is(DETREDUCE_SCHEDULE_TWO_PASS, dr::Schedule::two_pass) &&
               is(DETREDUCE_SCHEDULE_LAST_BLOCK, dr::Schedule::last_block) &&
@@ -421,7 +412,7 @@ detreduce_status detreduce_check_offsets(detreduce_device device, const uint64_t
     detreduce_status detreduce_##op##_##suffix(const T* x, uint64_t n, detreduce_nan_policy nan, Out* out) noexcept {  \
         return order_op<T>(dr::Op::op, x, n, nan, out);                                                                \
     }
-#define DETREDUCE_OPS(suffix, T)                                                                                       \
+#define DETREDUCE_CALLS(suffix, T)                                                                                     \
     DETREDUCE_ONE_INPUT(sum, suffix, T)                                                                                \
     DETREDUCE_ONE_INPUT(mean, suffix, T)                                                                               \
     DETREDUCE_ONE_INPUT(asum, suffix, T)                                                                               \
@@ -437,8 +428,8 @@ detreduce_status detreduce_check_offsets(detreduce_device device, const uint64_t
     DETREDUCE_ORDER(argmin, suffix, T, uint64_t)                                                                       \
     DETREDUCE_ORDER(argmax, suffix, T, uint64_t)
 // NOLINTEND(bugprone-macro-parentheses)
-DETREDUCE_OPS(f32, float)
-DETREDUCE_OPS(f64, double)
+DETREDUCE_CALLS(f32, float)
+DETREDUCE_CALLS(f64, double)
 
 void detreduce_state_init(detreduce_state* state) noexcept {
     if (state != nullptr) *state = {};

@@ -6,6 +6,8 @@
 #include <detreduce/status.hpp>
 #include <detreduce/types.hpp>
 
+#include "allowed.hpp"
+
 namespace detreduce {
 
 [[nodiscard]] constexpr Status invalid(const char* argument, const char* allowed,
@@ -13,19 +15,13 @@ namespace detreduce {
     return {StatusCode::invalid_argument, argument, allowed, 0, index};
 }
 
-/// What is said of an argument that is no dtype, or one that is not offered there.
-inline constexpr char allowed_dtypes[] = "allowed are f16, bf16, f32, f64, f8e4m3 and f8e5m2";
-inline constexpr char dtypes_from_16_bits[] = "allowed are f16, bf16, f32 and f64";
-
 [[nodiscard]] inline bool misaligned(const void* p, std::size_t alignment) {
     return reinterpret_cast<std::uintptr_t>(p) % alignment != 0;
 }
 
 [[nodiscard]] inline Status check_alignment(const char* argument, const void* p, DType dtype) {
     if (!misaligned(p, size_of(dtype))) return {};
-    return invalid(argument,
-                   "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64; of f8e4m3 "
-                   "and f8e5m2 1");
+    return invalid(argument, "must be aligned to its element: 2 bytes for f16 and bf16, 4 for f32, 8 for f64");
 }
 
 /// n elements of `dtype` at `p`.

@@ -12,7 +12,7 @@ namespace detreduce {
 namespace {
 
 constexpr char no_clipping[] =
-    "tensors of f8e4m3 and f8e5m2 are not clipped; allowed for the dtype of a tensor are f16, bf16, f32 and f64";
+    "tensors of 8 bits are not clipped; allowed for the dtype of a tensor are f16, bf16, f32 and f64";
 
 /// What a plan calls its arguments, as ours are called.
 Status renamed(Status status) {

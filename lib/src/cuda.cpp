@@ -47,7 +47,7 @@ Status add(ExactState* state, DType dtype, const void* x, std::uint64_t n, Strea
     if (const Status bad = check_state("state", state); !bad.ok()) return bad;
     if (has_8_bits(dtype)) {
         return {StatusCode::unsupported, "dtype",
-                "elements of f8e4m3 and f8e5m2 are added on the CPU only; allowed are f16, bf16, f32 and f64"};
+                "elements of 8 bits are added on the CPU only; allowed are f16, bf16, f32 and f64"};
     }
     const Plan plan = make_plan({.dtype = dtype, .n = n});
     if (!plan.status().ok() || n == 0) return plan.status();

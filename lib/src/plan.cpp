@@ -27,20 +27,16 @@ bool can_give(const Request& r) {
 }
 
 Status check_words(const Request& r) {
-    if (!is_named(r.op)) {
-        return invalid("op", "allowed are sum, mean, asum, sumsq, nrm2, dot, sumdiffsq, mse, mae, min, max, argmin, "
-                             "argmax, nrminf, minmax, prod, variance, stddev, moments, count_nonzero and count_unique");
-    }
-    if (!is_named(r.method))
-        return invalid("method", "allowed are automatic, exact, compensated, kahan, tree, serial and atomic");
+    if (!is_named(r.op)) return invalid("op", allowed_ops);
+    if (!is_named(r.method)) return invalid("method", allowed_methods);
     if (!is_dtype(r.dtype)) return invalid("dtype", allowed_dtypes);
     if (r.output && !is_dtype(*r.output)) return invalid("output", allowed_dtypes);
     if (!can_give(r)) {
-        return invalid("output", "exact gives any dtype; other methods give the input's dtype and wider ones "
-                                 "(of f16 and bf16: f32 and f64; of f8e4m3 and f8e5m2 all but each other)");
+        return invalid("output", "exact gives any dtype; other methods give the input's dtype and wider ones, which "
+                                 "have all of its numbers");
     }
     if (!is_named(r.nan)) return invalid("nan", "allowed are propagate and ignore");
-    if (!is_named(r.shape)) return invalid("shape", "allowed are flat, rows, columns, segments and tensors");
+    if (!is_named(r.shape)) return invalid("shape", allowed_shapes);
     if (!is_named(r.launch.schedule)) {
         return invalid("launch.schedule", "allowed are automatic, two_pass, last_block and cooperative");
     }
@@ -211,7 +207,7 @@ Status prepare_cuda(Request& r, detail::Route& route) {
     if (has_8_bits(r.dtype) && (route.computed || r.shape == Shape::tensors || r.method == Method::atomic)) {
         return {
             StatusCode::unsupported, "dtype",
-            "transform_reduce, lists of tensors and atomic are not offered for f8e4m3 and f8e5m2 on CUDA; allowed are "
+            "transform_reduce, lists of tensors and atomic are not offered for dtypes of 8 bits on CUDA; allowed are "
             "f16, bf16, f32 and f64"};
     }
     return cuda::call(&cuda::Functions::prepare, r, route);
@@ -232,6 +228,8 @@ Status no_y() {
     return invalid("y", "must be null for an op of one input; dot, sumdiffsq, mse and mae have two");
 }
 
+constexpr char allowed_for_tensors[] = "allowed for the dtype of a tensor are ";
+
 /// One of the two lists that an op may have.
 Status check_list(const char* argument, const Request& r, const void* list_at) {
     if (r.groups > 0 && (list_at == nullptr || misaligned(list_at, alignof(Tensor)))) {
@@ -240,11 +238,10 @@ Status check_list(const char* argument, const Request& r, const void* list_at) {
     const auto* const list = static_cast<const Tensor*>(list_at);
     std::uint64_t elements = 0;
     for (std::uint64_t i = 0; i < r.groups && elements <= r.n; ++i) {
-        if (!is_dtype(list[i].dtype))
-            return invalid(argument, "allowed for the dtype of a tensor are f16, bf16, f32, f64, f8e4m3 and f8e5m2", i);
+        if (!is_dtype(list[i].dtype)) return invalid(argument, allowed<detail::dtype_names, allowed_for_tensors>, i);
         if (has_8_bits(list[i].dtype) && r.device.backend == Backend::cuda) {
             return {StatusCode::unsupported, argument,
-                    "lists with tensors of f8e4m3 and f8e5m2 are reduced on the CPU only; allowed for the dtype of a "
+                    "lists with tensors of 8 bits are reduced on the CPU only; allowed for the dtype of a "
                     "tensor on CUDA are f16, bf16, f32 and f64",
                     0, i};
         }

@@ -4,6 +4,8 @@
 
 #include <detreduce/types.hpp>
 
+#include "allowed.hpp"
+
 namespace detreduce {
 namespace {
 
@@ -55,14 +57,12 @@ constexpr std::array op_table{
            Kind::count, true},
 };
 
-#define DETREDUCE_NAME(name, c_name, type) std::string_view(#name),
-constexpr std::array dtype_names{DETREDUCE_FORMATS(DETREDUCE_NAME)};
-#undef DETREDUCE_NAME
 #define DETREDUCE_ENUMERATOR(name, c_name, type) DType::name,
 constexpr std::array all_dtypes{DETREDUCE_FORMATS(DETREDUCE_ENUMERATOR)};
 #undef DETREDUCE_ENUMERATOR
-constexpr std::array shape_names{std::string_view("flat"), std::string_view("rows"), std::string_view("columns"),
-                                 std::string_view("segments"), std::string_view("tensors")};
+#define DETREDUCE_NAME(name, c_name) std::string_view(#name),
+constexpr std::array shape_names{DETREDUCE_SHAPES(DETREDUCE_NAME)};
+#undef DETREDUCE_NAME
 constexpr std::array guarantee_names{std::string_view("none"), std::string_view("run_to_run"),
                                      std::string_view("device"), std::string_view("order")};
 constexpr std::array schedule_names{std::string_view("automatic"), std::string_view("two_pass"),
@@ -84,7 +84,22 @@ constexpr std::optional<Enum> find_in(const std::array<std::string_view, N>& nam
     return static_cast<Enum>(it - names.begin());
 }
 
+/// Of the lines of a table.
+template <const auto& Table>
+constexpr std::array<std::string_view, Table.size()> names_in() {
+    std::array<std::string_view, Table.size()> names{};
+    std::transform(Table.begin(), Table.end(), names.begin(), [](const auto& line) { return line.name; });
+    return names;
+}
+constexpr auto op_names = names_in<op_table>();
+constexpr auto method_names = names_in<method_table>();
+constexpr char allowed_methods_begin[] = "allowed are automatic, ";
+
 } // namespace
+
+const char* const allowed_ops = allowed<op_names>;
+const char* const allowed_methods = allowed<method_names, allowed_methods_begin>;
+const char* const allowed_shapes = allowed<shape_names>;
 
 std::span<const MethodInfo> methods() noexcept {
     return method_table;
@@ -125,7 +140,7 @@ std::string_view name(Method method) noexcept {
     return info(method).name;
 }
 std::string_view name(DType dtype) noexcept {
-    return name_in(dtype_names, dtype);
+    return name_in(detail::dtype_names, dtype);
 }
 std::string_view name(Shape shape) noexcept {
     return name_in(shape_names, shape);
@@ -150,7 +165,7 @@ std::optional<Op> parse_op(std::string_view text) noexcept {
     return std::nullopt;
 }
 std::optional<DType> parse_dtype(std::string_view text) noexcept {
-    return find_in<DType>(dtype_names, text);
+    return find_in<DType>(detail::dtype_names, text);
 }
 std::optional<Shape> parse_shape(std::string_view text) noexcept {
     return find_in<Shape>(shape_names, text);

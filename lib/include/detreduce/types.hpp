@@ -14,29 +14,33 @@
 #pragma GCC visibility push(default)
 namespace detreduce {
 
-/// What is computed, of elements x and, for ops of two inputs, y.
+/// What is computed, of elements x and, for ops of two inputs, y: X(enumerator and name, name in C).
+#define DETREDUCE_OPS(X)                                                                                               \
+    X(sum, SUM)                     /* Σ x */                                                                         \
+    X(mean, MEAN)                   /* Σ x / n */                                                                     \
+    X(asum, ASUM)                   /* Σ |x|: the L1 norm */                                                          \
+    X(sumsq, SUMSQ)                 /* Σ x² */                                                                       \
+    X(nrm2, NRM2)                   /* √Σ x²: the L2 norm */                                                       \
+    X(dot, DOT)                     /* Σ x·y */                                                                      \
+    X(sumdiffsq, SUMDIFFSQ)         /* Σ (x − y)² */                                                               \
+    X(mse, MSE)                     /* Σ (x − y)² / n */                                                           \
+    X(mae, MAE)                     /* Σ |x − y| / n */                                                             \
+    X(min, MIN)                     /* the least x */                                                                  \
+    X(max, MAX)                     /* the greatest x */                                                               \
+    X(argmin, ARGMIN)               /* the index of the least x, the lowest of equals */                               \
+    X(argmax, ARGMAX)               /* the index of the greatest x, the lowest of equals */                            \
+    X(nrminf, NRMINF)               /* the greatest |x|: the L∞ norm */                                              \
+    X(minmax, MINMAX)               /* min and max, in one pass */                                                     \
+    X(prod, PROD)                   /* Π x */                                                                         \
+    X(variance, VARIANCE)           /* Σ (x − mean)² / (n − ddof) */                                             \
+    X(stddev, STDDEV)               /* √variance */                                                                  \
+    X(moments, MOMENTS)             /* mean and variance, together */                                                  \
+    X(count_nonzero, COUNT_NONZERO) /* how many x are not zero; NaN is not zero */                                     \
+    X(count_unique, COUNT_UNIQUE)   /* how many different values there are; −0 and +0 are one, and so are all NaN */
 enum class Op : std::uint8_t {
-    sum,           ///< Σ x
-    mean,          ///< Σ x / n
-    asum,          ///< Σ |x|: the L1 norm
-    sumsq,         ///< Σ x²
-    nrm2,          ///< √Σ x²: the L2 norm
-    dot,           ///< Σ x·y
-    sumdiffsq,     ///< Σ (x − y)²
-    mse,           ///< Σ (x − y)² / n
-    mae,           ///< Σ |x − y| / n
-    min,           ///< the least x
-    max,           ///< the greatest x
-    argmin,        ///< the index of the least x, the lowest of equals
-    argmax,        ///< the index of the greatest x, the lowest of equals
-    nrminf,        ///< the greatest |x|: the L∞ norm
-    minmax,        ///< min and max, in one pass
-    prod,          ///< Π x
-    variance,      ///< Σ (x − mean)² / (n − ddof)
-    stddev,        ///< √variance
-    moments,       ///< mean and variance, together
-    count_nonzero, ///< how many x are not zero; NaN is not zero
-    count_unique,  ///< how many different values there are; −0 and +0 are one, and so are all NaN
+#define DETREDUCE_ENUMERATOR(name, c_name) name,
+    DETREDUCE_OPS(DETREDUCE_ENUMERATOR)
+#undef DETREDUCE_ENUMERATOR
 };
 
 /// What an op does with the elements.
@@ -63,15 +67,20 @@ enum class Finalize : std::uint8_t { sum, mean, root };
 using Term [[deprecated("is now Transform")]] = Transform; ///< for one release
 using Ending [[deprecated("is now Finalize")]] = Finalize; ///< for one release
 
-/// Which bits come out. A method is a numerical specification (lib/SPEC.md), not an implementation.
+/// Which bits come out. A method is a numerical specification (lib/SPEC.md), not an implementation: X(enumerator and name, name in C).
+#define DETREDUCE_METHODS(X)                                                                                           \
+    X(atomic, ATOMIC)                                                                                                  \
+    X(tree, TREE)                                                                                                      \
+    X(serial, SERIAL)                                                                                                  \
+    X(kahan, KAHAN)                                                                                                    \
+    X(compensated, COMPENSATED)                                                                                        \
+    X(exact, EXACT)                                                                                                    \
+    X(automatic,                                                                                                       \
+      AUTOMATIC) /* no method of its own, but exact, or compensated of prod, which exact has not: see resolved() */
 enum class Method : std::uint8_t {
-    atomic,
-    tree,
-    serial,
-    kahan,
-    compensated,
-    exact,
-    automatic, ///< no method of its own, but exact, or compensated of prod, which exact has not: see resolved()
+#define DETREDUCE_ENUMERATOR(name, c_name) name,
+    DETREDUCE_METHODS(DETREDUCE_ENUMERATOR)
+#undef DETREDUCE_ENUMERATOR
 };
 
 /// Type of an element: IEEE 754 binary16, bfloat16, binary32, binary64; OCP float8 E4M3 (without infinities) and E5M2.
@@ -81,13 +90,17 @@ enum class DType : std::uint8_t {
 #undef DETREDUCE_ENUMERATOR
 };
 
-/// How the elements are grouped; each group has one result, or two (minmax, moments).
+/// How the elements are grouped; each group has one result, or two (minmax, moments): X(enumerator and name, name in C).
+#define DETREDUCE_SHAPES(X)                                                                                            \
+    X(flat, FLAT)         /* all n elements */                                                                         \
+    X(rows, ROWS)         /* a matrix, row by row in memory: each row of n elements */                                 \
+    X(columns, COLUMNS)   /* the same matrix: each column of n elements */                                             \
+    X(segments, SEGMENTS) /* an array of n elements cut at offsets: each segment, which may be empty */                \
+    X(tensors, TENSORS)   /* a list of arrays, taken as one of n elements; with Request::each also each of them */
 enum class Shape : std::uint8_t {
-    flat,     ///< all n elements
-    rows,     ///< a matrix, row by row in memory: each row of n elements
-    columns,  ///< the same matrix: each column of n elements
-    segments, ///< an array of n elements cut at offsets: each segment, which may be empty
-    tensors,  ///< a list of arrays, taken as one of n elements; with Request::each also each of them
+#define DETREDUCE_ENUMERATOR(name, c_name) name,
+    DETREDUCE_SHAPES(DETREDUCE_ENUMERATOR)
+#undef DETREDUCE_ENUMERATOR
 };
 
 /// What a result's bits depend on, weakest first (README, "What is guaranteed").
