@@ -80,7 +80,7 @@ Scope scope_of(const Request& r, const Route& route) {
     default:
         break;
     }
-    return r.shape == Shape::flat ? Scope::grid : r.shape == Shape::columns ? Scope::block : Scope::warp;
+    return r.shape == Shape::flat ? Scope::grid : detail::is_across(r.shape) ? Scope::block : Scope::warp;
 }
 
 /// What a caller can choose of a launch.

@@ -21,8 +21,8 @@ struct Groups {
     const std::uint64_t* offsets; ///< of segments; else null
 
     [[nodiscard]] static Groups of(const Plan& plan, const std::uint64_t* offsets) {
-        const bool columns = plan.request().shape == Shape::columns;
-        return {plan.groups(), plan.request().n, columns ? 1 : plan.stride(), columns ? plan.stride() : 1, offsets};
+        const detail::Strides strides = detail::strides_of(plan.request());
+        return {plan.groups(), plan.request().n, strides.group, strides.element, offsets};
     }
 };
 

@@ -15,7 +15,7 @@ namespace detreduce::cuda {
 
 /// Rows of so few elements are not worth a warp each.
 [[nodiscard]] inline bool by_threads(const Request& r) {
-    return r.shape == Shape::columns || (r.shape == Shape::rows && r.n * size_of(r.dtype) <= 1024 && r.groups >= 4096);
+    return detail::is_across(r.shape) || (r.shape == Shape::rows && r.n * size_of(r.dtype) <= 1024 && r.groups >= 4096);
 }
 
 /// Parts of each group, of `length` elements but the last. Thread t of a warp has group 32·word + t of a word of 32 groups.

@@ -49,7 +49,8 @@ struct SequenceLaunch {
                           plan.request().ddof};
         levels.n = plan.request().n;
         levels.rows = plan.groups();
-        levels.stride = plan.stride();
+        const detail::Strides strides = detail::strides_of(plan.request());
+        levels.stride = detail::is_across(plan.request().shape) ? strides.element : strides.group;
         levels.unit = 1;
         for (int l = 0; l < max_levels; ++l) {
             levels.tiles[l] = layout.tiles[l];

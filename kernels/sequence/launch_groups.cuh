@@ -58,7 +58,7 @@ struct GroupLaunch {
     }
 
     [[nodiscard]] Status run() const {
-        if (flat.plan.request().shape == Shape::columns) return run_columns<Level>(flat, input);
+        if (detail::is_across(flat.plan.request().shape)) return run_columns<Level>(flat, input);
         return groups.offsets != nullptr ? run_segments() : run_whole();
     }
 };

@@ -18,9 +18,9 @@ struct Extent {
 };
 
 Extent extent_of(const Request& r) {
-    if (r.shape == Shape::rows) return {r.groups, r.n, r.stride == 0 ? r.n : r.stride};
-    if (r.shape == Shape::columns) return {r.n, r.groups, r.stride == 0 ? r.groups : r.stride};
-    return {1, r.n, r.n};
+    const detail::Strides strides = detail::strides_of(r);
+    if (detail::is_across(r.shape)) return {r.n, r.groups, strides.element};
+    return {detail::is_matrix(r.shape) ? r.groups : 1, r.n, strides.group};
 }
 
 std::size_t bytes_of_one(const Request& r) {

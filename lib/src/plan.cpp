@@ -54,11 +54,11 @@ Status check_words(const Request& r) {
 Status check_shape(const Request& r) {
     if (r.shape == Shape::flat && r.groups != 1) return invalid("groups", "allowed for shape flat is 1");
     if (r.groups > max_groups) return invalid("groups", "allowed are 0 to 2^40 rows, columns, segments or tensors");
-    if (r.shape != Shape::rows && r.shape != Shape::columns) {
+    if (!detail::is_matrix(r.shape)) {
         return r.stride == 0 ? Status{} : invalid("stride", "must be 0 but for rows and columns");
     }
-    const std::uint64_t rows = r.shape == Shape::rows ? r.groups : r.n,
-                        length = r.shape == Shape::rows ? r.n : r.groups;
+    const bool across = detail::is_across(r.shape);
+    const std::uint64_t rows = across ? r.n : r.groups, length = across ? r.groups : r.n;
     if (r.stride != 0 && r.stride < length) {
         return invalid(
             "stride",
@@ -180,8 +180,7 @@ Status prepare_cpu(const Request& r, detail::Route& route) {
     if (launch.threads > host::max_threads)
         return invalid("launch.threads", "allowed are 1 to 1024, or 0 for the library's choice");
     if (launch.threads == 0)
-        launch.threads = host::default_threads(
-            r.shape == Shape::rows || r.shape == Shape::columns ? r.n * r.groups : r.n, size_of(r.dtype));
+        launch.threads = host::default_threads(detail::is_matrix(r.shape) ? r.n * r.groups : r.n, size_of(r.dtype));
     const auto isas = available_isas();
     if (launch.isa == Isa::automatic) launch.isa = isas.back();
     if (std::find(isas.begin(), isas.end(), launch.isa) == isas.end()) {

@@ -12,7 +12,7 @@ template <class T>
 Status launch_moments(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                       const DeviceTraits& device) {
     const Shape shape = plan.request().shape;
-    if (shape == Shape::columns || shape == Shape::segments) {
+    if (detail::is_across(shape) || shape == Shape::segments) {
         using Level = MomentLevel<T>;
         static_assert(sizeof(typename Level::Acc) == counted_moments_bytes(dtype_of<T>));
         const FlatLaunch<T, typename Level::Acc> flat(plan, in.x, out, workspace, stream, device);

@@ -73,6 +73,22 @@ inline constexpr int max_levels = 4;
 
 class Plan;
 namespace detail {
+/// Has a group n elements, at distances that follow from the request alone?
+[[nodiscard]] constexpr bool is_matrix(Shape shape) noexcept {
+    return shape == Shape::rows || shape == Shape::columns;
+}
+/// Are the elements of a group apart, and those of neighbouring groups side by side?
+[[nodiscard]] constexpr bool is_across(Shape shape) noexcept {
+    return shape == Shape::columns;
+}
+/// Element i of group g of a matrix lies at g · group + i · element. What is no matrix is one row, which may be cut.
+struct Strides {
+    std::uint64_t group, element;
+};
+[[nodiscard]] constexpr Strides strides_of(const Request& r) noexcept {
+    if (is_across(r.shape)) return {1, r.stride != 0 ? r.stride : r.groups};
+    return {r.stride != 0 ? r.stride : r.n, 1};
+}
 [[nodiscard]] constexpr const Route& route_of(const Plan& plan) noexcept;
 } // namespace detail
 

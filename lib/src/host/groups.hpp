@@ -52,18 +52,15 @@ class Neighbours {
 template <class T>
 [[nodiscard]] Arrays<T> group_of(const Plan& plan, const Inputs& in, std::uint64_t i) {
     const Request& r = plan.request();
-    std::uint64_t begin = 0, n = r.n, step = 1;
-    if (r.shape == Shape::rows) begin = i * plan.stride();
-    if (r.shape == Shape::columns) {
-        begin = i;
-        step = plan.stride();
-    }
+    const detail::Strides strides = detail::strides_of(r);
+    std::uint64_t begin = i * strides.group, n = r.n;
     if (r.shape == Shape::segments) {
         begin = in.offsets[i];
         n = in.offsets[i + 1] - begin;
     }
     if (n == 0) return {nullptr, nullptr, 0};
-    return {static_cast<const T*>(in.x) + begin, in.y ? static_cast<const T*>(in.y) + begin : nullptr, n, step};
+    return {static_cast<const T*>(in.x) + begin, in.y ? static_cast<const T*>(in.y) + begin : nullptr, n,
+            strides.element};
 }
 
 /// Bytes of the result of a group, or of both.

@@ -133,7 +133,7 @@ std::uint64_t unique(const Arrays<T>& in, std::uint32_t threads, [[maybe_unused]
 
 std::size_t workspace_bytes(const Request& r) noexcept {
     if (r.op != Op::count_unique || is_narrow(r.dtype)) return 0;
-    return r.n * size_of(r.dtype) * (r.shape == Shape::rows || r.shape == Shape::columns ? r.groups : 1);
+    return r.n * size_of(r.dtype) * (detail::is_matrix(r.shape) ? r.groups : 1);
 }
 
 void count_unique(const Plan& plan, const Inputs& in, void* out, void* workspace) noexcept {
