@@ -10,8 +10,10 @@ template <class T>
 Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                           const DeviceTraits& device) {
     return exact::with_map(plan.request().op, [&]<class Map>(Map) -> Status {
-        if constexpr (Map::linear && Map::inputs == 1) {
-            return launch_exact<T>(plan, in.x, out, workspace, stream, device); // which has kernels of its own
+        using transforms::Element, transforms::Magnitude;
+        if constexpr (std::is_same_v<Map, Element> ||
+                      std::is_same_v<Map, Magnitude>) { // which have kernels of their own
+            return launch_exact<T>(plan, in.x, out, workspace, stream, device);
         } else {
             using Input = exact::Terms<T, Map, exact::long_tile<T, Map>>;
             static_assert(ExactLaunch<Input>::words * sizeof(exact::Word) + 2 * sizeof(std::uint32_t) <=

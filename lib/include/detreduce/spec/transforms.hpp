@@ -2,7 +2,8 @@
 //
 // Each map says three things. `value` is the term, rounded, as `tree` adds it. `split` is the term and its error, as `kahan` and `compensated`
 // add it. `exact` needs the term without any error: as numbers (`linear`) or as products of two numbers, times a power of two, one or more
-// `parts` that add up to it; finite_part() is for finite elements alone.
+// `parts` that add up to it; finite_part() is for finite elements alone. No part is larger than the elements that it is made of, or their product. The term
+// of −0, which stands for what is not there, is a zero; it is −0 of Element and Multiply alone, whose sums may be −0.
 // V is float or double.
 #pragma once
 
