@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -70,10 +71,12 @@ class NpyFile : public NumberFile {
         const DType its_own = stored_.natural_dtype();
         const bool floating = stored_.kind == StoredType::Kind::floating, float8 = floating && stored_.size == 1;
         if (float8 && !(wanted && has_8_bits(*wanted))) {
-            throw Failure(
-                fmt::format("{} does not say which float8 it holds: --dtype is needed; allowed are f8e4m3 and "
-                            "f8e5m2",
-                            bytes_->name()));
+            std::vector<std::string_view> names;
+            for (const DType dtype : dtypes()) {
+                if (has_8_bits(dtype)) names.push_back(name(dtype));
+            }
+            throw Failure(fmt::format("{} does not say which float8 it holds: --dtype is needed; allowed are {}",
+                                      bytes_->name(), fmt::join(names, ", ")));
         }
         if (wanted && *wanted != its_own && floating && !float8) {
             throw Failure(fmt::format("{} holds {}, but --dtype says {}; leave --dtype out or give the file's own",

@@ -205,8 +205,8 @@ Request parse_request(const Options& o) {
 std::optional<DType> parse_given_dtype(const Options& o, const Task& task) {
     if (!o.dtype.empty()) return parse_dtype(o.dtype);
     if (task.format == Format::raw || task.with_format == Format::raw)
-        throw UsageError("raw data does not say what it holds: --dtype is needed; allowed are f16, bf16, f32, f64, "
-                         "f8e4m3 and f8e5m2");
+        throw UsageError(fmt::format("raw data does not say what it holds: --dtype is needed; allowed are {}",
+                                     fmt::join(names_of(dtypes()), ", ")));
     return std::nullopt;
 }
 
@@ -331,7 +331,7 @@ void add_reduce(CLI::App& app) {
             ".npy, .npz or a member of it (data.npz:x), .bin or .raw (little-endian, needs --dtype), .txt, .csv, "
             "or - for stdin (text without --format)")
         ->type_name("");
-    const auto add = [command](const char* flag, std::string& value, const char* help) {
+    const auto add = [command](const char* flag, std::string& value, const std::string& help) {
         return command->add_option(flag, value, help)->type_name("")->capture_default_str();
     };
     add("--op", o->op, "what to compute, see below; std and var are stddev and variance")
@@ -378,8 +378,8 @@ void add_reduce(CLI::App& app) {
     add("--method", o->method, "which bits come out, see below; automatic is exact, and of prod compensated")
         ->check(one_of(methods_and_automatic));
     add("--dtype", o->dtype,
-        "type of the elements: f16, bf16, f32, f64, f8e4m3 or f8e5m2; without it text is read as f64, integers as f32 "
-        "or f64")
+        fmt::format("type of the elements: {}; without it text is read as f64, integers as f32 or f64",
+                    fmt::join(names_of(dtypes()), ", ")))
         ->check(one_of(names_of(dtypes())));
     add("--output", o->output,
         "type of the result, rounded once: that of the elements without it; exact and ops that compare give any, "

@@ -105,7 +105,7 @@ TEST_CASE("usage errors exit with 2 and say what is allowed") {
         {{"reduce", "a.npy", "--threads"}, "--threads"},
         {{"reduce", "a.npy", "--op", "sum", "--op", "sum"}, "--op"},
         {{"reduce", "a.npy", "--json=yes"}, "json"},
-        {{"reduce", "a.bin"}, "--dtype is needed; allowed are f16, bf16, f32, f64, f8e4m3 and f8e5m2"},
+        {{"reduce", "a.bin"}, "--dtype is needed; allowed are f16, bf16, f32, f64, f8e4m3, f8e5m2"},
         {{"reduce", "a.raw"}, "--dtype is needed"},
         {{"reduce", "a.xls"},
          "allowed are .npy, .npz, .bin, .raw, .txt and .csv, or say --format npy, npz, raw, text or csv"},

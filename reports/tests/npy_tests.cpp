@@ -82,7 +82,7 @@ TEST_CASE("npy: float8 is read as what --dtype says, since the file does not") {
         CHECK(reduce_bytes(file, {"--dtype", "f8e4m3", "--output", "f64"}).out == "4.75\n");
         CHECK(reduce_bytes(file, {"--dtype", "f8e5m2", "--output", "f64"}).out == "4\n");
         CHECK(reduce_bytes(file, {"--dtype", "f8e4m3"}).out == "5\n"); // 4.75 is a tie of 4.5 and 5
-        check_refused(file, "does not say which float8 it holds: --dtype is needed; allowed are f8e4m3 and f8e5m2");
+        check_refused(file, "does not say which float8 it holds: --dtype is needed; allowed are f8e4m3, f8e5m2");
         check_refused(file, "does not say which float8 it holds", {"--dtype", "f32"});
     }
 }

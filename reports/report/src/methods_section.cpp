@@ -41,8 +41,8 @@ std::string words(const MethodInfo& m) {
         return "Adds one number after the other: errors may grow with n. On the CPU only, to compare with.";
     case Method::atomic:
         return "Parts of the sum meet in whatever order they are ready. To compare with.";
-    case Method::automatic:
-        break; // methods() has none of it
+    default:
+        break;
     }
     return std::string(m.summary);
 }
