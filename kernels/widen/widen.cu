@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <class T>
-Status launch(const Extent& extent, const void* x, void* to, Stream stream) {
+requires fp::embeds_in<T, float16> Status launch(const Extent& extent, const void* x, void* to, Stream stream) {
     const std::uint64_t blocks = (extent.elements() + 8 * block_threads - 1) / (8 * block_threads);
     return launch_kernel(LaunchKind::plain, widen_kernel<T>,
                          static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, most_blocks)), block_threads, 0,

@@ -75,8 +75,7 @@ using Ending [[deprecated("is now Finalize")]] = Finalize; ///< for one release
     X(kahan, KAHAN)                                                                                                    \
     X(compensated, COMPENSATED)                                                                                        \
     X(exact, EXACT)                                                                                                    \
-    X(automatic,                                                                                                       \
-      AUTOMATIC) /* no method of its own, but exact, or compensated of prod, which exact has not: see resolved() */
+    X(automatic, AUTOMATIC) /* exact, but compensated of prod, which exact has not: see resolved() */
 enum class Method : std::uint8_t {
 #define DETREDUCE_ENUMERATOR(name, c_name) name,
     DETREDUCE_METHODS(DETREDUCE_ENUMERATOR)
