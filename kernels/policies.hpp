@@ -78,6 +78,8 @@ inline constexpr std::uint64_t slot_blocks = 32;
 /// Ops that compare, of flat arrays: 16-byte loads of a thread in flight, and blocks at most, each
 /// of which has room for what it finds.
 inline constexpr Kernel compare{256, 6};
+/// Of both ends: with fewer registers loads wait for each other (f64 .95, in six .78).
+inline constexpr Kernel compare_ends{256, 4};
 inline constexpr std::uint32_t compare_loads = 4, most_compare_blocks = 8192;
 /// The same of columns and short rows, by dtype; 0: as it comes.
 inline constexpr int compare_groups_f64 = 5, compare_groups_16_bits = 6, compare_groups = 0;

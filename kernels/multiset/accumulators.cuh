@@ -80,8 +80,8 @@ template <class T>
 struct Best : FoundBest {
     using Type = T;
     using Wide = typename Keys<T>::Wide;
-    static constexpr int thread_blocks =
-        policy::compare_groups; ///< of ThreadScope that a multiprocessor is to hold; 0: as it comes
+    static constexpr int grid_blocks = policy::compare.blocks, ///< that a multiprocessor is to hold
+        thread_blocks = policy::compare_groups;                ///< the same of ThreadScope; 0: as it comes
     Keys<T> keys[1];
     bool index;
     Wide empty_key; ///< of no elements
@@ -161,6 +161,7 @@ template <class T>
 struct Ends : FoundEnds {
     using Type = T;
     using Wide = typename Keys<T>::Wide;
+    static constexpr int grid_blocks = policy::compare_ends.blocks;
     static constexpr int thread_blocks = fp::is_f64<T>        ? policy::compare_groups_f64
                                          : fp::has_16_bits<T> ? policy::compare_groups_16_bits
                                                               : policy::compare_groups;
@@ -174,18 +175,19 @@ struct Ends : FoundEnds {
     }
     template <class Scope, class Source>
     [[nodiscard]] __device__ __forceinline__ Found look(const Scope& scope, const Source& source) const {
+        const Keys<T> least = of_view(keys[0], spec::View::least), greatest = of_view(keys[1], spec::View::greatest);
         auto low = Keys<T>::nothing(), high = Keys<T>::nothing();
         source.for_units([&](std::uint32_t, const auto& vectors) {
 #pragma unroll
             for (const uint4& v : vectors.v) {
-                keys[0].take(low, v);
-                keys[1].take(high, v);
+                least.take(low, v);
+                greatest.take(high, v);
             }
         });
-        Wide of_least = keys[0].settled(low), of_greatest = keys[1].settled(high);
+        Wide of_least = least.settled(low), of_greatest = greatest.settled(high);
         source.for_odd([&](auto, T x) {
-            of_least = max(of_least, keys[0].key(x));
-            of_greatest = max(of_greatest, keys[1].key(x));
+            of_least = max(of_least, least.key(x));
+            of_greatest = max(of_greatest, greatest.key(x));
         });
         const Wide first = scope.reduce(of_least, Larger{});
         scope.meet();
@@ -193,6 +195,13 @@ struct Ends : FoundEnds {
     }
 
   private:
+    /// Of a view that the compiler knows, which saves it half the instructions (f64 .78, else .95).
+    [[nodiscard]] static __device__ __forceinline__ Keys<T> of_view(Keys<T> keys, spec::View view) {
+        const auto known = spec::KeyMap<T>::of(view, NanPolicy::propagate);
+        keys.map.keep = known.keep;
+        keys.map.flip = known.flip;
+        return keys;
+    }
     [[nodiscard]] static __host__ __device__ __forceinline__ Found found_of(std::int64_t of_least,
                                                                             std::int64_t of_greatest) {
         return {of_least, static_cast<std::uint64_t>(of_greatest)};
@@ -223,7 +232,7 @@ template <class T>
 template <class T>
 struct Count : FoundCount {
     using Type = T;
-    static constexpr int thread_blocks = policy::compare_groups;
+    static constexpr int grid_blocks = policy::compare.blocks, thread_blocks = policy::compare_groups;
 
     [[nodiscard]] static Count of(const Request&) { return {}; }
     [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool) const { return identity(); }

@@ -15,7 +15,7 @@ namespace detreduce::cuda::multiset {
 
 /// A flat array. One block alone stores the result; others leave what they found to be joined.
 template <class A>
-__global__ void __launch_bounds__(max_threads, policy::blocks_that_fit(policy::compare.blocks))
+__global__ void __launch_bounds__(max_threads, policy::blocks_that_fit(A::grid_blocks))
     grid_kernel(const __grid_constant__ Tiles<typename A::Type> tiles, const __grid_constant__ A accumulator,
                 Found* found, const __grid_constant__ Results results) {
     if (gridDim.x > 1) let_next_kernel_start();
