@@ -69,7 +69,7 @@ Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, 
                    const DeviceTraits& device) {
     return with_accumulator<fp::Arithmetic<T>>(plan.request().method, [&]<class Acc>(const Acc*) -> Status {
         const FlatLaunch<T, Acc> flat(plan, x, out, workspace, stream, device);
-        if constexpr (!Acc::keeps_errors) {
+        if constexpr (std::is_same_v<Acc, acc::Rounded<fp::Arithmetic<T>>>) { // with any schedule, and atomic
             if (plan.request().method == Method::atomic) return run_atomic(flat, workspace);
             if (flat.block() < max_block)
                 return flat.aligned() ? TreeLaunch<T, true, 4>{flat}.run() : TreeLaunch<T, false, 4>{flat}.run();
