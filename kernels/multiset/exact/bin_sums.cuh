@@ -51,15 +51,36 @@ struct SumDigits {
     }
 };
 
+/// Are sums of fewer than 2^30 terms, none larger than the window, less than 2^127 in units of the finest bin's?
+template <class BinsOf>
+inline constexpr bool fit_in_128_bits = !BinsOf::has_errors && BinsOf::span <= 95;
+
+/// What the bins hold, in registers, while digits are in memory.
+template <class BinsOf>
+[[nodiscard]] __device__ __forceinline__ acc::exact::Leading leading_of(const BinSums<BinsOf>& sums) {
+    constexpr int lowest = BinsOf::relative_unit(BinsOf::count - 1);
+    __int128 total = 0;
+#pragma unroll
+    for (int k = 0; k < BinsOf::count; ++k)
+        total += ((static_cast<__int128>(sums.high[k]) << 32) + sums.low[k]) << (BinsOf::relative_unit(k) - lowest);
+    return acc::exact::leading(total, sums.place + lowest);
+}
+
 /// Rounds a group of n elements from the sums of its bins. None of them was NaN or infinite, nor were all −0. Not inlined, and by value, as
 /// what a call has the address of is kept in memory.
 template <class BinsOf>
 __device__ __noinline__ void round_sums(BinSums<BinsOf> sums, std::uint64_t n, Finish finish) {
     using namespace acc::exact;
     if constexpr (std::is_same_v<typename BinsOf::Place, int>) {
-        const SumDigits<BinsOf, false> digits(sums.low, sums.high, sums.place);
-        Scratch<digits.count> scratch;
-        finish.store(Outcome::of(leading(digits.number(), 0, digits.count, scratch), finish.finalize, n));
+        Leading number;
+        if (fit_in_128_bits<BinsOf> && n < std::uint64_t{1} << 28) {
+            number = leading_of(sums);
+        } else {
+            const SumDigits<BinsOf, false> digits(sums.low, sums.high, sums.place);
+            Scratch<digits.count> scratch;
+            number = leading(digits.number(), 0, digits.count, scratch);
+        }
+        finish.store(Outcome::of(number, finish.finalize, n));
     } else {
         using Sums = typename BinsOf::Sums;
         const SumDigits<Sums, true> sum(sums.low, sums.high, sums.place.sums);

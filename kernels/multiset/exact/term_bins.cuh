@@ -223,7 +223,7 @@ struct TermBins {
     /// Products below this may have errors, or last bits, that are no numbers any more.
     static constexpr int least_term =
         fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);
-    static constexpr int adds = W::adds, count = has_errors ? 2 * W::bins : W::bins;
+    static constexpr int adds = W::adds, span = W::span, count = has_errors ? 2 * W::bins : W::bins;
     static constexpr int drains_between_flushes = fp::is_f64<Number> ? 32 : 1 << 20; // sums of 62 bits
     static constexpr std::uint32_t flushes_between_carries = 1u << 20;
     using BinsOf = Bins<Number, W>;

@@ -220,13 +220,23 @@ template <int Digits>
     return {negative, d, first, k, number.lowest};
 }
 
-/// How many of the top bits of a digit other than zero are not set.
-[[nodiscard]] DETREDUCE_HD constexpr int leading_zeros(std::uint32_t digit) {
+/// How many of the top bits of a number other than zero are not set.
+[[nodiscard]] DETREDUCE_HD constexpr int leading_zeros(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
-    return __clz(static_cast<int>(digit));
+    return __clzll(static_cast<long long>(x));
 #else
-    return __builtin_clz(digit);
+    return __builtin_clzll(x);
 #endif
+}
+
+/// A number in units of 2^unit.
+[[nodiscard]] DETREDUCE_HD constexpr Leading leading(__int128 number, int unit) {
+    if (number == 0) return {false, 0, 0, false};
+    const bool negative = number < 0;
+    const auto magnitude = static_cast<unsigned __int128>(negative ? -number : number);
+    const auto upper = static_cast<std::uint64_t>(magnitude >> 64);
+    const int lead = upper != 0 ? leading_zeros(upper) : 64 + leading_zeros(static_cast<std::uint64_t>(magnitude));
+    return {negative, magnitude << lead, unit - lead, false};
 }
 
 /// The leading bits of a number whose digits but first … last − 1 are zero.
@@ -235,7 +245,7 @@ template <int Digits>
                                                      Scratch<Digits>& scratch) {
     const Magnitude m = magnitude_of(number, first, last, scratch);
     if (m.last == m.first) return {false, 0, 0, false};
-    const int top = m.last - 1, lead = leading_zeros(m.digit[top]);
+    const int top = m.last - 1, lead = leading_zeros(std::uint64_t{m.digit[top]}) - 32;
     const std::uint64_t next = m.at(top - 4) << lead; // 32 bits that go into the significand, and the rest
     const auto four =
         static_cast<unsigned __int128>(m.at(top) << 32 | m.at(top - 1)) << 64 | (m.at(top - 2) << 32 | m.at(top - 3));
@@ -295,8 +305,7 @@ template <int Digits>
         const std::uint64_t upper = divide_step(rest, static_cast<std::uint64_t>(a.significand >> 64), count),
                             lower = divide_step(rest, static_cast<std::uint64_t>(a.significand), count);
         a.sticky = a.sticky || rest != 0;
-        const int lead = upper >> 32 != 0 ? leading_zeros(static_cast<std::uint32_t>(upper >> 32))
-                                          : 32 + leading_zeros(static_cast<std::uint32_t>(upper));
+        const int lead = leading_zeros(upper);
         a.significand = (static_cast<unsigned __int128>(upper) << 64 | lower) << lead;
         // At least 2^64, as count is below 2^63. What is shifted in is not known, but sticky.
         a.exponent -= lead;

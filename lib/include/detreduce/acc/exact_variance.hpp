@@ -20,7 +20,7 @@ struct Wide {
 [[nodiscard]] DETREDUCE_HD constexpr Wide leading_wide(const Magnitude& m) {
     Wide wide{};
     if (m.last == m.first) return wide;
-    const int top = m.last - 1, lead = leading_zeros(m.digit[top]);
+    const int top = m.last - 1, lead = leading_zeros(std::uint64_t{m.digit[top]}) - 32;
     for (int i = 0; i < 4; ++i) {
         const int k = top - 2 * i;
         const auto three = static_cast<unsigned __int128>(m.at(k) << 32 | m.at(k - 1)) << 32 | m.at(k - 2);
