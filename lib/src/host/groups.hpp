@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <detreduce/plan.hpp>
+#include <detreduce/spec/tree_order.hpp>
 
 #include "host/arena.hpp"
 #include "host/for_each.hpp"
@@ -68,12 +69,59 @@ template <class T>
     return plan.result_bytes() * static_cast<std::size_t>(info(plan.request().op).results);
 }
 
+/// Columns that are copied side by side, so that each line of memory is read once: as many as a line has, of so
+/// many bytes in all at most.
+inline constexpr std::size_t strip_bytes = std::size_t{240} << 10, line_bytes = 64;
+
+/// n elements of each of `columns` neighbours, into columns that lie `pitch` apart: a few rows at a time, which stay
+/// in the cache.
+template <class T>
+void copy_columns(const T* from, std::uint64_t stride, std::uint64_t n, std::uint64_t columns, T* to,
+                  std::uint64_t pitch) {
+    constexpr std::uint64_t at_once = 16;
+    for (std::uint64_t i = 0; i < n; i += at_once) {
+        const std::uint64_t rows = std::min(at_once, n - i);
+        for (std::uint64_t c = 0; c < columns; ++c) {
+            for (std::uint64_t r = 0; r < rows; ++r)
+                to[c * pitch + i + r] = from[(i + r) * stride + c];
+        }
+    }
+}
+
+/// f(threads, group, result) for each column, of at most a tile, from a copy.
+template <class T, class F>
+void for_each_strip(const Plan& plan, const Inputs& in, void* out, std::uint64_t width, std::uint64_t pitch,
+                    const F& f) {
+    const std::uint64_t groups = plan.groups(), n = plan.request().n;
+    const std::size_t bytes = group_bytes(plan);
+    for_each(spec::tiles(groups, width), plan.launch().threads, [&](std::uint64_t strip) {
+        const std::uint64_t first = strip * width, columns = std::min(width, groups - first);
+        const Arrays<T> group = group_of<T>(plan, in, first);
+        const bool binary = info(plan.request().op).inputs == 2;
+        const Buffer<T> x(width * pitch), y(binary ? width * pitch : 0);
+        copy_columns(group.x, group.step, n, columns, x.data(), pitch);
+        if (binary) copy_columns(group.y, group.step, n, columns, y.data(), pitch);
+        for (std::uint64_t c = 0; c < columns; ++c) {
+            f(1u, Arrays<T>{x.data() + c * pitch, binary ? y.data() + c * pitch : nullptr, n},
+              static_cast<char*>(out) + (first + c) * bytes);
+        }
+    });
+}
+
 /// f(threads, group, result) for each group.
 template <class T, class F>
 void for_each_group(const Plan& plan, const Inputs& in, void* out, const F& f) {
+    const Request& r = plan.request();
+    const std::uint32_t threads = plan.launch().threads;
+    if (detail::is_across(r.shape) && r.n > 1 && r.n <= spec::TreeOrder<sizeof(T)>::tile) {
+        const std::uint64_t pitch = r.n + line_bytes / sizeof(T), // not a power of two apart
+            fit = strip_bytes / (sizeof(T) * pitch * info(r.op).inputs),
+                            width = std::min({line_bytes / sizeof(T), fit, spec::tiles(plan.groups(), threads)});
+        if (width > 1) return for_each_strip<T>(plan, in, out, width, pitch, f);
+    }
     const std::size_t bytes = group_bytes(plan);
-    for_each_or_together(plan.groups(), plan.launch().threads, [&](std::uint64_t i, std::uint32_t threads) {
-        f(threads, group_of<T>(plan, in, i), static_cast<char*>(out) + i * bytes);
+    for_each_or_together(plan.groups(), threads, [&](std::uint64_t i, std::uint32_t together) {
+        f(together, group_of<T>(plan, in, i), static_cast<char*>(out) + i * bytes);
     });
 }
 
