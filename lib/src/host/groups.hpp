@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <detreduce/plan.hpp>
+#include <detreduce/fp/format.hpp>
 #include <detreduce/spec/tree_order.hpp>
 
 #include "host/arena.hpp"
@@ -69,28 +70,41 @@ template <class T>
     return plan.result_bytes() * static_cast<std::size_t>(info(plan.request().op).results);
 }
 
-/// Columns that are copied side by side, so that each line of memory is read once: as many as a line has, of so
-/// many bytes in all at most.
-inline constexpr std::size_t strip_bytes = std::size_t{240} << 10, line_bytes = 64;
+/// Bytes of columns that are copied beside each other, at most: what terms and their errors leave of the arena.
+template <class T>
+inline constexpr std::size_t strip_bytes = arena_bytes -
+                                           2 * spec::TreeOrder<sizeof(T)>::tile * sizeof(fp::Arithmetic<T>) -
+                                           (std::size_t{8} << 10);
+/// So many columns, as a line of memory is then read once, or a few less: a multiple of these.
+inline constexpr std::uint64_t columns_side_by_side = 8, line_bytes = 64;
 
-/// n elements of each of `columns` neighbours, into columns that lie `pitch` apart: four rows at a time, as more that
-/// lie a power of two apart want the same places of the cache.
+/// n elements of each of `columns` neighbours, into columns that lie `pitch` apart: by blocks, whose elements stay in
+/// registers.
 template <class T>
 void copy_columns(const T* from, std::uint64_t stride, std::uint64_t n, std::uint64_t columns, T* to,
                   std::uint64_t pitch) {
-    constexpr std::uint64_t at_once = 4;
-    std::uint64_t i = 0;
-    for (; i + at_once <= n; i += at_once) {
-        const T* const rows = from + i * stride;
+    constexpr std::uint64_t at_once = 4, side_by_side = columns_side_by_side;
+    const auto block = [=](std::uint64_t i, std::uint64_t c) {
+        T part[side_by_side][at_once];
+#pragma GCC unroll 4
+        for (std::uint64_t r = 0; r < at_once; ++r) {
+#pragma GCC unroll 8
+            for (std::uint64_t k = 0; k < side_by_side; ++k)
+                part[k][r] = from[(i + r) * stride + c + k];
+        }
+#pragma GCC unroll 8
+        for (std::uint64_t k = 0; k < side_by_side; ++k)
+            __builtin_memcpy(to + (c + k) * pitch + i, part[k], sizeof part[k]);
+    };
+    const std::uint64_t whole_rows = n / at_once * at_once, whole_columns = columns / side_by_side * side_by_side;
+    for (std::uint64_t i = 0; i < whole_rows; i += at_once) {
         for (std::uint64_t r = 0; r < at_once; ++r) // no hardware sees what comes next
             __builtin_prefetch(from + std::min(i + 2 * at_once + r, n - 1) * stride);
-        for (std::uint64_t c = 0; c < columns; ++c) {
-            const T of_column[at_once] = {rows[c], rows[stride + c], rows[2 * stride + c], rows[3 * stride + c]};
-            __builtin_memcpy(to + c * pitch + i, of_column, sizeof of_column);
-        }
+        for (std::uint64_t c = 0; c < whole_columns; c += side_by_side)
+            block(i, c);
     }
-    for (; i < n; ++i) {
-        for (std::uint64_t c = 0; c < columns; ++c)
+    for (std::uint64_t i = 0; i < n; ++i) {
+        for (std::uint64_t c = i < whole_rows ? whole_columns : 0; c < columns; ++c)
             to[c * pitch + i] = from[i * stride + c];
     }
 }
@@ -122,8 +136,10 @@ void for_each_group(const Plan& plan, const Inputs& in, void* out, const F& f) {
     const std::uint32_t threads = plan.launch().threads;
     if (detail::is_across(r.shape) && r.n > 1 && r.n <= spec::TreeOrder<sizeof(T)>::tile) {
         const std::uint64_t pitch = r.n + line_bytes / sizeof(T), // not a power of two apart
-            fit = strip_bytes / (sizeof(T) * pitch * info(r.op).inputs),
-                            width = std::min({line_bytes / sizeof(T), fit, spec::tiles(plan.groups(), threads)});
+            fit = strip_bytes<T> / (sizeof(T) * pitch * info(r.op).inputs),
+                            most = std::min({line_bytes / sizeof(T), fit, spec::tiles(plan.groups(), threads)}),
+                            width =
+                                most < columns_side_by_side ? most : most / columns_side_by_side * columns_side_by_side;
         if (width > 1) return for_each_strip<T>(plan, in, out, width, pitch, f);
     }
     const std::size_t bytes = group_bytes(plan);
