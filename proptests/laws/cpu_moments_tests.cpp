@@ -153,4 +153,20 @@ TEMPLATE_TEST_CASE("moments: groups of as many elements are merged without a div
     }
 }
 
+/// n·Σx² has up to two digits more than Σx²; the second of them only where there are more than 2^32 elements.
+TEST_CASE("moments: the variance of 2^40 elements from its sums", "[moments]") {
+    constexpr std::uint64_t n = std::uint64_t{1} << 40;
+    constexpr std::int64_t odd = (std::int64_t{1} << 53) - 1;
+    static acc::exact::VarianceRoom<> room;
+    for (int k = 0; k < 64; ++k) {
+        acc::exact::Word squares[acc::exact::product_digits] = {}, sum[acc::exact::digits] = {};
+        acc::exact::deposit(squares, odd, acc::exact::lowest_exponent + k);
+        const acc::exact::Leading variance =
+            acc::exact::variance({sum, acc::exact::lowest_exponent, nullptr}, {0, acc::exact::digits},
+                                 {squares, -64, nullptr}, {0, acc::exact::product_digits}, n, 0, false, room);
+        INFO("k " << k);
+        REQUIRE(acc::exact::rounded<double>(variance) == std::ldexp(static_cast<double>(odd), k - 64 - 40));
+    }
+}
+
 } // namespace detreduce::proptests

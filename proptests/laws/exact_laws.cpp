@@ -4,6 +4,7 @@
 
 #include "laws/extremes.hpp"
 #include "laws/suite.hpp"
+#include "laws/window_edges.hpp"
 
 namespace detreduce::proptests {
 
@@ -78,6 +79,24 @@ TEMPLATE_TEST_CASE("exact: no element is lost at any length and offset", "[exact
         }
     }
     REQUIRE(checked == most + 2 * (most / 3));
+}
+
+/// However it is launched by itself; and by one block of a GPU, whose threads drain their bins several times.
+TEMPLATE_TEST_CASE("exact: as many numbers at both edges of a window as there may be", "[exact]", DETREDUCE_ALL_TYPES) {
+    std::vector<Draw> draws(1);
+    for (const Draw& draw : TestBackend::all_draws(Method::exact)) {
+        if (draws.size() == 1 && draw.launch.grid == 1) draws.push_back(draw);
+    }
+    constexpr std::size_t n = 45000; // an even number of large ones, which cancel
+    for (int range = 0; range <= widest_range<TestType>; ++range) {
+        const auto x = at_both_edges<TestType>(n, middle_of<TestType>(range), range, n / 2);
+        const std::span<const TestType> all(x);
+        const auto expected = accuracy::exact_sum(all).template round<double>();
+        for (const Draw& draw : draws) {
+            INFO("range " << range << " grid " << draw.launch.grid);
+            REQUIRE(same_bits(TestBackend::reduce<double>(all, Method::exact, draw), expected));
+        }
+    }
 }
 
 TEST_CASE("exact: what overflows in between does not matter", "[exact]") {

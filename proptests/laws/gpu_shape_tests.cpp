@@ -104,17 +104,19 @@ TEST_CASE("shapes: captured graphs of groups and lists read their input anew", "
     }
 }
 
-/// Offsets of the device cannot be looked at before: what they make no segment of is not read.
+/// Offsets of the device cannot be looked at before: what they make no segment of is not read, and
+/// has no value. There are elements behind the last.
 TEST_CASE("shapes: offsets that are none", "[groups][gpu]") {
-    const std::vector<float> ones(1000, 1.0f), twos(1000, 2.0f);
-    const std::vector<std::uint64_t> bad{0, 10, 5, 400, ~std::uint64_t{0}, 2000}, good{0, 10, 10, 405};
+    const std::vector<float> ones(2000, 1.0f), twos(2000, 2.0f);
+    const std::vector<std::uint64_t> bad{0, 10, 5, 400, 1010, ~std::uint64_t{0}, 2000}, good{0, 10, 10, 405};
+    constexpr std::size_t groups = 6;
     const auto x = upload(twos), y = upload(ones), d_offsets = upload(bad);
     const Arrays there(reinterpret_cast<const float*>(x->data()), reinterpret_cast<const float*>(y->data()),
                        reinterpret_cast<const std::uint64_t*>(d_offsets->data()), 1000),
         here(twos.data(), ones.data(), good.data(), 1000);
     for (const Case& c : cases) {
         INFO(name(c.op) << ' ' << name(c.method));
-        const Plan plan = make_plan(request_of(c, Shape::segments, 1000, 5));
+        const Plan plan = make_plan(request_of(c, Shape::segments, 1000, groups));
         const std::size_t bytes = plan.result_bytes();
         const DeviceBuffer out(plan.results() * bytes), workspace(plan.workspace_bytes());
         throw_if_error(run(plan, there.of(c, Shape::segments), out.data(), workspace.data()));
@@ -124,18 +126,45 @@ TEST_CASE("shapes: offsets that are none", "[groups][gpu]") {
         // Segments 0 and 2 are good ones; they are 0 and 2 of `good`, too, as all elements are the same.
         if (c.op == Op::count_unique)
             continue; // sorts all elements at once: of those around a bad offset it says nothing
-        const std::size_t each = plan.results() / 5 * bytes;
+        const std::size_t each = plan.results() / groups * bytes;
         const std::vector<char> found = bytes_of(out, plan.results() * bytes),
                                 expected =
                                     on_cpu<char>(request_of(c, Shape::segments, 405, 3), here.of(c, Shape::segments));
         for (const std::size_t g : {std::size_t{0}, std::size_t{2}})
             REQUIRE(
                 std::equal(expected.begin() + g * each, expected.begin() + (g + 1) * each, found.begin() + g * each));
-        if (c.op == Op::count_nonzero) { // of bad ones nothing was counted
-            REQUIRE(download<std::uint64_t>(out.data() + 8) == 0);
-            REQUIRE(download<std::uint64_t>(out.data() + 24) == 0);
+        for (const std::size_t g : {1, 3, 4, 5}) { // the bad ones
+            INFO("group " << g);
+            if (info(c.op).gives_integer) {
+                REQUIRE(download<std::uint64_t>(out.data() + g * each) == (c.op == Op::argmin ? no_index : 0));
+                continue;
+            }
+            for (std::size_t at = 0; at < each; at += sizeof(float))
+                REQUIRE(fp::is_nan(download<float>(out.data() + g * each + at)));
         }
     }
+}
+
+/// Nor is anything counted of a segment that ends behind the last element.
+TEST_CASE("shapes: distinct elements of a segment past the end", "[groups][count][gpu]") {
+    std::vector<double> x(100);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<double>(i % 7);
+    const auto there = upload(x);
+    const auto offsets = upload(std::vector<std::uint64_t>{0, 5, 61});
+    const Plan plan = make_plan({.op = Op::count_unique,
+                                 .dtype = DType::f64,
+                                 .shape = Shape::segments,
+                                 .n = 60,
+                                 .groups = 2,
+                                 .device = current_gpu});
+    throw_if_error(plan.status());
+    const DeviceBuffer out(plan.results() * plan.result_bytes()), workspace(plan.workspace_bytes());
+    throw_if_error(run(plan, {there->data(), nullptr, reinterpret_cast<const std::uint64_t*>(offsets->data())},
+                       out.data(), workspace.data()));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    REQUIRE(download<std::uint64_t>(out.data()) == 5);
+    REQUIRE(download<std::uint64_t>(out.data() + 8) == 0);
 }
 
 } // namespace detreduce::proptests

@@ -1,5 +1,9 @@
 // `exact` of flat inputs of 2 to 1024 blocks of 16 KiB has kernels of its own (kernels/multiset/exact/small.cuh), where blocks leave sums of windows or words of
 // states: what the one and the other, and both together, make of data that moves windows. The CPU gives the bits.
+#include <cmath>
+
+#include <detreduce/accuracy/oracle.hpp>
+
 #include <support/bits.hpp>
 #include <support/catch.hpp>
 
@@ -81,6 +85,49 @@ TEMPLATE_TEST_CASE("short exact: blocks of different windows", "[gpu][exact][san
     }
     for (const std::uint64_t seed : {1, 2, 3})
         check(mixed<TestType>(n, seed), mixed<TestType>(n, seed + 100), 1);
+}
+
+/// Each block's sum is far below its elements, of any sign: what blocks leave is joined with carries
+/// and borrows all the way.
+TEMPLATE_TEST_CASE("short exact: blocks that cancel", "[gpu][exact][sanitizer]", DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t block = block_elements<TestType>, n = 6 * block;
+    for (const int step : {1, 4, 16, 20}) {
+        for (const int below : {0, 5, 11, 20, 40}) {
+            for (const std::uint64_t seed : {1, 2, 3, 4}) {
+                std::vector<TestType> x(n);
+                for (std::size_t i = 0; i < n; ++i) {
+                    const auto b = static_cast<int>(i / block);
+                    const int high = std::min(step * b, largest_exponent<TestType> - 1),
+                              low = std::max(high - below, 1 - largest_exponent<TestType>);
+                    const auto large = from_fields<TestType>({i % 2 == 0, high, accuracy::hash(1, i / 2)});
+                    x[i] = i % block < 2
+                               ? from_fields<TestType>({accuracy::hash(seed, i / block) % 2 == 0, low, i % block})
+                               : large;
+                }
+                const auto oracle = accuracy::exact_sum(std::span<const TestType>(x));
+                CAPTURE(step, below, seed);
+                REQUIRE(fp::to_bits(TestBackend::reduce<double>(std::span<const TestType>(x), Method::exact)) ==
+                        fp::to_bits(oracle.template round<double>()));
+            }
+        }
+    }
+}
+
+/// As in exact_laws.cpp, but among so many zeros that blocks share them.
+TEST_CASE("short exact: what is far below a tie decides it", "[gpu][exact]") {
+    std::vector<double> x(5 * block_elements<double>);
+    const auto sum_of = [&x](double a, double b, double c) {
+        x[7] = a;
+        x[8] = b;
+        x[9] = c;
+        return TestBackend::reduce<double>(std::span<const double>(x), Method::exact);
+    };
+    const double half = std::ldexp(1.0, -53);
+    for (int below = 54; below < 330; ++below) {
+        CAPTURE(below);
+        REQUIRE(sum_of(1, half, std::ldexp(1.0, -below)) == 1 + 2 * half);
+        REQUIRE(sum_of(1, half, -std::ldexp(1.0, -below)) == 1);
+    }
 }
 
 TEMPLATE_TEST_CASE("short exact: from one block to more than there may be", "[gpu][exact]", DETREDUCE_ALL_TYPES) {

@@ -105,6 +105,22 @@ inline std::vector<std::size_t> some_groups(std::size_t groups) {
     return some;
 }
 
+/// And, of segments, the longest one and the first without elements.
+template <class T>
+std::vector<std::size_t> some_groups(const Cut<T>& cut) {
+    const std::size_t groups = cut.request.groups;
+    std::vector<std::size_t> some = some_groups(groups);
+    if (cut.request.shape != Shape::segments || groups == 0) return some;
+    std::size_t longest = 0, empty = 0;
+    for (std::size_t g = 1; g < groups; ++g) {
+        if (cut.length(g) > cut.length(longest)) longest = g;
+        if (cut.length(empty) != 0) empty = g;
+    }
+    some.push_back(longest);
+    some.push_back(empty);
+    return some;
+}
+
 /// Segments of a few elements, `tiny` of them, and in their midst one of `giant`.
 template <class T>
 Cut<T> giant_among_tiny(std::size_t tiny, std::size_t giant) {

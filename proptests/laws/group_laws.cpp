@@ -28,7 +28,7 @@ TEMPLATE_TEST_CASE("groups: each is the flat reduction of its elements", "[group
             const std::vector<Out> results = TestBackend::reduce_groups<Out>(r, cut.pair.first(), cut.pair.second(r.op),
                                                                              cut.offsets, group_draw(r.method, word));
             RC_ASSERT(results.size() == r.groups);
-            for (const std::size_t g : some_groups(r.groups)) {
+            for (const std::size_t g : some_groups(cut)) {
                 const Pair<TestType> group = cut.group(g);
                 const Out alone = expected_of_group<Out>(r, group);
                 RC_ASSERT(same_bits(results[g], alone));
@@ -62,7 +62,7 @@ TEMPLATE_TEST_CASE("groups: each is searched alone", "[groups][order][sanitizer]
         const auto check = [&]<class Out>(Out) {
             const std::vector<Out> results =
                 TestBackend::reduce_groups<Out>(r, cut.pair.first(), {}, cut.offsets, group_draw(Method::tree, word));
-            for (const std::size_t g : some_groups(r.groups)) {
+            for (const std::size_t g : some_groups(cut)) {
                 std::uint64_t bits = 0;
                 if constexpr (Element<Out>) {
                     bits = fp::to_bits(results[g]);
@@ -96,6 +96,80 @@ TEMPLATE_TEST_CASE("groups: columns longer than what is copied at a time", "[gro
             REQUIRE(column(Op::sum, double{}) == static_cast<double>(n) + 2);
             REQUIRE(column(Op::sumsq, double{}) == static_cast<double>(n) + 8);
             REQUIRE(column(Op::max, double{}) == 3);
+        }
+    }
+}
+
+/// Where everything is -0, so is the sum, of however many elements and by whatever way: no backend may
+/// begin with +0, or stop looking. One +0 among them shows, and a group without elements is +0. Of
+/// products each factor may be the zero.
+TEMPLATE_TEST_CASE("groups: sums of -0 alone are -0", "[groups]", DETREDUCE_ALL_TYPES) {
+    const auto plus = number<TestType>(0.0), minus = number<TestType>(-0.0), one = number<TestType>(1),
+               minus_one = number<TestType>(-1);
+    const std::pair<TestType, TestType> factors[] = {{minus, one}, {one, minus}, {plus, minus_one}, {minus_one, plus}};
+    struct Sizes {
+        std::size_t n, groups;
+    };
+    std::uint64_t seed = 0;
+    for (const Sizes& s :
+         {Sizes{1, 9}, Sizes{5, 4200}, Sizes{31, 300}, Sizes{77, 60}, Sizes{700, 40}, Sizes{9001, 3}}) {
+        for (const Shape shape : {Shape::rows, Shape::columns, Shape::segments}) {
+            for (const Op op : {Op::sum, Op::dot}) {
+                for (const Method method : offered(true)) {
+                    const auto& [x, y] = factors[++seed % std::size(factors)];
+                    const bool dot = op == Op::dot;
+                    std::vector<TestType> first(s.n * s.groups, dot ? x : minus), second(s.n * s.groups, y);
+                    std::vector<std::uint64_t> offsets;
+                    for (std::size_t g = 0; shape == Shape::segments && g <= s.groups;
+                         ++g) // every fifth has none, and the one before it two times n
+                        offsets.push_back((g % 5 == 4 ? g + 1 : g) * s.n);
+                    if (!offsets.empty()) offsets.back() = first.size();
+                    const auto begin = [&](std::size_t g) { return offsets.empty() ? g * s.n : offsets[g]; };
+                    const auto sign = [&](std::size_t g) { // every third has a +0
+                        return g % 3 != 1 && (offsets.empty() || offsets[g] < offsets[g + 1]);
+                    };
+                    for (std::size_t g = 1; g < s.groups; g += 3) {
+                        const std::size_t i = accuracy::hash(seed, g) % s.n;
+                        if (!offsets.empty() && offsets[g] == offsets[g + 1]) continue;
+                        first[shape == Shape::columns ? i * s.groups + g : begin(g) + i] = dot ? fp::negated(x) : plus;
+                    }
+                    const Request r{.op = op,
+                                    .method = method,
+                                    .shape = shape,
+                                    .n = shape == Shape::segments ? first.size() : s.n,
+                                    .groups = s.groups};
+                    const auto results = TestBackend::reduce_groups<TestType>(
+                        r, std::span<const TestType>(first),
+                        dot ? std::span<const TestType>(second) : std::span<const TestType>(), offsets);
+                    for (std::size_t g = 0; g < s.groups; ++g) {
+                        if (same_bits(results[g], sign(g) ? minus : plus)) continue;
+                        FAIL(name(op) << ' ' << name(method) << ' ' << name(shape) << " n " << s.n << " groups "
+                                      << s.groups << " group " << g);
+                    }
+                    SUCCEED();
+                }
+            }
+        }
+    }
+}
+
+/// Alone, so that nothing else leaves room for it.
+TEMPLATE_TEST_CASE("groups: one segment just longer than what is taken at once", "[groups]", DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t tile = spec::TreeOrder<sizeof(TestType)>::tile;
+    for (const std::size_t n :
+         {tile, tile + 1, 2 * tile - 1, 2 * tile, std::size_t{32768}, std::size_t{32769}, std::size_t{65535}}) {
+        const auto x = vector_from<TestType>(Style::stratified, n, n, finite_bits<TestType>);
+        const Pair<TestType> pair{x, {}};
+        for (const Method method : offered(true)) {
+            const Request r{.method = method, .shape = Shape::segments, .n = n, .groups = 1};
+            INFO(name(method) << " n " << n);
+            REQUIRE(same_bits(TestBackend::reduce_groups<double>(r, pair.first(), {}, {0, n})[0],
+                              expected<double>(Op::sum, pair, method)));
+        }
+        for (const Op op : {Op::argmin, Op::argmax}) {
+            const Request r{.op = op, .shape = Shape::segments, .n = n, .groups = 1};
+            REQUIRE(TestBackend::reduce_groups<std::uint64_t>(r, pair.first(), {}, {0, n})[0] ==
+                    reference::found_by<TestType>(op, x, r.nan));
         }
     }
 }

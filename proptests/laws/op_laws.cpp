@@ -4,6 +4,7 @@
 
 #include "laws/extremes.hpp"
 #include "laws/op_pairs.hpp"
+#include "laws/window_edges.hpp"
 
 namespace detreduce::proptests {
 
@@ -60,6 +61,50 @@ TEMPLATE_TEST_CASE("ops: exact has the oracle's bits for extreme inputs", "[ops]
                     });
             }
         }
+    }
+}
+
+/// Rows, and columns, of each range, in any order. Large terms of both signs cancel; differences are
+/// twice as large as their elements. Of a few elements the last bits of the smallest terms are in the
+/// result where nothing cancels, too; `tiny`: some of those have products that are no normal numbers.
+template <class T>
+void check_window_edges(const OpInfo& op, std::size_t n, bool tiny) {
+    constexpr std::size_t ranges = widest_range<T> + 1;
+    const std::size_t groups = n < 100 ? 3 * ranges : ranges;
+    const bool cancel = op.transform == Transform::element || op.transform == Transform::product;
+    Pair<T> rows, columns{std::vector<T>(n * groups), std::vector<T>(n * groups)};
+    std::vector<double> of_groups;
+    for (std::size_t g = 0; g < groups; ++g) {
+        const auto range = static_cast<int>(g * 89 % ranges);
+        const int lowest = tiny ? std::max(-largest_exponent<T> / 2 - 8, -largest_exponent<T>) : middle_of<T>(range);
+        const Pair<T> group{
+            at_both_edges<T>(n, lowest, std::min(range, largest_exponent<T> - lowest), cancel ? n / 2 : n),
+            at_both_edges<T>(n, lowest, std::min(range, largest_exponent<T> - lowest), cancel ? n : 0)};
+        rows.x.insert(rows.x.end(), group.x.begin(), group.x.end());
+        rows.y.insert(rows.y.end(), group.y.begin(), group.y.end());
+        for (std::size_t i = 0; i < n; ++i) {
+            columns.x[i * groups + g] = group.x[i];
+            columns.y[i * groups + g] = group.y[i];
+        }
+        of_groups.push_back(expected<double>(op.op, group, Method::exact));
+    }
+    Draw few_warps; // each has many rows
+    if (TestBackend::kind == Backend::cuda) few_warps.launch.grid = 1;
+    for (const Shape shape : {Shape::rows, Shape::columns}) {
+        const Pair<T>& all = shape == Shape::rows ? rows : columns;
+        const Request r{.op = op.op, .method = Method::exact, .shape = shape, .n = n, .groups = groups};
+        const auto results = TestBackend::reduce_groups<double>(r, all.first(), all.second(op.op), {}, few_warps);
+        for (std::size_t g = 0; g < groups; ++g) {
+            INFO(op.name << ' ' << name(shape) << " n " << n << " group " << g);
+            REQUIRE(same_bits(results[g], of_groups[g]));
+        }
+    }
+}
+TEMPLATE_TEST_CASE("ops: as many numbers at both edges of a window as there may be", "[ops]", DETREDUCE_ALL_TYPES) {
+    for (const OpInfo& op : sum_ops()) {
+        for (const std::size_t n : {4, 40, 2400})
+            check_window_edges<TestType>(op, n, false);
+        check_window_edges<TestType>(op, 40, true);
     }
 }
 

@@ -41,7 +41,7 @@ bool groups_hold(const Cut<T>& cut, std::uint64_t word, bool all) {
             TestBackend::reduce_groups<Out>(r, cut.pair.first(), {}, cut.offsets, group_draw(Method::tree, word)));
         const auto width = static_cast<std::size_t>(info(r.op).results);
         hold = results.size() == r.groups * width;
-        std::vector<std::size_t> groups = some_groups(r.groups);
+        std::vector<std::size_t> groups = some_groups(cut);
         for (std::size_t g = 0; all && g < r.groups; ++g)
             groups.push_back(g);
         for (const std::size_t g : groups) {
