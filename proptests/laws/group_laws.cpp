@@ -174,4 +174,43 @@ TEMPLATE_TEST_CASE("groups: one segment just longer than what is taken at once",
     }
 }
 
+/// Finite, and of so many exponents that nearly every addition is rounded: an element that is added in
+/// another place shows. Groups begin anywhere, and end in the midst of a row of lanes.
+TEMPLATE_TEST_CASE("groups: long ones, whose sums are rounded at every step", "[groups][sanitizer]",
+                   DETREDUCE_ALL_TYPES) {
+    constexpr int most = fp::is_f64<TestType> ? 40 : 12;
+    constexpr std::size_t groups = 4, lanes = spec::TreeOrder<sizeof(TestType)>::lanes;
+    std::uint64_t seed = 0;
+    for (const std::size_t n : {lanes + 1, lanes + lanes / 2 + 1, 2 * lanes + 67, 3 * lanes - 5, 9 * lanes + 3}) {
+        for (const Shape shape : {Shape::rows, Shape::columns, Shape::segments}) {
+            Cut<TestType> cut{{.shape = shape, .n = n, .groups = groups}, {}, {}};
+            cut.request.stride = shape == Shape::rows ? n + seed % 2 : shape == Shape::columns ? groups + seed % 2 : 0;
+            if (shape == Shape::segments) {
+                cut.request.n = groups * n + 3;
+                for (std::size_t g = 0; g <= groups; ++g)
+                    cut.offsets.push_back(1 + g * n + (g + seed) % 2);
+            }
+            const std::size_t all = (groups + 1) * (n + 1) + 3;
+            for (std::size_t i = 0; i < all; ++i) {
+                const std::uint64_t word = accuracy::hash(++seed, i), other = accuracy::hash(seed, i + all);
+                const auto exponent = [](std::uint64_t w) { return static_cast<int>(w / 2 % (2 * most + 1)) - most; };
+                cut.pair.x.push_back(from_fields<TestType>({word % 2 != 0, exponent(word), word >> 9}));
+                cut.pair.y.push_back(from_fields<TestType>({other % 2 != 0, exponent(other) / 8, other >> 9}));
+            }
+            for (const Op op : {Op::sum, Op::asum, Op::sumsq, Op::dot, Op::mae}) {
+                for (const Method method : offered(true)) {
+                    cut.request.op = op;
+                    cut.request.method = method;
+                    const auto results = TestBackend::reduce_groups<double>(cut.request, cut.pair.first(),
+                                                                            cut.pair.second(op), cut.offsets);
+                    for (std::size_t g = 0; g < groups; ++g) {
+                        INFO(text_of(cut) << "group " << g);
+                        REQUIRE(same_bits(results[g], expected<double>(op, cut.group(g), method)));
+                    }
+                }
+            }
+        }
+    }
+}
+
 } // namespace detreduce::proptests

@@ -108,6 +108,23 @@ TEMPLATE_TEST_CASE("ops: as many numbers at both edges of a window as there may 
     }
 }
 
+/// What is lost decides, however little it is: 259 is as far from 258 as from 260, and 257 from 256.
+TEST_CASE("ops: the error of a sum decides a tie, with either sign", "[ops]") {
+    for (const Method method : {Method::kahan, Method::compensated}) {
+        const auto sum_of = [method](double a, double b, double c) {
+            const bfloat16 x[] = {number<bfloat16>(a), number<bfloat16>(b), number<bfloat16>(c)};
+            return static_cast<double>(TestBackend::reduce<bfloat16>(std::span<const bfloat16>(x), method));
+        };
+        INFO(name(method));
+        REQUIRE(sum_of(256, 3, 0) == 260);
+        REQUIRE(sum_of(256, 3, -0x1p-100) == 258);
+        REQUIRE(sum_of(-256, -3, 0x1p-100) == -258);
+        REQUIRE(sum_of(256, 1, 0) == 256);
+        REQUIRE(sum_of(256, 1, 0x1p-100) == 258);
+        REQUIRE(sum_of(-256, -1, -0x1p-100) == -258);
+    }
+}
+
 TEMPLATE_TEST_CASE("ops: exact does not care about the order", "[ops]", DETREDUCE_ALL_TYPES) {
     property("permutation", [] {
         const Values<TestType> xs = *values<TestType>(any_bits<TestType>, lengths<TestType>());
