@@ -139,12 +139,6 @@ inline constexpr int long_row_blocks_at_once = 2;
 /// Blocks that work on rows of more than one tile at once.
 inline constexpr std::uint32_t long_row_blocks = 1024;
 
-/// Sums of exponentials: 125 registers, as a warp loads its next chunk into those of the one that
-/// it adds (.69 without that, rows of 4096 of bf16).
-inline constexpr Kernel exp_sums{256, 2}, finish_exp_sums{256, 4};
-/// Multiples of the blocks that the device holds, of which a warp's turn is a tile.
-inline constexpr std::uint64_t exp_sum_blocks = 3;
-
 inline constexpr std::uint32_t loss_threads = 256;
 /// Scaling the tensors of a list: loads of 16 bytes of a thread, and blocks a multiprocessor.
 inline constexpr std::uint32_t scale_threads = 256;

@@ -5,6 +5,7 @@
 
 #include <detreduce/accuracy/bounds.hpp>
 #include <detreduce/spec/exp_term.hpp>
+#include <detreduce/spec/tree_order.hpp>
 
 namespace detreduce::accuracy {
 namespace {
@@ -43,53 +44,64 @@ double rounded(double bound, double size, DType input, DType output) noexcept {
     return (bound + o.u * (size + bound) + o.eta) * margin;
 }
 
-/// ε', and what a missing term is at most, relative to the sum.
-struct TermErrors {
-    double relative, missing;
+/// What is off in a sum of terms, relative to it and, against e^m, not.
+struct SumErrors {
+    double term, added, missing;
 };
-TermErrors term_errors(const ExpSumCase& c) noexcept {
+SumErrors sum_errors(const ExpSumCase& c) noexcept {
     const double epsilon = with_dtype(c.input, []<class T>(T) { return spec::exp_term_error<T>; });
-    const double missing =
-        accumulator_of(c.input) == DType::f64 ? spec::exp_term_missing<double> : spec::exp_term_missing<float>;
-    if (c.reference == 0) return {epsilon, missing * 0x1p+25};
-    const double ur = unit_of_rows(c.input).u * c.reach;
-    return {both(epsilon, ur / (1 - ur)), missing};
+    const double least =
+        accumulator_of(c.input) == DType::f64 ? 0 : std::ldexp(1.0, int{spec::ExpTermConstants<float>::least_exponent});
+    const std::uint64_t tiles = with_dtype(c.input, [&]<class T>(T) {
+        return spec::tiles(c.n, spec::TreeOrder<sizeof(T)>::tile);
+    });
+    const std::uint64_t above = rounding_depth(Method::tree, accumulator_of(c.input), tiles);
+    // (2^-1533 is nothing in binary64: the smallest subnormal covers it.)
+    return {epsilon, gamma(c.input, depth(c.input, c.n) + above + 3), static_cast<double>(c.n) * 2 * least};
 }
+/// e of L, but for its own roundings.
 double log_error(const ExpSumCase& c) noexcept {
-    const double relative = exp_sum_bound(c);
+    const double relative = others_bound(c);
     return relative / (1 - relative);
+}
+/// How much L may be off.
+double log_bound(const ExpSumCase& c, double log) noexcept {
+    const auto [u, eta] = unit_of_rows(c.input);
+    const double of_sum = log * log_error(c) + sum_errors(c).missing + eta;
+    return of_sum + 1.4 * u * (log + of_sum) + eta;
+}
+/// Of the reciprocal of all terms, relative to it, and its product with a number that is off by `own`.
+double share_error(const ExpSumCase& c, double own) noexcept {
+    const double u = unit_of_rows(c.input).u;
+    const SumErrors e = sum_errors(c);
+    const double all = both(both(e.term, e.added), u) + e.missing;
+    return both(both(own, both(u, u)), all / (1 - all));
 }
 
 } // namespace
 
-double exp_sum_bound(const ExpSumCase& c) noexcept {
-    const TermErrors term = term_errors(c);
-    const double all = both(term.relative, gamma(c.input, depth(c.input, c.n)));
-    return (all + static_cast<double>(c.n) * term.missing) * margin;
+double others_bound(const ExpSumCase& c) noexcept {
+    const double u = unit_of_rows(c.input).u;
+    const SumErrors e = sum_errors(c);
+    return both(both(both(e.term, e.added), e.term / (1 - e.term)), u) * margin;
 }
 
-double logsumexp_bound(const ExpSumCase& c, DType output, double log_sum) noexcept {
-    const double u = unit_of_rows(c.input).u, e = log_error(c), size = log_sum + e;
-    const double truth = std::fabs(c.reference) + log_sum;
-    if (c.reference == 0) return rounded(e + 1.4 * u * size, log_sum, c.input, output);
-    const double pair = e + 2.4 * u * size;
-    return rounded(pair * (1 + u) + u * truth + 4 * u * u * (std::fabs(c.reference) + size), truth, c.input, output);
+double logsumexp_bound(const ExpSumCase& c, DType output, double log, double result) noexcept {
+    const double u = unit_of_rows(c.input).u, off = log_bound(c, log);
+    return rounded(off + u * (result + off), result, c.input, output);
 }
-double log_softmax_bound(const ExpSumCase& c, DType output, double log_sum, double difference) noexcept {
-    const double u = unit_of_rows(c.input).u, e = log_error(c), size = log_sum + e;
-    const double bound = e + 2.4 * u * size + (2.4 * u + gamma(c.input, 3) * (1 + 4 * u)) * (difference + size);
-    return rounded(bound, difference + log_sum, c.input, output);
+double log_softmax_bound(const ExpSumCase& c, DType output, double log, double difference) noexcept {
+    const double u = unit_of_rows(c.input).u, off = log_bound(c, log) + u * difference, size = difference + log;
+    return rounded(off + u * (size + off), size, c.input, output);
 }
 double softmax_bound(const ExpSumCase& c, DType output, double p) noexcept {
-    const auto [u, eta] = unit_of_rows(c.input);
-    const TermErrors term = term_errors(c);
-    const double relative = both(both(term.relative, both(u, u)), log_error(c));
-    return rounded(p * relative + term.missing + eta, p, c.input, output);
+    const double eta = unit_of_rows(c.input).eta;
+    return rounded(p * share_error(c, sum_errors(c).term) + eta, p, c.input, output);
 }
 
 double cross_entropy_bound(DType input, DType output, std::uint64_t n, const LossSizes& s) noexcept {
-    const double g = gamma(input, depth(input, n) + 5);
-    const double lost = static_cast<double>(n + 3) * unit_of_rows(input).eta;
+    const double g = gamma(input, s.alone ? 1 : depth(input, n) + 5);
+    const double lost = static_cast<double>(s.alone ? 1 : n + 3) * unit_of_rows(input).eta;
     return rounded((1 + g) * s.bounds + g * s.sizes + lost, s.loss, input, output);
 }
 double mean_loss_bound(Method method, DType input, DType output, std::uint64_t rows, const MeanSizes& s) noexcept {
@@ -102,10 +114,18 @@ double mean_loss_bound(Method method, DType input, DType output, std::uint64_t r
     return (bound + (0x1p-53 + o.u) * (s.mean + bound) + o.eta) * (1 + 0x1p-50) * margin;
 }
 double cross_entropy_gradient_bound(const ExpSumCase& c, DType output, const SlopeSizes& s) noexcept {
-    const double g = gamma(c.input, depth(c.input, c.n) + 7), f = std::fabs(s.factor);
+    const double g = gamma(c.input, depth(c.input, c.n) + 7), f = std::fabs(s.factor),
+                 eta = unit_of_rows(c.input).eta;
     const double of_p = softmax_bound(c, accumulator_of(c.input), s.p), size = s.p * s.of_softmax + s.subtracted;
-    const double bound = f * ((1 + g) * of_p * s.of_softmax + g * size) + 4 * (1 + f) * unit_of_rows(c.input).eta;
+    const double bound = f * ((1 + g) * of_p * s.of_softmax + g * size) + 4 * (1 + f) * eta;
     return rounded(bound, f * size, c.input, output);
+}
+double own_gradient_bound(const ExpSumCase& c, DType output, double share, double factor, bool target) noexcept {
+    const auto [u, eta] = unit_of_rows(c.input);
+    const SumErrors e = sum_errors(c);
+    const double sized = both(e.term, e.added), all = both(share_error(c, sized), target ? both(u, both(u, u)) : both(u, u));
+    const double f = std::fabs(factor), size = f * share;
+    return rounded(size * all + (1 + f) * (e.missing + 3 * eta), size, c.input, output);
 }
 
 NormErrors norm_errors(const NormSizes& s) noexcept {
@@ -113,7 +133,12 @@ NormErrors norm_errors(const NormSizes& s) noexcept {
     const auto n = static_cast<double>(s.n);
     const double square = s.m2 / n + s.epsilon;
     double mean = 0, off = 0;
-    if (s.centred) {
+    if (s.centred && s.by_power) {
+        const double size = s.abs_sum / n, g = gamma(s.input, depth(s.input, s.n) + 2);
+        const double spread = s.m2 / n + g * g * size * size;
+        mean = 2 * g * std::sqrt(spread) + 2 * unit_of(v).u * size;
+        off = 4 * g * spread + 0x1p-1000;
+    } else if (s.centred) {
         const MomentsBound of_mean = moments_bound(Method::tree, s.input, v, s.n),
                            b = moments_bound(Method::tree, s.input, DType::f64, s.n);
         mean = (of_mean.of_mean + of_mean.of_abs) * s.abs_sum / n + of_mean.absolute;

@@ -16,13 +16,14 @@ double off(const Real& truth, double result) {
 
 } // namespace
 
-double relative_error_of_exp(double z, double term) {
+double relative_error_of_exp(double z, double term, int k) {
     thread_local mpfr_t y;
     thread_local const bool made = (mpfr_init2(y, 120), true);
     (void)made;
     mpfr_set_d(y, z, MPFR_RNDN);
     mpfr_exp(y, y, MPFR_RNDN);
     mpfr_d_div(y, term, y, MPFR_RNDN);
+    mpfr_mul_2si(y, y, k, MPFR_RNDN);
     mpfr_sub_ui(y, y, 1, MPFR_RNDN);
     mpfr_abs(y, y, MPFR_RNDN);
     return mpfr_get_d(y, MPFR_RNDN);
@@ -33,6 +34,8 @@ struct RowOracle::Numbers {
     double greatest;
     std::vector<Real> terms; // e^(x − greatest)
     Real sum, log;
+    std::size_t peak;
+    Real others; // the sum but for the greatest element
 
     [[nodiscard]] Real log_softmax(std::size_t i) const { return Real(x[i]) - greatest - log; }
     [[nodiscard]] static Real weight(const RowTarget& t, std::size_t j) { return t.weights.empty() ? 1 : t.weights[j]; }
@@ -44,7 +47,8 @@ struct RowOracle::Numbers {
 
     /// The loss with element j off by h.
     [[nodiscard]] Real loss(const RowTarget& t, std::size_t j, const Real& h) const {
-        const Real moved = sum - terms[j] + exp(Real(x[j]) - greatest + h), total = accuracy::log(moved);
+        Real total = log;
+        if (h.nearest() != 0) total = accuracy::log(sum - terms[j] + exp(Real(x[j]) - greatest + h));
         const auto surprise = [&](std::size_t i) { return total + (Real(greatest) - x[i]) - (i == j ? h : Real(0)); };
         if (t.smoothing == 0 && t.probabilities.empty()) return weight(t, t.y) * surprise(t.y);
         Real whole;
@@ -62,7 +66,11 @@ RowOracle::RowOracle(std::span<const double> x) {
         n->terms.push_back(exp(Real(v) - n->greatest));
         n->sum = n->sum + n->terms.back();
     }
-    n->log = log(n->sum);
+    n->peak = static_cast<std::size_t>(std::max_element(x.begin(), x.end()) - x.begin());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        if (i != n->peak) n->others = n->others + n->terms[i];
+    }
+    mpfr_log1p(n->log.value, n->others.value, MPFR_RNDN); // which may be less than the last digit of the sum
     of_ = std::move(n);
 }
 RowOracle::~RowOracle() = default;
@@ -72,6 +80,12 @@ double RowOracle::greatest() const {
 }
 double RowOracle::log_sum(double c) const {
     return (of_->log + (Real(of_->greatest) - c)).nearest();
+}
+double RowOracle::log_others() const {
+    return of_->log.nearest();
+}
+double RowOracle::rest(std::size_t i) const {
+    return (i == of_->peak ? of_->others / of_->sum : (of_->sum - of_->terms[i]) / of_->sum).nearest();
 }
 double RowOracle::softmax(std::size_t i) const {
     return (of_->terms[i] / of_->sum).nearest();
@@ -98,7 +112,9 @@ std::vector<double> RowOracle::slope_errors(const RowTarget& t, std::span<const 
         all = all + of_->share(t, i);
     std::vector<double> errors;
     for (std::size_t j = 0; j < of_->x.size(); ++j)
-        errors.push_back(off((of_->terms[j] / of_->sum * all - of_->share(t, j)) * t.factor, results[j]));
+        const Real share = of_->share(t, j), rest = of_->others / of_->sum;
+        const Real slope = j == of_->peak ? all - share - rest * all : of_->terms[j] / of_->sum * all - share;
+        errors.push_back(off(slope * t.factor, results[j]));
     return errors;
 }
 double RowOracle::mean_loss_error(std::span<const Loss> losses, double result) {

@@ -118,41 +118,50 @@ TEST_CASE("bounds of products, by value", "[bounds]") {
 TEST_CASE("bounds of sums of exponentials, by value", "[bounds]") {
     constexpr std::uint64_t n = 1000;
     const auto d = static_cast<double>(rounding_depth(Method::tree, DType::f32, n));
-    const double epsilon = spec::exp_term_error<float>, missing = spec::exp_term_missing<float>;
-    const ExpSumCase zero{DType::f32, n, 0, 0}, shifted{DType::f32, n, -50, 20};
-    const double t = 20 * u32 / (1 - 20 * u32), shifted_epsilon = (1 + epsilon) * (1 + t) - 1;
-    const double sum = (1 + epsilon) * (1 + g32(d)) - 1 + n * missing * 0x1p25,
-                 shifted_sum = (1 + shifted_epsilon) * (1 + g32(d)) - 1 + n * missing;
+    const double epsilon = spec::exp_term_error<float>, missing = n * 0x1p-188, g = g32(d + 3);
+    const ExpSumCase f32{DType::f32, n}, bf16{DType::bf16, n}; // which has another ε
     // Sums of numbers near 1 and 0 cancel here as they do not there.
     const auto is_close = [](double bound, double value) { return std::fabs(bound / value - 1) < 0x1p-24; };
-    REQUIRE(is_close(exp_sum_bound(zero), sum));
-    REQUIRE(is_close(exp_sum_bound(shifted), shifted_sum));
+    const auto others_of = [&](double of_term, double added) {
+        return (1 + of_term) * (1 + added) * (1 + of_term / (1 - of_term)) * (1 + u32) - 1;
+    };
+    const double others = others_of(epsilon, g);
+    REQUIRE(is_close(others_bound(f32), others));
+    // Of two levels: 7 chunks' rows, 3, 7 lanes; and 2 tiles, of which one merges twice.
+    const auto two = static_cast<double>(rounding_depth(Method::tree, DType::f32, 9000));
+    REQUIRE(is_close(others_bound({DType::f32, 9000}), others_of(epsilon, g32(two + 3 + 1))));
 
-    const double e = sum / (1 - sum), shifted_e = shifted_sum / (1 - shifted_sum), size = 7; // L
-    const double log = e + 1.4 * u32 * (size + e), lambda = shifted_e + 2.4 * u32 * (size + shifted_e);
-    const double shifted_log = lambda * (1 + u32) + u32 * 57 + 4 * u32 * u32 * (50 + size + shifted_e);
-    REQUIRE(is_close(logsumexp_bound(zero, DType::f32, size), log));
-    REQUIRE(is_close(logsumexp_bound(shifted, DType::f32, size), shifted_log));
-    const ExpSumCase of_bf16{DType::bf16, n, 0, 0}; // has another ε
-    const double bf16_sum = (1 + spec::exp_term_error<bfloat16>)*(
-                                1 + g32(static_cast<double>(rounding_depth(Method::tree, DType::bf16, n)))) -
-                            1 + n * missing * 0x1p25,
-                 bf16_e = bf16_sum / (1 - bf16_sum), bf16_log = bf16_e + 1.4 * u32 * (size + bf16_e);
-    REQUIRE(is_close(logsumexp_bound(of_bf16, DType::bf16, size), bf16_log + 0x1p-8 * (size + bf16_log) + 0x1p-133));
+    const double log = 7, e = others / (1 - others); // L
+    const double of_log = e * log + missing + 1.4 * u32 * (log + e * log);
+    REQUIRE(is_close(logsumexp_bound(f32, DType::f32, log, 57), of_log + u32 * (57 + of_log)));
+    // Relative to itself, however small it is, and never less than the smallest number.
+    REQUIRE(is_close(logsumexp_bound(f32, DType::f32, 0x1p-60, 0x1p-60), (e + 2.4 * u32) * 0x1p-60));
+    REQUIRE(logsumexp_bound(f32, DType::f32, 0, 0) >= eta32);
+    const double of_bf16 =
+        others_of(spec::exp_term_error<bfloat16>, g32(static_cast<double>(rounding_depth(Method::tree, DType::bf16, n)) + 3));
+    const double bf16_log = of_bf16 / (1 - of_bf16) * log + 1.4 * u32 * log * (1 + of_bf16), wide = bf16_log + u32 * (log + bf16_log);
+    REQUIRE(is_close(logsumexp_bound(bf16, DType::bf16, log, log), wide + 0x1p-8 * (log + wide)));
+    const double all = (1 + epsilon) * (1 + g) * (1 + u32) - 1;
+    const double softmax = 0.25 * ((1 + epsilon) * (1 + u32) * (1 + u32) * (1 + all / (1 - all)) - 1);
+    REQUIRE(is_close(softmax_bound(f32, DType::f32, 0.25), softmax));
+    REQUIRE(softmax_bound(f32, DType::f32, 0) >= eta32);
+    const double away = of_log + u32 * 3;
+    REQUIRE(is_close(log_softmax_bound(f32, DType::f32, log, 3), away + u32 * (3 + log + away)));
 
-    const double softmax = 0.25 * ((1 + epsilon) * (1 + u32) * (1 + u32) / (1 - sum) - 1) + missing * 0x1p25 + eta32;
-    REQUIRE(is_close(softmax_bound(zero, DType::f32, 0.25), softmax));
-    REQUIRE(is_close(log_softmax_bound(shifted, DType::f32, size, 3),
-                     lambda + (2.4 * u32 + g32(3) * (1 + 4 * u32)) * (3 + size + shifted_e)));
-
-    const double g = g32(d + 5), slope_g = g32(d + 7);
+    const double loss_g = g32(d + 5), slope_g = g32(d + 7);
     REQUIRE(is_close(cross_entropy_bound(DType::f32, DType::f32, n, {5, 0x1p-20, 5}),
-                     (1 + g) * 0x1p-20 + g * 5 + 1003 * eta32));
+                     (1 + loss_g) * 0x1p-20 + loss_g * 5 + 1003 * eta32));
     REQUIRE(is_close(cross_entropy_bound(DType::f32, DType::f32, n, {0, 0, 0}), 1003 * eta32));
+    REQUIRE(is_close(cross_entropy_bound(DType::f32, DType::f32, n, {5, 0x1p-20, 5, true}),
+                     (1 + g32(1)) * 0x1p-20 + g32(1) * 5 + eta32));
+    REQUIRE(cross_entropy_bound(DType::f32, DType::f32, n, {0, 0, 0, true}) >= eta32);
     // p, A, D, factor
-    REQUIRE(is_close(cross_entropy_gradient_bound(zero, DType::f32, {0.25, 3, 2, -7}),
+    REQUIRE(is_close(cross_entropy_gradient_bound(f32, DType::f32, {0.25, 3, 2, -7}),
                      7 * ((1 + slope_g) * softmax * 3 + slope_g * (0.25 * 3 + 2)) + 4 * 8 * eta32));
-    REQUIRE(is_close(cross_entropy_gradient_bound(zero, DType::f32, {0, 0, 0, 3}), 16 * eta32));
+    const double own = (1 + epsilon) * (1 + g) * (1 + u32) * (1 + u32) * (1 + all / (1 - all)) * (1 + u32) * (1 + u32) - 1;
+    REQUIRE(is_close(own_gradient_bound(f32, DType::f32, 0x1p-20, -7, false), 7 * 0x1p-20 * own));
+    REQUIRE(is_close(own_gradient_bound(f32, DType::f32, 0x1p-20, -7, true),
+                     7 * 0x1p-20 * ((1 + own) * (1 + u32) - 1)));
 
     // Losses 100, their bounds 2^−20, weights 50, mean 2; the sum of float in double costs γ in binary32.
     const double cost = g32(static_cast<double>(rounding_depth(Method::tree, DType::f32, 64)));

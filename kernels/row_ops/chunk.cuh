@@ -49,55 +49,6 @@ __device__ __forceinline__ Pack<float16, 8> stored_all<float16, float, 8>(const 
 }
 #endif
 
-/// The bounds of the terms, as 16-bit elements, two in a word.
-template <class T>
-struct TermBounds;
-template <>
-struct TermBounds<bfloat16> {
-    static constexpr std::uint16_t lowest = 0xc2ae, highest = 0x42b0;
-};
-template <>
-struct TermBounds<float16> {
-    static constexpr std::uint16_t lowest = 0xd570, highest = 0x5580;
-};
-template <class T>
-inline constexpr bool
-    bounds_are_those_of_terms = fp::widen(T::from_bits(TermBounds<T>::lowest)) ==
-                                spec::ExpTermConstants<float>::lowest&& fp::widen(
-                                    T::from_bits(TermBounds<T>::highest)) == spec::ExpTermConstants<float>::highest;
-static_assert(bounds_are_those_of_terms<bfloat16> && bounds_are_those_of_terms<float16>);
-template <class T>
-inline constexpr std::uint32_t lowest_pair = TermBounds<T>::lowest * 0x10001u;
-template <class T>
-inline constexpr std::uint32_t highest_pair = TermBounds<T>::highest * 0x10001u;
-
-/// Elements that are exponentiated as they are, not beyond where terms end; two at a time where they are two in a register.
-template <class T, int K>
-__device__ __forceinline__ void clamp(Pack<T, K>&) {}
-#if DETREDUCE_GPU_HAS_BF16
-template <int K>
-__device__ __forceinline__ void clamp(Pack<bfloat16, K>& pack) {
-    std::uint32_t words[K / 2];
-    __builtin_memcpy(words, &pack, sizeof pack);
-#pragma unroll
-    for (int i = 0; i < K / 2; ++i)
-        clamp_both_bf16(words[i], lowest_pair<bfloat16>, highest_pair<bfloat16>);
-    __builtin_memcpy(&pack, words, sizeof pack);
-}
-template <int K>
-__device__ __forceinline__ void clamp(Pack<float16, K>& pack) {
-    std::uint32_t words[K / 2];
-    __builtin_memcpy(words, &pack, sizeof pack);
-#pragma unroll
-    for (int i = 0; i < K / 2; ++i)
-        clamp_both_f16(words[i], lowest_pair<float16>, highest_pair<float16>);
-    __builtin_memcpy(&pack, words, sizeof pack);
-}
-inline constexpr bool clamps_pairs = true;
-#else
-inline constexpr bool clamps_pairs = false;
-#endif
-
 /// Where results of a row go, from its number `first` on: elements of T, or, of 16-bit ones, also of the format that they are added in. Which is the same for all threads: a
 /// kernel for each would be as much code again, for the same time.
 template <class T>
@@ -239,50 +190,163 @@ struct Chunk {
 template <class T>
 struct Shared {
     using V = fp::Arithmetic<T>;
-    using Upper = BufferOf<PartialLevel<acc::Rounded<V>>, most_warps>;
+    template <class Acc>
+    using Upper = BufferOf<PartialLevel<Acc>, most_warps>;
     union {
         alignas(16) V lane[most_warps][spec::TreeOrder<sizeof(T)>::lanes];
-        Upper upper;
+        Upper<acc::Rounded<V>> upper;
+        Upper<spec::ExpState<T>> upper_states;
     };
     V total;
     V greatest[most_warps];
+    spec::ExpMerge<T> merge[most_warps - 1]; ///< of chunks: four of neighbours, two of pairs, one of halves
+    spec::ExpState<T> state;
+    spec::ExpSum<T> sum;
 };
 
-/// Lanes of the block's chunks, merged in the order of a tile: to all threads.
-template <class T, int K>
-__device__ __forceinline__ fp::Arithmetic<T> block_sum(const fp::Arithmetic<T> (&sum)[K], Shared<T>& s) {
+/// Lane by lane, the lanes of the block's chunks as merge(node, lane, left, right) merges two, and those added up in the order of a tile: to the first thread.
+template <class T, int K, class Merge>
+__device__ __forceinline__ fp::Arithmetic<T> merged_lanes(Shared<T>& s, const Merge& merge) {
     using V = fp::Arithmetic<T>;
     constexpr int lanes = spec::TreeOrder<sizeof(T)>::lanes;
     const int thread = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
     const int warps = static_cast<int>(blockDim.x) / warp_size;
-    __builtin_memcpy(&s.lane[warp][thread * K], sum, sizeof sum);
-    __syncthreads();
     if (warps > 1) {
         for (int j = threadIdx.x; j < lanes; j += static_cast<int>(blockDim.x)) {
             V part[most_warps];
 #pragma unroll
             for (int w = 0; w < most_warps; ++w)
                 part[w] = w < warps ? s.lane[w][j] : V(-0.0);
+            int node = 0;
 #pragma unroll
             for (int step = 1; step < most_warps; step *= 2) {
 #pragma unroll
-                for (int w = 0; w < most_warps; w += 2 * step)
-                    part[w] = part[w] + part[w + step];
+                for (int w = 0; w < most_warps; w += 2 * step, ++node)
+                    if (w + step < warps) part[w] = merge(node, j, part[w], part[w + step]);
             }
             s.lane[0][j] = part[0];
         }
         __syncthreads();
     }
-    if (warp == 0) {
-        acc::Rounded<V> lane[K];
+    if (warp != 0) return {};
+    acc::Rounded<V> lane[K];
 #pragma unroll
-        for (int k = 0; k < K; ++k)
-            lane[k] = {s.lane[0][thread + warp_size * k]};
-        const auto total = combine_lanes(lane);
-        if (thread == 0) s.total = total.sum;
-    }
+    for (int k = 0; k < K; ++k)
+        lane[k] = {s.lane[0][thread + warp_size * k]};
+    return combine_lanes(lane).sum;
+}
+
+/// Lanes of the block's chunks, added in the order of a tile: to all threads.
+template <class T, int K>
+__device__ __forceinline__ fp::Arithmetic<T> block_sum(const fp::Arithmetic<T> (&sum)[K], Shared<T>& s) {
+    using V = fp::Arithmetic<T>;
+    __builtin_memcpy(&s.lane[threadIdx.x / warp_size][threadIdx.x % warp_size * K], sum, sizeof sum);
+    __syncthreads();
+    const V total = merged_lanes<T, K>(s, [](int, int, V left, V right) { return left + right; });
+    if (threadIdx.x == 0) s.total = total;
     __syncthreads();
     return s.total;
 }
+
+/// The state of a tile, of each warp's greatest z and lanes relative to it: to the first thread, and the greatest to all.
+template <class T, int K>
+__device__ __forceinline__ spec::ExpState<T> block_state(fp::Arithmetic<T> greatest, const fp::Arithmetic<T> (&sum)[K],
+                                                         Shared<T>& s) {
+    using V = fp::Arithmetic<T>;
+    const int thread = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
+    const int warps = static_cast<int>(blockDim.x) / warp_size;
+    __builtin_memcpy(&s.lane[warp][thread * K], sum, sizeof sum);
+    if (thread == 0) s.greatest[warp] = greatest;
+    __syncthreads();
+    if (threadIdx.x < most_warps - 1) { // one merge each: the greatest of a few chunks is known at once
+        const int node = static_cast<int>(threadIdx.x);
+        const int step = node < 4 ? 1 : node < 6 ? 2 : 4, first = (node < 4 ? node : node < 6 ? node - 4 : 0) * 2 * step;
+        const auto greatest_of = [&](int from) {
+            V most = spec::exp_lowest<V>;
+            for (int w = from; w < from + step && w < warps; ++w)
+                most = s.greatest[w] > most ? s.greatest[w] : most;
+            return most;
+        };
+        s.merge[node] = spec::ExpMerge<T>::of(greatest_of(first), greatest_of(first + step));
+    }
+    V most = s.greatest[0];
+    for (int w = 1; w < warps; ++w)
+        most = s.greatest[w] > most ? s.greatest[w] : most;
+    __syncthreads();
+    const V total = merged_lanes<T, K>(s, [&](int node, int j, V left, V right) {
+        const spec::ExpMerge<T>& by = s.merge[node];
+        return j == 0 ? by.with_peak(left, right) : by(left, right);
+    });
+    return {most, total};
+}
+
+/// The greatest of a warp's numbers, of which none is NaN.
+template <class V>
+__device__ __forceinline__ V greatest_of_warp(V most) {
+#pragma unroll
+    for (int distance = warp_size / 2; distance >= 1; distance /= 2) {
+        const V other = shuffle_xor(most, distance);
+        most = other > most ? other : most;
+    }
+    return most;
+}
+
+/// What a warp knows of its chunk, of elements less `origin`: the greatest z, and which of the thread's elements it is that is taken out of the sum.
+template <class T, bool Aligned>
+struct ExpChunk {
+    using V = fp::Arithmetic<T>;
+    using ChunkOf = Chunk<T, Aligned>;
+    static constexpr int K = ChunkOf::K, rows = ChunkOf::rows, lanes = ChunkOf::lanes;
+    V origin, greatest;
+    int taken_out; ///< r·lanes + k
+    spec::ExpReference<V> reference;
+
+    [[nodiscard]] static __device__ __forceinline__ ExpChunk of(const ChunkOf& chunk, V origin) {
+        ExpChunk c{origin};
+        V most = spec::exp_lowest<V>;
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+#pragma unroll
+            for (int k = 0; k < K; ++k) {
+                const V z = c.z(chunk, r, k);
+                most = z > most ? z : most;
+            }
+        }
+        c.greatest = greatest_of_warp(most);
+        constexpr int none = rows * lanes * 2;
+        int first = none;
+        if (most == c.greatest) {
+#pragma unroll
+            for (int i = rows * K - 1; i >= 0; --i) {
+                if (spec::not_below(c.z(chunk, i / K, i % K), spec::exp_lowest<V>) == c.greatest) first = i / K * lanes + i % K;
+            }
+        }
+        const int own = static_cast<int>(threadIdx.x) % warp_size * K;
+        c.taken_out = static_cast<int>(warp_min(static_cast<std::uint32_t>(first + own))) - own;
+        c.reference = spec::ExpReference<V>::at(c.greatest);
+        return c;
+    }
+    [[nodiscard]] __device__ __forceinline__ V z(const ChunkOf& chunk, int r, int k) const {
+        return chunk.at(r, k) - origin;
+    }
+    [[nodiscard]] __device__ __forceinline__ spec::ExpTerm<V> term(const ChunkOf& chunk, int r, int k) const {
+        return reference.template term<T>(z(chunk, r, k));
+    }
+    /// Lane k of the sum, of the terms of its rows.
+    template <class Term>
+    __device__ __forceinline__ void add_rows(V (&lane)[K], const Term& term_of) const {
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+#pragma unroll
+            for (int k = 0; k < K; ++k) {
+                const V term = r * lanes + k == taken_out ? V{0} : term_of(r, k);
+                lane[k] = r == 0 ? term : lane[k] + term;
+            }
+        }
+    }
+    __device__ __forceinline__ void add_rows(const ChunkOf& chunk, V (&lane)[K]) const {
+        add_rows(lane, [&](int r, int k) { return term(chunk, r, k).value(); });
+    }
+};
 
 } // namespace detreduce::cuda::row_kernels

@@ -1,5 +1,5 @@
-// logsumexp, softmax, log_softmax, cross entropy and its gradient: a block a row. The terms are first added up with 0 for reference, so that a row is read
-// once; where that sum is not usable (spec/exp_term.hpp), which is rare, the row is read again, for its greatest element and for the sum relative to that.
+// logsumexp, softmax, log_softmax, cross entropy and its gradient. The elements of a row are first taken as they are, so that it is read once; where its greatest
+// element is beyond exp_plain, or none, which is rare, the row is read again, for that element and for the sum of what is taken less it.
 #pragma once
 
 #include "row_ops/chunk.cuh"
@@ -7,49 +7,24 @@
 namespace detreduce::cuda::row_kernels {
 
 /// The levels above the tiles of a row, whose results the block has left at `items`: to all threads.
-template <class T>
-__device__ __noinline__ fp::Arithmetic<T> sum_of_tiles(fp::Arithmetic<T>* items, std::uint64_t m, Shared<T>& s) {
-    using V = fp::Arithmetic<T>;
-    using Partial = PartialLevel<acc::Rounded<V>>;
+template <class T, class Acc, class Buffer>
+__device__ __noinline__ Acc total_of_tiles(Acc* items, std::uint64_t m, Buffer& buffer) {
+    using Partial = PartialLevel<Acc>;
     constexpr std::uint32_t tile_items = Partial::Order::tile;
-    auto* level = reinterpret_cast<acc::Rounded<V>*>(items);
+    Acc* level = items;
     while (m > 1) {
         const std::uint64_t tiles = spec::tiles(m, tile_items);
-        auto* const above = level + (m + 3) / 4 * 4;
+        Acc* const above = level + (m + 3) / 4 * 4;
         for (std::uint64_t t = 0; t < tiles; ++t) {
             const auto sum = reduce_tile_by_team<Partial, most_warps>(
-                level + t * tile_items, items_in_tile(t * tile_items, m, tile_items), s.upper);
+                level + t * tile_items, items_in_tile(t * tile_items, m, tile_items), buffer);
             if (threadIdx.x == 0) above[t] = sum;
             __syncthreads(); // the buffer is used again, and the level above is read
         }
         level = above;
         m = tiles;
     }
-    return load_item<Source::partials>(level).sum;
-}
-
-/// The terms of a thread's elements as they are, and their sums, lane by lane; which of the two is wanted besides, the terms or the elements, is left.
-template <bool KeepTerms, class T, bool Aligned, class V, int Rows, int K>
-__device__ __forceinline__ V (&terms_at_zero(const Chunk<T, Aligned>& chunk, V (&term)[Rows][K], V (&lane)[K]))[K] {
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-        Chunk<T, Aligned> clamped;
-        clamped.packs[r] = chunk.packs[r];
-        clamp(clamped.packs[r]);
-#pragma unroll
-        for (int k = 0; k < K; ++k) {
-            V z = clamped.at(r, k);
-            if constexpr (!(clamps_pairs && fp::is_narrow<T>)) z = spec::within_exp_terms(z);
-            const auto t = spec::exp_term_within<T>(z);
-            if constexpr (KeepTerms) {
-                term[r][k] = t.value();
-                lane[k] = r == 0 ? term[r][k] : lane[k] + term[r][k];
-            } else {
-                lane[k] = r == 0 ? t.value() : t.added_to(lane[k]);
-            }
-        }
-    }
-    return lane;
+    return load_item<Source::partials>(level);
 }
 
 template <class T>
@@ -78,7 +53,8 @@ template <class T, RowOp Op, bool Aligned>
 struct ExpRow {
     using V = fp::Arithmetic<T>;
     using ChunkOf = Chunk<T, Aligned>;
-    using Sum = spec::ExpSum<V>;
+    using Sum = spec::ExpSum<T>;
+    using State = spec::ExpState<T>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows;
     static constexpr std::uint32_t tile_items = ChunkOf::Order::tile;
     static constexpr T lowest = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::infinity_bits<T> | fp::sign_mask<T>));
@@ -87,9 +63,13 @@ struct ExpRow {
     const T* x;
     std::uint64_t row;
     Shared<T>& s;
-    std::uint32_t writer = 0; ///< the thread that writes what there is one of a row
+    std::uint64_t slot; ///< which part of the workspace is the block's
 
-    [[nodiscard]] __device__ __forceinline__ V* partials() const { return a.partials + blockIdx.x * a.pitch; }
+    /// Where the block keeps results of tiles.
+    template <class Acc>
+    [[nodiscard]] __device__ __forceinline__ Acc* partials() const {
+        return reinterpret_cast<Acc*>(a.partials + slot * a.pitch);
+    }
     [[nodiscard]] __device__ __forceinline__ int items(std::uint64_t tile) const {
         return static_cast<int>(items_in_tile(tile * tile_items, a.n, tile_items));
     }
@@ -102,38 +82,59 @@ struct ExpRow {
             lanes_of(std::uint64_t{0}, lane);
             return block_sum<T, K>(lane, s);
         }
+        auto* const results = partials<acc::Rounded<V>>();
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
             lanes_of(tile, lane);
             const V part = block_sum<T, K>(lane, s);
-            if (threadIdx.x == 0) partials()[tile] = part;
+            if (threadIdx.x == 0) results[tile] = {part};
         }
         __syncthreads();
-        return sum_of_tiles<T>(partials(), a.tiles, s);
+        return total_of_tiles<T>(results, a.tiles, s.upper).sum;
     }
 
-    /// Σ of terms relative to `reference`.
-    [[nodiscard]] __device__ __forceinline__ V sum_of_terms(V reference) const {
-        return sum([&](std::uint64_t tile, V(&lane)[K]) {
-            ChunkOf chunk;
-            chunk.load(x + tile * tile_items, items(tile), lowest);
-            ChunkOf::add_rows(lane,
-                              [&](int r, int k) { return spec::exp_term<T>(chunk.at(r, k) - reference).value(); });
-        });
+    /// Of elements less `origin`: to the first thread.
+    [[nodiscard]] __device__ __forceinline__ State state_of_tile(std::uint64_t tile, V origin) const {
+        ChunkOf chunk;
+        V lane[K];
+        chunk.load(x + tile * tile_items, items(tile), lowest);
+        const auto c = ExpChunk<T, Aligned>::of(chunk, origin);
+        c.add_rows(chunk, lane);
+        return block_state<T, K>(c.greatest, lane, s);
+    }
+    /// Of the row: to all threads.
+    [[nodiscard]] __device__ __forceinline__ State state(V origin) const {
+        for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
+            const State part = state_of_tile(tile, origin);
+            if (threadIdx.x == 0) {
+                if (a.tiles == 1) {
+                    s.state = part;
+                } else {
+                    partials<State>()[tile] = part;
+                }
+            }
+            __syncthreads(); // the shared memory is used again
+        }
+        return a.tiles == 1 ? s.state : state_of_results();
+    }
+    /// Of the results of tiles.
+    [[nodiscard]] __device__ __forceinline__ State state_of_results() const {
+        return total_of_tiles<T>(partials<State>(), a.tiles, s.upper_states);
     }
 
     [[nodiscard]] __device__ __forceinline__ V greatest() const {
+        return greatest_of([](V v) { return v; });
+    }
+    /// Of f of the elements; NaN, if one is.
+    template <class F>
+    [[nodiscard]] __device__ __forceinline__ V greatest_of(const F& f) const {
         V most = fp::widen(lowest);
         bool nan = false;
         for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
-            const V v = fp::widen(load_number(x + i));
+            const V v = f(fp::widen(load_number(x + i)));
             nan = nan || v != v;
             most = v > most ? v : most;
         }
-#pragma unroll
-        for (int distance = warp_size / 2; distance >= 1; distance /= 2) {
-            const V other = shuffle_xor(most, distance);
-            most = other > most ? other : most;
-        }
+        most = greatest_of_warp(most);
         if (any_of_warp(nan)) most = spec::quiet_nan<V>;
         if (threadIdx.x % warp_size == 0) s.greatest[threadIdx.x / warp_size] = most;
         __syncthreads();
@@ -144,9 +145,13 @@ struct ExpRow {
         __syncthreads();
         return most;
     }
-    [[nodiscard]] __device__ __forceinline__ Sum sum_at_greatest() const {
+    /// Of a row whose elements, as they are, have this state.
+    [[nodiscard]] __device__ __forceinline__ Sum sum_of(const State& plain) const {
+        return Sum::is_plain(plain) ? Sum::plain(plain) : sum_at_greatest();
+    }
+    [[nodiscard]] __device__ __noinline__ Sum sum_at_greatest() const {
         const V most = greatest();
-        return fp::is_finite(most) ? Sum::of(most, sum_of_terms(most)) : Sum::special(most);
+        return fp::is_finite(most) ? Sum::of(most, most, state(most).sum) : Sum::special(most);
     }
 
     [[nodiscard]] __device__ __forceinline__ RowOut<T> out() const {
@@ -161,33 +166,35 @@ struct ExpRow {
 
     /// What the gradient needs beside the terms.
     struct Slope {
-        V reciprocal, of_softmax, own, factor;
-        std::int64_t target;
+        V of_softmax, own, all, factor;
+        std::int64_t target; ///< −1: classes have probabilities
     };
-    [[nodiscard]] __device__ __forceinline__ V slope(const Slope& g, V term, std::int64_t j) const {
+    /// Of an element, its number and softmax, where all classes count.
+    [[nodiscard]] __device__ __forceinline__ V slope(const Sum& e, const Slope& g, V v, V p, std::int64_t j) const {
         const auto i = static_cast<std::uint64_t>(j);
-        const bool there = a.all_classes && i < a.n; // what is beyond the row is not stored
+        const bool there = i < a.n; // what is beyond the row is not stored
         const V other = there && a.weights != nullptr ? weight(i) : V{1};
-        V subtracted = a.smoothed.subtracted(j == g.target, g.own, other);
-        if (there && a.probabilities != nullptr) subtracted = a.smoothed.coefficient(other, probability(i));
-        return spec::cross_entropy_slope(term * g.reciprocal, g.of_softmax, subtracted, g.factor);
+        if (a.probabilities != nullptr) {
+            const V own = there ? a.smoothed.coefficient(other, probability(i)) : V{0};
+            return spec::slope_of_class(e, v, p, g.all, own) * g.factor;
+        }
+        if (j == g.target) return a.smoothed.target_slope(p, e.softmax_less_one(v, p), g.all, g.own) * g.factor;
+        return a.smoothed.slope(p, g.of_softmax, other) * g.factor;
     }
-    [[nodiscard]] __device__ __forceinline__ Slope slope_of_one_class(V reciprocal) const {
+    [[nodiscard]] __device__ __forceinline__ Slope slope_of_one_class() const {
         const std::int64_t target = a.targets[row];
         const V own = weight(static_cast<std::uint64_t>(target));
-        return {reciprocal, own, own, a.factor != nullptr ? *a.factor : V{1}, target};
+        return {own, own, V{1}, a.factor != nullptr ? *a.factor : V{1}, target};
     }
     /// Where all classes count.
-    [[nodiscard]] __device__ __forceinline__ Slope slope_of(V reciprocal) const {
-        Slope g{reciprocal, V{1}, V{1}, a.factor != nullptr ? *a.factor : V{1}, -1};
+    [[nodiscard]] __device__ __forceinline__ Slope slope_of_all() const {
+        Slope g{V{1}, V{1}, static_cast<V>(a.n), a.factor != nullptr ? *a.factor : V{1}, -1};
         const bool given = a.probabilities != nullptr;
-        V all = static_cast<V>(a.n);
-        if (given || (a.weights != nullptr && a.smoothed.at_all != 0)) all = sum_of_weights();
-        if (!given) {
-            g.target = a.targets[row];
-            g.own = weight(static_cast<std::uint64_t>(g.target));
-        }
-        g.of_softmax = given ? all : a.smoothed.of_softmax(g.own, all);
+        if (given || (a.weights != nullptr && a.smoothed.at_all != 0)) g.all = sum_of_weights();
+        if (given) return g;
+        g.target = a.targets[row];
+        g.own = weight(static_cast<std::uint64_t>(g.target));
+        g.of_softmax = a.smoothed.of_softmax(g.own, g.all);
         return g;
     }
     /// Σ f(j) over all classes.
@@ -208,7 +215,7 @@ struct ExpRow {
         });
     }
 
-    /// f(term or z, where it is in the row) for each element of the row, which is read again.
+    /// f(x, its softmax, its number) for each element of the row, which is read again.
     template <class F>
     __device__ __forceinline__ void write_each(const Sum& e, const F& f) const {
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
@@ -216,9 +223,9 @@ struct ExpRow {
             ChunkOf chunk;
             chunk.load(x + first, items(tile), lowest);
             ChunkOf::store(out().from(tile * tile_items), items(tile), [&](int r, int k) {
-                const V z = chunk.at(r, k) - e.reference;
-                if constexpr (Op == RowOp::log_softmax) return e.log_softmax(z);
-                return f(spec::exp_term<T>(z).value(), first + ChunkOf::first() + r * ChunkOf::lanes + k);
+                const V v = chunk.at(r, k);
+                if constexpr (Op == RowOp::log_softmax) return e.log_softmax(v);
+                return f(v, e.softmax(v), first + ChunkOf::first() + r * ChunkOf::lanes + k);
             });
         }
     }
@@ -226,25 +233,26 @@ struct ExpRow {
     __device__ __forceinline__ void write(const Sum& e) const {
         if (e.is_special()) return write_same(spec::quiet_nan<V>);
         if constexpr (Op != RowOp::cross_entropy_gradient) {
-            write_each(e, [&](V term, std::int64_t) { return term * e.reciprocal; });
+            write_each(e, [&](V, V p, std::int64_t) { return p; });
         } else {
-            // Every class as if it were not the target, from which nothing is subtracted, and then that one again, by the thread that has it.
-            const Slope g = slope_of_one_class(e.reciprocal);
-            write_each(e, [&](V term, std::int64_t) { return term * g.reciprocal * g.of_softmax * g.factor; });
+            // Every class as if it were not the target, and then that one again, by the thread that has it.
+            const Slope g = slope_of_one_class();
+            write_each(e, [&](V, V p, std::int64_t) { return g.of_softmax * p * g.factor; });
             const auto in_tile = static_cast<int>(static_cast<std::uint64_t>(g.target) % tile_items);
-            if (ChunkOf::thread_of(in_tile) == static_cast<int>(threadIdx.x)) write_target(g, e.reference);
+            if (ChunkOf::thread_of(in_tile) == static_cast<int>(threadIdx.x)) write_target(e, g);
         }
     }
     /// Not inlined, so that the compiler does not take its store for one of something else than the store of 16 bytes before it.
-    __device__ __noinline__ void write_target(const Slope& g, V reference) const {
-        const V z = fp::widen(load_number(x + g.target)) - reference;
-        out().put(static_cast<std::uint64_t>(g.target), slope(g, spec::exp_term<T>(z).value(), g.target));
+    __device__ __noinline__ void write_target(const Sum& e, const Slope& g) const {
+        const V v = fp::widen(load_number(x + g.target)), p = e.softmax(v);
+        out().put(static_cast<std::uint64_t>(g.target),
+                  a.smoothed.target_slope(p, e.softmax_less_one(v, p), g.all, g.own) * g.factor);
     }
     /// The gradient, where all classes count. Not inlined: where they do not, its registers are not asked for.
     __device__ __noinline__ void write_slopes(const Sum& e) const {
         if (e.is_special()) return write_same(spec::quiet_nan<V>);
-        const Slope g = slope_of(e.reciprocal);
-        write_each(e, [&](V term, std::int64_t j) { return slope(g, term, j); });
+        const Slope g = slope_of_all();
+        write_each(e, [&](V v, V p, std::int64_t j) { return slope(e, g, v, p, j); });
     }
     __device__ void write_same(V value) const {
         for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x)
@@ -252,23 +260,23 @@ struct ExpRow {
     }
 
     /// −log_softmax of element i.
-    [[nodiscard]] __device__ __forceinline__ V surprise(const Sum& e, std::uint64_t i) const {
-        return -e.log_softmax(fp::widen(load_number(x + i)) - e.reference);
+    [[nodiscard]] __device__ __forceinline__ V neg_log_prob_at(const Sum& e, std::uint64_t i) const {
+        return e.neg_log_prob(fp::widen(load_number(x + i)));
     }
-    [[nodiscard]] __device__ __forceinline__ V sum_of_surprises(const Sum& e) const {
+    [[nodiscard]] __device__ __forceinline__ V sum_of_neg_log_probs(const Sum& e) const {
         return sum_of_classes([&](std::uint64_t j) {
-            const V s = surprise(e, j), w = weight(j);
+            const V s = neg_log_prob_at(e, j), w = weight(j);
             return a.probabilities != nullptr ? a.smoothed.loss_of_class(s, w, probability(j)) : w * s;
         });
     }
     __device__ __forceinline__ void put(V value, V target_weight) const {
-        if (threadIdx.x == writer) put_number(a, row, value, target_weight);
+        if (threadIdx.x == 0) put_number(a, row, value, target_weight);
     }
     __device__ __forceinline__ void put_entropy(const Sum& e, V of_all) const {
         if (a.probabilities != nullptr) return put(of_all, V{1});
         const auto target = static_cast<std::uint64_t>(a.targets[row]);
         const V own = weight(target);
-        put(a.smoothed.loss(surprise(e, target), own, of_all), own);
+        put(a.smoothed.loss(neg_log_prob_at(e, target), own, of_all), own);
     }
 
     /// Rows without a class to be told from others; true if that is what this one is.
@@ -284,14 +292,9 @@ struct ExpRow {
         return true;
     }
 
-    /// By one thread: no smoothing.
-    __device__ __forceinline__ void finish_alone(const Sum& e) const {
-        if (a.entropy) return put_entropy(e, V{0});
-        put(e.logsumexp(), V{0});
-    }
     __device__ __forceinline__ void finish(const Sum& e) const {
         if constexpr (Op == RowOp::logsumexp) {
-            if (a.entropy) return put_entropy(e, a.all_classes ? sum_of_surprises(e) : V{0});
+            if (a.entropy) return put_entropy(e, a.all_classes ? sum_of_neg_log_probs(e) : V{0});
             put(e.logsumexp(), V{0});
         } else {
             write(e);
@@ -319,36 +322,65 @@ struct LongExpRow {
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
         using Row = ExpRow<T, Op, Aligned>;
-        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
-        if (Op == RowOp::cross_entropy_gradient && block.without_class()) return; // all threads, or none
-        const auto total = block.sum_of_terms(0);
-        const auto e = spec::usable(total) ? Row::Sum::of(0, total) : block.sum_at_greatest();
+        using V = fp::Arithmetic<T>;
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
+        if ((Op == RowOp::cross_entropy_gradient || (Op == RowOp::logsumexp && a.entropy)) && block.without_class())
+            return; // all threads, or none
+        const auto e = block.sum_of(block.state(V{0}));
         if (Op == RowOp::cross_entropy_gradient && a.all_classes) return block.write_slopes(e);
         block.finish(e);
     }
 };
 
-/// What is left of a row that has `sum` relative to 0, if that is usable. Not inlined, so that its registers are not asked for where it is not run.
+/// A tile of a row of more of them: its state, to where the row's are. `a.rows` are all tiles.
+template <class T, bool Aligned>
+struct ExpTileOfRow {
+    using Arguments = Rows<T>;
+    using Memory = Shared<T>;
+    static constexpr int blocks = blocks_of_rows<T>;
+
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t i, Memory& shared) {
+        using Row = ExpRow<T, RowOp::logsumexp, Aligned>;
+        using V = fp::Arithmetic<T>;
+        const std::uint64_t row = i / a.tiles, tile = i % a.tiles;
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
+        const auto part = block.state_of_tile(tile, V{0});
+        if (threadIdx.x == 0) block.template partials<typename Row::State>()[tile] = part;
+    }
+};
+/// And what becomes of the row.
+template <class T>
+struct ExpRowOfTiles {
+    using Arguments = Rows<T>;
+    using Memory = Shared<T>;
+    static constexpr int blocks = policy::long_row_blocks_at_once;
+
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
+        using Row = ExpRow<T, RowOp::logsumexp, false>;
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
+        if (a.entropy && block.without_class()) return; // all threads, or none
+        block.finish(block.sum_of(block.state_of_results()));
+    }
+};
+
+/// What is left of a row whose elements are not taken as they are. Not inlined, so that its registers are not asked for where it is not run.
 template <class T, RowOp Op, bool Aligned>
-__device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shared<T>* s, fp::Arithmetic<T> sum) {
+__device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shared<T>* s) {
     using Row = ExpRow<T, Op, Aligned>;
-    const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s};
-    block.finish(spec::usable(sum) ? Row::Sum::of(0, sum) : block.sum_at_greatest());
+    const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s, blockIdx.x};
+    block.finish(block.sum_at_greatest());
 }
 
 /// The gradient's element at the target, without smoothing.
 template <class T, bool Aligned>
-__device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row, fp::Arithmetic<T> sum) {
-    using V = fp::Arithmetic<T>;
-    const std::int64_t target = a->targets[row];
-    const V x = fp::widen(load_number(a->x + static_cast<std::int64_t>(row * a->stride) + target));
-    const V weight = weight_of(*a, static_cast<std::uint64_t>(target));
-    const V slope = spec::cross_entropy_slope(spec::exp_term<T>(x).value() * (V{1} / sum), weight, weight,
-                                              a->factor != nullptr ? *a->factor : V{1});
-    RowOut<T>::of(*a, row).put(static_cast<std::uint64_t>(target), slope);
+__device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row, Shared<T>* s) {
+    using Row = ExpRow<T, RowOp::cross_entropy_gradient, Aligned>;
+    const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s, blockIdx.x};
+    block.write_target(s->sum, block.slope_of_one_class());
 }
 
-/// softmax, log_softmax and the gradient of cross entropy, of one class a row, of rows of at most one tile, which stay in registers: as terms, or, for log_softmax, as elements.
+/// logsumexp and cross entropy, softmax, log_softmax and the gradient of cross entropy, of one class a row, of rows of at most one tile, which stay in registers: as terms, or, for
+/// log_softmax, as elements.
 template <class T, RowOp Op, bool Aligned>
 struct ShortExpRow {
     using Arguments = Rows<T>;
@@ -359,31 +391,58 @@ struct ShortExpRow {
         using V = fp::Arithmetic<T>;
         using Row = ExpRow<T, Op, Aligned>;
         using ChunkOf = Chunk<T, Aligned>;
+        using Sum = typename Row::Sum;
         constexpr int K = ChunkOf::K;
+        constexpr bool keeps_terms = Op == RowOp::softmax || Op == RowOp::cross_entropy_gradient;
         const int m = static_cast<int>(a.n);
-        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared};
-        if (Op == RowOp::cross_entropy_gradient && block.without_class()) return; // all threads, or none
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
+        if ((Op == RowOp::cross_entropy_gradient || (Op == RowOp::logsumexp && a.entropy)) && block.without_class())
+            return; // all threads, or none
         ChunkOf chunk;
         V term[ChunkOf::rows][K], lane[K];
         chunk.load(block.x, m, Row::lowest);
-        const V total = block_sum<T, K>(terms_at_zero<Op != RowOp::log_softmax>(chunk, term, lane), shared);
-        if (!spec::usable(total)) {
-            row_again<T, Op, Aligned>(&a, row, &shared, total);
-        } else if constexpr (Op == RowOp::log_softmax) {
-            const auto e = Row::Sum::of(0, total);
-            ChunkOf::store(block.out(), m, [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
-        } else if constexpr (Op == RowOp::softmax) {
-            const V reciprocal = V{1} / total;
-            ChunkOf::store(block.out(), m, [&](int r, int k) { return term[r][k] * reciprocal; });
+        const auto c = ExpChunk<T, Aligned>::of(chunk, V{0});
+        if constexpr (keeps_terms) {
+#pragma unroll
+            for (int r = 0; r < ChunkOf::rows; ++r) {
+#pragma unroll
+                for (int k = 0; k < K; ++k)
+                    term[r][k] = c.term(chunk, r, k).value();
+            }
+            c.add_rows(lane, [&](int r, int k) { return term[r][k]; });
         } else {
-            // Every class as if it were not the target, and then that one again, by the thread that has it.
-            const auto target = static_cast<int>(a.targets[row]);
-            const V reciprocal = V{1} / total, of_softmax = block.weight(static_cast<std::uint64_t>(target)),
-                    factor = a.factor != nullptr ? *a.factor : V{1};
-            ChunkOf::store(block.out(), m, [&](int r, int k) { return term[r][k] * reciprocal * of_softmax * factor; });
-            // (In a function that is not inlined, so that the compiler does not take its store for one of something else.)
-            if (ChunkOf::thread_of(target) == static_cast<int>(threadIdx.x))
-                slope_of_target<T, Aligned>(&a, row, total);
+            c.add_rows(chunk, lane);
+        }
+        const auto state = block_state<T, K>(c.greatest, lane, shared);
+        if (threadIdx.x == 0) {
+            shared.state = state;
+            if (Sum::is_plain(state)) shared.sum = Sum::plain(state);
+        }
+        __syncthreads();
+        if (!Sum::is_plain(shared.state)) {
+            row_again<T, Op, Aligned>(&a, row, &shared);
+            return;
+        }
+        const Sum e = shared.sum;
+        if constexpr (Op == RowOp::logsumexp) {
+            block.finish(e);
+        } else if constexpr (Op == RowOp::log_softmax) {
+            ChunkOf::store(block.out(), m, [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
+        } else {
+            // A term that is inexact relative to the row's greatest element has a softmax of 0, as it has in the text.
+            const auto scale =
+                spec::ExpScale<V>::of(spec::exp_exponent(e.greatest) - spec::exp_exponent(c.greatest));
+            const auto softmax = [&](int r, int k) { return scale.of_sum(term[r][k]) * e.reciprocal; };
+            if constexpr (Op == RowOp::softmax) {
+                ChunkOf::store(block.out(), m, softmax);
+            } else {
+                // Every class as if it were not the target, and then that one again, by the thread that has it.
+                const auto g = block.slope_of_one_class();
+                ChunkOf::store(block.out(), m, [&](int r, int k) { return g.of_softmax * softmax(r, k) * g.factor; });
+                // (In a function that is not inlined, so that the compiler does not take its store for one of something else.)
+                if (ChunkOf::thread_of(static_cast<int>(g.target)) == static_cast<int>(threadIdx.x))
+                    slope_of_target<T, Aligned>(&a, row, &shared);
+            }
         }
     }
 };

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "platform/launch_kernel.hpp"
-#include "row_ops/logsumexp.cuh"
 #include "row_ops/nll_rows.cuh"
 #include "row_ops/norm_rows.cuh"
 
@@ -21,7 +20,6 @@ struct RowLaunch {
     [[nodiscard]] Rows<T> rows() const {
         using Order = spec::TreeOrder<sizeof(T)>;
         const RowRequest& r = plan.request();
-        const bool moments = r.op == RowOp::layernorm;
         Rows<T> a{};
         a.x = static_cast<const T*>(arrays.x);
         a.out = arrays.out;
@@ -30,8 +28,8 @@ struct RowLaunch {
         a.stride = plan.stride();
         a.out_stride = plan.output_stride();
         a.tiles = spec::tiles(r.n, Order::tile);
-        a.partials = reinterpret_cast<V*>(workspace + RowWorkspace::of(r, detail::sums_of(plan)).partials);
-        a.pitch = long_row_pitch(r.dtype, r.n) * (moments ? 2 : 1);
+        a.partials = reinterpret_cast<V*>(workspace);
+        a.pitch = long_row_pitch(r.dtype, r.n) * numbers_of_item(r.op);
         a.output = plan.output();
         a.entropy = r.op == RowOp::cross_entropy;
         a.scale = static_cast<const T*>(arrays.scale);
@@ -56,20 +54,24 @@ struct RowLaunch {
         const auto on_16 = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
         const RowRequest& r = plan.request();
         constexpr std::uint64_t each = 16 / sizeof(T);
-        return on_16(arrays.x) && on_16(arrays.scale) && on_16(arrays.shift) && r.n % each == 0 &&
-               (r.rows == 1 || plan.stride() % each == 0) && on_16(arrays.out) &&
+        const bool input = on_16(arrays.x) && r.n % each == 0 && (r.rows == 1 || plan.stride() % each == 0);
+        if (is_of_sum(r.op)) return input;
+        return input && on_16(arrays.scale) && on_16(arrays.shift) && on_16(arrays.out) &&
                (r.rows == 1 || plan.output_stride() % each == 0);
     }
 
     /// A block a row. `more`: what Op is told beside the rows.
     template <class Op, class... More>
     [[nodiscard]] Status launch(const More&... more) const {
-        const typename Op::Arguments a{rows(), more...};
+        return launch_each<Op>(typename Op::Arguments{rows(), more...});
+    }
+    template <class Op>
+    [[nodiscard]] Status launch_each(const typename Op::Arguments& a, bool each_row = true) const {
         const std::uint64_t chunks = spec::tiles(a.n, spec::TreeOrder<sizeof(T)>::chunk);
         std::uint32_t warps = 1;
         while (warps < row_kernels::most_warps && warps < chunks)
             warps *= 2;
-        const std::uint64_t most = a.tiles > 1 ? policy::long_row_blocks : 0x7fffffffu;
+        const std::uint64_t most = each_row && a.tiles > 1 ? policy::long_row_blocks : 0x7fffffffu;
         return launch_kernel(LaunchKind::plain, row_kernels::rows_kernel<Op>,
                              static_cast<std::uint32_t>(std::min(a.rows, most)), warps * warp_size, 0, stream, a);
     }
@@ -78,6 +80,9 @@ struct RowLaunch {
         using namespace row_kernels;
         using Weights = MergeWeights<V>;
         switch (plan.request().op) {
+        case RowOp::logsumexp:
+        case RowOp::cross_entropy:
+            return run_sums<Aligned>();
         case RowOp::softmax:
             return run_exp<RowOp::softmax, Aligned>();
         case RowOp::log_softmax:
@@ -102,19 +107,21 @@ struct RowLaunch {
         return is_long() || rows().all_classes ? launch<row_kernels::LongExpRow<T, Op, Aligned>>()
                                                : launch<row_kernels::ShortExpRow<T, Op, Aligned>>();
     }
-    [[nodiscard]] Status run_logsumexp(const DeviceTraits& device) const {
-        const Plan& sums = detail::sums_of(plan);
-        const std::size_t behind = RowWorkspace::of(plan.request(), sums).for_sums;
-        const Rows<T> a = rows();
-        return LogSumExpLaunch<T>{a, sums, reinterpret_cast<V*>(workspace), workspace + behind, stream, device}.run();
+    /// logsumexp and cross entropy: of rows of more than one tile a block a tile, and then one a row.
+    template <bool Aligned>
+    [[nodiscard]] Status run_sums() const {
+        using namespace row_kernels;
+        if (!is_long()) return run_exp<RowOp::logsumexp, Aligned>();
+        Rows<T> tiles = rows();
+        tiles.rows *= tiles.tiles;
+        const Status bad = launch_each<ExpTileOfRow<T, Aligned>>(tiles, false);
+        return bad.ok() ? launch<ExpRowOfTiles<T>>() : bad;
     }
 };
 
 template <class T>
-Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream,
-                   const DeviceTraits& device) {
+Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) {
     const RowLaunch<T> launch{plan, arrays, static_cast<char*>(workspace), stream};
-    if (has_sums(plan.request().op)) return launch.run_logsumexp(device);
     if (plan.request().op == RowOp::nll)
         return for_each(plan.request().rows, row_kernels::Nll<T>{launch.rows()}, stream);
     return launch.aligned() ? launch.template run<true>() : launch.template run<false>();

@@ -85,7 +85,58 @@ struct Normalizer {
 template <class V>
 struct RowNumbers {
     V mean, rstd;
+    bool asks_for_scale;
+
+    [[nodiscard]] static __device__ __forceinline__ RowNumbers of(V mean, double square, double epsilon) {
+        return {mean, spec::reciprocal_deviation<V>(square, epsilon), spec::asks_for_scale<V>(square, epsilon)};
+    }
 };
+
+/// A row whose squares overflow or underflow, from the beginning; false where there is no scale. Not inlined, so that its registers are not asked for where it
+/// is not run.
+template <class T, RowOp Op, bool Aligned>
+__device__ __noinline__ bool scaled_norm(const Rows<T>* rows, std::uint64_t row, Shared<T>* s) {
+    using Row = ExpRow<T, Op, Aligned>;
+    using V = fp::Arithmetic<T>;
+    using Scale = spec::NormScale<V>;
+    const Rows<T>& a = *rows;
+    const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, *s, blockIdx.x};
+    const V greatest = block.greatest_of([](V v) { return math::detail::magnitude(v); });
+    if (!Scale::exists(greatest)) return false; // all threads, or none
+    const Scale scale = Scale::of(greatest, a.epsilon);
+    const auto element = [&](std::uint64_t i) { return scale.down(fp::widen(load_number(block.x + i))); };
+    V mean{0};
+    double square = 0;
+    if constexpr (Op == RowOp::layernorm) {
+        const V first = Scale::mean(V{0}, block.sum_of_classes(element), a.n);
+        const V more = block.sum_of_classes([&](std::uint64_t i) { return element(i) - first; });
+        const V squares = block.sum_of_classes([&](std::uint64_t i) {
+            const V d = element(i) - first;
+            return d * d;
+        });
+        mean = Scale::mean(first, more, a.n);
+        square = Scale::variance(more, squares, a.n);
+    } else {
+        const V squares = block.sum_of_classes([&](std::uint64_t i) { return element(i) * element(i); });
+        square = static_cast<double>(squares) / static_cast<double>(a.n);
+    }
+    const double w = scale.root(square);
+    const V rstd = Scale::rstd(w, a.epsilon);
+    if (threadIdx.x == 0) {
+        if (a.mean != nullptr) a.mean[row] = fp::canonical(scale.own_mean(mean));
+        if (a.rstd != nullptr) a.rstd[row] = fp::canonical(scale.own_rstd(w));
+    }
+    for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
+        const V z = spec::normalized(element(i), mean, rstd);
+        V result = z;
+        if (a.scale != nullptr) {
+            const V factor = fp::widen(load_number(a.scale + i));
+            result = a.shift != nullptr ? fp::fused(z, factor, fp::widen(load_number(a.shift + i))) : z * factor;
+        }
+        block.out().put(i, result);
+    }
+    return true;
+}
 
 /// Long: of rows of more than one tile, which are read twice.
 template <class T, bool Aligned, bool Long>
@@ -94,14 +145,14 @@ struct RmsNormRow {
     using Arguments = Rows<T>;
     struct Memory {
         Shared<T> shared;
-        V rstd;
+        RowNumbers<V> numbers;
     };
     static constexpr int blocks = blocks_of_norms<T, Long>;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
         using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
         using ChunkOf = Chunk<T, Aligned>;
-        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared};
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared, blockIdx.x};
         ChunkOf chunk;
         const auto squares = [&](std::uint64_t tile, V(&lane)[Row::K]) {
             chunk.load(block.x + tile * Row::tile_items, block.items(tile), T{});
@@ -117,11 +168,12 @@ struct RmsNormRow {
         }
         if (threadIdx.x == 0) {
             const double mean_square = static_cast<double>(square) / static_cast<double>(a.n);
-            memory.rstd = spec::reciprocal_deviation<V>(mean_square, a.epsilon);
+            memory.numbers = RowNumbers<V>::of(V{0}, mean_square, a.epsilon);
         }
         __syncthreads();
-        const Normalizer<T, Aligned> result{a, row, V{0},
-                                            memory.rstd}; // of a mean that is known to be zero nothing is subtracted
+        if (memory.numbers.asks_for_scale && scaled_norm<T, RowOp::rmsnorm, Aligned>(&a, row, &memory.shared)) return;
+        // Of a mean that is known to be zero nothing is subtracted.
+        const Normalizer<T, Aligned> result{a, row, V{0}, memory.numbers.rstd};
         result.put();
         if constexpr (Long) {
             result.write_again(block.x);
@@ -200,6 +252,7 @@ struct LayerNormBlock {
         union {
             typename TileOf::Buffer buffer;
             typename Upper::Buffer upper;
+            Shared<T> shared;
         };
         RowNumbers<V> numbers;
     };
@@ -346,9 +399,10 @@ struct LayerNormRow {
             m = block.reduce(x, chunk);
         }
         if (threadIdx.x == 0) {
-            memory.numbers = {m.mean, spec::reciprocal_deviation<V>(variance_of(m, a.n), a.epsilon)};
+            memory.numbers = RowNumbers<V>::of(m.mean, variance_of(m, a.n), a.epsilon);
         }
         __syncthreads();
+        if (memory.numbers.asks_for_scale && scaled_norm<T, RowOp::layernorm, Aligned>(&a, row, &memory.shared)) return;
         const Normalizer<T, Aligned> result{a, row, memory.numbers.mean, memory.numbers.rstd};
         result.put();
         if constexpr (Long) {

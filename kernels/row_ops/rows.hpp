@@ -20,7 +20,7 @@ struct Rows {
     void* out;
     std::uint64_t rows, n, stride, out_stride;
     std::uint64_t tiles; ///< of a row
-    V* partials; ///< a block's results of tiles, and of the levels above them, `pitch` from one block to the next
+    V* partials; ///< a block's, or a row's, results of tiles, and of the levels above them, `pitch` from one to the next
     std::uint64_t pitch;
     DType output;
     bool entropy; ///< of logsumexp: it is the cross entropy that is wanted
@@ -38,10 +38,9 @@ struct Rows {
 
 /// Runs a plan of row ops for one element type.
 template <class T>
-[[nodiscard]] Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream,
-                                 const DeviceTraits& device);
+[[nodiscard]] Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream);
 
-/// Items of what each block that works on rows of more than one tile keeps, of layernorm two numbers an item.
+/// Items of what each block that works on rows of more than one tile keeps, one or two numbers an item.
 [[nodiscard]] inline std::uint64_t long_row_pitch(DType dtype, std::uint64_t n) {
     const std::uint32_t row = spec::row_bytes * spec::rows_per_chunk * spec::chunks_per_tile;
     const auto above = static_cast<std::uint32_t>(row / size_of(arithmetic_of(dtype)));
@@ -53,14 +52,13 @@ template <class T>
     }
 }
 
-/// Is the op made of the sums of rows' terms, which are computed as sums of rows are?
-[[nodiscard]] constexpr bool has_sums(RowOp op) {
+/// Is there one number of a row, of a sum of exponentials?
+[[nodiscard]] constexpr bool is_of_sum(RowOp op) {
     return op == RowOp::logsumexp || op == RowOp::cross_entropy;
 }
-/// Byte offsets in the workspace: the sums, what their plan needs, and what blocks keep of long rows.
-struct RowWorkspace {
-    std::size_t for_sums, partials, bytes;
-    [[nodiscard]] static RowWorkspace of(const RowRequest& r, const Plan& sums);
-};
+/// Numbers of an item of what is kept of a row of more than one tile.
+[[nodiscard]] constexpr std::uint64_t numbers_of_item(RowOp op) {
+    return op == RowOp::rmsnorm ? 1 : 2;
+}
 
 } // namespace detreduce::cuda

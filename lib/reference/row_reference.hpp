@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -20,10 +21,10 @@ template <class V>
 struct RowNumbers;
 template <>
 struct RowNumbers<float> {
-    static constexpr float lowest = -87, highest = 88, least_k = -126, shifter = 0x1.8p+23f + 126;
+    static constexpr int offset = 64, least_exponent = -189, most = 126, least_square = -96;
+    static constexpr float shifter = 0x1.8p+23f;
     static constexpr float log2_e = 0x1.715476p+0f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
-    static constexpr float ln2 = 0x1.62e430p-1f, root_half = 0x1.6a09e6p-1f;
-    static constexpr float least_sum = 0x1p-24f, greatest_sum = 0x1p+64f;
+    static constexpr float root_half = 0x1.6a09e6p-1f, tiny = 0x1p-30f;
     static constexpr int reciprocal_steps = 1;
     static constexpr float term[] = {
         2, 2, 0x1.fffffcp-1f, 0x1.55548cp-2f, 0x1.555858p-4f, 0x1.123de0p-6f, 0x1.6ac74ap-9f};
@@ -32,11 +33,11 @@ struct RowNumbers<float> {
 };
 template <>
 struct RowNumbers<double> {
-    static constexpr double lowest = -708.5, highest = 709, least_k = -1022, shifter = 0x1.8p+52 + 1022;
+    static constexpr int offset = 512, least_exponent = -1533, most = 1022, least_square = -900;
+    static constexpr double shifter = 0x1.8p+52;
     static constexpr double log2_e = 0x1.71547652b82fep+0, ln2_high = 0x1.62e42fefa38p-1,
                             ln2_low = 0x1.ef35793c7673p-45;
-    static constexpr double root_half = 0x1.6a09e667f3bcdp-1;
-    static constexpr double least_sum = 0x1p-24, greatest_sum = 0x1p+512;
+    static constexpr double root_half = 0x1.6a09e667f3bcdp-1, tiny = 0x1p-60;
     static constexpr int reciprocal_steps = 2;
     static constexpr double term[] = {2.0,
                                       2.0,
@@ -88,22 +89,123 @@ Out stored(V x) {
     return nearest<Out>(x);
 }
 
-/// 17.1: the term of z.
+/// 17.1, step 3: e^z as y·2^(k − 1).
 template <class T>
-Sum<T> exp_term(Sum<T> z) {
-    using V = Sum<T>;
-    using N = RowNumbers<V>;
-    if (z != z) return z;
-    z = std::min(std::max(z, N::lowest), N::highest);
-    const V k = std::fma(z, N::log2_e, N::shifter) - N::shifter;
-    if (k == N::least_k) return 0;
-    V y;
-    if constexpr (fp::is_narrow<T>) {
-        y = poly<V>(std::fma(k, -N::ln2, z), N::narrow_term);
-    } else {
-        y = poly<V>(std::fma(k, -N::ln2_low, std::fma(k, -N::ln2_high, z)), N::term);
+struct Exponential {
+    Sum<T> y;
+    int k;
+
+    explicit Exponential(Sum<T> z) {
+        using V = Sum<T>;
+        using N = RowNumbers<V>;
+        const V whole = std::fma(z, N::log2_e, N::shifter) - N::shifter;
+        const V r = std::fma(whole, -N::ln2_low, std::fma(whole, -N::ln2_high, z));
+        if constexpr (fp::is_narrow<T>) {
+            y = poly<V>(r, N::narrow_term);
+        } else {
+            y = poly<V>(r, N::term);
+        }
+        k = static_cast<int>(whole);
     }
-    return std::ldexp(y, static_cast<int>(k) - 1);
+    /// Step 4.
+    [[nodiscard]] Sum<T> term(int K) const {
+        using N = RowNumbers<Sum<T>>;
+        return k - K >= N::least_exponent ? std::ldexp(y, k - K + N::offset - 1) : 0;
+    }
+    [[nodiscard]] Sum<T> peak() const { return term(k); }
+};
+
+/// Steps 5 and 6.
+template <class T>
+struct RowState {
+    using V = Sum<T>;
+    V g, s;
+
+    [[nodiscard]] static V scaled(V v, int delta) {
+        constexpr int most = RowNumbers<V>::most;
+        if (delta <= most) return v * std::ldexp(V(1), -delta);
+        return delta <= 2 * most ? (v * std::ldexp(V(1), -most)) * std::ldexp(V(1), most - delta) : 0;
+    }
+    [[nodiscard]] static RowState merged(RowState a, RowState b) {
+        if (b.g > a.g) std::swap(a, b);
+        const Exponential<T> high(a.g), low(b.g);
+        return {a.g, a.s + scaled(b.s + low.peak(), high.k - low.k)};
+    }
+};
+
+/// Step 7.
+template <class T>
+struct RowChunk {
+    using V = Sum<T>;
+    V g;
+    std::vector<V> lanes;
+
+    explicit RowChunk(std::span<const V> z) : g(*std::max_element(z.begin(), z.end())), lanes(lanes_of(sizeof(T))) {
+        const int K = Exponential<T>(g).k;
+        const auto first = static_cast<std::size_t>(std::find(z.begin(), z.end(), g) - z.begin());
+        for (std::size_t j = 0; j < lanes.size(); ++j) {
+            for (std::size_t r = 0; r < 8; ++r) {
+                const std::size_t i = r * lanes.size() + j;
+                const V item = i < z.size() && i != first ? Exponential<T>(z[i]).term(K) : V(0);
+                lanes[j] = r == 0 ? item : lanes[j] + item;
+            }
+        }
+    }
+    void merge(const RowChunk& right) {
+        RowChunk a = *this, b = right;
+        if (b.g > a.g) std::swap(a, b);
+        const Exponential<T> high(a.g), low(b.g);
+        b.lanes[0] = b.lanes[0] + low.peak();
+        for (std::size_t j = 0; j < lanes.size(); ++j)
+            lanes[j] = a.lanes[j] + RowState<T>::scaled(b.lanes[j], high.k - low.k);
+        g = a.g;
+    }
+};
+/// Step 8.
+template <class T>
+RowState<T> tile_state(std::span<const Sum<T>> z) {
+    std::vector<RowChunk<T>> c;
+    const std::size_t items = 8 * lanes_of(sizeof(T));
+    for (std::size_t begin = 0; begin < z.size(); begin += items)
+        c.emplace_back(z.subspan(begin, std::min(items, z.size() - begin)));
+    for (std::size_t step = 1; step < 8; step *= 2) {
+        for (std::size_t i = 0; i + step < c.size(); i += 2 * step)
+            c[i].merge(c[i + step]);
+    }
+    auto& lanes = c[0].lanes;
+    for (std::size_t half = lanes.size() / 2; half >= 1; half /= 2) {
+        for (std::size_t j = 0; j < half; ++j)
+            lanes[j] = lanes[j] + lanes[j + half];
+    }
+    return {c[0].g, lanes[0]};
+}
+/// Step 9: one level of section 3, with merging for addition.
+template <class T>
+std::vector<RowState<T>> level_above(const std::vector<RowState<T>>& items) {
+    const std::size_t lanes = lanes_of(sizeof(Sum<T>)), tile = 64 * lanes;
+    using Item = std::optional<RowState<T>>;
+    const auto merged = [](const Item& a, const Item& b) {
+        return a && b ? Item(RowState<T>::merged(*a, *b)) : a ? a : b;
+    };
+    std::vector<RowState<T>> above;
+    for (std::size_t begin = 0; begin < items.size(); begin += tile) {
+        std::vector<Item> all(lanes);
+        for (std::size_t j = 0; j < lanes; ++j) {
+            Item chunk[8];
+            for (std::size_t row = 0; row < 64; ++row) {
+                const std::size_t i = begin + row * lanes + j;
+                if (row * lanes + j < tile && i < items.size()) chunk[row / 8] = merged(chunk[row / 8], items[i]);
+            }
+            all[j] = merged(merged(merged(chunk[0], chunk[1]), merged(chunk[2], chunk[3])),
+                            merged(merged(chunk[4], chunk[5]), merged(chunk[6], chunk[7])));
+        }
+        for (std::size_t half = lanes / 2; half >= 1; half /= 2) {
+            for (std::size_t j = 0; j < half; ++j)
+                all[j] = merged(all[j], all[j + half]);
+        }
+        above.push_back(*all[0]);
+    }
+    return above;
 }
 
 /// Section 3, of terms that belong to elements of T.
@@ -130,72 +232,127 @@ struct RowOutput {
     V mean{}, rstd{}, weight{};
 };
 
-/// 17.1, steps 1 to 3.
+/// 14.2: `log1p` of a number that is not negative.
+template <class V>
+V log1p_of(V x) {
+    using N = RowNumbers<V>;
+    if (x < N::tiny) return x;
+    const V u = 1 + x, from_x = u - 1, from_1 = u - from_x, upsilon = (1 - from_1) + (x - from_x); // TwoSum
+    int exponent = 0;
+    V part = std::frexp(u, &exponent);
+    if (part < N::root_half) {
+        part *= 2;
+        --exponent;
+    }
+    const V k = static_cast<V>(exponent), m1 = part - 1, rest = exponent < 64 ? std::ldexp(upsilon, -exponent) : V(0);
+    const V f = m1 + rest, phi = rest - (f - m1), d = 2 + f; // Dekker
+    V r = poly<V>(d, std::vector<V>{V(0x1.7a4e36p+0f), V(-0x1.71e41cp-1f), V(0x1.deab4ep-4f)});
+    for (int i = 0; i < N::reciprocal_steps; ++i) {
+        const V e = std::fma(-d, r, V(1));
+        r = std::fma(r, std::fma(e, e, e), r);
+    }
+    const V step = f * r, z = step * step, g = f * f, gamma = std::fma(f, f, -g), half = V(0.5);
+    const V a = std::fma(-half, g, f), lambda = std::fma(-half, gamma, std::fma(-half, g, f - a));
+    const V m = std::fma(phi, std::fma(-2 * step, 1 - step, V(1)),
+                         std::fma(step, std::fma(z, poly<V>(z, N::log), g / 2), lambda));
+    const V high = std::fma(k, N::ln2_high, a);
+    return high + ((a + std::fma(k, N::ln2_high, -high)) + std::fma(k, N::ln2_low, m));
+}
+
+/// 17.1.
 template <class T>
 struct RowSum {
     using V = Sum<T>;
     using N = RowNumbers<V>;
     bool exists = false;
-    V c = 0, s = 0, h = 0, l = 0;
+    V m = infinity_of<V>(true);
+    V origin = 0, s = 0, q = 0, L = 0;
+    int K = 0;
 
     explicit RowSum(std::span<const T> x) {
-        if (x.empty()) {
-            c = infinity_of<V>(true);
-            return;
-        }
-        s = sum_of_terms(x);
-        if (!(s >= N::least_sum && s <= N::greatest_sum)) {
-            c = order<V>(Op::max, x, NanPolicy::propagate);
-            if (!is_number(c)) return;
-            s = sum_of_terms(x);
-        }
+        if (!x.empty()) m = order<V>(Op::max, x, NanPolicy::propagate);
+        if (!is_number(m)) return;
         exists = true;
-        logarithm();
-    }
-    [[nodiscard]] V term(T x) const { return exp_term<T>(static_cast<V>(value_of(x)) - c); }
-    [[nodiscard]] V log_softmax(T x) const {
-        return exists ? ((static_cast<V>(value_of(x)) - c) - h) - l : canonical_nan<V>();
-    }
-    [[nodiscard]] V softmax(T x) const { return exists ? term(x) * (1 / s) : canonical_nan<V>(); }
-    [[nodiscard]] V logsumexp() const {
-        if (!exists) return c;
-        if (c == 0) return h;
-        const V a = c + h, from_h = a - c, from_c = a - from_h; // TwoSum
-        const V alpha = (c - from_c) + (h - from_h);
-        return a + (alpha + l);
-    }
-
-  private:
-    [[nodiscard]] V sum_of_terms(std::span<const T> x) const {
-        std::vector<V> terms;
+        origin = std::fabs(m) <= 32768 ? V(0) : m;
+        const std::size_t tile = 64 * lanes_of(sizeof(T));
+        std::vector<V> z;
         for (const T v : x)
-            terms.push_back(term(v));
-        return tree_of_terms<T>(terms);
+            z.push_back(argument(v));
+        std::vector<RowState<T>> states;
+        for (std::size_t begin = 0; begin < z.size(); begin += tile)
+            states.push_back(tile_state<T>(std::span<const V>(z).subspan(begin, std::min(tile, z.size() - begin))));
+        while (states.size() > 1)
+            states = level_above(states);
+        const Exponential<T> peak(states[0].g);
+        s = states[0].s;
+        K = peak.k;
+        q = 1 / (s + peak.peak());
+        L = log1p_of<V>(std::ldexp(s / peak.peak(), -N::offset));
     }
-    /// 14.1, step 6.
-    void logarithm() {
-        int exponent = 0;
-        V part = std::frexp(s, &exponent);
-        if (part < N::root_half) {
-            part *= 2;
-            --exponent;
-        }
-        const V k = static_cast<V>(exponent), f = part - 1, d = 2 + f;
-        V r = poly<V>(d, std::vector<V>{V(0x1.7a4e36p+0f), V(-0x1.71e41cp-1f), V(0x1.deab4ep-4f)});
-        for (int i = 0; i < N::reciprocal_steps; ++i) {
-            const V e = std::fma(-d, r, V(1));
-            r = std::fma(r, std::fma(e, e, e), r);
-        }
-        const V step = f * r, z = step * step, g = f * f, gamma = std::fma(f, f, -g), half = V(0.5);
-        const V a = std::fma(-half, g, f), lambda = std::fma(-half, gamma, std::fma(-half, g, f - a));
-        const V m = std::fma(V(0), std::fma(-2 * step, 1 - step, V(1)),
-                             std::fma(step, std::fma(z, poly<V>(z, N::log), g / 2), lambda));
-        const V high = std::fma(k, N::ln2_high, a);
-        const V low = (a + std::fma(k, N::ln2_high, -high)) + std::fma(k, N::ln2_low, m);
-        h = high + low; // Dekker
-        l = low - (h - high);
+    [[nodiscard]] V argument(T x) const {
+        return std::max(static_cast<V>(value_of(x)) - origin, V(-36864));
     }
+    [[nodiscard]] V softmax(T x) const {
+        return exists ? Exponential<T>(argument(x)).term(K) * q : canonical_nan<V>();
+    }
+    [[nodiscard]] V log_softmax(T x) const {
+        return exists ? (static_cast<V>(value_of(x)) - m) - L : canonical_nan<V>();
+    }
+    /// u.
+    [[nodiscard]] V loss(T x) const { return exists ? (m - static_cast<V>(value_of(x))) + L : canonical_nan<V>(); }
+    [[nodiscard]] bool is_greatest(T x) const { return exists && static_cast<V>(value_of(x)) == m; }
+    [[nodiscard]] V rest() const { return s * q; }
+    [[nodiscard]] V logsumexp() const { return exists ? m + L : m; }
 };
+
+/// v·2^e.
+template <class V>
+V in_two_steps(V v, int e) {
+    const int first = e <= 0 ? -(-e / 2) : (e + 1) / 2; // −⌊−e / 2⌋, of −e ≥ 0 and less
+    const auto power = [](int k) {
+        return k < 1 - std::numeric_limits<V>::max_exponent + 1 ? V(0) : std::ldexp(V(1), k);
+    };
+    return (v * power(first)) * power(e - first);
+}
+
+/// 17.2: a row whose squares overflow or underflow. The e that it is scaled by, 0 where it is not.
+template <class Out, class T>
+int scaled_row(RowOp op, const RowInput<T>& in, Sum<T>& mean, Sum<T>& rstd, RowOutput<Out, Sum<T>>& result) {
+    using V = Sum<T>;
+    const auto n = static_cast<double>(in.x.size());
+    V a = 0;
+    for (const T v : in.x) {
+        const V size = std::fabs(static_cast<V>(value_of(v)));
+        if (!(size <= a)) a = a != a ? a : size;
+    }
+    if (!(a > 0 && std::isfinite(a))) return 0;
+    const double most = std::max(static_cast<double>(a), std::sqrt(in.epsilon));
+    const int e = std::max(std::ilogb(most), -1022);
+    std::vector<V> x, d, squares;
+    for (const T v : in.x)
+        x.push_back(in_two_steps(static_cast<V>(value_of(v)), -e));
+    V origin = 0, more = 0;
+    if (op == RowOp::layernorm) origin = nearest<V>(static_cast<double>(tree_of_terms<T>(x)) / n);
+    for (const V v : x) {
+        d.push_back(v - origin);
+        squares.push_back(d.back() * d.back());
+    }
+    const double Q = static_cast<double>(tree_of_terms<T>(squares));
+    double v = Q / n;
+    mean = 0;
+    if (op == RowOp::layernorm) {
+        more = tree_of_terms<T>(d);
+        mean = nearest<V>(static_cast<double>(origin) + static_cast<double>(more) / n);
+        const double squared = static_cast<double>(more) * static_cast<double>(more);
+        v = std::max((Q - squared / n) / n, 0.0);
+    }
+    const double epsilon = in_two_steps(in_two_steps(in.epsilon, -e), -e), w = 1 / std::sqrt(v + epsilon);
+    rstd = nearest<V>(w);
+    if (in.epsilon > 0 && !std::isfinite(rstd)) rstd = std::numeric_limits<V>::max();
+    result.mean = in_two_steps(mean, e);
+    result.rstd = nearest<V>(in_two_steps(w, -e));
+    return e;
+}
 
 /// 17.2: what is not made of exponentials.
 template <class Out, class T>
@@ -213,8 +370,12 @@ RowOutput<Out, Sum<T>> normalized(RowOp op, const RowInput<T>& in) {
             static_cast<double>(n);
     }
     result.rstd = nearest<V>(1 / std::sqrt(v + in.epsilon));
+    V mean = result.mean, rstd = result.rstd;
+    int e = 0;
+    if (!(std::isfinite(v) && v + in.epsilon >= std::ldexp(1.0, RowNumbers<V>::least_square)))
+        e = scaled_row(op, in, mean, rstd, result);
     for (std::size_t i = 0; i < n; ++i) {
-        const V z = (static_cast<V>(value_of(in.x[i])) - result.mean) * result.rstd;
+        const V z = (in_two_steps(static_cast<V>(value_of(in.x[i])), -e) - mean) * rstd;
         const V scale = in.scale.empty() ? V(1) : static_cast<V>(value_of(in.scale[i]));
         const V shift = in.shift.empty() ? V(0) : static_cast<V>(value_of(in.shift[i]));
         result.out.push_back(stored<Out>(in.scale.empty()   ? z
@@ -262,16 +423,18 @@ RowOutput<Out, Sum<T>> soft_cross_entropy(RowOp op, const RowInput<T>& in) {
     for (std::size_t j = 0; j < n; ++j) {
         const V q = static_cast<V>(value_of(in.probabilities[j])), smooth = b == 0 ? q : std::fma(a, q, b);
         const V weight = in.weights.empty() ? V(1) : static_cast<V>(value_of(in.weights[j]));
-        const V u = -sum.log_softmax(in.x[j]);
+        const V u = sum.loss(in.x[j]);
         coefficients.push_back(std::fma(weight, smooth, V(0)));
         losses.push_back(smooth == 0 && u == infinity_of<V>(false) ? V(0) : coefficients[j] * u);
     }
     if (op == RowOp::cross_entropy) return {{stored<Out>(tree_of_terms<T>(losses))}, 0, 0, V(1)};
     const V all = tree_of_terms<T>(coefficients);
     RowOutput<Out, V> result;
-    for (std::size_t j = 0; j < n; ++j)
-        result.out.push_back(
-            stored<Out>(std::fma(sum.softmax(in.x[j]), all, -coefficients[j]) * (in.factor ? *in.factor : V(1))));
+    for (std::size_t j = 0; j < n; ++j) {
+        const V slope = sum.is_greatest(in.x[j]) ? std::fma(-sum.rest(), all, all - coefficients[j])
+                                                 : std::fma(sum.softmax(in.x[j]), all, -coefficients[j]);
+        result.out.push_back(stored<Out>(slope * (in.factor ? *in.factor : V(1))));
+    }
     return result;
 }
 
@@ -292,18 +455,23 @@ RowOutput<Out, Sum<T>> cross_entropy(RowOp op, const RowInput<T>& in) {
     std::vector<V> weights, losses;
     for (std::size_t j = 0; j < n; ++j) {
         weights.push_back(weight(j));
-        losses.push_back(weight(j) * -sum.log_softmax(in.x[j]));
+        losses.push_back(weight(j) * sum.loss(in.x[j]));
     }
     if (op == RowOp::cross_entropy) {
-        const V loss = own * -sum.log_softmax(in.x[y]), part = product(a, loss);
+        const V loss = own * sum.loss(in.x[y]), part = product(a, loss);
         return {{stored<Out>(b == 0 ? loss : std::fma(b, tree_of_terms<T>(losses), part))}, 0, 0, stored<V>(own)};
     }
     const V all = in.weights.empty() ? nearest<V>(static_cast<double>(n)) : tree_of_terms<T>(weights);
-    const V of_own = product(a, own), A = b == 0 ? own : std::fma(b, all, of_own);
+    const V A = std::fma(b, all, product(a, own));
     RowOutput<Out, V> result;
     for (std::size_t j = 0; j < n; ++j) {
-        const V e = j == y ? own : V(0), of_e = product(a, e), D = b == 0 ? e : std::fma(b, weights[j], of_e);
-        result.out.push_back(stored<Out>(std::fma(sum.softmax(in.x[j]), A, -D) * (in.factor ? *in.factor : V(1))));
+        const V p = sum.softmax(in.x[j]);
+        V slope = b == 0 ? own * p : std::fma(p, A, -product(b, weights[j]));
+        if (j == y) {
+            const V less = sum.is_greatest(in.x[y]) ? -sum.rest() : p - 1, of_target = own * less;
+            slope = b == 0 ? of_target : std::fma(b, std::fma(p, all, -own), product(a, of_target));
+        }
+        result.out.push_back(stored<Out>(slope * (in.factor ? *in.factor : V(1))));
     }
     return result;
 }

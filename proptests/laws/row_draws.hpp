@@ -1,4 +1,4 @@
-// Rows for the laws of row ops: where terms end, where the reference changes from 0 to the greatest element, and what is not finite.
+// Rows for the laws of row ops: where terms end, where elements are taken less the greatest, where results are subnormal, and what is not finite.
 #pragma once
 
 #include <cmath>
@@ -59,9 +59,9 @@ enum class RowKind : std::uint8_t {
     wide,            ///< spread over 200
     very_low,        ///< about −10⁴
     huge,            ///< 10³⁰, of f16 6·10⁴
-    at_least_sum,    ///< the sum of the terms is about the least that is used as it is
-    at_greatest_sum, ///< or the greatest
-    at_lowest_term,  ///< differences about those from which on terms are +0
+    at_plain,        ///< about ±2¹⁵, from where on elements are taken less the greatest
+    far_ahead,       ///< one element is ahead of all others, by up to so much that a loss is subnormal or 0
+    at_lowest_term,  ///< differences about those from which on terms are +0, and of chunks those at which sums are
     equal,           ///< one number
     zeros,           ///< of both signs
     subnormal,
@@ -90,12 +90,14 @@ double row_element(RowKind kind, std::size_t i, std::size_t n, std::uint64_t see
         return any(-10020, -9980);
     case RowKind::huge:
         return (fp::is_narrow<T> && largest_exponent<T> < 20 ? 6e4 : 1e30) * any(-1, 1);
-    case RowKind::at_least_sum:
-        return -24 * std::log(2.0) - std::log(static_cast<double>(n)) + any(-0.02, 0.02);
-    case RowKind::at_greatest_sum:
-        return chosen ? (fp::is_f64<T> ? 512 : 64) * std::log(2.0) + any(-0.02, 0.02) : any(-3, 3);
-    case RowKind::at_lowest_term:
-        return chosen ? 0 : (fp::is_f64<T> ? -708 : -87) + any(-0.6, 0.6);
+    case RowKind::at_plain:
+        return (seed % 2 ? -32768 : 32768) + (chosen ? any(-0.5, 0.5) : any(-20, 0));
+    case RowKind::far_ahead:
+        return chosen ? 3 : 3 - between(0, fp::is_f64<T> ? 800 : 115, seed, n + 9) - any(0, 2);
+    case RowKind::at_lowest_term: {
+        const double ends[] = {fp::is_f64<T> ? 1533 : 189, fp::is_f64<T> ? 1022 : 126, fp::is_f64<T> ? 2044 : 252};
+        return chosen ? 0 : any(-1, 1) - std::log(2.0) * ends[seed / 3 % 3] * (i / 300 % 4 == 0 ? 0.5 : 1);
+    }
     case RowKind::equal:
         return between(-30, 30, seed, 0);
     case RowKind::zeros:

@@ -33,52 +33,25 @@ std::vector<std::vector<T>> hard_rows(std::size_t n, std::uint64_t seed, bool in
 /// Lengths: one element, one lane, rows, and a tile and a bit.
 inline constexpr std::size_t error_lengths[] = {1, 2, 33, 400};
 
-/// A row's oracle, and the ways in which its sum may have been made: from 0, or from the greatest element, or, near the limits, either.
+/// A row's oracle, and its bounds.
 template <class T>
 struct JudgedRow {
     using V = fp::Arithmetic<T>;
     std::vector<double> x;
     accuracy::RowOracle oracle;
-    std::vector<accuracy::ExpSumCase> cases;
+    accuracy::ExpSumCase sum;
 
-    explicit JudgedRow(const std::vector<T>& row) : x(doubles(row)), oracle(x) {
-        using C = spec::ExpTermConstants<V>;
-        const double log = oracle.log_sum(0), least = std::log(static_cast<double>(C::least_sum)),
-                     most = std::log(static_cast<double>(C::greatest_sum));
-        if (log > least - 0.01 && log < most + 0.01) cases.push_back({dtype_of<T>, x.size(), 0, 0});
-        if (log < least + 0.01 || log > most - 0.01)
-            cases.push_back({dtype_of<T>, x.size(), oracle.greatest(), reach()});
-    }
-    /// The greatest |x − c| of the terms that are not +0.
-    [[nodiscard]] double reach() const {
-        double most = 0;
-        for (const double v : x) {
-            const double z = oracle.greatest() - v;
-            if (z <= -static_cast<double>(spec::ExpTermConstants<V>::lowest)) most = std::max(most, z);
-        }
-        return most;
-    }
-    /// The greatest of bound(case).
-    template <class Bound>
-    [[nodiscard]] double bound(const Bound& of) const {
-        double most = 0;
-        for (const auto& c : cases)
-            most = std::max(most, of(c));
-        return most;
-    }
-    [[nodiscard]] double log_sum(const accuracy::ExpSumCase& c) const { return std::fabs(oracle.log_sum(c.reference)); }
+    explicit JudgedRow(const std::vector<T>& row) : x(doubles(row)), oracle(x), sum{dtype_of<T>, x.size()} {}
     [[nodiscard]] double logsumexp_bound(DType output) const {
-        return bound([&](const auto& c) { return accuracy::logsumexp_bound(c, output, log_sum(c)); });
+        return accuracy::logsumexp_bound(sum, output, oracle.log_others(), std::fabs(oracle.log_sum(0)));
     }
     [[nodiscard]] double softmax_bound(DType output, std::size_t i) const {
-        return bound([&](const auto& c) { return accuracy::softmax_bound(c, output, oracle.softmax(i)); });
+        return accuracy::softmax_bound(sum, output, oracle.softmax(i));
     }
     [[nodiscard]] double log_softmax_bound(DType output, std::size_t i) const {
-        return bound([&](const auto& c) {
-            return accuracy::log_softmax_bound(c, output, log_sum(c), std::fabs(x[i] - c.reference));
-        });
+        return accuracy::log_softmax_bound(sum, output, oracle.log_others(), oracle.greatest() - x[i]);
     }
-    /// Are x − c, and what is made of it, numbers of the output?
+    /// Are x − m, and what is made of it, numbers of the output?
     template <class Out>
     [[nodiscard]] bool fits(std::size_t i) const {
         return std::fabs(oracle.log_softmax(i)) < 0.99 * static_cast<double>(fp::widen(largest<Out>));
@@ -143,6 +116,7 @@ TEMPLATE_TEST_CASE("rows: logsumexp, softmax and log_softmax are within their bo
             accuracy::ExactSum sum;
             for (std::size_t i = 0; i < row.size(); ++i) {
                 within(judged.oracle.softmax_error(i, p[i]), judged.softmax_bound(out, i));
+                REQUIRE(!(v[i] > 0));
                 if (!fp::is_finite(row[i]) || judged.template fits<Out>(i))
                     within(judged.oracle.log_softmax_error(i, v[i]), judged.log_softmax_bound(out, i));
                 sum.add(p[i]);
@@ -193,6 +167,8 @@ struct Judgement {
         const double smooth = (1 - target.smoothing) * q + target.smoothing / static_cast<double>(request.n);
         return smooth * (weights.empty() ? 1 : weights[i]);
     }
+    /// Does the target count alone?
+    [[nodiscard]] bool is_alone() const { return probabilities.empty() && target.smoothing == 0; }
     [[nodiscard]] accuracy::LossSizes sizes(const JudgedRow<T>& row) const {
         accuracy::LossSizes sizes{};
         for (std::size_t i = 0; i < request.n; ++i) {
@@ -201,6 +177,7 @@ struct Judgement {
             sizes.bounds += share(i) * row.log_softmax_bound(dtype_of<fp::Arithmetic<T>>, i);
         }
         sizes.loss = sizes.sizes;
+        sizes.alone = is_alone();
         return sizes;
     }
 };
@@ -233,6 +210,7 @@ TEMPLATE_TEST_CASE("rows: cross entropy is within its bound", "[rows][error]", f
             const auto check = [&]<class Out>(Out) {
                 if (sizes.loss > 0.99 * static_cast<double>(fp::widen(largest<Out>))) return;
                 const auto got = doubles(run_row<Out>(j.request, row, j.data).out);
+                REQUIRE(got[0] >= 0);
                 within_of(Out{})(judged.oracle.loss_error(j.target, got[0]),
                                  accuracy::cross_entropy_bound(dtype_of<T>, dtype_of<Out>, n, sizes));
             };
@@ -304,10 +282,14 @@ TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, als
                 accuracy::ExactSum sum;
                 Within& within = within_of(Out{});
                 for (std::size_t i = 0; i < n; ++i) {
-                    const double bound = judged.bound([&](const auto& c) {
-                        return accuracy::cross_entropy_gradient_bound(
-                            c, dtype_of<Out>, {judged.oracle.softmax(i), all, j.share(i), j.target.factor});
-                    });
+                    const double p = judged.oracle.softmax(i);
+                    const double bound =
+                        j.is_alone()
+                            ? accuracy::own_gradient_bound(judged.sum, dtype_of<Out>,
+                                                           i == j.target.y ? judged.oracle.rest(i) : p,
+                                                           j.target.factor * all, i == j.target.y)
+                            : accuracy::cross_entropy_gradient_bound(judged.sum, dtype_of<Out>,
+                                                                     {p, all, j.share(i), j.target.factor});
                     sum.add(got[i]);
                     sum_of_bounds += bound;
                     within(errors[i], bound);
@@ -322,6 +304,42 @@ TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, als
     });
 }
 
+/// A row that layernorm or rmsnorm takes as it is, or scaled by a power of two: what its bounds are made of.
+template <class T>
+struct NormCase {
+    int exponent = 0; ///< what it is scaled by
+    std::unique_ptr<accuracy::NormOracle> oracle;
+    accuracy::NormSizes sizes;
+
+    NormCase(const std::vector<T>& row, double epsilon, bool centred, bool scaled) {
+        auto x = doubles(row);
+        if (scaled) {
+            double most = std::sqrt(epsilon);
+            for (const double v : x)
+                most = std::max(most, std::fabs(v));
+            exponent = std::max(std::ilogb(most), -1022);
+        }
+        for (double& v : x)
+            v = std::ldexp(v, -exponent);
+        epsilon = std::ldexp(std::ldexp(epsilon, -exponent), -exponent);
+        oracle = std::make_unique<accuracy::NormOracle>(x, epsilon, centred);
+        sizes = {dtype_of<T>, x.size(), epsilon, oracle->abs_sum(), oracle->squares(), oracle->m2(), centred, scaled};
+    }
+};
+/// How the row may be taken: near the ends of what is taken as it is, either way.
+template <class T>
+std::vector<NormCase<T>> norm_cases(const std::vector<T>& row, double epsilon, bool centred) {
+    using V = fp::Arithmetic<T>;
+    const NormCase<T> plain(row, epsilon, centred, false);
+    const double least = std::ldexp(1.0, fp::is_f64<V> ? -900 : -96), most = std::ldexp(1.0, fp::is_f64<V> ? 900 : 80);
+    const double v = plain.sizes.m2 / static_cast<double>(row.size()) + epsilon, all = plain.sizes.squares;
+    std::vector<NormCase<T>> cases;
+    if (v > least * 0.99 && all < most * 0x1p+60) cases.emplace_back(row, epsilon, centred, false);
+    const bool zero = std::all_of(row.begin(), row.end(), [](T x) { return fp::widen(x) == 0; });
+    if (!zero && (v < least * 1.01 || !(all < most))) cases.emplace_back(row, epsilon, centred, true);
+    return cases;
+}
+
 TEMPLATE_TEST_CASE("rows: layernorm and rmsnorm are within their bounds", "[rows][error]", float16, bfloat16, float,
                    double) {
     using T = TestType;
@@ -329,32 +347,47 @@ TEMPLATE_TEST_CASE("rows: layernorm and rmsnorm are within their bounds", "[rows
         for_hard_rows<T>(false, [op](const std::vector<T>& row, const auto& within_of) {
             const auto x = doubles(row);
             const std::size_t n = x.size();
-            for (const double v : x) {
-                if (std::fabs(v) > (fp::is_f64<T> ? 1e140 : 1e16)) return; // squares overflow
-            }
-            const RowRequest r{.op = op, .n = n, .epsilon = 1e-5};
-            const accuracy::NormOracle oracle(x, r.epsilon, op == RowOp::layernorm);
-            const accuracy::NormSizes sizes{
-                dtype_of<T>, n, r.epsilon, oracle.abs_sum(), oracle.squares(), oracle.m2(), op == RowOp::layernorm};
-            const auto errors = accuracy::norm_errors(sizes);
-            for (const RowVariant& v : variants(op)) {
-                const auto data = row_data<T>(r, v, n);
-                const auto scale = doubles(data.scale), shift = doubles(data.shift);
-                const auto check = [&]<class Out>(Out) {
-                    const auto got = run_row<Out>(r, row, data);
-                    Within& within = within_of(Out{});
-                    if (op == RowOp::layernorm)
-                        within(oracle.mean_error(static_cast<double>(got.mean[0])), errors.mean);
-                    within(oracle.rstd_error(static_cast<double>(got.rstd[0])), errors.rstd * oracle.rstd());
-                    for (std::size_t i = 0; i < n; ++i) {
-                        const double by = scale.empty() ? 1 : scale[i], to = shift.empty() ? 0 : shift[i];
-                        const double result = std::fabs(oracle.deviation(i) * oracle.rstd() * by) + std::fabs(to);
-                        const double bound = accuracy::norm_bound(
-                            sizes, dtype_of<Out>, {oracle.deviation(i), oracle.rstd(), by, result, v.scale});
-                        within(oracle.error(i, by, to, static_cast<double>(fp::widen(got.out[i]))), bound);
-                    }
-                };
-                for_outputs<T>(check);
+            for (const double epsilon : {1e-5, 0.0}) {
+                const RowRequest r{.op = op, .n = n, .epsilon = epsilon};
+                const bool centred = op == RowOp::layernorm;
+                const auto cases = norm_cases(row, epsilon, centred);
+                const accuracy::NormOracle oracle(x, epsilon, centred);
+                if (cases.empty() || !(oracle.rstd() < static_cast<double>(largest<fp::Arithmetic<T>>)))
+                    continue; // zeros, or equal numbers
+                for (const RowVariant& v : variants(op)) {
+                    const auto data = row_data<T>(r, v, n);
+                    const auto scale = doubles(data.scale), shift = doubles(data.shift);
+                    const auto check = [&]<class Out>(Out) {
+                        const auto got = run_row<Out>(r, row, data);
+                        Within& within = within_of(Out{});
+                        const auto most = [&](const auto& of) {
+                            double bound = 0;
+                            for (const auto& c : cases)
+                                bound = std::max(bound, of(c));
+                            return bound;
+                        };
+                        const double least = static_cast<double>(smallest<fp::Arithmetic<T>>);
+                        if (centred)
+                            within(oracle.mean_error(static_cast<double>(got.mean[0])), most([&](const auto& c) {
+                                       return std::ldexp(accuracy::norm_errors(c.sizes).mean, c.exponent) + least;
+                                   }));
+                        within(oracle.rstd_error(static_cast<double>(got.rstd[0])), most([&](const auto& c) {
+                                   return accuracy::norm_errors(c.sizes).rstd * oracle.rstd() + least;
+                               }));
+                        for (std::size_t i = 0; i < n; ++i) {
+                            const double by = scale.empty() ? 1 : scale[i], to = shift.empty() ? 0 : shift[i];
+                            const double bound = most([&](const NormCase<T>& c) {
+                                const double deviation = c.oracle->deviation(i), rstd = c.oracle->rstd();
+                                const double result = std::fabs(deviation * rstd * by) + std::fabs(to);
+                                return accuracy::norm_bound(c.sizes, dtype_of<Out>,
+                                                            {deviation, rstd, by, result, v.scale}) +
+                                       (c.exponent < 0 ? 4 * least : 0);
+                            });
+                            within(oracle.error(i, by, to, static_cast<double>(fp::widen(got.out[i]))), bound);
+                        }
+                    };
+                    for_outputs<T>(check);
+                }
             }
         });
     }

@@ -50,16 +50,17 @@ struct Row {
         return value;
     }
 
-    [[nodiscard]] V sum_of_terms(V reference) const {
-        return sum(
-            [&](std::uint64_t first, std::uint32_t count, V* out) { isa.exp_terms(x + first, count, reference, out); });
+    /// Of elements less `origin`.
+    [[nodiscard]] spec::ExpState<T> exp_state(V origin) const {
+        return reduce_tiles<spec::ExpState<T>, T>(
+            n, threads, [&](std::uint64_t first, std::uint32_t m) { return isa.exp_tile(x + first, m, origin); });
     }
-    [[nodiscard]] spec::ExpSum<V> exp_sum() const {
-        using Sum = spec::ExpSum<V>;
+    [[nodiscard]] spec::ExpSum<T> exp_sum() const {
+        using Sum = spec::ExpSum<T>;
         if (n == 0) return Sum::special(-spec::infinite<V>);
-        if (const V sum = sum_of_terms(V{0}); spec::usable(sum)) return Sum::of(V{0}, sum);
-        const V reference = greatest();
-        return fp::is_finite(reference) ? Sum::of(reference, sum_of_terms(reference)) : Sum::special(reference);
+        if (const auto plain = exp_state(V{0}); Sum::is_plain(plain)) return Sum::plain(plain);
+        const V most = greatest();
+        return fp::is_finite(most) ? Sum::of(most, most, exp_state(most).sum) : Sum::special(most);
     }
 
     /// f(first, count) for all elements, a part of them at a time.
@@ -79,10 +80,10 @@ struct Row {
     }
     /// out[i] = f(i, term of x[i]), rounded.
     template <class Out, class F>
-    void write_of_terms(Out* out, V reference, const F& f) const {
+    void write_of_terms(Out* out, const spec::ExpSum<T>& sum, const F& f) const {
         for_each_part([&](std::uint64_t first, std::uint32_t count) {
             const Buffer<V> term(count);
-            isa.exp_terms(x + first, count, reference, term.data());
+            isa.exp_terms(x + first, count, sum.origin, sum.reference, term.data());
             for (std::uint32_t i = 0; i < count; ++i)
                 out[first + i] = fp::round_to<Out>(f(first + i, term[i]));
         });
@@ -108,33 +109,74 @@ struct RowRun {
 
     void softmax() const {
         const auto sum = row.exp_sum();
-        row.write_of_terms(out(), sum.reference, [&](std::uint64_t, V term) { return term * sum.reciprocal; });
+        row.write_of_terms(out(), sum, [&](std::uint64_t, V term) { return term * sum.reciprocal; });
     }
     void log_softmax() const {
         const auto sum = row.exp_sum();
-        row.write(out(), [&](std::uint64_t i) { return sum.log_softmax(fp::widen(row.x[i]) - sum.reference); });
+        row.write(out(), [&](std::uint64_t i) { return sum.log_softmax(fp::widen(row.x[i])); });
     }
     void layernorm() const {
         const acc::Moments<V> m = row.template reduced<acc::CountedMoments<V>>(Transform::element).m;
         const V mean = fp::round_to<V>(m.mean);
         const double variance = acc::finished_variance(m.mean, m.m2, row.n, false).template as<double>();
-        const V rstd = spec::reciprocal_deviation<V>(variance, plan.request().epsilon);
+        if (spec::asks_for_scale<V>(variance, epsilon()) && scaled(true)) return;
+        const V rstd = spec::reciprocal_deviation<V>(variance, epsilon());
         store(arrays.mean, index, mean);
         store(arrays.rstd, index, rstd);
-        write_normalized(mean, rstd);
+        write_normalized([](V x) { return x; }, mean, rstd);
     }
     void rmsnorm() const {
         const V sum = row.rounded(row.template reduced<acc::Rounded<V>>(Transform::square));
         const double square = static_cast<double>(sum) / static_cast<double>(row.n);
-        const V rstd = spec::reciprocal_deviation<V>(square, plan.request().epsilon);
+        if (spec::asks_for_scale<V>(square, epsilon()) && scaled(false)) return;
+        const V rstd = spec::reciprocal_deviation<V>(square, epsilon());
         store(arrays.rstd, index, rstd);
-        write_normalized(V{0}, rstd);
+        write_normalized([](V x) { return x; }, V{0}, rstd);
     }
-    void write_normalized(V mean, V rstd) const {
+    [[nodiscard]] double epsilon() const { return plan.request().epsilon; }
+    [[nodiscard]] V greatest_magnitude() const {
+        V most{0};
+        for (std::uint64_t i = 0; i < row.n; ++i) {
+            const V size = math::detail::magnitude(fp::widen(row.x[i]));
+            if (!(size <= most)) most = most != most ? most : size;
+        }
+        return most;
+    }
+    /// Of a row whose squares overflow or underflow; false where there is no scale.
+    [[nodiscard]] bool scaled(bool centred) const {
+        using Scale = spec::NormScale<V>;
+        const V greatest = greatest_magnitude();
+        if (!Scale::exists(greatest)) return false;
+        const Scale scale = Scale::of(greatest, epsilon());
+        const auto element = [&](std::uint64_t i) { return scale.down(fp::widen(row.x[i])); };
+        const std::uint64_t n = row.n;
+        V mean{0};
+        double square = 0;
+        if (centred) {
+            const V first = Scale::mean(V{0}, sum_over(element), n);
+            const V more = sum_over([&](std::uint64_t i) { return element(i) - first; });
+            const V squares = sum_over([&](std::uint64_t i) {
+                const V d = element(i) - first;
+                return d * d;
+            });
+            mean = Scale::mean(first, more, n);
+            square = Scale::variance(more, squares, n);
+        } else {
+            square = static_cast<double>(sum_over([&](std::uint64_t i) { return element(i) * element(i); })) /
+                     static_cast<double>(n);
+        }
+        const double w = scale.root(square);
+        store(arrays.mean, index, scale.own_mean(mean));
+        store(arrays.rstd, index, scale.own_rstd(w));
+        write_normalized(scale.down, mean, Scale::rstd(w, epsilon()));
+        return true;
+    }
+    template <class Scale>
+    void write_normalized(const Scale& down, V mean, V rstd) const {
         const auto* const scale = static_cast<const T*>(arrays.scale);
         const auto* const shift = static_cast<const T*>(arrays.shift);
         row.write(out(), [&](std::uint64_t i) {
-            const V z = spec::normalized(fp::widen(row.x[i]), mean, rstd);
+            const V z = spec::normalized(down(fp::widen(row.x[i])), mean, rstd);
             if (!scale) return z;
             return shift ? fp::fused(z, fp::widen(scale[i]), fp::widen(shift[i])) : z * fp::widen(scale[i]);
         });
@@ -177,8 +219,8 @@ struct RowRun {
     }
 
     /// −log_softmax of element i.
-    [[nodiscard]] V neg_log_prob(const spec::ExpSum<V>& sum, std::uint64_t i) const {
-        return -sum.log_softmax(fp::widen(row.x[i]) - sum.reference);
+    [[nodiscard]] V neg_log_prob(const spec::ExpSum<T>& sum, std::uint64_t i) const {
+        return sum.neg_log_prob(fp::widen(row.x[i]));
     }
     void cross_entropy() const {
         const auto smoothed = spec::SmoothedTarget<V>::of(plan.request().label_smoothing, row.n);
@@ -199,24 +241,25 @@ struct RowRun {
     }
     void cross_entropy_gradient() const {
         const auto smoothed = spec::SmoothedTarget<V>::of(plan.request().label_smoothing, row.n);
+        const V by = factor();
         if (arrays.probabilities) {
             const auto of_class = [&](std::uint64_t i) { return smoothed.coefficient(weight(i), probability(i)); };
-            return write_slopes(sum_over(of_class), of_class);
+            const V all = sum_over(of_class);
+            const auto sum = row.exp_sum();
+            return row.write_of_terms(out(), sum, [&](std::uint64_t i, V term) {
+                return spec::slope_of_class(sum, fp::widen(row.x[i]), term * sum.reciprocal, all, of_class(i)) * by;
+            });
         }
         const auto c = row_class();
         if (!c.there) return row.write(out(), [&](std::uint64_t) { return c.otherwise; });
         V all = static_cast<V>(row.n);
         if (arrays.weights && smoothed.at_all != 0) all = sum_over([&](std::uint64_t i) { return weight(i); });
-        const V own = weight(target());
-        write_slopes(smoothed.of_softmax(own, all),
-                     [&](std::uint64_t i) { return smoothed.subtracted(i == target(), own, weight(i)); });
-    }
-    template <class Subtracted>
-    void write_slopes(V of_softmax, const Subtracted& subtracted) const {
+        const V own = weight(target()), of_softmax = smoothed.of_softmax(own, all);
         const auto sum = row.exp_sum();
-        const V by = factor();
-        row.write_of_terms(out(), sum.reference, [&](std::uint64_t i, V term) {
-            return spec::cross_entropy_slope(term * sum.reciprocal, of_softmax, subtracted(i), by);
+        row.write_of_terms(out(), sum, [&](std::uint64_t i, V term) {
+            const V p = term * sum.reciprocal;
+            if (i != target()) return smoothed.slope(p, of_softmax, weight(i)) * by;
+            return smoothed.target_slope(p, sum.softmax_less_one(fp::widen(row.x[i]), p), all, own) * by;
         });
     }
 

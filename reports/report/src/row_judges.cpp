@@ -4,7 +4,6 @@
 
 #include <detreduce/accuracy/row_bounds.hpp>
 #include <detreduce/accuracy/row_oracle.hpp>
-#include <detreduce/spec/exp_term.hpp>
 
 namespace detreduce::report {
 namespace {
@@ -19,47 +18,23 @@ std::vector<double> doubles(std::span<const T> x) {
     return to;
 }
 
-/// A row's oracle, and the ways in which its sum of exponentials may have been made (lib/SPEC.md, 17.1): from 0, or from the greatest element,
-/// or, near the limits, either.
+/// A row's oracle, and its bounds.
 template <class T>
 class Row {
   public:
     using V = ResultOf<T>;
-    explicit Row(std::span<const T> row) : oracle(doubles(row)) {
-        using C = spec::ExpTermConstants<V>;
-        const double log = oracle.log_sum(0), least = std::log(static_cast<double>(C::least_sum)),
-                     most = std::log(static_cast<double>(C::greatest_sum));
-        if (log > least - 0.01 && log < most + 0.01) cases_.push_back({dtype_of<T>, row.size(), 0, 0});
-        if (log > least + 0.01 && log < most - 0.01) return;
-        double reach = 0;
-        for (const double v : doubles(row))
-            if (const double z = oracle.greatest() - v; z <= -static_cast<double>(C::lowest))
-                reach = std::max(reach, z);
-        cases_.push_back({dtype_of<T>, row.size(), oracle.greatest(), reach});
-    }
+    explicit Row(std::span<const T> row) : oracle(doubles(row)), sum_{dtype_of<T>, row.size()} {}
     [[nodiscard]] double logsumexp_bound(DType output) const {
-        return greatest([&](const auto& c) {
-            return accuracy::logsumexp_bound(c, output, std::fabs(oracle.log_sum(c.reference)));
-        });
+        return accuracy::logsumexp_bound(sum_, output, oracle.log_others(), std::fabs(oracle.log_sum(0)));
     }
     /// Of −log_softmax at y, in the format of the arithmetic.
     [[nodiscard]] double bound_at(double x) const {
-        return greatest([&](const auto& c) {
-            return accuracy::log_softmax_bound(c, dtype_of<V>, std::fabs(oracle.log_sum(c.reference)),
-                                               std::fabs(x - c.reference));
-        });
+        return accuracy::log_softmax_bound(sum_, dtype_of<V>, oracle.log_others(), oracle.greatest() - x);
     }
     const RowOracle oracle;
 
   private:
-    template <class Bound>
-    [[nodiscard]] double greatest(const Bound& of) const {
-        double most = 0;
-        for (const auto& c : cases_)
-            most = std::max(most, of(c));
-        return most;
-    }
-    std::vector<accuracy::ExpSumCase> cases_;
+    accuracy::ExpSumCase sum_;
 };
 
 /// What the library makes of rows; nothing where it does not offer the method.
@@ -113,7 +88,7 @@ struct Batch {
                          bound = row.bound_at(static_cast<double>(fp::widen(x[at + y])));
             sizes.losses += size;
             sizes.bounds +=
-                accuracy::cross_entropy_bound(dtype_of<T>, dtype_of<ResultOf<T>>, row_length, {size, bound, size});
+                accuracy::cross_entropy_bound(dtype_of<T>, dtype_of<ResultOf<T>>, row_length, {size, bound, size, true});
         }
         sizes.weights = static_cast<double>(rows.size());
         sizes.mean = sizes.losses / sizes.weights;

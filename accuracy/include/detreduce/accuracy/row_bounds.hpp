@@ -4,21 +4,24 @@
 // the depth of `tree`. A bound holds for |result − true value|; results of V that are rounded to a narrower output add u_o·(|true value| + B) + η_o. All is
 // computed in binary64 and enlarged by 2^−40, for its own roundings.
 //
-// The sum. A term is e^z·(1 + θ), |θ| ≤ ε, of z = x − c rounded, which is off by u·|x − c|, or not where c = 0. With t = u·r / (1 − u·r), r = max|x − c| over
-// terms that are not +0, that is e^(x − c)·(1 + θ'), |θ'| ≤ ε' = (1 + ε)(1 + t) − 1. Positive terms added up in a tree are off by γ_d of their sum. Terms that
-// are missing are less than `missing` each; S is at least about 1 where c is the greatest element, and 2^−25 where c = 0. So, relative to the true S,
-//     E = (1 + ε')(1 + γ_d) − 1 + n·missing·(1, or 2^25).
-// log S is then off by e = E / (1 − E), and log as a function by 0.7 units of its last place, 1.4u of itself; h + l, of which h is the nearest number, by at most
-// one half unit more, 2.4u. With L = |log S| and λ = e + 2.4u·(L + e):
-//     logsumexp    c = 0: e + 1.4u·(L + e). Else λ(1 + u) + u·|result| + 4u²·(|c| + L + e): c + h is split without error, and two more roundings follow
-//     log_softmax  λ + (2.4u + γ₃·(1 + 4u))·(|x − c| + L + e): three subtractions
-//     softmax      p·((1 + ε')(1 + u)² / (1 − E) − 1) + missing·(1, or 2^25) + η: the reciprocal and the product round
+// The sum. A term is e^z·2^−k·(1 + θ), |θ| ≤ ε; of elements that are taken less the greatest, z = x − m is exact where the term counts. The others are positive
+// and are added up in a tree, in which one goes through d + 3 additions in the first level, as a peak goes with the lesser of two chunks, and through two a merging
+// above it, d₁: γ_D of their sum, D = d + 3 + d₁. What is missing, or becomes subnormal, is less than λ = 2n·2^least_exponent of e^m. The quotient by the peak has ε once more,
+// and one rounding. So R is off by no more than E·R + λ, with
+//     E = (1 + ε)(1 + γ_D)(1 + ε / (1 − ε))(1 + u) − 1
+// and L = log(1 + R) by e·L + λ + η, e = E / (1 − E), as R / (1 + R) ≤ L, and as a function by 0.7 units of its last place, 1.4u of itself. With B that sum,
+// B = e·L + λ + η + 1.4u·(L + e·L + λ + η) + η:
+//     logsumexp    B + u·(|result| + B)
+//     log_softmax  B' + u·(|x − m| + L + B'), B' = B + u·|x − m|: relative to the result, as nothing cancels
+//     softmax      p·((1 + ε)(1 + u)²(1 + F / (1 − F)) − 1) + η, F = (1 + ε)(1 + γ_D)(1 + u) − 1 + λ: a sum of all terms, the reciprocal and the product
 //
-// Cross entropy. With b_j the bound of log_softmax of V, U_j = −log_softmax, and all weights taken as they are: no product goes through more than d + 5
+// Cross entropy. With b_j the bound of log_softmax of V, U_j = −log_softmax, and all weights taken as they are: of the target alone there is one product. Else no product goes through more than d + 5
 // roundings (1 − s and s / n are off by 2u, as they are computed in binary64 first), so
-//     loss         (1 + γ_{d+5})·((1 − s)·|w_y|·b_y + s/n·Σ|w_j|·b_j) + γ_{d+5}·((1 − s)·|w_y|·|U_y| + s/n·Σ|w_j|·|U_j|) + (n + 3)·η
+//     loss         (1 + γ)·((1 − s)·|w_y|·b_y + s/n·Σ|w_j|·b_j) + γ·((1 − s)·|w_y|·|U_y| + s/n·Σ|w_j|·|U_j|) + (n + 3)·η, γ = γ_{d+5}; alone γ₁, and η
 //     gradient     |factor|·((1 + γ_{d+7})·b·A + γ_{d+7}·(p·A + D)) + 4·(1 + |factor|)·η, b the bound of p in V, A = (1 − s)·|w_y| + s/n·Σ|w|, and D the
 //                  sizes of what is subtracted: (1 − s)·|w_y| at the target, and s/n·|w_j|
+//     alone        |factor·w|·((1 + G)(1 + u)^k − 1) of p, or of 1 − p at the target, relative to it, G as in softmax with (1 + ε)(1 + γ_D) for 1 + ε, k 2, or 3;
+//                  and (1 + |factor|)·(λ + 3η)
 //
 // Probabilities q_j in the place of a target are the same with (1 − s)·q_j + s/n in the place of what the target and all classes count, unless a weight times
 // that underflows: a term goes through no more roundings.
@@ -30,6 +33,8 @@
 // most (1 − Δ/q²)^(−1/2) − 1 ≤ Δ/q² / (2 − 2Δ/q²) of itself, three roundings in binary64 and one to V: (1 + τ)/q in all. x − mean rounds once, and the product:
 //     z            ((|x − mean| + δ)·(1 + u)²·(1 + τ) − |x − mean|) / q + η
 //     scaled       |scale|·B_z + u·(|result| + |scale|·B_z) + η: one more rounding
+// Of a row that is scaled by a power of two, with layernorm's sums of dᵢ = x'ᵢ − μ₀: M = m2 / n + (γ_{d+1}·Σ|x'| / n)² is no less than Σdᵢ² / n, so that with γ = γ_{d+2}
+//     δ = 2γ·√M + 2u·(Σ|x'| / n), Δ = 4γ·M
 #pragma once
 
 #include <cstdint>
@@ -38,23 +43,23 @@
 
 namespace detreduce::accuracy {
 
-/// A sum of exponentials: of n elements of `input`, less `reference`; reach = max|x − c| of the terms that are not +0.
+/// A sum of exponentials: of n elements of `input`.
 struct ExpSumCase {
     DType input;
     std::uint64_t n;
-    double reference, reach;
 };
 /// E.
-[[nodiscard]] double exp_sum_bound(const ExpSumCase& c) noexcept;
+[[nodiscard]] double others_bound(const ExpSumCase& c) noexcept;
 
-/// log_sum is L; difference |x − c|; p the true softmax.
-[[nodiscard]] double logsumexp_bound(const ExpSumCase& c, DType output, double log_sum) noexcept;
-[[nodiscard]] double log_softmax_bound(const ExpSumCase& c, DType output, double log_sum, double difference) noexcept;
+/// log is L; difference |x − m|; result and p the sizes of the true logsumexp and softmax.
+[[nodiscard]] double logsumexp_bound(const ExpSumCase& c, DType output, double log, double result) noexcept;
+[[nodiscard]] double log_softmax_bound(const ExpSumCase& c, DType output, double log, double difference) noexcept;
 [[nodiscard]] double softmax_bound(const ExpSumCase& c, DType output, double p) noexcept;
 
-/// What the bound of a loss is made of: (1 − s)·|w_y|·|U_y| + s/n·Σ|w_j|·|U_j|, the same with b for |U|, and the size of the loss.
+/// What the bound of a loss is made of: (1 − s)·|w_y|·|U_y| + s/n·Σ|w_j|·|U_j|, the same with b for |U|, and the size of the loss. Alone: it is the target's, without smoothing.
 struct LossSizes {
     double sizes, bounds, loss;
+    bool alone = false;
 };
 [[nodiscard]] double cross_entropy_bound(DType input, DType output, std::uint64_t n, const LossSizes& s) noexcept;
 /// Of a batch: the sum of the sizes of the losses, of their bounds, and of weights, and the size of the mean.
@@ -69,12 +74,17 @@ struct SlopeSizes {
 };
 [[nodiscard]] double cross_entropy_gradient_bound(const ExpSumCase& c, DType output, const SlopeSizes& s) noexcept;
 
-/// Of a row: Σ|x|, Σx², Σ(x − mean)², or, of rmsnorm, Σx² again.
+/// Of the target alone: the share is p, or 1 − p at the target, and the factor is times its weight.
+[[nodiscard]] double own_gradient_bound(const ExpSumCase& c, DType output, double share, double factor,
+                                        bool target) noexcept;
+
+/// Of a row: Σ|x|, Σx², Σ(x − mean)², or, of rmsnorm, Σx² again. Of one that is scaled, of x' and of the ε of that.
 struct NormSizes {
     DType input;
     std::uint64_t n;
     double epsilon, abs_sum, squares, m2;
     bool centred;
+    bool by_power = false; ///< is it scaled?
 };
 /// δ, and τ; +∞ where nothing is promised.
 struct NormErrors {

@@ -9,8 +9,8 @@
 
 namespace detreduce::accuracy {
 
-/// |term / e^z − 1|.
-[[nodiscard]] double relative_error_of_exp(double z, double term);
+/// |term·2^k / e^z − 1|.
+[[nodiscard]] double relative_error_of_exp(double z, double term, int k);
 
 /// What cross entropy is told beside the row: a class, or, if there are any, probabilities. No weights: 1.
 struct RowTarget {
@@ -30,7 +30,11 @@ class RowOracle {
     [[nodiscard]] double greatest() const;
     /// log Σ e^(x − c).
     [[nodiscard]] double log_sum(double c) const;
+    /// log(1 + Σ e^(x − m)) of all but the greatest element, m.
+    [[nodiscard]] double log_others() const;
     [[nodiscard]] double softmax(std::size_t i) const;
+    /// 1 − softmax.
+    [[nodiscard]] double rest(std::size_t i) const;
     [[nodiscard]] double log_softmax(std::size_t i) const;
 
     /// |result − the true value|; +∞ for a result that is none.

@@ -1,5 +1,5 @@
-// The exponentials that logsumexp and softmax add up (lib/SPEC.md, section 17.1), for host and device: fewer steps than math::exp, as there is one for
-// each element of a row, and none of them rounded to a subnormal, so that they may be scaled, or multiplied and added at once, without a change of bits.
+// The exponentials that logsumexp and softmax add up, and how their sums merge (lib/SPEC.md, section 17.1), for host and device: e^z as a mantissa times
+// 2^k, so that sums of them, each relative to the power of two of its own greatest element, merge without a rounding.
 #pragma once
 
 #include <detreduce/config.hpp>
@@ -12,30 +12,27 @@ template <class V>
 struct ExpTermConstants;
 template <>
 struct ExpTermConstants<float> {
-    /// Below it a term is +0; above it as at it, which is more than any sum that is used as it is (see `usable`).
-    static constexpr float lowest = -87, highest = 88;
-    static constexpr float shifter = 0x1.8p+23f + 126; ///< t + shifter has t + 126 in its lowest bits
-    static constexpr float ln2 =
-        0x1.62e430p-1f; ///< 2^-28.9 more than log 2: what 125 times that is, 16-bit elements do not mind
-    static constexpr float least_sum = 0x1p-24f, greatest_sum = 0x1p+64f;
+    static constexpr float offset = 64;          ///< the greatest element's term is about 2^offset
+    static constexpr float least_exponent = -189; ///< of terms that are normal numbers, relative to the greatest's
+    static constexpr float most = 126;           ///< 2^-most is the least normal number
 };
 template <>
 struct ExpTermConstants<double> {
-    static constexpr double lowest = -708.5, highest = 709;
-    static constexpr double shifter = 0x1.8p+52 + 1022;
-    static constexpr double least_sum = 0x1p-24, greatest_sum = 0x1p+512;
+    static constexpr double offset = 512, least_exponent = -1533, most = 1022;
 };
+/// Elements below count as if they were this, and for nothing; rows whose greatest element is greater than `plain`, or less than −plain, are taken less it.
+template <class V>
+inline constexpr V exp_lowest = -36864;
+template <class V>
+inline constexpr V exp_plain = 32768;
 
-/// Largest error of a term, relative to e^z: 1.7 u of roundings, and that of the polynomial (2^-23.18 for 16-bit elements) and of their ln 2, with a margin.
+/// Largest error of a term, relative to e^z: 1.7 u of roundings, and that of the polynomial (2^-23.18 for 16-bit elements), with a margin.
 template <class T>
 inline constexpr double exp_term_error = fp::is_f64<T>   ? 0x1p-52
                                          : fp::is_f32<T> ? 0x1p-23
-                                                         : 0x1p-21;
-/// Terms of z below `lowest` are missing: each less than this.
-template <class V>
-inline constexpr double exp_term_missing = fp::is_f64<V> ? 0x1p-1021 : 0x1p-125;
+                                                         : 0x1p-22;
 
-/// 2·e^r, for |r| ≤ 1.0002·ln 2 / 2. As for exp(), the coefficients minimise the relative error, the first two held at 1: 2^-28.2 (f32), 2^-56.4 (f64), and
+/// 2·e^r, for |r| ≤ 1.004·ln 2 / 2. As for exp(), the coefficients minimise the relative error, the first two held at 1: 2^-28.2 (f32), 2^-56.4 (f64), and
 /// 2^-23.18 for elements of 16 bits, whose own last bits are 2^-11 and 2^-8.
 template <class T>
 [[nodiscard]] DETREDUCE_HD fp::Arithmetic<T> twice_exp_polynomial(fp::Arithmetic<T> r) {
@@ -52,6 +49,25 @@ template <class T>
     }
 }
 
+/// k of z, a whole number.
+template <class V>
+[[nodiscard]] DETREDUCE_HD V exp_exponent(V z) {
+    using C = math::detail::Constants<V>;
+    return fp::fused(z, C::log2_e, C::shifter) - C::shifter;
+}
+
+/// z, or, if that is greater, lowest. NaN stays.
+template <class V>
+[[nodiscard]] DETREDUCE_HD V not_below(V z, V lowest) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (fp::is_f32<V>) {
+        asm("max.NaN.f32 %0, %0, %1;" : "+f"(z) : "f"(lowest));
+        return z;
+    }
+#endif
+    return math::detail::greater(z, lowest);
+}
+
 /// A term, as mantissa · scale: scale is a power of two, or +0, and the product is exact.
 template <class V>
 struct ExpTerm {
@@ -60,48 +76,94 @@ struct ExpTerm {
     [[nodiscard]] DETREDUCE_HD V added_to(V sum) const { return fp::fused(mantissa, scale, sum); }
 };
 
-/// The term of z, lowest ≤ z ≤ highest, or NaN.
+/// What terms are relative to: 2^exponent.
+template <class V>
+struct ExpReference {
+    V shifter; ///< t + shifter has t − exponent + offset − 1 + bias in its lowest bits: those of 2^(k − exponent + offset − 1)
+    V lowest;  ///< at it, and below, those bits are 0
+
+    [[nodiscard]] static DETREDUCE_HD ExpReference of(V exponent) {
+        using C = ExpTermConstants<V>;
+        constexpr V shifter = math::detail::Constants<V>::shifter + (C::offset - 1 + fp::Format<V>::max_exponent);
+        constexpr V ln2 = V(0x1.62e42fefa39efp-1);
+        const V end = (exponent + (C::least_exponent - 1)) * ln2;
+        return {shifter - exponent, math::detail::greater(end, exp_lowest<V>)};
+    }
+    /// Relative to e^z itself.
+    [[nodiscard]] static DETREDUCE_HD ExpReference at(V z) { return of(exp_exponent(z)); }
+
+    /// The term of z, which may be less than exp_lowest.
+    template <class T>
+    [[nodiscard]] DETREDUCE_HD ExpTerm<V> term(V z) const {
+        using C = math::detail::Constants<V>;
+        z = not_below(z, lowest);
+        const V shifted = fp::fused(z, C::log2_e, shifter), k = shifted - shifter;
+        const V r = fp::fused(k, -C::ln2_low, fp::fused(k, -C::ln2_high, z));
+        const V scale = fp::from_bits<V>(fp::to_bits(shifted) << (fp::Format<V>::precision - 1));
+        return {twice_exp_polynomial<T>(r), scale};
+    }
+};
+
+/// The term of g relative to its own exponent.
 template <class T>
-[[nodiscard]] DETREDUCE_HD ExpTerm<fp::Arithmetic<T>> exp_term_within(fp::Arithmetic<T> z) {
+[[nodiscard]] DETREDUCE_HD fp::Arithmetic<T> exp_peak(fp::Arithmetic<T> g) {
+    return ExpReference<fp::Arithmetic<T>>::at(g).template term<T>(g).value();
+}
+
+/// 2^−δ for whole δ ≥ 0, in two factors.
+template <class V>
+struct ExpScale {
+    V first, second;
+
+    [[nodiscard]] static DETREDUCE_HD ExpScale of(V delta) {
+        using math::detail::power_of_two, math::detail::select;
+        constexpr V most = ExpTermConstants<V>::most;
+        const V rest = delta > most ? delta - most : V{0};
+        return {power_of_two(delta > most ? -most : -delta), rest > most ? V{0} : power_of_two(-rest)};
+    }
+    [[nodiscard]] DETREDUCE_HD V of_sum(V sum) const { return (sum * first) * second; }
+};
+
+/// How two states merge: which of them goes up in the other, and by how much it is less.
+template <class T>
+struct ExpMerge {
     using V = fp::Arithmetic<T>;
-    using C = math::detail::Constants<V>;
-    constexpr V shifter = ExpTermConstants<V>::shifter;
-    const V shifted = fp::fused(z, C::log2_e, shifter), k = shifted - shifter;
-    V r;
-    if constexpr (fp::is_narrow<T>) {
-        r = fp::fused(k, -ExpTermConstants<V>::ln2, z);
-    } else {
-        r = fp::fused(k, -C::ln2_low, fp::fused(k, -C::ln2_high, z));
-    }
-    const V scale = fp::from_bits<V>(fp::to_bits(shifted) << (fp::Format<V>::precision - 1)); // 2^(k − 1)
-    return {twice_exp_polynomial<T>(r), scale};
-}
+    bool swapped;
+    V greatest;
+    V peak; ///< of the lesser
+    ExpScale<V> scale;
 
-/// z, but not beyond [lowest, highest]; NaN stays.
-template <class V>
-[[nodiscard]] DETREDUCE_HD V within_exp_terms(V z) {
-    using C = ExpTermConstants<V>;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    if constexpr (fp::is_f32<V>) {
-        asm("max.NaN.f32 %0, %0, %1;" : "+f"(z) : "f"(C::lowest));
-        asm("min.NaN.f32 %0, %0, %1;" : "+f"(z) : "f"(C::highest));
-        return z;
+    [[nodiscard]] static DETREDUCE_HD ExpMerge of(V left, V right) {
+        const bool swapped = right > left;
+        const V most = swapped ? right : left, least = swapped ? left : right;
+        const V k = exp_exponent(least);
+        return {swapped, most, ExpReference<V>::of(k).template term<T>(least).value(),
+                ExpScale<V>::of(exp_exponent(most) - k)};
     }
-#endif
-    return math::detail::lesser(math::detail::greater(z, C::lowest), C::highest);
-}
+    /// Of sums of the two.
+    [[nodiscard]] DETREDUCE_HD V operator()(V left, V right) const {
+        return (swapped ? right : left) + scale.of_sum(swapped ? left : right);
+    }
+    /// Of those that the lesser's peak belongs to.
+    [[nodiscard]] DETREDUCE_HD V with_peak(V left, V right) const {
+        return (swapped ? right : left) + scale.of_sum((swapped ? left : right) + peak);
+    }
+};
 
-/// The term of any z.
+/// What is known of some elements: the greatest z, and the sum of the terms of the others relative to it.
 template <class T>
-[[nodiscard]] DETREDUCE_HD ExpTerm<fp::Arithmetic<T>> exp_term(fp::Arithmetic<T> z) {
-    return exp_term_within<T>(within_exp_terms(z));
-}
+struct ExpState {
+    static constexpr bool pairwise_rows = false, keeps_errors = false, commutes = false;
+    using Value = fp::Arithmetic<T>;
+    using V = Value;
+    V greatest, sum;
 
-/// Is this sum of terms, with 0 for reference, used as it is? Not if anything is NaN, or too large, or all is so small that missing terms would count.
-template <class V>
-[[nodiscard]] DETREDUCE_HD bool usable(V sum) {
-    using C = ExpTermConstants<V>;
-    return sum >= C::least_sum && sum <= C::greatest_sum;
-}
+    /// Stands for elements that are not there: what it adds counts for nothing, as lowest does.
+    [[nodiscard]] static DETREDUCE_HD constexpr ExpState identity() { return {exp_lowest<V>, V{0}}; }
+    DETREDUCE_HD void merge(const ExpState& right) {
+        const auto by = ExpMerge<T>::of(greatest, right.greatest);
+        *this = {by.greatest, by.with_peak(sum, right.sum)};
+    }
+};
 
 } // namespace detreduce::spec

@@ -15,39 +15,48 @@ inline constexpr V quiet_nan = fp::from_bits<V>(fp::Format<V>::canonical_nan);
 template <class V>
 inline constexpr V infinite = fp::from_bits<V>(fp::infinity_bits<V>);
 
-/// The logarithm of a positive normal number as high + low, high being it rounded.
-template <class V>
-[[nodiscard]] DETREDUCE_HD fp::Eft<V> log_in_two(V sum) {
-    const auto part = math::detail::split(sum);
-    const auto log = math::detail::logarithm(part.m - 1, V{0}, part.k);
-    return fp::fast_two_sum(log.value, log.error);
-}
-
-/// Σ e^x of a row as sum · e^reference, and what is computed of it. A row whose greatest element is not finite has no such sum: its reference is that element.
-template <class V>
+/// Σ e^x of a row, with its greatest element taken out. A row whose greatest element is not finite has no such sum.
+template <class T>
 struct ExpSum {
-    V reference, sum;
-    fp::Eft<V> log; ///< of sum
-    V reciprocal;   ///< 1 / sum
+    using V = fp::Arithmetic<T>;
+    V greatest;
+    V origin; ///< what elements are taken less: 0, or the greatest
+    ExpReference<V> reference;
+    V others;     ///< the sum of all terms but the greatest
+    V reciprocal; ///< 1 / (that of all)
+    V log;        ///< log(1 + others over the greatest's term)
 
-    [[nodiscard]] static DETREDUCE_HD ExpSum of(V reference, V sum) {
-        return {reference, sum, log_in_two(sum), V{1} / sum};
+    /// Are the elements taken as they are? If not, or if a sum of them is NaN, the row is looked at again.
+    [[nodiscard]] static DETREDUCE_HD bool is_plain(const ExpState<T>& row) {
+        return math::detail::magnitude(row.greatest) <= exp_plain<V> && row.sum == row.sum;
     }
+    /// Of elements less origin.
+    [[nodiscard]] static DETREDUCE_HD ExpSum of(V greatest, V origin, V others) {
+        using C = ExpTermConstants<V>;
+        const auto reference = ExpReference<V>::at(greatest - origin);
+        const V peak = reference.template term<T>(greatest - origin).value();
+        const V ratio = math::detail::product(others / peak, math::detail::power_of_two(-C::offset));
+        return {greatest, origin, reference, others, V{1} / (others + peak), math::log1p(ratio)};
+    }
+    [[nodiscard]] static DETREDUCE_HD ExpSum plain(const ExpState<T>& row) { return of(row.greatest, V{0}, row.sum); }
     /// For a greatest element that is infinite or NaN. What is made of the row element by element is NaN.
     [[nodiscard]] static DETREDUCE_HD ExpSum special(V greatest) {
         constexpr V nan = quiet_nan<V>;
-        return {greatest, nan, {nan, nan}, nan};
+        return {greatest, V{0}, {nan, nan}, nan, nan, nan};
     }
-    [[nodiscard]] DETREDUCE_HD bool is_special() const { return sum != sum; }
+    [[nodiscard]] DETREDUCE_HD bool is_special() const { return log != log; }
 
     [[nodiscard]] DETREDUCE_HD V logsumexp() const {
-        if (is_special()) return fp::canonical(reference);
-        if (reference == 0) return log.value;
-        const auto whole = fp::two_sum(reference, log.value);
-        return whole.value + (whole.error + log.error);
+        return is_special() ? fp::canonical(greatest) : greatest + log;
     }
-    /// Of an element less the reference.
-    [[nodiscard]] DETREDUCE_HD V log_softmax(V z) const { return (z - log.value) - log.error; }
+    [[nodiscard]] DETREDUCE_HD V log_softmax(V x) const { return (x - greatest) - log; }
+    [[nodiscard]] DETREDUCE_HD V neg_log_prob(V x) const { return (greatest - x) + log; }
+    [[nodiscard]] DETREDUCE_HD V term(V x) const { return reference.template term<T>(x - origin).value(); }
+    [[nodiscard]] DETREDUCE_HD V softmax(V x) const { return term(x) * reciprocal; }
+    /// 1 − softmax of the greatest element.
+    [[nodiscard]] DETREDUCE_HD V rest() const { return others * reciprocal; }
+    /// softmax − 1, of an element and its softmax.
+    [[nodiscard]] DETREDUCE_HD V softmax_less_one(V x, V p) const { return x == greatest ? -rest() : p - V{1}; }
 };
 
 /// Is a row's target a class? If not, what its loss, weight and gradient are: +0 where it is ignored, and else NaN.
@@ -89,10 +98,15 @@ struct SmoothedTarget {
     [[nodiscard]] DETREDUCE_HD V of_softmax(V weight, V all) const {
         return at_all == 0 ? weight : fp::fused(at_all, all, math::detail::product(at_target, weight));
     }
-    /// What is subtracted from that.
-    [[nodiscard]] DETREDUCE_HD V subtracted(bool is_target, V target_weight, V weight) const {
-        const V own = is_target ? target_weight : V{0};
-        return at_all == 0 ? own : fp::fused(at_all, weight, math::detail::product(at_target, own));
+    /// The gradient of a class that is not the target, but for the factor: of its softmax, what that is multiplied by, and its weight.
+    [[nodiscard]] DETREDUCE_HD V slope(V p, V of_softmax, V weight) const {
+        return at_all == 0 ? of_softmax * p : fp::fused(p, of_softmax, -math::detail::product(at_all, weight));
+    }
+    /// And of the target, whose softmax less 1 is `less`; `all` is the sum of all weights.
+    [[nodiscard]] DETREDUCE_HD V target_slope(V p, V less, V all, V weight) const {
+        const V own = weight * less;
+        if (at_all == 0) return own;
+        return fp::fused(at_all, fp::fused(p, all, -weight), math::detail::product(at_target, own));
     }
 
     /// Where the target is a probability for each class, q of this one: it, smoothed;
@@ -107,10 +121,12 @@ struct SmoothedTarget {
     }
 };
 
-/// One element of the gradient.
-template <class V>
-[[nodiscard]] DETREDUCE_HD V cross_entropy_slope(V softmax, V of_softmax, V subtracted, V factor) {
-    return fp::fused(softmax, of_softmax, -subtracted) * factor;
+/// One element of the gradient where classes have probabilities, but for the factor: `all` is the sum of what they count, `own` what this one does.
+template <class T>
+[[nodiscard]] DETREDUCE_HD fp::Arithmetic<T> slope_of_class(const ExpSum<T>& sum, fp::Arithmetic<T> x,
+                                                            fp::Arithmetic<T> p, fp::Arithmetic<T> all,
+                                                            fp::Arithmetic<T> own) {
+    return x == sum.greatest ? fp::fused(-sum.rest(), all, all - own) : fp::fused(p, all, -own);
 }
 
 /// A number over another, computed in binary64 and rounded once.
@@ -137,6 +153,75 @@ template <class V>
 [[nodiscard]] DETREDUCE_HD V reciprocal_deviation(double square, double epsilon) {
     return fp::round_to<V>(1.0 / fp::square_root(square + epsilon));
 }
+/// Did squares of the row overflow or underflow?
+template <class V>
+[[nodiscard]] DETREDUCE_HD bool asks_for_scale(double square, double epsilon) {
+    constexpr double least = fp::is_f64<V> ? 0x1p-900 : 0x1p-96;
+    return !(square <= 0x1.fffffffffffffp+1023 && square + epsilon >= least);
+}
+
+/// x·2^(−exponent), in two factors.
+template <class V>
+struct PowerScale {
+    V first, second;
+
+    [[nodiscard]] static DETREDUCE_HD PowerScale of(int exponent) {
+        const int half = exponent >= 0 ? exponent / 2 : (exponent - 1) / 2; // rounded down
+        return {power(-half), power(half - exponent)};
+    }
+    [[nodiscard]] DETREDUCE_HD V operator()(V x) const { return (x * first) * second; }
+
+  private:
+    /// 2^k, 0 where that is less than the least normal number.
+    [[nodiscard]] static DETREDUCE_HD V power(int k) {
+        constexpr int bias = fp::Format<V>::max_exponent;
+        return k < 1 - bias ? V{0} : fp::from_bits<V>(static_cast<fp::Bits<V>>(k + bias) << (fp::Format<V>::precision - 1));
+    }
+};
+
+/// Of rows that are scaled: by how much, and what is found out of them.
+template <class V>
+struct NormScale {
+    int exponent;
+    PowerScale<V> down;
+    double epsilon; ///< scaled twice
+
+    /// Is there one, for the greatest magnitude of the row?
+    [[nodiscard]] static DETREDUCE_HD bool exists(V greatest) { return greatest > 0 && fp::is_finite(greatest); }
+    [[nodiscard]] static DETREDUCE_HD NormScale of(V greatest, double epsilon) {
+        const double root = fp::square_root(epsilon), size = static_cast<double>(greatest);
+        const auto field = static_cast<int>(fp::to_bits(root > size ? root : size) >> 52);
+        const int exponent = (field > 0 ? field : 1) - 1023;
+        const auto d = PowerScale<double>::of(exponent);
+        return {exponent, PowerScale<V>::of(exponent),
+                (((epsilon * d.first) * d.second) * d.first) * d.second};
+    }
+    /// μ', of μ₀ and the sum of what elements are more.
+    [[nodiscard]] static DETREDUCE_HD V mean(V first, V more, std::uint64_t n) {
+        return fp::round_to<V>(static_cast<double>(first) + static_cast<double>(more) / static_cast<double>(n));
+    }
+    /// v', of the sums of what elements are more and of its squares.
+    [[nodiscard]] static DETREDUCE_HD double variance(V more, V squares, std::uint64_t n) {
+        const auto d = static_cast<double>(more), count = static_cast<double>(n);
+        const double square = d * d;
+        const double v = (static_cast<double>(squares) - square / count) / count;
+        return v > 0 ? v : 0;
+    }
+    [[nodiscard]] DETREDUCE_HD double root(double square) const {
+        return 1.0 / fp::square_root(square + epsilon);
+    }
+    /// r' of w. `asked`: epsilon as it was given.
+    [[nodiscard]] static DETREDUCE_HD V rstd(double w, double asked) {
+        constexpr V most = fp::from_bits<V>(static_cast<fp::Bits<V>>(fp::infinity_bits<V> - 1));
+        const V r = fp::round_to<V>(w);
+        return asked > 0 && !(r <= most) ? most : r;
+    }
+    /// The row's own mean, and reciprocal deviation.
+    [[nodiscard]] DETREDUCE_HD V own_mean(V mean) const { return PowerScale<V>::of(-exponent)(mean); }
+    [[nodiscard]] DETREDUCE_HD V own_rstd(double w) const {
+        return fp::round_to<V>(PowerScale<double>::of(exponent)(w));
+    }
+};
 
 /// Of an element, the mean, and the reciprocal deviation.
 template <class V>

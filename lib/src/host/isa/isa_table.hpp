@@ -10,6 +10,7 @@
 #include <detreduce/acc/product.hpp>
 #include <detreduce/fp/format.hpp>
 #include <detreduce/loss_words.hpp>
+#include <detreduce/spec/exp_term.hpp>
 #include <detreduce/spec/order_key.hpp>
 #include <detreduce/types.hpp>
 
@@ -57,8 +58,10 @@ struct IsaFunctions {
     /// The terms of m elements; `errors` may be null, then they are rounded, else they are split.
     void (*terms)(Transform transform, const T* x, const T* y, std::uint32_t m, V* values, V* errors);
 
-    /// The terms of m elements less `reference` (spec/exp_term.hpp).
-    void (*exp_terms)(const T* x, std::uint32_t m, V reference, V* terms);
+    /// The terms of m elements less `origin` (spec/exp_term.hpp), relative to a reference.
+    void (*exp_terms)(const T* x, std::uint32_t m, V origin, const spec::ExpReference<V>& to, V* terms);
+    /// The state of a tile of m ≥ 1 of them. One that is NaN makes the sum NaN, unless the greatest is infinite.
+    spec::ExpState<T> (*exp_tile)(const T* x, std::uint32_t m, V origin);
 
     /// `map` of m elements at x with their targets, each times its weight unless w is null.
     void (*losses)(const LossMap<V>& map, const T* x, const T* t, const T* w, std::uint32_t m, V* values);
