@@ -51,7 +51,7 @@ struct SumErrors {
 SumErrors sum_errors(const ExpSumCase& c) noexcept {
     const double epsilon = with_dtype(c.input, []<class T>(T) { return spec::exp_term_error<T>; });
     const double least =
-        accumulator_of(c.input) == DType::f64 ? 0 : std::ldexp(1.0, int{spec::ExpTermConstants<float>::least_exponent});
+        accumulator_of(c.input) == DType::f64 ? 0 : std::ldexp(1.0, static_cast<int>(spec::ExpTermConstants<float>::least_exponent));
     const std::uint64_t tiles = with_dtype(c.input, [&]<class T>(T) {
         return spec::tiles(c.n, spec::TreeOrder<sizeof(T)>::tile);
     });

@@ -111,10 +111,12 @@ std::vector<double> RowOracle::slope_errors(const RowTarget& t, std::span<const 
     for (std::size_t i = 0; i < of_->x.size(); ++i)
         all = all + of_->share(t, i);
     std::vector<double> errors;
-    for (std::size_t j = 0; j < of_->x.size(); ++j)
-        const Real share = of_->share(t, j), rest = of_->others / of_->sum;
+    const Real rest = of_->others / of_->sum;
+    for (std::size_t j = 0; j < of_->x.size(); ++j) {
+        const Real share = of_->share(t, j);
         const Real slope = j == of_->peak ? all - share - rest * all : of_->terms[j] / of_->sum * all - share;
         errors.push_back(off(slope * t.factor, results[j]));
+    }
     return errors;
 }
 double RowOracle::mean_loss_error(std::span<const Loss> losses, double result) {

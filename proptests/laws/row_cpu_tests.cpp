@@ -179,6 +179,13 @@ TEST_CASE("row bounds: say something", "[rows][error]") {
     REQUIRE(norm.rstd < 400 * 0x1p-24);
 }
 
+TEST_CASE("rows: each family has a spec_version of its own", "[rows]") {
+    REQUIRE(spec_version_of(Op::sum) == spec_version);
+    REQUIRE(spec_version_of(Op::mse) == spec_version);
+    REQUIRE(spec_version_of(RowOp::softmax) == 2);
+    REQUIRE(spec_version_of(Loss::huber) == 2);
+}
+
 TEST_CASE("rows: names", "[rows]") {
     for (const RowOp op : all_row_ops)
         REQUIRE(name(op) != "?");

@@ -96,7 +96,7 @@ double row_element(RowKind kind, std::size_t i, std::size_t n, std::uint64_t see
         return chosen ? 3 : 3 - between(0, fp::is_f64<T> ? 800 : 115, seed, n + 9) - any(0, 2);
     case RowKind::at_lowest_term: {
         const double ends[] = {fp::is_f64<T> ? 1533 : 189, fp::is_f64<T> ? 1022 : 126, fp::is_f64<T> ? 2044 : 252};
-        return chosen ? 0 : any(-1, 1) - std::log(2.0) * ends[seed / 3 % 3] * (i / 300 % 4 == 0 ? 0.5 : 1);
+        return chosen ? 0 : any(-1, 1) - 0x1.62e42fefa39efp-1 * ends[seed / 3 % 3] * (i / 300 % 4 == 0 ? 0.5 : 1);
     }
     case RowKind::equal:
         return between(-30, 30, seed, 0);

@@ -346,7 +346,7 @@ std::string as_json(const Task& task, const Request& request, const Axis* axis, 
         add_groups(json, axis, request, result);
     }
     json["guarantee"] = name(make_plan(request).guarantee());
-    json["spec_version"] = spec_version;
+    json["spec_version"] = spec_version_of(request.op);
     json["version"] = version;
     return json.dump() + "\n";
 }

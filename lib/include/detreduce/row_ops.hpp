@@ -71,8 +71,8 @@ class RowPlan {
     }
     /// The format in which rows are computed, f32 or, of f64, f64: that of means, reciprocals and factors.
     [[nodiscard]] DType arithmetic() const noexcept { return arithmetic_of(request_.dtype); }
-    /// Bytes of device memory, aligned to 256, that run() needs: of logsumexp and cross_entropy a number a row, and more where a row has more than one tile
-    /// (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16); of the others 0 where it has not. On the CPU: 0. With a reduction two numbers a row more,
+    /// Bytes of device memory, aligned to 256, that run() needs: some where a row has more than one tile (8192 elements of f32, 4096 of f64, 16384 of f16
+    /// and bf16), of logsumexp and cross_entropy two numbers a tile, else none. On the CPU: 0. With a reduction two numbers a row more,
     /// and what the sum needs, of gradients only for the mean; on the CPU, too, aligned to 8.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
     /// On the CPU: the threads and the instruction set that were chosen. On CUDA there is nothing to choose: automatic and 0.
@@ -91,8 +91,7 @@ class RowPlan {
 static_assert(std::is_trivially_copyable_v<RowPlan>);
 
 namespace detail {
-/// The sums of the rows by tree, as logsumexp and cross entropy on CUDA have them, of terms of their own; for the other ops what they have in common with it: the
-/// device and what is known of it, and threads.
+/// A plan of sums of the rows by tree, for what row ops have in common with it: the device and what is known of it, and threads.
 constexpr const Plan& sums_of(const RowPlan& plan) noexcept {
     return plan.sums_;
 }
@@ -129,11 +128,12 @@ struct RowArrays {
 /// dtypes       f16, bf16, f32, f64; results the same, of f16 and bf16 also f32
 /// guarantee    device: the bits of a row are those of the row alone, on every CPU and GPU, for every batch, stride, alignment and thread count. Reduced by
 ///              exact the order of the rows means nothing either
-/// error bound  that of the sum of exponentials: lib/SPEC.md, section 17.1; accuracy/row_bounds.hpp has those of all results, as functions
+/// error bound  lib/SPEC.md, section 17.1; accuracy/row_bounds.hpp has those of all results, as functions. Of log_softmax and cross entropy it is relative to the
+///              result, however near 0 that is: a loss is never negative, and log_softmax never positive
 /// passes       logsumexp and cross_entropy: one read of x. nll: an element a row. The others: one read and one write, or two reads where a row has more than
 ///              one tile; nll_gradient one write. With label_smoothing or probabilities one read more, and of the weights and probabilities one a row, or two
-///              of the gradient. A row whose sum of exponentials is not usable relative to 0 (all elements below
-///              about −17, or one above about 44; f64: 355) is read two or three times more, slowly where all rows are so: bring such rows near 0 before
+///              of the gradient. A row whose greatest element is beyond ±2^15 is read once or twice more, and so is one that layernorm or rmsnorm scales by a power
+///              of two, as its squares over- or underflow
 /// workspace    plan.workspace_bytes() bytes of device memory, on the CPU, where that is not 0, of host memory, private to this call until it is done
 /// stream       enqueued on `stream` of the plan's device, not synchronised, may be captured in a graph. CPU: returns when all is written
 /// errors       plan.status() if that is not ok; out_of_memory; invalid_argument for a null or misaligned pointer, and for arrays that the op does not have. On the
@@ -145,8 +145,8 @@ struct RowArrays {
 ///              −inf, nothing is written by the others, and make_row_plan() refuses it for layernorm, rmsnorm, cross entropy and nll. No rows: a sum of +0,
 ///              and an error in make_row_plan() for a mean
 /// overlap      out, mean, rstd, row_weights and the workspace must not overlap each other, nor what is read
-/// source       lib/SPEC.md, section 17; Milakov & Gimelshein, Online normalizer calculation for softmax (2018), for reading a row once: here the reference is 0
-///              wherever that does no harm, so that nothing has to be rescaled
+/// source       lib/SPEC.md, section 17; Milakov & Gimelshein, Online normalizer calculation for softmax (2018), for reading a row once: here sums are relative
+///              to powers of two, so that nothing has to be multiplied to be rescaled
 Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace = nullptr, Stream stream = nullptr) noexcept;
 
 namespace throwing {

@@ -1,0 +1,64 @@
+// Golden bits of row ops: a fingerprint of what each gives for rows of every kind, in the elements' arithmetic. They change only with a new
+// spec_version_of(RowOp). Included by row_laws.hpp.
+#pragma once
+
+#include <detreduce/version.hpp>
+
+namespace detreduce::proptests {
+
+struct RowGolden {
+    std::string_view op;
+    std::uint64_t f16, bf16, f32, f64;
+};
+inline constexpr int row_golden_version = 2;
+inline constexpr RowGolden row_golden[] = {
+    {"logsumexp", 0xefbce63ddac7993f, 0xe18a64f4cffaa92b, 0x85059db8a8412a92, 0x10b2f538bab83f79},
+    {"softmax", 0xfc62a1d31c53a942, 0x15cc6048a169fc4e, 0x97ee870d6bacc9a9, 0xc480ebfa46643bc6},
+    {"log_softmax", 0xcb56d7040876ef49, 0x565d47c8597972f5, 0x161af95dee9b12e6, 0xabec4ac3614d1f37},
+    {"layernorm", 0xb7b08557cf7fb7b5, 0x54b5508a41e3fb4f, 0x63dce1e4a170b608, 0xa94eef078a68fdf},
+    {"rmsnorm", 0x3ee871c6489336fe, 0x836cf5b5c2b263a2, 0x5885d9c9fe6f723b, 0x650af3571bc47fd9},
+    {"cross_entropy", 0x996e27c4e3540d50, 0xf8bb7c33c9b9c0e2, 0xdff2e155bd80990, 0x1db0e1bd6265b18},
+    {"cross_entropy_gradient", 0x796b0742f409e251, 0xc8ffdc79038eaa2d, 0x17a27fc16e8096a1, 0xe0db38ba40a19ac1},
+    {"nll", 0xa45f9ec744233182, 0x4436041e0ca8993, 0xafa6a6683ef53db0, 0x80bd3cb49fddff54},
+    {"nll_gradient", 0xde226339f49c281f, 0xccbbc961d258fa59, 0x191c9e8bd3790931, 0xa682e7b11128a822},
+};
+
+template <class T>
+std::uint64_t row_fingerprint(RowOp op) {
+    using V = fp::Arithmetic<T>;
+    std::uint64_t hash = 0xcbf29ce484222325u; // FNV-1a, as of serialized states
+    const auto put = [&](const std::vector<V>& values) {
+        for (const V v : values) {
+            for (std::size_t byte = 0; byte < sizeof v; ++byte)
+                hash = (hash ^ (std::uint64_t{fp::to_bits(v)} >> 8 * byte & 0xff)) * 0x100000001b3u;
+        }
+    };
+    for (const RowVariant& v : variants(op)) {
+        for (const std::uint64_t n : {1, 33, 1000, 9000}) {
+            RowRequest r{.op = op, .n = n, .rows = row_kinds, .label_smoothing = v.smoothing ? 0.25 : 0};
+            const auto got = run_rows<V>(r, row_data<T>(r, v, n + 14), 0);
+            put(got.out);
+            put(got.mean);
+            put(got.rstd);
+            put(got.weight);
+        }
+    }
+    return hash;
+}
+
+TEST_CASE("rows: golden bits", "[rows][golden]") {
+    REQUIRE(spec_version_of(RowOp::softmax) == row_golden_version);
+    for (const RowGolden& g : row_golden) {
+        for (const RowOp op : all_row_ops) {
+            if (name(op) != g.op) continue;
+            INFO(g.op << std::hex << " 0x" << row_fingerprint<float16>(op) << " 0x" << row_fingerprint<bfloat16>(op)
+                      << " 0x" << row_fingerprint<float>(op) << " 0x" << row_fingerprint<double>(op));
+            CHECK(row_fingerprint<float16>(op) == g.f16);
+            CHECK(row_fingerprint<bfloat16>(op) == g.bf16);
+            CHECK(row_fingerprint<float>(op) == g.f32);
+            CHECK(row_fingerprint<double>(op) == g.f64);
+        }
+    }
+}
+
+} // namespace detreduce::proptests
