@@ -50,11 +50,11 @@ struct SumErrors {
 };
 SumErrors sum_errors(const ExpSumCase& c) noexcept {
     const double epsilon = with_dtype(c.input, []<class T>(T) { return spec::exp_term_error<T>; });
-    const double least =
-        accumulator_of(c.input) == DType::f64 ? 0 : std::ldexp(1.0, static_cast<int>(spec::ExpTermConstants<float>::least_exponent));
-    const std::uint64_t tiles = with_dtype(c.input, [&]<class T>(T) {
-        return spec::tiles(c.n, spec::TreeOrder<sizeof(T)>::tile);
-    });
+    const double least = accumulator_of(c.input) == DType::f64
+                             ? 0
+                             : std::ldexp(1.0, static_cast<int>(spec::ExpTermConstants<float>::least_exponent));
+    const std::uint64_t tiles =
+        with_dtype(c.input, [&]<class T>(T) { return spec::tiles(c.n, spec::TreeOrder<sizeof(T)>::tile); });
     const std::uint64_t above = rounding_depth(Method::tree, accumulator_of(c.input), tiles);
     // (2^-1533 is nothing in binary64: the smallest subnormal covers it.)
     return {epsilon, gamma(c.input, depth(c.input, c.n) + above + 3), static_cast<double>(c.n) * 2 * least};
@@ -114,8 +114,7 @@ double mean_loss_bound(Method method, DType input, DType output, std::uint64_t r
     return (bound + (0x1p-53 + o.u) * (s.mean + bound) + o.eta) * (1 + 0x1p-50) * margin;
 }
 double cross_entropy_gradient_bound(const ExpSumCase& c, DType output, const SlopeSizes& s) noexcept {
-    const double g = gamma(c.input, depth(c.input, c.n) + 7), f = std::fabs(s.factor),
-                 eta = unit_of_rows(c.input).eta;
+    const double g = gamma(c.input, depth(c.input, c.n) + 7), f = std::fabs(s.factor), eta = unit_of_rows(c.input).eta;
     const double of_p = softmax_bound(c, accumulator_of(c.input), s.p), size = s.p * s.of_softmax + s.subtracted;
     const double bound = f * ((1 + g) * of_p * s.of_softmax + g * size) + 4 * (1 + f) * eta;
     return rounded(bound, f * size, c.input, output);
@@ -123,7 +122,8 @@ double cross_entropy_gradient_bound(const ExpSumCase& c, DType output, const Slo
 double own_gradient_bound(const ExpSumCase& c, DType output, double share, double factor, bool target) noexcept {
     const auto [u, eta] = unit_of_rows(c.input);
     const SumErrors e = sum_errors(c);
-    const double sized = both(e.term, e.added), all = both(share_error(c, sized), target ? both(u, both(u, u)) : both(u, u));
+    const double sized = both(e.term, e.added),
+                 all = both(share_error(c, sized), target ? both(u, both(u, u)) : both(u, u));
     const double f = std::fabs(factor), size = f * share;
     return rounded(size * all + (1 + f) * (e.missing + 3 * eta), size, c.input, output);
 }

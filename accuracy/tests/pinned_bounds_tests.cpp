@@ -137,9 +137,10 @@ TEST_CASE("bounds of sums of exponentials, by value", "[bounds]") {
     // Relative to itself, however small it is, and never less than the smallest number.
     REQUIRE(is_close(logsumexp_bound(f32, DType::f32, 0x1p-60, 0x1p-60), (e + 2.4 * u32) * 0x1p-60));
     REQUIRE(logsumexp_bound(f32, DType::f32, 0, 0) >= eta32);
-    const double of_bf16 =
-        others_of(spec::exp_term_error<bfloat16>, g32(static_cast<double>(rounding_depth(Method::tree, DType::bf16, n)) + 3));
-    const double bf16_log = of_bf16 / (1 - of_bf16) * log + 1.4 * u32 * log * (1 + of_bf16), wide = bf16_log + u32 * (log + bf16_log);
+    const double of_bf16 = others_of(spec::exp_term_error<bfloat16>,
+                                     g32(static_cast<double>(rounding_depth(Method::tree, DType::bf16, n)) + 3));
+    const double bf16_log = of_bf16 / (1 - of_bf16) * log + 1.4 * u32 * log * (1 + of_bf16),
+                 wide = bf16_log + u32 * (log + bf16_log);
     REQUIRE(is_close(logsumexp_bound(bf16, DType::bf16, log, log), wide + 0x1p-8 * (log + wide)));
     const double all = (1 + epsilon) * (1 + g) * (1 + u32) - 1;
     const double softmax = 0.25 * ((1 + epsilon) * (1 + u32) * (1 + u32) * (1 + all / (1 - all)) - 1);
@@ -158,10 +159,11 @@ TEST_CASE("bounds of sums of exponentials, by value", "[bounds]") {
     // p, A, D, factor
     REQUIRE(is_close(cross_entropy_gradient_bound(f32, DType::f32, {0.25, 3, 2, -7}),
                      7 * ((1 + slope_g) * softmax * 3 + slope_g * (0.25 * 3 + 2)) + 4 * 8 * eta32));
-    const double own = (1 + epsilon) * (1 + g) * (1 + u32) * (1 + u32) * (1 + all / (1 - all)) * (1 + u32) * (1 + u32) - 1;
+    const double own =
+        (1 + epsilon) * (1 + g) * (1 + u32) * (1 + u32) * (1 + all / (1 - all)) * (1 + u32) * (1 + u32) - 1;
     REQUIRE(is_close(own_gradient_bound(f32, DType::f32, 0x1p-20, -7, false), 7 * 0x1p-20 * own));
-    REQUIRE(is_close(own_gradient_bound(f32, DType::f32, 0x1p-20, -7, true),
-                     7 * 0x1p-20 * ((1 + own) * (1 + u32) - 1)));
+    REQUIRE(
+        is_close(own_gradient_bound(f32, DType::f32, 0x1p-20, -7, true), 7 * 0x1p-20 * ((1 + own) * (1 + u32) - 1)));
 
     // Losses 100, their bounds 2^−20, weights 50, mean 2; the sum of float in double costs γ in binary32.
     const double cost = g32(static_cast<double>(rounding_depth(Method::tree, DType::f32, 64)));

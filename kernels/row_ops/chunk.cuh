@@ -260,7 +260,13 @@ __device__ __forceinline__ spec::ExpState<T> block_state(fp::Arithmetic<T> great
     __syncthreads();
     if (threadIdx.x < most_warps - 1) { // one merge each: the greatest of a few chunks is known at once
         const int node = static_cast<int>(threadIdx.x);
-        const int step = node < 4 ? 1 : node < 6 ? 2 : 4, first = (node < 4 ? node : node < 6 ? node - 4 : 0) * 2 * step;
+        const int step = node < 4   ? 1
+                         : node < 6 ? 2
+                                    : 4,
+                  first = (node < 4   ? node
+                           : node < 6 ? node - 4
+                                      : 0) *
+                          2 * step;
         const auto greatest_of = [&](int from) {
             V most = spec::exp_lowest<V>;
             for (int w = from; w < from + step && w < warps; ++w)
@@ -318,7 +324,8 @@ struct ExpChunk {
         if (most == c.greatest) {
 #pragma unroll
             for (int i = rows * K - 1; i >= 0; --i) {
-                if (spec::not_below(c.z(chunk, i / K, i % K), spec::exp_lowest<V>) == c.greatest) first = i / K * lanes + i % K;
+                if (spec::not_below(c.z(chunk, i / K, i % K), spec::exp_lowest<V>) == c.greatest)
+                    first = i / K * lanes + i % K;
             }
         }
         const int own = static_cast<int>(threadIdx.x) % warp_size * K;

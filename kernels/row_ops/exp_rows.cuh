@@ -154,12 +154,8 @@ struct ExpRow {
         return fp::is_finite(most) ? Sum::of(most, most, state(most).sum) : Sum::special(most);
     }
 
-    [[nodiscard]] __device__ __forceinline__ RowOut<T> out() const {
-        return RowOut<T>::of(a, row);
-    }
-    [[nodiscard]] __device__ __forceinline__ V weight(std::uint64_t j) const {
-        return weight_of(a, j);
-    }
+    [[nodiscard]] __device__ __forceinline__ RowOut<T> out() const { return RowOut<T>::of(a, row); }
+    [[nodiscard]] __device__ __forceinline__ V weight(std::uint64_t j) const { return weight_of(a, j); }
     [[nodiscard]] __device__ __forceinline__ V probability(std::uint64_t j) const {
         return fp::widen(load_number(a.probabilities + row * a.probability_stride + j));
     }
@@ -430,8 +426,7 @@ struct ShortExpRow {
             ChunkOf::store(block.out(), m, [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
         } else {
             // A term that is inexact relative to the row's greatest element has a softmax of 0, as it has in the text.
-            const auto scale =
-                spec::ExpScale<V>::of(spec::exp_exponent(e.greatest) - spec::exp_exponent(c.greatest));
+            const auto scale = spec::ExpScale<V>::of(spec::exp_exponent(e.greatest) - spec::exp_exponent(c.greatest));
             const auto softmax = [&](int r, int k) { return scale.of_sum(term[r][k]) * e.reciprocal; };
             if constexpr (Op == RowOp::softmax) {
                 ChunkOf::store(block.out(), m, softmax);

@@ -287,14 +287,10 @@ struct RowSum {
         s = states[0].s;
         K = peak.k;
         q = 1 / (s + peak.peak());
-        L = log1p_of<V>(std::ldexp(s / peak.peak(), -N::offset));
+        L = log1p_of<V>(s / peak.peak());
     }
-    [[nodiscard]] V argument(T x) const {
-        return std::max(static_cast<V>(value_of(x)) - origin, V(-36864));
-    }
-    [[nodiscard]] V softmax(T x) const {
-        return exists ? Exponential<T>(argument(x)).term(K) * q : canonical_nan<V>();
-    }
+    [[nodiscard]] V argument(T x) const { return std::max(static_cast<V>(value_of(x)) - origin, V(-36864)); }
+    [[nodiscard]] V softmax(T x) const { return exists ? Exponential<T>(argument(x)).term(K) * q : canonical_nan<V>(); }
     [[nodiscard]] V log_softmax(T x) const {
         return exists ? (static_cast<V>(value_of(x)) - m) - L : canonical_nan<V>();
     }
@@ -431,8 +427,9 @@ RowOutput<Out, Sum<T>> soft_cross_entropy(RowOp op, const RowInput<T>& in) {
     const V all = tree_of_terms<T>(coefficients);
     RowOutput<Out, V> result;
     for (std::size_t j = 0; j < n; ++j) {
-        const V slope = sum.is_greatest(in.x[j]) ? std::fma(-sum.rest(), all, all - coefficients[j])
-                                                 : std::fma(sum.softmax(in.x[j]), all, -coefficients[j]);
+        const V p = sum.softmax(in.x[j]);
+        const V slope = sum.is_greatest(in.x[j]) && p >= V(0.5) ? std::fma(-sum.rest(), all, all - coefficients[j])
+                                                                : std::fma(p, all, -coefficients[j]);
         result.out.push_back(stored<Out>(slope * (in.factor ? *in.factor : V(1))));
     }
     return result;

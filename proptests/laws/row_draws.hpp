@@ -55,15 +55,15 @@ inline bool is_reduced(const RowRequest& r) {
 
 /// What a row is made of.
 enum class RowKind : std::uint8_t {
-    ordinary,        ///< like logits
-    wide,            ///< spread over 200
-    very_low,        ///< about −10⁴
-    huge,            ///< 10³⁰, of f16 6·10⁴
-    at_plain,        ///< about ±2¹⁵, from where on elements are taken less the greatest
-    far_ahead,       ///< one element is ahead of all others, by up to so much that a loss is subnormal or 0
-    at_lowest_term,  ///< differences about those from which on terms are +0, and of chunks those at which sums are
-    equal,           ///< one number
-    zeros,           ///< of both signs
+    ordinary,       ///< like logits
+    wide,           ///< spread over 200
+    very_low,       ///< about −10⁴
+    huge,           ///< 10³⁰, of f16 6·10⁴
+    at_plain,       ///< about ±2¹⁵, from where on elements are taken less the greatest
+    far_ahead,      ///< one element is ahead of all others, by up to so much that a loss is subnormal or 0
+    at_lowest_term, ///< differences about those from which on terms are +0, and of chunks those at which sums are
+    equal,          ///< one number
+    zeros,          ///< of both signs
     subnormal,
     one_nan,      ///< these four may have a wrong answer for their row alone
     one_infinite, ///< +∞

@@ -284,12 +284,11 @@ TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, als
                 for (std::size_t i = 0; i < n; ++i) {
                     const double p = judged.oracle.softmax(i);
                     const double bound =
-                        j.is_alone()
-                            ? accuracy::own_gradient_bound(judged.sum, dtype_of<Out>,
-                                                           i == j.target.y ? judged.oracle.rest(i) : p,
-                                                           j.target.factor * all, i == j.target.y)
-                            : accuracy::cross_entropy_gradient_bound(judged.sum, dtype_of<Out>,
-                                                                     {p, all, j.share(i), j.target.factor});
+                        j.is_alone() ? accuracy::own_gradient_bound(judged.sum, dtype_of<Out>,
+                                                                    i == j.target.y ? judged.oracle.rest(i) : p,
+                                                                    j.target.factor * all, i == j.target.y)
+                                     : accuracy::cross_entropy_gradient_bound(judged.sum, dtype_of<Out>,
+                                                                              {p, all, j.share(i), j.target.factor});
                     sum.add(got[i]);
                     sum_of_bounds += bound;
                     within(errors[i], bound);

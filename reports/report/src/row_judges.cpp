@@ -87,8 +87,8 @@ struct Batch {
             const double size = std::fabs(row.oracle.log_softmax(y)),
                          bound = row.bound_at(static_cast<double>(fp::widen(x[at + y])));
             sizes.losses += size;
-            sizes.bounds +=
-                accuracy::cross_entropy_bound(dtype_of<T>, dtype_of<ResultOf<T>>, row_length, {size, bound, size, true});
+            sizes.bounds += accuracy::cross_entropy_bound(dtype_of<T>, dtype_of<ResultOf<T>>, row_length,
+                                                          {size, bound, size, true});
         }
         sizes.weights = static_cast<double>(rows.size());
         sizes.mean = sizes.losses / sizes.weights;

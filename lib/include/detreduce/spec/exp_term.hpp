@@ -12,9 +12,9 @@ template <class V>
 struct ExpTermConstants;
 template <>
 struct ExpTermConstants<float> {
-    static constexpr float offset = 64;          ///< the greatest element's term is about 2^offset
+    static constexpr float offset = 64;           ///< the greatest element's term is about 2^offset
     static constexpr float least_exponent = -189; ///< of terms that are normal numbers, relative to the greatest's
-    static constexpr float most = 126;           ///< 2^-most is the least normal number
+    static constexpr float most = 126;            ///< 2^-most is the least normal number
 };
 template <>
 struct ExpTermConstants<double> {
@@ -80,7 +80,7 @@ struct ExpTerm {
 template <class V>
 struct ExpReference {
     V shifter; ///< t + shifter has t − exponent + offset − 1 + bias in its lowest bits: those of 2^(k − exponent + offset − 1)
-    V lowest;  ///< at it, and below, those bits are 0
+    V lowest; ///< at it, and below, those bits are 0
 
     [[nodiscard]] static DETREDUCE_HD ExpReference of(V exponent) {
         using C = ExpTermConstants<V>;

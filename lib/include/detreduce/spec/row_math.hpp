@@ -32,11 +32,9 @@ struct ExpSum {
     }
     /// Of elements less origin.
     [[nodiscard]] static DETREDUCE_HD ExpSum of(V greatest, V origin, V others) {
-        using C = ExpTermConstants<V>;
         const auto reference = ExpReference<V>::at(greatest - origin);
         const V peak = reference.template term<T>(greatest - origin).value();
-        const V ratio = math::detail::product(others / peak, math::detail::power_of_two(-C::offset));
-        return {greatest, origin, reference, others, V{1} / (others + peak), math::log1p(ratio)};
+        return {greatest, origin, reference, others, V{1} / (others + peak), math::log1p(others / peak)};
     }
     [[nodiscard]] static DETREDUCE_HD ExpSum plain(const ExpState<T>& row) { return of(row.greatest, V{0}, row.sum); }
     /// For a greatest element that is infinite or NaN. What is made of the row element by element is NaN.
@@ -46,9 +44,7 @@ struct ExpSum {
     }
     [[nodiscard]] DETREDUCE_HD bool is_special() const { return log != log; }
 
-    [[nodiscard]] DETREDUCE_HD V logsumexp() const {
-        return is_special() ? fp::canonical(greatest) : greatest + log;
-    }
+    [[nodiscard]] DETREDUCE_HD V logsumexp() const { return is_special() ? fp::canonical(greatest) : greatest + log; }
     [[nodiscard]] DETREDUCE_HD V log_softmax(V x) const { return (x - greatest) - log; }
     [[nodiscard]] DETREDUCE_HD V neg_log_prob(V x) const { return (greatest - x) + log; }
     [[nodiscard]] DETREDUCE_HD V term(V x) const { return reference.template term<T>(x - origin).value(); }
@@ -126,7 +122,9 @@ template <class T>
 [[nodiscard]] DETREDUCE_HD fp::Arithmetic<T> slope_of_class(const ExpSum<T>& sum, fp::Arithmetic<T> x,
                                                             fp::Arithmetic<T> p, fp::Arithmetic<T> all,
                                                             fp::Arithmetic<T> own) {
-    return x == sum.greatest ? fp::fused(-sum.rest(), all, all - own) : fp::fused(p, all, -own);
+    using V = fp::Arithmetic<T>;
+    const bool most = x == sum.greatest && p >= V(0.5);
+    return most ? fp::fused(-sum.rest(), all, all - own) : fp::fused(p, all, -own);
 }
 
 /// A number over another, computed in binary64 and rounded once.
@@ -175,7 +173,8 @@ struct PowerScale {
     /// 2^k, 0 where that is less than the least normal number.
     [[nodiscard]] static DETREDUCE_HD V power(int k) {
         constexpr int bias = fp::Format<V>::max_exponent;
-        return k < 1 - bias ? V{0} : fp::from_bits<V>(static_cast<fp::Bits<V>>(k + bias) << (fp::Format<V>::precision - 1));
+        return k < 1 - bias ? V{0}
+                            : fp::from_bits<V>(static_cast<fp::Bits<V>>(k + bias) << (fp::Format<V>::precision - 1));
     }
 };
 
@@ -193,8 +192,7 @@ struct NormScale {
         const auto field = static_cast<int>(fp::to_bits(root > size ? root : size) >> 52);
         const int exponent = (field > 0 ? field : 1) - 1023;
         const auto d = PowerScale<double>::of(exponent);
-        return {exponent, PowerScale<V>::of(exponent),
-                (((epsilon * d.first) * d.second) * d.first) * d.second};
+        return {exponent, PowerScale<V>::of(exponent), (((epsilon * d.first) * d.second) * d.first) * d.second};
     }
     /// μ', of μ₀ and the sum of what elements are more.
     [[nodiscard]] static DETREDUCE_HD V mean(V first, V more, std::uint64_t n) {
@@ -207,9 +205,7 @@ struct NormScale {
         const double v = (static_cast<double>(squares) - square / count) / count;
         return v > 0 ? v : 0;
     }
-    [[nodiscard]] DETREDUCE_HD double root(double square) const {
-        return 1.0 / fp::square_root(square + epsilon);
-    }
+    [[nodiscard]] DETREDUCE_HD double root(double square) const { return 1.0 / fp::square_root(square + epsilon); }
     /// r' of w. `asked`: epsilon as it was given.
     [[nodiscard]] static DETREDUCE_HD V rstd(double w, double asked) {
         constexpr V most = fp::from_bits<V>(static_cast<fp::Bits<V>>(fp::infinity_bits<V> - 1));
