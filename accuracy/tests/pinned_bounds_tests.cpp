@@ -135,7 +135,8 @@ TEST_CASE("bounds of sums of exponentials, by value", "[bounds]") {
     const double of_log = e * log + missing + 1.4 * u32 * (log + e * log);
     REQUIRE(is_close(logsumexp_bound(f32, DType::f32, log, 57), of_log + u32 * (57 + of_log)));
     // Relative to itself, however small it is, and never less than the smallest number.
-    REQUIRE(is_close(logsumexp_bound(f32, DType::f32, 0x1p-60, 0x1p-60), (e + 2.4 * u32) * 0x1p-60));
+    const double relative = e + 1.4 * u32 * (1 + e);
+    REQUIRE(is_close(logsumexp_bound(f32, DType::f32, 0x1p-60, 0x1p-60), (relative + u32 * (1 + relative)) * 0x1p-60));
     REQUIRE(logsumexp_bound(f32, DType::f32, 0, 0) >= eta32);
     const double of_bf16 = others_of(spec::exp_term_error<bfloat16>,
                                      g32(static_cast<double>(rounding_depth(Method::tree, DType::bf16, n)) + 3));

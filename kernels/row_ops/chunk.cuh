@@ -308,7 +308,7 @@ struct ExpChunk {
     spec::ExpReference<V> reference;
 
     [[nodiscard]] static __device__ __forceinline__ ExpChunk of(const ChunkOf& chunk, V origin) {
-        ExpChunk c{origin};
+        ExpChunk c{origin, V{}, 0, {}};
         V most = spec::exp_lowest<V>;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
