@@ -304,14 +304,18 @@ struct ExpChunk {
     using ChunkOf = Chunk<T, Aligned>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows, lanes = ChunkOf::lanes;
     V origin, greatest;
-    int taken_out; ///< r·lanes + k
+    int taken_out;  ///< r·lanes + k
+    int rows_there; ///< of the others the terms are +0
     spec::ExpReference<V> reference;
 
-    [[nodiscard]] static __device__ __forceinline__ ExpChunk of(const ChunkOf& chunk, V origin) {
-        ExpChunk c{origin, V{}, 0, {}};
+    /// Of a tile of m elements.
+    [[nodiscard]] static __device__ __forceinline__ ExpChunk of(const ChunkOf& chunk, V origin, int m) {
+        const int left = m - static_cast<int>(threadIdx.x) / warp_size * (rows * lanes);
+        ExpChunk c{origin, V{}, 0, left <= 0 ? 0 : (left + lanes - 1) / lanes, {}};
         V most = spec::exp_lowest<V>;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
+            if (r >= c.rows_there) continue; // all threads, or none
 #pragma unroll
             for (int k = 0; k < K; ++k) {
                 const V z = c.z(chunk, r, k);
@@ -324,6 +328,7 @@ struct ExpChunk {
         if (most == c.greatest) {
 #pragma unroll
             for (int i = rows * K - 1; i >= 0; --i) {
+                if (i / K >= c.rows_there) continue;
                 if (spec::not_below(c.z(chunk, i / K, i % K), spec::exp_lowest<V>) == c.greatest)
                     first = i / K * lanes + i % K;
             }
@@ -343,12 +348,14 @@ struct ExpChunk {
     template <class Term>
     __device__ __forceinline__ void add_rows(V (&lane)[K], const Term& term_of) const {
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
+        for (int k = 0; k < K; ++k)
+            lane[k] = 0;
 #pragma unroll
-            for (int k = 0; k < K; ++k) {
-                const V term = r * lanes + k == taken_out ? V{0} : term_of(r, k);
-                lane[k] = r == 0 ? term : lane[k] + term;
-            }
+        for (int r = 0; r < rows; ++r) {
+            if (r >= rows_there) continue;
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                lane[k] = lane[k] + (r * lanes + k == taken_out ? V{0} : term_of(r, k));
         }
     }
     __device__ __forceinline__ void add_rows(const ChunkOf& chunk, V (&lane)[K]) const {

@@ -97,7 +97,7 @@ struct ExpRow {
         ChunkOf chunk;
         V lane[K];
         chunk.load(x + tile * tile_items, items(tile), lowest);
-        const auto c = ExpChunk<T, Aligned>::of(chunk, origin);
+        const auto c = ExpChunk<T, Aligned>::of(chunk, origin, items(tile));
         c.add_rows(chunk, lane);
         return block_state<T, K>(c.greatest, lane, s);
     }
@@ -397,10 +397,11 @@ struct ShortExpRow {
         ChunkOf chunk;
         V term[ChunkOf::rows][K], lane[K];
         chunk.load(block.x, m, Row::lowest);
-        const auto c = ExpChunk<T, Aligned>::of(chunk, V{0});
+        const auto c = ExpChunk<T, Aligned>::of(chunk, V{0}, m);
         if constexpr (keeps_terms) {
 #pragma unroll
             for (int r = 0; r < ChunkOf::rows; ++r) {
+                if (r >= c.rows_there) continue; // all threads, or none
 #pragma unroll
                 for (int k = 0; k < K; ++k)
                     term[r][k] = c.term(chunk, r, k).value();
