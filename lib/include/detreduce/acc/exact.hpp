@@ -25,6 +25,10 @@ inline constexpr int nan_count = 68, positive_infinities = 69, negative_infiniti
 /// |digit| ≤ weight · 2^33: how many additions wait for their carries. 1 when normalized, 0 for no digits at all.
 inline constexpr int weight = 73;
 inline constexpr int words = 74;
+/// The same of a longer number, of so many digits: its counters and its weight follow them in this order.
+inline constexpr int counters = words - digits;
+template <int Digits = digits>
+inline constexpr int weight_of = Digits + counters - 1;
 
 /// Largest weight: digits stay below 2^62, so that one more addition cannot wrap a word.
 inline constexpr Word max_weight = Word{1} << 29;
@@ -96,53 +100,61 @@ DETREDUCE_HD constexpr void add(Word* w, T x) {
 }
 
 /// Passes carries on, so that digits are in [0, 2^32), the last one (with the sign) aside. The value stays; each value has one such form.
+template <int Digits = digits>
 DETREDUCE_HD constexpr void normalize(Word* w) {
     Word carry = 0, seen = 0;
-    for (int k = 0; k < digits; ++k) {
+    for (int k = 0; k < Digits; ++k) {
         const Word digit = w[k] + carry;
-        carry = k + 1 < digits ? digit >> 32 : 0; // rounds down, also below zero
+        carry = k + 1 < Digits ? digit >> 32 : 0; // rounds down, also below zero
         w[k] = digit - (carry << 32);
         seen |= w[k];
     }
-    w[weight] = seen != 0;
+    w[weight_of<Digits>] = seen != 0;
 }
 
 /// May word k be that of a state, with carries to do or without?
+template <int Digits = digits>
 [[nodiscard]] DETREDUCE_HD constexpr bool word_fits(Word value, int k) {
     const auto from_lowest = static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(max_count);
-    return k == weight ? value >= 0 && value <= max_weight : from_lowest <= 2 * static_cast<std::uint64_t>(max_count);
+    return k == weight_of<Digits> ? value >= 0 && value <= max_weight
+                                  : from_lowest <= 2 * static_cast<std::uint64_t>(max_count);
 }
 
 /// Does the sum lie in [−2^1086, 2^1086)? All words must fit.
+template <int Digits = digits>
 [[nodiscard]] DETREDUCE_HD constexpr bool sum_fits(const Word* w) {
-    const Word last = w[digits - 1], next = w[digits - 2];
+    const Word last = w[Digits - 1], next = w[Digits - 2];
     constexpr Word near = max_last_digit / 2, near_next = Word{1} << 60;
     if (last < near && last >= -near && next < near_next && next >= -near_next) return true; // whatever is carried
     Word carry = 0;
-    for (int k = 0; k + 1 < digits; ++k)
+    for (int k = 0; k + 1 < Digits; ++k)
         carry = (w[k] + carry) >> 32;
     return last + carry < max_last_digit && last + carry >= -max_last_digit;
 }
 
 /// Is the state beyond the headroom?
+template <int Digits = digits>
 [[nodiscard]] DETREDUCE_HD constexpr bool is_beyond(const Word* w) {
+    constexpr int at_weight = weight_of<Digits>;
     std::uint64_t differ = 0; // bit 63: the two highest bits of a word differ, as they do from 2^62 on
-    for (int k = 0; k < words; ++k)
+    for (int k = 0; k <= at_weight; ++k)
         differ |= static_cast<std::uint64_t>(w[k]) ^ static_cast<std::uint64_t>(w[k]) << 1;
-    bool fits = word_fits(w[weight], weight);
-    for (int k = 0; k < weight && differ >> 63 != 0; ++k)
-        fits = fits && word_fits(w[k], k);
-    return !fits || !sum_fits(w);
+    bool fits = word_fits<Digits>(w[at_weight], at_weight);
+    for (int k = 0; k < at_weight && differ >> 63 != 0; ++k)
+        fits = fits && word_fits<Digits>(w[k], k);
+    return !fits || !sum_fits<Digits>(w);
 }
 
 /// Word k of a state that went beyond: it counts a NaN, so that its value is NaN wherever it is looked at.
 /// normalize() leaves it as it is.
+template <int Digits = digits>
 [[nodiscard]] DETREDUCE_HD constexpr Word beyond_word(int k) {
-    return k == digits - 1 ? beyond_digit : k == nan_count || k == weight;
+    return k == Digits - 1 ? beyond_digit : k == Digits + nan_count - digits || k == weight_of<Digits>;
 }
+template <int Digits = digits>
 DETREDUCE_HD constexpr void set_beyond(Word* w) {
-    for (int k = 0; k < words; ++k)
-        w[k] = beyond_word(k);
+    for (int k = 0; k <= weight_of<Digits>; ++k)
+        w[k] = beyond_word<Digits>(k);
 }
 
 /// Products of doubles reach further: their sum is kept in three states, of products that are scaled by 2^1088, by 1 and by 2^−1088. That is
@@ -158,6 +170,28 @@ inline constexpr int product_digits = digits + 2 * scale_digits, lowest_product_
         if (at >= 0 && at < digits) sum += states[s * words + at];
     }
     return sum;
+}
+
+/// The three as one state of product_digits digits, with the counters of the middle one, normalized: whatever product went into
+/// which, equal sums have equal words.
+inline constexpr int joined_words = product_digits + counters;
+DETREDUCE_HD constexpr void join(const Word* states, Word* joined) {
+    for (int k = 0; k < product_digits; ++k)
+        joined[k] = joined_digit(states, k);
+    for (int k = 0; k < counters; ++k)
+        joined[product_digits + k] = states[words + digits + k];
+    normalize<product_digits>(joined);
+}
+/// And back. The outer two get what the middle one has no digits for.
+DETREDUCE_HD constexpr void part(const Word* joined, Word* states) {
+    for (int k = 0; k < product_states * words; ++k)
+        states[k] = 0;
+    for (int k = 0; k < product_digits; ++k) {
+        const int s = k < scale_digits ? 0 : k < scale_digits + digits ? 1 : 2;
+        states[s * words + k - s * scale_digits] = joined[k];
+    }
+    for (int k = 0; k < counters; ++k)
+        states[words + digits + k] = joined[product_digits + k];
 }
 
 /// A long number, digit k in units of 2^(32k + lowest), and the words of the state that counts what went into it.
