@@ -47,6 +47,9 @@ static_assert(is(DETREDUCE_GUARANTEE_NONE, dr::Guarantee::none) &&
               is(DETREDUCE_GUARANTEE_RUN_TO_RUN, dr::Guarantee::run_to_run) &&
               is(DETREDUCE_GUARANTEE_DEVICE, dr::Guarantee::device) &&
               is(DETREDUCE_GUARANTEE_ORDER, dr::Guarantee::order));
+static_assert(is(DETREDUCE_STATE_MERGE_SUM, dr::StateMerge::sum) &&
+              is(DETREDUCE_STATE_MERGE_MAX, dr::StateMerge::max) &&
+              is(DETREDUCE_STATE_MERGE_PAIR, dr::StateMerge::pair));
 static_assert(is(DETREDUCE_OK, dr::StatusCode::ok) &&
               is(DETREDUCE_INVALID_ARGUMENT, dr::StatusCode::invalid_argument) &&
               is(DETREDUCE_UNSUPPORTED, dr::StatusCode::unsupported) &&
@@ -115,7 +118,9 @@ dr::Request as_request(const detreduce_request& r) {
                         .launch = as_launch(r.launch),
                         .nan = as<dr::NanPolicy>(r.nan),
                         .each = r.each != 0,
-                        .ddof = r.ddof};
+                        .ddof = r.ddof,
+                        .state = r.state != 0,
+                        .first_index = r.first_index};
     if (r.output != DETREDUCE_DTYPE_OF_INPUT) request.output = as<dr::DType>(r.output);
     return request;
 }
@@ -333,6 +338,7 @@ detreduce_status detreduce_make_plan(const detreduce_request* request, detreduce
     if (!are_zero(request->launch.reserved))
         return invalid("launch.reserved", "must be 0, as detreduce_request_init() sets it");
     if (request->each > 1) return invalid("each", "allowed are 0 and 1; detreduce_request_init() sets every field");
+    if (request->state > 1) return invalid("state", "allowed are 0 and 1; detreduce_request_init() sets every field");
     const Stored stored{plan_mark, dr::make_plan(as_request(*request))};
     std::memcpy(plan, &stored, sizeof stored);
     return as_c(stored.plan.status());
@@ -373,6 +379,24 @@ detreduce_status detreduce_run_async(const detreduce_plan* plan, const void* x, 
     return run_plan(plan, {x, y, offsets}, cuda, [&](const dr::Plan& p, const dr::Inputs& in) {
         return dr::cuda::run_async(p, in, out, dr::Stream(stream));
     });
+}
+
+uint64_t detreduce_plan_state_words(const detreduce_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::Plan& p) { return p.state_words(); });
+}
+detreduce_state_merge_kind detreduce_plan_state_merge(const detreduce_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::Plan& p) {
+        return p.request().state ? static_cast<detreduce_state_merge_kind>(dr::state_merge(p)) : 0;
+    });
+}
+detreduce_status detreduce_states_merge(const detreduce_plan* plan, int64_t* states, const int64_t* others) noexcept {
+    return of_plan(dr::merge(plan_of(plan), states, others));
+}
+detreduce_status detreduce_states_normalize(const detreduce_plan* plan, int64_t* states) noexcept {
+    return of_plan(dr::normalize(plan_of(plan), states));
+}
+detreduce_status detreduce_states_finish(const detreduce_plan* plan, const int64_t* states, void* out) noexcept {
+    return of_plan(dr::finish(plan_of(plan), states, out));
 }
 
 detreduce_status detreduce_offsets_of_ids_u32(detreduce_device device, const uint32_t* ids, uint64_t n, uint64_t groups,

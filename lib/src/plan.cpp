@@ -9,6 +9,7 @@
 #include "plan_parts.hpp"
 #include "run.hpp"
 #include "segments.hpp"
+#include "state_form.hpp"
 
 namespace detreduce {
 namespace {
@@ -24,6 +25,11 @@ bool can_give(const Request& r) {
     if (info(r.op).kind == Kind::order || info(r.op).kind == Kind::count) return true;
     const DType output = r.output.value_or(r.dtype);
     return r.method == Method::exact || embeds(r.dtype, output);
+}
+
+/// Is the number of elements that a result is of known before they are looked at?
+bool knows_n(const Request& r) {
+    return r.shape != Shape::segments && !r.state;
 }
 
 Status check_words(const Request& r) {
@@ -45,7 +51,7 @@ Status check_words(const Request& r) {
         return invalid("device.backend", "allowed are cpu and cuda");
     }
     if (r.n > max_n) return invalid("n", "allowed are 0 to 2^40 elements");
-    if (r.n == 0 && info(r.op).finalize == Finalize::mean && r.shape != Shape::segments) {
+    if (r.n == 0 && info(r.op).finalize == Finalize::mean && knows_n(r)) {
         return invalid("n", "nothing has no mean; allowed for mean, mse and mae are 1 to 2^40 elements");
     }
     return {};
@@ -126,8 +132,8 @@ Status check_moments(const Request& r) {
 Status check_ddof(const Request& r) {
     if (info(r.op).kind != Kind::moments)
         return r.ddof == 0 ? Status{} : invalid("ddof", "must be 0 but for variance, stddev and moments");
-    if (r.shape == Shape::segments)
-        return r.ddof <= max_n ? Status{} : invalid("ddof", "allowed for segments are 0 to 2^40");
+    if (!knows_n(r))
+        return r.ddof <= max_n ? Status{} : invalid("ddof", "allowed for segments and states are 0 to 2^40");
     if (r.ddof < r.n) return {};
     if (r.n == 0) return invalid("n", "a variance needs an element; allowed are 1 to 2^40 elements, more than ddof");
     return invalid("ddof", "variances have a divisor of n - ddof; allowed are 0 to n - 1");
@@ -148,9 +154,36 @@ Status check_order(const Request& r) {
     if (op.gives_integer && r.output) {
         return invalid("output", "must be empty for argmin and argmax: the result is an index, an integer of 64 bits");
     }
-    if (r.n == 0 && r.op != Op::nrminf && r.shape != Shape::segments) {
+    if (r.n == 0 && r.op != Op::nrminf && knows_n(r)) {
         return invalid("n", "nothing has no least and no greatest element; allowed for min, max, minmax, argmin and "
                             "argmax are 1 to 2^40 elements");
+    }
+    return {};
+}
+
+/// States, which many parts of the elements are put together from.
+Status check_state(const Request& r) {
+    const OpInfo& op = info(r.op);
+    if (r.first_index != 0 && !(r.state && op.kind == Kind::order && op.gives_integer))
+        return invalid("first_index", "must be 0 but for states of argmin and argmax");
+    if (r.first_index > detail::max_first_index) return invalid("first_index", "allowed are 0 to 2^61");
+    if (!r.state) return {};
+    if (op.kind == Kind::product) {
+        return {StatusCode::unsupported, "op",
+                "a product has no state: it is rounded on the way, so that its bits depend on where it is cut; allowed "
+                "for states are all ops but prod and count_unique"};
+    }
+    if (r.op == Op::count_unique) {
+        return {StatusCode::unsupported, "op",
+                "count_unique has no state: what is new in a part may be known from another; allowed for states are "
+                "all ops but prod and count_unique"};
+    }
+    if ((op.kind == Kind::sum || op.kind == Kind::moments) && r.method != Method::exact) {
+        return {StatusCode::unsupported, "method",
+                "allowed for states is exact: the bits of other methods depend on where the elements are cut"};
+    }
+    if (r.device.backend != Backend::cpu) {
+        return {StatusCode::unsupported, "state", "states are written on the CPU only; allowed on CUDA is false"};
     }
     return {};
 }
@@ -278,13 +311,18 @@ Status check_inputs(const Request& r, const Inputs& in) {
 
 } // namespace
 
-Status check_arrays(const Plan& plan, const Inputs& in, const void* out) noexcept {
-    if (out == nullptr && plan.results() > 0) return invalid("out", "must not be null");
-    if (const Status bad = check_inputs(plan.request(), in); !bad.ok()) return bad;
+Status check_out(const Plan& plan, const void* out) noexcept {
     if (!plan.result_is_integer()) return check_alignment("out", out, plan.output());
     return misaligned(out, plan.result_bytes())
                ? invalid("out", "must be aligned to 8 bytes, as an index or a count is")
                : Status{};
+}
+
+Status check_arrays(const Plan& plan, const Inputs& in, const void* out) noexcept {
+    if (out == nullptr && plan.results() > 0) return invalid("out", "must not be null");
+    if (const Status bad = check_inputs(plan.request(), in); !bad.ok()) return bad;
+    if (!plan.request().state) return check_out(plan, out);
+    return misaligned(out, 8) ? invalid("out", "must be aligned to 8 bytes, as the words of states are") : Status{};
 }
 
 Plan detail::PlanParts::make(const Request& asked, bool computed) noexcept {
@@ -296,8 +334,8 @@ Plan detail::PlanParts::make(const Request& asked, bool computed) noexcept {
     plan.route_.launch = asked.launch;
     plan.route_.computed = computed;
     status = check_words(request);
-    for (Status (*const check)(const Request&) :
-         {check_shape, check_offered, check_moments, check_ddof, check_order, check_product, check_count}) {
+    for (Status (*const check)(const Request&) : {check_shape, check_offered, check_moments, check_ddof, check_order,
+                                                  check_product, check_count, check_state}) {
         if (status.ok()) status = check(request);
     }
     if (!status.ok()) return plan;

@@ -78,6 +78,8 @@ detreduce_request any_request(FuzzedDataProvider& in) {
     r.device = any_device(in);
     r.launch = any_launch(in);
     r.each = in.ConsumeIntegralInRange<std::uint32_t>(0, 2);
+    if (in.ConsumeIntegralInRange(0, 3) == 0) r.state = in.ConsumeIntegralInRange<std::uint32_t>(0, 2);
+    if (r.state != 0 && in.ConsumeIntegralInRange(0, 3) == 0) r.first_index = any_integer(in);
     return r;
 }
 
@@ -125,7 +127,10 @@ void run_plan(FuzzedDataProvider& in, const detreduce_request& r, const detreduc
     const auto fill = in.ConsumeIntegral<std::uint8_t>();
     const Placed x(tensors ? 8 * r.n : *bytes, in.ConsumeIntegralInRange<std::size_t>(0, 3) * 8, fill);
     const Placed y(*bytes, in.ConsumeIntegralInRange<std::size_t>(0, 15), fill ^ 0x55);
-    const Placed out(detreduce_plan_results(&plan) * detreduce_plan_result_bytes(&plan) + (good ? 0 : 8), 0, 0xa5);
+    const std::uint64_t values = detreduce_plan_results(&plan), words = detreduce_plan_state_words(&plan);
+    // Of states a group has one, and one result or two.
+    const Placed out((words != 0 ? values * words * 8 : values * detreduce_plan_result_bytes(&plan)) + (good ? 0 : 8),
+                     0, 0xa5);
     const Placed workspace(detreduce_plan_workspace_bytes(&plan), 0, 0x5a);
     const auto list = tensors ? any_tensors(in, r, x.data()) : std::vector<detreduce_tensor>(1);
     const auto list_y = tensors ? any_tensors(in, r, x.data()) : list;
@@ -140,6 +145,13 @@ void run_plan(FuzzedDataProvider& in, const detreduce_request& r, const detreduc
         &plan, or_null(in, tensors ? static_cast<const void*>(list.data()) : x.data()),
         in.ConsumeBool() ? (tensors ? static_cast<const void*>(list_y.data()) : y.data()) : nullptr,
         has_offsets ? offsets.data() : nullptr, or_null(in, out.data()), or_null(in, workspace.data()), nullptr));
+    if (words != 0) {
+        std::vector<std::uint64_t> results(values);
+        auto* const states = static_cast<std::int64_t*>(out.data());
+        require_well_formed(detreduce_states_finish(&plan, states, or_null(in, results.data())));
+        require_well_formed(detreduce_states_merge(&plan, states, or_null(in, states)));
+        require_well_formed(detreduce_states_normalize(&plan, states));
+    }
     if (in.ConsumeIntegralInRange(0, 7) == 0)
         require_well_formed(detreduce_run_async(&plan, x.data(), nullptr, nullptr, out.data(), nullptr));
 }

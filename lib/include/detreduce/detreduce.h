@@ -226,7 +226,9 @@ typedef struct detreduce_request {
     detreduce_device device; /* CUDA, current device */
     detreduce_launch launch; /* all of it automatic */
     uint32_t each;           /* 0; tensors: 1 for the value of each as well, before that of all */
-    uint32_t reserved[9];    /* 0 */
+    uint32_t state;          /* 0; 1 for the state of each group in the place of its result: see "states" below */
+    uint64_t first_index;    /* 0; states of argmin and argmax: the index of a group's first element here, 0 … 2^61 */
+    uint32_t reserved[6];    /* 0 */
 } detreduce_request;
 
 /* The defaults, as an initialiser and as a call, which is told sizeof(detreduce_request). */
@@ -234,7 +236,7 @@ typedef struct detreduce_request {
     {                                                                                                                  \
         sizeof(detreduce_request), DETREDUCE_OP_SUM, DETREDUCE_METHOD_AUTOMATIC, DETREDUCE_DTYPE_F32,                  \
             DETREDUCE_DTYPE_OF_INPUT, DETREDUCE_SHAPE_FLAT, DETREDUCE_NAN_PROPAGATE, 0, 1, 0, 0,                       \
-            {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0, {0}}, 0, {                                                   \
+            {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0, {0}}, 0, 0, 0, {                                             \
             0                                                                                                          \
         }                                                                                                              \
     }
@@ -299,6 +301,31 @@ detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const 
 /* The same for CUDA plans with the workspace from the stream-ordered allocator (cudaMallocAsync), freed in stream order. */
 detreduce_status detreduce_run_async(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                      void* out, detreduce_stream stream) DETREDUCE_NOEXCEPT;
+
+/* ---- states of a reduction by many --------------------------------------------------------------------------------- */
+
+/* A request with `state` 1 has a plan whose run writes detreduce_plan_state_words() int64_t for each group to `out`, in the place of results. States of
+ * parts of the elements, which may be empty, are put together word by word by whatever adds 64-bit integers (MPI_SUM, ncclSum), up to 2^28 normalized ones at once;
+ * those of min, max, minmax and nrminf by their maximum (MPI_MAX); those of argmin and argmax by pairs: the one with the greater first word, and of
+ * equal ones with the greater second. detreduce_states_finish() rounds what comes out, once: the bits are those of all elements in one place.
+ * On the CPU: all ops but prod and count_unique; sums, means and variances by exact. */
+typedef int32_t detreduce_state_merge_kind;
+enum { DETREDUCE_STATE_MERGE_SUM = 0, DETREDUCE_STATE_MERGE_MAX, DETREDUCE_STATE_MERGE_PAIR };
+
+/* int64_t a group, and how states are put together; 0 of a plan that is not one of states, or not ok. */
+uint64_t detreduce_plan_state_words(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
+detreduce_state_merge_kind detreduce_plan_state_merge(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
+
+/* Of the states of all groups, in host memory: merge adds what `others` hold to `states`; normalize gives states that were added word by word the one form that
+ * each has, which run and merge give by themselves; finish writes detreduce_plan_results() results to `out`, as a run without states does. How many elements a group has is
+ * known from its state: of none, or no more than ddof, results are those of segments.
+ * errors: those of the plan; invalid_argument for `plan` if it is not one of states, for a NULL or misaligned pointer, and for `states` with the index of the first
+ * group that is beyond its headroom of 2^62 elements or no state of this plan; finish writes nothing then; out_of_memory. lib/SPEC.md, section 18 */
+detreduce_status detreduce_states_merge(const detreduce_plan* plan, int64_t* states,
+                                        const int64_t* others) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_states_normalize(const detreduce_plan* plan, int64_t* states) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_states_finish(const detreduce_plan* plan, const int64_t* states,
+                                         void* out) DETREDUCE_NOEXCEPT;
 
 /* ---- segments by key ---------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
-// detreduce: reductions whose bits can be relied on. This header is the public API but for math.hpp, transform_reduce.cuh (for nvcc) and
-// the C header detreduce.h.
+// detreduce: reductions whose bits can be relied on. This header is the public API but for math.hpp, mpi.hpp (which needs MPI),
+// transform_reduce.cuh (for nvcc) and the C header detreduce.h.
 #pragma once
 
 #include <detreduce/clip_grad_norm.hpp>
@@ -11,6 +11,7 @@
 #include <detreduce/row_losses.hpp>
 #include <detreduce/row_ops.hpp>
 #include <detreduce/segments.hpp>
+#include <detreduce/states.hpp>
 #include <detreduce/status.hpp>
 #include <detreduce/transform_reduce.hpp>
 #include <detreduce/types.hpp>

@@ -63,6 +63,11 @@ struct Request {
     bool each = false;                    ///< tensors: also the value of each, before that of all
     std::uint64_t ddof =
         0; ///< variance, stddev, moments: what is taken from n in the divisor, less than n; of segments at most 2^40
+    /// Write the state of each group, for a reduction by many (states.hpp), in the place of its result. What n must be is then a matter of all of
+    /// them: it may be 0, and ddof up to 2^40.
+    bool state = false;
+    std::uint64_t first_index =
+        0; ///< argmin and argmax, of states: the index of a group's first element here, 0 … 2^61
 };
 
 /// Largest n that a plan accepts, largest number of groups, and most elements from the first to the last.
@@ -120,7 +125,9 @@ class Plan {
         if (request_.shape == Shape::tensors) return request_.each ? request_.groups + 1 : 1;
         return request_.shape == Shape::flat ? 1 : request_.groups;
     }
-    /// Results that run() writes, those of one group side by side.
+    /// Of a request for states: std::int64_t that run() writes for each group, in the place of its results; else 0.
+    [[nodiscard]] std::uint64_t state_words() const noexcept;
+    /// Results that run() writes, or of states finish(); those of one group side by side.
     [[nodiscard]] std::uint64_t results() const noexcept {
         return groups() * static_cast<std::uint64_t>(info(request_.op).results);
     }
@@ -199,7 +206,8 @@ struct Inputs {
 ///              in the tensor. Request::dtype is then that of the result, unless output says it.
 ///              out: plan.results() results of plan.result_bytes() bytes, aligned to as many: elements of plan.output(), or for argmin, argmax and
 ///              counts std::uint64_t. Groups in order, the two results of one group side by side: moments: mean, variance; minmax: least, greatest.
-///              All ops are offered in all shapes, but prod and count_unique not of tensors.
+///              All ops are offered in all shapes, but prod and count_unique not of tensors. Of Request::state: plan.state_words() std::int64_t
+///              a group, which states.hpp merges and finishes.
 /// dtypes       f16, bf16, f32, f64, f8e4m3, f8e5m2 (of 8 bits on CUDA not atomic, nor in lists of tensors). The output is any of them for exact and for ops that compare; for the other methods the input's own or
 ///              a wider one. It is rounded once from what was accumulated. Request::output must be empty for indices and counts.
 /// methods      sums and means: all, but serial on the CPU only, and atomic on CUDA for flat sums only. variance, stddev, moments: exact, tree and,

@@ -65,8 +65,9 @@ template <class T>
             strides.element};
 }
 
-/// Bytes of the result of a group, or of both.
+/// Bytes of the result of a group, or of both, or of its state.
 [[nodiscard]] inline std::size_t group_bytes(const Plan& plan) {
+    if (plan.request().state) return plan.state_words() * sizeof(std::int64_t);
     return plan.result_bytes() * static_cast<std::size_t>(info(plan.request().op).results);
 }
 

@@ -114,6 +114,35 @@ Search::Found Search::in(const T* x, std::uint64_t n) const {
     const auto found = wants_index_ ? keys.first_largest(n) : spec::Found<typename Map::Key>{keys.largest(0, n), 0};
     return {n, {list_.key(0, keys.map.element(found.key))}, found.index};
 }
+
+void Search::save(const Found& found, std::int64_t* to) const {
+    if (list_.counts) {
+        *to = static_cast<std::int64_t>(found.integer);
+        return;
+    }
+    for (int k = 0; k < (list_.both ? 2 : 1); ++k) {
+        to[k] = found.elements == 0 ? spec::StateKey::nothing
+                                    : detail::state_key(request_, k).of(list_.maps[k].element(found.keys[k]));
+    }
+    if (wants_index_) {
+        to[1] = found.elements == 0 ? spec::StateKey::nothing
+                                    : ~static_cast<std::int64_t>(found.integer + request_.first_index);
+    }
+}
+
+void Search::load(Found& found, const std::int64_t* from) const {
+    found = {};
+    if (list_.counts) {
+        found.integer = static_cast<std::uint64_t>(*from);
+        return;
+    }
+    if (*from == spec::StateKey::nothing) return;
+    found.elements = 1; // or more
+    for (int k = 0; k < (list_.both ? 2 : 1); ++k)
+        found.keys[k] = list_.key(k, detail::state_key(request_, k).element(from[k]));
+    if (wants_index_) found.integer = static_cast<std::uint64_t>(~from[1]);
+}
+
 #define DETREDUCE_INSTANTIATE(name, c_name, type) template Search::Found Search::in(const type*, std::uint64_t) const;
 DETREDUCE_FORMATS(DETREDUCE_INSTANTIATE)
 #undef DETREDUCE_INSTANTIATE
@@ -149,21 +178,24 @@ DETREDUCE_OPAQUE void reduce_multisets(const Plan& plan, const Inputs& in, void*
     const Request& r = plan.request();
     with_multiset_op(plan, [&]<class Op>(const Op& op) {
         using Found = typename Op::Found;
+        const auto store = [&](const Found& found, std::uint64_t n, void* to) {
+            r.state ? op.save(found, static_cast<std::int64_t*>(to)) : op.store(found, n, to);
+        };
         if (r.shape == Shape::tensors) {
             Found all{};
             auto* to = static_cast<char*>(out);
             gather_list(op, plan, in, all, [&](const Found& one, std::uint64_t n) {
                 if (!r.each) return;
-                op.store(one, n, to);
+                store(one, n, to);
                 to += group_bytes(plan);
             });
-            return op.store(all, r.n, to);
+            return store(all, r.n, to);
         }
         with_dtype(r.dtype, [&]<class T>(T) {
             for_each_group<T>(plan, in, out, [&](std::uint32_t threads, const Arrays<T>& group, void* result) {
                 Found found{};
                 gather(op, found, group, threads);
-                op.store(found, group.n, result);
+                store(found, group.n, result);
             });
         });
     });

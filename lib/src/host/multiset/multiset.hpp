@@ -1,6 +1,7 @@
 // The multiset engine: what does not depend on the order of elements. Any part of them can be looked at by any thread, and what was found be merged
-// in any order. An op here is a class of three functions: add() looks at a part of the elements, 1 or more side by side, which begins at element `first`
-// of all; merge() adds what was found in such a part to what was found elsewhere; store() makes the results of n elements of it.
+// in any order. An op here is a class of five functions: add() looks at a part of the elements, 1 or more side by side, which begins at element `first`
+// of all; merge() adds what was found in such a part to what was found elsewhere; store() makes the results of n elements of it; save() makes
+// the words of a state (lib/SPEC.md, section 18), and load() is save() backwards.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "host/groups.hpp"
 #include "host/isa/isa_table.hpp"
 #include "host/multiset/exact_sums.hpp"
+#include "state_form.hpp"
 
 namespace detreduce::host {
 
@@ -25,6 +27,17 @@ struct ExactOp {
     const IsaTable& isa = isa_table(plan.launch().isa);
 
     static void merge(Found& all, const Found& part, std::uint64_t) { all.merge(part); }
+
+  protected:
+    /// Of three states of products: as one, or, where nothing goes into the outer two, the middle one.
+    void save_products(const acc::exact::Word* states, acc::exact::Word* to) const {
+        if (detail::has_joined_products(plan.request())) return acc::exact::join(states, to);
+        std::copy_n(states + acc::exact::words, acc::exact::words, to);
+    }
+    void load_products(acc::exact::Word* states, const acc::exact::Word* from) const {
+        if (detail::has_joined_products(plan.request())) return acc::exact::part(from, states);
+        std::copy_n(from, acc::exact::words, states + acc::exact::words);
+    }
 };
 
 /// Sums and means of elements.
@@ -34,6 +47,8 @@ struct SumOfElements : ExactOp<ElementSums> {
         isa.of<T>().exact(part.x, part.n, sums.words);
     }
     void store(const Found& sums, std::uint64_t n, void* out) const;
+    void save(const Found& sums, acc::exact::Word* to) const { std::copy_n(sums.words, acc::exact::words, to); }
+    void load(Found& sums, const acc::exact::Word* from) const { std::copy_n(from, acc::exact::words, sums.words); }
 };
 
 /// Sums, means and norms of terms.
@@ -43,6 +58,8 @@ struct SumOfTerms : ExactOp<TermSums> {
         isa.of<T>().exact_terms(op.transform, part.x, part.y, part.n, sums.words);
     }
     void store(const Found& sums, std::uint64_t n, void* out) const;
+    void save(const Found& sums, acc::exact::Word* to) const { save_products(sums.words, to); }
+    void load(Found& sums, const acc::exact::Word* from) const { load_products(sums.words, from); }
 };
 
 /// Mean and variance.
@@ -58,6 +75,14 @@ struct MomentsOp : ExactOp<PowerSums> {
         }
     }
     void store(const Found& sums, std::uint64_t n, void* out) const;
+    void save(const Found& sums, acc::exact::Word* to) const {
+        std::copy_n(sums.words, acc::exact::words, to);
+        save_products(sums.words + acc::exact::words, to + acc::exact::words);
+    }
+    void load(Found& sums, const acc::exact::Word* from) const {
+        std::copy_n(from, acc::exact::words, sums.words);
+        load_products(sums.words + acc::exact::words, from + acc::exact::words);
+    }
 };
 
 /// Ops that compare elements, and count_nonzero.
@@ -79,6 +104,8 @@ class Search {
         all.merge(part, list_.counts);
     }
     void store(const Found& found, std::uint64_t, void* out) const { list_.store(found, out, output_, result_bytes_); }
+    void save(const Found& found, std::int64_t* to) const;
+    void load(Found& found, const std::int64_t* from) const;
 
   private:
     template <class T>
