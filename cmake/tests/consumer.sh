@@ -37,6 +37,15 @@ use_installed() { # PREFIX [static]
   if [[ -x $work/examples/device_sum ]]; then run "$work/examples/device_sum"; fi
   if [[ -x $work/examples/custom_loss_gpu ]]; then run "$work/examples/custom_loss_gpu"; fi
   "$ctest" --test-dir "$work/examples" --verbose --no-tests=error
+  if [[ -x $work/examples/mpi_norm ]]; then
+    # Leave for Open MPI to run as root and with more processes than cores; another MPI needs none.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    mpiexec -n 1 "$work/examples/mpi_norm" >"$work/one_rank"
+    mpiexec -n 3 "$work/examples/mpi_norm" | diff "$work/one_rank" -
+  else
+    [[ -z $(command -v mpicxx) ]] || { echo "mpi_norm was not built" >&2; exit 1; }
+    echo "skipped: mpi_norm, as there is no MPI"
+  fi
   # A project in C alone, which finds no C++ compiler.
   mkdir "$work/c_only"
   printf 'cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES C)\nfind_package(detreduce CONFIG REQUIRED)\nadd_executable(c_only "%s")\ntarget_link_libraries(c_only PRIVATE detreduce::detreduce)\n' \
@@ -72,6 +81,7 @@ check_headers() { # PREFIX
   # Every public header compiles by itself, and without CUDA's headers.
   local header standard
   for header in "$prefix"/include/detreduce/*.hpp; do
+    [[ ${header##*/} != mpi.hpp ]] || continue # which needs MPI's: mpi_norm includes it
     printf '#include <detreduce/%s>\n' "${header##*/}" >"$work/header.cpp"
     "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only "-I$prefix/include" "$work/header.cpp"
   done
