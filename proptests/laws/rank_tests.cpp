@@ -237,6 +237,24 @@ TEST_CASE("states: more than the headroom holds is refused, and stays so", "[ran
     REQUIRE(finish(moments, both.data(), out).ok());
 }
 
+TEST_CASE("states: means and variances of as many elements as there may be", "[ranks]") {
+    constexpr std::int64_t most = std::int64_t{1} << 62;
+    Words mean(74), moments(74 + 142); // 2^61 ones and as many zeros
+    mean[35] = moments[35] = moments[74 + 69] = std::int64_t{1} << 29;
+    mean[71] = moments[71] = moments[74 + 139] = most;
+    mean[73] = moments[73] = moments[74 + 141] = 1;
+    double out[2];
+    REQUIRE(finish(state_plan(Op::mean, DType::f64), mean.data(), out).ok());
+    REQUIRE(out[0] == 0.5);
+    REQUIRE(finish(state_plan(Op::moments, DType::f64), moments.data(), out).ok());
+    REQUIRE(out[0] == 0.5);
+    REQUIRE(out[1] == 0.25);
+    moments[71] = moments[74 + 139] = most - 1; // 2^61 / (2^62 − 1) and (2^61 − 2^122 / (2^62 − 1)) / (2^62 − 1)
+    REQUIRE(finish(state_plan(Op::moments, DType::f64), moments.data(), out).ok());
+    REQUIRE(out[0] == 0.5);
+    REQUIRE(out[1] == 0.25);
+}
+
 TEST_CASE("states: what is no state is refused with its group", "[ranks]") {
     Request r{.op = Op::nrm2, .dtype = DType::f64, .shape = Shape::rows, .n = 1, .groups = 3, .device = cpu};
     r.state = true;

@@ -31,7 +31,7 @@ struct Wide {
     return wide;
 }
 
-/// Over count, 1 ≤ count ≤ 2^40. As many bits as the count has are lost at the end, where zeros stand for them: what they were shows in `sticky` alone.
+/// Over count, 1 ≤ count ≤ 2^62. As many bits as the count has are lost at the end, where zeros stand for them: what they were shows in `sticky` alone.
 DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
     std::uint64_t rest = 0;
     for (std::uint64_t& limb : a.limb)
@@ -52,7 +52,7 @@ DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
             a.sticky || (a.limb[2] | a.limb[3]) != 0};
 }
 
-/// n·squares − sum², which is never below zero, into `room`: column by column, as on paper. n ≤ 2^40. Where digits begin, in bits, must differ by a multiple of 32.
+/// n·squares − sum², which is never below zero, into `room`: column by column, as on paper. n ≤ 2^62. Where digits begin, in bits, must differ by a multiple of 32.
 [[nodiscard]] DETREDUCE_HD Magnitude difference(const Magnitude& sum, const Magnitude& squares, std::uint64_t n,
                                                 std::uint32_t* room) {
     const int lowest = 2 * sum.lowest < squares.lowest ? 2 * sum.lowest : squares.lowest;
