@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include <detreduce/loss_words.hpp>
 #include <detreduce/types.hpp>
 
 namespace detreduce {
@@ -43,6 +44,9 @@ inline constexpr char allowed_are[] = "allowed are ";
 inline constexpr std::array dtype_names{DETREDUCE_FORMATS(DETREDUCE_NAME)};
 inline constexpr std::array names_from_16_bits{DETREDUCE_FORMATS_FROM_16_BITS(DETREDUCE_NAME)};
 #undef DETREDUCE_NAME
+#define DETREDUCE_NAME(name, c_name) std::string_view(#name),
+inline constexpr std::array reduction_names{DETREDUCE_REDUCTIONS(DETREDUCE_NAME)};
+#undef DETREDUCE_NAME
 
 } // namespace detail
 
@@ -53,6 +57,7 @@ inline constexpr const char* allowed = detail::Listed<Before, Names>::text.data(
 /// What is said of an argument that is no dtype, or one that is not offered there.
 inline constexpr const char* allowed_dtypes = allowed<detail::dtype_names>;
 inline constexpr const char* dtypes_from_16_bits = allowed<detail::names_from_16_bits>;
+inline constexpr const char* allowed_reductions = allowed<detail::reduction_names>;
 /// What is said of one that is no op, no method or no shape: names of the registry.
 extern const char* const allowed_ops;
 extern const char* const allowed_methods;

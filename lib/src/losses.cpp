@@ -9,6 +9,10 @@
 namespace detreduce {
 namespace {
 
+#define DETREDUCE_NAME(name, c_name, max_ulp, max_ulp_gradient) std::string_view(#name),
+constexpr std::array loss_names{DETREDUCE_LOSSES(DETREDUCE_NAME)};
+#undef DETREDUCE_NAME
+
 constexpr char no_losses[] = "losses are not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
 
 template <class V>
@@ -32,10 +36,8 @@ Status check_parameter(const LossRequest& r) {
 }
 
 Status check_words(const LossRequest& r) {
-    if (name(r.loss) == "?") {
-        return invalid("loss", "allowed are mse, mae, huber, smooth_l1, bce, bce_with_logits and kl_div");
-    }
-    if (name(r.reduction) == "?") return invalid("reduction", "allowed are none, sum and mean");
+    if (name(r.loss) == "?") return invalid("loss", allowed<loss_names>);
+    if (name(r.reduction) == "?") return invalid("reduction", allowed_reductions);
     if (name(r.method) == "?") return invalid("method", "allowed are automatic, exact, compensated, kahan and tree");
     if (r.method == Method::serial || r.method == Method::atomic) {
         return {StatusCode::unsupported, "method", "allowed for losses are exact, compensated, kahan and tree"};

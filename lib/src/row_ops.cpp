@@ -1,5 +1,6 @@
 // Plans of row ops: every check of what a caller may ask for is here.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <detreduce/row_ops.hpp>
@@ -10,9 +11,9 @@
 namespace detreduce {
 namespace {
 
-constexpr std::string_view names[] = {
-    "logsumexp", "softmax",     "log_softmax", "layernorm", "rmsnorm", "cross_entropy", "cross_entropy_gradient",
-    "nll",       "nll_gradient"};
+#define DETREDUCE_NAME(name, c_name) std::string_view(#name),
+constexpr std::array names{DETREDUCE_ROW_OPS(DETREDUCE_NAME)};
+#undef DETREDUCE_NAME
 
 constexpr char no_row_ops[] = "row ops are not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
 
@@ -30,7 +31,7 @@ bool is_norm(RowOp op) {
 }
 
 Status check_reduction(const RowRequest& r) {
-    if (name(r.reduction) == "?") return invalid("reduction", "allowed are none, sum and mean");
+    if (name(r.reduction) == "?") return invalid("reduction", allowed_reductions);
     if (name(r.method) == "?") return invalid("method", "allowed are automatic, exact, compensated, kahan and tree");
     if (r.reduction == Reduction::none) return {};
     if (!has_weights(r.op)) return invalid("reduction", "must be none but for cross entropy, nll and their gradients");
@@ -42,9 +43,7 @@ Status check_reduction(const RowRequest& r) {
 }
 
 Status check_words(const RowRequest& r) {
-    if (name(r.op) == "?")
-        return invalid("op", "allowed are logsumexp, softmax, log_softmax, layernorm, rmsnorm, cross_entropy, "
-                             "cross_entropy_gradient, nll and nll_gradient");
+    if (name(r.op) == "?") return invalid("op", allowed<names>);
     if (!is_dtype(r.dtype)) return invalid("dtype", dtypes_from_16_bits);
     if (has_8_bits(r.dtype)) return {StatusCode::unsupported, "dtype", no_row_ops};
     const bool wide = is_narrow(r.dtype) && r.output == DType::f32;
@@ -163,7 +162,7 @@ Status check_arrays(const RowPlan& plan, const RowArrays& a) {
 
 std::string_view name(RowOp op) noexcept {
     const auto i = static_cast<std::size_t>(op);
-    return i < std::size(names) ? names[i] : "?";
+    return i < names.size() ? names[i] : "?";
 }
 
 RowPlan make_row_plan(const RowRequest& asked) noexcept {

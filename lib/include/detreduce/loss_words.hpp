@@ -8,22 +8,32 @@
 
 namespace detreduce {
 
-/// What an element x and its target t cost; d = x − t, p the request's parameter.
+/// What an element x and its target t cost; d = x − t, p the request's parameter: X(enumerator and name, name in C,
+/// LossInfo::max_ulp, LossInfo::max_ulp_gradient). The last two follow from the number of roundings and
+/// from max_ulp() of log, log1p, softplus and sigmoid, a unit roundoff counted as a whole unit.
+#define DETREDUCE_LOSSES(X)                                                                                            \
+    X(mse, MSE, 3, 0.5)           /* d² */                                                                            \
+    X(mae, MAE, 0.5, 0)           /* |d| */                                                                            \
+    X(huber, HUBER, 4, 0.5)       /* d²/2 up to |d| = p, from there p·(|d| − p/2) */                               \
+    X(smooth_l1, SMOOTH_L1, 4, 2) /* d²/2p up to |d| = p, from there |d| − p/2: huber / p; p = 0: |d| */            \
+    X(bce, BCE, 4.5, 4.5) /* −(t·log x + (1 − t)·log(1 − x)), logarithms ≥ −100; of probabilities */       \
+    X(bce_with_logits, BCE_WITH_LOGITS, 2.5, 2.5) /* bce of sigmoid(x): log(1 + eˣ) − x·t */                       \
+    X(kl_div, KL_DIV, 3.5, 0)                     /* t·(log t − x); x is the logarithm of a probability, t one */
 enum class Loss : std::uint8_t {
-    mse,             ///< d²
-    mae,             ///< |d|
-    huber,           ///< d²/2 up to |d| = p, from there p·(|d| − p/2)
-    smooth_l1,       ///< d²/2p up to |d| = p, from there |d| − p/2: huber / p, and for p = 0 |d|
-    bce,             ///< −(t·log x + (1 − t)·log(1 − x)), logarithms at least −100; x and t are probabilities
-    bce_with_logits, ///< bce of sigmoid(x): log(1 + eˣ) − x·t
-    kl_div,          ///< t·(log t − x); x is the logarithm of a probability, t a probability
+#define DETREDUCE_ENUMERATOR(name, c_name, max_ulp, max_ulp_gradient) name,
+    DETREDUCE_LOSSES(DETREDUCE_ENUMERATOR)
+#undef DETREDUCE_ENUMERATOR
 };
 
-/// What becomes of the terms.
+/// What becomes of the terms: X(enumerator and name, name in C).
+#define DETREDUCE_REDUCTIONS(X)                                                                                        \
+    X(none, NONE) /* nothing: n results */                                                                             \
+    X(sum, SUM)                                                                                                        \
+    X(mean, MEAN) /* their sum over n, whatever the weights */
 enum class Reduction : std::uint8_t {
-    none, ///< nothing: n results
-    sum,
-    mean, ///< their sum over n, whatever the weights
+#define DETREDUCE_ENUMERATOR(name, c_name) name,
+    DETREDUCE_REDUCTIONS(DETREDUCE_ENUMERATOR)
+#undef DETREDUCE_ENUMERATOR
 };
 
 /// What there is to say about a loss. Errors are in units of the last place, in the format in which elements are added, at a *size*: the true value, where that
@@ -37,12 +47,10 @@ struct LossInfo {
     double max_ulp_gradient; ///< of its derivative, before weight and factor
 };
 
-// Follows from the number of roundings and from max_ulp() of log, log1p, softplus and sigmoid, a unit roundoff counted as a whole unit.
 inline constexpr std::array losses{
-    LossInfo{Loss::mse, "mse", 3, 0.5},       LossInfo{Loss::mae, "mae", 0.5, 0},
-    LossInfo{Loss::huber, "huber", 4, 0.5},   LossInfo{Loss::smooth_l1, "smooth_l1", 4, 2},
-    LossInfo{Loss::bce, "bce", 4.5, 4.5},     LossInfo{Loss::bce_with_logits, "bce_with_logits", 2.5, 2.5},
-    LossInfo{Loss::kl_div, "kl_div", 3.5, 0},
+#define DETREDUCE_INFO(name, c_name, max_ulp, max_ulp_gradient) LossInfo{Loss::name, #name, max_ulp, max_ulp_gradient},
+    DETREDUCE_LOSSES(DETREDUCE_INFO)
+#undef DETREDUCE_INFO
 };
 
 /// "?" for what is no loss, and no reduction.
@@ -51,7 +59,9 @@ inline constexpr std::array losses{
     return i < losses.size() ? losses[i].name : "?";
 }
 [[nodiscard]] constexpr std::string_view name(Reduction reduction) noexcept {
-    constexpr std::string_view names[] = {"none", "sum", "mean"};
+#define DETREDUCE_NAME(name, c_name) #name,
+    constexpr std::string_view names[] = {DETREDUCE_REDUCTIONS(DETREDUCE_NAME)};
+#undef DETREDUCE_NAME
     const auto i = static_cast<std::size_t>(reduction);
     return i < std::size(names) ? names[i] : "?";
 }

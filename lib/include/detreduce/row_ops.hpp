@@ -14,17 +14,21 @@
 #pragma GCC visibility push(default)
 namespace detreduce {
 
-/// What is done to a row x of n elements.
+/// What is done to a row x of n elements: X(enumerator and name, name in C).
+#define DETREDUCE_ROW_OPS(X)                                                                                           \
+    X(logsumexp, LOGSUMEXP)         /* log Σ e^x: one number */                                                       \
+    X(softmax, SOFTMAX)             /* e^x / Σ e^x: n numbers */                                                      \
+    X(log_softmax, LOG_SOFTMAX)     /* x − log Σ e^x: n numbers */                                                  \
+    X(layernorm, LAYERNORM)         /* (x − mean) / √(variance + epsilon) · scale + shift: n numbers */           \
+    X(rmsnorm, RMSNORM)             /* x / √(Σ x² / n + epsilon) · scale: n numbers */                            \
+    X(cross_entropy, CROSS_ENTROPY) /* −Σ q·log_softmax(x), q 1 at the row's target, or given: one number */       \
+    X(cross_entropy_gradient, CROSS_ENTROPY_GRADIENT) /* gradient: (softmax(x)·Σq − q) · factor: n numbers */     \
+    X(nll, NLL)                   /* −x at the row's target; x: logarithms of probabilities: one number */           \
+    X(nll_gradient, NLL_GRADIENT) /* gradient: −factor at the target, else +0: n numbers */
 enum class RowOp : std::uint8_t {
-    logsumexp,              ///< log Σ e^x: one number
-    softmax,                ///< e^x / Σ e^x: n numbers
-    log_softmax,            ///< x − log Σ e^x: n numbers
-    layernorm,              ///< (x − mean) / √(variance + epsilon) · scale + shift: n numbers
-    rmsnorm,                ///< x / √(Σ x² / n + epsilon) · scale: n numbers
-    cross_entropy,          ///< −Σ q·log_softmax(x), where q is 1 at the row's target, or given: one number
-    cross_entropy_gradient, ///< its gradient with respect to x, (softmax(x)·Σq − q) · factor: n numbers
-    nll,                    ///< −x at the row's target, x being logarithms of probabilities: one number
-    nll_gradient,           ///< its gradient with respect to x, −factor at the target, else +0: n numbers
+#define DETREDUCE_ENUMERATOR(name, c_name) name,
+    DETREDUCE_ROW_OPS(DETREDUCE_ENUMERATOR)
+#undef DETREDUCE_ENUMERATOR
 };
 
 /// What to do, and where. Only `dtype`, `n` and `rows` have no useful default.
