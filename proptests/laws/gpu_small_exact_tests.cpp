@@ -1,5 +1,6 @@
-// `exact` of flat inputs of 2 to 1024 blocks of 16 KiB has kernels of its own (kernels/multiset/exact/small.cuh), where blocks leave sums of windows or words of
-// states: what the one and the other, and both together, make of data that moves windows. The CPU gives the bits.
+// `exact` of flat inputs of 2 to 1024 blocks of 16 KiB has kernels of its own (kernels/multiset/exact/small.cuh), where
+// blocks leave sums of windows or words of states: what the one and the other, and both together, make of data that
+// moves windows. The CPU gives the bits.
 #include <cmath>
 
 #include <detreduce/accuracy/oracle.hpp>

@@ -1,5 +1,6 @@
-// Reductions by all processes of an MPI communicator: each has some of the elements, or none, and the bits are those of one process that has all.
-// Header-only, over states.hpp and mpi.h; CMake: find_package(detreduce COMPONENTS mpi) and link detreduce::mpi.
+// Reductions by all processes of an MPI communicator: each has some of the elements, or none, and the bits are those of
+// one process that has all. Header-only, over states.hpp and mpi.h; CMake: find_package(detreduce COMPONENTS mpi) and
+// link detreduce::mpi.
 #pragma once
 
 #ifndef OMPI_SKIP_MPICXX
@@ -25,26 +26,31 @@ namespace detreduce::mpi {
 /// The plan of one process, and the words that it sends. Not to be copied; for one call at a time.
 class Plan;
 
-/// The plan of a reduction by all processes of `comm`, all of which must call it. `request` is that of the elements that this process has: n, stride, launch and first_index may
-/// differ, and n may be 0; op, method, dtype, output, shape, groups (of a list of tensors with each), nan, each and ddof are what all must ask for.
+/// The plan of a reduction by all processes of `comm`, all of which must call it. `request` is that of the elements
+/// that this process has: n, stride, launch and first_index may differ, and n may be 0; op, method, dtype, output,
+/// shape, groups (of a list of tensors with each), nan, each and ddof are what all must ask for.
 ///
-/// status       the same on every process: what make_plan() says of the request of the first process that has a bad one; invalid_argument for a field that is not the
-///              same everywhere, with the rank of the first process where it is another than on rank 0 as the index; out_of_memory if one lacks the memory for its states;
+/// status       the same on every process: what make_plan() says of the request of the first process that has a bad
+///              one; invalid_argument for a field that is not the same everywhere, with the rank of the first process
+///              where it is another than on rank 0 as the index; out_of_memory if one lacks the memory for its states;
 ///              invalid_argument for `comm` if MPI is not initialized, or if it says that a call has failed
 /// most_words   of one message, so that no count is beyond what MPI takes; the same on every process
 /// memory       8 · state_words() bytes for each group
 [[nodiscard]] Plan make_plan(const Request& request, MPI_Comm comm,
                              std::uint64_t most_words = std::uint64_t{1} << 28) noexcept;
 
-/// Reduces the elements of all processes, and writes the results to `out` on all of them, or on the one of rank `root`. All must call it.
+/// Reduces the elements of all processes, and writes the results to `out` on all of them, or on the one of rank `root`.
+/// All must call it.
 ///
 /// in, out      as in run(); `out` of another process than `root` means nothing
-/// guarantee    order: neither how elements are dealt out to processes, nor how many there are, nor what MPI does with the messages, means anything to the bits. Of argmin and
-///              argmax, device: the index is the lowest, if first_index says where each process's elements begin
-/// messages     one MPI_Allreduce, or MPI_Reduce, of integers (of more than most_words several): MPI_SUM of sums and counts, MPI_MAX of what is compared; of pairs by an operation
-///              of their own for argmin and argmax
-/// errors       what run() says of this process's arguments; invalid_argument for `in` on all others that know of it (all_reduce(): all, reduce(): the root), for `root`, and for `comm` as above; what finish() says.
-///              `out` is not written then
+/// guarantee    order: neither how elements are dealt out to processes, nor how many there are, nor what MPI does with
+///              the messages, means anything to the bits. Of argmin and argmax, device: the index is the lowest, if
+///              first_index says where each process's elements begin
+/// messages     one MPI_Allreduce, or MPI_Reduce, of integers (of more than most_words several): MPI_SUM of sums and
+///              counts, MPI_MAX of what is compared; of pairs by an operation of their own for argmin and argmax
+/// errors       what run() says of this process's arguments; invalid_argument for `in` on all others that know of it
+///              (all_reduce(): all, reduce(): the root), for `root`, and for `comm` as above; what finish() says. `out`
+///              is not written then
 Status all_reduce(Plan& plan, Inputs in, void* out) noexcept;
 Status reduce(Plan& plan, Inputs in, void* out, int root) noexcept;
 
