@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <detreduce/accuracy/bounds.hpp>
+#include <detreduce/math.hpp>
 #include <detreduce/spec/exp_term.hpp>
 #include <detreduce/spec/tree_order.hpp>
 
@@ -167,6 +168,73 @@ double norm_bound(const NormSizes& s, DType output, const NormElement& e) noexce
         bound += u * (e.result + bound) + eta;
     }
     return rounded(bound, e.result, s.input, output);
+}
+
+namespace {
+
+/// Means over the row: of |d·y| or |d| n times as much, of |g|, |z| and |g·z|.
+struct GradSizes {
+    double upstream = 0, g = 0, z = 0, gz = 0;
+};
+
+} // namespace
+
+std::vector<double> row_gradient_bounds(const GradRow& row, DType input, DType output) {
+    const auto [u, eta] = unit_of_rows(input);
+    const std::size_t n = row.x.size();
+    const std::uint64_t d = depth(input, n);
+    const bool softmax = row.op == RowOp::softmax_gradient, log_softmax = row.op == RowOp::log_softmax_gradient,
+               centred = row.op == RowOp::layernorm_gradient;
+    const auto g_of = [&](std::size_t i) {
+        return std::fabs(row.upstream[i] * (row.scale.empty() ? 1 : row.scale[i]));
+    };
+    const auto z_of = [&](std::size_t i) { return std::fabs((row.x[i] - (centred ? row.mean : 0)) * row.rstd); };
+    const auto count = static_cast<double>(n);
+    GradSizes sizes;
+    for (std::size_t i = 0; i < n; ++i) {
+        sizes.upstream += std::fabs(row.upstream[i] * (softmax ? row.x[i] : 1));
+        sizes.g += g_of(i) / count;
+        sizes.z += z_of(i) / count;
+        sizes.gz += g_of(i) * z_of(i) / count;
+    }
+    // Of what is computed here, which is n sums of two roundings each.
+    const double own = 1 + 4 * count * 0x1p-53;
+    std::vector<double> bounds;
+    for (std::size_t i = 0; i < n; ++i) {
+        double bound = 0, size = 0;
+        if (softmax) {
+            const double y = std::fabs(row.x[i]);
+            size = y * (std::fabs(row.upstream[i]) + sizes.upstream);
+            bound = gamma(input, d + 3) * size + (count + 1) * eta * y + eta;
+        } else if (log_softmax) {
+            const bool f64 = accumulator_of(input) == DType::f64;
+            const double ulps =
+                f64 ? math::max_ulp<double>(math::Function::exp) : math::max_ulp<float>(math::Function::exp);
+            const double part = std::exp(row.x[i]) * sizes.upstream;
+            size = std::fabs(row.upstream[i]) + part;
+            bound = (1 + u) * part * both(2 * u * ulps + 0x1p-50, gamma(input, d)) + u * size +
+                    5 * eta * sizes.upstream + eta;
+        } else {
+            const double z = z_of(i), r = std::fabs(row.rstd);
+            size = r * (g_of(i) + (centred ? sizes.g : 0) + z * sizes.gz);
+            bound = gamma(input, d + 10) * size + 2 * eta * (1 + r * (5 + z * (sizes.g + sizes.z + 3) + sizes.gz));
+        }
+        bounds.push_back(rounded(bound * own, size, input, output));
+    }
+    return bounds;
+}
+
+double logsumexp_gradient_bound(const ExpSumCase& c, DType output, double p, double upstream) noexcept {
+    const auto [u, eta] = unit_of_rows(c.input);
+    const double of_p = softmax_bound(c, accumulator_of(c.input), p), f = std::fabs(upstream);
+    return rounded(f * ((1 + u) * of_p + u * p) + eta, f * p, c.input, output);
+}
+
+double target_gradient_bound(DType input, DType output, double counts, double neg_log_prob, double bound,
+                             double factor) noexcept {
+    const double eta = unit_of_rows(input).eta, g = gamma(input, 5), f = std::fabs(factor), c = std::fabs(counts);
+    const double off = f * c * ((1 + g) * bound + g * neg_log_prob) + 2 * eta * (1 + f) * (1 + neg_log_prob);
+    return rounded(off, f * c * neg_log_prob, input, output);
 }
 
 } // namespace detreduce::accuracy

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include <detreduce/math/exp.hpp>
 #include <detreduce/row_ops.hpp>
 
 #include "moments_reference.hpp"
@@ -221,10 +222,11 @@ Sum<T> tree_of_terms(const std::vector<Sum<T>>& terms) {
 /// A row, and what belongs to it. What there is none of is empty.
 template <class T>
 struct RowInput {
-    std::span<const T> x, scale, shift, weights, probabilities;
+    std::span<const T> x, scale, shift, weights, probabilities, upstream = {};
     std::int64_t target = 0, ignore_index = -100;
     double smoothing = 0, epsilon = 0;
     std::optional<Sum<T>> factor = {};
+    Sum<T> mean = 0, rstd = 0, row_upstream = 0; ///< what a gradient is told of its row
 };
 template <class Out, class V>
 struct RowOutput {
@@ -473,8 +475,61 @@ RowOutput<Out, Sum<T>> cross_entropy(RowOp op, const RowInput<T>& in) {
     return result;
 }
 
+/// 14.1: `exp`.
+template <class V>
+V exp_of(V x) {
+    return math::exp(x); // which has tests, and golden bits, of its own
+}
+
+/// 17.7.
+template <class Out, class T>
+RowOutput<Out, Sum<T>> gradient(RowOp op, const RowInput<T>& in) {
+    using V = Sum<T>;
+    const std::size_t n = in.x.size();
+    const V count = nearest<V>(static_cast<double>(n));
+    RowOutput<Out, V> result;
+    std::vector<V> x, d, g, z, terms;
+    for (std::size_t i = 0; i < n; ++i) {
+        x.push_back(static_cast<V>(value_of(in.x[i])));
+        d.push_back(static_cast<V>(value_of(in.upstream[i])));
+        g.push_back(in.scale.empty() ? d[i] : d[i] * static_cast<V>(value_of(in.scale[i])));
+        z.push_back((x[i] - (op == RowOp::layernorm_gradient ? in.mean : V(0))) * in.rstd);
+    }
+    const bool softmax = op == RowOp::softmax_gradient, log_softmax = op == RowOp::log_softmax_gradient;
+    for (std::size_t i = 0; i < n; ++i)
+        terms.push_back(softmax ? d[i] * x[i] : log_softmax ? d[i] : g[i] * z[i]);
+    const V sum = n == 0 ? V(0) : tree_of_terms<T>(terms), b = sum / count;
+    const V a = op == RowOp::layernorm_gradient ? tree_of_terms<T>(g) / count : V(0);
+    for (std::size_t i = 0; i < n; ++i) {
+        V slope = in.rstd * std::fma(-z[i], b, op == RowOp::layernorm_gradient ? g[i] - a : g[i]);
+        if (softmax) slope = x[i] * (d[i] - sum);
+        if (log_softmax) slope = std::fma(-exp_of(x[i]), sum, d[i]);
+        result.out.push_back(stored<Out>(slope));
+    }
+    return result;
+}
+template <class Out, class T>
+RowOutput<Out, Sum<T>> gradient_of_exponentials(RowOp op, const RowInput<T>& in) {
+    using V = Sum<T>;
+    const auto n = static_cast<double>(in.x.size());
+    const RowSum<T> sum(in.x);
+    const V a = nearest<V>(1 - in.smoothing), b = nearest<V>(in.smoothing / n);
+    RowOutput<Out, V> result;
+    for (std::size_t j = 0; j < in.x.size(); ++j) {
+        const V weight = in.weights.empty() ? V(1) : static_cast<V>(value_of(in.weights[j]));
+        const V slope = op == RowOp::logsumexp_gradient
+                            ? sum.softmax(in.x[j]) * in.row_upstream
+                            : ((b == 0 ? weight : a * weight) * sum.loss(in.x[j])) * (in.factor ? *in.factor : V(1));
+        result.out.push_back(stored<Out>(slope));
+    }
+    return result;
+}
+
 template <class Out, class T>
 RowOutput<Out, Sum<T>> row(RowOp op, const RowInput<T>& in) {
+    if (op == RowOp::logsumexp_gradient || op == RowOp::cross_entropy_target_gradient)
+        return gradient_of_exponentials<Out>(op, in);
+    if (op >= RowOp::softmax_gradient) return gradient<Out>(op, in);
     if (op == RowOp::layernorm || op == RowOp::rmsnorm) return normalized<Out>(op, in);
     if (op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient) return cross_entropy<Out>(op, in);
     if (op == RowOp::nll || op == RowOp::nll_gradient) return nll<Out>(op, in);

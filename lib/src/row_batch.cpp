@@ -16,6 +16,11 @@ constexpr std::size_t rounded_up(std::size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
 
+/// In the workspace: of what is summed over the rows for the gradient with respect to scale.
+constexpr std::size_t bytes_of_terms(const RowRequest& r) {
+    return rounded_up(r.rows * r.n * size_of(arithmetic_of(r.dtype)));
+}
+
 /// Is the sum of the losses, by its method, the result, without another rounding?
 bool sums_at_once(const RowRequest& r) {
     if (r.reduction == Reduction::mean) return false;
@@ -62,7 +67,7 @@ struct BatchRun {
     }
 
     [[nodiscard]] Status gradient() const {
-        const bool weighed = arrays.probabilities == nullptr;
+        const bool weighed = arrays.targets != nullptr; // else the weights are 1 each
         if (weighed) {
             const RowArrays own{.targets = arrays.targets, .weights = arrays.weights, .row_weights = weights()};
             const Status bad = run_rows(RowPlanParts::weights_of(plan), own, nullptr, stream);
@@ -77,6 +82,22 @@ struct BatchRun {
         own.factor = factor;
         return rows(own);
     }
+
+    /// The gradients of a norm. Upstream is summed before out, which may be the same, is written.
+    [[nodiscard]] Status parameters() const {
+        if (arrays.shift_gradient != nullptr) {
+            const Status bad =
+                run(RowPlanParts::of_shift(plan), arrays.upstream, arrays.shift_gradient, after_terms(), stream);
+            if (!bad.ok()) return bad;
+        }
+        RowArrays own = arrays;
+        own.scale_gradient = workspace;
+        own.shift_gradient = nullptr;
+        const Status bad = run_rows(RowPlanParts::rows_of(plan), own, after_terms(), stream);
+        if (!bad.ok()) return bad;
+        return run(RowPlanParts::of_scale(plan), workspace, arrays.scale_gradient, after_terms(), stream);
+    }
+    [[nodiscard]] char* after_terms() const { return workspace + bytes_of_terms(all); }
 };
 
 } // namespace
@@ -88,7 +109,8 @@ BatchLayout::BatchLayout(const RowRequest& r) noexcept
 RowPlan RowPlanParts::rows_of(const RowPlan& batch) noexcept {
     RowPlan rows = batch;
     rows.request_.reduction = Reduction::none;
-    if (!is_gradient(batch.request_.op)) rows.request_.output = batch.arithmetic();
+    const RowOp op = batch.request_.op;
+    if (op == RowOp::cross_entropy || op == RowOp::nll) rows.request_.output = batch.arithmetic();
     return rows;
 }
 
@@ -123,6 +145,27 @@ void RowPlanParts::make_totals(RowPlan& batch, std::size_t rows) noexcept {
     if (batch.status_.ok()) batch.workspace_bytes_ = layout.rest + most;
 }
 
+void RowPlanParts::make_columns(RowPlan& batch, std::size_t rows) noexcept {
+    const RowRequest& r = batch.request_;
+    std::size_t most = rows;
+    for (const bool of_shift : {false, true}) {
+        Plan& plan = batch.totals_[of_shift ? 1 : 0];
+        plan = make_plan({.op = Op::sum,
+                          .method = r.method,
+                          .dtype = of_shift ? r.dtype : batch.arithmetic(),
+                          .output = batch.output(),
+                          .shape = Shape::columns,
+                          .n = r.rows,
+                          .groups = r.n,
+                          .stride = of_shift ? r.upstream_stride : 0,
+                          .device = r.device,
+                          .launch = r.launch});
+        if (batch.status_.ok()) batch.status_ = plan.status();
+        most = std::max(most, plan.workspace_bytes());
+    }
+    if (batch.status_.ok()) batch.workspace_bytes_ = bytes_of_terms(r) + most;
+}
+
 Status run_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
     if (plan.request().rows == 0) return {};
     return run_on([&] { host::run_rows(plan, arrays); }, &cuda::Functions::enqueue_rows, plan, arrays, workspace,
@@ -131,7 +174,8 @@ Status run_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, S
 
 Status run_batch(const RowPlan& plan, const RowArrays& arrays, char* workspace, Stream stream) noexcept {
     const BatchRun run{plan, arrays, workspace, stream};
-    return is_gradient(plan.request().op) ? run.gradient() : run.loss();
+    if (plan.request().parameters) return run.parameters();
+    return is_loss_gradient(plan.request().op) ? run.gradient() : run.loss();
 }
 
 } // namespace detreduce

@@ -8,12 +8,22 @@
 
 namespace detreduce {
 
-[[nodiscard]] constexpr bool is_gradient(RowOp op) {
-    return op == RowOp::cross_entropy_gradient || op == RowOp::nll_gradient;
+/// Is it the gradient of a loss, which may be reduced? It has a factor.
+[[nodiscard]] constexpr bool is_loss_gradient(RowOp op) {
+    return op == RowOp::cross_entropy_gradient || op == RowOp::nll_gradient ||
+           op == RowOp::cross_entropy_target_gradient;
+}
+/// Is it the gradient of a norm, which may be asked for those of scale and shift?
+[[nodiscard]] constexpr bool is_norm_gradient(RowOp op) {
+    return op == RowOp::layernorm_gradient || op == RowOp::rmsnorm_gradient;
+}
+/// Is it a gradient that takes n numbers a row from upstream?
+[[nodiscard]] constexpr bool has_wide_upstream(RowOp op) {
+    return op == RowOp::softmax_gradient || op == RowOp::log_softmax_gradient || is_norm_gradient(op);
 }
 /// Is there more to do than each row? (The gradient of a sum is that of each row's loss.)
 [[nodiscard]] constexpr bool is_batch(const RowRequest& r) {
-    return r.reduction == Reduction::mean || (r.reduction == Reduction::sum && !is_gradient(r.op));
+    return r.parameters || r.reduction == Reduction::mean || (r.reduction == Reduction::sum && !is_loss_gradient(r.op));
 }
 
 /// Byte offsets in the workspace of a batch: losses and weights are a row each of a matrix, for one plan.
@@ -34,9 +44,14 @@ struct detail::RowPlanParts {
     [[nodiscard]] static const Plan& totals_of(const RowPlan& batch, int arrays) noexcept {
         return batch.totals_[arrays - 1];
     }
+    /// Makes the plans of the sums over rows for the gradients of scale and shift.
+    static void make_columns(RowPlan& batch, std::size_t rows) noexcept;
+    [[nodiscard]] static const Plan& of_scale(const RowPlan& batch) noexcept { return batch.totals_[0]; }
+    [[nodiscard]] static const Plan& of_shift(const RowPlan& batch) noexcept { return batch.totals_[1]; }
 };
 
-/// Runs a checked plan whose rows are not reduced. Of nll x and out may be null: then it is the weights that are wanted.
+/// Runs a checked plan whose rows are not reduced. Of nll x and out may be null: then it is the weights that are wanted. Of the gradients of norms scale_gradient,
+/// unless null, has room for the terms that are summed over the rows: n numbers of plan.arithmetic() a row, next to each other.
 [[nodiscard]] Status run_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept;
 /// Runs a checked batch.
 [[nodiscard]] Status run_batch(const RowPlan& plan, const RowArrays& arrays, char* workspace, Stream stream) noexcept;

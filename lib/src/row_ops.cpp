@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include <detreduce/row_ops.hpp>
 
@@ -17,14 +18,21 @@ constexpr std::array names{DETREDUCE_ROW_OPS(DETREDUCE_NAME)};
 
 constexpr char no_row_ops[] = "row ops are not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
 
-bool is_entropy(RowOp op) {
+bool has_probabilities(RowOp op) {
     return op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
+}
+/// Cross entropy, and its gradients.
+bool is_entropy(RowOp op) {
+    return has_probabilities(op) || op == RowOp::cross_entropy_target_gradient;
 }
 bool is_nll(RowOp op) {
     return op == RowOp::nll || op == RowOp::nll_gradient;
 }
 bool has_weights(RowOp op) {
     return is_entropy(op) || is_nll(op);
+}
+bool has_targets(RowOp op) {
+    return has_probabilities(op) || is_nll(op);
 }
 bool is_norm(RowOp op) {
     return op == RowOp::layernorm || op == RowOp::rmsnorm;
@@ -33,12 +41,25 @@ bool is_norm(RowOp op) {
 Status check_reduction(const RowRequest& r) {
     if (name(r.reduction) == "?") return invalid("reduction", allowed_reductions);
     if (name(r.method) == "?") return invalid("method", "allowed are automatic, exact, compensated, kahan and tree");
-    if (r.reduction == Reduction::none) return {};
-    if (!has_weights(r.op)) return invalid("reduction", "must be none but for cross entropy, nll and their gradients");
+    if (r.reduction == Reduction::none && !r.parameters) return {};
+    if (r.reduction != Reduction::none && !has_weights(r.op))
+        return invalid("reduction", "must be none but for cross entropy, nll and their gradients");
     if (r.method == Method::serial || r.method == Method::atomic)
-        return {StatusCode::unsupported, "method", "allowed for losses are exact, compensated, kahan and tree"};
-    if (r.reduction == Reduction::mean && r.rows == 0 && !is_gradient(r.op))
+        return {StatusCode::unsupported, "method",
+                r.parameters ? "allowed for sums over the rows are exact, compensated, kahan and tree"
+                             : "allowed for losses are exact, compensated, kahan and tree"};
+    if (r.reduction == Reduction::mean && r.rows == 0 && !is_loss_gradient(r.op))
         return invalid("rows", "nothing has no mean; allowed for it are 1 to 2^40");
+    return {};
+}
+
+/// Gradients with respect to scale and shift.
+Status check_parameters(const RowRequest& r) {
+    if (!r.parameters) return {};
+    if (!is_norm_gradient(r.op))
+        return invalid("parameters", "must be false but for layernorm_gradient and rmsnorm_gradient");
+    if (r.method != Method::exact && r.output.value_or(r.dtype) != arithmetic_of(r.dtype))
+        return invalid("output", "allowed for sums over the rows by another method than exact is f32, of f64 f64");
     return {};
 }
 
@@ -54,12 +75,13 @@ Status check_words(const RowRequest& r) {
     if (!(r.label_smoothing >= 0 && r.label_smoothing <= 1)) return invalid("label_smoothing", "allowed are 0 to 1");
     if (r.label_smoothing != 0 && !is_entropy(r.op))
         return invalid("label_smoothing", "must be 0 but for cross entropy");
-    return check_reduction(r);
+    if (const Status bad = check_reduction(r); !bad.ok()) return bad;
+    return check_parameters(r);
 }
 
 Status check_size(const RowRequest& r) {
     if (r.n > max_n) return invalid("n", "allowed are 0 to 2^40 elements a row");
-    if (r.n == 0 && (is_norm(r.op) || has_weights(r.op)))
+    if (r.n == 0 && (is_norm(r.op) || is_norm_gradient(r.op) || has_weights(r.op)))
         return invalid("n", "allowed for layernorm, rmsnorm, cross entropy and nll are 1 to 2^40 elements a row");
     if (r.rows > max_groups) return invalid("rows", "allowed are 0 to 2^40");
     if (r.stride != 0 && r.stride < r.n) return invalid("stride", "allowed are 0, for n, and n or more");
@@ -67,11 +89,15 @@ Status check_size(const RowRequest& r) {
         return invalid("output_stride", "allowed are 0, for n, and n or more");
     if (r.output_stride != 0 && (r.op == RowOp::logsumexp || r.op == RowOp::cross_entropy || r.op == RowOp::nll))
         return invalid("output_stride", "must be 0 where a row has one result");
-    if (r.probability_stride != 0 && !is_entropy(r.op))
+    if (r.probability_stride != 0 && !has_probabilities(r.op))
         return invalid("probability_stride", "must be 0 but for cross entropy");
     if (r.probability_stride != 0 && r.probability_stride < r.n)
         return invalid("probability_stride", "allowed are 0, for n, and n or more");
-    const std::uint64_t step = std::max({r.stride, r.output_stride, r.probability_stride, r.n});
+    if (r.upstream_stride != 0 && !has_wide_upstream(r.op))
+        return invalid("upstream_stride", "must be 0 but for gradients of softmax, log_softmax, layernorm and rmsnorm");
+    if (r.upstream_stride != 0 && r.upstream_stride < r.n)
+        return invalid("upstream_stride", "allowed are 0, for n, and n or more");
+    const std::uint64_t step = std::max({r.stride, r.output_stride, r.probability_stride, r.upstream_stride, r.n});
     if (r.rows > 0 && step > max_extent / r.rows) return invalid("rows", "allowed are 2^46 elements in all");
     return {};
 }
@@ -120,9 +146,9 @@ Status check_classes(const RowRequest& r, const std::int64_t* targets) {
 
 /// What says which class a row is of.
 Status check_targets(const RowRequest& r, const RowArrays& a) {
-    const bool entropy = is_entropy(r.op);
+    const bool entropy = has_probabilities(r.op);
     if (const Status bad = check_optional("probabilities", a.probabilities, r.dtype, entropy); !bad.ok()) return bad;
-    if (!has_weights(r.op)) return must_be_null("targets", a.targets);
+    if (!has_targets(r.op)) return must_be_null("targets", a.targets);
     if (a.probabilities != nullptr)
         return a.targets == nullptr ? Status{} : invalid("targets", "must be null where there are probabilities");
     if (a.targets == nullptr && r.rows > 0)
@@ -135,27 +161,127 @@ Status check_row_weights(const RowPlan& plan, const RowArrays& a) {
     const RowRequest& r = plan.request();
     if (a.row_weights != nullptr && r.reduction != Reduction::none)
         return invalid("row_weights", "must be null: with a reduction there are none");
-    return check_optional("row_weights", a.row_weights, plan.arithmetic(), has_weights(r.op) && !is_gradient(r.op));
+    return check_optional("row_weights", a.row_weights, plan.arithmetic(),
+                          has_weights(r.op) && !is_loss_gradient(r.op));
+}
+
+/// What comes from upstream, and what is made of it beside out.
+Status check_upstream(const RowPlan& plan, const RowArrays& a) {
+    const RowRequest& r = plan.request();
+    const bool wide = has_wide_upstream(r.op), one = r.op == RowOp::logsumexp_gradient;
+    if (!wide && !one) {
+        if (const Status bad = must_be_null("upstream", a.upstream); !bad.ok()) return bad;
+    } else {
+        const std::uint64_t there = r.rows == 0 ? 0 : r.n;
+        const DType dtype = wide ? r.dtype : plan.arithmetic();
+        if (const Status bad = check_elements("upstream", a.upstream, dtype, there); !bad.ok()) return bad;
+    }
+    if (r.parameters && a.scale_gradient == nullptr) return invalid("scale_gradient", "must not be null");
+    const DType output = plan.output();
+    const bool shift = r.parameters && r.op == RowOp::layernorm_gradient;
+    if (const Status bad = check_optional("scale_gradient", a.scale_gradient, output, r.parameters); !bad.ok())
+        return bad;
+    return check_optional("shift_gradient", a.shift_gradient, output, shift);
+}
+
+/// Of a gradient of a norm, what forward has kept.
+Status check_kept(const RowRequest& r, const RowArrays& a) {
+    if (!is_norm_gradient(r.op) || r.rows == 0) return {};
+    if (r.op == RowOp::layernorm_gradient && a.mean == nullptr)
+        return invalid("mean", "must not be null: it is what layernorm gave");
+    return a.rstd != nullptr ? Status{} : invalid("rstd", "must not be null: it is what the norm gave");
+}
+
+/// Rows of so many bytes, so many bytes apart.
+struct Area {
+    const void* p;
+    std::uint64_t rows, bytes, apart;
+    [[nodiscard]] bool is_empty() const { return p == nullptr || rows == 0 || bytes == 0; }
+};
+
+/// Have two of them a byte in common?
+bool overlap(Area a, Area b) {
+    if (a.is_empty() || b.is_empty()) return false;
+    auto at = reinterpret_cast<std::uintptr_t>(a.p), other = reinterpret_cast<std::uintptr_t>(b.p);
+    if (at > other) {
+        std::swap(at, other);
+        std::swap(a, b);
+    }
+    if (other - at >= (a.rows - 1) * a.apart + a.bytes) return false; // behind it
+    if (a.rows == 1) return true;
+    if (b.rows > 1 && b.apart != a.apart) return true; // as rows of one may lie between those of the other
+    // Row j of b begins so many bytes behind the beginning of row i + j of a, and ends before the next of a, or does not.
+    const std::uint64_t i = (other - at) / a.apart, behind = (other - at) % a.apart;
+    return behind < a.bytes || (i + 1 < a.rows && behind + b.bytes > a.apart);
+}
+
+/// A gradient may be written over what it is made of, element by element, and over nothing else.
+Status check_overlap(const RowPlan& plan, const RowArrays& a) {
+    const RowRequest& r = plan.request();
+    const bool of_rows = has_wide_upstream(r.op) || r.op == RowOp::logsumexp_gradient || is_loss_gradient(r.op);
+    if (!of_rows) return {};
+    const std::uint64_t size = size_of(r.dtype), each = size_of(plan.arithmetic()), to = size_of(plan.output());
+    const auto rows_of = [&](const void* p, std::uint64_t stride, std::uint64_t bytes) {
+        return Area{p, r.rows, r.n * bytes, (stride != 0 ? stride : r.n) * bytes};
+    };
+    const auto list_of = [](const void* p, std::uint64_t n, std::uint64_t bytes) {
+        return Area{p, 1, n * bytes, n * bytes};
+    };
+    const bool wide = has_wide_upstream(r.op);
+    struct Read {
+        Area area;
+        bool in_place = false;
+    };
+    const Area out = rows_of(a.out, plan.output_stride(), to), x = rows_of(a.x, plan.stride(), size),
+               upstream = wide ? rows_of(a.upstream, r.upstream_stride, size) : list_of(a.upstream, r.rows, each),
+               probabilities = rows_of(a.probabilities, r.probability_stride, size);
+    const Read read[] = {{r.op == RowOp::nll_gradient ? Area{} : x, true},
+                         {upstream, wide},
+                         {probabilities, true},
+                         {list_of(a.scale, r.n, size)},
+                         {list_of(a.weights, r.n, size)},
+                         {list_of(a.mean, r.rows, each)},
+                         {list_of(a.rstd, r.rows, each)},
+                         {list_of(a.targets, r.rows, sizeof(std::int64_t))},
+                         {list_of(a.factor, 1, each)}};
+    const Area scale_gradient = list_of(a.scale_gradient, r.n, to), shift_gradient = list_of(a.shift_gradient, r.n, to);
+    for (const Read& from : read) {
+        const bool same =
+            from.in_place && to == size && from.area.p == a.out && (from.area.apart == out.apart || r.rows == 1);
+        if (!same && overlap(out, from.area))
+            return invalid("out", "must be x, upstream or probabilities, with the same stride and elements of the same "
+                                  "size, or not overlap what is read");
+        if (overlap(scale_gradient, from.area)) return invalid("scale_gradient", "must not overlap what is read");
+        if (overlap(shift_gradient, from.area)) return invalid("shift_gradient", "must not overlap what is read");
+    }
+    if (overlap(scale_gradient, out)) return invalid("scale_gradient", "must not overlap out");
+    if (overlap(shift_gradient, out)) return invalid("shift_gradient", "must not overlap out");
+    return overlap(scale_gradient, shift_gradient) ? invalid("shift_gradient", "must not overlap scale_gradient")
+                                                   : Status{};
 }
 
 Status check_arrays(const RowPlan& plan, const RowArrays& a) {
     const RowRequest& r = plan.request();
-    const bool layer = r.op == RowOp::layernorm, norm = is_norm(r.op);
+    const bool layer = r.op == RowOp::layernorm, norm = is_norm(r.op), slope = is_norm_gradient(r.op);
     const std::uint64_t elements = r.rows == 0 || r.op == RowOp::nll_gradient ? 0 : r.n;
     if (const Status bad = check_elements("x", a.x, r.dtype, elements); !bad.ok()) return bad;
-    const bool reduced = is_batch(r) && !is_gradient(r.op);
+    const bool reduced = r.reduction != Reduction::none && (r.op == RowOp::cross_entropy || r.op == RowOp::nll);
     if (a.out == nullptr && (reduced || r.rows * plan.results() > 0)) return invalid("out", "must not be null");
     if (const Status bad = check_alignment("out", a.out, plan.output()); !bad.ok()) return bad;
-    if (const Status bad = check_optional("scale", a.scale, r.dtype, norm); !bad.ok()) return bad;
+    if (const Status bad = check_optional("scale", a.scale, r.dtype, norm || slope); !bad.ok()) return bad;
     if (const Status bad = check_optional("shift", a.shift, r.dtype, layer); !bad.ok()) return bad;
     if (a.shift != nullptr && a.scale == nullptr) return invalid("shift", "must be null where scale is");
-    if (const Status bad = check_optional("mean", a.mean, plan.arithmetic(), layer); !bad.ok()) return bad;
-    if (const Status bad = check_optional("rstd", a.rstd, plan.arithmetic(), norm); !bad.ok()) return bad;
+    const bool mean = layer || r.op == RowOp::layernorm_gradient;
+    if (const Status bad = check_optional("mean", a.mean, plan.arithmetic(), mean); !bad.ok()) return bad;
+    if (const Status bad = check_optional("rstd", a.rstd, plan.arithmetic(), norm || slope); !bad.ok()) return bad;
+    if (const Status bad = check_kept(r, a); !bad.ok()) return bad;
     if (const Status bad = check_optional("weights", a.weights, r.dtype, has_weights(r.op)); !bad.ok()) return bad;
     if (const Status bad = check_row_weights(plan, a); !bad.ok()) return bad;
-    if (const Status bad = check_optional("factor", a.factor, plan.arithmetic(), is_gradient(r.op)); !bad.ok())
+    if (const Status bad = check_optional("factor", a.factor, plan.arithmetic(), is_loss_gradient(r.op)); !bad.ok())
         return bad;
-    return check_targets(r, a);
+    if (const Status bad = check_upstream(plan, a); !bad.ok()) return bad;
+    if (const Status bad = check_targets(r, a); !bad.ok()) return bad;
+    return check_overlap(plan, a);
 }
 
 } // namespace
@@ -178,10 +304,16 @@ RowPlan make_row_plan(const RowRequest& asked) noexcept {
     plan.status_ = plan.sums_.status();
     if (!plan.status_.ok()) return plan;
     const bool on_cuda = request.device.backend == Backend::cuda;
+    if (on_cuda && request.op >= RowOp::softmax_gradient) {
+        plan.status_ = {StatusCode::unsupported, "op", "this gradient is not offered by CUDA yet; allowed is the CPU"};
+        return plan;
+    }
     request.device = plan.sums_.request().device;
     if (!on_cuda) plan.launch_ = plan.sums_.launch();
     const std::size_t rows = on_cuda ? cuda::functions()->row_workspace_bytes(request, plan.sums_) : 0;
-    if (is_batch(request)) {
+    if (request.parameters) {
+        detail::RowPlanParts::make_columns(plan, rows);
+    } else if (is_batch(request)) {
         detail::RowPlanParts::make_totals(plan, rows);
     } else {
         plan.workspace_bytes_ = rows;

@@ -20,6 +20,7 @@ struct RowBackend {
     static constexpr std::uint64_t longest = 20000;
     template <class T>
     using Array = Askew<T>;
+    static std::span<const RowOp> ops() { return all_row_ops; }
     static std::vector<Launch> launches() {
         std::vector<Launch> list;
         for (const std::uint32_t threads : {1u, 2u, 3u, 7u}) {
@@ -38,7 +39,7 @@ struct RowBackend {
     template <class Out, class T>
     static RowResults<Out, fp::Arithmetic<T>> expected(const RowRequest& r, const RowData<T>& data) {
         RowResults<Out, fp::Arithmetic<T>> all;
-        reference::RowInput<T> in{{}, data.scale, data.shift, data.weights, {}};
+        reference::RowInput<T> in{{}, data.scale, data.shift, data.weights, {}, {}};
         in.ignore_index = r.ignore_index;
         in.smoothing = r.label_smoothing;
         in.epsilon = r.epsilon;
@@ -47,6 +48,10 @@ struct RowBackend {
             in.x = std::span(data.x).subspan(i * r.n, r.n);
             if (!data.targets.empty()) in.target = data.targets[i];
             if (!data.probabilities.empty()) in.probabilities = std::span(data.probabilities).subspan(i * r.n, r.n);
+            if (!data.upstream.empty()) in.upstream = std::span(data.upstream).subspan(i * r.n, r.n);
+            if (!data.row_upstream.empty()) in.row_upstream = data.row_upstream[i];
+            if (!data.mean.empty()) in.mean = data.mean[i];
+            if (!data.rstd.empty()) in.rstd = data.rstd[i];
             const auto one = reference::row<Out>(r.op, in);
             all.out.insert(all.out.end(), one.out.begin(), one.out.end());
             if (r.op == RowOp::layernorm) all.mean.push_back(one.mean);
@@ -325,8 +330,12 @@ TEST_CASE("rows: what is wrong with a request is said by name", "[rows][status]"
         expect(status_of({.op = op, .n = 4, .output_stride = 3}), invalid, "output_stride");
         expect(status_of({.op = op, .n = 4, .launch = {.threads = 1025}}), invalid, "launch.threads");
         if (has_one_result(op)) expect(status_of({.op = op, .n = 4, .output_stride = 4}), invalid, "output_stride");
-        if (!of_entropy(op)) {
+        if (!has_smoothing(op))
             expect(status_of({.op = op, .n = 4, .label_smoothing = 0.1}), invalid, "label_smoothing");
+        expect(status_of({.op = op, .n = 4, .upstream_stride = has_upstream(op) ? 3u : 4u}), invalid,
+               "upstream_stride");
+        if (!of_norm_gradients(op)) expect(status_of({.op = op, .n = 4, .parameters = true}), invalid, "parameters");
+        if (!of_entropy(op)) {
             expect(status_of({.op = op, .n = 4, .probability_stride = 4}), invalid, "probability_stride");
         } else {
             expect(status_of({.op = op, .n = 4, .probability_stride = 3}), invalid, "probability_stride");
@@ -334,7 +343,7 @@ TEST_CASE("rows: what is wrong with a request is said by name", "[rows][status]"
         for (const Reduction reduction : {Reduction::sum, Reduction::mean}) {
             const bool none_is_bad = reduction == Reduction::mean && !has_factor(op);
             const Status status = status_of({.op = op, .n = 4, .rows = 0, .reduction = reduction});
-            if (!of_targets(op)) {
+            if (!of_losses(op)) {
                 expect(status, invalid, "reduction");
                 continue;
             }
@@ -353,11 +362,23 @@ TEST_CASE("rows: what is wrong with a request is said by name", "[rows][status]"
         expect(status_of({.op = op, .n = 4, .rows = 5, .stride = fifth}), invalid, "rows");
         REQUIRE(status_of({.op = op, .n = max_n}).ok());
         REQUIRE(status_of({.op = op, .n = 4, .rows = 0, .epsilon = 0}).ok());
-        if (of_norms(op) || of_targets(op)) {
+        if (needs_elements(op)) {
             expect(status_of({.op = op, .n = 0}), invalid, "n");
         } else {
             REQUIRE(status_of({.op = op, .n = 0}).ok());
         }
+    }
+    for (const RowOp op : {RowOp::layernorm_gradient, RowOp::rmsnorm_gradient}) {
+        RowRequest r{.op = op, .dtype = DType::bf16, .n = 4, .parameters = true};
+        REQUIRE(status_of(r).ok()); // by exact
+        for (const Method method : {Method::serial, Method::atomic}) {
+            r.method = method;
+            expect(status_of(r), StatusCode::unsupported, "method");
+        }
+        r.method = Method::tree;
+        expect(status_of(r), invalid, "output");
+        r.output = DType::f32;
+        REQUIRE(status_of(r).ok());
     }
     REQUIRE(status_of({.dtype = DType::bf16, .output = DType::f32, .n = 4}).ok());
     REQUIRE(status_of({.op = RowOp::cross_entropy, .n = 4, .label_smoothing = 1}).ok());
@@ -369,28 +390,43 @@ TEST_CASE("rows: what is wrong with pointers is said by name", "[rows][status]")
     alignas(8) float out[4] = {77, 77, 77, 77};
     alignas(8) const std::int64_t targets[2] = {0, 1};
     char* const askew = reinterpret_cast<char*>(out) + 1;
+    float kept[2] = {0, 1};
     for (const RowOp op : all_row_ops) {
         const RowPlan plan = make_row_plan({.op = op, .n = 4, .device = cpu});
-        const RowArrays good{.x = x, .out = out, .targets = of_targets(op) ? targets : nullptr};
+        const bool layer = op == RowOp::layernorm || op == RowOp::layernorm_gradient,
+                   of_norm = of_norms(op) || of_norm_gradients(op),
+                   upstream = has_upstream(op) || op == RowOp::logsumexp_gradient;
+        const RowArrays good{.x = x,
+                             .out = out,
+                             .mean = op == RowOp::layernorm_gradient ? kept : nullptr,
+                             .rstd = of_norm_gradients(op) ? kept + 1 : nullptr,
+                             .targets = of_targets(op) ? targets : nullptr,
+                             .upstream = upstream ? x : nullptr};
         const auto wrong = [&](auto RowArrays::*member, auto* value, const char* argument) {
             RowArrays bad = good;
             bad.*member = value;
             INFO(name(op) << ' ' << argument);
             expect(run(plan, bad), invalid, argument);
         };
-        const bool norm = of_norms(op);
         const void* const none = nullptr;
+        void* const none_to_write = nullptr;
         if (op != RowOp::nll_gradient) wrong(&RowArrays::x, none, "x");
         wrong(&RowArrays::x, askew, "x");
         wrong(&RowArrays::out, static_cast<void*>(nullptr), "out");
         wrong(&RowArrays::out, askew, "out");
         // Misaligned where there may be one, anything where there may not.
-        wrong(&RowArrays::scale, norm ? askew : static_cast<const void*>(x), "scale");
+        wrong(&RowArrays::scale, of_norm ? askew : static_cast<const void*>(x), "scale");
         wrong(&RowArrays::shift, op == RowOp::layernorm ? askew : static_cast<const void*>(x), "shift");
         if (op == RowOp::layernorm) wrong(&RowArrays::shift, x, "shift"); // without scale
-        wrong(&RowArrays::mean, op == RowOp::layernorm ? askew : static_cast<void*>(out), "mean");
-        wrong(&RowArrays::rstd, norm ? askew : static_cast<void*>(out), "rstd");
-        wrong(&RowArrays::weights, of_targets(op) ? askew : static_cast<const void*>(x), "weights");
+        wrong(&RowArrays::mean, layer ? askew : static_cast<void*>(out), "mean");
+        wrong(&RowArrays::rstd, of_norm ? askew : static_cast<void*>(out), "rstd");
+        if (op == RowOp::layernorm_gradient) wrong(&RowArrays::mean, none_to_write, "mean");
+        if (of_norm_gradients(op)) wrong(&RowArrays::rstd, none_to_write, "rstd");
+        wrong(&RowArrays::upstream, upstream ? askew : static_cast<const void*>(x), "upstream");
+        if (upstream) wrong(&RowArrays::upstream, none, "upstream");
+        wrong(&RowArrays::scale_gradient, static_cast<void*>(out), "scale_gradient"); // without `parameters`
+        wrong(&RowArrays::shift_gradient, static_cast<void*>(out), "shift_gradient");
+        wrong(&RowArrays::weights, of_losses(op) ? askew : static_cast<const void*>(x), "weights");
         wrong(&RowArrays::row_weights, has_row_weights({.op = op}) ? askew : static_cast<void*>(out), "row_weights");
         wrong(&RowArrays::factor, has_factor(op) ? askew : static_cast<const void*>(x), "factor");
         wrong(&RowArrays::probabilities, of_entropy(op) ? askew : static_cast<const void*>(x), "probabilities");

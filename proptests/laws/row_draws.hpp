@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,15 @@ inline constexpr RowOp all_row_ops[] = {RowOp::logsumexp,
                                         RowOp::cross_entropy,
                                         RowOp::cross_entropy_gradient,
                                         RowOp::nll,
-                                        RowOp::nll_gradient};
+                                        RowOp::nll_gradient,
+                                        RowOp::softmax_gradient,
+                                        RowOp::log_softmax_gradient,
+                                        RowOp::logsumexp_gradient,
+                                        RowOp::layernorm_gradient,
+                                        RowOp::rmsnorm_gradient,
+                                        RowOp::cross_entropy_target_gradient};
+/// Those that are told nothing but x and, of losses, targets.
+inline constexpr std::span<const RowOp> row_ops_of_x{all_row_ops, 9};
 inline constexpr RowOp loss_row_ops[] = {RowOp::cross_entropy, RowOp::nll, RowOp::cross_entropy_gradient,
                                          RowOp::nll_gradient};
 
@@ -38,8 +47,26 @@ inline bool of_targets(RowOp op) {
 inline bool of_exponentials(RowOp op) {
     return !of_norms(op) && op != RowOp::nll && op != RowOp::nll_gradient;
 }
+inline bool of_norm_gradients(RowOp op) {
+    return op == RowOp::layernorm_gradient || op == RowOp::rmsnorm_gradient;
+}
+inline bool of_losses(RowOp op) {
+    return of_targets(op) || op == RowOp::cross_entropy_target_gradient;
+}
+inline bool has_smoothing(RowOp op) {
+    return of_entropy(op) || op == RowOp::cross_entropy_target_gradient;
+}
+/// Does it take n numbers a row from upstream?
+inline bool has_upstream(RowOp op) {
+    return op == RowOp::softmax_gradient || op == RowOp::log_softmax_gradient || of_norm_gradients(op);
+}
 inline bool has_factor(RowOp op) {
-    return op == RowOp::cross_entropy_gradient || op == RowOp::nll_gradient;
+    return op == RowOp::cross_entropy_gradient || op == RowOp::nll_gradient ||
+           op == RowOp::cross_entropy_target_gradient;
+}
+/// Must a row have an element?
+inline bool needs_elements(RowOp op) {
+    return of_norms(op) || of_norm_gradients(op) || of_losses(op);
 }
 inline bool has_row_weights(const RowRequest& r) {
     return (r.op == RowOp::cross_entropy || r.op == RowOp::nll) && r.reduction == Reduction::none;
@@ -131,6 +158,8 @@ struct RowData {
     std::vector<T> x = {}, scale = {}, shift = {}, weights = {}, probabilities = {};
     std::vector<std::int64_t> targets = {};
     std::vector<fp::Arithmetic<T>> factor = {};
+    std::vector<T> upstream = {};
+    std::vector<fp::Arithmetic<T>> row_upstream = {}, mean = {}, rstd = {}; ///< of a gradient, a number a row
 };
 
 /// What an op may be given or not; of other ops the numbers mean nothing.
@@ -140,9 +169,10 @@ struct RowVariant {
 /// Every variant of an op.
 inline std::vector<RowVariant> variants(RowOp op) {
     if (op == RowOp::layernorm) return {{}, {.scale = true}, {.scale = true, .shift = true}};
-    if (op == RowOp::rmsnorm) return {{}, {.scale = true}};
+    if (op == RowOp::rmsnorm || of_norm_gradients(op)) return {{}, {.scale = true}};
     std::vector<RowVariant> list{{}};
-    if (of_targets(op)) list.push_back({.weights = true});
+    if (of_losses(op)) list.push_back({.weights = true});
+    if (op == RowOp::cross_entropy_target_gradient) list.push_back({.weights = true, .smoothing = true});
     if (of_entropy(op)) {
         for (const bool weights : {false, true}) {
             list.push_back({.weights = weights, .smoothing = true});
@@ -192,6 +222,13 @@ RowData<T> row_data(const RowRequest& r, const RowVariant& v, std::uint64_t seed
     if (v.weights) data.weights = numbers_between<T>(0, 2, r.n, seed + 3);
     if (v.probabilities) data.probabilities = probabilities<T>(r, seed + 6);
     if (v.factor) data.factor = numbers_between<fp::Arithmetic<T>>(-2, 2, 1, seed + 4);
+    if (has_upstream(r.op)) data.upstream = numbers_between<T>(-2, 2, r.rows * r.n, seed + 8);
+    const auto a_row = [&](bool has, double low, double high, std::uint64_t what) {
+        return numbers_between<fp::Arithmetic<T>>(low, high, has ? r.rows : 0, seed + what);
+    };
+    data.row_upstream = a_row(r.op == RowOp::logsumexp_gradient, -2, 2, 9);
+    data.mean = a_row(r.op == RowOp::layernorm_gradient, -1, 1, 10);
+    data.rstd = a_row(of_norm_gradients(r.op), 0.01, 3, 11);
     return data;
 }
 
@@ -205,9 +242,10 @@ std::vector<std::size_t> row_lengths() {
 inline std::string shown(const RowRequest& r, const RowVariant& v) {
     std::string text = std::string(name(r.op)) + " n " + std::to_string(r.n) + " rows " + std::to_string(r.rows) +
                        " stride " + std::to_string(r.stride) + " to " + std::to_string(r.output_stride) +
-                       " probabilities " + std::to_string(r.probability_stride) + ' ' + std::string(name(r.reduction)) +
-                       ' ' + std::string(name(r.method)) + " smoothing " + std::to_string(r.label_smoothing) +
-                       " threads " + std::to_string(r.launch.threads) + ' ' + std::string(name(r.launch.isa));
+                       " probabilities " + std::to_string(r.probability_stride) + " upstream " +
+                       std::to_string(r.upstream_stride) + ' ' + std::string(name(r.reduction)) + ' ' +
+                       std::string(name(r.method)) + " smoothing " + std::to_string(r.label_smoothing) + " threads " +
+                       std::to_string(r.launch.threads) + ' ' + std::string(name(r.launch.isa));
     for (const auto& [has, what] : {std::pair{v.scale, " scale"},
                                     {v.shift, " shift"},
                                     {v.weights, " weights"},

@@ -14,6 +14,7 @@ struct RowBackend {
     static constexpr std::uint64_t longest = 20'000;
     template <class T>
     using Array = DeviceArray<T>;
+    static std::span<const RowOp> ops() { return row_ops_of_x; }
     static std::vector<Launch> launches() { return {{}}; }
     /// With a workspace that begins as garbage.
     static void execute(const RowPlan& plan, const RowArrays& arrays) {
@@ -31,24 +32,27 @@ struct RowBackend {
         r.dtype = dtype_of<T>;
         r.output = dtype_of<Out>;
         r.device = cpu;
-        r.stride = r.output_stride = r.probability_stride = 0;
+        r.stride = r.output_stride = r.probability_stride = r.upstream_stride = 0;
         const RowPlan plan = make_row_plan(r);
         throw_if_error(plan.status());
         const auto numbers = [&](bool has) { return std::vector<V>(has ? r.rows : 0); };
         RowResults<Out, V> all{std::vector<Out>(r.rows * plan.results()), numbers(r.op == RowOp::layernorm),
                                numbers(of_norms(r.op)), numbers(has_row_weights(r))};
         const auto at = [](auto& v) { return v.empty() ? nullptr : v.data(); };
+        auto mean = data.mean, rstd = data.rstd; // of gradients
         throw_if_error(run(plan, {.x = at(data.x),
                                   .out = at(all.out),
                                   .scale = at(data.scale),
                                   .shift = at(data.shift),
-                                  .mean = at(all.mean),
-                                  .rstd = at(all.rstd),
+                                  .mean = mean.empty() ? at(all.mean) : at(mean),
+                                  .rstd = rstd.empty() ? at(all.rstd) : at(rstd),
                                   .targets = at(data.targets),
                                   .probabilities = at(data.probabilities),
                                   .weights = at(data.weights),
                                   .row_weights = at(all.weight),
-                                  .factor = at(data.factor)}));
+                                  .factor = at(data.factor),
+                                  .upstream = has_upstream(r.op) ? static_cast<const void*>(at(data.upstream))
+                                                                 : at(data.row_upstream)}));
         return all;
     }
 };

@@ -1,6 +1,7 @@
 // Laws of row ops, on every backend. Included once a backend, after `RowBackend` has been defined:
 //     static constexpr Device device
 //     static constexpr std::uint64_t longest                                     elements of a batch of longer rows, for the time it takes
+//     static std::span<const RowOp> ops()
 //     static std::vector<Launch> launches()
 //     template <class T> Array(const std::vector<T>&, unsigned offset)           a copy, `offset` elements after a boundary: data(), fetched()
 //     static void execute(const RowPlan&, const RowArrays&)                      throws Error
@@ -48,9 +49,13 @@ std::vector<T> gathered(const std::vector<T>& from, std::uint64_t n, std::uint64
     return rows;
 }
 
+/// What is written over, by what has elements of the same type.
+enum class Over : std::uint8_t { nothing, x, upstream, probabilities };
+
 /// Runs the request on the backend, with rows and results as far apart as it says.
 template <class Out, class T>
-RowResults<Out, fp::Arithmetic<T>> run_rows(RowRequest r, const RowData<T>& data, unsigned offset, bool extras = true) {
+RowResults<Out, fp::Arithmetic<T>> run_rows(RowRequest r, const RowData<T>& data, unsigned offset, bool extras = true,
+                                            Over over = Over::nothing) {
     using V = fp::Arithmetic<T>;
     r.dtype = dtype_of<T>;
     r.output = dtype_of<Out>;
@@ -68,23 +73,39 @@ RowResults<Out, fp::Arithmetic<T>> run_rows(RowRequest r, const RowData<T>& data
         array(spread(data.probabilities, r.n, r.rows, r.probability_stride ? r.probability_stride : r.n, quiet_nan<T>),
               offset);
     const auto factor = array(data.factor, offset % 3);
+    const auto upstream =
+        array(spread(data.upstream, r.n, r.rows, r.upstream_stride ? r.upstream_stride : r.n, quiet_nan<T>), offset);
+    const auto row_upstream = array(data.row_upstream, offset % 3);
     const Out blank = number<Out>(77);
     const auto out = array(spread(std::vector<Out>(entire, blank), per_row, rows, apart, blank), offset);
+    const auto& written_over = over == Over::x ? x : over == Over::upstream ? upstream : probabilities;
     const auto numbers = [&](bool has) { return array(std::vector<V>(has && extras ? r.rows : 0, V(77)), offset); };
-    const auto mean = numbers(r.op == RowOp::layernorm), rstd = numbers(of_norms(r.op));
+    const auto mean = data.mean.empty() ? numbers(r.op == RowOp::layernorm) : array(data.mean, offset),
+               rstd = data.rstd.empty() ? numbers(of_norms(r.op)) : array(data.rstd, offset);
     const auto weight = numbers(has_row_weights(r));
-    RowBackend::execute(plan, {.x = x.data(),
-                               .out = out.data(),
-                               .scale = scale.data(),
-                               .shift = shift.data(),
-                               .mean = mean.data(),
-                               .rstd = rstd.data(),
-                               .targets = targets.data(),
-                               .probabilities = probabilities.data(),
-                               .weights = weights.data(),
-                               .row_weights = weight.data(),
-                               .factor = factor.data()});
-    return {gathered(out.fetched(), per_row, rows, apart, blank), mean.fetched(), rstd.fetched(), weight.fetched()};
+    RowBackend::execute(
+        plan, {.x = x.data(),
+               .out = over == Over::nothing ? static_cast<void*>(out.data()) : written_over.data(),
+               .scale = scale.data(),
+               .shift = shift.data(),
+               .mean = mean.data(),
+               .rstd = rstd.data(),
+               .targets = targets.data(),
+               .probabilities = probabilities.data(),
+               .weights = weights.data(),
+               .row_weights = weight.data(),
+               .factor = factor.data(),
+               .upstream = data.upstream.empty() ? static_cast<const void*>(row_upstream.data()) : upstream.data()});
+    const auto results = [&] {
+        if constexpr (std::is_same_v<Out, T>) {
+            if (over != Over::nothing) return gathered(written_over.fetched(), r.n, rows, apart, quiet_nan<T>);
+        }
+        return gathered(out.fetched(), per_row, rows, apart, blank);
+    };
+    const auto fetched_unless = [](const auto& given, const auto& from) {
+        return given.empty() ? from.fetched() : std::vector<V>();
+    };
+    return {results(), fetched_unless(data.mean, mean), fetched_unless(data.rstd, rstd), weight.fetched()};
 }
 
 inline void choose(RowRequest& r, std::uint64_t word) {
@@ -96,16 +117,17 @@ inline void choose(RowRequest& r, std::uint64_t word) {
     if (word / 1024 % 2) r.stride = r.n + gaps[word / 2048 % 4];
     if (word / 8192 % 2 && !has_one_result(r.op)) r.output_stride = r.n + gaps[word / 16384 % 4];
     if (word / 131072 % 2 && of_entropy(r.op)) r.probability_stride = r.n + gaps[word / 262144 % 4];
+    if (word / 131072 % 2 && has_upstream(r.op)) r.upstream_stride = r.n + gaps[word / 262144 % 4];
 }
 
 /// Every op and variant with rows of every length: check(request, variant, word).
 template <class T, class Check>
 void for_requests(std::uint64_t seed, const Check& check) {
-    for (const RowOp op : all_row_ops) {
+    for (const RowOp op : RowBackend::ops()) {
         const auto list = variants(op);
         for (std::size_t v = 0; v < list.size(); ++v) {
             for (const std::size_t n : row_lengths<T>()) {
-                if (n == 0 && (of_norms(op) || of_targets(op))) continue;
+                if (n == 0 && needs_elements(op)) continue;
                 const auto word = accuracy::hash(seed * 64 + static_cast<std::uint64_t>(op), n * 16 + v);
                 RowRequest r{.op = op, .n = n, .epsilon = word % 5 == 0 ? 0 : 1e-5};
                 if (list[v].smoothing) r.label_smoothing = word % 3 == 0 ? 1 : 0.1;
@@ -145,7 +167,7 @@ TEMPLATE_TEST_CASE("rows: bits are those of the text", "[rows]", float16, bfloat
 /// What instruments that take fifty times as long have time for: rows of a few lanes, of one chunk, aligned or not, and of two tiles; every way to a loss.
 TEMPLATE_TEST_CASE("rows: every kernel, on few elements", "[rows][sanitizer]", float16, bfloat16, float, double) {
     using T = TestType;
-    for (const RowOp op : all_row_ops) {
+    for (const RowOp op : RowBackend::ops()) {
         for (const std::uint64_t n : {5, 304, 305, int{spec::TreeOrder<sizeof(T)>::tile} + 9}) {
             for (const RowVariant& v : variants(op)) {
                 const RowRequest r{.op = op, .n = n, .rows = 2, .label_smoothing = v.smoothing ? 0.1 : 0};
@@ -160,7 +182,7 @@ TEMPLATE_TEST_CASE("rows: every kernel, on few elements", "[rows][sanitizer]", f
 
 /// What is lost by a last operation shows in few rows.
 TEMPLATE_TEST_CASE("rows: bits of many short rows are those of the text", "[rows]", float16, bfloat16, float, double) {
-    for (const RowOp op : all_row_ops) {
+    for (const RowOp op : RowBackend::ops()) {
         for (const std::uint64_t n : {1, 2, 3, 33}) {
             const RowRequest r{.op = op, .n = n, .rows = 2000};
             const auto data = row_data<TestType>(r, {}, n);
@@ -185,13 +207,17 @@ TEMPLATE_TEST_CASE("rows: one alone has the bits that it has among others", "[ro
         };
         RowRequest alone = r;
         alone.rows = 1;
-        alone.stride = alone.output_stride = alone.probability_stride = 0;
+        alone.stride = alone.output_stride = alone.probability_stride = alone.upstream_stride = 0;
         const auto launches = RowBackend::launches();
         alone.launch = launches[word / 4096 % launches.size()];
         RowData<T> own = data;
         own.x = part(data.x, r.n);
         own.targets = part(data.targets, 1);
         own.probabilities = part(data.probabilities, r.n);
+        own.upstream = part(data.upstream, r.n);
+        own.row_upstream = part(data.row_upstream, 1);
+        own.mean = part(data.mean, 1);
+        own.rstd = part(data.rstd, 1);
         require_same(run_rows<T>(alone, own, static_cast<unsigned>(word / 16 % 5)),
                      RowResults<T, fp::Arithmetic<T>>{part(together.out, per_row), part(together.mean, 1),
                                                       part(together.rstd, 1), part(together.weight, 1)});
@@ -202,5 +228,6 @@ TEMPLATE_TEST_CASE("rows: one alone has the bits that it has among others", "[ro
 
 #include "laws/row_batch_laws.hpp"
 #include "laws/row_error_laws.hpp"
+#include "laws/row_grad_laws.hpp"
 #include "laws/row_golden_laws.hpp"
 #include "laws/row_special_laws.hpp"

@@ -1,5 +1,5 @@
-// What softmax classifiers and normalization layers do to each row of a matrix: logsumexp, softmax, log_softmax, layernorm, rmsnorm, and cross entropy and
-// nll with their gradients, of each row or of all of them. As with plan.hpp: make a plan, run it; neither throws, prints, allocates or synchronises, but for what plan.hpp names.
+// What softmax classifiers and normalization layers do to each row of a matrix: logsumexp, softmax, log_softmax, layernorm, rmsnorm, cross entropy and nll, of each
+// row or of all of them, and the gradients of all of these. As with plan.hpp: make a plan, run it; neither throws, prints, allocates or synchronises, but for what plan.hpp names.
 // row_losses.hpp has shorter calls on the CPU.
 #pragma once
 
@@ -24,7 +24,15 @@ namespace detreduce {
     X(cross_entropy, CROSS_ENTROPY) /* −Σ q·log_softmax(x), q 1 at the row's target, or given: one number */       \
     X(cross_entropy_gradient, CROSS_ENTROPY_GRADIENT) /* gradient: (softmax(x)·Σq − q) · factor: n numbers */     \
     X(nll, NLL)                   /* −x at the row's target; x: logarithms of probabilities: one number */           \
-    X(nll_gradient, NLL_GRADIENT) /* gradient: −factor at the target, else +0: n numbers */
+    X(nll_gradient, NLL_GRADIENT) /* gradient: −factor at the target, else +0: n numbers */                          \
+    /* Gradients with d from upstream; y is what forward gave, in the place of x: n numbers. */                        \
+    X(softmax_gradient, SOFTMAX_GRADIENT)         /* y·(d − Σ d·y) */                                             \
+    X(log_softmax_gradient, LOG_SOFTMAX_GRADIENT) /* d − e^y·Σ d */                                                \
+    X(logsumexp_gradient, LOGSUMEXP_GRADIENT)     /* softmax(x)·d, of one d a row */                                  \
+    X(layernorm_gradient, LAYERNORM_GRADIENT) /* (g − Σg / n − z·(Σ g·z) / n)·rstd, z = (x − mean)·rstd */ \
+    X(rmsnorm_gradient, RMSNORM_GRADIENT)     /* (g − z·(Σ g·z) / n)·rstd, z = x·rstd, g = d·scale */          \
+    /* with respect to probabilities: −log_softmax(x)·weight·factor: n numbers */                                  \
+    X(cross_entropy_target_gradient, CROSS_ENTROPY_TARGET_GRADIENT)
 enum class RowOp : std::uint8_t {
 #define DETREDUCE_ENUMERATOR(name, c_name) name,
     DETREDUCE_ROW_OPS(DETREDUCE_ENUMERATOR)
@@ -44,6 +52,9 @@ struct RowRequest {
     double label_smoothing = 0;           ///< cross entropy: 0 … 1
     std::int64_t ignore_index = -100;     ///< of targets: rows with this one have a loss and a weight of +0
     std::uint64_t probability_stride = 0; ///< elements from one row's probabilities to those of the next, as `stride`
+    std::uint64_t upstream_stride = 0;    ///< the same of what comes from upstream, where that is n numbers a row
+    /// Gradients of norms: also those with respect to scale and shift, which are sums over the rows by `method`.
+    bool parameters = false;
     /// Of cross entropy and nll: the loss of each row, their sum, or that over the sum of the rows' weights; of their gradients: which of these it is the
     /// gradient of.
     Reduction reduction = Reduction::none;
@@ -77,7 +88,8 @@ class RowPlan {
     [[nodiscard]] DType arithmetic() const noexcept { return arithmetic_of(request_.dtype); }
     /// Bytes of device memory, aligned to 256, that run() needs: some where a row has more than one tile (8192 elements of f32, 4096 of f64, 16384 of f16
     /// and bf16), of logsumexp and cross_entropy two numbers a tile, else none. On the CPU: 0. With a reduction two numbers a row more,
-    /// and what the sum needs, of gradients only for the mean; on the CPU, too, aligned to 8.
+    /// and what the sum needs, of gradients only for the mean; with `parameters` a number of arithmetic() an element, and what the sums over the rows need; on
+    /// the CPU, too, aligned to 8.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
     /// On the CPU: the threads and the instruction set that were chosen. On CUDA there is nothing to choose: automatic and 0.
     [[nodiscard]] const Launch& launch() const noexcept { return launch_; }
@@ -107,17 +119,21 @@ constexpr const Plan& sums_of(const RowPlan& plan) noexcept {
 struct RowArrays {
     const void* x = nullptr;
     void* out = nullptr;
-    const void* scale = nullptr;           ///< layernorm, rmsnorm: n elements, or null for 1
-    const void* shift = nullptr;           ///< layernorm, with scale: n elements, or null for 0
-    void* mean = nullptr;                  ///< layernorm: a number of plan.arithmetic() a row, or null
-    void* rstd = nullptr;                  ///< layernorm, rmsnorm: the same of 1 / √(… + epsilon)
+    const void* scale = nullptr; ///< layernorm, rmsnorm: n elements, or null for 1
+    const void* shift = nullptr; ///< layernorm, with scale: n elements, or null for 0
+    void* mean = nullptr;        ///< layernorm: a number of plan.arithmetic() a row, or null; its gradient reads it
+    void* rstd = nullptr;        ///< layernorm, rmsnorm: the same of 1 / √(… + epsilon)
     const std::int64_t* targets = nullptr; ///< cross entropy, nll: a class a row, 0 … n − 1, or ignore_index
     const void* probabilities = nullptr;   ///< cross entropy, in the place of targets: n elements a row
     const void* weights = nullptr;         ///< cross entropy, nll: n elements, a weight a class, or null for 1
     /// cross_entropy, nll, not reduced: the weight of the row's target, 1 with probabilities, of plan.arithmetic(), a row, or null.
     void* row_weights = nullptr;
-    /// Gradients: one number of plan.arithmetic(), the gradient with respect to what is differentiated, or null for 1.
+    /// Gradients of cross entropy and nll: one number of plan.arithmetic(), the gradient with respect to what is differentiated, or null for 1.
     const void* factor = nullptr;
+    /// The other gradients: that with respect to what the op gives, n elements a row, or, of logsumexp, a number of plan.arithmetic() a row.
+    const void* upstream = nullptr;
+    void* scale_gradient = nullptr; ///< with `parameters`: n results, summed over the rows
+    void* shift_gradient = nullptr; ///< layernorm, with `parameters`: the same, or null
 };
 
 /// Runs `plan`.
@@ -125,11 +141,13 @@ struct RowArrays {
 /// formula      see RowOp; lib/SPEC.md, section 17, says which operations these are, in the elements' arithmetic (f32, of f64 f64), by `tree`. With weights
 ///              every class's q is multiplied by its weight; label_smoothing s makes it (1 − s)·q + s / n. Reduced: Σ loss, or that over Σ weight, the
 ///              weight being that of the row's target, or, with probabilities, 1; sums by plan.request().method of the losses in plan.arithmetic(). The
-///              gradient of the mean is that of the rows with factor / Σ weight for factor; that of the sum is that of none
+///              gradient of the mean is that of the rows with factor / Σ weight for factor; that of the sum is that of none. With `parameters` Σ d·z over the rows
+///              is the gradient with respect to scale, and Σ d that with respect to shift, by plan.request().method. What forward keeps for the gradient: y
+///              (softmax, log_softmax), x (logsumexp, cross entropy, nll), x, mean and rstd (layernorm), x and rstd (rmsnorm)
 /// shapes       x: plan.request().rows rows of n contiguous elements, plan.stride() elements apart, aligned to the element (nll_gradient reads none, and x may
-///              be null). probabilities: the same, probability_stride apart. out: plan.results() a row, plan.output_stride() apart (logsumexp, cross_entropy,
-///              nll: next to each other, or, reduced, one number)
-/// dtypes       f16, bf16, f32, f64; results the same, of f16 and bf16 also f32
+///              be null). probabilities and upstream: the same, probability_stride and upstream_stride apart. out: plan.results() a row, plan.output_stride() apart
+///              (logsumexp, cross_entropy, nll: next to each other, or, reduced, one number)
+/// dtypes       f16, bf16, f32, f64; results the same, of f16 and bf16 also f32. With `parameters` and another method than exact: plan.arithmetic()
 /// guarantee    device: the bits of a row are those of the row alone, on every CPU and GPU, for every batch, stride, alignment and thread count. Reduced by
 ///              exact the order of the rows means nothing either
 /// error bound  lib/SPEC.md, section 17.1; accuracy/row_bounds.hpp has those of all results, as functions. Of log_softmax and cross entropy it is relative to the
@@ -148,7 +166,9 @@ struct RowArrays {
 ///              Probabilities are not looked at: others than 0 … 1 give what the formula gives. A sum of weights of 0: a mean of NaN. n = 0: logsumexp is
 ///              −inf, nothing is written by the others, and make_row_plan() refuses it for layernorm, rmsnorm, cross entropy and nll. No rows: a sum of +0,
 ///              and an error in make_row_plan() for a mean
-/// overlap      out, mean, rstd, row_weights and the workspace must not overlap each other, nor what is read
+/// in place     out of a gradient may be x, upstream or probabilities: the same pointer, with the same stride and elements of the same size
+/// overlap      otherwise out, mean, rstd, row_weights, scale_gradient, shift_gradient and the workspace must not overlap each other, nor what is read. Of gradients an
+///              overlap is refused
 /// source       lib/SPEC.md, section 17; Milakov & Gimelshein, Online normalizer calculation for softmax (2018), for reading a row once: here sums are relative
 ///              to powers of two, so that nothing has to be multiplied to be rescaled
 Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace = nullptr, Stream stream = nullptr) noexcept;

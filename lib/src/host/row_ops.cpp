@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <detreduce/spec/row_grads.hpp>
 #include <detreduce/spec/row_math.hpp>
 
 #include "host/arena.hpp"
@@ -263,7 +264,57 @@ struct RowRun {
         });
     }
 
+    /// −log_softmax times what the class counts.
+    void cross_entropy_target_gradient() const {
+        const auto smoothed = spec::SmoothedTarget<V>::of(plan.request().label_smoothing, row.n);
+        const V by = factor();
+        const auto sum = row.exp_sum();
+        row.write(out(), [&](std::uint64_t i) {
+            return row_grads::probability_slope(smoothed, neg_log_prob(sum, i), weight(i), by);
+        });
+    }
+    void logsumexp_gradient() const {
+        const V upstream = static_cast<const V*>(arrays.upstream)[index];
+        const auto sum = row.exp_sum();
+        row.write_of_terms(out(), sum, [&](std::uint64_t, V term) {
+            return row_grads::logsumexp_slope(term * sum.reciprocal, upstream);
+        });
+    }
+    /// Sums over the row, and what is made of them, as spec/row_grads.hpp says.
+    template <class G>
+    void gradient() const {
+        const std::uint64_t stride = plan.request().upstream_stride;
+        const T* const upstream = static_cast<const T*>(arrays.upstream) + index * (stride != 0 ? stride : row.n);
+        const auto* const scale = static_cast<const T*>(arrays.scale);
+        RowGradMap<V> map{G::op, RowGradPart::first_term, {V{0}, V{1}, static_cast<V>(row.n)}, {}};
+        if (G::op == RowOp::layernorm_gradient) map.row.mean = static_cast<const V*>(arrays.mean)[index];
+        if (G::of_norm) map.row.rstd = static_cast<const V*>(arrays.rstd)[index];
+        const auto compute = [&](RowGradPart part, std::uint64_t first, std::uint32_t count, V* values) {
+            RowGradMap<V> of = map;
+            of.part = part;
+            row.isa.row_grads(of, row.x + first, upstream + first, scale != nullptr ? scale + first : nullptr, count,
+                              values);
+        };
+        const auto sum_of = [&](RowGradPart part) {
+            const V sum = row.sum(
+                [&](std::uint64_t first, std::uint32_t count, V* terms) { compute(part, first, count, terms); });
+            return row_grads::finished<G>(sum, map.row);
+        };
+        const V first = sum_of(RowGradPart::first_term);
+        if (G::sums == 2) map.sum[1] = sum_of(RowGradPart::second_term);
+        map.sum[0] = first;
+        V* const to_sum = static_cast<V*>(arrays.scale_gradient);
+        row.for_each_part([&](std::uint64_t begin, std::uint32_t count) {
+            if (to_sum != nullptr) compute(RowGradPart::scale_term, begin, count, to_sum + index * row.n + begin);
+            const Buffer<V> slope(count);
+            compute(RowGradPart::slope, begin, count, slope.data());
+            for (std::uint32_t i = 0; i < count; ++i)
+                out()[begin + i] = fp::round_to<Out>(slope[i]);
+        });
+    }
+
     void operator()() const {
+        if (row.n == 0 && plan.request().op != RowOp::logsumexp) return;
         switch (plan.request().op) {
         case RowOp::logsumexp:
             *out() = fp::round_to<Out>(row.exp_sum().logsumexp());
@@ -284,6 +335,15 @@ struct RowRun {
             return nll();
         case RowOp::nll_gradient:
             return nll_gradient();
+        case RowOp::logsumexp_gradient:
+            return logsumexp_gradient();
+        case RowOp::cross_entropy_target_gradient:
+            return cross_entropy_target_gradient();
+        case RowOp::softmax_gradient:
+        case RowOp::log_softmax_gradient:
+        case RowOp::layernorm_gradient:
+        case RowOp::rmsnorm_gradient:
+            return row_grads::with_grad(plan.request().op, [&]<class G>(G) { gradient<G>(); });
         }
     }
 };

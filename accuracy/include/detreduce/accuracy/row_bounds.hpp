@@ -35,10 +35,21 @@
 //     scaled       |scale|·B_z + u·(|result| + |scale|·B_z) + η: one more rounding
 // Of a row that is scaled by a power of two, with layernorm's sums of dᵢ = x'ᵢ − μ₀: M = m2 / n + (γ_{d+1}·Σ|x'| / n)² is no less than Σdᵢ² / n, so that with γ = γ_{d+2}
 //     δ = 2γ·√M + 2u·(Σ|x'| / n), Δ = 4γ·M
+//
+// Gradients from upstream, d, of the formulas with the y, mean and rstd that there are; bars are means of sizes over the row, e the error of exp. No product goes through more roundings
+// than γ says; what underflows is η each, times what it is multiplied by.
+//     softmax      γ_{d+3}·|y|·(|d| + Σ|d·y|), and (n + 1)·η·|y| + η
+//     log_softmax  (1 + u)·e^y·((1 + e)(1 + γ_d) − 1)·Σ|d| + u·|result|, and 5η·Σ|d| + η
+//     logsumexp    |d|·((1 + u)·B + u·p) + η, B the bound of p in V
+//     norms        γ_{d+10}·rstd·(|g| + ḡ + |z|·gz̄), and 2η·(1 + rstd·(5 + |z|·(ḡ + z̄ + 3) + gz̄))
+//     with respect to probabilities: |c·factor|·((1 + γ_5)·B + γ_5·U), U = −log_softmax, B its bound in V, and 2η·(1 + |factor|)·(1 + U)
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
+#include <detreduce/row_ops.hpp>
 #include <detreduce/types.hpp>
 
 namespace detreduce::accuracy {
@@ -97,5 +108,19 @@ struct NormElement {
     bool scaled;
 };
 [[nodiscard]] double norm_bound(const NormSizes& s, DType output, const NormElement& e) noexcept;
+
+/// A row of a gradient that takes n numbers from upstream, which are finite. No scale: 1.
+struct GradRow {
+    RowOp op;
+    std::span<const double> x, upstream, scale = {};
+    double mean = 0, rstd = 1;
+};
+/// Of each element of the gradient.
+[[nodiscard]] std::vector<double> row_gradient_bounds(const GradRow& row, DType input, DType output);
+/// p is the true softmax.
+[[nodiscard]] double logsumexp_gradient_bound(const ExpSumCase& c, DType output, double p, double upstream) noexcept;
+/// What the class counts, the true −log_softmax, its bound in V, and the factor.
+[[nodiscard]] double target_gradient_bound(DType input, DType output, double counts, double neg_log_prob, double bound,
+                                           double factor) noexcept;
 
 } // namespace detreduce::accuracy

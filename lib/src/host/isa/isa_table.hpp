@@ -1,5 +1,5 @@
 // What an instruction set gives to the CPU backend: the first level of the methods with a fixed order, one tile at a time, the terms of
-// the ops, the digits of `exact`, the keys of what is compared, what is counted, and losses.
+// the ops, the digits of `exact`, the keys of what is compared, what is counted, losses, and gradients of row ops.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <detreduce/loss_words.hpp>
 #include <detreduce/spec/exp_term.hpp>
 #include <detreduce/spec/order_key.hpp>
+#include <detreduce/spec/row_grads.hpp>
 #include <detreduce/types.hpp>
 
 #include "accumulators.hpp"
@@ -24,6 +25,17 @@ struct LossMap {
     Loss loss;
     V parameter;
     bool slopes;
+};
+
+/// Which function of an element, for the gradient of a row op (spec/row_grads.hpp): one of the terms that are summed over the row, what is written once the sums
+/// are known, or what is summed over the rows.
+enum class RowGradPart : std::uint8_t { first_term, second_term, slope, scale_term };
+template <class V>
+struct RowGradMap {
+    RowOp op;
+    RowGradPart part;
+    row_grads::RowOf<V> row;
+    V sum[2];
 };
 
 /// How a tile is reduced by the accumulator Acc, in the order of SPEC.md: m items, 1 ≤ m ≤ TreeOrder<sizeof(T)>::tile.
@@ -65,6 +77,10 @@ struct IsaFunctions {
 
     /// `map` of m elements at x with their targets, each times its weight unless w is null.
     void (*losses)(const LossMap<V>& map, const T* x, const T* t, const T* w, std::uint32_t m, V* values);
+
+    /// `map` of m elements at x with what comes from upstream, and scale, 1 where that is null.
+    void (*row_grads)(const RowGradMap<V>& map, const T* x, const T* upstream, const T* scale, std::uint32_t m,
+                      V* values);
 
     /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
     void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words);
