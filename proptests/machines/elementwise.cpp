@@ -77,8 +77,11 @@ void row_lines(Agreement& to) {
     using V = fp::Arithmetic<T>;
     Draw draw{6};
     for (auto op = RowOp::logsumexp; name(op) != "?"; op = static_cast<RowOp>(static_cast<int>(op) + 1)) {
-        const bool norm = op == RowOp::layernorm || op == RowOp::rmsnorm, loss = op >= RowOp::cross_entropy,
-                   cross = op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
+        const bool norm = op == RowOp::layernorm || op == RowOp::rmsnorm,
+                   slope_of_norm = op == RowOp::layernorm_gradient || op == RowOp::rmsnorm_gradient,
+                   loss = op >= RowOp::cross_entropy && op <= RowOp::nll_gradient,
+                   cross = op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient,
+                   upstream = op >= RowOp::softmax_gradient && op != RowOp::cross_entropy_target_gradient;
         for (std::uint64_t turn = 0; turn < 8; ++turn) {
             const std::uint64_t tile = 32768 / sizeof(T);
             const std::uint64_t n = turn >= 6 ? tile + draw.below(3) : 1 + draw.below(draw.of({8, 70, 1500}));
@@ -105,11 +108,15 @@ void row_lines(Agreement& to) {
                          const RowPlan plan = make_row_plan(r);
                          throw_if_error(plan.status());
                          std::vector<T> out(rows * plan.results());
-                         std::vector<V> mean(rows), rstd(rows);
+                         std::vector<V> mean(rows), rstd(rows), numbers(rows, V(0.75));
                          std::vector<double> workspace((plan.workspace_bytes() + 7) / 8);
                          RowArrays a{.x = x.data(), .out = out.data()};
                          if (op == RowOp::nll_gradient) a.x = nullptr;
                          if (norm) a.scale = scale.data(), a.rstd = rstd.data();
+                         if (slope_of_norm) a.scale = scale.data(), a.rstd = numbers.data();
+                         if (op == RowOp::layernorm_gradient) a.mean = numbers.data();
+                         if (upstream) a.upstream = probabilities.data();
+                         if (op == RowOp::logsumexp_gradient) a.upstream = numbers.data();
                          if (op == RowOp::layernorm) a.shift = shift.data(), a.mean = mean.data();
                          if (loss && !by_probability) a.targets = targets.data();
                          if (by_probability) a.probabilities = probabilities.data();
