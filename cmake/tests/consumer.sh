@@ -33,6 +33,7 @@ use_installed() { # PREFIX [static]
   "$cmake" --build "$work/examples"
   run "$work/examples/host_sum"
   run "$work/examples/c_sum"
+  run "$work/examples/c_cross_entropy"
   run "$work/examples/custom_loss"
   if [[ -x $work/examples/device_sum ]]; then run "$work/examples/device_sum"; fi
   if [[ -x $work/examples/custom_loss_gpu ]]; then run "$work/examples/custom_loss_gpu"; fi
@@ -85,8 +86,10 @@ check_headers() { # PREFIX
     printf '#include <detreduce/%s>\n' "${header##*/}" >"$work/header.cpp"
     "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only "-I$prefix/include" "$work/header.cpp"
   done
-  # The C header is C, old and new, and C++, old and new.
-  printf '#include <detreduce/detreduce.h>\nint use(void) { return DETREDUCE_OK; }\n' >"$work/header.c"
+  # The C headers are C, old and new, and C++, old and new.
+  printf '#include <%s>\n' detreduce/losses.h detreduce/detreduce.h >"$work/header.c"
+  printf 'detreduce_row_request r = DETREDUCE_ROW_REQUEST_INIT;\n' >>"$work/header.c"
+  printf 'detreduce_loss_inputs use(void) { detreduce_loss_inputs in = DETREDUCE_LOSS_INPUTS_INIT; return in; }\n' >>"$work/header.c"
   for standard in c99 c11 c17; do
     "${CC:-cc}" -std=$standard -Wall -Wextra -pedantic -Werror -fsyntax-only "-I$prefix/include" "$work/header.c"
   done

@@ -1,6 +1,7 @@
 /* The C header as a C program uses it. */
 #include "laws/c_api_in_c.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const size_t* layout_in_c(void) {
@@ -10,6 +11,18 @@ const size_t* layout_in_c(void) {
                                     sizeof(detreduce_launch),
                                     sizeof(detreduce_state),
                                     sizeof(detreduce_tensor),
+                                    sizeof(detreduce_loss_request),
+                                    sizeof(detreduce_loss_inputs),
+                                    sizeof(detreduce_loss_plan),
+                                    sizeof(detreduce_row_request),
+                                    sizeof(detreduce_row_arrays),
+                                    sizeof(detreduce_row_plan),
+                                    sizeof(detreduce_clip_request),
+                                    sizeof(detreduce_clip_plan),
+                                    offsetof(detreduce_loss_request, launch),
+                                    offsetof(detreduce_row_request, launch),
+                                    offsetof(detreduce_row_arrays, factor),
+                                    offsetof(detreduce_clip_request, launch),
                                     offsetof(detreduce_request, n),
                                     offsetof(detreduce_request, device),
                                     offsetof(detreduce_request, launch),
@@ -44,6 +57,28 @@ detreduce_status reduce_in_c(const char* op, const char* method, const char* dty
     copy = plan; /* a plain value */
     memset(&plan, 0, sizeof plan);
     return detreduce_run(&copy, x, y, NULL, out, NULL, NULL);
+}
+
+detreduce_status cross_entropy_in_c(const float* logits, uint64_t rows, uint64_t classes, const int64_t* targets,
+                                    float* loss) {
+    detreduce_row_request request = DETREDUCE_ROW_REQUEST_INIT;
+    detreduce_row_arrays arrays = DETREDUCE_ROW_ARRAYS_INIT;
+    detreduce_row_plan plan;
+    detreduce_status status;
+    void* workspace;
+    request.op = detreduce_parse_row_op("cross_entropy");
+    request.n = classes;
+    request.rows = rows;
+    request.device.backend = DETREDUCE_BACKEND_CPU;
+    status = detreduce_make_row_plan(&request, &plan);
+    if (status.code != DETREDUCE_OK) return status;
+    workspace = malloc(detreduce_row_plan_workspace_bytes(&plan));
+    arrays.x = logits;
+    arrays.targets = targets;
+    arrays.out = loss;
+    status = detreduce_run_rows(&plan, &arrays, workspace, NULL);
+    free(workspace);
+    return status;
 }
 
 detreduce_status sum_in_parts_in_c(const double* x, uint64_t n, uint64_t first, double* out) {
@@ -113,5 +148,30 @@ int words_in_c(void) {
     CHECK(nan_policy, DETREDUCE_NAN_IGNORE, "ignore");
     CHECK(backend, DETREDUCE_BACKEND_CPU, "cpu");
     CHECK(backend, DETREDUCE_BACKEND_CUDA, "cuda");
+    CHECK(loss, DETREDUCE_LOSS_MSE, "mse");
+    CHECK(loss, DETREDUCE_LOSS_MAE, "mae");
+    CHECK(loss, DETREDUCE_LOSS_HUBER, "huber");
+    CHECK(loss, DETREDUCE_LOSS_SMOOTH_L1, "smooth_l1");
+    CHECK(loss, DETREDUCE_LOSS_BCE, "bce");
+    CHECK(loss, DETREDUCE_LOSS_BCE_WITH_LOGITS, "bce_with_logits");
+    CHECK(loss, DETREDUCE_LOSS_KL_DIV, "kl_div");
+    CHECK(reduction, DETREDUCE_REDUCTION_NONE, "none");
+    CHECK(reduction, DETREDUCE_REDUCTION_SUM, "sum");
+    CHECK(reduction, DETREDUCE_REDUCTION_MEAN, "mean");
+    CHECK(row_op, DETREDUCE_ROW_OP_LOGSUMEXP, "logsumexp");
+    CHECK(row_op, DETREDUCE_ROW_OP_SOFTMAX, "softmax");
+    CHECK(row_op, DETREDUCE_ROW_OP_LOG_SOFTMAX, "log_softmax");
+    CHECK(row_op, DETREDUCE_ROW_OP_LAYERNORM, "layernorm");
+    CHECK(row_op, DETREDUCE_ROW_OP_RMSNORM, "rmsnorm");
+    CHECK(row_op, DETREDUCE_ROW_OP_CROSS_ENTROPY, "cross_entropy");
+    CHECK(row_op, DETREDUCE_ROW_OP_CROSS_ENTROPY_GRADIENT, "cross_entropy_gradient");
+    CHECK(row_op, DETREDUCE_ROW_OP_NLL, "nll");
+    CHECK(row_op, DETREDUCE_ROW_OP_NLL_GRADIENT, "nll_gradient");
+    CHECK(row_op, DETREDUCE_ROW_OP_SOFTMAX_GRADIENT, "softmax_gradient");
+    CHECK(row_op, DETREDUCE_ROW_OP_LOG_SOFTMAX_GRADIENT, "log_softmax_gradient");
+    CHECK(row_op, DETREDUCE_ROW_OP_LOGSUMEXP_GRADIENT, "logsumexp_gradient");
+    CHECK(row_op, DETREDUCE_ROW_OP_LAYERNORM_GRADIENT, "layernorm_gradient");
+    CHECK(row_op, DETREDUCE_ROW_OP_RMSNORM_GRADIENT, "rmsnorm_gradient");
+    CHECK(row_op, DETREDUCE_ROW_OP_CROSS_ENTROPY_TARGET_GRADIENT, "cross_entropy_target_gradient");
     return 0;
 }

@@ -2,7 +2,7 @@
 #ifndef DETREDUCE_PROPTESTS_C_API_IN_C_H
 #define DETREDUCE_PROPTESTS_C_API_IN_C_H
 
-#include <detreduce/detreduce.h>
+#include <detreduce/losses.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,6 +20,10 @@ detreduce_status reduce_in_c(const char* op, const char* method, const char* dty
 
 /* x in two parts, through states and their bytes. */
 detreduce_status sum_in_parts_in_c(const double* x, uint64_t n, uint64_t first, double* out);
+
+/* The mean cross entropy of rows of logits. */
+detreduce_status cross_entropy_in_c(const float* logits, uint64_t rows, uint64_t classes, const int64_t* targets,
+                                    float* loss);
 
 /* Every word that the header has, in the order of its value, by name; 0 when names and values read back, else the line of what did not. */
 int words_in_c(void);

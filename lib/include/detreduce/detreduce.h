@@ -1,4 +1,5 @@
 /* detreduce for C, and for whatever calls C: C99 and later, and C++. The same library, the same bits, as <detreduce/detreduce.hpp>.
+ * <detreduce/losses.h> has losses, row ops and clip_grad_norm.
  *
  *     detreduce_request request;
  *     detreduce_request_init(&request, sizeof request);

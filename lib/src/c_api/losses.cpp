@@ -1,0 +1,324 @@
+// The C header losses.h: losses, row ops and clip_grad_norm.
+#include <string_view>
+
+#include <detreduce/clip_grad_norm.hpp>
+#include <detreduce/losses.h>
+#include <detreduce/losses.hpp>
+#include <detreduce/row_ops.hpp>
+#include <detreduce/version.hpp>
+
+#include "c_api/shared.hpp"
+
+namespace detreduce::c_api {
+
+template <>
+struct Holds<detreduce_loss_plan> {
+    using Plan = dr::LossPlan;
+    static constexpr std::uint64_t mark = 0x3173736f6c746564u;
+    static constexpr char must_be_made[] = "must come from detreduce_make_loss_plan()";
+};
+template <>
+struct Holds<detreduce_row_plan> {
+    using Plan = dr::RowPlan;
+    static constexpr std::uint64_t mark = 0x3173776f72746564u;
+    static constexpr char must_be_made[] = "must come from detreduce_make_row_plan()";
+};
+template <>
+struct Holds<detreduce_clip_plan> {
+    using Plan = dr::ClipPlan;
+    static constexpr std::uint64_t mark = 0x3170696c63746564u;
+    static constexpr char must_be_made[] = "must come from detreduce_make_clip_plan()";
+};
+
+namespace {
+
+// One list of words in two languages: a new enumerator needs its line in losses.h.
+#define DETREDUCE_CHECK(name, c_name, ...) static_assert(is(DETREDUCE_LOSS_##c_name, dr::Loss::name));
+DETREDUCE_LOSSES(DETREDUCE_CHECK)
+#undef DETREDUCE_CHECK
+#define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_REDUCTION_##c_name, dr::Reduction::name));
+DETREDUCE_REDUCTIONS(DETREDUCE_CHECK)
+#undef DETREDUCE_CHECK
+#define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_ROW_OP_##c_name, dr::RowOp::name));
+DETREDUCE_ROW_OPS(DETREDUCE_CHECK)
+#undef DETREDUCE_CHECK
+
+static_assert(sizeof(detreduce_loss_request) == 192 && sizeof(detreduce_loss_inputs) == 64 &&
+              sizeof(detreduce_row_request) == 256 && sizeof(detreduce_row_arrays) == 192 &&
+              sizeof(detreduce_clip_request) == 128);
+
+/// The enumerator whose name() is `text`; names are numbered from 0 on.
+template <class Enum>
+std::int32_t parsed(const char* text) {
+    for (std::int32_t i = 0; text != nullptr && i < 255 && dr::name(as<Enum>(i)) != "?"; ++i) {
+        if (dr::name(as<Enum>(i)) == text) return i;
+    }
+    return DETREDUCE_UNKNOWN;
+}
+
+/// Whether the caller's struct is one that was initialised, of this version: what is wrong with it otherwise.
+template <class Request>
+detreduce_status check_request(const Request& r, const char* of_this_size) {
+    if (r.struct_size != sizeof r) return invalid("struct_size", of_this_size);
+    if (!are_zero(r.reserved)) return invalid("reserved", "must be 0, as the initialiser sets it");
+    if (!are_zero(r.launch.reserved)) return invalid("launch.reserved", "must be 0, as the initialiser sets it");
+    return as_c({});
+}
+/// The same of arrays, whose argument is `name`.
+template <class Arrays>
+detreduce_status check_arrays(const char* name, const Arrays* arrays, const char* of_this_size) {
+    if (arrays == nullptr) return null(name);
+    if (arrays->struct_size != sizeof *arrays) return invalid(name, of_this_size);
+    if (!are_zero(arrays->reserved))
+        return invalid(name, "its reserved pointers must be NULL, as the initialiser sets them");
+    return as_c({});
+}
+constexpr bool is_ok(const detreduce_status& s) {
+    return s.code == DETREDUCE_OK;
+}
+
+/// The reduction of a word, or `by_default`.
+dr::Reduction as_reduction(detreduce_reduction word, dr::Reduction by_default) {
+    return word == DETREDUCE_REDUCTION_DEFAULT ? by_default : as<dr::Reduction>(word);
+}
+std::optional<dr::DType> as_output(detreduce_dtype word) {
+    if (word == DETREDUCE_DTYPE_OF_INPUT) return std::nullopt;
+    return as<dr::DType>(word);
+}
+bool is_row_loss(dr::RowOp op) {
+    return op == dr::RowOp::cross_entropy || op == dr::RowOp::cross_entropy_gradient || op == dr::RowOp::nll ||
+           op == dr::RowOp::nll_gradient || op == dr::RowOp::cross_entropy_target_gradient;
+}
+
+dr::LossRequest as_request(const detreduce_loss_request& r) {
+    return {.loss = as<dr::Loss>(r.loss),
+            .reduction = as_reduction(r.reduction, dr::Reduction::mean),
+            .method = as<dr::Method>(r.method),
+            .dtype = as<dr::DType>(r.dtype),
+            .output = as_output(r.output),
+            .n = r.n,
+            .parameter = r.parameter,
+            .weighted = r.weighted != 0,
+            .device = as_device(r.device),
+            .launch = as_launch(r.launch)};
+}
+dr::LossInputs as_inputs(const detreduce_loss_inputs& in) {
+    return {in.x, in.target, in.weight};
+}
+
+dr::RowRequest as_request(const detreduce_row_request& r) {
+    const auto op = as<dr::RowOp>(r.op);
+    return {.op = op,
+            .dtype = as<dr::DType>(r.dtype),
+            .output = as_output(r.output),
+            .n = r.n,
+            .rows = r.rows,
+            .stride = r.stride,
+            .output_stride = r.output_stride,
+            .epsilon = r.epsilon,
+            .label_smoothing = r.label_smoothing,
+            .ignore_index = r.ignore_index,
+            .probability_stride = r.probability_stride,
+            .upstream_stride = r.upstream_stride,
+            .parameters = r.parameters != 0,
+            .reduction = as_reduction(r.reduction, is_row_loss(op) ? dr::Reduction::mean : dr::Reduction::none),
+            .method = as<dr::Method>(r.method),
+            .device = as_device(r.device),
+            .launch = as_launch(r.launch)};
+}
+dr::RowArrays as_arrays(const detreduce_row_arrays& a) {
+    return {.x = a.x,
+            .out = a.out,
+            .scale = a.scale,
+            .shift = a.shift,
+            .mean = a.mean,
+            .rstd = a.rstd,
+            .targets = a.targets,
+            .probabilities = a.probabilities,
+            .weights = a.weights,
+            .row_weights = a.row_weights,
+            .factor = a.factor,
+            .upstream = a.upstream,
+            .scale_gradient = a.scale_gradient,
+            .shift_gradient = a.shift_gradient};
+}
+
+dr::ClipRequest as_request(const detreduce_clip_request& r) {
+    return {.n = r.n,
+            .tensors = r.tensors,
+            .max_norm = r.max_norm,
+            .epsilon = r.epsilon,
+            .norm = as<dr::DType>(r.norm),
+            .device = as_device(r.device),
+            .launch = as_launch(r.launch)};
+}
+
+/// run(plan, inputs) of a plan in C, where the inputs are such.
+template <class InC, class Run>
+detreduce_status run_plan(const InC* plan, const detreduce_status& of_arrays, const Run& run) {
+    const auto p = plan_of(plan);
+    if (!p.status().ok()) return of_plan<InC>(p.status());
+    return is_ok(of_arrays) ? of_plan<InC>(run(p)) : of_arrays;
+}
+
+constexpr char loss_request_size[] =
+    "must be sizeof(detreduce_loss_request), which detreduce_loss_request_init() and DETREDUCE_LOSS_REQUEST_INIT set; "
+    "a larger one needs a newer library";
+constexpr char row_request_size[] =
+    "must be sizeof(detreduce_row_request), which detreduce_row_request_init() and DETREDUCE_ROW_REQUEST_INIT set; "
+    "a larger one needs a newer library";
+constexpr char clip_request_size[] =
+    "must be sizeof(detreduce_clip_request), which detreduce_clip_request_init() and DETREDUCE_CLIP_REQUEST_INIT set; "
+    "a larger one needs a newer library";
+constexpr char loss_inputs_size[] =
+    "its struct_size must be sizeof(detreduce_loss_inputs), which DETREDUCE_LOSS_INPUTS_INIT sets; a larger one needs "
+    "a newer library";
+constexpr char row_arrays_size[] =
+    "its struct_size must be sizeof(detreduce_row_arrays), which DETREDUCE_ROW_ARRAYS_INIT sets; a larger one needs a "
+    "newer library";
+
+} // namespace
+} // namespace detreduce::c_api
+
+using namespace detreduce::c_api;
+
+extern "C" {
+
+const char* detreduce_loss_name(detreduce_loss loss) noexcept {
+    return dr::name(as<dr::Loss>(loss)).data();
+}
+const char* detreduce_reduction_name(detreduce_reduction reduction) noexcept {
+    return dr::name(as<dr::Reduction>(reduction)).data();
+}
+const char* detreduce_row_op_name(detreduce_row_op op) noexcept {
+    return dr::name(as<dr::RowOp>(op)).data();
+}
+detreduce_loss detreduce_parse_loss(const char* text) noexcept {
+    return parsed<dr::Loss>(text);
+}
+detreduce_reduction detreduce_parse_reduction(const char* text) noexcept {
+    return parsed<dr::Reduction>(text);
+}
+detreduce_row_op detreduce_parse_row_op(const char* text) noexcept {
+    return parsed<dr::RowOp>(text);
+}
+
+int32_t detreduce_loss_spec_version(void) noexcept {
+    return dr::spec_version_of(dr::Loss::mse);
+}
+int32_t detreduce_row_spec_version(void) noexcept {
+    return dr::spec_version_of(dr::RowOp::softmax);
+}
+
+void detreduce_loss_request_init(detreduce_loss_request* request, size_t struct_size) noexcept {
+    set_defaults(request, struct_size, detreduce_loss_request DETREDUCE_LOSS_REQUEST_INIT);
+}
+void detreduce_row_request_init(detreduce_row_request* request, size_t struct_size) noexcept {
+    set_defaults(request, struct_size, detreduce_row_request DETREDUCE_ROW_REQUEST_INIT);
+}
+void detreduce_clip_request_init(detreduce_clip_request* request, size_t struct_size) noexcept {
+    set_defaults(request, struct_size, detreduce_clip_request DETREDUCE_CLIP_REQUEST_INIT);
+}
+
+detreduce_status detreduce_make_loss_plan(const detreduce_loss_request* request, detreduce_loss_plan* plan) noexcept {
+    if (plan == nullptr) return null("plan");
+    *plan = {};
+    if (request == nullptr) return null("request");
+    if (const detreduce_status bad = check_request(*request, loss_request_size); !is_ok(bad)) return bad;
+    if (request->weighted > 1) return invalid("weighted", "allowed are 0 and 1; the initialiser sets every field");
+    return store(plan, dr::make_loss_plan(as_request(*request)));
+}
+detreduce_status detreduce_loss_plan_status(const detreduce_loss_plan* plan) noexcept {
+    return of_plan<detreduce_loss_plan>(plan_of(plan).status());
+}
+size_t detreduce_loss_plan_workspace_bytes(const detreduce_loss_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::LossPlan& p) { return p.workspace_bytes(); });
+}
+uint64_t detreduce_loss_plan_results(const detreduce_loss_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::LossPlan& p) { return p.results(); });
+}
+detreduce_dtype detreduce_loss_plan_output(const detreduce_loss_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::LossPlan& p) { return static_cast<detreduce_dtype>(p.output()); });
+}
+
+detreduce_status detreduce_run_loss(const detreduce_loss_plan* plan, const detreduce_loss_inputs* inputs, void* out,
+                                    void* workspace, detreduce_stream stream) noexcept {
+    return run_plan(plan, check_arrays("inputs", inputs, loss_inputs_size), [&](const dr::LossPlan& p) {
+        return dr::run(p, as_inputs(*inputs), out, workspace, dr::Stream(stream));
+    });
+}
+detreduce_status detreduce_run_loss_async(const detreduce_loss_plan* plan, const detreduce_loss_inputs* inputs,
+                                          void* out, detreduce_stream stream) noexcept {
+    return run_plan(plan, check_arrays("inputs", inputs, loss_inputs_size), [&](const dr::LossPlan& p) {
+        return dr::cuda::run_async(p, as_inputs(*inputs), out, dr::Stream(stream));
+    });
+}
+detreduce_status detreduce_run_loss_gradient(const detreduce_loss_plan* plan, const detreduce_loss_inputs* inputs,
+                                             const void* upstream, void* dx, detreduce_stream stream) noexcept {
+    return run_plan(plan, check_arrays("inputs", inputs, loss_inputs_size), [&](const dr::LossPlan& p) {
+        return dr::run_gradient(p, as_inputs(*inputs), upstream, dx, dr::Stream(stream));
+    });
+}
+
+detreduce_status detreduce_make_row_plan(const detreduce_row_request* request, detreduce_row_plan* plan) noexcept {
+    if (plan == nullptr) return null("plan");
+    *plan = {};
+    if (request == nullptr) return null("request");
+    if (const detreduce_status bad = check_request(*request, row_request_size); !is_ok(bad)) return bad;
+    if (request->parameters > 1) return invalid("parameters", "allowed are 0 and 1; the initialiser sets every field");
+    return store(plan, dr::make_row_plan(as_request(*request)));
+}
+detreduce_status detreduce_row_plan_status(const detreduce_row_plan* plan) noexcept {
+    return of_plan<detreduce_row_plan>(plan_of(plan).status());
+}
+size_t detreduce_row_plan_workspace_bytes(const detreduce_row_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::RowPlan& p) { return p.workspace_bytes(); });
+}
+uint64_t detreduce_row_plan_results(const detreduce_row_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::RowPlan& p) { return p.results(); });
+}
+detreduce_dtype detreduce_row_plan_output(const detreduce_row_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::RowPlan& p) { return static_cast<detreduce_dtype>(p.output()); });
+}
+detreduce_dtype detreduce_row_plan_arithmetic(const detreduce_row_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::RowPlan& p) { return static_cast<detreduce_dtype>(p.arithmetic()); });
+}
+
+detreduce_status detreduce_run_rows(const detreduce_row_plan* plan, const detreduce_row_arrays* arrays, void* workspace,
+                                    detreduce_stream stream) noexcept {
+    return run_plan(plan, check_arrays("arrays", arrays, row_arrays_size), [&](const dr::RowPlan& p) {
+        return dr::run(p, as_arrays(*arrays), workspace, dr::Stream(stream));
+    });
+}
+detreduce_status detreduce_run_rows_async(const detreduce_row_plan* plan, const detreduce_row_arrays* arrays,
+                                          detreduce_stream stream) noexcept {
+    return run_plan(plan, check_arrays("arrays", arrays, row_arrays_size), [&](const dr::RowPlan& p) {
+        return dr::cuda::run_async(p, as_arrays(*arrays), dr::Stream(stream));
+    });
+}
+
+detreduce_status detreduce_make_clip_plan(const detreduce_clip_request* request, detreduce_clip_plan* plan) noexcept {
+    if (plan == nullptr) return null("plan");
+    *plan = {};
+    if (request == nullptr) return null("request");
+    if (const detreduce_status bad = check_request(*request, clip_request_size); !is_ok(bad)) return bad;
+    if (request->reserved_word != 0) return invalid("reserved_word", "must be 0, as the initialiser sets it");
+    return store(plan, dr::make_clip_plan(as_request(*request)));
+}
+detreduce_status detreduce_clip_plan_status(const detreduce_clip_plan* plan) noexcept {
+    return of_plan<detreduce_clip_plan>(plan_of(plan).status());
+}
+size_t detreduce_clip_plan_workspace_bytes(const detreduce_clip_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::ClipPlan& p) { return p.workspace_bytes(); });
+}
+
+detreduce_status detreduce_run_clip(const detreduce_clip_plan* plan, const detreduce_tensor* list, void* norm_out,
+                                    void* workspace, detreduce_stream stream) noexcept {
+    const std::uint64_t tensors = of_good_plan(plan, [](const dr::ClipPlan& p) { return p.request().tensors; });
+    return run_plan(plan, as_c(check_reserved("list", list, tensors)), [&](const dr::ClipPlan& p) {
+        // Lists of tensors are handed on as they are (plans.cpp checks that they may be).
+        return dr::run(p, reinterpret_cast<const dr::Tensor*>(list), norm_out, workspace, dr::Stream(stream));
+    });
+}
+
+} // extern "C"

@@ -1,0 +1,193 @@
+// Requests of losses, row ops and clipping as C has them, and memory that says what a run has written.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include <detreduce/clip_grad_norm.hpp>
+#include <detreduce/losses.h>
+#include <detreduce/losses.hpp>
+#include <detreduce/row_ops.hpp>
+
+#include "laws/loss_draws.hpp"
+#include "laws/row_draws.hpp"
+
+namespace detreduce::proptests {
+
+inline detreduce_dtype output_in_c(const std::optional<DType>& output) {
+    return output ? static_cast<detreduce_dtype>(*output) : detreduce_dtype{DETREDUCE_DTYPE_OF_INPUT};
+}
+inline detreduce_device in_c(const Device& d) {
+    return {static_cast<detreduce_backend>(d.backend), d.index};
+}
+inline detreduce_launch in_c(const Launch& l) {
+    return {static_cast<detreduce_schedule>(l.schedule), l.grid, l.block, l.threads,
+            static_cast<detreduce_isa>(l.isa),           {}};
+}
+
+inline detreduce_loss_request in_c(const LossRequest& r) {
+    detreduce_loss_request c = DETREDUCE_LOSS_REQUEST_INIT;
+    c.loss = static_cast<detreduce_loss>(r.loss);
+    c.reduction = static_cast<detreduce_reduction>(r.reduction);
+    c.method = static_cast<detreduce_method>(r.method);
+    c.dtype = static_cast<detreduce_dtype>(r.dtype);
+    c.output = output_in_c(r.output);
+    c.weighted = r.weighted ? 1 : 0;
+    c.n = r.n, c.parameter = r.parameter;
+    c.device = in_c(r.device), c.launch = in_c(r.launch);
+    return c;
+}
+inline detreduce_row_request in_c(const RowRequest& r) {
+    detreduce_row_request c = DETREDUCE_ROW_REQUEST_INIT;
+    c.op = static_cast<detreduce_row_op>(r.op);
+    c.dtype = static_cast<detreduce_dtype>(r.dtype);
+    c.output = output_in_c(r.output);
+    c.reduction = static_cast<detreduce_reduction>(r.reduction);
+    c.method = static_cast<detreduce_method>(r.method);
+    c.n = r.n, c.rows = r.rows, c.stride = r.stride, c.output_stride = r.output_stride;
+    c.probability_stride = r.probability_stride, c.upstream_stride = r.upstream_stride;
+    c.ignore_index = r.ignore_index, c.parameters = r.parameters ? 1 : 0;
+    c.epsilon = r.epsilon, c.label_smoothing = r.label_smoothing;
+    c.device = in_c(r.device), c.launch = in_c(r.launch);
+    return c;
+}
+inline detreduce_row_arrays in_c(const RowArrays& a) {
+    detreduce_row_arrays c = DETREDUCE_ROW_ARRAYS_INIT;
+    c.x = a.x, c.out = a.out, c.scale = a.scale, c.shift = a.shift, c.mean = a.mean, c.rstd = a.rstd;
+    c.targets = a.targets, c.probabilities = a.probabilities, c.weights = a.weights;
+    c.row_weights = a.row_weights, c.factor = a.factor, c.upstream = a.upstream;
+    c.scale_gradient = a.scale_gradient, c.shift_gradient = a.shift_gradient;
+    return c;
+}
+inline detreduce_loss_inputs in_c(const LossInputs& in) {
+    detreduce_loss_inputs c = DETREDUCE_LOSS_INPUTS_INIT;
+    c.x = in.x, c.target = in.target, c.weight = in.weight;
+    return c;
+}
+inline detreduce_clip_request in_c(const ClipRequest& r) {
+    detreduce_clip_request c = DETREDUCE_CLIP_REQUEST_INIT;
+    c.n = r.n, c.tensors = r.tensors, c.max_norm = r.max_norm, c.epsilon = r.epsilon;
+    c.norm = static_cast<detreduce_dtype>(r.norm);
+    c.device = in_c(r.device), c.launch = in_c(r.launch);
+    return c;
+}
+
+/// Every output format of a dtype: its own, and wider.
+inline std::vector<std::optional<DType>> loss_outputs(DType dtype) {
+    if (dtype == DType::f64) return {std::nullopt};
+    return {std::nullopt, DType::f64};
+}
+
+/// What can be asked for of `losses`, of n elements of a dtype.
+template <class F>
+void each_loss_request(DType dtype, std::uint64_t n, const F& f) {
+    for (const LossInfo& info : losses) {
+        for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
+            for (const Method method : {Method::automatic, Method::compensated, Method::kahan, Method::tree}) {
+                for (const bool weighted : {false, true}) {
+                    for (const auto output : loss_outputs(dtype)) {
+                        f(LossRequest{.loss = info.loss,
+                                      .reduction = reduction,
+                                      .method = method,
+                                      .dtype = dtype,
+                                      .output = output,
+                                      .n = n,
+                                      .parameter = 0.375,
+                                      .weighted = weighted});
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What can be asked for of row ops, of 7 rows of 40 elements of a dtype.
+template <class F>
+void each_row_request(DType dtype, const F& f) {
+    for (auto op = RowOp::logsumexp; name(op) != "?"; op = static_cast<RowOp>(static_cast<int>(op) + 1)) {
+        for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
+            if (reduction != Reduction::none && !of_losses(op)) continue;
+            for (const Method method : {Method::automatic, Method::compensated, Method::kahan, Method::tree}) {
+                for (const bool other : {false, true}) {
+                    RowRequest r{
+                        .op = op, .dtype = dtype, .n = 40, .rows = 7, .reduction = reduction, .method = method};
+                    r.parameters = of_norm_gradients(op);
+                    if (r.parameters && method != Method::automatic) r.output = arithmetic_of(dtype);
+                    if (other) {
+                        r.stride = 43, r.ignore_index = 3, r.epsilon = 0.25;
+                        if (is_narrow(dtype)) r.output = DType::f32;
+                        if (has_smoothing(op)) r.label_smoothing = 0.125;
+                        if (of_entropy(op)) r.probability_stride = 41;
+                        if (has_upstream(op)) r.upstream_stride = 44;
+                        if (!has_one_result(op)) r.output_stride = 45;
+                    }
+                    f(r);
+                }
+            }
+        }
+    }
+}
+
+/// The arrays of such a request: what is read, and bytes for what is written.
+template <class T>
+struct RowMemory {
+    static constexpr std::size_t rows = 7, pitch = 45;
+    std::vector<T> x, upstream, scale, shift, weights, probabilities;
+    std::vector<std::int64_t> targets;
+    std::vector<fp::Arithmetic<T>> factor, mean, rstd;
+
+    RowMemory() {
+        using V = fp::Arithmetic<T>;
+        for (std::size_t i = 0; i < rows * pitch; ++i) {
+            x.push_back(fp::round_to<T>(scattered(1, i, -3, 4)));
+            upstream.push_back(fp::round_to<T>(scattered(6, i, -3, 1)));
+            probabilities.push_back(fp::round_to<T>(unit(2, i)));
+        }
+        for (std::size_t i = 0; i < 40; ++i) {
+            scale.push_back(fp::round_to<T>(scattered(3, i, -2, 2)));
+            shift.push_back(fp::round_to<T>(scattered(4, i, -2, 2)));
+            weights.push_back(fp::round_to<T>(0.5 + unit(5, i)));
+        }
+        for (std::size_t i = 0; i < rows; ++i) {
+            targets.push_back(static_cast<std::int64_t>(i * 5 % 40));
+            factor.push_back(static_cast<V>(0.7 + unit(7, i)));
+            mean.push_back(static_cast<V>(scattered(8, i, -3, 0)));
+            rstd.push_back(static_cast<V>(0.1 + unit(9, i)));
+        }
+        targets[2] = 3; // ignore_index of some
+    }
+    /// Those that the op has and reads. `soft`: probabilities for targets.
+    [[nodiscard]] RowArrays arrays(const RowRequest& r, bool soft) {
+        RowArrays a{.x = x.data()};
+        if (of_norms(r.op) || of_norm_gradients(r.op)) a.scale = scale.data();
+        if (r.op == RowOp::layernorm) a.shift = shift.data();
+        if (has_factor(r.op)) a.factor = factor.data();
+        if (has_upstream(r.op)) a.upstream = upstream.data();
+        if (r.op == RowOp::logsumexp_gradient) a.upstream = factor.data();
+        if (of_norm_gradients(r.op)) a.rstd = rstd.data();
+        if (r.op == RowOp::layernorm_gradient) a.mean = mean.data();
+        if (of_losses(r.op)) a.weights = weights.data();
+        if (soft && of_entropy(r.op)) {
+            a.probabilities = probabilities.data();
+        } else if (of_targets(r.op)) {
+            a.targets = targets.data();
+        }
+        return a;
+    }
+};
+
+/// Bytes for the results of a row op and for what else it writes, one behind the other.
+struct RowRoom {
+    static constexpr std::size_t part = 7 * 45 * 8, bytes = 4 * part;
+    char* at;
+    void put_into(const RowRequest& r, RowArrays& a) const {
+        a.out = at;
+        if (r.op == RowOp::layernorm) a.mean = at + part;
+        if (of_norms(r.op)) a.rstd = at + 2 * part;
+        if (has_row_weights(r)) a.row_weights = at + 3 * part;
+        if (r.parameters) a.scale_gradient = at + part;
+        if (r.op == RowOp::layernorm_gradient) a.shift_gradient = at + 2 * part;
+    }
+};
+
+} // namespace detreduce::proptests
