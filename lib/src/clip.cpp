@@ -6,6 +6,7 @@
 
 #include "check_arrays.hpp"
 #include "host/backend.hpp"
+#include "overlap.hpp"
 #include "run.hpp"
 
 namespace detreduce {
@@ -30,6 +31,19 @@ Status check(const ClipRequest& r) {
     if (!is_length(r.epsilon)) return invalid("epsilon", "allowed are finite numbers from 0 on");
     if (r.tensors > 0xffffffffu) return invalid("tensors", "allowed are 0 to 2^32 - 1");
     if (r.norm != DType::f64 && r.norm != DType::f32) return invalid("norm", "allowed are f64 and f32");
+    return {};
+}
+
+/// Of a list that may be read. That one tensor does not overlap another is for the caller to know.
+Status check_overlap(const ClipPlan& plan, const Tensor* list, const void* norm_out, const void* workspace) {
+    const Area norm = list_of(norm_out, 1, size_of(plan.request().norm)),
+               own = list_of(workspace, plan.workspace_bytes(), 1);
+    if (overlap(norm, own)) return invalid("workspace", "must not overlap norm_out");
+    for (std::uint64_t i = 0; i < plan.request().tensors; ++i) {
+        const Area tensor = list_of(list[i].data, list[i].n, size_of(list[i].dtype));
+        if (overlap(norm, tensor)) return invalid("norm_out", "must not overlap a tensor of the list");
+        if (overlap(own, tensor)) return invalid("workspace", "must not overlap a tensor of the list");
+    }
     return {};
 }
 
@@ -61,7 +75,8 @@ Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* works
             if (list != nullptr && !misaligned(list, alignof(Tensor)) && has_8_bits(list[i].dtype))
                 return {StatusCode::unsupported, "list", no_clipping, 0, i};
         }
-        return renamed(check_arrays(plan.norm(), list, norm_out));
+        const Status of_arrays = renamed(check_arrays(plan.norm(), list, norm_out));
+        return of_arrays.ok() ? check_overlap(plan, list, norm_out, workspace) : of_arrays;
     };
     const Status bad = check_call(plan, workspace, check_list);
     if (!bad.ok()) return bad;

@@ -4,6 +4,7 @@
 #include <detreduce/transform_reduce.hpp>
 
 #include "host/backend.hpp"
+#include "overlap.hpp"
 #include "run.hpp"
 
 namespace detreduce {
@@ -90,6 +91,20 @@ Status check_out(const char* argument, const void* out, std::uint64_t values, DT
     return check_alignment(argument, out, dtype);
 }
 
+/// What is written may be one of the n elements each at `read`, where there is a value for each, or must lie apart.
+Status check_overlap(const char* argument, Area written, bool one_each, const LossRequest& r,
+                     std::initializer_list<const void*> read) {
+    for (const void* const elements : read) {
+        const Area area = list_of(elements, r.n, size_of(r.dtype));
+        const bool in_place = one_each && elements == written.p && area.bytes == written.bytes;
+        if (in_place || !overlap(written, area)) continue;
+        return invalid(argument, one_each ? "must be x, target, weight or upstream, with elements of the same size, or "
+                                            "not overlap what is read"
+                                          : "must not overlap what is read");
+    }
+    return {};
+}
+
 } // namespace
 
 LossPlan make_loss_plan(const LossRequest& asked) noexcept {
@@ -108,9 +123,17 @@ LossPlan make_loss_plan(const LossRequest& asked) noexcept {
 }
 
 Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) noexcept {
-    const Status bad = check_call(plan, workspace, [&] {
-        const Status inputs = check_inputs(plan.request(), in);
-        return inputs.ok() ? check_out("out", out, plan.results(), plan.output()) : inputs;
+    const Status bad = check_call(plan, workspace, [&]() -> Status {
+        const LossRequest& r = plan.request();
+        if (const Status inputs = check_inputs(r, in); !inputs.ok()) return inputs;
+        if (const Status of_out = check_out("out", out, plan.results(), plan.output()); !of_out.ok()) return of_out;
+        const Area written = list_of(out, plan.results(), size_of(plan.output())),
+                   own = list_of(workspace, plan.workspace_bytes(), 1);
+        if (overlap(written, own)) return invalid("workspace", "must not overlap out");
+        const auto read = {in.x, in.target, in.weight};
+        const Status of_workspace = check_overlap("workspace", own, false, r, read);
+        return of_workspace.ok() ? check_overlap("out", written, r.reduction == Reduction::none, r, read)
+                                 : of_workspace;
     });
     if (!bad.ok() || plan.results() == 0) return bad;
     if (plan.is_op()) return run(plan.plan(), {in.x, in.target}, out, workspace, stream);
@@ -125,6 +148,13 @@ Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upst
     if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
     if (const Status bad = check_alignment("upstream", upstream, r.dtype); !bad.ok()) return bad;
     if (const Status bad = check_out("dx", dx, r.n, r.dtype); !bad.ok()) return bad;
+    const Area written = list_of(dx, r.n, size_of(r.dtype));
+    const bool each = r.reduction == Reduction::none;
+    if (!each && overlap(written, list_of(upstream, 1, size_of(r.dtype))))
+        return invalid("dx", "must not overlap upstream where that is one number");
+    const void* const of_each = each ? upstream : nullptr;
+    if (const Status bad = check_overlap("dx", written, true, r, {in.x, in.target, in.weight, of_each}); !bad.ok())
+        return bad;
     if (r.n == 0) return {};
     return run_on([&] { host::compute_loss_gradient(plan, in, upstream, dx); }, &cuda::Functions::enqueue_loss_gradient,
                   plan, in, upstream, dx, stream);

@@ -6,6 +6,7 @@
 
 #include <detreduce/row_ops.hpp>
 
+#include "overlap.hpp"
 #include "row_batch.hpp"
 #include "run.hpp"
 
@@ -192,29 +193,6 @@ Status check_kept(const RowRequest& r, const RowArrays& a) {
     return a.rstd != nullptr ? Status{} : invalid("rstd", "must not be null: it is what the norm gave");
 }
 
-/// Rows of so many bytes, so many bytes apart.
-struct Area {
-    const void* p;
-    std::uint64_t rows, bytes, apart;
-    [[nodiscard]] bool is_empty() const { return p == nullptr || rows == 0 || bytes == 0; }
-};
-
-/// Have two of them a byte in common?
-bool overlap(Area a, Area b) {
-    if (a.is_empty() || b.is_empty()) return false;
-    auto at = reinterpret_cast<std::uintptr_t>(a.p), other = reinterpret_cast<std::uintptr_t>(b.p);
-    if (at > other) {
-        std::swap(at, other);
-        std::swap(a, b);
-    }
-    if (other - at >= (a.rows - 1) * a.apart + a.bytes) return false; // behind it
-    if (a.rows == 1) return true;
-    if (b.rows > 1 && b.apart != a.apart) return true; // as rows of one may lie between those of the other
-    // Row j of b begins so many bytes behind the beginning of row i + j of a, and ends before the next of a, or does not.
-    const std::uint64_t i = (other - at) / a.apart, behind = (other - at) % a.apart;
-    return behind < a.bytes || (i + 1 < a.rows && behind + b.bytes > a.apart);
-}
-
 /// A gradient may be written over what it is made of, element by element, and over nothing else.
 Status check_overlap(const RowPlan& plan, const RowArrays& a) {
     const RowRequest& r = plan.request();
@@ -223,9 +201,6 @@ Status check_overlap(const RowPlan& plan, const RowArrays& a) {
     const std::uint64_t size = size_of(r.dtype), each = size_of(plan.arithmetic()), to = size_of(plan.output());
     const auto rows_of = [&](const void* p, std::uint64_t stride, std::uint64_t bytes) {
         return Area{p, r.rows, r.n * bytes, (stride != 0 ? stride : r.n) * bytes};
-    };
-    const auto list_of = [](const void* p, std::uint64_t n, std::uint64_t bytes) {
-        return Area{p, 1, n * bytes, n * bytes};
     };
     const bool wide = has_wide_upstream(r.op);
     struct Read {

@@ -324,6 +324,29 @@ TEST_CASE("C: what is wrong with a loss is said by name", "[c][losses]") {
     REQUIRE(out == 77);
     expect_ok(run(&out));
     REQUIRE(out == 4);
+
+    // What has a value for each element may be written over it, but not beside it.
+    float a[] = {5, 7, 9}, t[] = {1, 2, 3}, upstream[] = {2, 3, 4};
+    in.x = a, in.target = t;
+    expect(run(a + 1), invalid, "out");
+    expect(slope(nullptr, a + 1), invalid, "dx");
+    expect(slope(nullptr, t + 1), invalid, "dx");
+    expect(slope(upstream, upstream), invalid, "dx"); // one number for all
+    expect_ok(slope(upstream, a));
+    REQUIRE((a[0] == 8 && a[1] == 10));
+    request.reduction = DETREDUCE_REDUCTION_NONE;
+    expect_ok(detreduce_make_loss_plan(&request, &plan));
+    expect(slope(upstream, upstream + 1), invalid, "dx");
+    expect_ok(slope(upstream, upstream));
+    REQUIRE((upstream[0] == 28 && upstream[1] == 48));
+    expect(run(t + 1), invalid, "out");
+    expect_ok(run(t));
+    REQUIRE((t[0] == 49 && t[1] == 64));
+    request.output = DETREDUCE_DTYPE_F64;
+    expect_ok(detreduce_make_loss_plan(&request, &plan));
+    alignas(8) float wide[4] = {1, 2, 3, 4};
+    in.x = wide;
+    expect(run(wide), invalid, "out"); // whose elements are wider
 }
 
 TEST_CASE("C: what is wrong with a row op is said by name", "[c][rows]") {
@@ -478,6 +501,10 @@ TEST_CASE("C: what is wrong with clip_grad_norm is said by name", "[c][clip]") {
     expect_ok(run());
     REQUIRE(norm == 5);
     REQUIRE(x[0] < 0.6001f);
+    alignas(8) float y[] = {3, 4, 0};
+    list[0].data = y, list[1].data = y + 1;
+    expect(detreduce_run_clip(&plan, list, y, nullptr, nullptr), invalid, "norm_out");
+    REQUIRE(y[0] == 3);
 }
 
 } // namespace detreduce::proptests

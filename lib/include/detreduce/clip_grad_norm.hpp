@@ -60,8 +60,9 @@ static_assert(std::is_trivially_copyable_v<ClipPlan>);
 /// error bound  norm: half a unit in the last place. Elements: of f64 half a unit of x·c, and c has three roundings; of others half a unit of
 ///              x·c·(1 + δ), |δ| ≤ 2^−24, the same δ for all: the direction stays, the length is off by no more than that
 /// passes       one over the elements; where the norm is too large one more, which writes them
-/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done. It, norm_out and the tensors must not
-///              overlap, nor one tensor another: list tensors that share memory once.
+/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done. It, norm_out and
+///              the tensors must not overlap, which is refused, nor one tensor another, which is not looked for: list
+///              tensors that share memory once.
 /// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, nothing allocated; may be captured in a graph. The launches of the
 ///              norm, and one that scales, for each 1000 tensors that have elements (120 before CUDA 12.1). CPU: returns when all is written.
 /// flags        as run() of a Plan

@@ -151,7 +151,9 @@ detreduce_dtype detreduce_loss_plan_output(const detreduce_loss_plan* plan) DETR
  *            sum and mean of mse and the true mean of mae
  * out        detreduce_loss_plan_results() elements of detreduce_loss_plan_output()
  * workspace  detreduce_loss_plan_workspace_bytes() bytes of device memory, private to this run
- *            until it is done. It, out and the inputs must not overlap
+ *            until it is done
+ * in place   of none out may be x, target or weight, if its elements have their size. Another
+ *            overlap of the workspace, out and the inputs is refused
  * stream     CUDA: pointers are device pointers; enqueued on `stream`, not synchronised, nothing
  *            allocated, may be captured in a graph. CPU: returns when `out` is written
  * errors     the plan's own; invalid_argument for `inputs` where that is NULL, not initialised, or
@@ -173,7 +175,8 @@ detreduce_status detreduce_run_loss_async(const detreduce_loss_plan* plan, const
  *
  * formula    the derivative of the loss, times the weight, times the upstream value, of mean over n
  * upstream   NULL, which is 1, or one element of the plan's dtype, or, of reduction none, n of them
- * dx         n elements of the plan's dtype. The method and the output mean nothing */
+ * dx         n elements of the plan's dtype, in the place of x, target, weight or n upstream values,
+ *            or apart from all of them. The method and the output mean nothing */
 detreduce_status detreduce_run_loss_gradient(const detreduce_loss_plan* plan, const detreduce_loss_inputs* inputs,
                                              const void* upstream, void* dx,
                                              detreduce_stream stream) DETREDUCE_NOEXCEPT;
@@ -351,7 +354,8 @@ size_t detreduce_clip_plan_workspace_bytes(const detreduce_clip_plan* plan) DETR
  * guarantee  order: norm and elements depend on the multiset of all elements, and are the same on
  *            CPU and GPU
  * workspace  detreduce_clip_plan_workspace_bytes() bytes, private to this run until it is done. It,
- *            norm_out and the tensors must not overlap, nor one tensor another
+ *            norm_out and the tensors must not overlap, which is refused, nor one tensor another,
+ *            which is not looked for
  * stream     as of detreduce_run_loss(); data, norm_out and workspace are device pointers
  * errors     the plan's own; invalid_argument for `list` where it is NULL, has not n elements in
  *            all, or, with its index, a tensor is NULL, misaligned or of no dtype; for `norm_out`

@@ -82,7 +82,9 @@ static_assert(std::is_trivially_copyable_v<LossPlan>);
 /// guarantee    of sum and mean info(method).guarantee, of `none` device: the same bits on every CPU and GPU
 /// error bound  of a term losses[…].max_ulp, one unit more for a weight, and half a unit of an output that is narrower; of the sum of the terms as run() of plan.hpp
 /// passes       one over x, target and weight
-/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done. It, out and the inputs must not overlap
+/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done
+/// in place     of `none` out may be x, target or weight, if its elements have their size. Another overlap of the
+///              workspace, out and the inputs is refused
 /// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, nothing allocated, may be captured in a graph; pointers are device pointers.
 ///              CPU: returns when `out` is written; buffers and stack as run() of plan.hpp
 /// flags        rounding mode and flush-to-zero of the caller are set aside and put back
@@ -101,6 +103,7 @@ Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspac
 ///              sigmoid(x) − t; kl_div −t. (That of bce thus ignores that its logarithms end at −100, as PyTorch's does.)
 /// shapes       upstream: null, which is 1, or an element of the plan's dtype, or n of them if nothing is reduced. dx: n elements of the plan's dtype
 /// guarantee    device: the same bits on every CPU and GPU. Method and output mean nothing
+/// in place     dx may be x, target or weight, or upstream, where that is n numbers. Another overlap is refused
 /// error bound  of lossʹ losses[…].max_ulp_gradient, one unit more for the weight and for f, and half a unit of f16 and bf16
 /// passes       one, over x, target, weight and what upstream points to
 /// NaN, empty   NaN wherever the term is NaN because of what x and a finite t are; of an infinite t what the formula gives. n = 0: nothing is written
