@@ -98,8 +98,9 @@ inline constexpr int exact_loads = 8;
 inline constexpr int exact_misses = 4;
 /// `exact` of terms of two inputs.
 inline constexpr Kernel exact_of_two_inputs{128, 3};
-/// Groups of doubles with their squares.
-inline constexpr Kernel exact_groups_of_moments{128, 3};
+/// Groups: as many blocks as have registers for a tile, the bins and what is to round (not measured).
+inline constexpr Kernel exact_groups{128, 8}, exact_groups_of_f64{128, 6}, exact_groups_of_squares{128, 5},
+    exact_groups_of_more{128, 4};
 /// Loads of 16 bytes of a tile of terms: few of small groups, so that little of a tile is empty;
 /// where there is much to read as many as registers hold. Of one input 8 are up to 4 % faster than
 /// 4 (sumsq of bf16 .93 to .97); elements as they are must be looked at for −0, and have no room
@@ -117,6 +118,8 @@ inline constexpr std::uint32_t most_exact_small_blocks = 1024;
 /// Elements that make a slot of a large group: enough to be worth the words of a state. Mean and
 /// variance have more words, and so at most that many slots in a group.
 inline constexpr std::uint32_t slot_elements = 1u << 15, most_moment_slots = 8192;
+/// So many rows, each of up to two slots, keep warps busy without being cut.
+inline constexpr std::uint64_t many_rows = 1u << 13;
 /// Columns and short rows, a thread each, or parts of them.
 inline constexpr std::uint32_t part_threads = 256;
 inline constexpr std::uint64_t longest_part = 1u << 15;
@@ -125,6 +128,8 @@ inline constexpr int large_group_threads = 512;
 inline constexpr std::uint64_t large_group_blocks = 4;
 /// Multiples of the blocks that the device holds: batches of groups by `exact`.
 inline constexpr std::uint64_t exact_batches = 16;
+/// A batch of short groups has so many bytes, or 32 groups.
+inline constexpr std::uint64_t exact_batch_bytes = 8192;
 /// Blocks a multiprocessor that round states.
 inline constexpr std::uint64_t finish_blocks = 16;
 

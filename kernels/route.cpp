@@ -65,7 +65,7 @@ Scope scope_of(const Request& r, const Route& route) {
     switch (route.engine) {
     case Engine::exact:
         if (r.shape == Shape::flat) return takes_tiles(r, route) ? Scope::tiles : Scope::grid;
-        return by_threads(r) ? Scope::thread : Scope::warp;
+        return detail::is_across(r.shape) ? Scope::thread : Scope::warp;
     case Engine::order:
         if (r.shape == Shape::flat) return Scope::grid;
         return by_threads(r) ? Scope::thread : Scope::warp;
@@ -107,11 +107,11 @@ Offer offer_of(const Request& r, const Route& route) {
                 "last_block and cooperative are offered for flat sums and means; allowed for all else is "
                 "two_pass");
         if (tiles || route.scope == Scope::thread)
-            return only(256, "allowed for exact of columns and short rows is 256, or 0 for the library's choice",
-                        "allowed for exact of columns and short rows is two_pass");
+            return only(256, "allowed for exact of columns is 256, or 0 for the library's choice",
+                        "allowed for exact of columns is two_pass");
         if (!flat)
             return only(128,
-                        "allowed for exact of long rows, segments and tensors is 128, or 0 for the library's choice",
+                        "allowed for exact of rows, segments and tensors is 128, or 0 for the library's choice",
                         "allowed for exact of rows, columns, segments and tensors is two_pass");
         return {exact_block_threads,
                 exact_block_threads,

@@ -3,6 +3,7 @@
 
 #include "multiset/exact/round.cuh"
 #include "multiset/exact/terms.cuh"
+#include "rounded.cuh"
 
 namespace detreduce::cuda::exact {
 
@@ -64,6 +65,43 @@ template <class BinsOf>
     for (int k = 0; k < BinsOf::count; ++k)
         total += ((static_cast<__int128>(sums.high[k]) << 32) + sums.low[k]) << (BinsOf::relative_unit(k) - lowest);
     return acc::exact::leading(total, sums.place + lowest);
+}
+
+/// Rounds high + low to where `finish` says. Not inlined, as it is there for each dtype of results.
+static __device__ __noinline__ void store_sum(void* out, DType output, double high, double low) {
+    const double nearest = high + low, odd = low == 0 ? high : fp::sum_rounded_to_odd(high, low);
+    acc::store_as(out, output, [&](auto t) {
+        using Out = decltype(t);
+        return rounded_to<Out>(std::is_same_v<Out, double> ? nearest : odd);
+    });
+}
+
+/// Rounds what one or two bins hold if that takes no long numbers: for sums, and for means of 2^k
+/// elements, when what each bin holds is a double. Else false.
+template <class BinsOf>
+[[nodiscard]] __device__ __forceinline__ bool round_as_doubles(const Word (&sums)[BinsOf::count],
+                                                               const typename BinsOf::Place& place, std::uint64_t n,
+                                                               const Finish& finish) {
+    if constexpr (BinsOf::count <= 2 && std::is_same_v<typename BinsOf::Place, int>) {
+        constexpr int last = BinsOf::count - 1, least = -1022, greatest = 1023;
+        if (finish.finalize != Finalize::sum && (finish.finalize != Finalize::mean || (n & (n - 1)) != 0)) return false;
+        const int down = finish.finalize == Finalize::sum ? 0 : 63 - __clzll(static_cast<long long>(n)),
+                  unit = place - down, highest = unit + BinsOf::relative_unit(0),
+                  lowest = unit + BinsOf::relative_unit(last);
+        bool fits = lowest >= least && highest <= greatest - 64;
+        double part[2] = {0, 0};
+#pragma unroll
+        for (int k = 0; k < BinsOf::count; ++k) {
+            constexpr std::int64_t most = std::int64_t{1} << 53;
+            fits = fits && sums[k] <= most && sums[k] >= -most;
+            const int exponent = unit + BinsOf::relative_unit(k);
+            part[k] = static_cast<double>(sums[k]) * __hiloint2double((exponent + 1023) << 20, 0);
+        }
+        if (fits) store_sum(finish.out, finish.output, part[0], part[1]);
+        return fits;
+    } else {
+        return false;
+    }
 }
 
 /// Rounds a group of n elements from the sums of its bins. None of them was NaN or infinite, nor were all −0. Not inlined, and by value, as

@@ -1,11 +1,11 @@
-// `exact` of groups. A warp adds up a small group; large ones are cut into slots, a block each. Of a small group that one window
-// holds, the sums of its bins are all there is to know: a thread of the warp keeps them, and when there are as many groups as
-// threads, each thread rounds one.
+// `exact` of groups. Small ones are added up by some threads of a warp each (lanes.cuh); large ones
+// are cut into slots, a block each. Of a small group that one window holds, the sums of its bins are
+// all there is to know: a thread keeps them, and when there are as many groups as threads, each
+// thread rounds one.
 #pragma once
 
 #include "multiset/exact/kernels.cuh"
-#include "multiset/exact/bin_sums.cuh"
-#include "groups/slots.cuh"
+#include "multiset/exact/lanes.cuh"
 
 namespace detreduce::cuda::exact {
 
@@ -14,6 +14,8 @@ struct GroupWork {
     Groups groups{};
     SlotTable table{};
     Word* states = nullptr;  ///< of slots, one after the other
+    std::uint64_t end = 0;   ///< of the elements of all groups
+    bool dense = false;      ///< is there nothing between groups?
     std::uint32_t batch = 1; ///< small groups that a warp takes at a time, at most 32
     const std::uint32_t* left =
         nullptr; ///< unless null, the groups to do, of whatever size: a bit each; and a batch is 32
@@ -73,16 +75,31 @@ __device__ __forceinline__ std::uint64_t next_batch(const GroupWork& work, std::
     return base;
 }
 
-/// What threads keep to round takes registers, which of mean and variance of doubles are too many for four blocks.
+/// Blocks of groups_kernel, which keeps no tile in registers while it adds another.
 template <class Input>
 inline constexpr int group_blocks =
-    Input::states > acc::exact::product_states ? policy::exact_groups_of_moments.blocks : blocks_at_once<Input>;
+    Input::states > acc::exact::product_states || Input::binary ? policy::exact_groups_of_more.blocks
+    : !Input::MapType::linear                                   ? policy::exact_groups_of_squares.blocks
+    : fp::is_f64<typename Input::Type>                          ? policy::exact_groups_of_f64.blocks
+                                                                : policy::exact_groups.blocks;
 
-/// Small groups, a warp each; large ones are left for slots_kernel.
+/// A group by a whole warp, by way of words: whatever is in it.
+template <class Input>
+__device__ __noinline__ void reduce_by_words(const Input& input, WarpMemory<Input>& own, Span span, Finish finish) {
+    const Input part = input.part(span.begin, span.n);
+    typename Input::FirstBins bins(own.words + LongOf<Input::states>::counters);
+    TermWalk<typename Input::Type, typename Input::MapType> walk{part, own, 0, 1};
+    walk.go(bins);
+    bins.flush_all();
+    round_from_words<Input>(own, span, finish);
+}
+
+/// Small groups, some threads each; large ones are left for slots_kernel.
 template <class Input>
 __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     groups_kernel(const __grid_constant__ Input input, const Finish finish, const __grid_constant__ GroupWork work) {
-    constexpr int count = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
+    constexpr int count = Input::states * acc::exact::words;
+    using Sums = LaneSums<Input>;
     using BinsOf = typename Input::FirstBins;
     __shared__ WarpMemory<Input> memory[block_warps];
     const std::uint32_t warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
@@ -91,49 +108,59 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
         own.words[i] = 0;
     sync_warp();
     const std::uint64_t step = std::uint64_t{gridDim.x} * block_warps * work.batch;
-    BinsOf bins(own.words + counters);
+    using Window = typename BinsOf::Window;
+    __shared__ Window windows[block_warps]; // from batch to batch: registers are short where functions are called
+    if (lane == 0) windows[warp] = BinsOf(nullptr).window();
+    sync_warp();
     for (std::uint64_t base = next_batch(work, (std::uint64_t{blockIdx.x} * block_warps + warp) * work.batch, step);
          base < work.groups.count; base = next_batch(work, base + step, step)) {
-        const std::uint32_t left = work.left ? work.left[base / 32] : ~0u;
-        Word mine[BinsOf::count] = {};
-        typename BinsOf::Place place{};
-        std::uint64_t n_mine = 0; // 0: this thread has nothing to round
-#pragma unroll 1
-        for (std::uint32_t i = 0; i < work.batch && base + i < work.groups.count; ++i) {
-            if ((left >> i & 1) == 0) continue;
-            Span span = span_of(work.groups, base + i);
-            if (work.left == nullptr && span.n > work.table.length) {
-                if (put_on_slots(work.table, base + i, span)) continue;
+        const bool again = work.left != nullptr; // no thread could sum them
+        Span span{0, 0, true};
+        bool mine = lane < work.batch && base + lane < work.groups.count;
+        if (again && (work.left[base / 32] >> lane & 1) == 0) mine = false;
+        if (mine) span = span_of(work.groups, base + lane);
+        if (!again) {
+            std::uint32_t large = votes_of_warp(span.n > work.table.length);
+            for (; large != 0; large &= large - 1) {
+                const int i = __ffs(static_cast<int>(large)) - 1;
+                const Span whole{shuffle_from(span.begin, i), shuffle_from(span.n, i), true};
+                const bool put = put_on_slots(work.table, base + i, whole);
+                if (static_cast<int>(lane) != i) continue;
                 span = {0, 0, false};
-            }
-            const Input part = input.part(span.begin, span.n);
-            TermWalk<typename Input::Type, typename Input::MapType> walk{part, own, 0, 1};
-            const std::uint32_t flushed = bins.flushed();
-            walk.go(bins);
-            bins.drain();
-            if (span.n > 0 && flushed == bins.flushed() && walk.slow_tiles == 0 &&
-                own.words[counters + acc::exact::negative_zeros] == 0) {
-#pragma unroll
-                for (int k = 0; k < BinsOf::count; ++k) {
-                    const Word sum = bins.take_sum(k);
-                    if (lane == i) mine[k] = sum;
-                }
-                if (lane == i) {
-                    place = bins.place();
-                    n_mine = span.n;
-                }
-            } else {
-                bins.flush_all();
-                round_from_words<Input>(own, span, finish.moved(base + i));
+                mine = !put;
             }
         }
-        if (n_mine > 0) {
-            BinSums<BinsOf> sums;
+        BinsOf bins(nullptr);
+        bins.set_window(windows[warp]);
+        Sums sums{input};
+        const bool summed = sums.set_group(again ? Span{0, 0, true} : span, work.end, work.dense);
+        sums.sum_up(bins, work.batch);
+        if (sums.moved) {
+            sync_warp();
+            if (lane == 0) windows[warp] = bins.window();
+            sync_warp();
+        }
+        const std::uint32_t group = sums.lane_group();
+        const auto n = static_cast<std::uint32_t>(shuffle_from(static_cast<std::uint32_t>(span.n), group));
+        bool by_words = (votes_of_warp(mine) >> group & 1) != 0;
+        if ((votes_of_warp(summed) >> group & 1) != 0 && sums.fits &&
+            !sums.may_be_minus_zero(work.groups, base + group)) {
+            by_words = false;
+            const Finish to = finish.moved(base + group);
+            if (!round_as_doubles<BinsOf>(sums.mine, sums.place, n, to)) {
+                BinSums<BinsOf> total;
 #pragma unroll
-            for (int k = 0; k < BinsOf::count; ++k)
-                sums.set(k, mine[k]);
-            sums.place = place;
-            round_sums<BinsOf>(sums, n_mine, finish.moved(base + lane));
+                for (int k = 0; k < BinsOf::count; ++k)
+                    total.set(k, sums.mine[k]);
+                total.place = sums.place;
+                round_sums<BinsOf>(total, n, to);
+            }
+        }
+        for (std::uint32_t left = votes_of_warp(by_words); left != 0; left &= left - 1) {
+            const std::uint64_t one = base + shuffle_from(group, __ffs(static_cast<int>(left)) - 1);
+            Span of_one = span_of(work.groups, one);
+            if (!again && of_one.n > work.table.length) of_one = {0, 0, false};
+            reduce_by_words<Input>(input, own, of_one, finish.moved(one));
         }
     }
 }

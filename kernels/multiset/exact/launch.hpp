@@ -35,7 +35,10 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
 [[nodiscard]] inline std::uint32_t exact_slot_elements(const Request& r) {
     constexpr std::uint64_t enough = policy::slot_elements, most_slots = policy::most_moment_slots;
     const std::uint64_t wanted = info(r.op).kind == Kind::moments ? spec::tiles(r.n, most_slots) : 0;
-    return static_cast<std::uint32_t>(std::max(enough, wanted));
+    const bool short_sums = info(r.op).transform == Transform::element || info(r.op).transform == Transform::magnitude,
+               by_warps = short_sums && info(r.op).kind != Kind::moments && r.shape == Shape::rows &&
+                          r.groups >= policy::many_rows && r.n <= 2 * enough;
+    return static_cast<std::uint32_t>(std::max(by_warps ? r.n : enough, wanted));
 }
 
 /// Words of what is added up: of so many states.
@@ -69,11 +72,14 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
     return SlotLayout::of(r, exact_slot_elements(r), bytes);
 }
 
-/// Words that threads which reduce groups on their own (groups/parts.hpp) keep of a part: sums of two bins, of products of doubles two more of what
-/// they lost, and of mean and variance both.
+/// Words that threads which reduce groups on their own (groups/parts.hpp) keep of a part: sums of
+/// two bins, of products of doubles two more of what they lost, and of mean and variance both; of
+/// elements of 16 bits one.
 [[nodiscard]] inline int exact_part_words(const Request& r) {
     const auto words = [&]<class Map>(Map) {
-        return r.dtype == DType::f64 ? exact::part_words<double, Map> : exact::part_words<float, Map>;
+        return r.dtype == DType::f64 ? exact::part_words<double, Map>
+               : is_narrow(r.dtype)  ? exact::part_words<bfloat16, Map>
+                                     : exact::part_words<float, Map>;
     };
     return exact::with_map(r.op, words);
 }

@@ -47,7 +47,14 @@ struct ExactGroupLaunch {
                 from_cuda("cudaMemsetAsync", cudaMemsetAsync(work.table.used, 0, 2 * sizeof *work.table.used, stream));
         }
         if (status.ok()) {
-            work.batch = batch_of(plan, policy::exact_batches * resident, exact::block_warps);
+            const Groups& groups = work.groups;
+            work.dense = groups.offsets != nullptr || groups.stride == groups.n;
+            work.end = groups.offsets != nullptr ? groups.n : (groups.count - 1) * groups.stride + groups.n;
+            const std::uint64_t all = groups.offsets != nullptr ? groups.n : groups.count * groups.n,
+                                bytes = all / groups.count * sizeof(typename Input::Type) + 1;
+            work.batch = std::max(
+                batch_of(plan, policy::exact_batches * resident, exact::block_warps),
+                static_cast<std::uint32_t>(std::clamp<std::uint64_t>(policy::exact_batch_bytes / bytes, 1, warp_size)));
             const std::uint64_t useful = spec::tiles(plan.groups(), std::uint64_t{exact::block_warps} * work.batch);
             status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>, blocks(useful), exact::block_threads,
                                    0, stream, input, finish, work);

@@ -30,8 +30,20 @@ struct MomentBins {
         : sums(words), squares(words + acc::exact::words + LongOf<states_of<T, transforms::Square>>::counters) {}
 
     [[nodiscard]] __device__ __forceinline__ Place place() const { return {sums.top, squares.top}; }
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t flushed() const {
-        return sums.flushed() + squares.flushed();
+    struct Window {
+        TermWindow<T> sums, squares;
+        Room<T> room, one_bin;
+        Exponents seen;
+    };
+    [[nodiscard]] __device__ __forceinline__ Window window() const {
+        return {sums.window(), squares.window(), room, one_bin, seen};
+    }
+    __device__ __forceinline__ void set_window(const Window& w) {
+        sums.set_window(w.sums);
+        squares.set_window(w.squares);
+        room = w.room;
+        one_bin = w.one_bin;
+        seen = w.seen;
     }
     __device__ __forceinline__ void reserve(int n) {
         if (added + n > adds) drain();
@@ -60,6 +72,11 @@ struct MomentBins {
         drain_own();
         flush();
     }
+    __device__ __forceinline__ void drop() {
+        sums.drop();
+        squares.drop();
+        added = drains = 0;
+    }
     [[nodiscard]] __device__ __forceinline__ Word& own_sum(int k) {
         return k < Sums::count ? sums.own_sum(k) : squares.own_sum(k - Sums::count);
     }
@@ -72,7 +89,7 @@ struct MomentBins {
     __device__ __forceinline__ void add(const uint4& x) {
         Element<T>::each_double(x, [&](double small) {
             const double number = scale == 1 ? small : small * scale;
-            sums.values.add(number);
+            sums.values.add(Sums::moved ? small : number);
             squares.template add_square<OneBin>(number);
         });
     }
@@ -80,7 +97,7 @@ struct MomentBins {
     __device__ __forceinline__ bool holds(const Range& x, const Range&) const { return room.holds(x); }
     __device__ __forceinline__ bool move(const Range& x, const Range&) {
         const Exponents now = exponents_of<T>(x);
-        if (!now.finite) return false;
+        if (!now.finite()) return false;
         if (room.above != 0 && move_to(now.with(seen), now, Squares::most_above)) return true;
         return move_to(now, now, Squares::most_above);
     }

@@ -125,7 +125,7 @@ struct SmallTile {
             Walk::template look<BinsOf>(range_x, range_y, x.v[i], y.v[i]);
         Walk::template settle<BinsOf>(range_x, range_y);
         const Exponents a = exponents_of<T>(range_x), b = BinsOf::shared_room ? a : exponents_of<T>(range_y);
-        if (!a.finite || !b.finite) return {0, INT_MAX, 0, INT_MAX};
+        if (!a.finite() || !b.finite()) return {0, INT_MAX, 0, INT_MAX};
         if (a.low == a.high || b.low == b.high) return {};
         return {a.low, a.high, b.low, b.high};
     }

@@ -2,6 +2,8 @@
 // the terms.
 #pragma once
 
+#include <climits>
+
 #include "multiset/exact/maps.hpp"
 #include "multiset/exact/round.cuh"
 #include "multiset/exact/walk.cuh"
@@ -12,10 +14,12 @@ namespace detreduce::cuda::exact {
 /// instruction. Products of two inputs are faster in float: there are half as many.
 template <class T, class Map>
 inline constexpr bool moves_to_double = fp::has_16_bits<T> && (Map::transform == Transform::square || is_moments<Map>);
-/// Bins of the fast way: of 16-bit formats in float otherwise, which has twice the speed of double.
+/// Bins of the fast way: of products of 16-bit formats in float, which has twice the speed of double.
 template <class T, class Map>
-using FirstWindow = std::conditional_t<fp::has_16_bits<T> && !moves_to_double<T, Map>, spec::ExactWindow<float, 3, 4>,
-                                       spec::ExactWindow<double, 2, fp::has_16_bits<T> ? 6 : 5>>;
+using FirstWindow = std::conditional_t<
+    moves_elements<T, Map>, spec::ExactWindow<double, 1, 6>,
+    std::conditional_t<fp::has_16_bits<T> && !moves_to_double<T, Map>, spec::ExactWindow<float, 3, 4>,
+                       spec::ExactWindow<double, 2, fp::has_16_bits<T> ? 6 : 5>>>;
 template <class T, class Map, class W>
 struct TermBins;
 template <class T, class SumWindow, class SquareWindow>
@@ -180,21 +184,22 @@ struct Room {
 
 /// The exponents of what a warp has of one input.
 struct Exponents {
+    static constexpr int infinite = INT_MAX;
     int low, high; ///< 2^low ≤ |x| < 2^high; 2^low is the smallest number if there are subnormals
-    bool finite;
 
+    [[nodiscard]] __device__ __forceinline__ bool finite() const { return high != infinite; }
     [[nodiscard]] __device__ __forceinline__ Exponents with(const Exponents& other) const {
-        return {min(low, other.low), max(high, other.high), finite && other.finite};
+        return {min(low, other.low), max(high, other.high)};
     }
 };
 template <class T>
 __device__ __forceinline__ Exponents exponents_between(std::uint32_t largest, std::uint32_t smallest_less_one) {
     using L = typename Room<T>::L;
-    if (largest == 0) return {0, 0, true}; // zeros are anywhere
-    const int high = L::exponent_of(largest) + 1;
+    if (largest == 0) return {0, 0}; // zeros are anywhere
+    const int high = largest < L::magnitude_of(L::infinity) ? L::exponent_of(largest) + 1 : Exponents::infinite;
     int low = smallest_less_one == 0xffffffffu ? high : L::exponent_of(smallest_less_one + 1);
     if (low <= L::normal) low = L::normal - (fp::Format<T>::precision - 1); // subnormals: any bit of theirs
-    return {low, high, largest < L::magnitude_of(L::infinity)};
+    return {low, high};
 }
 /// Of all threads' elements.
 template <class T>
@@ -205,33 +210,42 @@ __device__ __forceinline__ Exponents exponents_of(const Range& mine) {
 /// Bins of tiles that the first window does not hold.
 using WideWindow = spec::ExactWindow<double, 7, 6>;
 
-/// Bins of W for the terms of a tile, and where they stand.
+/// Where bins stand.
+template <class T>
+struct alignas(16) TermWindow {
+    Room<T> room_x, room_y, one_bin;
+    Exponents seen_x{}, seen_y{}; ///< of the elements that the window was made for
+    int top = 0;                  ///< of the values
+};
+
+/// Bins of W for the terms of a tile.
 template <class T, class Map, class W>
-struct TermBins {
+struct TermBins : TermWindow<T> {
+    using Window = TermWindow<T>;
+    using Window::room_x, Window::room_y, Window::one_bin, Window::seen_x, Window::seen_y, Window::top;
     using Number = decltype(W::anchor(0, 0));
     static_assert(fp::is_f64<Number> || !Terms<T, Map>::has_errors);
     static constexpr bool has_errors = Terms<T, Map>::has_errors, shared_room = Map::parts > 1 || Map::inputs == 1;
     static constexpr int factor_bits = Map::parts > 1 ? 1 : 0; ///< −2xy
     /// Terms that are multiples of the first bin's Q need not go through the others.
     static constexpr bool in_one_bin = moves_to_double<T, Map> && W::bins == 2;
+    /// Terms are smaller by 2^BinsOf::shift in the bin than they are.
+    static constexpr bool moved = moves_elements<T, Map> && W::bins == 1 && fp::is_f64<Number>;
+    using BinsOf = Bins<std::conditional_t<moved, T, Number>, W>;
     /// The errors' bins are 52 below those of the values, which must still be numbers.
     static constexpr int to_errors = fp::Format<double>::precision - 1;
     /// Above the tile that a window is made for, terms seldom grow; below it there is always a smaller one.
     static constexpr int most_above = in_one_bin ? 2 : 8;
     static constexpr int lowest_top =
-        in_one_bin ? W::span + 2 * moved_zero + 4 : W::lowest_top + (has_errors ? to_errors : 0);
+        in_one_bin ? W::span + 2 * moved_zero + 4 : W::lowest_top + BinsOf::shift + (has_errors ? to_errors : 0);
     /// Products below this may have errors, or last bits, that are no numbers any more.
     static constexpr int least_term =
         fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);
     static constexpr int adds = W::adds, span = W::span, count = has_errors ? 2 * W::bins : W::bins;
     static constexpr int drains_between_flushes = fp::is_f64<Number> ? 32 : 1 << 20; // sums of 62 bits
     static constexpr std::uint32_t flushes_between_carries = 1u << 20;
-    using BinsOf = Bins<Number, W>;
 
     Word* words;
-    Room<T> room_x, room_y, one_bin;
-    Exponents seen_x{}, seen_y{}; ///< of the elements that the window was made for
-    int top = 0;                  ///< of the values
     BinsOf values, errors;
     Word held[W::bins], held_errors[has_errors ? W::bins : 1];
     int added = 0, drains = 0;
@@ -276,12 +290,17 @@ struct TermBins {
         if (added + n > adds) drain_own();
         added += n;
     }
+    [[nodiscard]] __device__ __forceinline__ Window window() const {
+        return *this;
+    }
+    /// When there is nothing in them.
+    __device__ __forceinline__ void set_window(const Window& w) {
+        static_cast<Window&>(*this) = w;
+        reset();
+    }
     using Place = int;
     [[nodiscard]] __device__ __forceinline__ Place place() const {
         return top;
-    }
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t flushed() const {
-        return flushes;
     }
     /// Adds x², which is a double but where there are errors. If OneBin, it must be a multiple of the first bin's Q.
     template <bool OneBin>
@@ -327,6 +346,14 @@ struct TermBins {
         drain_own();
         flush();
     }
+    /// Forgets what is in it.
+    __device__ __forceinline__ void drop() {
+#pragma unroll
+        for (int k = 0; k < count; ++k)
+            own_sum(k) = 0;
+        drains = 0;
+        reset();
+    }
 
     __device__ __forceinline__ bool holds(const Range& x, const Range& y) const {
         return room_x.holds(x) && (shared_room || room_y.holds(y));
@@ -336,14 +363,15 @@ struct TermBins {
     /// to rest. False if there is no such place.
     __device__ __forceinline__ bool move(const Range& x, const Range& y) {
         const Exponents a = exponents_of<T>(x), b = shared_room ? a : exponents_of<T>(y);
-        if (!a.finite || !b.finite) return false;
+        if (!a.finite() || !b.finite()) return false;
         if (room_x.above != 0 && move_to(a.with(seen_x), b.with(seen_y))) return true;
         return move_to(a, b);
     }
     __device__ __forceinline__ bool move_to(const Exponents& a, const Exponents& b, int room_above = most_above) {
         constexpr int times = Map::linear ? 1 : 2; // elements in a term
+        constexpr int normal = Room<T>::L::normal; // of whose last bit subnormals are multiples
         const int high = (Map::linear ? a.high : a.high + b.high) + factor_bits,
-                  low = Map::linear ? a.low : a.low + b.low;
+                  low = Map::linear ? max(a.low, normal) : a.low + b.low;
         const int spare = W::span - significant_bits<T, Map> + 1 - (high - low);
         if (spare < 0) return false;
         const int new_top = min(max(high + min(spare / 2, room_above), lowest_top), W::highest_top);
@@ -354,8 +382,9 @@ struct TermBins {
         seen_x = a;
         seen_y = b;
         top = new_top;
-        room_x = Room<T>::between(a.low - down, a.high + up);
-        room_y = Room<T>::between(b.low - down, b.high + up);
+        const bool all_subnormals = Map::linear && least <= normal;
+        room_x = Room<T>::between(all_subnormals ? INT_MIN : a.low - down, a.high + up);
+        room_y = Room<T>::between(all_subnormals ? INT_MIN : b.low - down, b.high + up);
         if constexpr (in_one_bin) {
             const int least_in_one = max(new_top - W::first_step + significant_bits<T, Map> - 1, least_term);
             const int below = (low - least_in_one) >> 1; // rounded down where it is negative

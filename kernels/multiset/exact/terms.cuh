@@ -164,11 +164,32 @@ struct TermWalk {
                 bins.template add_square<OneBin>(m);
         }
     }
+    /// 16-bit elements or their magnitudes.
+    static __device__ __forceinline__ uint4 kept(const uint4& x) {
+        constexpr std::uint32_t keep = Map::transform == Transform::magnitude ? 0x7fff7fffu : ~0u;
+        return {x.x & keep, x.y & keep, x.z & keep, x.w & keep};
+    }
+    /// Can add_fours() take elements of such a range?
+    static constexpr bool has_fours = moves_elements<T, Map> && std::is_same_v<T, bfloat16>;
+    static __device__ __forceinline__ bool fours_fit(const Range& range) {
+        if constexpr (has_fours) return Element<T>::fours_fit(range);
+        return false;
+    }
+    /// The terms of one load, by fours if they are such.
+    template <class BinsOf>
+    static __device__ __forceinline__ void add_part(BinsOf& bins, int k, const uint4& x, const uint4& y, bool fours) {
+        if constexpr (has_fours) {
+            if (fours) return bins.values.add_fours(kept(x));
+        }
+        add_part(bins, k, x, y);
+    }
     /// Part k of the terms of one load; they must have room in the bins.
     template <class BinsOf>
     static __device__ __forceinline__ void add_part(BinsOf& bins, int k, const uint4& x, const uint4& y) {
         if constexpr (BinsOf::in_one_bin || is_moments<Map>) {
             add_squares<false>(bins, x);
+        } else if constexpr (BinsOf::moved) {
+            bins.values.add(kept(x));
         } else {
             using N = typename BinsOf::Number;
             each<N>(x, y, [&](N a, N b) {

@@ -1,6 +1,7 @@
-// `exact` of short rows, and of columns: a thread each, or, of long columns, a thread for each of their parts. Neighbouring threads read neighbouring
-// columns, and of rows what the cache already has. Each thread has a window of its own, made for the first elements of its group, and sees at the
-// end whether it held them all; where it did not, groups_kernel is to do the group again.
+// `exact` of columns: a thread each, or, of long columns, a thread for each of their parts.
+// Neighbouring threads read neighbouring columns. Each thread has a window of its own, made for the
+// first elements of its group, and sees at the end whether it held them all; where it did not,
+// groups_kernel is to do the group again.
 #pragma once
 
 #include "multiset/exact/bin_sums.cuh"
@@ -19,13 +20,15 @@ struct PartSums {
 template <class T, class Map>
 struct ThreadSum {
     using Input = Terms<T, Map>;
-    using Window = spec::ExactWindow<double, 2, 5>;
+    using Window =
+        std::conditional_t<moves_elements<T, Map>, spec::ExactWindow<double, 1, 6>, spec::ExactWindow<double, 2, 5>>;
     using BinsOf = typename BinsIn<T, Map, Window>::type;
     using Walk = TermWalk<T, Map>;
     static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * Map::parts,
                          ahead = Map::inputs == 2 ? 2 : 4; ///< loads of 16 bytes in flight
-    /// A thread's window is made for a few elements, and cannot move. Sums of doubles have 40 bits to spare, most of which they need below.
-    static constexpr int room_above = fp::is_f64<T> && Map::linear ? 10 : 16;
+    /// A thread's window is made for a few elements, and cannot move. Sums of doubles, and of elements
+    /// of 16 bits, have 40 bits to spare, most of which they need below.
+    static constexpr int room_above = (fp::is_f64<T> && Map::linear) || moves_elements<T, Map> ? 10 : 16;
     static_assert(terms <= Window::adds);
     static_assert(policy::longest_part * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
 
@@ -62,7 +65,7 @@ struct ThreadSum {
         const bool all_may_be_minus_zero =
             Walk::counts_minus_zeros &&
             Walk::is_minus_zero(static_cast<double>(widen(x)), static_cast<double>(widen(y)));
-        if (!a.finite || !b.finite || all_may_be_minus_zero || !bins.move_to(a, b, room_above)) return false;
+        if (!a.finite() || !b.finite() || all_may_be_minus_zero || !bins.move_to(a, b, room_above)) return false;
         for (std::uint64_t i = begin; i < end; i += ahead * per_vector) {
             uint4 xs[ahead], ys[ahead];
 #pragma unroll

@@ -216,7 +216,30 @@ struct Element16 {
 template <>
 struct Element<float16> : Element16<float16> {};
 template <>
-struct Element<bfloat16> : Element16<bfloat16> {};
+struct Element<bfloat16> : Element16<bfloat16> {
+    /// Are sums of four numbers floats, of numbers that lie like these? Their bits then span 24, and
+    /// the sum is no infinity.
+    [[nodiscard]] static __device__ __forceinline__ bool fours_fit(const Range& r) {
+        constexpr int most = 24 - 8 - 2;
+        const int high = static_cast<int>(r.largest >> 7), low = static_cast<int>((r.smallest_less_one + 1) >> 7);
+        return high - max(low, 1) < most && high < 250;
+    }
+    /// As each_double(), sums of four numbers.
+    template <class F>
+    static __device__ __forceinline__ void each_four(const uint4& v, const F& f) {
+        four(v.x, v.y, f), four(v.z, v.w, f);
+    }
+
+  private:
+    template <class F>
+    static __device__ __forceinline__ void four(std::uint32_t x, std::uint32_t y, const F& f) {
+        const float sum = (__uint_as_float(x << 16) + __uint_as_float(x & 0xffff0000u)) +
+                          (__uint_as_float(y << 16) + __uint_as_float(y & 0xffff0000u));
+        const std::uint32_t bits = __float_as_uint(sum);
+        f(__hiloint2double((static_cast<std::int32_t>(bits) >> 3) & static_cast<std::int32_t>(0x8fffffffu),
+                           static_cast<int>(bits << 29)));
+    }
+};
 
 /// Are there only magnitudes below `above`, and above least_less_one? For a Glance also: and no zeros.
 __device__ __forceinline__ bool lie_between(const Range& r, std::uint32_t above, std::uint32_t least_less_one) {
@@ -292,6 +315,10 @@ struct Bins {
         } else {
             Element<T>::each(v, [&](float x) { add(x); });
         }
+    }
+    /// The same of elements whose sums by fours are floats.
+    __device__ __forceinline__ void add_fours(const uint4& v) {
+        Element<T>::each_four(v, [&](double x) { add(x); });
     }
     /// Adds a number that the window holds: what the bins before leave of it is a multiple of the last Q.
     __device__ __forceinline__ void add(B x) {
