@@ -105,6 +105,31 @@ __device__ __forceinline__ void clamp_both_bf16(std::uint32_t& word, std::uint32
 __device__ __forceinline__ void clamp_both_f16(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
     asm("max.NaN.f16x2 %0, %0, %1; min.NaN.f16x2 %0, %0, %2;" : "+r"(word) : "r"(lowest), "r"(highest));
 }
+
+// The greater of each half, or that which is not NaN.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t greater_of_both_bf16(std::uint32_t a, std::uint32_t b) {
+    asm("max.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+    return a;
+}
+[[nodiscard]] __device__ __forceinline__ std::uint32_t greater_of_both_f16(std::uint32_t a, std::uint32_t b) {
+    asm("max.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+    return a;
+}
+// ffff for each half that is not less than that of b, and not NaN, else 0.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t not_less_of_both_bf16(std::uint32_t a, std::uint32_t b) {
+#if __CUDA_ARCH__ >= 900
+    asm("set.ge.u32.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+    return a;
+#else
+    const bool low = __uint_as_float(a << 16) >= __uint_as_float(b << 16);
+    const bool high = __uint_as_float(a & 0xffff0000u) >= __uint_as_float(b & 0xffff0000u);
+    return (low ? 0xffffu : 0u) | (high ? 0xffff0000u : 0u);
+#endif
+}
+[[nodiscard]] __device__ __forceinline__ std::uint32_t not_less_of_both_f16(std::uint32_t a, std::uint32_t b) {
+    asm("set.ge.u32.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+    return a;
+}
 #endif
 
 /// Each half filled with its sign, for which __byte_perm has no words.

@@ -17,7 +17,7 @@ enum class LaunchKind {
 };
 
 template <class... Parameters, class... Arguments>
-[[nodiscard]] Status launch_kernel(LaunchKind kind, void (*kernel)(Parameters...), dim3 blocks, std::uint32_t threads,
+[[nodiscard]] Status launch_kernel(LaunchKind kind, void (*kernel)(Parameters...), dim3 blocks, dim3 threads,
                                    std::size_t shared, cudaStream_t stream, const Arguments&... arguments) {
     cudaLaunchAttribute attribute{};
     if (kind == LaunchKind::cooperative) {

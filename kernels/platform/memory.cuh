@@ -66,4 +66,9 @@ __device__ __forceinline__ void load16_of_halves_if(bool there, const std::uint1
                  : "l"(p + (odd ? 1 : 0)), "r"(static_cast<int>(there)), "r"(static_cast<int>(odd)));
 }
 
+/// Has the line of 128 bytes in which p lies brought to L2.
+__device__ __forceinline__ void prefetch_to_l2(const void* p) {
+    asm volatile("prefetch.global.L2 [%0];" : : "l"(p));
+}
+
 } // namespace detreduce::cuda

@@ -57,6 +57,15 @@ __device__ __forceinline__ void sync_warp() {
     __syncwarp();
 }
 
+/// A barrier for the threads of a block that have the same threadIdx.y: whole warps, one or more.
+__device__ __forceinline__ void sync_team() {
+    if (blockDim.x == warp_size) {
+        __syncwarp();
+    } else { // barrier 0 is that of all threads
+        asm volatile("bar.sync %0, %1;" : : "r"(threadIdx.y + 1), "r"(blockDim.x) : "memory");
+    }
+}
+
 // Sum, smallest and largest of 32-bit integers. One instruction from Ampere on.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 template <class Integer, class Merge>

@@ -1,6 +1,9 @@
-// What a thread holds of a row: its lanes of one chunk, in registers (sequence/tile.cuh has the order). A warp has a chunk, a block of as many warps as the row
-// has chunks, 8 at most, a tile.
+// What a thread holds of a row: its lanes of one chunk, in registers (sequence/tile.cuh has the order). A warp has a chunk; a team of as many warps as the row
+// has chunks, 8 at most, a tile. A block has teams of 8 warps in all: threadIdx.x is a thread's number in its team, threadIdx.y the team's.
 #pragma once
+
+#include <algorithm>
+#include <cmath>
 
 #include <detreduce/acc/finish.hpp>
 #include <detreduce/acc/rounded.hpp>
@@ -81,7 +84,12 @@ struct Chunk {
     using V = fp::Arithmetic<T>;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr int K = Order::lanes / warp_size, rows = spec::rows_per_chunk, lanes = Order::lanes;
-    Pack<T, K> packs[rows];
+    /// 16 bytes of a row. Words, as of 16-bit elements the compiler would else keep one in a register where two ways meet.
+    struct Words {
+        std::uint32_t w[4];
+    };
+    static_assert(K * sizeof(T) == sizeof(Words));
+    Words words[rows];
 
     /// Where this thread's first element is in a tile.
     static __device__ __forceinline__ int first() {
@@ -96,32 +104,89 @@ struct Chunk {
     __device__ __forceinline__ void load(const T* p, int m, T absent) {
         const T* const own = p + first();
         const int left = m - first();
+        const Words nothing = repeated(absent);
+        if constexpr (Aligned) {
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
+            for (int r = 0; r < rows; ++r) {
+                words[r] = nothing;
+                if (r * lanes < left) words[r] = of_pack(load_pack<Source::aligned_input, T, K>(own + r * lanes));
+            }
+        } else if constexpr (fp::has_16_bits<T>) {
+            const bool odd = is_upper_half(own);
+            RawHalves raw[rows];
 #pragma unroll
-            for (int k = 0; k < K; ++k)
-                packs[r].v[k] = absent;
-            const int there = left - r * lanes;
-            if constexpr (Aligned) {
-                if (there > 0) packs[r] = load_pack<Source::aligned_input, T, K>(own + r * lanes);
-            } else {
-                if (fp::has_16_bits<T> && there >= K) {
-                    packs[r] = load_pack<Source::any_input, T, K>(own + r * lanes);
-                } else {
+            for (int r = 0; r < rows; ++r)
+                raw[r] = load_raw_halves_if(r * lanes + K <= left, own + r * lanes, odd);
 #pragma unroll
-                    for (int k = 0; k < K; ++k) {
-                        if (k < there) packs[r].v[k] = load_number(own + r * lanes + k);
-                    }
+            for (int r = 0; r < rows; ++r) {
+                const Words whole = of_pack(put_together<T>(raw[r], odd));
+                const int there = left - r * lanes;
+                words[r] = there >= K ? whole : nothing;
+                if (there > 0 && there < K) words[r] = some_of(own + r * lanes, there, absent);
+            }
+        } else {
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                words[r] = nothing;
+#pragma unroll
+                for (int k = 0; k < K; ++k) {
+                    if (r * lanes + k >= left) continue;
+                    const T item = load_number(own + r * lanes + k);
+                    __builtin_memcpy(words[r].w + k * sizeof(T) / 4, &item, sizeof item);
                 }
             }
         }
     }
-    [[nodiscard]] __device__ __forceinline__ V at(int r, int k) const {
-        return wide(packs[r], k);
+    /// Has the warp's chunk of the m elements of the tile at p brought nearer, for a load that comes later.
+    static __device__ __forceinline__ void prefetch(const T* p, int m) {
+        constexpr int line = 128 / sizeof(T);
+        static_assert(line * warp_size == rows * lanes);
+        const int i = static_cast<int>(threadIdx.x) * line;
+        if (i < m) prefetch_to_l2(p + i);
     }
-    /// Number k of a pack. (item_at() is volatile.)
-    [[nodiscard]] static __device__ __forceinline__ V wide(const Pack<T, K>& pack, int k) {
-        return widen_now(pack, k);
+    [[nodiscard]] __device__ __forceinline__ V at(int r, int k) const {
+        return number(words[r], k);
+    }
+    /// Number k of 16 bytes.
+    [[nodiscard]] static __device__ __forceinline__ V number(const Words& from, int k) {
+        if constexpr (fp::has_16_bits<T>) {
+            return k % 2 == 0 ? low(from.w[k / 2]) : high(from.w[k / 2]);
+        } else {
+            V value;
+            __builtin_memcpy(&value, from.w + k * sizeof(T) / 4, sizeof value);
+            return value;
+        }
+    }
+    /// Element k of row r, widened where it is used (platform/half.cuh).
+    [[nodiscard]] __device__ __forceinline__ V here(int r, int k) const {
+        if constexpr (std::is_same_v<T, bfloat16>) {
+            return k % 2 == 0 ? f32_of_low_bf16_here(words[r].w[k / 2]) : f32_of_high_bf16_here(words[r].w[k / 2]);
+        } else if constexpr (std::is_same_v<T, float16>) {
+            return k % 2 == 0 ? f32_of_low_f16_here(words[r].w[k / 2]) : f32_of_high_f16_here(words[r].w[k / 2]);
+        } else {
+            return at(r, k);
+        }
+    }
+    [[nodiscard]] static __device__ __forceinline__ Words of_pack(const Pack<T, K>& pack) {
+        Words all;
+        __builtin_memcpy(&all, &pack, sizeof all);
+        return all;
+    }
+    [[nodiscard]] static __device__ __forceinline__ Words repeated(T value) {
+        Pack<T, K> pack;
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+            pack.v[k] = value;
+        return of_pack(pack);
+    }
+    /// Of two elements of 16 bits.
+    [[nodiscard]] static __device__ __forceinline__ float low(std::uint32_t word) {
+        if constexpr (std::is_same_v<T, bfloat16>) return __uint_as_float(word << 16);
+        return f32_of_low_f16(word);
+    }
+    [[nodiscard]] static __device__ __forceinline__ float high(std::uint32_t word) {
+        if constexpr (std::is_same_v<T, bfloat16>) return __uint_as_float(word & 0xffff0000u);
+        return f32_of_high_f16(word);
     }
 
     /// lanes[k] = f(0, k) + f(1, k) + …
@@ -135,232 +200,394 @@ struct Chunk {
         }
     }
 
-    /// f(r, k), a number of V, for each element that is there, to where it belongs in the `m` results of the tile at `out`.
+    /// f(r, k), a number of V, for each element that is there, to where it belongs in the `m` results of the tile at `out`. `space`: shared memory of the warp's,
+    /// store_bytes of it, that nobody else uses.
     template <class F>
-    __device__ __forceinline__ static void store(const RowOut<T>& out, int m, const F& f) {
-        const int left = m - first();
+    __device__ __forceinline__ static void store(const RowOut<T>& out, int m, void* space, const F& f) {
+        const int first_of_warp = first() - static_cast<int>(threadIdx.x) % warp_size * K;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            const int there = left - r * lanes;
-            if (there <= 0) continue;
+            const int there = m - first_of_warp - r * lanes;
+            if (there <= 0) continue; // all of the warp, or none
             V value[K];
 #pragma unroll
             for (int k = 0; k < K; ++k)
                 value[k] = f(r, k);
             if (out.is_wide()) {
-                store_row(out.template at<V>(first() + r * lanes), there, value);
+                store_row(out.template at<V>(first_of_warp + r * lanes), there, value, space);
             } else {
-                store_row(out.template at<T>(first() + r * lanes), there, value);
+                store_row(out.template at<T>(first_of_warp + r * lanes), there, value, space);
             }
         }
     }
+    static constexpr int store_bytes = lanes * sizeof(V);
 
   private:
+    /// A row of the warp's lanes, of which `there` exist.
     template <class Out>
-    static __device__ __forceinline__ void store_row(Out* p, int there, const V (&value)[K]) {
+    static __device__ __forceinline__ void store_row(Out* row, int there, const V (&value)[K], void* space) {
         const Pack<Out, K> pack = stored_all<Out>(value);
+        const int thread = static_cast<int>(threadIdx.x) % warp_size;
         if constexpr (Aligned) {
+            if (thread * K >= there) return;
             uint4 raw[sizeof pack / 16];
             __builtin_memcpy(raw, &pack, sizeof pack);
 #pragma unroll
             for (int i = 0; i < static_cast<int>(sizeof pack / 16); ++i)
-                reinterpret_cast<uint4*>(p)[i] = raw[i];
-        } else {
+                reinterpret_cast<uint4*>(row + thread * K)[i] = raw[i];
+        } else { // through shared memory, so that neighbouring threads store neighbouring words
+            sync_warp();
+            reinterpret_cast<Pack<Out, K>*>(space)[thread] = pack;
+            sync_warp();
+            if constexpr (fp::has_16_bits<Out>) {
+                store_words(row, there, static_cast<const Out*>(space));
+            } else {
 #pragma unroll
-            for (int k = 0; k < K; ++k) {
-                if (k < there) p[k] = pack.v[k];
+                for (int i = thread; i < lanes; i += warp_size)
+                    if (i < there) row[i] = static_cast<const Out*>(space)[i];
             }
         }
     }
-    template <class Item>
-    static __device__ __forceinline__ V widen_now(const Pack<Item, K>& pack, int k) {
-        return fp::widen(pack.v[k]);
+    /// Two elements at a time, from the first on that begins a word.
+    template <class Out>
+    static __device__ __forceinline__ void store_words(Out* row, int there, const Out* from) {
+        const int thread = static_cast<int>(threadIdx.x) % warp_size;
+        const int odd = reinterpret_cast<std::uintptr_t>(row) % 4 != 0 ? 1 : 0;
+        if (odd != 0 && thread == 0) row[0] = from[0];
+#pragma unroll
+        for (int j = 0; j < lanes; j += 2 * warp_size) {
+            const int i = j + 2 * thread + odd;
+            if (i + 1 < there && i + 1 < lanes) {
+                *reinterpret_cast<std::uint32_t*>(row + i) = from[i].bits | static_cast<std::uint32_t>(from[i + 1].bits)
+                                                                                << 16;
+            } else if (i < there && i < lanes) {
+                row[i] = from[i];
+            }
+        }
     }
-    static __device__ __forceinline__ float widen_now(const Pack<bfloat16, K>& pack, int k) {
-        const std::uint32_t word = word_of_item(pack, k);
-        return __uint_as_float(k % 2 == 0 ? word << 16 : word & 0xffff0000u);
-    }
-    static __device__ __forceinline__ float widen_now(const Pack<float16, K>& pack, int k) {
-        const std::uint32_t word = word_of_item(pack, k);
-        return k % 2 == 0 ? f32_of_low_f16(word) : f32_of_high_f16(word);
+    /// The first `there` elements at p, of 16 bits.
+    static __device__ __forceinline__ Words some_of(const T* p, int there, T absent) {
+        Words some;
+#pragma unroll
+        for (int k = 0; k < K; k += 2) {
+            const T left = k < there ? load_number(p + k) : absent,
+                    right = k + 1 < there ? load_number(p + k + 1) : absent;
+            some.w[k / 2] = left.bits | static_cast<std::uint32_t>(right.bits) << 16;
+        }
+        return some;
     }
 };
 
-/// Shared memory of a block.
+/// Shared memory of a team, with the lanes of its warps behind.
 template <class T>
-struct Shared {
+struct alignas(16) Shared {
     using V = fp::Arithmetic<T>;
+    static constexpr int lanes = spec::TreeOrder<sizeof(T)>::lanes;
     template <class Acc>
     using Upper = BufferOf<PartialLevel<Acc>, most_warps>;
-    union {
-        alignas(16) V lane[most_warps][spec::TreeOrder<sizeof(T)>::lanes];
-        Upper<acc::Rounded<V>> upper;
-        Upper<spec::ExpState<T>> upper_states;
-    };
     V total;
     V greatest[most_warps];
     spec::ExpMerge<T> merge[most_warps - 1]; ///< of chunks: four of neighbours, two of pairs, one of halves
     spec::ExpState<T> state;
     spec::ExpSum<T> sum;
+
+    /// Of the warp, which it may use for something else as long as there are no lanes in it.
+    [[nodiscard]] __device__ __forceinline__ V* lane(int warp) { return reinterpret_cast<V*>(this + 1) + warp * lanes; }
+    [[nodiscard]] __device__ __forceinline__ V* own_lane() { return lane(static_cast<int>(threadIdx.x) / warp_size); }
+    /// Of a team of 8 warps, in the place of lanes.
+    template <class Acc>
+    [[nodiscard]] __device__ __forceinline__ Upper<Acc>& upper() {
+        return *reinterpret_cast<Upper<Acc>*>(this + 1);
+    }
+    [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
+        const std::size_t of_lanes = warps * lanes * sizeof(V);
+        const std::size_t above = std::max(sizeof(Upper<acc::Rounded<V>>), sizeof(Upper<spec::ExpState<T>>));
+        return sizeof(Shared) + (has_levels ? std::max(of_lanes, above) : of_lanes);
+    }
 };
 
-/// Lane by lane, the lanes of the block's chunks as merge(node, lane, left, right) merges two, and those added up in the order of a tile: to the first thread.
-template <class T, int K, class Merge>
+/// f(the number of the team's warps as a constant): its loops are unrolled.
+template <class F>
+__device__ __forceinline__ auto for_warps(const F& f) {
+    switch (blockDim.x) {
+    case 8 * warp_size:
+        return f(std::integral_constant<int, 8>{});
+    case 4 * warp_size:
+        return f(std::integral_constant<int, 4>{});
+    case 2 * warp_size:
+        return f(std::integral_constant<int, 2>{});
+    default:
+        return f(std::integral_constant<int, 1>{});
+    }
+}
+
+/// The thread's lanes, to where the team looks for them.
+template <class V, int K>
+__device__ __forceinline__ void put_lanes(V* own_lane, const V (&sum)[K]) {
+    Pack<V, K> pack;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        pack.v[k] = sum[k];
+    *reinterpret_cast<Pack<V, K>*>(own_lane + threadIdx.x % warp_size * K) = pack;
+}
+
+/// Lane by lane, the lanes of the team's chunks as merge(node, lane, left, right) merges two: to the place of the first chunk's. Then, those added up in the order of a tile: to the
+/// first thread.
+template <int Warps, class T, int K, class Merge>
 __device__ __forceinline__ fp::Arithmetic<T> merged_lanes(Shared<T>& s, const Merge& merge) {
     using V = fp::Arithmetic<T>;
-    constexpr int lanes = spec::TreeOrder<sizeof(T)>::lanes;
-    const int thread = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
-    const int warps = static_cast<int>(blockDim.x) / warp_size;
-    if (warps > 1) {
-        for (int j = threadIdx.x; j < lanes; j += static_cast<int>(blockDim.x)) {
-            V part[most_warps];
+    constexpr int lanes = spec::TreeOrder<sizeof(T)>::lanes, together = 16 / sizeof(V);
+    using Some = Pack<V, together>;
+    if constexpr (Warps > 1) {
+        const int first = static_cast<int>(threadIdx.x) * together;
+        if (first < lanes) {
+            Some part[Warps];
 #pragma unroll
-            for (int w = 0; w < most_warps; ++w)
-                part[w] = w < warps ? s.lane[w][j] : V(-0.0);
+            for (int w = 0; w < Warps; ++w)
+                part[w] = *reinterpret_cast<const Some*>(s.lane(w) + first);
             int node = 0;
 #pragma unroll
-            for (int step = 1; step < most_warps; step *= 2) {
+            for (int step = 1; step < Warps; step *= 2) {
 #pragma unroll
-                for (int w = 0; w < most_warps; w += 2 * step, ++node)
-                    if (w + step < warps) part[w] = merge(node, j, part[w], part[w + step]);
+                for (int w = 0; w < Warps; w += 2 * step, ++node) {
+#pragma unroll
+                    for (int i = 0; i < together; ++i)
+                        part[w].v[i] = merge(node, first + i, part[w].v[i], part[w + step].v[i]);
+                }
             }
-            s.lane[0][j] = part[0];
+            *reinterpret_cast<Some*>(s.lane(0) + first) = part[0];
         }
-        __syncthreads();
+        static_assert(lanes / together <= 2 * warp_size);
+        sync_team();
     }
-    if (warp != 0) return {};
+    if (threadIdx.x >= warp_size) return {};
     acc::Rounded<V> lane[K];
 #pragma unroll
     for (int k = 0; k < K; ++k)
-        lane[k] = {s.lane[0][thread + warp_size * k]};
+        lane[k] = {s.lane(0)[threadIdx.x + warp_size * k]};
     return combine_lanes(lane).sum;
 }
 
-/// Lanes of the block's chunks, added in the order of a tile: to all threads.
+/// Lanes of the team's chunks, added in the order of a tile: to the first thread.
 template <class T, int K>
-__device__ __forceinline__ fp::Arithmetic<T> block_sum(const fp::Arithmetic<T> (&sum)[K], Shared<T>& s) {
+__device__ __forceinline__ fp::Arithmetic<T> sum_of_team(const fp::Arithmetic<T> (&sum)[K], Shared<T>& s) {
     using V = fp::Arithmetic<T>;
-    __builtin_memcpy(&s.lane[threadIdx.x / warp_size][threadIdx.x % warp_size * K], sum, sizeof sum);
-    __syncthreads();
-    const V total = merged_lanes<T, K>(s, [](int, int, V left, V right) { return left + right; });
+    put_lanes(s.own_lane(), sum);
+    sync_team();
+    return for_warps([&](auto warps) {
+        return merged_lanes<decltype(warps)::value, T, K>(s, [](int, int, V left, V right) { return left + right; });
+    });
+}
+/// And to all threads.
+template <class T, int K>
+__device__ __forceinline__ fp::Arithmetic<T> team_sum(const fp::Arithmetic<T> (&sum)[K], Shared<T>& s) {
+    const fp::Arithmetic<T> total = sum_of_team<T, K>(sum, s);
     if (threadIdx.x == 0) s.total = total;
-    __syncthreads();
+    sync_team();
     return s.total;
 }
 
-/// The state of a tile, of each warp's greatest z and lanes relative to it: to the first thread, and the greatest to all.
-template <class T, int K>
-__device__ __forceinline__ spec::ExpState<T> block_state(fp::Arithmetic<T> greatest, const fp::Arithmetic<T> (&sum)[K],
-                                                         Shared<T>& s) {
-    using V = fp::Arithmetic<T>;
-    const int thread = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
-    const int warps = static_cast<int>(blockDim.x) / warp_size;
-    __builtin_memcpy(&s.lane[warp][thread * K], sum, sizeof sum);
-    if (thread == 0) s.greatest[warp] = greatest;
-    __syncthreads();
-    if (threadIdx.x < most_warps - 1) { // one merge each: the greatest of a few chunks is known at once
-        const int node = static_cast<int>(threadIdx.x);
-        const int step = node < 4   ? 1
-                         : node < 6 ? 2
-                                    : 4,
-                  first = (node < 4   ? node
-                           : node < 6 ? node - 4
-                                      : 0) *
-                          2 * step;
-        const auto greatest_of = [&](int from) {
-            V most = spec::exp_lowest<V>;
-            for (int w = from; w < from + step && w < warps; ++w)
-                most = s.greatest[w] > most ? s.greatest[w] : most;
-            return most;
-        };
-        s.merge[node] = spec::ExpMerge<T>::of(greatest_of(first), greatest_of(first + step));
-    }
-    V most = s.greatest[0];
-    for (int w = 1; w < warps; ++w)
-        most = s.greatest[w] > most ? s.greatest[w] : most;
-    __syncthreads();
-    const V total = merged_lanes<T, K>(s, [&](int node, int j, V left, V right) {
-        const spec::ExpMerge<T>& by = s.merge[node];
-        return j == 0 ? by.with_peak(left, right) : by(left, right);
-    });
-    return {most, total};
+/// The greater, or that which is not NaN.
+__device__ __forceinline__ float greater_number(float a, float b) {
+    return fmaxf(a, b);
 }
-
-/// The greatest of a warp's numbers, of which none is NaN.
-template <class V>
-__device__ __forceinline__ V greatest_of_warp(V most) {
+__device__ __forceinline__ double greater_number(double a, double b) {
+    return fmax(a, b);
+}
+/// The greatest of a warp's numbers.
+__device__ __forceinline__ double greatest_of_warp(double most) {
 #pragma unroll
-    for (int distance = warp_size / 2; distance >= 1; distance /= 2) {
-        const V other = shuffle_xor(most, distance);
-        most = other > most ? other : most;
-    }
+    for (int distance = warp_size / 2; distance >= 1; distance /= 2)
+        most = greater_number(most, shuffle_xor(most, distance));
     return most;
 }
+__device__ __forceinline__ float greatest_of_warp(float most) {
+    const auto in_order = [](std::int32_t bits) { return bits ^ (bits >> 31 & 0x7fffffff); };
+    const auto key = in_order(static_cast<std::int32_t>(__float_as_uint(most)));
+    return __uint_as_float(static_cast<std::uint32_t>(in_order(warp_max(key))));
+}
 
-/// What a warp knows of its chunk, of elements less `origin`: the greatest z, and which of the thread's elements it is that is taken out of the sum.
-template <class T, bool Aligned>
+#if DETREDUCE_GPU_HAS_BF16
+template <class Half>
+__device__ __forceinline__ std::uint32_t greater_of_both(std::uint32_t a, std::uint32_t b) {
+    if constexpr (std::is_same_v<Half, bfloat16>) return greater_of_both_bf16(a, b);
+    return greater_of_both_f16(a, b);
+}
+template <class Half>
+__device__ __forceinline__ std::uint32_t not_less_of_both(std::uint32_t a, std::uint32_t b) {
+    if constexpr (std::is_same_v<Half, bfloat16>) return not_less_of_both_bf16(a, b);
+    return not_less_of_both_f16(a, b);
+}
+#else
+template <class Half>
+__device__ std::uint32_t greater_of_both(std::uint32_t, std::uint32_t) = delete;
+template <class Half>
+__device__ std::uint32_t not_less_of_both(std::uint32_t, std::uint32_t) = delete;
+#endif
+
+/// What a warp knows of its chunk, of elements as they are, or less an origin: the greatest z, and the sum of the lane whose first element that is the greatest is taken out.
+template <class T, bool Aligned, bool Plain>
 struct ExpChunk {
     using V = fp::Arithmetic<T>;
     using ChunkOf = Chunk<T, Aligned>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows, lanes = ChunkOf::lanes;
+    static constexpr bool in_pairs = Plain && fp::has_16_bits<T> && DETREDUCE_GPU_HAS_BF16;
     V origin, greatest;
-    int taken_out;  ///< r·lanes + k
     int rows_there; ///< of the others the terms are +0
     spec::ExpReference<V> reference;
+    int lane; ///< of the element that is taken out
+    V sum;    ///< of that lane, without it
 
-    /// Of a tile of m elements.
-    [[nodiscard]] static __device__ __forceinline__ ExpChunk of(const ChunkOf& chunk, V origin, int m) {
+    /// Of a tile of m elements. `space`: the warp's lanes, in shared memory.
+    [[nodiscard]] static __device__ __forceinline__ ExpChunk of(const ChunkOf& chunk, V origin, int m, V* space) {
         const int left = m - static_cast<int>(threadIdx.x) / warp_size * (rows * lanes);
-        ExpChunk c{origin, V{}, 0, left <= 0 ? 0 : (left + lanes - 1) / lanes, {}};
-        V most = spec::exp_lowest<V>;
-#pragma unroll
-        for (int r = 0; r < rows; ++r) {
-            if (r >= c.rows_there) continue; // all threads, or none
-#pragma unroll
-            for (int k = 0; k < K; ++k) {
-                const V z = c.z(chunk, r, k);
-                most = z > most ? z : most;
-            }
-        }
-        c.greatest = greatest_of_warp(most);
-        constexpr int none = rows * lanes * 2;
-        int first = none;
-        if (most == c.greatest) {
-#pragma unroll
-            for (int i = rows * K - 1; i >= 0; --i) {
-                if (i / K >= c.rows_there) continue;
-                if (spec::not_below(c.z(chunk, i / K, i % K), spec::exp_lowest<V>) == c.greatest)
-                    first = i / K * lanes + i % K;
-            }
-        }
-        const int own = static_cast<int>(threadIdx.x) % warp_size * K;
-        c.taken_out = static_cast<int>(warp_min(static_cast<std::uint32_t>(first + own))) - own;
+        ExpChunk c{origin, V{}, left <= 0 ? 0 : (left + lanes - 1) / lanes, {}, 0, V{}};
+        const std::uint32_t rows_of_greatest = c.find_greatest(chunk);
         c.reference = spec::ExpReference<V>::at(c.greatest);
+        c.take_out(chunk, rows_of_greatest, reinterpret_cast<T*>(space));
         return c;
     }
-    [[nodiscard]] __device__ __forceinline__ V z(const ChunkOf& chunk, int r, int k) const {
-        return chunk.at(r, k) - origin;
+    [[nodiscard]] __device__ __forceinline__ V z(V x) const {
+        if constexpr (Plain) return x;
+        return x - origin;
     }
     [[nodiscard]] __device__ __forceinline__ spec::ExpTerm<V> term(const ChunkOf& chunk, int r, int k) const {
-        return reference.template term<T>(z(chunk, r, k));
+        return reference.template term<T>(z(chunk.here(r, k)));
     }
-    /// Lane k of the sum, of the terms of its rows.
-    template <class Term>
-    __device__ __forceinline__ void add_rows(V (&lane)[K], const Term& term_of) const {
+    /// Each of the thread's lanes.
+    __device__ __forceinline__ void add_rows(const ChunkOf& chunk, V (&lane)[K]) const {
 #pragma unroll
         for (int k = 0; k < K; ++k)
             lane[k] = 0;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            if (r >= rows_there) continue;
+            if (r >= rows_there) continue; // all threads, or none
 #pragma unroll
             for (int k = 0; k < K; ++k)
-                lane[k] = lane[k] + (r * lanes + k == taken_out ? V{0} : term_of(r, k));
+                lane[k] = term(chunk, r, k).added_to(lane[k]);
         }
     }
-    __device__ __forceinline__ void add_rows(const ChunkOf& chunk, V (&lane)[K]) const {
-        add_rows(lane, [&](int r, int k) { return term(chunk, r, k).value(); });
+    /// The lanes of the thread, of which one is another, to where the team looks for them.
+    __device__ __forceinline__ void put(const V (&sums)[K], V* space) const {
+        put_lanes(space, sums);
+        if (lane / K == static_cast<int>(threadIdx.x) % warp_size) space[lane] = sum;
+    }
+
+  private:
+    /// The warp's greatest z, and a bit for each row in which the thread has it.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t find_greatest(const ChunkOf& chunk) {
+        std::uint32_t found = 0;
+        V most = spec::exp_lowest<V>;
+        if constexpr (in_pairs) {
+            std::uint32_t of_row[rows], of_both = both_of(chunk, 0);
+            of_row[0] = of_both;
+#pragma unroll
+            for (int r = 1; r < rows; ++r) {
+                of_row[r] = both_of(chunk, r); // what is not there is −∞
+                of_both = greater_of_both<T>(of_both, of_row[r]);
+            }
+            most = greater_number(ChunkOf::low(of_both), greater_number(ChunkOf::high(of_both), most));
+            greatest = greatest_of_warp(most);
+            const std::uint32_t bound = rounded_to<T>(greatest).bits * 0x10001u; // it is one of them, or exp_lowest
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                found |= not_less_of_both<T>(of_row[r], bound) & 0x10001u << r;
+            return (found | found >> 16) & 0xffffu;
+        } else {
+            V of_row[rows];
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                of_row[r] = spec::exp_lowest<V>;
+                if (r >= rows_there) continue;
+#pragma unroll
+                for (int k = 0; k < K; ++k)
+                    of_row[r] = greater_number(of_row[r], z(chunk.at(r, k)));
+                most = greater_number(most, of_row[r]);
+            }
+            greatest = greatest_of_warp(most);
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                found |= of_row[r] >= greatest ? 1u << r : 0u;
+            return found;
+        }
+    }
+    /// The greatest of the first, third, … and of the second, fourth, … of a row.
+    [[nodiscard]] static __device__ __forceinline__ std::uint32_t both_of(const ChunkOf& chunk, int r) {
+        const auto& w = chunk.words[r].w;
+        return greater_of_both<T>(greater_of_both<T>(w[0], w[1]), greater_of_both<T>(w[2], w[3]));
+    }
+    /// Finds the first element that is the greatest, and adds up its lane.
+    __device__ __forceinline__ void take_out(const ChunkOf& chunk, std::uint32_t rows_of_greatest, T* space) {
+        // Of numbers that count as exp_lowest the first is taken out, whatever they are.
+        const bool some = greatest > spec::exp_lowest<V>;
+        const auto row = static_cast<int>(
+            warp_min(some && rows_of_greatest != 0 ? static_cast<std::uint32_t>(__ffs(rows_of_greatest)) : 1u + rows) -
+            1);
+        const int thread = threadIdx.x % warp_size;
+        const int owner = row < rows ? __ffs(votes_of_warp((rows_of_greatest >> row & 1) != 0)) - 1 : 0;
+        if (thread == owner) {
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                reinterpret_cast<uint4*>(space)[r] = __builtin_bit_cast(uint4, chunk.words[r]);
+        }
+        sync_warp();
+        int k = 0;
+        if (row < rows) {
+            const bool is = thread < K && z(fp::widen(space[row * K + thread % K])) >= greatest;
+            k = __ffs(votes_of_warp(is)) - 1;
+        }
+        const V own = z(fp::widen(space[thread % rows * K + k]));
+        const bool out = thread % rows == row % rows && own == own;
+        V value = reference.template term<T>(own).value();
+        if (out || thread % rows >= rows_there) value = 0;
+        sync_warp(); // the space is used again
+        lane = owner * K + k;
+        sum = 0;
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+            sum = sum + shuffle_from(value, r);
     }
 };
+
+/// The state of a tile, of each warp's chunk, whose lanes it has put down: to the first thread, and the greatest to all.
+template <int Warps, class T, int K>
+__device__ __forceinline__ spec::ExpState<T> state_of_warps(fp::Arithmetic<T> greatest, Shared<T>& s) {
+    using V = fp::Arithmetic<T>;
+    if constexpr (Warps == 1) {
+        sync_team();
+        return {greatest, merged_lanes<1, T, K>(s, [](int, int, V left, V) { return left; })};
+    } else {
+        if (threadIdx.x % warp_size == 0) s.greatest[threadIdx.x / warp_size] = greatest;
+        sync_team();
+        V most[Warps]; // of chunks, of pairs, …
+#pragma unroll
+        for (int w = 0; w < Warps; ++w)
+            most[w] = s.greatest[w];
+        // The greatest of a few chunks is known at once: one merge each of the first threads.
+        V left = most[0], right = most[0];
+        int node = 0;
+#pragma unroll
+        for (int step = 1; step < Warps; step *= 2) {
+#pragma unroll
+            for (int w = 0; w < Warps; w += 2 * step, ++node) {
+                if (static_cast<int>(threadIdx.x) == node) {
+                    left = most[w];
+                    right = most[w + step];
+                }
+                most[w] = most[w + step] > most[w] ? most[w + step] : most[w];
+            }
+        }
+        if (threadIdx.x < Warps - 1) s.merge[threadIdx.x] = spec::ExpMerge<T>::of(left, right);
+        sync_team();
+        return {most[0], merged_lanes<Warps, T, K>(s, [&](int of, int j, V a, V b) {
+                    const spec::ExpMerge<T>& by = s.merge[of];
+                    return j == 0 ? by.with_peak(a, b) : by(a, b);
+                })};
+    }
+}
+template <class T, int K>
+__device__ __forceinline__ spec::ExpState<T> team_state(fp::Arithmetic<T> greatest, Shared<T>& s) {
+    return for_warps([&](auto warps) { return state_of_warps<decltype(warps)::value, T, K>(greatest, s); });
+}
 
 } // namespace detreduce::cuda::row_kernels

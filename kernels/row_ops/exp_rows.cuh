@@ -27,6 +27,9 @@ __device__ __noinline__ Acc total_of_tiles(Acc* items, std::uint64_t m, Buffer& 
     return load_item<Source::partials>(level);
 }
 
+template <class V>
+inline constexpr V least_normal = fp::from_bits<V>(fp::Bits<V>{1} << (fp::Format<V>::precision - 1));
+
 template <class T>
 __device__ __forceinline__ fp::Arithmetic<T> weight_of(const Rows<T>& a, std::uint64_t j) {
     return a.weights != nullptr ? fp::widen(load_number(a.weights + j)) : fp::Arithmetic<T>{1};
@@ -80,31 +83,38 @@ struct ExpRow {
         V lane[K];
         if (a.tiles == 1) {
             lanes_of(std::uint64_t{0}, lane);
-            return block_sum<T, K>(lane, s);
+            return team_sum<T, K>(lane, s);
         }
         auto* const results = partials<acc::Rounded<V>>();
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
             lanes_of(tile, lane);
-            const V part = block_sum<T, K>(lane, s);
+            const V part = team_sum<T, K>(lane, s);
             if (threadIdx.x == 0) results[tile] = {part};
         }
-        __syncthreads();
-        return total_of_tiles<T>(results, a.tiles, s.upper).sum;
+        sync_team();
+        return total_of_tiles<T>(results, a.tiles, s.template upper<acc::Rounded<V>>()).sum;
     }
 
-    /// Of elements less `origin`: to the first thread.
-    [[nodiscard]] __device__ __forceinline__ State state_of_tile(std::uint64_t tile, V origin) const {
-        ChunkOf chunk;
+    /// Of elements as they are, or less `origin`: to the first thread.
+    template <bool Plain>
+    [[nodiscard]] __device__ __forceinline__ State state_of(const ChunkOf& chunk, std::uint64_t tile, V origin) const {
         V lane[K];
-        chunk.load(x + tile * tile_items, items(tile), lowest);
-        const auto c = ExpChunk<T, Aligned>::of(chunk, origin, items(tile));
+        const auto c = ExpChunk<T, Aligned, Plain>::of(chunk, origin, items(tile), s.own_lane());
         c.add_rows(chunk, lane);
-        return block_state<T, K>(c.greatest, lane, s);
+        c.put(lane, s.own_lane());
+        return team_state<T, K>(c.greatest, s);
+    }
+    __device__ __forceinline__ void load(ChunkOf& chunk, std::uint64_t tile) const {
+        chunk.load(x + tile * tile_items, items(tile), lowest);
     }
     /// Of the row: to all threads.
+    template <bool Plain>
     [[nodiscard]] __device__ __forceinline__ State state(V origin) const {
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
-            const State part = state_of_tile(tile, origin);
+            ChunkOf chunk;
+            load(chunk, tile);
+            if (tile + 1 < a.tiles) ChunkOf::prefetch(x + (tile + 1) * tile_items, items(tile + 1));
+            const State part = state_of<Plain>(chunk, tile, origin);
             if (threadIdx.x == 0) {
                 if (a.tiles == 1) {
                     s.state = part;
@@ -112,13 +122,13 @@ struct ExpRow {
                     partials<State>()[tile] = part;
                 }
             }
-            __syncthreads(); // the shared memory is used again
+            sync_team(); // the shared memory is used again
         }
         return a.tiles == 1 ? s.state : state_of_results();
     }
     /// Of the results of tiles.
     [[nodiscard]] __device__ __forceinline__ State state_of_results() const {
-        return total_of_tiles<T>(partials<State>(), a.tiles, s.upper_states);
+        return total_of_tiles<T>(partials<State>(), a.tiles, s.template upper<State>());
     }
 
     [[nodiscard]] __device__ __forceinline__ V greatest() const {
@@ -137,12 +147,12 @@ struct ExpRow {
         most = greatest_of_warp(most);
         if (any_of_warp(nan)) most = spec::quiet_nan<V>;
         if (threadIdx.x % warp_size == 0) s.greatest[threadIdx.x / warp_size] = most;
-        __syncthreads();
+        sync_team();
         for (std::uint32_t w = 0; w < blockDim.x / warp_size; ++w) {
             const V other = s.greatest[w];
             if (!(other <= most)) most = most != most ? most : other;
         }
-        __syncthreads();
+        sync_team();
         return most;
     }
     /// Of a row whose elements, as they are, have this state.
@@ -151,7 +161,7 @@ struct ExpRow {
     }
     [[nodiscard]] __device__ __noinline__ Sum sum_at_greatest() const {
         const V most = greatest();
-        return fp::is_finite(most) ? Sum::of(most, most, state(most).sum) : Sum::special(most);
+        return fp::is_finite(most) ? Sum::of(most, most, state<false>(most).sum) : Sum::special(most);
     }
 
     [[nodiscard]] __device__ __forceinline__ RowOut<T> out() const { return RowOut<T>::of(a, row); }
@@ -218,7 +228,7 @@ struct ExpRow {
             const auto first = static_cast<std::int64_t>(tile * tile_items);
             ChunkOf chunk;
             chunk.load(x + first, items(tile), lowest);
-            ChunkOf::store(out().from(tile * tile_items), items(tile), [&](int r, int k) {
+            ChunkOf::store(out().from(tile * tile_items), items(tile), s.own_lane(), [&](int r, int k) {
                 const V v = chunk.at(r, k);
                 if constexpr (Op == RowOp::log_softmax) return e.log_softmax(v);
                 return f(v, e.softmax(v), first + ChunkOf::first() + r * ChunkOf::lanes + k);
@@ -235,6 +245,7 @@ struct ExpRow {
             const Slope g = slope_of_one_class();
             write_each(e, [&](V, V p, std::int64_t) { return g.of_softmax * p * g.factor; });
             const auto in_tile = static_cast<int>(static_cast<std::uint64_t>(g.target) % tile_items);
+            if (!Aligned) sync_team(); // another thread may have stored there
             if (ChunkOf::thread_of(in_tile) == static_cast<int>(threadIdx.x)) write_target(e, g);
         }
     }
@@ -270,9 +281,23 @@ struct ExpRow {
     }
     __device__ __forceinline__ void put_entropy(const Sum& e, V of_all) const {
         if (a.probabilities != nullptr) return put(of_all, V{1});
+        if (threadIdx.x == 0) put_entropy_of_target(a, row, e, of_all);
+    }
+    /// By one thread.
+    static __device__ __forceinline__ void put_entropy_of_target(const Rows<T>& a, std::uint64_t row, const Sum& e,
+                                                                 V of_all) {
         const auto target = static_cast<std::uint64_t>(a.targets[row]);
-        const V own = weight(target);
-        put(a.smoothed.loss(neg_log_prob_at(e, target), own, of_all), own);
+        const V own = weight_of(a, target);
+        const V of_target =
+            e.neg_log_prob(fp::widen(load_number(a.x + static_cast<std::int64_t>(row * a.stride + target))));
+        put_number(a, row, a.smoothed.loss(of_target, own, of_all), own);
+    }
+    /// logsumexp, or the cross entropy of one class: by one thread.
+    static __device__ __forceinline__ void put_one(const Rows<T>& a, std::uint64_t row, const Sum& e) {
+        if (!a.entropy) return put_number(a, row, e.logsumexp(), V{0});
+        const auto c = spec::RowClass<V>::of(a.targets[row], a.ignore_index, a.n);
+        if (!c.there) return put_number(a, row, c.otherwise, c.otherwise);
+        put_entropy_of_target(a, row, e, V{0});
     }
 
     /// Rows without a class to be told from others; true if that is what this one is.
@@ -298,14 +323,38 @@ struct ExpRow {
     }
 };
 
-/// A block a row, one row after the other. `blocks`: of 256 threads, on a multiprocessor.
+/// The teams of a block, each with shared memory of its own.
+template <class Memory>
+struct Teams {
+    std::uint32_t bytes;
+
+    [[nodiscard]] __device__ __forceinline__ Memory& memory(std::uint32_t team) const {
+        return *reinterpret_cast<Memory*>(reinterpret_cast<char*>(shared_of_launch()) + team * bytes);
+    }
+    /// f(the memory of a team, its number), by one thread for each team, of one warp where they are many: what a thread does for a row takes long, and so it is done for all
+    /// rows at once. What the teams wrote before is seen by f, and what f writes by the teams.
+    template <class F>
+    __device__ __forceinline__ void for_each(const F& f) const {
+        __syncthreads();
+        const std::uint32_t team = threadIdx.y * blockDim.x + threadIdx.x;
+        if (team < blockDim.y) f(memory(team), team);
+        __syncthreads();
+    }
+};
+
+/// A team a row: one, which may be none of those that there are, or, where Op::repeats, one after the other. `blocks`: of 256 threads, on a multiprocessor.
 template <class Op>
 __global__ void __launch_bounds__(most_warps* warp_size, Op::blocks)
-    rows_kernel(const __grid_constant__ typename Op::Arguments a) {
-    __shared__ typename Op::Memory memory;
-    for (std::uint64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
-        Op::run(a, row, memory);
-        __syncthreads(); // the shared memory is used again
+    rows_kernel(const __grid_constant__ typename Op::Arguments a, std::uint32_t team_bytes) {
+    const Teams<typename Op::Memory> teams{team_bytes};
+    std::uint64_t row = a.first_row + std::uint64_t{blockIdx.x} * blockDim.y + threadIdx.y;
+    if constexpr (Op::repeats) {
+        for (; row < a.rows; row += std::uint64_t{gridDim.x} * blockDim.y) {
+            Op::run(a, row, teams.memory(threadIdx.y));
+            sync_team(); // the shared memory is used again
+        }
+    } else { // in a loop of one round the compiler would keep in memory what is the same in all rounds
+        Op::run(a, row, teams);
     }
 }
 
@@ -315,6 +364,7 @@ struct LongExpRow {
     using Arguments = Rows<T>;
     using Memory = Shared<T>;
     static constexpr int blocks = policy::long_row_blocks_at_once;
+    static constexpr bool repeats = true;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
         using Row = ExpRow<T, Op, Aligned>;
@@ -322,7 +372,7 @@ struct LongExpRow {
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
         if ((Op == RowOp::cross_entropy_gradient || (Op == RowOp::logsumexp && a.entropy)) && block.without_class())
             return; // all threads, or none
-        const auto e = block.sum_of(block.state(V{0}));
+        const auto e = block.sum_of(block.template state<true>(V{0}));
         if (Op == RowOp::cross_entropy_gradient && a.all_classes) return block.write_slopes(e);
         block.finish(e);
     }
@@ -334,13 +384,18 @@ struct ExpTileOfRow {
     using Arguments = Rows<T>;
     using Memory = Shared<T>;
     static constexpr int blocks = blocks_of_rows<T>;
+    static constexpr bool repeats = false;
 
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t i, Memory& shared) {
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t i, const Teams<Memory>& teams) {
+        if (i >= a.rows) return;
+        Memory& shared = teams.memory(threadIdx.y);
         using Row = ExpRow<T, RowOp::logsumexp, Aligned>;
         using V = fp::Arithmetic<T>;
         const std::uint64_t row = i / a.tiles, tile = i % a.tiles;
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
-        const auto part = block.state_of_tile(tile, V{0});
+        typename Row::ChunkOf chunk;
+        block.load(chunk, tile);
+        const auto part = block.template state_of<true>(chunk, tile, V{0});
         if (threadIdx.x == 0) block.template partials<typename Row::State>()[tile] = part;
     }
 };
@@ -350,6 +405,7 @@ struct ExpRowOfTiles {
     using Arguments = Rows<T>;
     using Memory = Shared<T>;
     static constexpr int blocks = policy::long_row_blocks_at_once;
+    static constexpr bool repeats = true;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
         using Row = ExpRow<T, RowOp::logsumexp, false>;
@@ -364,6 +420,7 @@ template <class T, RowOp Op, bool Aligned>
 __device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shared<T>* s) {
     using Row = ExpRow<T, Op, Aligned>;
     const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s, blockIdx.x};
+    if (Op == RowOp::logsumexp && a->entropy && block.without_class()) return; // all threads, or none
     block.finish(block.sum_at_greatest());
 }
 
@@ -381,61 +438,92 @@ template <class T, RowOp Op, bool Aligned>
 struct ShortExpRow {
     using Arguments = Rows<T>;
     using Memory = Shared<T>;
-    static constexpr int blocks = blocks_of_rows<T>;
+    static constexpr bool keeps_terms = Op == RowOp::softmax || Op == RowOp::cross_entropy_gradient;
+    static constexpr int blocks = keeps_terms || fp::is_f64<T> ? blocks_of_rows<T> : policy::exp_row_blocks_f32;
+    static constexpr bool repeats = false;
 
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
         using V = fp::Arithmetic<T>;
         using Row = ExpRow<T, Op, Aligned>;
         using ChunkOf = Chunk<T, Aligned>;
         using Sum = typename Row::Sum;
         constexpr int K = ChunkOf::K;
-        constexpr bool keeps_terms = Op == RowOp::softmax || Op == RowOp::cross_entropy_gradient;
-        const int m = static_cast<int>(a.n);
+        Memory& shared = teams.memory(threadIdx.y);
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
-        if ((Op == RowOp::cross_entropy_gradient || (Op == RowOp::logsumexp && a.entropy)) && block.without_class())
-            return; // all threads, or none
+        bool there = row < a.rows;
+        if (Op == RowOp::cross_entropy_gradient && there) there = !block.without_class(); // all of the team, or none
+        const int m = there ? static_cast<int>(a.n) : 0;
         ChunkOf chunk;
         V term[ChunkOf::rows][K], lane[K];
         chunk.load(block.x, m, Row::lowest);
-        const auto c = ExpChunk<T, Aligned>::of(chunk, V{0}, m);
+        const auto c = ExpChunk<T, Aligned, true>::of(chunk, V{0}, m, shared.own_lane());
         if constexpr (keeps_terms) {
 #pragma unroll
-            for (int r = 0; r < ChunkOf::rows; ++r) {
-                if (r >= c.rows_there) continue; // all threads, or none
+            for (int k = 0; k < K; ++k)
+                lane[k] = 0;
 #pragma unroll
-                for (int k = 0; k < K; ++k)
-                    term[r][k] = c.term(chunk, r, k).value();
+            for (int r = 0; r < ChunkOf::rows; ++r) {
+                if (r < c.rows_there) { // all threads, or none
+#pragma unroll
+                    for (int k = 0; k < K; ++k) {
+                        term[r][k] = c.term(chunk, r, k).value();
+                        lane[k] = lane[k] + term[r][k];
+                    }
+                } else { // not undefined, for then the compiler keeps what was there before
+#pragma unroll
+                    for (int k = 0; k < K; ++k)
+                        term[r][k] = 0;
+                }
             }
-            c.add_rows(lane, [&](int r, int k) { return term[r][k]; });
         } else {
             c.add_rows(chunk, lane);
         }
-        const auto state = block_state<T, K>(c.greatest, lane, shared);
-        if (threadIdx.x == 0) {
-            shared.state = state;
-            if (Sum::is_plain(state)) shared.sum = Sum::plain(state);
-        }
-        __syncthreads();
+        c.put(lane, shared.own_lane());
+        const auto state = team_state<T, K>(c.greatest, shared);
+        if (threadIdx.x == 0) shared.state = state;
+        teams.for_each([&](Memory& memory, std::uint32_t team) {
+            if (!Sum::is_plain(memory.state)) return;
+            if constexpr (Op == RowOp::logsumexp) {
+                const std::uint64_t its_row = row - threadIdx.y + team;
+                if (its_row < a.rows) Row::put_one(a, its_row, Sum::plain(memory.state));
+            } else {
+                memory.sum = Sum::plain(memory.state, !keeps_terms);
+            }
+        });
+        if (!there) return;
         if (!Sum::is_plain(shared.state)) {
             row_again<T, Op, Aligned>(&a, row, &shared);
             return;
         }
-        const Sum e = shared.sum;
         if constexpr (Op == RowOp::logsumexp) {
-            block.finish(e);
+            return;
         } else if constexpr (Op == RowOp::log_softmax) {
-            ChunkOf::store(block.out(), m, [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
+            const Sum e = shared.sum;
+            ChunkOf::store(block.out(), m, shared.own_lane(),
+                           [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
         } else {
             // A term that is inexact relative to the row's greatest element has a softmax of 0, as it has in the text.
-            const auto scale = spec::ExpScale<V>::of(spec::exp_exponent(e.greatest) - spec::exp_exponent(c.greatest));
-            const auto softmax = [&](int r, int k) { return scale.of_sum(term[r][k]) * e.reciprocal; };
+            const V most = shared.sum.greatest, reciprocal = shared.sum.reciprocal;
+            const auto scale = spec::ExpScale<V>::of(spec::exp_exponent(most) - spec::exp_exponent(c.greatest));
+            V factor = scale.of_sum(reciprocal);
+            if (!(factor >= least_normal<V>)) { // all of the warp, or none
+                factor = reciprocal;
+#pragma unroll
+                for (int r = 0; r < ChunkOf::rows; ++r) {
+#pragma unroll
+                    for (int k = 0; k < K; ++k)
+                        term[r][k] = scale.of_sum(term[r][k]);
+                }
+            }
             if constexpr (Op == RowOp::softmax) {
-                ChunkOf::store(block.out(), m, softmax);
+                ChunkOf::store(block.out(), m, shared.own_lane(), [&](int r, int k) { return term[r][k] * factor; });
             } else {
                 // Every class as if it were not the target, and then that one again, by the thread that has it.
                 const auto g = block.slope_of_one_class();
-                ChunkOf::store(block.out(), m, [&](int r, int k) { return g.of_softmax * softmax(r, k) * g.factor; });
+                ChunkOf::store(block.out(), m, shared.own_lane(),
+                               [&](int r, int k) { return g.of_softmax * (term[r][k] * factor) * g.factor; });
                 // (In a function that is not inlined, so that the compiler does not take its store for one of something else.)
+                if (!Aligned) sync_team(); // another thread may have stored there
                 if (ChunkOf::thread_of(static_cast<int>(g.target)) == static_cast<int>(threadIdx.x))
                     slope_of_target<T, Aligned>(&a, row, &shared);
             }

@@ -60,20 +60,29 @@ struct RowLaunch {
                (r.rows == 1 || plan.output_stride() % each == 0);
     }
 
-    /// A block a row. `more`: what Op is told beside the rows.
+    /// A team a row. `more`: what Op is told beside the rows.
     template <class Op, class... More>
     [[nodiscard]] Status launch(const More&... more) const {
         return launch_each<Op>(typename Op::Arguments{rows(), more...});
     }
     template <class Op>
-    [[nodiscard]] Status launch_each(const typename Op::Arguments& a, bool each_row = true) const {
+    [[nodiscard]] Status launch_each(typename Op::Arguments a) const {
         const std::uint64_t chunks = spec::tiles(a.n, spec::TreeOrder<sizeof(T)>::chunk);
         std::uint32_t warps = 1;
         while (warps < row_kernels::most_warps && warps < chunks)
             warps *= 2;
-        const std::uint64_t most = each_row && a.tiles > 1 ? policy::long_row_blocks : 0x7fffffffu;
-        return launch_kernel(LaunchKind::plain, row_kernels::rows_kernel<Op>,
-                             static_cast<std::uint32_t>(std::min(a.rows, most)), warps * warp_size, 0, stream, a);
+        const std::uint32_t teams = row_kernels::most_warps / warps;
+        const auto team_bytes = static_cast<std::uint32_t>((Op::Memory::bytes(warps, a.tiles > 1) + 15) / 16 * 16);
+        const std::uint64_t most = Op::repeats && a.tiles > 1 ? policy::long_row_blocks : 0x7fffffffu;
+        do {
+            const std::uint64_t blocks = std::min((a.rows - a.first_row + teams - 1) / teams, most);
+            const Status bad =
+                launch_kernel(LaunchKind::plain, row_kernels::rows_kernel<Op>, static_cast<std::uint32_t>(blocks),
+                              dim3(warps * warp_size, teams), teams * team_bytes, stream, a, team_bytes);
+            if (Op::repeats || !bad.ok()) return bad;
+            a.first_row += blocks * teams;
+        } while (a.first_row < a.rows);
+        return {};
     }
     template <bool Aligned>
     [[nodiscard]] Status run() const {
@@ -114,7 +123,7 @@ struct RowLaunch {
         if (!is_long()) return run_exp<RowOp::logsumexp, Aligned>();
         Rows<T> tiles = rows();
         tiles.rows *= tiles.tiles;
-        const Status bad = launch_each<ExpTileOfRow<T, Aligned>>(tiles, false);
+        const Status bad = launch_each<ExpTileOfRow<T, Aligned>>(tiles);
         return bad.ok() ? launch<ExpRowOfTiles<T>>() : bad;
     }
 };

@@ -28,10 +28,14 @@ template <class T>
 struct NllGradient {
     using V = fp::Arithmetic<T>;
     using Arguments = Rows<T>;
-    struct Memory {};
+    struct Memory {
+        [[nodiscard]] static std::size_t bytes(std::uint32_t, bool) { return 16; }
+    };
     static constexpr int blocks = 1;
+    static constexpr bool repeats = false;
 
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory&) {
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>&) {
+        if (row >= a.rows) return;
         const auto target = static_cast<std::uint64_t>(a.targets[row]);
         const auto c = spec::RowClass<V>::of(a.targets[row], a.ignore_index, a.n);
         const V other = c.there ? V{0} : c.otherwise;

@@ -23,25 +23,26 @@ struct Normalizer {
     const Rows<T>& a;
     std::uint64_t row;
     V mean, rstd;
+    void* space; ///< of the warp, for ChunkOf::store()
 
     /// Of elements from `first` on, which are in `chunk`.
     __device__ __forceinline__ void write(const ChunkOf& chunk, std::int64_t first, int m) const {
         const auto out = RowOut<T>::of(a, row).from(static_cast<std::uint64_t>(first));
         if (a.scale == nullptr) {
-            ChunkOf::store(out, m, [&](int r, int k) { return of(chunk, r, k); });
+            ChunkOf::store(out, m, space, [&](int r, int k) { return of(chunk, r, k); });
             return;
         }
         // Row by row, as there are no registers for all of it.
         const std::int64_t own = first + ChunkOf::first();
-        Pack<T, ChunkOf::K> scale{}, shift{};
-        ChunkOf::store(out, m, [&](int r, int k) {
+        typename ChunkOf::Words scale{}, shift{};
+        ChunkOf::store(out, m, space, [&](int r, int k) {
             if (k == 0) {
                 load(scale, a.scale + own + r * ChunkOf::lanes, m - ChunkOf::first() - r * ChunkOf::lanes);
                 if (a.shift != nullptr)
                     load(shift, a.shift + own + r * ChunkOf::lanes, m - ChunkOf::first() - r * ChunkOf::lanes);
             }
-            const V z = of(chunk, r, k), factor = ChunkOf::wide(scale, k);
-            return a.shift != nullptr ? fp::fused(z, factor, ChunkOf::wide(shift, k)) : z * factor;
+            const V z = of(chunk, r, k), factor = ChunkOf::number(scale, k);
+            return a.shift != nullptr ? fp::fused(z, factor, ChunkOf::number(shift, k)) : z * factor;
         });
     }
     __device__ __forceinline__ void write_again(const T* x) const {
@@ -65,18 +66,16 @@ struct Normalizer {
         return spec::normalized(chunk.at(r, k), mean, rstd);
     }
     /// As many rows ask for the same numbers, these stay in L1.
-    static __device__ __forceinline__ void load(Pack<T, ChunkOf::K>& pack, const T* p, int there) {
+    static __device__ __forceinline__ void load(typename ChunkOf::Words& words, const T* p, int there) {
         if constexpr (Aligned) {
-            uint4 raw[sizeof pack / 16];
-#pragma unroll
-            for (int i = 0; i < static_cast<int>(sizeof pack / 16); ++i)
-                raw[i] = load_read_only(reinterpret_cast<const uint4*>(p) + i);
-            __builtin_memcpy(&pack, raw, sizeof pack);
+            words = __builtin_bit_cast(typename ChunkOf::Words, load_read_only(reinterpret_cast<const uint4*>(p)));
         } else {
+            Pack<T, ChunkOf::K> pack{};
 #pragma unroll
             for (int k = 0; k < ChunkOf::K; ++k) {
                 if (k < there) pack.v[k] = load_number(p + k);
             }
+            words = ChunkOf::of_pack(pack);
         }
     }
 };
@@ -92,39 +91,45 @@ struct RowNumbers {
     }
 };
 
-/// A row whose squares overflow or underflow, from the beginning; false where there is no scale. Not inlined, so that its registers are not asked for where it
-/// is not run.
+/// A row whose squares overflow or underflow, from the beginning: scaled, if that can be, and else with the numbers that were found. Not inlined, and nothing comes after it, so
+/// that its registers are not asked for where it is not run.
 template <class T, RowOp Op, bool Aligned>
-__device__ __noinline__ bool scaled_norm(const Rows<T>* rows, std::uint64_t row, Shared<T>* s) {
+__device__ __noinline__ void norm_again(const Rows<T>* rows, std::uint64_t row, Shared<T>* s,
+                                        const RowNumbers<fp::Arithmetic<T>>* found) {
     using Row = ExpRow<T, Op, Aligned>;
     using V = fp::Arithmetic<T>;
     using Scale = spec::NormScale<V>;
     const Rows<T>& a = *rows;
     const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, *s, blockIdx.x};
     const V greatest = block.greatest_of([](V v) { return math::detail::magnitude(v); });
-    if (!Scale::exists(greatest)) return false; // all threads, or none
-    const Scale scale = Scale::of(greatest, a.epsilon);
-    const auto element = [&](std::uint64_t i) { return scale.down(fp::widen(load_number(block.x + i))); };
-    V mean{0};
-    double square = 0;
-    if constexpr (Op == RowOp::layernorm) {
-        const V first = Scale::mean(V{0}, block.sum_of_classes(element), a.n);
-        const V more = block.sum_of_classes([&](std::uint64_t i) { return element(i) - first; });
-        const V squares = block.sum_of_classes([&](std::uint64_t i) {
-            const V d = element(i) - first;
-            return d * d;
-        });
-        mean = Scale::mean(first, more, a.n);
-        square = Scale::variance(more, squares, a.n);
-    } else {
-        const V squares = block.sum_of_classes([&](std::uint64_t i) { return element(i) * element(i); });
-        square = static_cast<double>(squares) / static_cast<double>(a.n);
+    V mean = found->mean, rstd = found->rstd, own_mean = mean, own_rstd = rstd;
+    auto down = spec::PowerScale<V>::of(0);
+    const auto element = [&](std::uint64_t i) { return down(fp::widen(load_number(block.x + i))); };
+    if (Scale::exists(greatest)) { // all threads, or none
+        const Scale scale = Scale::of(greatest, a.epsilon);
+        down = scale.down;
+        double square = 0;
+        if constexpr (Op == RowOp::layernorm) {
+            const V first = Scale::mean(V{0}, block.sum_of_classes(element), a.n);
+            const V more = block.sum_of_classes([&](std::uint64_t i) { return element(i) - first; });
+            const V squares = block.sum_of_classes([&](std::uint64_t i) {
+                const V d = element(i) - first;
+                return d * d;
+            });
+            mean = Scale::mean(first, more, a.n);
+            square = Scale::variance(more, squares, a.n);
+        } else {
+            const V squares = block.sum_of_classes([&](std::uint64_t i) { return element(i) * element(i); });
+            square = static_cast<double>(squares) / static_cast<double>(a.n);
+        }
+        const double w = scale.root(square);
+        rstd = Scale::rstd(w, a.epsilon);
+        own_mean = scale.own_mean(mean);
+        own_rstd = scale.own_rstd(w);
     }
-    const double w = scale.root(square);
-    const V rstd = Scale::rstd(w, a.epsilon);
     if (threadIdx.x == 0) {
-        if (a.mean != nullptr) a.mean[row] = fp::canonical(scale.own_mean(mean));
-        if (a.rstd != nullptr) a.rstd[row] = fp::canonical(scale.own_rstd(w));
+        if (a.mean != nullptr) a.mean[row] = fp::canonical(own_mean);
+        if (a.rstd != nullptr) a.rstd[row] = fp::canonical(own_rstd);
     }
     for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
         const V z = spec::normalized(element(i), mean, rstd);
@@ -135,7 +140,6 @@ __device__ __noinline__ bool scaled_norm(const Rows<T>* rows, std::uint64_t row,
         }
         block.out().put(i, result);
     }
-    return true;
 }
 
 /// Long: of rows of more than one tile, which are read twice.
@@ -144,42 +148,63 @@ struct RmsNormRow {
     using V = fp::Arithmetic<T>;
     using Arguments = Rows<T>;
     struct Memory {
-        Shared<T> shared;
         RowNumbers<V> numbers;
+        Shared<T> shared; ///< with lanes behind it
+        [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
+            return offsetof(Memory, shared) + Shared<T>::bytes(warps, has_levels);
+        }
     };
     static constexpr int blocks = blocks_of_norms<T, Long>;
+    static constexpr bool repeats = Long;
 
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
-        using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
-        using ChunkOf = Chunk<T, Aligned>;
-        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared, blockIdx.x};
+    using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
+    using ChunkOf = Chunk<T, Aligned>;
+    using Numbers = RowNumbers<V>;
+
+    [[nodiscard]] static __device__ __forceinline__ Numbers numbers(const Rows<T>& a, V square) {
+        return Numbers::of(V{0}, static_cast<double>(square) / static_cast<double>(a.n), a.epsilon);
+    }
+    static __device__ __forceinline__ void add_squares(const ChunkOf& chunk, V (&lane)[Row::K]) {
+        ChunkOf::add_rows(lane, [&](int r, int k) { return chunk.at(r, k) * chunk.at(r, k); });
+    }
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
+        Memory& memory = teams.memory(threadIdx.y);
+        const T* const x = a.x + static_cast<std::int64_t>(row * a.stride);
+        const bool there = row < a.rows;
         ChunkOf chunk;
-        const auto squares = [&](std::uint64_t tile, V(&lane)[Row::K]) {
-            chunk.load(block.x + tile * Row::tile_items, block.items(tile), T{});
-            ChunkOf::add_rows(lane, [&](int r, int k) { return chunk.at(r, k) * chunk.at(r, k); });
-        };
-        V square;
-        if constexpr (Long) {
-            square = block.sum(squares);
-        } else {
-            V lane[Row::K];
-            squares(0, lane);
-            square = block_sum<T, Row::K>(lane, memory.shared);
-        }
-        if (threadIdx.x == 0) {
-            const double mean_square = static_cast<double>(square) / static_cast<double>(a.n);
-            memory.numbers = RowNumbers<V>::of(V{0}, mean_square, a.epsilon);
-        }
-        __syncthreads();
-        if (memory.numbers.asks_for_scale && scaled_norm<T, RowOp::rmsnorm, Aligned>(&a, row, &memory.shared)) return;
-        // Of a mean that is known to be zero nothing is subtracted.
-        const Normalizer<T, Aligned> result{a, row, V{0}, memory.numbers.rstd};
+        V lane[Row::K];
+        chunk.load(x, there ? static_cast<int>(a.n) : 0, T{});
+        add_squares(chunk, lane);
+        const V square = sum_of_team<T, Row::K>(lane, memory.shared);
+        if (threadIdx.x == 0) memory.numbers.mean = square;
+        teams.for_each([&](Memory& m, std::uint32_t) { m.numbers = numbers(a, m.numbers.mean); });
+        if (!there) return;
+        if (memory.numbers.asks_for_scale)
+            return norm_again<T, RowOp::rmsnorm, Aligned>(&a, row, &memory.shared, &memory.numbers);
+        const auto result = normalizer(a, row, memory);
         result.put();
-        if constexpr (Long) {
-            result.write_again(block.x);
-        } else {
-            result.write(chunk, 0, block.items(0));
-        }
+        result.write(chunk, 0, static_cast<int>(a.n));
+    }
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared, blockIdx.x};
+        const V square = block.sum([&](std::uint64_t tile, V(&lane)[Row::K]) {
+            ChunkOf chunk;
+            chunk.load(block.x + tile * Row::tile_items, block.items(tile), T{});
+            if (tile + 1 < a.tiles) ChunkOf::prefetch(block.x + (tile + 1) * Row::tile_items, block.items(tile + 1));
+            add_squares(chunk, lane);
+        });
+        if (threadIdx.x == 0) memory.numbers = numbers(a, square);
+        sync_team();
+        if (memory.numbers.asks_for_scale)
+            return norm_again<T, RowOp::rmsnorm, Aligned>(&a, row, &memory.shared, &memory.numbers);
+        const auto result = normalizer(a, row, memory);
+        result.put();
+        result.write_again(block.x);
+    }
+    /// Of a mean that is known to be zero nothing is subtracted.
+    [[nodiscard]] static __device__ __forceinline__ Normalizer<T, Aligned>
+    normalizer(const Rows<T>& a, std::uint64_t row, Memory& memory) {
+        return {a, row, V{0}, memory.numbers.rstd, memory.shared.own_lane()};
     }
 };
 
@@ -248,13 +273,23 @@ struct LayerNormBlock {
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows;
     static constexpr std::uint32_t lanes = ChunkOf::lanes, tile_items = ChunkOf::Order::tile;
 
+    /// In one place: `shared`, with lanes behind it; the lanes of a tile; and those of a level above.
     struct Memory {
-        union {
-            typename TileOf::Buffer buffer;
-            typename Upper::Buffer upper;
-            Shared<T> shared;
-        };
         RowNumbers<V> numbers;
+        Shared<T> shared;
+
+        [[nodiscard]] __device__ __forceinline__ typename TileOf::Buffer& buffer() {
+            return *reinterpret_cast<typename TileOf::Buffer*>(&shared);
+        }
+        [[nodiscard]] __device__ __forceinline__ typename Upper::Buffer& upper() {
+            return *reinterpret_cast<typename Upper::Buffer*>(&shared);
+        }
+        [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
+            const std::size_t of_tile = warps * sizeof(typename TileOf::Buffer) / most_warps;
+            const std::size_t lanes_of_tile = std::max(of_tile, Shared<T>::bytes(warps, has_levels));
+            return offsetof(Memory, shared) +
+                   (has_levels ? std::max(lanes_of_tile, sizeof(typename Upper::Buffer)) : lanes_of_tile);
+        }
     };
 
     const Rows<T>& a;
@@ -267,7 +302,7 @@ struct LayerNormBlock {
     [[nodiscard]] __device__ __forceinline__ TileOf tile_of(const T* x) const {
         typename TileOf::Pointer p{};
         p.x = x;
-        return TileOf{p, counts(), s.buffer};
+        return TileOf{p, counts(), s.buffer()};
     }
     /// Does lane j of a tile have an element in its last row?
     [[nodiscard]] __device__ __forceinline__ bool in_last_row(std::uint32_t j) const {
@@ -304,15 +339,16 @@ struct LayerNormBlock {
             Acc part[Count];
 #pragma unroll
             for (int c = 0; c < Count; ++c)
-                part[c] = s.buffer.get(c, j);
-            s.buffer.put(0, j, merge_weighted<Count>(part, weights.chunks[in_last_row(j) ? 0 : 1]));
+                part[c] = s.buffer().get(c, j);
+            s.buffer().put(0, j, merge_weighted<Count>(part, weights.chunks[in_last_row(j) ? 0 : 1]));
         }
     }
     /// A row of no more than one tile, which is left in `chunk`: to the first thread.
-    [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk) const {
+    /// `there`: if not, any result.
+    [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk, bool there) const {
         const int m = static_cast<int>(a.n), warps = static_cast<int>(blockDim.x) / warp_size;
         const int warp = threadIdx.x / warp_size, own = static_cast<int>(threadIdx.x) % warp_size * K;
-        chunk.load(x, m, T{});
+        chunk.load(x, there ? m : 0, T{});
         const bool full = (warp + 1) * static_cast<int>(ChunkOf::Order::chunk) <= m;
         if (warp * static_cast<int>(ChunkOf::Order::chunk) < m) {
             constexpr int together = TileOf::Buffer::together;
@@ -322,14 +358,14 @@ struct LayerNormBlock {
 #pragma unroll
                 for (int i = 0; i < together; ++i)
                     lanes_together[i] = lane(chunk, k + i, full);
-                s.buffer.put(warp, own + k, lanes_together);
+                s.buffer().put(warp, own + k, lanes_together);
             }
         }
-        __syncthreads();
+        sync_team();
         if (warps == 2) merge_chunks<2>();
         if (warps == 4) merge_chunks<4>();
         if (warps == 8) merge_chunks<8>();
-        __syncthreads();
+        sync_team();
         if (warp != 0) return {};
         const TileOf tile = tile_of(x);
         const bool equal = counts().m % lanes == 0; // then all lanes have as many elements
@@ -343,9 +379,9 @@ struct LayerNormBlock {
             typename TileOf::Pointer p{};
             p.x = x + static_cast<std::int64_t>(t * tile_items);
             if constexpr (requires { p.aligned = true; } && !(Aligned && fp::is_narrow<T>)) set_aligned(p);
-            const Acc part = TileOf{p, {items_in_tile(t * tile_items, a.n, tile_items), 1}, s.buffer}.reduce();
+            const Acc part = TileOf{p, {items_in_tile(t * tile_items, a.n, tile_items), 1}, s.buffer()}.reduce();
             if (threadIdx.x == 0) level[t] = part;
-            __syncthreads(); // the buffer is used again
+            sync_team(); // the buffer is used again
         }
         constexpr std::uint32_t above_items = Upper::Order::tile;
         std::uint64_t items = a.tiles, unit = tile_items;
@@ -355,9 +391,9 @@ struct LayerNormBlock {
             for (std::uint64_t t = 0; t < tiles; ++t) {
                 typename Upper::Counts c{items_in_tile(t * above_items, items, above_items), unit};
                 if (t + 1 == tiles) c.missing = items * unit - a.n;
-                const Acc part = Upper{level + t * above_items, c, s.upper}.reduce();
+                const Acc part = Upper{level + t * above_items, c, s.upper()}.reduce();
                 if (threadIdx.x == 0) above[t] = part;
-                __syncthreads();
+                sync_team();
             }
             level = above;
             items = tiles;
@@ -387,29 +423,44 @@ struct LayerNormRow {
         MergeWeights<V> weights;
     };
     static constexpr int blocks = blocks_of_norms<T, Long>;
+    static constexpr bool repeats = Long;
 
-    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& memory) {
-        const Block block{a, a.weights, memory};
-        const T* const x = a.x + static_cast<std::int64_t>(row * a.stride);
+    using Acc = typename Block::Acc;
+    using Numbers = RowNumbers<V>;
+
+    [[nodiscard]] static __device__ __forceinline__ Numbers numbers(const Arguments& a, const Acc& m) {
+        return Numbers::of(m.mean, variance_of(m, a.n), a.epsilon);
+    }
+    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, const Teams<Memory>& teams) {
+        Memory& memory = teams.memory(threadIdx.y);
+        const bool there = row < a.rows;
         Chunk<T, Aligned> chunk;
-        typename Block::Acc m;
-        if constexpr (Long) {
-            m = block.reduce_long(x);
-        } else {
-            m = block.reduce(x, chunk);
-        }
-        if (threadIdx.x == 0) {
-            memory.numbers = RowNumbers<V>::of(m.mean, variance_of(m, a.n), a.epsilon);
-        }
-        __syncthreads();
-        if (memory.numbers.asks_for_scale && scaled_norm<T, RowOp::layernorm, Aligned>(&a, row, &memory.shared)) return;
-        const Normalizer<T, Aligned> result{a, row, memory.numbers.mean, memory.numbers.rstd};
+        const Acc moments = Block{a, a.weights, memory}.reduce(x_of(a, row), chunk, there);
+        if (threadIdx.x == 0) memory.numbers = {moments.mean, moments.m2, false};
+        teams.for_each([&](Memory& m, std::uint32_t) { m.numbers = numbers(a, {m.numbers.mean, m.numbers.rstd}); });
+        if (!there) return;
+        if (memory.numbers.asks_for_scale)
+            return norm_again<T, RowOp::layernorm, Aligned>(&a, row, &memory.shared, &memory.numbers);
+        const auto result = normalizer(a, row, memory);
         result.put();
-        if constexpr (Long) {
-            result.write_again(x);
-        } else {
-            result.write(chunk, 0, static_cast<int>(a.n));
-        }
+        result.write(chunk, 0, static_cast<int>(a.n));
+    }
+    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& memory) {
+        const Acc moments = Block{a, a.weights, memory}.reduce_long(x_of(a, row));
+        if (threadIdx.x == 0) memory.numbers = numbers(a, moments);
+        sync_team();
+        if (memory.numbers.asks_for_scale)
+            return norm_again<T, RowOp::layernorm, Aligned>(&a, row, &memory.shared, &memory.numbers);
+        const auto result = normalizer(a, row, memory);
+        result.put();
+        result.write_again(x_of(a, row));
+    }
+    [[nodiscard]] static __device__ __forceinline__ const T* x_of(const Rows<T>& a, std::uint64_t row) {
+        return a.x + static_cast<std::int64_t>(row * a.stride);
+    }
+    [[nodiscard]] static __device__ __forceinline__ Normalizer<T, Aligned>
+    normalizer(const Rows<T>& a, std::uint64_t row, Memory& memory) {
+        return {a, row, memory.numbers.mean, memory.numbers.rstd, memory.shared.own_lane()};
     }
 };
 

@@ -18,7 +18,7 @@ struct Rows {
     using V = fp::Arithmetic<T>;
     const T* x;
     void* out;
-    std::uint64_t rows, n, stride, out_stride;
+    std::uint64_t first_row, rows, n, stride, out_stride;
     std::uint64_t tiles; ///< of a row
     V* partials; ///< a block's, or a row's, results of tiles, and of the levels above them, `pitch` from one to the next
     std::uint64_t pitch;

@@ -33,7 +33,7 @@ namespace {
 constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 constexpr unsigned warp_threads = 32;
 
-enum class State { ready, at_block, at_warp, at_grid, ended };
+enum class State { ready, at_block, at_team, at_warp, at_grid, ended };
 
 struct Block;
 struct Fiber {
@@ -54,6 +54,7 @@ struct Block {
     std::vector<Fiber> fibers;
     std::vector<Warp> warps;
     std::vector<std::max_align_t> shared;
+    std::vector<unsigned> arrived_of_team;
     unsigned arrived = 0, votes = 0, outcome = 0, ended = 0;
 };
 
@@ -145,6 +146,7 @@ std::unique_ptr<Block> make_block(uint3 index, dim3 threads, std::size_t shared,
     const unsigned n = threads.x * threads.y * threads.z;
     block->fibers.resize(n);
     block->warps.resize((n + warp_threads - 1) / warp_threads);
+    block->arrived_of_team.resize(threads.y);
     block->shared.resize(shared / sizeof(std::max_align_t) + 1);
     std::memset(block->shared.data(), 0xff, block->shared.size() * sizeof(std::max_align_t));
     while (stacks.size() < stack + n)
@@ -202,6 +204,18 @@ int meet_block(Barrier barrier, bool vote) {
         release(block, State::at_block);
     }
     return barrier == Barrier::all ? block.outcome == block.fibers.size() : block.outcome != 0;
+}
+
+void meet_team() {
+    Block& block = *grid.running->block;
+    const unsigned team = grid.running->thread.y;
+    if (++block.arrived_of_team[team] < blockDim.x) return wait(State::at_team);
+    block.arrived_of_team[team] = 0;
+    for (Fiber& f : block.fibers) {
+        if (f.thread.y != team) continue;
+        if (f.state == State::ended) fail("a barrier that some threads of the team have not reached when they ended");
+        if (f.state == State::at_team) f.state = State::ready;
+    }
 }
 
 const std::uint64_t* meet_warp(const char* what, std::uint64_t value) {

@@ -40,6 +40,8 @@ void run_grid(const char* kernel, dim3 blocks, dim3 threads, std::size_t shared,
 enum class Barrier { plain, any, all };
 /// Waits for all threads of the block; the number of those whose `vote` is true decides.
 int meet_block(Barrier barrier, bool vote);
+/// Waits for all threads of the block that have the same threadIdx.y.
+void meet_team();
 /// Waits for all threads of the warp, and gives what each of them brought. `what` must be the same for all.
 const std::uint64_t* meet_warp(const char* what, std::uint64_t value);
 /// Waits for all threads of the grid.

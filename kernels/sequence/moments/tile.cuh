@@ -60,19 +60,28 @@ struct Tile {
     static constexpr int K = Order::lanes / warp_size, rows = spec::rows_per_chunk;
     static constexpr bool of_elements = !std::is_same_v<Item, Acc>;
 
-    /// Every lane of each warp's chunk. Means and M2 apart, so that neighbouring threads meet different banks, 16 bytes at a time as well.
+    /// Every lane of each warp's chunk, chunk by chunk. Means and M2 apart, so that neighbouring threads meet different banks, 16 bytes at a time as well.
     struct Buffer {
-        alignas(16) V mean[block_warps][Order::lanes];
-        alignas(16) V m2[block_warps][Order::lanes];
+        struct Chunk {
+            alignas(16) V mean[Order::lanes];
+            alignas(16) V m2[Order::lanes];
+        } chunks[block_warps];
 
         [[nodiscard]] __device__ __forceinline__ Acc get(std::uint32_t chunk, std::uint32_t j) const {
-            return {mean[chunk][j], m2[chunk][j]};
+            return {chunks[chunk].mean[j], chunks[chunk].m2[j]};
         }
         __device__ __forceinline__ void put(std::uint32_t chunk, std::uint32_t j, const Acc& a) {
-            mean[chunk][j] = a.mean;
-            m2[chunk][j] = a.m2;
+            chunks[chunk].mean[j] = a.mean;
+            chunks[chunk].m2[j] = a.m2;
         }
-        /// Lanes j, j + 1, …, as many as 16 bytes hold; j is a multiple of that.
+        /// Lanes j, j + 1, …, `Count` of them that lie on 16 bytes.
+        template <int Count>
+        __device__ __forceinline__ void put(std::uint32_t chunk, std::uint32_t j, const Pack<V, Count>& means,
+                                            const Pack<V, Count>& m2s) {
+            *reinterpret_cast<Pack<V, Count>*>(&chunks[chunk].mean[j]) = means;
+            *reinterpret_cast<Pack<V, Count>*>(&chunks[chunk].m2[j]) = m2s;
+        }
+        /// As many as 16 bytes hold.
         static constexpr int together = 16 / sizeof(V);
         __device__ __forceinline__ void put(std::uint32_t chunk, std::uint32_t j, const Acc (&a)[together]) {
             Pack<V, together> means, m2s;
@@ -81,8 +90,7 @@ struct Tile {
                 means.v[i] = a[i].mean;
                 m2s.v[i] = a[i].m2;
             }
-            *reinterpret_cast<Pack<V, together>*>(&mean[chunk][j]) = means;
-            *reinterpret_cast<Pack<V, together>*>(&m2[chunk][j]) = m2s;
+            put(chunk, j, means, m2s);
         }
     };
 
@@ -128,8 +136,7 @@ struct Tile {
             means.v[k] = lane.mean;
             m2s.v[k] = lane.m2;
         }
-        *reinterpret_cast<Pack<V, K>*>(&buffer.mean[chunk][first_lane]) = means;
-        *reinterpret_cast<Pack<V, K>*>(&buffer.m2[chunk][first_lane]) = m2s;
+        buffer.put(chunk, first_lane, means, m2s);
     }
     /// A chunk with items that are not there, or with the last one.
     __device__ __forceinline__ void fold_irregular(std::uint32_t chunk) const {

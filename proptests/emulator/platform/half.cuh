@@ -81,6 +81,36 @@ inline void clamp_both_bf16(std::uint32_t& word, std::uint32_t lowest, std::uint
 inline void clamp_both_f16(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
     clamp_both<float16>(word, lowest, highest);
 }
+template <class T, class F>
+[[nodiscard]] std::uint32_t of_both(std::uint32_t a, std::uint32_t b, const F& f) {
+    return by_halves<std::uint16_t>([&](auto x, auto y) { return f(T::from_bits(x), T::from_bits(y)); }, a, b);
+}
+template <class T>
+[[nodiscard]] std::uint32_t greater_of_both_of(std::uint32_t a, std::uint32_t b) {
+    return of_both<T>(a, b, [](T x, T y) {
+        const float v = fp::widen(x), w = fp::widen(y);
+        return fp::is_nan(v) && fp::is_nan(w) ? std::uint16_t{0x7fff}
+               : fp::is_nan(v) || v < w       ? fp::to_bits(y)
+                                              : fp::to_bits(x);
+    });
+}
+template <class T>
+[[nodiscard]] std::uint32_t not_less_of_both_of(std::uint32_t a, std::uint32_t b) {
+    return of_both<T>(a, b,
+                      [](T x, T y) { return static_cast<std::uint16_t>(fp::widen(x) >= fp::widen(y) ? 0xffff : 0); });
+}
+[[nodiscard]] inline std::uint32_t greater_of_both_bf16(std::uint32_t a, std::uint32_t b) {
+    return greater_of_both_of<bfloat16>(a, b);
+}
+[[nodiscard]] inline std::uint32_t greater_of_both_f16(std::uint32_t a, std::uint32_t b) {
+    return greater_of_both_of<float16>(a, b);
+}
+[[nodiscard]] inline std::uint32_t not_less_of_both_bf16(std::uint32_t a, std::uint32_t b) {
+    return not_less_of_both_of<bfloat16>(a, b);
+}
+[[nodiscard]] inline std::uint32_t not_less_of_both_f16(std::uint32_t a, std::uint32_t b) {
+    return not_less_of_both_of<float16>(a, b);
+}
 [[nodiscard]] inline std::uint32_t signs_of_both(std::uint32_t word) {
     return ((word >> 15 & 1u) != 0 ? 0xffffu : 0u) | (word >> 31 != 0 ? 0xffff0000u : 0u);
 }

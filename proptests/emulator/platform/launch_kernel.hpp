@@ -12,10 +12,10 @@ namespace detreduce::cuda {
 enum class LaunchKind { plain, cooperative, after_previous };
 
 template <class... Parameters, class... Arguments>
-[[nodiscard]] Status launch_kernel(LaunchKind kind, void (*kernel)(Parameters...), dim3 blocks, std::uint32_t threads,
+[[nodiscard]] Status launch_kernel(LaunchKind kind, void (*kernel)(Parameters...), dim3 blocks, dim3 threads,
                                    std::size_t shared, cudaStream_t, const Arguments&... arguments) {
-    if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0 || blocks.y > 65535 || blocks.z > 65535 || threads == 0 ||
-        threads > 1024 || shared > (std::size_t{48} << 10)) {
+    if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0 || blocks.y > 65535 || blocks.z > 65535 || threads.x == 0 ||
+        threads.y == 0 || threads.z != 1 || threads.x * threads.y > 1024 || shared > (std::size_t{48} << 10)) {
         return from_cuda("cudaLaunchKernelEx", cudaErrorInvalidConfiguration);
     }
     const std::tuple<Parameters...> given(static_cast<Parameters>(arguments)...);

@@ -40,4 +40,6 @@ inline void load16_of_halves_if(bool there, const std::uint16_t* p, bool odd, st
     words[4] = odd ? emulator::load<std::uint16_t>(even + 6) : emulator::load<std::uint32_t>(even + 6);
 }
 
+inline void prefetch_to_l2(const void*) {}
+
 } // namespace detreduce::cuda

@@ -54,6 +54,10 @@ inline void sync_warp() {
     (void)emulator::meet_warp("sync_warp", 0);
 }
 
+inline void sync_team() {
+    emulator::meet_team();
+}
+
 template <class Integer, class Merge>
 Integer warp_reduce(const char* what, Integer value, const Merge& merge) {
     static_assert(std::is_same_v<Integer, std::uint32_t> || std::is_same_v<Integer, std::int32_t>);

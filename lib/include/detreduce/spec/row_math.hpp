@@ -30,13 +30,16 @@ struct ExpSum {
     [[nodiscard]] static DETREDUCE_HD bool is_plain(const ExpState<T>& row) {
         return math::detail::magnitude(row.greatest) <= exp_plain<V> && row.sum == row.sum;
     }
-    /// Of elements less origin.
-    [[nodiscard]] static DETREDUCE_HD ExpSum of(V greatest, V origin, V others) {
+    /// Of elements less origin. `with_log`: if not, the logarithm is not asked for.
+    [[nodiscard]] static DETREDUCE_HD ExpSum of(V greatest, V origin, V others, bool with_log = true) {
         const auto reference = ExpReference<V>::at(greatest - origin);
         const V peak = reference.template term<T>(greatest - origin).value();
-        return {greatest, origin, reference, others, V{1} / (others + peak), math::log1p(others / peak)};
+        return {
+            greatest, origin, reference, others, V{1} / (others + peak), with_log ? math::log1p(others / peak) : V{0}};
     }
-    [[nodiscard]] static DETREDUCE_HD ExpSum plain(const ExpState<T>& row) { return of(row.greatest, V{0}, row.sum); }
+    [[nodiscard]] static DETREDUCE_HD ExpSum plain(const ExpState<T>& row, bool with_log = true) {
+        return of(row.greatest, V{0}, row.sum, with_log);
+    }
     /// For a greatest element that is infinite or NaN. What is made of the row element by element is NaN.
     [[nodiscard]] static DETREDUCE_HD ExpSum special(V greatest) {
         constexpr V nan = quiet_nan<V>;
