@@ -76,10 +76,12 @@ struct ExactGroupLaunch {
                       exact::part_words<typename Input::Type, typename Input::MapType>);
         const PartLayout layout(plan.request(), exact_part_words(plan.request()) * sizeof(exact::Word));
         auto* const base = static_cast<char*>(workspace);
+        const Groups groups = Groups::of(plan, nullptr);
+        const bool pairs = exact::SumOf<Input>::can_pair && groups.stride == 1 && groups.count % 2 == 0 &&
+                           input.step % 2 == 0 && reinterpret_cast<std::uintptr_t>(input.x) % 4 == 0;
         const exact::PartSums kept{reinterpret_cast<exact::Word*>(base + layout.results),
                                    reinterpret_cast<std::uint32_t*>(base + layout.fits),
-                                   reinterpret_cast<std::uint32_t*>(base + layout.left)};
-        const Groups groups = Groups::of(plan, nullptr);
+                                   reinterpret_cast<std::uint32_t*>(base + layout.left), pairs};
         const exact::GroupFinish finish{exact::Finish::of(plan, out), groups.n};
         const auto run = [&](auto kernel, std::uint64_t warps) {
             const std::uint64_t blocks = spec::tiles(warps, policy::part_threads / warp_size);
@@ -87,7 +89,8 @@ struct ExactGroupLaunch {
             return launch_kernel(LaunchKind::plain, kernel, static_cast<std::uint32_t>(std::min(blocks, most)),
                                  policy::part_threads, 0, stream, input, groups.stride, layout.parts, kept, finish);
         };
-        Status status = run(exact::parts_kernel<Input>, layout.parts.words() * layout.parts.parts);
+        Status status =
+            run(exact::parts_kernel<Input>, spec::tiles(layout.parts.words(), pairs ? 2 : 1) * layout.parts.parts);
         if (status.ok() && layout.parts.parts > 1) status = run(exact::join_parts_kernel<Input>, layout.parts.words());
         if (!status.ok()) return status;
         exact::GroupWork work{groups};

@@ -15,6 +15,7 @@ struct PartSums {
     Word* sums;
     std::uint32_t* fits; ///< a bit for each part of each group: all of it was in the window
     std::uint32_t* left; ///< a bit for each group: it has to be done again
+    bool pairs = false;  ///< a thread has two neighbouring columns
 };
 
 template <class T, class Map>
@@ -34,10 +35,7 @@ struct ThreadSum {
 
     /// 16 bytes of elements from number i on; zeros, whose terms are +0, behind the end.
     static __device__ __forceinline__ uint4 load(const Input& input, const T* p, std::uint64_t i) {
-        if (i + per_vector <= input.n) {
-            if (input.aligned) return load_read_only(reinterpret_cast<const uint4*>(p + i));
-            return input.gather(p + i * input.step);
-        }
+        if (i + per_vector <= input.n) return input.gather(p + i * input.step);
         T elements[per_vector];
 #pragma unroll
         for (int k = 0; k < per_vector; ++k)
@@ -68,14 +66,24 @@ struct ThreadSum {
         if (!a.finite() || !b.finite() || all_may_be_minus_zero || !bins.move_to(a, b, room_above)) return false;
         for (std::uint64_t i = begin; i < end; i += ahead * per_vector) {
             uint4 xs[ahead], ys[ahead];
+            if (i + ahead * per_vector <= end) { // all loads at once
 #pragma unroll
-            for (int j = 0; j < ahead; ++j) {
-                const std::uint64_t at = i + j * per_vector;
-                xs[j] = ys[j] = at < end ? load(input, input.x, at) : uint4{};
-                if constexpr (Input::binary) ys[j] = at < end ? load(input, input.y, at) : uint4{};
+                for (int j = 0; j < ahead; ++j) {
+                    const std::uint64_t at = (i + j * per_vector) * input.step;
+                    xs[j] = input.gather(input.x + at);
+                    if constexpr (Input::binary) ys[j] = input.gather(input.y + at);
+                }
+            } else {
+#pragma unroll
+                for (int j = 0; j < ahead; ++j) {
+                    const std::uint64_t at = i + j * per_vector;
+                    xs[j] = at < end ? load(input, input.x, at) : uint4{};
+                    if constexpr (Input::binary) ys[j] = at < end ? load(input, input.y, at) : uint4{};
+                }
             }
 #pragma unroll
             for (int j = 0; j < ahead; ++j) {
+                if constexpr (!Input::binary) ys[j] = xs[j];
                 Walk::template look<BinsOf>(range_x, range_y, xs[j], ys[j]);
                 bins.reserve_own(terms);
 #pragma unroll
@@ -86,6 +94,69 @@ struct ThreadSum {
         bins.drain_own();
         Walk::template settle<BinsOf>(range_x, range_y);
         return bins.holds(range_x, range_y);
+    }
+
+    /// Of two neighbouring columns of 16 bits, an element of both in 32 bits.
+    static constexpr bool can_pair = moves_elements<T, Map>;
+    static constexpr int pair_rows = 16;
+    /// Elements begin … end − 1 of both, 0 behind; pair_rows of them at most.
+    static __device__ __forceinline__ void load_pairs(const Input& input, std::uint64_t begin, std::uint64_t end,
+                                                      std::uint32_t (&both)[pair_rows]) {
+        const auto* const p = reinterpret_cast<const std::uint32_t*>(input.x + begin * input.step);
+        const std::uint64_t step = input.step / 2;
+        if (begin + pair_rows <= end) {
+#pragma unroll
+            for (int i = 0; i < pair_rows; ++i)
+                both[i] = load_read_only(p + i * step);
+        } else {
+#pragma unroll
+            for (int i = 0; i < pair_rows; ++i)
+                both[i] = begin + i < end ? load_read_only(p + i * step) : 0;
+        }
+    }
+    static __device__ __forceinline__ void look_at_pairs(Range& range, const std::uint32_t (&both)[pair_rows]) {
+#pragma unroll
+        for (int i = 0; i < pair_rows; i += 4)
+            Element<T>::look(range, uint4{both[i], both[i + 1], both[i + 2], both[i + 3]});
+    }
+    /// As add_up(), of two columns in one window, the first of which `input` is.
+    static __device__ __forceinline__ bool add_up_pair(const Input& input, std::uint64_t begin, std::uint64_t end,
+                                                       BinsOf (&bins)[2]) {
+        std::uint32_t both[pair_rows];
+        Range range;
+        load_pairs(input, 0, input.n, both);
+        look_at_pairs(range, both);
+        Range settled = range;
+        Element<T>::settle(settled);
+        const Exponents a = exponents_between<T>(settled.largest, settled.smallest_less_one);
+        const bool minus_zero =
+            Walk::counts_minus_zeros && ((both[0] & 0xffffu) == 0x8000u || both[0] >> 16 == 0x8000u);
+        if (!a.finite() || minus_zero || !bins[0].move_to(a, a, room_above)) return false;
+        bins[1].set_window(bins[0].window());
+#pragma unroll 1
+        for (std::uint64_t i = begin; i < end; i += pair_rows) {
+            load_pairs(input, i, end, both);
+            look_at_pairs(range, both);
+            settled = range;
+            Element<T>::settle(settled);
+            const bool fours = Walk::fours_fit(settled);
+#pragma unroll
+            for (int c = 0; c < 2; ++c) {
+                const std::uint32_t halves = c == 0 ? 0x5410 : 0x7632;
+                bins[c].reserve_own(pair_rows);
+#pragma unroll
+                for (int j = 0; j < pair_rows; j += 8) {
+                    const uint4 v{
+                        __byte_perm(both[j], both[j + 1], halves), __byte_perm(both[j + 2], both[j + 3], halves),
+                        __byte_perm(both[j + 4], both[j + 5], halves), __byte_perm(both[j + 6], both[j + 7], halves)};
+                    Walk::add_part(bins[c], 0, v, v, fours);
+                }
+            }
+        }
+        bins[0].drain_own();
+        bins[1].drain_own();
+        Element<T>::settle(range);
+        return bins[0].holds(range, range);
     }
 };
 
@@ -101,7 +172,53 @@ struct GroupFinish {
     __device__ __forceinline__ void round(std::uint64_t group, const BinSums<BinsOf>& sums) const {
         round_sums<BinsOf>(sums, n, finish.moved(group));
     }
+    template <class BinsOf>
+    __device__ __forceinline__ void round_bins(std::uint64_t group, BinsOf& bins) const {
+        Word held[BinsOf::count];
+        BinSums<BinsOf> sums;
+#pragma unroll
+        for (int k = 0; k < BinsOf::count; ++k) {
+            held[k] = bins.own_sum(k);
+            sums.set(k, held[k]);
+        }
+        sums.place = bins.place();
+        if (!round_as_doubles<BinsOf>(held, sums.place, n, finish.moved(group))) round(group, sums);
+    }
 };
+
+/// As parts_kernel, of two columns a thread: a warp has two words of 32 groups.
+template <class Input>
+__device__ __forceinline__ void add_up_pairs(const Input& input, std::uint64_t stride, const Parts& parts,
+                                             const PartSums& kept, const GroupFinish& finish) {
+    using Sum = SumOf<Input>;
+    using BinsOf = typename Sum::BinsOf;
+    const std::uint64_t words = parts.words(), pairs = (words + 1) / 2, all = pairs * parts.parts;
+    const std::uint32_t lane = threadIdx.x % warp_size;
+    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;
+         turn += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
+        const std::uint64_t part = turn / pairs, word = 2 * (turn - part * pairs), group = word * 32 + 2 * lane,
+                            begin = part * parts.length, end = min(begin + parts.length, parts.n);
+        BinsOf bins[2] = {BinsOf(nullptr), BinsOf(nullptr)};
+        const bool fits =
+            group < parts.count && Sum::add_up_pair(input.part(group * stride, parts.n), begin, end, bins);
+        std::uint32_t* const bits = parts.parts > 1 ? kept.fits + part * words : kept.left;
+        const std::uint32_t unlike = parts.parts > 1 ? 0 : ~0u;
+#pragma unroll
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            const std::uint32_t mine = fits && lane / 16 == half ? 3u << 2 * (lane % 16) : 0, all_fit = warp_add(mine);
+            if (lane == 0 && word + half < words) bits[word + half] = all_fit ^ unlike;
+        }
+        if (!fits) continue;
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+            if (parts.parts > 1) {
+                kept.sums[part * parts.count + group + c] = bins[c].own_sum(0);
+            } else {
+                finish.round_bins(group + c, bins[c]);
+            }
+        }
+    }
+}
 
 /// Parts of groups, which are rounded at once where there is one part of each.
 template <class Input>
@@ -111,6 +228,9 @@ __global__ void __launch_bounds__(policy::part_threads)
     using Sum = SumOf<Input>;
     using BinsOf = typename Sum::BinsOf;
     constexpr int count = BinsOf::count;
+    if constexpr (Sum::can_pair) {
+        if (kept.pairs) return add_up_pairs(input, stride, parts, kept, finish);
+    }
     const std::uint64_t all = parts.words() * parts.parts;
     const std::uint32_t lane = threadIdx.x % warp_size;
     for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;
@@ -129,13 +249,7 @@ __global__ void __launch_bounds__(policy::part_threads)
             continue;
         }
         if (lane == 0) kept.left[place.word] = ~all_fit;
-        if (!fits) continue;
-        BinSums<BinsOf> sums;
-#pragma unroll
-        for (int k = 0; k < count; ++k)
-            sums.set(k, bins.own_sum(k));
-        sums.place = bins.place();
-        finish.round(place.group, sums);
+        if (fits) finish.round_bins(place.group, bins);
     }
 }
 
@@ -163,9 +277,14 @@ __global__ void __launch_bounds__(policy::part_threads)
             for (std::uint64_t part = 0; part < parts.parts; ++part)
                 sums.add(k, kept.sums[(k * parts.parts + part) * parts.count + group]);
         }
-        BinsOf bins(nullptr); // stays empty: to learn where its window is
-        (void)Sum::add_up(input.part(group * stride, parts.n), 0, 0, bins);
-        sums.place = bins.place();
+        BinsOf bins[2] = {BinsOf(nullptr), BinsOf(nullptr)}; // to learn where their window is
+        if (Sum::can_pair && kept.pairs) {
+            if constexpr (Sum::can_pair)
+                (void)Sum::add_up_pair(input.part((group & ~std::uint64_t{1}) * stride, parts.n), 0, 0, bins);
+        } else {
+            (void)Sum::add_up(input.part(group * stride, parts.n), 0, 0, bins[0]);
+        }
+        sums.place = bins[0].place();
         finish.round(group, sums);
     }
 }
