@@ -82,7 +82,7 @@ inline constexpr Kernel compare{256, 6};
 inline constexpr Kernel compare_ends{256, 4};
 inline constexpr std::uint32_t compare_loads = 4, most_compare_blocks = 8192;
 /// The same of columns and short rows, by dtype; 0: as it comes.
-inline constexpr int compare_groups_f64 = 5, compare_groups_16_bits = 6, compare_groups = 0;
+inline constexpr int compare_groups_f64 = 5, compare_groups_16_bits = 4, compare_groups = 0;
 /// Multiples of multiprocessors: batches of groups, and blocks at most.
 inline constexpr std::uint64_t compare_batches = 64, compare_group_blocks = 32;
 

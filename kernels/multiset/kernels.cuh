@@ -33,6 +33,7 @@ template <class T>
 struct GroupElements {
     const T* x;
     std::uint64_t step; ///< from one element to the next
+    bool pairs = false; ///< does a thread look at two neighbouring columns?
     template <class Scope>
     [[nodiscard]] __device__ __forceinline__ Part<T> part(const Scope& scope, std::uint64_t begin,
                                                           std::uint64_t n) const {
@@ -110,6 +111,31 @@ __global__ void __launch_bounds__(max_threads)
     if (threadIdx.x == 0) found[blockIdx.x] = all;
 }
 
+/// As threads_kernel, of two columns a thread: a warp has two words of 32.
+template <class A>
+__device__ __forceinline__ void look_at_pairs(const GroupElements<typename A::Type>& elements, const A& accumulator,
+                                              const Parts& parts, Found* found, const Results& results) {
+    const std::uint64_t pairs = (parts.words() + 1) / 2, all = pairs * parts.parts;
+    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;
+         turn += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
+        const std::uint64_t part = turn / pairs,
+                            group = (turn - part * pairs) * (2 * warp_size) + 2 * (threadIdx.x % warp_size),
+                            begin = part * parts.length, end = min(begin + parts.length, parts.n);
+        if (group >= parts.count) continue;
+        Found mine[2];
+        accumulator.look_at_pair({elements.x + group + begin * elements.step, elements.step, end - begin}, mine);
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+            if (parts.parts > 1) {
+                A::shift(mine[c], begin);
+                found[part * parts.count + group + c] = mine[c];
+            } else {
+                store(results, accumulator, group + c, mine[c]);
+            }
+        }
+    }
+}
+
 /// Parts of groups by a thread each (groups/parts.hpp). What part p of group g has is at
 /// found[p·count + g], with its index in the group; or, where there is one part of each, it is the
 /// result.
@@ -118,6 +144,9 @@ __global__ void __launch_bounds__(policy::part_threads, policy::blocks_that_fit(
     threads_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
                    const __grid_constant__ A accumulator, std::uint64_t stride, const __grid_constant__ Parts parts,
                    Found* found, const __grid_constant__ Results results) {
+    if constexpr (fp::has_16_bits<typename A::Type>) {
+        if (elements.pairs) return look_at_pairs(elements, accumulator, parts, found, results);
+    }
     const ThreadScope thread;
     const std::uint64_t all = parts.words() * parts.parts;
     for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;

@@ -63,11 +63,15 @@ struct MultisetLaunch {
     [[nodiscard]] Status run_by_threads() const {
         const PartLayout layout(plan.request(), sizeof(Found));
         const Parts& parts = layout.parts;
-        const std::uint32_t useful = part_blocks(parts.words() * parts.parts * warp_size),
+        GroupElements<T> columns = elements;
+        columns.pairs = fp::has_16_bits<T> && groups.stride == 1 && groups.count % 2 == 0 && groups.step % 2 == 0 &&
+                        reinterpret_cast<std::uintptr_t>(elements.x) % 4 == 0;
+        const std::uint32_t useful = part_blocks(spec::tiles(parts.words(), columns.pairs ? 2 : 1) * parts.parts *
+                                                 warp_size),
                             most = plan.launch().grid ? plan.launch().grid : useful;
         const Status status =
             launch_kernel(LaunchKind::plain, threads_kernel<A>, std::min(useful, most), policy::part_threads, 0, stream,
-                          elements, accumulator, groups.stride, parts, found(layout.results), results);
+                          columns, accumulator, groups.stride, parts, found(layout.results), results);
         if (!status.ok() || parts.parts == 1) return status;
         return join_parts(plan.request(), found(layout.results), parts, results, stream);
     }

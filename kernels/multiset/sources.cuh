@@ -68,6 +68,47 @@ struct Part {
     }
 };
 
+/// Two neighbouring columns of 16 bits, or a part of them, for a thread: a word has an element of
+/// both. They are looked at by blocks of rows, whose loads are in flight together.
+template <class T>
+struct ColumnPair {
+    static constexpr int rows = 16;
+    const std::uint32_t* both;
+    std::uint64_t step; ///< words from one row to the next
+    std::uint32_t n;    ///< rows, at least one
+
+    __device__ __forceinline__ ColumnPair(const T* first, std::uint64_t distance, std::uint64_t count)
+        : both(reinterpret_cast<const std::uint32_t*>(first)), step(distance / 2),
+          n(static_cast<std::uint32_t>(count)) {}
+
+    /// The number of row j of a block: behind the end the last one again.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t row(std::uint32_t block, int j) const {
+        return min(block + j, n - 1);
+    }
+    __device__ __forceinline__ void load(std::uint32_t block, std::uint32_t (&words)[rows]) const {
+        if (block + rows <= n) {
+            const std::uint32_t* const p = both + block * step;
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                words[j] = load_read_only(p + j * step);
+        } else {
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                words[j] = load_read_only(both + row(block, j) * step);
+        }
+    }
+    /// f(block, words) for all blocks, in order.
+    template <class F>
+    __device__ __forceinline__ void for_blocks(const F& f) const {
+#pragma unroll 1
+        for (std::uint32_t block = 0; block < n; block += rows) {
+            std::uint32_t words[rows];
+            load(block, words);
+            f(block, words);
+        }
+    }
+};
+
 /// A flat array: what lies before the first 16-byte boundary, whole tiles of a warp, and the rest.
 template <class T>
 struct Tiles {
