@@ -224,7 +224,7 @@ struct LaneSums {
                 const Tile t{set, tile};
                 Mine x, y;
                 load(t, x, y);
-                if (any_edges) cut_edges(t, x, y);
+                if (any_edges && (tile == 0 || tile + 1 == tiles)) cut_edges(t, x, y);
                 if constexpr (!Input::binary) y = x;
                 add(bins, t, x, y, bad);
             }

@@ -214,6 +214,7 @@ struct TermWalk {
         bool in_one_bin = false;
         if constexpr (BinsOf::in_one_bin) in_one_bin = all_of_warp(bins.one_bin.holds(range_x));
         if (!in_one_bin && !all_of_warp(bins.holds(range_x, range_y)) && !bins.move(range_x, range_y)) return false;
+        const bool fours = has_fours && all_of_warp(fours_fit(range_x));
 #pragma unroll
         for (int k = 0; k < Map::parts; ++k) {
             if constexpr (drains_within) {
@@ -231,7 +232,7 @@ struct TermWalk {
             }
 #pragma unroll
             for (int i = 0; i < Input::vectors; ++i) {
-                add_part(bins, k, x.v[i], y.v[i]);
+                add_part(bins, k, x.v[i], y.v[i], fours);
                 if (drains_within && (i + 1) * per_vector % BinsOf::adds == 0) bins.drain();
             }
         }
