@@ -48,6 +48,16 @@ __device__ __forceinline__ void put_number(const Rows<T>& a, std::uint64_t row, 
     if (a.row_weights != nullptr) a.row_weights[row] = fp::canonical(target_weight);
 }
 
+template <class T>
+__device__ __forceinline__ RowTarget<fp::Arithmetic<T>> target_of(const Rows<T>& a, std::uint64_t row) {
+    using V = fp::Arithmetic<T>;
+    const std::int64_t target = a.targets[row];
+    const auto c = spec::RowClass<V>::of(target, a.ignore_index, a.n);
+    if (!c.there) return {V{0}, c.otherwise, false};
+    return {fp::widen(load_number(a.x + static_cast<std::int64_t>(row * a.stride) + target)),
+            weight_of(a, static_cast<std::uint64_t>(target)), true};
+}
+
 /// Blocks on a multiprocessor.
 template <class T>
 inline constexpr int blocks_of_rows = fp::is_f32<T> ? policy::exp_row_blocks_f32 : policy::exp_row_blocks;
@@ -61,6 +71,8 @@ struct ExpRow {
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows;
     static constexpr std::uint32_t tile_items = ChunkOf::Order::tile;
     static constexpr T lowest = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::infinity_bits<T> | fp::sign_mask<T>));
+
+    using Target = RowTarget<V>;
 
     const Rows<T>& a;
     const T* x;
@@ -281,23 +293,19 @@ struct ExpRow {
     }
     __device__ __forceinline__ void put_entropy(const Sum& e, V of_all) const {
         if (a.probabilities != nullptr) return put(of_all, V{1});
-        if (threadIdx.x == 0) put_entropy_of_target(a, row, e, of_all);
+        if (threadIdx.x == 0) put_entropy_of_target(a, row, e, target_of(a, row), of_all);
     }
     /// By one thread.
     static __device__ __forceinline__ void put_entropy_of_target(const Rows<T>& a, std::uint64_t row, const Sum& e,
-                                                                 V of_all) {
-        const auto target = static_cast<std::uint64_t>(a.targets[row]);
-        const V own = weight_of(a, target);
-        const V of_target =
-            e.neg_log_prob(fp::widen(load_number(a.x + static_cast<std::int64_t>(row * a.stride + target))));
-        put_number(a, row, a.smoothed.loss(of_target, own, of_all), own);
+                                                                 const RowTarget<V>& target, V of_all) {
+        put_number(a, row, a.smoothed.loss(e.neg_log_prob(target.x), target.weight, of_all), target.weight);
     }
     /// logsumexp, or the cross entropy of one class: by one thread.
-    static __device__ __forceinline__ void put_one(const Rows<T>& a, std::uint64_t row, const Sum& e) {
+    static __device__ __forceinline__ void put_one(const Rows<T>& a, std::uint64_t row, const Sum& e,
+                                                   const RowTarget<V>& target) {
         if (!a.entropy) return put_number(a, row, e.logsumexp(), V{0});
-        const auto c = spec::RowClass<V>::of(a.targets[row], a.ignore_index, a.n);
-        if (!c.there) return put_number(a, row, c.otherwise, c.otherwise);
-        put_entropy_of_target(a, row, e, V{0});
+        if (!target.there) return put_number(a, row, target.weight, target.weight);
+        put_entropy_of_target(a, row, e, target, V{0});
     }
 
     /// Rows without a class to be told from others; true if that is what this one is.
@@ -399,7 +407,71 @@ struct ExpTileOfRow {
         if (threadIdx.x == 0) block.template partials<typename Row::State>()[tile] = part;
     }
 };
-/// And what becomes of the row.
+/// And what becomes of the row, of no more tiles than a warp has threads, where not all classes count: a warp a row. The state of the row takes the place of its first tile's.
+template <class T>
+struct ExpRowOfFewTiles {
+    using Arguments = Rows<T>;
+    using Memory = Shared<T>;
+    static constexpr int blocks = policy::exp_row_blocks;
+    static constexpr bool repeats = false;
+
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
+        using Row = ExpRow<T, RowOp::logsumexp, false>;
+        using State = typename Row::State;
+        Memory& shared = teams.memory(threadIdx.y);
+        const Row team{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
+        const bool there = row < a.rows;
+        auto* const tiles = team.template partials<State>();
+        State state = State::identity();
+        if (there && threadIdx.x < a.tiles) state = load_item<Source::partials>(tiles + threadIdx.x);
+        typename Row::Target target{};
+        if (a.entropy && there && threadIdx.x == 0) target = target_of(a, row);
+#pragma unroll
+        for (int distance = warp_size / 2; distance >= 1; distance /= 2) {
+            // Beyond the tiles all are identities, which change no row that is not special.
+            if (static_cast<std::uint64_t>(distance) < a.tiles) state.merge(shuffle_down(state, distance));
+        }
+        if (threadIdx.x == 0) {
+            shared.state = state;
+            shared.target = target;
+            if (there) tiles[0] = state;
+        }
+        teams.for_each([&](Memory& memory, std::uint32_t number) {
+            const std::uint64_t its_row = row - threadIdx.y + number;
+            if (its_row < a.rows && Row::Sum::is_plain(memory.state))
+                Row::put_one(a, its_row, Row::Sum::plain(memory.state), memory.target);
+        });
+    }
+};
+/// And of those whose elements are not taken as they are, which are looked for in as many rows at once as a block has threads: a.rows are such groups.
+template <class T>
+struct SpecialExpRows {
+    struct Arguments : Rows<T> {
+        std::uint64_t all_rows;
+    };
+    using Memory = Shared<T>;
+    static constexpr std::uint32_t together = most_warps * warp_size;
+    static constexpr int blocks = policy::long_row_blocks_at_once;
+    static constexpr bool repeats = true;
+    using Row = ExpRow<T, RowOp::logsumexp, false>;
+
+    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t group, Memory& shared) {
+        const std::uint64_t first = group * together, own = first + threadIdx.x;
+        if (__syncthreads_or(own < a.all_rows && is_special(a, own)) == 0) return;
+        for (std::uint64_t row = first; row < first + together && row < a.all_rows; ++row) {
+            const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
+            if (!is_special(a, row) || (a.entropy && block.without_class())) continue; // all threads, or none
+            block.finish(block.sum_at_greatest());
+            __syncthreads(); // the shared memory is used again
+        }
+    }
+    [[nodiscard]] static __device__ __forceinline__ bool is_special(const Arguments& a, std::uint64_t row) {
+        using State = typename Row::State;
+        return !Row::Sum::is_plain(
+            load_item<Source::partials>(reinterpret_cast<const State*>(a.partials + row * a.pitch)));
+    }
+};
+/// What becomes of a row of any number of tiles.
 template <class T>
 struct ExpRowOfTiles {
     using Arguments = Rows<T>;
@@ -456,36 +528,32 @@ struct ShortExpRow {
         ChunkOf chunk;
         V term[ChunkOf::rows][K], lane[K];
         chunk.load(block.x, m, Row::lowest);
+        RowTarget<V> target{};
+        if (Op == RowOp::logsumexp && a.entropy && there && threadIdx.x == 0) target = target_of(a, row);
         const auto c = ExpChunk<T, Aligned, true>::of(chunk, V{0}, m, shared.own_lane());
         if constexpr (keeps_terms) {
-#pragma unroll
-            for (int k = 0; k < K; ++k)
-                lane[k] = 0;
-#pragma unroll
-            for (int r = 0; r < ChunkOf::rows; ++r) {
-                if (r < c.rows_there) { // all threads, or none
-#pragma unroll
-                    for (int k = 0; k < K; ++k) {
-                        term[r][k] = c.term(chunk, r, k).value();
-                        lane[k] = lane[k] + term[r][k];
-                    }
-                } else { // not undefined, for then the compiler keeps what was there before
-#pragma unroll
-                    for (int k = 0; k < K; ++k)
-                        term[r][k] = 0;
-                }
-            }
+            c.add_rows(
+                chunk, lane,
+                [&](int r, int k, const auto& t, V sum) {
+                    term[r][k] = t.value();
+                    return sum + term[r][k];
+                },
+                // Not undefined, for then the compiler keeps what was there before.
+                [&](int r, int k) { term[r][k] = 0; });
         } else {
             c.add_rows(chunk, lane);
         }
         c.put(lane, shared.own_lane());
         const auto state = team_state<T, K>(c.greatest, shared);
-        if (threadIdx.x == 0) shared.state = state;
+        if (threadIdx.x == 0) {
+            shared.state = state;
+            if (Op == RowOp::logsumexp) shared.target = target;
+        }
         teams.for_each([&](Memory& memory, std::uint32_t team) {
             if (!Sum::is_plain(memory.state)) return;
             if constexpr (Op == RowOp::logsumexp) {
                 const std::uint64_t its_row = row - threadIdx.y + team;
-                if (its_row < a.rows) Row::put_one(a, its_row, Sum::plain(memory.state));
+                if (its_row < a.rows) Row::put_one(a, its_row, Sum::plain(memory.state), memory.target);
             } else {
                 memory.sum = Sum::plain(memory.state, !keeps_terms);
             }
@@ -499,8 +567,8 @@ struct ShortExpRow {
             return;
         } else if constexpr (Op == RowOp::log_softmax) {
             const Sum e = shared.sum;
-            ChunkOf::store(block.out(), m, shared.own_lane(),
-                           [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
+            ChunkOf::template store<false>(block.out(), m, shared.own_lane(),
+                                           [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
         } else {
             // A term that is inexact relative to the row's greatest element has a softmax of 0, as it has in the text.
             const V most = shared.sum.greatest, reciprocal = shared.sum.reciprocal;
@@ -516,7 +584,8 @@ struct ShortExpRow {
                 }
             }
             if constexpr (Op == RowOp::softmax) {
-                ChunkOf::store(block.out(), m, shared.own_lane(), [&](int r, int k) { return term[r][k] * factor; });
+                ChunkOf::template store<false>(block.out(), m, shared.own_lane(),
+                                               [&](int r, int k) { return term[r][k] * factor; });
             } else {
                 // Every class as if it were not the target, and then that one again, by the thread that has it.
                 const auto g = block.slope_of_one_class();

@@ -63,16 +63,20 @@ struct RowLaunch {
     /// A team a row. `more`: what Op is told beside the rows.
     template <class Op, class... More>
     [[nodiscard]] Status launch(const More&... more) const {
-        return launch_each<Op>(typename Op::Arguments{rows(), more...});
+        return launch_each<Op>(typename Op::Arguments{rows(), more...}, warps_of_row());
     }
-    template <class Op>
-    [[nodiscard]] Status launch_each(typename Op::Arguments a) const {
-        const std::uint64_t chunks = spec::tiles(a.n, spec::TreeOrder<sizeof(T)>::chunk);
+    [[nodiscard]] std::uint32_t warps_of_row() const {
+        const std::uint64_t chunks = spec::tiles(plan.request().n, spec::TreeOrder<sizeof(T)>::chunk);
         std::uint32_t warps = 1;
         while (warps < row_kernels::most_warps && warps < chunks)
             warps *= 2;
-        const std::uint32_t teams = row_kernels::most_warps / warps;
-        const auto team_bytes = static_cast<std::uint32_t>((Op::Memory::bytes(warps, a.tiles > 1) + 15) / 16 * 16);
+        return warps;
+    }
+    template <class Op>
+    [[nodiscard]] Status launch_each(typename Op::Arguments a, std::uint32_t warps) const {
+        const std::uint32_t teams = warps < row_kernels::block_warps ? row_kernels::block_warps / warps : 1;
+        const auto team_bytes =
+            static_cast<std::uint32_t>((Op::Memory::bytes(warps, a.tiles > 1 && Op::repeats) + 15) / 16 * 16);
         const std::uint64_t most = Op::repeats && a.tiles > 1 ? policy::long_row_blocks : 0x7fffffffu;
         do {
             const std::uint64_t blocks = std::min((a.rows - a.first_row + teams - 1) / teams, most);
@@ -116,15 +120,21 @@ struct RowLaunch {
         return is_long() || rows().all_classes ? launch<row_kernels::LongExpRow<T, Op, Aligned>>()
                                                : launch<row_kernels::ShortExpRow<T, Op, Aligned>>();
     }
-    /// logsumexp and cross entropy: of rows of more than one tile a block a tile, and then one a row.
+    /// logsumexp and cross entropy: of rows of more than one tile a block a tile, and then a warp or a block a row.
     template <bool Aligned>
     [[nodiscard]] Status run_sums() const {
         using namespace row_kernels;
         if (!is_long()) return run_exp<RowOp::logsumexp, Aligned>();
         Rows<T> tiles = rows();
         tiles.rows *= tiles.tiles;
-        const Status bad = launch_each<ExpTileOfRow<T, Aligned>>(tiles);
-        return bad.ok() ? launch<ExpRowOfTiles<T>>() : bad;
+        const Status bad = launch_each<ExpTileOfRow<T, Aligned>>(tiles, warps_of_row());
+        if (!bad.ok()) return bad;
+        if (tiles.all_classes || tiles.tiles > warp_size) return launch<ExpRowOfTiles<T>>();
+        const Status rest = launch_each<ExpRowOfFewTiles<T>>(rows(), 1);
+        if (!rest.ok()) return rest;
+        typename SpecialExpRows<T>::Arguments groups{rows(), tiles.rows / tiles.tiles};
+        groups.rows = (groups.all_rows + SpecialExpRows<T>::together - 1) / SpecialExpRows<T>::together;
+        return launch_each<SpecialExpRows<T>>(groups, most_warps);
     }
 };
 

@@ -29,7 +29,7 @@ struct Normalizer {
     __device__ __forceinline__ void write(const ChunkOf& chunk, std::int64_t first, int m) const {
         const auto out = RowOut<T>::of(a, row).from(static_cast<std::uint64_t>(first));
         if (a.scale == nullptr) {
-            ChunkOf::store(out, m, space, [&](int r, int k) { return of(chunk, r, k); });
+            ChunkOf::template store<false>(out, m, space, [&](int r, int k) { return of(chunk, r, k); });
             return;
         }
         // Row by row, as there are no registers for all of it.
