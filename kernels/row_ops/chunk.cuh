@@ -1,5 +1,7 @@
-// What a thread holds of a row: its lanes of one chunk, in registers (sequence/tile.cuh has the order). A warp has a chunk; a team of as many warps as the row
-// has chunks, 8 at most, a tile. A block has teams of block_warps in all, or one: threadIdx.x is a thread's number in its team, threadIdx.y the team's.
+// What a thread holds of a row: its lanes of one chunk, in registers (sequence/tile.cuh has the
+// order). A warp has a chunk; a team of as many warps as the row has chunks, 8 at most, a tile. A
+// block has teams of block_warps in all, or one: threadIdx.x is a thread's number in its team,
+// threadIdx.y the team's.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +39,8 @@ __device__ __forceinline__ Pack<Out, K> stored_all(const V (&v)[K]) {
     return pack;
 }
 #if DETREDUCE_GPU_HAS_BF16
-/// Two at a time: the conversion makes every NaN 7fff, the greatest signed integer, so that the lesser of it and the canonical one is canonical, and all else stays.
+/// Two at a time: the conversion makes every NaN 7fff, the greatest signed integer, so that the
+/// lesser of it and the canonical one is canonical, and all else stays.
 template <class Half, bool MayBeNan, int K>
 requires fp::has_16_bits<Half> __device__ __forceinline__ Pack<Half, K> stored_all(const float (&v)[K]) {
     constexpr std::uint32_t nan = fp::Format<Half>::canonical_nan * 0x10001u;
@@ -57,8 +60,9 @@ requires fp::has_16_bits<Half> __device__ __forceinline__ Pack<Half, K> stored_a
 }
 #endif
 
-/// Where results of a row go, from its number `first` on: elements of T, or, of 16-bit ones, also of the format that they are added in. Which is the same for all threads: a
-/// kernel for each would be as much code again, for the same time.
+/// Where results of a row go, from its number `first` on: elements of T, or, of 16-bit ones, also
+/// of the format that they are added in. Which is the same for all threads: a kernel for each would
+/// be as much code again, for the same time.
 template <class T>
 struct RowOut {
     using V = fp::Arithmetic<T>;
@@ -89,7 +93,8 @@ struct Chunk {
     using V = fp::Arithmetic<T>;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr int K = Order::lanes / warp_size, rows = spec::rows_per_chunk, lanes = Order::lanes;
-    /// 16 bytes of a row. Words, as of 16-bit elements the compiler would else keep one in a register where two ways meet.
+    /// 16 bytes of a row. Words, as of 16-bit elements the compiler would else keep one in a
+    /// register where two ways meet.
     struct Words {
         std::uint32_t w[4];
     };
@@ -149,7 +154,8 @@ struct Chunk {
             }
         }
     }
-    /// Has the warp's chunk of the m elements of the tile at p brought nearer, for a load that comes later.
+    /// Has the warp's chunk of the m elements of the tile at p brought nearer, for a load that
+    /// comes later.
     static __device__ __forceinline__ void prefetch(const T* p, int m) {
         constexpr int line = 128 / sizeof(T);
         static_assert(line * warp_size == rows * lanes);
@@ -212,8 +218,9 @@ struct Chunk {
         }
     }
 
-    /// f(r, k), a number of V, for each element that is there, to where it belongs in the `m` results of the tile at `out`. `space`: shared memory of the warp's,
-    /// store_bytes of it, that nobody else uses.
+    /// f(r, k), a number of V, for each element that is there, to where it belongs in the `m`
+    /// results of the tile at `out`. `space`: shared memory of the warp's, store_bytes of it, that
+    /// nobody else uses.
     template <bool MayBeNan = true, class F>
     __device__ __forceinline__ static void store(const RowOut<T>& out, int m, void* space, const F& f) {
         const int first_of_warp = first() - static_cast<int>(threadIdx.x) % warp_size * K;
@@ -290,7 +297,8 @@ struct Chunk {
     }
 };
 
-/// The element at a row's target, and its weight; or, where it is no class, what loss and weight are.
+/// The element at a row's target, and its weight; or, where it is no class, what loss and weight
+/// are.
 template <class V>
 struct RowTarget {
     V x, weight;
@@ -351,8 +359,9 @@ __device__ __forceinline__ void put_lanes(V* own_lane, const V (&sum)[K]) {
     *reinterpret_cast<Pack<V, K>*>(own_lane + threadIdx.x % warp_size * K) = pack;
 }
 
-/// Lane by lane, the lanes of the team's chunks as merge(node, lane, left, right) merges two: to the place of the first chunk's. Then, those added up in the order of a tile: to the
-/// first thread.
+/// Lane by lane, the lanes of the team's chunks as merge(node, lane, left, right) merges two: to
+/// the place of the first chunk's. Then, those added up in the order of a tile: to the first
+/// thread.
 template <int Warps, class T, int K, class Merge>
 __device__ __forceinline__ fp::Arithmetic<T> merged_lanes(Shared<T>& s, const Merge& merge) {
     using V = fp::Arithmetic<T>;
@@ -445,7 +454,8 @@ template <class Half>
 __device__ std::uint32_t not_less_of_both(std::uint32_t, std::uint32_t) = delete;
 #endif
 
-/// What a warp knows of its chunk, of elements as they are, or less an origin: the greatest z, and the sum of the lane whose first element that is the greatest is taken out.
+/// What a warp knows of its chunk, of elements as they are, or less an origin: the greatest z, and
+/// the sum of the lane whose first element that is the greatest is taken out.
 template <class T, bool Aligned, bool Plain>
 struct ExpChunk {
     using V = fp::Arithmetic<T>;
@@ -475,8 +485,9 @@ struct ExpChunk {
     [[nodiscard]] __device__ __forceinline__ spec::ExpTerm<V> term(const ChunkOf& chunk, int r, int k) const {
         return reference.template term<T>(z(chunk.here(r, k)));
     }
-    /// Each of the thread's lanes: f(r, k, term, sum) adds a term; absent(r, k) is called of rows that are not there. Two rows at once: the terms of an absent one are +0, or else the
-    /// chunk is so low that it counts for nothing in any row that is not special.
+    /// Each of the thread's lanes: f(r, k, term, sum) adds a term; absent(r, k) is called of rows
+    /// that are not there. Two rows at once: the terms of an absent one are +0, or else the chunk
+    /// is so low that it counts for nothing in any row that is not special.
     template <class F, class Absent>
     __device__ __forceinline__ void add_rows(const ChunkOf& chunk, V (&sums)[K], const F& f,
                                              const Absent& absent) const {
@@ -584,7 +595,8 @@ struct ExpChunk {
     }
 };
 
-/// The state of a tile, of each warp's chunk, whose lanes it has put down: to the first thread, and the greatest to all.
+/// The state of a tile, of each warp's chunk, whose lanes it has put down: to the first thread, and
+/// the greatest to all.
 template <int Warps, class T, int K>
 __device__ __forceinline__ spec::ExpState<T> state_of_warps(fp::Arithmetic<T> greatest, Shared<T>& s) {
     using V = fp::Arithmetic<T>;

@@ -1,12 +1,15 @@
-// logsumexp, softmax, log_softmax, cross entropy and its gradient. The elements of a row are first taken as they are, so that it is read once; where its greatest
-// element is beyond exp_plain, or none, which is rare, the row is read again, for that element and for the sum of what is taken less it.
+// logsumexp, softmax, log_softmax, cross entropy and its gradient. The elements of a row are first
+// taken as they are, so that it is read once; where its greatest element is beyond exp_plain, or
+// none, which is rare, the row is read again, for that element and for the sum of what is taken
+// less it.
 #pragma once
 
 #include "row_ops/chunk.cuh"
 
 namespace detreduce::cuda::row_kernels {
 
-/// The levels above the tiles of a row, whose results the block has left at `items`: to all threads.
+/// The levels above the tiles of a row, whose results the block has left at `items`: to all
+/// threads.
 template <class T, class Acc, class Buffer>
 __device__ __noinline__ Acc total_of_tiles(Acc* items, std::uint64_t m, Buffer& buffer) {
     using Partial = PartialLevel<Acc>;
@@ -185,6 +188,7 @@ struct ExpRow {
     /// What the gradient needs beside the terms.
     struct Slope {
         V of_softmax, own, all, factor;
+        V x;                 ///< at the target: the gradient may take the place of the row
         std::int64_t target; ///< −1: classes have probabilities
     };
     /// Of an element, its number and softmax, where all classes count.
@@ -202,11 +206,11 @@ struct ExpRow {
     [[nodiscard]] __device__ __forceinline__ Slope slope_of_one_class() const {
         const std::int64_t target = a.targets[row];
         const V own = weight(static_cast<std::uint64_t>(target));
-        return {own, own, V{1}, a.factor != nullptr ? *a.factor : V{1}, target};
+        return {own, own, V{1}, a.factor != nullptr ? *a.factor : V{1}, fp::widen(load_number(x + target)), target};
     }
     /// Where all classes count.
     [[nodiscard]] __device__ __forceinline__ Slope slope_of_all() const {
-        Slope g{V{1}, V{1}, static_cast<V>(a.n), a.factor != nullptr ? *a.factor : V{1}, -1};
+        Slope g{V{1}, V{1}, static_cast<V>(a.n), a.factor != nullptr ? *a.factor : V{1}, V{0}, -1};
         const bool given = a.probabilities != nullptr;
         if (given || (a.weights != nullptr && a.smoothed.at_all != 0)) g.all = sum_of_weights();
         if (given) return g;
@@ -253,7 +257,8 @@ struct ExpRow {
         if constexpr (Op != RowOp::cross_entropy_gradient) {
             write_each(e, [&](V, V p, std::int64_t) { return p; });
         } else {
-            // Every class as if it were not the target, and then that one again, by the thread that has it.
+            // Every class as if it were not the target, and then that one again, by the thread that
+            // has it.
             const Slope g = slope_of_one_class();
             write_each(e, [&](V, V p, std::int64_t) { return g.of_softmax * p * g.factor; });
             const auto in_tile = static_cast<int>(static_cast<std::uint64_t>(g.target) % tile_items);
@@ -261,13 +266,15 @@ struct ExpRow {
             if (ChunkOf::thread_of(in_tile) == static_cast<int>(threadIdx.x)) write_target(e, g);
         }
     }
-    /// Not inlined, so that the compiler does not take its store for one of something else than the store of 16 bytes before it.
+    /// Not inlined, so that the compiler does not take its store for one of something else than the
+    /// store of 16 bytes before it.
     __device__ __noinline__ void write_target(const Sum& e, const Slope& g) const {
-        const V v = fp::widen(load_number(x + g.target)), p = e.softmax(v);
+        const V p = e.softmax(g.x);
         out().put(static_cast<std::uint64_t>(g.target),
-                  a.smoothed.target_slope(p, e.softmax_less_one(v, p), g.all, g.own) * g.factor);
+                  a.smoothed.target_slope(p, e.softmax_less_one(g.x, p), g.all, g.own) * g.factor);
     }
-    /// The gradient, where all classes count. Not inlined: where they do not, its registers are not asked for.
+    /// The gradient, where all classes count. Not inlined: where they do not, its registers are not
+    /// asked for.
     __device__ __noinline__ void write_slopes(const Sum& e) const {
         if (e.is_special()) return write_same(spec::quiet_nan<V>);
         const Slope g = slope_of_all();
@@ -339,8 +346,9 @@ struct Teams {
     [[nodiscard]] __device__ __forceinline__ Memory& memory(std::uint32_t team) const {
         return *reinterpret_cast<Memory*>(reinterpret_cast<char*>(shared_of_launch()) + team * bytes);
     }
-    /// f(the memory of a team, its number), by one thread for each team, of one warp where they are many: what a thread does for a row takes long, and so it is done for all
-    /// rows at once. What the teams wrote before is seen by f, and what f writes by the teams.
+    /// f(the memory of a team, its number), by one thread for each team, of one warp where they are
+    /// many: what a thread does for a row takes long, and so it is done for all rows at once. What
+    /// the teams wrote before is seen by f, and what f writes by the teams.
     template <class F>
     __device__ __forceinline__ void for_each(const F& f) const {
         __syncthreads();
@@ -350,7 +358,8 @@ struct Teams {
     }
 };
 
-/// A team a row: one, which may be none of those that there are, or, where Op::repeats, one after the other. `blocks`: of 256 threads, on a multiprocessor.
+/// A team a row: one, which may be none of those that there are, or, where Op::repeats, one after
+/// the other. `blocks`: of 256 threads, on a multiprocessor.
 template <class Op>
 __global__ void __launch_bounds__(most_warps* warp_size, Op::blocks)
     rows_kernel(const __grid_constant__ typename Op::Arguments a, std::uint32_t team_bytes) {
@@ -407,7 +416,8 @@ struct ExpTileOfRow {
         if (threadIdx.x == 0) block.template partials<typename Row::State>()[tile] = part;
     }
 };
-/// And what becomes of the row, of no more tiles than a warp has threads, where not all classes count: a warp a row. The state of the row takes the place of its first tile's.
+/// And what becomes of the row, of no more tiles than a warp has threads, where not all classes
+/// count: a warp a row. The state of the row takes the place of its first tile's.
 template <class T>
 struct ExpRowOfFewTiles {
     using Arguments = Rows<T>;
@@ -443,7 +453,8 @@ struct ExpRowOfFewTiles {
         });
     }
 };
-/// And of those whose elements are not taken as they are, which are looked for in as many rows at once as a block has threads: a.rows are such groups.
+/// And of those whose elements are not taken as they are, which are looked for in as many rows at
+/// once as a block has threads: a.rows are such groups.
 template <class T>
 struct SpecialExpRows {
     struct Arguments : Rows<T> {
@@ -487,7 +498,8 @@ struct ExpRowOfTiles {
     }
 };
 
-/// What is left of a row whose elements are not taken as they are. Not inlined, so that its registers are not asked for where it is not run.
+/// What is left of a row whose elements are not taken as they are. Not inlined, so that its
+/// registers are not asked for where it is not run.
 template <class T, RowOp Op, bool Aligned>
 __device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shared<T>* s) {
     using Row = ExpRow<T, Op, Aligned>;
@@ -498,13 +510,15 @@ __device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shar
 
 /// The gradient's element at the target, without smoothing.
 template <class T, bool Aligned>
-__device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row, Shared<T>* s) {
+__device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row, Shared<T>* s,
+                                             typename ExpRow<T, RowOp::cross_entropy_gradient, Aligned>::Slope g) {
     using Row = ExpRow<T, RowOp::cross_entropy_gradient, Aligned>;
     const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s, blockIdx.x};
-    block.write_target(s->sum, block.slope_of_one_class());
+    block.write_target(s->sum, g);
 }
 
-/// logsumexp and cross entropy, softmax, log_softmax and the gradient of cross entropy, of one class a row, of rows of at most one tile, which stay in registers: as terms, or, for
+/// logsumexp and cross entropy, softmax, log_softmax and the gradient of cross entropy, of one
+/// class a row, of rows of at most one tile, which stay in registers: as terms, or, for
 /// log_softmax, as elements.
 template <class T, RowOp Op, bool Aligned>
 struct ShortExpRow {
@@ -523,11 +537,16 @@ struct ShortExpRow {
         Memory& shared = teams.memory(threadIdx.y);
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
         bool there = row < a.rows;
-        if (Op == RowOp::cross_entropy_gradient && there) there = !block.without_class(); // all of the team, or none
         const int m = there ? static_cast<int>(a.n) : 0;
         ChunkOf chunk;
         V term[ChunkOf::rows][K], lane[K];
         chunk.load(block.x, m, Row::lowest);
+        // What the target says is loaded beside the row.
+        typename Row::Slope g{};
+        if (Op == RowOp::cross_entropy_gradient && there) {
+            there = !block.without_class(); // all of the team, or none
+            if (there) g = block.slope_of_one_class();
+        }
         RowTarget<V> target{};
         if (Op == RowOp::logsumexp && a.entropy && there && threadIdx.x == 0) target = target_of(a, row);
         const auto c = ExpChunk<T, Aligned, true>::of(chunk, V{0}, m, shared.own_lane());
@@ -570,7 +589,8 @@ struct ShortExpRow {
             ChunkOf::template store<false>(block.out(), m, shared.own_lane(),
                                            [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
         } else {
-            // A term that is inexact relative to the row's greatest element has a softmax of 0, as it has in the text.
+            // A term that is inexact relative to the row's greatest element has a softmax of 0, as
+            // it has in the text.
             const V most = shared.sum.greatest, reciprocal = shared.sum.reciprocal;
             const auto scale = spec::ExpScale<V>::of(spec::exp_exponent(most) - spec::exp_exponent(c.greatest));
             V factor = scale.of_sum(reciprocal);
@@ -587,14 +607,15 @@ struct ShortExpRow {
                 ChunkOf::template store<false>(block.out(), m, shared.own_lane(),
                                                [&](int r, int k) { return term[r][k] * factor; });
             } else {
-                // Every class as if it were not the target, and then that one again, by the thread that has it.
-                const auto g = block.slope_of_one_class();
+                // Every class as if it were not the target, and then that one again, by the thread
+                // that has it.
                 ChunkOf::store(block.out(), m, shared.own_lane(),
                                [&](int r, int k) { return g.of_softmax * (term[r][k] * factor) * g.factor; });
-                // (In a function that is not inlined, so that the compiler does not take its store for one of something else.)
+                // (In a function that is not inlined, so that the compiler does not take its store
+                // for one of something else.)
                 if (!Aligned) sync_team(); // another thread may have stored there
                 if (ChunkOf::thread_of(static_cast<int>(g.target)) == static_cast<int>(threadIdx.x))
-                    slope_of_target<T, Aligned>(&a, row, &shared);
+                    slope_of_target<T, Aligned>(&a, row, &shared, g);
             }
         }
     }

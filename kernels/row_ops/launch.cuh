@@ -120,7 +120,8 @@ struct RowLaunch {
         return is_long() || rows().all_classes ? launch<row_kernels::LongExpRow<T, Op, Aligned>>()
                                                : launch<row_kernels::ShortExpRow<T, Op, Aligned>>();
     }
-    /// logsumexp and cross entropy: of rows of more than one tile a block a tile, and then a warp or a block a row.
+    /// logsumexp and cross entropy: of rows of more than one tile a block a tile, and then a warp
+    /// or a block a row.
     template <bool Aligned>
     [[nodiscard]] Status run_sums() const {
         using namespace row_kernels;

@@ -1,4 +1,5 @@
-// rmsnorm and layernorm: a block a row, which stays in registers where it has no more than one tile.
+// rmsnorm and layernorm: a block a row, which stays in registers where it has no more than one
+// tile.
 #pragma once
 
 #include <detreduce/acc/moments.hpp>
@@ -91,8 +92,9 @@ struct RowNumbers {
     }
 };
 
-/// A row whose squares overflow or underflow, from the beginning: scaled, if that can be, and else with the numbers that were found. Not inlined, and nothing comes after it, so
-/// that its registers are not asked for where it is not run.
+/// A row whose squares overflow or underflow, from the beginning: scaled, if that can be, and else
+/// with the numbers that were found. Not inlined, and nothing comes after it, so that its registers
+/// are not asked for where it is not run.
 template <class T, RowOp Op, bool Aligned>
 __device__ __noinline__ void norm_again(const Rows<T>* rows, std::uint64_t row, Shared<T>* s,
                                         const RowNumbers<fp::Arithmetic<T>>* found) {
@@ -208,9 +210,11 @@ struct RmsNormRow {
     }
 };
 
-/// What merging takes of the numbers of elements, where they are not all the same: in each class of lanes, those that have an element in a tile's last
-/// row and those that have not, the weights of seven merges of rows of the last chunk, and of seven of chunks. No weight to the right: nothing to merge.
-/// The same for all rows, so that the host works them out: a block has its first loads to wait for.
+/// What merging takes of the numbers of elements, where they are not all the same: in each class of
+/// lanes, those that have an element in a tile's last row and those that have not, the weights of
+/// seven merges of rows of the last chunk, and of seven of chunks. No weight to the right: nothing
+/// to merge. The same for all rows, so that the host works them out: a block has its first loads to
+/// wait for.
 template <class V>
 struct MergeWeights {
     static constexpr int merges = 7; ///< 0 … 3: neighbours, 4 and 5: pairs, 6: the two halves
@@ -273,7 +277,8 @@ struct LayerNormBlock {
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows;
     static constexpr std::uint32_t lanes = ChunkOf::lanes, tile_items = ChunkOf::Order::tile;
 
-    /// In one place: `shared`, with lanes behind it; the lanes of a tile; and those of a level above.
+    /// In one place: `shared`, with lanes behind it; the lanes of a tile; and those of a level
+    /// above.
     struct Memory {
         RowNumbers<V> numbers;
         Shared<T> shared;
