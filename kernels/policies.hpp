@@ -141,6 +141,8 @@ inline constexpr int exp_row_blocks_f32 = 3, exp_row_blocks = 2;
 /// Rows are kept as they are, and so take fewer registers: layernorm of bf16 79.
 inline constexpr int norm_row_blocks = 3, norm_row_blocks_f64 = 2;
 inline constexpr int long_row_blocks_at_once = 2;
+/// Gradients of row ops, which have two tiles in registers: with three blocks those of norms do not fit.
+inline constexpr int grad_row_blocks = 2;
 /// Blocks that work on rows of more than one tile at once.
 inline constexpr std::uint32_t long_row_blocks = 1024;
 

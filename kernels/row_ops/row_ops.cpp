@@ -17,8 +17,10 @@ std::size_t row_workspace_bytes(const RowRequest& r, const Plan&) noexcept {
 Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
     const RowRequest& r = plan.request();
     if (r.n == 0 && r.op != RowOp::logsumexp) return {};
-    return with_dtype_from_16_bits(r.dtype,
-                                   [&]<class T>(T) { return launch_rows<T>(plan, arrays, workspace, stream); });
+    return with_dtype_from_16_bits(r.dtype, [&]<class T>(T) {
+        return r.op >= RowOp::softmax_gradient ? launch_row_grads<T>(plan, arrays, workspace, stream)
+                                               : launch_rows<T>(plan, arrays, workspace, stream);
+    });
 }
 
 } // namespace detreduce::cuda

@@ -40,6 +40,10 @@ struct Rows {
 template <class T>
 [[nodiscard]] Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream);
 
+/// The same of the gradients that take what comes from upstream, and of that with respect to probabilities.
+template <class T>
+[[nodiscard]] Status launch_row_grads(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream);
+
 /// Items of what each block that works on rows of more than one tile keeps, one or two numbers an item.
 [[nodiscard]] inline std::uint64_t long_row_pitch(DType dtype, std::uint64_t n) {
     const std::uint32_t row = spec::row_bytes * spec::rows_per_chunk * spec::chunks_per_tile;

@@ -279,10 +279,6 @@ RowPlan make_row_plan(const RowRequest& asked) noexcept {
     plan.status_ = plan.sums_.status();
     if (!plan.status_.ok()) return plan;
     const bool on_cuda = request.device.backend == Backend::cuda;
-    if (on_cuda && request.op >= RowOp::softmax_gradient) {
-        plan.status_ = {StatusCode::unsupported, "op", "this gradient is not offered by CUDA yet; allowed is the CPU"};
-        return plan;
-    }
     request.device = plan.sums_.request().device;
     if (!on_cuda) plan.launch_ = plan.sums_.launch();
     const std::size_t rows = on_cuda ? cuda::functions()->row_workspace_bytes(request, plan.sums_) : 0;

@@ -14,7 +14,7 @@ struct RowBackend {
     static constexpr std::uint64_t longest = 20'000;
     template <class T>
     using Array = DeviceArray<T>;
-    static std::span<const RowOp> ops() { return row_ops_of_x; }
+    static std::span<const RowOp> ops() { return all_row_ops; }
     static std::vector<Launch> launches() { return {{}}; }
     /// With a workspace that begins as garbage.
     static void execute(const RowPlan& plan, const RowArrays& arrays) {
@@ -106,12 +106,28 @@ TEMPLATE_TEST_CASE("rows on the GPU: more rows than blocks", "[rows][gpu]", floa
                                   {265, 40'000}}) {
         RowRequest r{.op = RowOp::cross_entropy, .n = n, .rows = rows};
         const auto data = row_data<T>(r, {}, n);
-        for (const RowOp op : all_row_ops) {
+        for (const RowOp op : row_ops_of_x) {
             r.op = op;
             RowData<T> own{.x = data.x};
             if (of_targets(op)) own.targets = data.targets;
             INFO(shown(r, {}));
             require_same(run_rows<T>(r, own, 0), RowBackend::expected<T>(r, own));
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("row gradients on the GPU: more rows than blocks", "[rows][gradients][gpu]", float16, bfloat16,
+                   float, double) {
+    using T = TestType;
+    constexpr std::uint64_t tile = spec::TreeOrder<sizeof(T)>::tile;
+    for (const auto& [n, rows] :
+         {std::pair<std::uint64_t, std::uint64_t>{3, 20'003}, {264, 4000}, {1000, 500}, {tile + 1, 1100}}) {
+        for (const RowOp op : all_row_ops) {
+            if (op < RowOp::softmax_gradient) continue;
+            const RowRequest r{.op = op, .n = n, .rows = rows};
+            const auto data = row_data<T>(r, {}, n);
+            INFO(shown(r, {}));
+            require_same(run_rows<T>(r, data, 0), RowBackend::expected<T>(r, data));
         }
     }
 }
@@ -231,7 +247,7 @@ TEST_CASE("rows on the GPU: far apart", "[rows][gpu]") {
 }
 
 TEST_CASE("rows on the GPU: captured in a graph", "[graph][rows][gpu]") {
-    for (const RowOp op : all_row_ops) {
+    for (const RowOp op : row_ops_of_x) {
         for (const std::uint64_t n : {1000, 20011}) {
             const RowRequest r{.op = op, .dtype = DType::f32, .n = n, .rows = 5};
             const auto data = row_data<float>(r, {}, 3);
@@ -257,8 +273,41 @@ TEST_CASE("rows on the GPU: captured in a graph", "[graph][rows][gpu]") {
     }
 }
 
+TEST_CASE("row gradients on the GPU: those of scale and shift captured in a graph", "[graph][rows][gradients][gpu]") {
+    for (const Method method : batch_methods) {
+        const RowRequest r{
+            .op = RowOp::layernorm_gradient, .n = 1000, .rows = 50, .parameters = true, .method = method};
+        auto data = row_data<float>(r, {.scale = true}, 3);
+        mend(data, r);
+        const auto expected = expected_of_columns<float>(r, data);
+        const DeviceArray<float> x(data.x, 0), out(data.x, 0), upstream(data.upstream, 0), scale(data.scale, 0),
+            mean(data.mean, 0), rstd(data.rstd, 0), of_scale(data.scale, 0), of_shift(data.scale, 0);
+        const RowPlan plan = make_row_plan(r);
+        throw_if_error(plan.status());
+        const DeviceBuffer workspace(plan.workspace_bytes());
+        const StreamOwner owner;
+        const RowArrays arrays{.x = x.data(),
+                               .out = out.data(),
+                               .scale = scale.data(),
+                               .mean = mean.data(),
+                               .rstd = rstd.data(),
+                               .upstream = upstream.data(),
+                               .scale_gradient = of_scale.data(),
+                               .shift_gradient = of_shift.data()};
+        const Graph graph(owner.stream,
+                          [&](cudaStream_t stream) { return run(plan, arrays, workspace.data(), stream); });
+        for (int i = 0; i < 3; ++i) {
+            of_scale.on_device.memory.fill(0xff, sizeof(float));
+            workspace.fill(0xff, workspace.bytes());
+            graph.launch();
+            require_columns<float>({of_scale.fetched(), of_shift.fetched()}, expected);
+        }
+        REQUIRE(workspace.guards_intact());
+    }
+}
+
 TEST_CASE("rows on the GPU: two streams at once, and a workspace of the allocator's", "[rows][gpu]") {
-    for (const RowOp op : all_row_ops) {
+    for (const RowOp op : row_ops_of_x) {
         const RowRequest r{.op = op, .dtype = DType::f32, .n = 20011, .rows = 64};
         const RowPlan plan = make_row_plan(r);
         throw_if_error(plan.status());

@@ -166,7 +166,7 @@ struct RowArrays {
 ///              Probabilities are not looked at: others than 0 … 1 give what the formula gives. A sum of weights of 0: a mean of NaN. n = 0: logsumexp is
 ///              −inf, nothing is written by the others, and make_row_plan() refuses it for layernorm, rmsnorm, cross entropy and nll. No rows: a sum of +0,
 ///              and an error in make_row_plan() for a mean
-/// in place     out of a gradient may be x, upstream or probabilities: the same pointer, with the same stride and elements of the same size
+/// in place     out of a gradient may be x, upstream or probabilities: the same pointer, with the same stride and elements of the same size.
 /// overlap      otherwise out, mean, rstd, row_weights, scale_gradient, shift_gradient and the workspace must not overlap each other, nor what is read. Of gradients an
 ///              overlap is refused
 /// source       lib/SPEC.md, section 17; Milakov & Gimelshein, Online normalizer calculation for softmax (2018), for reading a row once: here sums are relative

@@ -100,9 +100,9 @@ template <class G, class V>
     return G::of_norm ? sum / row.count : sum;
 }
 
-/// f(G{}) for the type G of `op`, which must be one of these four.
+/// f(G{}) for the type G of `op`, which must be one of these four. On the host.
 template <class F>
-DETREDUCE_HD constexpr decltype(auto) with_grad(RowOp op, const F& f) {
+constexpr decltype(auto) with_grad(RowOp op, const F& f) {
     switch (op) {
     case RowOp::log_softmax_gradient:
         return f(LogSoftmax{});

@@ -1,0 +1,53 @@
+// Host side of gradients of row ops, for one element type.
+#pragma once
+
+#include "row_ops/grad_rows.cuh"
+#include "row_ops/launch.cuh"
+
+namespace detreduce::cuda {
+
+template <class T>
+struct RowGradLaunch : RowLaunch<T> {
+    using V = fp::Arithmetic<T>;
+    using RowLaunch<T>::plan, RowLaunch<T>::arrays;
+
+    [[nodiscard]] row_kernels::GradRows<T> rows() const {
+        const bool one = plan.request().op == RowOp::logsumexp_gradient;
+        return {RowLaunch<T>::rows(), one ? nullptr : static_cast<const T*>(arrays.upstream), upstream_stride(),
+                one ? static_cast<const V*>(arrays.upstream) : nullptr, static_cast<V*>(arrays.scale_gradient)};
+    }
+    [[nodiscard]] std::uint64_t upstream_stride() const {
+        const RowRequest& r = plan.request();
+        return r.upstream_stride != 0 ? r.upstream_stride : r.n;
+    }
+    [[nodiscard]] bool aligned() const {
+        const auto at = reinterpret_cast<std::uintptr_t>(arrays.upstream);
+        const RowRequest& r = plan.request();
+        const bool wide = r.op != RowOp::logsumexp_gradient && r.op != RowOp::cross_entropy_target_gradient;
+        return RowLaunch<T>::aligned() &&
+               (!wide || (at % 16 == 0 && (r.rows == 1 || upstream_stride() % (16 / sizeof(T)) == 0)));
+    }
+    template <class Op>
+    [[nodiscard]] Status launch() const {
+        return this->template launch_each<Op>(rows(), this->warps_of_row());
+    }
+    template <bool Aligned>
+    [[nodiscard]] Status run() const {
+        using namespace row_kernels;
+        const RowOp op = plan.request().op;
+        if (op == RowOp::logsumexp_gradient) return launch<ExpGradRow<T, RowOp::logsumexp_gradient, Aligned>>();
+        if (op == RowOp::cross_entropy_target_gradient)
+            return launch<ExpGradRow<T, RowOp::cross_entropy_target_gradient, Aligned>>();
+        return row_grads::with_grad(op, [&]<class G>(G) {
+            return this->is_long() ? launch<GradRow<T, G, Aligned, true>>() : launch<GradRow<T, G, Aligned, false>>();
+        });
+    }
+};
+
+template <class T>
+Status launch_row_grads(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) {
+    const RowGradLaunch<T> launch{{plan, arrays, static_cast<char*>(workspace), stream}};
+    return launch.aligned() ? launch.template run<true>() : launch.template run<false>();
+}
+
+} // namespace detreduce::cuda

@@ -1,0 +1,210 @@
+// Gradients of row ops (spec/row_grads.hpp): a team a row. x and upstream stay in registers where the row has no more than one tile; longer rows are read twice.
+// Every element is read, last, by the thread that writes it, so that results may be written over it.
+#pragma once
+
+#include <detreduce/spec/row_grads.hpp>
+
+#include "row_ops/exp_rows.cuh"
+
+namespace detreduce::cuda::row_kernels {
+
+/// What gradients are told beside rows.
+template <class T>
+struct GradRows : Rows<T> {
+    const T* upstream; ///< a row of n elements, of logsumexp null
+    std::uint64_t upstream_stride;
+    const fp::Arithmetic<T>* row_upstream;
+    fp::Arithmetic<T>* terms; ///< for sums over the rows: n a row, or null
+};
+
+/// What a thread holds of a tile: its elements of x and of upstream. Those of scale, which many rows ask for, stay in L1.
+template <class T, class G, bool Aligned>
+struct GradChunk {
+    using V = fp::Arithmetic<T>;
+    using ChunkOf = Chunk<T, Aligned>;
+    static constexpr int K = ChunkOf::K, rows = ChunkOf::rows, lanes = ChunkOf::lanes;
+    ChunkOf x, upstream;
+    const T* scale; ///< the thread's own, or null
+    int own;        ///< elements from the thread's first on to the end of the tile
+    int rows_there; ///< of the warp's chunk
+
+    __device__ __forceinline__ GradChunk(const GradRows<T>& a, std::uint64_t row, std::uint64_t first, int m) {
+        own = m - ChunkOf::first();
+        const int left = m - static_cast<int>(threadIdx.x) / warp_size * (rows * lanes);
+        rows_there = left <= 0 ? 0 : (left + lanes - 1) / lanes;
+        x.load(a.x + static_cast<std::int64_t>(row * a.stride + first), m, T{});
+        upstream.load(a.upstream + static_cast<std::int64_t>(row * a.upstream_stride + first), m, T{});
+        scale = nullptr;
+        if (G::of_norm && a.scale != nullptr) scale = a.scale + first + ChunkOf::first();
+    }
+
+    /// f(k, the element) for all of row r, which may be beyond the tile.
+    template <class F>
+    __device__ __forceinline__ void each_of_row(int r, const F& f) const {
+        typename ChunkOf::Words scales{};
+        const bool scaled = G::of_norm && scale != nullptr;
+        if (scaled) load_scales(scales, r);
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+            f(k, row_grads::At<V>{x.at(r, k), upstream.at(r, k), scaled ? ChunkOf::number(scales, k) : V{1}});
+    }
+    /// The lanes' sums of the terms.
+    __device__ __forceinline__ void add_terms(const row_grads::RowOf<V>& row, V (&sum)[G::sums][K]) const {
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+#pragma unroll
+            for (int i = 0; i < G::sums; ++i)
+                sum[i][k] = V(-0.0);
+        }
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            if (r >= rows_there) continue; // all threads of a warp, or none
+            each_of_row(r, [&](int k, const row_grads::At<V>& e) {
+                const bool there = r * lanes + k < own;
+                sum[0][k] = sum[0][k] + (there ? G::template term<0>(row, e) : V(-0.0));
+                if constexpr (G::sums == 2) sum[1][k] = sum[1][k] + (there ? G::template term<1>(row, e) : V(-0.0));
+            });
+        }
+    }
+    /// f(the element), to where it belongs in the m results of the tile at `out`.
+    template <class F>
+    __device__ __forceinline__ void store(const RowOut<T>& out, int m, V* space, const F& f) const {
+        V value[K];
+        ChunkOf::store(out, m, space, [&](int r, int k) {
+            if (k == 0) each_of_row(r, [&](int i, const row_grads::At<V>& e) { value[i] = f(e); });
+            return value[k];
+        });
+    }
+
+  private:
+    __device__ __forceinline__ void load_scales(typename ChunkOf::Words& scales, int r) const {
+        const T* const p = scale + r * lanes;
+        const int there = own - r * lanes;
+        if constexpr (Aligned) {
+            if (there > 0)
+                scales = __builtin_bit_cast(typename ChunkOf::Words, load_read_only(reinterpret_cast<const uint4*>(p)));
+        } else {
+            Pack<T, K> pack{};
+#pragma unroll
+            for (int k = 0; k < K; ++k) {
+                if (k < there) pack.v[k] = load_number(p + k);
+            }
+            scales = ChunkOf::of_pack(pack);
+        }
+    }
+};
+
+/// Of softmax, log_softmax and norms. Long: of rows of more than one tile.
+template <class T, class G, bool Aligned, bool Long>
+struct GradRow {
+    using V = fp::Arithmetic<T>;
+    using Arguments = GradRows<T>;
+    using Memory = Shared<T>;
+    using Elements = GradChunk<T, G, Aligned>;
+    static constexpr int K = Elements::K, blocks = policy::grad_row_blocks;
+    static constexpr bool repeats = Long;
+    static constexpr std::uint32_t tile_items = Chunk<T, Aligned>::Order::tile;
+
+    /// Of one tile. A team is on its own.
+    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, const Teams<Memory>& teams) {
+        if (row >= a.rows) return;
+        Memory& shared = teams.memory(threadIdx.y);
+        const auto of = kept(a, row);
+        const int m = static_cast<int>(a.n);
+        const Elements elements(a, row, 0, m);
+        V sum[2]{}, lane[G::sums][K];
+        elements.add_terms(of, lane);
+#pragma unroll
+        for (int i = 0; i < G::sums; ++i)
+            sum[i] = row_grads::finished<G>(team_sum<T, K>(lane[i], shared), of);
+        write(a, row, 0, m, elements, of, sum, shared);
+    }
+    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& shared) {
+        using Item = acc::Rounded<V>;
+        const auto of = kept(a, row);
+        Item* items[2];
+        for (int i = 0; i < 2; ++i)
+            items[i] = reinterpret_cast<Item*>(a.partials + blockIdx.x * a.pitch) +
+                       static_cast<std::uint64_t>(i) * (a.pitch / 2);
+        V sum[2]{}, lane[G::sums][K];
+        for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
+            const Elements elements(a, row, tile * tile_items, items_of(a, tile));
+            if (tile + 1 < a.tiles) prefetch(a, row, tile + 1);
+            elements.add_terms(of, lane);
+#pragma unroll
+            for (int i = 0; i < G::sums; ++i) {
+                const V part = team_sum<T, K>(lane[i], shared);
+                if (threadIdx.x == 0) items[i][tile] = {part};
+            }
+        }
+        sync_team();
+#pragma unroll
+        for (int i = 0; i < G::sums; ++i)
+            sum[i] =
+                row_grads::finished<G>(total_of_tiles<T>(items[i], a.tiles, shared.template upper<Item>()).sum, of);
+        sync_team(); // the shared memory is used again
+        for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
+            const int m = items_of(a, tile);
+            write(a, row, tile * tile_items, m, Elements(a, row, tile * tile_items, m), of, sum, shared);
+        }
+    }
+
+  private:
+    static __device__ __forceinline__ row_grads::RowOf<V> kept(const Arguments& a, std::uint64_t row) {
+        row_grads::RowOf<V> of{V{0}, V{1}, static_cast<V>(a.n)};
+        if (G::op == RowOp::layernorm_gradient) of.mean = a.mean[row];
+        if (G::of_norm) of.rstd = a.rstd[row];
+        return of;
+    }
+    static __device__ __forceinline__ int items_of(const Arguments& a, std::uint64_t tile) {
+        return static_cast<int>(items_in_tile(tile * tile_items, a.n, tile_items));
+    }
+    static __device__ __forceinline__ void prefetch(const Arguments& a, std::uint64_t row, std::uint64_t tile) {
+        const int m = items_of(a, tile);
+        Chunk<T, Aligned>::prefetch(a.x + static_cast<std::int64_t>(row * a.stride + tile * tile_items), m);
+        Chunk<T, Aligned>::prefetch(a.upstream + static_cast<std::int64_t>(row * a.upstream_stride + tile * tile_items),
+                                    m);
+    }
+    static __device__ __forceinline__ void write(const Arguments& a, std::uint64_t row, std::uint64_t first, int m,
+                                                 const Elements& elements, const row_grads::RowOf<V>& of,
+                                                 const V (&sum)[2], Memory& shared) {
+        V* const space = shared.own_lane();
+        if constexpr (G::of_norm) {
+            if (a.terms != nullptr)
+                elements.store(RowOut<T>{a.terms, row * a.n + first, true}, m, space,
+                               [&](const row_grads::At<V>& e) { return G::scale_term(of, e); });
+        }
+        elements.store(RowOut<T>::of(a, row).from(first), m, space,
+                       [&](const row_grads::At<V>& e) { return G::slope(of, e, sum); });
+    }
+};
+
+/// Of logsumexp, and of cross entropy with respect to probabilities: what is made of sums of exponentials.
+template <class T, RowOp Op, bool Aligned>
+struct ExpGradRow {
+    using Arguments = GradRows<T>;
+    using Memory = Shared<T>;
+    static constexpr int blocks = policy::long_row_blocks_at_once;
+    static constexpr bool repeats = true;
+
+    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& shared) {
+        using Row = ExpRow<T, Op, Aligned>;
+        using V = fp::Arithmetic<T>;
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
+        const auto e = block.sum_of(block.template state<true>(V{0}));
+        if (e.is_special()) return block.write_same(spec::quiet_nan<V>);
+        if constexpr (Op == RowOp::logsumexp_gradient) {
+            const V upstream = a.row_upstream[row];
+            block.write_each(e, [&](V, V p, std::int64_t) { return row_grads::logsumexp_slope(p, upstream); });
+        } else {
+            const V factor = a.factor != nullptr ? *a.factor : V{1};
+            block.write_each(e, [&](V v, V, std::int64_t j) {
+                const auto i = static_cast<std::uint64_t>(j);
+                const V weight = i < a.n ? block.weight(i) : V{1}; // what is beyond the row is not stored
+                return row_grads::probability_slope(a.smoothed, e.neg_log_prob(v), weight, factor);
+            });
+        }
+    }
+};
+
+} // namespace detreduce::cuda::row_kernels
