@@ -99,7 +99,7 @@ inline constexpr int exact_misses = 4;
 /// `exact` of terms of two inputs.
 inline constexpr Kernel exact_of_two_inputs{128, 3};
 /// Groups: as many blocks as have registers for a tile, the bins and what is to round (not measured).
-inline constexpr Kernel exact_groups{128, 8}, exact_groups_of_f64{128, 6}, exact_groups_of_squares{128, 5},
+inline constexpr Kernel exact_groups{128, 7}, exact_groups_of_f64{128, 6}, exact_groups_of_squares{128, 5},
     exact_groups_of_more{128, 4};
 /// Loads of 16 bytes of a tile of terms: few of small groups, so that little of a tile is empty;
 /// where there is much to read as many as registers hold. Of one input 8 are up to 4 % faster than

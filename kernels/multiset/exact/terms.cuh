@@ -10,7 +10,8 @@ namespace detreduce::cuda::exact {
 template <class T, class Map, int V>
 struct WarpMemory<Terms<T, Map, V>> {
     Word words[Terms<T, Map, V>::states * acc::exact::words];
-    uint4 copy[Map::inputs == 2 ? 2 : 2 * short_tile / V][V * warp_size]; // never less than a RoundRoom
+    /// Never less than a RoundRoom.
+    uint4 copy[Map::inputs == 2 ? 2 : Terms<T, Map, V>::states > 1 ? 2 * short_tile / V : 1][V * warp_size];
     static constexpr int other = Map::inputs - 1; ///< the copy of y; of one input that of x, which is the same
 };
 
