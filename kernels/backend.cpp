@@ -29,6 +29,7 @@ struct OnDevice<Work> {
 constexpr Functions table{.prepare = prepare,
                           .row_workspace_bytes = row_workspace_bytes,
                           .enqueue = OnDevice<enqueue>::call,
+                          .enqueue_states = OnDevice<enqueue_states>::call,
                           .enqueue_rows = OnDevice<enqueue_rows>::call,
                           .enqueue_quotient = OnDevice<enqueue_quotient>::call,
                           .enqueue_loss = OnDevice<enqueue_loss>::call,

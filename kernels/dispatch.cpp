@@ -10,6 +10,7 @@
 #include "multiset/launch.hpp"
 #include "plan_parts.hpp"
 #include "sequence/product/launch.hpp"
+#include "state_form.hpp"
 #include "tensors/clip.hpp"
 #include "widen/widen.hpp"
 
@@ -78,7 +79,7 @@ struct Run {
 
 Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept {
     if (route_of(plan).engine == Engine::zeros)
-        return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, plan.results() * plan.result_bytes(), stream));
+        return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, plan.groups() * detail::group_bytes(plan), stream));
     if (has_8_bits(plan.request().dtype)) {
         char* const memory = static_cast<char*>(workspace) + plan.workspace_bytes() - widened_bytes(plan.request());
         Inputs wide = in;

@@ -53,10 +53,10 @@ Status read_traits(int device, DeviceTraits& traits) {
     return {};
 }
 
-/// Short flat inputs by `exact`: one block is faster by the others, and a caller's grid is for them.
+/// Short flat inputs by `exact`: one block is faster by the others, and a caller's grid is for them, as are states.
 bool takes_tiles(const Request& r, const Route& route) {
     const Launch& asked = route.launch;
-    return !route.computed && asked.grid == 0 && (asked.block == 0 || asked.block == exact_small_threads) &&
+    return !route.computed && !r.state && asked.grid == 0 && (asked.block == 0 || asked.block == exact_small_threads) &&
            (asked.schedule == Schedule::automatic || asked.schedule == Schedule::two_pass) && exact_small_blocks(r) > 1;
 }
 
@@ -67,6 +67,7 @@ Scope scope_of(const Request& r, const Route& route) {
         if (r.shape == Shape::flat) return takes_tiles(r, route) ? Scope::tiles : Scope::grid;
         return detail::is_across(r.shape) ? Scope::thread : Scope::warp;
     case Engine::order:
+        if (r.n == 0 && r.state) return Scope::warp; // which knows nothing
         if (r.shape == Shape::flat) return Scope::grid;
         return by_threads(r) ? Scope::thread : Scope::warp;
     case Engine::unique: // of groups: once sorted, a thread looks at an element and the one before
@@ -234,6 +235,7 @@ Status find_workspace_bytes(const Request& r, const Route& route, std::size_t& b
 bool gives_zeros(const Request& r, Engine engine) {
     if (r.shape == Shape::tensors) return false;
     const bool no_results = r.shape != Shape::flat && r.groups == 0;
+    if (r.state && info(r.op).kind == Kind::order) return no_results; // a key of nothing is none
     return no_results || (r.n == 0 && r.shape != Shape::segments && engine != Engine::products);
 }
 

@@ -85,15 +85,16 @@ struct Best : FoundBest {
     static constexpr int grid_blocks = policy::compare.blocks, ///< that a multiprocessor is to hold
         thread_blocks = policy::compare_groups;                ///< the same of ThreadScope; 0: as it comes
     Keys<T> keys[1];
-    bool index;
+    bool index, state;
     Wide empty_key; ///< of no elements
 
     [[nodiscard]] static Best of(const Request& r) {
         const auto k = Keys<T>::of(spec::view_of(r.op), r.nan);
-        return {{}, {k}, info(r.op).gives_integer, r.op == Op::nrminf ? k.key(T{}) : Wide{k.map.nan}};
+        return {{}, {k}, info(r.op).gives_integer, r.state, r.op == Op::nrminf ? k.key(T{}) : Wide{k.map.nan}};
     }
     /// Of no elements; of a segment that is none, if not `valid`.
     [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool valid) const {
+        if (state && valid) return identity();
         return {valid ? empty_key : Wide{keys[0].map.nan}, no_index};
     }
     template <class Scope, class Source>
@@ -202,11 +203,13 @@ struct Ends : FoundEnds {
                                          : fp::has_16_bits<T> ? policy::compare_groups_16_bits
                                                               : policy::compare_groups;
     Keys<T> keys[2]; ///< of the least, of the greatest
+    bool state;
 
     [[nodiscard]] static Ends of(const Request& r) {
-        return {{}, {Keys<T>::of(spec::View::least, r.nan), Keys<T>::of(spec::View::greatest, r.nan)}};
+        return {{}, {Keys<T>::of(spec::View::least, r.nan), Keys<T>::of(spec::View::greatest, r.nan)}, r.state};
     }
-    [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool) const {
+    [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool valid) const {
+        if (state && valid) return identity();
         return found_of(keys[0].map.nan, keys[1].map.nan);
     }
     template <class Scope, class Source>

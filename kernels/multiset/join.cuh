@@ -43,9 +43,16 @@ static __device__ __noinline__ std::int64_t key_of_double(DType dtype, spec::Vie
 template <class Merges>
 __device__ __forceinline__ void store_joined(const Results& results, const Views& views, DType dtype,
                                              std::uint64_t group, const Found& found) {
-    store<Merges>(results, group, found, [&](void* to, int which) {
-        store_key(to, results.output, dtype, views.view[which], views.nan, found.key_of(which));
-    });
+    store<Merges>(
+        results, group, found,
+        [&](void* to, int which) {
+            store_key(to, results.output, dtype, views.view[which], views.nan, found.key_of(which));
+        },
+        [&](int which) {
+            double x = 0;
+            store_key(&x, DType::f64, dtype, views.view[which], views.nan, found.key_of(which));
+            return x;
+        });
 }
 
 /// A group each. Of `Merges`, an accumulator, only how what was found merges.

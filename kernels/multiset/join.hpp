@@ -13,17 +13,28 @@
 #include "multiset/found.hpp"
 #include "tensors/list.hpp"
 #include "policies.hpp"
+#include "state_form.hpp"
 
 namespace detreduce::cuda::multiset {
 
 struct Results {
     void* out;
     DType output;
-    std::uint32_t bytes; ///< of a value
-    bool integer;        ///< indices or counts
+    std::uint32_t bytes;       ///< of a value
+    bool integer;              ///< indices or counts
+    std::uint32_t state_words; ///< unless 0, states are wanted: so many words a group
+    std::uint64_t first_index; ///< of a group here, for states
+    spec::StateKey keys[2];    ///< of states
 
     [[nodiscard]] static Results of(const Plan& plan, void* out) {
-        return {out, plan.output(), static_cast<std::uint32_t>(plan.result_bytes()), plan.result_is_integer()};
+        const Request& r = plan.request();
+        return {out,
+                plan.output(),
+                static_cast<std::uint32_t>(plan.result_bytes()),
+                plan.result_is_integer(),
+                static_cast<std::uint32_t>(plan.state_words()),
+                r.first_index,
+                {detail::state_key(r, 0), detail::state_key(r, 1)}};
     }
 };
 

@@ -33,6 +33,9 @@ struct DeviceInfo;
 // What enqueues and allocates. The plan is good, all pointers have been checked, and the device of the first argument is the current one.
 
 [[nodiscard]] Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept;
+/// Puts the states of `others`, unless null, into `states`, and brings those to their one form; or, unless `out` is null, finishes them, and leaves them as they are.
+[[nodiscard]] Status enqueue_states(const Plan& plan, std::int64_t* states, const std::int64_t* others, void* out,
+                                    Stream stream) noexcept;
 /// At least one row, and no reduction. Of nll x and out may be null: then it is the weights that are wanted.
 [[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
                                   Stream stream) noexcept;
@@ -69,6 +72,7 @@ struct Functions {
     decltype(&cuda::prepare) prepare;
     decltype(&cuda::row_workspace_bytes) row_workspace_bytes;
     decltype(&cuda::enqueue) enqueue;
+    decltype(&cuda::enqueue_states) enqueue_states;
     decltype(&cuda::enqueue_rows) enqueue_rows;
     decltype(&cuda::enqueue_quotient) enqueue_quotient;
     decltype(&cuda::enqueue_loss) enqueue_loss;

@@ -182,9 +182,6 @@ Status check_state(const Request& r) {
         return {StatusCode::unsupported, "method",
                 "allowed for states is exact: the bits of other methods depend on where the elements are cut"};
     }
-    if (r.device.backend != Backend::cpu) {
-        return {StatusCode::unsupported, "state", "states are written on the CPU only; allowed on CUDA is false"};
-    }
     return {};
 }
 

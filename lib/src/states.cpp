@@ -3,6 +3,7 @@
 
 #include "check_arrays.hpp"
 #include "check_pointer.hpp"
+#include "cuda_backend.hpp"
 #include "host/arena.hpp"
 #include "host/backend.hpp"
 #include "state_form.hpp"
@@ -25,6 +26,14 @@ Status status_of(std::uint64_t bad_group) {
     return invalid("states",
                    "is no state of this plan, or beyond the headroom; allowed are states of at most 2^62 elements",
                    bad_group);
+}
+
+bool on_cuda(const Plan& plan) {
+    return plan.request().device.backend == Backend::cuda;
+}
+Status enqueue(const Plan& plan, std::int64_t* states, const std::int64_t* others, void* out, Stream stream) {
+    return plan.groups() == 0 ? Status{}
+                              : cuda::call(&cuda::Functions::enqueue_states, plan, states, others, out, stream);
 }
 
 } // namespace
@@ -52,24 +61,27 @@ StateMerge state_merge(const Plan& plan) noexcept {
     return op.gives_integer ? StateMerge::pair : StateMerge::max;
 }
 
-Status merge(const Plan& plan, std::int64_t* states, const std::int64_t* others) noexcept {
+Status merge(const Plan& plan, std::int64_t* states, const std::int64_t* others, Stream stream) noexcept {
     if (const Status bad = check_plan(plan); !bad.ok()) return bad;
     if (const Status bad = check_states("states", plan, states); !bad.ok()) return bad;
     if (const Status bad = check_states("others", plan, others); !bad.ok()) return bad;
+    if (on_cuda(plan)) return enqueue(plan, states, others, nullptr, stream);
     return status_of(host::merge_states(plan, states, others));
 }
 
-Status normalize(const Plan& plan, std::int64_t* states) noexcept {
+Status normalize(const Plan& plan, std::int64_t* states, Stream stream) noexcept {
     if (const Status bad = check_plan(plan); !bad.ok()) return bad;
     if (const Status bad = check_states("states", plan, states); !bad.ok()) return bad;
+    if (on_cuda(plan)) return enqueue(plan, states, nullptr, nullptr, stream);
     return status_of(host::normalize_states(plan, states));
 }
 
-Status finish(const Plan& plan, const std::int64_t* states, void* out) noexcept {
+Status finish(const Plan& plan, const std::int64_t* states, void* out, Stream stream) noexcept {
     if (const Status bad = check_plan(plan); !bad.ok()) return bad;
     if (const Status bad = check_states("states", plan, states); !bad.ok()) return bad;
     if (out == nullptr && plan.results() > 0) return invalid("out", "must not be null");
     if (const Status bad = check_out(plan, out); !bad.ok()) return bad;
+    if (on_cuda(plan)) return enqueue(plan, const_cast<std::int64_t*>(states), nullptr, out, stream); // only read
     const host::ArenaScope arena;
     if (const Status bad = arena.status(); !bad.ok()) return bad;
     return status_of(host::finish_states(plan, states, out));

@@ -148,9 +148,9 @@ void run_plan(FuzzedDataProvider& in, const detreduce_request& r, const detreduc
     if (words != 0) {
         std::vector<std::uint64_t> results(values);
         auto* const states = static_cast<std::int64_t*>(out.data());
-        require_well_formed(detreduce_states_finish(&plan, states, or_null(in, results.data())));
-        require_well_formed(detreduce_states_merge(&plan, states, or_null(in, states)));
-        require_well_formed(detreduce_states_normalize(&plan, states));
+        require_well_formed(detreduce_states_finish(&plan, states, or_null(in, results.data()), nullptr));
+        require_well_formed(detreduce_states_merge(&plan, states, or_null(in, states), nullptr));
+        require_well_formed(detreduce_states_normalize(&plan, states, nullptr));
     }
     if (in.ConsumeIntegralInRange(0, 7) == 0)
         require_well_formed(detreduce_run_async(&plan, x.data(), nullptr, nullptr, out.data(), nullptr));

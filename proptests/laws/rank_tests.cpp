@@ -145,7 +145,8 @@ using Nonzero = std::vector<std::pair<int, std::int64_t>>;
 
 TEST_CASE("states: the words of sums are those of SPEC.md, section 18", "[ranks]") {
     // 2^e is in digit (e + 1088) / 32 of a sum, and (e + 2176) / 32 of a sum of products of doubles.
-    REQUIRE(nonzero(words_of<float>(Op::sum, {1, 1, -0.0f})) == Nonzero{{34, 2}, {71, 3}, {72, 1}, {73, 1}});
+    REQUIRE(nonzero(words_of<float>(Op::sum, {1, 1, -0.0f})) == Nonzero{{34, 2}, {71, 3}, {73, 1}});
+    REQUIRE(nonzero(words_of<float>(Op::sum, {-0.0f, -0.0f})) == Nonzero{{71, 2}, {72, 2}}); // there is nothing else
     REQUIRE(nonzero(words_of<float>(Op::sumsq, {0x1p20f})) == Nonzero{{35, 256}, {71, 1}, {73, 1}});
     REQUIRE(nonzero(words_of<double>(Op::sumsq, {0x1p20})) == Nonzero{{69, 256}, {139, 1}, {141, 1}});
     REQUIRE(nonzero(words_of<double>(Op::dot, {0x1p1000}, {0x1p1000})) == Nonzero{{130, 65536}, {139, 1}, {141, 1}});
@@ -156,7 +157,7 @@ TEST_CASE("states: the words of sums are those of SPEC.md, section 18", "[ranks]
         REQUIRE(minus[static_cast<std::size_t>(k)] == 0xffffffff);
     REQUIRE(minus[135] == -1);
     REQUIRE(nonzero(words_of<double>(Op::dot, {0.0, INFINITY, 1}, {-1.0, 0.0, -INFINITY})) ==
-            Nonzero{{136, 1}, {138, 1}, {139, 3}, {140, 1}});
+            Nonzero{{136, 1}, {138, 1}, {139, 3}});
     REQUIRE(nonzero(words_of<double>(Op::dot, {0, 0}, {INFINITY, INFINITY})) == // a term is NaN once
             Nonzero{{136, 2}, {139, 2}});
     REQUIRE(nonzero(words_of<float>(Op::variance, {2})) ==
@@ -307,7 +308,6 @@ TEST_CASE("states: what cannot be split says why", "[ranks]") {
     for (const Method method : {Method::tree, Method::serial})
         expect(status({.op = Op::variance, .method = method, .device = cpu}), StatusCode::unsupported, "method");
     REQUIRE(status({.op = Op::max, .method = Method::tree, .device = cpu}).ok());
-    expect(status({.op = Op::sum}), StatusCode::unsupported, "state"); // on CUDA, with a GPU or without
     Request r{.op = Op::argmax, .n = 1, .device = cpu};
     r.first_index = 1;
     expect(make_plan(r).status(), StatusCode::invalid_argument, "first_index");
@@ -345,12 +345,13 @@ TEST_CASE("states: arguments are checked", "[ranks]") {
     REQUIRE(merge(plan, words.data(), words.data()).ok()); // with itself
 }
 
-TEST_CASE("states: a state of a sum is the words of an ExactState", "[ranks]") {
+TEST_CASE("states: a state of a sum is the words of an ExactState, but for −0 among others", "[ranks]") {
     property("words", [](const Values<double>& x) {
         ExactState state;
         throw_if_error(state.add(x.span()));
-        const Words words = words_of<double>(Op::sum, x.xs);
-        RC_ASSERT(std::equal(words.begin(), words.end(), state.words().begin(), state.words().end()));
+        Words expected(state.words().begin(), state.words().end());
+        if (expected[72] != expected[71]) expected[72] = 0;
+        RC_ASSERT(words_of<double>(Op::sum, x.xs) == expected);
     });
 }
 
@@ -369,14 +370,14 @@ TEST_CASE("states: the same from C", "[ranks][c]") {
     Words a(142), b(142);
     REQUIRE(detreduce_run(&plan, x, y, nullptr, a.data(), nullptr, nullptr).code == DETREDUCE_OK);
     REQUIRE(detreduce_run(&plan, x + 2, y + 2, nullptr, b.data(), nullptr, nullptr).code == DETREDUCE_OK);
-    REQUIRE(detreduce_states_merge(&plan, a.data(), b.data()).code == DETREDUCE_OK);
+    REQUIRE(detreduce_states_merge(&plan, a.data(), b.data(), nullptr).code == DETREDUCE_OK);
     Words normal = a;
-    REQUIRE(detreduce_states_normalize(&plan, normal.data()).code == DETREDUCE_OK);
+    REQUIRE(detreduce_states_normalize(&plan, normal.data(), nullptr).code == DETREDUCE_OK);
     REQUIRE(normal == a);
     double out = 0;
-    REQUIRE(detreduce_states_finish(&plan, a.data(), &out).code == DETREDUCE_OK);
+    REQUIRE(detreduce_states_finish(&plan, a.data(), &out, nullptr).code == DETREDUCE_OK);
     REQUIRE(out == 25);
-    REQUIRE(std::string(detreduce_states_merge(&plan, a.data(), nullptr).argument) == "others");
+    REQUIRE(std::string(detreduce_states_merge(&plan, a.data(), nullptr, nullptr).argument) == "others");
     request.state = 2;
     REQUIRE(std::string(detreduce_make_plan(&request, &plan).argument) == "state");
     REQUIRE(detreduce_plan_state_words(&plan) == 0);
@@ -385,7 +386,7 @@ TEST_CASE("states: the same from C", "[ranks][c]") {
     REQUIRE(std::string(detreduce_make_plan(&request, &plan).argument) == "first_index");
     request.first_index = 0;
     REQUIRE(detreduce_make_plan(&request, &plan).code == DETREDUCE_OK);
-    REQUIRE(std::string(detreduce_states_finish(&plan, a.data(), &out).argument) == "plan");
+    REQUIRE(std::string(detreduce_states_finish(&plan, a.data(), &out, nullptr).argument) == "plan");
     request.op = DETREDUCE_OP_ARGMAX;
     request.state = 1;
     request.first_index = 10;
@@ -394,7 +395,7 @@ TEST_CASE("states: the same from C", "[ranks][c]") {
     std::int64_t words[2];
     std::uint64_t index = 0;
     REQUIRE(detreduce_run(&plan, x + 1, nullptr, nullptr, words, nullptr, nullptr).code == DETREDUCE_OK);
-    REQUIRE(detreduce_states_finish(&plan, words, &index).code == DETREDUCE_OK);
+    REQUIRE(detreduce_states_finish(&plan, words, &index, nullptr).code == DETREDUCE_OK);
     REQUIRE(index == 11);
 }
 

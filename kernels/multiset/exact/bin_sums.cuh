@@ -84,6 +84,7 @@ template <class BinsOf>
                                                                const Finish& finish) {
     if constexpr (BinsOf::count <= 2 && std::is_same_v<typename BinsOf::Place, int>) {
         constexpr int last = BinsOf::count - 1, least = -1022, greatest = 1023;
+        if (finish.state) return false;
         if (finish.finalize != Finalize::sum && (finish.finalize != Finalize::mean || (n & (n - 1)) != 0)) return false;
         const int down = finish.finalize == Finalize::sum ? 0 : 63 - __clzll(static_cast<long long>(n)),
                   unit = place - down, highest = unit + BinsOf::relative_unit(0),
@@ -104,11 +105,49 @@ template <class BinsOf>
     }
 }
 
-/// Rounds a group of n elements from the sums of its bins. None of them was NaN or infinite, nor were all −0. Not inlined, and by value, as
+/// Sums of bins as the digits of a state, and what it counts: n finite elements, not all of them −0.
+template <int Digits, class Sums>
+__device__ __forceinline__ void save_digits(const Sums& sums, int lowest, std::uint64_t n, Word* to) {
+    using namespace acc::exact;
+    const int first = (sums.unit - lowest) / 32; // both are multiples of 32
+    Word carry = 0;
+    bool seen = false;
+#pragma unroll 1
+    for (int k = min(first, 0); k < Digits; ++k) {
+        const int at = k - first;
+        const Word digit = carry + (at >= 0 && at < Sums::count ? sums.digit[at] : 0);
+        carry = k + 1 < Digits ? digit >> 32 : 0;
+        if (k < 0) continue;
+        to[k] = digit - carry * (Word{1} << 32);
+        seen |= to[k] != 0;
+    }
+    for (int k = 0; k < counters; ++k)
+        to[Digits + k] = k == elements - digits ? static_cast<Word>(n) : k == weight - digits ? seen : 0;
+}
+/// The same of what bins hold, none of which was NaN or infinite.
+template <class BinsOf>
+__device__ __noinline__ void save_sums(BinSums<BinsOf> sums, std::uint64_t n, Word* to) {
+    using L = LongOf<1>;
+    if constexpr (std::is_same_v<typename BinsOf::Place, int>) {
+        using Of = LongOf<BinsOf::has_errors ? acc::exact::product_states : 1>;
+        save_digits<Of::digits>(SumDigits<BinsOf, true>(sums.low, sums.high, sums.place), Of::lowest, n, to);
+    } else {
+        using Sums = typename BinsOf::Sums;
+        using Squares = typename BinsOf::Squares;
+        using Of = LongOf<Squares::has_errors ? acc::exact::product_states : 1>;
+        save_digits<L::digits>(SumDigits<Sums, true>(sums.low, sums.high, sums.place.sums), L::lowest, n, to);
+        save_digits<Of::digits>(
+            SumDigits<Squares, true>(sums.low + Sums::count, sums.high + Sums::count, sums.place.squares), Of::lowest,
+            n, to + acc::exact::words);
+    }
+}
+
+/// Rounds a group of n elements from the sums of its bins, or saves its state. None of them was NaN or infinite, nor were all −0. Not inlined, and by value, as
 /// what a call has the address of is kept in memory.
 template <class BinsOf>
 __device__ __noinline__ void round_sums(BinSums<BinsOf> sums, std::uint64_t n, Finish finish) {
     using namespace acc::exact;
+    if (finish.state) return save_sums<BinsOf>(sums, n, static_cast<Word*>(finish.out));
     if constexpr (std::is_same_v<typename BinsOf::Place, int>) {
         Leading number;
         if (fit_in_128_bits<BinsOf> && n < std::uint64_t{1} << 28) {

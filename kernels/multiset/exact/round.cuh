@@ -7,26 +7,30 @@
 #include <detreduce/plan.hpp>
 
 #include "multiset/exact/words.cuh"
+#include "state_form.hpp"
 
 namespace detreduce::cuda::exact {
 
-/// Where results go, and what they are of the sums.
+/// Where results go, and what they are of the sums; or their states.
 struct Finish {
     void* out = nullptr;
     DType output = DType::f32;
     Finalize finalize = Finalize::sum;
-    std::uint32_t bytes = 0; ///< of a result
+    std::uint32_t bytes = 0; ///< of what there is of a group
     Op op = Op::sum;
+    bool state = false; ///< not results: the words of states (lib/SPEC.md, section 18.1)
     std::uint64_t ddof = 0;
 
     [[nodiscard]] static Finish of(const Plan& plan, void* out) {
         const Request& r = plan.request();
-        return {out, plan.output(), info(r.op).finalize, static_cast<std::uint32_t>(plan.result_bytes()), r.op, r.ddof};
+        return {
+            out,     plan.output(), info(r.op).finalize, static_cast<std::uint32_t>(detail::group_bytes(plan)), r.op,
+            r.state, r.ddof};
     }
     /// That of the group `by` groups further.
     [[nodiscard]] __host__ __device__ Finish moved(std::uint64_t by) const {
         Finish to = *this;
-        to.out = static_cast<char*>(out) + by * bytes * (op == Op::moments ? 2 : 1);
+        to.out = static_cast<char*>(out) + by * bytes;
         return to;
     }
     __device__ __forceinline__ void store(const acc::exact::Outcome& o) const {
@@ -36,7 +40,7 @@ struct Finish {
         Finish variance = *this;
         if (op == Op::moments) {
             store(m.mean);
-            variance.out = static_cast<char*>(out) + bytes;
+            variance.out = static_cast<char*>(out) + bytes / 2;
         }
         variance.store(m.variance);
     }
@@ -98,11 +102,54 @@ __device__ __forceinline__ acc::exact::Long join_digits(const Word* words, Word*
     return {States == 1 ? words : joined, L::lowest, words + L::counters};
 }
 
+/// The words of States states, which all threads of a warp see, as those of the state of a plan at `to`: of n elements. Where a sum is not of −0 alone, they do
+/// not say how many of it there are.
+template <int States>
+__device__ __noinline__ void save_by_warp(const Word* words, Word* joined, Word n, Word* to) {
+    using namespace acc::exact;
+    if constexpr (of_moments<States>) {
+        save_by_warp<1>(words, nullptr, n, to);
+        save_by_warp<States - 1>(words + acc::exact::words, joined, n, to + acc::exact::words);
+    } else {
+        constexpr int count = LongOf<States>::digits, last = count - 1;
+        DigitRange used;
+        const Long number = join_digits<States>(words, joined, used);
+        const int lane = threadIdx.x % warp_size;
+        // One thread passes carries on, until nothing is left of them, or a sign.
+        Word carry = 0;
+        int end = used.first;
+        bool seen = false;
+        for (; lane == 0 && end < count && (end < used.last || (carry != 0 && carry != -1)); ++end) {
+            const Word digit = (end < used.last ? number.digit[end] : 0) + carry;
+            carry = end < last ? digit >> 32 : 0;
+            const Word kept = digit - carry * (Word{1} << 32);
+            to[end] = kept;
+            seen |= kept != 0;
+        }
+        end = shuffle_from(end, 0);
+        carry = shuffle_from(carry, 0);
+        const bool any = shuffle_from(static_cast<int>(seen), 0) != 0 || carry != 0;
+        for (int i = lane; i < count; i += warp_size) {
+            if (i < used.first || i >= end) to[i] = i < used.first ? 0 : i < last ? carry & 0xffffffff : carry;
+        }
+        if (lane < counters) {
+            const int k = digits + lane;
+            const Word value = number.counters[k];
+            to[count + lane] = k == elements ? n : k == weight ? any : k == negative_zeros && value != n ? 0 : value;
+        }
+    }
+}
+
 /// Rounds the words of States states, which all threads of a warp see, to where `finish` says. Between two calls with one room the warp must wait. By value, as
 /// what a call has the address of is kept in memory.
 template <int States>
 __device__ __noinline__ void round_by_warp(const Word* words, RoundRoom<States>& room, Finish finish) {
     using namespace acc::exact;
+    if (finish.state) {
+        save_by_warp<States>(words, room.joined, words[LongOf<States>::counters + elements],
+                             static_cast<Word*>(finish.out));
+        return;
+    }
     const bool works = threadIdx.x % warp_size == 0;
     DigitRange used;
     if constexpr (of_moments<States>) {

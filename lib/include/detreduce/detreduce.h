@@ -309,7 +309,7 @@ detreduce_status detreduce_run_async(const detreduce_plan* plan, const void* x, 
  * parts of the elements, which may be empty, are put together word by word by whatever adds 64-bit integers (MPI_SUM, ncclSum), up to 2^28 normalized ones at once;
  * those of min, max, minmax and nrminf by their maximum (MPI_MAX); those of argmin and argmax by pairs: the one with the greater first word, and of
  * equal ones with the greater second. detreduce_states_finish() rounds what comes out, once: the bits are those of all elements in one place.
- * On the CPU: all ops but prod and count_unique; sums, means and variances by exact. */
+ * All ops but prod and count_unique; sums, means and variances by exact. */
 typedef int32_t detreduce_state_merge_kind;
 enum { DETREDUCE_STATE_MERGE_SUM = 0, DETREDUCE_STATE_MERGE_MAX, DETREDUCE_STATE_MERGE_PAIR };
 
@@ -317,16 +317,19 @@ enum { DETREDUCE_STATE_MERGE_SUM = 0, DETREDUCE_STATE_MERGE_MAX, DETREDUCE_STATE
 uint64_t detreduce_plan_state_words(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 detreduce_state_merge_kind detreduce_plan_state_merge(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
 
-/* Of the states of all groups, in host memory: merge adds what `others` hold to `states`; normalize gives states that were added word by word the one form that
+/* Of the states of all groups, in memory of the plan's device: merge adds what `others` hold to `states`; normalize gives states that were added word by word the one form that
  * each has, which run and merge give by themselves; finish writes detreduce_plan_results() results to `out`, as a run without states does. How many elements a group has is
  * known from its state: of none, or no more than ddof, results are those of segments.
+ * stream     CUDA: enqueued on `stream`, not synchronised, nothing allocated, may be captured in a graph. CPU: stream means nothing
  * errors: those of the plan; invalid_argument for `plan` if it is not one of states, for a NULL or misaligned pointer, and for `states` with the index of the first
- * group that is beyond its headroom of 2^62 elements or no state of this plan; finish writes nothing then; out_of_memory. lib/SPEC.md, section 18 */
-detreduce_status detreduce_states_merge(const detreduce_plan* plan, int64_t* states,
-                                        const int64_t* others) DETREDUCE_NOEXCEPT;
-detreduce_status detreduce_states_normalize(const detreduce_plan* plan, int64_t* states) DETREDUCE_NOEXCEPT;
-detreduce_status detreduce_states_finish(const detreduce_plan* plan, const int64_t* states,
-                                         void* out) DETREDUCE_NOEXCEPT;
+ * group that is beyond its headroom of 2^62 elements or no state of this plan; finish writes nothing then (CUDA: nothing is said; finish writes NaN, or UINT64_MAX for an index or
+ * a count); out_of_memory. lib/SPEC.md, section 18 */
+detreduce_status detreduce_states_merge(const detreduce_plan* plan, int64_t* states, const int64_t* others,
+                                        detreduce_stream stream) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_states_normalize(const detreduce_plan* plan, int64_t* states,
+                                            detreduce_stream stream) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_states_finish(const detreduce_plan* plan, const int64_t* states, void* out,
+                                         detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
 /* ---- segments by key ---------------------------------------------------------------------------------------------- */
 

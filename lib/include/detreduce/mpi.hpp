@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <detreduce/plan.hpp>
+#include <detreduce/ranks.hpp>
 #include <detreduce/states.hpp>
 
 namespace detreduce::mpi {
@@ -91,28 +92,6 @@ inline constexpr int everywhere = -1; ///< as a root
             "MPI must be initialized, and the communicator one whose calls do not fail"};
 }
 
-/// What must be the same everywhere, and its name.
-struct Field {
-    const char* name;
-    std::int64_t value;
-};
-inline constexpr std::size_t fields = 10;
-[[nodiscard]] inline std::array<Field, fields> fields_of(const Request& r, std::uint64_t most_words) {
-    const auto number = [](std::uint64_t n) { // any that is too large is as bad as another
-        return static_cast<std::int64_t>(std::min(n, std::uint64_t{1} << 62));
-    };
-    return {{{"op", static_cast<std::int64_t>(r.op)},
-             {"method", static_cast<std::int64_t>(r.method)},
-             {"dtype", static_cast<std::int64_t>(r.dtype)},
-             {"output", r.output ? static_cast<std::int64_t>(*r.output) : -1},
-             {"shape", static_cast<std::int64_t>(r.shape)},
-             {"groups", number(r.shape == Shape::tensors && !r.each ? 1 : r.groups)},
-             {"nan", static_cast<std::int64_t>(r.nan)},
-             {"each", r.each},
-             {"ddof", number(r.ddof)},
-             {"most_words", number(most_words)}}};
-}
-
 /// The greater of pairs, the first of which counts before the second.
 inline void greater_pairs(void* in, void* in_out, int* count, MPI_Datatype*) {
     const auto* const from = static_cast<const std::int64_t*>(in);
@@ -160,45 +139,47 @@ class Operation {
 
 /// Brings what each process found to all of them; false, and the status says why, if there is no plan then.
 inline bool Plan::agree(std::uint64_t most_words) noexcept {
-    const auto fields = detail::fields_of(plan_.request(), most_words);
+    constexpr std::size_t count = detreduce::detail::rank_fields;
+    const auto fields = detreduce::detail::fields_of(plan_.request(), most_words);
     const std::int64_t last = size_ - rank_; // the largest of it is that of the first process
-    std::array<std::int64_t, detail::fields> first{};
-    for (std::size_t i = 0; i < detail::fields; ++i)
+    std::array<std::int64_t, count> first{};
+    for (std::size_t i = 0; i < count; ++i)
         first[i] = fields[i].value;
-    if (MPI_Bcast(first.data(), detail::fields, MPI_INT64_T, 0, comm_) != MPI_SUCCESS) {
+    if (MPI_Bcast(first.data(), count, MPI_INT64_T, 0, comm_) != MPI_SUCCESS) {
         status_ = detail::failed();
         return false;
     }
-    std::array<std::int64_t, detail::fields + 2> wrong{};
-    for (std::size_t i = 0; i < detail::fields; ++i)
+    std::array<std::int64_t, count + 2> wrong{};
+    for (std::size_t i = 0; i < count; ++i)
         wrong[i] = first[i] == fields[i].value ? 0 : last;
-    wrong[detail::fields] = plan_.status().ok() ? 0 : last;
-    wrong[detail::fields + 1] = status_.ok() ? 0 : last;
-    if (MPI_Allreduce(MPI_IN_PLACE, wrong.data(), detail::fields + 2, MPI_INT64_T, MPI_MAX, comm_) != MPI_SUCCESS) {
+    wrong[count] = plan_.status().ok() ? 0 : last;
+    wrong[count + 1] = status_.ok() ? 0 : last;
+    if (MPI_Allreduce(MPI_IN_PLACE, wrong.data(), count + 2, MPI_INT64_T, MPI_MAX, comm_) != MPI_SUCCESS) {
         status_ = detail::failed();
         return false;
     }
-    for (std::size_t i = 0; i < detail::fields; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         if (wrong[i] == 0) continue;
-        status_ = {StatusCode::invalid_argument, fields[i].name, "must be the same on every rank", 0,
-                   static_cast<std::uint64_t>(size_ - wrong[i])};
+        status_ = detreduce::detail::differs(fields[i].name, static_cast<std::uint64_t>(size_ - wrong[i]));
         return false;
     }
-    if (wrong[detail::fields] != 0) { // the request that is bad says the same everywhere
+    if (wrong[count] != 0) { // the request that is bad says the same everywhere
         static_assert(std::is_trivially_copyable_v<Request>);
         Request bad = plan_.request();
         status_ = {StatusCode::unsupported, "launch", "a rank cannot run this: its processor lacks it"};
-        if (MPI_Bcast(&bad, sizeof bad, MPI_BYTE, static_cast<int>(size_ - wrong[detail::fields]), comm_) !=
-            MPI_SUCCESS) {
+        if (MPI_Bcast(&bad, sizeof bad, MPI_BYTE, static_cast<int>(size_ - wrong[count]), comm_) != MPI_SUCCESS) {
             status_ = detail::failed();
         } else if (const Status said = detreduce::make_plan(bad).status(); !said.ok()) {
             status_ = said;
         }
         return false;
     }
-    if (wrong[detail::fields + 1] == 0) return true;
-    status_ = {StatusCode::out_of_memory, "groups", "a rank lacks the memory for the states of so many groups"};
-    return false;
+    if (wrong[count + 1] != 0) {
+        status_ = detreduce::detail::no_room_somewhere();
+    } else if (plan_.request().device.backend != Backend::cpu) {
+        status_ = {StatusCode::unsupported, "device", "allowed is the CPU"};
+    }
+    return status_.ok();
 }
 
 inline Plan make_plan(const Request& request, MPI_Comm comm, std::uint64_t most_words) noexcept {

@@ -131,14 +131,17 @@ detreduce_state_merge_kind detreduce_plan_state_merge(const detreduce_plan* plan
         return p.request().state ? static_cast<detreduce_state_merge_kind>(dr::state_merge(p)) : 0;
     });
 }
-detreduce_status detreduce_states_merge(const detreduce_plan* plan, int64_t* states, const int64_t* others) noexcept {
-    return of_plan<detreduce_plan>(dr::merge(plan_of(plan), states, others));
+detreduce_status detreduce_states_merge(const detreduce_plan* plan, int64_t* states, const int64_t* others,
+                                        detreduce_stream stream) noexcept {
+    return of_plan<detreduce_plan>(dr::merge(plan_of(plan), states, others, dr::Stream(stream)));
 }
-detreduce_status detreduce_states_normalize(const detreduce_plan* plan, int64_t* states) noexcept {
-    return of_plan<detreduce_plan>(dr::normalize(plan_of(plan), states));
+detreduce_status detreduce_states_normalize(const detreduce_plan* plan, int64_t* states,
+                                            detreduce_stream stream) noexcept {
+    return of_plan<detreduce_plan>(dr::normalize(plan_of(plan), states, dr::Stream(stream)));
 }
-detreduce_status detreduce_states_finish(const detreduce_plan* plan, const int64_t* states, void* out) noexcept {
-    return of_plan<detreduce_plan>(dr::finish(plan_of(plan), states, out));
+detreduce_status detreduce_states_finish(const detreduce_plan* plan, const int64_t* states, void* out,
+                                         detreduce_stream stream) noexcept {
+    return of_plan<detreduce_plan>(dr::finish(plan_of(plan), states, out, dr::Stream(stream)));
 }
 
 detreduce_status detreduce_offsets_of_ids_u32(detreduce_device device, const uint32_t* ids, uint64_t n, uint64_t groups,

@@ -11,6 +11,7 @@
 
 #include "host/arena.hpp"
 #include "host/for_each.hpp"
+#include "state_form.hpp"
 
 namespace detreduce::host {
 
@@ -65,12 +66,6 @@ template <class T>
             strides.element};
 }
 
-/// Bytes of the result of a group, or of both, or of its state.
-[[nodiscard]] inline std::size_t group_bytes(const Plan& plan) {
-    if (plan.request().state) return plan.state_words() * sizeof(std::int64_t);
-    return plan.result_bytes() * static_cast<std::size_t>(info(plan.request().op).results);
-}
-
 /// Bytes of columns that are copied beside each other, at most: what terms and their errors leave of the arena.
 template <class T>
 inline constexpr std::size_t strip_bytes = arena_bytes -
@@ -115,7 +110,7 @@ template <class T, class F>
 void for_each_strip(const Plan& plan, const Inputs& in, void* out, std::uint64_t width, std::uint64_t pitch,
                     const F& f) {
     const std::uint64_t groups = plan.groups(), n = plan.request().n;
-    const std::size_t bytes = group_bytes(plan);
+    const std::size_t bytes = detail::group_bytes(plan);
     for_each(spec::tiles(groups, width), plan.launch().threads, [&](std::uint64_t strip) {
         const std::uint64_t first = strip * width, columns = std::min(width, groups - first);
         const Arrays<T> group = group_of<T>(plan, in, first);
@@ -143,7 +138,7 @@ void for_each_group(const Plan& plan, const Inputs& in, void* out, const F& f) {
                                 most < columns_side_by_side ? most : most / columns_side_by_side * columns_side_by_side;
         if (width > 1) return for_each_strip<T>(plan, in, out, width, pitch, f);
     }
-    const std::size_t bytes = group_bytes(plan);
+    const std::size_t bytes = detail::group_bytes(plan);
     for_each_or_together(plan.groups(), threads, [&](std::uint64_t i, std::uint32_t together) {
         f(together, group_of<T>(plan, in, i), static_cast<char*>(out) + i * bytes);
     });

@@ -130,19 +130,6 @@ void Search::save(const Found& found, std::int64_t* to) const {
     }
 }
 
-void Search::load(Found& found, const std::int64_t* from) const {
-    found = {};
-    if (list_.counts) {
-        found.integer = static_cast<std::uint64_t>(*from);
-        return;
-    }
-    if (*from == spec::StateKey::nothing) return;
-    found.elements = 1; // or more
-    for (int k = 0; k < (list_.both ? 2 : 1); ++k)
-        found.keys[k] = list_.key(k, detail::state_key(request_, k).element(from[k]));
-    if (wants_index_) found.integer = static_cast<std::uint64_t>(~from[1]);
-}
-
 #define DETREDUCE_INSTANTIATE(name, c_name, type) template Search::Found Search::in(const type*, std::uint64_t) const;
 DETREDUCE_FORMATS(DETREDUCE_INSTANTIATE)
 #undef DETREDUCE_INSTANTIATE
@@ -187,7 +174,7 @@ DETREDUCE_OPAQUE void reduce_multisets(const Plan& plan, const Inputs& in, void*
             gather_list(op, plan, in, all, [&](const Found& one, std::uint64_t n) {
                 if (!r.each) return;
                 store(one, n, to);
-                to += group_bytes(plan);
+                to += detail::group_bytes(plan);
             });
             return store(all, r.n, to);
         }

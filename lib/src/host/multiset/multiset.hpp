@@ -29,10 +29,15 @@ struct ExactOp {
     static void merge(Found& all, const Found& part, std::uint64_t) { all.merge(part); }
 
   protected:
+    static void save_sum(const acc::exact::Word* state, acc::exact::Word* to) {
+        std::copy_n(state, acc::exact::words, to);
+        detail::settle_zeros(to);
+    }
     /// Of three states of products: as one, or, where nothing goes into the outer two, the middle one.
     void save_products(const acc::exact::Word* states, acc::exact::Word* to) const {
-        if (detail::has_joined_products(plan.request())) return acc::exact::join(states, to);
-        std::copy_n(states + acc::exact::words, acc::exact::words, to);
+        if (!detail::has_joined_products(plan.request())) return save_sum(states + acc::exact::words, to);
+        acc::exact::join(states, to);
+        detail::settle_zeros(to + acc::exact::product_digits - acc::exact::digits);
     }
     void load_products(acc::exact::Word* states, const acc::exact::Word* from) const {
         if (detail::has_joined_products(plan.request())) return acc::exact::part(from, states);
@@ -47,7 +52,7 @@ struct SumOfElements : ExactOp<ElementSums> {
         isa.of<T>().exact(part.x, part.n, sums.words);
     }
     void store(const Found& sums, std::uint64_t n, void* out) const;
-    void save(const Found& sums, acc::exact::Word* to) const { std::copy_n(sums.words, acc::exact::words, to); }
+    void save(const Found& sums, acc::exact::Word* to) const { save_sum(sums.words, to); }
     void load(Found& sums, const acc::exact::Word* from) const { std::copy_n(from, acc::exact::words, sums.words); }
 };
 
@@ -76,7 +81,7 @@ struct MomentsOp : ExactOp<PowerSums> {
     }
     void store(const Found& sums, std::uint64_t n, void* out) const;
     void save(const Found& sums, acc::exact::Word* to) const {
-        std::copy_n(sums.words, acc::exact::words, to);
+        save_sum(sums.words, to);
         save_products(sums.words + acc::exact::words, to + acc::exact::words);
     }
     void load(Found& sums, const acc::exact::Word* from) const {
@@ -93,7 +98,8 @@ class Search {
     explicit Search(const Plan& plan)
         : request_(plan.request()), isa_(isa_table(plan.launch().isa)),
           list_(spec::ListView::of(request_.op, request_.nan)), output_(plan.output()),
-          result_bytes_(plan.result_bytes()), wants_index_(list_.integer && !list_.counts) {}
+          result_bytes_(plan.result_bytes()), wants_index_(list_.integer && !list_.counts),
+          form_(detail::StateForm::of(plan)) {}
 
     template <class T>
     void add(Found& found, const Arrays<T>& part, std::uint64_t first) const {
@@ -105,7 +111,7 @@ class Search {
     }
     void store(const Found& found, std::uint64_t, void* out) const { list_.store(found, out, output_, result_bytes_); }
     void save(const Found& found, std::int64_t* to) const;
-    void load(Found& found, const std::int64_t* from) const;
+    void load(Found& found, const std::int64_t* from) const { found = form_.found(from, list_); }
 
   private:
     template <class T>
@@ -117,6 +123,7 @@ class Search {
     DType output_;
     std::size_t result_bytes_;
     bool wants_index_;
+    detail::StateForm form_;
 };
 
 /// f(op) for the op of a plan.

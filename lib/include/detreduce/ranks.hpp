@@ -1,0 +1,45 @@
+// What all ranks of a reduction by many must ask for, whoever brings it to them. mpi.hpp and nccl.hpp include this.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include <detreduce/plan.hpp>
+
+namespace detreduce::detail {
+
+/// What must be the same everywhere, and its name.
+struct RankField {
+    const char* name;
+    std::int64_t value;
+};
+inline constexpr std::size_t rank_fields = 11;
+
+/// `most_words`: of one message.
+[[nodiscard]] inline std::array<RankField, rank_fields> fields_of(const Request& r, std::uint64_t most_words) {
+    const auto number = [](std::uint64_t n) { // any that is too large is as bad as another
+        return static_cast<std::int64_t>(std::min(n, std::uint64_t{1} << 62));
+    };
+    return {{{"op", static_cast<std::int64_t>(r.op)},
+             {"method", static_cast<std::int64_t>(r.method)},
+             {"dtype", static_cast<std::int64_t>(r.dtype)},
+             {"output", r.output ? static_cast<std::int64_t>(*r.output) : -1},
+             {"shape", static_cast<std::int64_t>(r.shape)},
+             {"groups", number(r.shape == Shape::tensors && !r.each ? 1 : r.groups)},
+             {"device.backend", static_cast<std::int64_t>(r.device.backend)},
+             {"nan", static_cast<std::int64_t>(r.nan)},
+             {"each", r.each},
+             {"ddof", number(r.ddof)},
+             {"most_words", number(most_words)}}};
+}
+
+/// What is said where field `name` is not what it is on rank 0.
+[[nodiscard]] constexpr Status differs(const char* name, std::uint64_t rank) {
+    return {StatusCode::invalid_argument, name, "must be the same on every rank", 0, rank};
+}
+[[nodiscard]] constexpr Status no_room_somewhere() {
+    return {StatusCode::out_of_memory, "groups", "a rank lacks the memory for the states of so many groups"};
+}
+
+} // namespace detreduce::detail
