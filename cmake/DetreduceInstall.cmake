@@ -38,7 +38,7 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/detreduceConfig.cmake
                               INSTALL_DESTINATION "${_detreduce_cmake_dir}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/detreduceConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/detreduceConfig.cmake" "${PROJECT_BINARY_DIR}/detreduceConfigVersion.cmake"
-              "${PROJECT_SOURCE_DIR}/cmake/DetreduceCudaToolkit.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/DetreduceCudaToolkit.cmake" "${PROJECT_SOURCE_DIR}/cmake/DetreduceNccl.cmake"
         DESTINATION "${_detreduce_cmake_dir}")
 
 # pkg-config. What a static library needs at link time is in Libs.private (pkg-config --static); a shared one brings its own.

@@ -1,0 +1,396 @@
+// Reductions by all ranks of an NCCL communicator: each has some of the elements on its GPU, or none, and the bits are those of one GPU that has all.
+// Header-only, over states.hpp, nccl.h and the CUDA runtime; CMake: find_package(detreduce COMPONENTS nccl) and link detreduce::nccl.
+#pragma once
+
+#include <nccl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <span>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <detreduce/plan.hpp>
+#include <detreduce/ranks.hpp>
+#include <detreduce/states.hpp>
+
+namespace detreduce::nccl {
+
+/// The plan of one rank, and the memory on its GPU that it needs: the states and the workspace. Not to be copied; for one call at a time.
+class Plan;
+
+/// The plan of a reduction by all ranks of `comm`, all of which must call it, each from a thread or process of its own, and not between ncclGroupStart() and ncclGroupEnd().
+/// `request` is that of the elements that this rank has: n, stride, launch and first_index may differ, and n may be 0; op, method, dtype, output, shape, groups (of a list of
+/// tensors with each), nan, each and ddof are what all must ask for; the device is the communicator's GPU, or current_gpu, which means it.
+///
+/// status       the same on every rank: what make_plan() says of the request of the first rank that has a bad one; invalid_argument for a field that is not the same everywhere,
+///              with the rank of the first where it is another than on rank 0 as the index; out_of_memory if one lacks the memory for its states; cuda_error for the
+///              communicator, or a call of CUDA, which a rank may be alone in
+/// waits        until all ranks have called it
+[[nodiscard]] Plan make_plan(const Request& request, ncclComm_t comm) noexcept;
+/// The same for several ranks of one communicator that a single thread works for: as many plans as there are in both.
+[[nodiscard]] std::vector<Plan> make_plans(std::span<const Request> requests, std::span<const ncclComm_t> comms);
+
+/// Reduces the elements of all ranks, and writes the results to `out` on each of them. All must call it. begin() sends, and end(), without a word to the others, finishes:
+/// a thread that works for several ranks calls begin() for each of them between ncclGroupStart() and ncclGroupEnd(), and end() behind.
+///
+/// in, out      as in run(), in memory of the GPU
+/// guarantee    order: neither how elements are dealt out to ranks, nor how many there are, nor what NCCL does with the messages, means anything to the bits. Of argmin and
+///              argmax, device: the index is the lowest, if first_index says where each rank's elements begin
+/// messages     one ncclAllReduce of ncclInt64 for all groups: ncclSum of sums and counts, ncclMax of what is compared; of pairs for argmin and argmax one ncclAllGather
+/// communicators  also those that do not block, but for begin() in a group, which would have to wait
+/// stream       everything is enqueued on `stream`, which is not waited for; nothing is allocated; it may be captured in a graph
+/// errors       what run() says of this rank's arguments: the others, which cannot know, get NaN, or no_index for an index or a count. cuda_error with the name of the call that
+///              NCCL or CUDA refused; what goes wrong later is what check() and wait() say
+Status all_reduce(Plan& plan, Inputs in, void* out, Stream stream = nullptr) noexcept;
+Status begin(Plan& plan, Inputs in, Stream stream = nullptr) noexcept;
+Status end(Plan& plan, void* out, Stream stream = nullptr) noexcept;
+
+/// What the communicator has met with since, on any rank that it knows of; and the same when `stream` is done, or cannot be any more: then the communicator is of no use, and
+/// abort() lets go of the kernels that wait for ranks that are gone. All other plans of the communicator must be gone, or be aborted by abandon().
+[[nodiscard]] Status check(const Plan& plan) noexcept;
+[[nodiscard]] Status wait(const Plan& plan, Stream stream = nullptr) noexcept;
+/// ncclCommAbort(). Every later call of this plan has the status that is given.
+Status abort(Plan& plan) noexcept;
+/// The same for a plan of a communicator that was aborted.
+Status abandon(Plan& plan) noexcept;
+
+namespace detail {
+
+struct Free {
+    void operator()(void* memory) const { (void)cudaFree(memory); }
+};
+using Memory = std::unique_ptr<void, Free>;
+
+/// What every rank tells all others.
+struct Card {
+    std::array<std::int64_t, detreduce::detail::rank_fields> fields;
+    enum Found : std::int64_t { good, bad_request, bad_device, no_memory } found;
+    Request request;
+};
+static_assert(std::is_trivially_copyable_v<Card>);
+
+[[nodiscard]] inline Status status_of(const char* call, ncclResult_t result) noexcept {
+    if (result == ncclSuccess) return {};
+    return {StatusCode::cuda_error, call, ncclGetErrorString(result)};
+}
+[[nodiscard]] inline Status status_of(const char* call, cudaError_t error) noexcept {
+    if (error == cudaSuccess) return {};
+    (void)cudaGetLastError(); // the caller has the status
+    return {StatusCode::cuda_error, call, cudaGetErrorString(error), static_cast<int>(error)};
+}
+[[nodiscard]] inline Status aborted() noexcept {
+    return {StatusCode::cuda_error, "ncclCommAbort", "the communicator was aborted"};
+}
+/// Of a communicator that does not block: when it has done what it was told.
+[[nodiscard]] inline Status settled(const char* call, ncclResult_t result, ncclComm_t comm) noexcept {
+    while (result == ncclInProgress) {
+        if (const ncclResult_t asked = ncclCommGetAsyncError(comm, &result); asked != ncclSuccess) result = asked;
+        if (result == ncclInProgress) std::this_thread::yield();
+    }
+    return status_of(call, result);
+}
+
+/// A device as the current one.
+class DeviceScope {
+  public:
+    explicit DeviceScope(int device) noexcept {
+        status_ = status_of("cudaGetDevice", cudaGetDevice(&before_));
+        if (status_.ok()) status_ = status_of("cudaSetDevice", cudaSetDevice(device));
+    }
+    ~DeviceScope() {
+        if (before_ >= 0) (void)cudaSetDevice(before_);
+    }
+    DeviceScope(const DeviceScope&) = delete;
+    DeviceScope& operator=(const DeviceScope&) = delete;
+    [[nodiscard]] const Status& status() const noexcept { return status_; }
+
+  private:
+    int before_ = -1;
+    Status status_;
+};
+
+} // namespace detail
+
+class Plan {
+  public:
+    Plan(Plan&&) = default;
+    Plan& operator=(Plan&&) = default;
+
+    [[nodiscard]] const Status& status() const noexcept { return status_; }
+    /// That of this rank's states.
+    [[nodiscard]] const detreduce::Plan& states() const noexcept { return plan_; }
+    [[nodiscard]] ncclComm_t comm() const noexcept { return comm_; }
+    [[nodiscard]] int rank() const noexcept { return rank_; }
+    [[nodiscard]] int size() const noexcept { return size_; }
+
+  private:
+    friend Plan make_plan(const Request& request, ncclComm_t comm) noexcept;
+    friend std::vector<Plan> make_plans(std::span<const Request> requests, std::span<const ncclComm_t> comms);
+    friend Status begin(Plan& plan, Inputs in, Stream stream) noexcept;
+    friend Status end(Plan& plan, void* out, Stream stream) noexcept;
+    friend Status check(const Plan& plan) noexcept;
+    friend Status wait(const Plan& plan, Stream stream) noexcept;
+    friend Status abort(Plan& plan) noexcept;
+    friend Status abandon(Plan& plan) noexcept;
+    Plan() = default;
+
+    void prepare(Request request, ncclComm_t comm) noexcept;
+    void send_card() noexcept;
+    void read_cards() noexcept;
+    static void agree(std::span<Plan> plans) noexcept;
+    [[nodiscard]] Status send(Stream stream) noexcept;
+    [[nodiscard]] Status spoil(Stream stream) noexcept;
+    [[nodiscard]] std::uint64_t count() const noexcept { return plan_.groups() * plan_.state_words(); }
+    [[nodiscard]] bool gathers() const noexcept { return state_merge(plan_) == StateMerge::pair; }
+
+    detreduce::Plan plan_;
+    ncclComm_t comm_ = nullptr;
+    int rank_ = 0, size_ = 1, device_ = 0;
+    detail::Card card_{};
+    detail::Memory memory_, cards_;
+    std::int64_t *words_ = nullptr,
+                 *gathered_ = nullptr; ///< this rank's states; of argmin and argmax those of all ranks
+    void* workspace_ = nullptr;
+    std::vector<std::int64_t> spoiled_; ///< what others get of a rank whose arguments were refused
+    Status status_;
+};
+
+/// Everything that a rank can know by itself. status_ is not ok if it cannot even say so.
+inline void Plan::prepare(Request request, ncclComm_t comm) noexcept {
+    using detail::status_of;
+    comm_ = comm;
+    if (comm == nullptr) {
+        status_ = {StatusCode::invalid_argument, "comm", "must be a communicator"};
+        return;
+    }
+    status_ = status_of("ncclCommCuDevice", ncclCommCuDevice(comm, &device_));
+    if (status_.ok()) status_ = status_of("ncclCommCount", ncclCommCount(comm, &size_));
+    if (status_.ok()) status_ = status_of("ncclCommUserRank", ncclCommUserRank(comm, &rank_));
+    if (!status_.ok()) return;
+    const detail::DeviceScope device(device_);
+    status_ = device.status();
+    if (!status_.ok()) return;
+    const bool right_device =
+        request.device.backend == Backend::cuda && (request.device.index == -1 || request.device.index == device_);
+    request.state = true;
+    request.device = {Backend::cuda, device_};
+    plan_ = detreduce::make_plan(request);
+    card_.request = plan_.request();
+    const auto fields = detreduce::detail::fields_of(plan_.request(), 0);
+    for (std::size_t i = 0; i < fields.size(); ++i)
+        card_.fields[i] = fields[i].value;
+    card_.found = !right_device ? detail::Card::bad_device : detail::Card::bad_request;
+    void* memory = nullptr;
+    if (right_device && plan_.status().ok()) {
+        const auto align = [](std::uint64_t bytes) { return (bytes + 255) / 256 * 256; };
+        const std::uint64_t states = align(count() * sizeof(std::int64_t)),
+                            all = gathers() ? align(count() * sizeof(std::int64_t) * static_cast<unsigned>(size_)) : 0,
+                            bytes = states + all + plan_.workspace_bytes();
+        const cudaError_t error = cudaMalloc(&memory, std::max<std::uint64_t>(bytes, 256));
+        card_.found = error == cudaSuccess ? detail::Card::good : detail::Card::no_memory;
+        if (error != cudaSuccess) (void)cudaGetLastError();
+        memory_.reset(error == cudaSuccess ? memory : nullptr);
+        if (memory_ != nullptr) {
+            words_ = static_cast<std::int64_t*>(memory);
+            gathered_ = reinterpret_cast<std::int64_t*>(static_cast<char*>(memory) + states);
+            workspace_ = static_cast<char*>(memory) + states + all;
+        }
+    }
+    status_ = status_of("cudaMalloc", cudaMalloc(&memory, (static_cast<unsigned>(size_) + 1) * sizeof card_));
+    if (!status_.ok()) return;
+    cards_.reset(memory);
+    status_ = status_of("cudaMemcpy", cudaMemcpy(memory, &card_, sizeof card_, cudaMemcpyHostToDevice));
+}
+
+/// On the default stream, as nothing else is to be done meanwhile.
+inline void Plan::send_card() noexcept {
+    const detail::DeviceScope device(device_);
+    const auto* const own = static_cast<const char*>(cards_.get());
+    const ncclResult_t sent = ncclAllGather(own, static_cast<char*>(cards_.get()) + sizeof card_, sizeof card_,
+                                            ncclChar, comm_, cudaStreamPerThread);
+    if (sent != ncclInProgress) status_ = detail::status_of("ncclAllGather", sent);
+}
+
+inline void Plan::read_cards() noexcept {
+    using detail::Card;
+    const detail::DeviceScope device(device_);
+    status_ = detail::settled("ncclAllGather", ncclInProgress, comm_);
+    if (status_.ok()) status_ = wait(*this, Stream(cudaStreamPerThread));
+    if (!status_.ok()) return;
+    try {
+        std::vector<Card> cards(static_cast<std::size_t>(size_));
+        const void* const all = static_cast<const char*>(cards_.get()) + sizeof card_;
+        status_ = detail::status_of("cudaMemcpy",
+                                    cudaMemcpy(cards.data(), all, cards.size() * sizeof card_, cudaMemcpyDeviceToHost));
+        if (!status_.ok()) return;
+        const auto fields = detreduce::detail::fields_of(plan_.request(), 0);
+        for (std::size_t i = 0; i < fields.size(); ++i) {
+            for (std::size_t r = 1; r < cards.size(); ++r) {
+                if (cards[r].fields[i] == cards[0].fields[i]) continue;
+                status_ = detreduce::detail::differs(fields[i].name, r);
+                return;
+            }
+        }
+        for (const Card::Found found : {Card::bad_device, Card::bad_request, Card::no_memory}) {
+            const auto first =
+                std::find_if(cards.begin(), cards.end(), [&](const Card& card) { return card.found == found; });
+            if (first == cards.end()) continue;
+            if (found == Card::no_memory) {
+                status_ = detreduce::detail::no_room_somewhere();
+            } else if (found == Card::bad_device) {
+                status_ = {StatusCode::invalid_argument, "device", "must be the communicator's GPU, or current_gpu"};
+            } else { // the request that is bad says the same everywhere
+                Request bad = first->request;
+                bad.device = {Backend::cuda, device_};
+                status_ = detreduce::make_plan(bad).status();
+                if (status_.ok())
+                    status_ = {StatusCode::unsupported, "launch", "a rank cannot run this: its GPU lacks it"};
+            }
+            return;
+        }
+    } catch (const std::exception&) {
+        status_ = {StatusCode::out_of_memory, "comm", "there is no room for what its ranks ask for"};
+    }
+}
+
+inline void Plan::agree(std::span<Plan> plans) noexcept {
+    const auto bad = std::find_if(plans.begin(), plans.end(), [](const Plan& plan) { return !plan.status_.ok(); });
+    if (bad != plans.end()) { // one that cannot tell the others
+        for (Plan& plan : plans)
+            plan.status_ = bad->status_;
+        return;
+    }
+    if (const ncclResult_t started = ncclGroupStart(); started != ncclSuccess) {
+        for (Plan& plan : plans)
+            plan.status_ = detail::status_of("ncclGroupStart", started);
+        return;
+    }
+    for (Plan& plan : plans)
+        plan.send_card();
+    const ncclResult_t ended = ncclGroupEnd();
+    for (Plan& plan : plans) {
+        if (plan.status_.ok() && ended != ncclInProgress) plan.status_ = detail::status_of("ncclGroupEnd", ended);
+        if (plan.status_.ok()) plan.read_cards();
+    }
+}
+
+inline Plan make_plan(const Request& request, ncclComm_t comm) noexcept {
+    Plan plan;
+    plan.prepare(request, comm);
+    Plan::agree({&plan, 1});
+    return plan;
+}
+
+inline std::vector<Plan> make_plans(std::span<const Request> requests, std::span<const ncclComm_t> comms) {
+    std::vector<Plan> plans;
+    for (std::size_t i = 0; i < std::min(requests.size(), comms.size()); ++i) {
+        plans.push_back(Plan());
+        plans.back().prepare(requests[i], comms[i]);
+    }
+    Plan::agree(plans);
+    return plans;
+}
+
+/// What this rank has, to all others.
+inline Status Plan::send(Stream stream) noexcept {
+    const std::uint64_t n = count();
+    if (n == 0) return {};
+    const auto to = static_cast<cudaStream_t>(stream);
+    if (gathers())
+        return detail::settled("ncclAllGather", ncclAllGather(words_, gathered_, n, ncclInt64, comm_, to), comm_);
+    const ncclRedOp_t op = state_merge(plan_) == StateMerge::sum ? ncclSum : ncclMax;
+    return detail::settled("ncclAllReduce", ncclAllReduce(words_, words_, n, ncclInt64, op, comm_, to), comm_);
+}
+
+/// Words that are no states, and make none of whatever is put together with them.
+inline Status Plan::spoil(Stream stream) noexcept {
+    try {
+        if (spoiled_.empty()) {
+            Request r = plan_.request();
+            r.device = cpu;
+            r.launch = {};
+            r.n = 0;
+            r.stride = 0;
+            spoiled_.assign(count(), INT64_MAX - 1); // which is no state of any op
+            (void)normalize(detreduce::make_plan(r), spoiled_.data());
+        }
+    } catch (const std::exception&) {
+        return {StatusCode::out_of_memory, "groups", "there is no room for what other ranks are told"};
+    }
+    return detail::status_of("cudaMemcpyAsync",
+                             cudaMemcpyAsync(words_, spoiled_.data(), spoiled_.size() * sizeof(std::int64_t),
+                                             cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream)));
+}
+
+inline Status begin(Plan& plan, Inputs in, Stream stream) noexcept {
+    if (!plan.status_.ok()) return plan.status_;
+    const detail::DeviceScope device(plan.device_);
+    if (!device.status().ok()) return device.status();
+    const Status own = run(plan.plan_, in, plan.words_, plan.workspace_, stream);
+    if (!own.ok()) (void)plan.spoil(stream); // others wait for this rank in any case
+    const Status sent = plan.send(stream);
+    return own.ok() ? sent : own;
+}
+
+inline Status end(Plan& plan, void* out, Stream stream) noexcept {
+    if (!plan.status_.ok()) return plan.status_;
+    const detail::DeviceScope device(plan.device_);
+    if (!device.status().ok()) return device.status();
+    const std::int64_t* states = plan.words_;
+    if (plan.gathers()) {
+        for (int r = 1; r < plan.size_; ++r) {
+            const Status merged =
+                merge(plan.plan_, plan.gathered_, plan.gathered_ + static_cast<unsigned>(r) * plan.count(), stream);
+            if (!merged.ok()) return merged;
+        }
+        states = plan.gathered_;
+    }
+    return finish(plan.plan_, states, out, stream);
+}
+
+inline Status all_reduce(Plan& plan, Inputs in, void* out, Stream stream) noexcept {
+    const Status sent = begin(plan, in, stream);
+    return sent.ok() ? end(plan, out, stream) : sent;
+}
+
+inline Status check(const Plan& plan) noexcept {
+    if (plan.comm_ == nullptr) return plan.status_;
+    ncclResult_t met = ncclSuccess;
+    const ncclResult_t asked = ncclCommGetAsyncError(plan.comm_, &met);
+    if (asked != ncclSuccess) met = asked;
+    return detail::status_of("ncclCommGetAsyncError", met == ncclInProgress ? ncclSuccess : met);
+}
+
+inline Status wait(const Plan& plan, Stream stream) noexcept {
+    if (!plan.status_.ok()) return plan.status_;
+    const detail::DeviceScope device(plan.device_);
+    if (!device.status().ok()) return device.status();
+    for (;;) {
+        const cudaError_t done = cudaStreamQuery(static_cast<cudaStream_t>(stream));
+        const Status met = check(plan);
+        if (!met.ok() || done == cudaSuccess) return met;
+        if (done != cudaErrorNotReady) return detail::status_of("cudaStreamQuery", done);
+        std::this_thread::yield();
+    }
+}
+
+inline Status abort(Plan& plan) noexcept {
+    if (plan.comm_ == nullptr) return plan.status_;
+    const Status done = detail::status_of("ncclCommAbort", ncclCommAbort(plan.comm_));
+    (void)abandon(plan);
+    return done.ok() ? plan.status_ : done;
+}
+
+inline Status abandon(Plan& plan) noexcept {
+    plan.comm_ = nullptr;
+    return plan.status_ = detail::aborted();
+}
+
+} // namespace detreduce::nccl

@@ -1,0 +1,124 @@
+// Stands in for NCCL's header: communicators whose ranks are one thread's, and what detreduce/nccl.hpp calls, carried out when a group ends.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#define DETREDUCE_EMULATED_NCCL 1
+
+typedef enum { ncclSuccess = 0, ncclInvalidUsage = 5, ncclInProgress = 7 } ncclResult_t;
+typedef enum { ncclChar = 0, ncclInt64 = 4 } ncclDataType_t;
+typedef enum { ncclSum = 0, ncclMax = 2 } ncclRedOp_t;
+
+struct EmulatedCall {
+    bool gathers;
+    const void* from;
+    void* to;
+    std::size_t count;
+    ncclDataType_t type;
+    ncclRedOp_t op;
+};
+struct EmulatedRanks;
+typedef struct ncclComm {
+    std::shared_ptr<EmulatedRanks> ranks;
+    int rank;
+    bool called;
+    EmulatedCall call;
+} * ncclComm_t;
+struct EmulatedRanks {
+    std::vector<ncclComm_t> comms;
+
+    ncclResult_t run() {
+        const EmulatedCall& first = comms[0]->call;
+        const std::size_t bytes = first.count * (first.type == ncclChar ? 1 : 8), ranks = comms.size();
+        std::vector<char> all(bytes * ranks);
+        for (std::size_t r = 0; r < ranks; ++r) {
+            ncclComm& comm = *comms[r];
+            if (!comm.called || comm.call.gathers != first.gathers || comm.call.count != first.count ||
+                comm.call.type != first.type || comm.call.op != first.op)
+                return ncclInvalidUsage;
+            std::memcpy(all.data() + r * bytes, comm.call.from, bytes);
+            comm.called = false;
+        }
+        if (!first.gathers) {
+            auto* const words = reinterpret_cast<std::int64_t*>(all.data());
+            for (std::size_t i = first.count; i < ranks * first.count; ++i) {
+                std::int64_t& to = words[i % first.count];
+                to = first.op == ncclMax ? std::max(to, words[i]) : to + words[i];
+            }
+            all.resize(bytes);
+        }
+        for (ncclComm_t comm : comms)
+            std::memcpy(comm->call.to, all.data(), all.size());
+        return ncclSuccess;
+    }
+};
+inline int emulated_groups = 0;
+inline std::vector<std::shared_ptr<EmulatedRanks>> emulated_waiting;
+
+inline const char* ncclGetErrorString(ncclResult_t result) {
+    return result == ncclSuccess ? "no error" : "the ranks do not call the same";
+}
+inline ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int*) {
+    const auto ranks = std::make_shared<EmulatedRanks>();
+    for (int r = 0; r < count; ++r)
+        ranks->comms.push_back(comms[r] = new ncclComm{ranks, r, false, {}});
+    return ncclSuccess;
+}
+inline ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+    delete comm;
+    return ncclSuccess;
+}
+inline ncclResult_t ncclCommAbort(ncclComm_t comm) {
+    return ncclCommDestroy(comm);
+}
+inline ncclResult_t ncclCommCuDevice(ncclComm_t, int* device) {
+    *device = 0;
+    return ncclSuccess;
+}
+inline ncclResult_t ncclCommCount(ncclComm_t comm, int* count) {
+    *count = static_cast<int>(comm->ranks->comms.size());
+    return ncclSuccess;
+}
+inline ncclResult_t ncclCommUserRank(ncclComm_t comm, int* rank) {
+    *rank = comm->rank;
+    return ncclSuccess;
+}
+inline ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* met) {
+    *met = ncclSuccess;
+    return ncclSuccess;
+}
+inline ncclResult_t ncclGroupStart() {
+    ++emulated_groups;
+    return ncclSuccess;
+}
+inline ncclResult_t ncclGroupEnd() {
+    ncclResult_t worst = ncclSuccess;
+    if (--emulated_groups > 0) return worst;
+    for (const auto& ranks : emulated_waiting)
+        worst = std::max(worst, ranks->run());
+    emulated_waiting.clear();
+    return worst;
+}
+inline ncclResult_t emulated_call(ncclComm_t comm, const EmulatedCall& call) {
+    if (comm->called) return ncclInvalidUsage;
+    comm->called = true;
+    comm->call = call;
+    if (emulated_groups == 0) return comm->ranks->run();
+    if (std::find(emulated_waiting.begin(), emulated_waiting.end(), comm->ranks) == emulated_waiting.end())
+        emulated_waiting.push_back(comm->ranks);
+    return ncclSuccess;
+}
+inline ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm,
+                                  cudaStream_t) {
+    return emulated_call(comm, {true, from, to, count, type, ncclSum});
+}
+inline ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
+                                  ncclComm_t comm, cudaStream_t) {
+    return emulated_call(comm, {false, from, to, count, type, op});
+}
