@@ -85,6 +85,11 @@ struct IsaFunctions {
     /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
     void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words);
 
+    /// The sum of n ≥ 1 elements, at most short_group, as an integer in units of 2^unit; false where that
+    /// takes more than one bin, or where −0 may be the sum. Nothing for elements of 64 bits.
+    bool (*short_sum)(const T* x, std::uint32_t n, std::int64_t& sum, int& unit);
+    static constexpr std::uint32_t short_group = 1024;
+
     /// Adds the terms of n elements to acc::exact::product_states states.
     void (*exact_terms)(Transform transform, const T* x, const T* y, std::uint64_t n, acc::exact::Word* states);
 

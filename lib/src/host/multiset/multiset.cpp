@@ -19,6 +19,28 @@ void SumOfElements::store(const Found& sums, std::uint64_t, void* out) const {
     acc::store_as(out, plan.output(), [&](auto t) { return exact::round<decltype(t)>(sums.words, op.finalize); });
 }
 
+template <class T>
+bool SumOfElements::store_short(const Arrays<T>& group, void* out) const {
+    if constexpr (fp::is_f64<T>) {
+        return false;
+    } else {
+        if (group.n == 0 || group.n > IsaFunctions<T>::short_group || group.step != 1) return false;
+        std::int64_t sum = 0;
+        int unit = 0;
+        if (!isa.of<T>().short_sum(group.x, static_cast<std::uint32_t>(group.n), sum, unit)) return false;
+        constexpr std::int64_t most = std::int64_t{1} << 53;
+        if (op.finalize == Finalize::sum && sum <= most && sum >= -most) { // a double
+            const double number = static_cast<double>(sum) * fp::from_bits<double>(std::uint64_t(unit + 1023) << 52);
+            acc::store_as(out, plan.output(), [&](auto t) { return fp::round_to<decltype(t)>(number); });
+        } else {
+            const auto outcome =
+                exact::Outcome::of(exact::leading(static_cast<__int128>(sum), unit), op.finalize, group.n);
+            acc::store_as(out, plan.output(), [&](auto t) { return exact::rounded<decltype(t)>(outcome); });
+        }
+        return true;
+    }
+}
+
 void SumOfTerms::store(const Found& sums, std::uint64_t, void* out) const {
     acc::store_as(out, plan.output(),
                   [&](auto t) { return exact::round_products<decltype(t)>(sums.words, op.finalize); });
@@ -180,6 +202,9 @@ DETREDUCE_OPAQUE void reduce_multisets(const Plan& plan, const Inputs& in, void*
         }
         with_dtype(r.dtype, [&]<class T>(T) {
             for_each_group<T>(plan, in, out, [&](std::uint32_t threads, const Arrays<T>& group, void* result) {
+                if constexpr (std::is_same_v<Op, SumOfElements>) {
+                    if (!r.state && op.store_short(group, result)) return;
+                }
                 Found found{};
                 gather(op, found, group, threads);
                 store(found, group.n, result);

@@ -52,6 +52,9 @@ struct SumOfElements : ExactOp<ElementSums> {
         isa.of<T>().exact(part.x, part.n, sums.words);
     }
     void store(const Found& sums, std::uint64_t n, void* out) const;
+    /// The result of a short group, without a state; false if it takes one.
+    template <class T>
+    [[nodiscard]] bool store_short(const Arrays<T>& group, void* out) const;
     void save(const Found& sums, acc::exact::Word* to) const { save_sum(sums.words, to); }
     void load(Found& sums, const acc::exact::Word* from) const { std::copy_n(from, acc::exact::words, sums.words); }
 };
