@@ -120,8 +120,9 @@ TEST_CASE("losses on the GPU: what is wrong is said by name", "[losses][gpu][sta
     expect(run(plan, {p, p + 2, p}, p, p + 1024), invalid, "target");
     expect(run(plan, {p, p}, p, p + 1024), invalid, "weight");
     expect(run(plan, {p, p, p}, nullptr, p + 1024), invalid, "out");
-    expect(run(plan, {p, p, p}, p, nullptr), invalid, "workspace");
-    expect(run(plan, {p, p, p}, p, p + 1032), invalid, "workspace");
+    expect(run(plan, {p, p, p}, p + 2048, nullptr), invalid, "workspace");
+    expect(run(plan, {p, p, p}, p + 2048, p + 1032), invalid, "workspace");
+    expect(run(plan, {p, p, p}, p, p + 1024), invalid, "out");
     expect(run_gradient(plan, {p, p, p}, p + 2, p + 1024), invalid, "upstream");
     expect(run_gradient(plan, {p, p, p}, p, nullptr), invalid, "dx");
     r.method = Method::serial;

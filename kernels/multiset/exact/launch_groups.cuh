@@ -77,8 +77,10 @@ struct ExactGroupLaunch {
         const PartLayout layout(plan.request(), exact_part_words(plan.request()) * sizeof(exact::Word));
         auto* const base = static_cast<char*>(workspace);
         const Groups groups = Groups::of(plan, nullptr);
-        const bool pairs = exact::SumOf<Input>::can_pair && groups.stride == 1 && groups.count % 2 == 0 &&
-                           input.step % 2 == 0 && reinterpret_cast<std::uintptr_t>(input.x) % 4 == 0;
+        using Sum = exact::SumOf<Input>;
+        const bool pairs = Sum::can_pair && (Sum::can_pair_any_length || layout.parts.parts == 1) &&
+                           groups.stride == 1 && groups.count % 2 == 0 && input.step % 2 == 0 &&
+                           reinterpret_cast<std::uintptr_t>(input.x) % 4 == 0;
         const exact::PartSums kept{reinterpret_cast<exact::Word*>(base + layout.results),
                                    reinterpret_cast<std::uint32_t*>(base + layout.fits),
                                    reinterpret_cast<std::uint32_t*>(base + layout.left), pairs};

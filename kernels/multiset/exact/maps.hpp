@@ -26,11 +26,9 @@ inline constexpr int states_of = (fp::is_f64<T> && !Map::linear ? acc::exact::pr
 template <class T, class Map>
 inline constexpr bool moves_elements = fp::has_16_bits<T>&& Map::linear&& Map::inputs == 1;
 
-/// Sums that a thread keeps of terms of T: of two bins each, or of one.
+/// Sums of two bins each that a thread keeps of terms of T.
 template <class T, class Map>
-inline constexpr int part_words = moves_elements<T, Map>
-                                      ? 1
-                                      : 2 * ((fp::is_f64<T> && !Map::linear ? 2 : 1) + (is_moments<Map> ? 1 : 0));
+inline constexpr int part_words = 2 * ((fp::is_f64<T> && !Map::linear ? 2 : 1) + (is_moments<Map> ? 1 : 0));
 
 /// f(Map{}) for what the op adds up.
 template <class F>

@@ -21,15 +21,14 @@ struct PartSums {
 template <class T, class Map>
 struct ThreadSum {
     using Input = Terms<T, Map>;
-    using Window =
-        std::conditional_t<moves_elements<T, Map>, spec::ExactWindow<double, 1, 6>, spec::ExactWindow<double, 2, 5>>;
+    using Window = spec::ExactWindow<double, 2, 5>;
     using BinsOf = typename BinsIn<T, Map, Window>::type;
     using Walk = TermWalk<T, Map>;
     static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * Map::parts,
                          ahead = Map::inputs == 2 ? 2 : 4; ///< loads of 16 bytes in flight
-    /// A thread's window is made for a few elements, and cannot move. Sums of doubles, and of elements
-    /// of 16 bits, have 40 bits to spare, most of which they need below.
-    static constexpr int room_above = (fp::is_f64<T> && Map::linear) || moves_elements<T, Map> ? 10 : 16;
+    /// A thread's window is made for a few elements, and cannot move. Sums of doubles have 40 bits to
+    /// spare, most of which they need below.
+    static constexpr int room_above = fp::is_f64<T> && Map::linear ? 10 : 16;
     static_assert(terms <= Window::adds);
     static_assert(policy::longest_part * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
 
@@ -98,7 +97,11 @@ struct ThreadSum {
 
     /// Of two neighbouring columns of 16 bits, an element of both in 32 bits.
     static constexpr bool can_pair = moves_elements<T, Map>;
-    static constexpr int pair_rows = 16;
+    /// In one bin, which holds all of f16, but of bf16 38 binades: a column of 2^19 normal numbers often
+    /// has one beyond them, and to do one such column again takes longer than all others.
+    static constexpr bool can_pair_any_length = can_pair && std::is_same_v<T, float16>;
+    using PairBins = TermBins<T, Map, std::conditional_t<can_pair, spec::ExactWindow<double, 1, 6>, Window>>;
+    static constexpr int pair_rows = 16, pair_room_above = 10;
     /// Elements begin … end − 1 of both, 0 behind; pair_rows of them at most.
     static __device__ __forceinline__ void load_pairs(const Input& input, std::uint64_t begin, std::uint64_t end,
                                                       std::uint32_t (&both)[pair_rows]) {
@@ -121,7 +124,7 @@ struct ThreadSum {
     }
     /// As add_up(), of two columns in one window, the first of which `input` is.
     static __device__ __forceinline__ bool add_up_pair(const Input& input, std::uint64_t begin, std::uint64_t end,
-                                                       BinsOf (&bins)[2]) {
+                                                       PairBins (&bins)[2]) {
         std::uint32_t both[pair_rows];
         Range range;
         load_pairs(input, 0, input.n, both);
@@ -131,7 +134,7 @@ struct ThreadSum {
         const Exponents a = exponents_between<T>(settled.largest, settled.smallest_less_one);
         const bool minus_zero =
             Walk::counts_minus_zeros && ((both[0] & 0xffffu) == 0x8000u || both[0] >> 16 == 0x8000u);
-        if (!a.finite() || minus_zero || !bins[0].move_to(a, a, room_above)) return false;
+        if (!a.finite() || minus_zero || !bins[0].move_to(a, a, pair_room_above)) return false;
         bins[1].set_window(bins[0].window());
 #pragma unroll 1
         for (std::uint64_t i = begin; i < end; i += pair_rows) {
@@ -191,14 +194,14 @@ template <class Input>
 __device__ __forceinline__ void add_up_pairs(const Input& input, std::uint64_t stride, const Parts& parts,
                                              const PartSums& kept, const GroupFinish& finish) {
     using Sum = SumOf<Input>;
-    using BinsOf = typename Sum::BinsOf;
+    using PairBins = typename Sum::PairBins;
     const std::uint64_t words = parts.words(), pairs = (words + 1) / 2, all = pairs * parts.parts;
     const std::uint32_t lane = threadIdx.x % warp_size;
     for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;
          turn += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
         const std::uint64_t part = turn / pairs, word = 2 * (turn - part * pairs), group = word * 32 + 2 * lane,
                             begin = part * parts.length, end = min(begin + parts.length, parts.n);
-        BinsOf bins[2] = {BinsOf(nullptr), BinsOf(nullptr)};
+        PairBins bins[2] = {PairBins(nullptr), PairBins(nullptr)};
         const bool fits =
             group < parts.count && Sum::add_up_pair(input.part(group * stride, parts.n), begin, end, bins);
         std::uint32_t* const bits = parts.parts > 1 ? kept.fits + part * words : kept.left;
@@ -253,6 +256,21 @@ __global__ void __launch_bounds__(policy::part_threads)
     }
 }
 
+/// Adds up the parts of a group, in bins that stand where `at` does, and rounds.
+template <class BinsOf>
+__device__ __forceinline__ void join_parts(const BinsOf& at, std::uint64_t group, const Parts& parts,
+                                           const PartSums& kept, const GroupFinish& finish) {
+    BinSums<BinsOf> sums{};
+#pragma unroll
+    for (int k = 0; k < BinsOf::count; ++k) {
+#pragma unroll 4
+        for (std::uint64_t part = 0; part < parts.parts; ++part)
+            sums.add(k, kept.sums[(k * parts.parts + part) * parts.count + group]);
+    }
+    sums.place = at.place();
+    finish.round(group, sums);
+}
+
 /// Adds up the parts of each group, and rounds.
 template <class Input>
 __global__ void __launch_bounds__(policy::part_threads)
@@ -270,22 +288,18 @@ __global__ void __launch_bounds__(policy::part_threads)
             all_fit &= kept.fits[part * words + word];
         if (lane == 0) kept.left[word] = ~all_fit;
         if (group >= parts.count || (all_fit >> lane & 1) == 0) continue;
-        BinSums<BinsOf> sums{};
-#pragma unroll
-        for (int k = 0; k < BinsOf::count; ++k) {
-#pragma unroll 4
-            for (std::uint64_t part = 0; part < parts.parts; ++part)
-                sums.add(k, kept.sums[(k * parts.parts + part) * parts.count + group]);
-        }
-        BinsOf bins[2] = {BinsOf(nullptr), BinsOf(nullptr)}; // to learn where their window is
-        if (Sum::can_pair && kept.pairs) {
-            if constexpr (Sum::can_pair)
+        // Bins that stay empty: to learn where their window is.
+        if constexpr (Sum::can_pair) {
+            if (kept.pairs) {
+                typename Sum::PairBins bins[2] = {typename Sum::PairBins(nullptr), typename Sum::PairBins(nullptr)};
                 (void)Sum::add_up_pair(input.part((group & ~std::uint64_t{1}) * stride, parts.n), 0, 0, bins);
-        } else {
-            (void)Sum::add_up(input.part(group * stride, parts.n), 0, 0, bins[0]);
+                join_parts(bins[0], group, parts, kept, finish);
+                continue;
+            }
         }
-        sums.place = bins[0].place();
-        finish.round(group, sums);
+        BinsOf bins(nullptr);
+        (void)Sum::add_up(input.part(group * stride, parts.n), 0, 0, bins);
+        join_parts(bins, group, parts, kept, finish);
     }
 }
 
