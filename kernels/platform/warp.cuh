@@ -57,8 +57,9 @@ __device__ __forceinline__ void sync_warp() {
     __syncwarp();
 }
 
-/// A barrier for the threads of a block that have the same threadIdx.y: whole warps, one or more; if more, threadIdx.y is 0 or 1. Barrier 0 is that of all threads. (The numbers are
-/// constants: a block whose numbers are not takes all 16, and a multiprocessor has those of four such blocks.)
+/// A barrier for the threads of a block that have the same threadIdx.y: whole warps, one or more;
+/// if more, threadIdx.y is 0 or 1. Barrier 0 is that of all threads. (The numbers are constants: a
+/// block whose numbers are not takes all 16, and a multiprocessor has those of four such blocks.)
 __device__ __forceinline__ void sync_team() {
     if (blockDim.x == warp_size) {
         __syncwarp();

@@ -1,5 +1,6 @@
-// Gradients of row ops (spec/row_grads.hpp): a team a row. x and upstream stay in registers where the row has no more than one tile; longer rows are read twice.
-// Every element is read, last, by the thread that writes it, so that results may be written over it.
+// Gradients of row ops (spec/row_grads.hpp): a team a row. x and upstream stay in registers where
+// the row has no more than one tile; longer rows are read twice. Every element is read, last, by
+// the thread that writes it, so that results may be written over it.
 #pragma once
 
 #include <detreduce/spec/row_grads.hpp>
@@ -17,7 +18,8 @@ struct GradRows : Rows<T> {
     fp::Arithmetic<T>* terms; ///< for sums over the rows: n a row, or null
 };
 
-/// What a thread holds of a tile: its elements of x and of upstream. Those of scale, which many rows ask for, stay in L1.
+/// What a thread holds of a tile: its elements of x and of upstream. Those of scale, which many
+/// rows ask for, stay in L1.
 template <class T, class G, bool Aligned>
 struct GradChunk {
     using V = fp::Arithmetic<T>;

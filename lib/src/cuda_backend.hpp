@@ -1,4 +1,5 @@
-// The CUDA backend, as the library sees it: a table of functions, which kernels/backend.cpp fills in. A build without CUDA has none.
+// The CUDA backend, as the library sees it: a table of functions, which kernels/backend.cpp fills
+// in. A build without CUDA has none.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@
 #include <detreduce/row_ops.hpp>
 #include <detreduce/spec/ascending.hpp>
 
-// Not losses.hpp, which brings the min() and max() of host.hpp: kernels that include this mean CUDA's. Nor cuda.hpp, which has a count().
+// Not losses.hpp, which brings the min() and max() of host.hpp: kernels that include this mean
+// CUDA's. Nor cuda.hpp, which has a count().
 namespace detreduce {
 class ExactState;
 class LossPlan;
@@ -24,16 +26,18 @@ namespace detreduce::cuda {
 
 struct DeviceInfo;
 
-/// Decides the rest of a route that has an engine and the launch that was asked for, and names the device that an index of -1 is; says what is wrong with
-/// the launch or the device.
+/// Decides the rest of a route that has an engine and the launch that was asked for, and names the
+/// device that an index of -1 is; says what is wrong with the launch or the device.
 [[nodiscard]] Status prepare(Request& request, detail::Route& route) noexcept;
 /// Workspace of a checked request whose sums have this plan.
 [[nodiscard]] std::size_t row_workspace_bytes(const RowRequest& request, const Plan& sums) noexcept;
 
-// What enqueues and allocates. The plan is good, all pointers have been checked, and the device of the first argument is the current one.
+// What enqueues and allocates. The plan is good, all pointers have been checked, and the device of
+// the first argument is the current one.
 
 [[nodiscard]] Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept;
-/// Puts the states of `others`, unless null, into `states`, and brings those to their one form; or, unless `out` is null, finishes them, and leaves them as they are.
+/// Puts the states of `others`, unless null, into `states`, and brings those to their one form; or,
+/// unless `out` is null, finishes them, and leaves them as they are.
 [[nodiscard]] Status enqueue_states(const Plan& plan, std::int64_t* states, const std::int64_t* others, void* out,
                                     Stream stream) noexcept;
 /// At least one row, and no reduction. Of nll x and out may be null: then it is the weights that are wanted.

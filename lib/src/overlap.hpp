@@ -29,7 +29,8 @@ struct Area {
     if (other - at >= (a.rows - 1) * a.apart + a.bytes) return false; // behind it
     if (a.rows == 1) return true;
     if (b.rows > 1 && b.apart != a.apart) return true; // as rows of one may lie between those of the other
-    // Row j of b begins so many bytes behind the beginning of row i + j of a, and ends before the next of a, or does not.
+    // Row j of b begins so many bytes behind the beginning of row i + j of a, and ends before the
+    // next of a, or does not.
     const std::uint64_t i = (other - at) / a.apart, behind = (other - at) % a.apart;
     return behind < a.bytes || (i + 1 < a.rows && behind + b.bytes > a.apart);
 }

@@ -1,5 +1,6 @@
-// Rows that are reduced: losses to one number, and gradients that are divided by the weights of all rows (lib/SPEC.md, section 17.5). Made of a plan for the rows,
-// plans for sums and a quotient, so that CPU and GPU do the same.
+// Rows that are reduced: losses to one number, and gradients that are divided by the weights of all
+// rows (lib/SPEC.md, section 17.5). Made of a plan for the rows, plans for sums and a quotient, so
+// that CPU and GPU do the same.
 #pragma once
 
 #include <cstddef>
@@ -50,8 +51,9 @@ struct detail::RowPlanParts {
     [[nodiscard]] static const Plan& of_shift(const RowPlan& batch) noexcept { return batch.totals_[1]; }
 };
 
-/// Runs a checked plan whose rows are not reduced. Of nll x and out may be null: then it is the weights that are wanted. Of the gradients of norms scale_gradient,
-/// unless null, has room for the terms that are summed over the rows: n numbers of plan.arithmetic() a row, next to each other.
+/// Runs a checked plan whose rows are not reduced. Of nll x and out may be null: then it is the
+/// weights that are wanted. Of the gradients of norms scale_gradient, unless null, has room for the
+/// terms that are summed over the rows: n numbers of plan.arithmetic() a row, next to each other.
 [[nodiscard]] Status run_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept;
 /// Runs a checked batch.
 [[nodiscard]] Status run_batch(const RowPlan& plan, const RowArrays& arrays, char* workspace, Stream stream) noexcept;

@@ -12,7 +12,8 @@ namespace detreduce::detail {
 /// Largest Request::first_index: an index, with that of an element added, is below 2^62.
 inline constexpr std::uint64_t max_first_index = std::uint64_t{1} << 61;
 
-/// Is a sum of what this op adds up a joined one? Products of doubles are, and those of a list of tensors, whose dtypes a plan does not know.
+/// Is a sum of what this op adds up a joined one? Products of doubles are, and those of a list of
+/// tensors, whose dtypes a plan does not know.
 [[nodiscard]] inline bool has_joined_products(const Request& r) {
     const OpInfo& op = info(r.op);
     const bool products = op.kind == Kind::moments || op.transform == Transform::square ||
@@ -37,7 +38,8 @@ DETREDUCE_HD constexpr void settle_zeros(acc::exact::Word* w) {
     if (w[acc::exact::negative_zeros] != w[acc::exact::elements]) w[acc::exact::negative_zeros] = 0;
 }
 
-/// Brings the words of a sum of so many digits to their one form; false if they are none, or beyond the headroom. `negative`: whether it may be below zero.
+/// Brings the words of a sum of so many digits to their one form; false if they are none, or beyond
+/// the headroom. `negative`: whether it may be below zero.
 template <int Digits>
 [[nodiscard]] DETREDUCE_HD constexpr bool normalize_sum(acc::exact::Word* w, bool negative) {
     namespace exact = acc::exact;

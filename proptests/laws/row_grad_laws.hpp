@@ -1,4 +1,5 @@
-// Laws of the gradients of row ops: how near they are to the true ones, what is summed over the rows, and what may be written over. Included by row_laws.hpp.
+// Laws of the gradients of row ops: how near they are to the true ones, what is summed over the
+// rows, and what may be written over. Included by row_laws.hpp.
 #pragma once
 
 #include <numeric>

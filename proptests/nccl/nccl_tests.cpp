@@ -1,5 +1,7 @@
-// detreduce/nccl.hpp with as many ranks as there are GPUs: detreduce_nccl_tests [--time] [RANKS…], by default 1, 2, 4 and 8 of them. All ranks are this process's, by
-// ncclCommInitAll. Each has its share of the elements on its GPU; what comes out is what the CPU makes of all. What is wrong ends the program.
+// detreduce/nccl.hpp with as many ranks as there are GPUs: detreduce_nccl_tests [--time] [RANKS…],
+// by default 1, 2, 4 and 8 of them. All ranks are this process's, by ncclCommInitAll. Each has its
+// share of the elements on its GPU; what comes out is what the CPU makes of all. What is wrong ends
+// the program.
 #include <detreduce/nccl.hpp> // first: it must need nothing before it
 
 #include <bit>

@@ -7,8 +7,8 @@
 
 namespace detreduce::cuda::exact {
 
-/// What the bins of a window hold of a group: of the values, and of what products of doubles lost. Each sum is low + 2^32·high, so that sums of many
-/// parts can be added up.
+/// What the bins of a window hold of a group: of the values, and of what products of doubles lost.
+/// Each sum is low + 2^32·high, so that sums of many parts can be added up.
 template <class BinsOf>
 struct BinSums {
     static constexpr int count = BinsOf::count;
@@ -25,8 +25,8 @@ struct BinSums {
     }
 };
 
-/// Sums of TermBins as digits. The first is in units of the finest bin's, or, if OnGrid, of the multiple of 32 below that; else it is known at
-/// compile time where the others are.
+/// Sums of TermBins as digits. The first is in units of the finest bin's, or, if OnGrid, of the
+/// multiple of 32 below that; else it is known at compile time where the others are.
 template <class BinsOf, bool OnGrid>
 struct SumDigits {
     static constexpr int lowest = BinsOf::relative_unit(BinsOf::count - 1), above = BinsOf::relative_unit(0) - lowest,
@@ -142,8 +142,9 @@ __device__ __noinline__ void save_sums(BinSums<BinsOf> sums, std::uint64_t n, Wo
     }
 }
 
-/// Rounds a group of n elements from the sums of its bins, or saves its state. None of them was NaN or infinite, nor were all −0. Not inlined, and by value, as
-/// what a call has the address of is kept in memory.
+/// Rounds a group of n elements from the sums of its bins, or saves its state. None of them was NaN
+/// or infinite, nor were all −0. Not inlined, and by value, as what a call has the address of is
+/// kept in memory.
 template <class BinsOf>
 __device__ __noinline__ void round_sums(BinSums<BinsOf> sums, std::uint64_t n, Finish finish) {
     using namespace acc::exact;

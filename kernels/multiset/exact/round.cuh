@@ -1,5 +1,6 @@
-// How the GPU rounds what was added up: to the ending of a sum, or to mean and variance. One thread works it out, once a result: it is much code, of which there
-// is as little as can be, and none that depends on the dtype of the result but the rounding itself.
+// How the GPU rounds what was added up: to the ending of a sum, or to mean and variance. One thread
+// works it out, once a result: it is much code, of which there is as little as can be, and none
+// that depends on the dtype of the result but the rounding itself.
 #pragma once
 
 #include <detreduce/acc/exact_variance.hpp>
@@ -82,7 +83,8 @@ struct RoundRoom<States, true> {
     Word joined[States == 2 ? 1 : LongOf<States - 1>::digits];
 };
 
-/// The number in the words of States states, 1 or product_states, whose digits are put into `joined` unless it is one state, and those that are not zero.
+/// The number in the words of States states, 1 or product_states, whose digits are put into
+/// `joined` unless it is one state, and those that are not zero.
 template <int States>
 __device__ __forceinline__ acc::exact::Long join_digits(const Word* words, Word* joined, acc::exact::DigitRange& used) {
     using L = LongOf<States>;
@@ -102,8 +104,8 @@ __device__ __forceinline__ acc::exact::Long join_digits(const Word* words, Word*
     return {States == 1 ? words : joined, L::lowest, words + L::counters};
 }
 
-/// The words of States states, which all threads of a warp see, as those of the state of a plan at `to`: of n elements. Where a sum is not of −0 alone, they do
-/// not say how many of it there are.
+/// The words of States states, which all threads of a warp see, as those of the state of a plan at
+/// `to`: of n elements. Where a sum is not of −0 alone, they do not say how many of it there are.
 template <int States>
 __device__ __noinline__ void save_by_warp(const Word* words, Word* joined, Word n, Word* to) {
     using namespace acc::exact;
@@ -140,8 +142,9 @@ __device__ __noinline__ void save_by_warp(const Word* words, Word* joined, Word 
     }
 }
 
-/// Rounds the words of States states, which all threads of a warp see, to where `finish` says. Between two calls with one room the warp must wait. By value, as
-/// what a call has the address of is kept in memory.
+/// Rounds the words of States states, which all threads of a warp see, to where `finish` says.
+/// Between two calls with one room the warp must wait. By value, as what a call has the address of
+/// is kept in memory.
 template <int States>
 __device__ __noinline__ void round_by_warp(const Word* words, RoundRoom<States>& room, Finish finish) {
     using namespace acc::exact;

@@ -1,6 +1,8 @@
-// Mean and variance by `tree` (lib/SPEC.md, section 12), of arrays and rows: a tile by a block of 8 warps, a chunk a warp, as sequence/tile.cuh has it. Where
-// a chunk is full, and its items are equally large, the weights are known beforehand and merging takes five instructions; elsewhere the
-// numbers of elements follow from where an item lies, and merging divides: that is one tile a level, and short rows.
+// Mean and variance by `tree` (lib/SPEC.md, section 12), of arrays and rows: a tile by a block of 8
+// warps, a chunk a warp, as sequence/tile.cuh has it. Where a chunk is full, and its items are
+// equally large, the weights are known beforehand and merging takes five instructions; elsewhere
+// the numbers of elements follow from where an item lies, and merging divides: that is one tile a
+// level, and short rows.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +62,8 @@ struct Tile {
     static constexpr int K = Order::lanes / warp_size, rows = spec::rows_per_chunk;
     static constexpr bool of_elements = !std::is_same_v<Item, Acc>;
 
-    /// Every lane of each warp's chunk, chunk by chunk. Means and M2 apart, so that neighbouring threads meet different banks, 16 bytes at a time as well.
+    /// Every lane of each warp's chunk, chunk by chunk. Means and M2 apart, so that neighbouring
+    /// threads meet different banks, 16 bytes at a time as well.
     struct Buffer {
         struct Chunk {
             alignas(16) V mean[Order::lanes];
@@ -98,7 +101,8 @@ struct Tile {
     Counts counts;
     Buffer& buffer;
 
-    /// Are all groups as large as those that they are merged with? So they are where there are 1, 2, 4 or 8 full chunks.
+    /// Are all groups as large as those that they are merged with? So they are where there are 1,
+    /// 2, 4 or 8 full chunks.
     [[nodiscard]] __device__ __forceinline__ bool regular() const {
         const std::uint32_t chunks = counts.m / Order::chunk;
         return counts.m % Order::chunk == 0 && (chunks & (chunks - 1)) == 0 && counts.missing == 0;
@@ -291,7 +295,8 @@ struct Tile {
         return (counts.m & (counts.m - 1)) == 0 && counts.missing == 0;
     }
 
-    /// The tile's result, in thread 0. All threads of the block call this; the buffer may be used again after a barrier.
+    /// The tile's result, in thread 0. All threads of the block call this; the buffer may be used
+    /// again after a barrier.
     [[nodiscard]] __device__ __forceinline__ Acc reduce() const {
         const std::uint32_t chunk = threadIdx.x / warp_size;
         if (regular_chunk(chunk)) {

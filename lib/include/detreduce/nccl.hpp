@@ -1,5 +1,6 @@
-// Reductions by all ranks of an NCCL communicator: each has some of the elements on its GPU, or none, and the bits are those of one GPU that has all.
-// Header-only, over states.hpp, nccl.h and the CUDA runtime; CMake: find_package(detreduce COMPONENTS nccl) and link detreduce::nccl.
+// Reductions by all ranks of an NCCL communicator: each has some of the elements on its GPU, or
+// none, and the bits are those of one GPU that has all. Header-only, over states.hpp, nccl.h and
+// the CUDA runtime; CMake: find_package(detreduce COMPONENTS nccl) and link detreduce::nccl.
 #pragma once
 
 #include <nccl.h>
@@ -22,12 +23,15 @@
 
 namespace detreduce::nccl {
 
-/// The plan of one rank, and the memory on its GPU that it needs: the states and the workspace. Not to be copied; for one call at a time.
+/// The plan of one rank, and the memory on its GPU that it needs: the states and the workspace. Not
+/// to be copied; for one call at a time.
 class Plan;
 
-/// The plan of a reduction by all ranks of `comm`, all of which must call it, each from a thread or process of its own, and not between ncclGroupStart() and ncclGroupEnd().
-/// `request` is that of the elements that this rank has: n, stride, launch and first_index may differ, and n may be 0; op, method, dtype, output, shape, groups (of a list of
-/// tensors with each), nan, each and ddof are what all must ask for; the device is the communicator's GPU, or current_gpu, which means it.
+/// The plan of a reduction by all ranks of `comm`, all of which must call it, each from a thread or
+/// process of its own, and not between ncclGroupStart() and ncclGroupEnd(). `request` is that of
+/// the elements that this rank has: n, stride, launch and first_index may differ, and n may be 0;
+/// op, method, dtype, output, shape, groups (of a list of tensors with each), nan, each and ddof
+/// are what all must ask for; the device is the communicator's GPU, or current_gpu, which means it.
 ///
 /// status       the same on every rank: what make_plan() says of the request of the first rank that has a bad one; invalid_argument for a field that is not the same everywhere,
 ///              with the rank of the first where it is another than on rank 0 as the index; out_of_memory if one lacks the memory for its states; cuda_error for the
@@ -37,8 +41,10 @@ class Plan;
 /// The same for several ranks of one communicator that a single thread works for: as many plans as there are in both.
 [[nodiscard]] std::vector<Plan> make_plans(std::span<const Request> requests, std::span<const ncclComm_t> comms);
 
-/// Reduces the elements of all ranks, and writes the results to `out` on each of them. All must call it. begin() sends, and end(), without a word to the others, finishes:
-/// a thread that works for several ranks calls begin() for each of them between ncclGroupStart() and ncclGroupEnd(), and end() behind.
+/// Reduces the elements of all ranks, and writes the results to `out` on each of them. All must
+/// call it. begin() sends, and end(), without a word to the others, finishes: a thread that works
+/// for several ranks calls begin() for each of them between ncclGroupStart() and ncclGroupEnd(),
+/// and end() behind.
 ///
 /// in, out      as in run(), in memory of the GPU
 /// guarantee    order: neither how elements are dealt out to ranks, nor how many there are, nor what NCCL does with the messages, means anything to the bits. Of argmin and
@@ -52,8 +58,10 @@ Status all_reduce(Plan& plan, Inputs in, void* out, Stream stream = nullptr) noe
 Status begin(Plan& plan, Inputs in, Stream stream = nullptr) noexcept;
 Status end(Plan& plan, void* out, Stream stream = nullptr) noexcept;
 
-/// What the communicator has met with since, on any rank that it knows of; and the same when `stream` is done, or cannot be any more: then the communicator is of no use, and
-/// abort() lets go of the kernels that wait for ranks that are gone. All other plans of the communicator must be gone, or be aborted by abandon().
+/// What the communicator has met with since, on any rank that it knows of; and the same when
+/// `stream` is done, or cannot be any more: then the communicator is of no use, and abort() lets go
+/// of the kernels that wait for ranks that are gone. All other plans of the communicator must be
+/// gone, or be aborted by abandon().
 [[nodiscard]] Status check(const Plan& plan) noexcept;
 [[nodiscard]] Status wait(const Plan& plan, Stream stream = nullptr) noexcept;
 /// ncclCommAbort(). Every later call of this plan has the status that is given.

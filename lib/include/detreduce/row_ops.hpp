@@ -1,6 +1,8 @@
-// What softmax classifiers and normalization layers do to each row of a matrix: logsumexp, softmax, log_softmax, layernorm, rmsnorm, cross entropy and nll, of each
-// row or of all of them, and the gradients of all of these. As with plan.hpp: make a plan, run it; neither throws, prints, allocates or synchronises, but for what plan.hpp names.
-// row_losses.hpp has shorter calls on the CPU.
+// What softmax classifiers and normalization layers do to each row of a matrix: logsumexp, softmax,
+// log_softmax, layernorm, rmsnorm, cross entropy and nll, of each row or of all of them, and the
+// gradients of all of these. As with plan.hpp: make a plan, run it; neither throws, prints,
+// allocates or synchronises, but for what plan.hpp names. row_losses.hpp has shorter calls on the
+// CPU.
 #pragma once
 
 #include <cstddef>
@@ -55,8 +57,8 @@ struct RowRequest {
     std::uint64_t upstream_stride = 0;    ///< the same of what comes from upstream, where that is n numbers a row
     /// Gradients of norms: also those with respect to scale and shift, which are sums over the rows by `method`.
     bool parameters = false;
-    /// Of cross entropy and nll: the loss of each row, their sum, or that over the sum of the rows' weights; of their gradients: which of these it is the
-    /// gradient of.
+    /// Of cross entropy and nll: the loss of each row, their sum, or that over the sum of the rows'
+    /// weights; of their gradients: which of these it is the gradient of.
     Reduction reduction = Reduction::none;
     Method method = Method::automatic; ///< of these sums: automatic (exact), exact, compensated, kahan or tree
     Device device = current_gpu;
@@ -86,12 +88,15 @@ class RowPlan {
     }
     /// The format in which rows are computed, f32 or, of f64, f64: that of means, reciprocals and factors.
     [[nodiscard]] DType arithmetic() const noexcept { return arithmetic_of(request_.dtype); }
-    /// Bytes of device memory, aligned to 256, that run() needs: some where a row has more than one tile (8192 elements of f32, 4096 of f64, 16384 of f16
-    /// and bf16), of logsumexp and cross_entropy two numbers a tile, else none. On the CPU: 0. With a reduction two numbers a row more,
-    /// and what the sum needs, of gradients only for the mean; with `parameters` a number of arithmetic() an element, and what the sums over the rows need; on
-    /// the CPU, too, aligned to 8.
+    /// Bytes of device memory, aligned to 256, that run() needs: some where a row has more than one
+    /// tile (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16), of logsumexp and
+    /// cross_entropy two numbers a tile, else none. On the CPU: 0. With a reduction two numbers a
+    /// row more, and what the sum needs, of gradients only for the mean; with `parameters` a number
+    /// of arithmetic() an element, and what the sums over the rows need; on the CPU, too, aligned
+    /// to 8.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
-    /// On the CPU: the threads and the instruction set that were chosen. On CUDA there is nothing to choose: automatic and 0.
+    /// On the CPU: the threads and the instruction set that were chosen. On CUDA there is nothing
+    /// to choose: automatic and 0.
     [[nodiscard]] const Launch& launch() const noexcept { return launch_; }
 
   private:
@@ -107,7 +112,8 @@ class RowPlan {
 static_assert(std::is_trivially_copyable_v<RowPlan>);
 
 namespace detail {
-/// A plan of sums of the rows by tree, for what row ops have in common with it: the device and what is known of it, and threads.
+/// A plan of sums of the rows by tree, for what row ops have in common with it: the device and what
+/// is known of it, and threads.
 constexpr const Plan& sums_of(const RowPlan& plan) noexcept {
     return plan.sums_;
 }
@@ -126,11 +132,14 @@ struct RowArrays {
     const std::int64_t* targets = nullptr; ///< cross entropy, nll: a class a row, 0 … n − 1, or ignore_index
     const void* probabilities = nullptr;   ///< cross entropy, in the place of targets: n elements a row
     const void* weights = nullptr;         ///< cross entropy, nll: n elements, a weight a class, or null for 1
-    /// cross_entropy, nll, not reduced: the weight of the row's target, 1 with probabilities, of plan.arithmetic(), a row, or null.
+    /// cross_entropy, nll, not reduced: the weight of the row's target, 1 with probabilities, of
+    /// plan.arithmetic(), a row, or null.
     void* row_weights = nullptr;
-    /// Gradients of cross entropy and nll: one number of plan.arithmetic(), the gradient with respect to what is differentiated, or null for 1.
+    /// Gradients of cross entropy and nll: one number of plan.arithmetic(), the gradient with
+    /// respect to what is differentiated, or null for 1.
     const void* factor = nullptr;
-    /// The other gradients: that with respect to what the op gives, n elements a row, or, of logsumexp, a number of plan.arithmetic() a row.
+    /// The other gradients: that with respect to what the op gives, n elements a row, or, of
+    /// logsumexp, a number of plan.arithmetic() a row.
     const void* upstream = nullptr;
     void* scale_gradient = nullptr; ///< with `parameters`: n results, summed over the rows
     void* shift_gradient = nullptr; ///< layernorm, with `parameters`: the same, or null

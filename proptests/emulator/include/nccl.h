@@ -1,4 +1,5 @@
-// Stands in for NCCL's header: communicators whose ranks are one thread's, and what detreduce/nccl.hpp calls, carried out when a group ends.
+// Stands in for NCCL's header: communicators whose ranks are one thread's, and what
+// detreduce/nccl.hpp calls, carried out when a group ends.
 #pragma once
 
 #include <cuda_runtime.h>

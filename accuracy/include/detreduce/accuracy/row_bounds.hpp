@@ -1,8 +1,11 @@
-// A-priori error bounds of row ops (lib/SPEC.md, section 17), where nothing overflows and the row is finite, but for elements −∞ that have no share in a sum.
+// A-priori error bounds of row ops (lib/SPEC.md, section 17), where nothing overflows and the row
+// is finite, but for elements −∞ that have no share in a sum.
 //
-// u and η are the unit roundoff and the smallest subnormal of the format V in which rows are computed, u_o and η_o those of the output, γ_k as in bounds.hpp, d
-// the depth of `tree`. A bound holds for |result − true value|; results of V that are rounded to a narrower output add u_o·(|true value| + B) + η_o. All is
-// computed in binary64 and enlarged by 2^−40, for its own roundings.
+// u and η are the unit roundoff and the smallest subnormal of the format V in which rows are
+// computed, u_o and η_o those of the output, γ_k as in bounds.hpp, d the depth of `tree`. A bound
+// holds for |result − true value|; results of V that are rounded to a narrower output add
+// u_o·(|true value| + B) + η_o. All is computed in binary64 and enlarged by 2^−40, for its own
+// roundings.
 //
 // The sum. A term is e^z·2^−k·(1 + θ), |θ| ≤ ε; of elements that are taken less the greatest, z = x − m is exact where the term counts. The others are positive
 // and are added up in a tree, in which one goes through d + 3 additions in the first level, as a peak goes with the lesser of two chunks, and through two a merging
@@ -23,8 +26,9 @@
 //     alone        |factor·w|·((1 + G)(1 + u)^k − 1) of p, or of 1 − p at the target, relative to it, G as in softmax with (1 + ε)(1 + γ_D) for 1 + ε, k 2, or 3;
 //                  and (1 + |factor|)·(λ + 3η)
 //
-// Probabilities q_j in the place of a target are the same with (1 − s)·q_j + s/n in the place of what the target and all classes count, unless a weight times
-// that underflows: a term goes through no more roundings.
+// Probabilities q_j in the place of a target are the same with (1 − s)·q_j + s/n in the place of
+// what the target and all classes count, unless a weight times that underflows: a term goes through
+// no more roundings.
 //
 // The mean of losses by a method: with B the sum of their bounds in V, E and E' what the method may cost their sum and that of weights, which are not negative,
 //     (B + E + |mean|·E') / (Σw − E'), a rounding of the quotient and one to the output
@@ -67,7 +71,8 @@ struct ExpSumCase {
 [[nodiscard]] double log_softmax_bound(const ExpSumCase& c, DType output, double log, double difference) noexcept;
 [[nodiscard]] double softmax_bound(const ExpSumCase& c, DType output, double p) noexcept;
 
-/// What the bound of a loss is made of: (1 − s)·|w_y|·|U_y| + s/n·Σ|w_j|·|U_j|, the same with b for |U|, and the size of the loss. Alone: it is the target's, without smoothing.
+/// What the bound of a loss is made of: (1 − s)·|w_y|·|U_y| + s/n·Σ|w_j|·|U_j|, the same with b for
+/// |U|, and the size of the loss. Alone: it is the target's, without smoothing.
 struct LossSizes {
     double sizes, bounds, loss;
     bool alone = false;
@@ -102,7 +107,8 @@ struct NormErrors {
     double mean, rstd;
 };
 [[nodiscard]] NormErrors norm_errors(const NormSizes& s) noexcept;
-/// The deviation is |x − mean|, rstd the true 1 / q, result the size of the true result; without scale it is 1, and `scaled` is false.
+/// The deviation is |x − mean|, rstd the true 1 / q, result the size of the true result; without
+/// scale it is 1, and `scaled` is false.
 struct NormElement {
     double deviation, rstd, scale, result;
     bool scaled;

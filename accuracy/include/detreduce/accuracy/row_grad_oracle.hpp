@@ -12,13 +12,15 @@ namespace detreduce::accuracy {
 /// |result − the true value of the formula|, with the x, mean and rstd that there are; +∞ for a result that is none.
 [[nodiscard]] std::vector<double> row_gradient_errors(const GradRow& row, std::span<const double> results);
 
-/// A row as it went into forward: of softmax, log_softmax, logsumexp, whose upstream is one number, layernorm or rmsnorm.
+/// A row as it went into forward: of softmax, log_softmax, logsumexp, whose upstream is one number,
+/// layernorm or rmsnorm.
 struct ForwardRow {
     RowOp op;
     std::span<const double> x, upstream, scale = {};
     double epsilon = 0;
 };
-/// |result − the derivative of Σ upstream·forward with respect to element j|, from central differences, so that a wrong formula is seen.
+/// |result − the derivative of Σ upstream·forward with respect to element j|, from central
+/// differences, so that a wrong formula is seen.
 [[nodiscard]] double row_difference_error(const ForwardRow& row, std::size_t j, double result);
 
 } // namespace detreduce::accuracy

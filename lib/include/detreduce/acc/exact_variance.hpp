@@ -1,6 +1,7 @@
-// The variance by `exact` (lib/SPEC.md, section 12): n·Σx² − (Σx)² over n·(n − ddof), from the digits of the two sums. The difference is a long number
-// without any error; of it as many leading bits are kept as two divisions need to leave all that a root needs.
-// Plain functions over arrays of digits, for host and device; nothing is allocated.
+// The variance by `exact` (lib/SPEC.md, section 12): n·Σx² − (Σx)² over n·(n − ddof), from the
+// digits of the two sums. The difference is a long number without any error; of it as many leading
+// bits are kept as two divisions need to leave all that a root needs. Plain functions over arrays
+// of digits, for host and device; nothing is allocated.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace detreduce::acc::exact {
 
-/// (limb₀·2^192 + … + limb₃ + s)·2^exponent with s = 0, or, if sticky, some number in (0, 1). The top bit of limb₀ is set, or all is zero.
+/// (limb₀·2^192 + … + limb₃ + s)·2^exponent with s = 0, or, if sticky, some number in (0, 1). The
+/// top bit of limb₀ is set, or all is zero.
 struct Wide {
     std::uint64_t limb[4];
     int exponent;
@@ -31,7 +33,8 @@ struct Wide {
     return wide;
 }
 
-/// Over count, 1 ≤ count ≤ 2^62. As many bits as the count has are lost at the end, where zeros stand for them: what they were shows in `sticky` alone.
+/// Over count, 1 ≤ count ≤ 2^62. As many bits as the count has are lost at the end, where zeros
+/// stand for them: what they were shows in `sticky` alone.
 DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
     std::uint64_t rest = 0;
     for (std::uint64_t& limb : a.limb)
@@ -52,7 +55,8 @@ DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
             a.sticky || (a.limb[2] | a.limb[3]) != 0};
 }
 
-/// n·squares − sum², which is never below zero, into `room`: column by column, as on paper. n ≤ 2^62. Where digits begin, in bits, must differ by a multiple of 32.
+/// n·squares − sum², which is never below zero, into `room`: column by column, as on paper. n ≤
+/// 2^62. Where digits begin, in bits, must differ by a multiple of 32.
 [[nodiscard]] DETREDUCE_HD Magnitude difference(const Magnitude& sum, const Magnitude& squares, std::uint64_t n,
                                                 std::uint32_t* room) {
     const int lowest = 2 * sum.lowest < squares.lowest ? 2 * sum.lowest : squares.lowest;
@@ -78,7 +82,8 @@ DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
     return {false, room, first, end, lowest};
 }
 
-/// What the variance is worked out in, of so many digits of Σx and Σx², one of which begins up to `Apart` digits before the other does.
+/// What the variance is worked out in, of so many digits of Σx and Σx², one of which begins up to
+/// `Apart` digits before the other does.
 template <int SumDigits = digits, int SquareDigits = product_digits, int Apart = scale_digits>
 struct VarianceRoom {
     static constexpr int of_sum = 2 * Scratch<SumDigits>::size, of_squares = Scratch<SquareDigits>::size + 2;
@@ -92,7 +97,8 @@ struct DigitRange {
     int first, last;
 };
 
-/// The leading bits of the variance, or of its root, of n finite elements, from Σx and Σx². Zero where they are all equal.
+/// The leading bits of the variance, or of its root, of n finite elements, from Σx and Σx². Zero
+/// where they are all equal.
 template <class Room>
 [[nodiscard]] DETREDUCE_HD Leading variance(const Long& sum, DigitRange in_sum, const Long& squares,
                                             DigitRange in_squares, std::uint64_t n, std::uint64_t ddof, bool root,

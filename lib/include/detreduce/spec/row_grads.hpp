@@ -1,6 +1,6 @@
-// Gradients of row ops (lib/SPEC.md, section 17.7), for host and device. Each is one type. It says what is summed over the row, one or two terms of an
-// element, each by `tree`, and what is written of an element once the sums are known.
-// V is float or double.
+// Gradients of row ops (lib/SPEC.md, section 17.7), for host and device. Each is one type. It says
+// what is summed over the row, one or two terms of an element, each by `tree`, and what is written
+// of an element once the sums are known. V is float or double.
 #pragma once
 
 #include <cstdint>

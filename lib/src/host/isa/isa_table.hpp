@@ -1,5 +1,6 @@
-// What an instruction set gives to the CPU backend: the first level of the methods with a fixed order, one tile at a time, the terms of
-// the ops, the digits of `exact`, the keys of what is compared, what is counted, losses, and gradients of row ops.
+// What an instruction set gives to the CPU backend: the first level of the methods with a fixed
+// order, one tile at a time, the terms of the ops, the digits of `exact`, the keys of what is
+// compared, what is counted, losses, and gradients of row ops.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,9 @@ struct LossMap {
     bool slopes;
 };
 
-/// Which function of an element, for the gradient of a row op (spec/row_grads.hpp): one of the terms that are summed over the row, what is written once the sums
-/// are known, or what is summed over the rows.
+/// Which function of an element, for the gradient of a row op (spec/row_grads.hpp): one of the
+/// terms that are summed over the row, what is written once the sums are known, or what is summed
+/// over the rows.
 enum class RowGradPart : std::uint8_t { first_term, second_term, slope, scale_term };
 template <class V>
 struct RowGradMap {

@@ -1,0 +1,209 @@
+// Sums of exponentials: of a warp's chunk, without its greatest element, and of a team's (lib/SPEC.md, section 17.1).
+#pragma once
+
+#include "row_ops/team.cuh"
+
+namespace detreduce::cuda::row_kernels {
+
+#if DETREDUCE_GPU_HAS_BF16
+template <class Half>
+__device__ __forceinline__ std::uint32_t greater_of_both(std::uint32_t a, std::uint32_t b) {
+    if constexpr (std::is_same_v<Half, bfloat16>) return greater_of_both_bf16(a, b);
+    return greater_of_both_f16(a, b);
+}
+template <class Half>
+__device__ __forceinline__ std::uint32_t not_less_of_both(std::uint32_t a, std::uint32_t b) {
+    if constexpr (std::is_same_v<Half, bfloat16>) return not_less_of_both_bf16(a, b);
+    return not_less_of_both_f16(a, b);
+}
+#else
+template <class Half>
+__device__ std::uint32_t greater_of_both(std::uint32_t, std::uint32_t) = delete;
+template <class Half>
+__device__ std::uint32_t not_less_of_both(std::uint32_t, std::uint32_t) = delete;
+#endif
+
+/// What a warp knows of its chunk, of elements as they are, or less an origin: the greatest z, and
+/// the sum of the lane whose first element that is the greatest is taken out.
+template <class T, bool Aligned, bool Plain>
+struct ExpChunk {
+    using V = fp::Arithmetic<T>;
+    using ChunkOf = Chunk<T, Aligned>;
+    static constexpr int K = ChunkOf::K, rows = ChunkOf::rows, lanes = ChunkOf::lanes;
+    static constexpr bool in_pairs = Plain && fp::has_16_bits<T> && DETREDUCE_GPU_HAS_BF16;
+    V origin, greatest;
+    int rows_there; ///< of the others the terms are +0
+    spec::ExpReference<V> reference;
+    bool is_owner; ///< of the element that is taken out
+    int lane;      ///< of that element
+    V sum;         ///< of that lane, without it
+
+    /// Of a tile of m elements. `space`: the warp's lanes, in shared memory.
+    [[nodiscard]] static __device__ __forceinline__ ExpChunk of(const ChunkOf& chunk, V origin, int m, V* space) {
+        const int left = m - static_cast<int>(threadIdx.x / warp_size) * (rows * lanes);
+        ExpChunk c{origin, V{}, left <= 0 ? 0 : (left + lanes - 1) / lanes, {}, false, 0, V{}};
+        const std::uint32_t rows_of_greatest = c.find_greatest(chunk);
+        c.reference = spec::ExpReference<V>::at(c.greatest);
+        c.take_out(chunk, rows_of_greatest, reinterpret_cast<T*>(space));
+        return c;
+    }
+    [[nodiscard]] __device__ __forceinline__ V z(V x) const {
+        if constexpr (Plain) return x;
+        return x - origin;
+    }
+    [[nodiscard]] __device__ __forceinline__ spec::ExpTerm<V> term(const ChunkOf& chunk, int r, int k) const {
+        return reference.template term<T>(z(chunk.here(r, k)));
+    }
+    /// Each of the thread's lanes: f(r, k, term, sum) adds a term; absent(r, k) is called of rows
+    /// that are not there. Two rows at once: the terms of an absent one are +0, or else the chunk
+    /// is so low that it counts for nothing in any row that is not special.
+    template <class F, class Absent>
+    __device__ __forceinline__ void add_rows(const ChunkOf& chunk, V (&sums)[K], const F& f,
+                                             const Absent& absent) const {
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+            sums[k] = 0;
+#pragma unroll
+        for (int first = 0; first < rows; first += 2) {
+            if (first < rows_there) { // all threads, or none
+#pragma unroll
+                for (int r = first; r < first + 2; ++r) {
+#pragma unroll
+                    for (int k = 0; k < K; ++k)
+                        sums[k] = f(r, k, term(chunk, r, k), sums[k]);
+                }
+            } else {
+#pragma unroll
+                for (int i = 0; i < 2 * K; ++i)
+                    absent(first + i / K, i % K);
+            }
+        }
+    }
+    __device__ __forceinline__ void add_rows(const ChunkOf& chunk, V (&sums)[K]) const {
+        add_rows(
+            chunk, sums, [](int, int, const auto& t, V sum) { return t.added_to(sum); }, [](int, int) {});
+    }
+    /// The lanes of the thread, of which one is another, to where the team looks for them.
+    __device__ __forceinline__ void put(const V (&sums)[K], V* space) const {
+        put_lanes(space, sums);
+        if (is_owner) space[lane] = sum;
+    }
+
+  private:
+    /// The warp's greatest z, and a bit for each row in which the thread has it.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t find_greatest(const ChunkOf& chunk) {
+        std::uint32_t found = 0;
+        V most = spec::exp_lowest<V>;
+        if constexpr (in_pairs) {
+            std::uint32_t of_row[rows], of_both = both_of(chunk, 0);
+            of_row[0] = of_both;
+#pragma unroll
+            for (int r = 1; r < rows; ++r) {
+                of_row[r] = both_of(chunk, r); // what is not there is −∞
+                of_both = greater_of_both<T>(of_both, of_row[r]);
+            }
+            most = greater_number(greater_number(most, ChunkOf::low(of_both)), ChunkOf::high(of_both));
+            greatest = greatest_of_warp(most);
+            const std::uint32_t bound = rounded_to<T>(greatest).bits * 0x10001u; // it is one of them, or exp_lowest
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                found |= not_less_of_both<T>(of_row[r], bound) & 0x10001u << r;
+            return (found | found >> 16) & 0xffffu;
+        } else {
+            V of_row[rows];
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                of_row[r] = spec::exp_lowest<V>;
+#pragma unroll
+                for (int k = 0; k < K; ++k)
+                    of_row[r] = greater_number(of_row[r], z(chunk.at(r, k)));
+                most = greater_number(most, of_row[r]);
+            }
+            greatest = greatest_of_warp(most);
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                found |= of_row[r] >= greatest ? 1u << r : 0u;
+            return found;
+        }
+    }
+    /// The greatest of the first, third, … and of the second, fourth, … of a row.
+    [[nodiscard]] static __device__ __forceinline__ std::uint32_t both_of(const ChunkOf& chunk, int r) {
+        const auto& w = chunk.words[r].w;
+        return greater_of_both<T>(greater_of_both<T>(w[0], w[1]), greater_of_both<T>(w[2], w[3]));
+    }
+    /// Finds the first element that is the greatest, and adds up its lane.
+    __device__ __forceinline__ void take_out(const ChunkOf& chunk, std::uint32_t rows_of_greatest, T* space) {
+        // Of numbers that count as exp_lowest the first is taken out, whatever they are.
+        const bool some = greatest > spec::exp_lowest<V> && rows_of_greatest != 0;
+        const auto found = static_cast<std::uint32_t>(__ffs(static_cast<int>(rows_of_greatest)));
+        const std::uint32_t row = warp_min(some ? found - 1 : 0x7fffffffu);
+        const std::uint32_t thread = threadIdx.x % warp_size;
+        const bool known = row < rows;
+        const std::uint32_t of_row = known ? row : 0;
+        const std::uint32_t owners = votes_of_warp(known && (rows_of_greatest >> of_row & 1u) != 0);
+        const auto owner = known ? static_cast<std::uint32_t>(__ffs(static_cast<int>(owners))) - 1 : 0u;
+        is_owner = thread == owner;
+        if (is_owner) {
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                reinterpret_cast<uint4*>(space)[r] = __builtin_bit_cast(uint4, chunk.words[r]);
+        }
+        sync_warp();
+        const bool is = z(fp::widen(space[of_row * K + thread % K])) >= greatest;
+        const std::uint32_t numbers = votes_of_warp(is) & ((1u << K) - 1);
+        const auto k = known ? static_cast<std::uint32_t>(__ffs(static_cast<int>(numbers))) - 1 : 0u;
+        const V own = z(fp::widen(space[thread % rows * K + k]));
+        V value = reference.template term<T>(own).value();
+        if (thread % rows == of_row && own == own) value = 0;
+        sync_warp(); // the space is used again
+        lane = static_cast<int>(owner * K + k);
+        sum = shuffle_from(value, 0);
+#pragma unroll
+        for (int r = 1; r < rows; ++r)
+            sum = sum + shuffle_from(value, r);
+    }
+};
+
+/// The state of a tile, of each warp's chunk, whose lanes it has put down: to the first thread, and
+/// the greatest to all.
+template <int Warps, class T, int K>
+__device__ __forceinline__ spec::ExpState<T> state_of_warps(fp::Arithmetic<T> greatest, Shared<T>& s) {
+    using V = fp::Arithmetic<T>;
+    if constexpr (Warps == 1) {
+        sync_team();
+        return {greatest, merged_lanes<1, T, K>(s, [](int, int, V left, V) { return left; })};
+    } else {
+        if (threadIdx.x % warp_size == 0) s.greatest[threadIdx.x / warp_size] = greatest;
+        sync_team();
+        V most[Warps]; // of chunks, of pairs, …
+#pragma unroll
+        for (int w = 0; w < Warps; ++w)
+            most[w] = s.greatest[w];
+        // The greatest of a few chunks is known at once: one merge each of the first threads.
+        V left = most[0], right = most[0];
+        int node = 0;
+#pragma unroll
+        for (int step = 1; step < Warps; step *= 2) {
+#pragma unroll
+            for (int w = 0; w < Warps; w += 2 * step, ++node) {
+                if (static_cast<int>(threadIdx.x) == node) {
+                    left = most[w];
+                    right = most[w + step];
+                }
+                most[w] = most[w + step] > most[w] ? most[w + step] : most[w];
+            }
+        }
+        if (threadIdx.x < Warps - 1) s.merge[threadIdx.x] = spec::ExpMerge<T>::of(left, right);
+        sync_team();
+        return {most[0], merged_lanes<Warps, T, K>(s, [&](int of, int j, V a, V b) {
+                    const spec::ExpMerge<T>& by = s.merge[of];
+                    return j == 0 ? by.with_peak(a, b) : by(a, b);
+                })};
+    }
+}
+template <class T, int K>
+__device__ __forceinline__ spec::ExpState<T> team_state(fp::Arithmetic<T> greatest, Shared<T>& s) {
+    return for_warps([&](auto warps) { return state_of_warps<decltype(warps)::value, T, K>(greatest, s); });
+}
+
+} // namespace detreduce::cuda::row_kernels

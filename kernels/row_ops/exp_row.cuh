@@ -1,0 +1,338 @@
+// One row, and what is made of its sum of exponentials, by the team that has it.
+#pragma once
+
+#include "row_ops/exp_chunk.cuh"
+
+namespace detreduce::cuda::row_kernels {
+
+/// The levels above the tiles of a row, whose results the block has left at `items`: to all
+/// threads.
+template <class T, class Acc, class Buffer>
+__device__ __noinline__ Acc total_of_tiles(Acc* items, std::uint64_t m, Buffer& buffer) {
+    using Partial = PartialLevel<Acc>;
+    constexpr std::uint32_t tile_items = Partial::Order::tile;
+    Acc* level = items;
+    while (m > 1) {
+        const std::uint64_t tiles = spec::tiles(m, tile_items);
+        Acc* const above = level + (m + 3) / 4 * 4;
+        for (std::uint64_t t = 0; t < tiles; ++t) {
+            const auto sum = reduce_tile_by_team<Partial, most_warps>(
+                level + t * tile_items, items_in_tile(t * tile_items, m, tile_items), buffer);
+            if (threadIdx.x == 0) above[t] = sum;
+            __syncthreads(); // the buffer is used again, and the level above is read
+        }
+        level = above;
+        m = tiles;
+    }
+    return load_item<Source::partials>(level);
+}
+
+template <class V>
+inline constexpr V least_normal = fp::from_bits<V>(fp::Bits<V>{1} << (fp::Format<V>::precision - 1));
+
+template <class T>
+__device__ __forceinline__ fp::Arithmetic<T> weight_of(const Rows<T>& a, std::uint64_t j) {
+    return a.weights != nullptr ? fp::widen(load_number(a.weights + j)) : fp::Arithmetic<T>{1};
+}
+/// What there is one of a row, where it is asked for.
+template <class T>
+__device__ __forceinline__ void put_number(const Rows<T>& a, std::uint64_t row, fp::Arithmetic<T> value,
+                                           fp::Arithmetic<T> target_weight) {
+    if (a.out != nullptr) {
+        if (a.output == dtype_of<T>) {
+            static_cast<T*>(a.out)[row] = stored<T>(value);
+        } else {
+            static_cast<float*>(a.out)[row] = stored<float>(value);
+        }
+    }
+    if (a.row_weights != nullptr) a.row_weights[row] = fp::canonical(target_weight);
+}
+
+template <class T>
+__device__ __forceinline__ RowTarget<fp::Arithmetic<T>> target_of(const Rows<T>& a, std::uint64_t row) {
+    using V = fp::Arithmetic<T>;
+    const std::int64_t target = a.targets[row];
+    const auto c = spec::RowClass<V>::of(target, a.ignore_index, a.n);
+    if (!c.there) return {V{0}, c.otherwise, false};
+    return {fp::widen(load_number(a.x + static_cast<std::int64_t>(row * a.stride) + target)),
+            weight_of(a, static_cast<std::uint64_t>(target)), true};
+}
+
+/// Blocks on a multiprocessor.
+template <class T>
+inline constexpr int blocks_of_rows = fp::is_f32<T> ? policy::exp_row_blocks_f32 : policy::exp_row_blocks;
+
+template <class T, RowOp Op, bool Aligned>
+struct ExpRow {
+    using V = fp::Arithmetic<T>;
+    using ChunkOf = Chunk<T, Aligned>;
+    using Sum = spec::ExpSum<T>;
+    using State = spec::ExpState<T>;
+    static constexpr int K = ChunkOf::K, rows = ChunkOf::rows;
+    static constexpr std::uint32_t tile_items = ChunkOf::Order::tile;
+    static constexpr T lowest = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::infinity_bits<T> | fp::sign_mask<T>));
+
+    using Target = RowTarget<V>;
+
+    const Rows<T>& a;
+    const T* x;
+    std::uint64_t row;
+    Shared<T>& s;
+    std::uint64_t slot; ///< which part of the workspace is the block's
+
+    /// Where the block keeps results of tiles.
+    template <class Acc>
+    [[nodiscard]] __device__ __forceinline__ Acc* partials() const {
+        return reinterpret_cast<Acc*>(a.partials + slot * a.pitch);
+    }
+    [[nodiscard]] __device__ __forceinline__ int items(std::uint64_t tile) const {
+        return static_cast<int>(items_in_tile(tile * tile_items, a.n, tile_items));
+    }
+
+    /// Σ of what lanes(tile, sum) finds in each tile.
+    template <class F>
+    [[nodiscard]] __device__ __forceinline__ V sum(const F& lanes_of) const {
+        V lane[K];
+        if (a.tiles == 1) {
+            lanes_of(std::uint64_t{0}, lane);
+            return team_sum<T, K>(lane, s);
+        }
+        auto* const results = partials<acc::Rounded<V>>();
+        for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
+            lanes_of(tile, lane);
+            const V part = team_sum<T, K>(lane, s);
+            if (threadIdx.x == 0) results[tile] = {part};
+        }
+        sync_team();
+        return total_of_tiles<T>(results, a.tiles, s.template upper<acc::Rounded<V>>()).sum;
+    }
+
+    /// Of elements as they are, or less `origin`: to the first thread.
+    template <bool Plain>
+    [[nodiscard]] __device__ __forceinline__ State state_of(const ChunkOf& chunk, std::uint64_t tile, V origin) const {
+        V lane[K];
+        const auto c = ExpChunk<T, Aligned, Plain>::of(chunk, origin, items(tile), s.own_lane());
+        c.add_rows(chunk, lane);
+        c.put(lane, s.own_lane());
+        return team_state<T, K>(c.greatest, s);
+    }
+    __device__ __forceinline__ void load(ChunkOf& chunk, std::uint64_t tile) const {
+        chunk.load(x + tile * tile_items, items(tile), lowest);
+    }
+    /// Of the row: to all threads.
+    template <bool Plain>
+    [[nodiscard]] __device__ __forceinline__ State state(V origin) const {
+        for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
+            ChunkOf chunk;
+            load(chunk, tile);
+            if (tile + 1 < a.tiles) ChunkOf::prefetch(x + (tile + 1) * tile_items, items(tile + 1));
+            const State part = state_of<Plain>(chunk, tile, origin);
+            if (threadIdx.x == 0) {
+                if (a.tiles == 1) {
+                    s.state = part;
+                } else {
+                    partials<State>()[tile] = part;
+                }
+            }
+            sync_team(); // the shared memory is used again
+        }
+        return a.tiles == 1 ? s.state : state_of_results();
+    }
+    /// Of the results of tiles.
+    [[nodiscard]] __device__ __forceinline__ State state_of_results() const {
+        return total_of_tiles<T>(partials<State>(), a.tiles, s.template upper<State>());
+    }
+
+    [[nodiscard]] __device__ __forceinline__ V greatest() const {
+        return greatest_of([](V v) { return v; });
+    }
+    /// Of f of the elements; NaN, if one is.
+    template <class F>
+    [[nodiscard]] __device__ __forceinline__ V greatest_of(const F& f) const {
+        V most = fp::widen(lowest);
+        bool nan = false;
+        for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
+            const V v = f(fp::widen(load_number(x + i)));
+            nan = nan || v != v;
+            most = v > most ? v : most;
+        }
+        most = greatest_of_warp(most);
+        if (any_of_warp(nan)) most = spec::quiet_nan<V>;
+        if (threadIdx.x % warp_size == 0) s.greatest[threadIdx.x / warp_size] = most;
+        sync_team();
+        for (std::uint32_t w = 0; w < blockDim.x / warp_size; ++w) {
+            const V other = s.greatest[w];
+            if (!(other <= most)) most = most != most ? most : other;
+        }
+        sync_team();
+        return most;
+    }
+    /// Of a row whose elements, as they are, have this state.
+    [[nodiscard]] __device__ __forceinline__ Sum sum_of(const State& plain) const {
+        return Sum::is_plain(plain) ? Sum::plain(plain) : sum_at_greatest();
+    }
+    [[nodiscard]] __device__ __noinline__ Sum sum_at_greatest() const {
+        const V most = greatest();
+        return fp::is_finite(most) ? Sum::of(most, most, state<false>(most).sum) : Sum::special(most);
+    }
+
+    [[nodiscard]] __device__ __forceinline__ RowOut<T> out() const { return RowOut<T>::of(a, row); }
+    [[nodiscard]] __device__ __forceinline__ V weight(std::uint64_t j) const { return weight_of(a, j); }
+    [[nodiscard]] __device__ __forceinline__ V probability(std::uint64_t j) const {
+        return fp::widen(load_number(a.probabilities + row * a.probability_stride + j));
+    }
+
+    /// What the gradient needs beside the terms.
+    struct Slope {
+        V of_softmax, own, all, factor;
+        V x;                 ///< at the target: the gradient may take the place of the row
+        std::int64_t target; ///< −1: classes have probabilities
+    };
+    /// Of an element, its number and softmax, where all classes count.
+    [[nodiscard]] __device__ __forceinline__ V slope(const Sum& e, const Slope& g, V v, V p, std::int64_t j) const {
+        const auto i = static_cast<std::uint64_t>(j);
+        const bool there = i < a.n; // what is beyond the row is not stored
+        const V other = there && a.weights != nullptr ? weight(i) : V{1};
+        if (a.probabilities != nullptr) {
+            const V own = there ? a.smoothed.coefficient(other, probability(i)) : V{0};
+            return spec::slope_of_class(e, v, p, g.all, own) * g.factor;
+        }
+        if (j == g.target) return a.smoothed.target_slope(p, e.softmax_less_one(v, p), g.all, g.own) * g.factor;
+        return a.smoothed.slope(p, g.of_softmax, other) * g.factor;
+    }
+    [[nodiscard]] __device__ __forceinline__ Slope slope_of_one_class() const {
+        const std::int64_t target = a.targets[row];
+        const V own = weight(static_cast<std::uint64_t>(target));
+        return {own, own, V{1}, a.factor != nullptr ? *a.factor : V{1}, fp::widen(load_number(x + target)), target};
+    }
+    /// Where all classes count.
+    [[nodiscard]] __device__ __forceinline__ Slope slope_of_all() const {
+        Slope g{V{1}, V{1}, static_cast<V>(a.n), a.factor != nullptr ? *a.factor : V{1}, V{0}, -1};
+        const bool given = a.probabilities != nullptr;
+        if (given || (a.weights != nullptr && a.smoothed.at_all != 0)) g.all = sum_of_weights();
+        if (given) return g;
+        g.target = a.targets[row];
+        g.own = weight(static_cast<std::uint64_t>(g.target));
+        g.of_softmax = a.smoothed.of_softmax(g.own, g.all);
+        return g;
+    }
+    /// Σ f(j) over all classes.
+    template <class F>
+    [[nodiscard]] __device__ __forceinline__ V sum_of_classes(const F& f) const {
+        return sum([&](std::uint64_t tile, V(&lane)[K]) {
+            const int first = ChunkOf::first(), m = items(tile);
+            ChunkOf::add_rows(lane, [&](int r, int k) {
+                const int i = first + r * ChunkOf::lanes + k;
+                return i < m ? f(tile * tile_items + static_cast<std::uint64_t>(i)) : V(-0.0);
+            });
+        });
+    }
+    /// Of what the classes count.
+    [[nodiscard]] __device__ __forceinline__ V sum_of_weights() const {
+        return sum_of_classes([&](std::uint64_t j) {
+            return a.probabilities != nullptr ? a.smoothed.coefficient(weight(j), probability(j)) : weight(j);
+        });
+    }
+
+    /// f(x, its softmax, its number) for each element of the row, which is read again.
+    template <class F>
+    __device__ __forceinline__ void write_each(const Sum& e, const F& f) const {
+        for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
+            const auto first = static_cast<std::int64_t>(tile * tile_items);
+            ChunkOf chunk;
+            chunk.load(x + first, items(tile), lowest);
+            ChunkOf::store(out().from(tile * tile_items), items(tile), s.own_lane(), [&](int r, int k) {
+                const V v = chunk.at(r, k);
+                if constexpr (Op == RowOp::log_softmax) return e.log_softmax(v);
+                return f(v, e.softmax(v), first + ChunkOf::first() + r * ChunkOf::lanes + k);
+            });
+        }
+    }
+    /// Of one class a row, if it is the gradient.
+    __device__ __forceinline__ void write(const Sum& e) const {
+        if (e.is_special()) return write_same(spec::quiet_nan<V>);
+        if constexpr (Op != RowOp::cross_entropy_gradient) {
+            write_each(e, [&](V, V p, std::int64_t) { return p; });
+        } else {
+            // Every class as if it were not the target, and then that one again, by the thread that
+            // has it.
+            const Slope g = slope_of_one_class();
+            write_each(e, [&](V, V p, std::int64_t) { return g.of_softmax * p * g.factor; });
+            const auto in_tile = static_cast<int>(static_cast<std::uint64_t>(g.target) % tile_items);
+            if (!Aligned) sync_team(); // another thread may have stored there
+            if (ChunkOf::thread_of(in_tile) == static_cast<int>(threadIdx.x)) write_target(e, g);
+        }
+    }
+    /// Not inlined, so that the compiler does not take its store for one of something else than the
+    /// store of 16 bytes before it.
+    __device__ __noinline__ void write_target(const Sum& e, const Slope& g) const {
+        const V p = e.softmax(g.x);
+        out().put(static_cast<std::uint64_t>(g.target),
+                  a.smoothed.target_slope(p, e.softmax_less_one(g.x, p), g.all, g.own) * g.factor);
+    }
+    /// The gradient, where all classes count. Not inlined: where they do not, its registers are not
+    /// asked for.
+    __device__ __noinline__ void write_slopes(const Sum& e) const {
+        if (e.is_special()) return write_same(spec::quiet_nan<V>);
+        const Slope g = slope_of_all();
+        write_each(e, [&](V v, V p, std::int64_t j) { return slope(e, g, v, p, j); });
+    }
+    __device__ void write_same(V value) const {
+        for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x)
+            out().put(i, value);
+    }
+
+    /// −log_softmax of element i.
+    [[nodiscard]] __device__ __forceinline__ V neg_log_prob_at(const Sum& e, std::uint64_t i) const {
+        return e.neg_log_prob(fp::widen(load_number(x + i)));
+    }
+    [[nodiscard]] __device__ __forceinline__ V sum_of_neg_log_probs(const Sum& e) const {
+        return sum_of_classes([&](std::uint64_t j) {
+            const V s = neg_log_prob_at(e, j), w = weight(j);
+            return a.probabilities != nullptr ? a.smoothed.loss_of_class(s, w, probability(j)) : w * s;
+        });
+    }
+    __device__ __forceinline__ void put(V value, V target_weight) const {
+        if (threadIdx.x == 0) put_number(a, row, value, target_weight);
+    }
+    __device__ __forceinline__ void put_entropy(const Sum& e, V of_all) const {
+        if (a.probabilities != nullptr) return put(of_all, V{1});
+        if (threadIdx.x == 0) put_entropy_of_target(a, row, e, target_of(a, row), of_all);
+    }
+    /// By one thread.
+    static __device__ __forceinline__ void put_entropy_of_target(const Rows<T>& a, std::uint64_t row, const Sum& e,
+                                                                 const RowTarget<V>& target, V of_all) {
+        put_number(a, row, a.smoothed.loss(e.neg_log_prob(target.x), target.weight, of_all), target.weight);
+    }
+    /// logsumexp, or the cross entropy of one class: by one thread.
+    static __device__ __forceinline__ void put_one(const Rows<T>& a, std::uint64_t row, const Sum& e,
+                                                   const RowTarget<V>& target) {
+        if (!a.entropy) return put_number(a, row, e.logsumexp(), V{0});
+        if (!target.there) return put_number(a, row, target.weight, target.weight);
+        put_entropy_of_target(a, row, e, target, V{0});
+    }
+
+    /// Rows without a class to be told from others; true if that is what this one is.
+    [[nodiscard]] __device__ __forceinline__ bool without_class() const {
+        if (a.probabilities != nullptr) return false;
+        const auto c = spec::RowClass<V>::of(a.targets[row], a.ignore_index, a.n);
+        if (c.there) return false;
+        if constexpr (Op == RowOp::logsumexp) {
+            put(c.otherwise, c.otherwise);
+        } else {
+            write_same(c.otherwise);
+        }
+        return true;
+    }
+
+    __device__ __forceinline__ void finish(const Sum& e) const {
+        if constexpr (Op == RowOp::logsumexp) {
+            if (a.entropy) return put_entropy(e, a.all_classes ? sum_of_neg_log_probs(e) : V{0});
+            put(e.logsumexp(), V{0});
+        } else {
+            write(e);
+        }
+    }
+};
+
+} // namespace detreduce::cuda::row_kernels
