@@ -16,3 +16,8 @@ if(NOT DETREDUCE_MPI STREQUAL "OFF")
     set_target_properties(MPI::MPI_CXX PROPERTIES IMPORTED_GLOBAL ON) # for the project that this one is a part of
   endif()
 endif()
+
+# For tests: Open MPI's leave to run as root and with more processes than cores; another MPI needs none. Its processes
+# wait by asking again and again: let them rest.
+set(DETREDUCE_MPI_ENVIRONMENT
+  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1;OMPI_MCA_btl_vader_single_copy_mechanism=none")

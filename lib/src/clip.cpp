@@ -69,19 +69,38 @@ ClipPlan make_clip_plan(const ClipRequest& request) noexcept {
     return plan;
 }
 
+namespace {
+
+Status check_list(const ClipPlan& plan, const Tensor* list, const void* norm_out, const void* workspace) {
+    for (std::uint64_t i = 0; i < plan.request().tensors; ++i) {
+        if (list != nullptr && !misaligned(list, alignof(Tensor)) && has_8_bits(list[i].dtype))
+            return {StatusCode::unsupported, "list", no_clipping, 0, i};
+    }
+    const Status of_arrays = renamed(check_arrays(plan.norm(), list, norm_out));
+    return of_arrays.ok() ? check_overlap(plan, list, norm_out, workspace) : of_arrays;
+}
+
+} // namespace
+
 Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream) noexcept {
-    const auto check_list = [&]() -> Status {
-        for (std::uint64_t i = 0; i < plan.request().tensors; ++i) {
-            if (list != nullptr && !misaligned(list, alignof(Tensor)) && has_8_bits(list[i].dtype))
-                return {StatusCode::unsupported, "list", no_clipping, 0, i};
-        }
-        const Status of_arrays = renamed(check_arrays(plan.norm(), list, norm_out));
-        return of_arrays.ok() ? check_overlap(plan, list, norm_out, workspace) : of_arrays;
-    };
-    const Status bad = check_call(plan, workspace, check_list);
+    const Status bad = check_call(plan, workspace, [&] { return check_list(plan, list, norm_out, workspace); });
     if (!bad.ok()) return bad;
     return run_on([&] { host::clip(plan, list, norm_out); }, &cuda::Functions::enqueue_clip, plan, list, norm_out,
                   workspace, stream);
+}
+
+Status clip_by_state(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out) noexcept {
+    const Status bad = check_call(plan, nullptr, [&]() -> Status {
+        if (plan.request().device.backend != Backend::cpu)
+            return {StatusCode::unsupported, "device", "clipping by a state is offered on the CPU only"};
+        if (misaligned(state, 8)) return invalid("state", "must point to the words of a state");
+        return check_list(plan, list, norm_out, nullptr);
+    });
+    if (!bad.ok() || state == nullptr) return bad;
+    const host::ArenaScope arena;
+    if (const Status no_room = arena.status(); !no_room.ok()) return no_room;
+    if (host::clip_by_state(plan, state, list, norm_out)) return {};
+    return invalid("state", "must be that of nrm2 of lists of tensors, of at most 2^62 elements");
 }
 
 } // namespace detreduce

@@ -173,6 +173,32 @@ Dealt<T> deal(Request r, std::size_t ranks, std::uint64_t word) {
     return d;
 }
 
+/// Every op, dtype and shape that is `offered`, `times` times over: check(what is dealt out to
+/// `ranks`, its name, 64 random bits).
+template <class Offered, class Check>
+void for_all_ops(std::size_t ranks, int times, const Offered& offered, const Check& check) {
+    std::uint64_t word = 0;
+    for (const Op op : ops_with_states()) {
+        for (const Shape shape : {Shape::flat, Shape::rows, Shape::columns, Shape::segments, Shape::tensors}) {
+            for (const DType dtype : dtypes()) {
+                for (int i = 0; i < times && offered(dtype, shape); ++i) {
+                    Request r = request_from(accuracy::hash(++word, 77));
+                    r.ddof = info(op).kind == Kind::moments ? word % 3 : 0;
+                    r.nan = info(op).kind == Kind::order && word % 2 ? NanPolicy::ignore : NanPolicy::propagate;
+                    r.each = shape == Shape::tensors && !gives_index(op) && word % 2;
+                    if (info(op).gives_integer) r.output = std::nullopt;
+                    r.op = op;
+                    r.shape = shape;
+                    const std::string what = std::string(name(op)) + ' ' + std::string(name(shape)) + ' ' +
+                                             std::string(name(dtype)) + ", draw " + std::to_string(word);
+                    const std::uint64_t draw = accuracy::hash(word, 78);
+                    with_dtype(dtype, [&]<class T>(T) { check(deal<T>(r, ranks, draw), what, draw); });
+                }
+            }
+        }
+    }
+}
+
 /// The plan of the states of a share.
 template <class T>
 Plan plan_of_states(const Request& asked, const Share<T>& share) {

@@ -1,5 +1,6 @@
 // Laws of states: parts on any number of ranks, put together in any way, have the bits of one.
 #include <detreduce/detreduce.h>
+#include <detreduce/fingerprint.hpp>
 
 #include <support/property.hpp>
 
@@ -397,6 +398,30 @@ TEST_CASE("states: the same from C", "[ranks][c]") {
     REQUIRE(detreduce_run(&plan, x + 1, nullptr, nullptr, words, nullptr, nullptr).code == DETREDUCE_OK);
     REQUIRE(detreduce_states_finish(&plan, words, &index, nullptr).code == DETREDUCE_OK);
     REQUIRE(index == 11);
+}
+
+TEST_CASE("fingerprints: those of SPEC.md, section 19, by any number of threads", "[ranks]") {
+    const float x[] = {1, 2, 3};
+    const std::uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const Tensor list[] = {{x, 3, DType::f32}, {nullptr, 0, DType::f16}, {bytes, 9, DType::f8e4m3}};
+    Fingerprint found[3];
+    REQUIRE(fingerprint(list, 3, found).ok());
+    REQUIRE(found[0] == Fingerprint{{0xfc4c0e8eebee12a, 0xd14560f925404a92}}); // by a program in another language
+    REQUIRE(found[1] == Fingerprint{{0x33c3a78b9b45efb1, 0xfc5798d2f4196291}});
+    REQUIRE(found[2] == Fingerprint{{0x8ff60e5b9b16f22d, 0x40e631b1bf3c64b3}});
+    const auto large = elements_from<bfloat16>(1'234'567, 1, 0);
+    const Tensor one{large.data(), large.size(), DType::bf16};
+    Fingerprint by_one, by_three;
+    REQUIRE(fingerprint(&one, 1, &by_one, 1).ok());
+    REQUIRE(fingerprint(&one, 1, &by_three, 3).ok());
+    REQUIRE(by_one == by_three);
+    expect(fingerprint(nullptr, 1, found), StatusCode::invalid_argument, "list");
+    expect(fingerprint(&one, 1, nullptr), StatusCode::invalid_argument, "fingerprints");
+    expect(fingerprint(&one, 1, found, 1025), StatusCode::invalid_argument, "threads");
+    const Tensor bad[] = {one, {nullptr, 1, DType::f32}};
+    const Status status = fingerprint(bad, 2, found);
+    expect(status, StatusCode::invalid_argument, "list");
+    REQUIRE(status.index == 1);
 }
 
 } // namespace detreduce::proptests

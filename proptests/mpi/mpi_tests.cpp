@@ -41,42 +41,21 @@ void check_share(const Dealt<T>& d, const std::string& what, std::uint64_t most_
     require(reduced([&](void* out) { return mpi::all_reduce(plan, in, out); }) == expected, what + ": all_reduce");
     const Bytes at_root = reduced([&](void* out) { return mpi::reduce(plan, in, rank == root ? out : nullptr, root); });
     require(rank != root || at_root == expected, what + ": reduce");
+    const auto in_two = [&](void* out) {
+        const Status begun = mpi::begin(plan, in);
+        return begun.ok() ? mpi::end(plan, out) : begun;
+    };
+    require(reduced(in_two) == expected, what + ": begin and end");
     require(reduced([&](void* out) { return mpi::all_reduce(plan, in, out); }) == expected, what + ": again");
 }
 
-template <class T>
-void check_random(std::uint64_t word, Request r) {
-    const auto d = deal<T>(r, static_cast<std::size_t>(ranks), word);
-    check_share(d,
-                std::string(name(r.op)) + ' ' + std::string(name(r.shape)) + ' ' + std::string(name(dtype_of<T>)) +
-                    ", draw " + std::to_string(word),
-                word % 3 == 0   ? 2
-                : word % 3 == 1 ? 101
-                                : 1 << 20,
-                static_cast<int>(word / 3 % static_cast<unsigned>(ranks)));
-}
-
-/// Every op, dtype and shape, several times over.
 void check_all_ops() {
-    std::uint64_t word = 0;
-    for (const Op op : ops_with_states()) {
-        for (const Shape shape : {Shape::flat, Shape::rows, Shape::columns, Shape::segments, Shape::tensors}) {
-            for (const DType dtype : dtypes()) {
-                with_dtype(dtype, [&]<class T>(T) {
-                    for (int i = 0; i < 4; ++i) {
-                        Request r = request_from(accuracy::hash(++word, 77));
-                        r.ddof = info(op).kind == Kind::moments ? word % 3 : 0;
-                        r.nan = info(op).kind == Kind::order && word % 2 ? NanPolicy::ignore : NanPolicy::propagate;
-                        r.each = shape == Shape::tensors && !gives_index(op) && word % 2;
-                        if (info(op).gives_integer) r.output = std::nullopt;
-                        r.op = op;
-                        r.shape = shape;
-                        check_random<T>(accuracy::hash(word, 78), r);
-                    }
-                });
-            }
-        }
-    }
+    for_all_ops(
+        static_cast<std::size_t>(ranks), 4, [](DType, Shape) { return true; },
+        [](const auto& dealt, const std::string& what, std::uint64_t word) {
+            const std::uint64_t most_words[] = {2, 101, 1 << 20};
+            check_share(dealt, what, most_words[word % 3], static_cast<int>(word / 3 % static_cast<unsigned>(ranks)));
+        });
 }
 
 /// Each rank has nothing, or nothing but one special value.
@@ -166,6 +145,131 @@ void check_bad_arguments() {
     require(mpi::all_reduce(plan, x, &out).ok() && out == 4, "it works the next time");
 }
 
+/// Calls that lie within each other are refused, and several plans may have begun at once.
+void check_begin_end() {
+    const double x[] = {3, 4};
+    double out = 42, other_out = 42;
+    mpi::Plan plan = mpi::make_plan({.op = Op::sum, .dtype = DType::f64, .n = 2, .device = cpu}, MPI_COMM_WORLD),
+              other = mpi::make_plan({.op = Op::argmax, .dtype = DType::f64, .n = 2, .device = cpu}, MPI_COMM_WORLD);
+    std::uint64_t index = 42;
+    require(std::string(mpi::end(plan, &out).argument) == "plan" && out == 42, "nothing has begun");
+    require(mpi::begin(plan, x).ok() && mpi::begin(other, x).ok(), "two begin");
+    require(std::string(mpi::begin(plan, x).argument) == "plan", "it has begun");
+    require(std::string(mpi::all_reduce(plan, x, &other_out).argument) == "plan" && other_out == 42, "it has begun");
+    require(mpi::end(other, &index).ok() && index == 1, "the other ends");
+    require(mpi::end(plan, &out).ok() && out == 7.0 * ranks, "it ends");
+    const int bad = ranks - 1;
+    out = 42;
+    const Status begun = mpi::begin(plan, rank == bad ? nullptr : x);
+    require(begun.ok() == (rank != bad), "a rank without elements knows");
+    require(std::string(mpi::end(plan, &out).argument) == (rank == bad ? "x" : "in") && out == 42, "as do all then");
+}
+
+/// Where ranks part is found, whatever differs: one bit, a length, a dtype.
+void check_all_equal() {
+    std::vector<std::vector<float>> x;
+    for (std::size_t n : {0, 1, 2, 3, 1000, 100'001})
+        x.push_back(elements_from<float>(n, n, 0));
+    std::vector<Tensor> list;
+    for (const auto& v : x)
+        list.push_back({v.data(), v.size(), DType::f32});
+    std::uint64_t first = 42;
+    const auto all_equal = [&] { return mpi::all_equal(list.data(), list.size(), MPI_COMM_WORLD, first); };
+    require(all_equal().ok() && first == no_index, "equal lists are equal");
+    require(mpi::all_equal(nullptr, 0, MPI_COMM_WORLD, first).ok() && first == no_index, "and so is nothing");
+    if (ranks == 1) return;
+    for (std::uint64_t word = 0; word < 60; ++word) {
+        const std::size_t which = 1 + accuracy::hash(word, 1) % 5, at = accuracy::hash(word, 2) % x[which].size();
+        const bool here = rank == static_cast<int>(accuracy::hash(word, 3) % static_cast<unsigned>(ranks));
+        const float kept = x[which][at];
+        if (here) x[which][at] = fp::from_bits<float>(fp::to_bits(kept) ^ 1u << accuracy::hash(word, 4) % 32);
+        require(all_equal().ok() && first == which,
+                "a bit of " + std::to_string(which) + ", not " + std::to_string(first));
+        x[which][at] = kept;
+    }
+    const bool last = rank == ranks - 1;
+    std::swap(x[4][0], x[4][rank == 0 ? 0 : 999]);
+    require(all_equal().ok() && first == 4, "elements that changed places");
+    std::swap(x[4][0], x[4][rank == 0 ? 0 : 999]);
+    if (last) list[2].n = 1;
+    require(all_equal().ok() && first == 2, "a length");
+    if (last) list[0].dtype = DType::f64;
+    require(all_equal().ok() && first == 0, "a dtype");
+    first = 42;
+    if (last) list[3].data = nullptr;
+    require(std::string(all_equal().argument) == "list" && first == 42, "a list that is refused");
+    if (last) list.pop_back();
+    require(std::string(all_equal().argument) == "tensors" && first == 42, "other lists");
+}
+
+/// Tensors of all ranks, some of which every rank has, clipped as by one process.
+void check_clip() {
+    for (std::uint64_t word = 0; word < 60; ++word) {
+        const auto draw = [&](std::uint64_t i) { return accuracy::hash(word, i); };
+        std::vector<std::vector<double>> doubles; // of all ranks, and the replicated ones at the end
+        std::vector<int> owners;
+        for (std::uint64_t i = 0; i < 6; ++i) {
+            auto v = vector_from<double>(static_cast<Style>(draw(i) % styles), draw(10 + i) % 300, draw(20 + i),
+                                         draw(6) % 4 == 0 ? any_bits<double> : no_overflow<double>);
+            doubles.push_back(std::move(v));
+            owners.push_back(draw(30 + i) % 3 == 0 ? -1
+                                                   : static_cast<int>(draw(40 + i) % static_cast<unsigned>(ranks)));
+        }
+        std::vector<std::vector<float16>> halves;
+        for (std::uint64_t i = 0; i < 3; ++i)
+            halves.push_back(vector_from<float16>(static_cast<Style>(draw(50 + i) % styles), draw(60 + i) % 200,
+                                                  draw(70 + i), finite_bits<float16>));
+        auto expected = doubles;
+        auto expected_halves = halves;
+        std::vector<Tensor> all, own;
+        std::vector<unsigned char> replicated;
+        std::uint64_t n = 0;
+        const auto put = [&](auto& theirs, auto& mine, int owner, DType dtype) {
+            all.push_back({theirs.data(), theirs.size(), dtype});
+            n += theirs.size();
+            if (owner >= 0 && owner != rank) return;
+            own.push_back({mine.data(), mine.size(), dtype});
+            replicated.push_back(owner < 0);
+        };
+        for (std::size_t i = 0; i < doubles.size(); ++i)
+            put(expected[i], doubles[i], owners[i], DType::f64);
+        for (std::size_t i = 0; i < halves.size(); ++i)
+            put(expected_halves[i], halves[i], static_cast<int>(i) % ranks, DType::f16);
+        const mpi::ClipOptions options{.max_norm = draw(7) % 2 ? 1e-3 : 1e300,
+                                       .norm = draw(8) % 2 ? DType::f64 : DType::f32};
+        std::array<std::byte, 8> norm{}, found{};
+        throw_if_error(
+            run(make_clip_plan(
+                    {.n = n, .tensors = all.size(), .max_norm = options.max_norm, .norm = options.norm, .device = cpu}),
+                all.data(), norm.data()));
+        const Status status =
+            mpi::clip_grad_norm(own.data(), own.size(), replicated.data(), MPI_COMM_WORLD, found.data(), options);
+        const std::string what = "clip_grad_norm, draw " + std::to_string(word) + ": ";
+        require(status.ok(), what + to_string(status));
+        require(found == norm, what + "norm");
+        const auto same = [](const auto& a, const auto& b) {
+            return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0;
+        };
+        for (std::size_t i = 0; i < doubles.size(); ++i)
+            require((owners[i] >= 0 && owners[i] != rank) || same(doubles[i], expected[i]), what + "a tensor of f64");
+        for (std::size_t i = 0; i < halves.size(); ++i)
+            require(static_cast<int>(i) % ranks != rank || same(halves[i], expected_halves[i]), what + "one of f16");
+    }
+    double x[] = {3, 4}, norm = 42;
+    const Tensor list[] = {{x, 2, DType::f64}};
+    const auto said = [&](const Tensor* of, const mpi::ClipOptions& options) {
+        return std::string(mpi::clip_grad_norm(of, 1, nullptr, MPI_COMM_WORLD, &norm, options).argument);
+    };
+    const bool last = rank == ranks - 1;
+    require(said(list, {.max_norm = -1}) == "max_norm", "a bad max_norm");
+    require(said(last ? nullptr : list, {}) == "list", "a bad list");
+    const std::uint8_t byte[] = {1};
+    const Tensor narrow[] = {{byte, 1, DType::f8e4m3}};
+    require(said(last ? narrow : list, {}) == "list", "a list with a tensor that cannot be clipped");
+    if (ranks > 1) require(said(list, {.epsilon = last ? 1.0 : 0.0}) == "epsilon", "epsilons that differ");
+    require(norm == 42 && x[0] == 3, "nothing was written");
+}
+
 } // namespace detreduce::proptests
 
 int main(int argc, char** argv) {
@@ -176,6 +280,9 @@ int main(int argc, char** argv) {
     try {
         check_disagreement();
         check_bad_arguments();
+        check_begin_end();
+        check_all_equal();
+        check_clip();
         check_special_ranks<double>();
         check_special_ranks<float>();
         check_all_ops();

@@ -113,30 +113,10 @@ void check_dealt(const World& world, const Dealt<T>& d, const std::string& what)
     }
 }
 
-/// Every op, dtype and shape.
 void check_all_ops(const World& world, int times) {
-    std::uint64_t word = 0;
-    for (const Op op : ops_with_states()) {
-        for (const Shape shape : {Shape::flat, Shape::rows, Shape::columns, Shape::segments, Shape::tensors}) {
-            for (const DType dtype : dtypes()) {
-                if (has_8_bits(dtype) && shape == Shape::tensors) continue;
-                with_dtype(dtype, [&]<class T>(T) {
-                    for (int i = 0; i < times; ++i) {
-                        Request r = request_from(accuracy::hash(++word, 77));
-                        r.ddof = info(op).kind == Kind::moments ? word % 3 : 0;
-                        r.nan = info(op).kind == Kind::order && word % 2 ? NanPolicy::ignore : NanPolicy::propagate;
-                        r.each = shape == Shape::tensors && !gives_index(op) && word % 2;
-                        if (info(op).gives_integer) r.output = std::nullopt;
-                        r.op = op;
-                        r.shape = shape;
-                        check_dealt(world, deal<T>(r, world.size(), accuracy::hash(word, 78)),
-                                    std::string(name(op)) + ' ' + std::string(name(shape)) + ' ' +
-                                        std::string(name(dtype)) + ", draw " + std::to_string(word));
-                    }
-                });
-            }
-        }
-    }
+    for_all_ops(
+        world.size(), times, [](DType dtype, Shape shape) { return !has_8_bits(dtype) || shape != Shape::tensors; },
+        [&](const auto& dealt, const std::string& what, std::uint64_t) { check_dealt(world, dealt, what); });
 }
 
 void check_disagreement(const World& world) {

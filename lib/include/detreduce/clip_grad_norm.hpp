@@ -76,6 +76,15 @@ static_assert(std::is_trivially_copyable_v<ClipPlan>);
 Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace = nullptr,
            Stream stream = nullptr) noexcept;
 
+/// The same by the norm of more than `list`, which is a part of that: of what many processes have,
+/// say (mpi.hpp). `state` is that of a plan of states (states.hpp) of nrm2 of lists of tensors, put
+/// together of those of all parts, in host memory. Null: all else is checked, and nothing written.
+///
+/// device       the CPU alone
+/// errors       as run(); unsupported for `device`; invalid_argument for `state` where it is
+///              misaligned, no such state or beyond the headroom. Nothing is written then
+Status clip_by_state(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out) noexcept;
+
 /// Throws Error where make_clip_plan() and run() return what went wrong; otherwise the same.
 namespace throwing {
 [[nodiscard]] inline ClipPlan make_clip_plan(const ClipRequest& request) {

@@ -13,11 +13,15 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
+#include <detreduce/clip_grad_norm.hpp>
+#include <detreduce/fingerprint.hpp>
 #include <detreduce/plan.hpp>
 #include <detreduce/ranks.hpp>
 #include <detreduce/states.hpp>
@@ -26,6 +30,9 @@ namespace detreduce::mpi {
 
 /// The plan of one process, and the words that it sends. Not to be copied; for one call at a time.
 class Plan;
+namespace detail {
+class Operation;
+}
 
 /// The plan of a reduction by all processes of `comm`, all of which must call it. `request` is that of the elements
 /// that this process has: n, stride, launch and first_index may differ, and n may be 0; op, method, dtype, output,
@@ -55,32 +62,74 @@ class Plan;
 Status all_reduce(Plan& plan, Inputs in, void* out) noexcept;
 Status reduce(Plan& plan, Inputs in, void* out, int root) noexcept;
 
-class Plan {
+/// all_reduce() in two: begin() reduces this process's elements and sends what it has, by
+/// MPI_Iallreduce; end() waits for the others and writes the results. What lies between is the
+/// caller's: `in` is not looked at any more.
+///
+/// errors       as all_reduce(); invalid_argument for `plan` where a call has begun already, or none
+///              has. What begin() says end() says again, and must be called for in any case, as
+///              others wait
+Status begin(Plan& plan, Inputs in) noexcept;
+Status end(Plan& plan, void* out) noexcept;
+
+/// Writes to `first` the index of the first array of the list that has not the same dtype, length
+/// and bits on all processes of `comm`, or no_index if there is none: what tells where two processes
+/// part. All must call it.
+///
+/// list         arrays in host memory, as many on every process; they are compared by their
+///              fingerprints (fingerprint.hpp)
+/// messages     two MPI_Allreduce by MPI_MIN, the second of 32 bytes an array
+/// errors       the same on every process: invalid_argument for `tensors` if not all have as many,
+///              for `list` if that of a process is refused by fingerprint(), and for `comm`;
+///              out_of_memory. `first` is not written then
+Status all_equal(const Tensor* list, std::uint64_t tensors, MPI_Comm comm, std::uint64_t& first) noexcept;
+
+/// clip_grad_norm() of the tensors of all processes as one vector: each has some of them, or shards
+/// of them, and scales those that it has. All must call it.
+struct ClipOptions {
+    double max_norm = 1, epsilon = 1e-6; ///< as in ClipRequest; the same on every process
+    DType norm = DType::f64;             ///< of what is written to norm_out: f64 or f32
+    std::uint32_t threads = 0;           ///< 0: the library's choice
+};
+/// list         arrays in host memory that this process has; how many there are, and of what sizes,
+///              is its own affair
+/// replicated   null, or a flag for each of them: every process has it, or a copy of it, and it
+///              counts once, as rank 0 has it
+/// guarantee    order: norm and elements are those of one process with all tensors, each replicated
+///              one once
+/// messages     an MPI_Allreduce of 144 integers of 64 bits, and four small ones
+/// errors       what run() of a ClipPlan says of this process's arguments, and invalid_argument for
+///              `list` on all others; invalid_argument for `max_norm`, `epsilon` or `norm` that are
+///              not the same everywhere. Nothing is written then
+Status clip_grad_norm(const Tensor* list, std::uint64_t tensors, const unsigned char* replicated, MPI_Comm comm,
+                      void* norm_out, const ClipOptions& options = {}) noexcept;
+
+class Plan : public detreduce::detail::RankPlan<MPI_Comm> {
   public:
     Plan(Plan&&) = default;
     Plan& operator=(Plan&&) = default;
-
-    [[nodiscard]] const Status& status() const noexcept { return status_; }
-    /// That of this process's states.
-    [[nodiscard]] const detreduce::Plan& states() const noexcept { return plan_; }
-    [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
 
   private:
     friend Plan make_plan(const Request& request, MPI_Comm comm, std::uint64_t most_words) noexcept;
     friend Status all_reduce(Plan& plan, Inputs in, void* out) noexcept;
     friend Status reduce(Plan& plan, Inputs in, void* out, int root) noexcept;
-    Plan() = default;
+    friend Status begin(Plan& plan, Inputs in) noexcept;
+    friend Status end(Plan& plan, void* out) noexcept;
+    friend Status clip_grad_norm(const Tensor* list, std::uint64_t tensors, const unsigned char* replicated,
+                                 MPI_Comm comm, void* norm_out, const ClipOptions& options) noexcept;
+    Plan() : RankPlan(MPI_COMM_NULL) {}
 
     [[nodiscard]] bool agree(std::uint64_t most_words) noexcept;
     [[nodiscard]] Status reduce_to(Inputs in, void* out, int root) noexcept;
     [[nodiscard]] int send(int root) noexcept;
+    void set_words(Status own) noexcept;
+    [[nodiscard]] Status close(void* out) noexcept;
 
-    detreduce::Plan plan_;
-    MPI_Comm comm_ = MPI_COMM_NULL;
-    int rank_ = 0, size_ = 1;
     std::uint64_t most_words_ = 0;
     std::vector<std::int64_t> words_; ///< the states, and behind them two that say whether they are any
-    Status status_;
+    std::vector<MPI_Request> sent_;   ///< what begin() has begun
+    std::shared_ptr<const detail::Operation> operation_;
+    Status own_; ///< of this process's arguments
 };
 
 namespace detail {
@@ -90,6 +139,12 @@ inline constexpr int everywhere = -1; ///< as a root
 [[nodiscard]] constexpr Status failed() {
     return {StatusCode::invalid_argument, "comm",
             "MPI must be initialized, and the communicator one whose calls do not fail"};
+}
+
+/// Can calls be made?
+[[nodiscard]] inline bool usable(MPI_Comm comm) {
+    int initialized = 0;
+    return MPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 && comm != MPI_COMM_NULL;
 }
 
 /// The greater of pairs, the first of which counts before the second.
@@ -126,6 +181,11 @@ class Operation {
         if (root == everywhere) return MPI_Allreduce(MPI_IN_PLACE, words, count, type_, op_, comm);
         if (rank == root) return MPI_Reduce(MPI_IN_PLACE, words, count, type_, op_, root, comm);
         return MPI_Reduce(words, nullptr, count, type_, op_, root, comm);
+    }
+    /// The same on all processes, some time.
+    [[nodiscard]] int start(std::int64_t* words, std::uint64_t n, MPI_Comm comm, MPI_Request& request) const {
+        if (error_ != MPI_SUCCESS) return error_;
+        return MPI_Iallreduce(MPI_IN_PLACE, words, static_cast<int>(n / (pairs_ ? 2 : 1)), type_, op_, comm, &request);
     }
 
   private:
@@ -184,9 +244,8 @@ inline bool Plan::agree(std::uint64_t most_words) noexcept {
 
 inline Plan make_plan(const Request& request, MPI_Comm comm, std::uint64_t most_words) noexcept {
     Plan made;
-    int initialized = 0;
-    if (MPI_Initialized(&initialized) != MPI_SUCCESS || initialized == 0 || comm == MPI_COMM_NULL ||
-        MPI_Comm_rank(comm, &made.rank_) != MPI_SUCCESS || MPI_Comm_size(comm, &made.size_) != MPI_SUCCESS) {
+    if (!detail::usable(comm) || MPI_Comm_rank(comm, &made.rank_) != MPI_SUCCESS ||
+        MPI_Comm_size(comm, &made.size_) != MPI_SUCCESS) {
         made.status_ = detail::failed();
         return made;
     }
@@ -220,22 +279,65 @@ inline int Plan::send(int root) noexcept {
     return MPI_SUCCESS;
 }
 
+/// What this process sends: its states, unless its arguments were refused.
+inline void Plan::set_words(Status own) noexcept {
+    own_ = own;
+    if (!own.ok()) std::fill(words_.begin(), words_.end(), 0); // anything that can be added up
+    words_[words_.size() - 2] = own.ok() ? 0 : 1;
+    words_.back() = 0;
+}
+
+/// What comes of the words of all.
+inline Status Plan::close(void* out) noexcept {
+    if (!own_.ok()) return own_;
+    if (words_[words_.size() - 2] != 0)
+        return {StatusCode::invalid_argument, "in", "the arguments of another rank were refused, which knows why"};
+    return finish(plan_, words_.data(), out);
+}
+
 inline Status Plan::reduce_to(Inputs in, void* out, int root) noexcept {
     if (!status_.ok()) return status_;
     if (root >= size_) return {StatusCode::invalid_argument, "root", "allowed are the ranks of the communicator"};
-    std::int64_t* const failed = words_.data() + words_.size() - 2;
+    if (!sent_.empty()) return {StatusCode::invalid_argument, "plan", "must not have begun a call that has not ended"};
     const bool writes = root == detail::everywhere || root == rank_;
     Status own = run(plan_, in, words_.data());
     if (own.ok() && writes && out == nullptr && plan_.results() > 0)
         own = {StatusCode::invalid_argument, "out", "must not be null"};
-    if (!own.ok()) std::fill(words_.begin(), words_.end(), 0); // anything that can be added up
-    failed[0] = own.ok() ? 0 : 1;
-    failed[1] = 0;
+    set_words(own);
     if (send(root) != MPI_SUCCESS) return detail::failed();
-    if (!own.ok() || !writes) return own;
-    if (failed[0] != 0)
-        return {StatusCode::invalid_argument, "in", "the arguments of another rank were refused, which knows why"};
-    return finish(plan_, words_.data(), out);
+    return writes ? close(out) : own;
+}
+
+inline Status begin(Plan& plan, Inputs in) noexcept {
+    if (!plan.status_.ok()) return plan.status_;
+    if (!plan.sent_.empty())
+        return {StatusCode::invalid_argument, "plan", "must not have begun a call that has not ended"};
+    plan.set_words(run(plan.plan_, in, plan.words_.data()));
+    try {
+        plan.operation_ = std::make_shared<const detail::Operation>(state_merge(plan.plan_));
+        const std::uint64_t all = plan.words_.size(), most = plan.most_words_;
+        plan.sent_.assign((all + most - 1) / most, MPI_REQUEST_NULL);
+        for (std::uint64_t i = 0; i < plan.sent_.size(); ++i) {
+            const int error = plan.operation_->start(plan.words_.data() + i * most, std::min(most, all - i * most),
+                                                     plan.comm_, plan.sent_[i]);
+            if (error != MPI_SUCCESS) return detail::failed();
+        }
+    } catch (const std::exception&) {
+        return {StatusCode::out_of_memory, "plan", "there is no room for its messages"};
+    }
+    return plan.own_;
+}
+
+inline Status end(Plan& plan, void* out) noexcept {
+    if (!plan.status_.ok()) return plan.status_;
+    if (plan.sent_.empty()) return {StatusCode::invalid_argument, "plan", "must have begun a call"};
+    const int error = MPI_Waitall(static_cast<int>(plan.sent_.size()), plan.sent_.data(), MPI_STATUSES_IGNORE);
+    plan.sent_.clear();
+    plan.operation_.reset();
+    if (error != MPI_SUCCESS) return detail::failed();
+    if (plan.own_.ok() && out == nullptr && plan.plan_.results() > 0)
+        return {StatusCode::invalid_argument, "out", "must not be null"};
+    return plan.close(out);
 }
 
 inline Status all_reduce(Plan& plan, Inputs in, void* out) noexcept {
@@ -244,6 +346,117 @@ inline Status all_reduce(Plan& plan, Inputs in, void* out) noexcept {
 inline Status reduce(Plan& plan, Inputs in, void* out, int root) noexcept {
     if (root < 0) return {StatusCode::invalid_argument, "root", "allowed are the ranks of the communicator"};
     return plan.reduce_to(in, out, root);
+}
+
+/// A bit pattern and its complement: by MPI_MIN both the smallest and the largest are known.
+inline Status all_equal(const Tensor* list, std::uint64_t tensors, MPI_Comm comm, std::uint64_t& first) noexcept {
+    if (!detail::usable(comm)) return detail::failed();
+    Status own;
+    std::vector<Fingerprint> found;
+    std::vector<std::uint64_t> words;
+    try {
+        found.resize(tensors);
+        words.resize(4 * tensors);
+        own = fingerprint(list, tensors, found.data());
+    } catch (const std::exception&) {
+        own = {StatusCode::out_of_memory, "tensors", "there is no room for the fingerprints of so many tensors"};
+    }
+    const std::uint64_t code = own.ok() ? 2 : own.code == StatusCode::out_of_memory ? 1 : 0;
+    std::array<std::uint64_t, 3> least{tensors, ~tensors, code};
+    if (MPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS)
+        return detail::failed();
+    if (least[0] != ~least[1]) return {StatusCode::invalid_argument, "tensors", "must be the same on every rank"};
+    if (least[2] == 1) return {StatusCode::out_of_memory, "tensors", "a rank has no room for so many fingerprints"};
+    if (least[2] == 0)
+        return own.ok()
+                   ? Status{StatusCode::invalid_argument, "list", "that of another rank was refused, which knows why"}
+                   : own;
+    for (std::uint64_t i = 0; i < tensors; ++i) {
+        for (int k = 0; k < 2; ++k) {
+            words[4 * i + 2 * k] = found[i].words[k];
+            words[4 * i + 2 * k + 1] = ~found[i].words[k];
+        }
+    }
+    constexpr std::uint64_t most = std::uint64_t{1} << 28;
+    for (std::uint64_t begin = 0; begin < words.size(); begin += most) {
+        const int count = static_cast<int>(std::min<std::uint64_t>(most, words.size() - begin));
+        if (MPI_Allreduce(MPI_IN_PLACE, words.data() + begin, count, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS)
+            return detail::failed();
+    }
+    first = no_index;
+    for (std::uint64_t i = 0; i < words.size() && first == no_index; i += 2)
+        if (words[i] != ~words[i + 1]) first = i / 4;
+    return {};
+}
+
+namespace detail {
+/// `first` is the first value that is not the same on all processes, or `count`: by MPI_MIN of each
+/// value and of its complement.
+template <std::size_t count>
+[[nodiscard]] int all_same(const std::array<std::uint64_t, count>& values, MPI_Comm comm, std::size_t& first) {
+    std::array<std::uint64_t, 2 * count> least{};
+    for (std::size_t i = 0; i < count; ++i) {
+        least[2 * i] = values[i];
+        least[2 * i + 1] = ~values[i];
+    }
+    const int error =
+        MPI_Allreduce(MPI_IN_PLACE, least.data(), static_cast<int>(least.size()), MPI_UINT64_T, MPI_MIN, comm);
+    for (first = 0; first < count && least[2 * first] == ~least[2 * first + 1];)
+        ++first;
+    return error;
+}
+} // namespace detail
+
+inline Status clip_grad_norm(const Tensor* list, std::uint64_t tensors, const unsigned char* replicated, MPI_Comm comm,
+                             void* norm_out, const ClipOptions& options) noexcept {
+    int rank = 0;
+    if (!detail::usable(comm) || MPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return detail::failed();
+    constexpr std::array names{"max_norm", "epsilon", "norm"};
+    std::size_t other = 0;
+    if (detail::all_same<3>({std::bit_cast<std::uint64_t>(options.max_norm),
+                             std::bit_cast<std::uint64_t>(options.epsilon), static_cast<std::uint64_t>(options.norm)},
+                            comm, other) != MPI_SUCCESS)
+        return detail::failed();
+    if (other < names.size()) return {StatusCode::invalid_argument, names[other], "must be the same on every rank"};
+    ClipRequest request{.tensors = tensors,
+                        .max_norm = options.max_norm,
+                        .epsilon = options.epsilon,
+                        .norm = options.norm,
+                        .device = cpu,
+                        .launch = {.threads = options.threads}};
+    Request norm{.op = Op::nrm2, .dtype = DType::f64, .shape = Shape::tensors, .device = cpu};
+    Status own;
+    std::vector<Tensor> counted; // here
+    if (list == nullptr && tensors > 0)
+        own = {StatusCode::invalid_argument, "list", "must point to the list of tensors"};
+    try {
+        for (std::uint64_t i = 0; own.ok() && i < tensors; ++i) {
+            request.n += list[i].n;
+            if (rank != 0 && replicated != nullptr && replicated[i] != 0) continue;
+            counted.push_back(list[i]);
+            norm.n += list[i].n;
+        }
+    } catch (const std::exception&) {
+        own = {StatusCode::out_of_memory, "tensors", "there is no room for a list of so many"};
+    }
+    const ClipPlan clip = make_clip_plan(request);
+    if (own.ok()) own = clip.status();
+    if (own.ok()) own = clip_by_state(clip, nullptr, list, norm_out);
+    if (own.ok()) {
+        norm.launch = request.launch;
+    } else { // a plan that cannot be refused, as others wait
+        counted.clear();
+        norm.n = 0;
+    }
+    norm.groups = counted.size();
+    Plan plan = make_plan(norm, comm);
+    if (!plan.status().ok()) return plan.status();
+    plan.set_words(own.ok() ? run(plan.plan_, counted.data(), plan.words_.data()) : own);
+    if (plan.send(detail::everywhere) != MPI_SUCCESS) return detail::failed();
+    if (!plan.own_.ok()) return plan.own_;
+    if (plan.words_[plan.words_.size() - 2] != 0)
+        return {StatusCode::invalid_argument, "list", "that of another rank was refused, which knows why"};
+    return clip_by_state(clip, plan.words_.data(), list, norm_out);
 }
 
 } // namespace detreduce::mpi

@@ -126,17 +126,10 @@ class DeviceScope {
 
 } // namespace detail
 
-class Plan {
+class Plan : public detreduce::detail::RankPlan<ncclComm_t> {
   public:
     Plan(Plan&&) = default;
     Plan& operator=(Plan&&) = default;
-
-    [[nodiscard]] const Status& status() const noexcept { return status_; }
-    /// That of this rank's states.
-    [[nodiscard]] const detreduce::Plan& states() const noexcept { return plan_; }
-    [[nodiscard]] ncclComm_t comm() const noexcept { return comm_; }
-    [[nodiscard]] int rank() const noexcept { return rank_; }
-    [[nodiscard]] int size() const noexcept { return size_; }
 
   private:
     friend Plan make_plan(const Request& request, ncclComm_t comm) noexcept;
@@ -147,7 +140,7 @@ class Plan {
     friend Status wait(const Plan& plan, Stream stream) noexcept;
     friend Status abort(Plan& plan) noexcept;
     friend Status abandon(Plan& plan) noexcept;
-    Plan() = default;
+    Plan() : RankPlan(nullptr) {}
 
     void prepare(Request request, ncclComm_t comm) noexcept;
     void send_card() noexcept;
@@ -158,16 +151,13 @@ class Plan {
     [[nodiscard]] std::uint64_t count() const noexcept { return plan_.groups() * plan_.state_words(); }
     [[nodiscard]] bool gathers() const noexcept { return state_merge(plan_) == StateMerge::pair; }
 
-    detreduce::Plan plan_;
-    ncclComm_t comm_ = nullptr;
-    int rank_ = 0, size_ = 1, device_ = 0;
+    int device_ = 0;
     detail::Card card_{};
     detail::Memory memory_, cards_;
     std::int64_t *words_ = nullptr,
                  *gathered_ = nullptr; ///< this rank's states; of argmin and argmax those of all ranks
     void* workspace_ = nullptr;
     std::vector<std::int64_t> spoiled_; ///< what others get of a rank whose arguments were refused
-    Status status_;
 };
 
 /// Everything that a rank can know by itself. status_ is not ok if it cannot even say so.

@@ -42,4 +42,27 @@ inline constexpr std::size_t rank_fields = 11;
     return {StatusCode::out_of_memory, "groups", "a rank lacks the memory for the states of so many groups"};
 }
 
+/// What the plans of all reductions by many have.
+template <class Comm>
+class RankPlan {
+  public:
+    [[nodiscard]] const Status& status() const noexcept { return status_; }
+    /// That of this rank's states.
+    [[nodiscard]] const Plan& states() const noexcept { return plan_; }
+    [[nodiscard]] Comm comm() const noexcept { return comm_; }
+    [[nodiscard]] int rank() const noexcept { return rank_; }
+    [[nodiscard]] int size() const noexcept { return size_; }
+
+  protected:
+    explicit RankPlan(Comm none) noexcept : comm_(none) {}
+    RankPlan(RankPlan&&) = default;
+    RankPlan& operator=(RankPlan&&) = default;
+    ~RankPlan() = default;
+
+    Plan plan_;
+    Comm comm_;
+    int rank_ = 0, size_ = 1;
+    Status status_;
+};
+
 } // namespace detreduce::detail

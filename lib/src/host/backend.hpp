@@ -41,6 +41,9 @@ void count_unique(const Plan& plan, const Inputs& in, void* out, void* workspace
 
 /// The norm of a checked plan, and the tensors scaled.
 void clip(const ClipPlan& plan, const Tensor* list, void* norm_out) noexcept;
+/// By the norm in the words of a state; false if they are none. Nothing is written then.
+[[nodiscard]] bool clip_by_state(const ClipPlan& plan, const std::int64_t* state, const Tensor* list,
+                                 void* norm_out) noexcept;
 
 /// Terms of a loss, or their sum or mean, of a checked plan that is no op; and the gradient, of any.
 void compute_loss(const LossPlan& plan, const LossInputs& in, void* out) noexcept;

@@ -32,17 +32,31 @@ DETREDUCE_OPAQUE spec::ClipFactor finish(const ClipPlan& plan, const acc::exact:
     return spec::clip_factor(norm(double{}), plan.request().max_norm, plan.request().epsilon);
 }
 
-} // namespace
-
-void clip(const ClipPlan& plan, const Tensor* list, void* norm_out) noexcept {
-    const StandardFpEnvironment environment;
-    const spec::ClipFactor factor = finish(plan, sum_of_list(plan.norm(), list).words, norm_out);
+void scale_list(const ClipPlan& plan, const Tensor* list, const acc::exact::Word* states, void* norm_out) {
+    const spec::ClipFactor factor = finish(plan, states, norm_out);
     for (std::uint64_t i = 0; factor.clips && i < plan.request().tensors; ++i) {
         with_dtype_from_16_bits(list[i].dtype, [&]<class T>(T) {
             scale_tensor(const_cast<T*>(static_cast<const T*>(list[i].data)), list[i].n, factor,
                          plan.norm().launch().threads);
         });
     }
+}
+
+} // namespace
+
+void clip(const ClipPlan& plan, const Tensor* list, void* norm_out) noexcept {
+    const StandardFpEnvironment environment;
+    scale_list(plan, list, sum_of_list(plan.norm(), list).words, norm_out);
+}
+
+bool clip_by_state(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out) noexcept {
+    const StandardFpEnvironment environment;
+    acc::exact::Word joined[acc::exact::joined_words], states[acc::exact::product_states * acc::exact::words];
+    std::copy_n(state, acc::exact::joined_words, joined);
+    if (!detail::normalize_sum<acc::exact::product_digits>(joined, false)) return false;
+    acc::exact::part(joined, states);
+    scale_list(plan, list, states, norm_out);
+    return true;
 }
 
 } // namespace detreduce::host
