@@ -4,12 +4,31 @@
     dr.sum(x)                          # the true sum, rounded once, in whatever order the elements are
     dr.mean(x, axis=0)
     dr.nrm2(x, method="tree")          # the order of the elements means something; faster for some shapes
+    dr.cross_entropy(logits, target)
 
-Methods are those of the library: "exact", "compensated", "kahan", "tree", "serial" and "automatic",
-which is exact (of prod, which exact has not, compensated).
+x is an array of NumPy, PyTorch, CuPy or JAX, or of whoever speaks DLPack, and so is the result. Methods are those of the
+library: "exact", "compensated", "kahan", "tree", "serial" and "automatic", which is exact (of prod, which exact has not,
+compensated). detreduce.torch has functions and modules to train with, detreduce.torch.distributed sums over processes.
 """
 
 from ._core import __version__, spec_version
+from ._losses import (
+    bce,
+    bce_with_logits,
+    clip_grad_norm_,
+    cross_entropy,
+    huber,
+    kl_div,
+    layer_norm,
+    log_softmax,
+    logsumexp,
+    mae,
+    mse,
+    nll,
+    rms_norm,
+    smooth_l1,
+    softmax,
+)
 from ._reduce import (
     Extremes,
     Moments,
@@ -30,26 +49,47 @@ from ._reduce import (
     sum,
     var,
 )
+from ._state import State
+from ._tools import devices, explain, verify
 
 __all__ = [
     "Extremes",
     "Moments",
+    "State",
     "__version__",
     "argmax",
     "argmin",
     "asum",
+    "bce",
+    "bce_with_logits",
+    "clip_grad_norm_",
     "count_nonzero",
     "count_unique",
+    "cross_entropy",
+    "devices",
     "dot",
+    "explain",
+    "huber",
+    "kl_div",
+    "layer_norm",
+    "log_softmax",
+    "logsumexp",
+    "mae",
     "max",
     "mean",
     "min",
     "minmax",
     "moments",
+    "mse",
+    "nll",
     "nrm2",
     "prod",
+    "rms_norm",
+    "smooth_l1",
+    "softmax",
     "spec_version",
     "std",
     "sum",
     "var",
+    "verify",
 ]

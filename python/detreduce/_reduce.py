@@ -1,31 +1,18 @@
-"""Reductions of NumPy arrays. An array is reduced where it lies if it is contiguous, a matrix whose
-rows are, or one-dimensional; any other is copied first."""
+"""Reductions of arrays. An array is reduced where it lies if it is contiguous, a matrix whose rows or columns are, or
+one-dimensional, or, where the order of the elements means nothing, if it has no gaps; any other is copied first.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
-import warnings
 from typing import Any, NamedTuple, Optional, Tuple, Union
 
-import numpy as np
-
 from . import _core
+from ._arrays import dtype_word, library_of
 
 Axis = Union[None, int, Tuple[int, ...]]
-
-# Those of NumPy, and of ml_dtypes where that is used: bytes that the module need not know the meaning of.
-_NAMES = {
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "float32": "f32",
-    "float64": "f64",
-    "float8_e4m3fn": "f8e4m3",
-    "float8_e5m2": "f8e5m2",
-}
-_NATIVE = ("f32", "f64")
-_BITS = {1: np.uint8, 2: np.uint16}
-_BY_DTYPE = {np.dtype(name): _NAMES[name] for name in ("float16", "float32", "float64")}  # faster than a name
+_COPIES = 16  # a GPU reduces that many matrices one by one; more are laid out as one
 
 
 class Moments(NamedTuple):
@@ -38,50 +25,25 @@ class Extremes(NamedTuple):
     max: Any
 
 
-def _dtype_name(dtype: np.dtype, argument: str) -> str:
-    name = _BY_DTYPE.get(dtype) or _NAMES.get(dtype.name)
-    if name is None:
-        raise TypeError(f"{argument}: there is no {dtype}; allowed are {', '.join(_NAMES)}")
-    return name
-
-
-def _elements(x: Any, argument: str) -> Tuple[np.ndarray, str]:
-    """x as an array whose elements can be read, and what they are."""
-    if type(x) is np.ndarray:
-        a = x
-    else:
-        try:
-            a = np.asarray(x)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{argument}: must be an array ({error})") from None
-    dtype = a.dtype
-    name = _dtype_name(dtype, argument)
-    if not dtype.isnative:
-        a = a.astype(dtype.newbyteorder("="))
-    if not a.flags.aligned:
-        a = a.copy()
-    return a, name
-
-
-def _axes(axis: Axis, ndim: int) -> Tuple[int, ...]:
+def axes_of(axis: Axis, ndim: int, argument: str = "axis") -> Tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
-    given = axis if isinstance(axis, tuple) else (axis,)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = []
     for a in given:
         try:
             a = operator.index(a)
         except TypeError:
-            raise TypeError(f"axis: must be None, an int or a tuple of ints, not {a!r}") from None
+            raise TypeError(f"{argument}: must be None, an int or a tuple of ints, not {a!r}") from None
         if not -ndim <= a < ndim:
-            raise ValueError(f"axis: {a} is not one of an array of {ndim} dimensions")
+            raise ValueError(f"{argument}: {a} is not one of an array of {ndim} dimensions")
         axes.append(a % ndim)
     if len(set(axes)) != len(axes):
-        raise ValueError(f"axis: {axis} names one twice")
+        raise ValueError(f"{argument}: {axis} names one twice")
     return tuple(sorted(axes))
 
 
-class _Layout(NamedTuple):
+class Layout(NamedTuple):
     """`repeat` matrices, each of `groups` rows or columns of n elements; how far its rows are apart."""
 
     shape: str
@@ -91,51 +53,93 @@ class _Layout(NamedTuple):
     repeat: int
 
 
-def _is_matrix_of_rows(a: np.ndarray) -> bool:
-    size = a.itemsize
-    return (
-        a.ndim == 2
-        and a.strides[1] == size
-        and a.strides[0] >= size * a.shape[1]
-        and a.strides[0] % size == 0
-    )
+def dense(lib, a):
+    """a with its dimensions in the order in which they lie in memory, if it has no gaps there; else a."""
+    strides = lib.strides(a)
+    order = sorted(range(a.ndim), key=lambda i: -strides[i])
+    expected = 1
+    for i in reversed(order):
+        if strides[i] != expected and a.shape[i] != 1:
+            return a
+        expected *= a.shape[i]
+    return lib.permuted(a, order)
 
 
-def _laid_out(a: np.ndarray, axes: Tuple[int, ...]) -> Tuple[np.ndarray, _Layout]:
-    """a, or a copy of it, and where its groups are."""
-    size = a.itemsize
+def laid_out(lib, a, axes: Tuple[int, ...], any_order: bool = False, most: int = 0):
+    """a, or a copy of it, and where its groups are: in `most` matrices at most, if that is not 0."""
     if len(axes) == a.ndim:
-        if not a.flags.c_contiguous:
-            if a.ndim == 1 and a.strides[0] > 0 and a.strides[0] % size == 0:
-                return a, _Layout("columns", a.size, 1, a.strides[0] // size, 1)
-            a = np.ascontiguousarray(a)
-        return a, _Layout("flat", a.size, 1, 0, 1)
+        if not lib.is_contiguous(a) and any_order:
+            a = dense(lib, a)
+        if not lib.is_contiguous(a):
+            if a.ndim == 1 and (stride := lib.strides(a)[0]) > 0:
+                return a, Layout("columns", a.shape[0], 1, stride, 1)
+            a = lib.contiguous(a)
+        return a, Layout("flat", math.prod(a.shape), 1, 0, 1)
     if axes and axes[-1] - axes[0] + 1 != len(axes):  # not neighbours: to the end with them
-        a = np.moveaxis(a, axes, range(a.ndim - len(axes), a.ndim))
-        axes = tuple(range(a.ndim - len(axes), a.ndim))
+        kept = tuple(i for i in range(a.ndim) if i not in axes)
+        a = lib.permuted(a, kept + axes)
+        axes = tuple(range(len(kept), a.ndim))
     pitch = 0
-    if not a.flags.c_contiguous:
-        if len(axes) == 1 and a.size > 0 and _is_matrix_of_rows(a):
-            pitch = a.strides[0] // size
-        else:
-            a = np.ascontiguousarray(a)
+    if not lib.is_contiguous(a):
+        rows, pitch = _pitch(lib, a) if a.ndim == 2 and len(axes) == 1 else (None, 0)
+        if rows is None:
+            a = lib.contiguous(a)
+        elif not rows:
+            a, axes = lib.permuted(a, (1, 0)), (1 - axes[0],)
     first, last = (axes[0], axes[-1] + 1) if axes else (a.ndim, a.ndim)
     outer, n, inner = (math.prod(s) for s in (a.shape[:first], a.shape[first:last], a.shape[last:]))
     if inner == 1:
-        return a, _Layout("rows", n, outer, pitch, 1)
-    return a, _Layout("columns", n, inner, pitch, outer)
+        return a, Layout("rows", n, outer, pitch, 1)
+    if most and outer > most:
+        kept = tuple(range(first)) + tuple(range(last, a.ndim))
+        return lib.contiguous(lib.permuted(a, kept + axes)), Layout("rows", n, outer * inner, 0, 1)
+    return a, Layout("columns", n, inner, pitch, outer)
 
 
-def _as_bits(a: np.ndarray, name: str) -> np.ndarray:
-    return a if name in _NATIVE else a.view(_BITS[a.itemsize])
+def _pitch(lib, a):
+    """Is a matrix one of rows (True), of columns (False) or of neither (None), and how far are these apart?"""
+    (rows, columns), (down, along) = a.shape, lib.strides(a)
+    if rows == 0 or columns == 0:
+        return None, 0
+    if along == 1 and down >= columns:
+        return True, down
+    if down == 1 and along >= rows:
+        return False, along
+    return None, 0
 
 
-def _reduced(
+def words_of(**words) -> None:
+    for argument, word in words.items():
+        if not isinstance(word, str):
+            raise TypeError(f"{argument}: must be a str, not {word!r}")
+
+
+def second_of(lib, x, a, word: str, y: Any, argument: str = "y"):
+    """y, which goes with x: of its library, dtype, device and shape."""
+    if library_of(y) is not lib:
+        raise TypeError(
+            f"{argument}: must be an array of the library of x, {lib.name}, not {type(y).__name__}"
+        )
+    b = lib.open(y, argument)
+    if lib.dtype(b, argument) != word:
+        raise TypeError(f"{argument}: must have the dtype of x, {a.dtype}, not {b.dtype}")
+    if tuple(b.shape) != tuple(a.shape):
+        raise ValueError(f"{argument}: must have the shape of x, {tuple(a.shape)}, not {tuple(b.shape)}")
+    same_device(lib, a, b, argument)
+    return b
+
+
+def same_device(lib, a, b, argument: str) -> None:
+    if lib.device(a) != lib.device(b):
+        raise ValueError(f"{argument}: must be on the device of x")
+
+
+def reduced(
     op: str,
     x: Any,
-    axis: Axis,
-    keepdims: bool,
-    method: str,
+    axis: Axis = None,
+    keepdims: bool = False,
+    method: str = "automatic",
     dtype: Any = None,
     *,
     y: Any = None,
@@ -145,194 +149,320 @@ def _reduced(
     nan: str = "propagate",
     ddof: int = 0,
     nan_if_empty: bool = False,
+    any_order: bool = True,
+    axis_name: str = "axis",
+    isa: Optional[str] = None,
+    threads: int = 0,
 ) -> Any:
-    a, name = _elements(x, "x")
-    axes = _axes(axis, a.ndim)
+    lib = library_of(x)
+    a = lib.open(x, "x")
+    word = lib.dtype(a, "x")
+    axes = axes_of(axis, a.ndim, axis_name)
+    words_of(method=method, nan=nan)
     b = None
     if two_inputs:
-        b, other = _elements(y, "y")
-        if other != name:
-            raise TypeError(f"y: must have the dtype of x, {a.dtype}, not {b.dtype}")
-        if b.shape != a.shape:
-            raise ValueError(f"y: must have the shape of x, {a.shape}, not {b.shape}")
-        a, b = (v if v.flags.c_contiguous else np.ascontiguousarray(v) for v in (a, b))
-    for argument, word in (("method", method), ("nan", nan)):
-        if not isinstance(word, str):
-            raise TypeError(f"{argument}: must be a str, not {word!r}")
-
-    output = None
-    out_dtype = a.dtype
-    if integer:
-        out_dtype = np.dtype(np.int64)
-    elif dtype is not None:
-        try:
-            out_dtype = np.dtype(dtype)
-        except TypeError as error:
-            raise TypeError(f"dtype: {error}") from None
-        output = _dtype_name(out_dtype, "dtype")
+        b = second_of(lib, x, a, word, y)
+        a, b = lib.contiguous(a), lib.contiguous(b)
+    output = None if integer or dtype is None else dtype_word(dtype, "dtype")
     if len(axes) == a.ndim and not keepdims:
         shape: Tuple[int, ...] = ()
     elif keepdims:
         shape = tuple(1 if i in axes else length for i, length in enumerate(a.shape))
     else:
         shape = tuple(length for i, length in enumerate(a.shape) if i not in axes)
-    out = np.empty(shape + (results,) if results > 1 else shape, out_dtype)
-
-    a, layout = _laid_out(a, axes)
-    if b is not None:
-        b, _ = _laid_out(b, axes)
-    if out.size == 0:
-        pass  # there are no groups
-    elif nan_if_empty and layout.n <= ddof:
-        warnings.warn(f"{op} of {layout.n} elements", RuntimeWarning, stacklevel=3)
-        out.fill(math.nan)
+    n = math.prod(a.shape[i] for i in axes)
+    out_word = "int64" if integer else output or word
+    out_shape = shape + (results,) if results > 1 else shape
+    if nan_if_empty and n <= ddof and math.prod(shape) > 0:
+        lib.warn(f"{op} of {n} elements")
+        out = lib.filled(out_shape, out_word, math.nan, a)
     else:
-        bits = out if integer else _as_bits(out, output or name)
-        _core.reduce(
-            op,
-            method,
-            name,
-            output,
-            layout.shape,
-            layout.n,
-            layout.groups,
-            layout.stride,
-            layout.repeat,
-            ddof,
-            nan,
-            0,
-            _as_bits(a, name),
-            None if b is None else _as_bits(b, name),
-            bits,
-        )
+        out = lib.empty(out_shape, out_word, a)
+        if math.prod(shape) > 0:
+            place = lib.place(a)
+            in_any_order = (
+                any_order and b is None and method in ("exact", "automatic") and not integer and op != "prod"
+            )
+            a, layout = laid_out(lib, a, axes, in_any_order, _COPIES if place else 0)
+            if b is not None:
+                b, _ = laid_out(lib, b, axes, False, _COPIES if place else 0)
+            _core.reduce(
+                op,
+                method,
+                word,
+                output,
+                *layout,
+                ddof,
+                nan,
+                threads,
+                isa,
+                lib.at(a),
+                None if b is None else lib.at(b),
+                lib.at(out),
+                place,
+            )
+            lib.done(place)
     if results > 1:
-        return out[..., 0][()], out[..., 1][()]
-    return out[()]
+        return lib.close(out[..., 0], x), lib.close(out[..., 1], x)
+    return lib.close(out, x)
 
 
-def _ddof(ddof: int, correction: Optional[int]) -> int:
+def chosen(axis: Axis, dim: Axis, keepdims: bool, keepdim: Optional[bool]):
+    """Axis and keepdims by either of their names, and which it was."""
+    if dim is not None and axis is not None:
+        raise ValueError("dim: is another name of axis; give one of them")
+    keepdims = keepdims if keepdim is None else keepdim
+    return (axis, keepdims, "axis") if dim is None else (dim, keepdims, "dim")
+
+
+def _of_torch(x: Any):
+    """detreduce.torch, if x takes part in automatic differentiation."""
+    if not library_of(x).tracked(x):
+        return None
+    from . import torch
+
+    return torch
+
+
+def _summed(op, x, axis, dtype, keepdims, method, dim, keepdim, **more):
+    axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
+    torch = _of_torch(x)
+    if torch is not None:
+        return torch.reduced(op, x, axis, keepdims, dtype=dtype, method=method, ddof=more.get("ddof", 0))
+    return reduced(op, x, axis, keepdims, method, dtype, axis_name=axis_name, **more)
+
+
+def _compared(op, x, axis, keepdims, dim, keepdim, nan="propagate", **more):
+    axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
+    if not more.get("integer") and library_of(x).tracked(x):
+        raise TypeError(f"x: {op} has no gradient here; allowed are tensors that need none (x.detach())")
+    return reduced(op, x, axis, keepdims, "automatic", nan=nan, axis_name=axis_name, **more)
+
+
+def ddof_of(x: Any, ddof: Optional[int], correction: Optional[int]) -> int:
+    """By default that of the library of x."""
     if correction is not None:
-        if ddof != 0:
+        if ddof is not None:
             raise ValueError("correction: is another name of ddof; give one of them")
         ddof, argument = correction, "correction"
     else:
         argument = "ddof"
+    if ddof is None:
+        return library_of(x).ddof
     try:
         value = operator.index(ddof)
     except TypeError:
-        raise TypeError(f"{argument}: must be an int, not {ddof!r}") from None
+        if not (isinstance(ddof, float) and ddof.is_integer()):
+            raise TypeError(f"{argument}: must be an int, not {ddof!r}") from None
+        value = int(ddof)
     if not 0 <= value <= 2**40:
         raise ValueError(f"{argument}: allowed are 0 to 2^40, not {value}")
     return value
 
 
-def sum(x, axis: Axis = None, dtype=None, keepdims: bool = False, *, method: str = "automatic"):
+def sum(
+    x,
+    axis: Axis = None,
+    dtype=None,
+    keepdims: bool = False,
+    *,
+    method: str = "automatic",
+    dim: Axis = None,
+    keepdim=None,
+):
     """The sum of the elements; of none +0. `dtype` is that of the result, by default that of x."""
-    return _reduced("sum", x, axis, keepdims, method, dtype)
+    return _summed("sum", x, axis, dtype, keepdims, method, dim, keepdim)
 
 
-def mean(x, axis: Axis = None, dtype=None, keepdims: bool = False, *, method: str = "automatic"):
-    """The sum over the number of elements; of none NaN, with a warning."""
-    return _reduced("mean", x, axis, keepdims, method, dtype, nan_if_empty=True)
+def mean(
+    x,
+    axis: Axis = None,
+    dtype=None,
+    keepdims: bool = False,
+    *,
+    method: str = "automatic",
+    dim: Axis = None,
+    keepdim=None,
+):
+    """The sum over the number of elements; of none NaN, with a warning where the library of x warns."""
+    return _summed("mean", x, axis, dtype, keepdims, method, dim, keepdim, nan_if_empty=True)
 
 
-def asum(x, axis: Axis = None, dtype=None, keepdims: bool = False, *, method: str = "automatic"):
+def asum(
+    x,
+    axis: Axis = None,
+    dtype=None,
+    keepdims: bool = False,
+    *,
+    method: str = "automatic",
+    dim: Axis = None,
+    keepdim=None,
+):
     """The sum of magnitudes."""
-    return _reduced("asum", x, axis, keepdims, method, dtype)
+    return _summed("asum", x, axis, dtype, keepdims, method, dim, keepdim)
 
 
-def nrm2(x, axis: Axis = None, dtype=None, keepdims: bool = False, *, method: str = "automatic"):
+def nrm2(
+    x,
+    axis: Axis = None,
+    dtype=None,
+    keepdims: bool = False,
+    *,
+    method: str = "automatic",
+    dim: Axis = None,
+    keepdim=None,
+):
     """The square root of the sum of squares, without over- or underflow on the way."""
-    return _reduced("nrm2", x, axis, keepdims, method, dtype)
+    return _summed("nrm2", x, axis, dtype, keepdims, method, dim, keepdim)
 
 
-def dot(x, y, axis: Axis = None, dtype=None, keepdims: bool = False, *, method: str = "automatic"):
+def dot(
+    x,
+    y,
+    axis: Axis = None,
+    dtype=None,
+    keepdims: bool = False,
+    *,
+    method: str = "automatic",
+    dim: Axis = None,
+    keepdim=None,
+):
     """The sum of products of the elements of two arrays of one shape and dtype."""
-    return _reduced("dot", x, axis, keepdims, method, dtype, y=y, two_inputs=True)
+    axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
+    if library_of(x).tracked(x) or library_of(y).tracked(y):
+        raise TypeError("x: dot has no gradient here; allowed are tensors that need none (x.detach())")
+    return reduced("dot", x, axis, keepdims, method, dtype, y=y, two_inputs=True, axis_name=axis_name)
 
 
-def prod(x, axis: Axis = None, dtype=None, keepdims: bool = False, *, method: str = "automatic"):
+def prod(
+    x,
+    axis: Axis = None,
+    dtype=None,
+    keepdims: bool = False,
+    *,
+    method: str = "automatic",
+    dim: Axis = None,
+    keepdim=None,
+):
     """The product, without over- or underflow on the way; of no elements +1."""
-    return _reduced("prod", x, axis, keepdims, method, dtype)
+    axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
+    if library_of(x).tracked(x):
+        raise TypeError("x: prod has no gradient here; allowed are tensors that need none (x.detach())")
+    return reduced("prod", x, axis, keepdims, method, dtype, axis_name=axis_name)
 
 
 def var(
     x,
     axis: Axis = None,
     dtype=None,
-    ddof: int = 0,
+    ddof: Optional[int] = None,
     keepdims: bool = False,
     *,
     correction: Optional[int] = None,
     method: str = "automatic",
+    dim: Axis = None,
+    keepdim=None,
 ):
-    """The sum of (x - mean)^2 over n - ddof; where that is none or less NaN, with a warning."""
-    ddof = _ddof(ddof, correction)
-    return _reduced("variance", x, axis, keepdims, method, dtype, ddof=ddof, nan_if_empty=True)
+    """The sum of (x - mean)^2 over n - ddof; where that is none or less NaN, with a warning. ddof is 0, of torch 1."""
+    ddof = ddof_of(x, ddof, correction)
+    return _summed("variance", x, axis, dtype, keepdims, method, dim, keepdim, ddof=ddof, nan_if_empty=True)
 
 
 def std(
     x,
     axis: Axis = None,
     dtype=None,
-    ddof: int = 0,
+    ddof: Optional[int] = None,
     keepdims: bool = False,
     *,
     correction: Optional[int] = None,
     method: str = "automatic",
+    dim: Axis = None,
+    keepdim=None,
 ):
     """The square root of the variance, rounded once by exact."""
-    ddof = _ddof(ddof, correction)
-    return _reduced("stddev", x, axis, keepdims, method, dtype, ddof=ddof, nan_if_empty=True)
+    ddof = ddof_of(x, ddof, correction)
+    return _summed("stddev", x, axis, dtype, keepdims, method, dim, keepdim, ddof=ddof, nan_if_empty=True)
 
 
 def moments(
     x,
     axis: Axis = None,
     dtype=None,
-    ddof: int = 0,
+    ddof: Optional[int] = None,
     keepdims: bool = False,
     *,
     correction: Optional[int] = None,
     method: str = "automatic",
+    dim: Axis = None,
+    keepdim=None,
 ) -> Moments:
     """Mean and variance in one pass."""
-    ddof = _ddof(ddof, correction)
+    ddof = ddof_of(x, ddof, correction)
+    axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
+    torch = _of_torch(x)
+    if torch is not None:
+        parts = (
+            torch.reduced(op, x, axis, keepdims, dtype=dtype, method=method, ddof=ddof)
+            for op in ("mean", "variance")
+        )
+        return Moments(*parts)
     return Moments(
-        *_reduced("moments", x, axis, keepdims, method, dtype, ddof=ddof, results=2, nan_if_empty=True)
+        *reduced(
+            "moments",
+            x,
+            axis,
+            keepdims,
+            method,
+            dtype,
+            ddof=ddof,
+            results=2,
+            nan_if_empty=True,
+            axis_name=axis_name,
+        )
     )
 
 
-def min(x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate"):
+def min(
+    x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
+):
     """The least element, -0 being less than +0. `nan`: "propagate", or "ignore" to pass over NaN."""
-    return _reduced("min", x, axis, keepdims, "automatic", nan=nan)
+    return _compared("min", x, axis, keepdims, dim, keepdim, nan)
 
 
-def max(x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate"):
+def max(
+    x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
+):
     """The greatest element. Otherwise as min()."""
-    return _reduced("max", x, axis, keepdims, "automatic", nan=nan)
+    return _compared("max", x, axis, keepdims, dim, keepdim, nan)
 
 
-def minmax(x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate") -> Extremes:
+def minmax(
+    x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
+) -> Extremes:
     """The least and the greatest element in one pass."""
-    return Extremes(*_reduced("minmax", x, axis, keepdims, "automatic", nan=nan, results=2))
+    return Extremes(*_compared("minmax", x, axis, keepdims, dim, keepdim, nan, results=2))
 
 
-def argmin(x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate"):
+def argmin(
+    x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
+):
     """The index of the least element, the lowest of equals."""
-    return _reduced("argmin", x, axis, keepdims, "automatic", nan=nan, integer=True)
+    return _compared("argmin", x, axis, keepdims, dim, keepdim, nan, integer=True)
 
 
-def argmax(x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate"):
+def argmax(
+    x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
+):
     """The index of the greatest element, the lowest of equals."""
-    return _reduced("argmax", x, axis, keepdims, "automatic", nan=nan, integer=True)
+    return _compared("argmax", x, axis, keepdims, dim, keepdim, nan, integer=True)
 
 
-def count_nonzero(x, axis: Axis = None, keepdims: bool = False):
+def count_nonzero(x, axis: Axis = None, keepdims: bool = False, *, dim: Axis = None, keepdim=None):
     """How many elements are not zero; a NaN is not."""
-    return _reduced("count_nonzero", x, axis, keepdims, "automatic", integer=True)
+    return _compared("count_nonzero", x, axis, keepdims, dim, keepdim, integer=True)
 
 
-def count_unique(x, axis: Axis = None, keepdims: bool = False):
+def count_unique(x, axis: Axis = None, keepdims: bool = False, *, dim: Axis = None, keepdim=None):
     """How many different values there are: zeros of both signs are one, and so are all NaN."""
-    return _reduced("count_unique", x, axis, keepdims, "automatic", integer=True)
+    return _compared("count_unique", x, axis, keepdims, dim, keepdim, integer=True)

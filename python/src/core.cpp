@@ -1,9 +1,11 @@
-// detreduce._core: one call, which reduces the elements of an array in memory. What arrays, axes and dtypes mean is for
-// the Python of the package to say; here they are a matrix of rows or columns, and a buffer for results.
+// detreduce._core: the calls of the library, on addresses. What arrays, axes and dtypes mean is for the Python of the
+// package to say; here they are a matrix of rows or columns, and room for results.
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,9 +13,18 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
+#include <detreduce/clip_grad_norm.hpp>
+#include <detreduce/cuda.hpp>
+#include <detreduce/host.hpp>
+#include <detreduce/losses.hpp>
 #include <detreduce/plan.hpp>
+#include <detreduce/row_ops.hpp>
+#include <detreduce/spec/tree_order.hpp>
+#include <detreduce/states.hpp>
 #include <detreduce/version.hpp>
 
 namespace nb = nanobind;
@@ -21,63 +32,436 @@ namespace dr = detreduce;
 
 namespace {
 
-using Input = nb::ndarray<nb::ro, nb::device::cpu>;
-using Output = nb::ndarray<nb::device::cpu>;
+using Word = std::optional<std::string_view>;
+
+// ---- What went wrong -------------------------------------------------------------------------------------------
 
 /// `status` as an exception that names the argument as Python calls it.
 [[noreturn]] void raise(dr::Status status) {
-    constexpr const char* names[][2] = {{"output", "dtype"}, {"dtype", "x"},  {"n", "x"},
-                                        {"groups", "x"},     {"stride", "x"}, {"launch.threads", "threads"}};
+    constexpr const char* names[][2] = {{"output", "dtype"},
+                                        {"dtype", "x"},
+                                        {"n", "x"},
+                                        {"groups", "x"},
+                                        {"rows", "x"},
+                                        {"stride", "x"},
+                                        {"epsilon", "eps"},
+                                        {"targets", "target"},
+                                        {"weights", "weight"},
+                                        {"scale", "weight"},
+                                        {"probabilities", "target"},
+                                        {"shift", "bias"},
+                                        {"states", "state"},
+                                        {"list", "parameters"},
+                                        {"launch.threads", "threads"},
+                                        {"launch.isa", "isa"},
+                                        {"device.index", "x"}};
     if (status.code == dr::StatusCode::out_of_memory) throw std::bad_alloc();
+    if (status.code == dr::StatusCode::cuda_error) throw std::runtime_error(dr::to_string(status));
+    if (status.code == dr::StatusCode::no_device) throw std::runtime_error(dr::to_string(status));
     for (const auto& [theirs, ours] : names) {
         if (std::strcmp(status.argument, theirs) != 0) continue;
         status.argument = ours;
         break;
     }
-    const std::string text = std::string(status.argument) + ": " + status.allowed;
+    std::string text = status.argument;
+    if (status.index != dr::Status::no_element) text += "[" + std::to_string(status.index) + "]";
+    text += std::string(": ") + status.allowed;
     throw nb::value_error(text.c_str());
 }
 
-/// The value that a word stands for; of one that names nothing 255, which make_plan() refuses by name.
+void check(const dr::Status& status) {
+    if (!status.ok()) raise(status);
+}
+
+// ---- What is asked for -----------------------------------------------------------------------------------------
+
+/// The value that a word stands for; of one that names nothing 255, which plans refuse by name.
 template <class Enum>
 Enum parsed(std::optional<Enum> (*parse)(std::string_view) noexcept, std::string_view word) {
     return parse(word).value_or(static_cast<Enum>(255));
 }
+dr::DType dtype_of(std::string_view word) {
+    return parsed(dr::parse_dtype, word);
+}
+std::optional<dr::DType> output_of(const Word& word) {
+    return word ? std::optional(dtype_of(*word)) : std::nullopt;
+}
+/// The value of a list whose name() is `word`, of as many as there are.
+template <class Enum>
+Enum named(std::string_view word, int count) {
+    for (int i = 0; i < count; ++i) {
+        if (dr::name(static_cast<Enum>(i)) == word) return static_cast<Enum>(i);
+    }
+    return static_cast<Enum>(255);
+}
+dr::Reduction reduction_of(std::string_view word) {
+    return named<dr::Reduction>(word, 3);
+}
+
+/// Where an array lies: None nowhere, an address there, an array in host memory where it says.
+void* address(nb::handle array) {
+    if (array.is_none()) return nullptr;
+    if (PyLong_Check(array.ptr())) {
+        void* const p = PyLong_AsVoidPtr(array.ptr());
+        if (p == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+        return p;
+    }
+    return const_cast<void*>(nb::cast<nb::ndarray<nb::ro, nb::device::cpu>>(array).data());
+}
+
+/// Where the work is done: None is the CPU; else (device, stream, allocate), and allocate(bytes) gives memory of the
+/// device as a pair of its owner and its address. Without `allocate` the library takes it from the stream's pool.
+struct Place {
+    dr::Device device = dr::cpu;
+    dr::Stream stream;
+    nb::object allocate = nb::none();
+    explicit Place(nb::handle where) {
+        if (where.is_none()) return;
+        const auto parts = nb::cast<nb::tuple>(where);
+        device = {dr::Backend::cuda, nb::cast<int>(parts[0])};
+        stream = dr::Stream(reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(parts[1])));
+        allocate = nb::borrow(parts[2]);
+    }
+    [[nodiscard]] bool takes_memory() const { return device == dr::cpu || !allocate.is_none(); }
+};
+
+/// Runs a plan with `workspace_bytes` of memory, without the interpreter's lock: run(memory), or alone(), which takes the memory itself.
+template <class Run, class Alone>
+void run(const Place& place, std::size_t workspace_bytes, const Run& with_memory, const Alone& alone) {
+    nb::object owner;
+    std::unique_ptr<std::uint64_t[]> host;
+    void* memory = nullptr;
+    if (workspace_bytes > 0 && place.takes_memory()) {
+        if (place.device == dr::cpu) {
+            host.reset(new std::uint64_t[(workspace_bytes + 7) / 8]);
+            memory = host.get();
+        } else {
+            owner = place.allocate(workspace_bytes);
+            const auto pair = nb::cast<nb::tuple>(owner);
+            memory = address(pair[1]);
+        }
+    }
+    dr::Status status;
+    {
+        const nb::gil_scoped_release released;
+        status = workspace_bytes > 0 && !place.takes_memory() ? alone() : with_memory(memory);
+    }
+    check(status);
+}
+
+// ---- Reductions ------------------------------------------------------------------------------------------------
 
 /// Reduces `repeat` matrices, one behind the other in memory, each to `groups` results, or twice as many.
-void reduce(std::string_view op, std::string_view method, std::string_view dtype,
-            std::optional<std::string_view> output, std::string_view shape, std::uint64_t n, std::uint64_t groups,
-            std::uint64_t stride, std::uint64_t repeat, std::uint64_t ddof, std::string_view nan, std::uint32_t threads,
-            const Input& x, const std::optional<Input>& y, const Output& out) {
+void reduce(std::string_view op, std::string_view method, std::string_view dtype, const Word& output,
+            std::string_view shape, std::uint64_t n, std::uint64_t groups, std::uint64_t stride, std::uint64_t repeat,
+            std::uint64_t ddof, std::string_view nan, std::uint32_t threads, const Word& isa, nb::handle x,
+            nb::handle y, nb::handle out, nb::handle where) {
+    const Place place(where);
     dr::Request request{.op = parsed(dr::parse_op, op),
                         .method = parsed(dr::parse_method, method),
-                        .dtype = parsed(dr::parse_dtype, dtype),
+                        .dtype = dtype_of(dtype),
+                        .output = output_of(output),
                         .shape = parsed(dr::parse_shape, shape),
                         .n = n,
                         .groups = groups,
                         .stride = stride,
-                        .device = dr::cpu,
+                        .device = place.device,
                         .launch = {.threads = threads},
                         .nan = parsed(dr::parse_nan_policy, nan),
                         .ddof = ddof};
-    if (output) request.output = parsed(dr::parse_dtype, *output);
+    if (isa) request.launch.isa = named<dr::Isa>(*isa, 5);
     const dr::Plan plan = dr::make_plan(request);
-    if (!plan.status().ok()) raise(plan.status());
-    const auto* const from = static_cast<const char*>(x.data());
-    const auto* const from_y = y ? static_cast<const char*>(y->data()) : nullptr;
-    auto* const to = static_cast<char*>(out.data());
+    check(plan.status());
+    const auto* const from = static_cast<const char*>(address(x));
+    const auto* const from_y = static_cast<const char*>(address(y));
+    auto* const to = static_cast<char*>(address(out));
     const std::uint64_t step = n * groups * dr::size_of(request.dtype), results = plan.results() * plan.result_bytes();
-    if (out.nbytes() != repeat * results) throw nb::value_error("out: must have room for all results");
+    const auto each = [&](const auto& one) {
+        dr::Status status;
+        for (std::uint64_t i = 0; i < repeat && status.ok(); ++i) {
+            status =
+                one(dr::Inputs(from + i * step, from_y != nullptr ? from_y + i * step : nullptr), to + i * results);
+        }
+        return status;
+    };
+    run(
+        place, plan.workspace_bytes(),
+        [&](void* memory) {
+            return each([&](const dr::Inputs& in, void* at) { return dr::run(plan, in, at, memory, place.stream); });
+        },
+        [&] {
+            return each(
+                [&](const dr::Inputs& in, void* at) { return dr::cuda::run_async(plan, in, at, place.stream); });
+        });
+}
+
+/// Arrays as Python lists them: tuples of address, elements and dtype.
+std::vector<dr::Tensor> list_of(const nb::list& arrays) {
+    std::vector<dr::Tensor> list;
+    list.reserve(arrays.size());
+    for (const nb::handle array : arrays) {
+        const auto parts = nb::cast<nb::tuple>(array);
+        list.push_back(
+            {address(parts[0]), nb::cast<std::uint64_t>(parts[1]), dtype_of(nb::cast<std::string_view>(parts[2]))});
+    }
+    return list;
+}
+std::uint64_t elements_of(const std::vector<dr::Tensor>& list) {
+    std::uint64_t n = 0;
+    for (const dr::Tensor& t : list)
+        n += t.n;
+    return n;
+}
+
+/// Reduces a list of arrays, taken as one, and, if `each` says so, each of them before that.
+void reduce_list(std::string_view op, std::string_view output, bool each, const nb::list& arrays, nb::handle out,
+                 nb::handle where) {
+    const Place place(where);
+    const std::vector<dr::Tensor> list = list_of(arrays);
+    const dr::Plan plan = dr::make_plan({.op = parsed(dr::parse_op, op),
+                                         .dtype = dtype_of(output),
+                                         .shape = dr::Shape::tensors,
+                                         .n = elements_of(list),
+                                         .groups = list.size(),
+                                         .device = place.device,
+                                         .each = each});
+    check(plan.status());
+    void* const to = address(out);
+    run(
+        place, plan.workspace_bytes(),
+        [&](void* memory) { return dr::run(plan, list.data(), to, memory, place.stream); },
+        [&] { return dr::cuda::run_async(plan, list.data(), to, place.stream); });
+}
+
+/// Writes the norm of a list of arrays, and scales them where it is too large.
+void clip_grad_norm(const nb::list& arrays, double max_norm, double eps, std::string_view norm, nb::handle out,
+                    nb::handle where) {
+    const Place place(where);
+    const std::vector<dr::Tensor> list = list_of(arrays);
+    const dr::ClipPlan plan = dr::make_clip_plan({.n = elements_of(list),
+                                                  .tensors = list.size(),
+                                                  .max_norm = max_norm,
+                                                  .epsilon = eps,
+                                                  .norm = dtype_of(norm),
+                                                  .device = place.device});
+    check(plan.status());
+    if (!place.takes_memory()) throw nb::type_error("parameters: have no memory that can be written");
+    void* const to = address(out);
+    const auto scaled = [&](void* memory) { return dr::run(plan, list.data(), to, memory, place.stream); };
+    run(place, plan.workspace_bytes(), scaled, [&] { return scaled(nullptr); });
+}
+
+// ---- States ----------------------------------------------------------------------------------------------------
+
+dr::Plan plan_of_states(std::string_view op, std::string_view dtype, const Word& output, std::string_view shape,
+                        std::uint64_t n, std::uint64_t groups, std::uint64_t stride, std::uint64_t ddof,
+                        std::string_view nan, std::uint64_t first_index, const dr::Device& device) {
+    const dr::Plan plan = dr::make_plan({.op = parsed(dr::parse_op, op),
+                                         .dtype = dtype_of(dtype),
+                                         .output = output_of(output),
+                                         .shape = parsed(dr::parse_shape, shape),
+                                         .n = n,
+                                         .groups = groups,
+                                         .stride = stride,
+                                         .device = device,
+                                         .nan = parsed(dr::parse_nan_policy, nan),
+                                         .ddof = ddof,
+                                         .state = true,
+                                         .first_index = first_index});
+    check(plan.status());
+    return plan;
+}
+
+/// int64 words of a group's state, and how they are put together: "sum", "max" or "pair".
+nb::tuple state_form(std::string_view op, std::string_view dtype, std::string_view nan) {
+    const dr::Plan plan = plan_of_states(op, dtype, {}, "rows", 0, 1, 0, 0, nan, 0, dr::cpu);
+    constexpr const char* merges[] = {"sum", "max", "pair"};
+    return nb::make_tuple(plan.state_words(), merges[static_cast<int>(dr::state_merge(plan))]);
+}
+
+/// The states of the groups of a matrix.
+void states(std::string_view op, std::string_view dtype, std::string_view shape, std::uint64_t n, std::uint64_t groups,
+            std::uint64_t stride, std::string_view nan, std::uint64_t first_index, nb::handle x, nb::handle y,
+            nb::handle out, nb::handle where) {
+    const Place place(where);
+    const dr::Plan plan = plan_of_states(op, dtype, {}, shape, n, groups, stride, 0, nan, first_index, place.device);
+    const dr::Inputs in(address(x), address(y));
+    void* const to = address(out);
+    run(
+        place, plan.workspace_bytes(), [&](void* memory) { return dr::run(plan, in, to, memory, place.stream); },
+        [&] { return dr::cuda::run_async(plan, in, to, place.stream); });
+}
+
+/// Adds states to others, normalizes them where `others` is None.
+void merge_states(std::string_view op, std::string_view dtype, std::string_view nan, std::uint64_t groups,
+                  nb::handle into, nb::handle others, nb::handle where) {
+    const Place place(where);
+    const dr::Plan plan = plan_of_states(op, dtype, {}, "rows", 0, groups, 0, 0, nan, 0, place.device);
+    auto* const a = static_cast<std::int64_t*>(address(into));
+    const auto* const b = static_cast<const std::int64_t*>(address(others));
     dr::Status status;
     {
         const nb::gil_scoped_release released;
-        std::vector<std::uint64_t> workspace((plan.workspace_bytes() + 7) / 8);
-        for (std::uint64_t i = 0; i < repeat && status.ok(); ++i) {
-            const dr::Inputs in(from + i * step, from_y != nullptr ? from_y + i * step : nullptr);
-            status = dr::run(plan, in, to + i * results, workspace.data());
-        }
+        status = b != nullptr ? dr::merge(plan, a, b, place.stream) : dr::normalize(plan, a, place.stream);
     }
-    if (!status.ok()) raise(status);
+    check(status);
+}
+
+/// Rounds states to results.
+void finish_states(std::string_view op, std::string_view dtype, const Word& output, std::string_view nan,
+                   std::uint64_t ddof, std::uint64_t groups, nb::handle from, nb::handle out, nb::handle where) {
+    const Place place(where);
+    const dr::Plan plan = plan_of_states(op, dtype, output, "rows", 0, groups, 0, ddof, nan, 0, place.device);
+    const auto* const words = static_cast<const std::int64_t*>(address(from));
+    void* const to = address(out);
+    dr::Status status;
+    {
+        const nb::gil_scoped_release released;
+        status = dr::finish(plan, words, to, place.stream);
+    }
+    check(status);
+}
+
+// ---- Losses and row ops ----------------------------------------------------------------------------------------
+
+dr::LossPlan plan_of_loss(std::string_view loss, std::string_view reduction, std::string_view method,
+                          std::string_view dtype, const Word& output, std::uint64_t n, double parameter, bool weighted,
+                          const dr::Device& device) {
+    const dr::LossPlan plan = dr::make_loss_plan({.loss = parsed<dr::Loss>(dr::parse_loss, loss),
+                                                  .reduction = reduction_of(reduction),
+                                                  .method = parsed(dr::parse_method, method),
+                                                  .dtype = dtype_of(dtype),
+                                                  .output = output_of(output),
+                                                  .n = n,
+                                                  .parameter = parameter,
+                                                  .weighted = weighted,
+                                                  .device = device});
+    check(plan.status());
+    return plan;
+}
+
+void loss(std::string_view name, std::string_view reduction, std::string_view method, std::string_view dtype,
+          const Word& output, std::uint64_t n, double parameter, nb::handle x, nb::handle target, nb::handle weight,
+          nb::handle out, nb::handle where) {
+    const Place place(where);
+    const dr::LossPlan plan =
+        plan_of_loss(name, reduction, method, dtype, output, n, parameter, !weight.is_none(), place.device);
+    const dr::LossInputs in{address(x), address(target), address(weight)};
+    void* const to = address(out);
+    run(
+        place, plan.workspace_bytes(), [&](void* memory) { return dr::run(plan, in, to, memory, place.stream); },
+        [&] { return dr::cuda::run_async(plan, in, to, place.stream); });
+}
+
+void loss_gradient(std::string_view name, std::string_view reduction, std::string_view dtype, std::uint64_t n,
+                   double parameter, nb::handle x, nb::handle target, nb::handle weight, nb::handle upstream,
+                   nb::handle out, nb::handle where) {
+    const Place place(where);
+    const dr::LossPlan plan =
+        plan_of_loss(name, reduction, "automatic", dtype, {}, n, parameter, !weight.is_none(), place.device);
+    const dr::LossInputs in{address(x), address(target), address(weight)};
+    const void* const from = address(upstream);
+    void* const to = address(out);
+    const auto derived = [&](void*) { return dr::run_gradient(plan, in, from, to, place.stream); };
+    run(place, 0, derived, [&] { return derived(nullptr); });
+}
+
+/// A row op: `options` and `arrays` hold what is not the default, by the names of RowRequest and RowArrays.
+void row_op(std::string_view op, std::string_view dtype, const Word& output, std::uint64_t n, std::uint64_t rows,
+            const nb::dict& options, const nb::dict& arrays, nb::handle where) {
+    const Place place(where);
+    dr::RowRequest r{
+        .op = named<dr::RowOp>(op, 64), .dtype = dtype_of(dtype), .output = output_of(output), .n = n, .rows = rows};
+    r.device = place.device;
+    for (const auto [key, value] : options) {
+        const auto name = nb::cast<std::string_view>(key);
+        if (name == "stride")
+            r.stride = nb::cast<std::uint64_t>(value);
+        else if (name == "output_stride")
+            r.output_stride = nb::cast<std::uint64_t>(value);
+        else if (name == "epsilon")
+            r.epsilon = nb::cast<double>(value);
+        else if (name == "label_smoothing")
+            r.label_smoothing = nb::cast<double>(value);
+        else if (name == "ignore_index")
+            r.ignore_index = nb::cast<std::int64_t>(value);
+        else if (name == "probability_stride")
+            r.probability_stride = nb::cast<std::uint64_t>(value);
+        else if (name == "upstream_stride")
+            r.upstream_stride = nb::cast<std::uint64_t>(value);
+        else if (name == "parameters")
+            r.parameters = nb::cast<bool>(value);
+        else if (name == "reduction")
+            r.reduction = reduction_of(nb::cast<std::string_view>(value));
+        else if (name == "method")
+            r.method = parsed(dr::parse_method, nb::cast<std::string_view>(value));
+        else
+            throw nb::key_error(nb::cast<std::string>(key).c_str());
+    }
+    const dr::RowPlan plan = dr::make_row_plan(r);
+    check(plan.status());
+    dr::RowArrays a;
+    for (const auto [key, value] : arrays) {
+        const auto name = nb::cast<std::string_view>(key);
+        void* const p = address(value);
+        if (name == "x")
+            a.x = p;
+        else if (name == "out")
+            a.out = p;
+        else if (name == "scale")
+            a.scale = p;
+        else if (name == "shift")
+            a.shift = p;
+        else if (name == "mean")
+            a.mean = p;
+        else if (name == "rstd")
+            a.rstd = p;
+        else if (name == "targets")
+            a.targets = static_cast<const std::int64_t*>(p);
+        else if (name == "probabilities")
+            a.probabilities = p;
+        else if (name == "weights")
+            a.weights = p;
+        else if (name == "row_weights")
+            a.row_weights = p;
+        else if (name == "factor")
+            a.factor = p;
+        else if (name == "upstream")
+            a.upstream = p;
+        else if (name == "scale_gradient")
+            a.scale_gradient = p;
+        else if (name == "shift_gradient")
+            a.shift_gradient = p;
+        else
+            throw nb::key_error(nb::cast<std::string>(key).c_str());
+    }
+    run(
+        place, plan.workspace_bytes(), [&](void* memory) { return dr::run(plan, a, memory, place.stream); },
+        [&] { return dr::cuda::run_async(plan, a, place.stream); });
+}
+
+// ---- What there is ---------------------------------------------------------------------------------------------
+
+nb::list gpus() {
+    nb::list list;
+    for (const dr::cuda::DeviceInfo& d : dr::cuda::devices()) {
+        list.append(nb::make_tuple(d.index, d.name, d.major, d.minor, d.multiprocessors, d.memory_bytes));
+    }
+    return list;
+}
+
+std::vector<std::string> isas() {
+    std::vector<std::string> names;
+    for (const dr::Isa isa : dr::available_isas())
+        names.emplace_back(dr::name(isa));
+    return names;
+}
+
+/// Roundings that an element of n goes through by tree, kahan (`pairwise` false) or compensated (true).
+std::uint64_t tree_depth(std::string_view dtype, std::uint64_t n, bool pairwise) {
+    const dr::DType d = dtype_of(dtype);
+    const auto lanes = [](dr::DType of) { return dr::spec::lanes_of(static_cast<std::uint32_t>(dr::size_of(of))); };
+    return n < 2 ? 0 : dr::spec::tree_depth(n, lanes(d), lanes(dr::arithmetic_of(d)), pairwise);
 }
 
 } // namespace
@@ -85,8 +469,32 @@ void reduce(std::string_view op, std::string_view method, std::string_view dtype
 NB_MODULE(_core, m) {
     m.attr("__version__") = dr::version;
     m.attr("spec_version") = dr::spec_version;
+    m.attr("built_with_cuda") = dr::cuda::built_with_cuda();
     m.def("reduce", &reduce, nb::arg("op"), nb::arg("method"), nb::arg("dtype"), nb::arg("output").none(),
           nb::arg("shape"), nb::arg("n"), nb::arg("groups"), nb::arg("stride"), nb::arg("repeat"), nb::arg("ddof"),
-          nb::arg("nan"), nb::arg("threads"), nb::arg("x").noconvert(), nb::arg("y").noconvert().none(),
-          nb::arg("out").noconvert());
+          nb::arg("nan"), nb::arg("threads"), nb::arg("isa").none(), nb::arg("x"), nb::arg("y").none(), nb::arg("out"),
+          nb::arg("where").none());
+    m.def("reduce_list", &reduce_list, nb::arg("op"), nb::arg("output"), nb::arg("each"), nb::arg("arrays"),
+          nb::arg("out"), nb::arg("where").none());
+    m.def("clip_grad_norm", &clip_grad_norm, nb::arg("arrays"), nb::arg("max_norm"), nb::arg("eps"), nb::arg("norm"),
+          nb::arg("out"), nb::arg("where").none());
+    m.def("state_form", &state_form);
+    m.def("states", &states, nb::arg("op"), nb::arg("dtype"), nb::arg("shape"), nb::arg("n"), nb::arg("groups"),
+          nb::arg("stride"), nb::arg("nan"), nb::arg("first_index"), nb::arg("x"), nb::arg("y").none(), nb::arg("out"),
+          nb::arg("where").none());
+    m.def("merge_states", &merge_states, nb::arg("op"), nb::arg("dtype"), nb::arg("nan"), nb::arg("groups"),
+          nb::arg("into"), nb::arg("others").none(), nb::arg("where").none());
+    m.def("finish_states", &finish_states, nb::arg("op"), nb::arg("dtype"), nb::arg("output").none(), nb::arg("nan"),
+          nb::arg("ddof"), nb::arg("groups"), nb::arg("states"), nb::arg("out"), nb::arg("where").none());
+    m.def("loss", &loss, nb::arg("loss"), nb::arg("reduction"), nb::arg("method"), nb::arg("dtype"),
+          nb::arg("output").none(), nb::arg("n"), nb::arg("parameter"), nb::arg("x"), nb::arg("target"),
+          nb::arg("weight").none(), nb::arg("out"), nb::arg("where").none());
+    m.def("loss_gradient", &loss_gradient, nb::arg("loss"), nb::arg("reduction"), nb::arg("dtype"), nb::arg("n"),
+          nb::arg("parameter"), nb::arg("x"), nb::arg("target"), nb::arg("weight").none(), nb::arg("upstream").none(),
+          nb::arg("out"), nb::arg("where").none());
+    m.def("row_op", &row_op, nb::arg("op"), nb::arg("dtype"), nb::arg("output").none(), nb::arg("n"), nb::arg("rows"),
+          nb::arg("options"), nb::arg("arrays"), nb::arg("where").none());
+    m.def("gpus", &gpus);
+    m.def("isas", &isas);
+    m.def("tree_depth", &tree_depth);
 }

@@ -58,7 +58,9 @@ def test_norms_are_nearest_to_the_true_root(x):
 
     def halfway(to):
         neighbour = float(np.nextafter(norm, to))
-        return (Fraction(float(norm)) + (Fraction(neighbour) if math.isfinite(neighbour) else 2 * largest)) / 2
+        return (
+            Fraction(float(norm)) + (Fraction(neighbour) if math.isfinite(neighbour) else 2 * largest)
+        ) / 2
 
     assert norm == 0 or halfway(0.0) ** 2 <= square
     assert square <= halfway(np.inf) ** 2
@@ -108,7 +110,9 @@ def all_axes(ndim):
 def test_axes_are_those_of_numpy(shape, dtype, order):
     rng = np.random.default_rng(1)
     if order == "strided":
-        x = rng.standard_normal([2 * s for s in shape]).astype(dtype)[tuple(slice(None, None, 2) for _ in shape)]
+        x = rng.standard_normal([2 * s for s in shape]).astype(dtype)[
+            tuple(slice(None, None, 2) for _ in shape)
+        ]
     else:
         x = np.array(rng.standard_normal(shape), dtype=dtype, order="C" if order == "reversed" else order)
         if order == "reversed":

@@ -1,0 +1,661 @@
+"""Losses, what is done to the rows of a matrix, and clipping. Arrays with elements to differentiate go to detreduce.torch."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Optional
+
+import numpy as np
+
+from . import _core
+from ._arrays import NUMPY, arithmetic_of, dtype_word, library_of
+from ._reduce import _of_torch, axes_of, chosen, dense, same_device, second_of, words_of
+
+REDUCTIONS = ("none", "sum", "mean")
+EPS = {"f32": 2.0**-23, "f64": 2.0**-52}  # of rms_norm where none is given, as in torch
+
+
+def number_of(value: Any, argument: str) -> float:
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{argument}: must be a number, not {value!r}") from None
+
+
+def reduction_of(reduction: str, allowed=REDUCTIONS) -> str:
+    words_of(reduction=reduction)
+    if reduction not in allowed:
+        raise ValueError(f"reduction: allowed are {', '.join(allowed)}, not {reduction!r}")
+    return reduction
+
+
+def widened(lib, weight: Any, a, word: str, shape, argument: str = "weight"):
+    """weight as an array of `shape`, in one piece."""
+    if library_of(weight) is not lib:
+        raise TypeError(
+            f"{argument}: must be an array of the library of x, {lib.name}, not {type(weight).__name__}"
+        )
+    w = lib.open(weight, argument)
+    if lib.dtype(w, argument) != word:
+        raise TypeError(f"{argument}: must have the dtype of x, {a.dtype}, not {w.dtype}")
+    same_device(lib, a, w, argument)
+    if tuple(w.shape) != tuple(shape):
+        try:
+            w = lib.broadcast(w, shape)
+        except (ValueError, RuntimeError, TypeError):
+            raise ValueError(
+                f"{argument}: must have the shape {tuple(shape)}, not {tuple(w.shape)}"
+            ) from None
+    return lib.contiguous(w)
+
+
+# ---- Losses of elements ----------------------------------------------------------------------------------------
+
+
+def _terms(name: str, x: Any, target: Any, weight: Any):
+    lib = library_of(x)
+    a = lib.open(x, "x")
+    word = lib.dtype(a, "x")
+    t = second_of(lib, x, a, word, target, "target")
+    w = None if weight is None else widened(lib, weight, a, word, a.shape)
+    return lib, lib.contiguous(a), lib.contiguous(t), w, word
+
+
+def loss(
+    name: str, x: Any, target: Any, weight: Any, parameter: float, reduction: str, method: str, dtype: Any
+) -> Any:
+    lib, a, t, w, word = _terms(name, x, target, weight)
+    reduction_of(reduction)
+    words_of(method=method)
+    output = None if dtype is None else dtype_word(dtype, "dtype")
+    n = math.prod(a.shape)
+    if reduction == "mean" and n == 0:
+        return lib.close(lib.filled((), output or word, math.nan, a), x)
+    out = lib.empty(tuple(a.shape) if reduction == "none" else (), output or word, a)
+    place = lib.place(a)
+    _core.loss(
+        name,
+        reduction,
+        method,
+        word,
+        output,
+        n,
+        parameter,
+        lib.at(a),
+        lib.at(t),
+        w if w is None else lib.at(w),
+        lib.at(out),
+        place,
+    )
+    lib.done(place)
+    return lib.close(out, x)
+
+
+def loss_gradient(
+    name: str, x: Any, target: Any, weight: Any, parameter: float, reduction: str, upstream: Any
+) -> Any:
+    """The gradient with respect to x, times `upstream`: None for 1, one number, or with reduction none one an element."""
+    lib, a, t, w, word = _terms(name, x, target, weight)
+    u = (
+        None
+        if upstream is None
+        else widened(lib, upstream, a, word, a.shape if reduction == "none" else (), "upstream")
+    )
+    out, n, place = lib.empty(tuple(a.shape), word, a), math.prod(a.shape), lib.place(a)
+    if n > 0:
+        _core.loss_gradient(
+            name,
+            reduction,
+            word,
+            n,
+            parameter,
+            lib.at(a),
+            lib.at(t),
+            w if w is None else lib.at(w),
+            u if u is None else lib.at(u),
+            lib.at(out),
+            place,
+        )
+        lib.done(place)
+    return lib.close(out, x)
+
+
+def _loss(name, x, target, weight, parameter, reduction, method, dtype, allowed=REDUCTIONS):
+    reduction_of(reduction, allowed)
+    torch = _of_torch(x)
+    if torch is None and library_of(target).tracked(target):
+        raise TypeError("target: has no gradient here; allowed are tensors that need none (target.detach())")
+    if torch is not None:
+        return torch.loss(
+            name, x, target, weight, parameter=parameter, reduction=reduction, method=method, dtype=dtype
+        )
+    return loss(name, x, target, weight, parameter, reduction, method, dtype)
+
+
+def mse(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None):
+    """(x - target)^2; their mean by exact is the true one, rounded once."""
+    return _loss("mse", x, target, weight, 1.0, reduction, method, dtype)
+
+
+def mae(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None):
+    """|x - target|; torch calls it l1_loss."""
+    return _loss("mae", x, target, weight, 1.0, reduction, method, dtype)
+
+
+def huber(
+    x,
+    target,
+    weight=None,
+    *,
+    delta: float = 1.0,
+    reduction: str = "mean",
+    method: str = "automatic",
+    dtype=None,
+):
+    """d^2 / 2 up to |d| = delta, from there delta (|d| - delta / 2)."""
+    delta = number_of(delta, "delta")
+    if not 0 < delta < math.inf:
+        raise ValueError(f"delta: must be finite and above 0, not {delta}")
+    return _loss("huber", x, target, weight, delta, reduction, method, dtype)
+
+
+def smooth_l1(
+    x,
+    target,
+    weight=None,
+    *,
+    beta: float = 1.0,
+    reduction: str = "mean",
+    method: str = "automatic",
+    dtype=None,
+):
+    """d^2 / (2 beta) up to |d| = beta, from there |d| - beta / 2."""
+    beta = number_of(beta, "beta")
+    if not 0 <= beta < math.inf:
+        raise ValueError(f"beta: must be finite and not negative, not {beta}")
+    return _loss("smooth_l1", x, target, weight, beta, reduction, method, dtype)
+
+
+def bce(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None):
+    """Binary cross entropy of probabilities, whose logarithms end at -100."""
+    return _loss("bce", x, target, weight, 1.0, reduction, method, dtype)
+
+
+def bce_with_logits(
+    x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None
+):
+    """Binary cross entropy of sigmoid(x)."""
+    return _loss("bce_with_logits", x, target, weight, 1.0, reduction, method, dtype)
+
+
+def kl_div(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None):
+    """target (log(target) - x); x is the logarithm of a probability. "batchmean" is the sum over the length of axis 0."""
+    if reduction == "batchmean":
+        total = _loss("kl_div", x, target, weight, 1.0, "sum", method, dtype)
+        return total / (len(x) if len(x.shape) > 0 else 1)
+    return _loss("kl_div", x, target, weight, 1.0, reduction, method, dtype, REDUCTIONS + ("batchmean",))
+
+
+# ---- Rows ------------------------------------------------------------------------------------------------------
+
+
+class Rows:
+    """x with one axis, or the last few, as the rows of a matrix; where it lies if only its rows are apart."""
+
+    def __init__(
+        self,
+        x: Any,
+        axis: Any = -1,
+        argument: str = "x",
+        last: int = 0,
+        axis_name: str = "axis",
+        lib: Any = None,
+    ) -> None:
+        self.lib = lib or library_of(x)
+        a = self.lib.open(x, argument) if lib is None else x  # which is open
+        lib = self.lib
+        self.word = lib.dtype(a, argument)
+        self.x = x
+        if last:
+            self.axis, kept = a.ndim - last, tuple(a.shape[: a.ndim - last])
+            self.n = math.prod(a.shape[a.ndim - last :])
+            self.back = None
+        else:
+            if a.ndim == 0:
+                raise ValueError(f"{argument}: must have an axis")
+            if isinstance(axis, (tuple, list)) or axis is None:
+                raise TypeError(f"{axis_name}: must be an int, not {axis!r}")
+            (self.axis,) = axes_of(axis, a.ndim, axis_name)
+            order = tuple(i for i in range(a.ndim) if i != self.axis) + (self.axis,)
+            self.back = None
+            if self.axis != a.ndim - 1:
+                a = lib.permuted(a, order)
+                self.back = tuple(sorted(range(a.ndim), key=lambda i: order[i]))
+            self.n, kept = a.shape[-1], tuple(a.shape[:-1])
+        self.kept, self.shape = kept, tuple(a.shape)
+        self.rows = math.prod(kept)
+        self.stride = self.n
+        if not lib.is_contiguous(a):
+            strides = lib.strides(a)
+            if a.ndim == 2 and strides[1] == 1 and strides[0] >= self.n > 0 and self.rows > 0:
+                self.stride = strides[0]
+            else:
+                a = lib.contiguous(a)
+        self.a = a
+        self.place = lib.place(a)
+
+    def like(self, y: Any, argument: str) -> "Rows":
+        """Another array of the shape and dtype of x, by rows."""
+        if library_of(y) is not self.lib:
+            raise TypeError(
+                f"{argument}: must be an array of the library of x, {self.lib.name}, not {type(y).__name__}"
+            )
+        if self.back is None and self.axis != len(self.shape) - 1:
+            r = Rows(y, argument=argument, last=len(self.shape) - self.axis)
+        else:
+            r = Rows(y, self.axis, argument)
+        if r.word != self.word:
+            raise TypeError(f"{argument}: must have the dtype of x, {self.a.dtype}, not {r.a.dtype}")
+        if r.shape != self.shape:
+            raise ValueError(f"{argument}: must have the shape of x, {self.shape}, not {r.shape}")
+        same_device(self.lib, self.a, r.a, argument)
+        return r
+
+    def run(self, op: str, output: Optional[str], options: dict, arrays: dict) -> None:
+        """Arrays as Python has them become addresses; None stays away."""
+        if self.stride != self.n:
+            options["stride"] = self.stride
+        at = self.lib.at
+        where = {name: at(a) for name, a in arrays.items() if a is not None}
+        _core.row_op(op, self.word, output, self.n, self.rows, options, where, self.place)
+        self.lib.done(self.place)
+
+    def empty(self, shape, word: str):
+        return self.lib.empty(shape, word, self.a)
+
+    def close(self, out: Any) -> Any:
+        """A result of the shape of the rows, with the axis back where it was."""
+        if self.back is not None:
+            out = self.lib.contiguous(self.lib.permuted(out, self.back))
+        return self.lib.close(out, self.x)
+
+
+def logsumexp(x, axis: Any = None, keepdims: bool = False, *, dtype=None, dim: Any = None, keepdim=None):
+    """log of the sum of e^x, as near to the true one for -1000 as for 0. Of no elements -inf."""
+    axis, keepdims, name = chosen(axis, dim, keepdims, keepdim)
+    torch = _of_torch(x)
+    if torch is not None:
+        return torch.logsumexp(x, axis, keepdims, dtype=dtype)
+    return logsumexp_of(x, axis, keepdims, dtype, name)
+
+
+def logsumexp_of(x, axis, keepdims, dtype, name="axis"):
+    lib = library_of(x)
+    a = lib.open(x, "x")
+    lib.dtype(a, "x")
+    axes = axes_of(axis, a.ndim, name)
+    shape = tuple(1 if i in axes else length for i, length in enumerate(a.shape) if keepdims or i not in axes)
+    flat = tuple(i for i in range(a.ndim) if i not in axes) + axes
+    if flat != tuple(range(a.ndim)):
+        a = lib.permuted(a, flat)
+    r = (
+        Rows(a, last=len(axes), lib=lib)
+        if axes
+        else Rows(lib.reshaped(a, tuple(a.shape) + (1,)), last=1, lib=lib)
+    )
+    word = None if dtype is None else dtype_word(dtype, "dtype")
+    out = r.empty(shape, word or r.word)
+    if r.rows > 0:
+        r.run("logsumexp", word, {}, {"x": r.a, "out": out})
+    return lib.close(out, x)
+
+
+def _row_wise(op: str, x: Any, axis: Any, dtype: Any, dim: Any):
+    if dim is not None and axis != -1:
+        raise ValueError("dim: is another name of axis; give one of them")
+    axis = axis if dim is None else dim
+    torch = _of_torch(x)
+    if torch is not None:
+        return getattr(torch, op)(x, axis, dtype=dtype)
+    return row_wise(op, x, axis, dtype)
+
+
+def row_wise(op: str, x: Any, axis: Any, dtype: Any):
+    r = Rows(x, axis)
+    word = None if dtype is None else dtype_word(dtype, "dtype")
+    out = r.empty(r.shape, word or r.word)
+    if r.rows * r.n > 0:
+        r.run(op, word, {}, {"x": r.a, "out": out})
+    return r.close(out)
+
+
+def softmax(x, axis: int = -1, *, dtype=None, dim: Any = None):
+    """e^x over the sum of e^x."""
+    return _row_wise("softmax", x, axis, dtype, dim)
+
+
+def log_softmax(x, axis: int = -1, *, dtype=None, dim: Any = None):
+    """x less the log of the sum of e^x."""
+    return _row_wise("log_softmax", x, axis, dtype, dim)
+
+
+def row_wise_gradient(op: str, y: Any, upstream: Any, axis: int, dtype: Any = None):
+    """Of softmax and log_softmax, whose result is y."""
+    r = Rows(y, axis)
+    u = r.like(upstream, "upstream")
+    out = r.empty(r.shape, r.word)
+    if r.rows * r.n > 0:
+        options = {} if u.stride == u.n else {"upstream_stride": u.stride}
+        r.run(op + "_gradient", None, options, {"x": r.a, "upstream": u.a, "out": out})
+    return r.close(out)
+
+
+def logsumexp_gradient(x: Any, upstream: Any, axes) -> Any:
+    """upstream: one number a group, in the shape of the groups that are kept."""
+    lib = library_of(x)
+    axes = axes_of(axes, len(x.shape))
+    kept = tuple(i for i in range(len(x.shape)) if i not in axes)
+    a = x if kept + axes == tuple(range(len(x.shape))) else lib.permuted(x, kept + axes)
+    r = (
+        Rows(a, last=len(axes), lib=lib)
+        if axes
+        else Rows(lib.reshaped(a, tuple(a.shape) + (1,)), last=1, lib=lib)
+    )
+    u = lib.contiguous(lib.cast(upstream, arithmetic_of(r.word)))
+    out = r.empty(tuple(a.shape), r.word)
+    if r.rows * r.n > 0:
+        r.run("logsumexp_gradient", None, {}, {"x": r.a, "upstream": u, "out": out})
+    if a is not x:
+        order = kept + axes
+        out = lib.permuted(out, tuple(sorted(range(len(order)), key=lambda i: order[i])))
+    return out
+
+
+def _normalized(x: Any, normalized_shape: Any) -> int:
+    try:
+        shape = (operator.index(normalized_shape),)
+    except TypeError:
+        try:
+            shape = tuple(operator.index(n) for n in normalized_shape)
+        except TypeError:
+            raise TypeError(
+                f"normalized_shape: must be an int or a tuple of ints, not {normalized_shape!r}"
+            ) from None
+    if len(shape) == 0 or tuple(x.shape[len(x.shape) - len(shape) :]) != shape:
+        raise ValueError(f"normalized_shape: must be how the shape of x, {tuple(x.shape)}, ends, not {shape}")
+    return len(shape)
+
+
+def norm(
+    op: str,
+    x: Any,
+    normalized_shape: Any,
+    weight: Any,
+    bias: Any,
+    eps: Any,
+    kept: bool = False,
+    dtype: Any = None,
+):
+    """layernorm or rmsnorm; with `kept` also mean and reciprocal of the deviation of each row, which gradients need."""
+    lib = library_of(x)
+    x_opened = lib.open(x, "x")
+    r = Rows(x_opened, last=_normalized(x_opened, normalized_shape), lib=lib)
+    r.x = x
+    arithmetic = arithmetic_of(r.word)
+    eps = EPS[arithmetic] if eps is None else number_of(eps, "eps")
+    if not 0 <= eps < math.inf:
+        raise ValueError(f"eps: must be finite and not negative, not {eps}")
+    ends = r.shape[r.axis :]
+    scale = None if weight is None else widened(lib, weight, r.a, r.word, ends)
+    shift = None if bias is None else widened(lib, bias, r.a, r.word, ends, "bias")
+    if shift is not None and scale is None:
+        scale = lib.filled(ends, r.word, 1, r.a)
+    word = None if dtype is None else dtype_word(dtype, "dtype")
+    out = r.empty(r.shape, word or r.word)
+    mean = r.empty(r.kept, arithmetic) if kept and op == "layernorm" else None
+    rstd = r.empty(r.kept, arithmetic) if kept else None
+    if r.n == 0:
+        raise ValueError("x: must have elements to normalize")
+    if r.rows > 0:
+        arrays = {"x": r.a, "out": out, "scale": scale, "shift": shift, "mean": mean, "rstd": rstd}
+        r.run(op, word, {"epsilon": eps}, arrays)
+    out = lib.close(out, x)
+    return (out, mean, rstd) if kept else out
+
+
+def norm_gradient(
+    op: str,
+    x,
+    upstream,
+    last: int,
+    weight,
+    mean,
+    rstd,
+    bias: bool,
+    parameters: bool,
+    method: str = "automatic",
+):
+    """Gradients with respect to x and, if asked for, to weight and bias, summed over the rows by `method`."""
+    r = Rows(x, last=last)
+    u = r.like(upstream, "upstream")
+    lib, ends = r.lib, r.shape[r.axis :]
+    scale = None if weight is None else widened(lib, weight, r.a, r.word, ends)
+    out = r.empty(r.shape, r.word)
+    dw = r.empty(ends, r.word) if parameters else None
+    db = r.empty(ends, r.word) if parameters and bias else None
+    options: dict = {"parameters": parameters, "method": method}
+    if u.stride != u.n:
+        options["upstream_stride"] = u.stride
+    arrays = {
+        "x": r.a,
+        "out": out,
+        "scale": scale,
+        "mean": mean,
+        "rstd": rstd,
+        "upstream": u.a,
+        "scale_gradient": dw,
+        "shift_gradient": db,
+    }
+    r.run(op + "_gradient", None, options, arrays)
+    return out, dw, db
+
+
+def layer_norm(x, normalized_shape, weight=None, bias=None, eps: float = 1e-5, *, dtype=None):
+    """(x - mean) / sqrt(variance + eps) of the last axes, times weight, plus bias."""
+    torch = _of_torch(x)
+    if torch is not None:
+        return torch.layer_norm(x, normalized_shape, weight, bias, eps)
+    return norm("layernorm", x, normalized_shape, weight, bias, eps, dtype=dtype)
+
+
+def rms_norm(x, normalized_shape, weight=None, eps: Optional[float] = None, *, dtype=None):
+    """x / sqrt(mean of squares + eps) of the last axes, times weight. eps is by default that of the arithmetic, as in torch."""
+    torch = _of_torch(x)
+    if torch is not None:
+        return torch.rms_norm(x, normalized_shape, weight, eps)
+    return norm("rmsnorm", x, normalized_shape, weight, None, eps, dtype=dtype)
+
+
+class Classes:
+    """Logits of (C), (N, C) or (N, C, …) by rows of C, and what they are compared with."""
+
+    def __init__(
+        self, op: str, x: Any, target: Any, weight: Any, ignore_index: Any, label_smoothing: Any
+    ) -> None:
+        lib = self.lib = library_of(x)
+        a = lib.open(x, "x")
+        if a.ndim == 0:
+            raise ValueError("x: must have an axis of classes")
+        r = self.r = Rows(a, 0 if a.ndim == 1 else 1, lib=lib)
+        r.x = x
+        if library_of(target) is not lib:
+            raise TypeError(
+                f"target: must be an array of the library of x, {lib.name}, not {type(target).__name__}"
+            )
+        t = lib.open(target, "target")
+        same_device(lib, a, t, "target")
+        expected = r.kept
+        self.options: dict = {}
+        self.arrays: dict = {"x": r.a}
+        classes = t if lib.is_int64(t) else lib.as_int64(t)
+        self.probabilities = classes is None
+        if classes is not None:
+            if tuple(classes.shape) != expected:
+                raise ValueError(
+                    f"target: must have the shape {expected} of classes, not {tuple(classes.shape)}"
+                )
+            self.arrays["targets"] = lib.contiguous(classes)
+            try:
+                self.options["ignore_index"] = operator.index(ignore_index)
+            except TypeError:
+                raise TypeError(f"ignore_index: must be an int, not {ignore_index!r}") from None
+            if not -(2**63) <= self.options["ignore_index"] < 2**63:
+                raise ValueError("ignore_index: must be an int64")
+        elif op == "nll":
+            raise TypeError(f"target: must be integers, not {t.dtype}")
+        else:
+            q = r.like(target, "target") if a.ndim < 2 or len(a.shape) == len(t.shape) else None
+            if q is None:
+                raise ValueError(f"target: must have the shape of x, {tuple(a.shape)}, not {tuple(t.shape)}")
+            self.arrays["probabilities"] = q.a
+            if q.stride != q.n:
+                self.options["probability_stride"] = q.stride
+        if weight is not None:
+            self.arrays["weights"] = widened(lib, weight, r.a, r.word, (r.n,))
+        smoothing = number_of(label_smoothing, "label_smoothing")
+        if not 0 <= smoothing <= 1:
+            raise ValueError(f"label_smoothing: allowed are 0 to 1, not {label_smoothing}")
+        if smoothing:
+            self.options["label_smoothing"] = smoothing
+        if r.n == 0:
+            raise ValueError("x: must have classes")
+
+    def forward(self, op: str, reduction: str, method: str, dtype: Any, rows: bool = False):
+        """The loss; or with `rows` that of each row and its weight, in the arithmetic's format."""
+        r = self.r
+        if rows:
+            word, output = arithmetic_of(r.word), arithmetic_of(r.word)
+        else:
+            output = None if dtype is None else dtype_word(dtype, "dtype")
+            word = output or r.word
+        out = r.empty(r.kept if reduction == "none" else (), word)
+        weights = r.empty(r.kept, word) if rows else None
+        if r.rows == 0 and reduction == "mean":
+            return self.lib.close(self.lib.filled((), word, math.nan, r.a), r.x)
+        if r.rows > 0 or reduction != "none":
+            options = dict(self.options, reduction=reduction, method=method)
+            r.run(op, output, options, dict(self.arrays, out=out, row_weights=weights))
+        return (out, weights) if rows else self.lib.close(out, r.x)
+
+    def gradient(self, op: str, reduction: str, method: str, factor: Any, dtype: Optional[str] = None):
+        """With respect to x, times `factor`: None for 1, or one number of the arithmetic's format."""
+        r = self.r
+        out = r.empty(r.shape, dtype or r.word)
+        if r.rows > 0:
+            options = dict(self.options, reduction=reduction, method=method)
+            r.run(op, dtype, options, dict(self.arrays, out=out, factor=factor))
+        return r.close(out)
+
+
+def _of_classes(op, x, target, weight, ignore_index, reduction, label_smoothing, method, dtype):
+    reduction_of(reduction)
+    words_of(method=method)
+    torch = _of_torch(x)
+    if torch is not None:
+        call = torch.cross_entropy if op == "cross_entropy" else torch.nll_loss
+        more = {"label_smoothing": label_smoothing} if op == "cross_entropy" else {}
+        return call(x, target, weight, ignore_index=ignore_index, reduction=reduction, method=method, **more)
+    return Classes(op, x, target, weight, ignore_index, label_smoothing).forward(op, reduction, method, dtype)
+
+
+def cross_entropy(
+    x,
+    target,
+    weight=None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+    method: str = "automatic",
+    dtype=None,
+):
+    """-log_softmax(x) at the target. x: (C), (N, C) or (N, C, …); target: classes, integers, or probabilities in the shape of x."""
+    return _of_classes(
+        "cross_entropy", x, target, weight, ignore_index, reduction, label_smoothing, method, dtype
+    )
+
+
+def nll(
+    x,
+    target,
+    weight=None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    method: str = "automatic",
+    dtype=None,
+):
+    """-x at the target; x: logarithms of probabilities."""
+    return _of_classes("nll", x, target, weight, ignore_index, reduction, 0.0, method, dtype)
+
+
+# ---- Clipping --------------------------------------------------------------------------------------------------
+
+
+def clip_grad_norm_(
+    parameters, max_norm: float, *, eps: float = 1e-6, error_if_nonfinite: bool = False, dtype=None
+):
+    """The norm of a list of arrays taken as one, all of them scaled, in place, where it is above max_norm. Of tensors of
+    torch it is their gradients, as in torch.nn.utils.clip_grad_norm_."""
+    if hasattr(parameters, "shape"):
+        parameters = [parameters]
+    try:
+        arrays = list(parameters)
+    except TypeError:
+        raise TypeError("parameters: must be an array or a list of arrays") from None
+    max_norm, eps = number_of(max_norm, "max_norm"), number_of(eps, "eps")
+    for argument, value in (("max_norm", max_norm), ("eps", eps)):
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{argument}: must be finite and not negative, not {value}")
+    if not arrays:
+        return NUMPY.filled((), "f32" if dtype is None else dtype_word(dtype, "dtype"), 0, None)[()]
+    lib = library_of(arrays[0])
+    if lib.name == "torch":
+        arrays = [p.grad for p in arrays if p.grad is not None]
+        if not arrays:
+            return lib.torch.tensor(0.0)
+        arrays = [g.detach() for g in arrays]
+    given, pieces, copies = [], [], []
+    for i, array in enumerate(arrays):
+        argument = f"parameters[{i}]"
+        if library_of(array) is not lib or (lib is NUMPY and not isinstance(array, np.ndarray)):
+            raise TypeError(f"{argument}: must be an array of {lib.name}, not {type(array).__name__}")
+        lib.writable(array, argument)
+        a = lib.open(array, argument)
+        word = lib.dtype(a, argument)
+        if word[:2] == "f8":
+            raise TypeError(f"{argument}: tensors of 8 bits are not clipped, and this is {a.dtype}")
+        if given:
+            same_device(lib, given[0], a, argument)
+        piece, copied = dense(lib, a), a is not array
+        if not lib.is_contiguous(piece):
+            piece, copied = lib.contiguous(a), True
+        if copied:
+            copies.append((array, piece))
+        given.append(a)
+        pieces.append((lib.at(piece), math.prod(a.shape), word))
+    wide = any(piece[2] == "f64" for piece in pieces)
+    word = dtype_word(dtype, "dtype") if dtype is not None else "f64" if wide else "f32"
+    out, place = lib.empty((), word, given[0]), lib.place(given[0])
+    if error_if_nonfinite:
+        _core.reduce_list("nrm2", word, False, pieces, lib.at(out), place)
+        lib.done(place)
+        if not math.isfinite(float(out)):
+            raise RuntimeError(f"parameters: their norm is {float(out)}, and error_if_nonfinite is set")
+    _core.clip_grad_norm(pieces, max_norm, eps, word, lib.at(out), place)
+    for array, piece in copies:
+        array[...] = piece
+    return lib.close(out, arrays[0])

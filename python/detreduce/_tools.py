@@ -1,0 +1,193 @@
+"""What there is to compute on, whether it computes the right bits, and what each method makes of some elements."""
+
+from __future__ import annotations
+
+import math
+import os
+from fractions import Fraction
+from typing import Any, List, NamedTuple, Optional
+
+import numpy as np
+
+from . import _core
+from ._arrays import WORDS, arithmetic_of, library_of
+from ._reduce import reduced, words_of
+
+METHODS = ("exact", "compensated", "kahan", "tree", "serial")
+
+
+class Device(NamedTuple):
+    name: str
+    what: str
+    instruction_sets: tuple = ()
+    memory: int = 0
+
+
+def devices() -> List[Device]:
+    """The CPU, and every GPU that this build can use."""
+    threads = os.cpu_count() or 1
+    found = [Device("cpu", f"{threads} threads", tuple(_core.isas()))]
+    for index, name, major, minor, multiprocessors, memory in _core.gpus():
+        found.append(
+            Device(f"cuda:{index}", f"{name}, {major}.{minor}, {multiprocessors} multiprocessors", (), memory)
+        )
+    return found
+
+
+def _numbers(n: int) -> np.ndarray:
+    """Numbers of both signs and many sizes that are the same everywhere: from 32-bit integers alone."""
+    i = np.arange(n, dtype=np.uint64)
+    mixed = (i * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)  # 24 bits
+    exponent = (104 + (i * np.uint64(0xD1B54A32D192ED03) >> np.uint64(59))) << np.uint64(23)
+    bits = (mixed & np.uint64(0x7FFFFF)) | exponent | ((mixed >> np.uint64(23)) << np.uint64(31))
+    return bits.astype(np.uint32).view(np.float32)
+
+
+# Bits of 100003 numbers of _numbers(), as the program `detreduce` prints them.
+_EXPECTED = {
+    ("sum", "exact"): 0x45493AA7,
+    ("sum", "compensated"): 0x45493AA7,
+    ("sum", "kahan"): 0x45493AA7,
+    ("sum", "tree"): 0x45493A9C,
+    ("sum", "serial"): 0x45493A5E,
+    ("nrm2", "exact"): 0x46C51C31,
+    ("nrm2", "tree"): 0x46C51C31,
+    ("nrm2", "serial"): 0x46C51B55,
+    ("mean", "exact"): 0x3D03DFA1,
+    ("mean", "tree"): 0x3D03DF9A,
+    ("variance", "exact"): 0x45C6EB16,
+}
+
+
+class Check(NamedTuple):
+    device: str
+    op: str
+    method: str
+    instruction_set: Optional[str]
+
+
+def verify() -> List[Check]:
+    """Computes known results on every device, by every method and instruction set, and compares their bits with those of the
+    specification. Returns what was compared; RuntimeError says what differs."""
+    x = _numbers(100003)
+    checks = []
+
+    def compared(device, op, method, isa, value):
+        bits = np.float32(value).view(np.uint32)
+        if int(bits) != _EXPECTED[op, method]:
+            at = f" with {isa}" if isa else ""
+            raise RuntimeError(
+                f"{op} by {method} on {device}{at} is 0x{int(bits):08x}, and should be 0x{_EXPECTED[op, method]:08x}"
+            )
+        checks.append(Check(device, op, method, isa))
+
+    for op, method in _EXPECTED:
+        for isa in _core.isas():
+            compared("cpu", op, method, isa, reduced(op, x, method=method, isa=isa))
+    for index, *_ in _core.gpus():
+        opened = _on_gpu(x, index)
+        if opened is None:
+            break
+        for op, method in _EXPECTED:
+            if method == "serial":
+                continue
+            value = reduced(op, opened, method=method)
+            value = value.cpu().numpy() if hasattr(value, "cpu") else value.get()
+            compared(f"cuda:{index}", op, method, None, value)
+    return checks
+
+
+def _on_gpu(x: np.ndarray, index: int):
+    """x on a GPU, by what library there is, or None."""
+    try:
+        import torch
+
+        return torch.from_numpy(x).to(f"cuda:{index}")
+    except (ImportError, RuntimeError, AssertionError):
+        pass
+    try:
+        import cupy
+
+        with cupy.cuda.Device(index):
+            return cupy.asarray(x)
+    except ImportError:
+        return None
+
+
+class Explained(NamedTuple):
+    method: str
+    value: float
+    error: float  # how far from the true value, as far as a double can tell
+    bound: Optional[float]  # which it cannot pass, if one is stated
+
+    def __str__(self) -> str:
+        bound = "" if self.bound is None else f"  (at most {self.bound:.3g})"
+        return f"{self.method:12} {self.value!r:24} off by {self.error:.3g}{bound}"
+
+
+class Explanation(list):
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+
+_TERMS = {"sum": 0, "asum": 0, "sumsq": 1, "dot": 1}
+
+
+def explain(x: Any, op: str = "sum") -> Explanation:
+    """The result of all elements of x by each method, how far it is from the true one, and how far it could be.
+
+    op: sum, asum, sumsq, mean, nrm2, var or std. The bound is that of SPEC.md, section 8.3; there is one of sums.
+    """
+    words_of(op=op)
+    op = {"var": "variance", "std": "stddev"}.get(op, op)
+    if op not in ("sum", "asum", "sumsq", "mean", "nrm2", "variance", "stddev"):
+        raise ValueError(f"op: allowed are sum, asum, sumsq, mean, nrm2, var and std, not {op!r}")
+    lib = library_of(x)
+    a = lib.open(x, "x")
+    word = lib.dtype(a, "x")
+    n = math.prod(a.shape)
+    if n == 0:
+        raise ValueError("x: must have elements")
+    exact = _double(reduced(op, a, dtype="float64"))
+    size = _double(reduced("sumsq" if op == "sumsq" else "asum", a, dtype="float64"))
+    lines = Explanation()
+    on_cpu = lib.place(a) is None
+    for method in METHODS:
+        if method == "serial" and not on_cpu:
+            continue
+        try:
+            value = _double(reduced(op, a, method=method))
+        except ValueError:  # not offered
+            continue
+        if math.isfinite(value) and math.isfinite(exact):
+            error = float(abs(Fraction(value) - Fraction(exact)))
+        else:
+            error = 0.0 if value == exact or (value != value and exact != exact) else math.inf
+        lines.append(Explained(method, value, error, _bound(op, method, word, n, exact, size)))
+    return lines
+
+
+def _double(value: Any) -> float:
+    return float(value)
+
+
+def _bound(op: str, method: str, word: str, n: int, exact: float, size: float) -> Optional[float]:
+    if op not in _TERMS or not math.isfinite(size):
+        return None
+    precision = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53, "f8e4m3": 4, "f8e5m2": 3}
+    unit, smallest = 2.0 ** -precision[word], {"f16": -24, "bf16": -133, "f8e4m3": -9, "f8e5m2": -16}.get(
+        word, -149 if word == "f32" else -1074
+    )
+    rounding = abs(exact) * unit + math.ldexp(1.0, smallest)
+    if method == "exact":
+        return rounding
+    in_steps = 2.0 ** -precision[arithmetic_of(word)]
+    depth = n - 1 if method == "serial" else _core.tree_depth(word, n, method == "compensated")
+
+    def gamma(d: int) -> float:
+        return d * in_steps / (1 - d * in_steps) if d * in_steps < 1 else math.inf
+
+    if method in ("kahan", "compensated"):
+        return rounding + gamma(2 * depth + 6) * gamma(depth + 3) * size
+    of_terms = gamma(depth + _TERMS[op]) * size
+    return of_terms + (rounding if WORDS[word] not in ("float32", "float64") else math.ldexp(1.0, smallest))
