@@ -1,0 +1,330 @@
+"""`with reproducible():` what a model computes by torch's functions is computed by detreduce, as far as that has them."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any, Callable, Dict
+
+import torch
+from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
+
+import detreduce.torch as drt
+
+Tensor = torch.Tensor
+_ELEMENTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_SHORT = (torch.float16, torch.bfloat16)
+_HANDLERS: Dict[Any, Callable] = {}
+_NOT_COVERED = {
+    "matrix products": [
+        torch.matmul,
+        Tensor.matmul,
+        Tensor.__matmul__,
+        Tensor.__rmatmul__,
+        torch.mm,
+        Tensor.mm,
+        torch.bmm,
+        Tensor.bmm,
+    ]
+    + [torch.addmm, torch.baddbmm, torch.einsum, torch.dot, torch.mv, F.linear, F.bilinear],
+    "convolutions": [
+        F.conv1d,
+        F.conv2d,
+        F.conv3d,
+        F.conv_transpose1d,
+        F.conv_transpose2d,
+        F.conv_transpose3d,
+    ],
+    "fused attention": [F.scaled_dot_product_attention, F.multi_head_attention_forward],
+    "other normalizations": [F.batch_norm, F.group_norm, F.instance_norm],
+    "pooling": [F.avg_pool1d, F.avg_pool2d, F.adaptive_avg_pool1d, F.adaptive_avg_pool2d],
+    "scattered sums": [
+        F.embedding,
+        F.embedding_bag,
+        Tensor.index_add_,
+        Tensor.scatter_add_,
+        Tensor.index_put_,
+        torch.index_add,
+    ]
+    + [torch.scatter_add, torch.bincount, torch.histc],
+    "running sums": [torch.cumsum, Tensor.cumsum, torch.cumprod, torch.logcumsumexp],
+}
+_CATEGORY = {f: category for category, functions in _NOT_COVERED.items() for f in functions}
+
+
+def not_covered() -> Dict[str, list]:
+    """What reproducible() leaves to torch, by category. So are sums that autograd itself makes for a tensor that was broadcast."""
+    return {
+        category: [torch.overrides.resolve_name(f) or str(f) for f in functions]
+        for category, functions in _NOT_COVERED.items()
+    }
+
+
+def _handles(*functions):
+    def register(handler):
+        for f in functions:
+            _HANDLERS[f] = handler
+        return handler
+
+    return register
+
+
+def _fit(*tensors: Any) -> bool:
+    """Tensors of one dtype that detreduce has, on one device that it knows."""
+    given = [t for t in tensors if t is not None]
+    first = given[0]
+    return all(
+        isinstance(t, Tensor)
+        and t.dtype in _ELEMENTS
+        and t.dtype is first.dtype
+        and t.device == first.device
+        and t.device.type in ("cpu", "cuda")
+        and t.layout is torch.strided
+        for t in given
+    )
+
+
+def _wide(*tensors: Any):
+    """Under autocast, torch computes these functions in float32."""
+    kind = next(t for t in tensors if t is not None).device.type
+    if kind in ("cpu", "cuda") and torch.is_autocast_enabled(kind):
+        return tuple(t.float() if isinstance(t, Tensor) and t.dtype in _SHORT else t for t in tensors)
+    return tensors
+
+
+def _dims(dim: Any) -> Any:
+    """An empty list is all of them."""
+    return None if isinstance(dim, (tuple, list)) and len(dim) == 0 else dim
+
+
+@_handles(torch.sum, Tensor.sum)
+def _sum(x, dim=None, keepdim=False, *, dtype=None, out=None, axis=None):
+    (x,) = _wide(x)
+    return _summed("sum", x, dim if axis is None else axis, keepdim, dtype, out)
+
+
+@_handles(torch.mean, Tensor.mean)
+def _mean(x, dim=None, keepdim=False, *, dtype=None, out=None, axis=None):
+    return _summed("mean", x, dim if axis is None else axis, keepdim, dtype, out)
+
+
+def _summed(op, x, dim, keepdim, dtype, out):
+    if out is not None or (dtype is not None and dtype not in _ELEMENTS):
+        return NotImplemented
+    x = x if dtype is None else x.to(dtype)
+    return drt.reduced(op, x, _dims(dim), keepdim) if _fit(x) else NotImplemented
+
+
+@_handles(torch.var, Tensor.var)
+def _var(x, *args, **kwargs):
+    return _deviation("variance", x, *args, **kwargs)
+
+
+@_handles(torch.std, Tensor.std)
+def _std(x, *args, **kwargs):
+    return _deviation("stddev", x, *args, **kwargs)
+
+
+def _deviation(op, x, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if out is not None or not _fit(x) or isinstance(correction, float):
+        return NotImplemented
+    ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
+    return drt.reduced(op, x, _dims(dim), keepdim, ddof=ddof)
+
+
+@_handles(torch.norm, Tensor.norm)
+def _norm(x, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    p = 2 if p is None or p == "fro" else p
+    return _vector_norm(x, p, dim, keepdim, dtype=dtype, out=out)
+
+
+@_handles(torch.linalg.vector_norm)
+def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
+    if out is not None or ord not in (1, 2) or (dtype is not None and dtype not in _ELEMENTS):
+        return NotImplemented
+    (x,) = _wide(x)
+    if not _fit(x):
+        return NotImplemented
+    x = x if dtype is None else x.to(dtype)
+    return drt.reduced("nrm2" if ord == 2 else "asum", x, _dims(dim), keepdim)
+
+
+@_handles(torch.linalg.norm)
+def _linalg_norm(x, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
+    matrices = ord is not None and (
+        isinstance(dim, (tuple, list)) and len(dim) == 2 or dim is None and x.dim() == 2
+    )
+    if matrices and ord != "fro":
+        return NotImplemented
+    return _vector_norm(x, 2 if ord is None or ord == "fro" else ord, dim, keepdim, dtype=dtype, out=out)
+
+
+@_handles(torch._foreach_norm)
+def _foreach_norm(tensors, ord=2, dtype=None):
+    norms = [_vector_norm(t, ord, dtype=dtype) for t in tensors]
+    return NotImplemented if any(n is NotImplemented for n in norms) else tuple(norms)
+
+
+@_handles(torch.softmax, Tensor.softmax, F.softmax)
+def _softmax(x, dim=None, _stacklevel=3, dtype=None):
+    return _row_wise(drt.softmax, x, dim, _stacklevel, dtype)
+
+
+@_handles(torch.log_softmax, Tensor.log_softmax, F.log_softmax)
+def _log_softmax(x, dim=None, _stacklevel=3, dtype=None):
+    return _row_wise(drt.log_softmax, x, dim, _stacklevel, dtype)
+
+
+def _row_wise(f, x, dim, third, dtype):
+    if isinstance(third, torch.dtype):  # torch.softmax(x, dim, dtype)
+        dtype = third
+    (x,) = _wide(x)
+    if dim is None or x.dim() == 0 or not _fit(x) or (dtype is not None and dtype not in _ELEMENTS):
+        return NotImplemented
+    return f(x, dim, dtype=dtype)
+
+
+@_handles(torch.logsumexp, Tensor.logsumexp)
+def _logsumexp(x, dim, keepdim=False, *, out=None):
+    (x,) = _wide(x)
+    return NotImplemented if out is not None or not _fit(x) else drt.logsumexp(x, _dims(dim), keepdim)
+
+
+@_handles(F.layer_norm, torch.layer_norm)
+def _layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
+    x, weight, bias = _wide(x, weight, bias)
+    return drt.layer_norm(x, normalized_shape, weight, bias, eps) if _fit(x, weight, bias) else NotImplemented
+
+
+@_handles(F.rms_norm, torch.rms_norm)
+def _rms_norm(x, normalized_shape, weight=None, eps=None):
+    x, weight = _wide(x, weight)
+    return drt.rms_norm(x, normalized_shape, weight, eps) if _fit(x, weight) else NotImplemented
+
+
+def _reduction(size_average, reduce, reduction):
+    return (
+        F._Reduction.legacy_get_string(size_average, reduce)
+        if size_average is not None or reduce is not None
+        else reduction
+    )
+
+
+@_handles(F.cross_entropy)
+def _cross_entropy(
+    x,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
+):
+    return _classes(
+        drt.cross_entropy,
+        x,
+        target,
+        weight,
+        ignore_index,
+        _reduction(size_average, reduce, reduction),
+        label_smoothing,
+    )
+
+
+@_handles(F.nll_loss)
+def _nll_loss(x, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    return _classes(
+        drt.nll_loss, x, target, weight, ignore_index, _reduction(size_average, reduce, reduction)
+    )
+
+
+def _classes(f, x, target, weight, *rest):
+    x, weight = _wide(x, weight)
+    probabilities = target.dtype.is_floating_point
+    if probabilities:
+        (target,) = _wide(target)
+    fit = _fit(x, weight, target if probabilities else None)
+    if not fit or (probabilities and target.requires_grad) or (weight is not None and weight.requires_grad):
+        return NotImplemented
+    return f(x, target, weight, *rest)
+
+
+def _of_elements(function, name, parameter=None):
+    @_handles(function)
+    def handler(x, target, *args, **kwargs):
+        named = dict(zip(_SIGNATURES[function], args), **kwargs)
+        reduction = _reduction(named.get("size_average"), named.get("reduce"), named.get("reduction", "mean"))
+        weight = named.get("weight")
+        if named.get("pos_weight") is not None or named.get("log_target"):
+            return NotImplemented
+        x, target, weight = _wide(x, target, weight)
+        if not _fit(x, target, weight):
+            return NotImplemented
+        if (target.requires_grad and name not in ("mse", "mae", "huber", "smooth_l1")) or (
+            weight is not None and weight.requires_grad
+        ):
+            return NotImplemented
+        if x.shape != target.shape:
+            x, target = torch.broadcast_tensors(x, target)
+        more = {} if parameter is None else {"parameter": float(named.get(parameter, 1.0))}
+        if reduction == "batchmean":
+            return drt.loss(name, x, target, weight, reduction="sum") / (x.shape[0] if x.dim() else 1)
+        return drt.loss(name, x, target, weight, reduction=reduction, **more)
+
+    return handler
+
+
+_LEGACY = ("size_average", "reduce", "reduction")
+_SIGNATURES = {
+    F.mse_loss: _LEGACY + ("weight",),
+    F.l1_loss: _LEGACY + ("weight",),
+    F.huber_loss: ("reduction", "delta", "weight"),
+    F.smooth_l1_loss: _LEGACY + ("beta",),
+    F.binary_cross_entropy: ("weight",) + _LEGACY,
+    F.binary_cross_entropy_with_logits: ("weight",) + _LEGACY + ("pos_weight",),
+    F.kl_div: _LEGACY + ("log_target",),
+}
+_of_elements(F.mse_loss, "mse")
+_of_elements(F.l1_loss, "mae")
+_of_elements(F.huber_loss, "huber", "delta")
+_of_elements(F.smooth_l1_loss, "smooth_l1", "beta")
+_of_elements(F.binary_cross_entropy, "bce")
+_of_elements(F.binary_cross_entropy_with_logits, "bce_with_logits")
+_of_elements(F.kl_div, "kl_div")
+
+
+class reproducible(TorchFunctionMode):
+    """A context in which sum, mean, norm, var, std, softmax, log_softmax, logsumexp, layer_norm, rms_norm, cross_entropy and the
+    other losses of torch are those of detreduce, with their gradients.
+
+        with detreduce.torch.reproducible() as mode:
+            loss = model(x)
+        loss.backward()
+        mode.left                 # {"matrix products": 24, …}: calls that torch computed as ever
+
+    What is of another dtype than float16, bfloat16, float32 and float64, or asks for something that detreduce has not, goes the way
+    it goes without this. not_covered() lists what always does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: collections.Counter = collections.Counter()
+        self.taken: collections.Counter = collections.Counter()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        handler = _HANDLERS.get(func)
+        if handler is not None:
+            result = handler(*args, **kwargs)
+            if result is not NotImplemented:
+                if not torch.compiler.is_compiling():
+                    self.taken[func.__name__] += 1
+                return result
+        if not torch.compiler.is_compiling():
+            category = _CATEGORY.get(func) or (func.__name__ if handler is not None else None)
+            if category is not None:
+                self.left[category] += 1
+        return func(*args, **kwargs)

@@ -1,0 +1,364 @@
+"""The ops that torch knows: for tensors of a CPU or a GPU, without data (for torch.compile), and with gradients."""
+
+from __future__ import annotations
+
+import math
+from typing import Optional
+
+import torch
+
+from .. import _losses
+from .._arrays import NAMES, arithmetic_of
+from .._reduce import axes_of
+from .._reduce import reduced as reduce_array
+
+_library = torch.library.Library("detreduce", "DEF")
+_WORDS = {getattr(torch, name): word for name, word in NAMES.items() if hasattr(torch, name)}
+NAN_IF_EMPTY = ("mean", "variance", "stddev")
+SYMMETRIC = ("mse", "mae", "huber", "smooth_l1")  # in x and target
+
+
+def arithmetic(dtype: torch.dtype) -> torch.dtype:
+    return torch.float64 if arithmetic_of(_WORDS[dtype]) == "f64" else torch.float32
+
+
+def _define(schema: str, real, fake):
+    """Defines an op, which `real` computes, and of which `fake` says what comes out."""
+    name = schema.partition("(")[0]
+    _library.define(schema)
+    _library.impl(name, real, "CPU")
+    _library.impl(name, real, "CUDA")
+    torch.library.register_fake(f"detreduce::{name}", fake, lib=_library)
+    return getattr(torch.ops.detreduce, name).default
+
+
+def _differentiable(name: str, setup, backward) -> None:
+    torch.library.register_autograd(f"detreduce::{name}", backward, setup_context=setup, lib=_library)
+
+
+def _no_second_derivative(name: str) -> None:
+    def setup(ctx, inputs, output):
+        pass
+
+    def backward(ctx, *grads):
+        raise NotImplementedError(
+            f"detreduce: there is no second derivative of {name.replace('_backward', '')}"
+        )
+
+    _differentiable(name, setup, backward)
+
+
+# ---- Reductions ------------------------------------------------------------------------------------------------
+
+
+def _reduce(x, dim, keepdim, op, dtype, method, ddof):
+    return reduce_array(
+        op, x, tuple(dim), keepdim, method, dtype, ddof=ddof, nan_if_empty=op in NAN_IF_EMPTY, axis_name="dim"
+    )
+
+
+def _fake_reduce(x, dim, keepdim, op, dtype, method, ddof):
+    shape = [1 if i in dim else n for i, n in enumerate(x.shape) if keepdim or i not in dim]
+    return x.new_empty(shape, dtype=dtype or x.dtype)
+
+
+reduce = _define(
+    "reduce(Tensor x, int[] dim, bool keepdim, str op, ScalarType? dtype, str method, int ddof) -> Tensor",
+    _reduce,
+    _fake_reduce,
+)
+
+
+def _setup_reduce(ctx, inputs, output):
+    x, ctx.dim, ctx.keepdim, ctx.op, _, ctx.method, ctx.ddof = inputs
+    ctx.shape, ctx.dtype = x.shape, x.dtype
+    if ctx.op in ("sum", "mean"):
+        ctx.save_for_backward()
+    elif ctx.op in ("nrm2", "stddev"):
+        ctx.save_for_backward(x, output)
+    else:
+        ctx.save_for_backward(x)
+
+
+def _widened(ctx, g):
+    """g, and results like it, where each element of x finds that of its group."""
+    if not ctx.keepdim:
+        for i in sorted(ctx.dim):
+            g = g.unsqueeze(i)
+    return g
+
+
+def _reduce_backward(ctx, g):
+    n = math.prod(ctx.shape[i] for i in ctx.dim)
+    g = _widened(ctx, g)
+    if ctx.op == "sum":
+        d = g.expand(ctx.shape)
+    elif ctx.op == "mean":
+        d = (g / n).expand(ctx.shape)
+    else:
+        x, *kept = ctx.saved_tensors
+        if ctx.op == "asum":
+            d = g * x.sign()
+        elif ctx.op == "sumsq":
+            d = (2 * g) * x
+        elif ctx.op == "nrm2":
+            norm = _widened(ctx, kept[0])
+            d = x * (g / norm).masked_fill(norm == 0, 0)
+        elif ctx.op in ("variance", "stddev"):
+            d = x - reduce(x, ctx.dim, True, "mean", None, ctx.method, 0)
+            divisor = n - ctx.ddof
+            if ctx.op == "variance":
+                d = d * (g * (2 / divisor) if divisor > 0 else g * math.nan)
+            else:
+                deviation = _widened(ctx, kept[0])
+                d = d * (g / (deviation * divisor)).masked_fill(deviation == 0, 0)
+        else:
+            raise NotImplementedError(f"detreduce: there is no derivative of {ctx.op}")
+    return d.to(ctx.dtype), None, None, None, None, None, None
+
+
+_differentiable("reduce", _setup_reduce, _reduce_backward)
+
+
+# ---- Losses of elements ----------------------------------------------------------------------------------------
+
+
+def _loss(x, target, weight, loss, parameter, reduction, method, dtype):
+    return _losses.loss(loss, x, target, weight, parameter, reduction, method, dtype)
+
+
+def _fake_loss(x, target, weight, loss, parameter, reduction, method, dtype):
+    return x.new_empty(x.shape if reduction == "none" else (), dtype=dtype or x.dtype)
+
+
+def _loss_backward(grad, x, target, weight, loss, parameter, reduction):
+    return _losses.loss_gradient(loss, x, target, weight, parameter, reduction, grad)
+
+
+loss = _define(
+    "loss(Tensor x, Tensor target, Tensor? weight, str loss, float parameter, str reduction, str method, "
+    "ScalarType? dtype) -> Tensor",
+    _loss,
+    _fake_loss,
+)
+loss_backward = _define(
+    "loss_backward(Tensor grad, Tensor x, Tensor target, Tensor? weight, str loss, float parameter, str reduction) -> Tensor",
+    _loss_backward,
+    lambda grad, x, target, weight, loss, parameter, reduction: x.new_empty(x.shape),
+)
+_no_second_derivative("loss_backward")
+
+
+def _setup_loss(ctx, inputs, output):
+    x, target, weight, *ctx.rest = inputs
+    ctx.save_for_backward(x, target, weight)
+
+
+def _derived_loss(ctx, g):
+    x, target, weight = ctx.saved_tensors
+    name, parameter, reduction = ctx.rest[:3]
+    if ctx.needs_input_grad[1] and name not in SYMMETRIC:
+        raise NotImplementedError(
+            f"detreduce: target of {name} has no gradient; allowed are {', '.join(SYMMETRIC)}"
+        )
+    if weight is not None and ctx.needs_input_grad[2]:
+        raise NotImplementedError("detreduce: weight has no gradient")
+    d = loss_backward(g.to(x.dtype), x, target, weight, name, parameter, reduction)
+    dt = -d if ctx.needs_input_grad[1] else None
+    return d if ctx.needs_input_grad[0] else None, dt, None, None, None, None, None, None
+
+
+_differentiable("loss", _setup_loss, _derived_loss)
+
+
+# ---- Rows ------------------------------------------------------------------------------------------------------
+
+
+def _row_wise(x, dim, op):
+    return _losses.row_wise(op, x, dim, None)
+
+
+def _row_wise_backward(grad, y, dim, op):
+    return _losses.row_wise_gradient(op, y, grad, dim)
+
+
+row_wise = _define(
+    "row_wise(Tensor x, int dim, str op) -> Tensor", _row_wise, lambda x, dim, op: x.new_empty(x.shape)
+)
+row_wise_backward = _define(
+    "row_wise_backward(Tensor grad, Tensor y, int dim, str op) -> Tensor",
+    _row_wise_backward,
+    lambda grad, y, dim, op: y.new_empty(y.shape),
+)
+_no_second_derivative("row_wise_backward")
+
+
+def _setup_row_wise(ctx, inputs, output):
+    _, ctx.dim, ctx.op = inputs
+    ctx.save_for_backward(output)
+
+
+def _derived_row_wise(ctx, g):
+    return row_wise_backward(g, ctx.saved_tensors[0], ctx.dim, ctx.op), None, None
+
+
+_differentiable("row_wise", _setup_row_wise, _derived_row_wise)
+
+
+def _logsumexp(x, dim, keepdim):
+    return _losses.logsumexp_of(x, tuple(dim), keepdim, None, "dim")
+
+
+def _logsumexp_backward(grad, x, dim):
+    kept = [i for i in range(x.dim()) if i not in dim]
+    return _losses.logsumexp_gradient(x, grad.reshape([x.shape[i] for i in kept]), tuple(dim)).contiguous()
+
+
+logsumexp = _define(
+    "logsumexp(Tensor x, int[] dim, bool keepdim) -> Tensor",
+    _logsumexp,
+    lambda x, dim, keepdim: _fake_reduce(x, dim, keepdim, None, None, None, 0),
+)
+logsumexp_backward = _define(
+    "logsumexp_backward(Tensor grad, Tensor x, int[] dim) -> Tensor",
+    _logsumexp_backward,
+    lambda grad, x, dim: x.new_empty(x.shape),
+)
+_no_second_derivative("logsumexp_backward")
+
+
+def _setup_logsumexp(ctx, inputs, output):
+    x, ctx.dim, ctx.keepdim = inputs
+    ctx.save_for_backward(x)
+
+
+def _derived_logsumexp(ctx, g):
+    return logsumexp_backward(g, ctx.saved_tensors[0], ctx.dim), None, None
+
+
+_differentiable("logsumexp", _setup_logsumexp, _derived_logsumexp)
+
+
+def _norm(x, normalized_shape, weight, bias, eps, op):
+    y, mean, rstd = _losses.norm(op, x, normalized_shape, weight, bias, eps, kept=True)
+    return y, rstd.new_empty(0) if mean is None else mean, rstd
+
+
+def _fake_norm(x, normalized_shape, weight, bias, eps, op):
+    kept, wide = x.shape[: x.dim() - len(normalized_shape)], arithmetic(x.dtype)
+    mean = x.new_empty(kept if op == "layernorm" else (0,), dtype=wide)
+    return x.new_empty(x.shape), mean, x.new_empty(kept, dtype=wide)
+
+
+def _norm_backward(grad, x, normalized_shape, weight, mean, rstd, bias, parameters, op):
+    last = len(normalized_shape)
+    mean = None if op == "rmsnorm" else mean
+    dx, dw, db = _losses.norm_gradient(op, x, grad, last, weight, mean, rstd, bias, parameters)
+    return dx, x.new_empty(0) if dw is None else dw, x.new_empty(0) if db is None else db
+
+
+def _fake_norm_backward(grad, x, normalized_shape, weight, mean, rstd, bias, parameters, op):
+    ends = list(normalized_shape)
+    return (
+        x.new_empty(x.shape),
+        x.new_empty(ends if parameters else (0,)),
+        x.new_empty(ends if parameters and bias else (0,)),
+    )
+
+
+norm = _define(
+    "norm(Tensor x, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps, str op) -> (Tensor, Tensor, Tensor)",
+    _norm,
+    _fake_norm,
+)
+norm_backward = _define(
+    "norm_backward(Tensor grad, Tensor x, int[] normalized_shape, Tensor? weight, Tensor mean, Tensor rstd, bool bias, "
+    "bool parameters, str op) -> (Tensor, Tensor, Tensor)",
+    _norm_backward,
+    _fake_norm_backward,
+)
+_no_second_derivative("norm_backward")
+
+
+def _setup_norm(ctx, inputs, output):
+    x, ctx.normalized_shape, weight, bias, _, ctx.op = inputs
+    _, mean, rstd = output
+    ctx.bias = bias is not None
+    ctx.save_for_backward(x, weight, mean, rstd)
+    ctx.mark_non_differentiable(mean, rstd)
+
+
+def _derived_norm(ctx, g, _, __):
+    x, weight, mean, rstd = ctx.saved_tensors
+    of_weight, of_bias = weight is not None and ctx.needs_input_grad[2], ctx.bias and ctx.needs_input_grad[3]
+    parameters = of_weight or of_bias
+    dx, dw, db = norm_backward(
+        g, x, ctx.normalized_shape, weight, mean, rstd, bool(of_bias), bool(parameters), ctx.op
+    )
+    return dx, None, dw if of_weight else None, db if of_bias else None, None, None
+
+
+def _derived_norm_of(ctx, g, mean, rstd):
+    dx, _, dw, db, *rest = _derived_norm(ctx, g, mean, rstd)
+    return dx, None, dw, db, None, None
+
+
+_differentiable("norm", _setup_norm, _derived_norm_of)
+
+
+# ---- Classes ---------------------------------------------------------------------------------------------------
+
+
+def _cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method):
+    classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing)
+    return classes.forward(op, reduction, method, None)
+
+
+def _fake_cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method):
+    kept = [n for i, n in enumerate(x.shape) if i != (0 if x.dim() == 1 else 1)]
+    return x.new_empty(kept if reduction == "none" else ())
+
+
+def _cross_entropy_backward(grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method):
+    classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing)
+    wide = arithmetic(x.dtype)
+    if reduction == "none":  # a factor a row, which is one more rounding
+        d = classes.gradient(
+            op + "_gradient", "none", method, None, "f32" if wide == torch.float32 else "f64"
+        )
+        return (d * grad.to(wide).unsqueeze(0 if x.dim() == 1 else 1)).to(x.dtype)
+    factor = grad.to(wide).contiguous()
+    return classes.gradient(op + "_gradient", reduction, method, factor)
+
+
+cross_entropy = _define(
+    "cross_entropy(Tensor x, Tensor target, Tensor? weight, int ignore_index, float label_smoothing, str op, "
+    "str reduction, str method) -> Tensor",
+    _cross_entropy,
+    _fake_cross_entropy,
+)
+cross_entropy_backward = _define(
+    "cross_entropy_backward(Tensor grad, Tensor x, Tensor target, Tensor? weight, int ignore_index, "
+    "float label_smoothing, str op, str reduction, str method) -> Tensor",
+    _cross_entropy_backward,
+    lambda grad, x, *rest: x.new_empty(x.shape),
+)
+_no_second_derivative("cross_entropy_backward")
+
+
+def _setup_cross_entropy(ctx, inputs, output):
+    x, target, weight, *ctx.rest = inputs
+    ctx.save_for_backward(x, target, weight)
+
+
+def _derived_cross_entropy(ctx, g):
+    x, target, weight = ctx.saved_tensors
+    if ctx.needs_input_grad[1] or (weight is not None and ctx.needs_input_grad[2]):
+        raise NotImplementedError("detreduce: target and weight of cross_entropy have no gradient here")
+    d = cross_entropy_backward(g, x, target, weight, *ctx.rest)
+    return d, None, None, None, None, None, None, None
+
+
+_differentiable("cross_entropy", _setup_cross_entropy, _derived_cross_entropy)
+
+_ = (Optional, axes_of)

@@ -1,0 +1,409 @@
+"""detreduce.torch: values and gradients beside torch's, opcheck, gradcheck, torch.compile, modules and reproducible()."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+import detreduce as dr  # noqa: E402
+import detreduce.torch as drt  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() and len(dr.devices()) > 1 else [])
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    return request.param
+
+
+def numbers(*shape, dtype=torch.float64, device="cpu", seed=0, low=None):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    if low is not None:
+        x = x.sigmoid() * (1 - 2 * low) + low
+    return x.to(dtype).to(device)
+
+
+def inputs(dtype=torch.float64, device="cpu"):
+    """Of each function: what it is called with, here and in torch."""
+
+    def make(*shape, **more):
+        return numbers(*shape, dtype=dtype, device=device, **more).requires_grad_()
+
+    x, other = make(6, 5, 7), make(6, 5, 7, seed=1)
+    p, q = make(6, 7, low=0.05), make(6, 7, seed=1, low=0.05).detach()
+    w, b = make(7, seed=2), make(7, seed=3)
+    t = torch.arange(6, device=device) * 3 % 7
+    t[2] = -100
+    c, cw = make(6, 7), make(7, seed=4, low=0.3).detach()
+    many, mt = make(2, 7, 3), torch.arange(6, device=device).reshape(2, 3)
+    cases = []
+
+    def case(ours, theirs, *args, **kwargs):
+        cases.append((ours, theirs, args, kwargs))
+
+    for dim in (None, 1, (0, 2), -1):
+        for keepdim in (False, True):
+            case(drt.sum, torch.sum, x, dim=dim, keepdim=keepdim)
+            case(drt.mean, torch.mean, x, dim=dim, keepdim=keepdim)
+            case(drt.norm, torch.linalg.vector_norm, x, dim=dim, keepdim=keepdim)
+            case(drt.var, torch.var, x, dim=dim, keepdim=keepdim)
+            case(drt.std, torch.std, x, dim=dim, keepdim=keepdim, correction=0)
+            case(
+                drt.logsumexp,
+                torch.logsumexp,
+                x,
+                dim=tuple(range(3)) if dim is None else dim,
+                keepdim=keepdim,
+            )
+    for dim in (0, 1, -1):
+        case(drt.softmax, torch.softmax, x, dim)
+        case(drt.log_softmax, torch.log_softmax, x, dim)
+    for reduction in ("none", "sum", "mean"):
+        case(drt.mse_loss, F.mse_loss, x, other, reduction=reduction)
+        case(drt.l1_loss, F.l1_loss, x, other, reduction=reduction)
+        case(drt.huber_loss, F.huber_loss, x, other, reduction=reduction, delta=0.7)
+        case(drt.smooth_l1_loss, F.smooth_l1_loss, x, other.detach(), reduction=reduction, beta=0.6)
+        case(drt.binary_cross_entropy, F.binary_cross_entropy, p, q, reduction=reduction)
+        case(
+            drt.binary_cross_entropy_with_logits,
+            F.binary_cross_entropy_with_logits,
+            c,
+            q,
+            q,
+            reduction=reduction,
+        )
+        case(drt.kl_div, F.kl_div, c, q, reduction=reduction)
+        case(drt.cross_entropy, F.cross_entropy, c, t, cw, reduction=reduction)
+        case(drt.cross_entropy, F.cross_entropy, c, t, reduction=reduction, label_smoothing=0.2)
+        case(drt.cross_entropy, F.cross_entropy, c, q, cw, reduction=reduction)
+        case(drt.cross_entropy, F.cross_entropy, many, mt, reduction=reduction, ignore_index=4)
+        case(drt.nll_loss, F.nll_loss, c, t, cw, reduction=reduction)
+    case(drt.kl_div, F.kl_div, c, q, reduction="batchmean")
+    case(drt.layer_norm, F.layer_norm, x, (7,), w, b)
+    case(drt.layer_norm, F.layer_norm, x, (5, 7))
+    case(drt.layer_norm, F.layer_norm, x, (7,), w, None, 1e-3)
+    case(drt.rms_norm, F.rms_norm, x, (7,), w)
+    case(drt.rms_norm, F.rms_norm, x, (5, 7), None, 1e-3)
+    return cases
+
+
+def leaves(args, kwargs):
+    return [v for v in list(args) + list(kwargs.values()) if isinstance(v, torch.Tensor) and v.requires_grad]
+
+
+def differentiated(f, args, kwargs):
+    out = f(*args, **kwargs)
+    up = numbers(*out.shape, dtype=out.dtype, device=out.device, seed=9)
+    return [out] + list(torch.autograd.grad(out, leaves(args, kwargs), up))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_values_and_gradients_are_near_those_of_torch(dtype, device):
+    tolerance = {torch.float16: 1e-2, torch.bfloat16: 8e-2, torch.float32: 1e-5, torch.float64: 1e-12}[dtype]
+    for ours, theirs, args, kwargs in inputs(dtype, device):
+        if dtype == torch.float16 and device == "cpu" and theirs in (F.binary_cross_entropy,):
+            continue
+        if theirs is F.kl_div and kwargs["reduction"] == "mean":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                expected = differentiated(theirs, args, kwargs)
+        else:
+            expected = differentiated(theirs, args, kwargs)
+        for got, want in zip(differentiated(ours, args, kwargs), expected):
+            assert got.dtype == want.dtype and got.shape == want.shape and got.device == want.device, theirs
+            difference = (got.double() - want.double()).abs().max() / (1 + want.double().abs().max())
+            assert difference <= tolerance, (theirs, kwargs, got, want)
+
+
+def test_gradients_are_those_of_differences(device):
+    for ours, _, args, kwargs in inputs(device=device):
+        arguments = [a for a in args]
+        places = [i for i, a in enumerate(arguments) if isinstance(a, torch.Tensor) and a.requires_grad]
+
+        def call(*values):
+            for i, value in zip(places, values):
+                arguments[i] = value
+            return ours(*arguments, **kwargs)
+
+        assert torch.autograd.gradcheck(call, [args[i] for i in places], fast_mode=True), (ours, kwargs)
+
+
+def test_second_derivatives(device):
+    x = numbers(4, 5, device=device).requires_grad_()
+    for f in (drt.sum, drt.mean, drt.norm, drt.var, drt.std):
+        assert torch.autograd.gradgradcheck(lambda v: f(v, 1), [x])
+    y = drt.softmax(x)
+    (d,) = torch.autograd.grad(y.pow(2).sum(), x, create_graph=True)
+    with pytest.raises(NotImplementedError, match="second derivative"):
+        d.sum().backward()
+
+
+def test_torch_checks_the_ops(device):
+    ops = torch.ops.detreduce
+    x, y = (
+        numbers(4, 6, device=device).requires_grad_(),
+        numbers(4, 6, device=device, seed=1).requires_grad_(),
+    )
+    w = numbers(6, device=device, seed=2).requires_grad_()
+    t = torch.arange(4, device=device)
+    tests = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+    for op, args in [
+        (ops.reduce, (x, [1], False, "sum", None, "exact", 0)),
+        (ops.reduce, (x, [0, 1], True, "variance", None, "tree", 1)),
+        (ops.loss, (x, y, None, "mse", 1.0, "mean", "automatic", None)),
+        (ops.loss, (x, y.detach(), None, "bce_with_logits", 1.0, "none", "automatic", None)),
+        (ops.row_wise, (x, 1, "softmax")),
+        (ops.row_wise, (x, 0, "log_softmax")),
+        (ops.logsumexp, (x, [0], True)),
+        (ops.norm, (x, [6], w, w, 1e-5, "layernorm")),
+        (ops.norm, (x, [6], w, None, 1e-5, "rmsnorm")),
+        (ops.cross_entropy, (x, t, None, -100, 0.0, "cross_entropy", "mean", "automatic")),
+        (ops.cross_entropy, (x, t, w.detach(), -100, 0.0, "nll", "none", "automatic")),
+    ]:
+        torch.library.opcheck(op.default, args, test_utils=tests)
+
+
+BACKENDS = ["aot_eager", "inductor"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_compiled_functions_have_the_same_bits(backend, device):
+    torch._dynamo.reset()
+
+    def step(x, w, t):
+        with drt.reproducible():
+            h = F.layer_norm(x, (16,), w)
+            h = h + h.mean(-1, keepdim=True)
+            return F.cross_entropy(h, t) + torch.logsumexp(h, 0).sum() + drt.norm(x)
+
+    def run(f):
+        x = numbers(20, 16, dtype=torch.float32, device=device).requires_grad_()
+        w = numbers(16, dtype=torch.float32, device=device, seed=1).requires_grad_()
+        loss = f(x, w, torch.arange(20, device=device) % 16)
+        loss.backward()
+        return loss.detach(), x.grad, w.grad
+
+    try:
+        compiled = run(torch.compile(step, backend=backend, fullgraph=True))
+    except Exception as error:
+        if backend == "inductor" and any(
+            word in str(error) for word in ("compiler", "Python.h", "C++", "triton")
+        ):
+            pytest.skip(f"inductor cannot compile here: {str(error).splitlines()[0]}")
+        raise
+    for got, want in zip(compiled[:1], run(step)[:1]):
+        assert torch.equal(got, want)
+    for got, want in zip(compiled, run(step)):
+        assert torch.allclose(got, want)
+
+
+def test_graphs_of_a_gpu():
+    if "cuda" not in DEVICES:
+        pytest.skip("there is no GPU that detreduce was built for")
+    x = numbers(1000, 64, dtype=torch.float32, device="cuda")
+    t = torch.arange(1000, device="cuda") % 64
+    for _ in range(2):
+        expected = drt.cross_entropy(x, t), drt.sum(x, 0)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss, total = drt.cross_entropy(x, t), drt.sum(x, 0)
+    graph.replay()
+    assert torch.equal(loss, expected[0]) and torch.equal(total, expected[1])
+    x.mul_(2)
+    graph.replay()
+    assert torch.equal(loss, drt.cross_entropy(x, t)) and torch.equal(total, drt.sum(x, 0))
+
+
+def test_modules_take_state_dicts(device):
+    x, t = numbers(8, 6, dtype=torch.float32, device=device), torch.arange(8, device=device) % 6
+    p = numbers(8, 6, dtype=torch.float32, device=device, low=0.1, seed=1)
+    for name, args, arguments in [
+        ("LayerNorm", (6,), (x,)),
+        ("RMSNorm", (6,), (x,)),
+        ("Softmax", (1,), (x,)),
+        ("LogSoftmax", (1,), (x,)),
+        ("CrossEntropyLoss", (torch.rand(6),), (x, t)),
+        ("NLLLoss", (), (x, t)),
+        ("MSELoss", (), (x, p)),
+        ("L1Loss", (), (x, p)),
+        ("HuberLoss", (), (x, p)),
+        ("SmoothL1Loss", (), (x, p)),
+        ("BCELoss", (), (p, p)),
+        ("BCEWithLogitsLoss", (), (x, p)),
+        ("KLDivLoss", (None, None, "batchmean"), (x, p)),
+    ]:
+        theirs, ours = getattr(torch.nn, name)(*args).to(device), getattr(drt, name)(*args).to(device)
+        for parameter in theirs.parameters():
+            torch.nn.init.normal_(parameter)
+        ours.load_state_dict(theirs.state_dict())
+        assert torch.allclose(ours(*arguments), theirs(*arguments), atol=1e-6), name
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(50, 32)
+        self.norm = torch.nn.LayerNorm(32)
+        self.heads = torch.nn.Linear(32, 96, bias=False)
+        self.last = torch.nn.RMSNorm(32)
+        self.out = torch.nn.Linear(32, 50, bias=False)
+
+    def forward(self, tokens):
+        x = self.embedding(tokens)
+        q, k, v = self.heads(self.norm(x)).chunk(3, -1)
+        x = x + torch.softmax(q @ k.transpose(-1, -2) / 32**0.5, -1) @ v
+        return self.out(self.last(x))
+
+
+def test_a_model_is_computed_by_detreduce(device):
+    torch.manual_seed(0)
+    model = Model().to(device)
+    tokens = torch.randint(0, 50, (4, 12), generator=torch.Generator().manual_seed(1)).to(device)
+    targets = tokens.roll(-1, 1)
+
+    def gradients(context):
+        model.zero_grad()
+        with context as mode:
+            logits = model(tokens)
+            loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        loss.backward()
+        return mode, loss.detach(), [p.grad.clone() for p in model.parameters()]
+
+    mode, loss, grads = gradients(drt.reproducible())
+    assert {"layer_norm", "rms_norm", "softmax", "cross_entropy"} <= set(mode.taken), mode.taken
+    assert mode.left["matrix products"] >= 4 and mode.left["scattered sums"] == 1
+    _, theirs, their_grads = gradients(torch.enable_grad())
+    assert torch.allclose(loss, theirs) and all(
+        torch.allclose(a, b, atol=1e-6) for a, b in zip(grads, their_grads)
+    )
+    _, again, grads_again = gradients(drt.reproducible())
+    assert torch.equal(loss, again) and all(torch.equal(a, b) for a, b in zip(grads, grads_again))
+    assert "matrix products" in drt.not_covered()
+
+
+def test_a_loss_does_not_know_the_order_of_its_batch(device):
+    x, t = numbers(512, 40, dtype=torch.float32, device=device), torch.arange(512, device=device) % 40
+    order = torch.randperm(512, generator=torch.Generator().manual_seed(3)).to(device)
+    with drt.reproducible():
+        assert torch.equal(F.cross_entropy(x, t), F.cross_entropy(x[order], t[order]))
+        assert torch.equal(x.sum(), x[order].sum()) and torch.equal(x.std(), x.flip(0).std())
+    w = torch.ones(40, device=device, requires_grad=True)
+    grads = []
+    for rows in (x, x[order]):
+        (g,) = torch.autograd.grad(drt.layer_norm(rows, 40, w).sum(), w)
+        grads.append(g)
+    assert torch.equal(*grads)
+
+
+def test_calls_as_torch_has_them(device):
+    x = numbers(3, 4, 5, dtype=torch.float32, device=device)
+    calls = [
+        lambda: x.sum(),
+        lambda: x.sum(0),
+        lambda: x.sum(0, True),
+        lambda: x.sum(dim=1, keepdim=True, dtype=torch.float64),
+        lambda: x.sum((0, 1), True),
+        lambda: x.sum(dim=[]),
+        lambda: torch.sum(x, 1, keepdim=True),
+        lambda: x.sum(dtype=torch.float64),
+        lambda: x.mean(-1),
+        lambda: x.var(),
+        lambda: x.var(False),
+        lambda: x.var(1, unbiased=False),
+        lambda: torch.std(x, dim=(0, 1), correction=0),
+        lambda: x.norm(),
+        lambda: x.norm(1),
+        lambda: torch.norm(x, dim=1),
+        lambda: torch.linalg.vector_norm(x, 1, dim=(0, 2)),
+        lambda: torch.linalg.norm(x[0], "fro"),
+        lambda: torch.linalg.norm(x[0], 2),
+        lambda: torch.linalg.vector_norm(x, 3),
+        lambda: x.softmax(0),
+        lambda: torch.softmax(x, 1, torch.float64),
+        lambda: F.log_softmax(x, dim=2, dtype=torch.float64),
+        lambda: x.logsumexp((0, 1)),
+        lambda: x.long().sum(),
+        lambda: x.bool().sum(0),
+        lambda: F.mse_loss(x, x[:1].expand(3, 4, 5)),
+        lambda: F.huber_loss(x, x * 2, "sum", 0.5),
+        lambda: F.nll_loss(x, torch.zeros(3, 5, dtype=torch.long, device=device)),
+        lambda: (
+            torch.nn.utils.get_total_norm([x, x[0]])
+            if hasattr(torch.nn.utils, "get_total_norm")
+            else x.norm()
+        ),
+    ]
+    for i, call in enumerate(calls):
+        want = call()
+        with drt.reproducible():
+            got = call()
+        assert (
+            got.dtype == want.dtype
+            and got.shape == want.shape
+            and torch.allclose(got.double(), want.double(), atol=1e-5)
+        ), i
+
+
+def test_autocast_computes_in_float32(device):
+    x = numbers(4, 8, dtype=torch.bfloat16, device=device)
+    with torch.autocast(device, torch.bfloat16), drt.reproducible():
+        assert (
+            F.softmax(x, -1).dtype
+            == F.cross_entropy(x, torch.arange(4, device=device)).dtype
+            == torch.float32
+        )
+
+
+def test_gradients_are_clipped(device):
+    def model():
+        torch.manual_seed(0)
+        m = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Linear(16, 4)).to(device)
+        m(numbers(5, 8, dtype=torch.float32, device=device)).pow(2).sum().backward()
+        return m
+
+    ours, theirs = model(), model()
+    norm = drt.clip_grad_norm_(ours.parameters(), 0.1)
+    assert torch.allclose(norm, torch.nn.utils.clip_grad_norm_(theirs.parameters(), 0.1))
+    assert all(torch.allclose(a.grad, b.grad) for a, b in zip(ours.parameters(), theirs.parameters()))
+    assert torch.equal(norm, drt.clip_grad_norm_(reversed(list(model().parameters())), 0.1))
+    assert drt.clip_grad_norm_([], 1.0) == 0
+
+
+def test_the_functions_of_the_package_have_gradients():
+    x = numbers(4, 5).requires_grad_()
+    assert dr.sum(x).grad_fn is not None and dr.mse(x, x.detach()).grad_fn is not None
+    for f in (
+        dr.softmax,
+        dr.logsumexp,
+        dr.var,
+        lambda v: dr.layer_norm(v, 5),
+        lambda v: dr.cross_entropy(v, torch.arange(4)),
+    ):
+        assert f(x).requires_grad
+    assert not dr.sum(x.detach()).requires_grad and isinstance(dr.argmax(x), torch.Tensor)
+    assert np.array_equal(dr.softmax(x).detach().numpy(), dr.softmax(x.detach().numpy()))
+
+
+@pytest.mark.parametrize(
+    "error, argument, call",
+    [
+        (TypeError, "input", lambda x: drt.sum([1.0])),
+        (ValueError, "dim", lambda x: drt.sum(x, 5)),
+        (ValueError, "p", lambda x: drt.norm(x, 3)),
+        (ValueError, "target", lambda x: drt.mse_loss(x, x[0])),
+        (ValueError, "reduction", lambda x: drt.mse_loss(x, x, "median")),
+        (ValueError, "pos_weight", lambda x: drt.binary_cross_entropy_with_logits(x, x, pos_weight=x)),
+        (ValueError, "log_target", lambda x: drt.kl_div(x, x, log_target=True)),
+        (ValueError, "normalized_shape", lambda x: drt.layer_norm(x, 4)),
+        (ValueError, "norm_type", lambda x: drt.clip_grad_norm_([x], 1.0, 3)),
+        (ValueError, "delta", lambda x: drt.huber_loss(x, x, delta=-1)),
+    ],
+)
+@pytest.mark.parametrize("tracked", [False, True])
+def test_errors_name_the_argument(error, argument, call, tracked):
+    with pytest.raises(error) as raised:
+        call(numbers(3, 5).requires_grad_(tracked))
+    assert str(raised.value).startswith(argument + ": ")
