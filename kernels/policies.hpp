@@ -123,6 +123,9 @@ inline constexpr std::uint64_t many_rows = 1u << 13;
 /// Columns and short rows, a thread each, or parts of them.
 inline constexpr std::uint32_t part_threads = 256;
 inline constexpr std::uint64_t longest_part = 1u << 15;
+/// By `exact`. A longer group has a state, to which warps add the parts that no window held, each by
+/// pieces of so many elements: neighbours of a column are in other lines of memory.
+inline constexpr std::uint64_t longest_exact_part = 1u << 13, left_piece = 1u << 11;
 /// Large groups, joined from their slots by a block each, of so many a multiprocessor.
 inline constexpr int large_group_threads = 512;
 inline constexpr std::uint64_t large_group_blocks = 4;

@@ -111,8 +111,7 @@ Offer offer_of(const Request& r, const Route& route) {
             return only(256, "allowed for exact of columns is 256, or 0 for the library's choice",
                         "allowed for exact of columns is two_pass");
         if (!flat)
-            return only(128,
-                        "allowed for exact of rows, segments and tensors is 128, or 0 for the library's choice",
+            return only(128, "allowed for exact of rows, segments and tensors is 128, or 0 for the library's choice",
                         "allowed for exact of rows, columns, segments and tensors is two_pass");
         return {exact_block_threads,
                 exact_block_threads,
@@ -177,7 +176,7 @@ std::size_t exact_workspace_bytes_of(const Request& r, const Route& route) {
     case Scope::tiles:
         return exact_small_workspace_bytes(r);
     case Scope::thread:
-        return PartLayout(r, exact_part_words(r) * sizeof(std::int64_t)).bytes;
+        return exact_part_layout(r).bytes;
     case Scope::warp: {
         const SlotLayout layout = exact_group_layout(r);
         return layout.room == 0 ? 0 : layout.bytes;

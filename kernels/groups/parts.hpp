@@ -20,9 +20,10 @@ namespace detreduce::cuda {
 
 /// Parts of each group, of `length` elements but the last. Thread t of a warp has group 32·word + t of a word of 32 groups.
 struct Parts {
-    std::uint64_t count, n, parts, length;
+    std::uint64_t count = 0, n = 0, parts = 1, length = 0;
 
-    explicit Parts(const Request& r) : count(r.groups), n(r.n) {
+    Parts() = default;
+    explicit Parts(const Request& r, std::uint64_t longest = policy::longest_part) : count(r.groups), n(r.n) {
         constexpr std::uint64_t threads = 1u << 18, shortest = 512,
                                 multiple = 64; // loads of a thread do not cross a border
         // One thread joins the parts of a column: no more of them than half the root of its length, where that takes as long as a part.
@@ -31,8 +32,8 @@ struct Parts {
             most *= 2;
         most = std::min(most, std::max<std::uint64_t>(1, spec::tiles(n, shortest)));
         const std::uint64_t wanted = std::clamp<std::uint64_t>(threads / std::max<std::uint64_t>(1, count), 1, most);
-        length = std::min(std::max<std::uint64_t>(1, spec::tiles(spec::tiles(n, wanted), multiple)) * multiple,
-                          policy::longest_part);
+        length =
+            std::min(std::max<std::uint64_t>(1, spec::tiles(spec::tiles(n, wanted), multiple)) * multiple, longest);
         parts = std::max<std::uint64_t>(1, spec::tiles(n, length));
     }
     [[nodiscard]] DETREDUCE_HD std::uint64_t words() const { return (count + 31) / 32; }
@@ -49,18 +50,30 @@ struct Parts {
     }
 };
 
-/// Byte offsets in the workspace: what is kept of parts, `part_bytes` each, and two bits for each group: all of a part is in, it is left to do.
+/// Groups of which something is left to do. A word of bits has 32 groups.
+struct LeftGroups {
+    const std::uint32_t* bits = nullptr;   ///< a bit each
+    const std::uint32_t* listed = nullptr; ///< unless null: how many words are not zero, and, behind that, which
+};
+
+/// Byte offsets in the workspace: what is kept of parts, `part_bytes` each; two bits for each group: all of a part is in, it is left to do; and, of long
+/// groups, `state_bytes` each, unless that is 0, and which words of 32 groups have any left.
 struct PartLayout {
     Parts parts;
-    std::size_t results, fits, left, bytes;
+    bool has_states;
+    std::size_t results, fits, left, listed, states, bytes;
 
-    PartLayout(const Request& r, std::size_t part_bytes) : parts(r) {
+    explicit PartLayout(const Request& r, std::size_t part_bytes, std::size_t state_bytes = 0)
+        : parts(r, state_bytes != 0 ? policy::longest_exact_part : policy::longest_part),
+          has_states(state_bytes != 0 && r.n > policy::longest_exact_part) {
         constexpr auto align = [](std::uint64_t size) { return static_cast<std::size_t>((size + 255) / 256 * 256); };
         const bool several = parts.parts > 1;
         left = 0;
         results = align(parts.words() * 4);
         fits = results + (several ? align(part_bytes * parts.parts * parts.count) : 0);
-        bytes = fits + (several ? align(parts.words() * parts.parts * 4) : 0);
+        listed = fits + (several ? align(parts.words() * parts.parts * 4) : 0);
+        states = listed + (has_states ? align((parts.words() + 1) * 4) : 0);
+        bytes = states + (has_states ? align(state_bytes * parts.count) : 0);
     }
 };
 

@@ -64,7 +64,74 @@ std::vector<char> bytes_of(const DeviceBuffer& buffer, std::size_t count) {
     return bytes;
 }
 
+/// Columns of numbers near 1, and in each fourth one what no window holds with them: at the front,
+/// where windows are made, in the midst, and at the end.
+template <class T>
+std::vector<T> columns_askew(std::size_t n, std::size_t columns) {
+    std::vector<T> x(n * columns);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = from_fields<T>(
+            {accuracy::hash(i, 1) % 2 != 0, static_cast<int>(accuracy::hash(i, 2) % 5) - 2, accuracy::hash(i, 3)});
+    const T odd[] = {largest<T>, smallest<T>, from_fields<T>({true, largest_exponent<T> + 1, 0}), number<T>(-0.0),
+                     from_fields<T>({false, largest_exponent<T> + 1, 1})};
+    for (std::size_t c = 1; c < columns; c += 4) {
+        const std::size_t rows[] = {0, n / 2, n - 1, accuracy::hash(c, 4) % n};
+        for (std::size_t k = 0; k <= c % 3; ++k)
+            x[rows[(c / 4 + k) % 4] * columns + c] = odd[(c / 4 + k) % 5];
+    }
+    for (std::size_t i = 0; i < n; ++i)
+        x[i * columns + columns - 1] = number<T>(-0.0); // all of them
+    return x;
+}
+
+template <class T>
+void check_columns_askew(std::size_t n, std::size_t columns) {
+    const auto x = columns_askew<T>(n, columns), y = columns_askew<T>(n + 1, columns); // another row's
+    for (const Op op : {Op::sum, Op::asum, Op::nrm2, Op::dot, Op::mse, Op::moments}) {
+        for (const bool state : {false, true}) {
+            Request r{.op = op,
+                      .method = Method::exact,
+                      .dtype = dtype_of<T>,
+                      .output = state ? std::nullopt : std::optional(DType::f64),
+                      .shape = Shape::columns,
+                      .n = n,
+                      .groups = columns,
+                      .state = state};
+            CAPTURE(name(op), state, n, columns);
+            const bool two = info(op).inputs == 2;
+            const auto there_x = upload(x), there_y = upload(y);
+            const Plan plan = make_plan(r);
+            throw_if_error(plan.status());
+            const std::size_t bytes = state ? plan.groups() * plan.state_words() * sizeof(std::int64_t)
+                                            : plan.results() * plan.result_bytes();
+            const DeviceBuffer out(bytes), workspace(plan.workspace_bytes());
+            throw_if_error(run(plan, {there_x->data(), two ? there_y->data() : nullptr}, out.data(), workspace.data()));
+            CUDA_CHECK(cudaDeviceSynchronize());
+            REQUIRE(workspace.guards_intact());
+            r.device = cpu;
+            const Plan here = make_plan(r);
+            throw_if_error(here.status());
+            std::vector<std::uint64_t> room(here.workspace_bytes() / 8 + 1);
+            std::vector<char> expected(bytes);
+            throw_if_error(run(here, {x.data(), two ? y.data() : nullptr}, expected.data(), room.data()));
+            REQUIRE(bytes_of(out, bytes) == expected);
+        }
+    }
+}
+
 } // namespace
+
+/// Where a part of a long column does not fit, it alone is added again; a shorter column all at once.
+TEMPLATE_TEST_CASE("shapes: columns some of whose parts no window holds", "[groups][exact][gpu]", DETREDUCE_ALL_TYPES) {
+    check_columns_askew<TestType>(1500, 70);
+    check_columns_askew<TestType>(8200, 33);
+    check_columns_askew<TestType>(8193, 34);
+}
+TEMPLATE_TEST_CASE("shapes: long columns some of whose parts no window holds", "[groups][exact][gpu][large]",
+                   DETREDUCE_ALL_TYPES) {
+    check_columns_askew<TestType>((std::size_t{1} << 20) + 5, 10);
+    check_columns_askew<TestType>((std::size_t{1} << 20) + 5, 9);
+}
 
 /// Nothing is copied back or waited for in the middle, and nothing is expected of the workspace: not even what the call before has left there.
 TEST_CASE("shapes: captured graphs of groups and lists read their input anew", "[graph][groups][tensors][gpu]") {

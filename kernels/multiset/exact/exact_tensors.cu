@@ -88,7 +88,7 @@ struct TensorsLaunch {
             const auto blocks =
                 static_cast<std::uint32_t>(std::min<std::uint64_t>(results, policy::finish_blocks * device.sms));
             return launch_kernel(LaunchKind::plain, exact::finish_kernel<States>, blocks, state_block_threads, 0,
-                                 stream, states, results, to);
+                                 stream, states, results, LeftGroups{}, to);
         };
         const bool several = each() != nullptr && count() > 0;
         const Status status = several ? run(each(), count(), finish) : Status{};

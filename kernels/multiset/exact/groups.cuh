@@ -9,6 +9,40 @@
 
 namespace detreduce::cuda::exact {
 
+/// What threads left (threads.cuh): groups, or, of groups with states, parts.
+struct PartsLeft {
+    Parts parts{};
+    LeftGroups groups{};
+    const std::uint32_t* fits = nullptr; ///< a bit for each part of each group: it is in the state
+    Word* states = nullptr;              ///< unless null, what is left is added to them, and not rounded
+
+    /// Some elements of some groups of a word.
+    struct Unit {
+        std::uint64_t word, begin, end;
+        std::uint32_t bits; ///< the groups
+    };
+    [[nodiscard]] __device__ __forceinline__ bool any() const { return groups.bits != nullptr; }
+    [[nodiscard]] __device__ __forceinline__ std::uint64_t words() const {
+        return states != nullptr ? groups.listed[0] : parts.words();
+    }
+    /// Units of a part: where there are states, pieces of a group each, neighbouring groups one after
+    /// the other; else the whole word.
+    [[nodiscard]] __device__ __forceinline__ std::uint64_t units() const {
+        return states != nullptr ? parts.parts * spec::tiles(parts.length, policy::left_piece) * words() * warp_size
+                                 : words();
+    }
+    [[nodiscard]] __device__ __forceinline__ Unit unit(std::uint64_t i) const {
+        if (states == nullptr) return {i, 0, parts.n, groups.bits[i]};
+        const std::uint64_t row = i / (words() * warp_size), at = i - row * (words() * warp_size),
+                            pieces = spec::tiles(parts.length, policy::left_piece), part = row / pieces,
+                            word = groups.listed[1 + at / warp_size],
+                            begin = part * parts.length + (row - part * pieces) * policy::left_piece,
+                            end = min(min(begin + policy::left_piece, (part + 1) * parts.length), parts.n);
+        const std::uint32_t bits = groups.bits[word] & ~fits[part * parts.words() + word] & 1u << at % warp_size;
+        return {word, begin, end, begin < end ? bits : 0};
+    }
+};
+
 /// What groups_kernel and slots_kernel are to do: small groups, which a warp each reduces; slots of large ones, a block each.
 struct GroupWork {
     Groups groups{};
@@ -17,8 +51,7 @@ struct GroupWork {
     std::uint64_t end = 0;   ///< of the elements of all groups
     bool dense = false;      ///< is there nothing between groups?
     std::uint32_t batch = 1; ///< small groups that a warp takes at a time, at most 32
-    const std::uint32_t* left =
-        nullptr; ///< unless null, the groups to do, of whatever size: a bit each; and a batch is 32
+    PartsLeft left{};        ///< if there are any, these alone
 };
 
 /// A group that no window held, or whose zeros had to be counted, from its words, which are zero afterwards.
@@ -63,18 +96,6 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     }
 }
 
-/// The next batch with groups to do: this one, unless work.left says that there are none in it.
-__device__ __forceinline__ std::uint64_t next_batch(const GroupWork& work, std::uint64_t base, std::uint64_t step) {
-    if (work.left == nullptr) return base;
-    for (; base < work.groups.count; base += warp_size * step) {
-        const std::uint64_t mine = base + threadIdx.x % warp_size * step;
-        const bool any = mine < work.groups.count && work.left[mine / 32] != 0;
-        const std::uint32_t found = votes_of_warp(any);
-        if (found != 0) return base + (__ffs(static_cast<int>(found)) - 1) * step;
-    }
-    return base;
-}
-
 /// Blocks of groups_kernel, which keeps no tile in registers while it adds another.
 template <class Input>
 inline constexpr int group_blocks =
@@ -83,15 +104,51 @@ inline constexpr int group_blocks =
     : fp::is_f64<typename Input::Type>                          ? policy::exact_groups_of_f64.blocks
                                                                 : policy::exact_groups.blocks;
 
-/// A group by a whole warp, by way of words: whatever is in it.
+/// A group by a whole warp, by way of words, whatever is in it; or some of its elements, which are
+/// added to its state unless that is null.
 template <class Input>
-__device__ __noinline__ void reduce_by_words(const Input& input, WarpMemory<Input>& own, Span span, Finish finish) {
+__device__ __noinline__ void reduce_by_words(const Input& input, WarpMemory<Input>& own, Span span, Finish finish,
+                                             Word* state = nullptr) {
+    constexpr int count = Input::states * acc::exact::words;
     const Input part = input.part(span.begin, span.n);
     typename Input::FirstBins bins(own.words + LongOf<Input::states>::counters);
     TermWalk<typename Input::Type, typename Input::MapType> walk{part, own, 0, 1};
     walk.go(bins);
     bins.flush_all();
-    round_from_words<Input>(own, span, finish);
+    if (state == nullptr) return round_from_words<Input>(own, span, finish);
+    sync_warp();
+    for (int i = threadIdx.x % warp_size; i < count; i += warp_size) {
+        const int s = i / acc::exact::words, k = i % acc::exact::words;
+        const Word w = k < acc::exact::digits ? carried(own.words + s * acc::exact::words, k) : own.words[i];
+        if (w != 0) atomic_add(state + i, w);
+    }
+    sync_warp();
+    for (int i = threadIdx.x % warp_size; i < count; i += warp_size)
+        own.words[i] = 0;
+    sync_warp();
+}
+
+/// What threads left, a unit a warp.
+template <class Input>
+__device__ __noinline__ void reduce_left(const Input& input, WarpMemory<Input>& own, const GroupWork& work,
+                                         Finish finish) {
+    const PartsLeft& left = work.left;
+    const std::uint64_t all = left.units(), warps = std::uint64_t{gridDim.x} * block_warps;
+    for (std::uint64_t base = std::uint64_t{blockIdx.x} * block_warps + threadIdx.x / warp_size; base < all;
+         base += warp_size * warps) {
+        const std::uint64_t mine = base + threadIdx.x % warp_size * warps;
+        std::uint32_t found = votes_of_warp(mine < all && left.unit(mine).bits != 0);
+        for (; found != 0; found &= found - 1) {
+            const PartsLeft::Unit unit = left.unit(base + (__ffs(static_cast<int>(found)) - 1) * warps);
+            for (std::uint32_t bits = unit.bits; bits != 0; bits &= bits - 1) {
+                const std::uint64_t group = unit.word * warp_size + (__ffs(static_cast<int>(bits)) - 1);
+                const Span span{group * work.groups.stride + unit.begin * input.step, unit.end - unit.begin, true};
+                Word* const state =
+                    left.states != nullptr ? left.states + group * (Input::states * acc::exact::words) : nullptr;
+                reduce_by_words<Input>(input, own, span, finish.moved(group), state);
+            }
+        }
+    }
 }
 
 /// Small groups, some threads each; large ones are left for slots_kernel.
@@ -107,33 +164,30 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     for (int i = lane; i < count; i += warp_size)
         own.words[i] = 0;
     sync_warp();
+    if (work.left.any()) return reduce_left(input, own, work, finish);
     const std::uint64_t step = std::uint64_t{gridDim.x} * block_warps * work.batch;
     using Window = typename BinsOf::Window;
     __shared__ Window windows[block_warps]; // from batch to batch: registers are short where functions are called
     if (lane == 0) windows[warp] = BinsOf(nullptr).window();
     sync_warp();
-    for (std::uint64_t base = next_batch(work, (std::uint64_t{blockIdx.x} * block_warps + warp) * work.batch, step);
-         base < work.groups.count; base = next_batch(work, base + step, step)) {
-        const bool again = work.left != nullptr; // no thread could sum them
+    for (std::uint64_t base = (std::uint64_t{blockIdx.x} * block_warps + warp) * work.batch; base < work.groups.count;
+         base += step) {
         Span span{0, 0, true};
         bool mine = lane < work.batch && base + lane < work.groups.count;
-        if (again && (work.left[base / 32] >> lane & 1) == 0) mine = false;
         if (mine) span = span_of(work.groups, base + lane);
-        if (!again) {
-            std::uint32_t large = votes_of_warp(span.n > work.table.length);
-            for (; large != 0; large &= large - 1) {
-                const int i = __ffs(static_cast<int>(large)) - 1;
-                const Span whole{shuffle_from(span.begin, i), shuffle_from(span.n, i), true};
-                const bool put = put_on_slots(work.table, base + i, whole);
-                if (static_cast<int>(lane) != i) continue;
-                span = {0, 0, false};
-                mine = !put;
-            }
+        std::uint32_t large = votes_of_warp(span.n > work.table.length);
+        for (; large != 0; large &= large - 1) {
+            const int i = __ffs(static_cast<int>(large)) - 1;
+            const Span whole{shuffle_from(span.begin, i), shuffle_from(span.n, i), true};
+            const bool put = put_on_slots(work.table, base + i, whole);
+            if (static_cast<int>(lane) != i) continue;
+            span = {0, 0, false};
+            mine = !put;
         }
         BinsOf bins(nullptr);
         bins.set_window(windows[warp]);
         Sums sums{input};
-        const bool summed = sums.set_group(again ? Span{0, 0, true} : span, work.end, work.dense);
+        const bool summed = sums.set_group(span, work.end, work.dense);
         sums.sum_up(bins, work.batch);
         if (sums.moved) {
             sync_warp();
@@ -159,7 +213,7 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
         for (std::uint32_t left = votes_of_warp(by_words); left != 0; left &= left - 1) {
             const std::uint64_t one = base + shuffle_from(group, __ffs(static_cast<int>(left)) - 1);
             Span of_one = span_of(work.groups, one);
-            if (!again && of_one.n > work.table.length) of_one = {0, 0, false};
+            if (of_one.n > work.table.length) of_one = {0, 0, false};
             reduce_by_words<Input>(input, own, of_one, finish.moved(one));
         }
     }

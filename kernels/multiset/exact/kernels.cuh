@@ -1,6 +1,7 @@
 // The kernels of `exact` for one input, flat. Groups and lists have kernels of their own (groups.cuh): their code costs flat sums registers.
 #pragma once
 
+#include "groups/parts.hpp"
 #include "platform/grid.cuh"
 #include "multiset/exact/round.cuh"
 #include "multiset/exact/walk.cuh"
@@ -63,12 +64,19 @@ static __global__ void zero_kernel(Word* state, int count, std::uint32_t* arrive
     if (threadIdx.x == 0) *arrived = *hint = 0;
 }
 
-/// Finishes the states of `count` results, one after the other, to which the kernel before this one has added: a block each.
+/// Finishes the states of `count` results, or of those that are left, to which the kernel before this one has added: a block each.
 template <int States>
-__global__ void finish_kernel(const Word* states, std::uint64_t count, const Finish finish) {
+__global__ void finish_kernel(const Word* states, std::uint64_t count, const LeftGroups left, const Finish finish) {
     wait_for_previous_kernel();
+    if (left.listed != nullptr) count = warp_size * std::uint64_t{left.listed[0]};
     for (std::uint64_t i = blockIdx.x; i < count; i += gridDim.x) {
-        finish_state<States>(states + i * States * acc::exact::words, finish.moved(i));
+        std::uint64_t group = i;
+        if (left.listed != nullptr) {
+            const std::uint32_t word = left.listed[1 + i / warp_size], bit = i % warp_size;
+            if ((left.bits[word] >> bit & 1) == 0) continue;
+            group = std::uint64_t{word} * warp_size + bit;
+        }
+        finish_state<States>(states + group * States * acc::exact::words, finish.moved(group));
         __syncthreads(); // the words are used again
     }
 }

@@ -53,7 +53,7 @@ struct ExactLaunch {
                                            input, state, between, finish);
         if (!added.ok() || last_block) return added;
         return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states>, 1, state_block_threads, 0, stream,
-                             state, std::uint64_t{1}, finish);
+                             state, std::uint64_t{1}, LeftGroups{}, finish);
     }
 
     /// With `grid` blocks at most, unless 0.

@@ -84,6 +84,12 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
     return exact::with_map(r.op, words);
 }
 
+/// For columns.
+[[nodiscard]] inline PartLayout exact_part_layout(const Request& r) {
+    return PartLayout(r, static_cast<std::size_t>(exact_part_words(r)) * sizeof(std::int64_t),
+                      static_cast<std::size_t>(exact_words(r)) * sizeof(std::int64_t));
+}
+
 template <class T>
 [[nodiscard]] Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
                                   const DeviceTraits& device);

@@ -74,16 +74,19 @@ struct ExactGroupLaunch {
     [[nodiscard]] Status reduce_by_threads(const Plan& plan, void* out, void* workspace) const {
         static_assert(exact::SumOf<Input>::BinsOf::count ==
                       exact::part_words<typename Input::Type, typename Input::MapType>);
-        const PartLayout layout(plan.request(), exact_part_words(plan.request()) * sizeof(exact::Word));
+        const PartLayout layout = exact_part_layout(plan.request());
         auto* const base = static_cast<char*>(workspace);
         const Groups groups = Groups::of(plan, nullptr);
         using Sum = exact::SumOf<Input>;
-        const bool pairs = Sum::can_pair && (Sum::can_pair_any_length || layout.parts.parts == 1) &&
-                           groups.stride == 1 && groups.count % 2 == 0 && input.step % 2 == 0 &&
+        const bool pairs = Sum::can_pair && groups.stride == 1 && groups.count % 2 == 0 && input.step % 2 == 0 &&
                            reinterpret_cast<std::uintptr_t>(input.x) % 4 == 0;
+        const bool states = layout.has_states;
         const exact::PartSums kept{reinterpret_cast<exact::Word*>(base + layout.results),
                                    reinterpret_cast<std::uint32_t*>(base + layout.fits),
-                                   reinterpret_cast<std::uint32_t*>(base + layout.left), pairs};
+                                   reinterpret_cast<std::uint32_t*>(base + layout.left),
+                                   states ? reinterpret_cast<std::uint32_t*>(base + layout.listed) : nullptr,
+                                   states ? reinterpret_cast<exact::Word*>(base + layout.states) : nullptr,
+                                   pairs};
         const exact::GroupFinish finish{exact::Finish::of(plan, out), groups.n};
         const auto run = [&](auto kernel, std::uint64_t warps) {
             const std::uint64_t blocks = spec::tiles(warps, policy::part_threads / warp_size);
@@ -96,15 +99,21 @@ struct ExactGroupLaunch {
         if (status.ok() && layout.parts.parts > 1) status = run(exact::join_parts_kernel<Input>, layout.parts.words());
         if (!status.ok()) return status;
         exact::GroupWork work{groups};
-        work.batch = warp_size;
-        work.left = kept.left;
+        work.left = {layout.parts, {kept.left, kept.listed}, kept.fits, kept.states};
         std::uint32_t resident = 0;
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
-        const std::uint64_t blocks = spec::tiles(layout.parts.words(), exact::block_warps);
-        return launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>,
-                             static_cast<std::uint32_t>(std::min<std::uint64_t>(
-                                 blocks, plan.launch().grid ? plan.launch().grid : policy::times_resident * resident)),
-                             exact::block_threads, 0, stream, input, finish.finish, work);
+        const std::uint64_t units = layout.parts.words() * (states ? warp_size : 1),
+                            most = plan.launch().grid ? plan.launch().grid : policy::times_resident * resident;
+        status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>,
+                               static_cast<std::uint32_t>(std::min(spec::tiles(units, exact::block_warps), most)),
+                               exact::block_threads, 0, stream, input, finish.finish, work);
+        if (!status.ok() || !states) return status;
+        const auto end = exact::finish_kernel<Input::states>;
+        return launch_kernel(
+            after_previous(device, end), end,
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(groups.count, policy::finish_blocks * device.sms)),
+            state_block_threads, 0, stream, static_cast<const exact::Word*>(kept.states), groups.count,
+            work.left.groups, finish.finish);
     }
 };
 

@@ -26,8 +26,8 @@ struct MomentBins {
     Exponents seen{};
     int added = 0, drains = 0; ///< of both: their own stay zero
 
-    __device__ __forceinline__ explicit MomentBins(Word* words)
-        : sums(words), squares(words + acc::exact::words + LongOf<states_of<T, transforms::Square>>::counters) {}
+    static constexpr int to_squares = acc::exact::words + LongOf<states_of<T, transforms::Square>>::counters; ///< words
+    __device__ __forceinline__ explicit MomentBins(Word* words) : sums(words), squares(words + to_squares) {}
 
     [[nodiscard]] __device__ __forceinline__ Place place() const { return {sums.top, squares.top}; }
     struct Window {
@@ -79,6 +79,10 @@ struct MomentBins {
     }
     [[nodiscard]] __device__ __forceinline__ Word& own_sum(int k) {
         return k < Sums::count ? sums.own_sum(k) : squares.own_sum(k - Sums::count);
+    }
+    __device__ __forceinline__ void deposit(Word* to, int k, Word low, Word high) const {
+        if (k < Sums::count) return sums.deposit(to, k, low, high);
+        squares.deposit(to + to_squares, k - Sums::count, low, high);
     }
     [[nodiscard]] __device__ __forceinline__ Word take_sum(int k) {
         drains = 0;

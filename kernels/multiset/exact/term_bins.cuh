@@ -324,6 +324,11 @@ struct TermBins : TermWindow<T> {
     [[nodiscard]] __device__ __forceinline__ Word& own_sum(int k) {
         return k < W::bins ? held[k] : held_errors[k - W::bins];
     }
+    /// Adds low + 2^32·high, what there is of sum number k, to the words of a state, which no other thread has.
+    __device__ __forceinline__ void deposit(Word* to, int k, Word low, Word high) const {
+        acc::exact::deposit(to, low, top + relative_unit(k));
+        acc::exact::deposit(to, high, top + relative_unit(k) + 32);
+    }
     /// What the warp has in it since it was last asked; to be called when nothing is left in the bins themselves.
     __device__ __forceinline__ Word take_sum(int k) {
         Word& mine = own_sum(k);

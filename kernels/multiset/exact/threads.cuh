@@ -1,7 +1,7 @@
 // `exact` of columns: a thread each, or, of long columns, a thread for each of their parts.
 // Neighbouring threads read neighbouring columns. Each thread has a window of its own, made for the
 // first elements of its group, and sees at the end whether it held them all; where it did not,
-// groups_kernel is to do the group again.
+// groups_kernel is to do the group again, or, of a long one, the part.
 #pragma once
 
 #include "multiset/exact/bin_sums.cuh"
@@ -13,9 +13,11 @@ namespace detreduce::cuda::exact {
 /// What is kept of parts: sum k of part p of group g is at sums[(k·parts + p)·count + g].
 struct PartSums {
     Word* sums;
-    std::uint32_t* fits; ///< a bit for each part of each group: all of it was in the window
-    std::uint32_t* left; ///< a bit for each group: it has to be done again
-    bool pairs = false;  ///< a thread has two neighbouring columns
+    std::uint32_t* fits;   ///< a bit for each part of each group: all of it was in the window
+    std::uint32_t* left;   ///< a bit for each group: all of it, or some parts, are to be done again
+    std::uint32_t* listed; ///< unless null: how many words of these are not zero, and, behind that, which
+    Word* states;          ///< of such groups: of what fits; unless null, as is `listed`
+    bool pairs = false;    ///< a thread has two neighbouring columns
 };
 
 template <class T, class Map>
@@ -30,7 +32,7 @@ struct ThreadSum {
     /// spare, most of which they need below.
     static constexpr int room_above = fp::is_f64<T> && Map::linear ? 10 : 16;
     static_assert(terms <= Window::adds);
-    static_assert(policy::longest_part * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
+    static_assert(policy::longest_exact_part * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
 
     /// 16 bytes of elements from number i on; zeros, whose terms are +0, behind the end.
     static __device__ __forceinline__ uint4 load(const Input& input, const T* p, std::uint64_t i) {
@@ -97,9 +99,7 @@ struct ThreadSum {
 
     /// Of two neighbouring columns of 16 bits, an element of both in 32 bits.
     static constexpr bool can_pair = moves_elements<T, Map>;
-    /// In one bin, which holds all of f16, but of bf16 38 binades: a column of 2^19 normal numbers often
-    /// has one beyond them, and to do one such column again takes longer than all others.
-    static constexpr bool can_pair_any_length = can_pair && std::is_same_v<T, float16>;
+    /// In one bin, which holds all of f16, and of bf16 38 binades.
     using PairBins = TermBins<T, Map, std::conditional_t<can_pair, spec::ExactWindow<double, 1, 6>, Window>>;
     static constexpr int pair_rows = 16, pair_room_above = 10;
     /// Elements begin … end − 1 of both, 0 behind; pair_rows of them at most.
@@ -204,18 +204,18 @@ __device__ __forceinline__ void add_up_pairs(const Input& input, std::uint64_t s
         PairBins bins[2] = {PairBins(nullptr), PairBins(nullptr)};
         const bool fits =
             group < parts.count && Sum::add_up_pair(input.part(group * stride, parts.n), begin, end, bins);
-        std::uint32_t* const bits = parts.parts > 1 ? kept.fits + part * words : kept.left;
-        const std::uint32_t unlike = parts.parts > 1 ? 0 : ~0u;
+        const bool several = parts.parts > 1, there = group < parts.count, set = there && fits == several;
+        std::uint32_t* const bits = several ? kept.fits + part * words : kept.left;
 #pragma unroll
         for (std::uint32_t half = 0; half < 2; ++half) {
-            const std::uint32_t mine = fits && lane / 16 == half ? 3u << 2 * (lane % 16) : 0, all_fit = warp_add(mine);
-            if (lane == 0 && word + half < words) bits[word + half] = all_fit ^ unlike;
+            const std::uint32_t all_set = warp_add(set && lane / 16 == half ? 3u << 2 * (lane % 16) : 0);
+            if (lane == 0 && word + half < words) bits[word + half] = all_set;
         }
-        if (!fits) continue;
+        if (!there || !(fits || several)) continue;
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
-            if (parts.parts > 1) {
-                kept.sums[part * parts.count + group + c] = bins[c].own_sum(0);
+            if (several) {
+                kept.sums[part * parts.count + group + c] = fits ? bins[c].own_sum(0) : 0;
             } else {
                 finish.round_bins(group + c, bins[c]);
             }
@@ -231,6 +231,7 @@ __global__ void __launch_bounds__(policy::part_threads)
     using Sum = SumOf<Input>;
     using BinsOf = typename Sum::BinsOf;
     constexpr int count = BinsOf::count;
+    if (kept.listed != nullptr && blockIdx.x == 0 && threadIdx.x == 0) *kept.listed = 0;
     if constexpr (Sum::can_pair) {
         if (kept.pairs) return add_up_pairs(input, stride, parts, kept, finish);
     }
@@ -242,24 +243,26 @@ __global__ void __launch_bounds__(policy::part_threads)
         BinsOf bins(nullptr);
         const bool fits =
             place.there && Sum::add_up(input.part(place.group * stride, parts.n), place.begin, place.end, bins);
-        const std::uint32_t all_fit = votes_of_warp(fits);
         if (parts.parts > 1) {
+            const std::uint32_t all_fit = votes_of_warp(fits);
             if (lane == 0) kept.fits[turn] = all_fit;
             if (!place.there) continue;
 #pragma unroll
             for (int k = 0; k < count; ++k)
-                kept.sums[(k * parts.parts + place.part) * parts.count + place.group] = bins.own_sum(k);
+                kept.sums[(k * parts.parts + place.part) * parts.count + place.group] = fits ? bins.own_sum(k) : 0;
             continue;
         }
-        if (lane == 0) kept.left[place.word] = ~all_fit;
+        const std::uint32_t left = votes_of_warp(place.there && !fits);
+        if (lane == 0) kept.left[place.word] = left;
         if (fits) finish.round_bins(place.group, bins);
     }
 }
 
-/// Adds up the parts of a group, in bins that stand where `at` does, and rounds.
-template <class BinsOf>
+/// Adds up the parts of a group, in bins that stand where `at` does, and rounds; or, if not all
+/// parts are in them, puts what is into the group's state.
+template <class Input, class BinsOf>
 __device__ __forceinline__ void join_parts(const BinsOf& at, std::uint64_t group, const Parts& parts,
-                                           const PartSums& kept, const GroupFinish& finish) {
+                                           const PartSums& kept, const GroupFinish& finish, bool all_fit) {
     BinSums<BinsOf> sums{};
 #pragma unroll
     for (int k = 0; k < BinsOf::count; ++k) {
@@ -267,8 +270,18 @@ __device__ __forceinline__ void join_parts(const BinsOf& at, std::uint64_t group
         for (std::uint64_t part = 0; part < parts.parts; ++part)
             sums.add(k, kept.sums[(k * parts.parts + part) * parts.count + group]);
     }
-    sums.place = at.place();
-    finish.round(group, sums);
+    if (all_fit) {
+        sums.place = at.place();
+        return finish.round(group, sums);
+    }
+    constexpr int words = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
+    Word* const state = kept.states + group * words;
+#pragma unroll 1
+    for (int k = 0; k < words; ++k)
+        state[k] = k == counters + acc::exact::elements ? static_cast<Word>(parts.n) : 0;
+#pragma unroll 1
+    for (int k = 0; k < BinsOf::count; ++k)
+        at.deposit(state + counters, k, sums.low[k], sums.high[k]);
 }
 
 /// Adds up the parts of each group, and rounds.
@@ -286,20 +299,26 @@ __global__ void __launch_bounds__(policy::part_threads)
         std::uint32_t all_fit = ~0u;
         for (std::uint64_t part = 0; part < parts.parts; ++part)
             all_fit &= kept.fits[part * words + word];
-        if (lane == 0) kept.left[word] = ~all_fit;
-        if (group >= parts.count || (all_fit >> lane & 1) == 0) continue;
+        const bool fits = (all_fit >> lane & 1) != 0;
+        const std::uint32_t left = votes_of_warp(group < parts.count && !fits);
+        if (lane == 0) {
+            kept.left[word] = left;
+            if (kept.listed != nullptr && left != 0)
+                kept.listed[1 + atomicAdd(kept.listed, 1u)] = static_cast<std::uint32_t>(word);
+        }
+        if (group >= parts.count || (!fits && kept.states == nullptr)) continue;
         // Bins that stay empty: to learn where their window is.
         if constexpr (Sum::can_pair) {
             if (kept.pairs) {
                 typename Sum::PairBins bins[2] = {typename Sum::PairBins(nullptr), typename Sum::PairBins(nullptr)};
                 (void)Sum::add_up_pair(input.part((group & ~std::uint64_t{1}) * stride, parts.n), 0, 0, bins);
-                join_parts(bins[0], group, parts, kept, finish);
+                join_parts<Input>(bins[0], group, parts, kept, finish, fits);
                 continue;
             }
         }
         BinsOf bins(nullptr);
         (void)Sum::add_up(input.part(group * stride, parts.n), 0, 0, bins);
-        join_parts(bins, group, parts, kept, finish);
+        join_parts<Input>(bins, group, parts, kept, finish, fits);
     }
 }
 
