@@ -26,12 +26,12 @@ run() {
 }
 
 use_installed() { # PREFIX [static]
-  local prefix=$1 static=${2:-} pc
+  local prefix=$1 static=${2:-} pc example
   # CMake
   "$cmake" -S "$source/examples" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
   grep -q "^detreduce_DIR:PATH=$prefix/" "$work/examples/CMakeCache.txt" || { echo "another detreduce was found" >&2; exit 1; }
   "$cmake" --build "$work/examples"
-  run "$work/examples/host_sum"
+  for example in first ops shapes losses host_sum; do run "$work/examples/$example"; done
   run "$work/examples/c_sum"
   run "$work/examples/c_cross_entropy"
   run "$work/examples/custom_loss"

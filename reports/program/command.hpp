@@ -17,6 +17,7 @@ namespace detreduce::program {
 }
 
 void add_reduce(CLI::App& app);
+void add_list(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_report(CLI::App& app);

@@ -29,6 +29,7 @@ constexpr const char* footer =
     "  detreduce reduce data.npy                    the sum of a NumPy array\n"
     "  seq 1 100 | detreduce reduce -               the sum of numbers in text\n"
     "  detreduce reduce data.npy --json             value, bits and what is guaranteed about them\n"
+    "  detreduce list                               ops, methods, and what is guaranteed\n"
     "  detreduce devices                            what it can run on here\n"
     "  detreduce verify                             does this machine give the promised bits?\n"
     "  detreduce report --out report --quick        how wrong, how repeatable and how fast each method is here\n"
@@ -98,6 +99,7 @@ int run(int argc, char** argv) {
     app.get_formatter()->column_width(24);
     app.set_version_flag("--version", version_text, "Print version, spec_version, and what this build can use");
     add_reduce(app);
+    add_list(app);
     add_devices(app);
     add_verify(app);
     add_report(app);

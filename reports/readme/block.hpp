@@ -1,18 +1,22 @@
-// The part of README that is written by a program: the lines between two comments, which stay.
+// The parts of a document that are written by a program: the lines between two comments, which stay.
 //
-//     <!-- tables: begin … -->
-//     <!-- tables: end … -->
+//     <!-- tables: begin NAME; … -->
+//     <!-- tables: end -->
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 
 namespace detreduce::readme {
 
-/// `text` with `tables` between the comments. Throws program::Failure, naming `source`, unless each comment is there
-/// once, at the start of a line, and in this order.
-[[nodiscard]] std::string with_block(const std::string& text, const std::string& tables, const std::string& source);
+/// What stands in the block called so. Throws program::Failure for a name that there is not.
+using Tables = std::function<std::string(const std::string& name)>;
+
+/// `text` with its tables in each block. Throws program::Failure, naming `source`, unless there is a block, each comment
+/// starts a line, and each block ends before the next begins.
+[[nodiscard]] std::string with_blocks(const std::string& text, const Tables& tables, const std::string& source);
 
 struct Difference {
     std::size_t line;          ///< the first that differs, from 1 on

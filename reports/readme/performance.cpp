@@ -1,13 +1,19 @@
 #include "performance.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
+#include "choice_tables.hpp"
+#include "cpu_tables.hpp"
+#include "failure.hpp"
 #include "files.hpp"
 #include "json.hpp"
+#include "markdown_table.hpp"
 #include "op_tables.hpp"
 #include "origin.hpp"
+#include "peers.hpp"
 #include "read_csv.hpp"
 #include "sum_tables.hpp"
 #include "summary.hpp"
@@ -18,117 +24,187 @@ namespace {
 
 using namespace report;
 
-// The cells are words and figures of our own: nothing to escape but bars, and names in `code` to keep.
-std::string line_of(const std::vector<std::string>& cells) {
-    std::string line = "|";
-    for (std::string cell : cells) {
-        for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2)
-            cell.insert(at, "\\");
-        line += " " + cell + " |";
-    }
-    return line + "\n";
-}
-
-std::string markdown(const Table& table) {
-    std::vector<std::string> titles;
-    for (const Column& column : table.columns)
-        titles.push_back(column.title);
-    std::string out = line_of(titles) + "|";
-    for (const Column& column : table.columns)
-        out += column.figures ? "---:|" : "---|";
-    out += "\n";
-    for (const std::vector<Cell>& row : table.rows) {
-        std::vector<std::string> cells;
-        for (const Cell& cell : row)
-            cells.push_back(cell.mood == Mood::absent ? "" : cell.text);
-        out += line_of(cells);
-    }
-    return out;
-}
+constexpr const char *results_file = "results.json", *ladder_file = "ladder.json", *cpu_folder = "xeon-cpu";
 
 struct Folder {
     std::filesystem::path path;
-    std::string link, provenance;
+    std::string link;
 
-    [[nodiscard]] std::string from(const std::string& file) const {
-        const Origin origin = origin_of(file, provenance, (path / "provenance.txt").string());
-        return fmt::format("From [{}]({}/{}): {}.\n\n", file, link, file, words_of(origin));
-    }
+    [[nodiscard]] Results results(const char* file = results_file) const { return load_results(path / file); }
+    [[nodiscard]] Results cpu_results() const { return load_results(path.parent_path() / cpu_folder / results_file); }
     [[nodiscard]] std::vector<CostRow> rows(const std::string& file) const { return load_cost(path / file); }
+
+    [[nodiscard]] std::string link_to(const std::string& file) const {
+        return fmt::format("[{}]({}/{})", file, link, file);
+    }
+    [[nodiscard]] std::string origin(const std::string& file) const {
+        const std::string source = (path / "provenance.txt").string();
+        return words_of(origin_of(file, read_file(source), source));
+    }
+    [[nodiscard]] std::string from(const std::string& file) const {
+        return fmt::format("From {}: {}.\n\n", link_to(file), origin(file));
+    }
+    /// Of the CPU beside this folder, whose results say themselves where they come from.
+    [[nodiscard]] std::string cpu_origin(const Provenance& p) const {
+        const std::string beside = (std::filesystem::path(link).parent_path() / cpu_folder).generic_string();
+        return fmt::format("[{}/{}]({}/{}): {}, {}, commit {}, {}", cpu_folder, results_file, beside, results_file,
+                           p.cpu, p.isa, p.commit.substr(0, 9), p.created.substr(0, 10));
+    }
 };
 
-std::string picture(const Folder& folder, const std::string& file, const std::string& words) {
-    return fmt::format("\n![{}]({}/{})\n", words, folder.link, file);
-}
-
-// What each choice gives and costs.
-std::string choices(const Folder& folder) {
-    const char* const file = "results.json";
-    const Results results = load_results(folder.path / file);
-    const bool on_gpu = results.provenance.device != "cpu";
-    const std::vector<Choice> list = choices_of(results);
+std::string about_choices(const std::vector<Choice>& list, const std::string& which) {
     std::uint64_t most = 0; // bytes of the largest size, which is whose speed the table has
     for (const Choice& c : list)
         if (c.cost) most = std::max(most, c.cost->bytes);
-    return "What each choice gives and costs: errors in ulp of the result (16-bit elements: of a result in f32), "
-           "different bit patterns along "
-           "what the method's guarantee covers, and speed on " +
-           bytes_of(most) + ", relative to reading the same bytes.\n" + folder.from(file) +
-           markdown(summary_table(list, on_gpu)) +
-           picture(folder, "summary-f32.svg", "Error against cost, sums of f32");
+    return fmt::format(
+        "What each method gives and costs{}: errors in ulp of the result{}, different bit patterns along "
+        "what its guarantee covers, and speed on {}, relative to reading the same bytes.\n",
+        which, which.empty() ? " (16-bit elements: of a result in f32)" : "", bytes_of(most));
+}
+
+std::string choices(const Folder& folder) {
+    const Results results = folder.results();
+    const std::vector<Choice> list = choices_of(results);
+    return about_choices(list, "") + folder.from(results_file) +
+           markdown(summary_table(list, results.provenance.device != "cpu"));
+}
+
+std::string choices_of_f32(const Folder& folder) {
+    const Results results = folder.results();
+    std::vector<Choice> list = choices_of(results);
+    std::erase_if(list, [](const Choice& c) { return c.dtype != "f32"; });
+    return about_choices(list, ", sums of f32") + folder.from(results_file) +
+           markdown(summary_table(list, results.provenance.device != "cpu"));
+}
+
+std::string chooser(const Folder& folder) {
+    const Results gpu = folder.results(), cpu = folder.cpu_results();
+    return markdown(chooser_table(gpu, cpu)) +
+           fmt::format("\nCosts are those of sums of f32. On a GPU, of {}: the time beside that of a kernel that only "
+                       "reads the same bytes ({}: {}). On a CPU, by one thread: for an element, of which "
+                       "`std::accumulate` takes {} and `std::reduce` {} ({}).\n",
+                       chooser_size(gpu), folder.link_to(results_file), folder.origin(results_file),
+                       cpu_cost(cpu, accumulate_name), cpu_cost(cpu, reduce_name), folder.cpu_origin(cpu.provenance));
 }
 
 std::string ladder(const Folder& folder) {
-    const char* const file = "ladder.json";
-    return "The kernels by which reductions are taught ([kernels/ladder/](kernels/ladder)), f32, beside libraries and "
-           "these methods: "
+    return "The kernels by which reductions are taught (`kernels/ladder/`), f32, beside libraries and these methods: "
            "bandwidth, bit patterns in 1000 runs, and error of the last of them.\n" +
-           folder.from(file) + markdown(ladder_summary_table(load_results(folder.path / file)));
+           folder.from(ladder_file) + markdown(ladder_summary_table(folder.results(ladder_file)));
 }
 
 std::string sums(const Folder& folder) {
-    const char* const file = sums_file;
-    const std::vector<CostRow> rows = folder.rows(file);
     return "Sums of normal data: medians in µs of one run; the last columns are the speed relative to a kernel that "
            "only reads the same bytes.\n" +
-           folder.from(file) + markdown(sizes_table(rows)) +
-           "\nThe time of `exact` depends on what the numbers are (its bits depend on nothing else).\n" +
-           folder.from(file) + markdown(data_table(rows));
+           folder.from(sums_file) + markdown(sizes_table(folder.rows(sums_file)));
+}
+
+std::string data(const Folder& folder) {
+    return "The time of `exact` depends on what the numbers are (its bits depend on nothing else).\n" +
+           folder.from(sums_file) + markdown(data_table(folder.rows(sums_file)));
 }
 
 std::string ops(const Folder& folder) {
-    const char* const file = ops_file;
     return "Ops over the same bytes: those of two inputs read half as x and half as y. Those that compare or count are "
            "the same by every method.\n" +
-           folder.from(file) + markdown(ops_table(folder.rows(file), code));
+           folder.from(ops_file) + markdown(ops_table(folder.rows(ops_file), code));
 }
 
 std::string small_ops(const Folder& folder) {
-    const char* const file = small_ops_file;
     return "Ops on little data, where starting and finishing count: their time as a multiple of that of CUB's "
            "nearest algorithm, without what follows it (a root, a division); below 1 is faster.\n" +
-           folder.from(file) + markdown(ops_and_cub_table(folder.rows(file), code));
+           folder.from(small_ops_file) + markdown(ops_and_cub_table(folder.rows(small_ops_file), code));
 }
 
 std::string shapes(const Folder& folder) {
-    const char* const file = shapes_file;
     return "Groups of the same elements. Many small tensors are fewer bytes, so that their time is given.\n" +
-           folder.from(file) + markdown(shapes_table(folder.rows(file), code));
+           folder.from(shapes_file) + markdown(shapes_table(folder.rows(shapes_file), code));
 }
 
 std::string row_ops(const Folder& folder) {
-    const char* const file = row_ops_file;
     return "Row ops by `tree`, and means of losses, of which one half of the bytes is the target. Those that write as "
            "much as they read are beside a copy of the same bytes (c).\n" +
-           folder.from(file) + markdown(row_ops_table(folder.rows(file), code));
+           folder.from(row_ops_file) + markdown(row_ops_table(folder.rows(row_ops_file), code));
 }
+
+std::string edges(const Folder& folder) {
+    return folder.from(results_file) + markdown(edge_table(folder.results()));
+}
+
+// What a reader of a run's figures has to know.
+std::string notes_of(const Provenance& p) {
+    std::string text;
+    for (const std::string& note : p.notes)
+        text += "\n" + note + "\n";
+    return text;
+}
+
+std::string cpu_sums(const Folder& folder) {
+    const Results results = folder.cpu_results();
+    return fmt::format("Sums on a CPU, normal data of the largest size, ns an element by one thread, the best "
+                       "instruction set.\nFrom {}.\n\n",
+                       folder.cpu_origin(results.provenance)) +
+           markdown(cpu_sums_table(results)) + notes_of(results.provenance);
+}
+
+std::string cpu_ops(const Folder& folder) {
+    const Results results = folder.cpu_results();
+    return fmt::format("Ops on a CPU, f32, ns an element by one thread, beside the nearest of the C++ standard "
+                       "library.\nFrom {}.\n\n",
+                       folder.cpu_origin(results.provenance)) +
+           markdown(cpu_ops_table(results));
+}
+
+// What was run, word for word: nothing is claimed of a machine that is not named here.
+std::string verified(const Folder& folder) {
+    const Provenance cpu = folder.cpu_results().provenance;
+    return fmt::format(
+        "On the GPU, from {} and {}:\n\n```text\n{}{}```\n\nOn the CPU, from {}: {}; {}; {} threads, {}.\n",
+        folder.link_to("provenance.txt"), folder.link_to("summary.txt"), read_file(folder.path / "provenance.txt"),
+        read_file(folder.path / "summary.txt"), folder.cpu_origin(cpu), cpu.compiler, cpu.system, cpu.cpu_threads,
+        cpu.command);
+}
+
+std::string all(const Folder& folder) {
+    std::string text;
+    for (const auto write : {choices, sums, data, ops, small_ops, shapes, row_ops, ladder})
+        text += (text.empty() ? "" : "\n") + write(folder);
+    return text;
+}
+
+const std::map<std::string, std::string (*)(const Folder&)> tables{
+    {"all", all},
+    {"chooser", chooser},
+    {"choices", choices},
+    {"choices-f32", choices_of_f32},
+    {"cpu-ops", cpu_ops},
+    {"cpu-sums", cpu_sums},
+    {"data", data},
+    {"edges", edges},
+    {"ladder", ladder},
+    {"ops", ops},
+    {"row-ops", row_ops},
+    {"shapes", shapes},
+    {"small-ops", small_ops},
+    {"sums", sums},
+    {"verified", verified},
+};
 
 } // namespace
 
-std::string performance(const std::filesystem::path& path, const std::string& link) {
-    const Folder folder{path, link, read_file(path / "provenance.txt")};
-    return choices(folder) + "\n" + sums(folder) + "\n" + ops(folder) + "\n" + small_ops(folder) + "\n" +
-           shapes(folder) + "\n" + row_ops(folder) + "\n" + ladder(folder);
+std::vector<std::string> table_names() {
+    std::vector<std::string> names;
+    for (const auto& [name, write] : tables)
+        names.push_back(name);
+    return names;
+}
+
+std::string table(const std::string& name, const std::filesystem::path& folder, const std::string& link) {
+    const auto at = tables.find(name);
+    if (at == tables.end())
+        throw program::Failure(
+            fmt::format("there is no table '{}'; allowed are {}", name, fmt::join(table_names(), ", ")));
+    return at->second(Folder{folder, link});
 }
 
 } // namespace detreduce::readme

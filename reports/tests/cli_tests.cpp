@@ -32,7 +32,7 @@ TEST_CASE("--help names every command and ends with examples") {
     CHECK(o.code == 0);
     CHECK(o.err.empty());
     for (const char* part :
-         {"reduce", "devices", "verify", "report", "render", "Examples:\n  detreduce reduce", "Exit status: 0"}) {
+         {"reduce", "list", "devices", "verify", "report", "render", "Examples:\n  detreduce reduce", "Exit status: 0"}) {
         CHECK(contains(o.out, part));
     }
 }
@@ -54,7 +54,7 @@ TEST_CASE("help of reduce lists every method with its guarantee and summary, and
 }
 
 TEST_CASE("every command has help with examples") {
-    for (const char* command : {"reduce", "devices", "verify", "report", "render"}) {
+    for (const char* command : {"reduce", "list", "devices", "verify", "report", "render"}) {
         const Outcome o = run_program({command, "--help"});
         CHECK(o.code == 0);
         CHECK(contains(o.out, std::string("Usage: detreduce ") + command));
@@ -69,8 +69,8 @@ TEST_CASE("usage errors exit with 2 and say what is allowed") {
         std::string says;
     };
     const std::vector<Case> cases{
-        {{}, "a command is needed; allowed are reduce, devices, "},
-        {{"sum"}, "there is no command 'sum'; allowed are reduce, devices, "},
+        {{}, "a command is needed; allowed are reduce, list, devices, "},
+        {{"sum"}, "there is no command 'sum'; allowed are reduce, list, devices, "},
         {{"--frob"}, "there is no option '--frob'"},
         {{"reduce"}, "FILE is required"},
         {{"reduce", "--frob"}, "there is no option '--frob'"},

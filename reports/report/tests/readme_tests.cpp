@@ -1,4 +1,4 @@
-// README's tables: what stands between the comments, and what a folder of results makes of it.
+// The tables of README.md and docs/: what stands between the comments, and what folders of results make of it.
 #include <support/catch.hpp>
 
 #include "block.hpp"
@@ -16,7 +16,12 @@ using detreduce::report::Results;
 
 namespace {
 
-const std::string begin = "<!-- tables: begin; by whom -->\n", end = "<!-- tables: end -->\n";
+const std::string begin = "<!-- tables: begin one; by whom -->\n", end = "<!-- tables: end -->\n";
+
+std::string written(const std::string& text) {
+    return with_blocks(
+        text, [](const std::string& name) { return "new " + name + "\n"; }, "README.md");
+}
 
 Results timed(const char* candidate) {
     Results results = sample();
@@ -28,16 +33,18 @@ Results timed(const char* candidate) {
 
 TEST_CASE("the tables replace what stands between the comments and nothing else", "[readme]") {
     const std::string text = "a\n" + begin + "old\n" + end + "b\n";
-    const std::string written = with_block(text, "new\n", "README.md");
-    CHECK(written == "a\n" + begin + "\nnew\n\n" + end + "b\n");
-    CHECK(with_block(written, "new\n", "README.md") == written);
-    CHECK(with_block("a\n" + begin + end, "new\n", "README.md") == "a\n" + begin + "\nnew\n\n" + end);
+    CHECK(written(text) == "a\n" + begin + "\nnew one\n\n" + end + "b\n");
+    CHECK(written(written(text)) == written(text));
+    CHECK(written(begin + end) == begin + "\nnew one\n\n" + end);
+    const std::string other = "<!-- tables: begin two -->\n";
+    CHECK(written(text + other + "x\n" + end) == written(text) + other + "\nnew two\n\n" + end);
 }
 
-TEST_CASE("a README without the two comments, once each and in order, is refused", "[readme]") {
-    for (const std::string& text : {"a\n" + begin, "a\n" + end, "a\n" + end + begin, "a\n" + begin + end + begin,
-                                    "a\n" + begin + end + end, "a\n in words: " + begin + end})
-        CHECK_THROWS_AS(with_block(text, "new\n", "README.md"), Failure);
+TEST_CASE("a document without whole blocks is refused", "[readme]") {
+    for (const std::string& text :
+         {std::string("a\n"), "a\n" + begin, "a\n" + end, "a\n" + end + begin, "a\n" + begin + end + begin,
+          "a\n" + begin + end + end, "a\n" + begin + begin + end, "a\n in words: " + begin + end})
+        CHECK_THROWS_AS(written(text), Failure);
 }
 
 TEST_CASE("the first line that differs is found", "[readme]") {
@@ -58,27 +65,60 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     const auto write = [&](const char* file, const std::string& text) {
         detreduce::report::write_file(dir.path() / file, text);
     };
-    write("launches.csv", cost_csv(timed("exact")));
-    CHECK_THROWS_AS(performance(dir.path(), "results"), Failure);
-    write("ops.csv", cost_csv(timed("mean tree")));
-    write("ops_small.csv", cost_csv(timed("mean tree")));
-    write("shapes.csv", cost_csv(timed("sum tree rows of 32")));
-    write("row_ops.csv", cost_csv(timed("logsumexp tree rows of 4096")));
-    write("results.json", to_json(sample()));
-    write("ladder.json", to_json(sample()));
-    write("provenance.txt", "date 2026-11-21T23:35:42Z\ncommit 4b011889a530\ngpu Some GPU, 580, 143771 MiB, 9.0\n"
-                            "shapes.csv: commit 2ac5fa689, 2026-11-22\n");
-    const std::string text = performance(dir.path(), "results");
-    for (const char* part :
-         {"From [launches.csv](results/launches.csv): Some GPU, commit 4b011889a, 2026-11-21.",
-          "| f32 2¹⁵ | 5.25 | 0.750 |  |\n", "| `exact`, 128 KiB, share of the read-only kernel | f32 |\n",
-          "| normal | 0.750 |\n", "From [ops.csv](results/ops.csv): Some GPU, commit 4b011889a, 2026-11-21.",
-          "| `mean` | 0.750 |\n", "From [ops_small.csv](results/ops_small.csv)", "| `mean` |  |\n",
-          "From [shapes.csv](results/shapes.csv): Some GPU, commit 2ac5fa689, 2026-11-22.",
-          "| `sum`, rows of 32 | 0.750 |\n", "From [row_ops.csv](results/row_ops.csv)",
-          "| `logsumexp`, rows of 4096 | 0.750 |\n", "From [results.json](results/results.json)", "| tree | f32 |",
-          " and speed on 128 KiB, relative", "](results/summary-f32.svg)", "From [ladder.json](results/ladder.json)"}) {
-        INFO(part);
-        CHECK(text.find(part) != std::string::npos);
+    std::filesystem::create_directories(dir.path() / "gpu");
+    std::filesystem::create_directories(dir.path() / "xeon-cpu");
+    write("gpu/launches.csv", cost_csv(timed("exact")));
+    const auto text_of = [&](const std::string& name) { return table(name, dir.path() / "gpu", "results/gpu"); };
+    CHECK_THROWS_AS(text_of("sums"), Failure); // no provenance
+    CHECK_THROWS_AS(text_of("no such table"), Failure);
+    write("gpu/ops.csv", cost_csv(timed("mean tree")));
+    write("gpu/ops_small.csv", cost_csv(timed("mean tree")));
+    write("gpu/shapes.csv", cost_csv(timed("sum tree rows of 32")));
+    write("gpu/row_ops.csv", cost_csv(timed("logsumexp tree rows of 4096")));
+    write("gpu/results.json", to_json(sample()));
+    write("gpu/ladder.json", to_json(sample()));
+    write("gpu/summary.txt", "PASS all of it\n");
+    write("gpu/provenance.txt", "date 2026-11-21T23:35:42Z\ncommit 4b011889a530\ngpu Some GPU, 580, 143771 MiB, 9.0\n"
+                                "shapes.csv: commit 2ac5fa689, 2026-11-22\n");
+    Results on_cpu = timed("exact");
+    on_cpu.cost[0].variant = "1 thread";
+    on_cpu.cost[0].median_s = 32768e-9; // 1 ns an element
+    on_cpu.provenance.cpu = "Some CPU";
+    write("xeon-cpu/results.json", to_json(on_cpu));
+
+    struct Line {
+        const char *table, *part;
+    };
+    for (const Line& line : {
+             Line{"sums", "From [launches.csv](results/gpu/launches.csv): Some GPU, commit 4b011889a, 2026-11-21."},
+             Line{"sums", "| f32 2¹⁵ | 5.25 | 0.750 |  |\n"},
+             Line{"data", "| `exact`, 128 KiB, share of the read-only kernel | f32 |\n"},
+             Line{"data", "| normal | 0.750 |\n"},
+             Line{"ops", "From [ops.csv](results/gpu/ops.csv): Some GPU, commit 4b011889a, 2026-11-21."},
+             Line{"ops", "| `mean` | 0.750 |\n"},
+             Line{"small-ops", "From [ops_small.csv](results/gpu/ops_small.csv)"},
+             Line{"small-ops", "| `mean` |  |\n"},
+             Line{"shapes", "From [shapes.csv](results/gpu/shapes.csv): Some GPU, commit 2ac5fa689, 2026-11-22."},
+             Line{"shapes", "| `sum`, rows of 32 | 0.750 |\n"},
+             Line{"row-ops", "From [row_ops.csv](results/gpu/row_ops.csv)"},
+             Line{"row-ops", "| `logsumexp`, rows of 4096 | 0.750 |\n"},
+             Line{"choices", "From [results.json](results/gpu/results.json)"},
+             Line{"choices", "| tree | f32 |"},
+             Line{"choices", " and speed on 128 KiB, relative"},
+             Line{"choices-f32", "| tree | f32 |"},
+             Line{"chooser", "| `sum(x)` |"},
+             Line{"chooser", " | 1.00 ns |\n"},
+             Line{"chooser", "Some CPU"},
+             Line{"cpu-sums", "| `exact` | 1.00 |"},
+             Line{"cpu-ops", "Some CPU"},
+             Line{"edges", "| sum of | dtype | true sum | `exact` |"},
+             Line{"verified", "PASS all of it\n"},
+             Line{"ladder", "From [ladder.json](results/gpu/ladder.json)"},
+         }) {
+        INFO(line.table << ": " << line.part);
+        CHECK(text_of(line.table).find(line.part) != std::string::npos);
     }
+    CHECK(text_of("choices-f32").find("| f64 |") == std::string::npos);
+    for (const std::string& name : table_names())
+        CHECK_FALSE(text_of(name).empty());
 }
