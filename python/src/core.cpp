@@ -292,6 +292,50 @@ void states(std::string_view op, std::string_view dtype, std::string_view shape,
         [&] { return dr::cuda::run_async(plan, in, to, place.stream); });
 }
 
+dr::Plan plan_of_list_states(std::string_view output, std::uint64_t n, std::uint64_t tensors,
+                             const dr::Device& device) {
+    const dr::Plan plan = dr::make_plan({.op = dr::Op::nrm2,
+                                         .dtype = dtype_of(output),
+                                         .shape = dr::Shape::tensors,
+                                         .n = n,
+                                         .groups = tensors,
+                                         .device = device,
+                                         .state = true});
+    check(plan.status());
+    return plan;
+}
+
+/// int64 words of the state of a list's norm.
+std::uint64_t norm_state_words() {
+    return plan_of_list_states("f64", 0, 0, dr::cpu).state_words();
+}
+
+/// The state of the norm of a list of arrays.
+void norm_state(const nb::list& arrays, nb::handle out, nb::handle where) {
+    const Place place(where);
+    const std::vector<dr::Tensor> list = list_of(arrays);
+    const dr::Plan plan = plan_of_list_states("f64", elements_of(list), list.size(), place.device);
+    void* const to = address(out);
+    run(
+        place, plan.workspace_bytes(),
+        [&](void* memory) { return dr::run(plan, list.data(), to, memory, place.stream); },
+        [&] { return dr::cuda::run_async(plan, list.data(), to, place.stream); });
+}
+
+/// The norm that such a state, or a sum of them, is of.
+void norm_of_state(nb::handle from, std::string_view output, nb::handle out, nb::handle where) {
+    const Place place(where);
+    const dr::Plan plan = plan_of_list_states(output, 0, 0, place.device);
+    const auto* const words = static_cast<const std::int64_t*>(address(from));
+    void* const to = address(out);
+    dr::Status status;
+    {
+        const nb::gil_scoped_release released;
+        status = dr::finish(plan, words, to, place.stream);
+    }
+    check(status);
+}
+
 /// Adds states to others, normalizes them where `others` is None.
 void merge_states(std::string_view op, std::string_view dtype, std::string_view nan, std::uint64_t groups,
                   nb::handle into, nb::handle others, nb::handle where) {
@@ -486,6 +530,10 @@ NB_MODULE(_core, m) {
           nb::arg("into"), nb::arg("others").none(), nb::arg("where").none());
     m.def("finish_states", &finish_states, nb::arg("op"), nb::arg("dtype"), nb::arg("output").none(), nb::arg("nan"),
           nb::arg("ddof"), nb::arg("groups"), nb::arg("states"), nb::arg("out"), nb::arg("where").none());
+    m.def("norm_state_words", &norm_state_words);
+    m.def("norm_state", &norm_state, nb::arg("arrays"), nb::arg("out"), nb::arg("where").none());
+    m.def("norm_of_state", &norm_of_state, nb::arg("states"), nb::arg("output"), nb::arg("out"),
+          nb::arg("where").none());
     m.def("loss", &loss, nb::arg("loss"), nb::arg("reduction"), nb::arg("method"), nb::arg("dtype"),
           nb::arg("output").none(), nb::arg("n"), nb::arg("parameter"), nb::arg("x"), nb::arg("target"),
           nb::arg("weight").none(), nb::arg("out"), nb::arg("where").none());

@@ -1,0 +1,365 @@
+"""Reductions over the processes of a group, whose bits do not depend on how many there are or on who has which elements.
+
+    import detreduce.torch.distributed as drd
+    loss = drd.cross_entropy(logits, target)       # the mean of the rows of all processes
+    loss.backward()                                # the gradient of that loss with respect to what is here
+    drd.clip_grad_norm_(model.parameters(), 1.0)
+
+Every process of the group calls with its own part, and gets the same result. What is sent are the states of the parts, int64
+words, by one all-reduce. Gradients are those of the one loss that all processes have: sum them over the processes, do not
+average them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, List, Optional, Tuple, Union
+
+import torch
+import torch.distributed as dist
+
+from .. import _core, _losses
+from .._arrays import dtype_word, library_of
+from .._reduce import reduced as _reduce_array
+from .._state import finish, op_of, partial
+from . import _ops
+
+Tensor = torch.Tensor
+
+
+def _group(group: Any):
+    if not dist.is_available() or not dist.is_initialized():
+        raise RuntimeError("group: there is none; call torch.distributed.init_process_group() first")
+    return dist.group.WORLD if group is None else group
+
+
+def _all(words: Tensor, merge: str, group: Any) -> Tensor:
+    """The words of all processes, put together."""
+    if merge == "pair":
+        raise ValueError("op: argmin and argmax are not reduced over processes")
+    dist.all_reduce(words, dist.ReduceOp.MAX if merge == "max" else dist.ReduceOp.SUM, group=_group(group))
+    return words
+
+
+def _is_dtensor(x: Any) -> bool:
+    return hasattr(x, "device_mesh") and hasattr(x, "placements")
+
+
+def _local(x: Tensor, argument: str) -> Tuple[Tensor, bool]:
+    """What this process has of a DTensor, and whether it is the one of its copies that counts."""
+    counts = True
+    coordinate = x.device_mesh.get_coordinate()
+    for i, placement in enumerate(x.placements):
+        if placement.is_partial():
+            raise ValueError(f"{argument}: must not be a partial sum; redistribute it first")
+        if placement.is_replicate() and (coordinate is None or coordinate[i] != 0):
+            counts = False
+    return x.to_local(), counts
+
+
+def reduce(
+    op: str,
+    x: Tensor,
+    y: Optional[Tensor] = None,
+    *,
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    ddof: int = 0,
+    nan: str = "propagate",
+    group: Any = None,
+) -> Any:
+    """Any op that State has, but argmin and argmax, over what all processes have: of dim None of all their elements, else
+    of the elements along dim of each of them, which have as many groups."""
+    op = op_of(op)
+    x = x.detach()
+    if _is_dtensor(x):
+        if dim is not None:
+            raise ValueError("dim: must be None for a DTensor")
+        x, counts = _local(x, "x")
+        if not counts:
+            x = x.reshape(-1)[:0]
+    words, merge = partial(op, x, None if y is None else y.detach(), dim, nan)
+    words = _all(words, merge, group)
+    result = finish(op, dtype_word(x.dtype, "x"), words, dtype, ddof, nan)
+    if keepdim:
+        shape = [1] * x.dim() if dim is None else list(x.shape)
+        for i in () if dim is None else (dim,) if isinstance(dim, int) else dim:
+            shape[i] = 1
+        keep = [r.reshape(shape) for r in result] if isinstance(result, tuple) else result.reshape(shape)
+        return type(result)(*keep) if isinstance(result, tuple) else keep
+    return result
+
+
+class _Summed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, mean, dim, keepdim, dtype, group):
+        ctx.shape, ctx.dtype, ctx.keepdim = x.shape, x.dtype, keepdim
+        ctx.dim = _ops.axes_of(dim, x.dim(), "dim")
+        ctx.n = None
+        if mean:
+            n = torch.tensor([math.prod(x.shape[i] for i in ctx.dim)], device=x.device)
+            dist.all_reduce(n, group=_group(group))
+            ctx.n = int(n)
+        return reduce("mean" if mean else "sum", x, dim=dim, keepdim=keepdim, dtype=dtype, group=group)
+
+    @staticmethod
+    def backward(ctx, g):
+        if not ctx.keepdim:
+            for i in ctx.dim:
+                g = g.unsqueeze(i)
+        g = g if ctx.n is None else g / ctx.n
+        return g.expand(ctx.shape).to(ctx.dtype), None, None, None, None, None
+
+
+def sum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, group: Any = None) -> Tensor:
+    """The sum of the elements of all processes."""
+    if x.requires_grad and torch.is_grad_enabled():
+        return _Summed.apply(x, False, dim, keepdim, dtype, group)
+    return reduce("sum", x, dim=dim, keepdim=keepdim, dtype=dtype, group=group)
+
+
+def mean(
+    x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, group: Any = None
+) -> Tensor:
+    """Their mean. The processes may have different numbers of elements."""
+    if x.requires_grad and torch.is_grad_enabled():
+        return _Summed.apply(x, True, dim, keepdim, dtype, group)
+    return reduce("mean", x, dim=dim, keepdim=keepdim, dtype=dtype, group=group)
+
+
+def norm(
+    x: Tensor, p: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, group: Any = None
+) -> Tensor:
+    """The 1-norm or the 2-norm of the elements of all processes; without a gradient."""
+    if p not in (1, 2):
+        raise ValueError(f"p: allowed are 1 and 2, not {p!r}")
+    return reduce("nrm2" if p == 2 else "asum", x, dim=dim, keepdim=keepdim, dtype=dtype, group=group)
+
+
+# ---- Losses ----------------------------------------------------------------------------------------------------
+
+
+def _reduction(reduction: str) -> None:
+    _losses.reduction_of(reduction, ("sum", "mean"))
+
+
+class _Classes(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, target, weight, ignore_index, label_smoothing, op, reduction, group):
+        classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing)
+        losses, weights = classes.forward(op, "none", "exact", None, rows=True)
+        if classes.probabilities:
+            weights = torch.ones_like(losses)
+        word = dtype_word(losses.dtype, "x")
+        both = torch.cat([partial("sum", losses)[0], partial("sum", weights)[0]])
+        both = _all(both, "sum", group).reshape(2, -1)
+        ctx.rest = (ignore_index, label_smoothing, op)
+        if reduction == "sum":
+            ctx.save_for_backward(x, target, weight, None)
+            return finish("sum", word, both[0], x.dtype)
+        totals = finish("sum", word, both, torch.float64)
+        ctx.save_for_backward(x, target, weight, totals[1])
+        return _reduce_array("sum", totals[0] / totals[1], dtype=x.dtype)  # which rounds once
+
+    @staticmethod
+    def backward(ctx, g):
+        x, target, weight, total = ctx.saved_tensors
+        ignore_index, label_smoothing, op = ctx.rest
+        factor = g.to(_ops.arithmetic(x.dtype))
+        if total is not None:
+            factor = (factor.double() / total).to(factor.dtype)
+        d = _ops.cross_entropy_backward(
+            factor, x, target, weight, ignore_index, label_smoothing, op, "sum", "exact"
+        )
+        return d, None, None, None, None, None, None, None
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Optional[Tensor] = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+    *,
+    group: Any = None,
+) -> Tensor:
+    """Of the rows of all processes: their sum, or that over the sum of the weights of all of them."""
+    _reduction(reduction)
+    return _Classes.apply(
+        input, target, weight, ignore_index, label_smoothing, "cross_entropy", reduction, group
+    )
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Optional[Tensor] = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    *,
+    group: Any = None,
+) -> Tensor:
+    _reduction(reduction)
+    return _Classes.apply(input, target, weight, ignore_index, 0.0, "nll", reduction, group)
+
+
+class _Loss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, target, weight, name, parameter, reduction, group):
+        whole = {("mse", "mean"): "mse", ("mse", "sum"): "sumdiffsq", ("mae", "mean"): "mae"}.get(
+            (name, reduction)
+        )
+        if weight is None and whole is not None:
+            word = dtype_word(x.dtype, "x")
+            op, (words, merge) = whole, partial(whole, x.contiguous(), target.contiguous())
+        else:
+            wide = _ops.arithmetic(x.dtype)
+            terms = _losses.loss(name, x, target, weight, parameter, "none", "exact", wide)
+            op, word = reduction, dtype_word(wide, "x")
+            words, merge = partial(op, terms)
+        n = torch.tensor([x.numel()], dtype=torch.int64, device=x.device)
+        words = _all(torch.cat([words, n]), merge, group)
+        ctx.save_for_backward(x, target, weight)
+        ctx.rest = (name, parameter)
+        ctx.n = words[-1:] if reduction == "mean" else None
+        return finish(op, word, words[:-1], x.dtype)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, target, weight = ctx.saved_tensors
+        wide = _ops.arithmetic(x.dtype)
+        g = g.to(wide)
+        if ctx.n is not None:
+            g = g / ctx.n[0].to(wide)
+        # What these tensors have are numbers of the wider format, and a gradient is rounded once.
+        parts = [None if t is None else t.to(wide) for t in (x, target, weight)]
+        d = _ops.loss_backward(g, *parts, *ctx.rest, "sum").to(x.dtype)
+        dt = None
+        if ctx.needs_input_grad[1]:
+            if ctx.rest[0] not in _ops.SYMMETRIC:
+                raise NotImplementedError(f"detreduce: target of {ctx.rest[0]} has no gradient")
+            dt = -d
+        return d, dt, None, None, None, None, None
+
+
+def loss(
+    name: str,
+    input: Tensor,
+    target: Tensor,
+    weight: Optional[Tensor] = None,
+    *,
+    parameter: float = 1.0,
+    reduction: str = "mean",
+    group: Any = None,
+) -> Tensor:
+    """One of mse, mae, huber, smooth_l1, bce, bce_with_logits and kl_div, of the elements of all processes."""
+    _reduction(reduction)
+    return _Loss.apply(input, target, weight, name, parameter, reduction, group)
+
+
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", *, group: Any = None) -> Tensor:
+    return loss("mse", input, target, reduction=reduction, group=group)
+
+
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", *, group: Any = None) -> Tensor:
+    return loss("mae", input, target, reduction=reduction, group=group)
+
+
+# ---- Clipping --------------------------------------------------------------------------------------------------
+
+
+def _rounded_to_odd(p: Tensor) -> Tensor:
+    """Doubles as float32, those that are not such numbers to the neighbour with an odd last bit: what is rounded from there to
+    fewer bits is rounded once."""
+    r = p.float()
+    bits = r.view(torch.int32)
+    odd = (bits - (r.double().abs() > p.abs()).int()) | 1
+    return torch.where((r.double() == p) | p.isnan(), bits, odd).view(torch.float32)
+
+
+def _scaled(g: Tensor, factor: float) -> None:
+    """g times factor, by SPEC.md, section 16."""
+    if g.dtype != torch.float64:
+        mantissa, exponent = math.frexp(factor)
+        factor = math.ldexp(float(torch.tensor(mantissa, dtype=torch.float64).float()), exponent)
+    product = g.double() * factor
+    if g.dtype in (torch.float16, torch.bfloat16):
+        product = _rounded_to_odd(product)
+    result = product.to(g.dtype)
+    g.copy_(torch.where(result.isnan(), torch.full_like(result, math.nan), result))
+
+
+def clip_grad_norm_(
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: Optional[bool] = None,
+    *,
+    sharded: Union[bool, Callable[[Tensor], bool]] = False,
+    eps: float = 1e-6,
+    group: Any = None,
+) -> Tensor:
+    """As torch.nn.utils.clip_grad_norm_, over the parameters of all processes.
+
+    A DTensor (FSDP2, tensor parallelism) counts once, wherever its copies and shards are. Any other gradient is the same in
+    every process, as after DistributedDataParallel, and counts once, unless `sharded`, True or a function of the parameter,
+    says that every process has its own. Reads the norm on the host."""
+    if float(norm_type) != 2.0:
+        raise ValueError(f"norm_type: allowed is 2, not {norm_type!r}")
+    for argument, value in (("max_norm", max_norm), ("eps", eps)):
+        if not 0 <= _losses.number_of(value, argument) < math.inf:
+            raise ValueError(f"{argument}: must be finite and not negative, not {value}")
+    group = _group(group)
+    if isinstance(parameters, torch.Tensor):
+        parameters = [parameters]
+    first = dist.get_rank(group) == 0
+    gradients: List[Tensor] = []
+    counted: List[Tensor] = []
+    wide, device = False, None
+    with torch.no_grad():
+        for i, p in enumerate(parameters):
+            if p.grad is None:
+                continue
+            g = p.grad.detach()
+            counts = first or (sharded(p) if callable(sharded) else bool(sharded))
+            if _is_dtensor(g):
+                g, counts = _local(g, f"parameters[{i}]")
+            gradients.append(g)
+            device = g.device if device is None else device
+            if counts:
+                counted.append(g)
+        if device is None:
+            backend = dist.get_backend(group)
+            device = (
+                torch.device("cuda", torch.cuda.current_device())
+                if backend == "nccl"
+                else torch.device("cpu")
+            )
+        words = torch.zeros(_core.norm_state_words(), dtype=torch.int64, device=device)
+        pieces, kept = [], []
+        lib = library_of(words)
+        for g in counted:
+            piece = g if g.is_contiguous() else g.contiguous()
+            kept.append(piece)
+            pieces.append((piece.data_ptr(), piece.numel(), lib.dtype(piece, "parameters")))
+        place = lib.place(words)
+        _core.norm_state(pieces, lib.at(words), place)
+        wide = any(g.dtype == torch.float64 for g in gradients)
+        words = torch.cat([words, torch.tensor([int(wide)], device=device)])
+        dist.all_reduce(words, group=group)
+        total = torch.empty((), dtype=torch.float64, device=device)
+        _core.norm_of_state(lib.at(words), "f64", lib.at(total), place)
+        result = torch.empty((), dtype=torch.float64 if int(words[-1]) else torch.float32, device=device)
+        _core.norm_of_state(lib.at(words), lib.dtype(result, "dtype"), lib.at(result), place)
+        norm = total.item()
+        if error_if_nonfinite and not math.isfinite(norm):
+            raise RuntimeError(f"parameters: their norm is {norm}, and error_if_nonfinite is set")
+        if norm + eps != 0:
+            factor = max_norm / (norm + eps)
+            if not factor >= 1:
+                for g in gradients:
+                    _scaled(g, factor)
+    return result

@@ -1,0 +1,152 @@
+"""One process of test_distributed.py: ranks.py STORE WORLD RANK."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+
+import detreduce as dr
+import detreduce.torch as drt
+import detreduce.torch.distributed as drd
+
+store, world, rank = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+torch.set_num_threads(1)
+dist.init_process_group("gloo", init_method=f"file://{store}", world_size=world, rank=rank)
+
+
+def numbers(*shape, dtype=torch.float32, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def part(x):
+    """Rows of x, of every rank another number."""
+    cuts = [x.shape[0] * r * (r + 1) // (world * (world + 1)) for r in range(world + 1)]
+    return x[cuts[rank] : cuts[rank + 1]]
+
+
+def same(a, b, what):
+    assert a.dtype == b.dtype and a.shape == b.shape, (what, a, b)
+    assert a.equal(b) or (a.isnan().all() and b.isnan().all()), (what, a, b)
+
+
+def differentiated(f, x, *rest):
+    x = x.clone().requires_grad_()
+    y = f(x, *rest)
+    y.backward(torch.full_like(y, 1.5))
+    return y.detach(), x.grad
+
+
+for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+    x, y = numbers(61, 7, dtype=dtype), numbers(61, 7, dtype=dtype, seed=1)
+    for dim in (None, 0):
+        for ours, theirs in (
+            (drd.sum, drt.sum),
+            (drd.mean, drt.mean),
+            (drd.norm, lambda v, dim: drt.norm(v, 2, dim)),
+        ):
+            same(ours(part(x), dim=dim), theirs(x, dim=dim), (ours, dim))
+        for op, f in (("min", dr.min), ("max", dr.max), ("count_nonzero", dr.count_nonzero)):
+            same(drd.reduce(op, part(x), dim=dim), f(x, dim), (op, dim))
+        same(drd.reduce("var", part(x), dim=dim, ddof=1), dr.var(x, dim), ("var", dim))
+    same(drd.reduce("dot", part(x), part(y)), dr.dot(x, y), "dot")
+    (mean, dx), (want, wanted) = differentiated(drd.mean, part(x)), differentiated(drt.mean, x)
+    same(mean, want, "mean")
+    assert torch.allclose(dx, part(wanted), rtol=1e-2)
+
+    t = torch.arange(61) % 7
+    t[::5] = -100
+    q, w = torch.softmax(y.float(), 1).to(dtype), numbers(7, dtype=dtype, seed=2).abs() + 0.5
+    for reduction in ("sum", "mean"):
+        for target, weight, smoothing in ((t, None, 0.0), (t, w, 0.1), (q, None, 0.0)):
+            got = differentiated(
+                lambda v: drd.cross_entropy(
+                    v, part(target), weight, reduction=reduction, label_smoothing=smoothing
+                ),
+                part(x),
+            )
+            want = differentiated(
+                lambda v: drt.cross_entropy(
+                    v, target, weight, reduction=reduction, label_smoothing=smoothing
+                ),
+                x,
+            )
+            same(got[0], want[0], ("cross_entropy", reduction, smoothing))
+            same(got[1], part(want[1]), ("gradient of cross_entropy", reduction, smoothing))
+        got, want = drd.nll_loss(part(x), part(t), w, reduction=reduction), drt.nll_loss(
+            x, t, w, reduction=reduction
+        )
+        same(got, want, ("nll", reduction))
+        for name, z in (
+            ("mse", x),
+            ("mae", x),
+            ("huber", x),
+            ("smooth_l1", x),
+            ("bce", q),
+            ("bce_with_logits", x),
+            ("kl_div", x),
+        ):
+            for weight in (None, q):
+                mine = None if weight is None else part(weight)
+                got = differentiated(
+                    lambda v: drd.loss(name, v, part(q), mine, parameter=0.5, reduction=reduction), part(z)
+                )
+                want = differentiated(
+                    lambda v: drt.loss(name, v, q, weight, parameter=0.5, reduction=reduction), z
+                )
+                same(got[0], want[0], (name, dtype, reduction))
+                same(got[1], part(want[1]), ("gradient of", name, dtype, reduction))
+
+# Gradients that every rank has, and those that are dealt out.
+for max_norm in (0.25, 1e-30, 1e9):
+    whole = [
+        numbers(8, 12),
+        numbers(24, dtype=torch.bfloat16, seed=1),
+        numbers(12, 2, dtype=torch.float16, seed=2) / 8,
+        numbers(5, dtype=torch.float64, seed=3),
+    ]
+
+    def parameters(gradients):
+        made = []
+        for g in gradients:
+            p = torch.nn.Parameter(torch.zeros_like(g))
+            p.grad = g.clone()
+            made.append(p)
+        return made
+
+    alone = parameters(whole)
+    norm = drt.clip_grad_norm_(alone, max_norm)
+    for split in (False, True):
+        mine = parameters([part(g) for g in whole] if split else whole)
+        same(drd.clip_grad_norm_(mine, max_norm, sharded=split), norm, "norm")
+        for p, q in zip(mine, alone):
+            same(p.grad, part(q.grad) if split else q.grad, ("clipped", max_norm, p.dtype))
+
+from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor  # noqa: E402
+
+meshes = [init_device_mesh("cpu", (world,))] + ([init_device_mesh("cpu", (2, 2))] if world == 4 else [])
+for mesh in meshes:
+    for placements in (
+        ([Shard(0)], [Replicate()]) if mesh.ndim == 1 else ([Replicate(), Shard(0)], [Shard(0), Shard(1)])
+    ):
+        gradient = numbers(10, 8)
+        p = torch.nn.Parameter(distribute_tensor(torch.zeros(10, 8), mesh, placements))
+        p.grad = distribute_tensor(gradient, mesh, placements)
+        plain = torch.nn.Parameter(torch.zeros(3))
+        plain.grad = numbers(3, seed=5)
+        alone = parameters([gradient, plain.grad])
+        same(drd.clip_grad_norm_([p, plain], 0.5), drt.clip_grad_norm_(alone, 0.5), "norm of a DTensor")
+        same(p.grad.full_tensor(), alone[0].grad, "a DTensor")
+        same(drd.sum(distribute_tensor(gradient, mesh, placements)), drt.sum(gradient), "sum of a DTensor")
+
+for call, argument in (
+    (lambda: drd.norm(x, 3), "p"),
+    (lambda: drd.mse_loss(x, x, "none"), "reduction"),
+    (lambda: drd.reduce("argmax", x), "op"),
+):
+    try:
+        call()
+        raise AssertionError("no error")
+    except ValueError as error:
+        assert str(error).startswith(argument + ": ")
+dist.destroy_process_group()
