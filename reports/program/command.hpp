@@ -23,5 +23,6 @@ void add_verify(CLI::App& app);
 void add_report(CLI::App& app);
 void add_render(CLI::App& app);
 void add_ladder(CLI::App& app);
+void add_documentation(CLI::App& app); ///< last: it writes about all others
 
 } // namespace detreduce::program

@@ -13,6 +13,7 @@
 #include <detreduce/detreduce.hpp>
 
 #include "command.hpp"
+#include "help.hpp"
 #include "output.hpp"
 
 namespace detreduce::program {
@@ -35,7 +36,7 @@ constexpr const char* footer =
     "  detreduce report --out report --quick        how wrong, how repeatable and how fast each method is here\n"
     "  detreduce ladder --out ladder                the kernels of the literature beside these, on a GPU\n"
     "\n"
-    "Each command has its own help: detreduce reduce --help\n"
+    "Each command has its own help: detreduce reduce --help, or --help-all\n"
     "Exit status: 0 done, 1 failed (one line on stderr says why), 2 wrong usage, 130 interrupted by Ctrl-C.";
 
 std::string version_text() {
@@ -92,11 +93,24 @@ int complain_about_usage(const CLI::App& app, const std::string& text) {
     return usage;
 }
 
+/// That of the command that was named, or of the program and all of its commands.
+std::string all_help(const CLI::App& app) {
+    std::string text = app.help("", CLI::AppFormatMode::All);
+    if (!app.get_subcommands().empty()) return text;
+    text = app.help();
+    for (const CLI::App* command : app.get_subcommands(nullptr))
+        if (!command->get_group().empty())
+            text += fmt::format("\n---- {0}\n\n{1}", command->get_name(),
+                                command->help(app.get_name(), CLI::AppFormatMode::All));
+    return text;
+}
+
 int run(int argc, char** argv) {
     CLI::App app(description, "detreduce");
     app.require_subcommand(0, 1);
-    app.get_formatter()->label("REQUIRED", "");
-    app.get_formatter()->column_width(24);
+    app.formatter(std::make_shared<Help>());
+    app.set_help_flag("-h,--help", "What is needed first, on a screen");
+    app.set_help_all_flag("--help-all", "All options and explanations, as the man page has them");
     app.set_version_flag("--version", version_text, "Print version, spec_version, and what this build can use");
     add_reduce(app);
     add_list(app);
@@ -105,6 +119,7 @@ int run(int argc, char** argv) {
     add_report(app);
     add_render(app);
     add_ladder(app);
+    add_documentation(app);
     app.footer(footer); // last: what is added later would inherit it
     try {
         app.parse(argc, argv);
@@ -113,6 +128,8 @@ int run(int argc, char** argv) {
         }
     } catch (const CLI::CallForHelp&) {
         print(app.help());
+    } catch (const CLI::CallForAllHelp&) {
+        print(all_help(app));
     } catch (const CLI::CallForVersion& version_call) {
         print(version_call.what());
     } catch (const CLI::ParseError& error) {

@@ -1,8 +1,10 @@
 // Words on the command line: help, version, and what is refused.
 #include <support/catch.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include <sys/wait.h>
 
@@ -31,14 +33,14 @@ TEST_CASE("--help names every command and ends with examples") {
     const Outcome o = run_program({"--help"});
     CHECK(o.code == 0);
     CHECK(o.err.empty());
-    for (const char* part :
-         {"reduce", "list", "devices", "verify", "report", "render", "Examples:\n  detreduce reduce", "Exit status: 0"}) {
+    for (const char* part : {"reduce", "list", "devices", "verify", "report", "render", "Examples:\n  detreduce reduce",
+                             "Exit status: 0"}) {
         CHECK(contains(o.out, part));
     }
 }
 
-TEST_CASE("help of reduce lists every method with its guarantee and summary, and examples") {
-    const Outcome o = run_program({"reduce", "--help"});
+TEST_CASE("all help of reduce lists every method with its guarantee and summary, and examples") {
+    const Outcome o = run_program({"reduce", "--help-all"});
     CHECK(o.code == 0);
     for (const auto& m : detreduce::methods()) {
         CHECK(contains(o.out, m.name));
@@ -51,6 +53,36 @@ TEST_CASE("help of reduce lists every method with its guarantee and summary, and
           "--add-state", "larger than the memory", "into memory"}) {
         CHECK(contains(o.out, part));
     }
+}
+
+TEST_CASE("help fits on a screen, and says how to see the rest") {
+    constexpr long most_lines = 40;
+    constexpr std::size_t most_columns = 104;
+    const auto columns = [](const std::string& line) {
+        return static_cast<std::size_t>(std::count_if(
+            line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+    };
+    for (const std::string command : {"", "reduce", "list", "devices", "verify", "report", "render", "ladder"}) {
+        std::vector<std::string> arguments;
+        if (!command.empty()) arguments.push_back(command);
+        arguments.emplace_back("--help");
+        const Outcome o = run_program(arguments);
+        INFO(o.out);
+        CHECK(std::count(o.out.begin(), o.out.end(), '\n') <= most_lines);
+        std::istringstream lines(o.out);
+        for (std::string line; std::getline(lines, line);) {
+            INFO(line);
+            if (line.find("Examples") == std::string::npos && command == "reduce") CHECK(columns(line) <= most_columns);
+        }
+        arguments.back() = "--help-all";
+        const Outcome all = run_program(arguments);
+        CHECK(all.code == 0);
+        CHECK(all.out.size() >= o.out.size() - 80);
+    }
+    CHECK(contains(run_program({"reduce", "--help"}).out, "detreduce reduce --help-all"));
+    CHECK_FALSE(contains(run_program({"reduce", "--help"}).out, "--offsets"));
+    for (const char* part : {"--offsets", "detreduce verify --json", "Ctrl-C"})
+        CHECK(contains(run_program({"--help-all"}).out, part));
 }
 
 TEST_CASE("every command has help with examples") {
