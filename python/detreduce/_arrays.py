@@ -163,12 +163,19 @@ class Torch(Numpy):
         import torch
 
         self.torch = torch
+        self.strided = torch.strided
         self.plain = (torch.Tensor, torch.nn.Parameter)
         self.words = {getattr(torch, name): word for name, word in NAMES.items() if hasattr(torch, name)}
         self.dtypes = {word: dtype for dtype, word in self.words.items()}
         self.dtypes["int64"] = torch.int64
 
     def open(self, x, argument: str):
+        if (
+            (x.is_cpu or (x.is_cuda and _core.built_with_cuda))
+            and x.layout is self.strided
+            and not x.is_neg()
+        ):
+            return x
         if x.layout is not self.torch.strided or x.device.type == "meta":
             raise TypeError(f"{argument}: must be a dense tensor with elements, not {x.layout} on {x.device}")
         if x.device.type not in ("cpu", "cuda"):
@@ -228,10 +235,9 @@ class Torch(Numpy):
         return a.device
 
     def place(self, a):
-        device = a.device
-        if device.type == "cpu":
+        if a.is_cpu:
             return None
-        torch = self.torch
+        torch, device = self.torch, a.device
 
         def allocate(size: int):
             memory = torch.empty(size, dtype=torch.uint8, device=device)

@@ -219,28 +219,35 @@ class Rows:
         lib = self.lib
         self.word = lib.dtype(a, argument)
         self.x = x
+        self.back = None
+        shape = tuple(a.shape)
+        ndim = len(shape)
+        contiguous = lib.is_contiguous(a)
         if last:
-            self.axis, kept = a.ndim - last, tuple(a.shape[: a.ndim - last])
-            self.n = math.prod(a.shape[a.ndim - last :])
-            self.back = None
+            self.axis = ndim - last
+            self.n = shape[-1] if last == 1 else math.prod(shape[self.axis :])
         else:
-            if a.ndim == 0:
+            if ndim == 0:
                 raise ValueError(f"{argument}: must have an axis")
-            if isinstance(axis, (tuple, list)) or axis is None:
-                raise TypeError(f"{axis_name}: must be an int, not {axis!r}")
-            (self.axis,) = axes_of(axis, a.ndim, axis_name)
-            order = tuple(i for i in range(a.ndim) if i != self.axis) + (self.axis,)
-            self.back = None
-            if self.axis != a.ndim - 1:
+            if axis == -1 and type(axis) is int:
+                self.axis = ndim - 1
+            else:
+                if isinstance(axis, (tuple, list)) or axis is None:
+                    raise TypeError(f"{axis_name}: must be an int, not {axis!r}")
+                (self.axis,) = axes_of(axis, ndim, axis_name)
+            if self.axis != ndim - 1:
+                order = tuple(i for i in range(ndim) if i != self.axis) + (self.axis,)
                 a = lib.permuted(a, order)
-                self.back = tuple(sorted(range(a.ndim), key=lambda i: order[i]))
-            self.n, kept = a.shape[-1], tuple(a.shape[:-1])
-        self.kept, self.shape = kept, tuple(a.shape)
-        self.rows = math.prod(kept)
+                self.back = tuple(sorted(range(ndim), key=lambda i: order[i]))
+                shape = tuple(a.shape)
+                contiguous = lib.is_contiguous(a)
+            self.n = shape[-1]
+        self.kept, self.shape = (shape[: self.axis] if last else shape[:-1]), shape
+        self.rows = math.prod(self.kept)
         self.stride = self.n
-        if not lib.is_contiguous(a):
+        if not contiguous:
             strides = lib.strides(a)
-            if a.ndim == 2 and strides[1] == 1 and strides[0] >= self.n > 0 and self.rows > 0:
+            if ndim == 2 and strides[1] == 1 and strides[0] >= self.n > 0 and self.rows > 0:
                 self.stride = strides[0]
             else:
                 a = lib.contiguous(a)

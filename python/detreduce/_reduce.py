@@ -8,6 +8,8 @@ import math
 import operator
 from typing import Any, NamedTuple, Optional, Tuple, Union
 
+from numpy import ndarray
+
 from . import _core
 from ._arrays import dtype_word, library_of
 
@@ -224,7 +226,19 @@ def _of_torch(x: Any):
     return torch
 
 
+def _flat(op, x, method, ddof=0, nan="propagate"):
+    """The short way of all elements of an array of NumPy in one piece; None if it is another."""
+    if type(method) is not str or type(nan) is not str:
+        return None
+    value = _core.flat(op, method, ddof, nan, x)
+    return None if value is None else x.dtype.type(value)
+
+
 def _summed(op, x, axis, dtype, keepdims, method, dim, keepdim, **more):
+    if type(x) is ndarray and axis is None and dtype is None and dim is None and not (keepdims or keepdim):
+        value = _flat(op, x, method, more.get("ddof", 0))
+        if value is not None:
+            return value
     axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
     torch = _of_torch(x)
     if torch is not None:
@@ -233,6 +247,10 @@ def _summed(op, x, axis, dtype, keepdims, method, dim, keepdim, **more):
 
 
 def _compared(op, x, axis, keepdims, dim, keepdim, nan="propagate", **more):
+    if type(x) is ndarray and axis is None and dim is None and not (keepdims or keepdim):
+        value = _flat(op, x, "automatic", 0, nan)
+        if value is not None:
+            return value
     axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
     if not more.get("integer") and library_of(x).tracked(x):
         raise TypeError(f"x: {op} has no gradient here; allowed are tensors that need none (x.detach())")

@@ -195,6 +195,55 @@ void reduce(std::string_view op, std::string_view method, std::string_view dtype
         });
 }
 
+/// Of what PEP 3118 calls the elements of a buffer: "" if they are none of ours, or not those of this machine.
+std::string_view dtype_of_format(const char* format) {
+    if (format == nullptr || format[0] == '\0' || format[1] != '\0') return "";
+    return *format == 'f' ? "f32" : *format == 'd' ? "f64" : *format == 'e' ? "f16" : "";
+}
+
+/// An op of one result of all elements of a contiguous array in host memory, as a number; None where this short way does not go.
+nb::object flat(std::string_view op, std::string_view method, std::uint64_t ddof, std::string_view nan, nb::handle x) {
+    constexpr std::uint64_t few = 16384; // which do not take as long as another thread would wait
+    struct Buffer : Py_buffer {
+        bool open = false;
+        ~Buffer() {
+            if (open) PyBuffer_Release(this);
+        }
+    } buffer;
+    if (PyObject_GetBuffer(x.ptr(), &buffer, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+        PyErr_Clear();
+        return nb::none();
+    }
+    buffer.open = true;
+    const std::string_view dtype = dtype_of_format(buffer.format);
+    const auto address = reinterpret_cast<std::uintptr_t>(buffer.buf);
+    const std::uint64_t n = buffer.itemsize > 0 ? static_cast<std::uint64_t>(buffer.len / buffer.itemsize) : 0;
+    if (dtype.empty() || n <= ddof || address % static_cast<std::uintptr_t>(buffer.itemsize) != 0) return nb::none();
+    const dr::Plan plan = dr::make_plan({.op = parsed(dr::parse_op, op),
+                                         .method = parsed(dr::parse_method, method),
+                                         .dtype = dtype_of(dtype),
+                                         .n = n,
+                                         .device = dr::cpu,
+                                         .nan = parsed(dr::parse_nan_policy, nan),
+                                         .ddof = ddof});
+    check(plan.status());
+    if (plan.results() != 1 || plan.result_is_integer() || plan.workspace_bytes() > 0) return nb::none();
+    double result = 0;
+    dr::Status status;
+    if (n <= few) {
+        status = dr::run(plan, buffer.buf, &result);
+    } else {
+        const nb::gil_scoped_release released;
+        status = dr::run(plan, buffer.buf, &result);
+    }
+    check(status);
+    return dr::with_dtype(plan.output(), [&]<class T>(T) -> nb::object {
+        T value;
+        std::memcpy(&value, &result, sizeof value);
+        return nb::float_(static_cast<double>(dr::fp::widen(value)));
+    });
+}
+
 /// Arrays as Python lists them: tuples of address, elements and dtype.
 std::vector<dr::Tensor> list_of(const nb::list& arrays) {
     std::vector<dr::Tensor> list;
@@ -518,6 +567,7 @@ NB_MODULE(_core, m) {
           nb::arg("shape"), nb::arg("n"), nb::arg("groups"), nb::arg("stride"), nb::arg("repeat"), nb::arg("ddof"),
           nb::arg("nan"), nb::arg("threads"), nb::arg("isa").none(), nb::arg("x"), nb::arg("y").none(), nb::arg("out"),
           nb::arg("where").none());
+    m.def("flat", &flat);
     m.def("reduce_list", &reduce_list, nb::arg("op"), nb::arg("output"), nb::arg("each"), nb::arg("arrays"),
           nb::arg("out"), nb::arg("where").none());
     m.def("clip_grad_norm", &clip_grad_norm, nb::arg("arrays"), nb::arg("max_norm"), nb::arg("eps"), nb::arg("norm"),

@@ -1,4 +1,4 @@
-"""One process of test_distributed.py: ranks.py STORE WORLD RANK."""
+"""One process of test_distributed.py: ranks.py STORE WORLD RANK DEVICE."""
 
 import sys
 
@@ -9,13 +9,21 @@ import detreduce as dr
 import detreduce.torch as drt
 import detreduce.torch.distributed as drd
 
-store, world, rank = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+store, world, rank, device = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 torch.set_num_threads(1)
-dist.init_process_group("gloo", init_method=f"file://{store}", world_size=world, rank=rank)
+if device == "cuda":
+    torch.cuda.set_device(rank)
+torch.set_default_device(device)
+dist.init_process_group(
+    "nccl" if device == "cuda" else "gloo", init_method=f"file://{store}", world_size=world, rank=rank
+)
 
 
 def numbers(*shape, dtype=torch.float32, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+    x = torch.randn(
+        shape, generator=torch.Generator("cpu").manual_seed(seed), dtype=torch.float64, device="cpu"
+    )
+    return x.to(dtype).to(device)
 
 
 def part(x):
@@ -124,7 +132,7 @@ for max_norm in (0.25, 1e-30, 1e9):
 from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor  # noqa: E402
 
-meshes = [init_device_mesh("cpu", (world,))] + ([init_device_mesh("cpu", (2, 2))] if world == 4 else [])
+meshes = [init_device_mesh(device, (world,))] + ([init_device_mesh(device, (2, 2))] if world == 4 else [])
 for mesh in meshes:
     for placements in (
         ([Shard(0)], [Replicate()]) if mesh.ndim == 1 else ([Replicate(), Shard(0)], [Shard(0), Shard(1)])

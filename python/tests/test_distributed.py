@@ -6,20 +6,33 @@ from pathlib import Path
 
 import pytest
 
+import detreduce as dr
+
 torch = pytest.importorskip("torch")
 if not torch.distributed.is_available():
     pytest.skip("torch was built without distributed", allow_module_level=True)
 
 
-@pytest.mark.parametrize("world", [1, 2, 3, 4])
-def test_bits_are_those_of_one_process(world, tmp_path):
-    program = Path(__file__).with_name("ranks.py")
-    ranks = [
-        subprocess.Popen([sys.executable, str(program), str(tmp_path / "store"), str(world), str(r)])
-        for r in range(world)
+def run(world, device, tmp_path):
+    program, store = Path(__file__).with_name("ranks.py"), str(tmp_path / "store")
+    arguments = [
+        [sys.executable, str(program), store, str(world), str(rank), device] for rank in range(world)
     ]
+    ranks = [subprocess.Popen(a) for a in arguments]
     try:
-        assert [rank.wait(timeout=300) for rank in ranks] == [0] * world
+        assert [rank.wait(timeout=600) for rank in ranks] == [0] * world
     finally:
         for rank in ranks:
             rank.kill()
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 4])
+def test_bits_are_those_of_one_process(world, tmp_path):
+    run(world, "cpu", tmp_path)
+
+
+def test_bits_are_those_of_one_process_on_gpus(tmp_path):
+    gpus = len(dr.devices()) - 1
+    if gpus == 0 or not torch.cuda.is_available() or not torch.distributed.is_nccl_available():
+        pytest.skip("there is no GPU that detreduce was built for, or no NCCL")
+    run(min(gpus, 4), "cuda", tmp_path)

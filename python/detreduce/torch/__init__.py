@@ -17,7 +17,8 @@ from typing import Any, Optional, Sequence, Union
 
 import torch as _torch
 
-from .. import _losses
+from .. import _core, _losses
+from .._arrays import library_of as _library_of
 from .._reduce import axes_of
 from .._reduce import reduced as _reduce_array
 from . import _ops
@@ -25,6 +26,8 @@ from . import _ops
 Tensor = _torch.Tensor
 Dim = Union[None, int, Sequence[int]]
 _PLAIN = (_torch.Tensor, _torch.nn.Parameter)
+_built_with_cuda = _core.built_with_cuda
+_place = _library_of(_torch.empty(0)).place
 _modes = _torch._C._len_torch_dispatch_stack
 _transforms = _torch._C._functorch.peek_interpreter_stack
 
@@ -55,6 +58,19 @@ def reduced(
     """sum, mean, asum, sumsq, nrm2, variance or stddev."""
     _tensor(x, "input")
     if _direct(x):
+        if dim is None and not keepdim and dtype is None and type(method) is str and x.is_contiguous():
+            word, n = _ops._WORDS.get(x.dtype), x.numel()
+            if (
+                word is not None
+                and n > ddof
+                and (x.is_cpu or (x.is_cuda and _built_with_cuda))
+                and not x.is_neg()
+            ):
+                out = x.new_empty(())
+                place = None if x.is_cpu else _place(x)
+                layout = ("flat", n, 1, 0, 1, ddof, "propagate", 0, None)
+                _core.reduce(op, method, word, None, *layout, x.data_ptr(), None, out.data_ptr(), place)
+                return out
         empty = op in _ops.NAN_IF_EMPTY
         return _reduce_array(
             op, x, dim, keepdim, method, dtype, ddof=ddof, nan_if_empty=empty, axis_name="dim"
