@@ -146,7 +146,9 @@ inline constexpr int norm_row_blocks = 3, norm_row_blocks_f64 = 2;
 inline constexpr int long_row_blocks_at_once = 2;
 /// Gradients of row ops, which have two tiles in registers: with three blocks those of norms do not fit.
 inline constexpr int grad_row_blocks = 2;
-/// Blocks that work on rows of more than one tile at once.
+/// Blocks of the largest cluster, a tile each, that has a row: as many as an H100's can have.
+inline constexpr std::uint32_t most_row_cluster = 16;
+/// Blocks that work on rows of more than one tile at once, where they are no clusters'.
 inline constexpr std::uint32_t long_row_blocks = 1024;
 
 inline constexpr std::uint32_t loss_threads = 256;

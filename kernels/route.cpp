@@ -49,7 +49,7 @@ Status read_traits(int device, DeviceTraits& traits) {
         const Status status = from_cuda("cudaDeviceGetAttribute", cudaDeviceGetAttribute(value, which, device));
         if (!status.ok()) return status;
     }
-    traits = {static_cast<std::uint32_t>(sms), cooperative != 0, major >= 9};
+    traits = {static_cast<std::uint32_t>(sms), cooperative != 0, major >= 9, major >= 9};
     return {};
 }
 

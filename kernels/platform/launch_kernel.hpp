@@ -16,6 +16,49 @@ enum class LaunchKind {
     after_previous, ///< programmatic dependent launch: the kernel itself waits for the one before it
 };
 
+[[nodiscard]] inline cudaLaunchConfig_t cluster_config(std::uint32_t cluster, dim3 blocks, dim3 threads,
+                                                       std::size_t shared, cudaLaunchAttribute& attribute) {
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = blocks;
+    config.blockDim = threads;
+    config.dynamicSmemBytes = shared;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    return config;
+}
+
+/// `cluster`: blocks of a cluster, which divides blocks.x.
+template <class... Parameters, class... Arguments>
+[[nodiscard]] Status launch_clusters(std::uint32_t cluster, void (*kernel)(Parameters...), dim3 blocks, dim3 threads,
+                                     std::size_t shared, cudaStream_t stream, const Arguments&... arguments) {
+    cudaLaunchAttribute attribute{};
+    cudaLaunchConfig_t config = cluster_config(cluster, blocks, threads, shared, attribute);
+    config.stream = stream;
+    return from_cuda("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel, arguments...));
+}
+
+/// Can the device run clusters of so many blocks of `kernel`? Not where it is older code, translated for a newer device.
+template <class Kernel>
+[[nodiscard]] bool has_clusters(std::uint32_t cluster, Kernel kernel, dim3 threads, std::size_t shared) {
+    cudaFuncAttributes attributes{};
+    if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess || attributes.ptxVersion < 90) return false;
+    constexpr std::uint32_t everywhere = 8;
+    if (cluster > everywhere &&
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    cudaLaunchAttribute attribute{};
+    const cudaLaunchConfig_t config = cluster_config(cluster, dim3(cluster), threads, shared, attribute);
+    int clusters = 0;
+    if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &config) == cudaSuccess) return clusters > 0;
+    (void)cudaGetLastError(); // they are launched another way
+    return false;
+}
+
 template <class... Parameters, class... Arguments>
 [[nodiscard]] Status launch_kernel(LaunchKind kind, void (*kernel)(Parameters...), dim3 blocks, dim3 threads,
                                    std::size_t shared, cudaStream_t stream, const Arguments&... arguments) {

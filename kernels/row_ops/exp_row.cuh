@@ -97,14 +97,32 @@ struct ExpRow {
             lanes_of(std::uint64_t{0}, lane);
             return team_sum<T, K>(lane, s);
         }
-        auto* const results = partials<acc::Rounded<V>>();
+        auto* const results = results_of_tiles<acc::Rounded<V>>();
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
             lanes_of(tile, lane);
             const V part = team_sum<T, K>(lane, s);
             if (threadIdx.x == 0) results[tile] = {part};
         }
         sync_team();
-        return total_of_tiles<T>(results, a.tiles, s.template upper<acc::Rounded<V>>()).sum;
+        return total_of<acc::Rounded<V>>(results).sum;
+    }
+    /// Where results of the tiles of a row go that is read by one block, and what they make: to all
+    /// threads.
+    template <class Acc>
+    [[nodiscard]] __device__ __forceinline__ Acc* results_of_tiles() const {
+        return a.tiles <= most_few_tiles ? s.template tiles_as<Acc>() : partials<Acc>();
+    }
+    template <class Acc>
+    [[nodiscard]] __device__ __forceinline__ Acc total_of(Acc* results) const {
+        if (a.tiles > most_few_tiles) return total_of_tiles<T>(results, a.tiles, s.template upper<Acc>());
+        if (threadIdx.x < warp_size) {
+            const Acc total = merge_few(threadIdx.x < a.tiles ? results[threadIdx.x] : Acc{}, a.tiles);
+            if (threadIdx.x == 0) results[0] = total;
+        }
+        sync_team();
+        const Acc total = results[0];
+        sync_team(); // the results are used again
+        return total;
     }
 
     /// Of elements as they are, or less `origin`: to the first thread.
@@ -131,14 +149,14 @@ struct ExpRow {
                 if (a.tiles == 1) {
                     s.state = part;
                 } else {
-                    partials<State>()[tile] = part;
+                    results_of_tiles<State>()[tile] = part;
                 }
             }
             sync_team(); // the shared memory is used again
         }
-        return a.tiles == 1 ? s.state : state_of_results();
+        return a.tiles == 1 ? s.state : total_of(results_of_tiles<State>());
     }
-    /// Of the results of tiles.
+    /// Of the results of tiles in the workspace.
     [[nodiscard]] __device__ __forceinline__ State state_of_results() const {
         return total_of_tiles<T>(partials<State>(), a.tiles, s.template upper<State>());
     }
@@ -277,8 +295,10 @@ struct ExpRow {
         const Slope g = slope_of_all();
         write_each(e, [&](V v, V p, std::int64_t j) { return slope(e, g, v, p, j); });
     }
-    __device__ void write_same(V value) const {
-        for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x)
+    /// By `blocks`, of which this one is number `rank`.
+    __device__ void write_same(V value, std::uint32_t rank = 0, std::uint32_t blocks = 1) const {
+        const std::uint64_t step = std::uint64_t{blocks} * blockDim.x;
+        for (std::uint64_t i = std::uint64_t{rank} * blockDim.x + threadIdx.x; i < a.n; i += step)
             out().put(i, value);
     }
 
@@ -320,7 +340,7 @@ struct ExpRow {
         if constexpr (Op == RowOp::logsumexp) {
             put(c.otherwise, c.otherwise);
         } else {
-            write_same(c.otherwise);
+            write_same(c.otherwise, cluster_rank(), cluster_blocks());
         }
         return true;
     }

@@ -28,13 +28,14 @@ struct Teams {
     }
 };
 
-/// A team a row: one, which may be none of those that there are, or, where Op::repeats, one after
-/// the other. `blocks`: of 256 threads, on a multiprocessor.
+/// A team a row, or, of more than one tile, a cluster, of which a block, that is a team, has a tile:
+/// one, which may be none of those that there are; or, where Op::repeats, a team one after the
+/// other. `blocks`: of 256 threads, on a multiprocessor.
 template <class Op>
 __global__ void __launch_bounds__(most_warps* warp_size, Op::blocks)
     rows_kernel(const __grid_constant__ typename Op::Arguments a, std::uint32_t team_bytes) {
     const Teams<typename Op::Memory> teams{team_bytes};
-    std::uint64_t row = a.first_row + std::uint64_t{blockIdx.x} * blockDim.y + threadIdx.y;
+    std::uint64_t row = a.first_row + std::uint64_t{cluster_index()} * blockDim.y + threadIdx.y;
     if constexpr (Op::repeats) {
         for (; row < a.rows; row += std::uint64_t{gridDim.x} * blockDim.y) {
             Op::run(a, row, teams.memory(threadIdx.y));
@@ -102,15 +103,11 @@ struct ExpRowOfFewTiles {
         const Row team{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
         const bool there = row < a.rows;
         auto* const tiles = team.template partials<State>();
-        State state = State::identity();
+        State state{};
         if (there && threadIdx.x < a.tiles) state = load_item<Source::partials>(tiles + threadIdx.x);
         typename Row::Target target{};
         if (a.entropy && there && threadIdx.x == 0) target = target_of(a, row);
-#pragma unroll
-        for (int distance = warp_size / 2; distance >= 1; distance /= 2) {
-            // Beyond the tiles all are identities, which change no row that is not special.
-            if (static_cast<std::uint64_t>(distance) < a.tiles) state.merge(shuffle_down(state, distance));
-        }
+        state = merge_few(state, a.tiles); // of identities, too, which change no row that is not special
         if (threadIdx.x == 0) {
             shared.state = state;
             shared.target = target;
@@ -188,15 +185,15 @@ __device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row
 }
 
 /// logsumexp and cross entropy, softmax, log_softmax and the gradient of cross entropy, of one
-/// class a row, of rows of at most one tile, which stay in registers: as terms, or, for
-/// log_softmax, as elements.
+/// class a row, of rows of at most one tile, or, but for the first two, of as many as a cluster has
+/// blocks. They stay in registers: as terms, or, for log_softmax, as elements.
 template <class T, RowOp Op, bool Aligned>
 struct ShortExpRow {
     using Arguments = Rows<T>;
     using Memory = Shared<T>;
     static constexpr bool keeps_terms = Op == RowOp::softmax || Op == RowOp::cross_entropy_gradient;
     static constexpr int blocks = keeps_terms || fp::is_f64<T> ? blocks_of_rows<T> : policy::exp_row_blocks_f32;
-    static constexpr bool repeats = false;
+    static constexpr bool repeats = false, of_cluster = Op != RowOp::logsumexp;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
         using V = fp::Arithmetic<T>;
@@ -207,10 +204,13 @@ struct ShortExpRow {
         Memory& shared = teams.memory(threadIdx.y);
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
         bool there = row < a.rows;
-        const int m = there ? static_cast<int>(a.n) : 0;
+        const std::uint32_t tile = of_cluster ? cluster_rank() : 0;
+        const std::uint32_t first = tile * Row::tile_items;
+        const int m = !there ? 0 : of_cluster ? block.items(tile) : static_cast<int>(a.n);
+        if (of_cluster && a.tiles > 1) arrive_in_cluster();
         ChunkOf chunk;
         V term[ChunkOf::rows][K], lane[K];
-        chunk.load(block.x, m, Row::lowest);
+        chunk.load(block.x + first, m, Row::lowest);
         // What the target says is loaded beside the row.
         typename Row::Slope g{};
         if (Op == RowOp::cross_entropy_gradient && there) {
@@ -233,7 +233,8 @@ struct ShortExpRow {
             c.add_rows(chunk, lane);
         }
         c.put(lane, shared.own_lane());
-        const auto state = team_state<T, K>(c.greatest, shared);
+        auto state = team_state<T, K>(c.greatest, shared);
+        if (of_cluster && a.tiles > 1) state = merged_in_cluster(shared, state);
         if (threadIdx.x == 0) {
             shared.state = state;
             if (Op == RowOp::logsumexp) shared.target = target;
@@ -249,14 +250,16 @@ struct ShortExpRow {
         });
         if (!there) return;
         if (!Sum::is_plain(shared.state)) {
+            if (tile != 0) return; // the first block does it for all
             row_again<T, Op, Aligned>(&a, row, &shared);
             return;
         }
+        const RowOut<T> out = block.out().from(first);
         if constexpr (Op == RowOp::logsumexp) {
             return;
         } else if constexpr (Op == RowOp::log_softmax) {
             const Sum e = shared.sum;
-            ChunkOf::template store<false>(block.out(), m, shared.own_lane(),
+            ChunkOf::template store<false>(out, m, shared.own_lane(),
                                            [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
         } else {
             // A term that is inexact relative to the row's greatest element has a softmax of 0, as
@@ -274,17 +277,18 @@ struct ShortExpRow {
                 }
             }
             if constexpr (Op == RowOp::softmax) {
-                ChunkOf::template store<false>(block.out(), m, shared.own_lane(),
+                ChunkOf::template store<false>(out, m, shared.own_lane(),
                                                [&](int r, int k) { return term[r][k] * factor; });
             } else {
                 // Every class as if it were not the target, and then that one again, by the thread
                 // that has it.
-                ChunkOf::store(block.out(), m, shared.own_lane(),
+                ChunkOf::store(out, m, shared.own_lane(),
                                [&](int r, int k) { return g.of_softmax * (term[r][k] * factor) * g.factor; });
                 // (In a function that is not inlined, so that the compiler does not take its store
                 // for one of something else.)
                 if (!Aligned) sync_team(); // another thread may have stored there
-                if (ChunkOf::thread_of(static_cast<int>(g.target)) == static_cast<int>(threadIdx.x))
+                const std::int64_t own = g.target - static_cast<std::int64_t>(first);
+                if (own >= 0 && own < m && ChunkOf::thread_of(static_cast<int>(own)) == static_cast<int>(threadIdx.x))
                     slope_of_target<T, Aligned>(&a, row, &shared, g);
             }
         }

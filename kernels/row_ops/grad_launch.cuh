@@ -39,7 +39,10 @@ struct RowGradLaunch : RowLaunch<T> {
         if (op == RowOp::cross_entropy_target_gradient)
             return launch<ExpGradRow<T, RowOp::cross_entropy_target_gradient, Aligned>>();
         return row_grads::with_grad(op, [&]<class G>(G) {
-            return this->is_long() ? launch<GradRow<T, G, Aligned, true>>() : launch<GradRow<T, G, Aligned, false>>();
+            using Short = GradRow<T, G, Aligned, false>;
+            if (!this->is_long()) return launch<Short>();
+            return this->template launch_in_clusters<Short>(rows(),
+                                                            [&] { return launch<GradRow<T, G, Aligned, true>>(); });
         });
     }
 };

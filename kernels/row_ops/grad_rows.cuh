@@ -1,5 +1,5 @@
-// Gradients of row ops (spec/row_grads.hpp): a team a row. x and upstream stay in registers where
-// the row has no more than one tile; longer rows are read twice. Every element is read, last, by
+// Gradients of row ops (spec/row_grads.hpp): a team a row, or a cluster, a block a tile. x and
+// upstream stay in registers; longer rows are a block's, and are read twice. Every element is read, last, by
 // the thread that writes it, so that results may be written over it.
 #pragma once
 
@@ -96,7 +96,7 @@ struct GradChunk {
     }
 };
 
-/// Of softmax, log_softmax and norms. Long: of rows of more than one tile.
+/// Of softmax, log_softmax and norms. Long: of rows of more tiles than a cluster has blocks.
 template <class T, class G, bool Aligned, bool Long>
 struct GradRow {
     using V = fp::Arithmetic<T>;
@@ -107,19 +107,25 @@ struct GradRow {
     static constexpr bool repeats = Long;
     static constexpr std::uint32_t tile_items = Chunk<T, Aligned>::Order::tile;
 
-    /// Of one tile. A team is on its own.
+    /// A tile. A team is on its own.
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, const Teams<Memory>& teams) {
         if (row >= a.rows) return;
         Memory& shared = teams.memory(threadIdx.y);
         const auto of = kept(a, row);
-        const int m = static_cast<int>(a.n);
-        const Elements elements(a, row, 0, m);
+        const std::uint32_t tile = cluster_rank();
+        const int m = items_of(a, tile);
+        if (a.tiles > 1) arrive_in_cluster();
+        const Elements elements(a, row, tile * tile_items, m);
         V sum[2]{}, lane[G::sums][K];
         elements.add_terms(of, lane);
 #pragma unroll
         for (int i = 0; i < G::sums; ++i)
-            sum[i] = row_grads::finished<G>(team_sum<T, K>(lane[i], shared), of);
-        write(a, row, 0, m, elements, of, sum, shared);
+            sum[i] = team_sum<T, K>(lane[i], shared);
+        if (a.tiles > 1) add_up_in_cluster(sum, shared);
+#pragma unroll
+        for (int i = 0; i < G::sums; ++i)
+            sum[i] = row_grads::finished<G>(sum[i], of);
+        write(a, row, tile * tile_items, m, elements, of, sum, shared);
     }
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& shared) {
         using Item = acc::Rounded<V>;
@@ -152,6 +158,25 @@ struct GradRow {
     }
 
   private:
+    struct Sums {
+        acc::Rounded<V> of[2];
+        [[nodiscard]] static __device__ __forceinline__ Sums identity() {
+            return {{acc::Rounded<V>::identity(), acc::Rounded<V>::identity()}};
+        }
+        __device__ __forceinline__ void merge(const Sums& right) {
+            of[0].merge(right.of[0]);
+            of[1].merge(right.of[1]);
+        }
+    };
+    /// Of tiles, those of the row.
+    static __device__ __forceinline__ void add_up_in_cluster(V (&sum)[2], Memory& shared) {
+        const Sums all = merged_in_cluster(shared, Sums{{{sum[0]}, {sum[1]}}});
+        auto& found = *reinterpret_cast<Sums*>(shared.greatest);
+        if (threadIdx.x == 0) found = all;
+        sync_team();
+        sum[0] = found.of[0].sum;
+        sum[1] = found.of[1].sum;
+    }
     static __device__ __forceinline__ row_grads::RowOf<V> kept(const Arguments& a, std::uint64_t row) {
         row_grads::RowOf<V> of{V{0}, V{1}, static_cast<V>(a.n)};
         if (G::op == RowOp::layernorm_gradient) of.mean = a.mean[row];

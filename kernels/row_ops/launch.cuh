@@ -72,6 +72,26 @@ struct RowLaunch {
             warps *= 2;
         return warps;
     }
+    /// A block a tile of a row, a cluster a row, if the device has such clusters, or else `other`.
+    template <class Op, class Other>
+    [[nodiscard]] Status launch_in_clusters(typename Op::Arguments a, const Other& other) const {
+        const auto tiles = static_cast<std::uint32_t>(a.tiles);
+        if (!detail::route_of(detail::sums_of(plan)).device.clusters || a.tiles > policy::most_row_cluster)
+            return other();
+        const auto kernel = row_kernels::rows_kernel<Op>;
+        const auto bytes =
+            static_cast<std::uint32_t>((Op::Memory::bytes(row_kernels::most_warps, true) + 15) / 16 * 16);
+        const dim3 threads(row_kernels::most_warps * warp_size);
+        if (!has_clusters(tiles, kernel, threads, bytes)) return other();
+        do {
+            const std::uint64_t of_launch = std::min<std::uint64_t>(a.rows - a.first_row, 0x7fffffffu / tiles);
+            const Status bad = launch_clusters(tiles, kernel, dim3(static_cast<std::uint32_t>(of_launch) * tiles),
+                                               threads, bytes, stream, a, bytes);
+            if (!bad.ok()) return bad;
+            a.first_row += of_launch;
+        } while (a.first_row < a.rows);
+        return {};
+    }
     template <class Op>
     [[nodiscard]] Status launch_each(typename Op::Arguments a, std::uint32_t warps) const {
         const std::uint32_t teams = warps < row_kernels::block_warps ? row_kernels::block_warps / warps : 1;
@@ -91,7 +111,6 @@ struct RowLaunch {
     template <bool Aligned>
     [[nodiscard]] Status run() const {
         using namespace row_kernels;
-        using Weights = MergeWeights<V>;
         switch (plan.request().op) {
         case RowOp::logsumexp:
         case RowOp::cross_entropy:
@@ -103,11 +122,9 @@ struct RowLaunch {
         case RowOp::cross_entropy_gradient:
             return run_exp<RowOp::cross_entropy_gradient, Aligned>();
         case RowOp::layernorm:
-            if (is_long()) return launch<LayerNormRow<T, Aligned, true>>(Weights{});
-            return launch<LayerNormRow<T, Aligned, false>>(
-                Weights::template of<spec::TreeOrder<sizeof(T)>::lanes>(static_cast<std::uint32_t>(plan.request().n)));
+            return run_layernorm<Aligned>();
         case RowOp::rmsnorm:
-            return is_long() ? launch<RmsNormRow<T, Aligned, true>>() : launch<RmsNormRow<T, Aligned, false>>();
+            return run_tiles<RmsNormRow<T, Aligned, false>, RmsNormRow<T, Aligned, true>>();
         case RowOp::nll_gradient:
             return launch<NllGradient<T>>();
         default: // the others do not come here
@@ -115,17 +132,36 @@ struct RowLaunch {
         }
     }
     [[nodiscard]] bool is_long() const { return plan.request().n > spec::TreeOrder<sizeof(T)>::tile; }
+    /// By Short, in clusters where a row has more than one tile; where there are none, by Long.
+    template <class Short, class Long, class... More>
+    [[nodiscard]] Status run_tiles(const More&... more) const {
+        if (!is_long()) return launch<Short>(more...);
+        return launch_in_clusters<Short>({rows(), more...}, [&] { return launch<Long>(more...); });
+    }
     template <RowOp Op, bool Aligned>
     [[nodiscard]] Status run_exp() const {
-        return is_long() || rows().all_classes ? launch<row_kernels::LongExpRow<T, Op, Aligned>>()
-                                               : launch<row_kernels::ShortExpRow<T, Op, Aligned>>();
+        using Long = row_kernels::LongExpRow<T, Op, Aligned>;
+        return rows().all_classes ? launch<Long>() : run_tiles<row_kernels::ShortExpRow<T, Op, Aligned>, Long>();
+    }
+    template <bool Aligned>
+    [[nodiscard]] Status run_layernorm() const {
+        using namespace row_kernels;
+        using Order = spec::TreeOrder<sizeof(T)>;
+        const std::uint64_t n = plan.request().n, before = n == 0 ? 0 : (n - 1) / Order::tile * Order::tile;
+        const auto of = [](std::uint64_t m) {
+            return MergeWeights<V>::template of<Order::lanes>(static_cast<std::uint32_t>(m));
+        };
+        return run_tiles<LayerNormRow<T, Aligned, false>, LayerNormRow<T, Aligned, true>>(of(n - before),
+                                                                                          of(Order::tile));
     }
     /// logsumexp and cross entropy: of rows of more than one tile a block a tile, and then a warp
     /// or a block a row.
     template <bool Aligned>
     [[nodiscard]] Status run_sums() const {
         using namespace row_kernels;
-        if (!is_long()) return run_exp<RowOp::logsumexp, Aligned>();
+        if (!is_long())
+            return rows().all_classes ? launch<LongExpRow<T, RowOp::logsumexp, Aligned>>()
+                                      : launch<ShortExpRow<T, RowOp::logsumexp, Aligned>>();
         Rows<T> tiles = rows();
         tiles.rows *= tiles.tiles;
         const Status bad = launch_each<ExpTileOfRow<T, Aligned>>(tiles, warps_of_row());

@@ -1,5 +1,5 @@
-// rmsnorm and layernorm: a block a row, which stays in registers where it has no more than one
-// tile.
+// rmsnorm and layernorm: a team a row, or a cluster, a block a tile, in which the row stays in
+// registers; longer rows are a block's, and are read twice.
 #pragma once
 
 #include <detreduce/acc/moments.hpp>
@@ -144,7 +144,7 @@ __device__ __noinline__ void norm_again(const Rows<T>* rows, std::uint64_t row, 
     }
 }
 
-/// Long: of rows of more than one tile, which are read twice.
+/// Long: of rows of more tiles than a cluster has blocks, which are read twice.
 template <class T, bool Aligned, bool Long>
 struct RmsNormRow {
     using V = fp::Arithmetic<T>;
@@ -172,20 +172,27 @@ struct RmsNormRow {
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
         Memory& memory = teams.memory(threadIdx.y);
         const T* const x = a.x + static_cast<std::int64_t>(row * a.stride);
+        const Row block{a, x, row, memory.shared, blockIdx.x};
         const bool there = row < a.rows;
+        const std::uint32_t tile = cluster_rank(), first = tile * Row::tile_items;
+        const int m = there ? block.items(tile) : 0;
+        if (a.tiles > 1) arrive_in_cluster();
         ChunkOf chunk;
         V lane[Row::K];
-        chunk.load(x, there ? static_cast<int>(a.n) : 0, T{});
+        chunk.load(x + first, m, T{});
         add_squares(chunk, lane);
-        const V square = sum_of_team<T, Row::K>(lane, memory.shared);
-        if (threadIdx.x == 0) memory.numbers.mean = square;
-        teams.for_each([&](Memory& m, std::uint32_t) { m.numbers = numbers(a, m.numbers.mean); });
+        acc::Rounded<V> square{sum_of_team<T, Row::K>(lane, memory.shared)};
+        if (a.tiles > 1) square = merged_in_cluster(memory.shared, square);
+        if (threadIdx.x == 0) memory.numbers.mean = square.sum;
+        teams.for_each([&](Memory& team, std::uint32_t) { team.numbers = numbers(a, team.numbers.mean); });
         if (!there) return;
-        if (memory.numbers.asks_for_scale)
+        if (memory.numbers.asks_for_scale) {
+            if (tile != 0) return; // the first block does it for all
             return norm_again<T, RowOp::rmsnorm, Aligned>(&a, row, &memory.shared, &memory.numbers);
+        }
         const auto result = normalizer(a, row, memory);
-        result.put();
-        result.write(chunk, 0, static_cast<int>(a.n));
+        if (tile == 0) result.put();
+        result.write(chunk, first, m);
     }
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared, blockIdx.x};
@@ -300,10 +307,9 @@ struct LayerNormBlock {
     const Rows<T>& a;
     const MergeWeights<V>& weights;
     Memory& s;
+    std::uint32_t tile, m; ///< of the row, and its elements
 
-    [[nodiscard]] __device__ __forceinline__ typename TileOf::Counts counts() const {
-        return {static_cast<std::uint32_t>(a.n), 1};
-    }
+    [[nodiscard]] __device__ __forceinline__ typename TileOf::Counts counts() const { return {m, 1}; }
     [[nodiscard]] __device__ __forceinline__ TileOf tile_of(const T* x) const {
         typename TileOf::Pointer p{};
         p.x = x;
@@ -348,10 +354,10 @@ struct LayerNormBlock {
             s.buffer().put(0, j, merge_weighted<Count>(part, weights.chunks[in_last_row(j) ? 0 : 1]));
         }
     }
-    /// A row of no more than one tile, which is left in `chunk`: to the first thread.
+    /// A tile, which is left in `chunk`: to the first thread.
     /// `there`: if not, any result.
     [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk, bool there) const {
-        const int m = static_cast<int>(a.n), warps = static_cast<int>(blockDim.x) / warp_size;
+        const int m = static_cast<int>(this->m), warps = static_cast<int>(blockDim.x) / warp_size;
         const int warp = threadIdx.x / warp_size, own = static_cast<int>(threadIdx.x) % warp_size * K;
         chunk.load(x, there ? m : 0, T{});
         const bool full = (warp + 1) * static_cast<int>(ChunkOf::Order::chunk) <= m;
@@ -375,6 +381,24 @@ struct LayerNormBlock {
         const TileOf tile = tile_of(x);
         const bool equal = counts().m % lanes == 0; // then all lanes have as many elements
         return equal ? tile.template merge_lanes<true>() : tile.template merge_lanes<false>();
+    }
+
+    /// Of the row, what the first thread of each block of the cluster found out of its tile: to the
+    /// first thread.
+    [[nodiscard]] __device__ __forceinline__ Acc merge_in_cluster(Acc own) const {
+        Acc* const of_tiles = s.shared.template tiles_as<Acc>();
+        share_in_cluster(of_tiles, own);
+        if (threadIdx.x >= warp_size) return own;
+        const auto tiles = static_cast<std::uint32_t>(a.tiles), lane = threadIdx.x;
+        const typename Upper::Counts c{tiles, tile_items, a.tiles * tile_items - a.n};
+        if (lane < tiles) own = of_tiles[lane];
+#pragma unroll
+        for (std::uint32_t half = warp_size / 2; half >= 1; half /= 2) {
+            const Acc right = shuffle_down(own, static_cast<int>(half));
+            if (lane < half)
+                own = moment_kernels::merged(own, right, c.in_lanes(lane, 2 * half), c.in_lanes(lane + half, 2 * half));
+        }
+        return own;
     }
 
     /// A row of more tiles.
@@ -425,7 +449,7 @@ struct LayerNormRow {
     using Block = LayerNormBlock<T, Aligned>;
     using Memory = typename Block::Memory;
     struct Arguments : Rows<T> {
-        MergeWeights<V> weights;
+        MergeWeights<V> weights[2]; ///< of the last tile, and of others
     };
     static constexpr int blocks = blocks_of_norms<T, Long>;
     static constexpr bool repeats = Long;
@@ -439,19 +463,28 @@ struct LayerNormRow {
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, const Teams<Memory>& teams) {
         Memory& memory = teams.memory(threadIdx.y);
         const bool there = row < a.rows;
+        const std::uint32_t tile = cluster_rank(), first = tile * Block::tile_items;
+        const std::uint32_t m = items_in_tile(first, a.n, Block::tile_items);
+        if (a.tiles > 1) arrive_in_cluster();
         Chunk<T, Aligned> chunk;
-        const Acc moments = Block{a, a.weights, memory}.reduce(x_of(a, row), chunk, there);
+        const Block block{a, a.weights[tile + 1 < a.tiles ? 1 : 0], memory, tile, m};
+        Acc moments = block.reduce(x_of(a, row) + first, chunk, there);
+        if (a.tiles > 1) moments = block.merge_in_cluster(moments);
         if (threadIdx.x == 0) memory.numbers = {moments.mean, moments.m2, false};
-        teams.for_each([&](Memory& m, std::uint32_t) { m.numbers = numbers(a, {m.numbers.mean, m.numbers.rstd}); });
+        teams.for_each([&](Memory& team, std::uint32_t) {
+            team.numbers = numbers(a, {team.numbers.mean, team.numbers.rstd});
+        });
         if (!there) return;
-        if (memory.numbers.asks_for_scale)
+        if (memory.numbers.asks_for_scale) {
+            if (tile != 0) return; // the first block does it for all
             return norm_again<T, RowOp::layernorm, Aligned>(&a, row, &memory.shared, &memory.numbers);
+        }
         const auto result = normalizer(a, row, memory);
-        result.put();
-        result.write(chunk, 0, static_cast<int>(a.n));
+        if (tile == 0) result.put();
+        result.write(chunk, first, static_cast<int>(m));
     }
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& memory) {
-        const Acc moments = Block{a, a.weights, memory}.reduce_long(x_of(a, row));
+        const Acc moments = Block{a, a.weights[0], memory, 0, 0}.reduce_long(x_of(a, row));
         if (threadIdx.x == 0) memory.numbers = numbers(a, moments);
         sync_team();
         if (memory.numbers.asks_for_scale)

@@ -16,6 +16,9 @@ struct RowTarget {
     bool there;
 };
 
+/// Tiles whose results a warp merges at once.
+inline constexpr int most_few_tiles = warp_size;
+
 /// Shared memory of a team, with the lanes of its warps behind.
 template <class T>
 struct alignas(16) Shared {
@@ -29,7 +32,13 @@ struct alignas(16) Shared {
     spec::ExpState<T> state;
     spec::ExpSum<T> sum;
     RowTarget<V> target;
+    V tiles[2 * most_few_tiles]; ///< of a row of few tiles: one or two numbers of each
 
+    template <class Acc>
+    [[nodiscard]] __device__ __forceinline__ Acc* tiles_as() {
+        static_assert(sizeof(Acc) <= 2 * sizeof(V));
+        return reinterpret_cast<Acc*>(tiles);
+    }
     /// Of the warp, which it may use for something else as long as there are no lanes in it.
     [[nodiscard]] __device__ __forceinline__ V* lane(int warp) { return reinterpret_cast<V*>(this + 1) + warp * lanes; }
     [[nodiscard]] __device__ __forceinline__ V* own_lane() { return lane(static_cast<int>(threadIdx.x) / warp_size); }
@@ -125,6 +134,41 @@ __device__ __forceinline__ fp::Arithmetic<T> team_sum(const fp::Arithmetic<T> (&
     if (threadIdx.x == 0) s.total = total;
     sync_team();
     return s.total;
+}
+
+/// Items of the first `count` threads of a warp, 32 at most, as a level merges them: to the first
+/// thread.
+template <class Acc>
+__device__ __forceinline__ Acc merge_few(Acc own, std::uint64_t count) {
+    if (threadIdx.x % warp_size >= count) own = Acc::identity();
+#pragma unroll
+    for (int distance = warp_size / 2; distance >= 1; distance /= 2) {
+        if (static_cast<std::uint64_t>(distance) < count) own.merge(shuffle_down(own, distance));
+    }
+    return own;
+}
+
+/// A row of more than one tile may be a cluster's, a block each. What the first thread of each
+/// block found out of its tile, to `of_tiles` of all blocks. Before it, every thread has arrived in
+/// the cluster once: all blocks run.
+template <class Item>
+__device__ __forceinline__ void share_in_cluster(Item* of_tiles, Item own) {
+    wait_for_cluster();
+    if (threadIdx.x < warp_size) {
+        own = shuffle_from(own, 0);
+        if (threadIdx.x < cluster_blocks()) in_block_of_cluster(of_tiles, threadIdx.x)[cluster_rank()] = own;
+    }
+    arrive_in_cluster();
+    wait_for_cluster();
+}
+/// Of the row, what the first thread of each block found out of its tile: to the first thread.
+template <class T, class Acc>
+__device__ __forceinline__ Acc merged_in_cluster(Shared<T>& s, Acc own) {
+    Acc* const of_tiles = s.template tiles_as<Acc>();
+    share_in_cluster(of_tiles, own);
+    if (threadIdx.x >= warp_size) return own;
+    const std::uint32_t tiles = cluster_blocks();
+    return merge_few(threadIdx.x < tiles ? of_tiles[threadIdx.x] : Acc{}, tiles);
 }
 
 /// The greater; a, if b is NaN.

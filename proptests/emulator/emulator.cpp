@@ -62,7 +62,7 @@ struct Grid {
     const char* kernel = nullptr;
     const std::function<void()>* body = nullptr;
     std::vector<std::unique_ptr<Block>> blocks; // those that are there at once
-    unsigned at_grid = 0;
+    unsigned at_grid = 0, cluster = 1;
     void* scheduler = nullptr;
     Fiber* running = nullptr;
 } grid;
@@ -164,32 +164,56 @@ std::unique_ptr<Block> make_block(uint3 index, dim3 threads, std::size_t shared,
 
 } // namespace
 
-void run_grid(const char* kernel, dim3 blocks, dim3 threads, std::size_t shared, bool cooperative,
-              const std::function<void()>& body) {
-    const std::lock_guard lock(one_launch);
+namespace {
+
+/// `together`: blocks that run at once.
+void run(const char* kernel, std::uint64_t together, dim3 blocks, dim3 threads, std::size_t shared,
+         const std::function<void()>& body) {
     grid.kernel = kernel;
     grid.body = &body;
     gridDim = blocks;
     blockDim = threads;
     const std::uint64_t all = std::uint64_t{blocks.x} * blocks.y * blocks.z;
-    const std::uint64_t first = random_number() % all;
+    const std::uint64_t first = random_number() % (all / together) * together;
     std::size_t stack = 0;
     for (std::uint64_t k = 0; k < all; ++k) {
         const std::uint64_t b = (first + k) % all;
         const uint3 index{static_cast<unsigned>(b % blocks.x), static_cast<unsigned>(b / blocks.x % blocks.y),
                           static_cast<unsigned>(b / blocks.x / blocks.y)};
         grid.blocks.push_back(make_block(index, threads, shared, stack));
-        if (cooperative && k + 1 < all) {
+        if ((k + 1) % together != 0) {
             stack += threads.x * threads.y * threads.z;
             continue;
         }
         run_to_the_end();
         grid.blocks.clear();
+        stack = 0;
     }
 }
 
+} // namespace
+
+void run_grid(const char* kernel, dim3 blocks, dim3 threads, std::size_t shared, bool cooperative,
+              const std::function<void()>& body) {
+    const std::lock_guard lock(one_launch);
+    grid.cluster = 1;
+    run(kernel, cooperative ? std::uint64_t{blocks.x} * blocks.y * blocks.z : 1, blocks, threads, shared, body);
+}
+void run_clusters(const char* kernel, unsigned cluster, dim3 blocks, dim3 threads, std::size_t shared,
+                  const std::function<void()>& body) {
+    const std::lock_guard lock(one_launch);
+    grid.cluster = cluster;
+    run(kernel, cluster, blocks, threads, shared, body);
+}
+
+unsigned cluster_blocks() {
+    return grid.cluster;
+}
 void* dynamic_shared() {
     return grid.running->block->shared.data();
+}
+void* dynamic_shared(unsigned rank) {
+    return grid.blocks[rank]->shared.data();
 }
 
 int meet_block(Barrier barrier, bool vote) {

@@ -34,8 +34,16 @@ namespace detreduce::emulator {
 void run_grid(const char* kernel, dim3 blocks, dim3 threads, std::size_t shared, bool cooperative,
               const std::function<void()>& body);
 
+/// The same in clusters of `cluster` blocks, which run at once; the barrier of the grid is that of the cluster.
+void run_clusters(const char* kernel, unsigned cluster, dim3 blocks, dim3 threads, std::size_t shared,
+                  const std::function<void()>& body);
+
+/// Of a cluster; 1 where there are none.
+[[nodiscard]] unsigned cluster_blocks();
 /// What the threads of a block were given of shared memory.
 [[nodiscard]] void* dynamic_shared();
+/// And those of another block of the cluster.
+[[nodiscard]] void* dynamic_shared(unsigned rank);
 
 enum class Barrier { plain, any, all };
 /// Waits for all threads of the block; the number of those whose `vote` is true decides.

@@ -35,6 +35,7 @@ struct DeviceTraits {
     std::uint32_t sms = 0;         ///< multiprocessors
     bool cooperative = false;      ///< has cooperative launch
     bool dependent_launch = false; ///< has programmatic dependent launch
+    bool clusters = false;         ///< has clusters of blocks
 };
 
 // What makes plans, and takes them apart.

@@ -25,6 +25,23 @@ template <class... Parameters, class... Arguments>
 }
 
 template <class Kernel>
+[[nodiscard]] bool has_clusters(std::uint32_t, Kernel, dim3, std::size_t) {
+    return true;
+}
+
+template <class... Parameters, class... Arguments>
+[[nodiscard]] Status launch_clusters(std::uint32_t cluster, void (*kernel)(Parameters...), dim3 blocks, dim3 threads,
+                                     std::size_t shared, cudaStream_t, const Arguments&... arguments) {
+    if (cluster == 0 || cluster > 16 || blocks.x == 0 || blocks.x % cluster != 0 || blocks.y * blocks.z != 1 ||
+        threads.x * threads.y > 1024 || shared > (std::size_t{48} << 10)) {
+        return from_cuda("cudaLaunchKernelEx", cudaErrorInvalidConfiguration);
+    }
+    const std::tuple<Parameters...> given(static_cast<Parameters>(arguments)...);
+    emulator::run_clusters(__PRETTY_FUNCTION__, cluster, blocks, threads, shared, [&] { std::apply(kernel, given); });
+    return {};
+}
+
+template <class Kernel>
 [[nodiscard]] Status count_resident(Kernel, std::uint32_t, std::size_t, const DeviceTraits& device,
                                     std::uint32_t& blocks) {
     blocks = 2 * device.sms;
