@@ -11,17 +11,17 @@ else()
 endif()
 
 install(TARGETS detreduce detreduce_fp EXPORT detreduceTargets
-        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-        RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/lib/include/detreduce" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev
+        RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/lib/include/detreduce" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" PATTERN "*.h")
-install(FILES "${PROJECT_BINARY_DIR}/include/detreduce/version.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/detreduce")
+install(FILES "${PROJECT_BINARY_DIR}/include/detreduce/version.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/detreduce" COMPONENT dev)
 if(DETREDUCE_HAVE_CUDA) # for transform_reduce.cuh
-  install(DIRECTORY "${PROJECT_BINARY_DIR}/include/detreduce/kernels" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/detreduce")
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/include/detreduce/kernels" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/detreduce" COMPONENT dev)
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/lib/SPEC.md"
-        DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
 
 # What a C compiler does not link by itself.
 set(_detreduce_runtimes "")
@@ -33,13 +33,13 @@ endforeach()
 list(JOIN _detreduce_runtimes " " _detreduce_runtimes)
 
 # The CMake package.
-install(EXPORT detreduceTargets NAMESPACE detreduce:: DESTINATION "${_detreduce_cmake_dir}")
+install(EXPORT detreduceTargets NAMESPACE detreduce:: DESTINATION "${_detreduce_cmake_dir}" COMPONENT dev)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/detreduceConfig.cmake.in" "${PROJECT_BINARY_DIR}/detreduceConfig.cmake"
                               INSTALL_DESTINATION "${_detreduce_cmake_dir}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/detreduceConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/detreduceConfig.cmake" "${PROJECT_BINARY_DIR}/detreduceConfigVersion.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/DetreduceCudaToolkit.cmake" "${PROJECT_SOURCE_DIR}/cmake/DetreduceNccl.cmake"
-        DESTINATION "${_detreduce_cmake_dir}")
+        DESTINATION "${_detreduce_cmake_dir}" COMPONENT dev)
 
 # pkg-config. What a static library needs at link time is in Libs.private (pkg-config --static); a shared one brings its own.
 # Paths follow from the place of the file itself.
@@ -67,4 +67,4 @@ if(_detreduce_is_static)
   endif()
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/detreduce.pc.in" "${PROJECT_BINARY_DIR}/detreduce.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/detreduce.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${PROJECT_BINARY_DIR}/detreduce.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
