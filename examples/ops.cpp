@@ -65,12 +65,12 @@ static void order() {
     // --8<-- [start:order]
     const float nan = std::numeric_limits<float>::quiet_NaN();
     std::vector<float> x{2, nan, 5, -1, 5};
-    float greatest = dr::max(x, dr::NanPolicy::ignore);         // 5
+    float largest = dr::max(x, dr::NanPolicy::ignore);          // 5
     std::uint64_t where = dr::argmax(x, dr::NanPolicy::ignore); // 2: the first of equals
     std::uint64_t first_nan = dr::argmin(x);                    // 1: NaN propagate
     auto range = dr::minmax(x, dr::NanPolicy::ignore);          // −1 and 5, one pass
     // --8<-- [end:order]
-    EXPECT(greatest == 5 && where == 2 && first_nan == 1 && range.min == -1 && range.max == 5);
+    EXPECT(largest == 5 && where == 2 && first_nan == 1 && range.min == -1 && range.max == 5);
 }
 
 static void counts() {

@@ -52,10 +52,10 @@ static void columns() {
                                    .n = 2,      // elements of a column
                                    .groups = 3, // columns
                                    .device = dr::cpu});
-    std::vector<float> greatest(plan.results());
-    dr::throw_if_error(dr::run(plan, matrix.data(), greatest.data())); // 4, 5, 6
+    std::vector<float> largest(plan.results());
+    dr::throw_if_error(dr::run(plan, matrix.data(), largest.data())); // 4, 5, 6
     // --8<-- [end:columns]
-    EXPECT(greatest == std::vector<float>{4, 5, 6});
+    EXPECT(largest == std::vector<float>{4, 5, 6});
 }
 
 static void segments() {

@@ -49,11 +49,13 @@ struct RowOracle::Numbers {
     [[nodiscard]] Real loss(const RowTarget& t, std::size_t j, const Real& h) const {
         Real total = log;
         if (h.nearest() != 0) total = accuracy::log(sum - terms[j] + exp(Real(x[j]) - greatest + h));
-        const auto surprise = [&](std::size_t i) { return total + (Real(greatest) - x[i]) - (i == j ? h : Real(0)); };
-        if (t.smoothing == 0 && t.probabilities.empty()) return weight(t, t.y) * surprise(t.y);
+        const auto neg_log_prob = [&](std::size_t i) {
+            return total + (Real(greatest) - x[i]) - (i == j ? h : Real(0));
+        };
+        if (t.smoothing == 0 && t.probabilities.empty()) return weight(t, t.y) * neg_log_prob(t.y);
         Real whole;
         for (std::size_t i = 0; i < x.size(); ++i)
-            whole = whole + share(t, i) * surprise(i);
+            whole = whole + share(t, i) * neg_log_prob(i);
         return whole;
     }
 };

@@ -155,7 +155,7 @@ Status check_order(const Request& r) {
         return invalid("output", "must be empty for argmin and argmax: the result is an index, an integer of 64 bits");
     }
     if (r.n == 0 && r.op != Op::nrminf && knows_n(r)) {
-        return invalid("n", "nothing has no least and no greatest element; allowed for min, max, minmax, argmin and "
+        return invalid("n", "nothing has no minimum and no maximum; allowed for min, max, minmax, argmin and "
                             "argmax are 1 to 2^40 elements");
     }
     return {};
