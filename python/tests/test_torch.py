@@ -284,6 +284,33 @@ def test_a_model_is_computed_by_detreduce(device):
     assert "matrix products" in drt.not_covered()
 
 
+def test_what_torch_computes_below_its_functions(device):
+    x, order = numbers(300, 8, dtype=torch.float32, device=device), torch.randperm(300).to(device)
+    linear = torch.nn.Linear(8, 4).to(device)
+    attention = torch.nn.MultiheadAttention(8, 2, dropout=0.0, batch_first=True).to(device)
+    up = numbers(300, 4, dtype=torch.float32, device=device, seed=1)
+
+    def of_bias(rows, ups):
+        linear.zero_grad()
+        with drt.reproducible(below=True) as mode:
+            linear(rows).backward(ups)
+        return mode, linear.bias.grad.clone()
+
+    mode, got = of_bias(x, up)
+    assert any("sum" in name for name in mode.taken), mode.taken
+    assert torch.equal(got, dr.sum(up, 0)) and torch.equal(got, of_bias(x[order], up[order])[1])
+    with drt.reproducible(below=True) as mode:
+        y, _ = attention(x[None, :20], x[None, :20], x[None, :20])
+        n = F.normalize(x)
+        y.sum().backward()
+    assert any("_softmax" in name for name in mode.taken) and any(
+        "norm" in name for name in mode.taken
+    ), mode.taken
+    assert torch.allclose(n, F.normalize(x), atol=1e-6)
+    with drt.reproducible(below=True):
+        x.long().sum(), x.double().var(0), torch.std(x), F.softmax(x, 0), x.sum(dtype=torch.float64)
+
+
 def test_a_loss_does_not_know_the_order_of_its_batch(device):
     x, t = numbers(512, 40, dtype=torch.float32, device=device), torch.arange(512, device=device) % 40
     order = torch.randperm(512, generator=torch.Generator().manual_seed(3)).to(device)

@@ -8,8 +8,12 @@ from typing import Any, Callable, Dict
 import torch
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import detreduce.torch as drt
+
+from .. import _losses
+from .._reduce import reduced as _reduce_array
 
 Tensor = torch.Tensor
 _ELEMENTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -296,6 +300,86 @@ _of_elements(F.binary_cross_entropy_with_logits, "bce_with_logits")
 _of_elements(F.kl_div, "kl_div")
 
 
+# ---- What torch computes by itself, below its functions ---------------------------------------------------------
+
+_aten = torch.ops.aten
+
+
+def _aten_summed(op):
+    def handler(x, dim=None, keepdim=False, *, dtype=None):
+        if (dtype is not None and dtype not in _ELEMENTS) or x.dtype not in _ELEMENTS:
+            return NotImplemented
+        x = x if dtype is None else x.to(dtype)
+        return _reduce_array(op, x, _dims(dim), keepdim, nan_if_empty=op == "mean")
+
+    return handler
+
+
+def _aten_deviation(op):
+    def handler(x, dim=None, *, correction=None, keepdim=False):
+        ddof = 1 if correction is None else correction
+        if x.dtype not in _ELEMENTS or int(ddof) != ddof or ddof < 0:
+            return NotImplemented
+        return _reduce_array(op, x, _dims(dim), keepdim, ddof=int(ddof), nan_if_empty=True)
+
+    return handler
+
+
+def _aten_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    if ord not in (1, 2) or x.dtype not in _ELEMENTS or (dtype is not None and dtype not in _ELEMENTS):
+        return NotImplemented
+    x = x if dtype is None else x.to(dtype)
+    return _reduce_array("nrm2" if ord == 2 else "asum", x, _dims(dim), keepdim)
+
+
+def _aten_rows(op):
+    def handler(x, dim, half_to_float):
+        if half_to_float or x.dim() == 0 or x.dtype not in _ELEMENTS:
+            return NotImplemented
+        return _losses.row_wise(op, x, dim, None)
+
+    return handler
+
+
+def _aten_rows_backward(op):
+    def handler(grad, y, dim, input_dtype):
+        if input_dtype != y.dtype or grad.dtype != y.dtype or y.dim() == 0 or y.dtype not in _ELEMENTS:
+            return NotImplemented
+        return _losses.row_wise_gradient(op, y, grad, dim)
+
+    return handler
+
+
+_BELOW = {
+    _aten.sum.default: _aten_summed("sum"),
+    _aten.sum.dim_IntList: _aten_summed("sum"),
+    _aten.mean.default: _aten_summed("mean"),
+    _aten.mean.dim: _aten_summed("mean"),
+    _aten.var.correction: _aten_deviation("variance"),
+    _aten.std.correction: _aten_deviation("stddev"),
+    _aten.linalg_vector_norm.default: _aten_norm,
+    _aten._softmax.default: _aten_rows("softmax"),
+    _aten._log_softmax.default: _aten_rows("log_softmax"),
+    _aten._softmax_backward_data.default: _aten_rows_backward("softmax"),
+    _aten._log_softmax_backward_data.default: _aten_rows_backward("log_softmax"),
+}
+
+
+class _Below(TorchDispatchMode):
+    def __init__(self, taken: collections.Counter) -> None:
+        super().__init__()
+        self.taken = taken
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        handler = _BELOW.get(func)
+        if handler is not None and all(t is Tensor or t is torch.nn.Parameter for t in types):
+            result = handler(*args, **(kwargs or {}))
+            if result is not NotImplemented:
+                self.taken[str(func)] += 1
+                return result
+        return func(*args, **(kwargs or {}))
+
+
 class reproducible(TorchFunctionMode):
     """A context in which sum, mean, norm, var, std, softmax, log_softmax, logsumexp, layer_norm, rms_norm, cross_entropy and the
     other losses of torch are those of detreduce, with their gradients.
@@ -303,16 +387,32 @@ class reproducible(TorchFunctionMode):
         with detreduce.torch.reproducible() as mode:
             loss = model(x)
         loss.backward()
-        mode.left                 # {"matrix products": 24, …}: calls that torch computed as ever
+        mode.left                 # {"matrix products": 24, ...}: calls that torch computed as ever
+        mode.taken                # those that it did not
 
     What is of another dtype than float16, bfloat16, float32 and float64, or asks for something that detreduce has not, goes the way
     it goes without this. not_covered() lists what always does.
+
+    below=True also takes the sums, means, norms and softmax that torch computes inside of its functions, and that autograd makes of
+    a tensor that was broadcast, such as the gradient of a bias: backward() must then be called in the context. That costs some
+    microseconds for every op of torch, and torch.compile compiles nothing meanwhile.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, below: bool = False) -> None:
         super().__init__()
         self.left: collections.Counter = collections.Counter()
         self.taken: collections.Counter = collections.Counter()
+        self._below = _Below(self.taken) if below else None
+
+    def __enter__(self):
+        if self._below is not None:
+            self._below.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        if self._below is not None:
+            self._below.__exit__(*error)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
