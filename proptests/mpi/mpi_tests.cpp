@@ -41,6 +41,12 @@ void check_share(const Dealt<T>& d, const std::string& what, std::uint64_t most_
     require(reduced([&](void* out) { return mpi::all_reduce(plan, in, out); }) == expected, what + ": all_reduce");
     const Bytes at_root = reduced([&](void* out) { return mpi::reduce(plan, in, rank == root ? out : nullptr, root); });
     require(rank != root || at_root == expected, what + ": reduce");
+    const Words words = states_of(d.request, own);
+    require(reduced([&](void* out) { return mpi::all_reduce_states(plan, words.data(), out); }) == expected,
+            what + ": all_reduce_states");
+    const Bytes from_words =
+        reduced([&](void* out) { return mpi::reduce_states(plan, words.data(), rank == root ? out : nullptr, root); });
+    require(rank != root || from_words == expected, what + ": reduce_states");
     const auto in_two = [&](void* out) {
         const Status begun = mpi::begin(plan, in);
         return begun.ok() ? mpi::end(plan, out) : begun;
@@ -135,6 +141,8 @@ void check_bad_arguments() {
     mpi::Plan plan = mpi::make_plan({.op = Op::max, .dtype = DType::f64, .n = 2, .device = cpu}, MPI_COMM_WORLD);
     const int bad = ranks - 1;
     double out = 42;
+    Words plan_states(plan.states().state_words());
+    throw_if_error(run(plan.states(), x, plan_states.data()));
     const Status status = mpi::all_reduce(plan, rank == bad ? nullptr : x, &out);
     require(!status.ok() && out == 42, "a rank without elements is seen");
     require(std::string(status.argument) == (rank == bad ? "x" : "in"), "who knows of what: " + to_string(status));
@@ -143,6 +151,13 @@ void check_bad_arguments() {
     require(std::string(mpi::reduce(plan, x, &out, ranks).argument) == "root", "there is such a rank");
     require(std::string(mpi::reduce(plan, x, &out, -1).argument) == "root", "there is no rank -1");
     require(mpi::all_reduce(plan, x, &out).ok() && out == 4, "it works the next time");
+    out = 42;
+    const std::int64_t none[] = {INT64_MAX - 1}; // of no maximum
+    for (const std::int64_t* states : {static_cast<const std::int64_t*>(nullptr), none})
+        require(std::string(mpi::all_reduce_states(plan, rank == bad ? states : plan_states.data(), &out).argument) ==
+                        (rank == bad ? "states" : "in") &&
+                    out == 42,
+                "a rank without states is seen");
 }
 
 /// Calls that lie within each other are refused, and several plans may have begun at once.

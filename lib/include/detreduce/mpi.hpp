@@ -62,6 +62,14 @@ class Operation;
 Status all_reduce(Plan& plan, Inputs in, void* out) noexcept;
 Status reduce(Plan& plan, Inputs in, void* out, int root) noexcept;
 
+/// The same of states that this process has already, of plan.states(): merged from those of parts that
+/// came one after the other, say (states.hpp).
+///
+/// errors       as above; invalid_argument for `states` where it is null, misaligned, or what normalize()
+///              refuses
+Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out) noexcept;
+Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root) noexcept;
+
 /// all_reduce() in two: begin() reduces this process's elements and sends what it has, by
 /// MPI_Iallreduce; end() waits for the others and writes the results. What lies between is the
 /// caller's: `in` is not looked at any more.
@@ -113,6 +121,8 @@ class Plan : public detreduce::detail::RankPlan<MPI_Comm> {
     friend Plan make_plan(const Request& request, MPI_Comm comm, std::uint64_t most_words) noexcept;
     friend Status all_reduce(Plan& plan, Inputs in, void* out) noexcept;
     friend Status reduce(Plan& plan, Inputs in, void* out, int root) noexcept;
+    friend Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out) noexcept;
+    friend Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root) noexcept;
     friend Status begin(Plan& plan, Inputs in) noexcept;
     friend Status end(Plan& plan, void* out) noexcept;
     friend Status clip_grad_norm(const Tensor* list, std::uint64_t tensors, const unsigned char* replicated,
@@ -120,7 +130,9 @@ class Plan : public detreduce::detail::RankPlan<MPI_Comm> {
     Plan() : RankPlan(MPI_COMM_NULL) {}
 
     [[nodiscard]] bool agree(std::uint64_t most_words) noexcept;
-    [[nodiscard]] Status reduce_to(Inputs in, void* out, int root) noexcept;
+    template <class Put>
+    [[nodiscard]] Status reduce_to(const Put& put, void* out, int root) noexcept;
+    [[nodiscard]] Status put_states(const std::int64_t* states) noexcept;
     [[nodiscard]] int send(int root) noexcept;
     void set_words(Status own) noexcept;
     [[nodiscard]] Status close(void* out) noexcept;
@@ -135,6 +147,11 @@ class Plan : public detreduce::detail::RankPlan<MPI_Comm> {
 namespace detail {
 
 inline constexpr int everywhere = -1; ///< as a root
+#ifdef MPICH_VERSION                  // 4.0.2 crashes in MPI_Reduce where a root but rank 0 says MPI_IN_PLACE
+inline constexpr bool reduces_to_any_root = false;
+#else
+inline constexpr bool reduces_to_any_root = true;
+#endif
 
 [[nodiscard]] constexpr Status failed() {
     return {StatusCode::invalid_argument, "comm",
@@ -178,7 +195,8 @@ class Operation {
     [[nodiscard]] int run(std::int64_t* words, std::uint64_t n, int root, int rank, MPI_Comm comm) const {
         if (error_ != MPI_SUCCESS) return error_;
         const int count = static_cast<int>(n / (pairs_ ? 2 : 1));
-        if (root == everywhere) return MPI_Allreduce(MPI_IN_PLACE, words, count, type_, op_, comm);
+        if (root == everywhere || (root != 0 && !reduces_to_any_root))
+            return MPI_Allreduce(MPI_IN_PLACE, words, count, type_, op_, comm);
         if (rank == root) return MPI_Reduce(MPI_IN_PLACE, words, count, type_, op_, root, comm);
         return MPI_Reduce(words, nullptr, count, type_, op_, root, comm);
     }
@@ -295,12 +313,20 @@ inline Status Plan::close(void* out) noexcept {
     return finish(plan_, words_.data(), out);
 }
 
-inline Status Plan::reduce_to(Inputs in, void* out, int root) noexcept {
+inline Status Plan::put_states(const std::int64_t* states) noexcept {
+    if (states == nullptr && words_.size() > 2) return {StatusCode::invalid_argument, "states", "must not be null"};
+    std::copy_n(states, words_.size() - 2, words_.data());
+    return normalize(plan_, words_.data());
+}
+
+/// `put` writes this process's states to the words, or says why it has none.
+template <class Put>
+Status Plan::reduce_to(const Put& put, void* out, int root) noexcept {
     if (!status_.ok()) return status_;
     if (root >= size_) return {StatusCode::invalid_argument, "root", "allowed are the ranks of the communicator"};
     if (!sent_.empty()) return {StatusCode::invalid_argument, "plan", "must not have begun a call that has not ended"};
     const bool writes = root == detail::everywhere || root == rank_;
-    Status own = run(plan_, in, words_.data());
+    Status own = put();
     if (own.ok() && writes && out == nullptr && plan_.results() > 0)
         own = {StatusCode::invalid_argument, "out", "must not be null"};
     set_words(own);
@@ -341,11 +367,18 @@ inline Status end(Plan& plan, void* out) noexcept {
 }
 
 inline Status all_reduce(Plan& plan, Inputs in, void* out) noexcept {
-    return plan.reduce_to(in, out, detail::everywhere);
+    return plan.reduce_to([&] { return run(plan.plan_, in, plan.words_.data()); }, out, detail::everywhere);
 }
 inline Status reduce(Plan& plan, Inputs in, void* out, int root) noexcept {
     if (root < 0) return {StatusCode::invalid_argument, "root", "allowed are the ranks of the communicator"};
-    return plan.reduce_to(in, out, root);
+    return plan.reduce_to([&] { return run(plan.plan_, in, plan.words_.data()); }, out, root);
+}
+inline Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out) noexcept {
+    return plan.reduce_to([&] { return plan.put_states(states); }, out, detail::everywhere);
+}
+inline Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root) noexcept {
+    if (root < 0) return {StatusCode::invalid_argument, "root", "allowed are the ranks of the communicator"};
+    return plan.reduce_to([&] { return plan.put_states(states); }, out, root);
 }
 
 /// A bit pattern and its complement: by MPI_MIN both the smallest and the largest are known.
