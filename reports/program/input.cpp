@@ -79,6 +79,15 @@ Bytes ByteSource::read_up_to(std::uint64_t limit) {
     return {buffer->data(), size, buffer};
 }
 
+void ByteSource::skip(std::uint64_t size) {
+    std::byte block[4096];
+    while (size > 0) {
+        const std::size_t got = read(block, static_cast<std::size_t>(std::min<std::uint64_t>(size, sizeof block)));
+        if (got == 0) return;
+        size -= got;
+    }
+}
+
 InputFile::InputFile(const std::string& path) : ByteSource(path == "-" ? "standard input" : in_quotes(path)) {
     descriptor_ = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ < 0) fail_to_read(name(), errno);
@@ -103,6 +112,12 @@ std::size_t InputFile::read(void* to, std::size_t size) {
         at_ += static_cast<std::uint64_t>(got);
         return static_cast<std::size_t>(got);
     }
+}
+
+void InputFile::skip(std::uint64_t size) {
+    if (size_ == 0) return ByteSource::skip(size);
+    if (::lseek(descriptor_, static_cast<off_t>(size), SEEK_CUR) < 0) fail_to_read(name(), errno);
+    at_ += size;
 }
 
 Bytes InputFile::rest(std::uint64_t limit) {
@@ -146,6 +161,16 @@ Numbers NumberFile::all() {
         if (got == 0) return {dtype(), n, buffer->data(), buffer};
         n += got;
         require_countable(dtype(), n);
+    }
+}
+
+void NumberFile::skip(std::uint64_t n) {
+    const std::uint64_t most = Sink::block_bytes / size_of(dtype());
+    std::vector<std::byte> block(Sink::block_bytes);
+    while (n > 0) {
+        const std::uint64_t got = read(block.data(), std::min(n, most));
+        if (got == 0) return;
+        n -= got;
     }
 }
 

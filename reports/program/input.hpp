@@ -80,6 +80,9 @@ class ByteSource {
     /// `limit` bytes.
     [[nodiscard]] virtual Bytes rest(std::uint64_t limit = no_limit) { return read_up_to(limit); }
 
+    /// Passes over the next `size` bytes, which must be there.
+    virtual void skip(std::uint64_t size);
+
   protected:
     explicit ByteSource(std::string name) : name_(std::move(name)) {}
 
@@ -95,6 +98,7 @@ class InputFile : public ByteSource {
     [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override;
     [[nodiscard]] std::size_t read(void* to, std::size_t size) override;
     [[nodiscard]] Bytes rest(std::uint64_t limit = no_limit) override;
+    void skip(std::uint64_t size) override;
 
   private:
     [[nodiscard]] Bytes mapped();
@@ -147,6 +151,10 @@ class NumberFile {
     [[nodiscard]] virtual std::uint64_t read(void* to, std::uint64_t n) = 0;
     /// All numbers at once, before any was read: a mapped file where there is one, otherwise read into memory, once.
     [[nodiscard]] virtual Numbers all();
+    /// How many there are, before any was read; nothing where nobody knows, as of a stream, or of text.
+    [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
+    /// Passes over the next n numbers, which must be there.
+    virtual void skip(std::uint64_t n);
     /// Hands all numbers to `sink`, block after block. Nothing is kept.
     void pour_into(Sink& sink);
 };

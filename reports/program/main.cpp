@@ -14,6 +14,7 @@
 
 #include "command.hpp"
 #include "help.hpp"
+#include "job.hpp"
 #include "output.hpp"
 
 namespace detreduce::program {
@@ -147,6 +148,8 @@ int run_and_report(int argc, char** argv) {
         return run(argc, argv);
     } catch (const std::bad_alloc&) {
         return complain(failure, "not enough memory");
+    } catch (const FailedElsewhere& error) {
+        return error.usage ? usage : failure; // whoever failed says why
     } catch (const Interrupted& error) {
         return complain(interrupted, error.what());
     } catch (const std::exception& error) {

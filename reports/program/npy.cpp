@@ -96,6 +96,18 @@ class NpyFile : public NumberFile {
         return elements_of(read_npy_data(*bytes_, n_, stored_.size), dtype_, n_);
     }
 
+    [[nodiscard]] std::optional<std::uint64_t> count() const override {
+        const auto left = bytes_->bytes_left();
+        if (!left) return std::nullopt;
+        check_size(*left, true);
+        return n_;
+    }
+
+    void skip(std::uint64_t n) override {
+        bytes_->skip(n * stored_.size);
+        at_ += n;
+    }
+
     [[nodiscard]] std::uint64_t read(void* to, std::uint64_t n) override {
         const auto left = bytes_->bytes_left();
         if (at_ == 0 && left) check_size(*left, true); // what is known to be wrong fails before it is read

@@ -24,6 +24,16 @@ class RawFile : public NumberFile {
         return elements_of(bytes, dtype_, whole_elements(bytes.size));
     }
 
+    [[nodiscard]] std::optional<std::uint64_t> count() const override {
+        if (!known_) return std::nullopt;
+        return whole_elements(*known_);
+    }
+
+    void skip(std::uint64_t n) override {
+        bytes_->skip(n * size_of(dtype_));
+        at_ += n * size_of(dtype_);
+    }
+
     [[nodiscard]] std::uint64_t read(void* to, std::uint64_t n) override {
         const std::uint64_t left =
             known_ ? *known_ - at_ : ByteSource::no_limit; // what is written to a file meanwhile does not count

@@ -24,14 +24,19 @@ constexpr const char* description =
 
 /// The options as they were typed.
 struct Options {
-    std::string file, with, axis, offsets, ids, groups, op = "sum", method = "automatic", dtype, output,
-                                                        nan = "propagate", device = "cpu", format, column, with_column,
-                                                        save_state;
+    std::vector<std::string> files;
+    std::string with, axis, offsets, ids, groups, op = "sum", method = "automatic", dtype, output, nan = "propagate",
+                                                  device = "cpu", format, column, with_column, save_state;
     std::vector<std::string> add_states;
     std::uint64_t ddof = 0;
     std::uint32_t threads = 0; // 0: the library's choice
-    bool json = false;
+    bool json = false, mpi = false;
 };
+
+/// Is standard input one of the files?
+bool reads_input(const Options& o) {
+    return std::find(o.files.begin(), o.files.end(), "-") != o.files.end();
+}
 
 /// The method that is used.
 Method method_of(const Options& o) {
@@ -106,7 +111,9 @@ Request parse_request(const Options& o) {
 
 std::optional<DType> parse_given_dtype(const Options& o, const Task& task) {
     if (!o.dtype.empty()) return parse_dtype(o.dtype);
-    if (task.format == Format::raw || task.with_format == Format::raw)
+    const bool raw = std::any_of(task.files.begin(), task.files.end(),
+                                 [](const Source& file) { return file.format == Format::raw; });
+    if (raw || task.with_format == Format::raw)
         throw UsageError(fmt::format("raw data does not say what it holds: --dtype is needed; allowed are {}",
                                      fmt::join(names_of(dtypes()), ", ")));
     return std::nullopt;
@@ -118,12 +125,14 @@ void check_inputs(const Options& o) {
         throw UsageError(fmt::format("{} is of two files: --with FILE is needed", op.name));
     if (op.inputs == 1 && !o.with.empty())
         throw UsageError(fmt::format("--with: {} is of one file; allowed for dot, sumdiffsq, mse and mae", op.name));
-    if (o.file == "-" && o.with == "-") throw UsageError("--with: only one of the two can be standard input");
+    if (std::count(o.files.begin(), o.files.end(), "-") > 1)
+        throw UsageError("FILE: only one of them can be standard input");
+    if (reads_input(o) && o.with == "-") throw UsageError("--with: only one of the two can be standard input");
 }
 
 void check_states(const Options& o) {
     const bool none = o.add_states.empty();
-    if (o.file.empty() && none) throw UsageError("FILE is required; only with --add-state there may be none");
+    if (o.files.empty() && none) throw UsageError("FILE is required; only with --add-state there may be none");
     if (none && o.save_state.empty()) return;
     const char* const option = none ? "--save-state" : "--add-state";
     const OpInfo& op = info(parse_op(o.op).value());
@@ -146,6 +155,11 @@ void check_states(const Options& o) {
     if (o.save_state == "-") throw UsageError("--save-state: '-' is not a file; standard output is for the result");
 }
 
+std::optional<Format> first_format(const Task& task) {
+    if (task.files.empty()) return std::nullopt;
+    return task.files.front().format;
+}
+
 void check_groups(const Options& o, const Task& task) {
     if (!o.axis.empty() && !o.offsets.empty())
         throw UsageError("--axis, --offsets and --ids each cut the numbers; allowed is one of them");
@@ -153,13 +167,33 @@ void check_groups(const Options& o, const Task& task) {
         throw UsageError("--axis, --offsets and --ids each cut the numbers; allowed is one of them");
     if (!o.groups.empty() && o.ids.empty())
         throw UsageError("--groups: offsets and matrices say how many groups they have; allowed with --ids");
-    if (o.offsets == "-" && (o.file == "-" || o.with == "-"))
+    if (o.offsets == "-" && (reads_input(o) || o.with == "-"))
         throw UsageError("--offsets: only one of the files can be standard input");
-    if (o.ids == "-" && (o.file == "-" || o.with == "-"))
+    if (o.ids == "-" && (reads_input(o) || o.with == "-"))
         throw UsageError("--ids: only one of the files can be standard input");
     const auto is_array = [](Format format) { return format == Format::npy || format == Format::npz; };
-    if (!o.axis.empty() && !(is_array(*task.format) && is_array(task.with_format.value_or(Format::npy))))
+    if (!o.axis.empty() && !(is_array(first_format(task).value()) && is_array(task.with_format.value_or(Format::npy))))
         throw UsageError("--axis: text and raw data have no axes; allowed are .npy and .npz");
+    if (!o.axis.empty() && task.files.size() > 1) throw UsageError("--axis: allowed is one FILE");
+}
+
+/// What processes of a job can share.
+void check_job(const Options& o, const Task& task) {
+    if (!o.axis.empty() || !o.offsets.empty() || !o.ids.empty())
+        throw UsageError("--mpi: all numbers are one group; allowed without --axis, --offsets and --ids");
+    if (!o.add_states.empty() || !o.save_state.empty())
+        throw UsageError("--mpi: allowed without --add-state and --save-state");
+    if (task.request.device.backend == Backend::cuda) throw UsageError("--mpi: allowed with --device cpu only");
+    const auto can_be_cut = [](const std::string& path, Format format) {
+        return path != "-" && (format == Format::npy || format == Format::raw);
+    };
+    for (const Source& file : task.files) {
+        if (!can_be_cut(file.path, file.format))
+            throw UsageError(fmt::format("--mpi: each process reads its part of {}; allowed are .npy and raw files",
+                                         in_quotes(file.path)));
+    }
+    if (!o.with.empty() && !can_be_cut(o.with, *task.with_format))
+        throw UsageError("--with: each process reads its part; allowed with --mpi are .npy and raw files");
 }
 
 /// Options that say which column, and of what.
@@ -167,7 +201,7 @@ void check_columns(const Options& o, const Task& task) {
     const auto has_columns = [](std::optional<Format> format) {
         return format == Format::text || format == Format::csv;
     };
-    if (!o.column.empty() && !has_columns(task.format))
+    if (!o.column.empty() && !has_columns(first_format(task)))
         throw UsageError("--column: allowed of text and CSV, which have columns");
     if (!o.with_column.empty() && !has_columns(task.with_format))
         throw UsageError("--with-column: allowed where --with is text or CSV, which have columns");
@@ -202,15 +236,15 @@ Task parse_task(const Options& o) {
     check_states(o);
     check_inputs(o);
     Task task;
-    if (!o.file.empty()) task.format = parse_format(o, o.file);
+    for (const std::string& file : o.files)
+        task.files.push_back({file, parse_format(o, file)});
     if (!o.with.empty()) task.with_format = parse_format(o, o.with);
-    task.file = o.file;
     task.with = o.with;
     check_groups(o, task);
     check_columns(o, task);
     if (!o.axis.empty()) task.axis = parse_axis(o.axis);
     task.column.text = o.column;
-    task.with_column.text = o.with_column.empty() && task.with_format == task.format ? o.column : o.with_column;
+    task.with_column.text = o.with_column.empty() && task.with_format == first_format(task) ? o.column : o.with_column;
     task.offsets = o.offsets;
     task.ids = o.ids;
     if (!o.groups.empty()) task.groups = std::stoull(o.groups);
@@ -219,6 +253,7 @@ Task parse_task(const Options& o) {
     task.device_name = o.device == "cuda" ? "cuda:0" : o.device;
     task.add_states = o.add_states;
     task.save_state = o.save_state;
+    if (o.mpi) check_job(o, task);
     return task;
 }
 
@@ -228,10 +263,10 @@ void add_reduce(CLI::App& app) {
     const auto o = std::make_shared<Options>();
     CLI::App* const command = app.add_subcommand("reduce", description);
     command
-        ->add_option(
-            "FILE", o->file,
-            ".npy, .npz or a member of it (data.npz:x), .bin or .raw (little-endian, needs --dtype), .txt, .csv, "
-            "or - for stdin (text without --format)")
+        ->add_option("FILE", o->files,
+                     "one or more: .npy, .npz or a member of it (data.npz:x), .bin or .raw "
+                     "(little-endian, needs --dtype), .txt, .csv, "
+                     "or - for stdin (text without --format)")
         ->type_name("");
     const auto add = [command](const char* flag, std::string& value, const std::string& help) {
         return command->add_option(flag, value, help)->type_name("")->capture_default_str();
@@ -328,9 +363,21 @@ void add_reduce(CLI::App& app) {
         ->check(not_empty("a file name"))
         ->group(more_options);
     command->add_flag("--json", o->json, "print one JSON object instead of the number")->disable_flag_override();
+    command
+        ->add_flag("--mpi", o->mpi,
+                   "started by mpirun: each process reads its part of every FILE, which it must see, and one prints "
+                   "the bits that one process would; .npy and raw files, exact, on the CPU")
+        ->group(more_options)
+        ->disable_flag_override();
     command->footer(reduce_footer());
     help_of(app).explain(*command, reduce_explanation());
-    command->callback([o] { run_task(parse_task(*o), o->json); });
+    command->callback([o] {
+        if (!o->mpi) return run_task(parse_task(*o), o->json);
+        static const Job job; // to the end of the program, which says what went wrong before
+        Task task;
+        job.together([&] { task = parse_task(*o); });
+        run_task(task, o->json, &job);
+    });
 }
 
 } // namespace detreduce::program

@@ -124,6 +124,7 @@ std::string reduce_explanation() {
            "  detreduce reduce data.npy --ids labels.npy         one sum for each label, of data that is sorted by it\n"
            "  detreduce reduce data.npy --method tree            another method, with bits of its own\n"
            "  detreduce reduce data.npy --device cuda:0          on the first GPU, same bits\n"
+           "  mpirun -n 8 detreduce reduce part*.npy --mpi       eight processes, same bits\n"
            "\n"
            "  A sum of f32 split over two machines, then put together, with the bits of the sum in one place:\n"
            "    detreduce reduce part1.npy --save-state 1.state                              here\n"

@@ -14,6 +14,7 @@
 #include "axis.hpp"
 #include "device_option.hpp"
 #include "exact_sum.hpp"
+#include "file_list.hpp"
 #include "npz.hpp"
 #include "number_text.hpp"
 #include "offsets.hpp"
@@ -52,6 +53,11 @@ std::string words_of(const std::string& path) {
     return path == "-" ? "standard input" : in_quotes(path);
 }
 
+/// What messages call all that is reduced.
+std::string words_of_files(const Task& task) {
+    return task.files.size() == 1 ? words_of(task.files.front().path) : "FILE";
+}
+
 Result result_of(std::int64_t n, const Value& value) {
     Result result{n, value.dtype};
     std::memcpy(result.bytes.data(), value.bytes, sizeof value.bytes);
@@ -85,8 +91,12 @@ void fail_unless_ok(const Plan& plan, const std::string& device_name) {
     throw Failure(to_string(status));
 }
 
+bool gives_index(Op op) {
+    return info(op).kind == Kind::order && info(op).gives_integer;
+}
+
 /// .npy, or one in an .npz.
-bool is_npy(std::optional<Format> format) {
+bool is_npy(Format format) {
     return format == Format::npy || format == Format::npz;
 }
 
@@ -94,13 +104,16 @@ bool is_npy(std::optional<Format> format) {
 void check_early(const Task& task) {
     Request request = task.request;
     std::optional<DType> dtype = task.dtype;
-    if (!dtype && !is_npy(task.format)) dtype = DType::f64; // as open_numbers() has it
+    const bool tells = !task.files.empty() && is_npy(task.files.front().format);
+    if (!dtype && !tells) dtype = DType::f64; // as open_numbers() has it
     request.dtype = dtype.value_or(DType::f64);
     request.n = request.ddof + 1;              // for means and variances; the files will say
     if (!dtype) request.output = std::nullopt; // a .npy will say
     fail_unless_ok(make_plan(request), task.device_name);
     if (task.save_state.empty()) return;
-    require_apart(task.save_state, task.format == Format::npz ? archive_of(task.file) : task.file);
+    if (task.files.empty()) require_apart(task.save_state, "");
+    for (const Source& file : task.files)
+        require_apart(task.save_state, file.format == Format::npz ? archive_of(file.path) : file.path);
     require_savable(task.save_state);
 }
 
@@ -136,21 +149,29 @@ std::unique_ptr<NumberFile> open_second(const Task& task, const NumberFile& file
     auto second = open_numbers(task.with, *task.with_format, task.dtype, task.with_column);
     if (second->dtype() != file.dtype()) {
         throw Failure(fmt::format("{} holds {}, but {} holds {}; both must hold the same", words_of(task.with),
-                                  name(second->dtype()), words_of(task.file), name(file.dtype())));
+                                  name(second->dtype()), words_of_files(task), name(file.dtype())));
     }
     const auto first_layout = file.layout(), its_layout = second->layout();
     if (first_layout && its_layout && first_layout != its_layout) {
         throw Failure(fmt::format("{} has {}, but {} has {}; both must have the same", words_of(task.with),
-                                  layout_text(*its_layout), words_of(task.file), layout_text(*first_layout)));
+                                  layout_text(*its_layout), words_of_files(task), layout_text(*first_layout)));
     }
     return second;
 }
 
-void check_order(const Task& task, const NumberFile& file) {
+void check_order(const std::string& name, const NumberFile& file) {
     const std::optional<Layout> layout = file.layout();
     if (!layout || !layout->fortran) return;
-    throw Failure(fmt::format("{} is in Fortran order (fortran_order is True); allowed is C order, or --axis",
-                              words_of(task.file)));
+    throw Failure(fmt::format("{} is in Fortran order (fortran_order is True); allowed is C order, or --axis", name));
+}
+
+std::unique_ptr<FileList> open_files(const Task& task) {
+    std::vector<FileList::Named> files;
+    for (const Source& file : task.files) {
+        files.push_back({words_of(file.path), open_numbers(file.path, file.format, task.dtype, task.column)});
+        if (!task.axis) check_order(files.back().name, *files.back().file);
+    }
+    return std::make_unique<FileList>(std::move(files));
 }
 
 /// Runs a plan on the CPU or a GPU; of many calls the memory is got once.
@@ -196,13 +217,17 @@ void note_left_out(const std::vector<std::uint64_t>& offsets, std::uint64_t n) {
                     before + after, n, before, after));
 }
 
+/// Throws Failure unless the second file has as many numbers as the first.
+void require_as_many(const Task& task, std::uint64_t second, std::uint64_t first) {
+    if (second == first) return;
+    throw Failure(fmt::format("{} has {} numbers, but {} has {}; both must have as many", words_of(task.with), second,
+                              words_of_files(task), first));
+}
+
 /// All of the second file, which must have n numbers.
 Numbers numbers_of_with(const Task& task, NumberFile& second, std::uint64_t n) {
     Numbers numbers = second.all();
-    if (numbers.n != n) {
-        throw Failure(fmt::format("{} has {} numbers, but {} has {}; both must have as many", words_of(task.with),
-                                  numbers.n, words_of(task.file), n));
-    }
+    require_as_many(task, numbers.n, n);
     return numbers;
 }
 
@@ -254,13 +279,69 @@ Result reduce_along(const Task& task, const Request& request, const Axis& axis, 
 
 /// Part by part, as it is read.
 Result reduce_parts(const Task& task, Request& request, NumberFile& file, NumberFile* second) {
-    const Named x{file, words_of(task.file)}, y{second ? *second : file, words_of(task.with)};
+    const Named x{file, words_of_files(task)}, y{second ? *second : file, words_of(task.with)};
     host::Partial partial = reduce_parts(request, x, second ? &y : nullptr);
     request.n = partial.count();
     const Plan plan = make_plan(request);
     fail_unless_ok(plan, task.device_name);
     Result result{static_cast<std::int64_t>(request.n), plan.output()};
     partial.finish(plan, result.bytes.data());
+    return result;
+}
+
+/// The state of the next n numbers, read block after block.
+std::vector<std::int64_t> state_of(Request request, std::uint64_t n, NumberFile& x, NumberFile* y) {
+    const std::uint64_t most = Sink::block_bytes / size_of(request.dtype);
+    std::vector<std::byte> of_x(Sink::block_bytes), of_y(y != nullptr ? Sink::block_bytes : 0);
+    std::vector<std::int64_t> all(make_plan(request).state_words()), block(all.size());
+    request.n = 0;
+    throw_if_error(run(make_plan(request), nullptr, all.data()));
+    for (std::uint64_t done = 0; done < n; done += request.n) {
+        request.n = std::min(most, n - done);
+        if (x.read(of_x.data(), request.n) != request.n ||
+            (y != nullptr && y->read(of_y.data(), request.n) != request.n))
+            throw Failure("a file became shorter while it was being read");
+        const Plan plan = make_plan(request);
+        throw_if_error(plan.status());
+        throw_if_error(run(plan, {of_x.data(), y != nullptr ? of_y.data() : nullptr}, block.data()));
+        throw_if_error(merge(plan, all.data(), block.data()));
+        if (gives_index(request.op)) request.first_index += request.n;
+    }
+    return all;
+}
+
+/// Each process of the job its part. The result is that of rank 0.
+Result reduce_by_all(const Task& task, Request& request, const Job& job) {
+    Request own;
+    std::vector<std::int64_t> state;
+    const std::uint32_t threads = job.threads();
+    job.together([&] {
+        check_early(task);
+        const auto files = open_files(task);
+        const auto second = task.with.empty() ? nullptr : open_second(task, *files);
+        request.dtype = files->dtype();
+        request.n = files->count().value();
+        fail_unless_ok(make_plan(request), task.device_name); // as that of one process
+        const auto rank = static_cast<std::uint64_t>(job.rank()), ranks = static_cast<std::uint64_t>(job.ranks());
+        const auto cut = [&](std::uint64_t r) { return request.n / ranks * r + request.n % ranks * r / ranks; };
+        own = request;
+        own.state = true;
+        own.n = cut(rank + 1) - cut(rank);
+        if (gives_index(own.op)) own.first_index = cut(rank);
+        if (own.launch.threads == 0) own.launch.threads = threads;
+        fail_unless_ok(make_plan(own), task.device_name);
+        if (second) {
+            const auto n = second->count();
+            if (!n) throw Failure(fmt::format("{} does not say how many numbers it holds", words_of(task.with)));
+            require_as_many(task, *n, request.n);
+            second->skip(cut(rank));
+        }
+        files->skip(cut(rank));
+        state = state_of(own, own.n, *files, second.get());
+    });
+    Result result{static_cast<std::int64_t>(request.n), request.output.value_or(request.dtype)};
+    const Status status = job.reduce(own, state.data(), result.bytes.data());
+    job.together([&] { throw_if_error(status); });
     return result;
 }
 
@@ -327,17 +408,18 @@ void add_result(nlohmann::ordered_json& json, const OpInfo& op, const Result& re
     }
 }
 
-std::string as_json(const Task& task, const Request& request, const Axis* axis, const Result& result) {
+std::string as_json(const Task& task, const Request& request, const Axis* axis, const Result& result, const Job* job) {
     nlohmann::ordered_json json;
     const OpInfo& op = info(request.op);
     const bool by_any_method = op.kind == Kind::order || op.kind == Kind::count;
     json["op"] = name(request.op);
     json["method"] = by_any_method ? nlohmann::ordered_json() : nlohmann::ordered_json(name(request.method));
     json["dtype"] = name(request.dtype);
-    if (!task.format && !task.dtype) json["dtype"] = nullptr; // of states alone: they do not know it
+    if (task.files.empty() && !task.dtype) json["dtype"] = nullptr; // of states alone: they do not know it
     if (!op.gives_integer) json["output"] = name(result.dtype);
     json["n"] = result.n;
     json["device"] = task.device_name;
+    if (job != nullptr) json["ranks"] = job->ranks();
     if (op.kind == Kind::order) json["nan"] = name(request.nan);
     if (op.kind == Kind::moments) json["ddof"] = request.ddof;
     if (request.shape == Shape::flat && axis == nullptr) {
@@ -370,18 +452,23 @@ std::string as_text(const OpInfo& op, const Result& result, std::uint64_t groups
 
 } // namespace
 
-void run_task(const Task& task, bool json) {
-    check_early(task);
-    const auto file = task.format ? open_numbers(task.file, *task.format, task.dtype, task.column) : nullptr;
+void run_task(const Task& task, bool json, const Job* job) {
     Request request = task.request;
+    const OpInfo& op = info(request.op);
+    if (job != nullptr) {
+        const Result result = reduce_by_all(task, request, *job);
+        if (job->rank() == 0)
+            print(json ? as_json(task, request, nullptr, result, job) : as_text(op, result, request.groups));
+        return;
+    }
+    check_early(task);
+    const auto file = task.files.empty() ? nullptr : open_files(task);
     request.dtype = file ? file->dtype() : task.dtype.value_or(DType::f64);
     request.n = request.ddof + 1;
     std::optional<Axis> axis;
-    if (task.axis) axis = find_axis(words_of(task.file), file->layout().value_or(Layout{}), *task.axis);
-    if (file && !axis) check_order(task, *file);
+    if (task.axis) axis = find_axis(words_of_files(task), file->layout().value_or(Layout{}), *task.axis);
     fail_unless_ok(make_plan(axis ? block_request(request, *axis) : request), task.device_name);
     const auto second = task.with.empty() ? nullptr : open_second(task, *file);
-    const OpInfo& op = info(request.op);
     Result result;
     if (axis) {
         result = reduce_along(task, request, *axis, *file, second.get());
@@ -397,7 +484,8 @@ void run_task(const Task& task, bool json) {
     } else {
         result = reduce_at_once(task, request, *file, second.get());
     }
-    print(json ? as_json(task, request, axis ? &*axis : nullptr, result) : as_text(op, result, request.groups));
+    print(json ? as_json(task, request, axis ? &*axis : nullptr, result, nullptr)
+               : as_text(op, result, request.groups));
     if (!result.state) return;
     // Written out first: who saw no result tries again, and a saved state would then hold the numbers twice.
     finish_output();

@@ -8,14 +8,19 @@
 #include <detreduce/plan.hpp>
 
 #include "input.hpp"
+#include "job.hpp"
 
 namespace detreduce::program {
 
+struct Source {
+    std::string path;
+    Format format;
+};
+
 struct Task {
-    std::string file;             ///< empty: there is none, only states
-    std::optional<Format> format; ///< of the file
-    Column column;                ///< of a table
-    std::string with;             ///< the second file; empty: there is none
+    std::vector<Source> files; ///< one after the other; empty: there are only states
+    Column column;             ///< of a table
+    std::string with;          ///< the second file; empty: there is none
     std::optional<Format> with_format;
     Column with_column;
     std::optional<DType> dtype;          ///< of the elements, if the user said
@@ -31,7 +36,8 @@ struct Task {
 
 /// Reads, reduces, prints and, once that is written out, saves. Prints the result as a decimal (of minmax
 /// two, with a space between), one a line where there are many, or a JSON object on one line.
-/// Throws Failure and UsageError.
-void run_task(const Task& task, bool json);
+/// With a job all its processes do so, each with its part of the files, and one prints.
+/// Throws Failure, UsageError and FailedElsewhere.
+void run_task(const Task& task, bool json, const Job* job = nullptr);
 
 } // namespace detreduce::program

@@ -63,7 +63,7 @@ void break_output() {
         const rlimit limit{streams.memory_limit, streams.memory_limit};
         ::setrlimit(RLIMIT_AS, &limit);
     }
-    ::execv(program_path().c_str(), arguments.data());
+    ::execv(streams.launcher.empty() ? program_path().c_str() : arguments.front(), arguments.data());
     ::_exit(127);
 }
 
@@ -103,7 +103,8 @@ std::uint64_t peak_bytes_of(pid_t process) {
 Outcome run_program(const std::vector<std::string>& arguments, const Streams& streams) {
     const TemporaryDirectory directory;
     const Files files{directory.write("in", streams.input), directory.path("out"), directory.path("err")};
-    std::vector<std::string> words{"detreduce"};
+    std::vector<std::string> words{streams.launcher};
+    words.push_back(words.empty() ? "detreduce" : program_path());
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
     for (std::string& word : words)

@@ -17,6 +17,7 @@ struct Outcome {
 
 /// Where the program's standard streams go when not to the test.
 struct Streams {
+    std::vector<std::string> launcher = {}; ///< a program and its first arguments, which starts this one; empty: none
     std::string input = {};       ///< given on standard input, through a file
     std::string output_file = {}; ///< standard output goes there instead, e.g. /dev/full
     bool output_closed = false;
