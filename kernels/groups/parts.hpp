@@ -42,9 +42,14 @@ struct Parts {
         std::uint64_t part, word, group, begin, end;
         bool there;
     };
-    /// What a thread of the warp that has this turn, one of words() · parts, is to do.
-    [[nodiscard]] DETREDUCE_HD Place place(std::uint64_t turn, std::uint32_t lane) const {
-        const std::uint64_t part = turn / words(), word = turn - part * words(), group = word * 32 + lane,
+    /// Threads that look at them, each at `columns` neighbouring groups of a part: those of a warp at so many words.
+    [[nodiscard]] DETREDUCE_HD std::uint64_t threads(std::uint32_t columns) const {
+        return (words() + columns - 1) / columns * parts * 32;
+    }
+    /// What thread i of these is to do.
+    [[nodiscard]] DETREDUCE_HD Place place(std::uint64_t i, std::uint32_t columns) const {
+        const std::uint64_t turn = i / 32, warps = (words() + columns - 1) / columns, part = turn / warps,
+                            word = columns * (turn - part * warps), group = word * 32 + columns * (i % 32),
                             begin = part * length, end = n - begin < length ? n : begin + length;
         return {part, word, group, begin, end, group < count};
     }

@@ -1,6 +1,6 @@
 // Host side of what is of no one element type: joins, and lists of tensors.
+#include "for_each.cuh"
 #include "multiset/launch.hpp"
-#include "platform/launch_kernel.hpp"
 #include "multiset/join.cuh"
 
 namespace detreduce::cuda::multiset {
@@ -15,8 +15,7 @@ Status join(const Request& r, DType dtype, const Found* found, const JoinWork& w
 
 Status join_parts(const Request& r, const Found* found, const Parts& parts, const Results& results, Stream stream) {
     return with_accumulator<double>(r, [&]<class A>(const A&) {
-        return launch_kernel(LaunchKind::plain, join_parts_kernel<A>, part_blocks(parts.count), policy::part_threads, 0,
-                             stream, parts, found, Views::of(r, r.dtype), results);
+        return for_each(parts.count, JoinParts<A>{parts, found, Views::of(r, r.dtype), results}, stream);
     });
 }
 

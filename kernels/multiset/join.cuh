@@ -87,18 +87,21 @@ __global__ void __launch_bounds__(max_threads)
     }
 }
 
-/// The parts that threads_kernel left.
+/// The parts that threads left.
 template <class Merges>
-__global__ void __launch_bounds__(policy::part_threads)
-    join_parts_kernel(const Parts parts, const Found* found, const Views views, const Results results) {
-    for (std::uint64_t group = std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x; group < parts.count;
-         group += std::uint64_t{gridDim.x} * policy::part_threads) {
+struct JoinParts {
+    Parts parts;
+    const Found* found;
+    Views views;
+    Results results;
+
+    __device__ __forceinline__ void operator()(std::uint64_t group) const {
         Found all = found[group];
 #pragma unroll 4
         for (std::uint64_t part = 1; part < parts.parts; ++part)
             Merges::merge(all, found[part * parts.count + group]);
         store_joined<Merges>(results, views, views.dtype, group, all);
     }
-}
+};
 
 } // namespace detreduce::cuda::multiset

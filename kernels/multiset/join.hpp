@@ -92,9 +92,4 @@ struct JoinLaunch {
 [[nodiscard]] Status join_parts(const Request& r, const Found* found, const Parts& parts, const Results& results,
                                 Stream stream);
 
-/// Blocks that have something for each of so many threads to do.
-[[nodiscard]] inline std::uint32_t part_blocks(std::uint64_t threads) {
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(spec::tiles(threads, policy::part_threads), 0x7fffffff));
-}
-
 } // namespace detreduce::cuda::multiset

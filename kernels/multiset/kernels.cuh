@@ -111,57 +111,49 @@ __global__ void __launch_bounds__(max_threads)
     if (threadIdx.x == 0) found[blockIdx.x] = all;
 }
 
-/// As threads_kernel, of two columns a thread: a warp has two words of 32.
+/// Parts of groups by a thread each (groups/parts.hpp), or of two neighbouring columns. What part p
+/// of group g has is at found[p·count + g], with its index in the group; or, where there is one part
+/// of each, it is the result.
 template <class A>
-__device__ __forceinline__ void look_at_pairs(const GroupElements<typename A::Type>& elements, const A& accumulator,
-                                              const Parts& parts, Found* found, const Results& results) {
-    const std::uint64_t pairs = (parts.words() + 1) / 2, all = pairs * parts.parts;
-    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;
-         turn += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
-        const std::uint64_t part = turn / pairs,
-                            group = (turn - part * pairs) * (2 * warp_size) + 2 * (threadIdx.x % warp_size),
-                            begin = part * parts.length, end = min(begin + parts.length, parts.n);
-        if (group >= parts.count) continue;
-        Found mine[2];
-        accumulator.look_at_pair({elements.x + group + begin * elements.step, elements.step, end - begin}, mine);
+struct LookAtParts {
+    static constexpr int blocks = policy::blocks_that_fit(A::thread_blocks);
+    GroupElements<typename A::Type> elements;
+    A accumulator;
+    std::uint64_t stride;
+    Parts parts;
+    Found* found;
+    Results results;
+
+    __device__ __forceinline__ void operator()(std::uint64_t i) const {
+        if constexpr (fp::has_16_bits<typename A::Type>) {
+            if (elements.pairs) return look<2>(i);
+        }
+        look<1>(i);
+    }
+
+  private:
+    template <int Columns>
+    __device__ __forceinline__ void look(std::uint64_t i) const {
+        const Parts::Place at = parts.place(i, Columns);
+        if (!at.there) return;
+        const ThreadScope thread;
+        const std::uint64_t first = at.group * stride + at.begin * elements.step, n = at.end - at.begin;
+        Found mine[Columns];
+        if constexpr (Columns == 2) {
+            accumulator.look_at_pair({elements.x + first, elements.step, n}, mine);
+        } else {
+            mine[0] = accumulator.look(thread, elements.part(thread, first, n));
+        }
 #pragma unroll
-        for (int c = 0; c < 2; ++c) {
+        for (int c = 0; c < Columns; ++c) {
             if (parts.parts > 1) {
-                A::shift(mine[c], begin);
-                found[part * parts.count + group + c] = mine[c];
+                A::shift(mine[c], at.begin);
+                found[at.part * parts.count + at.group + c] = mine[c];
             } else {
-                store(results, accumulator, group + c, mine[c]);
+                store(results, accumulator, at.group + c, mine[c]);
             }
         }
     }
-}
-
-/// Parts of groups by a thread each (groups/parts.hpp). What part p of group g has is at
-/// found[p·count + g], with its index in the group; or, where there is one part of each, it is the
-/// result.
-template <class A>
-__global__ void __launch_bounds__(policy::part_threads, policy::blocks_that_fit(A::thread_blocks))
-    threads_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
-                   const __grid_constant__ A accumulator, std::uint64_t stride, const __grid_constant__ Parts parts,
-                   Found* found, const __grid_constant__ Results results) {
-    if constexpr (fp::has_16_bits<typename A::Type>) {
-        if (elements.pairs) return look_at_pairs(elements, accumulator, parts, found, results);
-    }
-    const ThreadScope thread;
-    const std::uint64_t all = parts.words() * parts.parts;
-    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;
-         turn += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
-        const Parts::Place place = parts.place(turn, threadIdx.x % warp_size);
-        if (!place.there) continue;
-        Found mine = accumulator.look(
-            thread, elements.part(thread, place.group * stride + place.begin * elements.step, place.end - place.begin));
-        if (parts.parts > 1) {
-            A::shift(mine, place.begin);
-            found[place.part * parts.count + place.group] = mine;
-        } else {
-            store(results, accumulator, place.group, mine);
-        }
-    }
-}
+};
 
 } // namespace detreduce::cuda::multiset

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "for_each.cuh"
 #include "platform/cuda_error.hpp"
-#include "platform/launch_kernel.hpp"
 #include "multiset/kernels.cuh"
 #include "multiset/launch.hpp"
 
@@ -66,12 +66,10 @@ struct MultisetLaunch {
         GroupElements<T> columns = elements;
         columns.pairs = fp::has_16_bits<T> && groups.stride == 1 && groups.count % 2 == 0 && groups.step % 2 == 0 &&
                         reinterpret_cast<std::uintptr_t>(elements.x) % 4 == 0;
-        const std::uint32_t useful = part_blocks(spec::tiles(parts.words(), columns.pairs ? 2 : 1) * parts.parts *
-                                                 warp_size),
-                            most = plan.launch().grid ? plan.launch().grid : useful;
         const Status status =
-            launch_kernel(LaunchKind::plain, threads_kernel<A>, std::min(useful, most), policy::part_threads, 0, stream,
-                          columns, accumulator, groups.stride, parts, found(layout.results), results);
+            for_each(parts.threads(columns.pairs ? 2 : 1),
+                     LookAtParts<A>{columns, accumulator, groups.stride, parts, found(layout.results), results}, stream,
+                     plan.launch().grid ? plan.launch().grid : for_each_most);
         if (!status.ok() || parts.parts == 1) return status;
         return join_parts(plan.request(), found(layout.results), parts, results, stream);
     }

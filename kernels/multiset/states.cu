@@ -1,7 +1,7 @@
 // What happens to states of plans on the device besides being written: they are put together, and finished.
 #include "cuda_backend.hpp"
-#include "multiset/exact/round.cuh"
-#include "platform/launch_kernel.hpp"
+#include "for_each.cuh"
+#include "multiset/exact/kernels.cuh"
 
 namespace detreduce::cuda {
 namespace {
@@ -33,10 +33,11 @@ struct StatesWork {
 };
 
 /// Keys and counts, a group a thread.
-__global__ void keys_kernel(const __grid_constant__ StatesWork work) {
-    const int count = work.form.count;
-    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < work.groups;
-         i += std::uint64_t{gridDim.x} * blockDim.x) {
+struct FinishKey {
+    StatesWork work;
+
+    __device__ __forceinline__ void operator()(std::uint64_t i) const {
+        const int count = work.form.count;
         Word own[2], other[2] = {};
         Word* const state = work.states + i * count;
         for (int k = 0; k < count; ++k) {
@@ -47,7 +48,7 @@ __global__ void keys_kernel(const __grid_constant__ StatesWork work) {
         if (work.finish.out == nullptr) {
             for (int k = 0; k < count; ++k)
                 state[k] = own[k];
-            continue;
+            return;
         }
         const exact::Finish to = work.finish.moved(i);
         if (good) {
@@ -60,30 +61,21 @@ __global__ void keys_kernel(const __grid_constant__ StatesWork work) {
             nothing.store({}, to.out, to.output, to.bytes / (work.view.both ? 2 : 1));
         }
     }
-}
-
-/// The words of a sum of products as three states.
-__device__ __forceinline__ void part_by_warp(const Word* joined, Word* states) {
-    using namespace acc::exact;
-    const int lane = threadIdx.x % warp_size;
-    for (int k = lane; k < product_states * acc::exact::words; k += warp_size)
-        states[k] = 0;
-    sync_warp();
-    for (int k = lane; k < joined_words; k += warp_size) {
-        const int s = k < scale_digits ? 0 : k < scale_digits + digits || k >= product_digits ? 1 : 2;
-        states[s * acc::exact::words + k - s * scale_digits - (k < product_digits ? 0 : scale_digits)] = joined[k];
-    }
-}
+};
 
 /// Sums, a group a warp, which is the block.
 template <int States>
-__global__ void __launch_bounds__(warp_size) sums_kernel(const __grid_constant__ StatesWork work) {
-    constexpr int last = exact::of_moments<States> ? States - 1 : States, first = (States - last) * acc::exact::words,
-                  count = first + (last == 1 ? acc::exact::words : acc::exact::joined_words);
-    __shared__ Word own[count], other[count], states[States * acc::exact::words];
-    __shared__ exact::RoundRoom<States> room;
-    const int lane = threadIdx.x;
-    for (std::uint64_t i = blockIdx.x; i < work.groups; i += gridDim.x) {
+struct SumStates {
+    static constexpr int threads = warp_size;
+    StatesWork work;
+
+    [[nodiscard]] __device__ __forceinline__ std::uint64_t results() const { return work.groups; }
+    __device__ __forceinline__ bool load(std::uint64_t i, Word* states, std::uint64_t&) const {
+        constexpr int last = exact::of_moments<States> ? States - 1 : States,
+                      first = (States - last) * acc::exact::words,
+                      count = first + (last == 1 ? acc::exact::words : acc::exact::joined_words);
+        __shared__ Word own[count], other[count];
+        const int lane = threadIdx.x;
         for (int k = lane; k < count; k += warp_size) {
             own[k] = work.states[i * count + k];
             other[k] = work.others != nullptr ? work.others[i * count + k] : 0;
@@ -94,22 +86,23 @@ __global__ void __launch_bounds__(warp_size) sums_kernel(const __grid_constant__
         if (work.finish.out == nullptr) {
             for (int k = lane; k < count; k += warp_size)
                 work.states[i * count + k] = own[k];
-        } else {
-            for (int k = lane; k < (last == 1 ? count : first); k += warp_size)
-                states[k] = own[k];
-            if constexpr (last != 1) part_by_warp(own + first, states + first);
-            sync_warp();
-            exact::round_by_warp<States>(states, room, work.finish.moved(i));
+            sync_warp(); // the words are used again
+            return false;
         }
-        sync_warp(); // the words are used again
+        for (int k = lane; k < (last == 1 ? count : first); k += warp_size)
+            states[k] = own[k];
+        if constexpr (last != 1) {
+            if (lane == 0) acc::exact::part(own + first, states + first);
+        }
+        return true;
     }
-}
+};
 
-template <class Kernel>
-Status launch(const Kernel& kernel, const StatesWork& work, std::uint32_t threads, std::uint64_t groups,
-              Stream stream) {
-    const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(spec::tiles(work.groups, groups), 1u << 20));
-    return launch_kernel(LaunchKind::plain, kernel, blocks, threads, 0, stream, work);
+template <int States>
+Status launch_sums(const StatesWork& work, Stream stream) {
+    const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(work.groups, 1u << 20));
+    return launch_kernel(LaunchKind::plain, exact::finish_kernel<States, SumStates<States>>, blocks, warp_size, 0,
+                         stream, SumStates<States>{work}, work.finish);
 }
 
 } // namespace
@@ -122,19 +115,18 @@ Status enqueue_states(const Plan& plan, std::int64_t* states, const std::int64_t
     finish.bytes = static_cast<std::uint32_t>(plan.result_bytes() * static_cast<std::size_t>(info(r.op).results));
     const StatesWork work{
         detail::StateForm::of(plan), spec::ListView::of(r.op, r.nan), states, others, plan.groups(), finish};
-    constexpr std::uint32_t threads = 128;
     if (info(r.op).kind == Kind::order || info(r.op).kind == Kind::count)
-        return launch(keys_kernel, work, threads, threads, stream);
+        return for_each(work.groups, FinishKey{work}, stream);
     const int sums = info(r.op).kind == Kind::moments ? 1 : 0, states_of_last = work.form.joined ? 3 : 1;
     switch (sums + states_of_last) {
     case 1:
-        return launch(sums_kernel<1>, work, warp_size, 1, stream);
+        return launch_sums<1>(work, stream);
     case 2:
-        return launch(sums_kernel<2>, work, warp_size, 1, stream);
+        return launch_sums<2>(work, stream);
     case 3:
-        return launch(sums_kernel<3>, work, warp_size, 1, stream);
+        return launch_sums<3>(work, stream);
     default:
-        return launch(sums_kernel<4>, work, warp_size, 1, stream);
+        return launch_sums<4>(work, stream);
     }
 }
 

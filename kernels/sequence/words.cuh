@@ -19,7 +19,6 @@ struct WordPlace {
     int left;     ///< how many there are from p to the end of the tile; may be more than a chunk, or less than 1
     int readable; ///< as far as they may be read: `left`, or 1 more where the next tile begins there
     [[nodiscard]] __device__ __forceinline__ bool odd() const { return is_upper_half(p); }
-    [[nodiscard]] __device__ __forceinline__ int left_of_chunk() const { return left; }
 };
 
 /// A thread's elements of a chunk: those of row r are taken from words[r] as numbers 0 … 7.

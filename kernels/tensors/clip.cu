@@ -6,7 +6,7 @@
 #include <detreduce/spec/clip.hpp>
 
 #include "multiset/exact/launch.hpp"
-#include "multiset/exact/round.cuh"
+#include "multiset/exact/kernels.cuh"
 #include "platform/launch_kernel.hpp"
 #include "tensors/clip.hpp"
 #include "tensors/list.hpp"
@@ -20,24 +20,25 @@ using spec::ClipFactor;
 constexpr int loads_at_once = policy::scale_loads;
 constexpr std::uint32_t packs_a_block = policy::scale_threads * loads_at_once;
 
-struct ClipParameters {
+/// The norm's words, after it was rounded to binary64, for the factor: what was asked for is rounded from the exact sum, too.
+struct NormStates {
+    static constexpr int states = acc::exact::product_states;
+    exact::StatesAt<states> at;
     double max_norm, epsilon;
-    DType norm;
-};
+    ClipFactor* factor;
+    static constexpr int threads = decltype(at)::threads;
 
-/// Rounds the norm to what was asked for and, for the factor, to binary64: each time from the exact sum.
-__global__ void factor_kernel(const Word* states, const ClipParameters clip, void* norm_out, ClipFactor* factor) {
-    constexpr int states_count = acc::exact::product_states, count = states_count * acc::exact::words;
-    __shared__ Word words[count];
-    __shared__ double norm;
-    for (int k = threadIdx.x; k < count; k += blockDim.x)
-        words[k] = states[k];
-    __syncthreads();
-    exact::round_words<states_count>(words, {&norm, DType::f64, Finalize::root});
-    __syncthreads();
-    if (threadIdx.x == 0) *factor = spec::clip_factor(norm, clip.max_norm, clip.epsilon);
-    exact::round_words<states_count>(words, {norm_out, clip.norm, Finalize::root});
-}
+    [[nodiscard]] __device__ __forceinline__ std::uint64_t results() const { return 1; }
+    __device__ __forceinline__ bool load(std::uint64_t i, Word* words, std::uint64_t& group) const {
+        __shared__ double norm;
+        at.load(i, words, group);
+        __syncthreads();
+        exact::round_words<states>(words, {&norm, DType::f64, Finalize::root});
+        __syncthreads();
+        if (threadIdx.x == 0) *factor = spec::clip_factor(norm, max_norm, epsilon);
+        return true;
+    }
+};
 
 /// Tensors as parameters, of any dtypes, and the blocks that share each.
 struct ScaleParts {
@@ -112,14 +113,11 @@ __global__ void __launch_bounds__(policy::scale_threads)
                         block = blockIdx.x - part.first_block, blocks = end - part.first_block;
     const auto scale = [&]<class T>(T* x) { scale_share(x, part.n, block, blocks, factor); };
     switch (part.dtype) { // with_dtype() is for the host
-    case DType::f16:
-        return scale(static_cast<float16*>(part.x));
-    case DType::bf16:
-        return scale(static_cast<bfloat16*>(part.x));
-    case DType::f32:
-        return scale(static_cast<float*>(part.x));
-    case DType::f64:
-        return scale(static_cast<double*>(part.x));
+#define DETREDUCE_CASE(name, c_name, type)                                                                             \
+    case DType::name:                                                                                                  \
+        return scale(static_cast<type*>(part.x));
+        DETREDUCE_FORMATS_FROM_16_BITS(DETREDUCE_CASE)
+#undef DETREDUCE_CASE
     default: // none is clipped
         return;
     }
@@ -167,9 +165,9 @@ Status launch_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, voi
     const Word* states = nullptr;
     Status status = launch_exact_tensors_sums(plan.norm(), list, workspace, states, stream, device);
     if (!status.ok()) return status;
-    const ClipParameters clip{plan.request().max_norm, plan.request().epsilon, plan.request().norm};
-    status = launch_kernel(LaunchKind::plain, factor_kernel, 1, state_block_threads, 0, stream, states, clip, norm_out,
-                           factor);
+    const NormStates norm{{states, 1}, plan.request().max_norm, plan.request().epsilon, factor};
+    status = launch_kernel(LaunchKind::plain, exact::finish_kernel<norm.states, NormStates>, 1, norm.threads, 0, stream,
+                           norm, exact::Finish{norm_out, plan.request().norm, Finalize::root});
     return status.ok() ? scale(plan, list, factor, stream, device) : status;
 }
 

@@ -2,35 +2,37 @@
 #include <algorithm>
 #include <cmath>
 
+#include "for_each.cuh"
 #include "platform/grid.cuh"
-#include "platform/launch_kernel.hpp"
 #include "tensors/list.hpp"
 
 namespace detreduce::cuda {
 namespace {
 
-constexpr std::uint32_t upload_threads = 256;
+struct Upload {
+    TensorParts parts;
+    TensorEntry* entries;
+    std::uint32_t* tensor_of_block;
+    std::int64_t* zeros;
+    std::uint32_t zero_count;
 
-__global__ void upload_kernel(const __grid_constant__ TensorParts parts, TensorEntry* entries,
-                              std::uint32_t* tensor_of_block, std::int64_t* zeros, int zero_count) {
-    let_next_kernel_start();
-    const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-    for (std::uint32_t i = thread; i < static_cast<std::uint32_t>(zero_count); i += threads)
-        zeros[i] = 0;
-    // Of tiles block b has those from b·tiles / blocks on, rounded down; this is the first block that begins with tile `first` or behind it.
-    const auto block_of = [&](std::uint64_t first) {
-        return parts.tiles == 0 ? first : (first * parts.blocks + parts.tiles - 1) / parts.tiles;
-    };
-    for (std::uint32_t i = thread; i < parts.count; i += threads) {
+    __device__ __forceinline__ void operator()(std::uint64_t i) const {
+        let_next_kernel_start();
+        if (i < zero_count) zeros[i] = 0;
+        if (i >= parts.count) return;
+        // Of tiles block b has those from b·tiles / blocks on, rounded down; this is the first block that begins with tile `first` or behind it.
+        const auto block_of = [&](std::uint64_t first) {
+            return parts.tiles == 0 ? first : (first * parts.blocks + parts.tiles - 1) / parts.tiles;
+        };
         const TensorParts::Part& p = parts.part[i];
         const auto begin = static_cast<std::uint32_t>(block_of(p.first)),
                    end = i + 1 < parts.count ? static_cast<std::uint32_t>(block_of(parts.part[i + 1].first))
                                              : parts.blocks;
         entries[i] = {p.x, p.second, p.n, p.first, end - begin, p.index};
         for (std::uint32_t b = begin; b < end; ++b)
-            tensor_of_block[b] = i;
+            tensor_of_block[b] = static_cast<std::uint32_t>(i);
     }
-}
+};
 
 } // namespace
 
@@ -82,8 +84,9 @@ TensorParts TensorCursor::take_tiles(std::uint64_t tile) {
 
 Status upload_tensors(const TensorParts& parts, const TensorListLayout& layout, void* workspace, std::int64_t* zeros,
                       int zero_count, Stream stream) {
-    return launch_kernel(LaunchKind::plain, upload_kernel, 1 + parts.count / upload_threads, upload_threads, 0, stream,
-                         parts, layout.entries_in(workspace), layout.blocks_in(workspace), zeros, zero_count);
+    const Upload upload{parts, layout.entries_in(workspace), layout.blocks_in(workspace), zeros,
+                        static_cast<std::uint32_t>(zero_count)};
+    return for_each(std::max<std::uint64_t>(parts.count, upload.zero_count), upload, stream);
 }
 
 } // namespace detreduce::cuda

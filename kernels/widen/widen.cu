@@ -1,15 +1,13 @@
-#include <algorithm>
-
 #include <detreduce/fp/convert.hpp>
 
-#include "platform/launch_kernel.hpp"
+#include "for_each.cuh"
 #include "rounded.cuh"
 #include "widen/widen.hpp"
 
 namespace detreduce::cuda {
 namespace {
 
-constexpr std::uint32_t block_threads = 256, most_blocks = 4096; // more than any device holds at once
+constexpr std::uint32_t most_blocks = 4096; // more than any device holds at once
 
 /// Rows of `length` elements, `stride` apart.
 struct Extent {
@@ -27,17 +25,19 @@ std::size_t bytes_of_one(const Request& r) {
     return (extent_of(r).elements() * sizeof(float16) + 255) / 256 * 256;
 }
 
-/// Eight elements a thread at a time, which it writes at once; the last ones one by one.
+/// Eight elements at a time, which are written at once; the last ones one by one.
 template <class T>
-__global__ void __launch_bounds__(block_threads)
-    widen_kernel(const T* x, std::uint64_t count, std::uint64_t length, std::uint64_t stride, float16* to) {
-    constexpr int each = 8;
+struct Widen {
+    static constexpr int each = 8;
     struct alignas(16) Eight {
         float16 v[each];
     };
-    const std::uint64_t first = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) * each,
-                        step = std::uint64_t{gridDim.x} * blockDim.x * each;
-    for (std::uint64_t i = first; i < count; i += step) {
+    const T* x;
+    std::uint64_t count, length, stride;
+    float16* to;
+
+    __device__ __forceinline__ void operator()(std::uint64_t which) const {
+        const std::uint64_t i = which * each;
         std::uint64_t row = i / length, column = i % length;
         const int here = static_cast<int>(count - i < each ? count - i : each);
         Eight eight;
@@ -55,15 +55,13 @@ __global__ void __launch_bounds__(block_threads)
                 to[i + static_cast<std::uint64_t>(k)] = eight.v[k];
         }
     }
-}
+};
 
 template <class T>
 requires fp::embeds_in<T, float16> Status launch(const Extent& extent, const void* x, void* to, Stream stream) {
-    const std::uint64_t blocks = (extent.elements() + 8 * block_threads - 1) / (8 * block_threads);
-    return launch_kernel(LaunchKind::plain, widen_kernel<T>,
-                         static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, most_blocks)), block_threads, 0,
-                         stream, static_cast<const T*>(x), extent.elements(), extent.length, extent.stride,
-                         static_cast<float16*>(to));
+    const Widen<T> widen{static_cast<const T*>(x), extent.elements(), extent.length, extent.stride,
+                         static_cast<float16*>(to)};
+    return for_each((widen.count + widen.each - 1) / widen.each, widen, stream, most_blocks);
 }
 
 } // namespace

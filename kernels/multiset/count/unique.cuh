@@ -6,6 +6,7 @@
 
 #include <detreduce/spec/unique_key.hpp>
 
+#include "for_each.cuh"
 #include "multiset/count/count.cuh"
 #include "multiset/count/launch.hpp"
 
@@ -13,11 +14,13 @@ namespace detreduce::cuda {
 namespace count {
 
 template <class T>
-__global__ void __launch_bounds__(max_threads) key_kernel(const T* x, std::uint64_t n, fp::Bits<T>* keys) {
-    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n; i += threads)
+struct MakeKey {
+    const T* x;
+    fp::Bits<T>* keys;
+    __device__ __forceinline__ void operator()(std::uint64_t i) const {
         keys[i] = spec::unique_key(load_number(x + i));
-}
+    }
+};
 
 template <class Key>
 __global__ void __launch_bounds__(max_threads) boundary_kernel(const Key* sorted, std::uint64_t n, Count* total) {
@@ -72,9 +75,10 @@ Status launch_count_unique(const Plan& plan, const void* elements, void* out, vo
     const std::uint32_t useful = multiset::useful_blocks(plan.request(), plan.launch());
     const count::KeyBuffers<Key> buffers(workspace, n);
     std::uint32_t blocks = 0;
-    if (const Status bad = choose_blocks(plan, device, count::key_kernel<T>, useful, blocks); !bad.ok()) return bad;
-    const Status made = launch_kernel(LaunchKind::plain, count::key_kernel<T>, blocks, plan.launch().block, 0, stream,
-                                      static_cast<const T*>(elements), n, buffers.first);
+    const count::MakeKey<T> make{static_cast<const T*>(elements), buffers.first};
+    if (const Status bad = choose_blocks(plan, device, for_each_kernel<count::MakeKey<T>>, useful, blocks); !bad.ok())
+        return bad;
+    const Status made = for_each(n, make, stream, blocks, plan.launch().block);
     if (!made.ok()) return made;
     cub::DoubleBuffer<Key> keys(buffers.first, buffers.second);
     std::size_t bytes = plan.workspace_bytes() - count::KeyBuffers<Key>::bytes(n);

@@ -8,6 +8,7 @@
 
 #include <detreduce/spec/unique_key.hpp>
 
+#include "for_each.cuh"
 #include "multiset/count/count.cuh"
 #include "multiset/count/launch.hpp"
 #include "groups/groups.hpp"
@@ -47,10 +48,11 @@ __device__ __forceinline__ Word segment_of(const Groups& groups, std::uint64_t i
 
 /// Neighbouring threads read neighbouring elements.
 template <class T>
-__global__ void __launch_bounds__(max_threads)
-    pair_kernel(const T* x, const Groups groups, std::uint64_t items, Word* keys, Word* group_of_key) {
-    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < items; i += threads) {
+struct MakePair {
+    const T* x;
+    Groups groups;
+    Word *keys, *group_of_key;
+    __device__ __forceinline__ void operator()(std::uint64_t i) const {
         std::uint64_t group = 0, at = i;
         if (groups.offsets != nullptr) {
             group = segment_of(groups, i);
@@ -65,14 +67,15 @@ __global__ void __launch_bounds__(max_threads)
         keys[i] = spec::unique_key(load_number(x + at));
         group_of_key[i] = group;
     }
-}
+};
 
-/// Adds to counts[g] how many different keys group g has. What is in no group is not counted.
-static __global__ void __launch_bounds__(max_threads)
-    count_pairs_kernel(const Word* keys, const Word* groups, std::uint64_t items, std::uint64_t count, Count* counts) {
-    const std::uint32_t lane = threadIdx.x % warp_size;
-    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-    for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i - lane < items; i += threads) {
+/// Adds to counts[g] how many different keys group g has, by whole warps. What is in no group is not counted.
+struct CountPairs {
+    const Word *keys, *groups;
+    std::uint64_t items, count;
+    Count* counts;
+    __device__ __forceinline__ void operator()(std::uint64_t i) const {
+        const std::uint32_t lane = threadIdx.x % warp_size;
         const Word group = i < items ? groups[i] : count;
         const bool first =
             group < count && (i == 0 || groups[i - 1] != group || keys[i - 1] != keys[i]); // the first of its kind
@@ -84,7 +87,7 @@ static __global__ void __launch_bounds__(max_threads)
             atomicAdd(counts + group, Count{1});
         }
     }
-}
+};
 
 /// First by key, then by group: CUB's own convention, as sort_keys(). `keys` and `groups` are ping and pong of both sorts.
 [[nodiscard]] static Status sort_pairs(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Word>& keys,
@@ -119,15 +122,12 @@ Status launch_count_unique_groups(const Plan& plan, const Inputs& in, void* out,
     auto* const counts = static_cast<count::Count*>(out);
     const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(counts, 0, r.groups * sizeof *counts, stream));
     if (!zeroed.ok() || buffers.items == 0) return zeroed;
-    const std::uint64_t most = plan.launch().grid ? plan.launch().grid : policy::compare_group_blocks * device.sms;
-    const auto blocks =
-        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(buffers.items / (4 * plan.launch().block), 1, most));
-    const auto launch = [&](auto kernel, const auto&... arguments) {
-        return launch_kernel(LaunchKind::plain, kernel, blocks, plan.launch().block, 0, stream, arguments...);
-    };
+    const std::uint64_t most = plan.launch().grid ? plan.launch().grid : policy::compare_group_blocks * device.sms,
+                        blocks = std::clamp<std::uint64_t>(buffers.items / (4 * plan.launch().block), 1, most);
     const Status made = with_dtype_from_16_bits(r.dtype, [&]<class T>(T) {
-        return launch(count::pair_kernel<T>, static_cast<const T*>(in.x), Groups::of(plan, in.offsets), buffers.items,
-                      buffers.at(workspace, 0), buffers.at(workspace, 2));
+        const count::MakePair<T> make{static_cast<const T*>(in.x), Groups::of(plan, in.offsets),
+                                      buffers.at(workspace, 0), buffers.at(workspace, 2)};
+        return for_each(buffers.items, make, stream, blocks, plan.launch().block);
     });
     if (!made.ok()) return made;
     cub::DoubleBuffer<count::Word> keys(buffers.at(workspace, 0), buffers.at(workspace, 1)),
@@ -135,8 +135,8 @@ Status launch_count_unique_groups(const Plan& plan, const Inputs& in, void* out,
     std::size_t bytes = plan.workspace_bytes() - 4 * buffers.array;
     const Status sorted = count::sort_pairs(buffers.at(workspace, 4), bytes, keys, groups, r, stream);
     if (!sorted.ok()) return sorted;
-    return launch(count::count_pairs_kernel, static_cast<const count::Word*>(keys.Current()),
-                  static_cast<const count::Word*>(groups.Current()), buffers.items, r.groups, counts);
+    const count::CountPairs add{keys.Current(), groups.Current(), buffers.items, r.groups, counts};
+    return for_each(spec::tiles(buffers.items, warp_size) * warp_size, add, stream, blocks, plan.launch().block);
 }
 
 } // namespace detreduce::cuda

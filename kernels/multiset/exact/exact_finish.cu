@@ -12,47 +12,55 @@ __device__ bool is_beyond(const Word* words) {
     return __syncthreads_or(k == 0 && !acc::exact::sum_fits(words)) != 0;
 }
 
-/// Adds `term`, if there is one, to a caller's state, unless either or the sum is beyond the headroom, and rounds it to finish.out or, if that is null,
-/// leaves the state in its one form: as ExactState does.
-__global__ void state_kernel(Word* state, const Word* term, const Finish finish) {
-    __shared__ Word own[acc::exact::words], other[acc::exact::words];
-    wait_for_previous_kernel();
-    const int k = static_cast<int>(threadIdx.x);
-    if (k < acc::exact::words) {
-        own[k] = state[k];
-        other[k] = term != nullptr ? term[k] : 0;
-    }
-    __syncthreads();
-    bool beyond = is_beyond(own) || is_beyond(other);
-    if (term != nullptr && !beyond) {
-        // Carries go first: digits of both may be as large as one more addition allows.
-        Word sum = 1;
-        if (k < acc::exact::digits) {
-            sum = carried(own, k) + carried(other, k);
-        } else if (k < acc::exact::weight) {
-            sum = static_cast<Word>(static_cast<std::uint64_t>(own[k]) + static_cast<std::uint64_t>(other[k]));
+/// A caller's state, to which `term` is added, if there is one, unless either or the sum is beyond the headroom. It is rounded, or else left in its one
+/// form: as ExactState does.
+struct CallersState {
+    static constexpr int threads = state_block_threads;
+    Word* state;
+    const Word* term;
+    bool rounds;
+
+    [[nodiscard]] __device__ __forceinline__ std::uint64_t results() const { return 1; }
+    __device__ __forceinline__ bool load(std::uint64_t, Word* own, std::uint64_t&) const {
+        __shared__ Word other[acc::exact::words];
+        const int k = static_cast<int>(threadIdx.x);
+        if (k < acc::exact::words) {
+            own[k] = state[k];
+            other[k] = term != nullptr ? term[k] : 0;
         }
         __syncthreads();
-        if (k < acc::exact::words) own[k] = sum;
+        bool beyond = is_beyond(own) || is_beyond(other);
+        if (term != nullptr && !beyond) {
+            // Carries go first: digits of both may be as large as one more addition allows.
+            Word sum = 1;
+            if (k < acc::exact::digits) {
+                sum = carried(own, k) + carried(other, k);
+            } else if (k < acc::exact::weight) {
+                sum = static_cast<Word>(static_cast<std::uint64_t>(own[k]) + static_cast<std::uint64_t>(other[k]));
+            }
+            __syncthreads();
+            if (k < acc::exact::words) own[k] = sum;
+            __syncthreads();
+            beyond = is_beyond(own);
+        }
+        if (beyond && k < acc::exact::words) own[k] = acc::exact::beyond_word(k);
         __syncthreads();
-        beyond = is_beyond(own);
+        if (rounds) return true;
+        if (k == 0) acc::exact::normalize(own);
+        __syncthreads();
+        if (k < acc::exact::words) state[k] = own[k];
+        return false;
     }
-    if (beyond && k < acc::exact::words) own[k] = acc::exact::beyond_word(k);
-    __syncthreads();
-    if (finish.out != nullptr) return round_words<1>(own, finish);
-    if (k == 0) acc::exact::normalize(own);
-    __syncthreads();
-    if (k < acc::exact::words) state[k] = own[k];
-}
+};
 
 } // namespace
 } // namespace exact
 
 Status launch_exact_finish(ExactState* state, const ExactState* term, void* out, DType output, Stream stream) {
     const exact::Word* const words = term ? term->words().data() : nullptr;
-    const exact::Finish finish{out, output};
-    return launch_kernel(LaunchKind::plain, exact::state_kernel, 1, state_block_threads, 0, stream,
-                         state->words().data(), words, finish);
+    const exact::CallersState load{state->words().data(), words, out != nullptr};
+    return launch_kernel(LaunchKind::plain, exact::finish_kernel<1, exact::CallersState>, 1, load.threads, 0, stream,
+                         load, exact::Finish{out, output});
 }
 
 } // namespace detreduce::cuda

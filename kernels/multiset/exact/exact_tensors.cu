@@ -84,11 +84,12 @@ struct TensorsLaunch {
     template <int States>
     [[nodiscard]] Status finish() const {
         const auto finish = exact::Finish::of(plan, out);
-        const auto run = [&](Word* states, std::uint64_t results, const exact::Finish& to) {
+        const auto run = [&](const Word* states, std::uint64_t results, const exact::Finish& to) {
+            using At = exact::StatesAt<States>;
             const auto blocks =
                 static_cast<std::uint32_t>(std::min<std::uint64_t>(results, policy::finish_blocks * device.sms));
-            return launch_kernel(LaunchKind::plain, exact::finish_kernel<States>, blocks, state_block_threads, 0,
-                                 stream, states, results, LeftGroups{}, to);
+            return launch_kernel(LaunchKind::plain, exact::finish_kernel<States, At>, blocks, At::threads, 0, stream,
+                                 At{states, results}, to);
         };
         const bool several = each() != nullptr && count() > 0;
         const Status status = several ? run(each(), count(), finish) : Status{};

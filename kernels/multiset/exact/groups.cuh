@@ -68,9 +68,7 @@ __device__ __forceinline__ void round_from_words(WarpMemory<Input>& own, const S
     sync_warp();
     round_by_warp<Input::states>(own.words, *reinterpret_cast<Room*>(own.copy), finish);
     sync_warp();
-    for (int i = lane; i < count; i += warp_size)
-        own.words[i] = 0;
-    sync_warp();
+    warp_clear(own.words, count);
 }
 
 /// The slots of large groups, a block each.
@@ -80,16 +78,10 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     constexpr int count = Input::states * acc::exact::words;
     __shared__ WarpMemory<Input> memory[block_warps];
     __shared__ Word total[count];
-    const std::uint32_t warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
     const std::uint64_t end = slots_used(work.table);
     for (std::uint64_t turn = blockIdx.x; turn < end; turn += gridDim.x) {
         const Slot slot = work.table.slots[turn];
-        const Input part = input.part(slot.begin, slot.m);
-        for (int i = lane; i < count; i += warp_size)
-            memory[warp].words[i] = 0;
-        sync_warp();
-        add_share(part, memory[warp], warp, block_warps, Between{});
-        add_up(memory, slot.m, total);
+        add_by_block(input.part(slot.begin, slot.m), memory, 0, block_warps, Between{}, slot.m, total);
         for (int k = threadIdx.x; k < count; k += block_threads)
             work.states[turn * count + k] = total[k];
         __syncthreads(); // the words are used again
@@ -118,14 +110,11 @@ __device__ __noinline__ void reduce_by_words(const Input& input, WarpMemory<Inpu
     if (state == nullptr) return round_from_words<Input>(own, span, finish);
     sync_warp();
     for (int i = threadIdx.x % warp_size; i < count; i += warp_size) {
-        const int s = i / acc::exact::words, k = i % acc::exact::words;
-        const Word w = k < acc::exact::digits ? carried(own.words + s * acc::exact::words, k) : own.words[i];
+        const Word w = carried_word(own.words, i);
         if (w != 0) atomic_add(state + i, w);
     }
     sync_warp();
-    for (int i = threadIdx.x % warp_size; i < count; i += warp_size)
-        own.words[i] = 0;
-    sync_warp();
+    warp_clear(own.words, count);
 }
 
 /// What threads left, a unit a warp.
@@ -155,15 +144,12 @@ __device__ __noinline__ void reduce_left(const Input& input, WarpMemory<Input>& 
 template <class Input>
 __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     groups_kernel(const __grid_constant__ Input input, const Finish finish, const __grid_constant__ GroupWork work) {
-    constexpr int count = Input::states * acc::exact::words;
     using Sums = LaneSums<Input>;
     using BinsOf = typename Input::FirstBins;
     __shared__ WarpMemory<Input> memory[block_warps];
     const std::uint32_t warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
     WarpMemory<Input>& own = memory[warp];
-    for (int i = lane; i < count; i += warp_size)
-        own.words[i] = 0;
-    sync_warp();
+    warp_clear(own.words, Input::states * acc::exact::words);
     if (work.left.any()) return reduce_left(input, own, work, finish);
     const std::uint64_t step = std::uint64_t{gridDim.x} * block_warps * work.batch;
     using Window = typename BinsOf::Window;
@@ -219,27 +205,29 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     }
 }
 
-/// Large groups, from the states of their slots: a block each.
+/// Large groups, from the states of their slots.
 template <int States>
-__global__ void __launch_bounds__(policy::large_group_threads)
-    large_groups_kernel(const SlotTable table, const Word* states, const Finish finish) {
-    constexpr int count = States * acc::exact::words, parts = policy::large_group_threads / count;
-    __shared__ Word total[count];
-    const int k = threadIdx.x % count, part = threadIdx.x / count;
-    for (std::uint64_t i = blockIdx.x; i < table.used[1]; i += gridDim.x) {
+struct LargeStates {
+    static constexpr int threads = policy::large_group_threads;
+    SlotTable table;
+    const Word* states;
+
+    [[nodiscard]] __device__ __forceinline__ std::uint64_t results() const { return table.used[1]; }
+    __device__ __forceinline__ bool load(std::uint64_t i, Word* words, std::uint64_t& result) const {
+        constexpr int count = States * acc::exact::words, parts = threads / count;
+        const int k = threadIdx.x % count, part = threadIdx.x / count;
         const LargeGroup group = table.large[i];
         const std::uint64_t slots = spec::tiles(group.n, table.length);
         Word sum = 0;
 #pragma unroll 4
         for (std::uint64_t s = part; part < parts && s < slots; s += parts)
             sum += states[(group.first + s) * count + k];
-        if (threadIdx.x < count) total[k] = 0;
+        if (threadIdx.x < count) words[k] = 0;
         __syncthreads();
-        if (sum != 0) atomic_add(total + k, sum);
-        __syncthreads();
-        round_words<States>(total, finish.moved(group.group));
-        __syncthreads();
+        if (sum != 0) atomic_add(words + k, sum);
+        result = group.group;
+        return true;
     }
-}
+};
 
 } // namespace detreduce::cuda::exact

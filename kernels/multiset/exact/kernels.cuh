@@ -14,15 +14,25 @@ __device__ __forceinline__ void add_up(const WarpMemory<Input>* memory, std::uin
     constexpr int count = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
     __syncthreads();
     for (int i = threadIdx.x; i < count; i += block_threads) {
-        const int s = i / acc::exact::words, k = i % acc::exact::words;
         Word sum = 0;
 #pragma unroll
         for (int w = 0; w < block_warps; ++w)
-            sum += k < acc::exact::digits ? carried(memory[w].words + s * acc::exact::words, k) : memory[w].words[i];
+            sum += carried_word(memory[w].words, i);
         if (i == counters + acc::exact::elements) sum += static_cast<Word>(n);
         total[i] = sum;
     }
     __syncthreads();
+}
+
+/// The words of what a block has of an input, whose warps are those from number `first` on of `warps`.
+template <class Input>
+__device__ __forceinline__ void add_by_block(const Input& input, WarpMemory<Input>* memory, std::uint64_t first,
+                                             std::uint64_t warps, const Between& between, std::uint64_t n,
+                                             Word* total) {
+    const std::uint32_t warp = threadIdx.x / warp_size;
+    warp_clear(memory[warp].words, Input::states * acc::exact::words);
+    add_share(input, memory[warp], first + warp, warps, between);
+    add_up(memory, n, total);
 }
 
 /// One input by all blocks: adds it to the states at `state`, or, one block alone and no state, finishes by itself.
@@ -32,14 +42,8 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     constexpr int count = Input::states * acc::exact::words;
     __shared__ WarpMemory<Input> memory[block_warps];
     __shared__ Word total[count];
-    const std::uint32_t warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
-    WarpMemory<Input>& own = memory[warp];
-    for (int i = lane; i < count; i += warp_size)
-        own.words[i] = 0;
-    sync_warp();
-    add_share(input, own, std::uint64_t{blockIdx.x} * block_warps + warp, std::uint64_t{gridDim.x} * block_warps,
-              between);
-    add_up(memory, blockIdx.x == 0 ? input.n : 0, total);
+    add_by_block(input, memory, std::uint64_t{blockIdx.x} * block_warps, std::uint64_t{gridDim.x} * block_warps,
+                 between, blockIdx.x == 0 ? input.n : 0, total);
     if (gridDim.x == 1 && state == nullptr) { // nobody else to wait for
         round_words<Input::states>(total, finish);
         return;
@@ -56,29 +60,56 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     if (last) finish_state<Input::states>(state, finish);
 }
 
-/// Makes `count` words zero, and what is between blocks.
-static __global__ void zero_kernel(Word* state, int count, std::uint32_t* arrived, std::uint32_t* hint) {
-    let_next_kernel_start();
-    for (int i = threadIdx.x; i < count; i += blockDim.x)
+/// Makes words zero, and what is between blocks.
+struct ClearState {
+    Word* state;
+    std::uint32_t *arrived, *hint;
+    __device__ __forceinline__ void operator()(std::uint64_t i) const {
+        let_next_kernel_start();
         state[i] = 0;
-    if (threadIdx.x == 0) *arrived = *hint = 0;
-}
+        if (i == 0) *arrived = *hint = 0;
+    }
+};
 
-/// Finishes the states of `count` results, or of those that are left, to which the kernel before this one has added: a block each.
-template <int States>
-__global__ void finish_kernel(const Word* states, std::uint64_t count, const LeftGroups left, const Finish finish) {
+/// Finishes results, a block each: of the words that `load` puts into shared memory, of number i of load.results(). Where it puts none there is nothing to
+/// finish.
+template <int States, class Load>
+__global__ void __launch_bounds__(Load::threads)
+    finish_kernel(const __grid_constant__ Load load, const __grid_constant__ Finish finish) {
+    __shared__ Word words[States * acc::exact::words];
     wait_for_previous_kernel();
-    if (left.listed != nullptr) count = warp_size * std::uint64_t{left.listed[0]};
-    for (std::uint64_t i = blockIdx.x; i < count; i += gridDim.x) {
+    const std::uint64_t results = load.results();
+    for (std::uint64_t i = blockIdx.x; i < results; i += gridDim.x) {
         std::uint64_t group = i;
-        if (left.listed != nullptr) {
-            const std::uint32_t word = left.listed[1 + i / warp_size], bit = i % warp_size;
-            if ((left.bits[word] >> bit & 1) == 0) continue;
-            group = std::uint64_t{word} * warp_size + bit;
-        }
-        finish_state<States>(states + group * States * acc::exact::words, finish.moved(group));
+        if (!load.load(i, words, group)) continue; // the same for the block
+        __syncthreads();
+        round_words<States>(words, finish.moved(group));
         __syncthreads(); // the words are used again
     }
 }
+
+/// The states of `count` results, or of those that are left, to which the kernel before has added.
+template <int States>
+struct StatesAt {
+    static constexpr int threads = state_block_threads;
+    const Word* states;
+    std::uint64_t count;
+    LeftGroups left{};
+
+    [[nodiscard]] __device__ __forceinline__ std::uint64_t results() const {
+        return left.listed != nullptr ? warp_size * std::uint64_t{left.listed[0]} : count;
+    }
+    __device__ __forceinline__ bool load(std::uint64_t i, Word* words, std::uint64_t& group) const {
+        constexpr int count = States * acc::exact::words;
+        if (left.listed != nullptr) {
+            const std::uint32_t word = left.listed[1 + i / warp_size], bit = i % warp_size;
+            if ((left.bits[word] >> bit & 1) == 0) return false;
+            group = std::uint64_t{word} * warp_size + bit;
+        }
+        for (int k = threadIdx.x; k < count; k += threads)
+            words[k] = load_from_l2(states + group * count + k);
+        return true;
+    }
+};
 
 } // namespace detreduce::cuda::exact

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "for_each.cuh"
 #include "platform/cuda_error.hpp"
 #include "multiset/exact/kernels.cuh"
 #include "multiset/exact/launch.hpp"
@@ -46,14 +47,14 @@ struct ExactLaunch {
                                  static_cast<exact::Word*>(nullptr), exact::Between{}, finish);
         }
         const exact::Between between{last_block ? arrived : nullptr, arrived + 1, resident};
-        const Status zeroed = launch_kernel(LaunchKind::plain, exact::zero_kernel, 1, state_block_threads, 0, stream,
-                                            state, words, arrived, between.hint);
+        const Status zeroed = for_each(words, exact::ClearState{state, arrived, between.hint}, stream);
         if (!zeroed.ok()) return zeroed;
         const Status added = launch_kernel(after_previous(device, add), add, blocks, exact::block_threads, 0, stream,
                                            input, state, between, finish);
         if (!added.ok() || last_block) return added;
-        return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states>, 1, state_block_threads, 0, stream,
-                             state, std::uint64_t{1}, LeftGroups{}, finish);
+        const exact::StatesAt<Input::states> all{state, 1};
+        return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states, decltype(all)>, 1, all.threads, 0,
+                             stream, all, finish);
     }
 
     /// With `grid` blocks at most, unless 0.

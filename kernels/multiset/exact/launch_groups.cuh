@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "for_each.cuh"
 #include "platform/cuda_error.hpp"
 #include "multiset/exact/groups.cuh"
 #include "multiset/exact/launch.hpp"
@@ -17,7 +18,6 @@ namespace detreduce::cuda {
 template <class Input>
 struct ExactGroupLaunch {
     static constexpr int words = Input::states * acc::exact::words;
-    static constexpr std::uint64_t most_blocks = 0x7fffffff;
     Input input;
     Stream stream;
     DeviceTraits device;
@@ -63,11 +63,11 @@ struct ExactGroupLaunch {
         status = launch_kernel(LaunchKind::plain, exact::slots_kernel<Input>, blocks(layout.room), exact::block_threads,
                                0, stream, input, work);
         if (!status.ok()) return status;
-        return launch_kernel(LaunchKind::plain, exact::large_groups_kernel<Input::states>,
+        using Large = exact::LargeStates<Input::states>;
+        return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states, Large>,
                              static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
                                  layout.room / 4, 1, policy::large_group_blocks * device.sms)),
-                             policy::large_group_threads, 0, stream, work.table,
-                             static_cast<const exact::Word*>(work.states), finish);
+                             Large::threads, 0, stream, Large{work.table, work.states}, finish);
     }
 
     /// Columns and short rows, from the workspace of PartLayout.
@@ -81,39 +81,40 @@ struct ExactGroupLaunch {
         const bool pairs = Sum::can_pair && groups.stride == 1 && groups.count % 2 == 0 && input.step % 2 == 0 &&
                            reinterpret_cast<std::uintptr_t>(input.x) % 4 == 0;
         const bool states = layout.has_states;
-        const exact::PartSums kept{reinterpret_cast<exact::Word*>(base + layout.results),
-                                   reinterpret_cast<std::uint32_t*>(base + layout.fits),
-                                   reinterpret_cast<std::uint32_t*>(base + layout.left),
-                                   states ? reinterpret_cast<std::uint32_t*>(base + layout.listed) : nullptr,
-                                   states ? reinterpret_cast<exact::Word*>(base + layout.states) : nullptr,
-                                   pairs};
-        const exact::GroupFinish finish{exact::Finish::of(plan, out), groups.n};
-        const auto run = [&](auto kernel, std::uint64_t warps) {
-            const std::uint64_t blocks = spec::tiles(warps, policy::part_threads / warp_size);
-            const std::uint64_t most = plan.launch().grid ? plan.launch().grid : most_blocks;
-            return launch_kernel(LaunchKind::plain, kernel, static_cast<std::uint32_t>(std::min(blocks, most)),
-                                 policy::part_threads, 0, stream, input, groups.stride, layout.parts, kept, finish);
-        };
-        Status status =
-            run(exact::parts_kernel<Input>, spec::tiles(layout.parts.words(), pairs ? 2 : 1) * layout.parts.parts);
-        if (status.ok() && layout.parts.parts > 1) status = run(exact::join_parts_kernel<Input>, layout.parts.words());
+        const auto at = [&]<class W>(W, std::size_t offset) { return reinterpret_cast<W*>(base + offset); };
+        const auto finish = exact::Finish::of(plan, out);
+        const exact::AddUpParts<Input> add{input,
+                                           groups.stride,
+                                           layout.parts,
+                                           finish,
+                                           at(exact::Word{}, layout.results),
+                                           at(0u, layout.fits),
+                                           at(0u, layout.left),
+                                           states ? at(0u, layout.listed) : nullptr,
+                                           states ? at(exact::Word{}, layout.states) : nullptr,
+                                           pairs};
+        const std::uint64_t most_blocks = plan.launch().grid ? plan.launch().grid : for_each_most;
+        Status status = for_each(layout.parts.threads(pairs ? 2 : 1), add, stream, most_blocks);
+        if (status.ok() && layout.parts.parts > 1) {
+            status = for_each(layout.parts.words() * warp_size, exact::JoinParts<Input>{add}, stream, most_blocks);
+        }
         if (!status.ok()) return status;
         exact::GroupWork work{groups};
-        work.left = {layout.parts, {kept.left, kept.listed}, kept.fits, kept.states};
+        work.left = {layout.parts, {add.left, add.listed}, add.fits, add.states};
         std::uint32_t resident = 0;
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
         const std::uint64_t units = layout.parts.words() * (states ? warp_size : 1),
                             most = plan.launch().grid ? plan.launch().grid : policy::times_resident * resident;
         status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>,
                                static_cast<std::uint32_t>(std::min(spec::tiles(units, exact::block_warps), most)),
-                               exact::block_threads, 0, stream, input, finish.finish, work);
+                               exact::block_threads, 0, stream, input, finish, work);
         if (!status.ok() || !states) return status;
-        const auto end = exact::finish_kernel<Input::states>;
+        using At = exact::StatesAt<Input::states>;
+        const auto end = exact::finish_kernel<Input::states, At>;
         return launch_kernel(
             after_previous(device, end), end,
             static_cast<std::uint32_t>(std::min<std::uint64_t>(groups.count, policy::finish_blocks * device.sms)),
-            state_block_threads, 0, stream, static_cast<const exact::Word*>(kept.states), groups.count,
-            work.left.groups, finish.finish);
+            At::threads, 0, stream, At{add.states, groups.count, work.left.groups}, finish);
     }
 };
 

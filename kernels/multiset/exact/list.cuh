@@ -75,12 +75,7 @@ __global__ void __launch_bounds__(block_threads, list_blocks<Input>)
     __shared__ Word total[Share::count];
     const std::uint32_t warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
     WarpMemory<Input>& own = memory[warp];
-    const auto clear = [&] {
-        for (int i = lane; i < Share::count; i += warp_size)
-            own.words[i] = 0;
-        sync_warp();
-    };
-    clear();
+    warp_clear(own.words, Share::count);
     wait_for_previous_kernel(); // which has written the list, and made the states zero
     __shared__ Share share;
     if (threadIdx.x == 0) share.set(work.tiles);
@@ -106,7 +101,7 @@ __global__ void __launch_bounds__(block_threads, list_blocks<Input>)
         bins.flush_all();
         Share::deposit(memory, counted, total, state, work.states + std::uint64_t{entry.index} * work.state_words);
         __syncthreads(); // the words are used again
-        clear();
+        warp_clear(own.words, Share::count);
         counted = 0;
     }
     if (work.states != nullptr) return;

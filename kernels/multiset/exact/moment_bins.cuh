@@ -84,10 +84,6 @@ struct MomentBins {
         if (k < Sums::count) return sums.deposit(to, k, low, high);
         squares.deposit(to + to_squares, k - Sums::count, low, high);
     }
-    [[nodiscard]] __device__ __forceinline__ Word take_sum(int k) {
-        drains = 0;
-        return k < Sums::count ? sums.take_sum(k) : squares.take_sum(k - Sums::count);
-    }
     /// Adds the elements of one load, and their squares; both must have room.
     template <bool OneBin>
     __device__ __forceinline__ void add(const uint4& x) {

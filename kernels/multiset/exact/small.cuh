@@ -175,11 +175,8 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
                                          typename SmallOf<T, Map>::Memory* memory, std::uint64_t at, Word* slot) {
     using Of = SmallOf<T, Map>;
     using Shape = typename Of::Shape;
-    const int lane = threadIdx.x % warp_size;
     auto& own = memory[threadIdx.x / warp_size];
-    for (int i = lane; i < Shape::words; i += warp_size)
-        own.words[i] = 0;
-    sync_warp();
+    warp_clear(own.words, Shape::words);
     if (at * Of::Input::tile < input.n) {
         const SmallTile<T, Map> tile(input, at, own);
         typename Of::Walk walk{input, own, at, 0};
@@ -187,10 +184,9 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
     }
     __syncthreads();
     for (int i = threadIdx.x; i < Shape::words; i += small_threads) {
-        const int s = i / acc::exact::words, k = i % acc::exact::words;
         Word sum = 0;
         for (int w = 0; w < small_warps; ++w)
-            sum += k < acc::exact::digits ? carried(memory[w].words + s * acc::exact::words, k) : memory[w].words[i];
+            sum += carried_word(memory[w].words, i);
         slot[i] = sum;
     }
 }

@@ -329,14 +329,6 @@ struct TermBins : TermWindow<T> {
         acc::exact::deposit(to, low, top + relative_unit(k));
         acc::exact::deposit(to, high, top + relative_unit(k) + 32);
     }
-    /// What the warp has in it since it was last asked; to be called when nothing is left in the bins themselves.
-    __device__ __forceinline__ Word take_sum(int k) {
-        Word& mine = own_sum(k);
-        const Word sum = warp_sum(mine);
-        mine = 0;
-        drains = 0;
-        return sum;
-    }
     __device__ __forceinline__ void flush() {
 #pragma unroll
         for (int k = 0; k < count; ++k) {

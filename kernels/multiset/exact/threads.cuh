@@ -10,16 +10,6 @@
 
 namespace detreduce::cuda::exact {
 
-/// What is kept of parts: sum k of part p of group g is at sums[(k·parts + p)·count + g].
-struct PartSums {
-    Word* sums;
-    std::uint32_t* fits;   ///< a bit for each part of each group: all of it was in the window
-    std::uint32_t* left;   ///< a bit for each group: all of it, or some parts, are to be done again
-    std::uint32_t* listed; ///< unless null: how many words of these are not zero, and, behind that, which
-    Word* states;          ///< of such groups: of what fits; unless null, as is `listed`
-    bool pairs = false;    ///< a thread has two neighbouring columns
-};
-
 template <class T, class Map>
 struct ThreadSum {
     using Input = Terms<T, Map>;
@@ -117,7 +107,7 @@ struct ThreadSum {
                 both[i] = begin + i < end ? load_read_only(p + i * step) : 0;
         }
     }
-    static __device__ __forceinline__ void look_at_pairs(Range& range, const std::uint32_t (&both)[pair_rows]) {
+    static __device__ __forceinline__ void look(Range& range, const std::uint32_t (&both)[pair_rows]) {
 #pragma unroll
         for (int i = 0; i < pair_rows; i += 4)
             Element<T>::look(range, uint4{both[i], both[i + 1], both[i + 2], both[i + 3]});
@@ -128,7 +118,7 @@ struct ThreadSum {
         std::uint32_t both[pair_rows];
         Range range;
         load_pairs(input, 0, input.n, both);
-        look_at_pairs(range, both);
+        look(range, both);
         Range settled = range;
         Element<T>::settle(settled);
         const Exponents a = exponents_between<T>(settled.largest, settled.smallest_less_one);
@@ -139,7 +129,7 @@ struct ThreadSum {
 #pragma unroll 1
         for (std::uint64_t i = begin; i < end; i += pair_rows) {
             load_pairs(input, i, end, both);
-            look_at_pairs(range, both);
+            look(range, both);
             settled = range;
             Element<T>::settle(settled);
             const bool fours = Walk::fours_fit(settled);
@@ -161,165 +151,148 @@ struct ThreadSum {
         Element<T>::settle(range);
         return bins[0].holds(range, range);
     }
+
+    /// Sums of so many neighbouring columns.
+    template <int Columns>
+    using BinsOfColumns = std::conditional_t<Columns == 1, BinsOf, PairBins>;
+    template <int Columns>
+    static __device__ __forceinline__ bool add_up_columns(const Input& input, std::uint64_t begin, std::uint64_t end,
+                                                          BinsOfColumns<Columns> (&bins)[2]) {
+        if constexpr (Columns == 1)
+            return add_up(input, begin, end, bins[0]);
+        else
+            return add_up_pair(input, begin, end, bins);
+    }
 };
 
 template <class Input>
 using SumOf = ThreadSum<typename Input::Type, typename Input::MapType>;
 
-/// Where the results of groups go.
-struct GroupFinish {
+/// Parts of groups by a thread each, or of two neighbouring columns. They are rounded at once where
+/// there is one part of each.
+template <class Input>
+struct AddUpParts {
+    Input input;
+    std::uint64_t stride;
+    Parts parts;
     Finish finish;
-    std::uint64_t n; ///< elements of each
+    Word* sums;            ///< number k of part p of group g is at sums[(k·parts + p)·count + g]
+    std::uint32_t* fits;   ///< a bit for each part of each group: all of it was in the window
+    std::uint32_t* left;   ///< a bit for each group: all of it, or some parts, are to be done again
+    std::uint32_t* listed; ///< unless null: how many words of these are not zero, and, behind that, which
+    Word* states;          ///< of such groups: of what fits; unless null, as is `listed`
+    bool pairs;            ///< a thread has two neighbouring columns
+    using Sum = SumOf<Input>;
 
-    template <class BinsOf>
-    __device__ __forceinline__ void round(std::uint64_t group, const BinSums<BinsOf>& sums) const {
-        round_sums<BinsOf>(sums, n, finish.moved(group));
+    __device__ __forceinline__ void operator()(std::uint64_t i) const {
+        if (listed != nullptr && i == 0) *listed = 0;
+        if constexpr (Sum::can_pair) {
+            if (pairs) return add_up<2>(i);
+        }
+        add_up<1>(i);
+    }
+
+  private:
+    template <int Columns>
+    __device__ __forceinline__ void add_up(std::uint64_t i) const {
+        constexpr std::uint32_t lanes = warp_size / Columns, ones = (1u << Columns) - 1; // of a word
+        using BinsOf = typename Sum::template BinsOfColumns<Columns>;
+        const Parts::Place at = parts.place(i, Columns);
+        const std::uint32_t lane = threadIdx.x % warp_size;
+        BinsOf bins[2] = {BinsOf(nullptr), BinsOf(nullptr)};
+        const bool held = at.there && Sum::template add_up_columns<Columns>(input.part(at.group * stride, parts.n),
+                                                                            at.begin, at.end, bins);
+        const bool several = parts.parts > 1;
+        const std::uint32_t mine = at.there && held == several ? ones << Columns * (lane % lanes) : 0;
+        std::uint32_t* const bits = several ? fits + at.part * parts.words() : left;
+#pragma unroll
+        for (std::uint32_t w = 0; w < Columns; ++w) {
+            const std::uint32_t set = warp_add(lane / lanes == w ? mine : 0);
+            if (lane == 0 && at.word + w < parts.words()) bits[at.word + w] = set;
+        }
+        if (!at.there || !(held || several)) return;
+#pragma unroll
+        for (int c = 0; c < Columns; ++c) {
+            if (!several) {
+                round(at.group + c, bins[c]);
+                continue;
+            }
+#pragma unroll
+            for (int k = 0; k < BinsOf::count; ++k)
+                sums[(k * parts.parts + at.part) * parts.count + at.group + c] = held ? bins[c].own_sum(k) : 0;
+        }
     }
     template <class BinsOf>
-    __device__ __forceinline__ void round_bins(std::uint64_t group, BinsOf& bins) const {
+    __device__ __forceinline__ void round(std::uint64_t group, BinsOf& bins) const {
         Word held[BinsOf::count];
-        BinSums<BinsOf> sums;
+        BinSums<BinsOf> all;
 #pragma unroll
         for (int k = 0; k < BinsOf::count; ++k) {
             held[k] = bins.own_sum(k);
-            sums.set(k, held[k]);
+            all.set(k, held[k]);
         }
-        sums.place = bins.place();
-        if (!round_as_doubles<BinsOf>(held, sums.place, n, finish.moved(group))) round(group, sums);
+        all.place = bins.place();
+        const Finish to = finish.moved(group);
+        if (!round_as_doubles<BinsOf>(held, all.place, parts.n, to)) round_sums<BinsOf>(all, parts.n, to);
     }
 };
 
-/// As parts_kernel, of two columns a thread: a warp has two words of 32 groups.
+/// Adds up the parts of each group, by whole warps, and rounds; or, if not all parts are in them,
+/// puts what is into the group's state.
 template <class Input>
-__device__ __forceinline__ void add_up_pairs(const Input& input, std::uint64_t stride, const Parts& parts,
-                                             const PartSums& kept, const GroupFinish& finish) {
+struct JoinParts {
+    AddUpParts<Input> of;
     using Sum = SumOf<Input>;
-    using PairBins = typename Sum::PairBins;
-    const std::uint64_t words = parts.words(), pairs = (words + 1) / 2, all = pairs * parts.parts;
-    const std::uint32_t lane = threadIdx.x % warp_size;
-    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;
-         turn += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
-        const std::uint64_t part = turn / pairs, word = 2 * (turn - part * pairs), group = word * 32 + 2 * lane,
-                            begin = part * parts.length, end = min(begin + parts.length, parts.n);
-        PairBins bins[2] = {PairBins(nullptr), PairBins(nullptr)};
-        const bool fits =
-            group < parts.count && Sum::add_up_pair(input.part(group * stride, parts.n), begin, end, bins);
-        const bool several = parts.parts > 1, there = group < parts.count, set = there && fits == several;
-        std::uint32_t* const bits = several ? kept.fits + part * words : kept.left;
-#pragma unroll
-        for (std::uint32_t half = 0; half < 2; ++half) {
-            const std::uint32_t all_set = warp_add(set && lane / 16 == half ? 3u << 2 * (lane % 16) : 0);
-            if (lane == 0 && word + half < words) bits[word + half] = all_set;
-        }
-        if (!there || !(fits || several)) continue;
-#pragma unroll
-        for (int c = 0; c < 2; ++c) {
-            if (several) {
-                kept.sums[part * parts.count + group + c] = fits ? bins[c].own_sum(0) : 0;
-            } else {
-                finish.round_bins(group + c, bins[c]);
-            }
-        }
-    }
-}
 
-/// Parts of groups, which are rounded at once where there is one part of each.
-template <class Input>
-__global__ void __launch_bounds__(policy::part_threads)
-    parts_kernel(const __grid_constant__ Input input, std::uint64_t stride, const Parts parts, const PartSums kept,
-                 const GroupFinish finish) {
-    using Sum = SumOf<Input>;
-    using BinsOf = typename Sum::BinsOf;
-    constexpr int count = BinsOf::count;
-    if (kept.listed != nullptr && blockIdx.x == 0 && threadIdx.x == 0) *kept.listed = 0;
-    if constexpr (Sum::can_pair) {
-        if (kept.pairs) return add_up_pairs(input, stride, parts, kept, finish);
-    }
-    const std::uint64_t all = parts.words() * parts.parts;
-    const std::uint32_t lane = threadIdx.x % warp_size;
-    for (std::uint64_t turn = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size; turn < all;
-         turn += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
-        const Parts::Place place = parts.place(turn, lane);
-        BinsOf bins(nullptr);
-        const bool fits =
-            place.there && Sum::add_up(input.part(place.group * stride, parts.n), place.begin, place.end, bins);
-        if (parts.parts > 1) {
-            const std::uint32_t all_fit = votes_of_warp(fits);
-            if (lane == 0) kept.fits[turn] = all_fit;
-            if (!place.there) continue;
-#pragma unroll
-            for (int k = 0; k < count; ++k)
-                kept.sums[(k * parts.parts + place.part) * parts.count + place.group] = fits ? bins.own_sum(k) : 0;
-            continue;
-        }
-        const std::uint32_t left = votes_of_warp(place.there && !fits);
-        if (lane == 0) kept.left[place.word] = left;
-        if (fits) finish.round_bins(place.group, bins);
-    }
-}
-
-/// Adds up the parts of a group, in bins that stand where `at` does, and rounds; or, if not all
-/// parts are in them, puts what is into the group's state.
-template <class Input, class BinsOf>
-__device__ __forceinline__ void join_parts(const BinsOf& at, std::uint64_t group, const Parts& parts,
-                                           const PartSums& kept, const GroupFinish& finish, bool all_fit) {
-    BinSums<BinsOf> sums{};
-#pragma unroll
-    for (int k = 0; k < BinsOf::count; ++k) {
-#pragma unroll 4
-        for (std::uint64_t part = 0; part < parts.parts; ++part)
-            sums.add(k, kept.sums[(k * parts.parts + part) * parts.count + group]);
-    }
-    if (all_fit) {
-        sums.place = at.place();
-        return finish.round(group, sums);
-    }
-    constexpr int words = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
-    Word* const state = kept.states + group * words;
-#pragma unroll 1
-    for (int k = 0; k < words; ++k)
-        state[k] = k == counters + acc::exact::elements ? static_cast<Word>(parts.n) : 0;
-#pragma unroll 1
-    for (int k = 0; k < BinsOf::count; ++k)
-        at.deposit(state + counters, k, sums.low[k], sums.high[k]);
-}
-
-/// Adds up the parts of each group, and rounds.
-template <class Input>
-__global__ void __launch_bounds__(policy::part_threads)
-    join_parts_kernel(const __grid_constant__ Input input, std::uint64_t stride, const Parts parts, const PartSums kept,
-                      const GroupFinish finish) {
-    using Sum = SumOf<Input>;
-    using BinsOf = typename Sum::BinsOf;
-    const std::uint64_t words = parts.words();
-    const std::uint32_t lane = threadIdx.x % warp_size;
-    for (std::uint64_t word = (std::uint64_t{blockIdx.x} * policy::part_threads + threadIdx.x) / warp_size;
-         word < words; word += std::uint64_t{gridDim.x} * (policy::part_threads / warp_size)) {
-        const std::uint64_t group = word * warp_size + lane;
+    __device__ __forceinline__ void operator()(std::uint64_t group) const {
+        const Parts& parts = of.parts;
+        const std::uint64_t word = group / warp_size;
+        const std::uint32_t lane = threadIdx.x % warp_size;
         std::uint32_t all_fit = ~0u;
         for (std::uint64_t part = 0; part < parts.parts; ++part)
-            all_fit &= kept.fits[part * words + word];
+            all_fit &= of.fits[part * parts.words() + word];
         const bool fits = (all_fit >> lane & 1) != 0;
         const std::uint32_t left = votes_of_warp(group < parts.count && !fits);
         if (lane == 0) {
-            kept.left[word] = left;
-            if (kept.listed != nullptr && left != 0)
-                kept.listed[1 + atomicAdd(kept.listed, 1u)] = static_cast<std::uint32_t>(word);
+            of.left[word] = left;
+            if (of.listed != nullptr && left != 0)
+                of.listed[1 + atomicAdd(of.listed, 1u)] = static_cast<std::uint32_t>(word);
         }
-        if (group >= parts.count || (!fits && kept.states == nullptr)) continue;
-        // Bins that stay empty: to learn where their window is.
+        if (group >= parts.count || (!fits && of.states == nullptr)) return;
         if constexpr (Sum::can_pair) {
-            if (kept.pairs) {
-                typename Sum::PairBins bins[2] = {typename Sum::PairBins(nullptr), typename Sum::PairBins(nullptr)};
-                (void)Sum::add_up_pair(input.part((group & ~std::uint64_t{1}) * stride, parts.n), 0, 0, bins);
-                join_parts<Input>(bins[0], group, parts, kept, finish, fits);
-                continue;
-            }
+            if (of.pairs) return join<2>(group, fits);
         }
-        BinsOf bins(nullptr);
-        (void)Sum::add_up(input.part(group * stride, parts.n), 0, 0, bins);
-        join_parts<Input>(bins, group, parts, kept, finish, fits);
+        join<1>(group, fits);
     }
-}
+
+  private:
+    template <int Columns>
+    __device__ __forceinline__ void join(std::uint64_t group, bool all_fit) const {
+        using BinsOf = typename Sum::template BinsOfColumns<Columns>;
+        const Parts& parts = of.parts;
+        BinSums<BinsOf> sums{};
+#pragma unroll
+        for (int k = 0; k < BinsOf::count; ++k) {
+#pragma unroll 4
+            for (std::uint64_t part = 0; part < parts.parts; ++part)
+                sums.add(k, of.sums[(k * parts.parts + part) * parts.count + group]);
+        }
+        BinsOf bins[2] = {BinsOf(nullptr), BinsOf(nullptr)}; // they stay empty: to learn where their window is
+        (void)Sum::template add_up_columns<Columns>(of.input.part(group / Columns * Columns * of.stride, parts.n), 0, 0,
+                                                    bins);
+        if (all_fit) {
+            sums.place = bins[0].place();
+            return round_sums<BinsOf>(sums, parts.n, of.finish.moved(group));
+        }
+        constexpr int words = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
+        Word* const state = of.states + group * words;
+#pragma unroll 1
+        for (int k = 0; k < words; ++k)
+            state[k] = k == counters + acc::exact::elements ? static_cast<Word>(parts.n) : 0;
+#pragma unroll 1
+        for (int k = 0; k < BinsOf::count; ++k)
+            bins[0].deposit(state + counters, k, sums.low[k], sums.high[k]);
+    }
+};
 
 } // namespace detreduce::cuda::exact

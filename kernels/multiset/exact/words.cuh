@@ -47,6 +47,19 @@ __device__ __forceinline__ Word carried(const Word* words, int k) {
     return low + (k > 0 ? words[k - 1] >> 32 : 0);
 }
 
+/// Word i of states, one behind the other, when every digit has handed on its carry.
+__device__ __forceinline__ Word carried_word(const Word* states, int i) {
+    const int k = i % acc::exact::words;
+    return k < acc::exact::digits ? carried(states + (i - k), k) : states[i];
+}
+
+/// Makes words of the warp's zero.
+__device__ __forceinline__ void warp_clear(Word* words, int count) {
+    for (int i = threadIdx.x % warp_size; i < count; i += warp_size)
+        words[i] = 0;
+    sync_warp();
+}
+
 /// Hands on the carries of the warp's words, so that they can take 2^29 more deposits.
 __device__ __forceinline__ void warp_carry(Word* words) {
     constexpr int each = (acc::exact::digits + warp_size - 1) / warp_size;
