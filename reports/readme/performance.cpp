@@ -93,6 +93,25 @@ std::string ladder(const Folder& folder) {
            folder.from(ladder_file) + markdown(ladder_summary_table(folder.results(ladder_file)));
 }
 
+// Of a dtype and an op, which data was the worst that a search found. A run that has not searched has no such file.
+std::string adversaries(const Folder& folder) {
+    const char* const file = adversaries_file;
+    if (!std::filesystem::exists(folder.path / file)) return "";
+    Table table;
+    table.columns = {{"of 4 GiB", false}, {"data", false}, {"parameters", false}, {"speed"}};
+    for (const CostRow& r : folder.rows(file)) {
+        if (r.candidate == "read") continue;
+        table.rows.push_back({{(r.candidate == "exact" ? "sum, " : "dot, ") + r.dtype},
+                              {code(r.data)},
+                              {r.variant},
+                              {fixed(r.ratio_to_read, 3)}});
+    }
+    return "\nThe worst data for `exact` that a search found (`detreduce_gpu_bench --adversaries`), and its speed "
+           "relative "
+           "to reading.\n" +
+           folder.from(file) + markdown(table);
+}
+
 std::string sums(const Folder& folder) {
     return "Sums of normal data: medians in µs of one run; the last columns are the speed relative to a kernel that "
            "only reads the same bytes.\n" +
@@ -101,7 +120,7 @@ std::string sums(const Folder& folder) {
 
 std::string data(const Folder& folder) {
     return "The time of `exact` depends on what the numbers are (its bits depend on nothing else).\n" +
-           folder.from(sums_file) + markdown(data_table(folder.rows(sums_file)));
+           folder.from(sums_file) + markdown(data_table(folder.rows(sums_file))) + adversaries(folder);
 }
 
 std::string ops(const Folder& folder) {

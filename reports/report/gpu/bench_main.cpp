@@ -24,7 +24,8 @@ struct Arguments {
     std::string out, sizes;
     std::vector<std::string> dtypes{"f16", "bf16", "f32", "f64"}, ops{"sum"}, methods, data, launches;
     int repeats = 0, device = 0;
-    bool shapes = false, row_ops = false;
+    bool shapes = false, row_ops = false, adversaries = false;
+    double seconds = 24; ///< of all searches for adversaries
 };
 
 std::pair<int, int> exponents(const std::string& text, DType dtype) {
@@ -177,6 +178,21 @@ void measure_dtype(const Arguments& a, DType dtype, Results& results) {
     }
 }
 
+// The worst of each dtype, a line each.
+void find_adversaries(const Arguments& a, Results& results) {
+    const double each = a.seconds / (2.0 * static_cast<double>(a.dtypes.size()));
+    for (const std::string& text : a.dtypes) {
+        for (const CostRow& r :
+             worst_rows(*parse_dtype(text), each, fmt::format("cuda:{}", a.device), results.provenance.notes)) {
+            if (r.candidate != "read")
+                fmt::print("{:>5} {:>10} {:.3f} {:>12} {}\n", r.dtype, r.candidate, *r.ratio_to_read, r.data,
+                           r.variant);
+            results.cost.push_back(r);
+        }
+        std::fflush(stdout);
+    }
+}
+
 void measure(const Arguments& a) {
     Results results;
     results.provenance = provenance_of(
@@ -184,7 +200,8 @@ void measure(const Arguments& a) {
     fmt::print("{}: median µs, median absolute deviation, speed relative to the read-only kernel\n",
                results.provenance.gpu->name);
     check(cudaSetDevice(a.device), "cudaSetDevice");
-    for (const std::string& text : a.dtypes)
+    if (a.adversaries) find_adversaries(a, results);
+    for (const std::string& text : a.adversaries ? std::vector<std::string>{} : a.dtypes)
         measure_dtype(a, *parse_dtype(text), results);
     for (const std::string& note : results.provenance.notes)
         fmt::print("note: {}\n", note);
@@ -225,6 +242,11 @@ int main(int argc, char** argv) {
     app.add_flag("--shapes", a.shapes,
                  "Rows, columns, segments and tensors instead of flat arrays; --op is not looked at");
     app.add_flag("--row-ops", a.row_ops, "softmax, layernorm and the like of rows, and losses; --op is not looked at");
+    app.add_flag("--adversaries", a.adversaries,
+                 "Search for data that sum and dot by exact are slow on, and time the worst of each --dtype");
+    app.add_option("--seconds", a.seconds, "How long all searches for adversaries take together")
+        ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
     app.add_option(
            "--op", a.ops,
            "Ops, each beside the nearest algorithm of CUB; those of two inputs read half of the n elements as x "

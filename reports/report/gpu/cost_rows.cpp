@@ -54,9 +54,14 @@ std::vector<CostPoint> default_points(const std::vector<std::uint64_t>& sizes) {
 
 std::vector<CostRow> cost_rows(const CostPoint& point, std::vector<Contender> others, Pool& pool, int repeats,
                                const std::string& device) {
-    const std::size_t bytes = point.n * size_of(pool.dtype());
     pool.fill(point.data, point.n);
-    others.insert(others.begin(), fastest_read(point.n, pool));
+    return cost_rows_of(name(point.data), point.n, std::move(others), pool, repeats, device);
+}
+
+std::vector<CostRow> cost_rows_of(std::string_view data, std::uint64_t n, std::vector<Contender> others, Pool& pool,
+                                  int repeats, const std::string& device) {
+    const std::size_t bytes = n * size_of(pool.dtype());
+    others.insert(others.begin(), fastest_read(n, pool));
     const auto seconds = time_in_turns(others, pool, repeats);
     const double read = median(seconds.front());
     std::vector<CostRow> rows;
@@ -64,7 +69,7 @@ std::vector<CostRow> cost_rows(const CostPoint& point, std::vector<Contender> ot
         const double time = median(seconds[i]);
         // the launch that was fastest for reading differs from size to size: not a name for a column
         rows.push_back({std::string(name(pool.dtype())), others[i].name, i == 0 ? "" : others[i].variant, device,
-                        std::string(name(point.data)), point.n, bytes, repeats, time, relative_deviation(seconds[i]),
+                        std::string(data), n, bytes, repeats, time, relative_deviation(seconds[i]),
                         static_cast<double>(bytes) / time / 1e9, read / time});
     }
     return rows;

@@ -35,6 +35,15 @@ struct CostPoint {
 [[nodiscard]] std::vector<CostRow> cost_rows(const CostPoint& point, std::vector<Contender> others, Pool& pool,
                                              int repeats, const std::string& device);
 
+/// The same of data that is in the pool: n elements of what is called so.
+[[nodiscard]] std::vector<CostRow> cost_rows_of(std::string_view data, std::uint64_t n, std::vector<Contender> others,
+                                                Pool& pool, int repeats, const std::string& device);
+
+/// What is slowest by `exact`, of sum and of dot, found by a search that takes so many seconds for each, on inputs of 2^28 bytes; then timed at 4 GiB, or
+/// what fits, beside the read-only kernel.
+[[nodiscard]] std::vector<CostRow> worst_rows(DType dtype, double seconds, const std::string& device,
+                                              std::vector<std::string>& notes);
+
 /// 50 while that takes no time, 20 for large inputs.
 [[nodiscard]] int default_repeats(std::size_t bytes);
 

@@ -5,7 +5,7 @@
 
 #include <detreduce/types.hpp>
 
-#include "cost_data.hpp"
+#include "adversaries.hpp"
 #include "cuda_check.hpp"
 
 namespace detreduce::report::gpu {
@@ -17,6 +17,7 @@ class Pool {
 
     /// Puts data of that kind into all that next() hands out until the next fill: slices of n elements, aligned to 512 bytes.
     void fill(Data data, std::uint64_t n);
+    void fill(const Adversary& data, std::uint64_t n);
 
     /// The next slice of a window that holds at least two of them and four times the L2 cache.
     [[nodiscard]] const void* next();
@@ -28,6 +29,9 @@ class Pool {
     [[nodiscard]] static std::size_t bytes_for(std::size_t largest);
 
   private:
+    template <class Make>
+    void fill_by(std::uint64_t n, const Make& make);
+
     DType dtype_;
     std::uint64_t seed_, n_ = 0;
     DeviceMemory memory_;

@@ -14,9 +14,10 @@ inline constexpr const char* ops_file = "ops.csv";
 inline constexpr const char* small_ops_file = "ops_small.csv";
 inline constexpr const char* shapes_file = "shapes.csv";
 inline constexpr const char* row_ops_file = "row_ops.csv";
+inline constexpr const char* adversaries_file = "adversaries.csv"; ///< which no page shows, but README
 
 struct BenchFile {
-    std::string name;   ///< one of the last four above
+    std::string name;   ///< ops, small ops, shapes or row ops
     std::string origin; ///< GPU, commit and date, in words
     std::vector<CostRow> rows;
 };

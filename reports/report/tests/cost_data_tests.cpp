@@ -8,7 +8,7 @@
 
 #include <detreduce/types.hpp>
 
-#include "cost_data.hpp"
+#include "adversaries.hpp"
 
 using namespace detreduce;
 using report::Data;
@@ -117,4 +117,35 @@ TEST_CASE("data for timing: names", "[report]") {
     for (const Data data : report::all_data)
         CHECK(report::parse_data(report::name(data)) == data);
     CHECK_FALSE(report::parse_data("uniform"));
+}
+
+TEMPLATE_TEST_CASE("adversaries: what their parameters say is what they are", "[report][data]", float16, bfloat16,
+                   float, double) {
+    using report::Adversary, report::Family;
+    constexpr int bias = fp::Format<TestType>::max_exponent;
+    const auto number = [](const Adversary& a, std::uint64_t i) { return report::element<TestType>(a, 1, i); };
+    const Adversary windows{Family::windows, 4, 9, 0};
+    for (std::uint64_t i = 0; i < 64; ++i)
+        CHECK(exponent_field(number(windows, i)) == (i / 4 % 2 != 0 ? bias + 5 : bias - 4));
+    for (int phase = 0; phase < 6; ++phase) {
+        const std::uint64_t at = phase < 3 ? 0 : 16;
+        for (std::uint64_t i = 0; i < 128; ++i) {
+            CAPTURE(phase, i);
+            const bool alone = i % 32 == at;
+            const auto special = number({Family::specials, 32, 3, phase}, i),
+                       zero = number({Family::minus_zeros, 32, 3, phase}, i),
+                       outlier = number({Family::outliers, 32, 7, phase}, i);
+            CHECK((fp::is_finite(special) && fp::magnitude_bits(special) != 0) == !alone);
+            CHECK((exponent_field(zero) == 0 && fp::is_negative(zero)) == !alone);
+            CHECK(exponent_field(outlier) == bias + (!alone ? 0 : phase % 2 != 0 ? -7 : 7));
+        }
+    }
+    std::set<int> seen;
+    for (std::uint64_t i = 0; i < 65536; ++i) {
+        seen.insert(exponent_field(number({Family::limbs, 1, 1, 0}, i)));
+        const int field = exponent_field(number({Family::drift, 1 << 20, 6, 0}, i)),
+                  first = exponent_field(number({Family::drift, 1 << 20, 6, 0}, 0));
+        CHECK(std::abs(field - first) <= 6);
+    }
+    CHECK(seen.size() == static_cast<std::size_t>(2 * bias + 1)); // infinity and NaN aside
 }

@@ -86,6 +86,9 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     on_cpu.provenance.cpu = "Some CPU";
     write("xeon-cpu/results.json", to_json(on_cpu));
 
+    CHECK(text_of("data").find("adversaries.csv") == std::string::npos);
+    write("gpu/adversaries.csv", cost_csv(timed("dot exact")));
+
     struct Line {
         const char *table, *part;
     };
@@ -94,6 +97,8 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
              Line{"sums", "| f32 2¹⁵ | 5.25 | 0.750 |  |\n"},
              Line{"data", "| `exact`, 128 KiB, share of the read-only kernel | f32 |\n"},
              Line{"data", "| normal | 0.750 |\n"},
+             Line{"data", "From [adversaries.csv](results/gpu/adversaries.csv)"},
+             Line{"data", "| dot, f32 | `normal` |  | 0.750 |\n"},
              Line{"ops", "From [ops.csv](results/gpu/ops.csv): Some GPU, commit 4b011889a, 2026-11-21."},
              Line{"ops", "| `mean` | 0.750 |\n"},
              Line{"small-ops", "From [ops_small.csv](results/gpu/ops_small.csv)"},
