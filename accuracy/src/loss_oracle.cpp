@@ -88,6 +88,28 @@ Value slope_of(const Arguments& in) {
     return Value(0 - t);
 }
 
+/// With respect to the target.
+Value target_slope_of(const Arguments& in) {
+    const auto& [loss, p, x, t] = in;
+    switch (loss) {
+    case Loss::bce: {
+        const Real one = max(log(x), -100), zero = max(log1p(0 - x), -100);
+        return {zero - one, abs(zero) + abs(one)};
+    }
+    case Loss::bce_with_logits:
+        return Value(0 - x);
+    case Loss::kl_div:
+        return {log(t) - x + 1, abs(log(t)) + abs(x) + 1};
+    default:
+        break;
+    }
+    const Value slope = slope_of(in);
+    return {0 - slope.value, slope.size};
+}
+Value slope_of(const Arguments& in, LossArgument argument) {
+    return argument == LossArgument::x ? slope_of(in) : target_slope_of(in);
+}
+
 template <class V>
 double error_at(const Value& truth, V result) {
     using F = fp::Format<V>;
@@ -120,29 +142,31 @@ TrueLoss true_loss(const LossCase<V>& c) {
 }
 
 template <class V>
-double slope_error_in_ulps(const LossCase<V>& c, V result) {
-    return error_at(slope_of(Arguments(c)), result);
+double slope_error_in_ulps(const LossCase<V>& c, V result, LossArgument argument) {
+    return error_at(slope_of(Arguments(c), argument), result);
 }
 
 template <class V>
-double difference_error_in_ulps(const LossCase<V>& c, V result) {
+double difference_error_in_ulps(const LossCase<V>& c, V result, LossArgument argument) {
     Arguments left(c), right(c);
+    Real &below = argument == LossArgument::x ? left.x : left.t,
+         &above = argument == LossArgument::x ? right.x : right.t;
     Real h(1);
-    const mpfr_exp_t exponent = mpfr_zero_p(left.x.value) ? -20 : mpfr_get_exp(left.x.value);
+    const mpfr_exp_t exponent = mpfr_zero_p(below.value) ? -20 : mpfr_get_exp(below.value);
     mpfr_mul_2si(h.value, h.value, exponent - 150, MPFR_RNDN);
-    left.x = left.x - h;
-    right.x = right.x + h;
+    below = below - h;
+    above = above + h;
     const Real slope = (term_of(right).value - term_of(left).value) / (2 * h);
-    return error_at(Value(slope, max(abs(slope), slope_of(Arguments(c)).size)), result);
+    return error_at(Value(slope, max(abs(slope), slope_of(Arguments(c), argument).size)), result);
 }
 
 template double term_error_in_ulps(const LossCase<float>&, float);
 template double term_error_in_ulps(const LossCase<double>&, double);
 template TrueLoss true_loss(const LossCase<float>&);
 template TrueLoss true_loss(const LossCase<double>&);
-template double slope_error_in_ulps(const LossCase<float>&, float);
-template double slope_error_in_ulps(const LossCase<double>&, double);
-template double difference_error_in_ulps(const LossCase<float>&, float);
-template double difference_error_in_ulps(const LossCase<double>&, double);
+template double slope_error_in_ulps(const LossCase<float>&, float, LossArgument);
+template double slope_error_in_ulps(const LossCase<double>&, double, LossArgument);
+template double difference_error_in_ulps(const LossCase<float>&, float, LossArgument);
+template double difference_error_in_ulps(const LossCase<double>&, double, LossArgument);
 
 } // namespace detreduce::accuracy

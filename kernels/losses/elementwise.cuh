@@ -97,11 +97,12 @@ template <class T>
 __global__ void __launch_bounds__(policy::loss_threads)
     loss_terms_kernel(const ThreeInputs<T> in, std::uint64_t n, const LossFunction<T> f, const LossOut out) {
     for_each_element(
-        in, n, [&](std::uint64_t at, const auto& raw) { out.store(at, f.template values<false>(raw)); },
+        in, n,
+        [&](std::uint64_t at, const auto& raw) { out.store(at, f.template values<loss_terms::Value::term>(raw)); },
         [&](std::uint64_t at, const Three<T>& e) { out.store(at, f(argument(e.x), argument(e.y), argument(e.z))); });
 }
 
-template <class T>
+template <class T, loss_terms::Value Which>
 __global__ void __launch_bounds__(policy::loss_threads)
     loss_gradient_kernel(const ThreeInputs<T> in, std::uint64_t n, const LossFunction<T> f, const LossFactor<T> factor,
                          T* dx, bool aligned) {
@@ -113,7 +114,7 @@ __global__ void __launch_bounds__(policy::loss_threads)
     for_each_element(
         in, n,
         [&](std::uint64_t at, const auto& raw) {
-            auto slopes = f.template values<true>(raw);
+            auto slopes = f.template values<Which>(raw);
             constexpr int K = sizeof(slopes) / sizeof(V);
 #pragma unroll
             for (int k = 0; k < K; ++k)
@@ -122,7 +123,8 @@ __global__ void __launch_bounds__(policy::loss_threads)
         },
         [&](std::uint64_t at, const Three<T>& e) {
             const V x = argument(e.x), t = argument(e.y);
-            const V slope = loss_terms::with_loss(f.loss, [&]<class L>(L) { return L::slope(x, t, f.parameter); });
+            const V slope = loss_terms::with_loss(
+                f.loss, [&]<class L>(L loss) { return loss_terms::value_of<Which>(loss, x, t, f.parameter); });
             dx[at] = rounded_to<T>(scaled(at, slope * argument(e.z)));
         });
 }

@@ -8,18 +8,13 @@
 namespace detreduce::cuda {
 
 /// The loss's terms of K elements, or its derivatives.
-template <bool Slopes, class V, int K>
+template <loss_terms::Value Which, class V, int K>
 __device__ __forceinline__ Pack<V, K> loss_values(Loss loss, V parameter, const Pack<V, K>& x, const Pack<V, K>& t) {
     return loss_terms::with_loss(loss, [&]<class L>(L) {
         Pack<V, K> values;
 #pragma unroll
-        for (int k = 0; k < K; ++k) {
-            if constexpr (Slopes) {
-                values.v[k] = L::slope(x.v[k], t.v[k], parameter);
-            } else {
-                values.v[k] = L::term(x.v[k], t.v[k], parameter);
-            }
-        }
+        for (int k = 0; k < K; ++k)
+            values.v[k] = loss_terms::value_of<Which>(L{}, x.v[k], t.v[k], parameter);
         return values;
     });
 }
@@ -27,7 +22,7 @@ __device__ __forceinline__ Pack<V, K> loss_values(Loss loss, V parameter, const 
 /// A call: the kernels of sums compute terms in dozens of places, and seven losses in each would take minutes to compile.
 template <class V, int K>
 __device__ __noinline__ Pack<V, K> called_loss_terms(Loss loss, V parameter, Pack<V, K> x, Pack<V, K> t) {
-    return loss_values<false>(loss, parameter, x, t);
+    return loss_values<loss_terms::Value::term>(loss, parameter, x, t);
 }
 template <class V>
 __device__ __noinline__ V called_loss_term(Loss loss, V parameter, V x, V t) {
@@ -70,10 +65,10 @@ struct LossFunction {
         return in.weighted(called_loss_terms(loss, parameter, in.x, in.t));
     }
     /// Without a call, for kernels that do so in one place.
-    template <bool Slopes, int K>
+    template <loss_terms::Value Which, int K>
     __device__ __forceinline__ Pack<V, K> values(const Pack<Three<T>, K>& raw) const {
         const LossPack<T, K> in(raw);
-        return in.weighted(loss_values<Slopes>(loss, parameter, in.x, in.t));
+        return in.weighted(loss_values<Which>(loss, parameter, in.x, in.t));
     }
 };
 

@@ -50,11 +50,26 @@ Status launch_loss(const LossPlan& plan, const LossInputs& in, void* out, void* 
 
 template <class T>
 Status launch_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx, Stream stream) {
-    const LossLaunch<T> launch(plan, in, stream);
+    using loss_terms::Value;
+    const LossArgument argument = plan.request().with_respect_to;
+    LossInputs own = in;
+    if (argument == LossArgument::weight) own.weight = nullptr; // what terms are not multiplied by
+    const LossLaunch<T> launch(plan, own, stream);
     const Reduction reduction = plan.request().reduction;
     const LossFactor<T> factor{static_cast<const T*>(upstream), upstream && reduction == Reduction::none,
                                reduction == Reduction::mean};
-    return launch.elementwise(loss_gradient_kernel<T>, factor, static_cast<T*>(dx), on_16_bytes(dx));
+    const auto run = [&](auto kernel) {
+        return launch.elementwise(kernel, factor, static_cast<T*>(dx), on_16_bytes(dx));
+    };
+    switch (loss_terms::gradient_value(argument)) {
+    case Value::term:
+        return run(loss_gradient_kernel<T, Value::term>);
+    case Value::target_slope:
+        return run(loss_gradient_kernel<T, Value::target_slope>);
+    case Value::slope:
+        break;
+    }
+    return run(loss_gradient_kernel<T, Value::slope>);
 }
 
 } // namespace detreduce::cuda

@@ -10,8 +10,11 @@
 namespace detreduce {
 namespace {
 
-#define DETREDUCE_NAME(name, c_name, max_ulp, max_ulp_gradient) std::string_view(#name),
+#define DETREDUCE_NAME(name, ...) std::string_view(#name),
 constexpr std::array loss_names{DETREDUCE_LOSSES(DETREDUCE_NAME)};
+#undef DETREDUCE_NAME
+#define DETREDUCE_NAME(name, c_name) std::string_view(#name),
+constexpr std::array argument_names{DETREDUCE_LOSS_ARGUMENTS(DETREDUCE_NAME)};
 #undef DETREDUCE_NAME
 
 constexpr char no_losses[] = "losses are not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
@@ -43,6 +46,9 @@ Status check_words(const LossRequest& r) {
     if (r.method == Method::serial || r.method == Method::atomic) {
         return {StatusCode::unsupported, "method", "allowed for losses are exact, compensated, kahan and tree"};
     }
+    if (name(r.with_respect_to) == "?") return invalid("with_respect_to", allowed<argument_names>);
+    if (r.with_respect_to == LossArgument::weight && !r.weighted)
+        return invalid("with_respect_to", "allowed for losses without weights are x and target");
     if (!is_dtype(r.dtype)) return invalid("dtype", dtypes_from_16_bits);
     if (r.output && !is_dtype(*r.output)) return invalid("output", dtypes_from_16_bits);
     if (has_8_bits(r.dtype)) return {StatusCode::unsupported, "dtype", no_losses};

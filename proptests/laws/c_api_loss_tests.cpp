@@ -264,11 +264,15 @@ TEST_CASE("C: what is wrong with a loss is said by name", "[c][losses]") {
     refuses_what_is_not_initialised<R>([](const auto& change) { return loss_with(change); }, std::size(R{}.reserved));
     for (const std::int32_t bad : no_words) {
         expect(loss_with([&](R& r) { r.loss = bad; }), invalid, "loss");
+        expect(loss_with([&](R& r) { r.with_respect_to = bad; }), invalid, "with_respect_to");
         expect(loss_with([&](R& r) { r.reduction = bad; }), invalid, "reduction");
         expect(loss_with([&](R& r) { r.method = bad; }), invalid, "method");
         expect(loss_with([&](R& r) { r.dtype = bad; }), invalid, "dtype");
         expect(loss_with([&](R& r) { r.output = bad; }), invalid, "output");
     }
+    expect(loss_with([](R& r) { r.reserved_word = 1; }), invalid, "reserved_word");
+    expect(loss_with([](R& r) { r.with_respect_to = DETREDUCE_LOSS_ARGUMENT_WEIGHT; }), invalid, "with_respect_to");
+    expect_ok(loss_with([](R& r) { r.with_respect_to = DETREDUCE_LOSS_ARGUMENT_WEIGHT, r.weighted = 1; }));
     expect(loss_with([](R& r) { r.dtype = DETREDUCE_DTYPE_OF_INPUT; }), invalid, "dtype");
     expect(loss_with([](R& r) { r.dtype = DETREDUCE_DTYPE_F8E4M3; }), unsupported, "dtype");
     expect(loss_with([](R& r) { r.method = DETREDUCE_METHOD_ATOMIC; }), unsupported, "method");

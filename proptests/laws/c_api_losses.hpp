@@ -33,6 +33,7 @@ inline detreduce_loss_request in_c(const LossRequest& r) {
     c.dtype = static_cast<detreduce_dtype>(r.dtype);
     c.output = output_in_c(r.output);
     c.weighted = r.weighted ? 1 : 0;
+    c.with_respect_to = static_cast<detreduce_loss_argument>(r.with_respect_to);
     c.n = r.n, c.parameter = r.parameter;
     c.device = in_c(r.device), c.launch = in_c(r.launch);
     return c;
@@ -86,6 +87,7 @@ void each_loss_request(DType dtype, std::uint64_t n, const F& f) {
             for (const Method method : {Method::automatic, Method::compensated, Method::kahan, Method::tree}) {
                 for (const bool weighted : {false, true}) {
                     for (const auto output : loss_outputs(dtype)) {
+                        const auto of = output ? LossArgument::target : LossArgument::x;
                         f(LossRequest{.loss = info.loss,
                                       .reduction = reduction,
                                       .method = method,
@@ -93,7 +95,8 @@ void each_loss_request(DType dtype, std::uint64_t n, const F& f) {
                                       .output = output,
                                       .n = n,
                                       .parameter = 0.375,
-                                      .weighted = weighted});
+                                      .weighted = weighted,
+                                      .with_respect_to = weighted && output ? LossArgument::weight : of});
                     }
                 }
             }

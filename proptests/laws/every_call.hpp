@@ -85,12 +85,11 @@ class EveryCall {
     template <class T>
     void losses(const std::vector<T>& x) {
         std::vector<double> results(x.size());
-        for (const Loss loss :
-             {Loss::mse, Loss::mae, Loss::huber, Loss::smooth_l1, Loss::bce, Loss::bce_with_logits, Loss::kl_div}) {
+        for (const LossInfo& info : detreduce::losses) {
             for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
                 for (const Method method : {Method::tree, Method::kahan, Method::compensated, Method::exact}) {
                     for (const bool weighted : {false, true}) {
-                        const LossPlan plan = make_loss_plan({.loss = loss,
+                        const LossPlan plan = make_loss_plan({.loss = info.loss,
                                                               .reduction = reduction,
                                                               .method = method,
                                                               .dtype = dtype_of<T>,
@@ -111,7 +110,7 @@ class EveryCall {
     template <class T>
     void rows(const std::vector<T>& x) {
         std::vector<double> results(x.size()), more(x.size());
-        for (int op = 0; op <= static_cast<int>(RowOp::nll_gradient); ++op) {
+        for (int op = 0; op <= static_cast<int>(RowOp::cross_entropy_target_gradient); ++op) {
             for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
                 for (const std::uint64_t rows : {std::uint64_t{1}, x.size() / 100}) {
                     const RowPlan plan = make_row_plan({.op = static_cast<RowOp>(op),
@@ -126,10 +125,17 @@ class EveryCall {
                     std::vector<std::uint64_t> workspace(plan.workspace_bytes() / 8 + 1);
                     RowArrays arrays{.x = x.data(), .out = results.data()};
                     if (static_cast<RowOp>(op) == RowOp::layernorm) arrays.scale = arrays.shift = x.data();
-                    if (static_cast<RowOp>(op) >= RowOp::cross_entropy) {
+                    const auto row_op = static_cast<RowOp>(op);
+                    if (row_op >= RowOp::cross_entropy && row_op <= RowOp::nll_gradient) {
                         arrays.targets = targets.data();
                         arrays.weights = x.data();
                     }
+                    if (row_op >= RowOp::softmax_gradient && row_op != RowOp::cross_entropy_target_gradient)
+                        arrays.upstream =
+                            row_op == RowOp::logsumexp_gradient ? static_cast<const void*>(more.data()) : x.data();
+                    if (row_op == RowOp::layernorm_gradient || row_op == RowOp::rmsnorm_gradient)
+                        arrays.rstd = more.data();
+                    if (row_op == RowOp::layernorm_gradient) arrays.mean = more.data();
                     visit_("a row op", [&] { return run(plan, arrays, workspace.data()); });
                 }
             }

@@ -46,6 +46,10 @@ TEST_CASE("losses: ranges, and what the calls on them refuse", "[losses]") {
     const float upstream = 3;
     REQUIRE(loss_gradient(Loss::mae, x, t, w, {.reduction = Reduction::sum}) == std::vector<float>{0, -2, 3});
     REQUIRE(loss_gradient(Loss::mse, x, t, w, &upstream, {}) == std::vector<float>{0, -8, 24});
+    REQUIRE(loss_gradient(Loss::mse, x, t, w, {.reduction = Reduction::sum, .with_respect_to = LossArgument::target}) ==
+            std::vector<float>{0, 8, -24});
+    REQUIRE(loss_gradient(Loss::mse, x, t, w, {.reduction = Reduction::sum, .with_respect_to = LossArgument::weight}) ==
+            std::vector<float>{0, 4, 16});
     const std::vector<float> two{1, 2};
     REQUIRE(refused([&] { (void)loss(Loss::mse, x, two); }) == "target");
     const std::vector<float> none;
@@ -114,6 +118,10 @@ TEST_CASE("losses: what is wrong is said by name", "[losses][status]") {
     expect(status_of({.dtype = static_cast<DType>(99)}), invalid, "dtype");
     expect(status_of({.output = static_cast<DType>(99)}), invalid, "output");
     expect(status_of({.n = max_n + 1}), invalid, "n");
+    expect(status_of({.with_respect_to = static_cast<LossArgument>(99)}), invalid, "with_respect_to");
+    expect(status_of({.with_respect_to = LossArgument::weight}), invalid, "with_respect_to");
+    REQUIRE(status_of({.weighted = true, .with_respect_to = LossArgument::weight}).ok());
+    REQUIRE(status_of({.with_respect_to = LossArgument::target}).ok());
     expect(status_of({.device = {static_cast<Backend>(9), 0}, .launch = {.threads = 1025}}), invalid, "launch.threads");
     for (const Loss loss : {Loss::mse, Loss::kl_div}) {
         expect(status_of({.loss = loss, .method = Method::serial}), unsupported, "method");

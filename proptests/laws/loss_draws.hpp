@@ -13,7 +13,10 @@
 namespace detreduce::proptests {
 
 inline constexpr Loss all_losses[] = {
-    Loss::mse, Loss::mae, Loss::huber, Loss::smooth_l1, Loss::bce, Loss::bce_with_logits, Loss::kl_div};
+#define DETREDUCE_LOSS(name, ...) Loss::name,
+    DETREDUCE_LOSSES(DETREDUCE_LOSS)
+#undef DETREDUCE_LOSS
+};
 
 /// Number i of a stream of numbers in [0, 1).
 inline double unit(std::uint64_t seed, std::uint64_t i) {
@@ -47,6 +50,17 @@ struct LossData {
     std::vector<T> x, target, weight;
 };
 
+inline double drawn(LossDomain domain, std::uint64_t seed, std::uint64_t i, int deepest) {
+    switch (domain) {
+    case LossDomain::number:
+        return scattered(seed, i, -6, 6);
+    case LossDomain::probability:
+        return probability(seed, i, deepest);
+    default:
+        return scattered(seed, i, deepest / 2, 9);
+    }
+}
+
 /// n elements that `loss` is for.
 template <class T>
 LossData<T> loss_data(Loss loss, std::size_t n, std::uint64_t seed) {
@@ -55,19 +69,12 @@ LossData<T> loss_data(Loss loss, std::size_t n, std::uint64_t seed) {
     const auto push = [](std::vector<T>& to, double x) { to.push_back(fp::round_to<T>(x)); };
     for (std::size_t i = 0; i < n; ++i) {
         push(data.weight, i % 11 == 3 ? 0 : scattered(seed + 2, i, -3, 3));
-        if (loss == Loss::bce) {
-            push(data.x, probability(seed, i, deepest));
-            push(data.target, probability(seed + 1, i, deepest));
-        } else if (loss == Loss::bce_with_logits || loss == Loss::kl_div) {
-            push(data.x, scattered(seed, i, fp::is_narrow<T> ? -10 : -30, 9));
-            push(data.target, probability(seed + 1, i, deepest));
-        } else {
-            const double x = scattered(seed, i, -6, 6);
-            push(data.x, x);
-            push(data.target, i % 7 == 0   ? x
-                              : i % 3 == 0 ? x + scattered(seed + 1, i, -16, 0)
-                                           : scattered(seed + 1, i, -6, 6));
-        }
+        const double x = drawn(info(loss).x, seed, i, deepest);
+        push(data.x, x);
+        const bool of_numbers = info(loss).target == LossDomain::number;
+        push(data.target, of_numbers && i % 7 == 0   ? x
+                          : of_numbers && i % 3 == 0 ? x + scattered(seed + 1, i, -16, 0)
+                                                     : drawn(info(loss).target, seed + 1, i, deepest));
     }
     return data;
 }

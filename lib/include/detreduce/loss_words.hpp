@@ -8,19 +8,24 @@
 
 namespace detreduce {
 
-/// What an element x and its target t cost; d = x − t, p the request's parameter: X(enumerator and name, name in C,
-/// LossInfo::max_ulp, LossInfo::max_ulp_gradient). The last two follow from the number of roundings and
-/// from max_ulp() of log, log1p, softplus and sigmoid, a unit roundoff counted as a whole unit.
+/// What an element x and its target t cost; d = x − t, p the request's parameter: X(enumerator and
+/// name, name in C, what x and t are (LossDomain), LossInfo::max_ulp, max_ulp_gradient,
+/// max_ulp_target_gradient). The last three follow from the number of roundings and from max_ulp()
+/// of log, log1p, softplus and sigmoid, a unit roundoff counted as a whole unit.
 #define DETREDUCE_LOSSES(X)                                                                                            \
-    X(mse, MSE, 3, 0.5)           /* d² */                                                                            \
-    X(mae, MAE, 0.5, 0)           /* |d| */                                                                            \
-    X(huber, HUBER, 4, 0.5)       /* d²/2 up to |d| = p, from there p·(|d| − p/2) */                               \
-    X(smooth_l1, SMOOTH_L1, 4, 2) /* d²/2p up to |d| = p, from there |d| − p/2: huber / p; p = 0: |d| */            \
-    X(bce, BCE, 4.5, 4.5) /* −(t·log x + (1 − t)·log(1 − x)), logarithms ≥ −100; of probabilities */       \
-    X(bce_with_logits, BCE_WITH_LOGITS, 2.5, 2.5) /* bce of sigmoid(x): log(1 + eˣ) − x·t */                       \
-    X(kl_div, KL_DIV, 3.5, 0)                     /* t·(log t − x); x is the logarithm of a probability, t one */
+    X(mse, MSE, number, number, 3, 0.5, 0.5) /* d² */                                                                 \
+    X(mae, MAE, number, number, 0.5, 0, 0)   /* |d| */                                                                 \
+    /* d²/2 up to |d| = p, from there p·(|d| − p/2) */                                                             \
+    X(huber, HUBER, number, number, 4, 0.5, 0.5)                                                                       \
+    /* d²/2p up to |d| = p, from there |d| − p/2: huber / p; p = 0: |d| */                                          \
+    X(smooth_l1, SMOOTH_L1, number, number, 4, 2, 2)                                                                   \
+    /* −(t·log x + (1 − t)·log(1 − x)), logarithms ≥ −100 */                                               \
+    X(bce, BCE, probability, probability, 4.5, 4.5, 3)                                                                 \
+    /* bce of sigmoid(x): log(1 + eˣ) − x·t */                                                                     \
+    X(bce_with_logits, BCE_WITH_LOGITS, logit, probability, 2.5, 2.5, 0)                                               \
+    X(kl_div, KL_DIV, log_probability, probability, 3.5, 0, 2.5) /* t·(log t − x) */
 enum class Loss : std::uint8_t {
-#define DETREDUCE_ENUMERATOR(name, c_name, max_ulp, max_ulp_gradient) name,
+#define DETREDUCE_ENUMERATOR(name, ...) name,
     DETREDUCE_LOSSES(DETREDUCE_ENUMERATOR)
 #undef DETREDUCE_ENUMERATOR
 };
@@ -36,24 +41,47 @@ enum class Reduction : std::uint8_t {
 #undef DETREDUCE_ENUMERATOR
 };
 
-/// What there is to say about a loss. Errors are in units of the last place, in the format in which elements are added, at a *size*: the true value, where that
-/// is no less than what it is made of; of bce, whose t may be no probability, |t|·|log x| + |1 − t|·|log(1 − x)|; of bce_with_logits |x|·|q| + softplus(−|x|), its
-/// gradient's |q| + sigmoid(−|x|), q the target of the other side, t for x ≤ 0, else 1 − t; of kl_div t·(|log t| + |x|).
+/// What a gradient is taken with respect to: Y(enumerator and name, name in C).
+#define DETREDUCE_LOSS_ARGUMENTS(Y)                                                                                    \
+    Y(x, X)                                                                                                            \
+    Y(target, TARGET)                                                                                                  \
+    Y(weight, WEIGHT)
+enum class LossArgument : std::uint8_t {
+#define DETREDUCE_ENUMERATOR(name, c_name) name,
+    DETREDUCE_LOSS_ARGUMENTS(DETREDUCE_ENUMERATOR)
+#undef DETREDUCE_ENUMERATOR
+};
+
+/// What an element is, or a target. A logit and the logarithm of a probability are any numbers.
+enum class LossDomain : std::uint8_t { number, logit, probability, log_probability };
+
+/// What there is to say about a loss. Errors are in units of the last place, in the format in which
+/// elements are added, at a *size*: the true value, where that is no less than what it is made of;
+/// of bce, whose t may be no probability, |t|·|log x| + |1 − t|·|log(1 − x)|, its derivative by t
+/// |log x| + |log(1 − x)|; of bce_with_logits |x|·|q| + softplus(−|x|), its derivative
+/// |q| + sigmoid(−|x|), q the target of the other side, t for x ≤ 0, else 1 − t; of kl_div
+/// t·(|log t| + |x|), its derivative by t |log t| + |x| + 1.
 struct LossInfo {
     Loss loss;
     std::string_view name;
-    double
-        max_ulp; ///< of a term, if nothing over- or underflows on the way (an underflow costs the smallest subnormal)
-    double max_ulp_gradient; ///< of its derivative, before weight and factor
+    LossDomain x, target;
+    /// Of a term, if nothing over- or underflows on the way (an underflow costs the smallest subnormal).
+    double max_ulp;
+    double max_ulp_gradient;        ///< of its derivative with respect to x, before weight and factor
+    double max_ulp_target_gradient; ///< of that with respect to the target
 };
 
 inline constexpr std::array losses{
-#define DETREDUCE_INFO(name, c_name, max_ulp, max_ulp_gradient) LossInfo{Loss::name, #name, max_ulp, max_ulp_gradient},
+#define DETREDUCE_INFO(name, c_name, x, target, max_ulp, max_ulp_gradient, max_ulp_target_gradient)                    \
+    LossInfo{Loss::name, #name, LossDomain::x, LossDomain::target, max_ulp, max_ulp_gradient, max_ulp_target_gradient},
     DETREDUCE_LOSSES(DETREDUCE_INFO)
 #undef DETREDUCE_INFO
 };
+[[nodiscard]] constexpr const LossInfo& info(Loss loss) {
+    return losses[static_cast<std::size_t>(loss)];
+}
 
-/// "?" for what is no loss, and no reduction.
+/// "?" for what is no loss, no reduction, and no argument.
 [[nodiscard]] constexpr std::string_view name(Loss loss) noexcept {
     const auto i = static_cast<std::size_t>(loss);
     return i < losses.size() ? losses[i].name : "?";
@@ -63,6 +91,13 @@ inline constexpr std::array losses{
     constexpr std::string_view names[] = {DETREDUCE_REDUCTIONS(DETREDUCE_NAME)};
 #undef DETREDUCE_NAME
     const auto i = static_cast<std::size_t>(reduction);
+    return i < std::size(names) ? names[i] : "?";
+}
+[[nodiscard]] constexpr std::string_view name(LossArgument argument) noexcept {
+#define DETREDUCE_NAME(name, c_name) #name,
+    constexpr std::string_view names[] = {DETREDUCE_LOSS_ARGUMENTS(DETREDUCE_NAME)};
+#undef DETREDUCE_NAME
+    const auto i = static_cast<std::size_t>(argument);
     return i < std::size(names) ? names[i] : "?";
 }
 

@@ -46,6 +46,10 @@ enum {
     DETREDUCE_REDUCTION_DEFAULT = -2 /* mean of losses, cross entropy, nll and their gradients, else none */
 };
 
+/* What a gradient is taken with respect to. */
+typedef int32_t detreduce_loss_argument;
+enum { DETREDUCE_LOSS_ARGUMENT_X = 0, DETREDUCE_LOSS_ARGUMENT_TARGET, DETREDUCE_LOSS_ARGUMENT_WEIGHT };
+
 /* What is done to a row x of n elements. */
 typedef int32_t detreduce_row_op;
 enum {
@@ -94,17 +98,19 @@ typedef struct detreduce_loss_request {
     detreduce_dtype dtype;   /* f32; of x, target, weight and the gradient: f16, bf16, f32 or f64 */
     detreduce_dtype output;  /* DETREDUCE_DTYPE_OF_INPUT; of the result */
     uint32_t weighted;       /* 0; 1: each term is multiplied by a weight */
-    uint64_t n;              /* 0; elements, 0 … 2^40; a mean has at least 1 */
-    double parameter;        /* 1; huber: delta, above 0; smooth_l1: beta, 0 or above */
-    detreduce_device device; /* CUDA, current device */
-    detreduce_launch launch; /* all of it automatic */
-    uint64_t reserved[13];   /* 0 */
+    detreduce_loss_argument with_respect_to; /* x; of gradients: x, target or, of a weighted loss, weight */
+    uint32_t reserved_word;                  /* 0 */
+    uint64_t n;                              /* 0; elements, 0 … 2^40; a mean has at least 1 */
+    double parameter;                        /* 1; huber: delta, above 0; smooth_l1: beta, 0 or above */
+    detreduce_device device;                 /* CUDA, current device */
+    detreduce_launch launch;                 /* all of it automatic */
+    uint64_t reserved[12];                   /* 0 */
 } detreduce_loss_request;
 #define DETREDUCE_LOSS_REQUEST_INIT                                                                                    \
     {                                                                                                                  \
         sizeof(detreduce_loss_request), DETREDUCE_LOSS_MSE, DETREDUCE_REDUCTION_DEFAULT, DETREDUCE_METHOD_AUTOMATIC,   \
-            DETREDUCE_DTYPE_F32, DETREDUCE_DTYPE_OF_INPUT, 0, 0, 1, {DETREDUCE_BACKEND_CUDA, -1},                      \
-            {0, 0, 0, 0, 0, {0}}, {                                                                                    \
+            DETREDUCE_DTYPE_F32, DETREDUCE_DTYPE_OF_INPUT, 0, DETREDUCE_LOSS_ARGUMENT_X, 0, 0, 1,                      \
+            {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0, {0}}, {                                                      \
             0                                                                                                          \
         }                                                                                                              \
     }
@@ -170,10 +176,11 @@ detreduce_status detreduce_run_loss(const detreduce_loss_plan* plan, const detre
 detreduce_status detreduce_run_loss_async(const detreduce_loss_plan* plan, const detreduce_loss_inputs* inputs,
                                           void* out, detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
-/* The gradient of what detreduce_run_loss() computes with respect to each element of x, times the
- * upstream value, to `dx`. Otherwise as that.
+/* The gradient of what detreduce_run_loss() computes with respect to each element of x, target or
+ * weight (with_respect_to), times the upstream value, to `dx`. Otherwise as that.
  *
- * formula    the derivative of the loss, times the weight, times the upstream value, of mean over n
+ * formula    the derivative of the loss, times the weight, or the loss, of that by the weight; times
+ *            the upstream value, of mean over n
  * upstream   NULL, which is 1, or one element of the plan's dtype, or, of reduction none, n of them
  * dx         n elements of the plan's dtype, in the place of x, target, weight or n upstream values,
  *            or apart from all of them. The method and the output mean nothing */

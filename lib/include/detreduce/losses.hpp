@@ -29,7 +29,9 @@ struct LossRequest {
     std::uint64_t n = 0; ///< 0 … 2^40; a mean has at least 1
     double parameter =
         1; ///< huber: delta, above 0; smooth_l1: beta, 0 or above; rounded to the format of the terms, where it must be finite
-    bool weighted = false;       ///< each term is multiplied by a weight
+    bool weighted = false; ///< each term is multiplied by a weight
+    /// Of run_gradient(): x, target or, of a weighted loss, weight.
+    LossArgument with_respect_to = LossArgument::x;
     Device device = current_gpu; ///< or `cpu`, for which there are shorter calls below
     Launch launch = {};          ///< as TransformOptions::launch, and of unweighted mse and mae as Request::launch
 };
@@ -96,11 +98,14 @@ static_assert(std::is_trivially_copyable_v<LossPlan>);
 Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspace = nullptr,
            Stream stream = nullptr) noexcept;
 
-/// The derivative of what run() computes with respect to each element of x, times `upstream`, into `dx`. Otherwise as run().
+/// The derivative of what run() computes with respect to each element of x, or of target or weight
+/// (with_respect_to), times `upstream`, into `dx`. Otherwise as run().
 ///
 /// formula      dxᵢ = lossʹ(xᵢ, tᵢ)·wᵢ·f, rounded after each product and once to the dtype; f = g of sum and none, g / n of mean, g the upstream value. lossʹ:
 ///              mse 2d; mae sign d, 0 at 0; huber d, at most ±delta; smooth_l1 d / beta, or sign d; bce (x − t) / max(x·(1 − x), 10⁻¹²); bce_with_logits
-///              sigmoid(x) − t; kl_div −t. (That of bce thus ignores that its logarithms end at −100, as PyTorch's does.)
+///              sigmoid(x) − t; kl_div −t. (That of bce thus ignores that its logarithms end at −100, as PyTorch's does.) With respect to target: mse, mae, huber and
+///              smooth_l1 as with x and t in each other's place; bce log(1 − x) − log x, of logarithms no less than −100; bce_with_logits −x; kl_div log t − x + 1,
+///              −∞ at 0. With respect to weight: the term, times f
 /// shapes       upstream: null, which is 1, or an element of the plan's dtype, or n of them if nothing is reduced. dx: n elements of the plan's dtype
 /// guarantee    device: the same bits on every CPU and GPU. Method and output mean nothing
 /// in place     dx may be x, target or weight, or upstream, where that is n numbers. Another overlap is refused
@@ -114,7 +119,8 @@ Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upst
 struct LossOptions {
     Reduction reduction = Reduction::mean;
     Method method = Method::automatic;
-    double parameter = 1; ///< delta of huber, beta of smooth_l1
+    double parameter = 1;                           ///< delta of huber, beta of smooth_l1
+    LossArgument with_respect_to = LossArgument::x; ///< of gradients
     Launch launch = {};
 };
 
@@ -139,6 +145,7 @@ template <class T>
                                           .n = n,
                                           .parameter = options.parameter,
                                           .weighted = weight.has_value(),
+                                          .with_respect_to = options.with_respect_to,
                                           .device = cpu,
                                           .launch = options.launch});
     throw_if_error(plan.status());
@@ -262,6 +269,7 @@ Status loss_gradient_async(Loss loss, const T* x, const T* target, const T* weig
                               .n = n,
                               .parameter = options.parameter,
                               .weighted = weight != nullptr,
+                              .with_respect_to = options.with_respect_to,
                               .launch = options.launch};
     return run_gradient(make_loss_plan(request), {x, target, weight}, upstream, dx, stream);
 }

@@ -39,6 +39,9 @@ DETREDUCE_LOSSES(DETREDUCE_CHECK)
 #define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_REDUCTION_##c_name, dr::Reduction::name));
 DETREDUCE_REDUCTIONS(DETREDUCE_CHECK)
 #undef DETREDUCE_CHECK
+#define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_LOSS_ARGUMENT_##c_name, dr::LossArgument::name));
+DETREDUCE_LOSS_ARGUMENTS(DETREDUCE_CHECK)
+#undef DETREDUCE_CHECK
 #define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_ROW_OP_##c_name, dr::RowOp::name));
 DETREDUCE_ROW_OPS(DETREDUCE_CHECK)
 #undef DETREDUCE_CHECK
@@ -99,6 +102,7 @@ dr::LossRequest as_request(const detreduce_loss_request& r) {
             .n = r.n,
             .parameter = r.parameter,
             .weighted = r.weighted != 0,
+            .with_respect_to = as<dr::LossArgument>(r.with_respect_to),
             .device = as_device(r.device),
             .launch = as_launch(r.launch)};
 }
@@ -225,6 +229,7 @@ detreduce_status detreduce_make_loss_plan(const detreduce_loss_request* request,
     *plan = {};
     if (request == nullptr) return null("request");
     if (const detreduce_status bad = check_request(*request, loss_request_size); !is_ok(bad)) return bad;
+    if (request->reserved_word != 0) return invalid("reserved_word", "must be 0, as the initialiser sets it");
     if (request->weighted > 1) return invalid("weighted", "allowed are 0 and 1; the initialiser sets every field");
     return store(plan, dr::make_loss_plan(as_request(*request)));
 }

@@ -23,8 +23,8 @@ struct LossValues {
     const IsaFunctions<T>* isa;
     const T *x, *t, *w;
 
-    LossValues(const LossPlan& plan, const LossInputs& in, bool slopes)
-        : map{plan.request().loss, fp::round_to<V>(plan.request().parameter), slopes},
+    LossValues(const LossPlan& plan, const LossInputs& in, loss_terms::Value value)
+        : map{plan.request().loss, fp::round_to<V>(plan.request().parameter), value},
           isa(&isa_table(plan.plan().launch().isa).of<T>()), x(static_cast<const T*>(in.x)),
           t(static_cast<const T*>(in.target)), w(static_cast<const T*>(in.weight)) {}
 
@@ -72,7 +72,7 @@ DETREDUCE_OPAQUE void store_gradient(const LossPlan& plan, const LossValues<T>& 
 
 void compute_loss(const LossPlan& plan, const LossInputs& in, void* out) noexcept {
     with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) {
-        const LossValues<T> terms(plan, in, false);
+        const LossValues<T> terms(plan, in, loss_terms::Value::term);
         if (plan.request().reduction != Reduction::none) {
             return reduce_computed(plan.plan(), {in.x, in.target, &terms, 2, &write_loss_terms<T>}, out);
         }
@@ -85,7 +85,9 @@ void compute_loss(const LossPlan& plan, const LossInputs& in, void* out) noexcep
 void compute_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx) noexcept {
     const StandardFpEnvironment environment;
     with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) {
-        const LossValues<T> slopes(plan, in, true);
+        LossInputs own = in;
+        if (plan.request().with_respect_to == LossArgument::weight) own.weight = nullptr;
+        const LossValues<T> slopes(plan, own, loss_terms::gradient_value(plan.request().with_respect_to));
         store_gradient(plan, slopes, static_cast<const T*>(upstream), static_cast<T*>(dx));
     });
 }

@@ -24,12 +24,12 @@ struct TrueLoss {
 template <class V>
 [[nodiscard]] TrueLoss true_loss(const LossCase<V>& c);
 
-/// The error of the derivative with respect to x, where that is taken from its formula,
+/// The error of the derivative with respect to x or the target, where that is taken from its formula,
 template <class V>
-[[nodiscard]] double slope_error_in_ulps(const LossCase<V>& c, V result);
+[[nodiscard]] double slope_error_in_ulps(const LossCase<V>& c, V result, LossArgument argument = LossArgument::x);
 
 /// and from central differences of the loss, so that a wrong formula is seen. Of bce where no logarithm ends at −100.
 template <class V>
-[[nodiscard]] double difference_error_in_ulps(const LossCase<V>& c, V result);
+[[nodiscard]] double difference_error_in_ulps(const LossCase<V>& c, V result, LossArgument argument = LossArgument::x);
 
 } // namespace detreduce::accuracy

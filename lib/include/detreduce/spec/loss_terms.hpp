@@ -1,7 +1,10 @@
-// Terms of losses and their derivatives, for host and device (lib/SPEC.md, section 15). One loss a type, so that the choice of it is made once for many
-// elements; each computes both sides of every choice and selects, so that loops vectorize.
+// Terms of losses and their derivatives, for host and device (lib/SPEC.md, section 15). One loss a
+// type, so that the choice of it is made once for many elements; each computes both sides of every
+// choice and selects, so that loops vectorize.
 // V is float or double.
 #pragma once
+
+#include <cstdint>
 
 #include <detreduce/loss_words.hpp>
 #include <detreduce/math.hpp>
@@ -32,8 +35,12 @@ template <class V>
     return select(x > 0, 1 - t, t);
 }
 
-struct Mse {
-    static constexpr Loss loss = Loss::mse;
+/// A loss: its term, and the derivatives of that with respect to x and to the target, of the loss's parameter p.
+template <Loss>
+struct Terms;
+
+template <>
+struct Terms<Loss::mse> {
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V) {
         const V d = x - t;
@@ -43,10 +50,14 @@ struct Mse {
     static DETREDUCE_HD V slope(V x, V t, V) {
         return 2 * (x - t);
     }
+    template <class V>
+    static DETREDUCE_HD V target_slope(V x, V t, V) {
+        return slope(t, x, V(0));
+    }
 };
 
-struct Mae {
-    static constexpr Loss loss = Loss::mae;
+template <>
+struct Terms<Loss::mae> {
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V) {
         return magnitude(x - t);
@@ -55,10 +66,14 @@ struct Mae {
     static DETREDUCE_HD V slope(V x, V t, V) {
         return sign(x - t);
     }
+    template <class V>
+    static DETREDUCE_HD V target_slope(V x, V t, V) {
+        return slope(t, x, V(0));
+    }
 };
 
-struct Huber {
-    static constexpr Loss loss = Loss::huber;
+template <>
+struct Terms<Loss::huber> {
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V delta) {
         const V d = x - t, a = magnitude(d);
@@ -69,10 +84,14 @@ struct Huber {
     static DETREDUCE_HD V slope(V x, V t, V delta) {
         return lesser(greater(x - t, -delta), delta);
     }
+    template <class V>
+    static DETREDUCE_HD V target_slope(V x, V t, V delta) {
+        return slope(t, x, delta);
+    }
 };
 
-struct SmoothL1 {
-    static constexpr Loss loss = Loss::smooth_l1;
+template <>
+struct Terms<Loss::smooth_l1> {
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V beta) {
         const V d = x - t, a = magnitude(d);
@@ -84,10 +103,14 @@ struct SmoothL1 {
         const V d = x - t;
         return select(magnitude(d) < beta, d / beta, sign(d));
     }
+    template <class V>
+    static DETREDUCE_HD V target_slope(V x, V t, V beta) {
+        return slope(t, x, beta);
+    }
 };
 
-struct Bce {
-    static constexpr Loss loss = Loss::bce;
+template <>
+struct Terms<Loss::bce> {
     /// Logarithms of what is no probability are NaN, which greater() lets through. They are negated first: 0 then comes with a plus sign.
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V) {
@@ -99,10 +122,15 @@ struct Bce {
         const V q = (x - t) / greater(x * (1 - x), product_floor<V>);
         return select(x >= 0, select(x <= 1, q, math::detail::nan<V>), math::detail::nan<V>);
     }
+    /// Of the logarithms as they are in the term.
+    template <class V>
+    static DETREDUCE_HD V target_slope(V x, V, V) {
+        return greater(math::log1p(-x), log_floor<V>) - greater(math::log(x), log_floor<V>);
+    }
 };
 
-struct BceWithLogits {
-    static constexpr Loss loss = Loss::bce_with_logits;
+template <>
+struct Terms<Loss::bce_with_logits> {
     /// log(1 + eˣ) − x·t without cancellation, as long as t is a probability: max(x, 0) − x·t is |x|·q. Where q is 0, that is nothing, of infinities too.
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V) {
@@ -115,10 +143,14 @@ struct BceWithLogits {
         const V q = other_side(x, t), s = math::sigmoid(-magnitude(x));
         return select(x > 0, q - s, s - q);
     }
+    template <class V>
+    static DETREDUCE_HD V target_slope(V x, V, V) {
+        return -x;
+    }
 };
 
-struct KlDiv {
-    static constexpr Loss loss = Loss::kl_div;
+template <>
+struct Terms<Loss::kl_div> {
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V) {
         return select(t == 0, unless_nan(x, V(0)), t * (math::log(t) - x));
@@ -128,28 +160,43 @@ struct KlDiv {
     static DETREDUCE_HD V slope(V x, V t, V) {
         return unless_nan(x, select(t >= 0, 0 - t, math::detail::nan<V>));
     }
+    /// −∞ at t = 0; NaN below.
+    template <class V>
+    static DETREDUCE_HD V target_slope(V x, V t, V) {
+        return (math::log(t) - x) + 1;
+    }
 };
 
-/// f(L{}) for the type L of `loss`.
+/// Which function of x and its target: the term, or its derivative with respect to one of them.
+enum class Value : std::uint8_t { term, slope, target_slope };
+/// Of a gradient. With respect to a weight it is the term.
+[[nodiscard]] constexpr Value gradient_value(LossArgument argument) {
+    return argument == LossArgument::x        ? Value::slope
+           : argument == LossArgument::target ? Value::target_slope
+                                              : Value::term;
+}
+template <Value Which, Loss L, class V>
+[[nodiscard]] DETREDUCE_HD V value_of(Terms<L>, V x, V t, V p) {
+    if constexpr (Which == Value::term) {
+        return Terms<L>::term(x, t, p);
+    } else if constexpr (Which == Value::slope) {
+        return Terms<L>::slope(x, t, p);
+    } else {
+        return Terms<L>::target_slope(x, t, p);
+    }
+}
+
+/// f(Terms<loss>{}).
 template <class F>
 DETREDUCE_HD constexpr decltype(auto) with_loss(Loss loss, const F& f) {
     switch (loss) {
-    case Loss::mae:
-        return f(Mae{});
-    case Loss::huber:
-        return f(Huber{});
-    case Loss::smooth_l1:
-        return f(SmoothL1{});
-    case Loss::bce:
-        return f(Bce{});
-    case Loss::bce_with_logits:
-        return f(BceWithLogits{});
-    case Loss::kl_div:
-        return f(KlDiv{});
-    case Loss::mse:
-        break;
+#define DETREDUCE_CASE(name, ...)                                                                                      \
+    case Loss::name:                                                                                                   \
+        return f(Terms<Loss::name>{});
+        DETREDUCE_LOSSES(DETREDUCE_CASE)
+#undef DETREDUCE_CASE
     }
-    return f(Mse{});
+    __builtin_unreachable(); // plans have no other
 }
 
 } // namespace detreduce::loss_terms

@@ -12,6 +12,7 @@
 #include <detreduce/fp/format.hpp>
 #include <detreduce/loss_words.hpp>
 #include <detreduce/spec/exp_term.hpp>
+#include <detreduce/spec/loss_terms.hpp>
 #include <detreduce/spec/order_key.hpp>
 #include <detreduce/spec/row_grads.hpp>
 #include <detreduce/types.hpp>
@@ -20,12 +21,12 @@
 
 namespace detreduce::host {
 
-/// Which function of an element and its target: the term of a loss, or its derivative.
+/// Which function of an element and its target.
 template <class V>
 struct LossMap {
     Loss loss;
     V parameter;
-    bool slopes;
+    loss_terms::Value value;
 };
 
 /// Which function of an element, for the gradient of a row op (spec/row_grads.hpp): one of the
