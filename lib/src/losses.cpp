@@ -41,7 +41,7 @@ Status check_parameter(const LossRequest& r) {
 
 Status check_words(const LossRequest& r) {
     if (name(r.loss) == "?") return invalid("loss", allowed<loss_names>);
-    if (name(r.reduction) == "?") return invalid("reduction", allowed_reductions);
+    if (name(*r.reduction) == "?") return invalid("reduction", allowed_reductions);
     if (name(r.method) == "?") return invalid("method", "allowed are automatic, exact, compensated, kahan and tree");
     if (r.method == Method::serial || r.method == Method::atomic) {
         return {StatusCode::unsupported, "method", "allowed for losses are exact, compensated, kahan and tree"};
@@ -117,6 +117,7 @@ LossPlan make_loss_plan(const LossRequest& asked) noexcept {
     LossPlan plan;
     plan.request_ = asked;
     plan.request_.method = resolved(asked.method, Op::sum);
+    plan.request_.reduction = asked.reduction.value_or(Reduction::mean);
     LossRequest& request = plan.request_;
     plan.status_ = check_words(request);
     if (!plan.status_.ok()) return plan;

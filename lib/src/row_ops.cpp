@@ -40,7 +40,7 @@ bool is_norm(RowOp op) {
 }
 
 Status check_reduction(const RowRequest& r) {
-    if (name(r.reduction) == "?") return invalid("reduction", allowed_reductions);
+    if (name(*r.reduction) == "?") return invalid("reduction", allowed_reductions);
     if (name(r.method) == "?") return invalid("method", "allowed are automatic, exact, compensated, kahan and tree");
     if (r.reduction == Reduction::none && !r.parameters) return {};
     if (r.reduction != Reduction::none && !has_weights(r.op))
@@ -270,6 +270,7 @@ RowPlan make_row_plan(const RowRequest& asked) noexcept {
     RowPlan plan;
     plan.request_ = asked;
     plan.request_.method = resolved(asked.method, Op::sum);
+    plan.request_.reduction = asked.reduction.value_or(has_weights(asked.op) ? Reduction::mean : Reduction::none);
     RowRequest& request = plan.request_;
     plan.status_ = check_words(request);
     if (plan.status_.ok()) plan.status_ = check_size(request);

@@ -42,7 +42,7 @@ TEST_CASE("C on the GPU: losses have the bits of the CPU", "[gpu][c][losses]") {
                     in_c(LossInputs{x.data(), target.data(), r.weighted ? weight.data() : nullptr});
                 std::vector<char> expected(n * 8, '\xa5');
                 throw_if_error(run(plan, in, expected.data()));
-                INFO(name(r.loss) << ' ' << name(r.reduction) << ' ' << name(r.method) << ' ' << name(dtype));
+                INFO(name(r.loss) << ' ' << name(*r.reduction) << ' ' << name(r.method) << ' ' << name(dtype));
                 detreduce_loss_plan c_plan;
                 expect_ok(detreduce_make_loss_plan(&request, &c_plan));
                 const DeviceBuffer workspace(detreduce_loss_plan_workspace_bytes(&c_plan));
@@ -74,7 +74,7 @@ TEST_CASE("C on the GPU: row ops have the bits of the CPU", "[gpu][c][rows]") {
                 const RowPlan plan = make_row_plan(r);
                 throw_if_error(plan.status());
                 detreduce_row_plan c_plan;
-                INFO(name(r.op) << ' ' << name(r.reduction) << ' ' << name(r.method) << ' ' << name(dtype));
+                INFO(name(r.op) << ' ' << name(*r.reduction) << ' ' << name(r.method) << ' ' << name(dtype));
                 const detreduce_status made = detreduce_make_row_plan(&request, &c_plan);
                 if (made.code == DETREDUCE_UNSUPPORTED) return; // not on a GPU
                 expect_ok(made);

@@ -17,6 +17,9 @@ namespace detreduce::proptests {
 inline detreduce_dtype output_in_c(const std::optional<DType>& output) {
     return output ? static_cast<detreduce_dtype>(*output) : detreduce_dtype{DETREDUCE_DTYPE_OF_INPUT};
 }
+inline detreduce_reduction reduction_in_c(const std::optional<Reduction>& reduction) {
+    return reduction ? static_cast<detreduce_reduction>(*reduction) : detreduce_reduction{DETREDUCE_REDUCTION_DEFAULT};
+}
 inline detreduce_device in_c(const Device& d) {
     return {static_cast<detreduce_backend>(d.backend), d.index};
 }
@@ -28,7 +31,7 @@ inline detreduce_launch in_c(const Launch& l) {
 inline detreduce_loss_request in_c(const LossRequest& r) {
     detreduce_loss_request c = DETREDUCE_LOSS_REQUEST_INIT;
     c.loss = static_cast<detreduce_loss>(r.loss);
-    c.reduction = static_cast<detreduce_reduction>(r.reduction);
+    c.reduction = reduction_in_c(r.reduction);
     c.method = static_cast<detreduce_method>(r.method);
     c.dtype = static_cast<detreduce_dtype>(r.dtype);
     c.output = output_in_c(r.output);
@@ -43,7 +46,7 @@ inline detreduce_row_request in_c(const RowRequest& r) {
     c.op = static_cast<detreduce_row_op>(r.op);
     c.dtype = static_cast<detreduce_dtype>(r.dtype);
     c.output = output_in_c(r.output);
-    c.reduction = static_cast<detreduce_reduction>(r.reduction);
+    c.reduction = reduction_in_c(r.reduction);
     c.method = static_cast<detreduce_method>(r.method);
     c.n = r.n, c.rows = r.rows, c.stride = r.stride, c.output_stride = r.output_stride;
     c.probability_stride = r.probability_stride, c.upstream_stride = r.upstream_stride;

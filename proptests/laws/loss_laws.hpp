@@ -187,7 +187,7 @@ void for_losses(std::uint64_t seed, const Check& check, const std::vector<std::s
                           .parameter = loss_parameter(word / 8),
                           .weighted = word / 64 % 2 == 0};
             const auto data = loss_data<T>(loss, n, word);
-            INFO(name(loss) << ' ' << name(r.reduction) << ' ' << name(r.method) << " n " << n
+            INFO(name(loss) << ' ' << name(*r.reduction) << ' ' << name(r.method) << " n " << n
                             << (r.weighted ? " weighted" : "") << " parameter " << r.parameter);
             check(r, data, word >> 8);
         }

@@ -48,7 +48,8 @@ void for_batches(std::uint64_t seed, const Check& check) {
         for (std::size_t v = 0; v < list.size(); ++v) {
             for (const std::uint64_t n : {1, 5, 400}) {
                 const auto word = accuracy::hash(seed * 64 + static_cast<std::uint64_t>(op), n * 16 + v);
-                RowRequest r{.op = op, .n = n, .label_smoothing = list[v].smoothing ? 0.1 : 0};
+                RowRequest r{
+                    .op = op, .n = n, .label_smoothing = list[v].smoothing ? 0.1 : 0, .reduction = Reduction::none};
                 choose(r, word);
                 if (n == 1 && word / 2 % 4 == 0) r.rows = 9000;
                 r.method = batch_methods[word / 8 % 4];
@@ -167,7 +168,7 @@ TEMPLATE_TEST_CASE("rows: a probability of 1 is a class", "[rows]", float16, bfl
     for (const std::size_t n : row_lengths<T>()) {
         if (n == 0) continue;
         for (const bool weights : {false, true}) {
-            const RowRequest r{.op = RowOp::cross_entropy, .n = n, .rows = 3};
+            const RowRequest r{.op = RowOp::cross_entropy, .n = n, .rows = 3, .reduction = Reduction::none};
             RowData<T> data = row_data<T>(r, {.weights = weights}, n);
             mend(data, r);
             for (std::uint64_t i = 0; i < r.rows; ++i)
@@ -195,7 +196,7 @@ TEMPLATE_TEST_CASE("rows: special values of probabilities, and of what is reduce
         return to;
     };
     const double inf = infinity<double>, nan = proptests::quiet_nan<double>;
-    const RowRequest r{.op = RowOp::cross_entropy, .n = 3};
+    const RowRequest r{.op = RowOp::cross_entropy, .n = 3, .reduction = Reduction::none};
     const auto soft = [&](std::initializer_list<double> x, std::initializer_list<double> q, double smoothing = 0) {
         RowRequest with = r;
         with.label_smoothing = smoothing;

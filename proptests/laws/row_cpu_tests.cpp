@@ -273,7 +273,8 @@ TEST_CASE("rows: a weight that is NaN comes out as the one NaN that there is", "
     const std::int64_t target = 1;
     for (const RowOp op : {RowOp::cross_entropy, RowOp::nll}) {
         float loss = 0, weight = 0;
-        const RowPlan plan = make_row_plan({.op = op, .n = x.size(), .rows = 1, .device = cpu});
+        const RowPlan plan =
+            make_row_plan({.op = op, .n = x.size(), .rows = 1, .reduction = Reduction::none, .device = cpu});
         REQUIRE(
             run(plan,
                 {.x = x.data(), .out = &loss, .targets = &target, .weights = weights.data(), .row_weights = &weight},
@@ -287,7 +288,7 @@ TEST_CASE("rows: a weight that is NaN comes out as the one NaN that there is", "
 TEST_CASE("rows: the caller's rounding mode means nothing", "[rows]") {
     for (const RowOp op : all_row_ops) {
         for (const std::uint64_t rows : {1, 20}) {
-            RowRequest r{.op = op, .n = 5003, .rows = rows, .launch = {.threads = 3}};
+            RowRequest r{.op = op, .n = 5003, .rows = rows, .reduction = Reduction::none, .launch = {.threads = 3}};
             if (of_targets(op)) r.reduction = Reduction::mean;
             auto data = row_data<float>(r, {}, 14);
             if (of_targets(op)) mend(data, r);
@@ -300,6 +301,16 @@ TEST_CASE("rows: the caller's rounding mode means nothing", "[rows]") {
             require_same(up, expected);
         }
     }
+}
+
+TEST_CASE("rows: an empty reduction is the mean of losses, else none", "[rows]") {
+    for (const RowOp op : all_row_ops) {
+        const RowPlan plan = make_row_plan({.op = op, .n = 3, .rows = 5, .device = cpu});
+        INFO(name(op));
+        REQUIRE(plan.status().ok());
+        REQUIRE(plan.request().reduction == (of_losses(op) ? Reduction::mean : Reduction::none));
+    }
+    REQUIRE(make_loss_plan({.n = 3, .device = cpu}).request().reduction == Reduction::mean);
 }
 
 TEST_CASE("rows: what is wrong with a request is said by name", "[rows][status]") {
@@ -369,7 +380,7 @@ TEST_CASE("rows: what is wrong with a request is said by name", "[rows][status]"
         }
     }
     for (const RowOp op : {RowOp::layernorm_gradient, RowOp::rmsnorm_gradient}) {
-        RowRequest r{.op = op, .dtype = DType::bf16, .n = 4, .parameters = true};
+        RowRequest r{.op = op, .dtype = DType::bf16, .n = 4, .parameters = true, .reduction = Reduction::none};
         REQUIRE(status_of(r).ok()); // by exact
         for (const Method method : {Method::serial, Method::atomic}) {
             r.method = method;
@@ -392,7 +403,7 @@ TEST_CASE("rows: what is wrong with pointers is said by name", "[rows][status]")
     char* const askew = reinterpret_cast<char*>(out) + 1;
     float kept[2] = {0, 1};
     for (const RowOp op : all_row_ops) {
-        const RowPlan plan = make_row_plan({.op = op, .n = 4, .device = cpu});
+        const RowPlan plan = make_row_plan({.op = op, .n = 4, .reduction = Reduction::none, .device = cpu});
         const bool layer = op == RowOp::layernorm || op == RowOp::layernorm_gradient,
                    of_norm = of_norms(op) || of_norm_gradients(op),
                    upstream = has_upstream(op) || op == RowOp::logsumexp_gradient;
@@ -449,7 +460,8 @@ TEST_CASE("rows: what is wrong with pointers is said by name", "[rows][status]")
         if (of_targets(op)) wrong(&RowArrays::targets, static_cast<const std::int64_t*>(nullptr), "targets");
         expect(run(RowPlan(), good), invalid, "plan");
         REQUIRE(out[0] == 77);
-        REQUIRE(run(make_row_plan({.op = op, .n = 4, .rows = 0, .device = cpu}), {}).ok());
+        REQUIRE(
+            run(make_row_plan({.op = op, .n = 4, .rows = 0, .reduction = Reduction::none, .device = cpu}), {}).ok());
         REQUIRE(run(plan, good).ok());
         REQUIRE(plan.workspace_bytes() == 0);
         out[0] = 77;

@@ -243,7 +243,7 @@ inline std::string shown(const RowRequest& r, const RowVariant& v) {
     std::string text = std::string(name(r.op)) + " n " + std::to_string(r.n) + " rows " + std::to_string(r.rows) +
                        " stride " + std::to_string(r.stride) + " to " + std::to_string(r.output_stride) +
                        " probabilities " + std::to_string(r.probability_stride) + " upstream " +
-                       std::to_string(r.upstream_stride) + ' ' + std::string(name(r.reduction)) + ' ' +
+                       std::to_string(r.upstream_stride) + ' ' + std::string(name(*r.reduction)) + ' ' +
                        std::string(name(r.method)) + " smoothing " + std::to_string(r.label_smoothing) + " threads " +
                        std::to_string(r.launch.threads) + ' ' + std::string(name(r.launch.isa));
     for (const auto& [has, what] : {std::pair{v.scale, " scale"},

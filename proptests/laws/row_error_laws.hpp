@@ -184,7 +184,7 @@ struct Judgement {
 template <class T>
 Judgement<T> judgement(RowOp op, const RowVariant& v, std::size_t n, std::uint64_t seed) {
     Judgement<T> j;
-    j.request = {.op = op, .n = n, .label_smoothing = v.smoothing ? 0.1 : 0};
+    j.request = {.op = op, .n = n, .label_smoothing = v.smoothing ? 0.1 : 0, .reduction = Reduction::none};
     j.data = row_data<T>(j.request, v, seed);
     const std::size_t y = accuracy::hash(seed, 3) % n;
     if (!v.probabilities) j.data.targets = {static_cast<std::int64_t>(y)};
@@ -347,7 +347,7 @@ TEMPLATE_TEST_CASE("rows: layernorm and rmsnorm are within their bounds", "[rows
             const auto x = doubles(row);
             const std::size_t n = x.size();
             for (const double epsilon : {1e-5, 0.0}) {
-                const RowRequest r{.op = op, .n = n, .epsilon = epsilon};
+                const RowRequest r{.op = op, .n = n, .epsilon = epsilon, .reduction = Reduction::none};
                 const bool centred = op == RowOp::layernorm;
                 const auto cases = norm_cases(row, epsilon, centred);
                 const accuracy::NormOracle oracle(x, epsilon, centred);

@@ -41,7 +41,11 @@ std::uint64_t row_fingerprint(RowOp op) {
     };
     for (const RowVariant& v : variants(op)) {
         for (const std::uint64_t n : {1, 33, 1000, 9000}) {
-            RowRequest r{.op = op, .n = n, .rows = row_kinds, .label_smoothing = v.smoothing ? 0.25 : 0};
+            RowRequest r{.op = op,
+                         .n = n,
+                         .rows = row_kinds,
+                         .label_smoothing = v.smoothing ? 0.25 : 0,
+                         .reduction = Reduction::none};
             const auto got = run_rows<V>(r, row_data<T>(r, v, n + 14), 0);
             put(got.out);
             put(got.mean);

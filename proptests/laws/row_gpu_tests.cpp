@@ -104,7 +104,7 @@ TEMPLATE_TEST_CASE("rows on the GPU: more rows than blocks", "[rows][gpu]", floa
                                   {tile + 1, 1100},
                                   {264, 40'000}, // and more than there are warps
                                   {265, 40'000}}) {
-        RowRequest r{.op = RowOp::cross_entropy, .n = n, .rows = rows};
+        RowRequest r{.op = RowOp::cross_entropy, .n = n, .rows = rows, .reduction = Reduction::none};
         const auto data = row_data<T>(r, {}, n);
         for (const RowOp op : row_ops_of_x) {
             r.op = op;
@@ -124,7 +124,7 @@ TEMPLATE_TEST_CASE("row gradients on the GPU: more rows than blocks", "[rows][gr
          {std::pair<std::uint64_t, std::uint64_t>{3, 20'003}, {264, 4000}, {1000, 500}, {tile + 1, 1100}}) {
         for (const RowOp op : all_row_ops) {
             if (op < RowOp::softmax_gradient) continue;
-            const RowRequest r{.op = op, .n = n, .rows = rows};
+            const RowRequest r{.op = op, .n = n, .rows = rows, .reduction = Reduction::none};
             const auto data = row_data<T>(r, {}, n);
             INFO(shown(r, {}));
             require_same(run_rows<T>(r, data, 0), RowBackend::expected<T>(r, data));
@@ -230,8 +230,13 @@ TEST_CASE("rows on the GPU: far apart", "[rows][gpu]") {
     const DeviceBuffer memory(((rows - 1) * stride + 4 * n) * sizeof(float16));
     auto* const x = reinterpret_cast<float16*>(memory.data());
     for (const RowOp op : {RowOp::softmax, RowOp::layernorm, RowOp::cross_entropy_gradient}) {
-        const RowRequest r{
-            .op = op, .dtype = DType::f16, .n = n, .rows = rows, .stride = stride, .output_stride = stride};
+        const RowRequest r{.op = op,
+                           .dtype = DType::f16,
+                           .n = n,
+                           .rows = rows,
+                           .stride = stride,
+                           .output_stride = stride,
+                           .reduction = Reduction::none};
         const auto data = row_data<float16>(r, {}, 0);
         const DeviceArray<std::int64_t> targets(data.targets, 0);
         for (std::uint64_t i = 0; i < rows; ++i)
@@ -249,7 +254,7 @@ TEST_CASE("rows on the GPU: far apart", "[rows][gpu]") {
 TEST_CASE("rows on the GPU: captured in a graph", "[graph][rows][gpu]") {
     for (const RowOp op : row_ops_of_x) {
         for (const std::uint64_t n : {1000, 20011}) {
-            const RowRequest r{.op = op, .dtype = DType::f32, .n = n, .rows = 5};
+            const RowRequest r{.op = op, .dtype = DType::f32, .n = n, .rows = 5, .reduction = Reduction::none};
             const auto data = row_data<float>(r, {}, 3);
             const auto expected = RowBackend::expected<float>(r, data);
             const DeviceArray<float> x(data.x, 0), out(std::vector<float>(expected.out.size()), 0);
@@ -275,8 +280,12 @@ TEST_CASE("rows on the GPU: captured in a graph", "[graph][rows][gpu]") {
 
 TEST_CASE("row gradients on the GPU: those of scale and shift captured in a graph", "[graph][rows][gradients][gpu]") {
     for (const Method method : batch_methods) {
-        const RowRequest r{
-            .op = RowOp::layernorm_gradient, .n = 1000, .rows = 50, .parameters = true, .method = method};
+        const RowRequest r{.op = RowOp::layernorm_gradient,
+                           .n = 1000,
+                           .rows = 50,
+                           .parameters = true,
+                           .reduction = Reduction::none,
+                           .method = method};
         auto data = row_data<float>(r, {.scale = true}, 3);
         mend(data, r);
         const auto expected = expected_of_columns<float>(r, data);
@@ -308,7 +317,7 @@ TEST_CASE("row gradients on the GPU: those of scale and shift captured in a grap
 
 TEST_CASE("rows on the GPU: two streams at once, and a workspace of the allocator's", "[rows][gpu]") {
     for (const RowOp op : row_ops_of_x) {
-        const RowRequest r{.op = op, .dtype = DType::f32, .n = 20011, .rows = 64};
+        const RowRequest r{.op = op, .dtype = DType::f32, .n = 20011, .rows = 64, .reduction = Reduction::none};
         const RowPlan plan = make_row_plan(r);
         throw_if_error(plan.status());
         const StreamOwner streams[2];
@@ -349,7 +358,7 @@ TEST_CASE("rows on the GPU: what is wrong is said by name", "[rows][gpu][status]
     const DeviceBuffer memory(1 << 17), workspace(1 << 20);
     char* const p = memory.data();
     constexpr auto invalid = StatusCode::invalid_argument;
-    RowRequest r{.op = RowOp::layernorm, .n = 20000, .rows = 1};
+    RowRequest r{.op = RowOp::layernorm, .n = 20000, .rows = 1, .reduction = Reduction::none};
     const RowPlan plan = make_row_plan(r);
     REQUIRE(plan.workspace_bytes() > 0);
     REQUIRE(plan.workspace_bytes() <= workspace.bytes());

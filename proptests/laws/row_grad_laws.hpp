@@ -83,7 +83,9 @@ TEMPLATE_TEST_CASE("row gradients: those of logsumexp and of probabilities are w
         const JudgedRow<T> judged(row);
         const std::size_t n = row.size();
         const RowData<T> of_sum{.row_upstream = {V(-1.7)}};
-        const RowRequest r{.op = RowOp::cross_entropy_target_gradient, .label_smoothing = n % 2 ? 0.1 : 0};
+        const RowRequest r{.op = RowOp::cross_entropy_target_gradient,
+                           .label_smoothing = n % 2 ? 0.1 : 0,
+                           .reduction = Reduction::none};
         const RowData<T> of_target{.weights = numbers_between<T>(0, 2, n, 1), .factor = {V(0.3)}};
         const auto weights = doubles(of_target.weights);
         const auto check = [&]<class Out>(Out) {
@@ -241,7 +243,7 @@ TEMPLATE_TEST_CASE("row gradients: those of scale and shift are sums over the ro
             for (const Method method : batch_methods) {
                 const auto word =
                     accuracy::hash(n + 5, static_cast<std::uint64_t>(method) * 2 + (op == RowOp::rmsnorm_gradient));
-                RowRequest r{.op = op, .n = n, .rows = rows, .method = method};
+                RowRequest r{.op = op, .n = n, .rows = rows, .reduction = Reduction::none, .method = method};
                 const auto launches = RowBackend::launches();
                 r.launch = launches[word % launches.size()];
                 if (word / 16 % 2) r.stride = n + 3;
@@ -276,7 +278,7 @@ TEMPLATE_TEST_CASE("row gradients: by exact, those of scale and shift do not kno
     using T = TestType;
     for (const RowOp op : norm_gradient_ops) {
         if (!is_offered(op)) continue;
-        const RowRequest r{.op = op, .n = 70, .rows = 300};
+        const RowRequest r{.op = op, .n = 70, .rows = 300, .reduction = Reduction::none};
         auto data = row_data<T>(r, {.scale = true}, 5);
         mend(data, r);
         std::vector<T> dx;
@@ -339,7 +341,8 @@ TEMPLATE_TEST_CASE("row gradients: that of the mean with respect to probabilitie
     }
     for (const std::uint64_t rows : {1, 5, 300}) {
         for (const bool factor : {false, true}) {
-            RowRequest r{.op = RowOp::cross_entropy_target_gradient, .n = 37, .rows = rows};
+            RowRequest r{
+                .op = RowOp::cross_entropy_target_gradient, .n = 37, .rows = rows, .reduction = Reduction::none};
             auto data = row_data<T>(r, {.weights = true, .factor = factor}, rows);
             RowData<T> divided = data;
             const double by = factor ? static_cast<double>(data.factor[0]) : 1;
@@ -367,8 +370,12 @@ TEST_CASE("row gradients: what overlaps is refused by name", "[rows][gradients][
                    .upstream = p + 150,
                    .scale_gradient = p + 200,
                    .shift_gradient = p + 220};
-    RowRequest r{
-        .op = RowOp::layernorm_gradient, .n = n, .rows = rows, .parameters = true, .device = RowBackend::device};
+    RowRequest r{.op = RowOp::layernorm_gradient,
+                 .n = n,
+                 .rows = rows,
+                 .parameters = true,
+                 .reduction = Reduction::none,
+                 .device = RowBackend::device};
     if (!is_offered(r.op)) {
         SUCCEED();
         return;

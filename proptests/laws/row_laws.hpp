@@ -129,7 +129,7 @@ void for_requests(std::uint64_t seed, const Check& check) {
             for (const std::size_t n : row_lengths<T>()) {
                 if (n == 0 && needs_elements(op)) continue;
                 const auto word = accuracy::hash(seed * 64 + static_cast<std::uint64_t>(op), n * 16 + v);
-                RowRequest r{.op = op, .n = n, .epsilon = word % 5 == 0 ? 0 : 1e-5};
+                RowRequest r{.op = op, .n = n, .epsilon = word % 5 == 0 ? 0 : 1e-5, .reduction = Reduction::none};
                 if (list[v].smoothing) r.label_smoothing = word % 3 == 0 ? 1 : 0.1;
                 if (word % 4 == 0 && of_targets(op)) r.ignore_index = 0;
                 check(r, list[v], word >> 8);
@@ -170,7 +170,11 @@ TEMPLATE_TEST_CASE("rows: every kernel, on few elements", "[rows][sanitizer]", f
     for (const RowOp op : RowBackend::ops()) {
         for (const std::uint64_t n : {5, 304, 305, int{spec::TreeOrder<sizeof(T)>::tile} + 9}) {
             for (const RowVariant& v : variants(op)) {
-                const RowRequest r{.op = op, .n = n, .rows = 2, .label_smoothing = v.smoothing ? 0.1 : 0};
+                const RowRequest r{.op = op,
+                                   .n = n,
+                                   .rows = 2,
+                                   .label_smoothing = v.smoothing ? 0.1 : 0,
+                                   .reduction = Reduction::none};
                 INFO(shown(r, v));
                 const auto data = row_data<T>(r, v, n % 10);
                 require_same(run_rows<T>(r, data, 0), RowBackend::template expected<T>(r, data));
@@ -184,7 +188,7 @@ TEMPLATE_TEST_CASE("rows: every kernel, on few elements", "[rows][sanitizer]", f
 TEMPLATE_TEST_CASE("rows: bits of many short rows are those of the text", "[rows]", float16, bfloat16, float, double) {
     for (const RowOp op : RowBackend::ops()) {
         for (const std::uint64_t n : {1, 2, 3, 33}) {
-            const RowRequest r{.op = op, .n = n, .rows = 2000};
+            const RowRequest r{.op = op, .n = n, .rows = 2000, .reduction = Reduction::none};
             const auto data = row_data<TestType>(r, {}, n);
             INFO(shown(r, {}));
             for_outputs<TestType>([&]<class Out>(Out) {

@@ -16,7 +16,7 @@ TEMPLATE_TEST_CASE("rows: equal elements are normalized to nothing but the shift
     for (const std::size_t n : row_lengths<T>()) {
         if (n == 0) continue;
         for (const double value : {0.0, -1.0, 3.14159, 6e4, -1e-7}) {
-            const RowRequest r{.op = RowOp::layernorm, .n = n};
+            const RowRequest r{.op = RowOp::layernorm, .n = n, .reduction = Reduction::none};
             const std::vector<T> x(n, fp::round_to<T>(value));
             INFO("n " << n << " of " << value);
             const auto plain = run_row<T>(r, x);
@@ -109,7 +109,7 @@ TEMPLATE_TEST_CASE("rows: losses near 0 are right to the last digits, and never 
     };
     // One logit among zeros, and a single one; a loss that is subnormal, and one that is nothing.
     for (const std::size_t n : {std::size_t{10}, std::size_t{1000}, std::size_t{50257}}) {
-        const RowRequest r{.op = RowOp::cross_entropy, .n = n};
+        const RowRequest r{.op = RowOp::cross_entropy, .n = n, .reduction = Reduction::none};
         for (double margin = -30; margin <= (fp::is_f64<V> ? 750 : 115); margin += n > 1000 ? 29 : 0.5) {
             std::vector<T> x(n);
             const std::size_t y = n / 3;
@@ -203,7 +203,7 @@ TEMPLATE_TEST_CASE("rows: targets that are ignored, and that are none", "[rows]"
         for (const RowVariant& v : variants(op)) {
             if (v.probabilities) continue;
             for (const std::int64_t ignored : {std::int64_t{-100}, std::int64_t{5}, std::int64_t{1} << 40}) {
-                RowRequest r{.op = op, .n = n, .rows = 6, .ignore_index = ignored};
+                RowRequest r{.op = op, .n = n, .rows = 6, .ignore_index = ignored, .reduction = Reduction::none};
                 if (v.smoothing) r.label_smoothing = 0.25;
                 auto data = row_data<T>(r, v, 1);
                 // On the CPU what is no class is refused (row_cpu_tests.cpp).

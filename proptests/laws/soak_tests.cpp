@@ -92,8 +92,11 @@ Call an_op(Choices& choose) {
 
 template <class T>
 Call a_row_op(Choices& choose) {
-    RowRequest r{
-        .op = static_cast<RowOp>(choose(9)), .dtype = dtype_of<T>, .n = choose.length(longest / 4), .device = cpu};
+    RowRequest r{.op = static_cast<RowOp>(choose(9)),
+                 .dtype = dtype_of<T>,
+                 .n = choose.length(longest / 4),
+                 .reduction = Reduction::none,
+                 .device = cpu};
     r.rows = 1 + choose(longest / 2 / r.n > 50 ? 50 : longest / 2 / r.n);
     if (r.op >= RowOp::cross_entropy) r.reduction = static_cast<Reduction>(choose(3));
     const T* const x = numbers<T>().data() + choose(longest / 2);

@@ -86,7 +86,12 @@ void row_lines(Agreement& to) {
             const std::uint64_t tile = 32768 / sizeof(T);
             const std::uint64_t n = turn >= 6 ? tile + draw.below(3) : 1 + draw.below(draw.of({8, 70, 1500}));
             const std::uint64_t rows = turn >= 6 ? 2 : 1 + draw.below(6);
-            RowRequest request{.op = op, .dtype = dtype_of<T>, .n = n, .rows = rows, .stride = n + draw.below(3)};
+            RowRequest request{.op = op,
+                               .dtype = dtype_of<T>,
+                               .n = n,
+                               .rows = rows,
+                               .stride = n + draw.below(3),
+                               .reduction = Reduction::none};
             if (cross && turn % 2 == 1) request.label_smoothing = 0.1;
             if (loss && turn % 3 == 2) request.reduction = Reduction::mean, request.method = Method::tree;
             request.device = cpu;

@@ -21,9 +21,9 @@ namespace detreduce {
 /// What to compute and where. Only `dtype` and `n` have no useful default.
 struct LossRequest {
     Loss loss = Loss::mse;
-    Reduction reduction = Reduction::mean;
-    Method method = Method::automatic; ///< of sum and mean: automatic (exact), exact, compensated, kahan or tree
-    DType dtype = DType::f32;          ///< of x, target, weight and the gradient
+    std::optional<Reduction> reduction = {}; ///< empty: mean
+    Method method = Method::automatic;       ///< of sum and mean: automatic (exact), exact, compensated, kahan or tree
+    DType dtype = DType::f32;                ///< of x, target, weight and the gradient
     std::optional<DType> output =
         {}; ///< of the result; empty: that of the elements. `none` and exact give any but f8e4m3 and f8e5m2, the others their own or a wider one
     std::uint64_t n = 0; ///< 0 … 2^40; a mean has at least 1
@@ -117,7 +117,7 @@ Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upst
 
 /// What the shorter calls may be told.
 struct LossOptions {
-    Reduction reduction = Reduction::mean;
+    std::optional<Reduction> reduction = {}; ///< empty: mean
     Method method = Method::automatic;
     double parameter = 1;                           ///< delta of huber, beta of smooth_l1
     LossArgument with_respect_to = LossArgument::x; ///< of gradients

@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace detreduce {
 
 /// What the shorter calls may be told.
 struct RowLossOptions {
-    Reduction reduction = Reduction::mean;
+    std::optional<Reduction> reduction = {}; ///< empty: mean
     Method method = Method::automatic;
     double label_smoothing = 0;       ///< cross entropy: 0 … 1
     std::int64_t ignore_index = -100; ///< rows with this target do not count

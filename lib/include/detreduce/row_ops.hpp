@@ -58,8 +58,9 @@ struct RowRequest {
     /// Gradients of norms: also those with respect to scale and shift, which are sums over the rows by `method`.
     bool parameters = false;
     /// Of cross entropy and nll: the loss of each row, their sum, or that over the sum of the rows'
-    /// weights; of their gradients: which of these it is the gradient of.
-    Reduction reduction = Reduction::none;
+    /// weights; of their gradients: which of these it is the gradient of. Empty: mean of these, none
+    /// of other ops.
+    std::optional<Reduction> reduction = {};
     Method method = Method::automatic; ///< of these sums: automatic (exact), exact, compensated, kahan or tree
     Device device = current_gpu;
     Launch launch =

@@ -80,22 +80,17 @@ constexpr bool is_ok(const detreduce_status& s) {
     return s.code == DETREDUCE_OK;
 }
 
-/// The reduction of a word, or `by_default`.
-dr::Reduction as_reduction(detreduce_reduction word, dr::Reduction by_default) {
-    return word == DETREDUCE_REDUCTION_DEFAULT ? by_default : as<dr::Reduction>(word);
+std::optional<dr::Reduction> as_reduction(detreduce_reduction word) {
+    if (word == DETREDUCE_REDUCTION_DEFAULT) return std::nullopt;
+    return as<dr::Reduction>(word);
 }
 std::optional<dr::DType> as_output(detreduce_dtype word) {
     if (word == DETREDUCE_DTYPE_OF_INPUT) return std::nullopt;
     return as<dr::DType>(word);
 }
-bool is_row_loss(dr::RowOp op) {
-    return op == dr::RowOp::cross_entropy || op == dr::RowOp::cross_entropy_gradient || op == dr::RowOp::nll ||
-           op == dr::RowOp::nll_gradient || op == dr::RowOp::cross_entropy_target_gradient;
-}
-
 dr::LossRequest as_request(const detreduce_loss_request& r) {
     return {.loss = as<dr::Loss>(r.loss),
-            .reduction = as_reduction(r.reduction, dr::Reduction::mean),
+            .reduction = as_reduction(r.reduction),
             .method = as<dr::Method>(r.method),
             .dtype = as<dr::DType>(r.dtype),
             .output = as_output(r.output),
@@ -111,8 +106,7 @@ dr::LossInputs as_inputs(const detreduce_loss_inputs& in) {
 }
 
 dr::RowRequest as_request(const detreduce_row_request& r) {
-    const auto op = as<dr::RowOp>(r.op);
-    return {.op = op,
+    return {.op = as<dr::RowOp>(r.op),
             .dtype = as<dr::DType>(r.dtype),
             .output = as_output(r.output),
             .n = r.n,
@@ -125,7 +119,7 @@ dr::RowRequest as_request(const detreduce_row_request& r) {
             .probability_stride = r.probability_stride,
             .upstream_stride = r.upstream_stride,
             .parameters = r.parameters != 0,
-            .reduction = as_reduction(r.reduction, is_row_loss(op) ? dr::Reduction::mean : dr::Reduction::none),
+            .reduction = as_reduction(r.reduction),
             .method = as<dr::Method>(r.method),
             .device = as_device(r.device),
             .launch = as_launch(r.launch)};

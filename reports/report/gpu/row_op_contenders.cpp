@@ -39,7 +39,7 @@ void launch(const PreparedRows& p, const void* x, cudaStream_t stream) {
 
 Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t length,
                          const std::shared_ptr<DeviceMemory>& out) {
-    const RowRequest request{.op = op, .dtype = dtype, .n = length, .rows = n / length};
+    const RowRequest request{.op = op, .dtype = dtype, .n = length, .rows = n / length, .reduction = Reduction::none};
     const RowPlan plan = make_row_plan(request);
     check(plan.status(), "make_row_plan");
     const bool entropy = is_entropy(op);
