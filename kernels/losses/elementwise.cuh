@@ -65,16 +65,17 @@ struct LossOut {
     }
 };
 
-/// An upstream gradient for each element or one, or, null, 1; over n or not.
+/// An upstream gradient for each element or one, or, null, 1; and what a mean is over.
 template <class T>
 struct LossFactor {
     using V = fp::Arithmetic<T>;
     const T* upstream;
-    bool one_each, mean;
+    bool one_each;
+    std::uint64_t count;
+    const double* sums;
 
-    __device__ __forceinline__ V common(std::uint64_t n) const {
-        const V g = upstream == nullptr || one_each ? V(1) : argument(load_number(upstream));
-        return mean ? g / static_cast<V>(n) : g;
+    __device__ __forceinline__ loss_terms::Factor<V> common() const {
+        return {upstream == nullptr || one_each ? V(1) : argument(load_number(upstream)), count, sums};
     }
 };
 
@@ -107,8 +108,11 @@ __global__ void __launch_bounds__(policy::loss_threads)
     loss_gradient_kernel(const ThreeInputs<T> in, std::uint64_t n, const LossFunction<T> f, const LossFactor<T> factor,
                          T* dx, bool aligned) {
     using V = fp::Arithmetic<T>;
-    const V common = factor.common(n);
+    const V common = factor.common().factor();
+    V center = 0;
+    if constexpr (Which == loss_terms::Value::term) center = factor.common().center();
     const auto scaled = [&](std::uint64_t i, V slope) {
+        if constexpr (Which == loss_terms::Value::term) slope = slope - center;
         return slope * (factor.one_each ? argument(load_number(factor.upstream + i)) : common);
     };
     for_each_element(

@@ -49,15 +49,15 @@ Status launch_loss(const LossPlan& plan, const LossInputs& in, void* out, void* 
 }
 
 template <class T>
-Status launch_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx, Stream stream) {
+Status launch_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, const double* sums,
+                            void* dx, Stream stream) {
     using loss_terms::Value;
     const LossArgument argument = plan.request().with_respect_to;
     LossInputs own = in;
     if (argument == LossArgument::weight) own.weight = nullptr; // what terms are not multiplied by
     const LossLaunch<T> launch(plan, own, stream);
-    const Reduction reduction = plan.request().reduction;
-    const LossFactor<T> factor{static_cast<const T*>(upstream), upstream && reduction == Reduction::none,
-                               reduction == Reduction::mean};
+    const LossFactor<T> factor{static_cast<const T*>(upstream), upstream && plan.request().reduction == Reduction::none,
+                               detail::divisor_of(plan.request()), sums};
     const auto run = [&](auto kernel) {
         return launch.elementwise(kernel, factor, static_cast<T*>(dx), on_16_bytes(dx));
     };

@@ -9,7 +9,7 @@ template <class T>
 [[nodiscard]] Status launch_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream);
 
 template <class T>
-[[nodiscard]] Status launch_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
-                                          Stream stream);
+[[nodiscard]] Status launch_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream,
+                                          const double* sums, void* dx, Stream stream);
 
 } // namespace detreduce::cuda

@@ -16,10 +16,11 @@ Status enqueue_loss(const LossPlan& plan, const LossInputs& in, void* out, void*
                                    [&]<class T>(T) { return launch_loss<T>(plan, in, out, workspace, stream); });
 }
 
-Status enqueue_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
-                             Stream stream) noexcept {
-    return with_dtype_from_16_bits(plan.request().dtype,
-                                   [&]<class T>(T) { return launch_loss_gradient<T>(plan, in, upstream, dx, stream); });
+Status enqueue_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, const double* sums,
+                             void* dx, Stream stream) noexcept {
+    return with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) {
+        return launch_loss_gradient<T>(plan, in, upstream, sums, dx, stream);
+    });
 }
 
 } // namespace detreduce::cuda

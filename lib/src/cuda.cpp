@@ -10,19 +10,23 @@ namespace {
 
 /// run(workspace) of a plan of any kind; what the allocator gave is freed in stream order.
 template <class AnyPlan, class Run>
-Status with_workspace(const AnyPlan& plan, Stream stream, const Run& run) noexcept {
+Status with_workspace(const AnyPlan& plan, std::size_t bytes, Stream stream, const Run& run) noexcept {
     if (functions() == nullptr) return no_backend;
     if (!plan.status().ok()) return plan.status();
     const Device& device = plan.request().device;
     if (device.backend != Backend::cuda) return invalid("plan", "must be made for a CUDA device");
     void* workspace = nullptr;
-    if (plan.workspace_bytes() > 0) {
-        const Status got = functions()->allocate(device, plan.workspace_bytes(), stream, workspace);
+    if (bytes > 0) {
+        const Status got = functions()->allocate(device, bytes, stream, workspace);
         if (!got.ok()) return got;
     }
     const Status ran = run(workspace);
     const Status freed = workspace ? functions()->release(device, workspace, stream) : Status{};
     return ran.ok() ? freed : ran;
+}
+template <class AnyPlan, class Run>
+Status with_workspace(const AnyPlan& plan, Stream stream, const Run& run) noexcept {
+    return with_workspace(plan, plan.workspace_bytes(), stream, run);
 }
 
 Status check_state(const char* argument, const void* state) {
@@ -40,6 +44,12 @@ Status run_async(const RowPlan& plan, const RowArrays& arrays, Stream stream) no
 }
 Status run_async(const LossPlan& plan, const LossInputs& in, void* out, Stream stream) noexcept {
     return with_workspace(plan, stream, [&](void* workspace) { return run(plan, in, out, workspace, stream); });
+}
+
+Status run_gradient_async(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
+                          Stream stream) noexcept {
+    return with_workspace(plan, plan.gradient_workspace_bytes(), stream,
+                          [&](void* workspace) { return run_gradient(plan, in, upstream, dx, workspace, stream); });
 }
 
 Status add(ExactState* state, DType dtype, const void* x, std::uint64_t n, Stream stream) noexcept {

@@ -44,11 +44,13 @@ struct DeviceInfo;
 [[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
                                   Stream stream) noexcept;
 [[nodiscard]] Status enqueue_quotient(const Device& device, const spec::Quotient& quotient, Stream stream) noexcept;
-/// Terms of a loss, or their sum or mean, of a plan that is no op; and the gradient, of any.
+/// Terms of a loss, or their sum or mean, of a plan that is no op; and the gradient, of any. sums:
+/// null, or, where the mean is over the weights, that of the terms, of the gradient by these, and
+/// that of the weights.
 [[nodiscard]] Status enqueue_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace,
                                   Stream stream) noexcept;
-[[nodiscard]] Status enqueue_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
-                                           Stream stream) noexcept;
+[[nodiscard]] Status enqueue_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream,
+                                           const double* sums, void* dx, Stream stream) noexcept;
 /// What clipping needs beside the workspace of the norm's plan, and behind it: the factor.
 inline constexpr std::size_t clip_workspace_bytes = 256;
 [[nodiscard]] Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace,

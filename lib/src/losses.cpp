@@ -1,10 +1,13 @@
 // Losses: what may be asked for. Sums and means are plans of ops, or of transform_reduce(), whose checks hold here as well.
+#include <algorithm>
+
 #include <detreduce/fp/convert.hpp>
 #include <detreduce/losses.hpp>
 #include <detreduce/transform_reduce.hpp>
 
 #include "host/backend.hpp"
 #include "overlap.hpp"
+#include "quotient.hpp"
 #include "run.hpp"
 
 namespace detreduce {
@@ -16,6 +19,9 @@ constexpr std::array loss_names{DETREDUCE_LOSSES(DETREDUCE_NAME)};
 #define DETREDUCE_NAME(name, c_name) std::string_view(#name),
 constexpr std::array argument_names{DETREDUCE_LOSS_ARGUMENTS(DETREDUCE_NAME)};
 #undef DETREDUCE_NAME
+
+/// Bytes of the workspace for two sums.
+constexpr std::size_t room_of_sums = 256;
 
 constexpr char no_losses[] = "losses are not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
 
@@ -49,11 +55,18 @@ Status check_words(const LossRequest& r) {
     if (name(r.with_respect_to) == "?") return invalid("with_respect_to", allowed<argument_names>);
     if (r.with_respect_to == LossArgument::weight && !r.weighted)
         return invalid("with_respect_to", "allowed for losses without weights are x and target");
+    if (r.batch != 0 && r.reduction != Reduction::mean) return invalid("batch", "must be 0 but for the reduction mean");
+    if (r.batch > max_n) return invalid("batch", "allowed are 0, for n, and 1 to 2^40");
     if (!is_dtype(r.dtype)) return invalid("dtype", dtypes_from_16_bits);
     if (r.output && !is_dtype(*r.output)) return invalid("output", dtypes_from_16_bits);
     if (has_8_bits(r.dtype)) return {StatusCode::unsupported, "dtype", no_losses};
     if (r.output && has_8_bits(*r.output)) return {StatusCode::unsupported, "output", no_losses};
     return check_parameter(r);
+}
+
+/// Is a mean of these terms one over the sum of the weights? As in PyTorch.
+bool divides_by_weights(const LossRequest& r) {
+    return r.weighted && (r.loss == Loss::mse || r.loss == Loss::mae) && r.reduction == Reduction::mean && r.batch == 0;
 }
 
 /// Has run() an op whose terms these are? It knows them without rounding.
@@ -74,6 +87,17 @@ detail::CheckedPlan plan_of_op(const LossRequest& r) {
                                  .device = r.device,
                                  .launch = r.launch});
     return {plan, plan.status()};
+}
+
+/// The sum of the weights, rounded to f64.
+Plan plan_of_weights(const LossRequest& r) {
+    return make_plan({.op = Op::sum,
+                      .method = r.method,
+                      .dtype = r.dtype,
+                      .output = DType::f64,
+                      .n = r.n,
+                      .device = r.device,
+                      .launch = r.device.backend == Backend::cpu ? r.launch : Launch{}});
 }
 
 /// Of terms alone, the plan of a sum that is not made: its checks of sizes, device and launch.
@@ -121,13 +145,69 @@ LossPlan make_loss_plan(const LossRequest& asked) noexcept {
     LossRequest& request = plan.request_;
     plan.status_ = check_words(request);
     if (!plan.status_.ok()) return plan;
-    plan.is_op_ = has_op(request);
-    const detail::CheckedPlan checked = plan.is_op_ ? plan_of_op(request) : plan_of_terms(request);
-    plan.plan_ = checked.plan;
-    plan.status_ = checked.status;
-    if (plan.status_.ok()) request.device = plan.plan_.request().device;
+    const auto make = [&](const LossRequest& r) {
+        plan.is_op_ = has_op(r);
+        const detail::CheckedPlan checked = plan.is_op_ ? plan_of_op(r) : plan_of_terms(r);
+        plan.plan_ = checked.plan;
+        plan.status_ = checked.status;
+    };
+    make(request);
+    if (!plan.status_.ok()) return plan;
+    request.device = plan.plan_.request().device;
+    plan.is_over_weights_ = divides_by_weights(request);
+    if (plan.is_quotient()) { // of a sum
+        LossRequest sum = request;
+        sum.reduction = Reduction::sum;
+        sum.output = DType::f64;
+        make(sum);
+        if (plan.is_over_weights_) plan.weights_ = plan_of_weights(request);
+    }
+    const bool on_cuda = request.device.backend == Backend::cuda;
+    const std::size_t of_terms = plan.plan_.workspace_bytes(), of_weights = plan.weights_.workspace_bytes(),
+                      both = room_of_sums + std::max(of_terms, of_weights);
+    if (request.reduction != Reduction::none) plan.workspace_bytes_ = plan.is_quotient() && on_cuda ? both : of_terms;
+    if (plan.is_over_weights_ && on_cuda)
+        plan.gradient_workspace_bytes_ =
+            request.with_respect_to == LossArgument::weight ? both : room_of_sums + of_weights;
     return plan;
 }
+
+namespace {
+
+/// The sums that a mean is made of, in the workspace, or on the CPU in memory of its own.
+struct Sums {
+    double own[2];
+    double* at;
+    char* rest; ///< of the workspace
+    Sums(const LossPlan& plan, void* workspace) : own{}, at(own), rest(static_cast<char*>(workspace)) {
+        if (plan.request().device.backend != Backend::cuda) return;
+        at = static_cast<double*>(workspace);
+        rest += room_of_sums;
+    }
+};
+
+/// Terms, their sum or mean, as plan.plan() says.
+Status run_terms(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) {
+    if (plan.is_op()) return run(plan.plan(), {in.x, in.target}, out, workspace, stream);
+    return run_on([&] { host::compute_loss(plan, in, out); }, &cuda::Functions::enqueue_loss, plan, in, out, workspace,
+                  stream);
+}
+Status run_weights(const LossPlan& plan, const LossInputs& in, const Sums& sums, Stream stream) {
+    return run(plan.weights(), {in.weight}, sums.at + 1, sums.rest, stream);
+}
+Status run_quotient(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) {
+    const Sums sums(plan, workspace);
+    if (const Status bad = run_terms(plan, in, sums.at, sums.rest, stream); !bad.ok()) return bad;
+    if (plan.is_over_weights()) {
+        if (const Status bad = run_weights(plan, in, sums, stream); !bad.ok()) return bad;
+    }
+    return divide(plan.request().device,
+                  {sums.at, DType::f64, plan.is_over_weights() ? sums.at + 1 : nullptr,
+                   static_cast<double>(plan.request().batch), out, plan.output()},
+                  stream);
+}
+
+} // namespace
 
 Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) noexcept {
     const Status bad = check_call(plan, workspace, [&]() -> Status {
@@ -143,12 +223,11 @@ Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspac
                                  : of_workspace;
     });
     if (!bad.ok() || plan.results() == 0) return bad;
-    if (plan.is_op()) return run(plan.plan(), {in.x, in.target}, out, workspace, stream);
-    return run_on([&] { host::compute_loss(plan, in, out); }, &cuda::Functions::enqueue_loss, plan, in, out, workspace,
-                  stream);
+    return plan.is_quotient() ? run_quotient(plan, in, out, workspace, stream)
+                              : run_terms(plan, in, out, workspace, stream);
 }
 
-Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
+Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx, void* workspace,
                     Stream stream) noexcept {
     if (!plan.status().ok()) return plan.status();
     const LossRequest& r = plan.request();
@@ -162,9 +241,26 @@ Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upst
     const void* const of_each = each ? upstream : nullptr;
     if (const Status bad = check_overlap("dx", written, true, r, {in.x, in.target, in.weight, of_each}); !bad.ok())
         return bad;
+    const std::size_t bytes = plan.gradient_workspace_bytes();
+    if (const Status bad = check_workspace(r.device, bytes, workspace); !bad.ok()) return bad;
+    const Area own = list_of(workspace, bytes, 1);
+    if (overlap(own, written)) return invalid("workspace", "must not overlap dx");
+    if (overlap(own, list_of(upstream, each ? r.n : 1, size_of(r.dtype))))
+        return invalid("workspace", "must not overlap what is read");
+    if (const Status bad = check_overlap("workspace", own, false, r, {in.x, in.target, in.weight}); !bad.ok())
+        return bad;
     if (r.n == 0) return {};
-    return run_on([&] { host::compute_loss_gradient(plan, in, upstream, dx); }, &cuda::Functions::enqueue_loss_gradient,
-                  plan, in, upstream, dx, stream);
+    const Sums room(plan, workspace);
+    const double* sums = nullptr;
+    if (plan.is_over_weights()) {
+        if (r.with_respect_to == LossArgument::weight) {
+            if (const Status bad = run_terms(plan, in, room.at, room.rest, stream); !bad.ok()) return bad;
+        }
+        if (const Status bad = run_weights(plan, in, room, stream); !bad.ok()) return bad;
+        sums = room.at;
+    }
+    return run_on([&] { host::compute_loss_gradient(plan, in, upstream, sums, dx); },
+                  &cuda::Functions::enqueue_loss_gradient, plan, in, upstream, sums, dx, stream);
 }
 
 } // namespace detreduce

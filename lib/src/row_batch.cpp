@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include <detreduce/spec/row_math.hpp>
-
 #include "host/row_ops.hpp"
+#include "quotient.hpp"
 #include "run.hpp"
 
 namespace detreduce {
@@ -47,13 +46,6 @@ struct BatchRun {
     [[nodiscard]] Status add(const char* values, int arrays_of_rows, void* out) const {
         return run(RowPlanParts::totals_of(plan, arrays_of_rows), values, out, workspace + layout.rest, stream);
     }
-    [[nodiscard]] Status divide(const spec::Quotient& quotient) const {
-        if (all.device.backend == Backend::cuda)
-            return cuda::call(&cuda::Functions::enqueue_quotient, all.device, quotient, stream);
-        host::write_quotient(quotient);
-        return {};
-    }
-
     [[nodiscard]] Status loss() const {
         const bool weighed = mean && arrays.probabilities == nullptr; // else the weights are 1 each
         RowArrays own = arrays;
@@ -62,8 +54,10 @@ struct BatchRun {
         if (const Status bad = rows(own); !bad.ok()) return bad;
         if (sums_at_once(all)) return add(workspace, 1, arrays.out);
         if (const Status bad = add(workspace, weighed ? 2 : 1, sums()); !bad.ok()) return bad;
-        return divide({sums(), DType::f64, weighed ? sums() + 1 : nullptr, mean ? static_cast<double>(all.rows) : 1,
-                       arrays.out, plan.output()});
+        return divide(all.device,
+                      {sums(), DType::f64, weighed ? sums() + 1 : nullptr, mean ? static_cast<double>(all.rows) : 1,
+                       arrays.out, plan.output()},
+                      stream);
     }
 
     [[nodiscard]] Status gradient() const {
@@ -75,8 +69,10 @@ struct BatchRun {
             if (const Status none = add(weights(), 1, sums() + 1); !none.ok()) return none;
         }
         char* const factor = workspace + layout.factor;
-        const Status bad = divide({arrays.factor, arithmetic, weighed ? sums() + 1 : nullptr,
-                                   static_cast<double>(all.rows), factor, arithmetic});
+        const Status bad = divide(all.device,
+                                  {arrays.factor, arithmetic, weighed ? sums() + 1 : nullptr,
+                                   static_cast<double>(all.rows), factor, arithmetic},
+                                  stream);
         if (!bad.ok()) return bad;
         RowArrays own = arrays;
         own.factor = factor;

@@ -46,15 +46,20 @@ TEST_CASE("C on the GPU: losses have the bits of the CPU", "[gpu][c][losses]") {
                 detreduce_loss_plan c_plan;
                 expect_ok(detreduce_make_loss_plan(&request, &c_plan));
                 const DeviceBuffer workspace(detreduce_loss_plan_workspace_bytes(&c_plan));
-                const DeviceBytes out(n * 8), again(n * 8), dx(n * 8);
+                const DeviceBuffer room(detreduce_loss_plan_gradient_workspace_bytes(&c_plan));
+                const DeviceBytes out(n * 8), again(n * 8), dx(n * 8), other_dx(n * 8);
                 expect_ok(detreduce_run_loss(&c_plan, &inputs, out.memory.data(), workspace.data(), nullptr));
                 REQUIRE(out.fetched() == expected);
                 expect_ok(detreduce_run_loss_async(&c_plan, &inputs, again.memory.data(), nullptr));
                 REQUIRE(again.fetched() == expected);
                 expected.assign(n * 8, '\xa5');
                 throw_if_error(run_gradient(plan, in, nullptr, expected.data()));
-                expect_ok(detreduce_run_loss_gradient(&c_plan, &inputs, nullptr, dx.memory.data(), nullptr));
+                expect_ok(
+                    detreduce_run_loss_gradient(&c_plan, &inputs, nullptr, dx.memory.data(), room.data(), nullptr));
                 REQUIRE(dx.fetched() == expected);
+                expect_ok(
+                    detreduce_run_loss_gradient_async(&c_plan, &inputs, nullptr, other_dx.memory.data(), nullptr));
+                REQUIRE(other_dx.fetched() == expected);
             });
         });
     }

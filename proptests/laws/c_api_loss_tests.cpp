@@ -127,6 +127,7 @@ TEST_CASE("C: losses have the bits and the errors of C++", "[c][losses]") {
                 REQUIRE(detreduce_loss_plan_results(&c_plan) == plan.results());
                 REQUIRE(detreduce_loss_plan_output(&c_plan) == static_cast<detreduce_dtype>(plan.output()));
                 REQUIRE(detreduce_loss_plan_workspace_bytes(&c_plan) == plan.workspace_bytes());
+                REQUIRE(detreduce_loss_plan_gradient_workspace_bytes(&c_plan) == plan.gradient_workspace_bytes());
                 auto expected = blank(n * 8), out = expected;
                 throw_if_error(run(plan, in, expected.data()));
                 expect_ok(detreduce_run_loss(&c_plan, &inputs, out.data(), nullptr, nullptr));
@@ -134,7 +135,7 @@ TEST_CASE("C: losses have the bits and the errors of C++", "[c][losses]") {
                 for (const T* const factor : {static_cast<const T*>(nullptr), &upstream}) {
                     if (factor != nullptr && r.reduction == Reduction::none) continue; // it has n of them
                     throw_if_error(run_gradient(plan, in, factor, expected.data()));
-                    expect_ok(detreduce_run_loss_gradient(&c_plan, &inputs, factor, out.data(), nullptr));
+                    expect_ok(detreduce_run_loss_gradient(&c_plan, &inputs, factor, out.data(), nullptr, nullptr));
                     REQUIRE(out == expected);
                 }
             });
@@ -261,6 +262,8 @@ TEST_CASE("C: what is wrong with a loss is said by name", "[c][losses]") {
         expect(loss_with([&](R& r) { r.output = bad; }), invalid, "output");
     }
     expect(loss_with([](R& r) { r.reserved_word = 1; }), invalid, "reserved_word");
+    expect(loss_with([](R& r) { r.batch = max_n + 1; }), invalid, "batch");
+    expect(loss_with([](R& r) { r.batch = 1, r.reduction = DETREDUCE_REDUCTION_SUM; }), invalid, "batch");
     expect(loss_with([](R& r) { r.with_respect_to = DETREDUCE_LOSS_ARGUMENT_WEIGHT; }), invalid, "with_respect_to");
     expect_ok(loss_with([](R& r) { r.with_respect_to = DETREDUCE_LOSS_ARGUMENT_WEIGHT, r.weighted = 1; }));
     expect(loss_with([](R& r) { r.dtype = DETREDUCE_DTYPE_OF_INPUT; }), invalid, "dtype");
@@ -287,14 +290,14 @@ TEST_CASE("C: what is wrong with a loss is said by name", "[c][losses]") {
     in.x = x, in.target = x + 2;
     const auto run = [&](void* to) { return detreduce_run_loss(&plan, &in, to, nullptr, nullptr); };
     const auto slope = [&](const void* upstream, void* to) {
-        return detreduce_run_loss_gradient(&plan, &in, upstream, to, nullptr);
+        return detreduce_run_loss_gradient(&plan, &in, upstream, to, nullptr, nullptr);
     };
     expect(run(&out), invalid, "plan");
     REQUIRE(run(&out).allowed == std::string_view("must come from detreduce_make_loss_plan()"));
     expect(slope(nullptr, &out), invalid, "plan");
     expect_ok(detreduce_make_loss_plan(&request, &plan));
     expect(detreduce_run_loss(&plan, nullptr, &out, nullptr, nullptr), invalid, "inputs");
-    expect(detreduce_run_loss_gradient(&plan, nullptr, nullptr, &out, nullptr), invalid, "inputs");
+    expect(detreduce_run_loss_gradient(&plan, nullptr, nullptr, &out, nullptr, nullptr), invalid, "inputs");
     expect(run(nullptr), invalid, "out");
     expect(slope(nullptr, nullptr), invalid, "dx");
     expect(slope(askew, &out), invalid, "upstream");

@@ -37,7 +37,7 @@ inline detreduce_loss_request in_c(const LossRequest& r) {
     c.output = output_in_c(r.output);
     c.weighted = r.weighted ? 1 : 0;
     c.with_respect_to = static_cast<detreduce_loss_argument>(r.with_respect_to);
-    c.n = r.n, c.parameter = r.parameter;
+    c.n = r.n, c.parameter = r.parameter, c.batch = r.batch;
     c.device = in_c(r.device), c.launch = in_c(r.launch);
     return c;
 }
@@ -99,6 +99,7 @@ void each_loss_request(DType dtype, std::uint64_t n, const F& f) {
                                       .n = n,
                                       .parameter = 0.375,
                                       .weighted = weighted,
+                                      .batch = reduction == Reduction::mean && output ? n / 7 : 0,
                                       .with_respect_to = weighted && output ? LossArgument::weight : of});
                     }
                 }

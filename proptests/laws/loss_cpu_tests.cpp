@@ -25,6 +25,9 @@ struct Cpu {
     static void execute(const LossPlan& plan, const LossInputs& in, void* out, void*) {
         throw_if_error(run(plan, in, out));
     }
+    static void execute_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx) {
+        throw_if_error(run_gradient(plan, in, upstream, dx));
+    }
 };
 using LossBackend = LossBackendOn<Cpu>;
 
@@ -45,7 +48,13 @@ TEST_CASE("losses: ranges, and what the calls on them refuse", "[losses]") {
     REQUIRE(loss_gradient(Loss::mae, x, t, {.reduction = Reduction::sum}) == std::vector<float>{0, -1, 1});
     const float upstream = 3;
     REQUIRE(loss_gradient(Loss::mae, x, t, w, {.reduction = Reduction::sum}) == std::vector<float>{0, -2, 3});
-    REQUIRE(loss_gradient(Loss::mse, x, t, w, &upstream, {}) == std::vector<float>{0, -8, 24});
+    REQUIRE(loss(Loss::mse, x, t, w) == 56.0f / 6);
+    REQUIRE(loss(Loss::mae, x, t, w) == 16.0f / 6);
+    REQUIRE(loss(Loss::huber, x, t, w) == 13.5f / 3);
+    REQUIRE(loss(Loss::mse, x, t, {.batch = 2}) == 10);
+    REQUIRE(loss(Loss::mse, x, t, w, {.batch = 2}) == 28);
+    REQUIRE(loss_gradient(Loss::mse, x, t, w, &upstream, {}) == std::vector<float>{0, -4, 12});
+    REQUIRE(loss_gradient(Loss::mse, x, t, w, &upstream, {.batch = 3}) == std::vector<float>{0, -8, 24});
     REQUIRE(loss_gradient(Loss::mse, x, t, w, {.reduction = Reduction::sum, .with_respect_to = LossArgument::target}) ==
             std::vector<float>{0, 8, -24});
     REQUIRE(loss_gradient(Loss::mse, x, t, w, {.reduction = Reduction::sum, .with_respect_to = LossArgument::weight}) ==
@@ -118,6 +127,8 @@ TEST_CASE("losses: what is wrong is said by name", "[losses][status]") {
     expect(status_of({.dtype = static_cast<DType>(99)}), invalid, "dtype");
     expect(status_of({.output = static_cast<DType>(99)}), invalid, "output");
     expect(status_of({.n = max_n + 1}), invalid, "n");
+    expect(status_of({.batch = max_n + 1}), invalid, "batch");
+    expect(status_of({.reduction = Reduction::sum, .batch = 3}), invalid, "batch");
     expect(status_of({.with_respect_to = static_cast<LossArgument>(99)}), invalid, "with_respect_to");
     expect(status_of({.with_respect_to = LossArgument::weight}), invalid, "with_respect_to");
     REQUIRE(status_of({.weighted = true, .with_respect_to = LossArgument::weight}).ok());

@@ -36,6 +36,13 @@ struct Gpu {
         if (one != other || !workspace.guards_intact())
             throw_if_error({StatusCode::invalid_argument, "test", "other bits, or stray writes"});
     }
+    static void execute_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx) {
+        const DeviceBuffer workspace(plan.gradient_workspace_bytes());
+        workspace.fill(0xff, workspace.bytes());
+        throw_if_error(run_gradient(plan, in, upstream, dx, workspace.data(), nullptr));
+        CUDA_CHECK(cudaDeviceSynchronize());
+        if (!workspace.guards_intact()) throw_if_error({StatusCode::invalid_argument, "test", "stray writes"});
+    }
 };
 using LossBackend = LossBackendOn<Gpu>;
 
@@ -108,6 +115,11 @@ TEST_CASE("losses on the GPU: the typed calls", "[losses][gpu]") {
     REQUIRE(download<double>(to) == 16);
     REQUIRE(download<double>(to + 1) == 20);
     REQUIRE(download<double>(to + 3) == -4.0 * 2 * 20);
+    throw_if_error(cuda::loss_async(Loss::mse, px, pt, pw, 3, to + 5));
+    throw_if_error(cuda::loss_gradient_async(Loss::mae, px, pt, pw, 3, static_cast<const double*>(nullptr), to + 1));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    REQUIRE(download<double>(to + 5) == 56.0 / 6);
+    REQUIRE(download<double>(to + 2) == -2 * (1.0 / 6));
 }
 
 TEST_CASE("losses on the GPU: what is wrong is said by name", "[losses][gpu][status]") {

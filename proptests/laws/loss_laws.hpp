@@ -50,10 +50,17 @@ std::vector<Out> rounded(const std::vector<V>& values) {
     return out;
 }
 
+/// The same with another reduction than mean.
+inline LossRequest with_reduction(LossRequest r, Reduction reduction) {
+    r.reduction = reduction;
+    r.batch = 0;
+    return r;
+}
+
 /// The terms on the CPU, one at a time and without vectors, in the format in which they are added.
 template <class T>
 std::vector<TermOf<T>> terms_in_full(LossRequest r, const LossData<T>& data) {
-    r.reduction = Reduction::none;
+    r = with_reduction(r, Reduction::none);
     r.dtype = dtype_of<T>;
     r.output = dtype_of<TermOf<T>>;
     r.n = 1;
@@ -186,6 +193,7 @@ void for_losses(std::uint64_t seed, const Check& check, const std::vector<std::s
                           .n = n,
                           .parameter = loss_parameter(word / 8),
                           .weighted = word / 64 % 2 == 0};
+            if (r.reduction == Reduction::mean && word >> 20 & 1) r.batch = 1 + word / 128 % 11;
             const auto data = loss_data<T>(loss, n, word);
             INFO(name(loss) << ' ' << name(*r.reduction) << ' ' << name(r.method) << " n " << n
                             << (r.weighted ? " weighted" : "") << " parameter " << r.parameter);
@@ -201,7 +209,7 @@ inline void choose_launch(LossRequest& r, std::uint64_t word) {
 
 template <class T>
 void require_terms(LossRequest r, const LossData<T>& data, std::uint64_t word) {
-    r.reduction = Reduction::none;
+    r = with_reduction(r, Reduction::none);
     choose_launch(r, word);
     const auto terms = terms_in_full<T>(r, data);
     with_dtype_from_16_bits(dtypes()[word / 64 % 4], [&]<class Out>(Out) {
@@ -217,7 +225,7 @@ TEMPLATE_TEST_CASE("losses: those of narrow elements are those of floats, and we
                    float16, bfloat16, float, double) {
     using V = TermOf<TestType>;
     for_losses<TestType>(2, [](LossRequest r, const auto& data, std::uint64_t word) {
-        r.reduction = Reduction::none;
+        r = with_reduction(r, Reduction::none);
         const auto wide = LossData<V>{widened(data.x), widened(data.target), widened(data.weight)};
         LossRequest plain = r;
         plain.weighted = false;
@@ -226,6 +234,17 @@ TEMPLATE_TEST_CASE("losses: those of narrow elements are those of floats, and we
             expected[i] = fp::canonical(expected[i] * wide.weight[i]);
         REQUIRE(bits_of(LossBackend::template run<V>(r, data, word % 9)) == bits_of(expected));
     });
+}
+
+/// Is a mean over the sum of the weights?
+inline bool is_over_weights(const LossRequest& r) {
+    return r.weighted && (r.loss == Loss::mse || r.loss == Loss::mae) && r.reduction == Reduction::mean && r.batch == 0;
+}
+/// What a mean is over.
+template <class T>
+double divisor_of(const LossRequest& r, const LossData<T>& data) {
+    if (is_over_weights(r)) return reduce_as<double>(Op::sum, data.weight, r.method);
+    return static_cast<double>(r.batch != 0 ? r.batch : data.x.size());
 }
 
 template <class T>
@@ -238,8 +257,11 @@ void require_sum(LossRequest r, const LossData<T>& data, std::uint64_t word) {
     const auto gives = outputs(r.method, dtype_of<T>);
     const auto terms = terms_in_full<T>(r, data);
     with_dtype_from_16_bits(gives[word / 64 % gives.size()], [&]<class Out>(Out) {
-        const auto expected =
-            reduced<T, Out>(terms, r.method, r.reduction == Reduction::mean ? Finalize::mean : Finalize::sum);
+        const auto expected = [&] {
+            if (is_over_weights(r) || (r.reduction == Reduction::mean && r.batch != 0))
+                return fp::round_to<Out>(reduced<T, double>(terms, r.method, Finalize::sum) / divisor_of(r, data));
+            return reduced<T, Out>(terms, r.method, r.reduction == Reduction::mean ? Finalize::mean : Finalize::sum);
+        }();
         REQUIRE(bits_of(LossBackend::template run<Out>(r, data, word / 256 % 9)) ==
                 bits_of(std::vector<Out>{expected}));
     });
@@ -261,6 +283,9 @@ TEMPLATE_TEST_CASE("losses: mse and mae without weights are ops", "[losses]", fl
         check(Loss::mse, Reduction::sum, Op::sumdiffsq);
         check(Loss::mse, Reduction::mean, Op::mse);
         check(Loss::mae, Reduction::mean, Op::mae);
+        const double sum = reduce_as<double>(Op::sumdiffsq, data.x, data.target, method);
+        REQUIRE(bits_of(LossBackend::template run<TestType>({.method = method, .batch = 7}, data, 3)) ==
+                bits_of(std::vector<TestType>{fp::round_to<TestType>(sum / 7)}));
     }
 }
 
@@ -305,22 +330,26 @@ void require_gradient(LossRequest r, const LossData<T>& data, std::uint64_t word
     constexpr LossArgument arguments[] = {LossArgument::x, LossArgument::x, LossArgument::target, LossArgument::weight};
     r.with_respect_to = arguments[word / 4096 % (r.weighted ? 4 : 3)];
     const bool of_weight = r.with_respect_to == LossArgument::weight;
-    LossRequest plain = r;
+    LossRequest plain = with_reduction(r, Reduction::sum);
     plain.weighted = false;
-    plain.reduction = Reduction::sum;
     const auto wide = LossData<V>{widened(data.x), widened(data.target), widened(data.weight)};
     const auto slopes = of_weight ? terms_in_full<V>(plain_terms(plain), wide)
                                   : LossBackend::gradient(plain, wide, std::vector<V>{}, 0);
-    if (word % 3 == 0) r.reduction = Reduction::none;
+    if (word % 3 == 0) r = with_reduction(r, Reduction::none);
     std::vector<T> upstream;
     for (std::size_t i = 0; word % 5 != 0 && i < (r.reduction == Reduction::none ? slopes.size() : 1); ++i)
         upstream.push_back(fp::round_to<T>(scattered(word, i, -3, 3)));
+    // With respect to the weights of what is divided by their sum: terms less the mean.
+    const V center = of_weight && is_over_weights(r)
+                         ? fp::round_to<V>(reduced<T, double>(terms_in_full<T>(r, data), r.method, Finalize::sum) /
+                                           divisor_of(r, data))
+                         : V(0);
+    const V divisor = r.reduction == Reduction::mean ? fp::round_to<V>(divisor_of(r, data)) : V(1);
     std::vector<T> expected;
     for (std::size_t i = 0; i < slopes.size(); ++i) {
-        V factor = upstream.empty() ? V(1) : fp::widen(upstream[upstream.size() == 1 ? 0 : i]);
-        if (r.reduction == Reduction::mean) factor = factor / static_cast<V>(slopes.size());
-        const V weighted = r.weighted && !of_weight ? slopes[i] * wide.weight[i] : slopes[i];
-        expected.push_back(fp::round_to<T>(weighted * factor));
+        const V factor = upstream.empty() ? V(1) : fp::widen(upstream[upstream.size() == 1 ? 0 : i]);
+        const V weighted = r.weighted && !of_weight ? slopes[i] * wide.weight[i] : slopes[i] - center;
+        expected.push_back(fp::round_to<T>(weighted * (factor / divisor)));
     }
     choose_launch(r, word / 256);
     REQUIRE(bits_of(LossBackend::gradient(r, data, upstream, word / 64 % 9)) == bits_of(expected));

@@ -34,7 +34,7 @@ enum class Loss : std::uint8_t {
 #define DETREDUCE_REDUCTIONS(X)                                                                                        \
     X(none, NONE) /* nothing: n results */                                                                             \
     X(sum, SUM)                                                                                                        \
-    X(mean, MEAN) /* their sum over n, whatever the weights */
+    X(mean, MEAN) /* their sum over n, or, of weighted mse and mae, over the sum of the weights */
 enum class Reduction : std::uint8_t {
 #define DETREDUCE_ENUMERATOR(name, c_name) name,
     DETREDUCE_REDUCTIONS(DETREDUCE_ENUMERATOR)

@@ -42,7 +42,7 @@ typedef int32_t detreduce_reduction;
 enum {
     DETREDUCE_REDUCTION_NONE = 0, /* nothing: as many results as there are terms, or rows */
     DETREDUCE_REDUCTION_SUM,
-    DETREDUCE_REDUCTION_MEAN,        /* their sum over n; of rows over the sum of the rows' weights */
+    DETREDUCE_REDUCTION_MEAN, /* their sum over n, or over the sum of weights: of weighted mse and mae, of rows */
     DETREDUCE_REDUCTION_DEFAULT = -2 /* mean of losses, cross entropy, nll and their gradients, else none */
 };
 
@@ -102,14 +102,16 @@ typedef struct detreduce_loss_request {
     uint32_t reserved_word;                  /* 0 */
     uint64_t n;                              /* 0; elements, 0 … 2^40; a mean has at least 1 */
     double parameter;                        /* 1; huber: delta, above 0; smooth_l1: beta, 0 or above */
-    detreduce_device device;                 /* CUDA, current device */
-    detreduce_launch launch;                 /* all of it automatic */
-    uint64_t reserved[12];                   /* 0 */
+    /* 0; of mean: rows, by whose number the sum is divided; 0: n, or, of weighted mse and mae, the sum of the weights */
+    uint64_t batch;
+    detreduce_device device; /* CUDA, current device */
+    detreduce_launch launch; /* all of it automatic */
+    uint64_t reserved[11];   /* 0 */
 } detreduce_loss_request;
 #define DETREDUCE_LOSS_REQUEST_INIT                                                                                    \
     {                                                                                                                  \
         sizeof(detreduce_loss_request), DETREDUCE_LOSS_MSE, DETREDUCE_REDUCTION_DEFAULT, DETREDUCE_METHOD_AUTOMATIC,   \
-            DETREDUCE_DTYPE_F32, DETREDUCE_DTYPE_OF_INPUT, 0, DETREDUCE_LOSS_ARGUMENT_X, 0, 0, 1,                      \
+            DETREDUCE_DTYPE_F32, DETREDUCE_DTYPE_OF_INPUT, 0, DETREDUCE_LOSS_ARGUMENT_X, 0, 0, 1, 0,                   \
             {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0, {0}}, {                                                      \
             0                                                                                                          \
         }                                                                                                              \
@@ -133,7 +135,7 @@ typedef struct detreduce_loss_inputs {
 
 /* A plan of a loss: a plain value, as detreduce_plan is. */
 typedef struct detreduce_loss_plan {
-    uint64_t opaque[80];
+    uint64_t opaque[128];
 } detreduce_loss_plan;
 
 /* Makes the plan of `request` at `plan`, and returns its status; as detreduce_make_plan(), and with
@@ -143,9 +145,10 @@ detreduce_status detreduce_make_loss_plan(const detreduce_loss_request* request,
 /* The status that this gave; invalid_argument for NULL and for memory that it has not written. */
 detreduce_status detreduce_loss_plan_status(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
 /* Of a plan whose status is ok, else 0: bytes of device memory, aligned to 256, that a run needs
- * (on the CPU, and of a gradient, none); how many results a run writes: n of reduction none, else
+ * (on the CPU none), and that a gradient needs (of a mean over the sum of weights, else none); how many results a run writes: n of reduction none, else
  * 1; their dtype. */
 size_t detreduce_loss_plan_workspace_bytes(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
+size_t detreduce_loss_plan_gradient_workspace_bytes(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
 uint64_t detreduce_loss_plan_results(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
 detreduce_dtype detreduce_loss_plan_output(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
 
@@ -180,13 +183,19 @@ detreduce_status detreduce_run_loss_async(const detreduce_loss_plan* plan, const
  * weight (with_respect_to), times the upstream value, to `dx`. Otherwise as that.
  *
  * formula    the derivative of the loss, times the weight, or the loss, of that by the weight; times
- *            the upstream value, of mean over n
+ *            the upstream value, of mean over n, the sum of the weights or the batch
  * upstream   NULL, which is 1, or one element of the plan's dtype, or, of reduction none, n of them
  * dx         n elements of the plan's dtype, in the place of x, target, weight or n upstream values,
- *            or apart from all of them. The method and the output mean nothing */
+ *            or apart from all of them. The output means nothing, nor does the method but where
+ *            the mean is over the sum of the weights
+ * workspace  detreduce_loss_plan_gradient_workspace_bytes() bytes of device memory; of 0 NULL */
 detreduce_status detreduce_run_loss_gradient(const detreduce_loss_plan* plan, const detreduce_loss_inputs* inputs,
-                                             const void* upstream, void* dx,
+                                             const void* upstream, void* dx, void* workspace,
                                              detreduce_stream stream) DETREDUCE_NOEXCEPT;
+/* As detreduce_run_loss_async(). */
+detreduce_status detreduce_run_loss_gradient_async(const detreduce_loss_plan* plan, const detreduce_loss_inputs* inputs,
+                                                   const void* upstream, void* dx,
+                                                   detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
 /* ---- row ops --------------------------------------------------------------------------------- */
 

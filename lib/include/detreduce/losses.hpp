@@ -30,11 +30,21 @@ struct LossRequest {
     double parameter =
         1; ///< huber: delta, above 0; smooth_l1: beta, 0 or above; rounded to the format of the terms, where it must be finite
     bool weighted = false; ///< each term is multiplied by a weight
+    /// Of mean: the rows by whose number the sum is divided, as `batchmean` of kl_div; 0: n, or, of
+    /// weighted mse and mae, the sum of the weights.
+    std::uint64_t batch = 0;
     /// Of run_gradient(): x, target or, of a weighted loss, weight.
     LossArgument with_respect_to = LossArgument::x;
     Device device = current_gpu; ///< or `cpu`, for which there are shorter calls below
     Launch launch = {};          ///< as TransformOptions::launch, and of unweighted mse and mae as Request::launch
 };
+
+namespace detail {
+/// What a mean is over, unless that is the sum of the weights; of what is no mean 0.
+[[nodiscard]] constexpr std::uint64_t divisor_of(const LossRequest& r) noexcept {
+    return r.reduction != Reduction::mean ? 0 : r.batch != 0 ? r.batch : r.n;
+}
+} // namespace detail
 
 /// Where the elements are.
 struct LossInputs {
@@ -49,24 +59,33 @@ class LossPlan {
     [[nodiscard]] const Status& status() const noexcept { return status_; }
     [[nodiscard]] const LossRequest& request() const noexcept { return request_; }
     [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
-    /// Bytes of device memory, aligned to 256, that run() needs; run_gradient() needs none. On the CPU: 0.
-    [[nodiscard]] std::size_t workspace_bytes() const noexcept {
-        return request_.reduction == Reduction::none ? 0 : plan_.workspace_bytes();
-    }
+    /// Bytes of device memory, aligned to 256, that run() needs. On the CPU: 0.
+    [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
+    /// The same of run_gradient(): 0 but where the mean is over the sum of the weights.
+    [[nodiscard]] std::size_t gradient_workspace_bytes() const noexcept { return gradient_workspace_bytes_; }
     /// Values that run() writes.
     [[nodiscard]] std::uint64_t results() const noexcept {
         return request_.reduction == Reduction::none ? request_.n : 1;
     }
-    /// The sum or mean, over the terms or, where an op is the whole loss, over the elements; of `none` the launch alone means something.
+    /// The sum or mean, over the terms or, where an op is the whole loss, over the elements; of
+    /// `none` the launch alone means something.
     [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+    /// Is the mean a sum over the sum of the weights? This is the latter's plan.
+    [[nodiscard]] bool is_over_weights() const noexcept { return is_over_weights_; }
+    [[nodiscard]] const Plan& weights() const noexcept { return weights_; }
+    /// Is the mean a sum, rounded to f64, over another number than n?
+    [[nodiscard]] bool is_quotient() const noexcept {
+        return is_over_weights_ || (request_.reduction == Reduction::mean && request_.batch != 0);
+    }
     /// Is the loss an op of run() (sum and mean of mse, mean of mae, without weights)? Then `exact` gives the true loss, rounded once.
     [[nodiscard]] bool is_op() const noexcept { return is_op_; }
 
   private:
     friend LossPlan make_loss_plan(const LossRequest& request) noexcept;
     LossRequest request_;
-    Plan plan_;
-    bool is_op_ = false;
+    Plan plan_, weights_;
+    std::size_t workspace_bytes_ = 0, gradient_workspace_bytes_ = 0;
+    bool is_op_ = false, is_over_weights_ = false;
     Status status_{StatusCode::invalid_argument, "plan", "must come from make_loss_plan()"};
 };
 static_assert(std::is_trivially_copyable_v<LossPlan>);
@@ -78,7 +97,8 @@ static_assert(std::is_trivially_copyable_v<LossPlan>);
 ///
 /// formula      lᵢ = wᵢ·loss(xᵢ, tᵢ) (Loss says what it is), computed in float (double, of doubles) in the operations that lib/SPEC.md names; then each lᵢ, rounded
 ///              once to the output, or Σlᵢ, or Σlᵢ / n: the true one of these terms, rounded once (exact), or added in the order of the method. Without weights
-///              the sum and mean of mse and the mean of mae are Op::sumdiffsq, mse and mae: there `exact` rounds the true loss, once
+///              the sum and mean of mse and the mean of mae are Op::sumdiffsq, mse and mae: there `exact` rounds the true loss, once. The mean of weighted mse and
+///              mae is Σlᵢ / Σwᵢ, and with a batch Σlᵢ / batch: both sums rounded to f64, and divided there
 /// shapes       x, target, weight: n contiguous elements of the plan's dtype, aligned to the element. out: plan.results() of plan.output(), aligned to it
 /// dtypes       f16, bf16, f32, f64
 /// guarantee    of sum and mean info(method).guarantee, of `none` device: the same bits on every CPU and GPU
@@ -101,25 +121,31 @@ Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspac
 /// The derivative of what run() computes with respect to each element of x, or of target or weight
 /// (with_respect_to), times `upstream`, into `dx`. Otherwise as run().
 ///
-/// formula      dxᵢ = lossʹ(xᵢ, tᵢ)·wᵢ·f, rounded after each product and once to the dtype; f = g of sum and none, g / n of mean, g the upstream value. lossʹ:
+/// formula      dxᵢ = lossʹ(xᵢ, tᵢ)·wᵢ·f, rounded after each product and once to the dtype; f = g of sum and none, g / n, g / Σw or g / batch of mean, g the upstream value. lossʹ:
 ///              mse 2d; mae sign d, 0 at 0; huber d, at most ±delta; smooth_l1 d / beta, or sign d; bce (x − t) / max(x·(1 − x), 10⁻¹²); bce_with_logits
 ///              sigmoid(x) − t; kl_div −t. (That of bce thus ignores that its logarithms end at −100, as PyTorch's does.) With respect to target: mse, mae, huber and
 ///              smooth_l1 as with x and t in each other's place; bce log(1 − x) − log x, of logarithms no less than −100; bce_with_logits −x; kl_div log t − x + 1,
-///              −∞ at 0. With respect to weight: the term, times f
+///              −∞ at 0. With respect to weight: the term, times f; where the mean is over Σw, the term less the mean, times f
 /// shapes       upstream: null, which is 1, or an element of the plan's dtype, or n of them if nothing is reduced. dx: n elements of the plan's dtype
 /// guarantee    device: the same bits on every CPU and GPU. Method and output mean nothing
 /// in place     dx may be x, target or weight, or upstream, where that is n numbers. Another overlap is refused
 /// error bound  of lossʹ losses[…].max_ulp_gradient, one unit more for the weight and for f, and half a unit of f16 and bf16
-/// passes       one, over x, target, weight and what upstream points to
+/// passes       one, over x, target, weight and what upstream points to; where the mean is over Σw one more, over the weights, and of the gradient by these over all
+/// workspace    plan.gradient_workspace_bytes() bytes of device memory, where that is not 0, private to this call until it is done
 /// NaN, empty   NaN wherever the term is NaN because of what x and a finite t are; of an infinite t what the formula gives. n = 0: nothing is written
-Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
-                    Stream stream = nullptr) noexcept;
+Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx, void* workspace,
+                    Stream stream) noexcept;
+inline Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
+                           Stream stream = nullptr) noexcept {
+    return run_gradient(plan, in, upstream, dx, nullptr, stream);
+}
 
 /// What the shorter calls may be told.
 struct LossOptions {
     std::optional<Reduction> reduction = {}; ///< empty: mean
     Method method = Method::automatic;
     double parameter = 1;                           ///< delta of huber, beta of smooth_l1
+    std::uint64_t batch = 0;                        ///< as LossRequest::batch
     LossArgument with_respect_to = LossArgument::x; ///< of gradients
     Launch launch = {};
 };
@@ -145,6 +171,7 @@ template <class T>
                                           .n = n,
                                           .parameter = options.parameter,
                                           .weighted = weight.has_value(),
+                                          .batch = options.batch,
                                           .with_respect_to = options.with_respect_to,
                                           .device = cpu,
                                           .launch = options.launch});
@@ -239,6 +266,9 @@ namespace cuda {
 ///
 /// errors       also invalid_argument for a plan that was not made for a CUDA device
 Status run_async(const LossPlan& plan, const LossInputs& in, void* out, Stream stream = nullptr) noexcept;
+/// run_gradient() likewise; nothing is allocated where no workspace is needed.
+Status run_gradient_async(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
+                          Stream stream = nullptr) noexcept;
 
 /// The loss of n elements at device pointers x and target, and weight, unless null, into device pointer `out`, which has room for n results if nothing is
 /// reduced: run_async() on the current device.
@@ -253,12 +283,13 @@ Status loss_async(Loss loss, const T* x, const T* target, const T* weight, std::
                               .n = n,
                               .parameter = options.parameter,
                               .weighted = weight != nullptr,
+                              .batch = options.batch,
                               .launch = options.launch};
     return run_async(make_loss_plan(request), {x, target, weight}, out, stream);
 }
 
-/// Its gradient times what device pointer `upstream` points to (null: 1), into device pointer dx: run_gradient() on the current device, which allocates
-/// nothing.
+/// Its gradient times what device pointer `upstream` points to (null: 1), into device pointer dx:
+/// run_gradient_async() on the current device.
 template <Element T>
 Status loss_gradient_async(Loss loss, const T* x, const T* target, const T* weight, std::uint64_t n, const T* upstream,
                            T* dx, const LossOptions& options = {}, Stream stream = nullptr) noexcept {
@@ -269,9 +300,10 @@ Status loss_gradient_async(Loss loss, const T* x, const T* target, const T* weig
                               .n = n,
                               .parameter = options.parameter,
                               .weighted = weight != nullptr,
+                              .batch = options.batch,
                               .with_respect_to = options.with_respect_to,
                               .launch = options.launch};
-    return run_gradient(make_loss_plan(request), {x, target, weight}, upstream, dx, stream);
+    return run_gradient_async(make_loss_plan(request), {x, target, weight}, upstream, dx, stream);
 }
 
 } // namespace cuda

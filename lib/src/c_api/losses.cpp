@@ -97,6 +97,7 @@ dr::LossRequest as_request(const detreduce_loss_request& r) {
             .n = r.n,
             .parameter = r.parameter,
             .weighted = r.weighted != 0,
+            .batch = r.batch,
             .with_respect_to = as<dr::LossArgument>(r.with_respect_to),
             .device = as_device(r.device),
             .launch = as_launch(r.launch)};
@@ -233,6 +234,9 @@ detreduce_status detreduce_loss_plan_status(const detreduce_loss_plan* plan) noe
 size_t detreduce_loss_plan_workspace_bytes(const detreduce_loss_plan* plan) noexcept {
     return of_good_plan(plan, [](const dr::LossPlan& p) { return p.workspace_bytes(); });
 }
+size_t detreduce_loss_plan_gradient_workspace_bytes(const detreduce_loss_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::LossPlan& p) { return p.gradient_workspace_bytes(); });
+}
 uint64_t detreduce_loss_plan_results(const detreduce_loss_plan* plan) noexcept {
     return of_good_plan(plan, [](const dr::LossPlan& p) { return p.results(); });
 }
@@ -253,9 +257,16 @@ detreduce_status detreduce_run_loss_async(const detreduce_loss_plan* plan, const
     });
 }
 detreduce_status detreduce_run_loss_gradient(const detreduce_loss_plan* plan, const detreduce_loss_inputs* inputs,
-                                             const void* upstream, void* dx, detreduce_stream stream) noexcept {
+                                             const void* upstream, void* dx, void* workspace,
+                                             detreduce_stream stream) noexcept {
     return run_plan(plan, check_arrays("inputs", inputs, loss_inputs_size), [&](const dr::LossPlan& p) {
-        return dr::run_gradient(p, as_inputs(*inputs), upstream, dx, dr::Stream(stream));
+        return dr::run_gradient(p, as_inputs(*inputs), upstream, dx, workspace, dr::Stream(stream));
+    });
+}
+detreduce_status detreduce_run_loss_gradient_async(const detreduce_loss_plan* plan, const detreduce_loss_inputs* inputs,
+                                                   const void* upstream, void* dx, detreduce_stream stream) noexcept {
+    return run_plan(plan, check_arrays("inputs", inputs, loss_inputs_size), [&](const dr::LossPlan& p) {
+        return dr::cuda::run_gradient_async(p, as_inputs(*inputs), upstream, dx, dr::Stream(stream));
     });
 }
 

@@ -45,9 +45,10 @@ void clip(const ClipPlan& plan, const Tensor* list, void* norm_out) noexcept;
 [[nodiscard]] bool clip_by_state(const ClipPlan& plan, const std::int64_t* state, const Tensor* list,
                                  void* norm_out) noexcept;
 
-/// Terms of a loss, or their sum or mean, of a checked plan that is no op; and the gradient, of any.
+/// As enqueue_loss() and enqueue_loss_gradient() of cuda_backend.hpp, of checked plans.
 void compute_loss(const LossPlan& plan, const LossInputs& in, void* out) noexcept;
-void compute_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx) noexcept;
+void compute_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, const double* sums,
+                           void* dx) noexcept;
 
 /// The states of a checked plan of such, each on its own. The index of the first group that is no state, or is beyond its headroom; else no_element.
 /// merge_states(): with those of `others`, which finish() then refuses of such a group; finish_states(): nothing is written then.

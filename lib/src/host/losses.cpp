@@ -58,14 +58,15 @@ DETREDUCE_OPAQUE void store_terms(const LossPlan& plan, const LossValues<T>& ter
 }
 
 template <class T>
-DETREDUCE_OPAQUE void store_gradient(const LossPlan& plan, const LossValues<T>& slopes, const T* upstream, T* dx) {
+DETREDUCE_OPAQUE void store_gradient(const LossPlan& plan, const LossValues<T>& slopes, const T* upstream,
+                                     const double* sums, T* dx) {
     using V = fp::Arithmetic<T>;
     const LossRequest& r = plan.request();
     if (upstream != nullptr && r.reduction == Reduction::none)
         return store_values(plan, slopes, dx, [=](std::uint64_t i, V slope) { return slope * fp::widen(upstream[i]); });
-    const V one = upstream == nullptr ? V(1) : fp::widen(*upstream); // for all, over n for a mean
-    const V factor = r.reduction == Reduction::mean ? one / static_cast<V>(r.n) : one;
-    store_values(plan, slopes, dx, [=](std::uint64_t, V slope) { return slope * factor; });
+    const loss_terms::Factor<V> f{upstream == nullptr ? V(1) : fp::widen(*upstream), detail::divisor_of(r), sums};
+    const V factor = f.factor(), center = r.with_respect_to == LossArgument::weight ? f.center() : V(0);
+    store_values(plan, slopes, dx, [=](std::uint64_t, V slope) { return (slope - center) * factor; });
 }
 
 } // namespace
@@ -82,13 +83,14 @@ void compute_loss(const LossPlan& plan, const LossInputs& in, void* out) noexcep
     });
 }
 
-void compute_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx) noexcept {
+void compute_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, const double* sums,
+                           void* dx) noexcept {
     const StandardFpEnvironment environment;
     with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) {
         LossInputs own = in;
         if (plan.request().with_respect_to == LossArgument::weight) own.weight = nullptr;
         const LossValues<T> slopes(plan, own, loss_terms::gradient_value(plan.request().with_respect_to));
-        store_gradient(plan, slopes, static_cast<const T*>(upstream), static_cast<T*>(dx));
+        store_gradient(plan, slopes, static_cast<const T*>(upstream), sums, static_cast<T*>(dx));
     });
 }
 

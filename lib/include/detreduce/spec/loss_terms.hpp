@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include <detreduce/fp/convert.hpp>
 #include <detreduce/loss_words.hpp>
 #include <detreduce/math.hpp>
 
@@ -185,6 +186,21 @@ template <Value Which, Loss L, class V>
         return Terms<L>::target_slope(x, t, p);
     }
 }
+
+/// What derivatives are multiplied by.
+template <class V>
+struct Factor {
+    V upstream;
+    std::uint64_t count; ///< what a mean is over; 0: what is no mean
+    const double* sums;  ///< of a mean over the weights, the sum of the terms and theirs; else null
+
+    [[nodiscard]] DETREDUCE_HD V factor() const {
+        if (sums != nullptr) return upstream / fp::round_to<V>(sums[1]);
+        return count != 0 ? upstream / static_cast<V>(count) : upstream;
+    }
+    /// What terms are diminished by before, where they are derivatives with respect to weights.
+    [[nodiscard]] DETREDUCE_HD V center() const { return sums != nullptr ? fp::round_to<V>(sums[0] / sums[1]) : V(0); }
+};
 
 /// f(Terms<loss>{}).
 template <class F>
