@@ -32,6 +32,27 @@ struct Arguments {
     template <class V>
     explicit Arguments(const LossCase<V>& c)
         : loss(c.loss), p(static_cast<double>(c.parameter)), x(static_cast<double>(c.x)), t(static_cast<double>(c.t)) {}
+    /// The same numbers for another loss, without a parameter.
+    [[nodiscard]] Arguments of(Loss other) const {
+        Arguments same = *this;
+        same.loss = other;
+        same.p = Real(1);
+        return same;
+    }
+};
+
+/// Of bce_with_logits with a pos_weight: p·t, and that of the side on which x is not.
+struct Weighted {
+    Real one, q, shared;
+    explicit Weighted(const Arguments& in)
+        : one(in.p * in.t), q(in.x <= 0 ? one : 1 - in.t), shared(one + (1 - in.t)) {}
+};
+/// Of focal: 1 less the probability of the target, a power of it, and what the error of that is measured at.
+struct Focal {
+    Real m, scale, size;
+    explicit Focal(const Arguments& in)
+        : m(sigmoid(in.x) * (1 - in.t) + sigmoid(0 - in.x) * in.t), scale(exp(in.p * log(m))),
+          size(scale * (1 + in.p * (1 + abs(log(m))))) {}
 };
 
 /// 0 where the target says that the logarithm does not matter.
@@ -56,8 +77,16 @@ Value term_of(const Arguments& in) {
         return {0 - t * one - (1 - t) * zero, abs(t * one) + abs((1 - t) * zero)};
     }
     case Loss::bce_with_logits: {
-        const Real whole = times_log(t, softplus(0 - x)) + times_log(1 - t, softplus(x));
-        return {whole, abs(x) * abs(x <= 0 ? t : 1 - t) + softplus(0 - abs(x))};
+        const Weighted w(in);
+        const Real whole = times_log(w.one, softplus(0 - x)) + times_log(1 - t, softplus(x));
+        return {whole, abs(x * w.q) + abs(w.shared) * softplus(0 - abs(x))};
+    }
+    case Loss::kl_div_log_target:
+        return Value(exp(t) * (t - x));
+    case Loss::focal: {
+        const Focal f(in);
+        const Value entropy = term_of(in.of(Loss::bce_with_logits));
+        return {f.scale * entropy.value, f.size * entropy.size};
     }
     case Loss::kl_div:
         break;
@@ -80,8 +109,19 @@ Value slope_of(const Arguments& in) {
         return Value(a < p ? d / p : sign);
     case Loss::bce:
         return Value((x - t) / max(x * (1 - x), 1e-12));
-    case Loss::bce_with_logits: // sigmoid(x) − t, of which nothing cancels
-        return {(1 - t) * sigmoid(x) - t * sigmoid(0 - x), abs(x <= 0 ? t : 1 - t) + sigmoid(0 - abs(x))};
+    case Loss::bce_with_logits: { // sigmoid(x) − t, of which nothing cancels
+        const Weighted w(in);
+        return {(1 - t) * sigmoid(x) - w.one * sigmoid(0 - x), abs(w.q) + abs(w.shared) * sigmoid(0 - abs(x))};
+    }
+    case Loss::kl_div_log_target:
+        return Value(0 - exp(t));
+    case Loss::focal: {
+        const Focal f(in);
+        const Value entropy = slope_of(in.of(Loss::bce_with_logits));
+        const Real of_scale =
+            p * (1 - 2 * t) * sigmoid(x) * sigmoid(0 - x) / f.m * term_of(in.of(Loss::bce_with_logits)).value;
+        return {f.scale * (of_scale + entropy.value), f.size * (abs(of_scale) + entropy.size)};
+    }
     case Loss::kl_div:
         break;
     }
@@ -97,7 +137,15 @@ Value target_slope_of(const Arguments& in) {
         return {zero - one, abs(zero) + abs(one)};
     }
     case Loss::bce_with_logits:
-        return Value(0 - x);
+        if (mpfr_cmp_d(p.value, 1) == 0) return Value(0 - x);
+        return {p * softplus(0 - x) - softplus(x), abs(p - 1) * softplus(0 - abs(x)) + (x <= 0 ? p * abs(x) : abs(x))};
+    case Loss::kl_div_log_target:
+        return {exp(t) * (t - x + 1), exp(t) * (abs(t - x) + 1)};
+    case Loss::focal: {
+        const Focal f(in);
+        const Real ratio = p * term_of(in.of(Loss::bce_with_logits)).value / f.m;
+        return {f.scale * ((1 - 2 * sigmoid(x)) * ratio - x), f.size * (ratio + abs(x))};
+    }
     case Loss::kl_div:
         return {log(t) - x + 1, abs(log(t)) + abs(x) + 1};
     default:

@@ -127,8 +127,9 @@ __global__ void __launch_bounds__(policy::loss_threads)
         },
         [&](std::uint64_t at, const Three<T>& e) {
             const V x = argument(e.x), t = argument(e.y);
-            const V slope = loss_terms::with_loss(
-                f.loss, [&]<class L>(L loss) { return loss_terms::value_of<Which>(loss, x, t, f.parameter); });
+            const V slope = loss_terms::with_loss(f.loss, f.parameter, [&]<class L>(L loss) {
+                return loss_terms::value_of<Which>(loss, x, t, f.parameter);
+            });
             dx[at] = rounded_to<T>(scaled(at, slope * argument(e.z)));
         });
 }

@@ -10,7 +10,7 @@ namespace detreduce::cuda {
 /// The loss's terms of K elements, or its derivatives.
 template <loss_terms::Value Which, class V, int K>
 __device__ __forceinline__ Pack<V, K> loss_values(Loss loss, V parameter, const Pack<V, K>& x, const Pack<V, K>& t) {
-    return loss_terms::with_loss(loss, [&]<class L>(L) {
+    return loss_terms::with_loss(loss, parameter, [&]<class L>(L) {
         Pack<V, K> values;
 #pragma unroll
         for (int k = 0; k < K; ++k)
@@ -26,7 +26,7 @@ __device__ __noinline__ Pack<V, K> called_loss_terms(Loss loss, V parameter, Pac
 }
 template <class V>
 __device__ __noinline__ V called_loss_term(Loss loss, V parameter, V x, V t) {
-    return loss_terms::with_loss(loss, [&]<class L>(L) { return L::term(x, t, parameter); });
+    return loss_terms::with_loss(loss, parameter, [&]<class L>(L) { return L::term(x, t, parameter); });
 }
 
 /// The elements of a pack, as numbers.

@@ -38,7 +38,16 @@ Status check_parameter(const LossRequest& r) {
         return invalid("parameter", "delta of huber must be finite and above 0 in the format of the terms, which is "
                                     "f64 for f64 and else f32");
     }
-    if (r.loss == Loss::smooth_l1 && !(finite && r.parameter >= 0)) {
+    const bool from_zero = finite && r.parameter >= 0;
+    if (r.loss == Loss::bce_with_logits && !from_zero) {
+        return invalid("parameter", "pos_weight of bce_with_logits must be finite and not below 0 in the format of the "
+                                    "terms, which is f64 for f64 and else f32");
+    }
+    if (r.loss == Loss::focal && !from_zero) {
+        return invalid("parameter", "gamma of focal must be finite and not below 0 in the format of the terms, which "
+                                    "is f64 for f64 and else f32");
+    }
+    if (r.loss == Loss::smooth_l1 && !from_zero) {
         return invalid("parameter", "beta of smooth_l1 must be finite and not below 0 in the format of the terms, "
                                     "which is f64 for f64 and else f32");
     }

@@ -155,6 +155,8 @@ int words_in_c(void) {
     CHECK(loss, DETREDUCE_LOSS_BCE, "bce");
     CHECK(loss, DETREDUCE_LOSS_BCE_WITH_LOGITS, "bce_with_logits");
     CHECK(loss, DETREDUCE_LOSS_KL_DIV, "kl_div");
+    CHECK(loss, DETREDUCE_LOSS_KL_DIV_LOG_TARGET, "kl_div_log_target");
+    CHECK(loss, DETREDUCE_LOSS_FOCAL, "focal");
     CHECK(reduction, DETREDUCE_REDUCTION_NONE, "none");
     CHECK(reduction, DETREDUCE_REDUCTION_SUM, "sum");
     CHECK(reduction, DETREDUCE_REDUCTION_MEAN, "mean");

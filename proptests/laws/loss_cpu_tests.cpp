@@ -144,8 +144,10 @@ TEST_CASE("losses: what is wrong is said by name", "[losses][status]") {
     }
     for (const double bad : {0.0, -1.0, nan, inf, 1e300, 1e-300})
         expect(status_of({.loss = Loss::huber, .parameter = bad}), invalid, "parameter");
-    for (const double bad : {-1.0, -1e-300, nan, inf, 1e300})
-        expect(status_of({.loss = Loss::smooth_l1, .parameter = bad}), invalid, "parameter");
+    for (const double bad : {-1.0, -1e-300, nan, inf, 1e300}) {
+        for (const Loss loss : {Loss::smooth_l1, Loss::bce_with_logits, Loss::focal})
+            expect(status_of({.loss = loss, .parameter = bad}), invalid, "parameter");
+    }
     REQUIRE(status_of({.loss = Loss::huber, .dtype = DType::f64, .parameter = 1e-300}).ok());
     REQUIRE(status_of({.loss = Loss::smooth_l1, .parameter = 0}).ok());
 }

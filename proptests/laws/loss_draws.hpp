@@ -56,9 +56,12 @@ inline double drawn(LossDomain domain, std::uint64_t seed, std::uint64_t i, int 
         return scattered(seed, i, -6, 6);
     case LossDomain::probability:
         return probability(seed, i, deepest);
-    default:
+    case LossDomain::logit:
         return scattered(seed, i, deepest / 2, 9);
+    case LossDomain::log_probability:
+        break;
     }
+    return scattered(seed, i, deepest / 2, 5);
 }
 
 /// n elements that `loss` is for.

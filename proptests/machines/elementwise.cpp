@@ -36,14 +36,14 @@ void loss_lines(Agreement& to) {
             const Method method = each[turn];
             const Reduction reduction = turn == 0 ? Reduction::none : draw.of({Reduction::sum, Reduction::mean});
             const std::uint64_t n = 1 + draw.below(3000);
-            const bool probabilities = info.loss == Loss::bce || info.loss == Loss::kl_div;
+            const bool probabilities = info.target == LossDomain::probability;
             auto x = draw.below(3) == 0 ? elements<T>(draw, n) : elements<T>(draw, Family::normal, n);
             auto target = elements<T>(draw, Family::uniform, n);
             const auto weight = elements<T>(draw, n);
             for (std::size_t i = 0; i < n; ++i) {
                 if (!probabilities || draw.below(50) == 0) continue;
                 target[i] = fp::from_bits<T>(fp::magnitude_bits(target[i]));
-                if (info.loss == Loss::bce) x[i] = target[draw.below(i + 1)];
+                if (info.x == LossDomain::probability) x[i] = target[draw.below(i + 1)];
             }
             const LossRequest request{.loss = info.loss,
                                       .reduction = reduction,

@@ -21,9 +21,13 @@ namespace detreduce {
     X(smooth_l1, SMOOTH_L1, number, number, 4, 2, 2)                                                                   \
     /* −(t·log x + (1 − t)·log(1 − x)), logarithms ≥ −100 */                                               \
     X(bce, BCE, probability, probability, 4.5, 4.5, 3)                                                                 \
-    /* bce of sigmoid(x): log(1 + eˣ) − x·t */                                                                     \
+    /* bce of sigmoid(x), with p for pos_weight: −(p·t·log sigmoid(x) + (1 − t)·log sigmoid(−x)) */           \
     X(bce_with_logits, BCE_WITH_LOGITS, logit, probability, 2.5, 2.5, 0)                                               \
-    X(kl_div, KL_DIV, log_probability, probability, 3.5, 0, 2.5) /* t·(log t − x) */
+    X(kl_div, KL_DIV, log_probability, probability, 3.5, 0, 2.5) /* t·(log t − x) */                                \
+    /* kl_div of eᵗ */                                                                                               \
+    X(kl_div_log_target, KL_DIV_LOG_TARGET, log_probability, log_probability, 3, 1, 3.5)                               \
+    /* bce_with_logits · mᵖ, m = 1 − sigmoid(x) for t = 1, sigmoid(x) for 0, between these for others */          \
+    X(focal, FOCAL, logit, probability, 8, 12, 12)
 enum class Loss : std::uint8_t {
 #define DETREDUCE_ENUMERATOR(name, ...) name,
     DETREDUCE_LOSSES(DETREDUCE_ENUMERATOR)
@@ -58,9 +62,12 @@ enum class LossDomain : std::uint8_t { number, logit, probability, log_probabili
 /// What there is to say about a loss. Errors are in units of the last place, in the format in which
 /// elements are added, at a *size*: the true value, where that is no less than what it is made of;
 /// of bce, whose t may be no probability, |t|·|log x| + |1 − t|·|log(1 − x)|, its derivative by t
-/// |log x| + |log(1 − x)|; of bce_with_logits |x|·|q| + softplus(−|x|), its derivative
-/// |q| + sigmoid(−|x|), q the target of the other side, t for x ≤ 0, else 1 − t; of kl_div
-/// t·(|log t| + |x|), its derivative by t |log t| + |x| + 1.
+/// |log x| + |log(1 − x)|; of bce_with_logits |x|·|q| + c·softplus(−|x|), its derivative
+/// |q| + c·sigmoid(−|x|), q the target of the other side, p·t for x ≤ 0, else 1 − t, c = p·t + 1 − t,
+/// its derivative by t |p − 1|·softplus(−|x|) + |x|, p·|x| for x ≤ 0; of kl_div t·(|log t| + |x|), its
+/// derivative by t |log t| + |x| + 1, of kl_div_log_target eᵗ·(|t − x| + 1); of focal F·mᵖ times the size of
+/// bce_with_logits, its derivative F·mᵖ·(|1 − 2t|·p·r·entropy + |q| + sigmoid(−|x|)),
+/// r = sigmoid(x)·sigmoid(−x) / m, and by t F·mᵖ·(p·entropy / m + |x|), where F = 1 + p·(1 + |log m|).
 struct LossInfo {
     Loss loss;
     std::string_view name;
@@ -70,6 +77,9 @@ struct LossInfo {
     double max_ulp_gradient;        ///< of its derivative with respect to x, before weight and factor
     double max_ulp_target_gradient; ///< of that with respect to the target
 };
+
+/// How much further bce_with_logits and its derivatives may be off where p is not 1.
+inline constexpr double max_ulp_of_pos_weight = 4;
 
 inline constexpr std::array losses{
 #define DETREDUCE_INFO(name, c_name, x, target, max_ulp, max_ulp_gradient, max_ulp_target_gradient)                    \

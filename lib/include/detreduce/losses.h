@@ -28,13 +28,16 @@ extern "C" {
 /* What an element x and its target t cost; d = x - t, p the request's parameter. */
 typedef int32_t detreduce_loss;
 enum {
-    DETREDUCE_LOSS_MSE = 0,         /* d^2 */
-    DETREDUCE_LOSS_MAE,             /* |d| */
-    DETREDUCE_LOSS_HUBER,           /* d^2/2 up to |d| = p, from there p*(|d| - p/2) */
-    DETREDUCE_LOSS_SMOOTH_L1,       /* d^2/2p up to |d| = p, from there |d| - p/2: huber / p, and for p = 0 |d| */
-    DETREDUCE_LOSS_BCE,             /* -(t*log x + (1 - t)*log(1 - x)), logarithms at least -100 */
-    DETREDUCE_LOSS_BCE_WITH_LOGITS, /* bce of sigmoid(x): log(1 + e^x) - x*t */
-    DETREDUCE_LOSS_KL_DIV           /* t*(log t - x); x is the logarithm of a probability, t a probability */
+    DETREDUCE_LOSS_MSE = 0,           /* d^2 */
+    DETREDUCE_LOSS_MAE,               /* |d| */
+    DETREDUCE_LOSS_HUBER,             /* d^2/2 up to |d| = p, from there p*(|d| - p/2) */
+    DETREDUCE_LOSS_SMOOTH_L1,         /* d^2/2p up to |d| = p, from there |d| - p/2: huber / p, and for p = 0 |d| */
+    DETREDUCE_LOSS_BCE,               /* -(t*log x + (1 - t)*log(1 - x)), logarithms at least -100 */
+    DETREDUCE_LOSS_BCE_WITH_LOGITS,   /* bce of sigmoid(x), with p for pos_weight: log(1 + e^x) - x*t for p = 1 */
+    DETREDUCE_LOSS_KL_DIV,            /* t*(log t - x); x is the logarithm of a probability, t a probability */
+    DETREDUCE_LOSS_KL_DIV_LOG_TARGET, /* kl_div of e^t */
+    /* bce_with_logits * m^p, m = 1 - sigmoid(x) for t = 1, sigmoid(x) for 0, between these for others */
+    DETREDUCE_LOSS_FOCAL
 };
 
 /* What becomes of the terms, or of the losses of rows. */
@@ -101,7 +104,8 @@ typedef struct detreduce_loss_request {
     detreduce_loss_argument with_respect_to; /* x; of gradients: x, target or, of a weighted loss, weight */
     uint32_t reserved_word;                  /* 0 */
     uint64_t n;                              /* 0; elements, 0 … 2^40; a mean has at least 1 */
-    double parameter;                        /* 1; huber: delta, above 0; smooth_l1: beta, 0 or above */
+    /* 1; huber: delta, above 0; 0 or above: beta of smooth_l1, pos_weight of bce_with_logits, gamma of focal */
+    double parameter;
     /* 0; of mean: rows, by whose number the sum is divided; 0: n, or, of weighted mse and mae, the sum of the weights */
     uint64_t batch;
     detreduce_device device; /* CUDA, current device */

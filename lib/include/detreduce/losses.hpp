@@ -1,5 +1,5 @@
-// Losses of elements and their targets, and the gradients of these: mse, mae, huber, smooth_l1, bce, bce_with_logits and kl_div, each term alone, their sum or
-// their mean. A loss is a sum, so it has the methods and guarantees of one; a gradient is computed element by element, so it has one value.
+// Losses of elements and their targets, and the gradients of these: mse, mae, huber, smooth_l1, bce,
+// bce_with_logits, kl_div and focal, each term alone, their sum or their mean. A loss is a sum, so it has the methods and guarantees of one; a gradient is computed element by element, so it has one value.
 //
 //     float loss = dr::loss(dr::Loss::huber, x, target);                   // the mean, exact
 //     std::vector<float> dx = dr::loss_gradient(dr::Loss::huber, x, target);
@@ -27,8 +27,9 @@ struct LossRequest {
     std::optional<DType> output =
         {}; ///< of the result; empty: that of the elements. `none` and exact give any but f8e4m3 and f8e5m2, the others their own or a wider one
     std::uint64_t n = 0; ///< 0 … 2^40; a mean has at least 1
-    double parameter =
-        1; ///< huber: delta, above 0; smooth_l1: beta, 0 or above; rounded to the format of the terms, where it must be finite
+    /// huber: delta, above 0; smooth_l1: beta, bce_with_logits: pos_weight, focal: gamma, 0 or above;
+    /// rounded to the format of the terms, where it must be finite.
+    double parameter = 1;
     bool weighted = false; ///< each term is multiplied by a weight
     /// Of mean: the rows by whose number the sum is divided, as `batchmean` of kl_div; 0: n, or, of
     /// weighted mse and mae, the sum of the weights.
@@ -123,7 +124,7 @@ Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspac
 ///
 /// formula      dxᵢ = lossʹ(xᵢ, tᵢ)·wᵢ·f, rounded after each product and once to the dtype; f = g of sum and none, g / n, g / Σw or g / batch of mean, g the upstream value. lossʹ:
 ///              mse 2d; mae sign d, 0 at 0; huber d, at most ±delta; smooth_l1 d / beta, or sign d; bce (x − t) / max(x·(1 − x), 10⁻¹²); bce_with_logits
-///              sigmoid(x) − t; kl_div −t. (That of bce thus ignores that its logarithms end at −100, as PyTorch's does.) With respect to target: mse, mae, huber and
+///              sigmoid(x) − t; kl_div −t; the rest in lib/SPEC.md. (That of bce thus ignores that its logarithms end at −100, as PyTorch's does.) With respect to target: mse, mae, huber and
 ///              smooth_l1 as with x and t in each other's place; bce log(1 − x) − log x, of logarithms no less than −100; bce_with_logits −x; kl_div log t − x + 1,
 ///              −∞ at 0. With respect to weight: the term, times f; where the mean is over Σw, the term less the mean, times f
 /// shapes       upstream: null, which is 1, or an element of the plan's dtype, or n of them if nothing is reduced. dx: n elements of the plan's dtype
@@ -144,7 +145,7 @@ inline Status run_gradient(const LossPlan& plan, const LossInputs& in, const voi
 struct LossOptions {
     std::optional<Reduction> reduction = {}; ///< empty: mean
     Method method = Method::automatic;
-    double parameter = 1;                           ///< delta of huber, beta of smooth_l1
+    double parameter = 1;                           ///< as LossRequest::parameter
     std::uint64_t batch = 0;                        ///< as LossRequest::batch
     LossArgument with_respect_to = LossArgument::x; ///< of gradients
     Launch launch = {};

@@ -150,6 +150,33 @@ struct Terms<Loss::bce_with_logits> {
     }
 };
 
+/// bce_with_logits with a pos_weight p that is not 1: p·t stands in the place of t, and of both
+/// sides' logarithm the part that they share, softplus(−|x|), counts `shared` times.
+struct PosWeighted {
+    template <class V>
+    static DETREDUCE_HD V other_side(V x, V t, V p) {
+        return select(x > 0, 1 - t, p * t);
+    }
+    template <class V>
+    static DETREDUCE_HD V shared(V t, V p) {
+        return fp::fused(p, t, 1 - t);
+    }
+    template <class V>
+    static DETREDUCE_HD V term(V x, V t, V p) {
+        const V a = magnitude(x), q = other_side(x, t, p), rest = shared(t, p) * math::softplus(-a);
+        return select(q == 0, rest, fp::fused(a, q, rest));
+    }
+    template <class V>
+    static DETREDUCE_HD V slope(V x, V t, V p) {
+        const V q = other_side(x, t, p), s = shared(t, p) * math::sigmoid(-magnitude(x));
+        return select(x > 0, q - s, s - q);
+    }
+    template <class V>
+    static DETREDUCE_HD V target_slope(V x, V, V p) {
+        return fp::fused(p - 1, math::softplus(-magnitude(x)), select(x > 0, -x, p * -x));
+    }
+};
+
 template <>
 struct Terms<Loss::kl_div> {
     template <class V>
@@ -168,6 +195,61 @@ struct Terms<Loss::kl_div> {
     }
 };
 
+/// kl_div of the logarithm of a target.
+template <>
+struct Terms<Loss::kl_div_log_target> {
+    template <class V>
+    static DETREDUCE_HD V term(V x, V t, V) {
+        const V y = math::exp(t);
+        return select(y == 0, unless_nan(x, V(0)), y * (t - x));
+    }
+    template <class V>
+    static DETREDUCE_HD V slope(V x, V t, V) {
+        return unless_nan(x, 0 - math::exp(t));
+    }
+    template <class V>
+    static DETREDUCE_HD V target_slope(V x, V t, V) {
+        const V y = math::exp(t);
+        return select(y == 0, unless_nan(x, V(0)), y * ((t - x) + 1));
+    }
+};
+
+/// bce_with_logits times mᵖ, m = 1 − sigmoid(x) where t is 1, sigmoid(x) where it is 0, and between
+/// these for other targets.
+template <>
+struct Terms<Loss::focal> {
+    using Entropy = Terms<Loss::bce_with_logits>;
+    /// What all three are made of: the target of the other side, sigmoid(−|x|), m and mᵖ.
+    template <class V>
+    struct Parts {
+        V q, s, m, scale;
+        DETREDUCE_HD Parts(V x, V t, V p)
+            : q(other_side(x, t)), s(math::sigmoid(-magnitude(x))), m(fp::fused(1 - 2 * q, s, q)) {
+            const V any = math::exp(p * math::log(m));
+            scale = select(p == 2, m * m, select(p == 1, m, select(p == 0, unless_nan(m, V(1)), any)));
+        }
+    };
+    template <class V>
+    static DETREDUCE_HD V term(V x, V t, V p) {
+        return Parts<V>(x, t, p).scale * Entropy::term(x, t, p);
+    }
+    /// mᵖ·(p·mʹ / m·entropy + entropyʹ), where mʹ / m = (1 − 2t)·r.
+    template <class V>
+    static DETREDUCE_HD V slope(V x, V t, V p) {
+        const Parts<V> f(x, t, p);
+        const V r = select(f.m == 0, V(1), (f.s * (1 - f.s)) / f.m);
+        const V of_scale = select(r == 0, V(0), (1 - 2 * t) * (r * Entropy::term(x, t, p)));
+        return f.scale * fp::fused(p, of_scale, select(x > 0, f.q - f.s, f.s - f.q));
+    }
+    template <class V>
+    static DETREDUCE_HD V target_slope(V x, V t, V p) {
+        const Parts<V> f(x, t, p);
+        const V ratio = select(f.m == 0, V(1), Entropy::term(x, t, p) / f.m);
+        const V size = select(f.scale == 0, V(0), f.scale * fp::fused(p * (1 - 2 * f.s), ratio, magnitude(x)));
+        return select(x > 0, -size, size);
+    }
+};
+
 /// Which function of x and its target: the term, or its derivative with respect to one of them.
 enum class Value : std::uint8_t { term, slope, target_slope };
 /// Of a gradient. With respect to a weight it is the term.
@@ -176,14 +258,14 @@ enum class Value : std::uint8_t { term, slope, target_slope };
            : argument == LossArgument::target ? Value::target_slope
                                               : Value::term;
 }
-template <Value Which, Loss L, class V>
-[[nodiscard]] DETREDUCE_HD V value_of(Terms<L>, V x, V t, V p) {
+template <Value Which, class L, class V>
+[[nodiscard]] DETREDUCE_HD V value_of(L, V x, V t, V p) {
     if constexpr (Which == Value::term) {
-        return Terms<L>::term(x, t, p);
+        return L::term(x, t, p);
     } else if constexpr (Which == Value::slope) {
-        return Terms<L>::slope(x, t, p);
+        return L::slope(x, t, p);
     } else {
-        return Terms<L>::target_slope(x, t, p);
+        return L::target_slope(x, t, p);
     }
 }
 
@@ -202,9 +284,10 @@ struct Factor {
     [[nodiscard]] DETREDUCE_HD V center() const { return sums != nullptr ? fp::round_to<V>(sums[0] / sums[1]) : V(0); }
 };
 
-/// f(Terms<loss>{}).
-template <class F>
-DETREDUCE_HD constexpr decltype(auto) with_loss(Loss loss, const F& f) {
+/// f(Terms<loss>{}), or what takes its place for the parameter p.
+template <class V, class F>
+DETREDUCE_HD constexpr decltype(auto) with_loss(Loss loss, V p, const F& f) {
+    if (loss == Loss::bce_with_logits && p != 1) return f(PosWeighted{});
     switch (loss) {
 #define DETREDUCE_CASE(name, ...)                                                                                      \
     case Loss::name:                                                                                                   \
