@@ -19,6 +19,9 @@ class LossPlan;
 struct LossInputs;
 namespace spec {
 struct Quotient;
+struct CosineValues;
+struct CosineFactors;
+struct CosineSlopes;
 }
 } // namespace detreduce
 
@@ -44,6 +47,13 @@ struct DeviceInfo;
 [[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
                                   Stream stream) noexcept;
 [[nodiscard]] Status enqueue_quotient(const Device& device, const spec::Quotient& quotient, Stream stream) noexcept;
+/// Cosine similarities of rows, and their gradient element by element.
+[[nodiscard]] Status enqueue_cosines(const Device& device, std::uint64_t rows, const spec::CosineValues& values,
+                                     Stream stream) noexcept;
+[[nodiscard]] Status enqueue_cosine_factors(const Device& device, std::uint64_t rows,
+                                            const spec::CosineFactors& factors, Stream stream) noexcept;
+[[nodiscard]] Status enqueue_cosine_slopes(const Device& device, std::uint64_t elements,
+                                           const spec::CosineSlopes& slopes, Stream stream) noexcept;
 /// Terms of a loss, or their sum or mean, of a plan that is no op; and the gradient, of any. sums:
 /// null, or, where the mean is over the weights, that of the terms, of the gradient by these, and
 /// that of the weights.
@@ -81,6 +91,9 @@ struct Functions {
     decltype(&cuda::enqueue_states) enqueue_states;
     decltype(&cuda::enqueue_rows) enqueue_rows;
     decltype(&cuda::enqueue_quotient) enqueue_quotient;
+    decltype(&cuda::enqueue_cosines) enqueue_cosines;
+    decltype(&cuda::enqueue_cosine_factors) enqueue_cosine_factors;
+    decltype(&cuda::enqueue_cosine_slopes) enqueue_cosine_slopes;
     decltype(&cuda::enqueue_loss) enqueue_loss;
     decltype(&cuda::enqueue_loss_gradient) enqueue_loss_gradient;
     decltype(&cuda::enqueue_clip) enqueue_clip;

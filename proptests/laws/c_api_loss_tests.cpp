@@ -174,6 +174,58 @@ TEST_CASE("C: row ops have the bits and the errors of C++", "[c][rows]") {
     }
 }
 
+TEST_CASE("C: cosine similarity has the bits and the errors of C++", "[c][cosine]") {
+    using R = detreduce_cosine_request;
+    sets_defaults<R>(detreduce_cosine_request_init, DETREDUCE_COSINE_REQUEST_INIT);
+    const auto made = [](const auto& change) {
+        R r = DETREDUCE_COSINE_REQUEST_INIT;
+        r.device.backend = DETREDUCE_BACKEND_CPU, r.n = 10;
+        change(r);
+        detreduce_cosine_plan plan;
+        return detreduce_make_cosine_plan(&r, &plan);
+    };
+    expect_ok(made([](R&) {}));
+    refuses_what_is_not_initialised<R>(made, std::size(R{}.reserved));
+    expect(made([](R& r) { r.reserved_word = 1; }), invalid, "reserved_word");
+    expect(made([](R& r) { r.epsilon = -1; }), invalid, "epsilon");
+    expect(made([](R& r) { r.dtype = 77; }), invalid, "dtype");
+    expect(made([](R& r) { r.method = DETREDUCE_METHOD_ATOMIC; }), unsupported, "method");
+    for (const DType dtype : {DType::bf16, DType::f64}) {
+        with_dtype_from_16_bits(dtype, [&]<class T>(T) {
+            const auto data = loss_data<T>(Loss::mse, 5 * 40, 7);
+            const CosineRequest r{.dtype = dtype,
+                                  .output = DType::f32,
+                                  .n = 37,
+                                  .rows = 5,
+                                  .stride = 40,
+                                  .epsilon = 0.5,
+                                  .method = Method::tree,
+                                  .device = cpu};
+            const CosinePlan plan = make_cosine_plan(r);
+            throw_if_error(plan.status());
+            R request = DETREDUCE_COSINE_REQUEST_INIT;
+            request.dtype = static_cast<detreduce_dtype>(dtype), request.output = DETREDUCE_DTYPE_F32;
+            request.n = r.n, request.rows = r.rows, request.stride = r.stride, request.epsilon = r.epsilon;
+            request.method = DETREDUCE_METHOD_TREE, request.device.backend = DETREDUCE_BACKEND_CPU;
+            detreduce_cosine_plan c_plan;
+            expect_ok(detreduce_make_cosine_plan(&request, &c_plan));
+            REQUIRE(detreduce_cosine_plan_workspace_bytes(&c_plan) == plan.workspace_bytes());
+            auto expected = blank(200 * 8), out = expected, workspace = blank(plan.workspace_bytes());
+            const void *const x = data.x.data(), *const y = data.target.data(), *const g = data.weight.data();
+            throw_if_error(run(plan, x, y, expected.data(), workspace.data()));
+            expect_ok(detreduce_run_cosine(&c_plan, x, y, out.data(), workspace.data(), nullptr));
+            REQUIRE(out == expected);
+            throw_if_error(run_gradient(plan, x, y, g, expected.data(), workspace.data()));
+            expect_ok(detreduce_run_cosine_gradient(&c_plan, x, y, g, out.data(), workspace.data(), nullptr));
+            REQUIRE(out == expected);
+            expect(detreduce_run_cosine(&c_plan, nullptr, y, out.data(), workspace.data(), nullptr), invalid, "x");
+        });
+    }
+    detreduce_cosine_plan none{};
+    expect(detreduce_cosine_plan_status(&none), invalid, "plan");
+    expect(detreduce_make_cosine_plan(nullptr, &none), invalid, "request");
+}
+
 TEST_CASE("C: clip_grad_norm has the bits and the errors of C++", "[c][clip]") {
     const auto data = loss_data<float>(Loss::mse, 300, 3);
     const auto narrow = loss_data<bfloat16>(Loss::mse, 50, 4);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <detreduce/clip_grad_norm.hpp>
+#include <detreduce/cosine_similarity.hpp>
 #include <detreduce/cuda.hpp>
 #include <detreduce/exact_state.hpp>
 #include <detreduce/host.hpp>

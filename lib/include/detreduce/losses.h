@@ -1,4 +1,4 @@
-/* Losses, row ops and clip_grad_norm for C: C99 and later, and C++. The same library, the same
+/* Losses, row ops, cosine similarity and clip_grad_norm for C: C99 and later, and C++. The same library, the same
  * bits, as <detreduce/losses.hpp>, <detreduce/row_ops.hpp> and <detreduce/clip_grad_norm.hpp>. What
  * detreduce.h says of statuses, words, structs and plans holds here.
  *
@@ -321,6 +321,61 @@ detreduce_status detreduce_run_rows(const detreduce_row_plan* plan, const detred
  * freed in stream order. */
 detreduce_status detreduce_run_rows_async(const detreduce_row_plan* plan, const detreduce_row_arrays* arrays,
                                           detreduce_stream stream) DETREDUCE_NOEXCEPT;
+
+/* ---- cosine similarity ------------------------------------------------------------------------ */
+
+/* What to compute and where. Initialise it, then set dtype, n, rows and what differs. */
+typedef struct detreduce_cosine_request {
+    size_t struct_size;     /* sizeof(detreduce_cosine_request) */
+    detreduce_dtype dtype;  /* f32; of x, y, upstream and the gradient: f16, bf16, f32 or f64 */
+    detreduce_dtype output; /* DETREDUCE_DTYPE_OF_INPUT; of the result */
+    detreduce_method
+        method; /* automatic; of dot products and norms: automatic (exact), exact, compensated, kahan, tree */
+    uint32_t reserved_word; /* 0 */
+    uint64_t n;             /* 0; elements of a row, 0 … 2^40 */
+    uint64_t rows;          /* 1; 0 … 2^40 */
+    uint64_t stride;        /* 0; elements from one row's beginning to the next one's, of x, y and the gradient; 0: n */
+    double epsilon;         /* 1e-8; what norms are at least; finite, not negative */
+    detreduce_device device; /* CUDA, current device */
+    detreduce_launch launch; /* all of it automatic */
+    uint64_t reserved[8];    /* 0 */
+} detreduce_cosine_request;
+#define DETREDUCE_COSINE_REQUEST_INIT                                                                                  \
+    {                                                                                                                  \
+        sizeof(detreduce_cosine_request), DETREDUCE_DTYPE_F32, DETREDUCE_DTYPE_OF_INPUT, DETREDUCE_METHOD_AUTOMATIC,   \
+            0, 0, 1, 0, 1e-8, {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0, {0}}, {                                    \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+void detreduce_cosine_request_init(detreduce_cosine_request* request, size_t struct_size) DETREDUCE_NOEXCEPT;
+
+/* A plan of cosine similarities: a plain value, as detreduce_plan is. */
+typedef struct detreduce_cosine_plan {
+    uint64_t opaque[128];
+} detreduce_cosine_plan;
+
+/* Makes the plan of `request` at `plan`, and returns its status; as detreduce_make_plan(), and with
+ * its errors. */
+detreduce_status detreduce_make_cosine_plan(const detreduce_cosine_request* request,
+                                            detreduce_cosine_plan* plan) DETREDUCE_NOEXCEPT;
+/* The status that this gave; invalid_argument for NULL and for memory that it has not written. */
+detreduce_status detreduce_cosine_plan_status(const detreduce_cosine_plan* plan) DETREDUCE_NOEXCEPT;
+/* Of a plan whose status is ok, else 0: bytes of memory that a run and a gradient need, of the
+ * device, aligned to 256, on the CPU of the host, aligned to 8. */
+size_t detreduce_cosine_plan_workspace_bytes(const detreduce_cosine_plan* plan) DETREDUCE_NOEXCEPT;
+
+/* Writes the cosine similarity of each row of x and the row of y to `out`, a number a row: their
+ * dot product over the norms of both, each at least epsilon; never above 1, never below -1.
+ * errors, stream and workspace as of detreduce_run_rows(); more in detreduce/cosine_similarity.hpp
+ * and lib/SPEC.md, section 17.8 */
+detreduce_status detreduce_run_cosine(const detreduce_cosine_plan* plan, const void* x, const void* y, void* out,
+                                      void* workspace, detreduce_stream stream) DETREDUCE_NOEXCEPT;
+/* Its derivative with respect to each element of x, times `upstream`, NULL for 1, or an element of
+ * the plan's dtype a row, to `dx`, rows as of x, in the place of x or y or apart from both. For that
+ * with respect to y, x and y change places. */
+detreduce_status detreduce_run_cosine_gradient(const detreduce_cosine_plan* plan, const void* x, const void* y,
+                                               const void* upstream, void* dx, void* workspace,
+                                               detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
 /* ---- clip_grad_norm -------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include <detreduce/clip_grad_norm.hpp>
+#include <detreduce/cosine_similarity.hpp>
 #include <detreduce/losses.h>
 #include <detreduce/losses.hpp>
 #include <detreduce/row_ops.hpp>
@@ -22,6 +23,12 @@ struct Holds<detreduce_row_plan> {
     using Plan = dr::RowPlan;
     static constexpr std::uint64_t mark = 0x3173776f72746564u;
     static constexpr char must_be_made[] = "must come from detreduce_make_row_plan()";
+};
+template <>
+struct Holds<detreduce_cosine_plan> {
+    using Plan = dr::CosinePlan;
+    static constexpr std::uint64_t mark = 0x31736f6374656475u;
+    static constexpr char must_be_made[] = "must come from detreduce_make_cosine_plan()";
 };
 template <>
 struct Holds<detreduce_clip_plan> {
@@ -48,7 +55,7 @@ DETREDUCE_ROW_OPS(DETREDUCE_CHECK)
 
 static_assert(sizeof(detreduce_loss_request) == 192 && sizeof(detreduce_loss_inputs) == 64 &&
               sizeof(detreduce_row_request) == 256 && sizeof(detreduce_row_arrays) == 192 &&
-              sizeof(detreduce_clip_request) == 128);
+              sizeof(detreduce_cosine_request) == 160 && sizeof(detreduce_clip_request) == 128);
 
 /// The enumerator whose name() is `text`; names are numbered from 0 on.
 template <class Enum>
@@ -142,6 +149,18 @@ dr::RowArrays as_arrays(const detreduce_row_arrays& a) {
             .shift_gradient = a.shift_gradient};
 }
 
+dr::CosineRequest as_request(const detreduce_cosine_request& r) {
+    return {.dtype = as<dr::DType>(r.dtype),
+            .output = as_output(r.output),
+            .n = r.n,
+            .rows = r.rows,
+            .stride = r.stride,
+            .epsilon = r.epsilon,
+            .method = as<dr::Method>(r.method),
+            .device = as_device(r.device),
+            .launch = as_launch(r.launch)};
+}
+
 dr::ClipRequest as_request(const detreduce_clip_request& r) {
     return {.n = r.n,
             .tensors = r.tensors,
@@ -166,6 +185,9 @@ constexpr char loss_request_size[] =
 constexpr char row_request_size[] =
     "must be sizeof(detreduce_row_request), which detreduce_row_request_init() and DETREDUCE_ROW_REQUEST_INIT set; "
     "a larger one needs a newer library";
+constexpr char cosine_request_size[] =
+    "must be sizeof(detreduce_cosine_request), which detreduce_cosine_request_init() and DETREDUCE_COSINE_REQUEST_INIT "
+    "set; a larger one needs a newer library";
 constexpr char clip_request_size[] =
     "must be sizeof(detreduce_clip_request), which detreduce_clip_request_init() and DETREDUCE_CLIP_REQUEST_INIT set; "
     "a larger one needs a newer library";
@@ -304,6 +326,37 @@ detreduce_status detreduce_run_rows_async(const detreduce_row_plan* plan, const 
                                           detreduce_stream stream) noexcept {
     return run_plan(plan, check_arrays("arrays", arrays, row_arrays_size), [&](const dr::RowPlan& p) {
         return dr::cuda::run_async(p, as_arrays(*arrays), dr::Stream(stream));
+    });
+}
+
+void detreduce_cosine_request_init(detreduce_cosine_request* request, size_t struct_size) noexcept {
+    set_defaults(request, struct_size, detreduce_cosine_request DETREDUCE_COSINE_REQUEST_INIT);
+}
+detreduce_status detreduce_make_cosine_plan(const detreduce_cosine_request* request,
+                                            detreduce_cosine_plan* plan) noexcept {
+    if (plan == nullptr) return null("plan");
+    *plan = {};
+    if (request == nullptr) return null("request");
+    if (const detreduce_status bad = check_request(*request, cosine_request_size); !is_ok(bad)) return bad;
+    if (request->reserved_word != 0) return invalid("reserved_word", "must be 0, as the initialiser sets it");
+    return store(plan, dr::make_cosine_plan(as_request(*request)));
+}
+detreduce_status detreduce_cosine_plan_status(const detreduce_cosine_plan* plan) noexcept {
+    return of_plan<detreduce_cosine_plan>(plan_of(plan).status());
+}
+size_t detreduce_cosine_plan_workspace_bytes(const detreduce_cosine_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::CosinePlan& p) { return p.workspace_bytes(); });
+}
+detreduce_status detreduce_run_cosine(const detreduce_cosine_plan* plan, const void* x, const void* y, void* out,
+                                      void* workspace, detreduce_stream stream) noexcept {
+    return run_plan(plan, as_c({}),
+                    [&](const dr::CosinePlan& p) { return dr::run(p, x, y, out, workspace, dr::Stream(stream)); });
+}
+detreduce_status detreduce_run_cosine_gradient(const detreduce_cosine_plan* plan, const void* x, const void* y,
+                                               const void* upstream, void* dx, void* workspace,
+                                               detreduce_stream stream) noexcept {
+    return run_plan(plan, as_c({}), [&](const dr::CosinePlan& p) {
+        return dr::run_gradient(p, x, y, upstream, dx, workspace, dr::Stream(stream));
     });
 }
 
