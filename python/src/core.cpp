@@ -455,8 +455,10 @@ void loss_gradient(std::string_view name, std::string_view reduction, std::strin
     const dr::LossInputs in{address(x), address(target), address(weight)};
     const void* const from = address(upstream);
     void* const to = address(out);
-    const auto derived = [&](void*) { return dr::run_gradient(plan, in, from, to, place.stream); };
-    run(place, 0, derived, [&] { return derived(nullptr); });
+    run(
+        place, plan.gradient_workspace_bytes(),
+        [&](void* memory) { return dr::run_gradient(plan, in, from, to, memory, place.stream); },
+        [&] { return dr::cuda::run_gradient_async(plan, in, from, to, place.stream); });
 }
 
 /// A row op: `options` and `arrays` hold what is not the default, by the names of RowRequest and RowArrays.
@@ -465,6 +467,7 @@ void row_op(std::string_view op, std::string_view dtype, const Word& output, std
     const Place place(where);
     dr::RowRequest r{
         .op = named<dr::RowOp>(op, 64), .dtype = dtype_of(dtype), .output = output_of(output), .n = n, .rows = rows};
+    r.reduction = dr::Reduction::none;
     r.device = place.device;
     for (const auto [key, value] : options) {
         const auto name = nb::cast<std::string_view>(key);
