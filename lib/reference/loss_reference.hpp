@@ -36,7 +36,8 @@ struct LossReference {
         if (p == 0) return m() != m() ? nan : V(1);
         if (p == 1) return m();
         if (p == 2) return m() * m();
-        return math::exp(p * math::log(m()));
+        const V a = std::fabs(x);
+        return math::exp(p * (q() == 0 ? -(a + math::softplus(-a)) : math::log(m())));
     }
     [[nodiscard]] LossReference entropy() const { return of(Loss::bce_with_logits, 1); }
 

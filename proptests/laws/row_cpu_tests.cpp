@@ -372,7 +372,7 @@ TEST_CASE("rows: what is wrong with a request is said by name", "[rows][status]"
         REQUIRE(status_of({.op = op, .n = 4, .rows = 5, .stride = fifth - 1}).ok());
         expect(status_of({.op = op, .n = 4, .rows = 5, .stride = fifth}), invalid, "rows");
         REQUIRE(status_of({.op = op, .n = max_n}).ok());
-        REQUIRE(status_of({.op = op, .n = 4, .rows = 0, .epsilon = 0}).ok());
+        REQUIRE(status_of({.op = op, .n = 4, .rows = 0, .epsilon = 0, .reduction = Reduction::none}).ok());
         if (needs_elements(op)) {
             expect(status_of({.op = op, .n = 0}), invalid, "n");
         } else {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -68,8 +69,12 @@ inline bool has_factor(RowOp op) {
 inline bool needs_elements(RowOp op) {
     return of_norms(op) || of_norm_gradients(op) || of_losses(op);
 }
+/// Laws ask for each row's own results unless they name a reduction.
+inline bool is_reduction(std::optional<Reduction> reduction) {
+    return reduction.value_or(Reduction::none) != Reduction::none;
+}
 inline bool has_row_weights(const RowRequest& r) {
-    return (r.op == RowOp::cross_entropy || r.op == RowOp::nll) && r.reduction == Reduction::none;
+    return (r.op == RowOp::cross_entropy || r.op == RowOp::nll) && !is_reduction(r.reduction);
 }
 
 inline bool has_one_result(RowOp op) {
@@ -77,7 +82,7 @@ inline bool has_one_result(RowOp op) {
 }
 /// Is there one number of all rows?
 inline bool is_reduced(const RowRequest& r) {
-    return (r.op == RowOp::cross_entropy || r.op == RowOp::nll) && r.reduction != Reduction::none;
+    return (r.op == RowOp::cross_entropy || r.op == RowOp::nll) && is_reduction(r.reduction);
 }
 
 /// What a row is made of.
@@ -243,8 +248,9 @@ inline std::string shown(const RowRequest& r, const RowVariant& v) {
     std::string text = std::string(name(r.op)) + " n " + std::to_string(r.n) + " rows " + std::to_string(r.rows) +
                        " stride " + std::to_string(r.stride) + " to " + std::to_string(r.output_stride) +
                        " probabilities " + std::to_string(r.probability_stride) + " upstream " +
-                       std::to_string(r.upstream_stride) + ' ' + std::string(name(*r.reduction)) + ' ' +
-                       std::string(name(r.method)) + " smoothing " + std::to_string(r.label_smoothing) + " threads " +
+                       std::to_string(r.upstream_stride) + ' ' +
+                       std::string(name(r.reduction.value_or(Reduction::none))) + ' ' + std::string(name(r.method)) +
+                       " smoothing " + std::to_string(r.label_smoothing) + " threads " +
                        std::to_string(r.launch.threads) + ' ' + std::string(name(r.launch.isa));
     for (const auto& [has, what] : {std::pair{v.scale, " scale"},
                                     {v.shift, " shift"},

@@ -33,6 +33,7 @@ struct RowBackend {
         r.output = dtype_of<Out>;
         r.device = cpu;
         r.stride = r.output_stride = r.probability_stride = r.upstream_stride = 0;
+        r.reduction = r.reduction.value_or(Reduction::none);
         const RowPlan plan = make_row_plan(r);
         throw_if_error(plan.status());
         const auto numbers = [&](bool has) { return std::vector<V>(has ? r.rows : 0); };

@@ -60,6 +60,7 @@ RowResults<Out, fp::Arithmetic<T>> run_rows(RowRequest r, const RowData<T>& data
     r.dtype = dtype_of<T>;
     r.output = dtype_of<Out>;
     r.device = RowBackend::device;
+    r.reduction = r.reduction.value_or(Reduction::none);
     const RowPlan plan = make_row_plan(r);
     throw_if_error(plan.status());
     const std::uint64_t per_row = plan.results(), rows = is_reduced(r) ? 1 : r.rows, entire = rows * per_row,

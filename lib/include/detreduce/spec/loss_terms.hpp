@@ -225,7 +225,9 @@ struct Terms<Loss::focal> {
         V q, s, m, scale;
         DETREDUCE_HD Parts(V x, V t, V p)
             : q(other_side(x, t)), s(math::sigmoid(-magnitude(x))), m(fp::fused(1 - 2 * q, s, q)) {
-            const V any = math::exp(p * math::log(m));
+            // Of a probability that is too small for V the logarithm is known.
+            const V a = magnitude(x);
+            const V any = math::exp(p * select(q == 0, -(a + math::softplus(-a)), math::log(m)));
             scale = select(p == 2, m * m, select(p == 1, m, select(p == 0, unless_nan(m, V(1)), any)));
         }
     };
