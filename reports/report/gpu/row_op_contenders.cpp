@@ -13,12 +13,18 @@ namespace {
 
 struct PreparedRows {
     RowPlan plan;
-    DeviceMemory workspace, targets, parameters;
+    DeviceMemory workspace, targets, parameters, numbers;
+    std::size_t upstream; ///< where that begins, in bytes of the input
     std::shared_ptr<DeviceMemory> out;
 };
 
 bool is_entropy(RowOp op) {
     return op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
+}
+
+bool has_upstream(RowOp op) {
+    return op == RowOp::softmax_gradient || op == RowOp::log_softmax_gradient || op == RowOp::layernorm_gradient ||
+           op == RowOp::rmsnorm_gradient;
 }
 
 std::vector<std::int64_t> targets_of(const RowRequest& r) {
@@ -31,24 +37,37 @@ std::vector<std::int64_t> targets_of(const RowRequest& r) {
 void launch(const PreparedRows& p, const void* x, cudaStream_t stream) {
     const RowOp op = p.plan.request().op;
     RowArrays a{.x = x, .out = p.out->get()};
-    if (op == RowOp::layernorm || op == RowOp::rmsnorm) a.scale = p.parameters.get();
+    const bool norm = op == RowOp::layernorm || op == RowOp::rmsnorm,
+               norm_gradient = op == RowOp::layernorm_gradient || op == RowOp::rmsnorm_gradient;
+    if (norm || norm_gradient) a.scale = p.parameters.get();
+    if (norm_gradient) a.rstd = p.numbers.get();
+    if (op == RowOp::layernorm_gradient) a.mean = p.numbers.get();
+    if (has_upstream(op)) a.upstream = static_cast<const char*>(x) + p.upstream;
     if (op == RowOp::layernorm) a.shift = p.parameters.get();
     if (is_entropy(op)) a.targets = static_cast<const std::int64_t*>(p.targets.get());
     check(run(p.plan, a, p.workspace.get(), stream), "run");
 }
 
+/// Of n elements; of a gradient, which reads two arrays, of as many as are moved by a copy of n: the
+/// two overlap.
 Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t length,
                          const std::shared_ptr<DeviceMemory>& out) {
-    const RowRequest request{.op = op, .dtype = dtype, .n = length, .rows = n / length, .reduction = Reduction::none};
+    const RowRequest request{.op = op,
+                             .dtype = dtype,
+                             .n = length,
+                             .rows = (has_upstream(op) ? n / 3 * 2 : n) / length,
+                             .reduction = Reduction::none};
     const RowPlan plan = make_row_plan(request);
     check(plan.status(), "make_row_plan");
     const bool entropy = is_entropy(op);
     const auto targets = entropy ? targets_of(request) : std::vector<std::int64_t>{};
-    auto p = std::make_shared<PreparedRows>(PreparedRows{plan, DeviceMemory(plan.workspace_bytes()),
-                                                         DeviceMemory(targets.size() * sizeof(std::int64_t)),
-                                                         DeviceMemory(length * size_of(dtype)), out});
-    check(cudaMemset(p->parameters.get(), 0x3c, length * size_of(dtype)),
-          "cudaMemset"); // some number near 0 in each format, or near 1
+    auto p = std::make_shared<PreparedRows>(
+        PreparedRows{plan, DeviceMemory(plan.workspace_bytes()), DeviceMemory(targets.size() * sizeof(std::int64_t)),
+                     DeviceMemory(length * size_of(dtype)), DeviceMemory(request.rows * sizeof(double)),
+                     (n - request.rows * length) / 8 * 8 * size_of(dtype), out});
+    // Some number near 0 in each format, or near 1.
+    check(cudaMemset(p->parameters.get(), 0x3c, length * size_of(dtype)), "cudaMemset");
+    check(cudaMemset(p->numbers.get(), 0x3c, request.rows * sizeof(double)), "cudaMemset");
     if (entropy)
         check(
             cudaMemcpy(p->targets.get(), targets.data(), targets.size() * sizeof(std::int64_t), cudaMemcpyHostToDevice),
@@ -94,13 +113,14 @@ Contender softmax_contender(DType dtype, std::uint64_t n, std::uint64_t length) 
 std::vector<Contender> row_op_contenders(DType dtype, std::uint64_t n) {
     const auto out = std::make_shared<DeviceMemory>(n * size_of(dtype));
     std::vector<Contender> list{copy_to(out, n * size_of(dtype))};
-    std::vector<std::uint64_t> lengths{1024, 4096, 50000};
+    std::vector<std::uint64_t> lengths{1024, 4096, 16384, 50000, 65536, 131072, 262144};
     if (is_narrow(dtype)) lengths.push_back(50257); // a vocabulary; its rows do not begin at 16 bytes
     // Where whole rows leave out more than a hundredth of n, which all are said to be of, there are none.
     std::erase_if(lengths, [n](std::uint64_t length) { return n % length > n / 100; });
     for (const std::uint64_t length : lengths)
         for (const RowOp op : {RowOp::logsumexp, RowOp::cross_entropy, RowOp::softmax, RowOp::log_softmax,
-                               RowOp::layernorm, RowOp::rmsnorm, RowOp::cross_entropy_gradient})
+                               RowOp::layernorm, RowOp::rmsnorm, RowOp::cross_entropy_gradient, RowOp::softmax_gradient,
+                               RowOp::log_softmax_gradient, RowOp::layernorm_gradient, RowOp::rmsnorm_gradient})
             list.push_back(rows_contender(op, dtype, n, length, out));
     for (const Method method : {Method::tree, Method::exact})
         for (const Loss loss : {Loss::mse, Loss::huber, Loss::bce_with_logits})
