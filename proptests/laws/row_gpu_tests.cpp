@@ -117,6 +117,23 @@ TEMPLATE_TEST_CASE("rows on the GPU: more rows than blocks", "[rows][gpu]", floa
     }
 }
 
+/// From two tiles to one more than a cluster has blocks; the rows are read in 16 bytes, and are not.
+TEMPLATE_TEST_CASE("rows on the GPU: a cluster of blocks a row", "[rows][gpu]", float16, bfloat16, float, double) {
+    using T = TestType;
+    constexpr std::uint64_t tile = spec::TreeOrder<sizeof(T)>::tile;
+    for (const std::uint64_t n : {2 * tile, 5 * tile + 3, 7 * tile + 16, 16 * tile - 1, 16 * tile, 16 * tile + 8}) {
+        for (const RowOp op : all_row_ops) {
+            const RowRequest r{.op = op, .n = n, .rows = 7};
+            const auto data = row_data<T>(r, {}, n + static_cast<std::uint64_t>(op));
+            const auto expected = RowBackend::expected<T>(r, data);
+            for (const unsigned offset : {0u, 1u}) {
+                INFO(shown(r, {}) << " offset " << offset);
+                require_same(run_rows<T>(r, data, offset), expected);
+            }
+        }
+    }
+}
+
 TEMPLATE_TEST_CASE("row gradients on the GPU: more rows than blocks", "[rows][gradients][gpu]", float16, bfloat16,
                    float, double) {
     using T = TestType;
