@@ -288,6 +288,7 @@ struct LayerNormBlock {
     /// above.
     struct Memory {
         RowNumbers<V> numbers;
+        Acc tiles[policy::most_row_cluster]; ///< of a cluster: others write them while the lanes are in use
         Shared<T> shared;
 
         [[nodiscard]] __device__ __forceinline__ typename TileOf::Buffer& buffer() {
@@ -386,12 +387,11 @@ struct LayerNormBlock {
     /// Of the row, what the first thread of each block of the cluster found out of its tile: to the
     /// first thread.
     [[nodiscard]] __device__ __forceinline__ Acc merge_in_cluster(Acc own) const {
-        Acc* const of_tiles = s.shared.template tiles_as<Acc>();
-        share_in_cluster(of_tiles, own);
+        share_in_cluster(s.tiles, own);
         if (threadIdx.x >= warp_size) return own;
         const auto tiles = static_cast<std::uint32_t>(a.tiles), lane = threadIdx.x;
         const typename Upper::Counts c{tiles, tile_items, a.tiles * tile_items - a.n};
-        if (lane < tiles) own = of_tiles[lane];
+        if (lane < tiles) own = s.tiles[lane];
 #pragma unroll
         for (std::uint32_t half = warp_size / 2; half >= 1; half /= 2) {
             const Acc right = shuffle_down(own, static_cast<int>(half));
