@@ -116,6 +116,8 @@ struct GradRow {
         const int m = items_of(a, tile);
         if (a.tiles > 1) arrive_in_cluster();
         const Elements elements(a, row, tile * tile_items, m);
+        Chunk<T, Aligned>::prefetch_ahead(a, a.x, a.stride, row, tile);
+        Chunk<T, Aligned>::prefetch_ahead(a, a.upstream, a.upstream_stride, row, tile);
         V sum[2]{}, lane[G::sums][K];
         elements.add_terms(of, lane);
 #pragma unroll

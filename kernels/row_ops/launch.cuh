@@ -82,6 +82,7 @@ struct RowLaunch {
         const auto bytes =
             static_cast<std::uint32_t>((Op::Memory::bytes(row_kernels::most_warps, true) + 15) / 16 * 16);
         const dim3 threads(row_kernels::most_warps * warp_size);
+        a.ahead = rows_at_once<Op>(row_kernels::most_warps * tiles);
         if (!has_clusters(tiles, kernel, threads, bytes)) return other();
         do {
             const std::uint64_t of_launch = std::min<std::uint64_t>(a.rows - a.first_row, 0x7fffffffu / tiles);
@@ -92,11 +93,19 @@ struct RowLaunch {
         } while (a.first_row < a.rows);
         return {};
     }
+    /// About as many rows as the device works on at once, of so many warps each.
+    template <class Op>
+    [[nodiscard]] std::uint64_t rows_at_once(std::uint32_t warps) const {
+        const std::uint64_t sms = detail::route_of(detail::sums_of(plan)).device.sms;
+        return std::max<std::uint64_t>(sms * static_cast<std::uint32_t>(Op::blocks) * row_kernels::most_warps / warps,
+                                       1);
+    }
     template <class Op>
     [[nodiscard]] Status launch_each(typename Op::Arguments a, std::uint32_t warps) const {
         const std::uint32_t teams = warps < row_kernels::block_warps ? row_kernels::block_warps / warps : 1;
         const auto team_bytes =
             static_cast<std::uint32_t>((Op::Memory::bytes(warps, a.tiles > 1 && Op::repeats) + 15) / 16 * 16);
+        if (!Op::repeats) a.ahead = rows_at_once<Op>(warps);
         const std::uint64_t most = Op::repeats && a.tiles > 1 ? policy::long_row_blocks : 0x7fffffffu;
         do {
             const std::uint64_t blocks = std::min((a.rows - a.first_row + teams - 1) / teams, most);

@@ -180,6 +180,7 @@ struct RmsNormRow {
         ChunkOf chunk;
         V lane[Row::K];
         chunk.load(x + first, m, T{});
+        ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
         add_squares(chunk, lane);
         acc::Rounded<V> square{sum_of_team<T, Row::K>(lane, memory.shared)};
         if (a.tiles > 1) square = merged_in_cluster(memory.shared, square);
@@ -357,10 +358,12 @@ struct LayerNormBlock {
     }
     /// A tile, which is left in `chunk`: to the first thread.
     /// `there`: if not, any result.
-    [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk, bool there) const {
+    [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk, std::uint64_t row,
+                                                        bool there) const {
         const int m = static_cast<int>(this->m), warps = static_cast<int>(blockDim.x) / warp_size;
         const int warp = threadIdx.x / warp_size, own = static_cast<int>(threadIdx.x) % warp_size * K;
         chunk.load(x, there ? m : 0, T{});
+        ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
         const bool full = (warp + 1) * static_cast<int>(ChunkOf::Order::chunk) <= m;
         if (warp * static_cast<int>(ChunkOf::Order::chunk) < m) {
             constexpr int together = TileOf::Buffer::together;
@@ -468,7 +471,7 @@ struct LayerNormRow {
         if (a.tiles > 1) arrive_in_cluster();
         Chunk<T, Aligned> chunk;
         const Block block{a, a.weights[tile + 1 < a.tiles ? 1 : 0], memory, tile, m};
-        Acc moments = block.reduce(x_of(a, row) + first, chunk, there);
+        Acc moments = block.reduce(x_of(a, row) + first, chunk, row, there);
         if (a.tiles > 1) moments = block.merge_in_cluster(moments);
         if (threadIdx.x == 0) memory.numbers = {moments.mean, moments.m2, false};
         teams.for_each([&](Memory& team, std::uint32_t) {

@@ -19,6 +19,7 @@ struct Rows {
     const T* x;
     void* out;
     std::uint64_t first_row, rows, n, stride, out_stride;
+    std::uint64_t ahead; ///< how many rows later a row is read when this one is done, about; 0: not known
     std::uint64_t tiles; ///< of a row
     V* partials; ///< a block's, or a row's, results of tiles, and of the levels above them, `pitch` from one to the next
     std::uint64_t pitch;
