@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The Python package as pip builds and installs it, in a virtual environment, and its tests. Run by ctest:
 #   run.sh SOURCE FOLDER PROGRAM [PACKAGE…]
-# PACKAGEs (torch, jax, mpi4py, …) are installed, too: what is not there is skipped, and said to be. FOLDER keeps the environment and what was compiled. The bits are compared with those of PROGRAM, the program `detreduce`.
+# PACKAGEs (torch, jax, mpi4py, ...) are installed, too: what is not there is skipped, and said to be. FOLDER keeps the
+# environment and what was compiled. The bits are compared with those of PROGRAM, the program `detreduce`.
 set -euo pipefail
 readonly source=$1 folder=$2 program=$3
 readonly python=${PYTHON:-python3} venv=$folder/venv
@@ -22,7 +23,7 @@ if [[ ! -f $folder/made ]]; then
 fi
 (($# == 3)) || pip install "${@:4}"
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
-CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-2} pip install --no-build-isolation --no-deps --force-reinstall \
+DETREDUCE_CUDA=OFF CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-2} pip install --no-build-isolation --no-deps --force-reinstall \
   "-Cbuild-dir=$folder/build" "$source"
 cd "$folder" # where no folder is called detreduce
 export DETREDUCE_PROGRAM=$program HYPOTHESIS_STORAGE_DIRECTORY=$folder/hypothesis PYTHONDONTWRITEBYTECODE=1
