@@ -108,6 +108,10 @@ class Numpy:
     def broadcast(self, a, shape):
         return np.broadcast_to(a, shape)
 
+    def picked(self, a, i: int):
+        """One of the results that lie side by side."""
+        return a[..., i]
+
     def empty(self, shape, word: str, like):
         return np.empty(shape, self._dtype_of(word))
 
@@ -377,15 +381,23 @@ class Jax(Numpy):
         return Numpy.contiguous(self, a) if self._on_cpu(a) else a
 
     def permuted(self, a, axes):
-        return a.transpose(axes) if self._on_cpu(a) else a.transpose(axes).block_until_ready()
+        return self._made(a, lambda: a.transpose(axes))
 
     def reshaped(self, a, shape):
-        return a.reshape(shape) if self._on_cpu(a) else a.reshape(shape).block_until_ready()
+        return self._made(a, lambda: a.reshape(shape))
 
     def broadcast(self, a, shape):
+        return self._made(a, lambda: (np if self._on_cpu(a) else self.jax.numpy).broadcast_to(a, shape))
+
+    def picked(self, a, i):
+        return self._made(a, lambda: a[..., i])
+
+    def _made(self, a, make):
+        """On a GPU: when it is there, and of 64 bits if a is."""
         if self._on_cpu(a):
-            return np.broadcast_to(a, shape)
-        return self.jax.numpy.broadcast_to(a, shape).block_until_ready()
+            return make()
+        with self._of_64_bits():
+            return make().block_until_ready()
 
     def empty(self, shape, word, like):
         return self.filled(shape, word, 0, like)

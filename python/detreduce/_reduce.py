@@ -205,7 +205,7 @@ def reduced(
             )
             lib.done(place)
     if results > 1:
-        return lib.close(out[..., 0], x), lib.close(out[..., 1], x)
+        return lib.close(lib.picked(out, 0), x), lib.close(lib.picked(out, 1), x)
     return lib.close(out, x)
 
 

@@ -101,7 +101,7 @@ def finish(
         lib.done(place)
     if results == 2:
         kind = Moments if op == "moments" else Extremes
-        return kind(lib.close(out[..., 0], states), lib.close(out[..., 1], states))
+        return kind(lib.close(lib.picked(out, 0), states), lib.close(lib.picked(out, 1), states))
     return lib.close(out, states)
 
 

@@ -7,7 +7,6 @@ import pytest
 
 import detreduce as dr
 from libraries import NAMES, opened
-from oracle import same_bits
 
 DTYPES = ("float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 
@@ -102,6 +101,15 @@ def test_losses_have_the_bits_of_numpy(library):
     w = library.array(t[0])
     same(library, dr.layer_norm(a, 9, w, w), dr.layer_norm(x, 9, t[0], t[0]))
     same(library, dr.rms_norm(a, (9,), w), dr.rms_norm(x, (9,), t[0]))
+
+
+def test_states_are_those_of_numpy(library):
+    x, y = numbers((30, 5), "float32"), numbers((30, 5), "float32", 1)
+    for op in ("sum", "nrm2", "var", "minmax", "argmax", "count_nonzero"):
+        state = dr.State(op, "float32").add(library.array(x[:7]), first_index=0).add(library.array(x[7:]))
+        assert state == dr.State(op, "float32").add(x), op
+    assert dr.State("dot", "float32").add(library.array(x), library.array(y)).value() == dr.dot(x, y)
+    assert dr.explain(library.array(x))[0].value == dr.sum(x)
 
 
 @pytest.mark.parametrize("name", ["torch-cpu", "torch-cuda", "cupy"])
@@ -215,6 +223,3 @@ def test_what_is_traced_is_refused():
     jax = opened("jax-cpu").module
     with pytest.raises(TypeError, match="^x: is traced"):
         jax.jit(dr.sum)(jax.numpy.ones(3))
-
-
-_ = same_bits
