@@ -32,6 +32,8 @@ use_installed() { # PREFIX [static]
   grep -q "^detreduce_DIR:PATH=$prefix/" "$work/examples/CMakeCache.txt" || { echo "another detreduce was found" >&2; exit 1; }
   "$cmake" --build "$work/examples"
   for example in first ops shapes losses host_sum; do run "$work/examples/$example"; done
+  # README has the first of them.
+  sed -n '/^```cpp$/,/^```$/p' "$source/README.md" | sed '/^```/d' | diff - "$source/examples/first.cpp"
   run "$work/examples/c_sum"
   run "$work/examples/c_cross_entropy"
   run "$work/examples/custom_loss"

@@ -184,29 +184,13 @@ std::string verified(const Folder& folder) {
         cpu.command);
 }
 
-std::string all(const Folder& folder) {
-    std::string text;
-    for (const auto write : {choices, sums, data, ops, small_ops, shapes, row_ops, ladder})
-        text += (text.empty() ? "" : "\n") + write(folder);
-    return text;
-}
-
 const std::map<std::string, std::string (*)(const Folder&)> tables{
-    {"all", all},
-    {"chooser", chooser},
-    {"choices", choices},
-    {"choices-f32", choices_of_f32},
-    {"cpu-ops", cpu_ops},
-    {"cpu-sums", cpu_sums},
-    {"data", data},
-    {"edges", edges},
-    {"ladder", ladder},
-    {"ops", ops},
-    {"row-ops", row_ops},
-    {"shapes", shapes},
-    {"small-ops", small_ops},
-    {"sums", sums},
-    {"verified", verified},
+
+    {"chooser", chooser}, {"choices", choices},   {"choices-f32", choices_of_f32},
+    {"cpu-ops", cpu_ops}, {"cpu-sums", cpu_sums}, {"data", data},
+    {"edges", edges},     {"ladder", ladder},     {"ops", ops},
+    {"row-ops", row_ops}, {"shapes", shapes},     {"small-ops", small_ops},
+    {"sums", sums},       {"verified", verified},
 };
 
 } // namespace
