@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 CPP = ["types.hpp", "host.hpp", "plan.hpp", "status.hpp", "segments.hpp", "exact_state.hpp", "states.hpp",
-       "losses.hpp", "loss_words.hpp", "row_ops.hpp", "row_losses.hpp", "clip_grad_norm.hpp", "transform_reduce.hpp",
-       "cuda.hpp", "ranks.hpp", "mpi.hpp", "nccl.hpp", "math.hpp", "math/functions.hpp"]
+       "losses.hpp", "loss_words.hpp", "row_ops.hpp", "row_losses.hpp", "cosine_similarity.hpp", "clip_grad_norm.hpp", "transform_reduce.hpp",
+       "fingerprint.hpp", "cuda.hpp", "ranks.hpp", "mpi.hpp", "nccl.hpp", "math.hpp", "math/functions.hpp"]
 C = ["detreduce.h", "losses.h"]
 INCLUDE = "lib/include/detreduce"
 
@@ -60,12 +60,18 @@ def _declaration(lines, at):
     return _dedented(text), at
 
 
-_listed = re.compile(r"^#define DETREDUCE_\w+\(X\)", re.M)
+_listed = re.compile(r"^#define DETREDUCE_\w+\([XY]\)", re.M)
 
 
 def _enumeration(taken, lines, at):
     """The enumeration that a list of X(name, …) makes, and the line behind it."""
-    names = [m for l in taken for m in re.findall(r"X\((\w+)[^)]*\)\s*(?:/\* (.*?) \*/)?", l) if "#define" not in l]
+    names, before = [], ""
+    for line in taken[1:]:
+        said = re.search(r"/\* (.*?) \*/", line)
+        name = re.match(r"\s*[XY]\((\w+)", line)
+        if name:
+            names.append((name.group(1), said.group(1) if said else before))
+        before = said.group(1) if said and not name else ""
     head = ""
     while at <= len(lines) and "enum" not in head:
         head = next((l for l in taken if l.lstrip().startswith("enum ")), "") or lines[at]
@@ -128,8 +134,9 @@ def _blocks(source):
         if re.match(r"\s*///(?!<)", line):
             comment = []
             while at < len(lines) and re.match(r"\s*///", lines[at]):
-                comment.append(re.sub(r"^\s*/// ?|: X\(enumerator and name, name in C\)", "", lines[at]))
+                comment.append(re.sub(r"^\s*/// ?", "", lines[at]))
                 at += 1
+            comment = re.sub(r":\s+[XY]\(enumerator and\s+name, .*?\)(?=\.|$)", "", "\n".join(comment), flags=re.S).split("\n")
             if at < len(lines) and lines[at].strip():
                 declaration, at = _declaration(lines, at)
                 # Overloads right behind it share the comment.
