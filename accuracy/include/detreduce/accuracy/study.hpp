@@ -18,7 +18,7 @@
 //         return study.write_report(argc, argv);   // mine --out DIR [--quick] [--device cpu|cuda:N] [--max-n N] …
 //     }
 //
-// Link detreduce::study (CMake; the README says how). This header needs neither CUDA nor any library beside detreduce; examples/own_reduction has both kinds.
+// Link detreduce::study (CMake; docs/report.md says how). This header needs neither CUDA nor any library beside detreduce; examples/own_reduction has both kinds.
 //
 // WHAT IS COMPUTED: s = Σ xᵢ over n elements of type T, float16, bfloat16, float or double. The result is of type ResultOf<T>: T, and float for the 16-bit
 // formats, of whose results most bits that could differ would be rounded away. A reduction that ends in 16 bits widens its result, which is exact.
