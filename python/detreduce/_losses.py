@@ -64,84 +64,81 @@ def _terms(name: str, x: Any, target: Any, weight: Any):
     return lib, lib.contiguous(a), lib.contiguous(t), w, word
 
 
+def _batch(reduction: str, a) -> tuple:
+    """ "batchmean" is a mean over the length of axis 0."""
+    if reduction != "batchmean":
+        return reduction, 0
+    return "mean", a.shape[0] if len(a.shape) > 0 else 1
+
+
 def loss(
     name: str, x: Any, target: Any, weight: Any, parameter: float, reduction: str, method: str, dtype: Any
 ) -> Any:
     lib, a, t, w, word = _terms(name, x, target, weight)
-    reduction_of(reduction)
+    reduction_of(reduction, REDUCTIONS + ("batchmean",))
     words_of(method=method)
     output = None if dtype is None else dtype_word(dtype, "dtype")
     n = math.prod(a.shape)
+    reduction, batch = _batch(reduction, a)
     if reduction == "mean" and n == 0:
         return lib.close(lib.filled((), output or word, math.nan, a), x)
     out = lib.empty(tuple(a.shape) if reduction == "none" else (), output or word, a)
-    place = lib.place(a)
-    _core.loss(
-        name,
-        reduction,
-        method,
-        word,
-        output,
-        n,
-        parameter,
-        lib.at(a),
-        lib.at(t),
-        w if w is None else lib.at(w),
-        lib.at(out),
-        place,
-    )
+    place, w = lib.place(a), None if w is None else lib.at(w)
+    at = (lib.at(a), lib.at(t), w, lib.at(out))
+    _core.loss(name, reduction, method, word, output, n, parameter, batch, *at, place)
     lib.done(place)
     return lib.close(out, x)
 
 
 def loss_gradient(
-    name: str, x: Any, target: Any, weight: Any, parameter: float, reduction: str, upstream: Any
+    name: str,
+    x: Any,
+    target: Any,
+    weight: Any,
+    parameter: float,
+    reduction: str,
+    upstream: Any,
+    argument: str = "x",
 ) -> Any:
-    """The gradient with respect to x, times `upstream`: None for 1, one number, or with reduction none one an element."""
+    """The gradient with respect to x, target or weight, times `upstream`: None for 1, one number, or with reduction none
+    one an element."""
     lib, a, t, w, word = _terms(name, x, target, weight)
-    u = (
-        None
-        if upstream is None
-        else widened(lib, upstream, a, word, a.shape if reduction == "none" else (), "upstream")
-    )
+    u = None
+    if upstream is not None:
+        u = widened(lib, upstream, a, word, a.shape if reduction == "none" else (), "upstream")
     out, n, place = lib.empty(tuple(a.shape), word, a), math.prod(a.shape), lib.place(a)
+    reduction, batch = _batch(reduction, a)
     if n > 0:
-        _core.loss_gradient(
-            name,
-            reduction,
-            word,
-            n,
-            parameter,
+        at = (
             lib.at(a),
             lib.at(t),
-            w if w is None else lib.at(w),
-            u if u is None else lib.at(u),
+            None if w is None else lib.at(w),
+            None if u is None else lib.at(u),
             lib.at(out),
-            place,
         )
+        _core.loss_gradient(name, argument, reduction, word, n, parameter, batch, *at, place)
         lib.done(place)
     return lib.close(out, x)
 
 
 def _loss(name, x, target, weight, parameter, reduction, method, dtype, allowed=REDUCTIONS):
     reduction_of(reduction, allowed)
-    torch = _of_torch(x)
-    if torch is None and library_of(target).tracked(target):
-        raise TypeError("target: has no gradient here; allowed are tensors that need none (target.detach())")
-    if torch is not None:
-        return torch.loss(
-            name, x, target, weight, parameter=parameter, reduction=reduction, method=method, dtype=dtype
-        )
+    for tracked in (x, target, weight):
+        torch = None if tracked is None else _of_torch(tracked)
+        if torch is not None:
+            return torch.loss(
+                name, x, target, weight, parameter=parameter, reduction=reduction, method=method, dtype=dtype
+            )
     return loss(name, x, target, weight, parameter, reduction, method, dtype)
 
 
 def mse(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None):
-    """(x - target)^2; their mean by exact is the true one, rounded once."""
+    """(x - target)^2; their mean by exact is the true one, rounded once. A mean with weights is over their sum."""
     return _loss("mse", x, target, weight, 1.0, reduction, method, dtype)
 
 
 def mae(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None):
-    """|x - target|; torch calls it l1_loss."""
+    """|x - target|; torch calls it l1_loss. A mean with weights is over their sum."""
     return _loss("mae", x, target, weight, 1.0, reduction, method, dtype)
 
 
@@ -185,18 +182,36 @@ def bce(x, target, weight=None, *, reduction: str = "mean", method: str = "autom
 
 
 def bce_with_logits(
-    x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None
+    x,
+    target,
+    weight=None,
+    *,
+    pos_weight: float = 1.0,
+    reduction: str = "mean",
+    method: str = "automatic",
+    dtype=None,
 ):
-    """Binary cross entropy of sigmoid(x)."""
-    return _loss("bce_with_logits", x, target, weight, 1.0, reduction, method, dtype)
+    """Binary cross entropy of sigmoid(x). pos_weight, a number, multiplies the part of target 1."""
+    pos_weight = number_of(pos_weight, "pos_weight")
+    if not 0 <= pos_weight < math.inf:
+        raise ValueError(f"pos_weight: must be finite and not negative, not {pos_weight}")
+    return _loss("bce_with_logits", x, target, weight, pos_weight, reduction, method, dtype)
 
 
-def kl_div(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None):
-    """target (log(target) - x); x is the logarithm of a probability. "batchmean" is the sum over the length of axis 0."""
-    if reduction == "batchmean":
-        total = _loss("kl_div", x, target, weight, 1.0, "sum", method, dtype)
-        return total / (len(x) if len(x.shape) > 0 else 1)
-    return _loss("kl_div", x, target, weight, 1.0, reduction, method, dtype, REDUCTIONS + ("batchmean",))
+def kl_div(
+    x,
+    target,
+    weight=None,
+    *,
+    reduction: str = "mean",
+    log_target: bool = False,
+    method: str = "automatic",
+    dtype=None,
+):
+    """target (log(target) - x); x is the logarithm of a probability, and so, with log_target, is target. "batchmean" is
+    the sum over the length of axis 0."""
+    name = "kl_div_log_target" if log_target else "kl_div"
+    return _loss(name, x, target, weight, 1.0, reduction, method, dtype, REDUCTIONS + ("batchmean",))
 
 
 # ---- Rows ------------------------------------------------------------------------------------------------------

@@ -419,26 +419,29 @@ void finish_states(std::string_view op, std::string_view dtype, const Word& outp
 
 dr::LossPlan plan_of_loss(std::string_view loss, std::string_view reduction, std::string_view method,
                           std::string_view dtype, const Word& output, std::uint64_t n, double parameter, bool weighted,
-                          const dr::Device& device) {
-    const dr::LossPlan plan = dr::make_loss_plan({.loss = parsed<dr::Loss>(dr::parse_loss, loss),
-                                                  .reduction = reduction_of(reduction),
-                                                  .method = parsed(dr::parse_method, method),
-                                                  .dtype = dtype_of(dtype),
-                                                  .output = output_of(output),
-                                                  .n = n,
-                                                  .parameter = parameter,
-                                                  .weighted = weighted,
-                                                  .device = device});
+                          std::uint64_t batch, std::string_view argument, const dr::Device& device) {
+    dr::LossRequest request{.loss = parsed<dr::Loss>(dr::parse_loss, loss)};
+    request.reduction = reduction_of(reduction);
+    request.method = parsed(dr::parse_method, method);
+    request.dtype = dtype_of(dtype);
+    request.output = output_of(output);
+    request.n = n;
+    request.parameter = parameter;
+    request.weighted = weighted;
+    request.batch = batch;
+    request.with_respect_to = named<dr::LossArgument>(argument, 3);
+    request.device = device;
+    const dr::LossPlan plan = dr::make_loss_plan(request);
     check(plan.status());
     return plan;
 }
 
 void loss(std::string_view name, std::string_view reduction, std::string_view method, std::string_view dtype,
-          const Word& output, std::uint64_t n, double parameter, nb::handle x, nb::handle target, nb::handle weight,
-          nb::handle out, nb::handle where) {
+          const Word& output, std::uint64_t n, double parameter, std::uint64_t batch, nb::handle x, nb::handle target,
+          nb::handle weight, nb::handle out, nb::handle where) {
     const Place place(where);
     const dr::LossPlan plan =
-        plan_of_loss(name, reduction, method, dtype, output, n, parameter, !weight.is_none(), place.device);
+        plan_of_loss(name, reduction, method, dtype, output, n, parameter, !weight.is_none(), batch, "x", place.device);
     const dr::LossInputs in{address(x), address(target), address(weight)};
     void* const to = address(out);
     run(
@@ -446,12 +449,13 @@ void loss(std::string_view name, std::string_view reduction, std::string_view me
         [&] { return dr::cuda::run_async(plan, in, to, place.stream); });
 }
 
-void loss_gradient(std::string_view name, std::string_view reduction, std::string_view dtype, std::uint64_t n,
-                   double parameter, nb::handle x, nb::handle target, nb::handle weight, nb::handle upstream,
-                   nb::handle out, nb::handle where) {
+/// With respect to `argument`: x, target or weight.
+void loss_gradient(std::string_view name, std::string_view argument, std::string_view reduction, std::string_view dtype,
+                   std::uint64_t n, double parameter, std::uint64_t batch, nb::handle x, nb::handle target,
+                   nb::handle weight, nb::handle upstream, nb::handle out, nb::handle where) {
     const Place place(where);
-    const dr::LossPlan plan =
-        plan_of_loss(name, reduction, "automatic", dtype, {}, n, parameter, !weight.is_none(), place.device);
+    const dr::LossPlan plan = plan_of_loss(name, reduction, "automatic", dtype, {}, n, parameter, !weight.is_none(),
+                                           batch, argument, place.device);
     const dr::LossInputs in{address(x), address(target), address(weight)};
     const void* const from = address(upstream);
     void* const to = address(out);
@@ -588,11 +592,11 @@ NB_MODULE(_core, m) {
     m.def("norm_of_state", &norm_of_state, nb::arg("states"), nb::arg("output"), nb::arg("out"),
           nb::arg("where").none());
     m.def("loss", &loss, nb::arg("loss"), nb::arg("reduction"), nb::arg("method"), nb::arg("dtype"),
-          nb::arg("output").none(), nb::arg("n"), nb::arg("parameter"), nb::arg("x"), nb::arg("target"),
-          nb::arg("weight").none(), nb::arg("out"), nb::arg("where").none());
-    m.def("loss_gradient", &loss_gradient, nb::arg("loss"), nb::arg("reduction"), nb::arg("dtype"), nb::arg("n"),
-          nb::arg("parameter"), nb::arg("x"), nb::arg("target"), nb::arg("weight").none(), nb::arg("upstream").none(),
-          nb::arg("out"), nb::arg("where").none());
+          nb::arg("output").none(), nb::arg("n"), nb::arg("parameter"), nb::arg("batch"), nb::arg("x"),
+          nb::arg("target"), nb::arg("weight").none(), nb::arg("out"), nb::arg("where").none());
+    m.def("loss_gradient", &loss_gradient, nb::arg("loss"), nb::arg("argument"), nb::arg("reduction"), nb::arg("dtype"),
+          nb::arg("n"), nb::arg("parameter"), nb::arg("batch"), nb::arg("x"), nb::arg("target"),
+          nb::arg("weight").none(), nb::arg("upstream").none(), nb::arg("out"), nb::arg("where").none());
     m.def("row_op", &row_op, nb::arg("op"), nb::arg("dtype"), nb::arg("output").none(), nb::arg("n"), nb::arg("rows"),
           nb::arg("options"), nb::arg("arrays"), nb::arg("where").none());
     m.def("gpus", &gpus);

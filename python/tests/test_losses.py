@@ -48,7 +48,9 @@ def test_losses_are_their_formulas(name, dtype):
     close(f(x, t, **more), terms.mean(), dtype)
     close(f(x, t, w, reduction="none", **more), terms * w, dtype)
     over = 40 * w[:1].astype(np.float64).sum() if name in ("mse", "mae") else x.size
-    close(f(x, t, w[:1], **more), (terms * w[:1]).sum() / over, dtype)  # which is as wide as x by NumPy's rules
+    close(
+        f(x, t, w[:1], **more), (terms * w[:1]).sum() / over, dtype
+    )  # which is as wide as x by NumPy's rules
     for method in ("tree", "kahan", "compensated"):
         close(f(x, t, method=method, **more), terms.mean(), dtype, 4)
     # The order of the elements means nothing, but to tree and the like.
@@ -61,6 +63,9 @@ def test_losses_are_their_formulas(name, dtype):
 def test_a_mean_of_a_batch():
     x, t = np.log(RNG.uniform(0.1, 0.9, (5, 7))), RNG.uniform(0.1, 0.9, (5, 7))
     assert dr.kl_div(x, t, reduction="batchmean") == dr.kl_div(x, t, reduction="sum") / 5
+    assert np.allclose(dr.kl_div(x, np.log(t), log_target=True), dr.kl_div(x, t), rtol=1e-14)
+    terms = -(3 * t * -softplus(-x) + (1 - t) * -softplus(x))
+    assert np.allclose(dr.bce_with_logits(x, t, pos_weight=3, reduction="none"), terms, rtol=1e-14)
     assert np.isnan(dr.mse(x[:0], t[:0])) and dr.mse(x[:0], t[:0], reduction="sum") == 0
 
 
@@ -175,6 +180,7 @@ FIXED.flags.writeable = False
         (ValueError, "method", lambda: dr.mse(X, X, method="serial")),
         (ValueError, "delta", lambda: dr.huber(X, X, delta=0)),
         (ValueError, "delta", lambda: dr.huber(X, X, delta=math.nan)),
+        (ValueError, "pos_weight", lambda: dr.bce_with_logits(X, X, pos_weight=-1)),
         (ValueError, "beta", lambda: dr.smooth_l1(X, X, beta=-1)),
         (TypeError, "beta", lambda: dr.smooth_l1(X, X, beta="1")),
         (TypeError, "x", lambda: dr.softmax(T)),

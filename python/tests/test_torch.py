@@ -37,6 +37,7 @@ def inputs(dtype=torch.float64, device="cpu"):
     w, b = make(7, seed=2), make(7, seed=3)
     t = torch.arange(6, device=device) * 3 % 7
     t[2] = -100
+    tracked, three = make(6, 7, seed=5, low=0.05), torch.tensor([3.0], dtype=dtype, device=device)
     c, cw = make(6, 7), make(7, seed=4, low=0.3).detach()
     many, mt = make(2, 7, 3), torch.arange(6, device=device).reshape(2, 3)
     cases = []
@@ -76,6 +77,16 @@ def inputs(dtype=torch.float64, device="cpu"):
             reduction=reduction,
         )
         case(drt.kl_div, F.kl_div, c, q, reduction=reduction)
+        case(drt.kl_div, F.kl_div, c, q.log(), reduction=reduction, log_target=True)
+        case(drt.kl_div, F.kl_div, c, tracked, reduction=reduction)
+        case(
+            drt.binary_cross_entropy_with_logits,
+            F.binary_cross_entropy_with_logits,
+            c,
+            tracked,
+            reduction=reduction,
+            pos_weight=three,
+        )
         case(drt.cross_entropy, F.cross_entropy, c, t, cw, reduction=reduction)
         case(drt.cross_entropy, F.cross_entropy, c, t, reduction=reduction, label_smoothing=0.2)
         case(drt.cross_entropy, F.cross_entropy, c, q, cw, reduction=reduction)
@@ -423,7 +434,7 @@ def test_the_functions_of_the_package_have_gradients():
         (ValueError, "target", lambda x: drt.mse_loss(x, x[0])),
         (ValueError, "reduction", lambda x: drt.mse_loss(x, x, "median")),
         (ValueError, "pos_weight", lambda x: drt.binary_cross_entropy_with_logits(x, x, pos_weight=x)),
-        (ValueError, "log_target", lambda x: drt.kl_div(x, x, log_target=True)),
+        (ValueError, "pos_weight", lambda x: drt.binary_cross_entropy_with_logits(x, x, pos_weight=-1)),
         (ValueError, "normalized_shape", lambda x: drt.layer_norm(x, 4)),
         (ValueError, "norm_type", lambda x: drt.clip_grad_norm_([x], 1.0, 3)),
         (ValueError, "delta", lambda x: drt.huber_loss(x, x, delta=-1)),

@@ -135,7 +135,7 @@ def loss(
         return _losses.loss(name, x, target, weight, parameter, reduction, method, dtype)
     if x.shape != target.shape:
         raise ValueError(f"target: must have the shape of input, {tuple(x.shape)}, not {tuple(target.shape)}")
-    _losses.reduction_of(reduction)
+    _losses.reduction_of(reduction, _losses.REDUCTIONS + ("batchmean",))
     return _ops.loss(x, target, weight, name, parameter, reduction, method, dtype)
 
 
@@ -172,21 +172,22 @@ def binary_cross_entropy(
 def binary_cross_entropy_with_logits(
     input, target, weight=None, reduction: str = "mean", pos_weight=None, *, method: str = "automatic"
 ) -> Tensor:
-    if pos_weight is not None:
-        raise ValueError("pos_weight: is not offered; give weight")
-    return loss("bce_with_logits", input, target, weight, reduction=reduction, method=method)
+    """pos_weight: a number, or a tensor of one element."""
+    if isinstance(pos_weight, _torch.Tensor) and pos_weight.numel() != 1:
+        raise ValueError(f"pos_weight: must be one number, not {tuple(pos_weight.shape)}")
+    parameter = 1.0 if pos_weight is None else float(pos_weight)
+    if not 0 <= parameter < float("inf"):
+        raise ValueError(f"pos_weight: must be finite and not negative, not {parameter}")
+    return loss(
+        "bce_with_logits", input, target, weight, parameter=parameter, reduction=reduction, method=method
+    )
 
 
 def kl_div(
     input, target, reduction: str = "mean", log_target: bool = False, *, method: str = "automatic"
 ) -> Tensor:
-    if log_target:
-        raise ValueError("log_target: is not offered; give probabilities")
-    if reduction == "batchmean":
-        return loss("kl_div", input, target, reduction="sum", method=method) / (
-            input.shape[0] if input.dim() else 1
-        )
-    return loss("kl_div", input, target, reduction=reduction, method=method)
+    name = "kl_div_log_target" if log_target else "kl_div"
+    return loss(name, input, target, reduction=reduction, method=method)
 
 
 def softmax(input: Tensor, dim: int = -1, *, dtype=None) -> Tensor:

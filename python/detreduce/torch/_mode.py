@@ -262,21 +262,19 @@ def _of_elements(function, name, parameter=None):
         named = dict(zip(_SIGNATURES[function], args), **kwargs)
         reduction = _reduction(named.get("size_average"), named.get("reduce"), named.get("reduction", "mean"))
         weight = named.get("weight")
-        if named.get("pos_weight") is not None or named.get("log_target"):
+        pos_weight = named.get("pos_weight")
+        if pos_weight is not None and (pos_weight.numel() != 1 or pos_weight.requires_grad):
             return NotImplemented
         x, target, weight = _wide(x, target, weight)
         if not _fit(x, target, weight):
             return NotImplemented
-        if (target.requires_grad and name not in ("mse", "mae", "huber", "smooth_l1")) or (
-            weight is not None and weight.requires_grad
-        ):
-            return NotImplemented
         if x.shape != target.shape:
             x, target = torch.broadcast_tensors(x, target)
-        more = {} if parameter is None else {"parameter": float(named.get(parameter, 1.0))}
-        if reduction == "batchmean":
-            return drt.loss(name, x, target, weight, reduction="sum") / (x.shape[0] if x.dim() else 1)
-        return drt.loss(name, x, target, weight, reduction=reduction, **more)
+        value = (
+            pos_weight if pos_weight is not None else 1.0 if parameter is None else named.get(parameter, 1.0)
+        )
+        full = name + "_log_target" if named.get("log_target") else name
+        return drt.loss(full, x, target, weight, parameter=float(value), reduction=reduction)
 
     return handler
 

@@ -15,7 +15,6 @@ from .._reduce import reduced as reduce_array
 _library = torch.library.Library("detreduce", "DEF")
 _WORDS = {getattr(torch, name): word for name, word in NAMES.items() if hasattr(torch, name)}
 NAN_IF_EMPTY = ("mean", "variance", "stddev")
-SYMMETRIC = ("mse", "mae", "huber", "smooth_l1")  # in x and target
 
 
 def arithmetic(dtype: torch.dtype) -> torch.dtype:
@@ -131,8 +130,8 @@ def _fake_loss(x, target, weight, loss, parameter, reduction, method, dtype):
     return x.new_empty(x.shape if reduction == "none" else (), dtype=dtype or x.dtype)
 
 
-def _loss_backward(grad, x, target, weight, loss, parameter, reduction):
-    return _losses.loss_gradient(loss, x, target, weight, parameter, reduction, grad)
+def _loss_backward(grad, x, target, weight, loss, parameter, reduction, argument):
+    return _losses.loss_gradient(loss, x, target, weight, parameter, reduction, grad, argument)
 
 
 loss = _define(
@@ -142,9 +141,9 @@ loss = _define(
     _fake_loss,
 )
 loss_backward = _define(
-    "loss_backward(Tensor grad, Tensor x, Tensor target, Tensor? weight, str loss, float parameter, str reduction) -> Tensor",
+    "loss_backward(Tensor grad, Tensor x, Tensor target, Tensor? weight, str loss, float parameter, str reduction, str argument) -> Tensor",
     _loss_backward,
-    lambda grad, x, target, weight, loss, parameter, reduction: x.new_empty(x.shape),
+    lambda grad, x, target, weight, loss, parameter, reduction, argument: x.new_empty(x.shape),
 )
 _no_second_derivative("loss_backward")
 
@@ -156,16 +155,14 @@ def _setup_loss(ctx, inputs, output):
 
 def _derived_loss(ctx, g):
     x, target, weight = ctx.saved_tensors
-    name, parameter, reduction = ctx.rest[:3]
-    if ctx.needs_input_grad[1] and name not in SYMMETRIC:
-        raise NotImplementedError(
-            f"detreduce: target of {name} has no gradient; allowed are {', '.join(SYMMETRIC)}"
-        )
-    if weight is not None and ctx.needs_input_grad[2]:
-        raise NotImplementedError("detreduce: weight has no gradient")
-    d = loss_backward(g.to(x.dtype), x, target, weight, name, parameter, reduction)
-    dt = -d if ctx.needs_input_grad[1] else None
-    return d if ctx.needs_input_grad[0] else None, dt, None, None, None, None, None, None
+    grads = []
+    for i, argument in enumerate(("x", "target", "weight")):
+        wanted = ctx.needs_input_grad[i]
+        more = ctx.rest[:3]
+        grads.append(loss_backward(g.to(x.dtype), x, target, weight, *more, argument) if wanted else None)
+    if grads[2] is not None:
+        grads[2] = grads[2].sum_to_size(weight.shape) if weight.shape != x.shape else grads[2]
+    return *grads, None, None, None, None, None
 
 
 _differentiable("loss", _setup_loss, _derived_loss)

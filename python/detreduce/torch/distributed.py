@@ -211,37 +211,47 @@ class _Loss(torch.autograd.Function):
         whole = {("mse", "mean"): "mse", ("mse", "sum"): "sumdiffsq", ("mae", "mean"): "mae"}.get(
             (name, reduction)
         )
+        over_weights = weight is not None and reduction == "mean" and name in ("mse", "mae")
+        wide = _ops.arithmetic(x.dtype)
+        word = dtype_word(wide, "x")
+        parts = []
         if weight is None and whole is not None:
             word = dtype_word(x.dtype, "x")
             op, (words, merge) = whole, partial(whole, x.contiguous(), target.contiguous())
         else:
-            wide = _ops.arithmetic(x.dtype)
             terms = _losses.loss(name, x, target, weight, parameter, "none", "exact", wide)
-            op, word = reduction, dtype_word(wide, "x")
+            op = "sum" if over_weights else reduction
             words, merge = partial(op, terms)
+            if over_weights:
+                parts = [partial("sum", weight.to(wide).expand(x.shape))[0]]
+        length = words.numel()
         n = torch.tensor([x.numel()], dtype=torch.int64, device=x.device)
-        words = _all(torch.cat([words, n]), merge, group)
+        words = _all(torch.cat([words, *parts, n]), merge, group)
         ctx.save_for_backward(x, target, weight)
         ctx.rest = (name, parameter)
-        ctx.n = words[-1:] if reduction == "mean" else None
-        return finish(op, word, words[:-1], x.dtype)
+        if over_weights:
+            totals = finish("sum", word, words[:-1].reshape(2, length), torch.float64)
+            ctx.over = totals[1].to(wide)
+            return _reduce_array("sum", totals[0] / totals[1], dtype=x.dtype)  # which rounds once
+        ctx.over = words[-1].to(wide) if reduction == "mean" else None
+        return finish(op, word, words[:length], x.dtype)
 
     @staticmethod
     def backward(ctx, g):
         x, target, weight = ctx.saved_tensors
+        if weight is not None and ctx.needs_input_grad[2]:
+            raise NotImplementedError("detreduce: weight has no gradient here")
         wide = _ops.arithmetic(x.dtype)
         g = g.to(wide)
-        if ctx.n is not None:
-            g = g / ctx.n[0].to(wide)
+        if ctx.over is not None:
+            g = g / ctx.over
         # What these tensors have are numbers of the wider format, and a gradient is rounded once.
         parts = [None if t is None else t.to(wide) for t in (x, target, weight)]
-        d = _ops.loss_backward(g, *parts, *ctx.rest, "sum").to(x.dtype)
-        dt = None
-        if ctx.needs_input_grad[1]:
-            if ctx.rest[0] not in _ops.SYMMETRIC:
-                raise NotImplementedError(f"detreduce: target of {ctx.rest[0]} has no gradient")
-            dt = -d
-        return d, dt, None, None, None, None, None
+        grads = [
+            _ops.loss_backward(g, *parts, *ctx.rest, "sum", argument).to(x.dtype) if wanted else None
+            for argument, wanted in zip(("x", "target"), ctx.needs_input_grad)
+        ]
+        return *grads, None, None, None, None, None
 
 
 def loss(
