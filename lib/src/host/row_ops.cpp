@@ -79,12 +79,28 @@ struct Row {
                 out[i] = fp::round_to<Out>(f(i));
         });
     }
+    /// out[i] = what `of` says, rounded.
+    template <class Out>
+    void write(Out* out, const RowValues<V>& of, const T* scale = nullptr, const T* shift = nullptr) const {
+        for_each_part([&](std::uint64_t first, std::uint32_t count) {
+            const T *const scales = scale ? scale + first : nullptr, *const shifts = shift ? shift + first : nullptr;
+            if constexpr (std::is_same_v<Out, V>) {
+                isa.row_values(of, x + first, scales, shifts, count, out + first);
+            } else {
+                const Buffer<V> values(count);
+                isa.row_values(of, x + first, scales, shifts, count, values.data());
+                for (std::uint32_t i = 0; i < count; ++i)
+                    out[first + i] = fp::round_to<Out>(values[i]);
+            }
+        });
+    }
     /// out[i] = f(i, term of x[i]), rounded.
     template <class Out, class F>
     void write_of_terms(Out* out, const spec::ExpSum<T>& sum, const F& f) const {
         for_each_part([&](std::uint64_t first, std::uint32_t count) {
             const Buffer<V> term(count);
-            isa.exp_terms(x + first, count, sum.origin, sum.reference, term.data());
+            isa.row_values({RowValue::term, sum.origin, V{1}, sum.reference}, x + first, nullptr, nullptr, count,
+                           term.data());
             for (std::uint32_t i = 0; i < count; ++i)
                 out[first + i] = fp::round_to<Out>(f(first + i, term[i]));
         });
@@ -110,11 +126,11 @@ struct RowRun {
 
     void softmax() const {
         const auto sum = row.exp_sum();
-        row.write_of_terms(out(), sum, [&](std::uint64_t, V term) { return term * sum.reciprocal; });
+        row.write(out(), {RowValue::softmax, sum.origin, sum.reciprocal, sum.reference});
     }
     void log_softmax() const {
         const auto sum = row.exp_sum();
-        row.write(out(), [&](std::uint64_t i) { return sum.log_softmax(fp::widen(row.x[i])); });
+        row.write(out(), {RowValue::log_softmax, sum.greatest, sum.log});
     }
     void layernorm() const {
         const acc::Moments<V> m = row.template reduced<acc::CountedMoments<V>>(Transform::element).m;
@@ -124,7 +140,7 @@ struct RowRun {
         const V rstd = spec::reciprocal_deviation<V>(variance, epsilon());
         store(arrays.mean, index, mean);
         store(arrays.rstd, index, rstd);
-        write_normalized([](V x) { return x; }, mean, rstd);
+        write_normalized(mean, rstd);
     }
     void rmsnorm() const {
         const V sum = row.rounded(row.template reduced<acc::Rounded<V>>(Transform::square));
@@ -132,7 +148,7 @@ struct RowRun {
         if (spec::asks_for_scale<V>(square, epsilon()) && scaled(false)) return;
         const V rstd = spec::reciprocal_deviation<V>(square, epsilon());
         store(arrays.rstd, index, rstd);
-        write_normalized([](V x) { return x; }, V{0}, rstd);
+        write_normalized(V{0}, rstd);
     }
     [[nodiscard]] double epsilon() const { return plan.request().epsilon; }
     [[nodiscard]] V greatest_magnitude() const {
@@ -172,6 +188,11 @@ struct RowRun {
         write_normalized(scale.down, mean, Scale::rstd(w, epsilon()));
         return true;
     }
+    void write_normalized(V mean, V rstd) const {
+        row.write(out(), {RowValue::normalized, mean, rstd}, static_cast<const T*>(arrays.scale),
+                  static_cast<const T*>(arrays.shift));
+    }
+    /// Of elements that were scaled.
     template <class Scale>
     void write_normalized(const Scale& down, V mean, V rstd) const {
         const auto* const scale = static_cast<const T*>(arrays.scale);
@@ -257,6 +278,14 @@ struct RowRun {
         if (arrays.weights && smoothed.at_all != 0) all = sum_over([&](std::uint64_t i) { return weight(i); });
         const V own = weight(target()), of_softmax = smoothed.of_softmax(own, all);
         const auto sum = row.exp_sum();
+        if (smoothed.at_all == 0) {
+            const std::uint64_t t = target();
+            // before the row may be overwritten
+            const V x = fp::widen(row.x[t]), p = sum.softmax(x);
+            row.write(out(), {RowValue::slope, sum.origin, sum.reciprocal, sum.reference, of_softmax, by});
+            out()[t] = fp::round_to<Out>(smoothed.target_slope(p, sum.softmax_less_one(x, p), all, own) * by);
+            return;
+        }
         row.write_of_terms(out(), sum, [&](std::uint64_t i, V term) {
             const V p = term * sum.reciprocal;
             if (i != target()) return smoothed.slope(p, of_softmax, weight(i)) * by;
@@ -276,9 +305,7 @@ struct RowRun {
     void logsumexp_gradient() const {
         const V upstream = static_cast<const V*>(arrays.upstream)[index];
         const auto sum = row.exp_sum();
-        row.write_of_terms(out(), sum, [&](std::uint64_t, V term) {
-            return row_grads::logsumexp_slope(term * sum.reciprocal, upstream);
-        });
+        row.write(out(), {RowValue::slope, sum.origin, sum.reciprocal, sum.reference, V{1}, upstream});
     }
     /// Sums over the row, and what is made of them, as spec/row_grads.hpp says.
     template <class G>

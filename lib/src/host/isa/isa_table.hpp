@@ -41,6 +41,22 @@ struct RowGradMap {
     V sum[2];
 };
 
+/// What a row op writes of an element x, once the sums of the row are known.
+enum class RowValue : std::uint8_t {
+    term,        ///< e^(x − origin) relative to a reference
+    softmax,     ///< term · factor
+    slope,       ///< by · softmax · upstream
+    log_softmax, ///< (x − origin) − factor
+    normalized,  ///< (x − origin) · factor, times scale, plus shift
+};
+template <class V>
+struct RowValues {
+    RowValue what;
+    V origin, factor;
+    spec::ExpReference<V> reference{};
+    V by{1}, upstream{1};
+};
+
 /// How a tile is reduced by the accumulator Acc, in the order of SPEC.md: m items, 1 ≤ m ≤ TreeOrder<sizeof(T)>::tile.
 template <class T, class Acc>
 struct TileFunctions {
@@ -73,9 +89,12 @@ struct IsaFunctions {
     /// The terms of m elements; `errors` may be null, then they are rounded, else they are split.
     void (*terms)(Transform transform, const T* x, const T* y, std::uint32_t m, V* values, V* errors);
 
-    /// The terms of m elements less `origin` (spec/exp_term.hpp), relative to a reference.
-    void (*exp_terms)(const T* x, std::uint32_t m, V origin, const spec::ExpReference<V>& to, V* terms);
-    /// The state of a tile of m ≥ 1 of them. One that is NaN makes the sum NaN, unless the greatest is infinite.
+    /// What a row op writes of m elements, in the place of which it may be written; scale and shift
+    /// may be null.
+    void (*row_values)(const RowValues<V>& of, const T* x, const T* scale, const T* shift, std::uint32_t m, V* values);
+
+    /// The state of a tile of m ≥ 1 elements less `origin` (spec/exp_term.hpp). One that is NaN
+    /// makes the sum NaN, unless the greatest is infinite.
     spec::ExpState<T> (*exp_tile)(const T* x, std::uint32_t m, V origin);
 
     /// `map` of m elements at x with their targets, each times its weight unless w is null.
