@@ -26,4 +26,12 @@ void for_each_or_together(std::uint64_t count, std::uint32_t threads, const F& f
         f(i, threads);
 }
 
+/// The same where each has `parts` parts that threads can share.
+template <class F>
+void for_each_or_together(std::uint64_t count, std::uint64_t parts, std::uint32_t threads, const F& f) {
+    if (parts <= 1 || count >= threads) return for_each(count, threads, [&](std::uint64_t i) { f(i, 1u); });
+    for (std::uint64_t i = 0; i < count; ++i)
+        f(i, threads);
+}
+
 } // namespace detreduce::host

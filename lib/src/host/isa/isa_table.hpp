@@ -11,10 +11,12 @@
 #include <detreduce/acc/product.hpp>
 #include <detreduce/fp/format.hpp>
 #include <detreduce/loss_words.hpp>
+#include <detreduce/spec/exact_window.hpp>
 #include <detreduce/spec/exp_term.hpp>
 #include <detreduce/spec/loss_terms.hpp>
 #include <detreduce/spec/order_key.hpp>
 #include <detreduce/spec/row_grads.hpp>
+#include <detreduce/spec/tree_order.hpp>
 #include <detreduce/types.hpp>
 
 #include "accumulators.hpp"
@@ -63,8 +65,25 @@ struct TileFunctions {
     using V = fp::Arithmetic<T>;
     Acc (*elements)(const T* x, std::uint32_t m);
     /// Terms that were computed and, where the accumulator keeps errors, their errors. Both arrays have room for, and
-    /// are filled up to, a multiple of TreeOrder<sizeof(T)>::lanes. Null for products and moments.
-    Acc (*terms)(V* values, V* errors, std::uint32_t m);
+    /// are filled up to, a multiple of TreeOrder<sizeof(T)>::lanes. Null for products and moments, as the others below.
+    Acc (*terms)(V* values, V* errors, std::uint32_t m) = nullptr;
+    /// `count` rows of m elements, which begin `pitch` apart.
+    void (*rows)(const T* x, std::uint64_t pitch, std::uint32_t m, std::uint32_t count, Acc* out) = nullptr;
+    /// At most ColumnStrip::columns neighbouring columns of m elements, which lie `stride` apart.
+    /// What is read after them begins at `next`. room: ColumnStrip::room bytes, aligned to 64.
+    void (*columns)(const T* x, std::uint64_t stride, std::uint32_t m, std::uint32_t columns, const T* next, void* room,
+                    Acc* out) = nullptr;
+};
+
+/// Columns whose lanes are kept in the first cache together.
+template <class T, class Acc>
+struct ColumnStrip {
+    using Order = spec::TreeOrder<sizeof(T)>;
+    static constexpr std::size_t bytes = std::size_t{32} << 10; ///< of all lanes of all columns
+    static constexpr std::uint32_t columns = bytes / (Order::lanes * sizeof(Acc));
+    static constexpr int levels = 4; ///< chunks, and trees of 1, 2 and 4 chunks, that wait at once
+    /// Room for those, and for a copy of rows that do not fill a register.
+    static constexpr std::size_t room = (levels + 1) * bytes;
 };
 
 template <class T, class... Accs>
@@ -73,6 +92,20 @@ struct TilesOf : TileFunctions<T, Accs>... {
     [[nodiscard]] const TileFunctions<T, Acc>& of() const {
         return *this;
     }
+};
+
+/// The bins of sums that need no state.
+inline constexpr int group_bins = 2, group_log_adds = 6;
+using GroupWindow = spec::ExactWindow<double, group_bins, group_log_adds>;
+
+/// Sums of groups: what is in their bins, in units of GroupWindow's. That is not the sum where
+/// `unknown` is not 0: it takes more, or may be −0.
+struct GroupSums {
+    static constexpr std::uint32_t groups = 64;  ///< at most
+    static constexpr std::uint32_t row = 1024;   ///< elements; longer rows do as well block by block
+    static constexpr std::uint32_t most = 65536; ///< elements that surely fit an integer
+    std::int64_t bin[GroupWindow::bins][groups];
+    std::uint64_t unknown[groups];
 };
 
 /// For elements of type T.
@@ -107,10 +140,15 @@ struct IsaFunctions {
     /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
     void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words);
 
-    /// The sum of n ≥ 1 elements, at most short_group, as an integer in units of 2^unit; false where that
-    /// takes more than one bin, or where −0 may be the sum. Nothing for elements of 64 bits.
-    bool (*short_sum)(const T* x, std::uint32_t n, std::int64_t& sum, int& unit);
-    static constexpr std::uint32_t short_group = 1024;
+    /// Sums of `count` rows of m elements, which begin `pitch` apart, in bins at `top`; of
+    /// neighbouring columns, whose elements lie `stride` apart, and what is read next begins at
+    /// `next`.
+    void (*sums_of_rows)(const T* x, std::uint64_t pitch, std::uint32_t m, std::uint32_t count, int top,
+                         GroupSums& out);
+    void (*sums_of_columns)(const T* x, std::uint64_t stride, std::uint32_t m, std::uint32_t columns, int top,
+                            const T* next, GroupSums& out);
+    /// A top that is above all finite magnitudes among them.
+    int (*top_of_columns)(const T* x, std::uint64_t stride, std::uint32_t m, std::uint32_t columns);
 
     /// Adds the terms of n elements to acc::exact::product_states states.
     void (*exact_terms)(Transform transform, const T* x, const T* y, std::uint64_t n, acc::exact::Word* states);

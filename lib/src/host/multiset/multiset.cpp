@@ -19,26 +19,212 @@ void SumOfElements::store(const Found& sums, std::uint64_t, void* out) const {
     acc::store_as(out, plan.output(), [&](auto t) { return exact::round<decltype(t)>(sums.words, op.finalize); });
 }
 
+/// What is in the bins of a group, of any length below 2^30.
+struct SumOfElements::Bins {
+    __int128 bin[GroupWindow::bins];
+    bool whole;
+
+    [[nodiscard]] static Bins of(const GroupSums& sums, std::uint64_t i) {
+        return {{sums.bin[0][i], sums.bin[1][i]}, sums.unknown[i] == 0};
+    }
+    void merge(const Bins& other) {
+        for (int k = 0; k < GroupWindow::bins; ++k)
+            bin[k] += other.bin[k];
+        whole = whole && other.whole;
+    }
+
+    static constexpr std::uint64_t most_elements = std::uint64_t{1} << 30;
+    static constexpr int first_top = 6;    ///< holds what lies around 1
+    static constexpr int no_top = 1 << 20; ///< none is known
+    static int clamped(int top) { return std::clamp(top, GroupWindow::lowest_top, GroupWindow::highest_top); }
+};
+
+/// A sum that is two doubles: |upper| and |lower| are at most 2^53. False where another way has to
+/// be taken.
+inline bool SumOfElements::store_doubles(std::int64_t upper, std::int64_t lower, int top, void* out) const {
+    const int unit = GroupWindow::unit(top, 0), lower_unit = GroupWindow::unit(top, 1);
+    if (op.finalize != Finalize::sum || lower_unit <= -fp::Format<double>::max_exponent) return false;
+    const auto power = [](int exponent) { return fp::from_bits<double>(std::uint64_t(exponent + 1023) << 52); };
+    const double high = static_cast<double>(upper) * power(unit);
+    double odd = high, nearest = high;
+    if (lower != 0) {
+        const double low = static_cast<double>(lower) * power(lower_unit);
+        nearest = high + low;
+        odd = fp::sum_rounded_to_odd(high, low);
+    }
+    if (plan.output() == DType::f32) {
+        *static_cast<float*>(out) = static_cast<float>(odd);
+    } else {
+        const acc::Finished finished{nearest, odd};
+        acc::store_as(out, plan.output(), [&](auto t) { return finished.as<decltype(t)>(); });
+    }
+    return true;
+}
+
+bool SumOfElements::store_bins(const Bins& bins, int top, std::uint64_t n, void* out) const {
+    static_assert(GroupWindow::bins == 2);
+    if (!bins.whole) return false;
+    constexpr __int128 most = std::int64_t{1} << 53;
+    const auto is_double = [](__int128 i) { return i <= most && i >= -most; };
+    if (is_double(bins.bin[0]) && is_double(bins.bin[1]) &&
+        store_doubles(static_cast<std::int64_t>(bins.bin[0]), static_cast<std::int64_t>(bins.bin[1]), top, out))
+        return true;
+    const int upper = GroupWindow::unit(top, 0), lower = GroupWindow::unit(top, 1);
+    const __int128 sum = bins.bin[0] * (__int128{1} << (upper - lower)) + bins.bin[1];
+    const auto outcome = exact::Outcome::of(exact::leading(sum, lower), op.finalize, n);
+    acc::store_as(out, plan.output(), [&](auto t) { return exact::rounded<decltype(t)>(outcome); });
+    return true;
+}
+
+/// Group i of some.
+inline bool SumOfElements::store_sum(const GroupSums& sums, std::uint64_t i, int top, std::uint64_t n,
+                                     void* out) const {
+    constexpr std::int64_t most = std::int64_t{1} << 53;
+    const std::int64_t upper = sums.bin[0][i], lower = sums.bin[1][i];
+    const bool are_doubles = upper <= most && upper >= -most && lower <= most && lower >= -most;
+    if (are_doubles && sums.unknown[i] == 0 && store_doubles(upper, lower, top, out)) return true;
+    return store_bins(Bins::of(sums, i), top, n, out);
+}
+
+/// Rows of at most GroupSums::row elements. `top` is where the bins are tried first.
+template <class T>
+void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count, int& top,
+                               char* out) const {
+    constexpr std::uint64_t at_once = GroupSums::groups;
+    const std::size_t bytes = detail::group_bytes(plan);
+    const IsaFunctions<T>& own = isa.of<T>();
+    const auto m = static_cast<std::uint32_t>(n);
+    GroupSums sums;
+    for (std::uint64_t first = 0; first < count; first += at_once) {
+        const auto here = static_cast<std::uint32_t>(std::min(at_once, count - first));
+        const int tried = top;
+        own.sums_of_rows(x + first * pitch, pitch, m, here, tried, sums);
+        for (std::uint64_t r = 0; r < here; ++r) {
+            void* const to = out + (first + r) * bytes;
+            if (store_sum(sums, r, tried, n, to)) continue;
+            const T* const row = x + (first + r) * pitch;
+            const int needed = Bins::clamped(own.top_of_columns(row, 0, 1, m));
+            top = Bins::clamped(needed + 1);
+            GroupSums again;
+            own.sums_of_rows(row, pitch, m, 1, needed, again);
+            if (store_sum(again, 0, needed, n, to)) continue;
+            Found found{};
+            add(found, Arrays<T>{row, nullptr, n}, 0);
+            store(found, n, to);
+        }
+    }
+}
+
+/// Columns of which several threads look at parts.
+struct SumOfElements::Strip {
+    struct Found {
+        Bins of[GroupSums::groups];
+        Found() { std::fill_n(of, GroupSums::groups, Bins{{}, true}); }
+    };
+    static void merge(Found& all, const Found& part, std::uint64_t) {
+        for (std::uint32_t c = 0; c < GroupSums::groups; ++c)
+            all.of[c].merge(part.of[c]);
+    }
+};
+
+/// At most GroupSums::groups neighbours. `top` as of rows, or no_top.
+template <class T>
+void SumOfElements::store_columns(const T* x, std::uint64_t stride, std::uint64_t n, std::uint64_t columns,
+                                  std::uint32_t threads, int& top, char* out) const {
+    constexpr std::uint64_t most = GroupSums::most;
+    const std::size_t bytes = detail::group_bytes(plan);
+    const IsaFunctions<T>& own = isa.of<T>();
+    const auto width = static_cast<std::uint32_t>(columns);
+    const auto top_of = [&](std::uint64_t from, std::uint64_t count) {
+        return Bins::clamped(own.top_of_columns(x + from * stride, stride, static_cast<std::uint32_t>(count), width));
+    };
+    const auto sum = [&](std::uint64_t from, std::uint64_t count, GroupSums& sums) {
+        const T* const at = x + from * stride;
+        own.sums_of_columns(at, stride, static_cast<std::uint32_t>(count), width, top,
+                            from + count < n ? at + count * stride : x + columns, sums);
+    };
+    bool done[GroupSums::groups] = {}, all_done = false;
+    if (top == Bins::no_top) // that of the first rows, with room for the others
+        top = Bins::clamped(top_of(0, std::min<std::uint64_t>(n, 64)) + 2);
+    for (int attempt = 0; attempt < 2 && !all_done; ++attempt) {
+        if (attempt == 1) {
+            top = GroupWindow::lowest_top;
+            for (std::uint64_t i = 0; i < n; i += most)
+                top = std::max(top, top_of(i, std::min(n - i, most)));
+            top = Bins::clamped(top + 1); // and for the columns to come
+        }
+        all_done = true;
+        const auto store_all = [&](const auto& store_one) {
+            for (std::uint64_t c = 0; c < columns; ++c) {
+                done[c] = done[c] || store_one(c, out + c * bytes);
+                all_done = all_done && done[c];
+            }
+        };
+        if (n <= most) {
+            GroupSums sums;
+            sum(0, n, sums);
+            store_all([&](std::uint64_t c, void* to) { return store_sum(sums, c, top, n, to); });
+            continue;
+        }
+        Strip::Found found;
+        gather_runs(Strip{}, found, n, threads, [&](Strip::Found& part, std::uint64_t begin, std::uint64_t end) {
+            for (std::uint64_t i = begin; i < end; i += most) {
+                GroupSums sums;
+                sum(i, std::min(end - i, most), sums);
+                for (std::uint64_t c = 0; c < columns; ++c)
+                    part.of[c].merge(Bins::of(sums, c));
+            }
+        });
+        store_all([&](std::uint64_t c, void* to) { return store_bins(found.of[c], top, n, to); });
+    }
+    for (std::uint64_t c = 0; c < columns && !all_done; ++c) {
+        if (done[c]) continue;
+        Found found{};
+        gather(*this, found, Arrays<T>{x + c, nullptr, n, stride}, threads);
+        store(found, n, out + c * bytes);
+    }
+}
+
 template <class T>
 bool SumOfElements::store_short(const Arrays<T>& group, void* out) const {
-    if constexpr (fp::is_f64<T>) {
-        return false;
-    } else {
-        if (group.n == 0 || group.n > IsaFunctions<T>::short_group || group.step != 1) return false;
-        std::int64_t sum = 0;
-        int unit = 0;
-        if (!isa.of<T>().short_sum(group.x, static_cast<std::uint32_t>(group.n), sum, unit)) return false;
-        constexpr std::int64_t most = std::int64_t{1} << 53;
-        if (op.finalize == Finalize::sum && sum <= most && sum >= -most) { // a double
-            const double number = static_cast<double>(sum) * fp::from_bits<double>(std::uint64_t(unit + 1023) << 52);
-            acc::store_as(out, plan.output(), [&](auto t) { return fp::round_to<decltype(t)>(number); });
-        } else {
-            const auto outcome =
-                exact::Outcome::of(exact::leading(static_cast<__int128>(sum), unit), op.finalize, group.n);
-            acc::store_as(out, plan.output(), [&](auto t) { return exact::rounded<decltype(t)>(outcome); });
+    if (group.n == 0 || group.n > GroupSums::row || group.step != 1) return false;
+    int top = Bins::first_top;
+    store_rows(group.x, 0, group.n, 1, top, static_cast<char*>(out));
+    return true;
+}
+
+template <class T>
+bool SumOfElements::store_neighbours(const Inputs& in, void* out) const {
+    const Request& r = plan.request();
+    const std::uint64_t groups = plan.groups();
+    const bool is_across = detail::is_across(r.shape);
+    if (groups < 2 || r.n == 0 || r.n > (is_across ? Bins::most_elements : std::uint64_t{GroupSums::row})) return false;
+    if (!is_across && r.shape != Shape::rows) return false;
+    const std::uint32_t threads = plan.launch().threads;
+    const detail::Strides strides = detail::strides_of(r);
+    const T* const x = static_cast<const T*>(in.x);
+    // So many that `top` is found once for many; of columns, a line of memory or a few.
+    constexpr std::uint64_t line = 64 / sizeof(T), elements = 65536, together = GroupSums::groups;
+    std::uint64_t at_once = std::max<std::uint64_t>(together, elements / r.n / together * together);
+    while (at_once > line && spec::tiles(groups, static_cast<std::uint32_t>(at_once)) < threads)
+        at_once /= 2;
+    const auto run = [&](std::uint64_t i, std::uint32_t of_one) {
+        const std::size_t bytes = detail::group_bytes(plan);
+        const std::uint64_t end = std::min((i + 1) * at_once, groups);
+        int top = is_across ? Bins::no_top : Bins::first_top;
+        for (std::uint64_t g = i * at_once; g < end; g += together) {
+            const std::uint64_t count = std::min(together, end - g);
+            char* const to = static_cast<char*>(out) + g * bytes;
+            if (is_across) {
+                store_columns(x + g, strides.element, r.n, count, of_one, top, to);
+            } else {
+                store_rows(x + g * strides.group, strides.group, r.n, count, top, to);
+            }
         }
-        return true;
-    }
+    };
+    const std::uint64_t parts = r.n / GroupSums::most + 1; // of a column
+    for_each_or_together(spec::tiles(groups, static_cast<std::uint32_t>(at_once)), parts, threads, run);
+    return true;
 }
 
 void SumOfTerms::store(const Found& sums, std::uint64_t, void* out) const {
@@ -201,6 +387,9 @@ DETREDUCE_OPAQUE void reduce_multisets(const Plan& plan, const Inputs& in, void*
             return store(all, r.n, to);
         }
         with_dtype(r.dtype, [&]<class T>(T) {
+            if constexpr (std::is_same_v<Op, SumOfElements>) {
+                if (!r.state && op.template store_neighbours<T>(in, out)) return;
+            }
             for_each_group<T>(plan, in, out, [&](std::uint32_t threads, const Arrays<T>& group, void* result) {
                 if constexpr (std::is_same_v<Op, SumOfElements>) {
                     if (!r.state && op.store_short(group, result)) return;

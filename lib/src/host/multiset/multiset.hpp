@@ -52,11 +52,26 @@ struct SumOfElements : ExactOp<ElementSums> {
         isa.of<T>().exact(part.x, part.n, sums.words);
     }
     void store(const Found& sums, std::uint64_t n, void* out) const;
-    /// The result of a short group, without a state; false if it takes one.
+    /// The results of groups that need no state, or few of which do; false if they are not such.
+    template <class T>
+    [[nodiscard]] bool store_neighbours(const Inputs& in, void* out) const;
+    /// Of one of them.
     template <class T>
     [[nodiscard]] bool store_short(const Arrays<T>& group, void* out) const;
     void save(const Found& sums, acc::exact::Word* to) const { save_sum(sums.words, to); }
     void load(Found& sums, const acc::exact::Word* from) const { std::copy_n(from, acc::exact::words, sums.words); }
+
+  private:
+    struct Bins;
+    struct Strip;
+    [[nodiscard]] bool store_doubles(std::int64_t upper, std::int64_t lower, int top, void* out) const;
+    [[nodiscard]] bool store_bins(const Bins& bins, int top, std::uint64_t n, void* out) const;
+    [[nodiscard]] bool store_sum(const GroupSums& sums, std::uint64_t i, int top, std::uint64_t n, void* out) const;
+    template <class T>
+    void store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count, int& top, char* out) const;
+    template <class T>
+    void store_columns(const T* x, std::uint64_t stride, std::uint64_t n, std::uint64_t columns, std::uint32_t threads,
+                       int& top, char* out) const;
 };
 
 /// Sums, means and norms of terms.

@@ -68,22 +68,90 @@ void store(const Plan& plan, const OpInfo& op, const Acc& all, std::uint64_t n, 
             all.m);
     } else if constexpr (acc::is_product<Acc>) {
         acc::finish_into(out, plan.output(), all);
+    } else if (std::is_same_v<Acc, acc::Rounded<typename Acc::Value>> && op.finalize == Finalize::sum &&
+               plan.output() == dtype_of<typename Acc::Value> && n > 0) {
+        // What finish_into() gives, in a few instructions: groups may be short.
+        *static_cast<typename Acc::Value*>(out) = fp::canonical(all.sum);
     } else { // the sum of nothing is +0, and its mean 0/0
         acc::finish_into(out, plan.output(), n == 0 ? fp::Eft<double>{0.0, 0.0} : all.total(), op.finalize, n);
     }
 }
 
-/// f(reduce) for reduce(source, threads, out), which reduces a source of elements of T.
+/// f(accumulator, reduce) for reduce(source, threads, out), which reduces elements of T.
 template <class T, class F>
 void with_reduction(const Plan& plan, const F& f) {
     const OpInfo& op = info(plan.request().op);
     const Method method = plan.request().method;
-    with_accumulator<fp::Arithmetic<T>>(op.kind, method, [&]<class Acc>(const Acc*) {
-        f([&](const auto& source, std::uint32_t threads, void* out) {
+    with_accumulator<fp::Arithmetic<T>>(op.kind, method, [&]<class Acc>(const Acc* acc) {
+        f(acc, [&](const auto& source, std::uint32_t threads, void* out) {
             const std::uint64_t n = source.size();
             store(plan, op, n == 0 ? Acc::identity() : reduce_by<Acc>(method, source, threads), n, out);
         });
     });
+}
+
+/// Groups of elements as they are, of equal lengths, some neighbours at once; false where they have
+/// to come one by one.
+template <class Acc, class T>
+bool reduce_neighbours(const Plan& plan, const IsaFunctions<T>& isa, const Inputs& in, void* out) {
+    using Tiles = TileFunctions<T, Acc>;
+    const Request& r = plan.request();
+    const OpInfo& op = info(r.op);
+    const Tiles& tiles = isa.tiles.template of<Acc>();
+    const std::uint64_t groups = plan.groups();
+    const std::uint32_t threads = plan.launch().threads;
+    if (tiles.rows == nullptr || op.transform != Transform::element || groups < 2 || r.n == 0) return false;
+    if (r.method == Method::serial || r.method == Method::atomic) return false;
+    const T* const x = static_cast<const T*>(in.x);
+    const detail::Strides strides = detail::strides_of(r);
+    const std::size_t bytes = detail::group_bytes(plan);
+    const auto store_all = [&](const Acc* found, std::uint64_t first, std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i)
+            store(plan, op, found[i], r.n, static_cast<char*>(out) + (first + i) * bytes);
+    };
+    constexpr std::uint64_t tile = spec::TreeOrder<sizeof(T)>::tile;
+    if (!detail::is_across(r.shape)) {
+        if (r.shape != Shape::rows || r.n > tile) return false;
+        const std::uint64_t at_once = std::min<std::uint64_t>(64, spec::tiles(groups, threads));
+        for_each(spec::tiles(groups, static_cast<std::uint32_t>(at_once)), threads, [&](std::uint64_t block) {
+            const std::uint64_t first = block * at_once, count = std::min(at_once, groups - first);
+            const Buffer<Acc> found(count);
+            tiles.rows(x + first * strides.group, strides.group, static_cast<std::uint32_t>(r.n),
+                       static_cast<std::uint32_t>(count), found.data());
+            store_all(found.data(), first, count);
+        });
+        return true;
+    }
+    using Strip = ColumnStrip<T, Acc>;
+    using Above = spec::TreeOrder<sizeof(typename Acc::Value)>;
+    constexpr std::uint64_t line = 64 / sizeof(T), room_for_tiles = (std::size_t{128} << 10) / sizeof(Acc);
+    const std::uint64_t count = spec::tiles(r.n, tile);
+    std::uint64_t width = std::min<std::uint64_t>(Strip::columns, groups);
+    while (width > line &&
+           (width * count > room_for_tiles || spec::tiles(groups, static_cast<std::uint32_t>(width)) * count < threads))
+        width /= 2;
+    if (count > Above::tile || width * count > room_for_tiles) return false;
+    const auto reduce_strip = [&](std::uint64_t strip, std::uint32_t together) {
+        const std::uint64_t first = strip * width, columns = std::min(width, groups - first);
+        const Buffer<Acc> found(count * columns);
+        for_each(count, together, [&](std::uint64_t t) {
+            const Buffer<std::byte> room(Strip::room);
+            const std::uint64_t m = std::min(tile, r.n - t * tile);
+            const T* const from = x + first + t * tile * strides.element;
+            tiles.columns(from, strides.element, static_cast<std::uint32_t>(m), static_cast<std::uint32_t>(columns),
+                          t + 1 < count ? from + tile * strides.element : x + first + columns, room.data(),
+                          found.data() + t * columns);
+        });
+        for (std::uint64_t c = 0; count > 1 && c < columns; ++c) {
+            const Buffer<Acc> items(count);
+            for (std::uint64_t t = 0; t < count; ++t)
+                items[t] = found[t * columns + c];
+            found[c] = reduce_accumulators<Acc, Above>(items.data(), count);
+        }
+        store_all(found.data(), first, columns);
+    };
+    for_each_or_together(spec::tiles(groups, static_cast<std::uint32_t>(width)), count, threads, reduce_strip);
+    return true;
 }
 
 } // namespace
@@ -92,7 +160,8 @@ DETREDUCE_OPAQUE void reduce_sequences(const Plan& plan, const Inputs& in, void*
     const Transform transform = info(plan.request().op).transform;
     with_dtype(plan.request().dtype, [&]<class T>(T) {
         const IsaFunctions<T>& isa = isa_table(plan.launch().isa).of<T>();
-        with_reduction<T>(plan, [&](const auto& reduce) {
+        with_reduction<T>(plan, [&]<class Acc>(const Acc*, const auto& reduce) {
+            if (reduce_neighbours<Acc>(plan, isa, in, out)) return;
             for_each_group<T>(plan, in, out, [&](std::uint32_t threads, const Arrays<T>& group, void* result) {
                 reduce(Elements<T>{isa, transform, group}, threads, result);
             });
@@ -103,7 +172,7 @@ DETREDUCE_OPAQUE void reduce_sequences(const Plan& plan, const Inputs& in, void*
 DETREDUCE_OPAQUE void reduce_computed_sequence(const Plan& plan, const detail::TermSource& source, void* out) noexcept {
     with_dtype(plan.request().dtype, [&]<class T>(T) {
         const IsaFunctions<T>& isa = isa_table(plan.launch().isa).of<T>();
-        with_reduction<T>(plan, [&](const auto& reduce) {
+        with_reduction<T>(plan, [&](const auto*, const auto& reduce) {
             reduce(ComputedTerms<T>{isa, source, plan.request().n}, plan.launch().threads, out);
         });
     });
