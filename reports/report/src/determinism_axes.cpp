@@ -67,6 +67,16 @@ Variation splits(const Job& base, bool quick) {
             Way::split};
 }
 
+// What a job of so many processes computes, by one of them.
+Variation ranks(const Job& base, bool) {
+    return {std::vector<Job>(8, base),
+            base.method == Method::exact
+                ? "the data in 1, 2, …, 8 pieces, each in a state of its own, and the states added up, as mpi.hpp does"
+                : "the data in 1, 2, …, 8 pieces, each summed, and the sums added up one after the other, as MPI_SUM "
+                  "may do",
+            Way::ranks};
+}
+
 Variation schedules(const Job& base, bool) {
     const bool levels = base.method == Method::tree; // without them there is nothing to cooperate about
     if (!on_gpu(base) || !(levels || base.method == Method::exact)) return {};
@@ -186,6 +196,7 @@ constexpr Axis axes[] = {
     {"batch, long rows", Guarantee::device, long_rows},
     {"permutations", Guarantee::order, permutations},
     {"splits", Guarantee::order, splits},
+    {"ranks", Guarantee::order, ranks},
 };
 
 } // namespace

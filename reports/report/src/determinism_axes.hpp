@@ -14,6 +14,7 @@ enum class Way {
     same,      ///< all the same data
     permuted,  ///< each another permutation of it
     split,     ///< that, each in another number of pieces, whose states are merged
+    ranks,     ///< job i by i + 1 ranks, each with a piece of the data
     batch,     ///< rows: the data is one row, at many places of a matrix of others
     processes, ///< not by jobs: fresh processes of this program say what they get
 };

@@ -128,6 +128,7 @@ class Cells {
         const Job& job = plan.jobs[i];
         const std::uint64_t seed = accuracy::hash(options_.seed, i);
         if (plan.way == Way::batch) return add_watched(plan, job, patterns);
+        if (plan.way == Way::ranks) return add_ranks(job, i + 1, patterns);
         if (plan.way != Way::permuted && plan.way != Way::split) return add_all(job, data_, patterns);
         std::vector<T> permuted = data_;
         accuracy::shuffle(std::span<T>(permuted), seed);
@@ -141,6 +142,22 @@ class Cells {
     void add_all(const Job& job, std::span<const T> data, Patterns& patterns) {
         for (const Out<T> result : results_of<T, Out<T>>(job, data))
             patterns.add(result);
+    }
+
+    void add_ranks(const Job& job, std::size_t ranks, Patterns& patterns) {
+        const std::span<const T> all(data_);
+        const Split split = even_split(all.size(), ranks);
+        Out<T> result{};
+        if (job.method == Method::exact) {
+            run_split(job.device, split, input_of(all), dtype_of<Out<T>>, &result);
+        } else {
+            for (std::size_t r = 0; r < ranks; ++r) {
+                const auto piece = all.subspan(split.cuts[r], split.cuts[r + 1] - split.cuts[r]);
+                const Out<T> sum = results_of<T, Out<T>>(job, piece).front();
+                result = r == 0 ? sum : result + sum;
+            }
+        }
+        patterns.add(result);
     }
 
     void add_watched(const Variation& plan, const Job& job, Patterns& patterns) {

@@ -50,7 +50,7 @@ void run_job(const Job& job, const Input& input, DType output, void* results);
 /// What both backends make of it.
 [[nodiscard]] Plan plan_of(const Job& job, const Input& input, DType output);
 
-/// A random way to a sum by parts: piece i is the elements from cuts[i] to cuts[i + 1] and makes a state of its own; each merge adds the
+/// A way to a sum by parts: piece i is the elements from cuts[i] to cuts[i + 1] and makes a state of its own; each merge adds the
 /// state of its second piece to that of its first, in this order, until piece `last` holds all.
 struct Split {
     std::vector<std::uint64_t> cuts;
@@ -58,6 +58,8 @@ struct Split {
     std::size_t last = 0;
 };
 [[nodiscard]] Split random_split(std::uint64_t n, std::size_t pieces, std::uint64_t seed);
+/// Pieces of one length, or one more, merged into the first in their order.
+[[nodiscard]] Split even_split(std::uint64_t n, std::size_t pieces);
 
 /// The sum by those parts, in ExactStates on that device, as dtype `output`.
 void run_split(const Device& device, const Split& split, const Input& input, DType output, void* result);

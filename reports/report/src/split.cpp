@@ -40,6 +40,15 @@ Split random_split(std::uint64_t n, std::size_t pieces, std::uint64_t seed) {
     return split;
 }
 
+Split even_split(std::uint64_t n, std::size_t pieces) {
+    Split split;
+    for (std::size_t i = 0; i <= pieces; ++i)
+        split.cuts.push_back(n / pieces * i + n % pieces * i / pieces);
+    for (std::size_t i = 1; i < pieces; ++i)
+        split.merges.emplace_back(0, i);
+    return split;
+}
+
 void run_split(const Device& device, const Split& split, const Input& input, DType output, void* result) {
     if (device.backend == Backend::cuda) return gpu::run_split(device, split, input, output, result);
     std::vector<ExactState> states(split.cuts.size() - 1);

@@ -50,6 +50,21 @@ TEST_CASE("random splits differ and leave nothing out", "[report]") {
     CHECK(merges.size() == 64);
 }
 
+TEST_CASE("an even split leaves nothing out", "[report]") {
+    for (const std::uint64_t n : {0, 1, 7, 8, 1003}) {
+        for (std::size_t pieces = 1; pieces <= 8; ++pieces) {
+            const Split split = even_split(n, pieces);
+            REQUIRE(split.cuts.size() == pieces + 1);
+            CHECK(split.cuts.front() == 0);
+            CHECK(split.cuts.back() == n);
+            for (std::size_t i = 0; i < pieces; ++i)
+                CHECK((split.cuts[i + 1] - split.cuts[i] - n / pieces) <= 1);
+            CHECK(split.merges.size() == pieces - 1);
+            CHECK(split.last == 0);
+        }
+    }
+}
+
 TEST_CASE("any piece may be merged into any other", "[report]") {
     std::set<std::pair<std::size_t, std::size_t>> first, second;
     for (std::uint64_t seed = 0; seed < 500; ++seed) {
@@ -81,6 +96,7 @@ TEST_CASE("each axis varies what it names", "[report]") {
     CHECK(isas == std::set<Isa>(available.begin(), available.end()));
     CHECK(places.size() == 16);
     CHECK(jobs_of("splits").size() == 64);
+    CHECK(jobs_of("ranks").size() == 8);
     CHECK(jobs_of("schedules").empty()); // of GPUs
 }
 
@@ -91,6 +107,11 @@ TEST_CASE("a sum by parts has the bits of the correctly rounded sum", "[report]"
         float result = 0;
         run_split({}, random_split(data.size(), 1 + 3 * seed, seed), input_of(std::span<const bfloat16>(data)),
                   DType::f32, &result);
+        CHECK(fp::to_bits(result) == fp::to_bits(expected));
+    }
+    for (std::size_t ranks = 1; ranks <= 8; ++ranks) {
+        float result = 0;
+        run_split({}, even_split(data.size(), ranks), input_of(std::span<const bfloat16>(data)), DType::f32, &result);
         CHECK(fp::to_bits(result) == fp::to_bits(expected));
     }
 }
