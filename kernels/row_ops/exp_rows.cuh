@@ -211,7 +211,8 @@ struct ShortExpRow {
         ChunkOf chunk;
         V term[ChunkOf::rows][K], lane[K];
         chunk.load(block.x + first, m, Row::lowest);
-        ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
+        // (logsumexp and cross entropy wait for instructions, not for loads.)
+        if (of_cluster) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
         // What the target says is loaded beside the row.
         typename Row::Slope g{};
         if (Op == RowOp::cross_entropy_gradient && there) {

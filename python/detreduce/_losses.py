@@ -397,15 +397,12 @@ def logsumexp_gradient(x: Any, upstream: Any, axes) -> Any:
 
 
 def _normalized(x: Any, normalized_shape: Any) -> int:
+    # torch.compile follows no operator.index() of a tuple.
+    sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     try:
-        shape = (operator.index(normalized_shape),)
+        shape = tuple(operator.index(n) for n in sizes)
     except TypeError:
-        try:
-            shape = tuple(operator.index(n) for n in normalized_shape)
-        except TypeError:
-            raise TypeError(
-                f"normalized_shape: must be an int or a tuple of ints, not {normalized_shape!r}"
-            ) from None
+        raise TypeError(f"normalized_shape: must be an int or a tuple of ints, not {normalized_shape!r}") from None
     if len(shape) == 0 or tuple(x.shape[len(x.shape) - len(shape) :]) != shape:
         raise ValueError(f"normalized_shape: must be how the shape of x, {tuple(x.shape)}, ends, not {shape}")
     return len(shape)
