@@ -1,5 +1,6 @@
 // What the multiset engine of the CUDA backend keeps of elements, and how it cuts groups, on the host.
 #include <algorithm>
+#include <string>
 
 #include <support/property.hpp>
 
@@ -78,29 +79,33 @@ TEST_CASE("multiset: keys are kept apart from indices", "[multiset]") {
 }
 
 TEST_CASE("multiset: the parts of columns and short rows are all of them", "[multiset]") {
-    property("parts", [] {
-        const auto groups = *rc::gen::inRange<std::uint64_t>(1, 100), n = *rc::gen::inRange<std::uint64_t>(1, 1 << 20);
-        const cuda::Parts parts(Request{.shape = Shape::columns, .n = n, .groups = groups});
-        std::vector<std::vector<std::uint64_t>> begins(groups);
-        std::vector<std::uint64_t> elements(groups);
-        for (std::uint64_t turn = 0; turn < parts.words() * parts.parts; ++turn) {
-            for (std::uint32_t lane = 0; lane < 32; ++lane) {
-                const auto place = parts.place(turn, lane);
+    for (const std::uint32_t columns : {1u, 2u}) { // at which a thread looks
+        property("parts of " + std::to_string(columns), [columns] {
+            const auto groups = columns * *rc::gen::inRange<std::uint64_t>(1, 100),
+                       n = *rc::gen::inRange<std::uint64_t>(1, 1 << 20);
+            const auto longest = *rc::gen::element(cuda::policy::longest_part, cuda::policy::longest_exact_part);
+            const cuda::Parts parts(Request{.shape = Shape::columns, .n = n, .groups = groups}, longest);
+            std::vector<std::vector<std::uint64_t>> begins(groups);
+            std::vector<std::uint64_t> elements(groups);
+            for (std::uint64_t i = 0; i < parts.threads(columns); ++i) {
+                const auto place = parts.place(i, columns);
                 if (!place.there) continue;
-                RC_ASSERT(place.group < groups);
+                RC_ASSERT(place.group + columns <= groups);
                 RC_ASSERT(place.begin < place.end);
-                RC_ASSERT(place.end - place.begin <= cuda::policy::longest_part);
-                begins[place.group].push_back(place.begin);
-                elements[place.group] += place.end - place.begin;
+                RC_ASSERT(place.end - place.begin <= longest);
+                for (std::uint64_t g = place.group; g < place.group + columns; ++g) {
+                    begins[g].push_back(place.begin);
+                    elements[g] += place.end - place.begin;
+                }
             }
-        }
-        for (std::uint64_t g = 0; g < groups; ++g) {
-            RC_ASSERT(begins[g].size() == parts.parts);
-            RC_ASSERT(elements[g] == n);
-            for (std::uint64_t p = 0; p < parts.parts; ++p)
-                RC_ASSERT(begins[g][p] == p * parts.length);
-        }
-    });
+            for (std::uint64_t g = 0; g < groups; ++g) {
+                RC_ASSERT(begins[g].size() == parts.parts);
+                RC_ASSERT(elements[g] == n);
+                for (std::uint64_t p = 0; p < parts.parts; ++p)
+                    RC_ASSERT(begins[g][p] == p * parts.length);
+            }
+        });
+    }
 }
 
 } // namespace detreduce::proptests
