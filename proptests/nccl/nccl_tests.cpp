@@ -4,7 +4,7 @@
 // the program.
 #include <detreduce/nccl.hpp> // first: it must need nothing before it
 
-#include <bit>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -142,8 +142,9 @@ void check_disagreement(const World& world) {
     require(std::string(nccl::make_plan(good, nullptr).status().argument) == "comm", "there is a communicator");
 }
 
-/// One rank has arguments that are refused: it knows why, nobody waits for it, and nobody has a number.
-void check_bad_arguments(const World& world) {
+/// The last ranks have arguments that are refused: they know why, nobody waits for them, and nobody has a number.
+void check_bad_arguments(const World& world, std::size_t bad) {
+    const std::size_t good = world.size() - bad;
     for (const Op op : {Op::sum, Op::nrm2, Op::moments, Op::max, Op::minmax, Op::argmin, Op::count_nonzero}) {
         const std::string what = "bad arguments of " + std::string(name(op));
         std::vector<std::unique_ptr<OnDevice<double>>> x;
@@ -155,13 +156,13 @@ void check_bad_arguments(const World& world) {
             x.push_back(std::make_unique<OnDevice<double>>(std::vector<double>{3, 4}, 0));
             results.push_back(std::make_unique<DeviceBuffer>(2 * sizeof(double)));
             results[r]->fill(0, 2 * sizeof(double));
-            in.emplace_back(r + 1 == world.size() ? nullptr : x[r]->data);
+            in.emplace_back(r >= good ? nullptr : x[r]->data);
             out.push_back(results[r]->data());
         }
         auto plans = plans_of(world, std::vector<Request>(world.size(), {.op = op, .dtype = DType::f64, .n = 2}));
         require_ok(plans[0].status(), what);
         require(std::string(all_reduce(world, plans, in, out).argument) == "x", what);
-        for (std::size_t r = 0; r + 1 < world.size(); ++r) {
+        for (std::size_t r = 0; r < good; ++r) {
             world.use(r);
             for (int k = 0; k < info(op).results; ++k) {
                 const void* const result = results[r]->data() + k * sizeof(double);
@@ -170,7 +171,8 @@ void check_bad_arguments(const World& world) {
                         what + ": there is a number");
             }
         }
-        in.back() = x.back()->data;
+        for (std::size_t r = good; r < world.size(); ++r)
+            in[r] = x[r]->data;
         require_ok(all_reduce(world, plans, in, out), what + ", the next time");
     }
 }
@@ -275,8 +277,8 @@ void check_abort() {
 
 /// What a sum by all costs above that of one, and above a bare message: microseconds, the least of several means.
 void measure(const World& world) {
-    for (const std::size_t n :
-         {std::size_t{1} << 10, std::size_t{1} << 20, std::size_t{1} << 24, std::size_t{1} << 28}) {
+    for (const int log_n : {10, 20, 24, 28, 32}) { // up to 16 GiB a rank
+        const std::size_t n = std::size_t{1} << log_n;
         std::vector<std::unique_ptr<DeviceBuffer>> x, out, words, workspace;
         std::vector<Request> requests(world.size(), {.dtype = DType::f32, .n = n});
         for (std::size_t r = 0; r < world.size(); ++r) {
@@ -286,15 +288,20 @@ void measure(const World& world) {
             out.push_back(std::make_unique<DeviceBuffer>(256));
             words.push_back(std::make_unique<DeviceBuffer>(74 * 8));
             words[r]->fill(0, 74 * 8);
-            workspace.push_back(std::make_unique<DeviceBuffer>(1 << 16));
         }
         auto plans = plans_of(world, requests);
-        world.use(0);
-        const Plan local = make_plan(requests[0]);
+        std::vector<Plan> local;
+        for (std::size_t r = 0; r < world.size(); ++r) {
+            Request own = requests[0];
+            own.device.index = static_cast<int>(r);
+            world.use(r);
+            local.push_back(make_plan(own));
+            workspace.push_back(std::make_unique<DeviceBuffer>(std::max<std::size_t>(local[r].workspace_bytes(), 256)));
+        }
         const auto time = [&](const auto& work) {
             double least = 1e30;
             for (int round = 0; round < 6; ++round) {
-                const int times = round == 0 ? 10 : n >= std::size_t{1} << 28 ? 50 : 300;
+                const int times = log_n >= 32 ? 5 : round == 0 ? 10 : log_n >= 28 ? 50 : 300;
                 const auto start = std::chrono::steady_clock::now();
                 for (int i = 0; i < times; ++i)
                     work();
@@ -308,10 +315,7 @@ void measure(const World& world) {
         const double alone = time([&] {
             for (std::size_t r = 0; r < world.size(); ++r) {
                 world.use(r);
-                Request own = requests[0];
-                own.device.index = static_cast<int>(r);
-                require_ok(run(r == 0 ? local : make_plan(own), x[r]->data(), out[r]->data(), workspace[r]->data(),
-                               world.stream(r)),
+                require_ok(run(local[r], x[r]->data(), out[r]->data(), workspace[r]->data(), world.stream(r)),
                            "a sum of one");
             }
         });
@@ -331,8 +335,9 @@ void measure(const World& world) {
                 require_ok(nccl::end(plans[r], out[r]->data(), world.stream(r)), "end");
         });
         std::printf("ranks %zu, f32 exact sum of 2^%d each: alone %.2f us, bare all-reduce of 74 words %.2f us, by all "
-                    "%.2f us, that is %.2f us more\n",
-                    world.size(), static_cast<int>(std::countr_zero(n)), alone, message, all, all - alone - message);
+                    "%.2f us, that is %.2f us more; all read %.0f GB/s\n",
+                    world.size(), log_n, alone, message, all, all - alone - message,
+                    static_cast<double>(world.size() * n * sizeof(float)) / all * 1e-3);
     }
 }
 
@@ -363,7 +368,8 @@ int main(int argc, char** argv) {
         for (const int ranks : counts) {
             const World world(ranks);
             check_disagreement(world);
-            check_bad_arguments(world);
+            for (std::size_t bad = 1; bad <= std::min<std::size_t>(world.size(), 3); ++bad)
+                check_bad_arguments(world, bad);
             check_all_ops(world, emulated ? 1 : 3);
             if (!emulated) {
                 check_graph(world);

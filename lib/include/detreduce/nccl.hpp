@@ -51,8 +51,8 @@ class Plan;
 ///              argmax, device: the index is the lowest, if first_index says where each rank's elements begin
 /// messages     one ncclAllReduce of ncclInt64 for all groups: ncclSum of sums and counts, ncclMax of what is compared; of pairs for argmin and argmax one ncclAllGather
 /// communicators  also those that do not block, but for begin() in a group, which would have to wait
-/// stream       everything is enqueued on `stream`, which is not waited for; nothing is allocated; it may be captured in a graph
-/// errors       what run() says of this rank's arguments: the others, which cannot know, get NaN, or no_index for an index or a count. cuda_error with the name of the call that
+/// stream       everything is enqueued on `stream`, which is not waited for; nothing is allocated; it may be captured in a graph, which the plan must outlive
+/// errors       what run() says of this rank's arguments: the others, which cannot know, get NaN, or no_index for an index or a count (of up to 2048 such ranks). cuda_error with the name of the call that
 ///              NCCL or CUDA refused; what goes wrong later is what check() and wait() say
 Status all_reduce(Plan& plan, Inputs in, void* out, Stream stream = nullptr) noexcept;
 Status begin(Plan& plan, Inputs in, Stream stream = nullptr) noexcept;
@@ -147,6 +147,7 @@ class Plan : public detreduce::detail::RankPlan<ncclComm_t> {
     void read_cards() noexcept;
     static void agree(std::span<Plan> plans) noexcept;
     [[nodiscard]] Status send(Stream stream) noexcept;
+    void make_spoiled();
     [[nodiscard]] Status spoil(Stream stream) noexcept;
     [[nodiscard]] std::uint64_t count() const noexcept { return plan_.groups() * plan_.state_words(); }
     [[nodiscard]] bool gathers() const noexcept { return state_merge(plan_) == StateMerge::pair; }
@@ -199,6 +200,11 @@ inline void Plan::prepare(Request request, ncclComm_t comm) noexcept {
             words_ = static_cast<std::int64_t*>(memory);
             gathered_ = reinterpret_cast<std::int64_t*>(static_cast<char*>(memory) + states);
             workspace_ = static_cast<char*>(memory) + states + all;
+        }
+        try {
+            make_spoiled();
+        } catch (const std::exception&) {
+            card_.found = detail::Card::no_memory;
         }
     }
     status_ = status_of("cudaMalloc", cudaMalloc(&memory, (static_cast<unsigned>(size_) + 1) * sizeof card_));
@@ -307,21 +313,23 @@ inline Status Plan::send(Stream stream) noexcept {
     return detail::settled("ncclAllReduce", ncclAllReduce(words_, words_, n, ncclInt64, op, comm_, to), comm_);
 }
 
-/// Words that are no states, and make none of whatever is put together with them.
-inline Status Plan::spoil(Stream stream) noexcept {
-    try {
-        if (spoiled_.empty()) {
-            Request r = plan_.request();
-            r.device = cpu;
-            r.launch = {};
-            r.n = 0;
-            r.stride = 0;
-            spoiled_.assign(count(), INT64_MAX - 1); // which is no state of any op
-            (void)normalize(detreduce::make_plan(r), spoiled_.data());
-        }
-    } catch (const std::exception&) {
-        return {StatusCode::out_of_memory, "groups", "there is no room for what other ranks are told"};
+/// Words that are no states, and make none of whatever is put together with them. May throw.
+inline void Plan::make_spoiled() {
+    Request r = plan_.request();
+    if (info(r.op).kind == Kind::count) {
+        // Added up below zero for up to 2^11 such ranks and 2^52 elements.
+        spoiled_.assign(count(), -(std::int64_t{1} << 52));
+        return;
     }
+    r.device = cpu;
+    r.launch = {};
+    r.n = 0;
+    r.stride = 0;
+    spoiled_.assign(count(), INT64_MAX - 1); // which is no state of any op
+    (void)normalize(detreduce::make_plan(r), spoiled_.data());
+}
+
+inline Status Plan::spoil(Stream stream) noexcept {
     return detail::status_of("cudaMemcpyAsync",
                              cudaMemcpyAsync(words_, spoiled_.data(), spoiled_.size() * sizeof(std::int64_t),
                                              cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream)));
