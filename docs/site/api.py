@@ -93,7 +93,7 @@ def _fields(comment):
     """A comment whose lines are 'word   text' becomes a list of definitions; other text stays."""
     out, last = [], None
     for line in comment:
-        field = re.match(r"^([a-z][a-zA-Z, ]{1,12}?)\s{2,}(\S.*)$", line)
+        field = re.match(r"^([a-zN][a-zA-Z, ]{0,12}?)\s{2,}(\S.*)$", line)
         if field:
             last = [field.group(1).strip(), field.group(2)]
             out.append(last)

@@ -47,32 +47,29 @@ static_assert(std::is_trivially_copyable_v<ClipPlan>);
 /// no_device; cuda_error
 [[nodiscard]] ClipPlan make_clip_plan(const ClipRequest& request) noexcept;
 
-/// Writes the norm of all elements of `list`, as it was, to `norm_out`, and scales every element if it is too large.
+/// Writes the norm of all elements of `list` to `norm_out`, and scales every element if the norm is
+/// too large.
 ///
-/// formula      N = √Σx², the true root of the true sum, rounded once to binary64; c = max_norm / (N + epsilon), each step rounded to binary64.
-///              Unless c ≥ 1, or N + epsilon is 0, each x becomes x·c, rounded once to its own dtype; of f16, bf16 and f32 c is first rounded to 24
-///              significant bits, so that the product is exact in binary64. If c ≥ 1 no byte of the tensors is written.
-/// shapes       list: plan.request().tensors Tensors in host memory, read before run() returns, of any lengths, 0 too. What their `data` points to is
-///              written. norm_out: one element of plan.request().norm, the true norm rounded once to that.
-/// dtypes       of each tensor f16, bf16, f32 or f64; of the norm f64 or f32
-/// guarantee    order: norm and elements depend on the multiset of all elements, not on the order of the list, or how elements are dealt out to
-///              tensors of their dtype, and are the same on CPU and GPU
-/// error bound  norm: half a unit in the last place. Elements: of f64 half a unit of x·c, and c has three roundings; of others half a unit of
-///              x·c·(1 + δ), |δ| ≤ 2^−24, the same δ for all: the direction stays, the length is off by no more than that
-/// passes       one over the elements; where the norm is too large one more, which writes them
-/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done. It, norm_out and
-///              the tensors must not overlap, which is refused, nor one tensor another, which is not looked for: list
-///              tensors that share memory once.
-/// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, nothing allocated; may be captured in a graph. The launches of the
-///              norm, and one that scales, for each 1000 tensors that have elements (120 before CUDA 12.1). CPU: returns when all is written.
-/// flags        as run() of a Plan
-/// errors       plan.status() if that is not ok; invalid_argument: `list` where it is null, has not n elements in all, or, with its index, a tensor is null,
-///              misaligned or of no dtype, `norm_out`, `workspace`; out_of_memory; cuda_error. Nothing is written then, but that a cuda_error may leave norm and
-///              tensors undefined.
-/// NaN, empty   as torch.nn.utils.clip_grad_norm_ with error_if_nonfinite=False, whose formula this is: with a NaN among the elements the norm is
-///              NaN and so is every element; with infinities, or a norm beyond binary64, it is infinite, and finite elements become zeros with their
-///              signs, infinite ones NaN. All NaN are the canonical one. No elements: the norm is +0.
-/// source       lib/SPEC.md, section 16
+/// formula      N = √Σx², the true norm rounded once to f64; c = max_norm / (N + epsilon), each
+///              step in f64. Each x becomes x·c, rounded once to its dtype, unless c ≥ 1 or N +
+///              epsilon = 0: then no byte of the tensors is written
+/// shapes       list: plan.request().tensors Tensors in host memory, read before run() returns, of
+///              any lengths; what their `data` points to is written. norm_out: one element
+/// dtypes       tensors: f16, bf16, f32, f64, in any mixture. norm_out: plan.request().norm
+/// guarantee    order: the bits depend on the multiset of the elements alone, on CPU and GPU
+/// error bound  norm: half an ulp. Elements: half an ulp of x·c·(1 + δ), |δ| ≤ 2^−24, with one δ
+///              for all; of f64 half an ulp of x·c, where c has three roundings
+/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is
+///              done. It, norm_out and the tensors must not overlap, which is refused. Tensors must
+///              not overlap each other, which is not checked
+/// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, nothing
+///              allocated, may be captured in a graph. CPU: returns when all is written
+/// errors       plan.status() if that is not ok; invalid_argument for `list` (with the index of the
+///              tensor, if one is bad), `norm_out` and `workspace`; out_of_memory; cuda_error.
+///              Nothing is written then, but after a cuda_error norm and tensors are undefined
+/// NaN, empty   a NaN: the norm and all elements are NaN. An infinite norm: finite elements become
+///              zeros, infinite ones NaN. No elements: the norm is +0
+/// more         docs/reference-calls.md, lib/SPEC.md, section 16
 Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace = nullptr,
            Stream stream = nullptr) noexcept;
 

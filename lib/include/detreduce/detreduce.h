@@ -281,21 +281,25 @@ typedef struct detreduce_tensor {
 
 /* Runs `plan`.
  *
- * formula    of the op, above: the true value, rounded once (exact), or with terms and sum rounded in the order that lib/SPEC.md gives for the method
- * layout     x, and for ops of two inputs y, else NULL: n contiguous elements, or rows of them `stride` elements apart, aligned to the element;
- *            segments: offsets points to groups + 1 uint64_t, else NULL; tensors: x, and y if there is
- *            one, points to `groups` detreduce_tensor in host memory.
- *            out: detreduce_plan_results() results, one behind the other: elements of detreduce_plan_output(), or uint64_t indices and counts
- * workspace  detreduce_plan_workspace_bytes() bytes of device memory, private to this run until it is done; CPU: NULL, but for count_unique of f32
- *            and f64, of host memory
- * stream     CUDA: x, y, offsets, out and workspace are device pointers (of tensors what their data points to); enqueued on `stream` (NULL: the default stream) of the plan's device, not synchronised, nothing
- *            allocated, may be captured in a graph. CPU: returns when `out` is written; stream means nothing
- * errors     the plan's own; invalid_argument for a NULL or misaligned pointer (of a list of tensors with the index of the bad one); cuda_error; out_of_memory. Nothing is written then
- * NaN, empty one NaN, or infinities of both signs among the terms: the canonical quiet NaN. n = 0: sums, norms and nrminf +0, prod +1, counts 0; means,
- *            variances, min, max, minmax, argmin and argmax: an error when the plan is made, unless the shape is segments. An empty segment, or
- *            tensor with `each`: the same +0, +1 and 0; mean, variance, least and greatest NaN; index UINT64_MAX. Variances of ddof elements or
- *            fewer: NaN
- * source     lib/SPEC.md; more in detreduce/plan.hpp */
+ * formula    of the op, above: the true value, rounded once (exact), or rounded in the order that
+ *            lib/SPEC.md gives for the method
+ * layout     x, and y for ops of two inputs, else NULL: n contiguous elements, or rows of them
+ *            `stride` elements apart, aligned to the element. offsets: of segments `groups` + 1
+ *            uint64_t, else NULL. tensors: x and y point to `groups` detreduce_tensor in host memory
+ * out        detreduce_plan_results() results, one behind the other: elements of
+ *            detreduce_plan_output(), or uint64_t indices and counts
+ * workspace  detreduce_plan_workspace_bytes() bytes of device memory, private to this run until it
+ *            is done. CPU: NULL, but for count_unique of f32 and f64 host memory
+ * stream     CUDA: pointers are device pointers, but lists of tensors; enqueued on `stream` (NULL:
+ *            the default stream) of the plan's device, not synchronised, nothing allocated, may be
+ *            captured in a graph. CPU: returns when `out` is written; stream means nothing
+ * errors     the plan's own; invalid_argument for a NULL or misaligned pointer (in a list of tensors
+ *            with its index); cuda_error; out_of_memory. Nothing is written then
+ * NaN, empty a NaN, or infinities of both signs, among the terms: the canonical quiet NaN. n = 0:
+ *            sums, norms and nrminf +0, prod +1, counts 0; the plan of another op has an error,
+ *            unless the shape is segments. An empty segment: the same +0, +1 and 0, else NaN or the
+ *            index UINT64_MAX. Variances of ddof elements or fewer: NaN
+ * more       docs/reference-calls.md, detreduce/plan.hpp, lib/SPEC.md */
 detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
                                void* out, void* workspace, detreduce_stream stream) DETREDUCE_NOEXCEPT;
 

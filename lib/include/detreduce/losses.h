@@ -289,31 +289,26 @@ detreduce_dtype detreduce_row_plan_arithmetic(const detreduce_row_plan* plan) DE
 
 /* Runs `plan`.
  *
- * formula    of the op, above, in the elements' arithmetic, by tree. With weights every class's q
- *            is multiplied by its weight; label_smoothing s makes it (1 - s)*q + s / n. Reduced:
- *            the sum of the losses, or that over the sum of the rows' weights, by the request's
- *            method. The gradient of the mean is that of the rows with factor over the sum of the
- *            weights. With `parameters` the sum of d*z over the rows is the gradient by scale, that
- *            of d the one by shift
- * guarantee  device: the bits of a row are those of the row alone, whatever the batch, strides,
- *            alignment, device and number of threads. Reduced by exact the order of the rows means
- *            nothing either
+ * formula    of the op, above, in detreduce_row_plan_arithmetic(), by tree. A reduced loss is the
+ *            sum of the losses of rows, by the request's method, or that over the sum of the rows'
+ *            weights. With `parameters` gradients of norms write those by scale and shift as well
+ * guarantee  device: a row has the bits that it has alone, whatever the batch, strides, alignment,
+ *            device and number of threads. Reduced by exact, the order of the rows does not matter
  * error      lib/SPEC.md, section 17.1: relative to the result, of a loss however near 0; a loss is
  *            never negative, log_softmax never positive
  * workspace  detreduce_row_plan_workspace_bytes() bytes, private to this run until it is done
- * in place   out of a gradient may be x, upstream or probabilities: the same pointer, with the same
- *            stride and elements of the same size
- * overlap    otherwise what is written and the workspace must not overlap each other, nor what is
- *            read; of gradients an overlap is refused
+ * overlap    out of a gradient may be x, upstream or probabilities: the same pointer, stride and
+ *            element size. Otherwise what is written and the workspace must overlap nothing;
+ *            gradients refuse an overlap
  * stream     as of detreduce_run_loss()
  * errors     the plan's own; invalid_argument for `arrays` as for inputs of a loss, for a NULL or
  *            misaligned pointer, and for arrays that the op does not have; out_of_memory. On the
  *            CPU `targets` with the index of the first that is no class; on CUDA such a target
  *            gives NaN for its row, and what that is reduced to
- * NaN, empty a row with a NaN: all NaN, but row_weights. n = 0: logsumexp is -inf, nothing is
- *            written by softmax and log_softmax, and an error of the plan of the others. No rows: a
- *            sum of +0, and an error of the plan of a mean
- * source     lib/SPEC.md, section 17; more in detreduce/row_ops.hpp */
+ * NaN, empty a NaN that the op reads: its row is NaN, but row_weights. n = 0: logsumexp is -inf,
+ *            nothing is written by softmax, log_softmax and gradients, and the plan of the others
+ *            has an error. No rows: a sum of +0; the plan of a mean has an error
+ * more       docs/reference-calls.md, detreduce/row_ops.hpp, lib/SPEC.md, section 17 */
 detreduce_status detreduce_run_rows(const detreduce_row_plan* plan, const detreduce_row_arrays* arrays, void* workspace,
                                     detreduce_stream stream) DETREDUCE_NOEXCEPT;
 

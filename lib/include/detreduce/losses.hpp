@@ -94,46 +94,52 @@ static_assert(std::is_trivially_copyable_v<LossPlan>);
 /// Makes the plan of `request`. A bad request gives a plan whose status() says which argument is wrong and what is allowed.
 [[nodiscard]] LossPlan make_loss_plan(const LossRequest& request) noexcept;
 
-/// Runs `plan`: the loss of n elements at x with their targets, into `out`.
+/// Runs `plan`: the loss of the n elements of x with their targets, into `out`.
 ///
-/// formula      lᵢ = wᵢ·loss(xᵢ, tᵢ) (Loss says what it is), computed in float (double, of doubles) in the operations that lib/SPEC.md names; then each lᵢ, rounded
-///              once to the output, or Σlᵢ, or Σlᵢ / n: the true one of these terms, rounded once (exact), or added in the order of the method. Without weights
-///              the sum and mean of mse and the mean of mae are Op::sumdiffsq, mse and mae: there `exact` rounds the true loss, once. The mean of weighted mse and
-///              mae is Σlᵢ / Σwᵢ, and with a batch Σlᵢ / batch: both sums rounded to f64, and divided there
-/// shapes       x, target, weight: n contiguous elements of the plan's dtype, aligned to the element. out: plan.results() of plan.output(), aligned to it
+/// formula      terms lᵢ = wᵢ·loss(xᵢ, tᵢ), computed in float (f64: double) as lib/SPEC.md says.
+///              none: each lᵢ, rounded once. sum, mean: Σlᵢ, Σlᵢ / n or Σlᵢ / batch; of weighted
+///              mse and mae Σlᵢ / Σwᵢ. exact rounds the true sum of these terms once
+/// shapes       x, target, weight: n contiguous elements, aligned to the element. out:
+///              plan.results() elements of plan.output()
 /// dtypes       f16, bf16, f32, f64
-/// guarantee    of sum and mean info(method).guarantee, of `none` device: the same bits on every CPU and GPU
-/// error bound  of a term losses[…].max_ulp, one unit more for a weight, and half a unit of an output that is narrower; of the sum of the terms as run() of plan.hpp
-/// passes       one over x, target and weight
-/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done
-/// in place     of `none` out may be x, target or weight, if its elements have their size. Another overlap of the
-///              workspace, out and the inputs is refused
-/// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, nothing allocated, may be captured in a graph; pointers are device pointers.
-///              CPU: returns when `out` is written; buffers and stack as run() of plan.hpp
-/// flags        rounding mode and flush-to-zero of the caller are set aside and put back
-/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, or a weight that the request does not have; cuda_error; out_of_memory
-/// NaN, empty   any NaN, and whatever is no probability where one is needed (bce: x outside [0, 1]; kl_div: t below 0): NaN, the canonical one. Infinities follow
-///              from the formula, with 0·∞ = 0 where a target of 0 or 1 says that x does not matter. n = 0: +0 of sum, nothing is written of `none`, and an
-///              error in make_loss_plan() of mean
-/// source       lib/SPEC.md, section 15
+/// guarantee    sum, mean: info(method).guarantee. none: device
+/// error bound  a term: losses[…].max_ulp, one ulp more for a weight, half an ulp for a narrower
+///              output. The sum of the terms: as run() of plan.hpp
+/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is
+///              done
+/// overlap      none: out may be x, target or weight, if its elements have their size. Another
+///              overlap of workspace, out and inputs is refused
+/// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, nothing
+///              allocated, may be captured in a graph; pointers are device pointers. CPU: returns
+///              when `out` is written
+/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer,
+///              or a weight that the request does not have; cuda_error; out_of_memory
+/// NaN, empty   a NaN, or no probability where one is needed: the canonical NaN. n = 0: a sum is
+///              +0, none writes nothing, make_loss_plan() refuses a mean
+/// more         docs/reference-calls.md, lib/SPEC.md, section 15
 Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspace = nullptr,
            Stream stream = nullptr) noexcept;
 
-/// The derivative of what run() computes with respect to each element of x, or of target or weight
-/// (with_respect_to), times `upstream`, into `dx`. Otherwise as run().
+/// Writes the derivative of what run() computes with respect to each element of x, target or weight
+/// (with_respect_to), times `upstream`, to `dx`. Otherwise as run().
 ///
-/// formula      dxᵢ = lossʹ(xᵢ, tᵢ)·wᵢ·f, rounded after each product and once to the dtype; f = g of sum and none, g / n, g / Σw or g / batch of mean, g the upstream value. lossʹ:
-///              mse 2d; mae sign d, 0 at 0; huber d, at most ±delta; smooth_l1 d / beta, or sign d; bce (x − t) / max(x·(1 − x), 10⁻¹²); bce_with_logits
-///              sigmoid(x) − t; kl_div −t; the rest in lib/SPEC.md. (That of bce thus ignores that its logarithms end at −100, as PyTorch's does.) With respect to target: mse, mae, huber and
-///              smooth_l1 as with x and t in each other's place; bce log(1 − x) − log x, of logarithms no less than −100; bce_with_logits −x; kl_div log t − x + 1,
-///              −∞ at 0. With respect to weight: the term, times f; where the mean is over Σw, the term less the mean, times f
-/// shapes       upstream: null, which is 1, or an element of the plan's dtype, or n of them if nothing is reduced. dx: n elements of the plan's dtype
-/// guarantee    device: the same bits on every CPU and GPU. Method and output mean nothing
-/// in place     dx may be x, target or weight, or upstream, where that is n numbers. Another overlap is refused
-/// error bound  of lossʹ losses[…].max_ulp_gradient, one unit more for the weight and for f, and half a unit of f16 and bf16
-/// passes       one, over x, target, weight and what upstream points to; where the mean is over Σw one more, over the weights, and of the gradient by these over all
-/// workspace    plan.gradient_workspace_bytes() bytes of device memory, where that is not 0, private to this call until it is done
-/// NaN, empty   NaN wherever the term is NaN because of what x and a finite t are; of an infinite t what the formula gives. n = 0: nothing is written
+/// formula      dxᵢ = lossʹ(xᵢ, tᵢ)·wᵢ·f, rounded after each product and once to the dtype. With g
+///              for upstream, f is g of none and sum, and g / n, g / Σw or g / batch of mean. With
+///              respect to weight: the term, times f; where the mean is over Σw, the term less the
+///              mean, times f. docs/reference-calls.md has lossʹ of each loss
+/// shapes       upstream: null for 1, or one element, or n of them where nothing is reduced. dx: n
+///              elements
+/// dtypes       upstream, dx: the plan's dtype. The request's output does not matter; its method
+///              matters only where the mean is over Σw
+/// guarantee    device
+/// error bound  lossʹ: losses[…].max_ulp_gradient; one ulp more for the weight and for f, and half
+///              an ulp for f16 and bf16
+/// workspace    plan.gradient_workspace_bytes() bytes of device memory, private to this call until
+///              it is done
+/// overlap      dx may be x, target, weight, or an upstream of n elements. Another overlap is
+///              refused
+/// NaN, empty   NaN where the term is NaN because of x and a finite t. An infinite t: as the
+///              formula says. n = 0: nothing is written
 Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx, void* workspace,
                     Stream stream) noexcept;
 inline Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,

@@ -189,55 +189,30 @@ struct Inputs {
         : x(x_elements), y(y_elements), offsets(segment_offsets) {}
 };
 
-/// Runs `plan`: reduces each of plan.groups() groups of elements of x (and y), and writes plan.results() results to `out`.
+/// Runs `plan`: reduces each of plan.groups() groups and writes plan.results() results to `out`.
 ///
-/// formula      sum Σxᵢ, mean Σxᵢ/n, asum Σ|xᵢ|, sumsq Σxᵢ², nrm2 √Σxᵢ², dot Σxᵢyᵢ, sumdiffsq Σ(xᵢ−yᵢ)², mse Σ(xᵢ−yᵢ)²/n, mae Σ|xᵢ−yᵢ|/n:
-///              the true value, rounded once (exact), or with terms and sum rounded in the order that lib/SPEC.md gives for the method, in
-///              the dtype (f16 and bf16: in f32); min, max, minmax (both), nrminf max|xᵢ|, argmin, argmax: by comparing, −0 below +0 (lib/SPEC.md,
-///              section 9); variance Σ(xᵢ−mean)²/(n−ddof), stddev √variance, moments: mean and variance (section 12), by exact, tree and, on
-///              the CPU, serial; prod Πxᵢ: rounded in the order of the method, without over- or underflow on the way (section 11); count_nonzero,
-///              count_unique: −0 and +0 are zero and one value, a NaN is not zero, all NaN are one value (section 13)
-/// shapes       flat: x, y: n contiguous elements of the plan's dtype, aligned to the element.
-///              rows: plan.groups() rows of n contiguous elements, plan.stride() elements apart. columns: a matrix of n rows of plan.groups()
-///              elements, plan.stride() apart. segments: n contiguous elements, cut at Inputs::offsets. The bits of a group are those of the flat
-///              reduction of its elements, whatever the groups around it.
-///              tensors: x, and y if there is one, are lists of Tensor in host memory, which are read before run() returns; all of them are one
-///              group, or with Request::each each is one, and that of all comes behind them. An index is that in the list taken as one array, or
-///              in the tensor. Request::dtype is then that of the result, unless output says it.
-///              out: plan.results() results of plan.result_bytes() bytes, aligned to as many: elements of plan.output(), or for argmin, argmax and
-///              counts std::uint64_t. Groups in order, the two results of one group side by side: moments: mean, variance; minmax: least, greatest.
-///              All ops are offered in all shapes, but prod and count_unique not of tensors. Of Request::state: plan.state_words() std::int64_t
-///              a group, which states.hpp merges and finishes.
-/// dtypes       f16, bf16, f32, f64, f8e4m3, f8e5m2 (of 8 bits on CUDA not atomic, nor in lists of tensors). The output is any of them for exact and for ops that compare; for the other methods the input's own or
-///              a wider one. It is rounded once from what was accumulated. Request::output must be empty for indices and counts.
-/// methods      sums and means: all, but serial on the CPU only, and atomic on CUDA for flat sums only. variance, stddev, moments: exact, tree and,
-///              on the CPU, serial. prod: compensated, tree and, on the CPU, serial. automatic is exact, and compensated of prod. Ops
-///              that compare or count: all but atomic, with the same result. Sums and variances of tensors: exact. What is not offered has an
-///              unsupported status.
-/// guarantee    plan.guarantee()
-/// error bound  exact: half a unit in the last place of the output. Of sums by others, unless a partial sum overflows, with u = 2^−24 (f64: 2^−53)
-///              and γ_d = d·u/(1 − d·u): tree, serial, atomic |out − Σx| ≤ γ_d·Σ|x|; kahan, compensated
-///              |out − Σx| ≤ u·|Σx| + (1 + u)·γ_2d·γ_d·Σ|x|; d grows with log n (at most 18 for each level of the tree; lib/SPEC.md,
-///              section 3), and is n − 1 for serial and atomic. One more rounding for an f16 or bf16 output. Other ops: lib/SPEC.md, sections 8, 11
-///              and 12; of mean, mse, mae and nrm2 by other methods than exact none is stated. Ops that compare: one rounding where the output is
-///              narrower, else none. Counts: none.
-/// passes       one over x and y; argmin and argmax look again at a few elements; variance, stddev and moments by exact on CUDA, of flat inputs of
-///              16 KiB to 16 MiB, which the cache then has: two; count_unique: one over f16 and bf16 (and one over f32 and f64 on CUDA, two on the CPU), and sorting; of groups on CUDA one, and
-///              sorting keys and groups
-/// workspace    plan.workspace_bytes() bytes of device memory, private to this call until it is done; contents need not
-///              be initialised. It, x and out must not overlap. On the CPU: host memory, for count_unique alone; at most 64 KiB of
-///              the stack of the calling thread and of each of the library's.
-/// stream       CUDA: enqueued on `stream` (nullptr: the default stream) of the plan's device, not synchronised, may be
-///              captured in a graph; x, y, offsets, out and workspace are device pointers (of tensors what their data points to). CPU: returns when `out` is written.
-/// flags        floating-point exception flags are not kept; rounding mode and flush-to-zero of the caller are set aside and put back
-/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer, for a y or offsets that the op or the shape
-///              does not have, for offsets that descend or pass n (on the CPU; on CUDA ask check_offsets()), for tensors that have not n elements in
-///              all, and lists that do not go together (of a bad tensor with its index in the list); cuda_error; out_of_memory
-/// NaN, empty   any NaN, +inf and −inf among terms that are added, or an infinity and a zero that are multiplied: the canonical quiet NaN; ops
-///              that compare: as Request::nan says. n = 0: +0 (prod: +1, counts: 0), and an error in make_plan() for means, variances, min, max,
-///              minmax, argmin and argmax, unless the shape is segments; x and y may then be null. An empty segment or tensor has a sum of +0, a product of +1, a count of 0, and no
-///              mean, least or greatest element: NaN, or the index no_index; one of ddof elements or fewer has no variance: NaN.
-/// source       lib/SPEC.md
+/// formula      Op says what is computed. exact rounds the true value once. Other methods round in
+///              the order that lib/SPEC.md gives for the method
+/// shapes       x, y: Inputs and Shape say where the elements are; each is aligned to its size.
+///              out: groups in order, results of one group side by side, aligned to
+///              plan.result_bytes()
+/// dtypes       x, y: f16, bf16, f32, f64, f8e4m3, f8e5m2. out: plan.output(), but std::uint64_t
+///              for indices and counts, and std::int64_t with Request::state
+/// guarantee    plan.guarantee(). A group has the bits that its elements have when reduced alone
+/// error bound  of sums, with u = 2^−24 (f64: 2^−53) and γ_d = d·u/(1 − d·u): exact half an ulp of
+///              the output; tree, serial, atomic γ_d·Σ|x|; kahan, compensated u·|Σx| + (1 +
+///              u)·γ_2d·γ_d·Σ|x|. docs/reference-calls.md has d and the other ops
+/// workspace    plan.workspace_bytes() bytes of memory of the plan's device, not initialised,
+///              private to this call until it is done. It, x, y and out must not overlap
+/// stream       CUDA: enqueued on `stream` (nullptr: the default stream) of the plan's device, not
+///              synchronised, may be captured in a graph. Pointers are device pointers, but the
+///              lists of tensors are in host memory. CPU: returns when `out` is written
+/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer,
+///              an input that the op or the shape does not have, offsets that descend or pass n
+///              (CPU only), and lists of tensors that do not fit; cuda_error; out_of_memory
+/// NaN, empty   sums and products: NaN, ∞ − ∞ and 0·∞ give the canonical quiet NaN. Comparisons: as
+///              Request::nan says. n = 0: +0 (prod: +1, counts: 0), or an error of make_plan()
+/// more         docs/reference-calls.md, lib/SPEC.md
 Status run(const Plan& plan, Inputs in, void* out, void* workspace = nullptr, Stream stream = nullptr) noexcept;
 
 /// Throws Error where make_plan() and run() return what went wrong; otherwise the same.

@@ -148,39 +148,29 @@ struct RowArrays {
 
 /// Runs `plan`.
 ///
-/// formula      see RowOp; lib/SPEC.md, section 17, says which operations these are, in the elements' arithmetic (f32, of f64 f64), by `tree`. With weights
-///              every class's q is multiplied by its weight; label_smoothing s makes it (1 − s)·q + s / n. Reduced: Σ loss, or that over Σ weight, the
-///              weight being that of the row's target, or, with probabilities, 1; sums by plan.request().method of the losses in plan.arithmetic(). The
-///              gradient of the mean is that of the rows with factor / Σ weight for factor; that of the sum is that of none. With `parameters` Σ d·z over the rows
-///              is the gradient with respect to scale, and Σ d that with respect to shift, by plan.request().method. What forward keeps for the gradient: y
-///              (softmax, log_softmax), x (logsumexp, cross entropy, nll), x, mean and rstd (layernorm), x and rstd (rmsnorm)
-/// shapes       x: plan.request().rows rows of n contiguous elements, plan.stride() elements apart, aligned to the element (nll_gradient reads none, and x may
-///              be null). probabilities and upstream: the same, probability_stride and upstream_stride apart. out: plan.results() a row, plan.output_stride() apart
-///              (logsumexp, cross_entropy, nll: next to each other, or, reduced, one number)
-/// dtypes       f16, bf16, f32, f64; results the same, of f16 and bf16 also f32. With `parameters` and another method than exact: plan.arithmetic()
-/// guarantee    device: the bits of a row are those of the row alone, on every CPU and GPU, for every batch, stride, alignment and thread count. Reduced by
-///              exact the order of the rows means nothing either
-/// error bound  lib/SPEC.md, section 17.1; accuracy/row_bounds.hpp has those of all results, as functions. Of log_softmax and cross entropy it is relative to the
-///              result, however near 0 that is: a loss is never negative, and log_softmax never positive
-/// passes       logsumexp and cross_entropy: one read of x. nll: an element a row. The others: one read and one write, or two reads where a row has more than
-///              one tile; nll_gradient one write. With label_smoothing or probabilities one read more, and of the weights and probabilities one a row, or two
-///              of the gradient. A row whose greatest element is beyond ±2^15 is read once or twice more, and so is one that layernorm or rmsnorm scales by a power
-///              of two, as its squares over- or underflow
-/// workspace    plan.workspace_bytes() bytes of device memory, on the CPU, where that is not 0, of host memory, private to this call until it is done
-/// stream       enqueued on `stream` of the plan's device, not synchronised, may be captured in a graph. CPU: returns when all is written
-/// errors       plan.status() if that is not ok; out_of_memory; invalid_argument for a null or misaligned pointer, and for arrays that the op does not have. On the
-///              CPU `targets` with the index of the first that is no class. CUDA does not look: such a target gives NaN for its row, and for whatever that row
-///              is reduced to
-/// NaN, empty   a row with a NaN that is not ignored: all NaN, but row_weights (nll: a NaN at the target alone). softmax, log_softmax of a row whose greatest
-///              element is infinite: NaN. logsumexp: that infinity. A class of smoothed probability 0 and an element of −∞ adds nothing to the loss.
-///              Probabilities are not looked at: others than 0 … 1 give what the formula gives. A sum of weights of 0: a mean of NaN. n = 0: logsumexp is
-///              −inf, nothing is written by the others, and make_row_plan() refuses it for layernorm, rmsnorm, cross entropy and nll. No rows: a sum of +0,
-///              and an error in make_row_plan() for a mean
-/// in place     out of a gradient may be x, upstream or probabilities: the same pointer, with the same stride and elements of the same size.
-/// overlap      otherwise out, mean, rstd, row_weights, scale_gradient, shift_gradient and the workspace must not overlap each other, nor what is read. Of gradients an
-///              overlap is refused
-/// source       lib/SPEC.md, section 17; Milakov & Gimelshein, Online normalizer calculation for softmax (2018), for reading a row once: here sums are relative
-///              to powers of two, so that nothing has to be multiplied to be rescaled
+/// formula      RowOp says what is computed, in plan.arithmetic(), by the method tree. A reduced
+///              loss is the sum of the losses of rows by plan.request().method, or that over the
+///              sum of the rows' weights
+/// shapes       x: rows of n contiguous elements, plan.stride() apart. out: plan.results() a row,
+///              plan.output_stride() apart; single results are contiguous; reduced: one number
+/// dtypes       f16, bf16, f32, f64; out: the same, or f32 of f16 and bf16
+/// guarantee    device: a row has the bits that it has alone, for every batch, stride, alignment
+///              and number of threads. Reduced by exact, the order of the rows does not matter
+///              either
+/// error bound  lib/SPEC.md, section 17.1; accuracy/row_bounds.hpp has the bounds as functions
+/// workspace    plan.workspace_bytes() bytes of memory of the plan's device, private to this call
+///              until it is done
+/// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, may be captured
+///              in a graph. CPU: returns when all is written
+/// overlap      out of a gradient may be x, upstream or probabilities: the same pointer, stride and
+///              element size. Otherwise what is written and the workspace overlap nothing
+/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer,
+///              an array that the op does not have, and, on the CPU, for `targets` with the index
+///              of the first that is no class (on CUDA its row is NaN); out_of_memory
+/// NaN, empty   a NaN that the op reads makes its row NaN. n = 0: logsumexp is −inf, others write
+///              nothing. No rows: a sum of +0. docs/reference-calls.md has infinities, weights of 0
+///              and what is refused
+/// more         docs/reference-calls.md, lib/SPEC.md, section 17
 Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace = nullptr, Stream stream = nullptr) noexcept;
 
 namespace throwing {

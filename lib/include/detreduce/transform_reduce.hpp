@@ -105,28 +105,26 @@ Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out
 
 } // namespace detail
 
-/// The sum, or the mean, of the terms f(x[i]), or f(x[i], y[i]), of n elements in host memory, into *out, on the CPU.
+/// Writes the sum or the mean of f(x[i]), or of f(x[i], y[i]), of n elements to *out, on the CPU.
 ///
-/// formula      tᵢ = f(xᵢ), or f(xᵢ, yᵢ), computed in float (double, of doubles) from the elements, which are widened without error; then Σtᵢ, or
-///              Σtᵢ / n: the true one of these terms, rounded once (exact), or added in the order that lib/SPEC.md gives for the method and dtype
-/// shapes       x, y: n contiguous elements, aligned to the element; out: one
-/// dtypes       T: float16, bfloat16, float, double; Out: as Request::output
-/// f            called as a const object, by several threads at once, once for each element and in no order; it must not throw: that is std::terminate(),
-///              on whichever thread; nor may it fork and go on in the child. What it computes
-///              must depend on its arguments and members alone
-/// guarantee    info(method).guarantee, over the terms: the bits are those of run() on an array of them (of 16-bit elements: in the order of 16-bit
-///              elements), and those of cuda::transform_reduce(), if f gives the same bits everywhere. It does if it is made of + − × ÷, square roots,
-///              explicit fma and comparisons, and compiled without contraction and fast-math: link detreduce::reproducible_fp, or pass -ffp-contract=off to
-///              the C++ compiler and --fmad=false to nvcc. On the CPU each call refuses where its own source is
-///              compiled with contraction; it cannot see how a function of another source is compiled. A GPU refuses nothing. exp, log, sin … of libm and CUDA differ; those of math.hpp do not.
-/// error bound  as run() for sums of the terms; what f itself rounds is f's own
-/// passes       one over x and y; the terms stay in the cache
+/// formula      terms tᵢ = f(xᵢ) or f(xᵢ, yᵢ), computed in float (double: in double) from elements
+///              widened without error; then Σtᵢ or Σtᵢ / n. exact rounds the true value of these
+///              terms once; other methods add in the order that lib/SPEC.md gives
+/// shapes       x, y: n contiguous elements in host memory, aligned to the element. out: one
+/// dtypes       T: float16, bfloat16, float, double. Out: as Request::output
+/// f            called once for each element, as a const object, by several threads, in any order.
+///              Its value must depend on its arguments and members alone. It must not throw, which
+///              calls std::terminate(), nor fork and go on in the child
+/// guarantee    info(method).guarantee, over the terms, if f has the same bits everywhere: + − × ÷,
+///              sqrt, explicit fma, comparisons and detreduce::math have, compiled without
+///              contraction and fast-math (link detreduce::reproducible_fp)
+/// error bound  as run() for sums of the terms; what f itself rounds comes on top
 /// workspace    none; at most 64 KiB of the stack of each thread, and what f takes
-/// flags        f runs in round-to-nearest without flushing of subnormals, whatever the caller has set
-/// errors       invalid_argument, unsupported and out_of_memory, as make_plan() and run(): `method` for serial and atomic, `finalize` for other than sum and
-///              mean; `f` where its source is compiled with contraction
+/// flags        f runs in round-to-nearest, without flushing of subnormals
+/// errors       those of make_plan() and run(); also for `method` serial and atomic, for `finalize`
+///              other than sum and mean, and unsupported for `f` compiled with contraction
 /// NaN, empty   as run() says of sums and means
-/// source       lib/SPEC.md, section 8.5
+/// more         docs/reference-calls.md, lib/SPEC.md, section 8.5
 template <Element T, Element Out, UnaryTerm<T> F>
 Status transform_reduce(const F& f, const T* x, std::uint64_t n, Out* out,
                         const TransformOptions& options = {}) noexcept {
