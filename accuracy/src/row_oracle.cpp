@@ -32,10 +32,10 @@ double relative_error_of_exp(double z, double term, int k) {
 struct RowOracle::Numbers {
     std::vector<double> x;
     double greatest;
-    std::vector<Real> terms; // e^(x − greatest)
+    std::vector<Real> terms; // e^(x − the maximum)
     Real sum, log;
     std::size_t peak;
-    Real others; // the sum but for the greatest element
+    Real others; // the sum but for the maximum
 
     [[nodiscard]] Real log_softmax(std::size_t i) const { return Real(x[i]) - greatest - log; }
     [[nodiscard]] static Real weight(const RowTarget& t, std::size_t j) { return t.weights.empty() ? 1 : t.weights[j]; }

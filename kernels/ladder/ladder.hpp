@@ -73,7 +73,7 @@ struct Rung {
 /// With a status that says what is wrong with shape or settings, if anything is. Of a three-level rung of more than one row: unsupported.
 [[nodiscard]] Needs needs(const Rung& rung, const Shape& shape, const Settings& settings);
 
-/// formula     Σx of each row; the softmax of each row, e^(x − m) / Σe^(x − m), m the greatest of the row
+/// formula     Σx of each row; the softmax of each row, e^(x − m) / Σe^(x − m), m the maximum of the row
 /// shapes      call.shape; x aligned to its element
 /// guarantee   rung.guarantee
 /// error bound sums: Needs::additions

@@ -1,4 +1,4 @@
-// What the rungs of softmax share: the greatest of a row and Σe^(x − m), by one block. e^x is detreduce::math's.
+// What the rungs of softmax share: the maximum of a row and Σe^(x − m), by one block. e^x is detreduce::math's.
 #pragma once
 
 #include <detreduce/math/exp.hpp>
@@ -8,7 +8,7 @@
 
 namespace detreduce::ladder {
 
-/// Any NaN is the greatest, so that it comes through.
+/// A NaN counts as the maximum, so that it comes through.
 struct Greater {
     __device__ __forceinline__ float operator()(float a, float b) const { return a > b || a != a ? a : b; }
 };
@@ -23,7 +23,7 @@ __device__ __forceinline__ T to_all(const T& value) {
     return kept;
 }
 
-/// The greatest of nothing.
+/// The maximum of nothing.
 __device__ __forceinline__ float below_all() {
     return -__builtin_huge_valf();
 }

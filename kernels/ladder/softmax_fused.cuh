@@ -1,4 +1,4 @@
-// Softmax, fused: two passes for the greatest and the sum, and one that writes, in one kernel.
+// Softmax, fused: two passes for the maximum and the sum, and one that writes, in one kernel.
 //
 // Changed: a block does all three steps of its row, one after the other.
 // Why it should help: one launch, nothing but the result is stored; and a row that was just read is still in the cache when it is read again, if rows are short.

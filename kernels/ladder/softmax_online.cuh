@@ -1,6 +1,6 @@
-// Softmax, online: greatest and sum in one pass (Milakov & Gimelshein, 2018), and one that writes.
+// Softmax, online: maximum and sum in one pass (Milakov & Gimelshein, 2018), and one that writes.
 //
-// Changed: a thread keeps the greatest so far and the sum relative to it, and scales the sum when a greater one comes; two such pairs merge the same way.
+// Changed: a thread keeps the maximum so far and the sum relative to it, and scales the sum when a larger one comes; two such pairs merge the same way.
 // Why it should help: x is read twice instead of three times, which rows too long for the cache feel; what it costs is an exponential more an element.
 // Its numbers: each merge may round twice more, in the scale and in the product.
 // Measured: table "Softmax" of `detreduce ladder`, rung "online one-pass".
@@ -10,7 +10,7 @@
 
 namespace detreduce::ladder {
 
-/// Σe^(x − m) of the elements so far, m the greatest of them.
+/// Σe^(x − m) of the elements so far, m the maximum of them.
 struct Online {
     float m, sum;
 };

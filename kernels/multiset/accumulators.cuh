@@ -202,7 +202,7 @@ struct Ends : FoundEnds {
     static constexpr int thread_blocks = fp::is_f64<T>        ? policy::compare_groups_f64
                                          : fp::has_16_bits<T> ? policy::compare_groups_16_bits
                                                               : policy::compare_groups;
-    Keys<T> keys[2]; ///< of the least, of the greatest
+    Keys<T> keys[2]; ///< of the minimum, of the maximum
     bool state;
 
     [[nodiscard]] static Ends of(const Request& r) {

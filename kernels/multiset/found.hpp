@@ -11,8 +11,8 @@ namespace detreduce::cuda::multiset {
 
 /// What is known of elements.
 struct Found {
-    std::int64_t key;     ///< the largest; of both ends, of the least element
-    std::uint64_t second; ///< the lowest index with that key; the largest key, of the greatest element; or the count
+    std::int64_t key;     ///< the largest; of both ends, of the minimum
+    std::uint64_t second; ///< the lowest index with that key; the largest key, of the maximum; or the count
     friend constexpr bool operator==(const Found&, const Found&) = default;
     /// The key that is value number `which` of a result.
     [[nodiscard]] DETREDUCE_HD constexpr std::int64_t key_of(int which) const {
@@ -40,7 +40,7 @@ struct FoundBest {
     }
 };
 
-/// The keys of the least element and of the greatest: of either, the largest.
+/// The keys of the minimum and of the maximum: of either, the largest.
 struct FoundEnds {
     static constexpr int values = 2;
     [[nodiscard]] static DETREDUCE_HD constexpr Found identity() {

@@ -36,7 +36,7 @@ __device__ __forceinline__ Pack<Out, K> stored_all(const V (&v)[K]) {
     return pack;
 }
 #if DETREDUCE_GPU_HAS_BF16
-/// Two at a time: the conversion makes every NaN 7fff, the greatest signed integer, so that the
+/// Two at a time: the conversion makes every NaN 7fff, the largest signed integer, so that the
 /// lesser of it and the canonical one is canonical, and all else stays.
 template <class Half, bool MayBeNan, int K>
 requires fp::has_16_bits<Half> __device__ __forceinline__ Pack<Half, K> stored_all(const float (&v)[K]) {

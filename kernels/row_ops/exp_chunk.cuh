@@ -1,4 +1,4 @@
-// Sums of exponentials: of a warp's chunk, without its greatest element, and of a team's (lib/SPEC.md, section 17.1).
+// Sums of exponentials: of a warp's chunk, without its maximum, and of a team's (lib/SPEC.md, section 17.1).
 #pragma once
 
 #include "row_ops/team.cuh"
@@ -23,8 +23,8 @@ template <class Half>
 __device__ std::uint32_t not_less_of_both(std::uint32_t, std::uint32_t) = delete;
 #endif
 
-/// What a warp knows of its chunk, of elements as they are, or less an origin: the greatest z, and
-/// the sum of the lane whose first element that is the greatest is taken out.
+/// What a warp knows of its chunk, of elements as they are, or less an origin: the maximum z, and
+/// the sum of the lane whose first element that is the maximum is taken out.
 template <class T, bool Aligned, bool Plain>
 struct ExpChunk {
     using V = fp::Arithmetic<T>;
@@ -90,7 +90,7 @@ struct ExpChunk {
     }
 
   private:
-    /// The warp's greatest z, and a bit for each row in which the thread has it.
+    /// The warp's maximum z, and a bit for each row in which the thread has it.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t find_greatest(const ChunkOf& chunk) {
         std::uint32_t found = 0;
         V most = spec::exp_lowest<V>;
@@ -126,12 +126,12 @@ struct ExpChunk {
             return found;
         }
     }
-    /// The greatest of the first, third, … and of the second, fourth, … of a row.
+    /// The maximum of the first, third, … and of the second, fourth, … of a row.
     [[nodiscard]] static __device__ __forceinline__ std::uint32_t both_of(const ChunkOf& chunk, int r) {
         const auto& w = chunk.words[r].w;
         return greater_of_both<T>(greater_of_both<T>(w[0], w[1]), greater_of_both<T>(w[2], w[3]));
     }
-    /// Finds the first element that is the greatest, and adds up its lane.
+    /// Finds the first element that is the maximum, and adds up its lane.
     __device__ __forceinline__ void take_out(const ChunkOf& chunk, std::uint32_t rows_of_greatest, T* space) {
         // Of numbers that count as exp_lowest the first is taken out, whatever they are.
         const bool some = greatest > spec::exp_lowest<V> && rows_of_greatest != 0;
@@ -165,7 +165,7 @@ struct ExpChunk {
 };
 
 /// The state of a tile, of each warp's chunk, whose lanes it has put down: to the first thread, and
-/// the greatest to all.
+/// the maximum to all.
 template <int Warps, class T, int K>
 __device__ __forceinline__ spec::ExpState<T> state_of_warps(fp::Arithmetic<T> greatest, Shared<T>& s) {
     using V = fp::Arithmetic<T>;
@@ -179,7 +179,7 @@ __device__ __forceinline__ spec::ExpState<T> state_of_warps(fp::Arithmetic<T> gr
 #pragma unroll
         for (int w = 0; w < Warps; ++w)
             most[w] = s.greatest[w];
-        // The greatest of a few chunks is known at once: one merge each of the first threads.
+        // The maximum of a few chunks is known at once: one merge each of the first threads.
         V left = most[0], right = most[0];
         int node = 0;
 #pragma unroll

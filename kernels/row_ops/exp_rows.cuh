@@ -1,5 +1,5 @@
 // logsumexp, softmax, log_softmax, cross entropy and its gradient. The elements of a row are first
-// taken as they are, so that it is read once; where its greatest element is beyond exp_plain, or
+// taken as they are, so that it is read once; where its maximum is beyond exp_plain, or
 // none, which is rare, the row is read again, for that element and for the sum of what is taken
 // less it.
 #pragma once
@@ -264,7 +264,7 @@ struct ShortExpRow {
             ChunkOf::template store<false>(out, m, shared.own_lane(),
                                            [&](int r, int k) { return e.log_softmax(chunk.at(r, k)); });
         } else {
-            // A term that is inexact relative to the row's greatest element has a softmax of 0, as
+            // A term that is inexact relative to the row's maximum has a softmax of 0, as
             // it has in the text.
             const V most = shared.sum.greatest, reciprocal = shared.sum.reciprocal;
             const auto scale = spec::ExpScale<V>::of(spec::exp_exponent(most) - spec::exp_exponent(c.greatest));

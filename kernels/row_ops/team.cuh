@@ -178,7 +178,7 @@ __device__ __forceinline__ float greater_number(float a, float b) {
 __device__ __forceinline__ double greater_number(double a, double b) {
     return b > a ? b : a;
 }
-/// The greatest of a warp's numbers.
+/// The maximum of a warp's numbers.
 __device__ __forceinline__ double greatest_of_warp(double most) {
 #pragma unroll
     for (int distance = warp_size / 2; distance >= 1; distance /= 2)

@@ -68,7 +68,7 @@ inline constexpr std::size_t clip_workspace_bytes = 256;
 /// Writes the ids.end + 1 offsets of segments by id.
 [[nodiscard]] Status enqueue_offsets(const Device& device, const spec::Ascending& ids, std::uint64_t* offsets,
                                      Stream stream) noexcept;
-/// The least finding of all entries. Waits for the stream.
+/// The minimum of the findings of all entries. Waits for the stream.
 [[nodiscard]] Status find_fault(const Device& device, const spec::Ascending& entries, Stream stream,
                                 std::uint64_t& found) noexcept;
 /// Adds the elements of a plan of a sum to a state, and normalizes it.

@@ -11,7 +11,7 @@ namespace detreduce {
     return {offsets, groups + 1, n + 1, true, whole};
 }
 
-/// The least finding of all entries, in host memory.
+/// The minimum of the findings of all entries, in host memory.
 [[nodiscard]] inline std::uint64_t find_fault(const spec::Ascending& a) {
     for (std::uint64_t i = 0; i < a.count; ++i) {
         if (const spec::Fault fault = spec::fault_at(a, i); fault != spec::Fault::none) return spec::finding(i, fault);

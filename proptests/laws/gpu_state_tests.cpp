@@ -208,7 +208,7 @@ TEST_CASE("states on the GPU: of what is no state, or is beyond the headroom, th
     check(Op::count_nonzero, 0, -1);
     check(Op::max, 0, INT64_MAX - 1);
     check(Op::nrminf, 0, -1);
-    check(Op::minmax, 1, INT64_MIN); // a least element, and no greatest
+    check(Op::minmax, 1, INT64_MIN); // a minimum, and no maximum
     check(Op::argmax, 1, most);
 }
 

@@ -170,7 +170,7 @@ TEST_CASE("rungs of the ladder: no elements, one, zeros, NaN and infinities", "[
 
 namespace {
 
-/// With u = 2⁻²⁴ and D the greatest difference that a term does not underflow at: differences, and the exponentials of them, are off by D·u and less than 2u each, in the
+/// With u = 2⁻²⁴ and D the largest difference that a term does not underflow at: differences, and the exponentials of them, are off by D·u and less than 2u each, in the
 /// numerator and on average in the sum; each addition, and in the online rung each scale, by up to 4u; the quotient by u. Twice that for what is of second order.
 double softmax_bound(const Rung& rung, const Shape& shape, const Settings& settings, std::span<const float> row) {
     const auto [least, greatest] = std::minmax_element(row.begin(), row.end());

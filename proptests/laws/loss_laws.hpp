@@ -106,7 +106,7 @@ std::vector<std::size_t> loss_lengths() {
 
 template <class T>
 bool same_error(double error, double bound, T result, double underflow = 1) {
-    // An underflow costs the smallest subnormal, where that is anything: below 2^p times the least normal number.
+    // An underflow costs the smallest subnormal, where that is anything: below 2^p times the smallest normal number.
     const bool small = magnitude(static_cast<double>(result)) < (fp::is_f32<T> ? 0x1p-90 : 0x1p-900);
     return error <= bound + (small ? underflow : 0);
 }

@@ -223,7 +223,7 @@ TEST_CASE("tensors: very many, and large ones among them", "[groups][order][coun
     }
 }
 
-/// A least, a greatest and a zero in each of three groups of ones, in parts that a backend takes on its own.
+/// A minimum, a maximum and a zero in each of three groups of ones, in parts that a backend takes on its own.
 TEMPLATE_TEST_CASE("groups: what is alone is found wherever it lies", "[groups][order][count]", DETREDUCE_ALL_TYPES) {
     constexpr std::uint64_t n = 70'001, groups = 3;
     std::vector<TestType> x(n * groups, number<TestType>(1));

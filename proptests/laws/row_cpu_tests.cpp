@@ -78,7 +78,7 @@ TEMPLATE_TEST_CASE("rows: the reference's short way of rounding is its long one"
     }
 }
 
-/// check(z) for many z of which the greatest element may be, and near 0.
+/// check(z) for many z of which the maximum may be, and near 0.
 template <class V, class Check>
 void for_exponents(const Check& check) {
     constexpr std::uint64_t cases = 300'000;

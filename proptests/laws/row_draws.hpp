@@ -1,4 +1,4 @@
-// Rows for the laws of row ops: where terms end, where elements are taken less the greatest, where results are subnormal, and what is not finite.
+// Rows for the laws of row ops: where terms end, where elements are taken less the maximum, where results are subnormal, and what is not finite.
 #pragma once
 
 #include <cmath>
@@ -91,7 +91,7 @@ enum class RowKind : std::uint8_t {
     wide,           ///< spread over 200
     very_low,       ///< about −10⁴
     huge,           ///< 10³⁰, of f16 6·10⁴
-    at_plain,       ///< about ±2¹⁵, from where on elements are taken less the greatest
+    at_plain,       ///< about ±2¹⁵, from where on elements are taken less the maximum
     far_ahead,      ///< one element is ahead of all others, by up to so much that a loss is subnormal or 0
     at_lowest_term, ///< differences about those from which on terms are +0, and of chunks those at which sums are
     equal,          ///< one number

@@ -121,7 +121,7 @@ TEMPLATE_TEST_CASE("rows: losses near 0 are right to the last digits, and never 
             INFO("n " << n << " margin " << margin << ": " << loss.out[0] << ", not " << truth);
             REQUIRE(is_near(static_cast<double>(loss.out[0]), truth));
             if (at <= 0) continue;
-            // Of a target that is equal to the greatest, the gradient is −R / (1 + R).
+            // Of a target that is equal to the maximum, the gradient is −R / (1 + R).
             const auto slope = run_row<V>({.op = RowOp::cross_entropy_gradient}, x,
                                           RowData<T>{.targets = {static_cast<std::int64_t>(y)}});
             const double R = count * std::exp(-at);

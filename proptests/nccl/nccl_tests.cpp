@@ -275,7 +275,7 @@ void check_abort() {
     }
 }
 
-/// What a sum by all costs above that of one, and above a bare message: microseconds, the least of several means.
+/// What a sum by all costs above that of one, and above a bare message: microseconds, the minimum of several means.
 void measure(const World& world) {
     for (const int log_n : {10, 20, 24, 28, 32}) { // up to 16 GiB a rank
         const std::size_t n = std::size_t{1} << log_n;

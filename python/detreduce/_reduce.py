@@ -444,35 +444,35 @@ def moments(
 def min(
     x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
 ):
-    """The least element, -0 being less than +0. `nan`: "propagate", or "ignore" to pass over NaN."""
+    """The minimum, -0 being less than +0. `nan`: "propagate", or "ignore" to pass over NaN."""
     return _compared("min", x, axis, keepdims, dim, keepdim, nan)
 
 
 def max(
     x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
 ):
-    """The greatest element. Otherwise as min()."""
+    """The maximum. Otherwise as min()."""
     return _compared("max", x, axis, keepdims, dim, keepdim, nan)
 
 
 def minmax(
     x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
 ) -> Extremes:
-    """The least and the greatest element in one pass."""
+    """The minimum and the maximum in one pass."""
     return Extremes(*_compared("minmax", x, axis, keepdims, dim, keepdim, nan, results=2))
 
 
 def argmin(
     x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
 ):
-    """The index of the least element, the lowest of equals."""
+    """The index of the minimum, the lowest of equals."""
     return _compared("argmin", x, axis, keepdims, dim, keepdim, nan, integer=True)
 
 
 def argmax(
     x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
 ):
-    """The index of the greatest element, the lowest of equals."""
+    """The index of the maximum, the lowest of equals."""
     return _compared("argmax", x, axis, keepdims, dim, keepdim, nan, integer=True)
 
 

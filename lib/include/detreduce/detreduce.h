@@ -45,11 +45,11 @@ enum {
     DETREDUCE_OP_SUMDIFFSQ,     /* sum of (x - y)^2 */
     DETREDUCE_OP_MSE,           /* sum of (x - y)^2, over n */
     DETREDUCE_OP_MAE,           /* sum of |x - y|, over n */
-    DETREDUCE_OP_MIN,           /* the least x */
-    DETREDUCE_OP_MAX,           /* the greatest x */
-    DETREDUCE_OP_ARGMIN,        /* index of the least x, the lowest of equals */
-    DETREDUCE_OP_ARGMAX,        /* index of the greatest x, the lowest of equals */
-    DETREDUCE_OP_NRMINF,        /* the greatest |x|: the L-infinity norm */
+    DETREDUCE_OP_MIN,           /* the minimum */
+    DETREDUCE_OP_MAX,           /* the maximum */
+    DETREDUCE_OP_ARGMIN,        /* index of the minimum, the lowest of equals */
+    DETREDUCE_OP_ARGMAX,        /* index of the maximum, the lowest of equals */
+    DETREDUCE_OP_NRMINF,        /* the maximum of |x|: the L-infinity norm */
     DETREDUCE_OP_MINMAX,        /* min and max, in one pass */
     DETREDUCE_OP_PROD,          /* product of x */
     DETREDUCE_OP_VARIANCE,      /* sum of (x - mean)^2, over n - ddof */

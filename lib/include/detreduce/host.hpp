@@ -119,7 +119,7 @@ template <Element Out, Elements X>
     throw_if_error(run(make_plan(request), std::ranges::data(x), &result));
     return result;
 }
-/// The least and the greatest element and the greatest magnitude, in the elements' format: min(x), max(x), nrminf(x).
+/// The minimum, the maximum and the maximum magnitude, in the elements' format: min(x), max(x), nrminf(x).
 template <Elements X>
 [[nodiscard]] ElementOf<X> min(const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
     return order_as<ElementOf<X>>(Op::min, x, nan, launch);
@@ -132,7 +132,7 @@ template <Elements X>
 [[nodiscard]] ElementOf<X> nrminf(const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
     return order_as<ElementOf<X>>(Op::nrminf, x, nan, launch);
 }
-/// The least and the greatest element.
+/// The minimum and the maximum.
 template <Element Out>
 struct MinMax {
     Out min, max;
@@ -147,7 +147,7 @@ template <Elements X>
     throw_if_error(run(make_plan(request), std::ranges::data(x), results));
     return {results[0], results[1]};
 }
-/// The index, from 0, of the first of the least or greatest elements; otherwise as order_as().
+/// The index, from 0, of the first minimum or maximum; otherwise as order_as().
 template <Elements X>
 [[nodiscard]] std::uint64_t arg(Op op, const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
     if (op != Op::argmin && op != Op::argmax)

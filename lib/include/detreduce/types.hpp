@@ -25,11 +25,11 @@ namespace detreduce {
     X(sumdiffsq, SUMDIFFSQ)         /* Σ (x − y)² */                                                               \
     X(mse, MSE)                     /* Σ (x − y)² / n */                                                           \
     X(mae, MAE)                     /* Σ |x − y| / n */                                                             \
-    X(min, MIN)                     /* the least x */                                                                  \
-    X(max, MAX)                     /* the greatest x */                                                               \
-    X(argmin, ARGMIN)               /* the index of the least x, the lowest of equals */                               \
-    X(argmax, ARGMAX)               /* the index of the greatest x, the lowest of equals */                            \
-    X(nrminf, NRMINF)               /* the greatest |x|: the L∞ norm */                                              \
+    X(min, MIN)                     /* the minimum */                                                                  \
+    X(max, MAX)                     /* the maximum */                                                                  \
+    X(argmin, ARGMIN)               /* the index of the minimum, the lowest of equals */                               \
+    X(argmax, ARGMAX)               /* the index of the maximum, the lowest of equals */                               \
+    X(nrminf, NRMINF)               /* the maximum of |x|: the L∞ norm */                                            \
     X(minmax, MINMAX)               /* min and max, in one pass */                                                     \
     X(prod, PROD)                   /* Π x */                                                                         \
     X(variance, VARIANCE)           /* Σ (x − mean)² / (n − ddof) */                                             \
@@ -153,7 +153,7 @@ struct OpInfo {
     std::string_view formula;
     Kind kind = Kind::sum;
     bool gives_integer = false; ///< the results are std::uint64_t, indices or counts, not elements
-    int results = 1;            ///< values a group: 2 for minmax (least, greatest) and moments (mean, variance)
+    int results = 1;            ///< values a group: 2 for minmax (minimum, maximum) and moments (mean, variance)
 };
 
 /// What the registry says about a method.

@@ -63,7 +63,7 @@ Contender of_pairs(Op op, unsigned n) {
                      });
 }
 
-/// Least or greatest, without its index.
+/// Minimum or maximum, without its index.
 template <class T>
 std::optional<Contender> extreme(Op op, unsigned n) {
     if (op == Op::min)

@@ -45,7 +45,7 @@ struct Multiply {
     __device__ A operator()(A a, A b) const { return a * b; }
 };
 
-/// Least and greatest.
+/// Minimum and maximum.
 template <class T>
 struct Range {
     T least, greatest;

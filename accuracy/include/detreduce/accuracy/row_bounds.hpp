@@ -7,7 +7,7 @@
 // u_o·(|true value| + B) + η_o. All is computed in binary64 and enlarged by 2^−40, for its own
 // roundings.
 //
-// The sum. A term is e^z·2^−k·(1 + θ), |θ| ≤ ε; of elements that are taken less the greatest, z = x − m is exact where the term counts. The others are positive
+// The sum. A term is e^z·2^−k·(1 + θ), |θ| ≤ ε; of elements that are taken less the maximum, z = x − m is exact where the term counts. The others are positive
 // and are added up in a tree, in which one goes through d + 3 additions in the first level, as a peak goes with the lesser of two chunks, and through two a merging
 // above it, d₁: γ_D of their sum, D = d + 3 + d₁. What is missing, or becomes subnormal, is less than λ = 2n·2^least_exponent of e^m. The quotient by the peak has ε once more,
 // and one rounding. So R is off by no more than E·R + λ, with

@@ -30,7 +30,7 @@ class RowOracle {
     [[nodiscard]] double greatest() const;
     /// log Σ e^(x − c).
     [[nodiscard]] double log_sum(double c) const;
-    /// log(1 + Σ e^(x − m)) of all but the greatest element, m.
+    /// log(1 + Σ e^(x − m)) of all but the maximum, m.
     [[nodiscard]] double log_others() const;
     [[nodiscard]] double softmax(std::size_t i) const;
     /// 1 − softmax.

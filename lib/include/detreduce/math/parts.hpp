@@ -142,7 +142,7 @@ template <class T>
 }
 
 /// n / d = value + remainder·reciprocal, nearly exactly, for 1 ≤ d ≤ 2: the error of the reciprocal, below 2^-19 (f32) and 2^-58 (f64), enters
-/// squared. The first guess has the least error of all polynomials of degree 2, 0.0101. (Dividing would take a GPU several times as long.)
+/// squared. The first guess has the smallest error of all polynomials of degree 2, 0.0101. (Dividing would take a GPU several times as long.)
 template <class T>
 struct Quotient {
     T value, remainder, reciprocal;

@@ -31,7 +31,7 @@ enum class Fault : std::uint32_t { none, too_large, descends, late_start, early_
     return i + 1 == a.count && entry + 1 != a.end ? Fault::early_end : Fault::none;
 }
 
-/// An index and what is wrong there in one number, so that the least of such numbers is that of the first bad entry.
+/// An index and what is wrong there in one number, so that the minimum of such numbers is that of the first bad entry.
 inline constexpr std::uint64_t no_finding = ~std::uint64_t{0};
 [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t finding(std::uint64_t i, Fault fault) {
     return i << 3 | static_cast<std::uint64_t>(fault);

@@ -1,5 +1,5 @@
 // The exponentials that logsumexp and softmax add up, and how their sums merge (lib/SPEC.md, section 17.1), for host and device: e^z as a mantissa times
-// 2^k, so that sums of them, each relative to the power of two of its own greatest element, merge without a rounding.
+// 2^k, so that sums of them, each relative to the power of two of its own maximum, merge without a rounding.
 #pragma once
 
 #include <detreduce/config.hpp>
@@ -12,15 +12,15 @@ template <class V>
 struct ExpTermConstants;
 template <>
 struct ExpTermConstants<float> {
-    static constexpr float offset = 64;           ///< the greatest element's term is about 2^offset
-    static constexpr float least_exponent = -189; ///< of terms that are normal numbers, relative to the greatest's
-    static constexpr float most = 126;            ///< 2^-most is the least normal number
+    static constexpr float offset = 64;           ///< the term of the maximum is about 2^offset
+    static constexpr float least_exponent = -189; ///< of terms that are normal numbers, relative to the maximum's
+    static constexpr float most = 126;            ///< 2^-most is the smallest normal number
 };
 template <>
 struct ExpTermConstants<double> {
     static constexpr double offset = 512, least_exponent = -1533, most = 1022;
 };
-/// Elements below count as if they were this, and for nothing; rows whose greatest element is greater than `plain`, or less than −plain, are taken less it.
+/// Elements below count as if they were this, and for nothing; rows whose maximum is greater than `plain`, or less than −plain, are taken less it.
 template <class V>
 inline constexpr V exp_lowest = -36864;
 template <class V>
@@ -150,7 +150,7 @@ struct ExpMerge {
     }
 };
 
-/// What is known of some elements: the greatest z, and the sum of the terms of the others relative to it.
+/// What is known of some elements: the maximum z, and the sum of the terms of the others relative to it.
 template <class T>
 struct ExpState {
     static constexpr bool pairwise_rows = false, keeps_errors = false, commutes = false;

@@ -14,7 +14,7 @@ namespace detreduce::spec {
 /// All zeros is what is known of nothing.
 struct ListFound {
     std::uint64_t elements; ///< how many were looked at
-    std::int64_t keys[2];   ///< the largest, of the elements as doubles; minmax: of the least and of the greatest
+    std::int64_t keys[2];   ///< the largest, of the elements as doubles; minmax: of the minimum and of the maximum
     std::uint64_t integer;  ///< the index of the first, in the list taken as one array; or the count
 
     /// Parts may be merged in any order: of equal keys the lower index is better.

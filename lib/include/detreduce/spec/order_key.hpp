@@ -31,7 +31,7 @@ struct KeyMap {
     static constexpr Key lowest = static_cast<Key>(fp::sign_mask<T>), highest = static_cast<Key>(magnitude_mask);
 
     Bits keep = static_cast<Bits>(~Bits{0}); ///< bits that are looked at
-    Bits flip = 0;                           ///< all of them where the least is wanted
+    Bits flip = 0;                           ///< all of them where the minimum is wanted
     Bits add = 0;
     Key low = lowest, high = highest; ///< one of them is where all NaN are put: see settled()
     Key nan = highest;                ///< the key that stands for NaN

@@ -15,16 +15,16 @@ inline constexpr V quiet_nan = fp::from_bits<V>(fp::Format<V>::canonical_nan);
 template <class V>
 inline constexpr V infinite = fp::from_bits<V>(fp::infinity_bits<V>);
 
-/// Σ e^x of a row, with its greatest element taken out. A row whose greatest element is not finite has no such sum.
+/// Σ e^x of a row, with its maximum taken out. A row whose maximum is not finite has no such sum.
 template <class T>
 struct ExpSum {
     using V = fp::Arithmetic<T>;
     V greatest;
-    V origin; ///< what elements are taken less: 0, or the greatest
+    V origin; ///< what elements are taken less: 0, or the maximum
     ExpReference<V> reference;
-    V others;     ///< the sum of all terms but the greatest
+    V others;     ///< the sum of all terms but that of the maximum
     V reciprocal; ///< 1 / (that of all)
-    V log;        ///< log(1 + others over the greatest's term)
+    V log;        ///< log(1 + others over the term of the maximum)
 
     /// Are the elements taken as they are? If not, or if a sum of them is NaN, the row is looked at again.
     [[nodiscard]] static DETREDUCE_HD bool is_plain(const ExpState<T>& row) {
@@ -40,7 +40,7 @@ struct ExpSum {
     [[nodiscard]] static DETREDUCE_HD ExpSum plain(const ExpState<T>& row, bool with_log = true) {
         return of(row.greatest, V{0}, row.sum, with_log);
     }
-    /// For a greatest element that is infinite or NaN. What is made of the row element by element is NaN.
+    /// For a maximum that is infinite or NaN. What is made of the row element by element is NaN.
     [[nodiscard]] static DETREDUCE_HD ExpSum special(V greatest) {
         constexpr V nan = quiet_nan<V>;
         return {greatest, V{0}, {nan, nan}, nan, nan, nan};
@@ -52,7 +52,7 @@ struct ExpSum {
     [[nodiscard]] DETREDUCE_HD V neg_log_prob(V x) const { return (greatest - x) + log; }
     [[nodiscard]] DETREDUCE_HD V term(V x) const { return reference.template term<T>(x - origin).value(); }
     [[nodiscard]] DETREDUCE_HD V softmax(V x) const { return term(x) * reciprocal; }
-    /// 1 − softmax of the greatest element.
+    /// 1 − softmax of the maximum.
     [[nodiscard]] DETREDUCE_HD V rest() const { return others * reciprocal; }
     /// softmax − 1, of an element and its softmax.
     [[nodiscard]] DETREDUCE_HD V softmax_less_one(V x, V p) const { return x == greatest ? -rest() : p - V{1}; }
@@ -173,7 +173,7 @@ struct PowerScale {
     [[nodiscard]] DETREDUCE_HD V operator()(V x) const { return (x * first) * second; }
 
   private:
-    /// 2^k, 0 where that is less than the least normal number.
+    /// 2^k, 0 where that is less than the smallest normal number.
     [[nodiscard]] static DETREDUCE_HD V power(int k) {
         constexpr int bias = fp::Format<V>::max_exponent;
         return k < 1 - bias ? V{0}
@@ -188,7 +188,7 @@ struct NormScale {
     PowerScale<V> down;
     double epsilon; ///< scaled twice
 
-    /// Is there one, for the greatest magnitude of the row?
+    /// Is there one, for the maximum magnitude of the row?
     [[nodiscard]] static DETREDUCE_HD bool exists(V greatest) { return greatest > 0 && fp::is_finite(greatest); }
     [[nodiscard]] static DETREDUCE_HD NormScale of(V greatest, double epsilon) {
         const double root = fp::square_root(epsilon), size = static_cast<double>(greatest);

@@ -127,7 +127,7 @@ struct IsaFunctions {
     void (*row_values)(const RowValues<V>& of, const T* x, const T* scale, const T* shift, std::uint32_t m, V* values);
 
     /// The state of a tile of m ≥ 1 elements less `origin` (spec/exp_term.hpp). One that is NaN
-    /// makes the sum NaN, unless the greatest is infinite.
+    /// makes the sum NaN, unless the maximum is infinite.
     spec::ExpState<T> (*exp_tile)(const T* x, std::uint32_t m, V origin);
 
     /// `map` of m elements at x with their targets, each times its weight unless w is null.
