@@ -61,7 +61,7 @@ inline constexpr Kernel short_rows_of_any{256, 2};
 /// Blocks a multiprocessor of `atomic`, which is there for comparison.
 inline constexpr std::uint64_t atomic_blocks = 16;
 
-/// Blocks with a share of the slots of large segments, a multiprocessor.
+/// Blocks with a share of the work items of large segments, a multiprocessor.
 inline constexpr std::uint64_t slot_blocks = 32;
 
 // ---- The multiset engine --------------------------------------------------------------------------------------------------
@@ -115,10 +115,10 @@ inline constexpr Kernel exact_small{256, 4}, exact_small_of_two_inputs{256, 3};
 inline constexpr int exact_small_loads = 4;
 inline constexpr std::uint32_t most_exact_small_blocks = 1024;
 
-/// Elements that make a slot of a large group: enough to be worth the words of a state. Mean and
-/// variance have more words, and so at most that many slots in a group.
+/// Elements that make a work item of a large group: enough to be worth the words of a state. Mean and
+/// variance have more words, and so at most that many work items in a group.
 inline constexpr std::uint32_t slot_elements = 1u << 15, most_moment_slots = 8192;
-/// So many rows, each of up to two slots, keep warps busy without being cut.
+/// So many rows, each of up to two work items, keep warps busy without being cut.
 inline constexpr std::uint64_t many_rows = 1u << 13;
 /// Columns and short rows, a thread each, or parts of them.
 inline constexpr std::uint32_t part_threads = 256;
@@ -126,7 +126,7 @@ inline constexpr std::uint64_t longest_part = 1u << 15;
 /// By `exact`. A longer group has a state, to which warps add the parts that no window held, each by
 /// pieces of so many elements: neighbours of a column are in other lines of memory.
 inline constexpr std::uint64_t longest_exact_part = 1u << 13, left_piece = 1u << 11;
-/// Large groups, joined from their slots by a block each, of so many a multiprocessor.
+/// Large groups, joined from their work items by a block each, of so many a multiprocessor.
 inline constexpr int large_group_threads = 512;
 inline constexpr std::uint64_t large_group_blocks = 4;
 /// Multiples of the blocks that the device holds: batches of groups by `exact`.

@@ -1,6 +1,6 @@
 // Groups of elements that are reduced each on its own: rows or columns of a matrix, or segments. Those that are small are reduced by a warp, or a part of
-// one. Large ones, of which there may be one among thousands of small ones, are first cut into slots, which all blocks share; then a block each puts
-// the results of its slots together.
+// one. Large ones, of which there may be one among thousands of small ones, are first cut into work items, which all blocks share; then a block each puts
+// the results of its work items together.
 #pragma once
 
 #include <algorithm>
@@ -40,24 +40,24 @@ struct Slot {
     std::uint32_t spare;
 };
 struct LargeGroup {
-    std::uint64_t group, n, first; ///< `first`: slot
+    std::uint64_t group, n, first; ///< `first`: work item
 };
 
-/// Slots of `length` elements. What is put where depends on who comes first; what comes out does not.
+/// Work items of `length` elements. What is put where depends on who comes first; what comes out does not.
 struct SlotTable {
     Slot* slots;
     LargeGroup* large;
-    std::uint64_t* used; ///< how many slots and how many large groups there are
-    std::uint64_t room;  ///< for so many slots, and a fourth of that of large groups
+    std::uint64_t* used; ///< how many work items and how many large groups there are
+    std::uint64_t room;  ///< for so many work items, and a fourth of that of large groups
     std::uint32_t length;
     std::uint64_t step;  ///< from one element to the next
-    std::uint32_t upper; ///< so many results of slots make up one of the next level; 0: there are no levels
+    std::uint32_t upper; ///< so many results of work items make up one of the next level; 0: there are no levels
 
-    /// How many slots there are to work on.
+    /// How many work items there are.
     [[nodiscard]] DETREDUCE_HD std::uint64_t in_use() const { return *used < room ? *used : room; }
 };
 
-/// Slots that a group of n elements takes, with room for the results of the levels above.
+/// Work items that a group of n elements takes, with room for the results of the levels above.
 [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t slots_of(std::uint64_t n, std::uint32_t length,
                                                             std::uint32_t upper) {
     std::uint64_t results = spec::tiles(n, length), all = 0;
@@ -67,7 +67,7 @@ struct SlotTable {
     }
 }
 
-/// Byte offsets in the workspace. A group with more than one slot has more than `length` elements, so there are never more than 4 · n/length slots.
+/// Byte offsets in the workspace. A group with more than one work item has more than `length` elements, so there are never more than 4 · n/length work items.
 struct SlotLayout {
     std::uint64_t room;
     std::size_t used, slots, large, results, bytes;
@@ -76,7 +76,7 @@ struct SlotLayout {
     [[nodiscard]] static constexpr SlotLayout of(std::uint64_t n, std::uint32_t length, std::size_t result_bytes) {
         return with_room(4 * (n / length), result_bytes);
     }
-    /// For the groups of a request that has no levels above its slots.
+    /// For the groups of a request that has no levels above its work items.
     [[nodiscard]] static SlotLayout of(const Request& r, std::uint32_t length, std::size_t result_bytes) {
         if (r.shape == Shape::segments) return of(r.n, length, result_bytes);
         return with_room(r.n > length ? r.groups * slots_of(r.n, length, 0) : 0, result_bytes);

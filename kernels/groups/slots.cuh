@@ -29,7 +29,7 @@ static __device__ __noinline__ bool put_on_slots(SlotTable table, std::uint64_t 
     if (lane == 0) first = atomicAdd(reinterpret_cast<Counter*>(table.used), static_cast<Counter>(all));
     first = shuffle_from(first, 0);
     if (first + all > table.room) {
-        // What others wait for must still be something: slots of nothing, as far as there are any.
+        // What others wait for must still be something: work items of nothing, as far as there are any.
         for (std::uint64_t i = first + lane; i < table.room; i += warp_size)
             table.slots[i] = {0, 0, 0};
         return false;
@@ -46,7 +46,7 @@ static __device__ __noinline__ bool put_on_slots(SlotTable table, std::uint64_t 
     return true;
 }
 
-/// How many slots there are to work on.
+/// How many work items there are.
 __device__ __forceinline__ std::uint64_t slots_used(const SlotTable& table) {
     return table.in_use();
 }

@@ -56,7 +56,7 @@ struct JoinWork {
     struct Group {
         std::uint64_t result, first, parts, begin, length;
     };
-    const LargeGroup* large = nullptr; ///< unless null, groups cut into slots
+    const LargeGroup* large = nullptr; ///< unless null, groups cut into work items
     const std::uint64_t* large_count = nullptr;
     std::uint64_t slot_length = 1;
     const TensorEntry* tensors = nullptr; ///< unless null, the tensors of a list

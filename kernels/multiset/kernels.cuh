@@ -1,4 +1,4 @@
-// The kernels of the multiset engine, a scope each: the grid looks at a flat array, blocks at slots
+// The kernels of the multiset engine, a scope each: the grid looks at a flat array, blocks at work items
 // of large groups or at shares of a list, warps at small groups, and threads at parts of columns
 // and short rows. What several found is joined afterwards (join.cuh).
 #pragma once
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(max_threads)
     }
 }
 
-/// Slots of large groups, a block each.
+/// Work items of large groups, a block each.
 template <class A>
 __global__ void __launch_bounds__(max_threads)
     slots_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,

@@ -241,7 +241,7 @@ __device__ __forceinline__ void reduce_short_rows(const typename Level::Pointer&
 }
 
 /// One level, whose results are levels.partials[0]: the tiles of an array; of rows, blockIdx.y saying which, or, of one tile each, blockIdx.x, as dividing
-/// would take as long as half a tile; or, where there is a table, of its slots.
+/// would take as long as half a tile; or, where there is a table, of its work items.
 template <class Level, int TeamWarps, class Levels>
 __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
     level_kernel(const typename Level::Pointer x, std::uint64_t n, const Levels levels, const SlotTable table) {

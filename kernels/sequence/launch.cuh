@@ -20,7 +20,7 @@ inline constexpr int block_warps = max_block / warp_size;
 template <class Acc>
 struct SequenceLaunch;
 
-/// From the results of the tiles of the input to the root; and the levels above the slots of large groups. Of the library's accumulators compiled once, in
+/// From the results of the tiles of the input to the root; and the levels above the work items of large groups. Of the library's accumulators compiled once, in
 /// sequence/upper.cu; sequence/upper.cuh has the definitions.
 template <class Acc, int TeamWarps>
 [[nodiscard]] Status reduce_upper_levels(const SequenceLaunch<Acc>& run);
@@ -98,7 +98,7 @@ struct SequenceLaunch {
         return launch(LaunchKind::plain, kernel, grid(blocks), shared, arguments...);
     }
 
-    /// The level whose `items` items, of each row or of all slots, Level reads at `input`.
+    /// The level whose `items` items, of each row or of all work items, Level reads at `input`.
     template <class Level, int TeamWarps>
     [[nodiscard]] Status run_level(LaunchKind kind, const typename Level::Pointer& input, std::uint64_t items,
                                    const Levels<Acc>& to, dim3 blocks, const SlotTable& table = {}) const {

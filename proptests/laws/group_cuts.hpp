@@ -5,7 +5,7 @@
 
 namespace detreduce::proptests {
 
-/// Lengths where a backend changes its way: threads a group, a warp a group, a team a group, several tiles, slots of large groups.
+/// Lengths where a backend changes its way: threads a group, a warp a group, a team a group, several tiles, work items of large groups.
 template <class T>
 std::size_t group_length(std::uint64_t word) {
     using Order = spec::TreeOrder<sizeof(T)>;

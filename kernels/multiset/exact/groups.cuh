@@ -1,5 +1,5 @@
 // `exact` of groups. Small ones are added up by some threads of a warp each (lanes.cuh); large ones
-// are cut into slots, a block each. Of a small group that one window holds, the sums of its bins are
+// are cut into work items, a block each. Of a small group that one window holds, the sums of its bins are
 // all there is to know: a thread keeps them, and when there are as many groups as threads, each
 // thread rounds one.
 #pragma once
@@ -43,11 +43,11 @@ struct PartsLeft {
     }
 };
 
-/// What groups_kernel and slots_kernel are to do: small groups, which a warp each reduces; slots of large ones, a block each.
+/// What groups_kernel and slots_kernel are to do: small groups, which a warp each reduces; work items of large ones, a block each.
 struct GroupWork {
     Groups groups{};
     SlotTable table{};
-    Word* states = nullptr;  ///< of slots, one after the other
+    Word* states = nullptr;  ///< of work items, one after the other
     std::uint64_t end = 0;   ///< of the elements of all groups
     bool dense = false;      ///< is there nothing between groups?
     std::uint32_t batch = 1; ///< small groups that a warp takes at a time, at most 32
@@ -71,7 +71,7 @@ __device__ __forceinline__ void round_from_words(WarpMemory<Input>& own, const S
     warp_clear(own.words, count);
 }
 
-/// The slots of large groups, a block each.
+/// The work items of large groups, a block each.
 template <class Input>
 __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     slots_kernel(const __grid_constant__ Input input, const __grid_constant__ GroupWork work) {
@@ -205,7 +205,7 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     }
 }
 
-/// Large groups, from the states of their slots.
+/// Large groups, from the states of their work items.
 template <int States>
 struct LargeStates {
     static constexpr int threads = policy::large_group_threads;

@@ -31,7 +31,7 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
         std::clamp<std::uint64_t>((tiles + warps - 1) / warps, 1, std::min<std::uint64_t>(chosen, most)));
 }
 
-/// Elements that make a slot of a large group.
+/// Elements that make a work item of a large group.
 [[nodiscard]] inline std::uint32_t exact_slot_elements(const Request& r) {
     constexpr std::uint64_t enough = policy::slot_elements, most_slots = policy::most_moment_slots;
     const std::uint64_t wanted = info(r.op).kind == Kind::moments ? spec::tiles(r.n, most_slots) : 0;
