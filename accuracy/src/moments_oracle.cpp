@@ -30,7 +30,7 @@ double MomentsOracle::abs_sum() const {
 std::uint64_t MomentsOracle::variance_bits(std::uint64_t ddof, bool root, const Layout& format) const {
     const cpp_int numerator = spread();
     if (numerator == 0) return 0;
-    // Many bits of the quotient, or of its root, and one that says whether anything is left.
+    // Many bits of the quotient, or of its root, and one that says whether anything remains.
     constexpr unsigned more = 800; // even
     cpp_int bits, rest;
     divide_qr(cpp_int(numerator << more), cpp_int(cpp_int(count()) * (count() - ddof)), bits, rest);

@@ -45,7 +45,7 @@ std::uint64_t rounded_bits(const cpp_int& value, int exponent2, const Layout& fo
 
 double round_quotient(const cpp_int& numerator, const cpp_int& denominator) {
     if (numerator == 0) return 0.0;
-    // 66 bits or more of the quotient, then one bit that says whether anything is left: enough for a single rounding.
+    // 66 bits or more of the quotient, then one bit that says whether anything remains: enough for a single rounding.
     const int gap = static_cast<int>(msb(denominator)) - static_cast<int>(msb(numerator));
     const int shift = std::max(gap + 66, 0);
     const cpp_int shifted = numerator << static_cast<unsigned>(shift);

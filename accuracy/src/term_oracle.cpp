@@ -81,7 +81,7 @@ std::uint64_t TermOracle::ended_bits(Finalize finalize, const Layout& format) co
     const cpp_int sum = scaled();
     if (sum == 0) return 0;
     if (finalize == Finalize::sum) return rounded_bits(sum, lowest_exponent, format);
-    // Many bits of the quotient or the root, and one that says whether anything is left.
+    // Many bits of the quotient or the root, and one that says whether anything remains.
     constexpr unsigned more = 400; // even
     const cpp_int magnitude = cpp_int(abs(sum)) << more;
     cpp_int bits, rest;

@@ -55,13 +55,13 @@ struct Parts {
     }
 };
 
-/// Groups of which something is left to do. A word of bits has 32 groups.
+/// Groups of which something remains to be done. A word of bits has 32 groups.
 struct LeftGroups {
     const std::uint32_t* bits = nullptr;   ///< a bit each
     const std::uint32_t* listed = nullptr; ///< unless null: how many words are not zero, and, behind that, which
 };
 
-/// Byte offsets in the workspace: what is kept of parts, `part_bytes` each; two bits for each group: all of a part is in, it is left to do; and, of long
+/// Byte offsets in the workspace: what is kept of parts, `part_bytes` each; two bits for each group: all of a part is in, it remains to be done; and, of long
 /// groups, `state_bytes` each, unless that is 0, and which words of 32 groups have any left.
 struct PartLayout {
     Parts parts;

@@ -1,6 +1,6 @@
 // K5, the last warp without barriers (Harris, reduction #5), and all of the tree unrolled (#6).
 //
-// Changed in "K5 last warp": when 32 threads are left, they are one warp, and need no barrier of the block, only one of the warp.
+// Changed in "K5 last warp": when 32 threads remain, they are one warp, and need no barrier of the block, only one of the warp.
 // Changed in "K5 unrolled": the number of threads is a constant, so that loop and tests are gone; a kernel for each number.
 // Why it should help: the tree's last six steps are instructions of one warp, while the other warps have ended.
 //

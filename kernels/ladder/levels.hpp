@@ -1,4 +1,4 @@
-// Enqueues rungs whose blocks each make one number of a piece of a row: level by level until one is left of each row, or with atomics at once.
+// Enqueues rungs whose blocks each make one number of a piece of a row: level by level until one remains of each row, or with atomics at once.
 #pragma once
 
 #include "ladder.hpp"

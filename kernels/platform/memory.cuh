@@ -38,7 +38,7 @@ __device__ __forceinline__ void load2_if(bool there, const void* p, std::uint16_
                  : "+h"(half)
                  : "l"(p), "r"(static_cast<int>(there)));
 }
-/// The word at p, if more than one is left.
+/// The word at p, if more than one remains.
 __device__ __forceinline__ void load4_if_more_than_one(int left, const void* p, std::uint32_t& word) {
     asm volatile("{.reg .pred there; setp.gt.s32 there, %2, 1;\n@there ld.global.nc.u32 %0, [%1];}"
                  : "+r"(word)

@@ -165,7 +165,7 @@ struct ExpRowOfTiles {
     }
 };
 
-/// What is left of a row whose elements are not taken as they are. Not inlined, so that its
+/// What remains of a row whose elements are not taken as they are. Not inlined, so that its
 /// registers are not asked for where it is not run.
 template <class T, RowOp Op, bool Aligned>
 __device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shared<T>* s) {

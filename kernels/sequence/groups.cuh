@@ -71,7 +71,7 @@ __device__ __forceinline__ Acc combine_neighbouring_lanes(Lanes<Acc, K>& lanes, 
     return combine_own_lanes(lanes);
 }
 
-/// Of a pair, `low` and `high`, one goes to the thread `distance` away, for the same part of that thread's: what is left is
+/// Of a pair, `low` and `high`, one goes to the thread `distance` away, for the same part of that thread's: what remains is
 /// the sum of both threads', of the lower part in the thread whose number lacks the bit `distance`, of the upper part in the other.
 template <class Acc>
 __device__ __forceinline__ Acc exchange(const Acc& low, const Acc& high, int distance) {
@@ -101,7 +101,7 @@ __device__ __forceinline__ Acc combine_lanes_of_warp(Lanes<Acc, K>& lanes) {
 #pragma unroll
     for (int rest = warp_size / (2 * K); rest >= 1; rest /= 2)
         lanes.a[0].merge(shuffle_down(lanes.a[0], rest));
-        // What is left is to bring together the K lanes of the first thread of all, which are now in as many threads.
+        // What remains is to bring together the K lanes of the first thread of all, which are now in as many threads.
 #pragma unroll
     for (int half = K / 2, apart = warp_size / 2; half >= 1; half /= 2, apart /= 2)
         lanes.a[0].merge(shuffle_down(lanes.a[0], apart));
@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
             rows_left = half;
         }
         Acc sums[at_once];
-        sums[0] = combine_neighbouring_lanes(lanes[0], sharing); // there are more threads only where one row is left
+        sums[0] = combine_neighbouring_lanes(lanes[0], sharing); // there are more threads only where one row remains
 #pragma unroll
         for (int u = 1; u < at_once; ++u)
             sums[u] = combine_own_lanes(lanes[u]);

@@ -64,7 +64,7 @@ class TensorCursor {
     [[nodiscard]] bool done() const { return left_ == 0; }
     /// As many of the next as fit. Each gets its share of `blocks` blocks, but no more than have `useful` elements each.
     [[nodiscard]] TensorParts take(double blocks, double useful);
-    /// As many of the next as fit, as tiles of `tile` elements, the last of each tensor being what is left. How many blocks share them is for the caller
+    /// As many of the next as fit, as tiles of `tile` elements, the last of each tensor being what remains. How many blocks share them is for the caller
     /// to say: policy::most_tensor_blocks at most.
     [[nodiscard]] TensorParts take_tiles(std::uint64_t tile);
 

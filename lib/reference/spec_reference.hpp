@@ -104,7 +104,7 @@ Item tile_sum(std::span<const Item> items, std::size_t lanes, Rows rows) {
     return *Tile<Item>{items, lanes, rows}.tree(1, 0);
 }
 
-/// Tiles of `lanes` lanes, then tiles of their results, which have `lanes_above` lanes, until one result is left.
+/// Tiles of `lanes` lanes, then tiles of their results, which have `lanes_above` lanes, until one result remains.
 template <class Item>
 Item tree_of(std::span<const Item> items, std::size_t lanes, std::size_t lanes_above, Rows rows) {
     const std::size_t tile = 64 * lanes;

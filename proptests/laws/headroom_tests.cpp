@@ -282,7 +282,7 @@ TEST_CASE("states: what was not there can be taken away, NaN and infinities too"
         REQUIRE(state.merge(of(c.taken)).ok());
         REQUIRE(same_bytes(normalized(state), normalized(of(c.from))));
     }
-    ExactState none; // of a number that was not there the negative is left
+    ExactState none; // of a number that was not there the negative remains
     REQUIRE(none.subtract(of(-0.0)).ok());
     REQUIRE(same_bits(none.round<double>(), 0.0));
     REQUIRE(none.subtract(of(2.5)).ok());

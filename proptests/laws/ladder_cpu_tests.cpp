@@ -70,7 +70,7 @@ TEST_CASE("rungs refuse what they cannot do, and name it", "[ladder]") {
         expect(with({max_groups, max_n}, {}), StatusCode::invalid_argument, "shape.rows");
         if (rung.family == Family::three_level) {
             CHECK(with({2, 10}, {}).code == StatusCode::unsupported);
-            continue; // what is left of it asks the device
+            continue; // what remains of it asks the device
         }
         expect(with({std::uint64_t{1} << 32, 1}, {}), StatusCode::invalid_argument, "shape");
         const ladder::Call good{{1, 10}, {}, memory, memory + 16, memory + 32, nullptr};

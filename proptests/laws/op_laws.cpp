@@ -277,7 +277,7 @@ TEST_CASE("ops: means next to a tie", "[ops]") {
 }
 
 /// Products near 2^−1000, of which errors are lost where they are not scaled first, and near 2^−900, where that begins: each with its rounded self taken away, so that
-/// errors are all that is left.
+/// errors are all that remains.
 TEST_CASE("ops: exact products where their errors begin to underflow", "[ops]") {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         const std::size_t n = 2 * (1 + accuracy::hash(seed, 1) % 2000);

@@ -64,7 +64,7 @@ class ByteSource {
     /// How messages call it: `'data.npy'` or `standard input`.
     [[nodiscard]] const std::string& name() const { return name_; }
 
-    /// The bytes that are left; nothing when nobody knows, as of a stream.
+    /// The bytes that remain; nothing when nobody knows, as of a stream.
     [[nodiscard]] virtual std::optional<std::uint64_t> bytes_left() const { return std::nullopt; }
 
     /// Reads up to `size` bytes to `to`; 0 at the end, and for a size of 0. Throws Failure, also where the end comes before its time.
@@ -73,10 +73,10 @@ class ByteSource {
     /// The same, but fewer than `size` bytes only at the end.
     [[nodiscard]] std::size_t read_fully(void* to, std::size_t size);
 
-    /// The next `limit` bytes, or what is left: read once, with memory for what came and not for what was promised.
+    /// The next `limit` bytes, or what remains: read once, with memory for what came and not for what was promised.
     [[nodiscard]] Bytes read_up_to(std::uint64_t limit);
 
-    /// All that is left: in place where it lies in memory or can be mapped, so that it may be larger than the memory; otherwise read, up to
+    /// All that remains: in place where it lies in memory or can be mapped, so that it may be larger than the memory; otherwise read, up to
     /// `limit` bytes.
     [[nodiscard]] virtual Bytes rest(std::uint64_t limit = no_limit) { return read_up_to(limit); }
 

@@ -14,7 +14,7 @@ struct PartsLeft {
     Parts parts{};
     LeftGroups groups{};
     const std::uint32_t* fits = nullptr; ///< a bit for each part of each group: it is in the state
-    Word* states = nullptr;              ///< unless null, what is left is added to them, and not rounded
+    Word* states = nullptr;              ///< unless null, what remains is added to them, and not rounded
 
     /// Some elements of some groups of a word.
     struct Unit {

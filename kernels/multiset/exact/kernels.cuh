@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(Load::threads)
     }
 }
 
-/// The states of `count` results, or of those that are left, to which the kernel before has added.
+/// The states of `count` results, or of those that remain, to which the kernel before has added.
 template <int States>
 struct StatesAt {
     static constexpr int threads = state_block_threads;

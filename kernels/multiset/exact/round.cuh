@@ -1,4 +1,4 @@
-// How the GPU rounds what was added up: to the ending of a sum, or to mean and variance. One thread
+// How the GPU rounds what was added up: to the finalize of a sum, or to mean and variance. One thread
 // works it out, once a result: it is much code, of which there is as little as can be, and none
 // that depends on the dtype of the result but the rounding itself.
 #pragma once
@@ -117,7 +117,7 @@ __device__ __noinline__ void save_by_warp(const Word* words, Word* joined, Word 
         DigitRange used;
         const Long number = join_digits<States>(words, joined, used);
         const int lane = threadIdx.x % warp_size;
-        // One thread passes carries on, until nothing is left of them, or a sign.
+        // One thread passes carries on, until nothing remains of them, or a sign.
         Word carry = 0;
         int end = used.first;
         bool seen = false;

@@ -105,7 +105,7 @@ struct Terms {
         }
         return {words[0], words[1], words[2], words[3]};
     }
-    /// Puts what is left of an input behind the full tiles in shared memory, in their layout where it is whole vectors. Zeros, whose terms are +0,
+    /// Puts what remains of an input behind the full tiles in shared memory, in their layout where it is whole vectors. Zeros, whose terms are +0,
     /// take the places of what is not there. Not inlined, so that it costs the loop over full tiles no registers.
     static __device__ __noinline__ void copy_rest(const T* input, int left, std::uint64_t step, bool in_vectors,
                                                   uint4* to) {

@@ -240,7 +240,7 @@ struct TermWalk {
         return true;
     }
 
-    /// Tiles from `at` on: full ones, and, if it is the warp's turn, what is left behind them.
+    /// Tiles from `at` on: full ones, and, if it is the warp's turn, what remains behind them.
     template <class BinsOf>
     __device__ __forceinline__ void go(BinsOf& bins) {
         const std::uint64_t full = input.full(), all = full + (input.n % Input::tile != 0);

@@ -84,7 +84,7 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
     sync_warp();
 }
 
-/// Every element on its own, tile after tile: what is left for numbers all over the range of f64. 32-bit atomics to shared memory are one
+/// Every element on its own, tile after tile: what remains for numbers all over the range of f64. 32-bit atomics to shared memory are one
 /// instruction, 64-bit ones a loop, so there are limbs of 20 bits in 32-bit words, in four copies so that fewer threads want the same
 /// word, and they are emptied before they can overflow.
 struct Limbs {

@@ -45,7 +45,7 @@ void measure_ladder(const Options& options, Progress& progress, Results& results
 
 struct SectionPlan {
     const char* name;
-    double share; ///< of the time: what the estimate of what is left begins with
+    double share; ///< of the time: what the estimate of what remains begins with
     void (*measure)(const Options&, Progress&, Results&);
     bool methods_only = false; ///< says nothing of reductions of somebody's own
 };

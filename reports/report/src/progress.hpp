@@ -1,4 +1,4 @@
-// A progress bar on standard error when that is a terminal, with an estimate of what is left; nothing otherwise. Each step is also where Ctrl-C
+// A progress bar on standard error when that is a terminal, with an estimate of what remains; nothing otherwise. Each step is also where Ctrl-C
 // ends measuring.
 #pragma once
 
@@ -49,7 +49,7 @@ class Progress {
     Clock::time_point start_ = Clock::now(), drawn_{};
 };
 
-/// "12 s", "3 min": what is left of the work when a `done` part of it, 0 … 1, took `seconds`; empty when it is too early to say.
+/// "12 s", "3 min": what remains of the work when a `done` part of it, 0 … 1, took `seconds`; empty when it is too early to say.
 [[nodiscard]] std::string time_left(double done, double seconds);
 
 } // namespace detreduce::report

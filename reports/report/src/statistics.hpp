@@ -1,4 +1,4 @@
-// Median and median absolute deviation: what is left of noisy times when outliers do not count. And the order of turns.
+// Median and median absolute deviation: what remains of noisy times when outliers do not count. And the order of turns.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Files and folders: what is planted there, what others write there, and what is left behind.
+// Files and folders: what is planted there, what others write there, and what remains behind.
 #include <support/catch.hpp>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What is said about the time that is left.
+// What is said about the time that remains.
 #include <support/catch.hpp>
 
 #include "progress.hpp"

@@ -48,7 +48,7 @@ namespace detreduce::accuracy {
 /// The bound of a sum of n elements.
 [[nodiscard]] ErrorBound error_bound(Method method, DType input, DType output, std::uint64_t n) noexcept;
 
-/// The bound of the ops whose ending is the sum, for Σt and Σ|t| of their terms t (lib/SPEC.md, section 8.3): with r the roundings of a term
+/// The bound of the ops whose finalize is the sum, for Σt and Σ|t| of their terms t (lib/SPEC.md, section 8.3): with r the roundings of a term
 /// (0 for an element or a magnitude, 1 for a square, a product or an absolute difference, 3 for a squared difference), γ_{d+r} in place
 /// of γ_d, and for kahan and compensated, where they are split, γ_{2d+6}·γ_{d+3}. Squares and products may underflow, by less than four
 /// of the smallest subnormals of the accumulator each.

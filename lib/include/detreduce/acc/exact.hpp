@@ -239,7 +239,7 @@ template <int Digits>
                                                             Scratch<Digits>& scratch) {
     Word carry = 0, borrow = 0;
     int k = first;
-    // Past the last digit one of the two is done when nothing is left to carry in it; that is the magnitude.
+    // Past the last digit one of the two is done when nothing remains to carry in it; that is the magnitude.
     for (; k < last || (k < Scratch<Digits>::size && carry != 0 && borrow != 0); ++k) {
         const Word digit = k < last ? number.digit[k] : 0, p = digit + carry, m = borrow - digit;
         scratch.positive[k] = static_cast<std::uint32_t>(p);
@@ -305,7 +305,7 @@ template <int Digits>
     return r;
 }
 
-/// 64 bits behind `rest`, which is below count, over count < 2^63; `rest` is what is left. A count of 32 bits takes two divisions, a larger one, which is seldom,
+/// 64 bits behind `rest`, which is below count, over count < 2^63; `rest` is what remains. A count of 32 bits takes two divisions, a larger one, which is seldom,
 /// one bit after the other: little code.
 [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t divide_step(std::uint64_t& rest, std::uint64_t limb,
                                                                std::uint64_t count) {
@@ -370,7 +370,7 @@ struct Outcome {
     Kind kind = Kind::nan;
     Leading number{};
 
-    /// The ending of a number that `count` finite elements, not all of them −0, make.
+    /// The finalize of a number that `count` finite elements, not all of them −0, make.
     [[nodiscard]] static DETREDUCE_HD Outcome of(const Leading& a, Finalize finalize, std::uint64_t count) {
         if (a.significand == 0) return {Kind::zero, {}};
         return {Kind::number, finalize == Finalize::sum ? a : ended(a, finalize, count)};
@@ -393,7 +393,7 @@ struct Outcome {
     return Outcome::signed_of(Outcome::Kind::infinity, down);
 }
 
-/// The ending of the number. All digits but first … last − 1 must be zero. Not for roots of what is below zero.
+/// The finalize of the number. All digits but first … last − 1 must be zero. Not for roots of what is below zero.
 template <int Digits>
 [[nodiscard]] DETREDUCE_HD Outcome outcome(const Long& number, int first, int last, Finalize finalize,
                                            Scratch<Digits>& scratch) {

@@ -140,7 +140,7 @@ template <class V, bool Compensated>
     constexpr std::int64_t most = 1 << 20; // beyond the range of every output
     const std::int64_t e = product.exponent;
     const int exponent = static_cast<int>(e < -most ? -most : e > most ? most : e);
-    // s = m · 2^(place − 52) with the 53 bits of m; ten more bits, of what is left, and whether there is anything below them: enough to round
+    // s = m · 2^(place − 52) with the 53 bits of m; ten more bits, of what remains, and whether there is anything below them: enough to round
     // once to 53 bits or fewer.
     const auto sum = fp::two_sum(static_cast<double>(product.significand), static_cast<double>(product.error));
     const bool negative = fp::is_negative(sum.value);
@@ -148,7 +148,7 @@ template <class V, bool Compensated>
     const std::uint64_t hidden = std::uint64_t{1} << 52, m = (fp::to_bits(sum.value) & (hidden - 1)) | hidden;
     const double left = (negative ? -sum.error : sum.error) * power_of_two<double>(62 - place);
     auto whole = static_cast<std::int64_t>(left);
-    if (static_cast<double>(whole) > left) --whole; // down, so that what is left is not negative
+    if (static_cast<double>(whole) > left) --whole; // down, so that what remains is not negative
     const bool more = static_cast<double>(whole) != left;
     return {0, false, negative, more, exponent + place - 62, (m << 10) + static_cast<std::uint64_t>(whole)};
 }
