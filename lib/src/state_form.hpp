@@ -38,7 +38,7 @@ DETREDUCE_HD constexpr void settle_zeros(acc::exact::Word* w) {
     if (w[acc::exact::negative_zeros] != w[acc::exact::elements]) w[acc::exact::negative_zeros] = 0;
 }
 
-/// Brings the words of a sum of so many digits to their one form; false if they are none, or beyond
+/// Brings the words of a sum of so many limbs to their one form; false if they are none, or beyond
 /// the headroom. `negative`: whether it may be below zero.
 template <int Digits>
 [[nodiscard]] DETREDUCE_HD constexpr bool normalize_sum(acc::exact::Word* w, bool negative) {

@@ -32,7 +32,7 @@ Blob blob_of(const std::array<std::uint64_t, ExactState::word_count>& words) {
     return blob;
 }
 
-/// Zeros, but for a few words: of states that are normalized most digits are below 2^32.
+/// Zeros, but for a few words: of states that are normalized most limbs are below 2^32.
 Blob some_blob(FuzzedDataProvider& in) {
     std::array<std::uint64_t, ExactState::word_count> words{};
     while (in.remaining_bytes() > 2) {

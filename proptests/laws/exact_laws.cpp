@@ -113,7 +113,7 @@ TEST_CASE("exact: what overflows in between does not matter", "[exact]") {
     REQUIRE(sum_of({largest<double>, 0x1p970, -5e-324}) == largest<double>);
 }
 
-/// A tie is decided by what lies any number of places below it, wherever the digits of the long number begin.
+/// A tie is decided by what lies any number of places below it, wherever the limbs of the long number begin.
 TEST_CASE("exact: what is far below a tie decides it", "[exact]") {
     for (const DType output : dtypes()) {
         if (has_8_bits(output)) continue; // which has no room for it

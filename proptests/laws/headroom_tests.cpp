@@ -183,7 +183,7 @@ TEST_CASE("headroom: beyond it stays beyond it", "[exact]") {
         state = other;
         REQUIRE_FALSE(state.subtract(beyond_state()).ok());
         require_beyond(state);
-        // The words as plain integers: of up to 2^15 states, the last digit of one that is beyond outweighs all
+        // The words as plain integers: of up to 2^15 states, the last limb of one that is beyond outweighs all
         // others.
         for (const Word times : {Word{1}, (Word{1} << 15) - 1}) {
             state = beyond_state();

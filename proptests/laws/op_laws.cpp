@@ -269,7 +269,7 @@ TEST_CASE("ops: means next to a tie", "[ops]") {
         return reduce_pair<double>(Op::mean, Pair<double>{x, {}}, Method::exact, 1);
     };
     REQUIRE(mean({3, 3 * 0x1p-53, 0}) == 1);
-    for (int below = 60; below < 200; ++below) { // what the division leaves says it, or a digit further down
+    for (int below = 60; below < 200; ++below) { // what the division leaves says it, or a limb further down
         INFO(below);
         REQUIRE(mean({3, 3 * 0x1p-53, std::ldexp(1.0, -below)}) == 0x1.0000000000001p0);
         REQUIRE(mean({3, 3 * 0x1p-53, -std::ldexp(1.0, -below)}) == 1);

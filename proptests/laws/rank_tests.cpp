@@ -145,14 +145,14 @@ std::vector<std::pair<int, std::int64_t>> nonzero(const Words& words) {
 using Nonzero = std::vector<std::pair<int, std::int64_t>>;
 
 TEST_CASE("states: the words of sums are those of SPEC.md, section 18", "[ranks]") {
-    // 2^e is in digit (e + 1088) / 32 of a sum, and (e + 2176) / 32 of a sum of products of doubles.
+    // 2^e is in limb (e + 1088) / 32 of a sum, and (e + 2176) / 32 of a sum of products of doubles.
     REQUIRE(nonzero(words_of<float>(Op::sum, {1, 1, -0.0f})) == Nonzero{{34, 2}, {71, 3}, {73, 1}});
     REQUIRE(nonzero(words_of<float>(Op::sum, {-0.0f, -0.0f})) == Nonzero{{71, 2}, {72, 2}}); // there is nothing else
     REQUIRE(nonzero(words_of<float>(Op::sumsq, {0x1p20f})) == Nonzero{{35, 256}, {71, 1}, {73, 1}});
     REQUIRE(nonzero(words_of<double>(Op::sumsq, {0x1p20})) == Nonzero{{69, 256}, {139, 1}, {141, 1}});
     REQUIRE(nonzero(words_of<double>(Op::dot, {0x1p1000}, {0x1p1000})) == Nonzero{{130, 65536}, {139, 1}, {141, 1}});
     REQUIRE(nonzero(words_of<double>(Op::dot, {0x1p-1074}, {0x1p-1074})) == Nonzero{{0, 1 << 28}, {139, 1}, {141, 1}});
-    const Words minus = words_of<double>(Op::dot, {-0x1p-1074}, {0x1p-1074}); // negative: the last digit has the sign
+    const Words minus = words_of<double>(Op::dot, {-0x1p-1074}, {0x1p-1074}); // negative: the last limb has the sign
     REQUIRE(minus[0] == 0xf0000000);
     for (int k = 1; k < 135; ++k)
         REQUIRE(minus[static_cast<std::size_t>(k)] == 0xffffffff);

@@ -84,7 +84,7 @@ TEST_CASE("states: merging those with as many carries to do as there may be wrap
         const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
         ExactState state = unfinished_state(word);
         accuracy::cpp_int value = digits_of(state);
-        for (std::uint64_t i = 0; i < 6; ++i) { // the same digits, so that they grow
+        for (std::uint64_t i = 0; i < 6; ++i) { // the same limbs, so that they grow
             const ExactState term = unfinished_state(word, acc::exact::max_weight >> accuracy::hash(word, i) % 3);
             TestBackend::merge(state, term);
             value += digits_of(term);

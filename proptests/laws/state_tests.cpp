@@ -153,7 +153,7 @@ TEST_CASE("states: equality looks at sums and counts, not at carries", "[exact]"
     REQUIRE_FALSE(a == c);
 }
 
-/// The digits that a kernel rounds, which are not all of them.
+/// The limbs that a kernel rounds, which are not all of them.
 TEST_CASE("states: rounding looks at no digit but those that it is given", "[exact]") {
     property("some digits", [] {
         const auto word = *rc::gen::arbitrary<std::uint64_t>();
@@ -201,7 +201,7 @@ TEST_CASE("states: the bytes are those that SPEC.md names", "[exact]") {
     };
     REQUIRE(word_at(8) == (std::uint64_t{74} << 32 | 1)); // words, version
     for (std::size_t k = 0; k < 74; ++k) {
-        // −1 in units of 2^−1088: nothing below digit 34, then a borrow from all that are above
+        // −1 in units of 2^−1088: nothing below limb 34, then a borrow from all that are above
         const std::uint64_t digit = k < 34 ? 0 : k < 67 ? 0xffffffff : k == 67 ? ~std::uint64_t{0} : k == 71 || k == 73;
         REQUIRE(word_at(16 + 8 * k) == digit);
     }

@@ -58,7 +58,7 @@ std::vector<T> any_vector(std::uint64_t word) {
     return extreme<T>(static_cast<Extreme>(accuracy::hash(word, 20) % extremes), xs.size(), word);
 }
 
-/// The value of the digits, in units of 2^lowest_exponent.
+/// The value of the limbs, in units of 2^lowest_exponent.
 inline accuracy::cpp_int digits_of(const ExactState& state) {
     accuracy::cpp_int value = 0;
     for (int k = acc::exact::digits - 1; k >= 0; --k)
@@ -66,7 +66,7 @@ inline accuracy::cpp_int digits_of(const ExactState& state) {
     return value;
 }
 
-/// A state as sums of others may leave it: digits up to ±weight · 2^33 with carries to do, or none but a few. The highest is a
+/// A state as sums of others may leave it: limbs up to ±weight · 2^33 with carries to do, or none but a few. The highest is a
 /// sixteenth of that at most, so that up to 15 such states are within the headroom.
 inline ExactState unfinished_state(std::uint64_t word, acc::exact::Word weight = acc::exact::max_weight) {
     ExactState state;

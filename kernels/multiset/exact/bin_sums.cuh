@@ -25,7 +25,7 @@ struct BinSums {
     }
 };
 
-/// Sums of TermBins as digits. The first is in units of the finest bin's, or, if OnGrid, of the
+/// Sums of TermBins as limbs. The first is in units of the finest bin's, or, if OnGrid, of the
 /// multiple of 32 below that; else it is known at compile time where the others are.
 template <class BinsOf, bool OnGrid>
 struct SumDigits {
@@ -56,7 +56,7 @@ struct SumDigits {
 template <class BinsOf>
 inline constexpr bool fit_in_128_bits = !BinsOf::has_errors && BinsOf::span <= 95;
 
-/// What the bins hold, in registers, while digits are in memory.
+/// What the bins hold, in registers, while limbs are in memory.
 template <class BinsOf>
 [[nodiscard]] __device__ __forceinline__ acc::exact::Leading leading_of(const BinSums<BinsOf>& sums) {
     constexpr int lowest = BinsOf::relative_unit(BinsOf::count - 1);
@@ -105,7 +105,7 @@ template <class BinsOf>
     }
 }
 
-/// Sums of bins as the digits of a state, and what it counts: n finite elements, not all of them −0.
+/// Sums of bins as the limbs of a state, and what it counts: n finite elements, not all of them −0.
 template <int Digits, class Sums>
 __device__ __forceinline__ void save_digits(const Sums& sums, int lowest, std::uint64_t n, Word* to) {
     using namespace acc::exact;
@@ -164,7 +164,7 @@ __device__ __noinline__ void round_sums(BinSums<BinsOf> sums, std::uint64_t n, F
         const SumDigits<Sums, true> sum(sums.low, sums.high, sums.place.sums);
         const SumDigits<typename BinsOf::Squares, true> squares(sums.low + Sums::count, sums.high + Sums::count,
                                                                 sums.place.squares);
-        // Both windows hold the elements: twice the unit of the one is less than 8 digits from that of the other.
+        // Both windows hold the elements: twice the unit of the one is less than 8 limbs from that of the other.
         VarianceRoom<sum.count, squares.count, 10> room;
         finish.store(mean_and_variance(sum.number(), {0, sum.count}, squares.number(), {0, squares.count}, n,
                                        finish.ddof, finish.op == Op::stddev, room));

@@ -31,7 +31,7 @@ struct CallersState {
         __syncthreads();
         bool beyond = is_beyond(own) || is_beyond(other);
         if (term != nullptr && !beyond) {
-            // Carries go first: digits of both may be as large as one more addition allows.
+            // Carries go first: limbs of both may be as large as one more addition allows.
             Word sum = 1;
             if (k < acc::exact::digits) {
                 sum = carried(own, k) + carried(other, k);

@@ -16,7 +16,7 @@ namespace detreduce::cuda {
 /// Input: exact::Tiles, exact::Terms or exact::MappedTiles.
 template <class Input>
 struct ExactLaunch {
-    /// Each adds less than 2^36 to a digit of the state: 2^20 of them leave it below 2^56.
+    /// Each adds less than 2^36 to a limb of the state: 2^20 of them leave it below 2^56.
     static constexpr std::uint32_t most_blocks = 1u << 20;
     static constexpr int words = Input::states * acc::exact::words;
     Input input;

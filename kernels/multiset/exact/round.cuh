@@ -51,7 +51,7 @@ struct Finish {
 template <int States>
 inline constexpr bool of_moments = States == 2 || States == 1 + acc::exact::product_states;
 
-/// The digits of States states as one number, and where its words are that count.
+/// The limbs of States states as one number, and where its words are that count.
 template <int States>
 struct LongOf {
     static_assert(of_moments<States>);
@@ -83,7 +83,7 @@ struct RoundRoom<States, true> {
     Word joined[States == 2 ? 1 : LongOf<States - 1>::digits];
 };
 
-/// The number in the words of States states, 1 or product_states, whose digits are put into
+/// The number in the words of States states, 1 or product_states, whose limbs are put into
 /// `joined` unless it is one state, and those that are not zero.
 template <int States>
 __device__ __forceinline__ acc::exact::Long join_digits(const Word* words, Word* joined, acc::exact::DigitRange& used) {

@@ -41,13 +41,13 @@ __device__ __forceinline__ void warp_deposit_sum(Word* words, Word mine, int exp
     warp_deposit(words, warp_sum(mine), exponent);
 }
 
-/// What digit k is when every digit has handed its carry to the next one, once: at most 2^33 in magnitude if all were below 2^63.
+/// What limb k is when every limb has handed its carry to the next one, once: at most 2^33 in magnitude if all were below 2^63.
 __device__ __forceinline__ Word carried(const Word* words, int k) {
     const Word low = k + 1 < acc::exact::digits ? words[k] & 0xffffffff : words[k];
     return low + (k > 0 ? words[k - 1] >> 32 : 0);
 }
 
-/// Word i of states, one behind the other, when every digit has handed on its carry.
+/// Word i of states, one behind the other, when every limb has handed on its carry.
 __device__ __forceinline__ Word carried_word(const Word* states, int i) {
     const int k = i % acc::exact::words;
     return k < acc::exact::digits ? carried(states + (i - k), k) : states[i];

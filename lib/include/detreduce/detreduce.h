@@ -65,7 +65,7 @@ enum {
     DETREDUCE_METHOD_ATOMIC = 0,  /* promises no bits; for comparison */
     DETREDUCE_METHOD_TREE,        /* a fixed tree of plain additions */
     DETREDUCE_METHOD_SERIAL,      /* one addition after the other; CPU only, for comparison */
-    DETREDUCE_METHOD_KAHAN,       /* each lane in order, with its rounding errors */
+    DETREDUCE_METHOD_KAHAN,       /* each virtual lane in order, with its rounding errors */
     DETREDUCE_METHOD_COMPENSATED, /* a tree that carries its rounding errors */
     DETREDUCE_METHOD_EXACT,       /* the true value, rounded once; whatever the order */
     DETREDUCE_METHOD_AUTOMATIC    /* no method of its own: exact, or compensated of prod, which exact has not */

@@ -1,5 +1,5 @@
 // The partial result of `exact` (lib/SPEC.md, section 7): a long fixed-point number that holds every sum of up to 2^62 finite numbers of
-// any format without rounding, as 32-bit digits in signed 64-bit words, and counters beside it. All of its words are sums over the elements,
+// any format without rounding, as 32-bit limbs in signed 64-bit words, and counters beside it. All of its words are sums over the elements,
 // so states are merged by adding them word by word, in any order. After Kulisch's long accumulator (1971) and the "small
 // superaccumulator" of Neal (2015), which leave carries for later in the same way.
 //
@@ -17,37 +17,37 @@ namespace detreduce::acc::exact {
 using Word = std::int64_t;
 
 inline constexpr int lowest_exponent =
-    -1088;                        ///< digit k counts units of 2^(32k − 1088); the smallest double is 2^−1074
+    -1088;                        ///< limb k counts units of 2^(32k − 1088); the smallest double is 2^−1074
 inline constexpr int digits = 68; ///< the last one reaches from 2^1056 to 2^1119, past 2^62 · 2^1024
-/// Words after the digits: how many NaNs, +inf, −inf, elements in all and −0 there were.
+/// Words after the limbs: how many NaNs, +inf, −inf, elements in all and −0 there were.
 inline constexpr int nan_count = 68, positive_infinities = 69, negative_infinities = 70, elements = 71,
                      negative_zeros = 72;
-/// |digit| ≤ weight · 2^33: how many additions wait for their carries. 1 when normalized, 0 for no digits at all.
+/// |limb| ≤ weight · 2^33: how many additions wait for their carries. 1 when normalized, 0 for no limbs at all.
 inline constexpr int weight = 73;
 inline constexpr int words = 74;
-/// The same of a longer number, of so many digits: its counters and its weight follow them in this order.
+/// The same of a longer number, of so many limbs: its counters and its weight follow them in this order.
 inline constexpr int counters = words - digits;
 template <int Digits = digits>
 inline constexpr int weight_of = Digits + counters - 1;
 
-/// Largest weight: digits stay below 2^62, so that one more addition cannot wrap a word.
+/// Largest weight: limbs stay below 2^62, so that one more addition cannot wrap a word.
 inline constexpr Word max_weight = Word{1} << 29;
 
 /// The headroom of a caller's state (lib/SPEC.md, section 7.1): counters of at most 2^62 in magnitude, and a
-/// sum in [−2^1086, 2^1086), which holds for 2^62 elements: when normalized, the last digit is in
-/// [−2^30, 2^30). Before carries are passed on, no digit is above 2^62.
+/// sum in [−2^1086, 2^1086), which holds for 2^62 elements: when normalized, the last limb is in
+/// [−2^30, 2^30). Before carries are passed on, no limb is above 2^62.
 inline constexpr Word max_count = Word{1} << 62, max_last_digit = Word{1} << 30;
-/// The last digit of a state that went beyond. It outweighs those of 2^15 other states, should words be added
+/// The last limb of a state that went beyond. It outweighs those of 2^15 other states, should words be added
 /// as plain integers.
 inline constexpr Word beyond_digit = Word{1} << 47;
 
-/// Digits that one value of 64 bits touches, from digit `first` on.
+/// Limbs that one value of 64 bits touches, from limb `first` on.
 struct Deposit {
     int first;
     Word digit[3];
 };
 
-/// value · 2^exponent as digits, each below 2^33 in magnitude. exponent ≥ lowest_exponent.
+/// value · 2^exponent as limbs, each below 2^33 in magnitude. exponent ≥ lowest_exponent.
 [[nodiscard]] DETREDUCE_HD constexpr Deposit split(Word value, int exponent) {
     constexpr std::uint64_t mask = 0xffffffffu;
     const auto position = static_cast<unsigned>(exponent - lowest_exponent);
@@ -61,7 +61,7 @@ struct Deposit {
     return {static_cast<int>(position / 32), {negative ? -d0 : d0, negative ? -d1 : d1, negative ? -d2 : d2}};
 }
 
-/// Adds value · 2^exponent. A third digit past the last one is zero for every value that is in range.
+/// Adds value · 2^exponent. A third limb past the last one is zero for every value that is in range.
 DETREDUCE_HD constexpr void deposit(Word* w, Word value, int exponent) {
     const Deposit d = split(value, exponent);
     for (int i = 0; i < 3 && d.first + i < digits; ++i)
@@ -99,7 +99,7 @@ DETREDUCE_HD constexpr void add(Word* w, T x) {
     deposit(w, p.significand, p.exponent);
 }
 
-/// Passes carries on, so that digits are in [0, 2^32), the last one (with the sign) aside. The value stays; each value has one such form.
+/// Passes carries on, so that limbs are in [0, 2^32), the last one (with the sign) aside. The value stays; each value has one such form.
 template <int Digits = digits>
 DETREDUCE_HD constexpr void normalize(Word* w) {
     Word carry = 0, seen = 0;
@@ -158,11 +158,11 @@ DETREDUCE_HD constexpr void set_beyond(Word* w) {
 }
 
 /// Products of doubles reach further: their sum is kept in three states, of products that are scaled by 2^1088, by 1 and by 2^−1088. That is
-/// 34 digits either way, so that the three together are one long number.
+/// 34 limbs either way, so that the three together are one long number.
 inline constexpr int scale_bits = 1088, scale_digits = scale_bits / 32, product_states = 3;
 inline constexpr int product_digits = digits + 2 * scale_digits, lowest_product_exponent = lowest_exponent - scale_bits;
 
-/// Digit k of the three states together. Each of them must be below 2^61.
+/// Limb k of the three states together. Each of them must be below 2^61.
 [[nodiscard]] DETREDUCE_HD constexpr Word joined_digit(const Word* states, int k) {
     Word sum = 0;
     for (int s = 0; s < product_states; ++s) {
@@ -172,7 +172,7 @@ inline constexpr int product_digits = digits + 2 * scale_digits, lowest_product_
     return sum;
 }
 
-/// The three as one state of product_digits digits, with the counters of the middle one, normalized: whatever product went into
+/// The three as one state of product_digits limbs, with the counters of the middle one, normalized: whatever product went into
 /// which, equal sums have equal words.
 inline constexpr int joined_words = product_digits + counters;
 DETREDUCE_HD constexpr void join(const Word* states, Word* joined) {
@@ -182,7 +182,7 @@ DETREDUCE_HD constexpr void join(const Word* states, Word* joined) {
         joined[product_digits + k] = states[words + digits + k];
     normalize<product_digits>(joined);
 }
-/// And back. The outer two get what the middle one has no digits for.
+/// And back. The outer two get what the middle one has no limbs for.
 DETREDUCE_HD constexpr void part(const Word* joined, Word* states) {
     for (int k = 0; k < product_states * words; ++k)
         states[k] = 0;
@@ -194,7 +194,7 @@ DETREDUCE_HD constexpr void part(const Word* joined, Word* states) {
         states[words + digits + k] = joined[product_digits + k];
 }
 
-/// A long number, digit k in units of 2^(32k + lowest), and the words of the state that counts what went into it.
+/// A long number, limb k in units of 2^(32k + lowest), and the words of the state that counts what went into it.
 struct Long {
     const Word* digit;
     int lowest;
@@ -216,7 +216,7 @@ struct Leading {
     bool sticky;
 };
 
-/// A number without its sign: digit k in units of 2^(32k + lowest), of which first … last − 1 may be other than zero.
+/// A number without its sign: limb k in units of 2^(32k + lowest), of which first … last − 1 may be other than zero.
 struct Magnitude {
     bool negative;
     const std::uint32_t* digit;
@@ -233,13 +233,13 @@ struct Magnitude {
     }
 };
 
-/// The magnitude of a number whose digits but first … last − 1 are zero. Its last digit is not zero, unless there is none.
+/// The magnitude of a number whose limbs but first … last − 1 are zero. Its last limb is not zero, unless there is none.
 template <int Digits>
 [[nodiscard]] DETREDUCE_HD constexpr Magnitude magnitude_of(const Long& number, int first, int last,
                                                             Scratch<Digits>& scratch) {
     Word carry = 0, borrow = 0;
     int k = first;
-    // Past the last digit one of the two is done when nothing remains to carry in it; that is the magnitude.
+    // Past the last limb one of the two is done when nothing remains to carry in it; that is the magnitude.
     for (; k < last || (k < Scratch<Digits>::size && carry != 0 && borrow != 0); ++k) {
         const Word digit = k < last ? number.digit[k] : 0, p = digit + carry, m = borrow - digit;
         scratch.positive[k] = static_cast<std::uint32_t>(p);
@@ -273,7 +273,7 @@ template <int Digits>
     return {negative, magnitude << lead, unit - lead, false};
 }
 
-/// The leading bits of a number whose digits but first … last − 1 are zero.
+/// The leading bits of a number whose limbs but first … last − 1 are zero.
 template <int Digits>
 [[nodiscard]] DETREDUCE_HD constexpr Leading leading(const Long& number, int first, int last,
                                                      Scratch<Digits>& scratch) {
@@ -329,7 +329,7 @@ template <int Digits>
     return quotient;
 }
 
-/// The leading bits of the number over `count`, or of its square root: the digits below only ever add to the stickiness.
+/// The leading bits of the number over `count`, or of its square root: the limbs below only ever add to the stickiness.
 [[nodiscard]] DETREDUCE_HD Leading ended(Leading a, Finalize finalize, std::uint64_t count) {
     if (finalize == Finalize::mean && (count & (count - 1)) == 0) { // which takes no division
         for (; count > 1; count >>= 1)
@@ -393,7 +393,7 @@ struct Outcome {
     return Outcome::signed_of(Outcome::Kind::infinity, down);
 }
 
-/// The finalize of the number. All digits but first … last − 1 must be zero. Not for roots of what is below zero.
+/// The finalize of the number. All limbs but first … last − 1 must be zero. Not for roots of what is below zero.
 template <int Digits>
 [[nodiscard]] DETREDUCE_HD Outcome outcome(const Long& number, int first, int last, Finalize finalize,
                                            Scratch<Digits>& scratch) {

@@ -1,7 +1,7 @@
 // The variance by `exact` (lib/SPEC.md, section 12): n·Σx² − (Σx)² over n·(n − ddof), from the
-// digits of the two sums. The difference is a long number without any error; of it as many leading
+// limbs of the two sums. The difference is a long number without any error; of it as many leading
 // bits are kept as two divisions need to leave all that a root needs. Plain functions over arrays
-// of digits, for host and device; nothing is allocated.
+// of limbs, for host and device; nothing is allocated.
 #pragma once
 
 #include <cstdint>
@@ -56,11 +56,11 @@ DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
 }
 
 /// n·squares − sum², which is never below zero, into `room`: column by column, as on paper. n ≤
-/// 2^62. Where digits begin, in bits, must differ by a multiple of 32.
+/// 2^62. Where limbs begin, in bits, must differ by a multiple of 32.
 [[nodiscard]] DETREDUCE_HD Magnitude difference(const Magnitude& sum, const Magnitude& squares, std::uint64_t n,
                                                 std::uint32_t* room) {
     const int lowest = 2 * sum.lowest < squares.lowest ? 2 * sum.lowest : squares.lowest;
-    const int sum_at = (2 * sum.lowest - lowest) / 32, squares_at = (squares.lowest - lowest) / 32; // column of digit 0
+    const int sum_at = (2 * sum.lowest - lowest) / 32, squares_at = (squares.lowest - lowest) / 32; // column of limb 0
     const int first_square = squares.first + squares_at, last_square = squares.last + squares_at + 2;
     const int first_sum = 2 * sum.first + sum_at, last_sum = 2 * sum.last + sum_at;
     const int first = first_square < first_sum ? first_square : first_sum;
@@ -69,7 +69,7 @@ DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
     __int128 column = 0;
     for (int k = first; k < last; ++k) {
         column += static_cast<__int128>(low * squares.at(k - squares_at)) + high * squares.at(k - squares_at - 1);
-        const int both = k - sum_at; // i + j of the digits whose products are in this column
+        const int both = k - sum_at; // i + j of the limbs whose products are in this column
         const int end = both - sum.first < sum.last - 1 ? both - sum.first : sum.last - 1;
         for (int i = both - sum.last + 1 > sum.first ? both - sum.last + 1 : sum.first; i <= end; ++i)
             column -= std::uint64_t{sum.digit[i]} * sum.digit[both - i];
@@ -82,8 +82,8 @@ DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
     return {false, room, first, end, lowest};
 }
 
-/// What the variance is worked out in, of so many digits of Σx and Σx², one of which begins up to
-/// `Apart` digits before the other does.
+/// What the variance is worked out in, of so many limbs of Σx and Σx², one of which begins up to
+/// `Apart` limbs before the other does.
 template <int SumDigits = digits, int SquareDigits = product_digits, int Apart = scale_digits>
 struct VarianceRoom {
     static constexpr int of_sum = 2 * Scratch<SumDigits>::size, of_squares = Scratch<SquareDigits>::size + 2;
@@ -92,7 +92,7 @@ struct VarianceRoom {
     std::uint32_t difference[Apart + (of_sum > of_squares ? of_sum : of_squares)];
 };
 
-/// Digits first … last − 1 of a long number; the others are zero.
+/// Limbs first … last − 1 of a long number; the others are zero.
 struct DigitRange {
     int first, last;
 };

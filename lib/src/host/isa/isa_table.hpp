@@ -1,5 +1,5 @@
 // What an instruction set gives to the CPU backend: the first level of the methods with a fixed
-// order, one tile at a time, the terms of the ops, the digits of `exact`, the keys of what is
+// order, one tile at a time, the terms of the ops, the limbs of `exact`, the keys of what is
 // compared, what is counted, losses, and gradients of row ops.
 #pragma once
 
