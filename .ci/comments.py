@@ -54,6 +54,7 @@ _label = re.compile(r"[A-Z][^.:;,]{2,45}: ")
 _operator = re.compile(r"(?:[-−+*/·×÷=<>≤≥≈≠∈|&…→]|==|<=|>=|&&|\|\|)$")
 _no_beginning = re.compile(r"(?:\d{1,2}[.)]|[#@]\S*|\(?[A-Z]?\d+\)?[.,;:]?)$")
 _named = re.compile(r"[-*•] |\d{1,2}[.)] |[\w, /.]+ {2}")
+_together = re.compile(r"\b(?:[Aa]t (?:least|most)|left (?:out|to|for|as|behind|in))\b[.,;:)]*$")  # as .ci/words.tsv reads them
 _quoted = re.compile(r"`[^`]*`|\"[^\"]{0,60}\"")
 
 
@@ -66,7 +67,7 @@ def _words(text):
         is_operator = bool(_operator.match(word))
         if out and (is_operator or holds or _no_beginning.match(word)) and len(out[-1]) + len(word) < LONGEST_FORMULA:
             out[-1] += " " + word
-        elif out and (is_operator or _no_beginning.match(word)):
+        elif out and (is_operator or _no_beginning.match(word) or _together.search(f"{out[-1]} {word}")):
             out[-1] += " " + word
         else:
             out.append(word)
