@@ -35,6 +35,13 @@ bool has_weights(RowOp op) {
 bool has_targets(RowOp op) {
     return has_probabilities(op) || is_nll(op);
 }
+bool has_one_result(RowOp op) {
+    return op == RowOp::logsumexp || op == RowOp::cross_entropy || op == RowOp::nll;
+}
+/// Is there one number of all rows?
+bool is_reduced(const RowRequest& r) {
+    return r.reduction != Reduction::none && (r.op == RowOp::cross_entropy || r.op == RowOp::nll);
+}
 bool is_norm(RowOp op) {
     return op == RowOp::layernorm || op == RowOp::rmsnorm;
 }
@@ -88,7 +95,7 @@ Status check_size(const RowRequest& r) {
     if (r.stride != 0 && r.stride < r.n) return invalid("stride", "allowed are 0, for n, and n or more");
     if (r.output_stride != 0 && r.output_stride < r.n)
         return invalid("output_stride", "allowed are 0, for n, and n or more");
-    if (r.output_stride != 0 && (r.op == RowOp::logsumexp || r.op == RowOp::cross_entropy || r.op == RowOp::nll))
+    if (r.output_stride != 0 && has_one_result(r.op))
         return invalid("output_stride", "must be 0 where a row has one result");
     if (r.probability_stride != 0 && !has_probabilities(r.op))
         return invalid("probability_stride", "must be 0 but for cross entropy");
@@ -193,55 +200,68 @@ Status check_kept(const RowRequest& r, const RowArrays& a) {
     return a.rstd != nullptr ? Status{} : invalid("rstd", "must not be null: it is what the norm gave");
 }
 
-/// A gradient may be written over what it is made of, element by element, and over nothing else.
-Status check_overlap(const RowPlan& plan, const RowArrays& a) {
+/// A gradient may be written over what it is made of, element by element. Nothing else that is written, nor the
+/// workspace, may share memory with what is read or with each other.
+Status check_overlap(const RowPlan& plan, const RowArrays& a, const void* workspace) {
     const RowRequest& r = plan.request();
-    const bool of_rows = has_wide_upstream(r.op) || r.op == RowOp::logsumexp_gradient || is_loss_gradient(r.op);
-    if (!of_rows) return {};
     const std::uint64_t size = size_of(r.dtype), each = size_of(plan.arithmetic()), to = size_of(plan.output());
     const auto rows_of = [&](const void* p, std::uint64_t stride, std::uint64_t bytes) {
         return Area{p, r.rows, r.n * bytes, (stride != 0 ? stride : r.n) * bytes};
     };
-    const bool wide = has_wide_upstream(r.op);
+    const auto number_of_rows = [&](const void* p) { return list_of(p, r.rows, each); };
+    const bool wide = has_wide_upstream(r.op),
+               gradient = wide || is_loss_gradient(r.op) || r.op == RowOp::logsumexp_gradient;
+    const Area out = has_one_result(r.op) ? list_of(a.out, is_reduced(r) ? 1 : r.rows, to)
+                                          : rows_of(a.out, plan.output_stride(), to);
     struct Read {
         Area area;
         bool in_place = false;
     };
-    const Area out = rows_of(a.out, plan.output_stride(), to), x = rows_of(a.x, plan.stride(), size),
-               upstream = wide ? rows_of(a.upstream, r.upstream_stride, size) : list_of(a.upstream, r.rows, each),
-               probabilities = rows_of(a.probabilities, r.probability_stride, size);
-    const Read read[] = {{r.op == RowOp::nll_gradient ? Area{} : x, true},
-                         {upstream, wide},
-                         {probabilities, true},
+    const Read read[] = {{r.op == RowOp::nll_gradient ? Area{} : rows_of(a.x, plan.stride(), size), gradient},
+                         {wide ? rows_of(a.upstream, r.upstream_stride, size) : number_of_rows(a.upstream), wide},
+                         {rows_of(a.probabilities, r.probability_stride, size), gradient},
                          {list_of(a.scale, r.n, size)},
+                         {list_of(a.shift, r.n, size)},
                          {list_of(a.weights, r.n, size)},
-                         {list_of(a.mean, r.rows, each)},
-                         {list_of(a.rstd, r.rows, each)},
+                         {gradient ? number_of_rows(a.mean) : Area{}},
+                         {gradient ? number_of_rows(a.rstd) : Area{}},
                          {list_of(a.targets, r.rows, sizeof(std::int64_t))},
                          {list_of(a.factor, 1, each)}};
-    const Area scale_gradient = list_of(a.scale_gradient, r.n, to), shift_gradient = list_of(a.shift_gradient, r.n, to);
-    for (const Read& from : read) {
-        const bool same =
-            from.in_place && to == size && from.area.p == a.out && (from.area.apart == out.apart || r.rows == 1);
-        if (!same && overlap(out, from.area))
-            return invalid("out", "must be x, upstream or probabilities, with the same stride and elements of the same "
-                                  "size, or not overlap what is read");
-        if (overlap(scale_gradient, from.area)) return invalid("scale_gradient", "must not overlap what is read");
-        if (overlap(shift_gradient, from.area)) return invalid("shift_gradient", "must not overlap what is read");
+    struct Written {
+        const char* argument;
+        Area area;
+    };
+    const Written written[] = {{"out", out},
+                               {"mean", gradient ? Area{} : number_of_rows(a.mean)},
+                               {"rstd", gradient ? Area{} : number_of_rows(a.rstd)},
+                               {"row_weights", number_of_rows(a.row_weights)},
+                               {"scale_gradient", list_of(a.scale_gradient, r.n, to)},
+                               {"shift_gradient", list_of(a.shift_gradient, r.n, to)},
+                               {"workspace", list_of(workspace, plan.workspace_bytes(), 1)}};
+    for (const Written& of : written) {
+        const bool is_out = of.argument == written[0].argument;
+        for (const Read& from : read) {
+            const bool same =
+                from.in_place && to == size && from.area.p == a.out && (from.area.apart == out.apart || r.rows == 1);
+            if ((is_out && same) || !overlap(of.area, from.area)) continue;
+            return invalid(of.argument, is_out && gradient
+                                            ? "must be x, upstream or probabilities, with the same stride and elements "
+                                              "of the same size, or not overlap what is read"
+                                            : "must not overlap what is read");
+        }
+        for (const Written* other = written; other != &of; ++other) {
+            if (overlap(of.area, other->area)) return invalid(of.argument, "must not overlap what else is written");
+        }
     }
-    if (overlap(scale_gradient, out)) return invalid("scale_gradient", "must not overlap out");
-    if (overlap(shift_gradient, out)) return invalid("shift_gradient", "must not overlap out");
-    return overlap(scale_gradient, shift_gradient) ? invalid("shift_gradient", "must not overlap scale_gradient")
-                                                   : Status{};
+    return {};
 }
 
-Status check_arrays(const RowPlan& plan, const RowArrays& a) {
+Status check_arrays(const RowPlan& plan, const RowArrays& a, const void* workspace) {
     const RowRequest& r = plan.request();
     const bool layer = r.op == RowOp::layernorm, norm = is_norm(r.op), slope = is_norm_gradient(r.op);
     const std::uint64_t elements = r.rows == 0 || r.op == RowOp::nll_gradient ? 0 : r.n;
     if (const Status bad = check_elements("x", a.x, r.dtype, elements); !bad.ok()) return bad;
-    const bool reduced = r.reduction != Reduction::none && (r.op == RowOp::cross_entropy || r.op == RowOp::nll);
-    if (a.out == nullptr && (reduced || r.rows * plan.results() > 0)) return invalid("out", "must not be null");
+    if (a.out == nullptr && (is_reduced(r) || r.rows * plan.results() > 0)) return invalid("out", "must not be null");
     if (const Status bad = check_alignment("out", a.out, plan.output()); !bad.ok()) return bad;
     if (const Status bad = check_optional("scale", a.scale, r.dtype, norm || slope); !bad.ok()) return bad;
     if (const Status bad = check_optional("shift", a.shift, r.dtype, layer); !bad.ok()) return bad;
@@ -256,7 +276,7 @@ Status check_arrays(const RowPlan& plan, const RowArrays& a) {
         return bad;
     if (const Status bad = check_upstream(plan, a); !bad.ok()) return bad;
     if (const Status bad = check_targets(r, a); !bad.ok()) return bad;
-    return check_overlap(plan, a);
+    return check_overlap(plan, a, workspace);
 }
 
 } // namespace
@@ -294,7 +314,7 @@ RowPlan make_row_plan(const RowRequest& asked) noexcept {
 }
 
 Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
-    const Status bad = check_call(plan, workspace, [&] { return check_arrays(plan, arrays); });
+    const Status bad = check_call(plan, workspace, [&] { return check_arrays(plan, arrays, workspace); });
     if (!bad.ok()) return bad;
     if (is_batch(plan.request())) return run_batch(plan, arrays, static_cast<char*>(workspace), stream);
     return run_rows(plan, arrays, workspace, stream);

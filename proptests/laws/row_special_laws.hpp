@@ -227,4 +227,113 @@ TEMPLATE_TEST_CASE("rows: targets that are ignored, and that are none", "[rows]"
     }
 }
 
+/// Of a GPU's plan pointers are looked at before anything runs.
+TEST_CASE("rows: what forward writes over what it reads is refused by name", "[rows][status]") {
+    constexpr std::uint64_t n = 8, rows = 3;
+    const RowBackend::Array<double> memory(std::vector<double>(1 << 20), 0);
+    auto* const p = reinterpret_cast<float*>(memory.data());
+    const std::vector<std::int64_t> classes{1, 0, 7};
+    const RowBackend::Array<std::int64_t> targets(classes, 0);
+    RowRequest r;
+    RowArrays good;
+    const auto status = [&](const RowArrays& arrays, char* workspace) {
+        r.n = n;
+        r.rows = rows;
+        r.device = RowBackend::device;
+        const RowPlan plan = make_row_plan(r);
+        throw_if_error(plan.status());
+        return run(plan, arrays, workspace);
+    };
+    // A workspace that is askew is refused after all arrays: nothing runs.
+    std::vector<double> other(1 << 16);
+    char* const askew = reinterpret_cast<char*>(other.data()) + 4;
+    const auto right = [&](const RowArrays& arrays) {
+        const Status got = status(arrays, askew);
+        return got.ok() || got.argument == std::string_view("workspace");
+    };
+    const auto wrong = [&](auto RowArrays::*member, std::initializer_list<int> places, const char* argument) {
+        for (const int at : places) {
+            RowArrays bad = good;
+            bad.*member = p + at;
+            INFO(name(r.op) << ' ' << argument << " at " << at);
+            expect(status(bad, askew), StatusCode::invalid_argument, argument);
+        }
+    };
+    for (const RowOp op : {RowOp::softmax, RowOp::log_softmax, RowOp::layernorm, RowOp::rmsnorm, RowOp::logsumexp}) {
+        if (!is_offered(op)) continue;
+        r = {.op = op};
+        good = {.x = p, .out = p + 24};
+        REQUIRE(right(good));
+        wrong(&RowArrays::out, {0, 1, 23}, "out"); // not in place either
+        good.out = p + 600;
+        wrong(&RowArrays::x, {577, op == RowOp::logsumexp ? 602 : 623}, "out");
+        r.stride = 20; // logsumexp, whose results are next to each other, has them between two rows
+        if (op == RowOp::logsumexp) {
+            good = {.x = p, .out = p + 8};
+            REQUIRE(right(good));
+            wrong(&RowArrays::out, {7, 18, 47}, "out");
+            continue;
+        }
+        r.output_stride = 20;
+        good = {.x = p, .out = p + 8};
+        REQUIRE(right(good));
+        wrong(&RowArrays::out, {7, 13, 47}, "out");
+    }
+    if (is_offered(RowOp::layernorm)) {
+        r = {.op = RowOp::layernorm};
+        good = {.x = p, .out = p + 50, .scale = p + 100, .shift = p + 110, .mean = p + 120, .rstd = p + 123};
+        REQUIRE(right(good));
+        wrong(&RowArrays::out, {93, 107, 110, 117}, "out");
+        wrong(&RowArrays::mean, {0, 23, 48, 73, 98, 107, 117}, "mean");
+        wrong(&RowArrays::rstd, {0, 23, 48, 73, 98, 107, 117, 118, 122}, "rstd");
+    }
+    const bool no_workspace = RowBackend::device.backend == Backend::cpu;
+    for (const RowOp op : {RowOp::cross_entropy, RowOp::nll}) {
+        for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
+            r = {.op = op, .reduction = reduction};
+            good = {.x = p, .out = p + 24, .targets = targets.data(), .weights = p + 40};
+            REQUIRE(right(good));
+            wrong(&RowArrays::out, {0, 23, 40, 47}, "out");
+            if (reduction == Reduction::none) {
+                wrong(&RowArrays::row_weights, {0, 22, 24, 26, 38, 47}, "row_weights");
+                wrong(&RowArrays::out, {38}, "out");
+            } else { // one number of all rows
+                good.out = p + 39;
+                REQUIRE(right(good));
+            }
+            RowArrays bad = good;
+            bad.out = const_cast<std::int64_t*>(targets.data());
+            expect(status(bad, askew), StatusCode::invalid_argument, "out");
+            if (reduction == Reduction::none) continue;
+            r.n = n, r.rows = rows, r.device = RowBackend::device;
+            const std::size_t bytes = make_row_plan(r).workspace_bytes();
+            REQUIRE((bytes > 0 && bytes < sizeof(float) << 20));
+            float* const far = p + (1 << 20);
+            good = {.x = far, .out = far + 100, .targets = targets.data()};
+            const auto at = [&](float* place) { return reinterpret_cast<char*>(place); };
+            for (float* const bad_place : {far, far + 22, far + 100, far - bytes / 4 + 2}) {
+                const Status got = status(good, at(bad_place));
+                expect(got, StatusCode::invalid_argument, "workspace");
+                REQUIRE(std::string_view(got.allowed).find("overlap") != std::string_view::npos);
+            }
+            if (no_workspace) REQUIRE(status(good, at(far - bytes / 4)).ok());
+        }
+    }
+    if (is_offered(RowOp::layernorm_gradient)) { // gradients, whose terms are in the workspace
+        r = {.op = RowOp::layernorm_gradient, .parameters = true};
+        good = {.x = p,
+                .out = p + 50,
+                .mean = p + 120,
+                .rstd = p + 130,
+                .upstream = p + 150,
+                .scale_gradient = p + 200,
+                .shift_gradient = p + 220};
+        for (const int place : {0, 22, 50, 72, 120, 132, 150, 172, 206, 226}) {
+            const Status got = status(good, reinterpret_cast<char*>(p + place));
+            expect(got, StatusCode::invalid_argument, "workspace");
+            REQUIRE(std::string_view(got.allowed).find("overlap") != std::string_view::npos);
+        }
+    }
+}
+
 } // namespace detreduce::proptests
