@@ -121,7 +121,6 @@ inline constexpr std::uint32_t slot_elements = 1u << 15, most_moment_slots = 819
 /// So many rows, each of up to two work items, keep warps busy without being cut.
 inline constexpr std::uint64_t many_rows = 1u << 13;
 /// Columns and short rows, a thread each, or parts of them.
-inline constexpr std::uint32_t part_threads = 256;
 inline constexpr std::uint64_t longest_part = 1u << 15;
 /// By `exact`. A longer group has a state, to which warps add the parts that no window held, each by
 /// pieces of so many elements: neighbours of a column are in other lines of memory.

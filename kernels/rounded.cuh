@@ -43,6 +43,19 @@ __device__ __forceinline__ Out rounded_to(double x) {
         return fp::canonical(static_cast<Out>(x));
     }
 }
+/// f(out as an array of T) for the T of `output`, of 16 bits or more.
+template <class F>
+__device__ __forceinline__ void with_output(void* out, DType output, const F& f) {
+    switch (output) {
+#define DETREDUCE_CASE(name, c_name, type)                                                                             \
+    case DType::name:                                                                                                  \
+        return f(static_cast<type*>(out));
+        DETREDUCE_FORMATS_FROM_16_BITS(DETREDUCE_CASE)
+#undef DETREDUCE_CASE
+    default: // nothing is stored in it here
+        return;
+    }
+}
 /// As acc::Finished::as().
 template <class Out>
 __device__ __forceinline__ Out rounded_to(const acc::Finished& result) {

@@ -59,7 +59,7 @@ function(detreduce_dtype_sources)
 endfunction()
 
 detreduce_dtype_sources(multiset/count/unique.cuh launch_count_unique sort_bytes ONLY f32 f64)
-detreduce_dtype_sources(multiset/exact/launch_groups.cuh launch_exact_groups describe_exact_list add_exact_list)
+detreduce_dtype_sources(multiset/exact/launch_groups.cuh launch_exact_groups find_exact_list)
 detreduce_dtype_sources(multiset/exact/launch_small.cuh launch_exact_small)
 detreduce_dtype_sources(multiset/exact/launch_sum.cuh launch_exact launch_exact_add)
 detreduce_dtype_sources(multiset/exact/launch_terms.cuh launch_exact_terms)

@@ -31,37 +31,11 @@ struct LossOut {
 
     template <int K, class V>
     __device__ __forceinline__ void store(std::uint64_t at, const Pack<V, K>& values) const {
-        switch (output) {
-        case DType::f16:
-            return store_pack(static_cast<float16*>(out) + at, aligned, values);
-        case DType::bf16:
-            return store_pack(static_cast<bfloat16*>(out) + at, aligned, values);
-        case DType::f32:
-            return store_pack(static_cast<float*>(out) + at, aligned, values);
-        case DType::f64:
-            return store_pack(static_cast<double*>(out) + at, aligned, values);
-        default: // there are no losses of it
-            return;
-        }
+        with_output(out, output, [&](auto* to) { store_pack(to + at, aligned, values); });
     }
     template <class V>
     __device__ __forceinline__ void store(std::uint64_t at, V value) const {
-        switch (output) {
-        case DType::f16:
-            static_cast<float16*>(out)[at] = rounded_to<float16>(value);
-            return;
-        case DType::bf16:
-            static_cast<bfloat16*>(out)[at] = rounded_to<bfloat16>(value);
-            return;
-        case DType::f32:
-            static_cast<float*>(out)[at] = rounded_to<float>(value);
-            return;
-        case DType::f64:
-            static_cast<double*>(out)[at] = rounded_to<double>(value);
-            return;
-        default:
-            return;
-        }
+        with_output(out, output, [&]<class T>(T* to) { to[at] = rounded_to<T>(value); });
     }
 };
 

@@ -16,11 +16,6 @@ __device__ __forceinline__ std::uint32_t count_arrival(std::uint32_t* arrived, s
     return before;
 }
 
-/// What the thread wrote before is seen by all of the GPU before what it writes behind.
-__device__ __forceinline__ void fence_of_gpu() {
-    __threadfence();
-}
-
 /// The memory that a launch asked for, for each block.
 __device__ __forceinline__ uint4* shared_of_launch() {
     extern __shared__ uint4 detreduce_shared[];

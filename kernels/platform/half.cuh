@@ -97,15 +97,6 @@ __device__ __forceinline__ void f32_of_both_f16(std::uint32_t word, float& low, 
     return word;
 }
 
-// Each number not less than that of `lowest` and not greater than that of `highest`, and NaN if it
-// is one.
-__device__ __forceinline__ void clamp_both_bf16(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
-    asm("max.NaN.bf16x2 %0, %0, %1; min.NaN.bf16x2 %0, %0, %2;" : "+r"(word) : "r"(lowest), "r"(highest));
-}
-__device__ __forceinline__ void clamp_both_f16(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
-    asm("max.NaN.f16x2 %0, %0, %1; min.NaN.f16x2 %0, %0, %2;" : "+r"(word) : "r"(lowest), "r"(highest));
-}
-
 // The greater of each half, or that which is not NaN.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t greater_of_both_bf16(std::uint32_t a, std::uint32_t b) {
     asm("max.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b));

@@ -224,7 +224,7 @@ struct Chunk {
     }
 
     /// f(r, k), a number of V, for each element that is there, to where it belongs in the `m`
-    /// results of the tile at `out`. `space`: shared memory of the warp's, store_bytes of it, that
+    /// results of the tile at `out`. `space`: shared memory of the warp's, a number of V a lane, that
     /// nobody else uses.
     template <bool MayBeNan = true, class F>
     __device__ __forceinline__ static void store(const RowOut<T>& out, int m, void* space, const F& f) {
@@ -244,7 +244,6 @@ struct Chunk {
             }
         }
     }
-    static constexpr int store_bytes = lanes * sizeof(V);
 
   private:
     /// A row of the warp's lanes, of which `there` exist.

@@ -144,6 +144,22 @@ __device__ __noinline__ void norm_again(const Rows<T>* rows, std::uint64_t row, 
     }
 }
 
+/// What becomes of a row whose numbers are in the memory of each block that has it: write(a Normalizer).
+template <class T, RowOp Op, bool Aligned, class Memory, class Write>
+__device__ __forceinline__ void finish_norm(const Rows<T>& a, std::uint64_t row, Memory& memory, std::uint32_t tile,
+                                            const Write& write) {
+    using V = fp::Arithmetic<T>;
+    if (memory.numbers.asks_for_scale) {
+        if (tile != 0) return; // the first block does it for all
+        return norm_again<T, Op, Aligned>(&a, row, &memory.shared, &memory.numbers);
+    }
+    // Of a mean that is known to be zero nothing is subtracted.
+    const V mean = Op == RowOp::rmsnorm ? V{0} : memory.numbers.mean;
+    const Normalizer<T, Aligned> result{a, row, mean, memory.numbers.rstd, memory.shared.own_lane()};
+    if (tile == 0) result.put();
+    write(result);
+}
+
 /// Long: of rows of more tiles than a cluster has blocks, which are read twice.
 template <class T, bool Aligned, bool Long>
 struct RmsNormRow {
@@ -187,13 +203,8 @@ struct RmsNormRow {
         if (threadIdx.x == 0) memory.numbers.mean = square.sum;
         teams.for_each([&](Memory& team, std::uint32_t) { team.numbers = numbers(a, team.numbers.mean); });
         if (!there) return;
-        if (memory.numbers.asks_for_scale) {
-            if (tile != 0) return; // the first block does it for all
-            return norm_again<T, RowOp::rmsnorm, Aligned>(&a, row, &memory.shared, &memory.numbers);
-        }
-        const auto result = normalizer(a, row, memory);
-        if (tile == 0) result.put();
-        result.write(chunk, first, m);
+        finish_norm<T, RowOp::rmsnorm, Aligned>(a, row, memory, tile,
+                                                [&](const auto& result) { result.write(chunk, first, m); });
     }
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared, blockIdx.x};
@@ -205,16 +216,8 @@ struct RmsNormRow {
         });
         if (threadIdx.x == 0) memory.numbers = numbers(a, square);
         sync_team();
-        if (memory.numbers.asks_for_scale)
-            return norm_again<T, RowOp::rmsnorm, Aligned>(&a, row, &memory.shared, &memory.numbers);
-        const auto result = normalizer(a, row, memory);
-        result.put();
-        result.write_again(block.x);
-    }
-    /// Of a mean that is known to be zero nothing is subtracted.
-    [[nodiscard]] static __device__ __forceinline__ Normalizer<T, Aligned>
-    normalizer(const Rows<T>& a, std::uint64_t row, Memory& memory) {
-        return {a, row, V{0}, memory.numbers.rstd, memory.shared.own_lane()};
+        finish_norm<T, RowOp::rmsnorm, Aligned>(a, row, memory, 0,
+                                                [&](const auto& result) { result.write_again(block.x); });
     }
 };
 
@@ -478,30 +481,18 @@ struct LayerNormRow {
             team.numbers = numbers(a, {team.numbers.mean, team.numbers.rstd});
         });
         if (!there) return;
-        if (memory.numbers.asks_for_scale) {
-            if (tile != 0) return; // the first block does it for all
-            return norm_again<T, RowOp::layernorm, Aligned>(&a, row, &memory.shared, &memory.numbers);
-        }
-        const auto result = normalizer(a, row, memory);
-        if (tile == 0) result.put();
-        result.write(chunk, first, static_cast<int>(m));
+        finish_norm<T, RowOp::layernorm, Aligned>(
+            a, row, memory, tile, [&](const auto& result) { result.write(chunk, first, static_cast<int>(m)); });
     }
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& memory) {
         const Acc moments = Block{a, a.weights[0], memory, 0, 0}.reduce_long(x_of(a, row));
         if (threadIdx.x == 0) memory.numbers = numbers(a, moments);
         sync_team();
-        if (memory.numbers.asks_for_scale)
-            return norm_again<T, RowOp::layernorm, Aligned>(&a, row, &memory.shared, &memory.numbers);
-        const auto result = normalizer(a, row, memory);
-        result.put();
-        result.write_again(x_of(a, row));
+        finish_norm<T, RowOp::layernorm, Aligned>(a, row, memory, 0,
+                                                  [&](const auto& result) { result.write_again(x_of(a, row)); });
     }
     [[nodiscard]] static __device__ __forceinline__ const T* x_of(const Rows<T>& a, std::uint64_t row) {
         return a.x + static_cast<std::int64_t>(row * a.stride);
-    }
-    [[nodiscard]] static __device__ __forceinline__ Normalizer<T, Aligned>
-    normalizer(const Rows<T>& a, std::uint64_t row, Memory& memory) {
-        return {a, row, memory.numbers.mean, memory.numbers.rstd, memory.shared.own_lane()};
     }
 };
 

@@ -6,19 +6,11 @@ namespace detreduce::cuda {
 
 // exact_groups_<dtype>.cu
 template <class T>
-Status describe_exact_list(Op op, const DeviceTraits& device, ExactListShape& shape);
-template <class T>
-Status add_exact_list(Op op, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states, Stream stream,
-                      const DeviceTraits& device);
+Status find_exact_list(Op op, const DeviceTraits& device, exact::ListKernel& list);
 // Not here, too, where this is compiled together with that of double (detreduce_join_cuda_sources).
-#define DETREDUCE_ELSEWHERE(T)                                                                                         \
-    extern template Status describe_exact_list<T>(Op, const DeviceTraits&, ExactListShape&);                           \
-    extern template Status add_exact_list<T>(Op, exact::Word*, exact::ListWork, std::uint32_t, int, Stream,            \
-                                             const DeviceTraits&);
-DETREDUCE_ELSEWHERE(float16)
-DETREDUCE_ELSEWHERE(bfloat16)
-DETREDUCE_ELSEWHERE(float)
-#undef DETREDUCE_ELSEWHERE
+extern template Status find_exact_list<float16>(Op, const DeviceTraits&, exact::ListKernel&);
+extern template Status find_exact_list<bfloat16>(Op, const DeviceTraits&, exact::ListKernel&);
+extern template Status find_exact_list<float>(Op, const DeviceTraits&, exact::ListKernel&);
 
 namespace {
 
@@ -58,15 +50,14 @@ struct TensorsLaunch {
 
     template <class T>
     [[nodiscard]] Status add(bool& first) const {
-        const Op op = plan.request().op;
         const int words = states * acc::exact::words;
         TensorCursor cursor(plan, in, dtype_of<T>);
-        ExactListShape shape;
+        exact::ListKernel list;
         Status status;
-        if (!cursor.done()) status = describe_exact_list<T>(op, device, shape);
+        if (!cursor.done()) status = find_exact_list<T>(plan.request().op, device, list);
         while (status.ok() && !cursor.done()) {
-            TensorParts parts = cursor.take_tiles(shape.tile);
-            parts.blocks = exact_blocks(parts.tiles, plan.launch().grid, shape.resident, policy::most_tensor_blocks);
+            TensorParts parts = cursor.take_tiles(list.tile);
+            parts.blocks = exact_blocks(parts.tiles, plan.launch().grid, list.resident, policy::most_tensor_blocks);
             status = upload_tensors(parts, layout.list, workspace, state(), first ? words : 0, stream);
             first = false;
             if (!status.ok()) break;
@@ -75,8 +66,9 @@ struct TensorsLaunch {
                                        .tiles = parts.tiles,
                                        .count = parts.count,
                                        .state_words = static_cast<std::uint32_t>(words),
-                                       .states = each()};
-            status = add_exact_list<T>(op, state(), work, parts.blocks, states, stream, device);
+                                       .states = each() != nullptr ? each() + list.first_word : nullptr};
+            status = launch_kernel(after_previous(device, list.kernel), list.kernel, parts.blocks, exact::block_threads,
+                                   0, stream, state() + list.first_word, work);
         }
         return status;
     }

@@ -117,11 +117,6 @@ template <class T>
                                                const acc::exact::Word*& states, Stream stream,
                                                const DeviceTraits& device);
 [[nodiscard]] std::size_t exact_tensors_workspace_bytes(const Request& r);
-/// Of the kernel that adds a list: the elements of its tiles, and the blocks that the device holds at once.
-struct ExactListShape {
-    std::uint64_t tile = 0;
-    std::uint32_t resident = 0;
-};
 
 /// Adds to a state of the caller's, with `grid` blocks at most, unless 0.
 template <class T>

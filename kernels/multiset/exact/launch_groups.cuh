@@ -129,30 +129,14 @@ Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* 
     });
 }
 
-template <class T, class Map>
-using ListInput = exact::Terms<T, Map, exact::long_tile<T, Map>>;
-
-/// What the device can do for a list of tensors whose elements are T.
+/// The kernel for a list of tensors whose elements are T.
 template <class T>
-Status describe_exact_list(Op op, const DeviceTraits& device, ExactListShape& shape) {
+Status find_exact_list(Op op, const DeviceTraits& device, exact::ListKernel& list) {
     return exact::with_map(op, [&]<class Map>(Map) {
-        using Input = ListInput<T, Map>;
-        shape.tile = Input::tile;
-        return count_resident(exact::list_kernel<Input>, exact::block_threads, 0, device, shape.resident);
-    });
-}
-
-/// Adds such a list. Of terms that are one state the words go to the middle one of three.
-template <class T>
-Status add_exact_list(Op op, exact::Word* state, exact::ListWork work, std::uint32_t blocks, int states, Stream stream,
-                      const DeviceTraits& device) {
-    return exact::with_map(op, [&]<class Map>(Map) -> Status {
-        using Input = ListInput<T, Map>;
-        const int middle = states > Input::states && !exact::is_moments<Map> ? acc::exact::words : 0;
-        if (work.states) work.states += middle;
-        const auto kernel = exact::list_kernel<Input>;
-        return launch_kernel(after_previous(device, kernel), kernel, blocks, exact::block_threads, 0, stream,
-                             state + middle, work);
+        using Input = exact::Terms<T, Map, exact::long_tile<T, Map>>;
+        const bool middle = exact::states_of<double, Map> > Input::states && !exact::is_moments<Map>;
+        list = {exact::list_kernel<Input>, Input::tile, middle ? acc::exact::words : 0, 0};
+        return count_resident(list.kernel, exact::block_threads, 0, device, list.resident);
     });
 }
 

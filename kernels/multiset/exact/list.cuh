@@ -20,6 +20,13 @@ struct ListWork {
     std::uint32_t state_words = 0; ///< from one tensor's words to the next
     Word* states = nullptr;        ///< unless null, of tensors: one after the other
 };
+/// What adds a list of one dtype. Of terms that are one state the words go to the middle one of three.
+struct ListKernel {
+    void (*kernel)(Word* state, ListWork work) = nullptr;
+    std::uint64_t tile = 0;     ///< elements
+    int first_word = 0;         ///< of a state
+    std::uint32_t resident = 0; ///< blocks that the device holds at once
+};
 
 /// What a block has of the list. In shared memory, as is what a warp has of a tensor: kept in registers they would be in the way of loads.
 template <class Input>

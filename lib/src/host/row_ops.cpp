@@ -198,7 +198,7 @@ struct RowRun {
         const auto* const scale = static_cast<const T*>(arrays.scale);
         const auto* const shift = static_cast<const T*>(arrays.shift);
         row.write(out(), [&](std::uint64_t i) {
-            const V z = spec::normalized(down(fp::widen(row.x[i])), mean, rstd);
+            const V z = of.value(x(i));
             if (!scale) return z;
             return shift ? fp::fused(z, fp::widen(scale[i]), fp::widen(shift[i])) : z * fp::widen(scale[i]);
         });

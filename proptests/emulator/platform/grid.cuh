@@ -8,7 +8,6 @@ namespace detreduce::cuda {
 inline std::uint32_t count_arrival(std::uint32_t* arrived, std::uint32_t count) {
     return atomicAdd(arrived, count);
 }
-inline void fence_of_gpu() {}
 inline void sync_grid() {
     emulator::meet_grid();
 }

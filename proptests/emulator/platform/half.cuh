@@ -61,26 +61,6 @@ template <class T>
     return std::uint32_t{f16_of_f32(high)} << 16 | f16_of_f32(low);
 }
 
-template <class T>
-void clamp_both(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
-    std::uint32_t clamped = 0;
-    for (int shift = 0; shift < 32; shift += 16) {
-        const auto number = [shift](std::uint32_t w) { return T::from_bits(static_cast<std::uint16_t>(w >> shift)); };
-        const float x = fp::widen(number(word)), low = fp::widen(number(lowest)), high = fp::widen(number(highest));
-        const std::uint16_t bits = fp::is_nan(x) ? std::uint16_t{0x7fff}
-                                   : x < low     ? fp::to_bits(number(lowest))
-                                   : high < x    ? fp::to_bits(number(highest))
-                                                 : fp::to_bits(number(word));
-        clamped |= std::uint32_t{bits} << shift;
-    }
-    word = clamped;
-}
-inline void clamp_both_bf16(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
-    clamp_both<bfloat16>(word, lowest, highest);
-}
-inline void clamp_both_f16(std::uint32_t& word, std::uint32_t lowest, std::uint32_t highest) {
-    clamp_both<float16>(word, lowest, highest);
-}
 template <class T, class F>
 [[nodiscard]] std::uint32_t of_both(std::uint32_t a, std::uint32_t b, const F& f) {
     return by_halves<std::uint16_t>([&](auto x, auto y) { return f(T::from_bits(x), T::from_bits(y)); }, a, b);
