@@ -34,6 +34,11 @@ template <class T>
 __device__ __forceinline__ fp::Arithmetic<T> weight_of(const Rows<T>& a, std::uint64_t j) {
     return a.weights != nullptr ? fp::widen(load_number(a.weights + j)) : fp::Arithmetic<T>{1};
 }
+/// What the gradient of a row is multiplied by.
+template <class T>
+__device__ __forceinline__ fp::Arithmetic<T> factor_of(const Rows<T>& a, std::uint64_t row) {
+    return a.factor != nullptr ? a.factor[a.own_factors ? row : 0] : fp::Arithmetic<T>{1};
+}
 /// What there is one of a row, where it is asked for.
 template <class T>
 __device__ __forceinline__ void put_number(const Rows<T>& a, std::uint64_t row, fp::Arithmetic<T> value,
@@ -221,11 +226,11 @@ struct ExpRow {
     [[nodiscard]] __device__ __forceinline__ Slope slope_of_one_class() const {
         const std::int64_t target = a.targets[row];
         const V own = weight(static_cast<std::uint64_t>(target));
-        return {own, own, V{1}, a.factor != nullptr ? *a.factor : V{1}, fp::widen(load_number(x + target)), target};
+        return {own, own, V{1}, factor_of(a, row), fp::widen(load_number(x + target)), target};
     }
     /// Where all classes count.
     [[nodiscard]] __device__ __forceinline__ Slope slope_of_all() const {
-        Slope g{V{1}, V{1}, static_cast<V>(a.n), a.factor != nullptr ? *a.factor : V{1}, V{0}, -1};
+        Slope g{V{1}, V{1}, static_cast<V>(a.n), factor_of(a, row), V{0}, -1};
         const bool given = a.probabilities != nullptr;
         if (given || (a.weights != nullptr && a.smoothed.at_all != 0)) g.all = sum_of_weights();
         if (given) return g;

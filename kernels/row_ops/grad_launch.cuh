@@ -12,9 +12,8 @@ struct RowGradLaunch : RowLaunch<T> {
     using RowLaunch<T>::plan, RowLaunch<T>::arrays;
 
     [[nodiscard]] row_kernels::GradRows<T> rows() const {
-        const bool one = plan.request().op == RowOp::logsumexp_gradient;
-        return {RowLaunch<T>::rows(), one ? nullptr : static_cast<const T*>(arrays.upstream), upstream_stride(),
-                one ? static_cast<const V*>(arrays.upstream) : nullptr, static_cast<V*>(arrays.scale_gradient)};
+        return {RowLaunch<T>::rows(), static_cast<const T*>(arrays.upstream), upstream_stride(),
+                static_cast<V*>(arrays.scale_gradient)};
     }
     [[nodiscard]] std::uint64_t upstream_stride() const {
         const RowRequest& r = plan.request();
@@ -23,9 +22,8 @@ struct RowGradLaunch : RowLaunch<T> {
     [[nodiscard]] bool aligned() const {
         const auto at = reinterpret_cast<std::uintptr_t>(arrays.upstream);
         const RowRequest& r = plan.request();
-        const bool wide = r.op != RowOp::logsumexp_gradient && r.op != RowOp::cross_entropy_target_gradient;
         return RowLaunch<T>::aligned() &&
-               (!wide || (at % 16 == 0 && (r.rows == 1 || upstream_stride() % (16 / sizeof(T)) == 0)));
+               (!has_wide_upstream(r.op) || (at % 16 == 0 && (r.rows == 1 || upstream_stride() % (16 / sizeof(T)) == 0)));
     }
     template <class Op>
     [[nodiscard]] Status launch() const {

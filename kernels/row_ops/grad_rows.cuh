@@ -12,9 +12,8 @@ namespace detreduce::cuda::row_kernels {
 /// What gradients are told beside rows.
 template <class T>
 struct GradRows : Rows<T> {
-    const T* upstream; ///< a row of n elements, of logsumexp null
+    const T* upstream; ///< of what has n elements a row there
     std::uint64_t upstream_stride;
-    const fp::Arithmetic<T>* row_upstream;
     fp::Arithmetic<T>* terms; ///< for sums over the rows: n a row, or null
 };
 
@@ -222,11 +221,10 @@ struct ExpGradRow {
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
         const auto e = block.sum_of(block.template state<true>(V{0}));
         if (e.is_special()) return block.write_same(spec::quiet_nan<V>);
+        const V factor = factor_of(a, row);
         if constexpr (Op == RowOp::logsumexp_gradient) {
-            const V upstream = a.row_upstream[row];
-            block.write_each(e, [&](V, V p, std::int64_t) { return row_grads::logsumexp_slope(p, upstream); });
+            block.write_each(e, [&](V, V p, std::int64_t) { return row_grads::logsumexp_slope(p, factor); });
         } else {
-            const V factor = a.factor != nullptr ? *a.factor : V{1};
             block.write_each(e, [&](V v, V, std::int64_t j) {
                 const auto i = static_cast<std::uint64_t>(j);
                 const V weight = i < a.n ? block.weight(i) : V{1}; // what is beyond the row is not stored

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "platform/launch_kernel.hpp"
+#include "row_batch.hpp"
 #include "row_ops/nll_rows.cuh"
 #include "row_ops/norm_rows.cuh"
 
@@ -38,7 +39,8 @@ struct RowLaunch {
         a.mean = static_cast<V*>(arrays.mean);
         a.rstd = static_cast<V*>(arrays.rstd);
         a.row_weights = static_cast<V*>(arrays.row_weights);
-        a.factor = static_cast<const V*>(arrays.factor);
+        a.own_factors = arrays.upstream != nullptr && !has_wide_upstream(r.op);
+        a.factor = static_cast<const V*>(a.own_factors ? arrays.upstream : arrays.factor);
         a.targets = arrays.targets;
         a.probabilities = static_cast<const T*>(arrays.probabilities);
         a.probability_stride = r.probability_stride != 0 ? r.probability_stride : r.n;

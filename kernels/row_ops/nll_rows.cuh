@@ -40,7 +40,7 @@ struct NllGradient {
         const auto c = spec::RowClass<V>::of(a.targets[row], a.ignore_index, a.n);
         const V other = c.there ? V{0} : c.otherwise;
         V slope = other;
-        if (c.there) slope = spec::nll_slope(weight_of(a, target), a.factor != nullptr ? *a.factor : V{1});
+        if (c.there) slope = spec::nll_slope(weight_of(a, target), factor_of(a, row));
         const auto out = RowOut<T>::of(a, row);
         for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x)
             out.put(i, i == target ? slope : other);

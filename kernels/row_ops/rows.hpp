@@ -28,6 +28,7 @@ struct Rows {
     const T *scale, *shift, *weights;
     V *mean, *rstd, *row_weights;
     const V* factor;
+    bool own_factors; ///< is there a factor for each row?
     const std::int64_t* targets;
     const T* probabilities;
     std::uint64_t probability_stride;

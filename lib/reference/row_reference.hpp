@@ -226,7 +226,7 @@ struct RowInput {
     std::int64_t target = 0, ignore_index = -100;
     double smoothing = 0, epsilon = 0;
     std::optional<Sum<T>> factor = {};
-    Sum<T> mean = 0, rstd = 0, row_upstream = 0; ///< what a gradient is told of its row
+    Sum<T> mean = 0, rstd = 0; ///< what a gradient is told of its row
 };
 template <class Out, class V>
 struct RowOutput {
@@ -518,7 +518,7 @@ RowOutput<Out, Sum<T>> gradient_of_exponentials(RowOp op, const RowInput<T>& in)
     for (std::size_t j = 0; j < in.x.size(); ++j) {
         const V weight = in.weights.empty() ? V(1) : static_cast<V>(value_of(in.weights[j]));
         const V slope = op == RowOp::logsumexp_gradient
-                            ? sum.softmax(in.x[j]) * in.row_upstream
+                            ? sum.softmax(in.x[j]) * *in.factor
                             : ((b == 0 ? weight : a * weight) * sum.loss(in.x[j])) * (in.factor ? *in.factor : V(1));
         result.out.push_back(stored<Out>(slope));
     }

@@ -173,11 +173,22 @@ Status check_row_weights(const RowPlan& plan, const RowArrays& a) {
                           has_weights(r.op) && !is_loss_gradient(r.op));
 }
 
+/// Of gradients of losses: a number a row in the place of one for all.
+Status check_factors(const RowPlan& plan, const RowArrays& a) {
+    if (a.upstream == nullptr) return {};
+    if (plan.request().reduction != Reduction::none)
+        return invalid("upstream", "must be null: with a reduction there is one number for all rows, factor");
+    if (a.factor != nullptr) return invalid("factor", "must be null where upstream has a number for each row");
+    return check_alignment("upstream", a.upstream, plan.arithmetic());
+}
+
 /// What comes from upstream, and what is made of it beside out.
 Status check_upstream(const RowPlan& plan, const RowArrays& a) {
     const RowRequest& r = plan.request();
     const bool wide = has_wide_upstream(r.op), one = r.op == RowOp::logsumexp_gradient;
-    if (!wide && !one) {
+    if (is_loss_gradient(r.op)) {
+        if (const Status bad = check_factors(plan, a); !bad.ok()) return bad;
+    } else if (!wide && !one) {
         if (const Status bad = must_be_null("upstream", a.upstream); !bad.ok()) return bad;
     } else {
         const std::uint64_t there = r.rows == 0 ? 0 : r.n;

@@ -49,7 +49,7 @@ struct RowBackend {
             if (!data.targets.empty()) in.target = data.targets[i];
             if (!data.probabilities.empty()) in.probabilities = std::span(data.probabilities).subspan(i * r.n, r.n);
             if (!data.upstream.empty()) in.upstream = std::span(data.upstream).subspan(i * r.n, r.n);
-            if (!data.row_upstream.empty()) in.row_upstream = data.row_upstream[i];
+            if (!data.row_upstream.empty()) in.factor = data.row_upstream[i];
             if (!data.mean.empty()) in.mean = data.mean[i];
             if (!data.rstd.empty()) in.rstd = data.rstd[i];
             const auto one = reference::row<Out>(r.op, in);
@@ -433,8 +433,18 @@ TEST_CASE("rows: what is wrong with pointers is said by name", "[rows][status]")
         wrong(&RowArrays::rstd, of_norm ? askew : static_cast<void*>(out), "rstd");
         if (op == RowOp::layernorm_gradient) wrong(&RowArrays::mean, none_to_write, "mean");
         if (of_norm_gradients(op)) wrong(&RowArrays::rstd, none_to_write, "rstd");
-        wrong(&RowArrays::upstream, upstream ? askew : static_cast<const void*>(x), "upstream");
+        wrong(&RowArrays::upstream, upstream || has_factor(op) ? askew : static_cast<const void*>(x), "upstream");
         if (upstream) wrong(&RowArrays::upstream, none, "upstream");
+        if (has_factor(op)) { // a number for each row, or one for all, and that of a reduction
+            RowArrays both = good;
+            both.factor = both.upstream = kept;
+            expect(run(plan, both), invalid, "factor");
+            both.factor = nullptr;
+            REQUIRE(run(plan, both).ok());
+            const RowPlan sum = make_row_plan({.op = op, .n = 4, .reduction = Reduction::sum, .device = cpu});
+            expect(run(sum, both), invalid, "upstream");
+            out[0] = 77;
+        }
         wrong(&RowArrays::scale_gradient, static_cast<void*>(out), "scale_gradient"); // without `parameters`
         wrong(&RowArrays::shift_gradient, static_cast<void*>(out), "shift_gradient");
         wrong(&RowArrays::weights, of_losses(op) ? askew : static_cast<const void*>(x), "weights");

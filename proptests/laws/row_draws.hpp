@@ -170,6 +170,7 @@ struct RowData {
 /// What an op may be given or not; of other ops the numbers mean nothing.
 struct RowVariant {
     bool scale = false, shift = false, weights = false, smoothing = false, factor = false, probabilities = false;
+    bool upstream = false; ///< of losses: a factor for each row
 };
 /// Every variant of an op.
 inline std::vector<RowVariant> variants(RowOp op) {
@@ -187,6 +188,17 @@ inline std::vector<RowVariant> variants(RowOp op) {
     for (std::size_t i = list.size(); has_factor(op) && i-- > 0;) {
         list.push_back(list[i]);
         list.back().factor = true;
+    }
+    return list;
+}
+
+/// And those that golden bits do not know.
+inline std::vector<RowVariant> all_variants(RowOp op) {
+    auto list = variants(op);
+    for (RowVariant v : variants(op)) {
+        if (!has_factor(op) || v.factor) continue;
+        v.upstream = true;
+        list.push_back(v);
     }
     return list;
 }
@@ -231,7 +243,7 @@ RowData<T> row_data(const RowRequest& r, const RowVariant& v, std::uint64_t seed
     const auto a_row = [&](bool has, double low, double high, std::uint64_t what) {
         return numbers_between<fp::Arithmetic<T>>(low, high, has ? r.rows : 0, seed + what);
     };
-    data.row_upstream = a_row(r.op == RowOp::logsumexp_gradient, -2, 2, 9);
+    data.row_upstream = a_row(r.op == RowOp::logsumexp_gradient || v.upstream, -2, 2, 9);
     data.mean = a_row(r.op == RowOp::layernorm_gradient, -1, 1, 10);
     data.rstd = a_row(of_norm_gradients(r.op), 0.01, 3, 11);
     return data;
@@ -256,7 +268,8 @@ inline std::string shown(const RowRequest& r, const RowVariant& v) {
                                     {v.shift, " shift"},
                                     {v.weights, " weights"},
                                     {v.factor, " factor"},
-                                    {v.probabilities, " given"}})
+                                    {v.probabilities, " given"},
+                                    {v.upstream, " a row"}})
         text += has ? what : "";
     return text;
 }

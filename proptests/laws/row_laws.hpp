@@ -125,7 +125,7 @@ inline void choose(RowRequest& r, std::uint64_t word) {
 template <class T, class Check>
 void for_requests(std::uint64_t seed, const Check& check) {
     for (const RowOp op : RowBackend::ops()) {
-        const auto list = variants(op);
+        const auto list = all_variants(op);
         for (std::size_t v = 0; v < list.size(); ++v) {
             for (const std::size_t n : row_lengths<T>()) {
                 if (n == 0 && needs_elements(op)) continue;
@@ -170,7 +170,7 @@ TEMPLATE_TEST_CASE("rows: every kernel, on few elements", "[rows][sanitizer]", f
     using T = TestType;
     for (const RowOp op : RowBackend::ops()) {
         for (const std::uint64_t n : {5, 304, 305, int{spec::TreeOrder<sizeof(T)>::tile} + 9}) {
-            for (const RowVariant& v : variants(op)) {
+            for (const RowVariant& v : all_variants(op)) {
                 const RowRequest r{.op = op,
                                    .n = n,
                                    .rows = 2,

@@ -569,13 +569,15 @@ class Classes:
             r.run(op, output, options, dict(self.arrays, out=out, row_weights=weights))
         return (out, weights) if rows else self.lib.close(out, r.x)
 
-    def gradient(self, op: str, reduction: str, method: str, factor: Any, dtype: Optional[str] = None):
-        """With respect to x, times `factor`: None for 1, or one number of the arithmetic's format."""
+    def gradient(self, op: str, reduction: str, method: str, factor: Any):
+        """With respect to x, times `factor`: None for 1, or one number of the arithmetic's format, or, of none, one a
+        row."""
         r = self.r
-        out = r.empty(r.shape, dtype or r.word)
+        out = r.empty(r.shape, r.word)
         if r.rows > 0:
             options = dict(self.options, reduction=reduction, method=method)
-            r.run(op, dtype, options, dict(self.arrays, out=out, factor=factor))
+            name = "upstream" if reduction == "none" else "factor"
+            r.run(op, None, options, {**self.arrays, "out": out, name: factor})
         return r.close(out)
 
 

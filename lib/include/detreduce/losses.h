@@ -253,7 +253,8 @@ typedef struct detreduce_row_arrays {
     const void* weights;       /* cross entropy, nll: n elements, a weight a class, or NULL for 1 */
     void* row_weights;  /* cross_entropy, nll, not reduced: the weight of the row's target, a number as rstd a row */
     const void* factor; /* gradients of cross entropy and nll: the upstream value, one number as rstd, or NULL for 1 */
-    /* Other gradients: what comes from upstream, n elements a row, upstream_stride apart; of logsumexp as rstd. */
+    /* Other gradients: what comes from upstream, n elements a row, upstream_stride apart; of
+     * logsumexp as rstd, and so, in the place of factor, of cross entropy and nll, not reduced. */
     const void* upstream;
     void* scale_gradient;    /* with `parameters`: n results, summed over the rows */
     void* shift_gradient;    /* layernorm, with `parameters`: the same, or NULL */

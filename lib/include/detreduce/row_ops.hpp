@@ -140,7 +140,8 @@ struct RowArrays {
     /// respect to what is differentiated, or null for 1.
     const void* factor = nullptr;
     /// The other gradients: that with respect to what the op gives, n elements a row, or, of
-    /// logsumexp, a number of plan.arithmetic() a row.
+    /// logsumexp, a number of plan.arithmetic() a row; the same, in the place of factor, of cross
+    /// entropy and nll that are not reduced.
     const void* upstream = nullptr;
     void* scale_gradient = nullptr; ///< with `parameters`: n results, summed over the rows
     void* shift_gradient = nullptr; ///< layernorm, with `parameters`: the same, or null

@@ -213,7 +213,10 @@ struct RowRun {
         return spec::RowClass<V>::of(arrays.targets[index], plan.request().ignore_index, row.n);
     }
     [[nodiscard]] std::uint64_t target() const { return static_cast<std::uint64_t>(arrays.targets[index]); }
-    [[nodiscard]] V factor() const { return arrays.factor ? *static_cast<const V*>(arrays.factor) : V{1}; }
+    [[nodiscard]] V factor() const {
+        if (arrays.upstream) return static_cast<const V*>(arrays.upstream)[index];
+        return arrays.factor ? *static_cast<const V*>(arrays.factor) : V{1};
+    }
     [[nodiscard]] V probability(std::uint64_t j) const {
         const std::uint64_t stride = plan.request().probability_stride;
         return fp::widen(static_cast<const T*>(arrays.probabilities)[index * (stride ? stride : row.n) + j]);
@@ -303,9 +306,8 @@ struct RowRun {
         });
     }
     void logsumexp_gradient() const {
-        const V upstream = static_cast<const V*>(arrays.upstream)[index];
         const auto sum = row.exp_sum();
-        row.write(out(), {RowValue::slope, sum.origin, sum.reciprocal, sum.reference, V{1}, upstream});
+        row.write(out(), {RowValue::slope, sum.origin, sum.reciprocal, sum.reference, V{1}, factor()});
     }
     /// Sums over the row, and what is made of them, as spec/row_grads.hpp says.
     template <class G>

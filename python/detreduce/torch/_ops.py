@@ -318,13 +318,7 @@ def _fake_cross_entropy(x, target, weight, ignore_index, label_smoothing, op, re
 
 def _cross_entropy_backward(grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method):
     classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing)
-    wide = arithmetic(x.dtype)
-    if reduction == "none":  # a factor a row, which is one more rounding
-        d = classes.gradient(
-            op + "_gradient", "none", method, None, "f32" if wide == torch.float32 else "f64"
-        )
-        return (d * grad.to(wide).unsqueeze(0 if x.dim() == 1 else 1)).to(x.dtype)
-    factor = grad.to(wide).contiguous()
+    factor = grad.to(arithmetic(x.dtype)).contiguous()
     return classes.gradient(op + "_gradient", reduction, method, factor)
 
 
