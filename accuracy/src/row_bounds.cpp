@@ -120,6 +120,22 @@ double cross_entropy_gradient_bound(const ExpSumCase& c, DType output, const Slo
     const double bound = f * ((1 + g) * of_p * s.of_softmax + g * size) + 4 * (1 + f) * eta;
     return rounded(bound, f * size, c.input, output);
 }
+double z_loss_bound(DType input, DType output, const ZSizes& z, double loss, double bound) noexcept {
+    const auto [u, eta] = unit_of_rows(input);
+    const double M = z.logsumexp, B = z.bound, size = z.lambda * M * M + loss;
+    const double off = z.lambda * ((2 * M + B) * B * (1 + u) + u * M * M) + bound + 2 * eta * (M + B + 1);
+    return rounded(off + u * (size + off), size, input, output);
+}
+double z_gradient_bound(const ExpSumCase& c, DType output, const SlopeSizes& s, const ZSizes& z) noexcept {
+    const auto [u, eta] = unit_of_rows(c.input);
+    const double zeta = 2 * z.lambda * z.logsumexp,
+                 of_zeta = 2 * z.lambda * ((1 + u) * z.bound + u * z.logsumexp) + eta, f = std::fabs(s.factor);
+    const DType v = accumulator_of(c.input);
+    const double of_p = softmax_bound(c, v, s.p), size = s.p * (s.of_softmax + zeta) + s.subtracted;
+    const double bound = cross_entropy_gradient_bound(c, v, {s.p, s.of_softmax + zeta, s.subtracted, s.factor}) +
+                         f * (1 + gamma(c.input, 3)) * ((s.p + of_p) * of_zeta + 3 * u * size);
+    return rounded(bound, f * size, c.input, output);
+}
 double own_gradient_bound(const ExpSumCase& c, DType output, double share, double factor, bool target) noexcept {
     const auto [u, eta] = unit_of_rows(c.input);
     const SumErrors e = sum_errors(c);

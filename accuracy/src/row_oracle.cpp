@@ -52,8 +52,8 @@ struct RowOracle::Numbers {
         const auto neg_log_prob = [&](std::size_t i) {
             return total + (Real(greatest) - x[i]) - (i == j ? h : Real(0));
         };
-        if (t.smoothing == 0 && t.probabilities.empty()) return weight(t, t.y) * neg_log_prob(t.y);
-        Real whole;
+        Real whole = (total + greatest) * (total + greatest) * t.z_loss;
+        if (t.smoothing == 0 && t.probabilities.empty()) return whole + weight(t, t.y) * neg_log_prob(t.y);
         for (std::size_t i = 0; i < x.size(); ++i)
             whole = whole + share(t, i) * neg_log_prob(i);
         return whole;
@@ -117,7 +117,8 @@ std::vector<double> RowOracle::slope_errors(const RowTarget& t, std::span<const 
     for (std::size_t j = 0; j < of_->x.size(); ++j) {
         const Real share = of_->share(t, j);
         const Real slope = j == of_->peak ? all - share - rest * all : of_->terms[j] / of_->sum * all - share;
-        errors.push_back(off(slope * t.factor, results[j]));
+        const Real of_z = 2 * t.z_loss * (of_->log + of_->greatest) * of_->terms[j] / of_->sum;
+        errors.push_back(off((slope + of_z) * t.factor, results[j]));
     }
     return errors;
 }

@@ -211,16 +211,17 @@ struct ExpRow {
         V x;                 ///< at the target: the gradient may take the place of the row
         std::int64_t target; ///< −1: classes have probabilities
     };
-    /// Of an element, its number and softmax, where all classes count.
-    [[nodiscard]] __device__ __forceinline__ V slope(const Sum& e, const Slope& g, V v, V p, std::int64_t j) const {
+    /// Of an element, its number and softmax, where all classes count; z is that of z_loss.
+    [[nodiscard]] __device__ __forceinline__ V slope(const Sum& e, const Slope& g, V v, V p, std::int64_t j,
+                                                     V z) const {
         const auto i = static_cast<std::uint64_t>(j);
         const bool there = i < a.n; // what is beyond the row is not stored
         const V other = there && a.weights != nullptr ? weight(i) : V{1};
         if (a.probabilities != nullptr) {
             const V own = there ? a.smoothed.coefficient(other, probability(i)) : V{0};
-            return spec::slope_of_class(e, v, p, g.all, own) * g.factor;
+            return spec::slope_of_class(e, v, p, g.all, own, z) * g.factor;
         }
-        if (j == g.target) return a.smoothed.target_slope(p, e.softmax_less_one(v, p), g.all, g.own) * g.factor;
+        if (j == g.target) return a.smoothed.target_slope(p, e.softmax_less_one(v, p), g.all, g.own, z) * g.factor;
         return a.smoothed.slope(p, g.of_softmax, other) * g.factor;
     }
     [[nodiscard]] __device__ __forceinline__ Slope slope_of_one_class() const {
@@ -297,8 +298,10 @@ struct ExpRow {
     /// asked for.
     __device__ __noinline__ void write_slopes(const Sum& e) const {
         if (e.is_special()) return write_same(spec::quiet_nan<V>);
-        const Slope g = slope_of_all();
-        write_each(e, [&](V v, V p, std::int64_t j) { return slope(e, g, v, p, j); });
+        Slope g = slope_of_all();
+        const V z = a.smoothed.z_slope(a.z_loss, e.logsumexp());
+        g.of_softmax = a.smoothed.with_z_slope(g.of_softmax, z, V{1});
+        write_each(e, [&](V v, V p, std::int64_t j) { return slope(e, g, v, p, j, z); });
     }
     /// By `blocks`, of which this one is number `rank`.
     __device__ void write_same(V value, std::uint32_t rank = 0, std::uint32_t blocks = 1) const {
@@ -321,20 +324,21 @@ struct ExpRow {
         if (threadIdx.x == 0) put_number(a, row, value, target_weight);
     }
     __device__ __forceinline__ void put_entropy(const Sum& e, V of_all) const {
-        if (a.probabilities != nullptr) return put(of_all, V{1});
-        if (threadIdx.x == 0) put_entropy_of_target(a, row, e, target_of(a, row), of_all);
+        if (a.probabilities != nullptr) return put(a.smoothed.with_z_loss(of_all, a.z_loss, e.logsumexp()), V{1});
+        if (threadIdx.x == 0) put_entropy_of_target(a, row, e, target_of(a, row), of_all, a.z_loss);
     }
     /// By one thread.
     static __device__ __forceinline__ void put_entropy_of_target(const Rows<T>& a, std::uint64_t row, const Sum& e,
-                                                                 const RowTarget<V>& target, V of_all) {
-        put_number(a, row, a.smoothed.loss(e.neg_log_prob(target.x), target.weight, of_all), target.weight);
+                                                                 const RowTarget<V>& target, V of_all, V z_loss) {
+        const V loss = a.smoothed.loss(e.neg_log_prob(target.x), target.weight, of_all);
+        put_number(a, row, a.smoothed.with_z_loss(loss, z_loss, e.logsumexp()), target.weight);
     }
     /// logsumexp, or the cross entropy of one class: by one thread.
     static __device__ __forceinline__ void put_one(const Rows<T>& a, std::uint64_t row, const Sum& e,
                                                    const RowTarget<V>& target) {
         if (!a.entropy) return put_number(a, row, e.logsumexp(), V{0});
         if (!target.there) return put_number(a, row, target.weight, target.weight);
-        put_entropy_of_target(a, row, e, target, V{0});
+        put_entropy_of_target(a, row, e, target, V{0}, V{0}); // without z_loss
     }
 
     /// Rows without a class to be told from others; true if that is what this one is.
@@ -352,7 +356,8 @@ struct ExpRow {
 
     __device__ __forceinline__ void finish(const Sum& e) const {
         if constexpr (Op == RowOp::logsumexp) {
-            if (a.entropy) return put_entropy(e, a.all_classes ? sum_of_neg_log_probs(e) : V{0});
+            const bool sums = a.smoothed.at_all != 0 || a.probabilities != nullptr;
+            if (a.entropy) return put_entropy(e, sums ? sum_of_neg_log_probs(e) : V{0});
             put(e.logsumexp(), V{0});
         } else {
             write(e);

@@ -47,7 +47,8 @@ struct RowLaunch {
         a.ignore_index = r.ignore_index;
         a.epsilon = r.epsilon;
         a.smoothed = spec::SmoothedTarget<V>::of(r.label_smoothing, std::max<std::uint64_t>(r.n, 1));
-        a.all_classes = a.smoothed.at_all != 0 || a.probabilities != nullptr;
+        a.z_loss = static_cast<V>(r.z_loss);
+        a.all_classes = a.smoothed.at_all != 0 || a.probabilities != nullptr || a.z_loss != 0;
         return a;
     }
 

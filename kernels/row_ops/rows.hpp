@@ -28,14 +28,15 @@ struct Rows {
     const T *scale, *shift, *weights;
     V *mean, *rstd, *row_weights;
     const V* factor;
-    bool own_factors; ///< is there a factor for each row?
     const std::int64_t* targets;
     const T* probabilities;
     std::uint64_t probability_stride;
     std::int64_t ignore_index;
     double epsilon;
     spec::SmoothedTarget<V> smoothed;
-    bool all_classes; ///< of cross entropy: does more than the target's class count?
+    bool all_classes; ///< of cross entropy: does more than the target's class count, or is there a z_loss?
+    bool own_factors; ///< is there a factor for each row?
+    V z_loss;
 };
 
 /// Runs a plan of row ops for one element type.

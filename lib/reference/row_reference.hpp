@@ -224,7 +224,7 @@ template <class T>
 struct RowInput {
     std::span<const T> x, scale, shift, weights, probabilities, upstream = {};
     std::int64_t target = 0, ignore_index = -100;
-    double smoothing = 0, epsilon = 0;
+    double smoothing = 0, epsilon = 0, z_loss = 0;
     std::optional<Sum<T>> factor = {};
     Sum<T> mean = 0, rstd = 0; ///< what a gradient is told of its row
 };
@@ -410,6 +410,19 @@ RowOutput<Out, Sum<T>> nll(RowOp op, const RowInput<T>& in) {
     return result;
 }
 
+/// 17.3, z-loss: λ and ζ of a row, and what they add to a loss and to an element of the gradient.
+template <class T>
+struct ZLoss {
+    using V = Sum<T>;
+    V lambda, M, zeta;
+
+    ZLoss(const RowInput<T>& in, const RowSum<T>& sum)
+        : lambda(nearest<V>(in.z_loss)), M(sum.logsumexp()), zeta(lambda == 0 ? V(0) : (2 * lambda) * M) {}
+    [[nodiscard]] V loss(V l) const { return lambda == 0 ? l : std::fma(lambda * M, M, l); }
+    [[nodiscard]] V coefficient(V w) const { return zeta == 0 ? w : w + zeta; }
+    [[nodiscard]] V slope(V g, V p) const { return zeta == 0 ? g : std::fma(zeta, p, g); }
+};
+
 /// 17.3, with probabilities.
 template <class Out, class T>
 RowOutput<Out, Sum<T>> soft_cross_entropy(RowOp op, const RowInput<T>& in) {
@@ -425,14 +438,15 @@ RowOutput<Out, Sum<T>> soft_cross_entropy(RowOp op, const RowInput<T>& in) {
         coefficients.push_back(std::fma(weight, smooth, V(0)));
         losses.push_back(smooth == 0 && u == infinity_of<V>(false) ? V(0) : coefficients[j] * u);
     }
-    if (op == RowOp::cross_entropy) return {{stored<Out>(tree_of_terms<T>(losses))}, 0, 0, V(1)};
+    const ZLoss<T> z(in, sum);
+    if (op == RowOp::cross_entropy) return {{stored<Out>(z.loss(tree_of_terms<T>(losses)))}, 0, 0, V(1)};
     const V all = tree_of_terms<T>(coefficients);
     RowOutput<Out, V> result;
     for (std::size_t j = 0; j < n; ++j) {
         const V p = sum.softmax(in.x[j]);
         const V slope = sum.is_greatest(in.x[j]) && p >= V(0.5) ? std::fma(-sum.rest(), all, all - coefficients[j])
                                                                 : std::fma(p, all, -coefficients[j]);
-        result.out.push_back(stored<Out>(slope * (in.factor ? *in.factor : V(1))));
+        result.out.push_back(stored<Out>(z.slope(slope, p) * (in.factor ? *in.factor : V(1))));
     }
     return result;
 }
@@ -456,19 +470,21 @@ RowOutput<Out, Sum<T>> cross_entropy(RowOp op, const RowInput<T>& in) {
         weights.push_back(weight(j));
         losses.push_back(weight(j) * sum.loss(in.x[j]));
     }
+    const ZLoss<T> z(in, sum);
     if (op == RowOp::cross_entropy) {
         const V loss = own * sum.loss(in.x[y]), part = product(a, loss);
-        return {{stored<Out>(b == 0 ? loss : std::fma(b, tree_of_terms<T>(losses), part))}, 0, 0, stored<V>(own)};
+        const V whole = b == 0 ? loss : std::fma(b, tree_of_terms<T>(losses), part);
+        return {{stored<Out>(z.loss(whole))}, 0, 0, stored<V>(own)};
     }
     const V all = in.weights.empty() ? nearest<V>(static_cast<double>(n)) : tree_of_terms<T>(weights);
-    const V A = std::fma(b, all, product(a, own));
+    const V A = z.coefficient(std::fma(b, all, product(a, own))), of_p = z.coefficient(own);
     RowOutput<Out, V> result;
     for (std::size_t j = 0; j < n; ++j) {
         const V p = sum.softmax(in.x[j]);
-        V slope = b == 0 ? own * p : std::fma(p, A, -product(b, weights[j]));
+        V slope = b == 0 ? of_p * p : std::fma(p, A, -product(b, weights[j]));
         if (j == y) {
             const V less = sum.is_greatest(in.x[y]) ? -sum.rest() : p - 1, of_target = own * less;
-            slope = b == 0 ? of_target : std::fma(b, std::fma(p, all, -own), product(a, of_target));
+            slope = z.slope(b == 0 ? of_target : std::fma(b, std::fma(p, all, -own), product(a, of_target)), p);
         }
         result.out.push_back(stored<Out>(slope * (in.factor ? *in.factor : V(1))));
     }

@@ -113,7 +113,7 @@ RowPlan RowPlanParts::rows_of(const RowPlan& batch) noexcept {
 RowPlan RowPlanParts::weights_of(const RowPlan& batch) noexcept {
     RowPlan plan = rows_of(batch);
     plan.request_.op = RowOp::nll;
-    plan.request_.label_smoothing = 0;
+    plan.request_.label_smoothing = plan.request_.z_loss = 0;
     plan.request_.output_stride = plan.request_.probability_stride = 0;
     return plan;
 }

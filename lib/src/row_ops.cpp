@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <detreduce/row_ops.hpp>
@@ -83,6 +84,12 @@ Status check_words(const RowRequest& r) {
     if (!(r.label_smoothing >= 0 && r.label_smoothing <= 1)) return invalid("label_smoothing", "allowed are 0 to 1");
     if (r.label_smoothing != 0 && !is_entropy(r.op))
         return invalid("label_smoothing", "must be 0 but for cross entropy");
+    const double most =
+        arithmetic_of(r.dtype) == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+    if (!(r.z_loss >= 0 && r.z_loss <= most))
+        return invalid("z_loss", "allowed are 0 to the largest finite number of the format in which rows are computed");
+    if (r.z_loss != 0 && !has_probabilities(r.op))
+        return invalid("z_loss", "must be 0 but for cross_entropy and cross_entropy_gradient");
     if (const Status bad = check_reduction(r); !bad.ok()) return bad;
     return check_parameters(r);
 }

@@ -422,6 +422,7 @@ TEST_CASE("C: what is wrong with a row op is said by name", "[c][rows]") {
     expect(rows_with([](R& r) { r.upstream_stride = 12; }), invalid, "upstream_stride");
     expect(rows_with([](R& r) { r.epsilon = -1; }), invalid, "epsilon");
     expect(rows_with([](R& r) { r.label_smoothing = 0.5; }), invalid, "label_smoothing");
+    expect(rows_with([](R& r) { r.z_loss = 0.5; }), invalid, "z_loss");
     expect_ok(rows_with([](R& r) { r.n = 0; }));
     const auto entropy = [](R& r) { r.op = DETREDUCE_ROW_OP_CROSS_ENTROPY; };
     expect(rows_with([&](R& r) { entropy(r), r.n = 0; }), invalid, "n");

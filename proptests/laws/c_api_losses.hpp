@@ -51,7 +51,7 @@ inline detreduce_row_request in_c(const RowRequest& r) {
     c.n = r.n, c.rows = r.rows, c.stride = r.stride, c.output_stride = r.output_stride;
     c.probability_stride = r.probability_stride, c.upstream_stride = r.upstream_stride;
     c.ignore_index = r.ignore_index, c.parameters = r.parameters ? 1 : 0;
-    c.epsilon = r.epsilon, c.label_smoothing = r.label_smoothing;
+    c.epsilon = r.epsilon, c.label_smoothing = r.label_smoothing, c.z_loss = r.z_loss;
     c.device = in_c(r.device), c.launch = in_c(r.launch);
     return c;
 }
@@ -124,6 +124,7 @@ void each_row_request(DType dtype, const F& f) {
                         r.stride = 43, r.ignore_index = 3, r.epsilon = 0.25;
                         if (is_narrow(dtype)) r.output = DType::f32;
                         if (has_smoothing(op)) r.label_smoothing = 0.125;
+                        if (of_entropy(op)) r.z_loss = 0.01;
                         if (of_entropy(op)) r.probability_stride = 41;
                         if (has_upstream(op)) r.upstream_stride = 44;
                         if (!has_one_result(op)) r.output_stride = 45;

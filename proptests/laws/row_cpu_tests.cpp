@@ -42,6 +42,7 @@ struct RowBackend {
         reference::RowInput<T> in{{}, data.scale, data.shift, data.weights, {}, {}};
         in.ignore_index = r.ignore_index;
         in.smoothing = r.label_smoothing;
+        in.z_loss = r.z_loss;
         in.epsilon = r.epsilon;
         if (!data.factor.empty()) in.factor = data.factor[0];
         for (std::uint64_t i = 0; i < r.rows; ++i) {
@@ -332,7 +333,11 @@ TEST_CASE("rows: what is wrong with a request is said by name", "[rows][status]"
         expect(status_of({.op = RowOp::layernorm, .n = 4, .epsilon = bad}), invalid, "epsilon");
     for (const double bad : {-1e-9, 1 + 1e-9, nan, inf})
         expect(status_of({.op = RowOp::cross_entropy, .n = 4, .label_smoothing = bad}), invalid, "label_smoothing");
+    for (const double bad : {-1e-9, nan, inf, 1e39})
+        expect(status_of({.op = RowOp::cross_entropy, .n = 4, .z_loss = bad}), invalid, "z_loss");
+    REQUIRE(status_of({.op = RowOp::cross_entropy, .dtype = DType::f64, .n = 4, .z_loss = 1e39}).ok());
     for (const RowOp op : all_row_ops) {
+        if (!of_entropy(op)) expect(status_of({.op = op, .n = 4, .z_loss = 0.1}), invalid, "z_loss");
         expect(status_of({.op = op, .n = max_n + 1}), invalid, "n");
         expect(status_of({.op = op, .n = 4, .rows = (std::uint64_t{1} << 40) + 1}), invalid, "rows");
         expect(status_of({.op = op, .n = 65, .rows = std::uint64_t{1} << 40}), invalid, "rows");

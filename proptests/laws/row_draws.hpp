@@ -171,6 +171,7 @@ struct RowData {
 struct RowVariant {
     bool scale = false, shift = false, weights = false, smoothing = false, factor = false, probabilities = false;
     bool upstream = false; ///< of losses: a factor for each row
+    bool z_loss = false;
 };
 /// Every variant of an op.
 inline std::vector<RowVariant> variants(RowOp op) {
@@ -198,6 +199,11 @@ inline std::vector<RowVariant> all_variants(RowOp op) {
     for (RowVariant v : variants(op)) {
         if (!has_factor(op) || v.factor) continue;
         v.upstream = true;
+        list.push_back(v);
+    }
+    for (RowVariant v : variants(op)) {
+        if (!of_entropy(op)) continue;
+        v.z_loss = true;
         list.push_back(v);
     }
     return list;
@@ -269,7 +275,8 @@ inline std::string shown(const RowRequest& r, const RowVariant& v) {
                                     {v.weights, " weights"},
                                     {v.factor, " factor"},
                                     {v.probabilities, " given"},
-                                    {v.upstream, " a row"}})
+                                    {v.upstream, " a row"},
+                                    {v.z_loss, " z-loss"}})
         text += has ? what : "";
     return text;
 }

@@ -51,6 +51,10 @@ struct JudgedRow {
     [[nodiscard]] double log_softmax_bound(DType output, std::size_t i) const {
         return accuracy::log_softmax_bound(sum, output, oracle.log_others(), oracle.greatest() - x[i]);
     }
+    /// For a λ that every format has.
+    [[nodiscard]] accuracy::ZSizes z_sizes() const {
+        return {0x1p-7, std::fabs(oracle.log_sum(0)), logsumexp_bound(dtype_of<V>)};
+    }
     /// Are x − m, and what is made of it, numbers of the output?
     template <class Out>
     [[nodiscard]] bool fits(std::size_t i) const {
@@ -190,8 +194,9 @@ Judgement<T> judgement(RowOp op, const RowVariant& v, std::size_t n, std::uint64
     if (!v.probabilities) j.data.targets = {static_cast<std::int64_t>(y)};
     j.weights = doubles(j.data.weights);
     j.probabilities = doubles(j.data.probabilities);
-    j.target = {y, j.weights, j.request.label_smoothing,
-                j.data.factor.empty() ? 1 : static_cast<double>(j.data.factor[0]), j.probabilities};
+    const auto& factor = v.upstream ? j.data.row_upstream : j.data.factor;
+    j.target = {y, j.weights, j.request.label_smoothing, factor.empty() ? 1 : static_cast<double>(factor[0]),
+                j.probabilities};
     return j;
 }
 
@@ -204,15 +209,23 @@ TEMPLATE_TEST_CASE("rows: cross entropy is within its bound", "[rows][error]", f
         for (std::size_t i = 0; i < n; ++i)
             longest = std::max(longest, std::fabs(judged.oracle.log_softmax(i)));
         if (longest > 1e36 && !fp::is_f64<T>) return; // sums of them would overflow
-        for (const RowVariant& v : variants(RowOp::cross_entropy)) {
-            const auto j = judgement<T>(RowOp::cross_entropy, v, n, n);
+        const accuracy::ZSizes z = judged.z_sizes();
+        for (const RowVariant& v : all_variants(RowOp::cross_entropy)) {
+            auto j = judgement<T>(RowOp::cross_entropy, v, n, n);
+            if (v.z_loss) j.request.z_loss = j.target.z_loss = z.lambda;
             const auto sizes = j.sizes(judged);
+            const double loss = sizes.loss + j.target.z_loss * z.logsumexp * z.logsumexp;
             const auto check = [&]<class Out>(Out) {
-                if (sizes.loss > 0.99 * static_cast<double>(fp::widen(largest<Out>))) return;
+                if (loss > 0.99 * static_cast<double>(fp::widen(largest<Out>))) return;
                 const auto got = doubles(run_row<Out>(j.request, row, j.data).out);
                 REQUIRE(got[0] >= 0);
+                const auto bound = [&](DType output) {
+                    return accuracy::cross_entropy_bound(dtype_of<T>, output, n, sizes);
+                };
+                constexpr DType out = dtype_of<Out>, wide = dtype_of<fp::Arithmetic<T>>;
                 within_of(Out{})(judged.oracle.loss_error(j.target, got[0]),
-                                 accuracy::cross_entropy_bound(dtype_of<T>, dtype_of<Out>, n, sizes));
+                                 v.z_loss ? accuracy::z_loss_bound(dtype_of<T>, out, z, sizes.loss, bound(wide))
+                                          : bound(out));
             };
             for_outputs<T>(check);
         }
@@ -270,8 +283,10 @@ TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, als
         const JudgedRow<T> judged(row);
         const std::size_t n = row.size();
         const bool small = std::all_of(judged.x.begin(), judged.x.end(), [](double v) { return std::fabs(v) < 1e30; });
-        for (const RowVariant& v : variants(RowOp::cross_entropy_gradient)) {
-            const auto j = judgement<T>(RowOp::cross_entropy_gradient, v, n, n);
+        const accuracy::ZSizes z = judged.z_sizes();
+        for (const RowVariant& v : all_variants(RowOp::cross_entropy_gradient)) {
+            auto j = judgement<T>(RowOp::cross_entropy_gradient, v, n, n);
+            if (v.z_loss) j.request.z_loss = j.target.z_loss = z.lambda;
             double all = 0;
             for (std::size_t i = 0; i < n; ++i)
                 all += j.share(i);
@@ -283,20 +298,23 @@ TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, als
                 Within& within = within_of(Out{});
                 for (std::size_t i = 0; i < n; ++i) {
                     const double p = judged.oracle.softmax(i);
-                    const double bound =
-                        j.is_alone() ? accuracy::own_gradient_bound(judged.sum, dtype_of<Out>,
-                                                                    i == j.target.y ? judged.oracle.rest(i) : p,
-                                                                    j.target.factor * all, i == j.target.y)
-                                     : accuracy::cross_entropy_gradient_bound(judged.sum, dtype_of<Out>,
-                                                                              {p, all, j.share(i), j.target.factor});
+                    const accuracy::SlopeSizes of{p, all, j.share(i), j.target.factor};
+                    const double bound = v.z_loss ? accuracy::z_gradient_bound(judged.sum, dtype_of<Out>, of, z)
+                                         : j.is_alone()
+                                             ? accuracy::own_gradient_bound(judged.sum, dtype_of<Out>,
+                                                                            i == j.target.y ? judged.oracle.rest(i) : p,
+                                                                            j.target.factor * all, i == j.target.y)
+                                             : accuracy::cross_entropy_gradient_bound(judged.sum, dtype_of<Out>, of);
                     sum.add(got[i]);
                     sum_of_bounds += bound;
                     within(errors[i], bound);
                     if (small && (i == n / 2 || i == j.target.y))
                         within(judged.oracle.difference_error(j.target, i, got[i]), bound + 0x1p-100);
                 }
-                // softmax sums to 1, and so does what is subtracted, weights or not.
-                within(std::fabs(sum.template round<double>()), sum_of_bounds * (1 + 0x1p-40));
+                // softmax sums to 1, and so does what is subtracted, weights or not; with λ 2λ·logsumexp is left.
+                const double left = 2 * j.target.z_loss * judged.oracle.log_sum(0) * j.target.factor;
+                within(std::fabs(sum.template round<double>() - left),
+                       sum_of_bounds * (1 + 0x1p-40) + std::fabs(left) * 0x1p-50);
             };
             for_outputs<T>(check);
         }

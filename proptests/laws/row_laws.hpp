@@ -132,6 +132,7 @@ void for_requests(std::uint64_t seed, const Check& check) {
                 const auto word = accuracy::hash(seed * 64 + static_cast<std::uint64_t>(op), n * 16 + v);
                 RowRequest r{.op = op, .n = n, .epsilon = word % 5 == 0 ? 0 : 1e-5, .reduction = Reduction::none};
                 if (list[v].smoothing) r.label_smoothing = word % 3 == 0 ? 1 : 0.1;
+                if (list[v].z_loss) r.z_loss = word % 3 == 0 ? 2 : 1e-4;
                 if (word % 4 == 0 && of_targets(op)) r.ignore_index = 0;
                 check(r, list[v], word >> 8);
             }
@@ -175,6 +176,7 @@ TEMPLATE_TEST_CASE("rows: every kernel, on few elements", "[rows][sanitizer]", f
                                    .n = n,
                                    .rows = 2,
                                    .label_smoothing = v.smoothing ? 0.1 : 0,
+                                   .z_loss = v.z_loss ? 1e-4 : 0,
                                    .reduction = Reduction::none};
                 INFO(shown(r, v));
                 const auto data = row_data<T>(r, v, n % 10);

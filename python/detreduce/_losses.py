@@ -502,7 +502,14 @@ class Classes:
     """Logits of (C), (N, C) or (N, C, …) by rows of C, and what they are compared with."""
 
     def __init__(
-        self, op: str, x: Any, target: Any, weight: Any, ignore_index: Any, label_smoothing: Any
+        self,
+        op: str,
+        x: Any,
+        target: Any,
+        weight: Any,
+        ignore_index: Any,
+        label_smoothing: Any,
+        z_loss: Any = 0.0,
     ) -> None:
         lib = self.lib = library_of(x)
         a = lib.open(x, "x")
@@ -549,6 +556,9 @@ class Classes:
             raise ValueError(f"label_smoothing: allowed are 0 to 1, not {label_smoothing}")
         if smoothing:
             self.options["label_smoothing"] = smoothing
+        z_loss = number_of(z_loss, "z_loss")
+        if z_loss:
+            self.options["z_loss"] = z_loss
         if r.n == 0:
             raise ValueError("x: must have classes")
 
@@ -581,15 +591,16 @@ class Classes:
         return r.close(out)
 
 
-def _of_classes(op, x, target, weight, ignore_index, reduction, label_smoothing, method, dtype):
+def _of_classes(op, x, target, weight, ignore_index, reduction, label_smoothing, z_loss, method, dtype):
     reduction_of(reduction)
     words_of(method=method)
     torch = _of_torch(x)
     if torch is not None:
         call = torch.cross_entropy if op == "cross_entropy" else torch.nll_loss
-        more = {"label_smoothing": label_smoothing} if op == "cross_entropy" else {}
+        more = {"label_smoothing": label_smoothing, "z_loss": z_loss} if op == "cross_entropy" else {}
         return call(x, target, weight, ignore_index=ignore_index, reduction=reduction, method=method, **more)
-    return Classes(op, x, target, weight, ignore_index, label_smoothing).forward(op, reduction, method, dtype)
+    classes = Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
+    return classes.forward(op, reduction, method, dtype)
 
 
 def cross_entropy(
@@ -600,12 +611,14 @@ def cross_entropy(
     ignore_index: int = -100,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
+    z_loss: float = 0.0,
     method: str = "automatic",
     dtype=None,
 ):
-    """-log_softmax(x) at the target. x: (C), (N, C) or (N, C, …); target: classes, integers, or probabilities in the shape of x."""
+    """-log_softmax(x) at the target. x: (C), (N, C) or (N, C, …); target: classes, integers, or probabilities in the shape of x.
+    z_loss times logsumexp(x)**2 is added to the loss of each row."""
     return _of_classes(
-        "cross_entropy", x, target, weight, ignore_index, reduction, label_smoothing, method, dtype
+        "cross_entropy", x, target, weight, ignore_index, reduction, label_smoothing, z_loss, method, dtype
     )
 
 
@@ -620,7 +633,7 @@ def nll(
     dtype=None,
 ):
     """-x at the target; x: logarithms of probabilities."""
-    return _of_classes("nll", x, target, weight, ignore_index, reduction, 0.0, method, dtype)
+    return _of_classes("nll", x, target, weight, ignore_index, reduction, 0.0, 0.0, method, dtype)
 
 
 # ---- Clipping --------------------------------------------------------------------------------------------------

@@ -483,6 +483,8 @@ void row_op(std::string_view op, std::string_view dtype, const Word& output, std
             r.epsilon = nb::cast<double>(value);
         else if (name == "label_smoothing")
             r.label_smoothing = nb::cast<double>(value);
+        else if (name == "z_loss")
+            r.z_loss = nb::cast<double>(value);
         else if (name == "ignore_index")
             r.ignore_index = nb::cast<std::int64_t>(value);
         else if (name == "probability_stride")

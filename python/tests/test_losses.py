@@ -131,6 +131,14 @@ def test_cross_entropy_is_its_formula(dtype):
     )
     q = RNG.dirichlet(np.ones(8), 50).astype(dtype)
     close(dr.cross_entropy(x, q, reduction="none"), -(q * logs).sum(1), dtype, 4)
+    z = 0.5 * np.log(np.exp(wide).sum(1)) ** 2
+    close(dr.cross_entropy(x, q, reduction="none", z_loss=0.5), z - (q * logs).sum(1), dtype, 4)
+    close(
+        dr.cross_entropy(x, t, reduction="none", z_loss=0.5),
+        kept * (z - logs[np.arange(50), t * kept]),
+        dtype,
+        4,
+    )
     # Classes on axis 1, and none.
     many = x[:48].reshape(4, 12, 8)
     assert same_bits(
@@ -201,6 +209,7 @@ FIXED.flags.writeable = False
         (TypeError, "target", lambda: dr.nll(X, X)),
         (ValueError, "weight", lambda: dr.cross_entropy(X, T, np.ones(4, np.float32))),
         (ValueError, "label_smoothing", lambda: dr.cross_entropy(X, T, label_smoothing=1.5)),
+        (ValueError, "z_loss", lambda: dr.cross_entropy(X, T, z_loss=-1.0)),
         (TypeError, "ignore_index", lambda: dr.cross_entropy(X, T, ignore_index=0.5)),
         (ValueError, "ignore_index", lambda: dr.cross_entropy(X, T, ignore_index=2**63)),
         (ValueError, "x", lambda: dr.cross_entropy(np.float32(1), T)),

@@ -110,7 +110,7 @@ SCALARS = [
     (3,),
     (3, 4),
 ]
-KEYWORDS = "axis dim keepdims keepdim dtype method nan ddof correction reduction delta beta weight ignore_index label_smoothing eps y target op".split()
+KEYWORDS = "axis dim keepdims keepdim dtype method nan ddof correction reduction delta beta weight ignore_index label_smoothing z_loss eps y target op".split()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -129,6 +129,29 @@ def test_values_and_gradients_are_near_those_of_torch(dtype, device):
             assert difference <= tolerance, (theirs, kwargs, got, want)
 
 
+def test_z_loss_is_logsumexp_squared(device):
+    x, t = numbers(6, 7, device=device).requires_grad_(), torch.arange(6, device=device) * 3 % 7
+    t[2] = -100
+    rows = F.cross_entropy(x, t, reduction="none") + 0.25 * torch.logsumexp(x, 1) ** 2 * (t >= 0)
+    for reduction, want in (("none", rows), ("sum", rows.sum()), ("mean", rows.sum() / 5)):
+        got = drt.cross_entropy(x, t, reduction=reduction, z_loss=0.25)
+        up = numbers(*got.shape, device=device, seed=9)
+        assert torch.allclose(got, want, rtol=1e-12, atol=1e-12), reduction
+        ours, theirs = (torch.autograd.grad(v, x, up, retain_graph=True)[0] for v in (got, want))
+        assert torch.allclose(ours, theirs, rtol=1e-12, atol=1e-12), reduction
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_the_gradient_of_a_row_is_rounded_once(dtype, device):
+    x, t = numbers(6, 7, dtype=dtype, device=device).requires_grad_(), torch.arange(6, device=device)
+    up = numbers(6, dtype=dtype, device=device, seed=9)
+    (together,) = torch.autograd.grad(drt.cross_entropy(x, t, reduction="none"), x, up)
+    for i in range(6):
+        loss = drt.cross_entropy(x[i : i + 1], t[i : i + 1], reduction="sum")
+        (alone,) = torch.autograd.grad(loss, x, up[i])
+        assert torch.equal(alone[i], together[i])
+
+
 def test_gradients_are_those_of_differences(device):
     for ours, _, args, kwargs in inputs(device=device):
         arguments = [a for a in args]

@@ -226,13 +226,14 @@ typedef struct detreduce_row_request {
     double label_smoothing;      /* 0; cross entropy: 0 … 1 */
     detreduce_device device;     /* CUDA, current device */
     detreduce_launch launch;     /* all of it automatic; CPU: threads and isa, CUDA: nothing */
-    uint64_t reserved[14];       /* 0 */
+    double z_loss;         /* 0; cross entropy, and its gradient: this times logsumexp^2 is added to a row's loss */
+    uint64_t reserved[13]; /* 0 */
 } detreduce_row_request;
 #define DETREDUCE_ROW_REQUEST_INIT                                                                                     \
     {                                                                                                                  \
         sizeof(detreduce_row_request), DETREDUCE_ROW_OP_SOFTMAX, DETREDUCE_DTYPE_F32, DETREDUCE_DTYPE_OF_INPUT,        \
             DETREDUCE_REDUCTION_DEFAULT, DETREDUCE_METHOD_AUTOMATIC, 0, 0, 1, 0, 0, 0, 0, -100, 1e-5, 0,               \
-            {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0, {0}}, {                                                      \
+            {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0, {0}}, 0, {                                                   \
             0                                                                                                          \
         }                                                                                                              \
     }

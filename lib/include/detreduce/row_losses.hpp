@@ -20,6 +20,7 @@ struct RowLossOptions {
     std::optional<Reduction> reduction = {}; ///< empty: mean
     Method method = Method::automatic;
     double label_smoothing = 0;       ///< cross entropy: 0 … 1
+    double z_loss = 0;                ///< the same: this times logsumexp² is added to a row's loss
     std::int64_t ignore_index = -100; ///< rows with this target do not count
     Launch launch = {};
 };
@@ -60,6 +61,7 @@ template <Elements X, RowTargets<X> Y>
                                                   .n = n,
                                                   .rows = rows,
                                                   .label_smoothing = o.label_smoothing,
+                                                  .z_loss = o.z_loss,
                                                   .ignore_index = o.ignore_index,
                                                   .reduction = o.reduction,
                                                   .method = o.method,

@@ -49,9 +49,10 @@ struct RowRequest {
     std::uint64_t n = 0;              ///< elements of a row, 0 … 2^40
     std::uint64_t rows = 1;           ///< 0 … 2^40; no more than 2^46 elements in all
     std::uint64_t stride = 0; ///< elements from the beginning of one row to that of the next; 0: n, else at least that
-    std::uint64_t output_stride = 0;      ///< the same of results, where there are n a row
-    double epsilon = 1e-5;                ///< layernorm, rmsnorm: not negative, finite
-    double label_smoothing = 0;           ///< cross entropy: 0 … 1
+    std::uint64_t output_stride = 0; ///< the same of results, where there are n a row
+    double epsilon = 1e-5;           ///< layernorm, rmsnorm: not negative, finite
+    double label_smoothing = 0;      ///< cross entropy: 0 … 1
+    double z_loss = 0; ///< cross entropy, and its gradient by x: this times logsumexp² is added to a row's loss
     std::int64_t ignore_index = -100;     ///< of targets: rows with this one have a loss and a weight of +0
     std::uint64_t probability_stride = 0; ///< elements from one row's probabilities to those of the next, as `stride`
     std::uint64_t upstream_stride = 0;    ///< the same of what comes from upstream, where that is n numbers a row

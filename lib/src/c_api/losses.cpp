@@ -123,6 +123,7 @@ dr::RowRequest as_request(const detreduce_row_request& r) {
             .output_stride = r.output_stride,
             .epsilon = r.epsilon,
             .label_smoothing = r.label_smoothing,
+            .z_loss = r.z_loss,
             .ignore_index = r.ignore_index,
             .probability_stride = r.probability_stride,
             .upstream_stride = r.upstream_stride,

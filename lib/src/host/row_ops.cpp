@@ -198,7 +198,7 @@ struct RowRun {
         const auto* const scale = static_cast<const T*>(arrays.scale);
         const auto* const shift = static_cast<const T*>(arrays.shift);
         row.write(out(), [&](std::uint64_t i) {
-            const V z = of.value(x(i));
+            const V z = spec::normalized(down(fp::widen(row.x[i])), mean, rstd);
             if (!scale) return z;
             return shift ? fp::fused(z, fp::widen(scale[i]), fp::widen(shift[i])) : z * fp::widen(scale[i]);
         });
@@ -247,6 +247,13 @@ struct RowRun {
     [[nodiscard]] V neg_log_prob(const spec::ExpSum<T>& sum, std::uint64_t i) const {
         return sum.neg_log_prob(fp::widen(row.x[i]));
     }
+    [[nodiscard]] V z_loss() const { return static_cast<V>(plan.request().z_loss); }
+    [[nodiscard]] V z_slope(const spec::ExpSum<T>& sum) const {
+        return spec::SmoothedTarget<V>::z_slope(z_loss(), sum.logsumexp());
+    }
+    void put_loss(V loss, const spec::ExpSum<T>& sum, V target_weight) const {
+        put(spec::SmoothedTarget<V>::with_z_loss(loss, z_loss(), sum.logsumexp()), target_weight);
+    }
     void cross_entropy() const {
         const auto smoothed = spec::SmoothedTarget<V>::of(plan.request().label_smoothing, row.n);
         if (arrays.probabilities) {
@@ -254,7 +261,7 @@ struct RowRun {
             const auto of_class = [&](std::uint64_t i) {
                 return smoothed.loss_of_class(neg_log_prob(sum, i), weight(i), probability(i));
             };
-            return put(sum_over(of_class), V{1});
+            return put_loss(sum_over(of_class), sum, V{1});
         }
         const auto c = row_class();
         if (!c.there) return put(c.otherwise, c.otherwise);
@@ -262,7 +269,7 @@ struct RowRun {
         V of_all{0};
         if (smoothed.at_all != 0) of_all = sum_over([&](std::uint64_t i) { return weight(i) * neg_log_prob(sum, i); });
         const V own = weight(target());
-        put(smoothed.loss(neg_log_prob(sum, target()), own, of_all), own);
+        put_loss(smoothed.loss(neg_log_prob(sum, target()), own, of_all), sum, own);
     }
     void cross_entropy_gradient() const {
         const auto smoothed = spec::SmoothedTarget<V>::of(plan.request().label_smoothing, row.n);
@@ -271,28 +278,31 @@ struct RowRun {
             const auto of_class = [&](std::uint64_t i) { return smoothed.coefficient(weight(i), probability(i)); };
             const V all = sum_over(of_class);
             const auto sum = row.exp_sum();
+            const V z = z_slope(sum);
             return row.write_of_terms(out(), sum, [&](std::uint64_t i, V term) {
-                return spec::slope_of_class(sum, fp::widen(row.x[i]), term * sum.reciprocal, all, of_class(i)) * by;
+                return spec::slope_of_class(sum, fp::widen(row.x[i]), term * sum.reciprocal, all, of_class(i), z) * by;
             });
         }
         const auto c = row_class();
         if (!c.there) return row.write(out(), [&](std::uint64_t) { return c.otherwise; });
         V all = static_cast<V>(row.n);
         if (arrays.weights && smoothed.at_all != 0) all = sum_over([&](std::uint64_t i) { return weight(i); });
-        const V own = weight(target()), of_softmax = smoothed.of_softmax(own, all);
+        const V own = weight(target());
         const auto sum = row.exp_sum();
+        const V z = z_slope(sum),
+                of_softmax = spec::SmoothedTarget<V>::with_z_slope(smoothed.of_softmax(own, all), z, V{1});
         if (smoothed.at_all == 0) {
             const std::uint64_t t = target();
             // before the row may be overwritten
             const V x = fp::widen(row.x[t]), p = sum.softmax(x);
             row.write(out(), {RowValue::slope, sum.origin, sum.reciprocal, sum.reference, of_softmax, by});
-            out()[t] = fp::round_to<Out>(smoothed.target_slope(p, sum.softmax_less_one(x, p), all, own) * by);
+            out()[t] = fp::round_to<Out>(smoothed.target_slope(p, sum.softmax_less_one(x, p), all, own, z) * by);
             return;
         }
         row.write_of_terms(out(), sum, [&](std::uint64_t i, V term) {
             const V p = term * sum.reciprocal;
             if (i != target()) return smoothed.slope(p, of_softmax, weight(i)) * by;
-            return smoothed.target_slope(p, sum.softmax_less_one(fp::widen(row.x[i]), p), all, own) * by;
+            return smoothed.target_slope(p, sum.softmax_less_one(fp::widen(row.x[i]), p), all, own, z) * by;
         });
     }
 

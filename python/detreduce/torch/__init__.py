@@ -244,9 +244,12 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
     *,
+    z_loss: float = 0.0,
     method: str = "automatic",
 ) -> Tensor:
-    return _classes("cross_entropy", input, target, weight, ignore_index, reduction, label_smoothing, method)
+    return _classes(
+        "cross_entropy", input, target, weight, ignore_index, reduction, label_smoothing, method, z_loss
+    )
 
 
 def nll_loss(
@@ -261,14 +264,16 @@ def nll_loss(
     return _classes("nll", input, target, weight, ignore_index, reduction, 0.0, method)
 
 
-def _classes(op, x, target, weight, ignore_index, reduction, label_smoothing, method) -> Tensor:
+def _classes(
+    op, x, target, weight, ignore_index, reduction, label_smoothing, method, z_loss=0.0
+) -> Tensor:
     _tensor(x, "input")
     _tensor(target, "target")
     _losses.reduction_of(reduction)
     if _direct(x, target, weight):
-        classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing)
+        classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
         return classes.forward(op, reduction, method, None)
-    return _ops.cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method)
+    return _ops.cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss)
 
 
 def clip_grad_norm_(

@@ -306,31 +306,33 @@ _differentiable("norm", _setup_norm, _derived_norm_of)
 # ---- Classes ---------------------------------------------------------------------------------------------------
 
 
-def _cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method):
-    classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing)
+def _cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0):
+    classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
     return classes.forward(op, reduction, method, None)
 
 
-def _fake_cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method):
+def _fake_cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0):
     kept = [n for i, n in enumerate(x.shape) if i != (0 if x.dim() == 1 else 1)]
     return x.new_empty(kept if reduction == "none" else ())
 
 
-def _cross_entropy_backward(grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method):
-    classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing)
+def _cross_entropy_backward(
+    grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0
+):
+    classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
     factor = grad.to(arithmetic(x.dtype)).contiguous()
     return classes.gradient(op + "_gradient", reduction, method, factor)
 
 
 cross_entropy = _define(
     "cross_entropy(Tensor x, Tensor target, Tensor? weight, int ignore_index, float label_smoothing, str op, "
-    "str reduction, str method) -> Tensor",
+    "str reduction, str method, float z_loss=0.) -> Tensor",
     _cross_entropy,
     _fake_cross_entropy,
 )
 cross_entropy_backward = _define(
     "cross_entropy_backward(Tensor grad, Tensor x, Tensor target, Tensor? weight, int ignore_index, "
-    "float label_smoothing, str op, str reduction, str method) -> Tensor",
+    "float label_smoothing, str op, str reduction, str method, float z_loss=0.) -> Tensor",
     _cross_entropy_backward,
     lambda grad, x, *rest: x.new_empty(x.shape),
 )
@@ -347,7 +349,7 @@ def _derived_cross_entropy(ctx, g):
     if ctx.needs_input_grad[1] or (weight is not None and ctx.needs_input_grad[2]):
         raise NotImplementedError("detreduce: target and weight of cross_entropy have no gradient here")
     d = cross_entropy_backward(g, x, target, weight, *ctx.rest)
-    return d, None, None, None, None, None, None, None
+    return d, None, None, None, None, None, None, None, None
 
 
 _differentiable("cross_entropy", _setup_cross_entropy, _derived_cross_entropy)

@@ -26,6 +26,11 @@
 //     alone        |factor·w|·((1 + G)(1 + u)^k − 1) of p, or of 1 − p at the target, relative to it, G as in softmax with (1 + ε)(1 + γ_D) for 1 + ε, k 2, or 3;
 //                  and (1 + |factor|)·(λ + 3η)
 //
+// With z_loss λ, a number of V: M is the size of logsumexp, B_M its bound in V, b that of the loss l without λ in V, and ζ = 2λ·M, which is off by
+// Z = 2λ·((1 + u)·B_M + u·M) + η:
+//     loss         B = λ·((2M + B_M)·B_M·(1 + u) + u·M²) + b + 2η·(M + B_M + 1), and u·(λ·M² + l + B)
+//     gradient     that above with A + ζ for A, and |factor|·(1 + γ₃)·((p + b)·Z + 3u·(p·(A + ζ) + D))
+//
 // Probabilities q_j in the place of a target are the same with (1 − s)·q_j + s/n in the place of
 // what the target and all classes count, unless a weight times that underflows: a term goes through
 // no more roundings.
@@ -89,6 +94,14 @@ struct SlopeSizes {
     double p, of_softmax, subtracted, factor;
 };
 [[nodiscard]] double cross_entropy_gradient_bound(const ExpSumCase& c, DType output, const SlopeSizes& s) noexcept;
+
+/// With z_loss: λ, the size of logsumexp, and its bound in V.
+struct ZSizes {
+    double lambda, logsumexp, bound;
+};
+/// `loss` and `bound` are those without λ, in V.
+[[nodiscard]] double z_loss_bound(DType input, DType output, const ZSizes& z, double loss, double bound) noexcept;
+[[nodiscard]] double z_gradient_bound(const ExpSumCase& c, DType output, const SlopeSizes& s, const ZSizes& z) noexcept;
 
 /// Of the target alone: the share is p, or 1 − p at the target, and the factor is times its weight.
 [[nodiscard]] double own_gradient_bound(const ExpSumCase& c, DType output, double share, double factor,

@@ -18,6 +18,7 @@ struct RowTarget {
     std::span<const double> weights = {};
     double smoothing = 0, factor = 1;
     std::span<const double> probabilities = {};
+    double z_loss = 0;
 };
 
 /// logsumexp, softmax, log_softmax and cross entropy of a row whose elements are finite, or −∞, but not all. Sizes are the nearest doubles of true values.

@@ -93,6 +93,17 @@ struct SmoothedTarget {
         const V weighted = weight * of_target;
         return at_all == 0 ? weighted : fp::fused(at_all, of_all, math::detail::product(at_target, weighted));
     }
+    /// With z_loss λ: of a loss and logsumexp. And what softmax is multiplied by for it in the gradient.
+    [[nodiscard]] static DETREDUCE_HD V with_z_loss(V loss, V lambda, V logsumexp) {
+        return lambda == 0 ? loss : fp::fused(lambda * logsumexp, logsumexp, loss);
+    }
+    [[nodiscard]] static DETREDUCE_HD V z_slope(V lambda, V logsumexp) {
+        return lambda == 0 ? V{0} : (2 * lambda) * logsumexp;
+    }
+    /// An element of the gradient whose softmax is p.
+    [[nodiscard]] static DETREDUCE_HD V with_z_slope(V slope, V z, V p) {
+        return z == 0 ? slope : fp::fused(z, p, slope);
+    }
     /// What softmax is multiplied by in the gradient, of the target's weight and the sum of all.
     [[nodiscard]] DETREDUCE_HD V of_softmax(V weight, V all) const {
         return at_all == 0 ? weight : fp::fused(at_all, all, math::detail::product(at_target, weight));
@@ -101,11 +112,11 @@ struct SmoothedTarget {
     [[nodiscard]] DETREDUCE_HD V slope(V p, V of_softmax, V weight) const {
         return at_all == 0 ? of_softmax * p : fp::fused(p, of_softmax, -math::detail::product(at_all, weight));
     }
-    /// And of the target, whose softmax less 1 is `less`; `all` is the sum of all weights.
-    [[nodiscard]] DETREDUCE_HD V target_slope(V p, V less, V all, V weight) const {
+    /// And of the target, whose softmax less 1 is `less`; `all` is the sum of all weights, z that of z_loss.
+    [[nodiscard]] DETREDUCE_HD V target_slope(V p, V less, V all, V weight, V z = V{0}) const {
         const V own = weight * less;
-        if (at_all == 0) return own;
-        return fp::fused(at_all, fp::fused(p, all, -weight), math::detail::product(at_target, own));
+        if (at_all == 0) return with_z_slope(own, z, p);
+        return with_z_slope(fp::fused(at_all, fp::fused(p, all, -weight), math::detail::product(at_target, own)), z, p);
     }
 
     /// Where the target is a probability for each class, q of this one: it, smoothed;
@@ -120,14 +131,15 @@ struct SmoothedTarget {
     }
 };
 
-/// One element of the gradient where classes have probabilities, but for the factor: `all` is the sum of what they count, `own` what this one does.
+/// One element of the gradient where classes have probabilities, but for the factor: `all` is the sum of what they count, `own` what this one does, z that of z_loss.
 template <class T>
 [[nodiscard]] DETREDUCE_HD fp::Arithmetic<T> slope_of_class(const ExpSum<T>& sum, fp::Arithmetic<T> x,
                                                             fp::Arithmetic<T> p, fp::Arithmetic<T> all,
-                                                            fp::Arithmetic<T> own) {
+                                                            fp::Arithmetic<T> own, fp::Arithmetic<T> z) {
     using V = fp::Arithmetic<T>;
     const bool most = x == sum.greatest && p >= V(0.5);
-    return most ? fp::fused(-sum.rest(), all, all - own) : fp::fused(p, all, -own);
+    return SmoothedTarget<V>::with_z_slope(most ? fp::fused(-sum.rest(), all, all - own) : fp::fused(p, all, -own), z,
+                                           p);
 }
 
 /// A number over another, computed in binary64 and rounded once.
