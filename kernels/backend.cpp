@@ -26,15 +26,14 @@ struct OnDevice<Work> {
     }
 };
 
+#define DETREDUCE_FUNCTOR(F) OnDevice<enqueue_each<spec::F>>::call,
 constexpr Functions table{.prepare = prepare,
                           .row_workspace_bytes = row_workspace_bytes,
                           .enqueue = OnDevice<enqueue>::call,
                           .enqueue_states = OnDevice<enqueue_states>::call,
                           .enqueue_rows = OnDevice<enqueue_rows>::call,
                           .enqueue_quotient = OnDevice<enqueue_quotient>::call,
-                          .enqueue_cosines = OnDevice<enqueue_cosines>::call,
-                          .enqueue_cosine_factors = OnDevice<enqueue_cosine_factors>::call,
-                          .enqueue_cosine_slopes = OnDevice<enqueue_cosine_slopes>::call,
+                          .each = {DETREDUCE_FUNCTORS(DETREDUCE_FUNCTOR)},
                           .enqueue_loss = OnDevice<enqueue_loss>::call,
                           .enqueue_loss_gradient = OnDevice<enqueue_loss_gradient>::call,
                           .enqueue_clip = OnDevice<enqueue_clip>::call,
@@ -47,6 +46,7 @@ constexpr Functions table{.prepare = prepare,
                           .devices = list_devices,
                           .driver_version = find_driver_version,
                           .runtime_version = find_runtime_version};
+#undef DETREDUCE_FUNCTOR
 
 } // namespace
 

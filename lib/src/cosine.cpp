@@ -5,8 +5,7 @@
 #include <detreduce/cosine_similarity.hpp>
 #include <detreduce/spec/cosine.hpp>
 
-#include "host/for_each.hpp"
-#include "host/fp_environment.hpp"
+#include "each.hpp"
 #include "overlap.hpp"
 #include "run.hpp"
 
@@ -89,14 +88,8 @@ spec::CosineSums sums_of(const CosinePlan& plan, const void* workspace) {
 
 /// f(i) for every i below count, where the plan runs.
 template <class F>
-Status for_each_on(const CosinePlan& plan, std::uint64_t count, const F& f,
-                   Status (*cuda::Functions::*on_cuda)(const Device&, std::uint64_t, const F&, Stream) noexcept,
-                   Stream stream) {
-    if (plan.request().device.backend == Backend::cuda)
-        return cuda::call(on_cuda, plan.request().device, count, f, stream);
-    const host::StandardFpEnvironment environment;
-    host::for_each(count, plan.norms().launch().threads, f);
-    return {};
+Status for_each_on(const CosinePlan& plan, std::uint64_t count, const F& f, Stream stream) {
+    return for_each_on(plan.request().device, plan.norms().launch().threads, count, f, stream);
 }
 
 } // namespace
@@ -136,7 +129,7 @@ Status run(const CosinePlan& plan, const void* x, const void* y, void* out, void
     if (!bad.ok() || plan.request().rows == 0) return bad;
     if (const Status sums = run_sums(plan, x, y, static_cast<char*>(workspace), stream); !sums.ok()) return sums;
     const spec::CosineValues values{sums_of(plan, workspace), out, plan.output()};
-    return for_each_on(plan, plan.request().rows, values, &cuda::Functions::enqueue_cosines, stream);
+    return for_each_on(plan, plan.request().rows, values, stream);
 }
 
 Status run_gradient(const CosinePlan& plan, const void* x, const void* y, const void* upstream, void* dx,
@@ -156,11 +149,9 @@ Status run_gradient(const CosinePlan& plan, const void* x, const void* y, const 
     if (const Status sums = run_sums(plan, x, y, static_cast<char*>(workspace), stream); !sums.ok()) return sums;
     auto* const of_rows = static_cast<double*>(workspace);
     const spec::CosineFactors factors{sums_of(plan, workspace), of_rows, upstream, r.dtype};
-    if (const Status of_factors = for_each_on(plan, r.rows, factors, &cuda::Functions::enqueue_cosine_factors, stream);
-        !of_factors.ok())
-        return of_factors;
+    if (const Status of_factors = for_each_on(plan, r.rows, factors, stream); !of_factors.ok()) return of_factors;
     const spec::CosineSlopes slopes{of_rows, pitch_of(r), x, y, dx, r.dtype, r.n, plan.stride()};
-    return for_each_on(plan, r.rows * r.n, slopes, &cuda::Functions::enqueue_cosine_slopes, stream);
+    return for_each_on(plan, r.rows * r.n, slopes, stream);
 }
 
 } // namespace detreduce

@@ -1,5 +1,6 @@
 // The calls of cuda.hpp and of the other headers' namespace cuda: what they check, and whom they call.
 #include <detreduce/cuda.hpp>
+#include <detreduce/channel_norm.hpp>
 #include <detreduce/losses.hpp>
 
 #include "check_pointer.hpp"
@@ -50,6 +51,13 @@ Status run_gradient_async(const LossPlan& plan, const LossInputs& in, const void
                           Stream stream) noexcept {
     return with_workspace(plan, plan.gradient_workspace_bytes(), stream,
                           [&](void* workspace) { return run_gradient(plan, in, upstream, dx, workspace, stream); });
+}
+Status run_async(const ChannelNormPlan& plan, const ChannelNormArrays& arrays, Stream stream) noexcept {
+    return with_workspace(plan, stream, [&](void* workspace) { return run(plan, arrays, workspace, stream); });
+}
+Status run_gradient_async(const ChannelNormPlan& plan, const ChannelNormArrays& arrays, Stream stream) noexcept {
+    return with_workspace(plan, plan.gradient_workspace_bytes(), stream,
+                          [&](void* workspace) { return run_gradient(plan, arrays, workspace, stream); });
 }
 
 Status add(ExactState* state, DType dtype, const void* x, std::uint64_t n, Stream stream) noexcept {

@@ -19,10 +19,19 @@ class LossPlan;
 struct LossInputs;
 namespace spec {
 struct Quotient;
-struct CosineValues;
-struct CosineFactors;
-struct CosineSlopes;
-}
+/// Functors f(i), which do one number at a time, alone.
+#define DETREDUCE_FUNCTORS(X)                                                                                          \
+    X(CosineValues)                                                                                                    \
+    X(CosineFactors)                                                                                                   \
+    X(CosineSlopes)                                                                                                    \
+    X(ChannelNormTerms)                                                                                                \
+    X(ChannelNormStatistics)                                                                                           \
+    X(ChannelNormValues)                                                                                               \
+    X(ChannelNormSlopes)
+#define DETREDUCE_FUNCTOR(F) struct F;
+DETREDUCE_FUNCTORS(DETREDUCE_FUNCTOR)
+#undef DETREDUCE_FUNCTOR
+} // namespace spec
 } // namespace detreduce
 
 namespace detreduce::cuda {
@@ -47,13 +56,9 @@ struct DeviceInfo;
 [[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
                                   Stream stream) noexcept;
 [[nodiscard]] Status enqueue_quotient(const Device& device, const spec::Quotient& quotient, Stream stream) noexcept;
-/// Cosine similarities of rows, and their gradient element by element.
-[[nodiscard]] Status enqueue_cosines(const Device& device, std::uint64_t rows, const spec::CosineValues& values,
-                                     Stream stream) noexcept;
-[[nodiscard]] Status enqueue_cosine_factors(const Device& device, std::uint64_t rows,
-                                            const spec::CosineFactors& factors, Stream stream) noexcept;
-[[nodiscard]] Status enqueue_cosine_slopes(const Device& device, std::uint64_t elements,
-                                           const spec::CosineSlopes& slopes, Stream stream) noexcept;
+/// f(i) for every i below count.
+template <class F>
+[[nodiscard]] Status enqueue_each(const Device& device, std::uint64_t count, const F& f, Stream stream) noexcept;
 /// Terms of a loss, or their sum or mean, of a plan that is no op; and the gradient, of any. sums:
 /// null, or, where the mean is over the weights, that of the terms, of the gradient by these, and
 /// that of the weights.
@@ -84,6 +89,17 @@ inline constexpr std::size_t clip_workspace_bytes = 256;
 [[nodiscard]] int find_driver_version() noexcept;
 [[nodiscard]] int find_runtime_version() noexcept;
 
+/// enqueue_each() of each functor.
+struct Each {
+#define DETREDUCE_FUNCTOR(F)                                                                                           \
+    decltype(&enqueue_each<spec::F>) of_##F;                                                                           \
+    [[nodiscard]] constexpr auto of(const spec::F&) const noexcept {                                                   \
+        return of_##F;                                                                                                 \
+    }
+    DETREDUCE_FUNCTORS(DETREDUCE_FUNCTOR)
+#undef DETREDUCE_FUNCTOR
+};
+
 struct Functions {
     decltype(&cuda::prepare) prepare;
     decltype(&cuda::row_workspace_bytes) row_workspace_bytes;
@@ -91,9 +107,7 @@ struct Functions {
     decltype(&cuda::enqueue_states) enqueue_states;
     decltype(&cuda::enqueue_rows) enqueue_rows;
     decltype(&cuda::enqueue_quotient) enqueue_quotient;
-    decltype(&cuda::enqueue_cosines) enqueue_cosines;
-    decltype(&cuda::enqueue_cosine_factors) enqueue_cosine_factors;
-    decltype(&cuda::enqueue_cosine_slopes) enqueue_cosine_slopes;
+    Each each;
     decltype(&cuda::enqueue_loss) enqueue_loss;
     decltype(&cuda::enqueue_loss_gradient) enqueue_loss_gradient;
     decltype(&cuda::enqueue_clip) enqueue_clip;

@@ -226,6 +226,92 @@ TEST_CASE("C: cosine similarity has the bits and the errors of C++", "[c][cosine
     expect(detreduce_make_cosine_plan(nullptr, &none), invalid, "request");
 }
 
+TEST_CASE("C: norms of channels have the bits and the errors of C++", "[c][norms]") {
+    using R = detreduce_channel_norm_request;
+    sets_defaults<R>(detreduce_channel_norm_request_init, DETREDUCE_CHANNEL_NORM_REQUEST_INIT);
+    const auto made = [](const auto& change) {
+        R r = DETREDUCE_CHANNEL_NORM_REQUEST_INIT;
+        r.device.backend = DETREDUCE_BACKEND_CPU, r.n = 10;
+        change(r);
+        detreduce_channel_norm_plan plan;
+        return detreduce_make_channel_norm_plan(&r, &plan);
+    };
+    expect_ok(made([](R&) {}));
+    refuses_what_is_not_initialised<R>(made, std::size(R{}.reserved));
+    expect(made([](R& r) { r.reserved_word = 1; }), invalid, "reserved_word");
+    expect(made([](R& r) { r.given = 1; }), invalid, "given");
+    expect(made([](R& r) { r.dtype = 77; }), invalid, "dtype");
+    expect(made([](R& r) { r.momentum = 2; }), invalid, "momentum");
+    for (const std::int32_t bad : no_words) {
+        expect(made([&](R& r) { r.norm = bad; }), invalid, "norm");
+        REQUIRE(detreduce_channel_norm_name(bad) == std::string_view("?"));
+    }
+    for (const ChannelNorm norm : {ChannelNorm::group_norm, ChannelNorm::batch_norm}) {
+        const bool batch = norm == ChannelNorm::batch_norm;
+        const auto word = static_cast<detreduce_channel_norm>(norm);
+        REQUIRE(detreduce_channel_norm_name(word) == name(norm));
+        REQUIRE(detreduce_parse_channel_norm(detreduce_channel_norm_name(word)) == word);
+        const auto data = loss_data<bfloat16>(Loss::mse, 3 * 4 * 5, 7);
+        const auto of_channels = loss_data<float>(Loss::mse, 4, 7);
+        const ChannelNormRequest r{.norm = norm,
+                                   .dtype = DType::bf16,
+                                   .parameters = DType::f32,
+                                   .n = 3,
+                                   .channels = 4,
+                                   .size = 5,
+                                   .groups = batch ? 1u : 2u,
+                                   .epsilon = 0.5,
+                                   .momentum = 0.25,
+                                   .method = Method::tree,
+                                   .device = cpu};
+        const ChannelNormPlan plan = make_channel_norm_plan(r);
+        throw_if_error(plan.status());
+        R request = DETREDUCE_CHANNEL_NORM_REQUEST_INIT;
+        request.norm = word, request.dtype = DETREDUCE_DTYPE_BF16, request.parameters = DETREDUCE_DTYPE_F32;
+        request.n = r.n, request.channels = r.channels, request.size = r.size, request.groups = r.groups;
+        request.epsilon = r.epsilon, request.momentum = r.momentum, request.method = DETREDUCE_METHOD_TREE;
+        request.device.backend = DETREDUCE_BACKEND_CPU;
+        detreduce_channel_norm_plan c_plan;
+        expect_ok(detreduce_make_channel_norm_plan(&request, &c_plan));
+        REQUIRE(detreduce_channel_norm_plan_statistics(&c_plan) == plan.statistics());
+        REQUIRE(detreduce_channel_norm_plan_workspace_bytes(&c_plan) == plan.workspace_bytes());
+        REQUIRE(detreduce_channel_norm_plan_gradient_workspace_bytes(&c_plan) == plan.gradient_workspace_bytes());
+        auto expected = blank(512), out = expected, workspace = blank(plan.gradient_workspace_bytes());
+        std::memset(expected.data(), 0, 512), std::memset(out.data(), 0, 512);
+        const auto arrays = [&](auto a, std::vector<std::uint64_t>& to, bool gradient) {
+            char* const room = bytes_of(to);
+            a.x = data.x.data(), a.out = room, a.scale = of_channels.x.data();
+            a.mean = reinterpret_cast<double*>(room + 128), a.rstd = reinterpret_cast<double*>(room + 192);
+            if (gradient) {
+                a.upstream = data.target.data(), a.scale_gradient = room + 320, a.shift_gradient = room + 384;
+            } else {
+                a.shift = of_channels.target.data();
+                if (batch) a.running_mean = room + 256, a.running_variance = room + 288;
+            }
+            return a;
+        };
+        detreduce_channel_norm_arrays c =
+            arrays(detreduce_channel_norm_arrays DETREDUCE_CHANNEL_NORM_ARRAYS_INIT, out, false);
+        throw_if_error(run(plan, arrays(ChannelNormArrays{}, expected, false), workspace.data()));
+        expect_ok(detreduce_run_channel_norm(&c_plan, &c, workspace.data(), nullptr));
+        REQUIRE(out == expected);
+        c = arrays(detreduce_channel_norm_arrays DETREDUCE_CHANNEL_NORM_ARRAYS_INIT, out, true);
+        throw_if_error(run_gradient(plan, arrays(ChannelNormArrays{}, expected, true), workspace.data()));
+        expect_ok(detreduce_run_channel_norm_gradient(&c_plan, &c, workspace.data(), nullptr));
+        REQUIRE(out == expected);
+        c.x = nullptr;
+        expect(detreduce_run_channel_norm_gradient(&c_plan, &c, workspace.data(), nullptr), invalid, "x");
+        c.struct_size = 8;
+        expect(detreduce_run_channel_norm(&c_plan, &c, workspace.data(), nullptr), invalid, "arrays");
+        expect(detreduce_run_channel_norm(&c_plan, nullptr, workspace.data(), nullptr), invalid, "arrays");
+    }
+    detreduce_channel_norm_plan none{};
+    expect(detreduce_channel_norm_plan_status(&none), invalid, "plan");
+    REQUIRE(detreduce_channel_norm_plan_statistics(&none) == 0);
+    expect(detreduce_make_channel_norm_plan(nullptr, &none), invalid, "request");
+    REQUIRE(detreduce_parse_channel_norm(nullptr) == DETREDUCE_UNKNOWN);
+}
+
 TEST_CASE("C: clip_grad_norm has the bits and the errors of C++", "[c][clip]") {
     const auto data = loss_data<float>(Loss::mse, 300, 3);
     const auto narrow = loss_data<bfloat16>(Loss::mse, 50, 4);

@@ -2,6 +2,7 @@
 // transform_reduce.cuh (for nvcc) and the C header detreduce.h.
 #pragma once
 
+#include <detreduce/channel_norm.hpp>
 #include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/cosine_similarity.hpp>
 #include <detreduce/cuda.hpp>

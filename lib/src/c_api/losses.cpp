@@ -1,6 +1,7 @@
 // The C header losses.h: losses, row ops and clip_grad_norm.
 #include <string_view>
 
+#include <detreduce/channel_norm.hpp>
 #include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/cosine_similarity.hpp>
 #include <detreduce/losses.h>
@@ -31,6 +32,12 @@ struct Holds<detreduce_cosine_plan> {
     static constexpr char must_be_made[] = "must come from detreduce_make_cosine_plan()";
 };
 template <>
+struct Holds<detreduce_channel_norm_plan> {
+    using Plan = dr::ChannelNormPlan;
+    static constexpr std::uint64_t mark = 0x316d726f6e746564u;
+    static constexpr char must_be_made[] = "must come from detreduce_make_channel_norm_plan()";
+};
+template <>
 struct Holds<detreduce_clip_plan> {
     using Plan = dr::ClipPlan;
     static constexpr std::uint64_t mark = 0x3170696c63746564u;
@@ -52,10 +59,14 @@ DETREDUCE_LOSS_ARGUMENTS(DETREDUCE_CHECK)
 #define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_ROW_OP_##c_name, dr::RowOp::name));
 DETREDUCE_ROW_OPS(DETREDUCE_CHECK)
 #undef DETREDUCE_CHECK
+#define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_CHANNEL_NORM_##c_name, dr::ChannelNorm::name));
+DETREDUCE_CHANNEL_NORMS(DETREDUCE_CHECK)
+#undef DETREDUCE_CHECK
 
 static_assert(sizeof(detreduce_loss_request) == 192 && sizeof(detreduce_loss_inputs) == 64 &&
               sizeof(detreduce_row_request) == 256 && sizeof(detreduce_row_arrays) == 192 &&
-              sizeof(detreduce_cosine_request) == 160 && sizeof(detreduce_clip_request) == 128);
+              sizeof(detreduce_cosine_request) == 160 && sizeof(detreduce_channel_norm_request) == 192 &&
+              sizeof(detreduce_channel_norm_arrays) == 128 && sizeof(detreduce_clip_request) == 128);
 
 /// The enumerator whose name() is `text`; names are numbered from 0 on.
 template <class Enum>
@@ -162,6 +173,35 @@ dr::CosineRequest as_request(const detreduce_cosine_request& r) {
             .launch = as_launch(r.launch)};
 }
 
+dr::ChannelNormRequest as_request(const detreduce_channel_norm_request& r) {
+    return {.norm = as<dr::ChannelNorm>(r.norm),
+            .dtype = as<dr::DType>(r.dtype),
+            .parameters = as_output(r.parameters),
+            .n = r.n,
+            .channels = r.channels,
+            .size = r.size,
+            .groups = r.groups,
+            .epsilon = r.epsilon,
+            .momentum = r.momentum,
+            .given = r.given != 0,
+            .method = as<dr::Method>(r.method),
+            .device = as_device(r.device),
+            .launch = as_launch(r.launch)};
+}
+dr::ChannelNormArrays as_arrays(const detreduce_channel_norm_arrays& a) {
+    return {.x = a.x,
+            .out = a.out,
+            .scale = a.scale,
+            .shift = a.shift,
+            .mean = a.mean,
+            .rstd = a.rstd,
+            .running_mean = a.running_mean,
+            .running_variance = a.running_variance,
+            .upstream = a.upstream,
+            .scale_gradient = a.scale_gradient,
+            .shift_gradient = a.shift_gradient};
+}
+
 dr::ClipRequest as_request(const detreduce_clip_request& r) {
     return {.n = r.n,
             .tensors = r.tensors,
@@ -189,6 +229,12 @@ constexpr char row_request_size[] =
 constexpr char cosine_request_size[] =
     "must be sizeof(detreduce_cosine_request), which detreduce_cosine_request_init() and DETREDUCE_COSINE_REQUEST_INIT "
     "set; a larger one needs a newer library";
+constexpr char channel_norm_request_size[] =
+    "must be sizeof(detreduce_channel_norm_request), which detreduce_channel_norm_request_init() and "
+    "DETREDUCE_CHANNEL_NORM_REQUEST_INIT set; a larger one needs a newer library";
+constexpr char channel_norm_arrays_size[] =
+    "its struct_size must be sizeof(detreduce_channel_norm_arrays), which DETREDUCE_CHANNEL_NORM_ARRAYS_INIT sets; a "
+    "larger one needs a newer library";
 constexpr char clip_request_size[] =
     "must be sizeof(detreduce_clip_request), which detreduce_clip_request_init() and DETREDUCE_CLIP_REQUEST_INIT set; "
     "a larger one needs a newer library";
@@ -358,6 +404,51 @@ detreduce_status detreduce_run_cosine_gradient(const detreduce_cosine_plan* plan
                                                detreduce_stream stream) noexcept {
     return run_plan(plan, as_c({}), [&](const dr::CosinePlan& p) {
         return dr::run_gradient(p, x, y, upstream, dx, workspace, dr::Stream(stream));
+    });
+}
+
+const char* detreduce_channel_norm_name(detreduce_channel_norm norm) noexcept {
+    return dr::name(as<dr::ChannelNorm>(norm)).data();
+}
+detreduce_channel_norm detreduce_parse_channel_norm(const char* text) noexcept {
+    return parsed<dr::ChannelNorm>(text);
+}
+void detreduce_channel_norm_request_init(detreduce_channel_norm_request* request, size_t struct_size) noexcept {
+    set_defaults(request, struct_size, detreduce_channel_norm_request DETREDUCE_CHANNEL_NORM_REQUEST_INIT);
+}
+detreduce_status detreduce_make_channel_norm_plan(const detreduce_channel_norm_request* request,
+                                                  detreduce_channel_norm_plan* plan) noexcept {
+    if (plan == nullptr) return null("plan");
+    *plan = {};
+    if (request == nullptr) return null("request");
+    if (const detreduce_status bad = check_request(*request, channel_norm_request_size); !is_ok(bad)) return bad;
+    if (request->reserved_word != 0) return invalid("reserved_word", "must be 0, as the initialiser sets it");
+    return store(plan, dr::make_channel_norm_plan(as_request(*request)));
+}
+detreduce_status detreduce_channel_norm_plan_status(const detreduce_channel_norm_plan* plan) noexcept {
+    return of_plan<detreduce_channel_norm_plan>(plan_of(plan).status());
+}
+uint64_t detreduce_channel_norm_plan_statistics(const detreduce_channel_norm_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::ChannelNormPlan& p) { return p.statistics(); });
+}
+size_t detreduce_channel_norm_plan_workspace_bytes(const detreduce_channel_norm_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::ChannelNormPlan& p) { return p.workspace_bytes(); });
+}
+size_t detreduce_channel_norm_plan_gradient_workspace_bytes(const detreduce_channel_norm_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::ChannelNormPlan& p) { return p.gradient_workspace_bytes(); });
+}
+detreduce_status detreduce_run_channel_norm(const detreduce_channel_norm_plan* plan,
+                                            const detreduce_channel_norm_arrays* arrays, void* workspace,
+                                            detreduce_stream stream) noexcept {
+    return run_plan(plan, check_arrays("arrays", arrays, channel_norm_arrays_size), [&](const dr::ChannelNormPlan& p) {
+        return dr::run(p, as_arrays(*arrays), workspace, dr::Stream(stream));
+    });
+}
+detreduce_status detreduce_run_channel_norm_gradient(const detreduce_channel_norm_plan* plan,
+                                                     const detreduce_channel_norm_arrays* arrays, void* workspace,
+                                                     detreduce_stream stream) noexcept {
+    return run_plan(plan, check_arrays("arrays", arrays, channel_norm_arrays_size), [&](const dr::ChannelNormPlan& p) {
+        return dr::run_gradient(p, as_arrays(*arrays), workspace, dr::Stream(stream));
     });
 }
 

@@ -4,24 +4,9 @@
 
 #include <cstdint>
 
-#include <detreduce/acc/finish.hpp>
-#include <detreduce/fp/convert.hpp>
+#include <detreduce/spec/numbers.hpp>
 
 namespace detreduce::spec {
-
-/// Element i of an array of `dtype`, of 16 bits or more.
-[[nodiscard]] DETREDUCE_HD double number_at(const void* p, DType dtype, std::uint64_t i) {
-    switch (dtype) {
-    case DType::f16:
-        return static_cast<double>(fp::widen(static_cast<const float16*>(p)[i]));
-    case DType::bf16:
-        return static_cast<double>(fp::widen(static_cast<const bfloat16*>(p)[i]));
-    case DType::f32:
-        return static_cast<double>(static_cast<const float*>(p)[i]);
-    default:
-        return static_cast<const double*>(p)[i];
-    }
-}
 
 /// Of one row x and its y.
 struct Cosine {
@@ -60,12 +45,7 @@ struct CosineValues {
     void* out;
     DType output;
 
-    DETREDUCE_HD void operator()(std::uint64_t row) const {
-        const double value = sums.of(row).value();
-        const std::uint64_t size = output == DType::f64 ? 8 : output == DType::f32 ? 4 : 2;
-        acc::store_as(static_cast<char*>(out) + row * size, output,
-                      [&](auto t) { return fp::round_to<decltype(t)>(value); });
-    }
+    DETREDUCE_HD void operator()(std::uint64_t row) const { put_number(out, output, row, sums.of(row).value()); }
 };
 
 /// What the gradient of a row needs, in the place of its sums: what y and x are multiplied by, and
@@ -96,10 +76,7 @@ struct CosineSlopes {
     DETREDUCE_HD void operator()(std::uint64_t i) const {
         const std::uint64_t row = i / n, at = row * stride + i % n;
         const double of_x = -(number_at(x, dtype, at) * factors[pitch + row]);
-        const double value = fp::fused(number_at(y, dtype, at), factors[row], of_x) * factors[2 * pitch + row];
-        const std::uint64_t size = dtype == DType::f64 ? 8 : dtype == DType::f32 ? 4 : 2;
-        acc::store_as(static_cast<char*>(dx) + at * size, dtype,
-                      [&](auto t) { return fp::round_to<decltype(t)>(value); });
+        put_number(dx, dtype, at, fp::fused(number_at(y, dtype, at), factors[row], of_x) * factors[2 * pitch + row]);
     }
 };
 
