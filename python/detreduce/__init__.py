@@ -13,10 +13,12 @@ compensated). detreduce.torch has functions and modules to train with, detreduce
 
 from ._core import __version__, spec_version
 from ._losses import (
+    batch_norm,
     bce,
     bce_with_logits,
     clip_grad_norm_,
     cross_entropy,
+    group_norm,
     huber,
     kl_div,
     layer_norm,
@@ -60,6 +62,7 @@ __all__ = [
     "argmax",
     "argmin",
     "asum",
+    "batch_norm",
     "bce",
     "bce_with_logits",
     "clip_grad_norm_",
@@ -69,6 +72,7 @@ __all__ = [
     "devices",
     "dot",
     "explain",
+    "group_norm",
     "huber",
     "kl_div",
     "layer_norm",

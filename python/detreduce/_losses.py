@@ -498,6 +498,143 @@ def rms_norm(x, normalized_shape, weight=None, eps: Optional[float] = None, *, d
     return norm("rmsnorm", x, normalized_shape, weight, None, eps, dtype=dtype)
 
 
+class Channels:
+    """x of (N, C, …), with what belongs to its channels: weight, bias and running statistics, of one dtype, which need not
+    be that of x."""
+
+    def __init__(self, norm: str, x: Any, groups: Any, eps: Any, given: bool, method: str, momentum: Any, **of_channels):
+        lib = self.lib = library_of(x)
+        self.x, a = x, lib.open(x, "x")
+        self.word = lib.dtype(a, "x")
+        if len(a.shape) < 2:
+            raise ValueError(f"x: must have an axis of samples and one of channels, not {len(a.shape)}")
+        self.a = a = lib.contiguous(a)
+        self.shape = tuple(a.shape)
+        n, channels, *more = self.shape
+        self.sizes = (n, channels, math.prod(more))
+        try:
+            self.groups = operator.index(groups)
+        except TypeError:
+            raise TypeError(f"num_groups: must be an int, not {groups!r}") from None
+        if self.groups < 1 or channels % self.groups:
+            raise ValueError(f"num_groups: must divide the number of channels, {channels}, not {groups}")
+        self.eps, self.momentum = number_of(eps, "eps"), number_of(momentum, "momentum")
+        if not 0 <= self.eps < math.inf:
+            raise ValueError(f"eps: must be finite and not negative, not {eps}")
+        if not 0 <= self.momentum <= 1:
+            raise ValueError(f"momentum: allowed are 0 to 1, not {momentum}")
+        words_of(method=method)
+        self.norm, self.given, self.method = norm, given, method
+        self.parameters = self.word
+        self.of_channels: dict = {}
+        for argument, value in of_channels.items():
+            if value is not None:
+                self.add(argument, value)
+        if given and not {"running_mean", "running_var"} <= set(self.of_channels):
+            raise ValueError("running_mean, running_var: must be given unless training")
+
+    def add(self, argument: str, value: Any) -> None:
+        lib = self.lib
+        if library_of(value) is not lib:
+            raise TypeError(
+                f"{argument}: must be an array of the library of x, {lib.name}, not {type(value).__name__}"
+            )
+        a = lib.open(value, argument)
+        word = lib.dtype(a, argument)
+        if not self.of_channels:
+            self.parameters = word
+        elif word != self.parameters:
+            raise TypeError(f"{argument}: must have the dtype of weight, bias and running statistics, not {a.dtype}")
+        same_device(lib, self.a, a, argument)
+        if tuple(a.shape) != self.sizes[1:2]:
+            raise ValueError(f"{argument}: must have the shape {self.sizes[1:2]}, not {tuple(a.shape)}")
+        self.of_channels[argument] = lib.contiguous(a)
+
+    def empty(self, shape, word: str):
+        return self.lib.empty(shape, word, self.a)
+
+    def run(self, gradient: bool, arrays: dict) -> None:
+        lib = self.lib
+        at = {name: lib.at(a) for name, a in arrays.items() if a is not None}
+        place = lib.place(self.a)
+        more = (self.groups, self.eps, self.momentum, self.given, self.method, gradient)
+        _core.channel_norm(self.norm, self.word, self.parameters, *self.sizes, *more, at, place)
+        lib.done(place)
+
+    def forward(self, kept: bool = False):
+        """The result; with `kept` also means, reciprocal deviations, and running statistics as they become."""
+        own = self.of_channels
+        out = self.empty(self.shape, self.word)
+        statistics = (self.sizes[1] if self.norm == "batch_norm" else self.sizes[0] * self.groups,)
+        mean, rstd = (self.empty(statistics, "f64") if kept else None for _ in range(2))
+        running = [own.get("running_mean"), own.get("running_var")]
+        if not self.given:
+            for i, old in enumerate(running):
+                if old is not None:
+                    running[i] = self.empty(old.shape, self.parameters)
+                    running[i][...] = old
+        if math.prod(self.shape) > 0:
+            arrays = {"x": self.a, "out": out, "scale": own.get("weight"), "shift": own.get("bias"), "mean": mean}
+            arrays.update(rstd=rstd, running_mean=running[0], running_variance=running[1])
+            self.run(False, arrays)
+        elif self.norm == "batch_norm" and not self.given:
+            raise ValueError("x: must have 2 elements a channel or more in training")
+        return self.lib.close(out, self.x), mean, rstd, running
+
+    def gradient(self, upstream: Any, mean: Any, rstd: Any, parameters: bool):
+        """With respect to x, and, if asked for, to weight and bias."""
+        lib = self.lib
+        u = lib.contiguous(second_of(lib, self.x, self.a, self.word, upstream, "upstream"))
+        out = self.empty(self.shape, self.word)
+        dw, db = (lib.filled(self.sizes[1:2], self.parameters, 0, self.a) if parameters else None for _ in range(2))
+        if math.prod(self.shape) > 0:
+            arrays = {"x": self.a, "out": out, "scale": self.of_channels.get("weight"), "mean": mean, "rstd": rstd}
+            arrays.update(upstream=u, scale_gradient=dw, shift_gradient=db)
+            self.run(True, arrays)
+        return out, dw, db
+
+
+def group_norm(x, num_groups: int, weight=None, bias=None, eps: float = 1e-5, *, method: str = "automatic"):
+    """(x - mean) / sqrt(variance + eps) of each group of channels of a sample of (N, C, …), times weight, plus bias."""
+    torch = _of_torch(x)
+    if torch is not None:
+        return torch.group_norm(x, num_groups, weight, bias, eps, method=method)
+    return Channels("group_norm", x, num_groups, eps, False, method, 0, weight=weight, bias=bias).forward()[0]
+
+
+def batch_norm(
+    x,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    *,
+    method: str = "automatic",
+):
+    """(x - mean) / sqrt(variance + eps) of each channel of (N, C, …), times weight, plus bias. In training mean and variance
+    are those of x, which running_mean and running_var, unless None, follow in place; else they are these."""
+    torch = _of_torch(x)
+    if torch is not None:
+        return torch.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps, method=method)
+    running = {"running_mean": running_mean, "running_var": running_var}
+    channels = Channels(
+        "batch_norm", x, 1, eps, not training, method, momentum, weight=weight, bias=bias, **running
+    )
+    if training:
+        for argument, array in running.items():
+            if array is not None:
+                channels.lib.writable(array, argument)
+    out, _, _, new = channels.forward()
+    if training:
+        for array, value in zip(running.values(), new):
+            if array is not None:
+                array[...] = value
+    return out
+
+
 class Classes:
     """Logits of (C), (N, C) or (N, C, …) by rows of C, and what they are compared with."""
 

@@ -17,6 +17,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <detreduce/channel_norm.hpp>
 #include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/cuda.hpp>
 #include <detreduce/host.hpp>
@@ -542,6 +543,47 @@ void row_op(std::string_view op, std::string_view dtype, const Word& output, std
         [&] { return dr::cuda::run_async(plan, a, place.stream); });
 }
 
+/// group_norm or batch_norm, or its gradient; `arrays` by the names of ChannelNormArrays.
+void channel_norm(std::string_view norm, std::string_view dtype, const Word& parameters, std::uint64_t n,
+                  std::uint64_t channels, std::uint64_t size, std::uint64_t groups, double epsilon, double momentum,
+                  bool given, std::string_view method, bool gradient, const nb::dict& arrays, nb::handle where) {
+    const Place place(where);
+    const dr::ChannelNormPlan plan = dr::make_channel_norm_plan({.norm = named<dr::ChannelNorm>(norm, 2),
+                                                                 .dtype = dtype_of(dtype),
+                                                                 .parameters = output_of(parameters),
+                                                                 .n = n,
+                                                                 .channels = channels,
+                                                                 .size = size,
+                                                                 .groups = groups,
+                                                                 .epsilon = epsilon,
+                                                                 .momentum = momentum,
+                                                                 .given = given,
+                                                                 .method = parsed(dr::parse_method, method),
+                                                                 .device = place.device});
+    check(plan.status());
+    const auto at = [&](const char* name) { return arrays.contains(name) ? address(arrays[name]) : nullptr; };
+    const dr::ChannelNormArrays a{.x = at("x"),
+                                  .out = at("out"),
+                                  .scale = at("scale"),
+                                  .shift = at("shift"),
+                                  .mean = static_cast<double*>(at("mean")),
+                                  .rstd = static_cast<double*>(at("rstd")),
+                                  .running_mean = at("running_mean"),
+                                  .running_variance = at("running_variance"),
+                                  .upstream = at("upstream"),
+                                  .scale_gradient = at("scale_gradient"),
+                                  .shift_gradient = at("shift_gradient")};
+    run(
+        place, gradient ? plan.gradient_workspace_bytes() : plan.workspace_bytes(),
+        [&](void* memory) {
+            return gradient ? dr::run_gradient(plan, a, memory, place.stream) : dr::run(plan, a, memory, place.stream);
+        },
+        [&] {
+            return gradient ? dr::cuda::run_gradient_async(plan, a, place.stream)
+                            : dr::cuda::run_async(plan, a, place.stream);
+        });
+}
+
 // ---- What there is ---------------------------------------------------------------------------------------------
 
 nb::list gpus() {
@@ -601,6 +643,9 @@ NB_MODULE(_core, m) {
           nb::arg("weight").none(), nb::arg("upstream").none(), nb::arg("out"), nb::arg("where").none());
     m.def("row_op", &row_op, nb::arg("op"), nb::arg("dtype"), nb::arg("output").none(), nb::arg("n"), nb::arg("rows"),
           nb::arg("options"), nb::arg("arrays"), nb::arg("where").none());
+    m.def("channel_norm", &channel_norm, nb::arg("norm"), nb::arg("dtype"), nb::arg("parameters").none(), nb::arg("n"),
+          nb::arg("channels"), nb::arg("size"), nb::arg("groups"), nb::arg("epsilon"), nb::arg("momentum"),
+          nb::arg("given"), nb::arg("method"), nb::arg("gradient"), nb::arg("arrays"), nb::arg("where").none());
     m.def("gpus", &gpus);
     m.def("isas", &isas);
     m.def("tree_depth", &tree_depth);

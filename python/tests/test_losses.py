@@ -227,3 +227,49 @@ def test_errors_name_the_argument(error, argument, call):
     with pytest.raises(error) as raised:
         call()
     assert str(raised.value).startswith(argument + ": ") and len(str(raised.value)) > len(argument) + 10
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_norms_of_channels_are_their_formulas(dtype):
+    x = (RNG.normal(size=(4, 6, 5)) * 2 + 3).astype(dtype)
+    w, b = RNG.normal(size=(2, 6)).astype(dtype)
+    wide, c = x.astype(np.float64), (6, 1)
+    groups = wide.reshape(4, 3, 10)
+    z = (groups - groups.mean(-1, keepdims=True)) / np.sqrt(groups.var(-1, keepdims=True) + 1e-5)
+    expected = z.reshape(x.shape) * w.reshape(c).astype(np.float64) + b.reshape(c).astype(np.float64)
+    close(dr.group_norm(x, 3, w, b), expected, dtype, 4)
+    mean, var = wide.mean((0, 2)), wide.var((0, 2))
+    z = (wide - mean.reshape(c)) / np.sqrt(var.reshape(c) + 1e-5)
+    close(dr.batch_norm(x, training=True, weight=w, bias=b), z * w.reshape(c) + b.reshape(c), dtype, 4)
+    running_mean, running_var = np.zeros(6, dtype), np.ones(6, dtype)
+    dr.batch_norm(x, running_mean, running_var, training=True, momentum=0.25)
+    close(running_mean, 0.25 * mean, dtype)
+    close(running_var, 0.75 + 0.25 * var * 20 / 19, dtype)
+    given = (wide - running_mean.reshape(c)) / np.sqrt(running_var.reshape(c).astype(np.float64) + 1e-5)
+    close(dr.batch_norm(x, running_mean, running_var), given, dtype, 4)
+    order = RNG.permutation(4)
+    assert same_bits(dr.batch_norm(x[order], training=True), dr.batch_norm(x, training=True)[order])
+    assert same_bits(dr.group_norm(x[order], 2), dr.group_norm(x, 2)[order])
+    assert dr.group_norm(x[:0], 2).shape == (0, 6, 5)
+
+
+@pytest.mark.parametrize(
+    "error, argument, call",
+    [
+        (ValueError, "x", lambda x, w: dr.group_norm(w, 1)),
+        (ValueError, "num_groups", lambda x, w: dr.group_norm(x, 4)),
+        (TypeError, "num_groups", lambda x, w: dr.group_norm(x, 1.5)),
+        (ValueError, "weight", lambda x, w: dr.group_norm(x, 1, w[:5])),
+        (TypeError, "bias", lambda x, w: dr.group_norm(x, 1, w, w.astype(np.float64))),
+        (ValueError, "eps", lambda x, w: dr.group_norm(x, 1, eps=-1)),
+        (ValueError, "method", lambda x, w: dr.group_norm(x, 1, method="kahan")),
+        (ValueError, "running_mean, running_var", lambda x, w: dr.batch_norm(x, w)),
+        (ValueError, "momentum", lambda x, w: dr.batch_norm(x, w, w, momentum=2)),
+        (ValueError, "x", lambda x, w: dr.batch_norm(x[:1, :, :1], training=True)),
+        (ValueError, "x", lambda x, w: dr.batch_norm(x[:0], training=True)),
+    ],
+)
+def test_errors_of_norms_of_channels_name_the_argument(error, argument, call):
+    with pytest.raises(error) as raised:
+        call(np.ones((2, 6, 3), np.float32), np.ones(6, np.float32))
+    assert str(raised.value).startswith(argument + ": ")

@@ -98,6 +98,14 @@ def inputs(dtype=torch.float64, device="cpu"):
     case(drt.layer_norm, F.layer_norm, x, (7,), w, None, 1e-3)
     case(drt.rms_norm, F.rms_norm, x, (7,), w)
     case(drt.rms_norm, F.rms_norm, x, (5, 7), None, 1e-3)
+    image, cw, cb = make(3, 6, 4, 5, seed=6), make(6, seed=7), make(6, seed=8)
+    of_batches, variance = numbers(6, dtype=dtype, device=device, seed=9), (cb.detach() ** 2 + 0.5)
+    case(drt.group_norm, F.group_norm, image, 3, cw, cb)
+    case(drt.group_norm, F.group_norm, image, 1, cw, None, 1e-3)
+    case(drt.group_norm, F.group_norm, make(5, 6), 2)
+    case(drt.batch_norm, F.batch_norm, image, None, None, cw, cb, True)
+    case(drt.batch_norm, F.batch_norm, make(7, 6), None, None, cw, None, True, 0.2, 1e-3)
+    case(drt.batch_norm, F.batch_norm, image, of_batches, variance, cw, cb)
     return cases
 
 
@@ -181,7 +189,7 @@ def test_torch_checks_the_ops(device):
         numbers(4, 6, device=device).requires_grad_(),
         numbers(4, 6, device=device, seed=1).requires_grad_(),
     )
-    w = numbers(6, device=device, seed=2).requires_grad_()
+    w, r = numbers(6, device=device, seed=2).requires_grad_(), numbers(6, device=device, low=0.2)
     t = torch.arange(4, device=device)
     tests = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
     for op, args in [
@@ -194,6 +202,9 @@ def test_torch_checks_the_ops(device):
         (ops.logsumexp, (x, [0], True)),
         (ops.norm, (x, [6], w, w, 1e-5, "layernorm")),
         (ops.norm, (x, [6], w, None, 1e-5, "rmsnorm")),
+        (ops.channel_norm, (x, w, w, None, None, 3, False, 0.0, 1e-5, "group_norm", "automatic")),
+        (ops.channel_norm, (x, w, w, r, r, 1, False, 0.1, 1e-5, "batch_norm", "automatic")),
+        (ops.channel_norm, (x, w, None, r, r, 1, True, 0.1, 1e-5, "batch_norm", "tree")),
         (ops.cross_entropy, (x, t, None, -100, 0.0, "cross_entropy", "mean", "automatic")),
         (ops.cross_entropy, (x, t, w.detach(), -100, 0.0, "nll", "none", "automatic")),
     ]:
@@ -257,6 +268,8 @@ def test_modules_take_state_dicts(device):
     for name, args, arguments in [
         ("LayerNorm", (6,), (x,)),
         ("RMSNorm", (6,), (x,)),
+        ("GroupNorm", (2, 6), (x,)),
+        ("BatchNorm1d", (6,), (x,)),
         ("Softmax", (1,), (x,)),
         ("LogSoftmax", (1,), (x,)),
         ("CrossEntropyLoss", (torch.rand(6),), (x, t)),
@@ -359,6 +372,49 @@ def test_a_loss_does_not_know_the_order_of_its_batch(device):
     assert torch.equal(*grads)
 
 
+@pytest.mark.parametrize("momentum", [0.1, None])
+@pytest.mark.parametrize("tracked", [True, False])
+def test_batch_norm_follows_its_batches(device, momentum, tracked):
+    theirs, ours = (
+        of.BatchNorm2d(5, momentum=momentum, track_running_stats=tracked).to(device) for of in (torch.nn, drt)
+    )
+    compiled = torch.compile(drt.batch_norm, backend="aot_eager")
+    mean, var = (f(5, device=device) for f in (torch.zeros, torch.ones))
+    for i in range(3):
+        x = numbers(4, 5, 3, 2, dtype=torch.float32, device=device, seed=i) * 3 + 7
+        assert torch.allclose(ours(x), theirs(x), atol=1e-5)
+        with drt.reproducible() as mode:
+            assert torch.equal(theirs(x), drt.batch_norm(x, training=True, weight=ours.weight, bias=ours.bias))
+            assert torch.equal(F.group_norm(x, 5), drt.group_norm(x, 5)) and "batch_norm" in mode.taken
+        if tracked:
+            ours.load_state_dict(theirs.state_dict())  # which two batches have gone through
+        y = compiled(x.requires_grad_(), mean, var, training=True)
+        expected = mean.clone(), var.clone()
+        assert y.requires_grad and not mean.requires_grad
+    if tracked:
+        for name, value in theirs.state_dict().items():
+            assert torch.allclose(ours.state_dict()[name], value, atol=1e-6), name
+        assert torch.allclose(mean, expected[0]) and mean.abs().min() > 0.5
+    ours.eval(), theirs.eval()
+    assert torch.allclose(ours(x), theirs(x), atol=1e-5)
+
+
+def test_norms_of_channels_take_parameters_of_their_own_dtype(device):
+    x = numbers(6, 4, 9, dtype=torch.bfloat16, device=device).requires_grad_()
+    w = numbers(4, dtype=torch.float32, device=device, seed=1).requires_grad_()
+    mean, var = (f(4, device=device) for f in (torch.zeros, torch.ones))
+    y = drt.batch_norm(x, mean, var, w, w, True)
+    y.sum().backward()
+    assert y.dtype == x.grad.dtype == torch.bfloat16 and w.grad.dtype == torch.float32
+    assert torch.allclose(mean, 0.1 * x.detach().float().mean((0, 2)), atol=1e-6)
+    order = torch.randperm(6, generator=torch.Generator().manual_seed(3)).to(device)
+    grads = []
+    for rows in (x.detach(), x.detach()[order]):
+        (g,) = torch.autograd.grad(drt.group_norm(rows, 2, w).pow(2).sum(), w)
+        grads.append(g)
+    assert torch.equal(*grads)
+
+
 def test_calls_as_torch_has_them(device):
     x = numbers(3, 4, 5, dtype=torch.float32, device=device)
     calls = [
@@ -441,6 +497,8 @@ def test_the_functions_of_the_package_have_gradients():
         dr.logsumexp,
         dr.var,
         lambda v: dr.layer_norm(v, 5),
+        lambda v: dr.group_norm(v, 5),
+        lambda v: dr.batch_norm(v, training=True),
         lambda v: dr.cross_entropy(v, torch.arange(4)),
     ):
         assert f(x).requires_grad
@@ -459,6 +517,8 @@ def test_the_functions_of_the_package_have_gradients():
         (ValueError, "pos_weight", lambda x: drt.binary_cross_entropy_with_logits(x, x, pos_weight=x)),
         (ValueError, "pos_weight", lambda x: drt.binary_cross_entropy_with_logits(x, x, pos_weight=-1)),
         (ValueError, "normalized_shape", lambda x: drt.layer_norm(x, 4)),
+        (ValueError, "num_groups", lambda x: drt.group_norm(x, 2)),
+        (ValueError, "running_mean, running_var", lambda x: drt.batch_norm(x)),
         (ValueError, "norm_type", lambda x: drt.clip_grad_norm_([x], 1.0, 3)),
         (ValueError, "delta", lambda x: drt.huber_loss(x, x, delta=-1)),
     ],

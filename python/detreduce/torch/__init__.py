@@ -236,6 +236,50 @@ def _norm(op: str, x: Tensor, normalized_shape, weight, bias, eps) -> Tensor:
     return _ops.norm(x, list(x.shape[x.dim() - last :]), weight, bias, float(eps), op)[0]
 
 
+def group_norm(
+    input: Tensor, num_groups: int, weight=None, bias=None, eps: float = 1e-5, *, method: str = "automatic"
+) -> Tensor:
+    return _channel_norm("group_norm", input, weight, bias, None, None, num_groups, False, 0.0, eps, method)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Optional[Tensor] = None,
+    running_var: Optional[Tensor] = None,
+    weight: Optional[Tensor] = None,
+    bias: Optional[Tensor] = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    *,
+    method: str = "automatic",
+) -> Tensor:
+    """As torch.nn.functional.batch_norm: in training the running statistics, unless None, follow those of the batch."""
+    running = (running_mean, running_var)
+    return _channel_norm("batch_norm", input, weight, bias, *running, 1, not training, momentum, eps, method)
+
+
+def _channel_norm(norm, x, weight, bias, running_mean, running_var, groups, given, momentum, eps, method) -> Tensor:
+    _tensor(x, "input")
+    if bias is not None and weight is None:
+        weight = _torch.ones_like(bias)
+    running = (running_mean, running_var)
+    args = (x, weight, bias, *running, groups, given, float(momentum), float(eps), norm, method)
+    if _direct(x, weight, bias):
+        channels = _ops._channels(*args)
+        out, _, _, new = channels.forward()
+    else:
+        if given and None in (running_mean, running_var):
+            raise ValueError("running_mean, running_var: must be given unless training")
+        out, _, _, *new = _ops.channel_norm(*args)
+    if not given:
+        with _torch.no_grad():
+            for old, value in zip(running, new):
+                if old is not None:
+                    old.copy_(value)
+    return out
+
+
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -294,9 +338,13 @@ def clip_grad_norm_(
 
 from ._mode import not_covered, reproducible  # noqa: E402
 from ._modules import (  # noqa: E402
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
     BCELoss,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
+    GroupNorm,
     HuberLoss,
     KLDivLoss,
     L1Loss,
@@ -312,7 +360,11 @@ from ._modules import (  # noqa: E402
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
     "CrossEntropyLoss",
+    "GroupNorm",
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
@@ -323,10 +375,12 @@ __all__ = [
     "RMSNorm",
     "SmoothL1Loss",
     "Softmax",
+    "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "clip_grad_norm_",
     "cross_entropy",
+    "group_norm",
     "huber_loss",
     "kl_div",
     "l1_loss",

@@ -40,7 +40,7 @@ _NOT_COVERED = {
         F.conv_transpose3d,
     ],
     "fused attention": [F.scaled_dot_product_attention, F.multi_head_attention_forward],
-    "other normalizations": [F.batch_norm, F.group_norm, F.instance_norm],
+    "other normalizations": [F.instance_norm, F.local_response_norm],
     "pooling": [F.avg_pool1d, F.avg_pool2d, F.adaptive_avg_pool1d, F.adaptive_avg_pool2d],
     "scattered sums": [
         F.embedding,
@@ -206,6 +206,27 @@ def _layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_ena
 def _rms_norm(x, normalized_shape, weight=None, eps=None):
     x, weight = _wide(x, weight)
     return drt.rms_norm(x, normalized_shape, weight, eps) if _fit(x, weight) else NotImplemented
+
+
+@_handles(F.group_norm, torch.group_norm)
+def _group_norm(x, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
+    x, weight, bias = _wide(x, weight, bias)
+    return drt.group_norm(x, num_groups, weight, bias, eps) if _fit_channels(x, weight, bias) else NotImplemented
+
+
+@_handles(F.batch_norm)
+def _batch_norm(
+    x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
+):
+    if not _fit_channels(x, weight, bias, running_mean, running_var):
+        return NotImplemented
+    return drt.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def _fit_channels(x, *parameters):
+    """Parameters may have a dtype of their own."""
+    given = [p for p in parameters if p is not None]
+    return _fit(x) and (not given or (_fit(*given) and given[0].device == x.device))
 
 
 def _reduction(size_average, reduce, reduction):
@@ -379,8 +400,8 @@ class _Below(TorchDispatchMode):
 
 
 class reproducible(TorchFunctionMode):
-    """A context in which sum, mean, norm, var, std, softmax, log_softmax, logsumexp, layer_norm, rms_norm, cross_entropy and the
-    other losses of torch are those of detreduce, with their gradients.
+    """A context in which sum, mean, norm, var, std, softmax, log_softmax, logsumexp, layer_norm, rms_norm, group_norm, batch_norm,
+    cross_entropy and the other losses of torch are those of detreduce, with their gradients.
 
         with detreduce.torch.reproducible() as mode:
             loss = model(x)

@@ -68,6 +68,38 @@ class RMSNorm(nn.RMSNorm):
         return drt.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
 
+class GroupNorm(nn.GroupNorm):
+    def forward(self, input):
+        return drt.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+
+def _batch_norm(self, input):
+    """torch.nn.BatchNorm's forward, which has the momentum and what is tracked."""
+    self._check_input_dim(input)
+    momentum = 0.0 if self.momentum is None else self.momentum
+    if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+        self.num_batches_tracked.add_(1)
+        if self.momentum is None:
+            momentum = 1.0 / float(self.num_batches_tracked)
+    batch = self.training or (self.running_mean is None and self.running_var is None)
+    running = (self.running_mean, self.running_var)
+    if self.training and not self.track_running_stats:
+        running = (None, None)
+    return drt.batch_norm(input, *running, self.weight, self.bias, batch, momentum, self.eps)
+
+
+class BatchNorm1d(nn.BatchNorm1d):
+    forward = _batch_norm
+
+
+class BatchNorm2d(nn.BatchNorm2d):
+    forward = _batch_norm
+
+
+class BatchNorm3d(nn.BatchNorm3d):
+    forward = _batch_norm
+
+
 class Softmax(nn.Softmax):
     def forward(self, input):
         return drt.softmax(input, -1 if self.dim is None else self.dim)

@@ -303,6 +303,79 @@ def _derived_norm_of(ctx, g, mean, rstd):
 _differentiable("norm", _setup_norm, _derived_norm_of)
 
 
+# ---- Channels --------------------------------------------------------------------------------------------------
+
+
+def _channels(x, weight, bias, running_mean, running_var, groups, given, momentum, eps, norm, method):
+    of_channels = {"weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var}
+    return _losses.Channels(norm, x, groups, eps, given, method, momentum, **of_channels)
+
+
+def _channel_norm(*args):
+    """Running statistics as they become are new tensors, of no elements where nothing becomes of them."""
+    channels = _channels(*args)
+    out, mean, rstd, running = channels.forward(kept=True)
+    return out, mean, rstd, *(args[0].new_empty(0) if r is None or channels.given else r for r in running)
+
+
+def _fake_channel_norm(x, weight, bias, running_mean, running_var, groups, given, momentum, eps, norm, method):
+    statistics = x.shape[1] if norm == "batch_norm" else x.shape[0] * groups
+    mean, rstd = (x.new_empty((statistics,), dtype=torch.float64) for _ in range(2))
+    none = [given or r is None for r in (running_mean, running_var)]
+    running = [
+        x.new_empty(0) if n else r.new_empty(r.shape) for n, r in zip(none, (running_mean, running_var))
+    ]
+    return x.new_empty(x.shape), mean, rstd, *running
+
+
+def _channel_norm_backward(grad, x, weight, mean, rstd, groups, given, norm, method, parameters):
+    # Statistics that were given are in mean and rstd.
+    more = {} if weight is None else {"weight": weight}
+    channels = _losses.Channels(norm, x, groups, 0.0, False, method, 0.0, **more)
+    channels.given = given
+    dx, dw, db = channels.gradient(grad, mean, rstd, parameters)
+    return dx, x.new_empty(0) if dw is None else dw, x.new_empty(0) if db is None else db
+
+
+def _fake_channel_norm_backward(grad, x, weight, mean, rstd, groups, given, norm, method, parameters):
+    dw, db = (weight.new_empty(weight.shape) if parameters else x.new_empty(0) for _ in range(2))
+    return x.new_empty(x.shape), dw, db
+
+
+channel_norm = _define(
+    "channel_norm(Tensor x, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, int groups, "
+    "bool given, float momentum, float eps, str norm, str method) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+    _channel_norm,
+    _fake_channel_norm,
+)
+channel_norm_backward = _define(
+    "channel_norm_backward(Tensor grad, Tensor x, Tensor? weight, Tensor mean, Tensor rstd, int groups, bool given, "
+    "str norm, str method, bool parameters) -> (Tensor, Tensor, Tensor)",
+    _channel_norm_backward,
+    _fake_channel_norm_backward,
+)
+_no_second_derivative("channel_norm_backward")
+
+
+def _setup_channel_norm(ctx, inputs, output):
+    x, weight, _, _, _, ctx.groups, ctx.given, _, _, ctx.norm, ctx.method = inputs
+    _, mean, rstd, *running = output
+    ctx.save_for_backward(x, weight, mean, rstd)
+    ctx.mark_non_differentiable(mean, rstd, *running)
+
+
+def _derived_channel_norm(ctx, g, *_):
+    x, weight, mean, rstd = ctx.saved_tensors
+    of_weight, of_bias = ctx.needs_input_grad[1], ctx.needs_input_grad[2]
+    parameters = bool(weight is not None and (of_weight or of_bias))
+    more = (ctx.groups, ctx.given, ctx.norm, ctx.method, parameters)
+    dx, dw, db = channel_norm_backward(g, x, weight, mean, rstd, *more)
+    return (dx, dw if of_weight else None, db if of_bias else None) + 8 * (None,)
+
+
+_differentiable("channel_norm", _setup_channel_norm, _derived_channel_norm)
+
+
 # ---- Classes ---------------------------------------------------------------------------------------------------
 
 
