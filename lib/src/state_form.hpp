@@ -39,7 +39,7 @@ DETREDUCE_HD constexpr void settle_zeros(acc::exact::Word* w) {
 }
 
 /// Brings the words of a sum of so many limbs to their one form; false if they are none, or beyond
-/// the headroom. `negative`: whether it may be below zero.
+/// the headroom. Without elements the sum is zero. `negative`: whether it may be below zero.
 template <int Digits>
 [[nodiscard]] DETREDUCE_HD constexpr bool normalize_sum(acc::exact::Word* w, bool negative) {
     namespace exact = acc::exact;
@@ -50,6 +50,7 @@ template <int Digits>
     if (!fits) return false;
     exact::normalize<Digits>(w);
     settle_zeros(counter);
+    if (counter[exact::elements] == 0 && counter[exact::weight] != 0) return false;
     return negative || w[Digits - 1] >= 0;
 }
 

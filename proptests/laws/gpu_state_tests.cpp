@@ -201,6 +201,9 @@ TEST_CASE("states on the GPU: of what is no state, or is beyond the headroom, th
     check(Op::sum, 71, most + 1);
     check(Op::mean, 71, -1);
     check(Op::sum, 68, 1); // more NaN than elements
+    check(Op::sum, 0, 1);   // a sum of no elements
+    check(Op::dot, 67, -1); // likewise
+    check(Op::moments, 74 + 68, 1);
     check(Op::nrm2, 139, most + 1);
     check(Op::nrm2, 135, -1);   // a norm of a negative number
     check(Op::variance, 71, 1); // sums of different numbers of elements

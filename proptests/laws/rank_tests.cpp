@@ -266,6 +266,20 @@ TEST_CASE("states: what is no state is refused with its group", "[ranks]") {
     REQUIRE(run(norms, x, states.data()).ok());
     states[2 * 142 + 135] = -1; // a norm of what is below zero
     check_refused(norms, states, 2);
+    for (const Op op : {Op::sum, Op::asum, Op::dot, Op::nrm2, Op::moments}) { // a sum of no elements
+        const Plan plan = state_plan(op, DType::f64);
+        const std::size_t at = op == Op::moments ? 74 : 0;
+        for (const std::size_t digit : {std::size_t{0}, std::size_t{40}}) {
+            Words words(plan.state_words());
+            words[at + digit] = 1;
+            check_refused(plan, words);
+            words[at + digit] = 0;
+            REQUIRE(finish(plan, words.data(), std::array<double, 2>{}.data()).ok());
+            words[at + digit] = std::int64_t{1} << 32; // of which nothing is left
+            words[at + digit + 1] = -1;
+            REQUIRE(finish(plan, words.data(), std::array<double, 2>{}.data()).ok());
+        }
+    }
     const auto key = [](Op op, Words words, NanPolicy nan = NanPolicy::propagate) {
         Request asked{.op = op, .dtype = DType::f64, .device = cpu, .nan = nan};
         asked.state = true;

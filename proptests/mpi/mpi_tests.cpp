@@ -1,19 +1,52 @@
-// detreduce/mpi.hpp with real processes: mpiexec -n N detreduce_mpi_tests. Every process knows all the elements,
-// reduces its share of them with the others, and compares with what one process makes of all. What is wrong ends the
-// job.
+// detreduce/mpi.hpp with real processes: mpiexec -n N detreduce_mpi_tests [--few]. Every process knows all the
+// elements, reduces its share of them with the others, and compares with what one process makes of all. What is wrong
+// ends the job. --few: a tenth of the cases.
 #include <detreduce/mpi.hpp> // first: it must need nothing before it
 
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "laws/rank_draws.hpp"
+
+namespace {
+int calls_until_failure = -1; ///< of MPI_Iallreduce; negative: none fails
+int waits = 0;                ///< calls of MPI_Waitall
+bool has_memory = true;       ///< for what C++ allocates
+} // namespace
+
+// In the place of MPI's own, which they call, and of the C++ library's.
+extern "C" int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                              MPI_Request* request) {
+    if (calls_until_failure == 0) return MPI_ERR_OTHER;
+    if (calls_until_failure > 0) --calls_until_failure;
+    return PMPI_Iallreduce(from, to, count, type, op, comm, request);
+}
+extern "C" int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+    ++waits;
+    return PMPI_Waitall(count, requests, statuses);
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+    void* const memory = has_memory ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
 
 namespace detreduce::proptests {
 
 int ranks = 1, rank = 0;
+bool few = false;
 
 void require(bool holds, const std::string& what) {
     if (holds) return;
@@ -57,8 +90,9 @@ void check_share(const Dealt<T>& d, const std::string& what, std::uint64_t most_
 
 void check_all_ops() {
     for_all_ops(
-        static_cast<std::size_t>(ranks), 4, [](DType, Shape) { return true; },
+        static_cast<std::size_t>(ranks), few ? 1 : 4, [](DType, Shape) { return true; },
         [](const auto& dealt, const std::string& what, std::uint64_t word) {
+            if (few && word % 5 < 3) return;
             const std::uint64_t most_words[] = {2, 101, 1 << 20};
             check_share(dealt, what, most_words[word % 3], static_cast<int>(word / 3 % static_cast<unsigned>(ranks)));
         });
@@ -69,7 +103,7 @@ template <class T>
 void check_special_ranks() {
     const T special[] = {
         T(std::numeric_limits<double>::quiet_NaN()), T(HUGE_VAL), T(-HUGE_VAL), T(-0.0), T(0.0), T(-3.0)};
-    for (std::uint64_t word = 0; word < 200; ++word) {
+    for (std::uint64_t word = 0; word < (few ? 10 : 200); ++word) {
         for (const Op op : ops_with_states()) {
             const auto kind = info(op).kind;
             Dealt<T> d{{.op = op, .dtype = dtype_of<T>}, {}, std::vector<Share<T>>(static_cast<std::size_t>(ranks))};
@@ -180,6 +214,75 @@ void check_begin_end() {
     require(std::string(mpi::end(plan, &out).argument) == (rank == bad ? "x" : "in") && out == 42, "as do all then");
 }
 
+/// Messages that MPI refuses are no messages: no rank has a result.
+void check_refused_messages() {
+    const double x[] = {3, 4};
+    for (const int failing : {0, 1}) { // the first of many messages, and another
+        mpi::Plan plan =
+            mpi::make_plan({.op = Op::sum, .dtype = DType::f64, .n = 2, .device = cpu}, MPI_COMM_WORLD, 16);
+        double out = 42;
+        calls_until_failure = failing;
+        const Status begun = mpi::begin(plan, x);
+        calls_until_failure = -1;
+        require(std::string(begun.argument) == "comm", "begin() says that it failed: " + to_string(begun));
+        const Status ended = mpi::end(plan, &out);
+        require(std::string(ended.argument) == "comm" && out == 42, "and so does end(): " + to_string(ended));
+        require(mpi::all_reduce(plan, x, &out).ok() && out == 7.0 * ranks, "it works the next time");
+    }
+}
+
+/// begin() needs no memory that make_plan() has not got: what has none would leave the others waiting.
+void check_no_memory() {
+    const double x[] = {3, 4};
+    for (const Op op : {Op::sum, Op::argmax}) {
+        mpi::Plan plan = mpi::make_plan({.op = op, .dtype = DType::f64, .n = 2, .device = cpu}, MPI_COMM_WORLD);
+        double first = 42, second = 43;
+        require(mpi::all_reduce(plan, x, &first).ok(), "a sum");
+        has_memory = false;
+        const Status begun = mpi::begin(plan, x), ended = mpi::end(plan, &second);
+        has_memory = true;
+        require(begun.ok() && ended.ok(), "without memory: " + to_string(begun) + ", " + to_string(ended));
+        require(std::memcmp(&first, &second, sizeof first) == 0, "without memory, the result");
+    }
+}
+
+/// A plan whose call has begun waits for its messages before their memory goes, and takes them along where it is moved.
+void check_lifetimes() {
+    const double x[] = {3, 4};
+    const auto make = [] {
+        return mpi::make_plan({.op = Op::sum, .dtype = DType::f64, .n = 2, .device = cpu}, MPI_COMM_WORLD);
+    };
+    const auto waited = [] { return std::exchange(waits, 0); };
+    double out = 42;
+    waits = 0;
+    {
+        mpi::Plan plan = make();
+        require(mpi::begin(plan, x).ok(), "it begins");
+    }
+    require(waited() == 1, "a plan that goes waits");
+    {
+        mpi::Plan plan = make(), other = make();
+        require(mpi::begin(plan, x).ok(), "it begins");
+        plan = std::move(other);
+        require(waited() == 1, "one that is assigned to waits");
+        require(mpi::all_reduce(plan, x, &out).ok() && out == 7.0 * ranks, "and is the other then");
+        for (const Status& status : {other.status(), mpi::all_reduce(other, x, &out), mpi::begin(other, x),
+                                     mpi::end(other, &out), mpi::reduce(other, x, &out, 0)})
+            require(status.code == StatusCode::invalid_argument && std::string(status.argument) == "plan",
+                    "one that was moved from is of no use: " + to_string(status));
+    }
+    require(waited() == 0, "one whose call has ended does not wait");
+    {
+        mpi::Plan plan = make();
+        require(mpi::begin(plan, x).ok(), "it begins");
+        mpi::Plan moved = std::move(plan);
+        require(waited() == 0, "one that is moved does not wait");
+        out = 42;
+        require(mpi::end(moved, &out).ok() && out == 7.0 * ranks && waited() == 1, "it ends elsewhere");
+    }
+    require(waited() == 0, "and has nothing to wait for then");
+}
+
 /// Where ranks part is found, whatever differs: one bit, a length, a dtype.
 void check_all_equal() {
     std::vector<std::vector<float>> x;
@@ -193,7 +296,7 @@ void check_all_equal() {
     require(all_equal().ok() && first == no_index, "equal lists are equal");
     require(mpi::all_equal(nullptr, 0, MPI_COMM_WORLD, first).ok() && first == no_index, "and so is nothing");
     if (ranks == 1) return;
-    for (std::uint64_t word = 0; word < 60; ++word) {
+    for (std::uint64_t word = 0; word < (few ? 6 : 60); ++word) {
         const std::size_t which = 1 + accuracy::hash(word, 1) % 5, at = accuracy::hash(word, 2) % x[which].size();
         const bool here = rank == static_cast<int>(accuracy::hash(word, 3) % static_cast<unsigned>(ranks));
         const float kept = x[which][at];
@@ -219,7 +322,7 @@ void check_all_equal() {
 
 /// Tensors of all ranks, some of which every rank has, clipped as by one process.
 void check_clip() {
-    for (std::uint64_t word = 0; word < 60; ++word) {
+    for (std::uint64_t word = 0; word < (few ? 6 : 60); ++word) {
         const auto draw = [&](std::uint64_t i) { return accuracy::hash(word, i); };
         std::vector<std::vector<double>> doubles; // of all ranks, and the replicated ones at the end
         std::vector<int> owners;
@@ -289,6 +392,8 @@ void check_clip() {
 
 int main(int argc, char** argv) {
     using namespace detreduce::proptests;
+    few = argc > 1 && std::string(argv[1]) == "--few";
+    std::optional<detreduce::mpi::Plan> last; // outlives MPI
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -296,11 +401,15 @@ int main(int argc, char** argv) {
         check_disagreement();
         check_bad_arguments();
         check_begin_end();
+        check_refused_messages();
+        check_no_memory();
+        check_lifetimes();
         check_all_equal();
         check_clip();
         check_special_ranks<double>();
         check_special_ranks<float>();
         check_all_ops();
+        last = detreduce::mpi::make_plan({.op = detreduce::Op::argmax, .device = detreduce::cpu}, MPI_COMM_WORLD);
     } catch (const std::exception& error) {
         require(false, error.what());
     }

@@ -18,6 +18,7 @@
 #include <exception>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <detreduce/clip_grad_norm.hpp>
@@ -29,6 +30,8 @@
 namespace detreduce::mpi {
 
 /// The plan of one process, and the words that it sends. Not to be copied; for one call at a time.
+/// One whose call has begun waits for the others, as end() does, before it is destroyed or assigned
+/// to, unless MPI has been finalized. One that was moved from has a status that is not ok.
 class Plan;
 namespace detail {
 class Operation;
@@ -105,7 +108,8 @@ struct ClipOptions {
 ///              counts once, as rank 0 has it
 /// guarantee    order: norm and elements are those of one process with all tensors, each replicated
 ///              one once
-/// messages     an MPI_Allreduce of 144 integers of 64 bits, and four small ones
+/// messages     an MPI_Allreduce of 144 integers of 64 bits, and three small messages: an MPI_Bcast
+///              and two MPI_Allreduce
 /// errors       what run() of a ClipPlan says of this process's arguments, and invalid_argument for
 ///              `list` on all others; invalid_argument for `max_norm`, `epsilon` or `norm` that are
 ///              not the same everywhere. Nothing is written then
@@ -114,8 +118,13 @@ Status clip_grad_norm(const Tensor* list, std::uint64_t tensors, const unsigned 
 
 class Plan : public detreduce::detail::RankPlan<MPI_Comm> {
   public:
-    Plan(Plan&&) = default;
-    Plan& operator=(Plan&&) = default;
+    Plan(Plan&&) noexcept = default;
+    Plan& operator=(Plan&& other) noexcept {
+        if (this == &other) return *this;
+        std::destroy_at(this);
+        return *std::construct_at(this, std::move(other));
+    }
+    ~Plan() { (void)wait(); }
 
   private:
     friend Plan make_plan(const Request& request, MPI_Comm comm, std::uint64_t most_words) noexcept;
@@ -134,6 +143,7 @@ class Plan : public detreduce::detail::RankPlan<MPI_Comm> {
     [[nodiscard]] Status reduce_to(const Put& put, void* out, int root) noexcept;
     [[nodiscard]] Status put_states(const std::int64_t* states) noexcept;
     [[nodiscard]] int send(int root) noexcept;
+    [[nodiscard]] int wait() noexcept;
     void set_words(Status own) noexcept;
     [[nodiscard]] Status close(void* out) noexcept;
 
@@ -164,6 +174,12 @@ inline constexpr bool reduces_to_any_root = true;
     return MPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 && comm != MPI_COMM_NULL;
 }
 
+/// Has MPI gone, with all that it had?
+[[nodiscard]] inline bool is_finalized() {
+    int finalized = 0;
+    return MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0;
+}
+
 /// The greater of pairs, the first of which counts before the second.
 inline void greater_pairs(void* in, void* in_out, int* count, MPI_Datatype*) {
     const auto* const from = static_cast<const std::int64_t*>(in);
@@ -184,7 +200,7 @@ class Operation {
         if (error_ == MPI_SUCCESS) error_ = MPI_Op_create(greater_pairs, 1, &op_);
     }
     ~Operation() {
-        if (!pairs_ || error_ != MPI_SUCCESS) return;
+        if (!pairs_ || error_ != MPI_SUCCESS || is_finalized()) return;
         MPI_Op_free(&op_);
         MPI_Type_free(&type_);
     }
@@ -278,7 +294,10 @@ inline Plan make_plan(const Request& request, MPI_Comm comm, std::uint64_t most_
     };
     if (made.plan_.status().ok()) {
         try {
-            made.words_.resize(made.plan_.groups() * made.plan_.state_words() + 2);
+            const std::uint64_t words = made.plan_.groups() * made.plan_.state_words() + 2;
+            made.words_.resize(words);
+            made.sent_.reserve((words + made.most_words_ - 1) / made.most_words_);
+            made.operation_ = std::make_shared<const detail::Operation>(state_merge(made.plan_));
         } catch (const std::exception&) {
             out_of_memory();
         }
@@ -288,13 +307,20 @@ inline Plan make_plan(const Request& request, MPI_Comm comm, std::uint64_t most_
 }
 
 inline int Plan::send(int root) noexcept {
-    const detail::Operation operation(state_merge(plan_));
     for (std::uint64_t begin = 0; begin < words_.size(); begin += most_words_) {
         const std::uint64_t n = std::min<std::uint64_t>(most_words_, words_.size() - begin);
-        const int error = operation.run(words_.data() + begin, n, root, rank_, comm_);
+        const int error = operation_->run(words_.data() + begin, n, root, rank_, comm_);
         if (error != MPI_SUCCESS) return error;
     }
     return MPI_SUCCESS;
+}
+
+/// For what begin() has begun.
+inline int Plan::wait() noexcept {
+    if (sent_.empty() || detail::is_finalized()) return MPI_SUCCESS;
+    const int error = MPI_Waitall(static_cast<int>(sent_.size()), sent_.data(), MPI_STATUSES_IGNORE);
+    sent_.clear();
+    return error;
 }
 
 /// What this process sends: its states, unless its arguments were refused.
@@ -339,17 +365,14 @@ inline Status begin(Plan& plan, Inputs in) noexcept {
     if (!plan.sent_.empty())
         return {StatusCode::invalid_argument, "plan", "must not have begun a call that has not ended"};
     plan.set_words(run(plan.plan_, in, plan.words_.data()));
-    try {
-        plan.operation_ = std::make_shared<const detail::Operation>(state_merge(plan.plan_));
-        const std::uint64_t all = plan.words_.size(), most = plan.most_words_;
-        plan.sent_.assign((all + most - 1) / most, MPI_REQUEST_NULL);
-        for (std::uint64_t i = 0; i < plan.sent_.size(); ++i) {
-            const int error = plan.operation_->start(plan.words_.data() + i * most, std::min(most, all - i * most),
-                                                     plan.comm_, plan.sent_[i]);
-            if (error != MPI_SUCCESS) return detail::failed();
-        }
-    } catch (const std::exception&) {
-        return {StatusCode::out_of_memory, "plan", "there is no room for its messages"};
+    const std::uint64_t all = plan.words_.size(), most = plan.most_words_;
+    plan.sent_.assign((all + most - 1) / most, MPI_REQUEST_NULL); // make_plan() has reserved as many
+    for (std::uint64_t i = 0; i < plan.sent_.size(); ++i) {
+        const int error = plan.operation_->start(plan.words_.data() + i * most, std::min(most, all - i * most),
+                                                 plan.comm_, plan.sent_[i]);
+        if (error == MPI_SUCCESS) continue;
+        plan.own_ = detail::failed(); // which end() says again
+        break;
     }
     return plan.own_;
 }
@@ -357,10 +380,7 @@ inline Status begin(Plan& plan, Inputs in) noexcept {
 inline Status end(Plan& plan, void* out) noexcept {
     if (!plan.status_.ok()) return plan.status_;
     if (plan.sent_.empty()) return {StatusCode::invalid_argument, "plan", "must have begun a call"};
-    const int error = MPI_Waitall(static_cast<int>(plan.sent_.size()), plan.sent_.data(), MPI_STATUSES_IGNORE);
-    plan.sent_.clear();
-    plan.operation_.reset();
-    if (error != MPI_SUCCESS) return detail::failed();
+    if (plan.wait() != MPI_SUCCESS) return detail::failed();
     if (plan.own_.ok() && out == nullptr && plan.plan_.results() > 0)
         return {StatusCode::invalid_argument, "out", "must not be null"};
     return plan.close(out);

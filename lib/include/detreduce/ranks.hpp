@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include <detreduce/plan.hpp>
 
@@ -41,8 +42,14 @@ inline constexpr std::size_t rank_fields = 11;
 [[nodiscard]] constexpr Status no_room_somewhere() {
     return {StatusCode::out_of_memory, "groups", "a rank lacks the memory for the states of so many groups"};
 }
+[[nodiscard]] constexpr Status no_such_root() {
+    return {StatusCode::invalid_argument, "root", "allowed are the ranks of the communicator"};
+}
+[[nodiscard]] constexpr Status moved_from() {
+    return {StatusCode::invalid_argument, "plan", "must not have been moved from"};
+}
 
-/// What the plans of all reductions by many have.
+/// What the plans of all reductions by many have. One that was moved from has a status that is not ok.
 template <class Comm>
 class RankPlan {
   public:
@@ -55,8 +62,17 @@ class RankPlan {
 
   protected:
     explicit RankPlan(Comm none) noexcept : comm_(none) {}
-    RankPlan(RankPlan&&) = default;
-    RankPlan& operator=(RankPlan&&) = default;
+    RankPlan(RankPlan&& other) noexcept
+        : plan_(other.plan_), comm_(other.comm_), rank_(other.rank_), size_(other.size_),
+          status_(std::exchange(other.status_, moved_from())) {}
+    RankPlan& operator=(RankPlan&& other) noexcept {
+        plan_ = other.plan_;
+        comm_ = other.comm_;
+        rank_ = other.rank_;
+        size_ = other.size_;
+        status_ = std::exchange(other.status_, moved_from());
+        return *this;
+    }
     ~RankPlan() = default;
 
     Plan plan_;
