@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "laws/rank_device.hpp"
 
@@ -59,22 +60,27 @@ struct World {
     [[nodiscard]] cudaStream_t stream(std::size_t rank) const { return streams[rank]->stream; }
 };
 
-/// All ranks by one thread.
-Status all_reduce(const World& world, std::vector<nccl::Plan>& plans, const std::vector<Inputs>& in,
-                  const std::vector<void*>& out) {
+/// All ranks by one thread, each of which begins so.
+template <class Begin>
+Status by_all(const World& world, std::vector<nccl::Plan>& plans, const Begin& begin, const std::vector<void*>& out) {
     Status first;
     const auto keep = [&](const Status& status) {
         if (first.ok()) first = status;
     };
     require(ncclGroupStart() == ncclSuccess, "ncclGroupStart");
     for (std::size_t r = 0; r < plans.size(); ++r)
-        keep(nccl::begin(plans[r], in[r], world.stream(r)));
+        keep(begin(r));
     require(ncclGroupEnd() == ncclSuccess, "ncclGroupEnd");
     for (std::size_t r = 0; r < plans.size(); ++r)
         keep(nccl::end(plans[r], out[r], world.stream(r)));
     for (std::size_t r = 0; r < plans.size(); ++r)
-        keep(nccl::wait(plans[r], world.stream(r)));
+        keep(nccl::wait(plans[r], world.stream(r), std::chrono::minutes(1)));
     return first;
+}
+Status all_reduce(const World& world, std::vector<nccl::Plan>& plans, const std::vector<Inputs>& in,
+                  const std::vector<void*>& out) {
+    return by_all(
+        world, plans, [&](std::size_t r) { return nccl::begin(plans[r], in[r], world.stream(r)); }, out);
 }
 
 std::vector<nccl::Plan> plans_of(const World& world, const std::vector<Request>& requests) {
@@ -82,15 +88,17 @@ std::vector<nccl::Plan> plans_of(const World& world, const std::vector<Request>&
 }
 
 template <class T>
-void check_dealt(const World& world, const Dealt<T>& d, const std::string& what) {
+void check_dealt(const World& world, const Dealt<T>& d, const std::string& what, int root) {
     const Bytes with_tail = finished(plan_of_states(d.request, d.all), states_of(d.request, d.all));
     const Bytes expected(with_tail.begin(), with_tail.end() - 8);
     std::vector<Request> requests;
     std::vector<std::unique_ptr<OnRank<T>>> ranks;
     std::vector<Inputs> in;
     std::vector<void*> out;
+    std::vector<std::unique_ptr<OnDevice<std::int64_t>>> states;
     for (std::size_t r = 0; r < world.size(); ++r) {
         world.use(r);
+        states.push_back(std::make_unique<OnDevice<std::int64_t>>(states_of(d.request, d.ranks[r]), 0));
         Request own = d.ranks[r].request(d.request);
         own.device = current_gpu;
         own.launch = {};
@@ -103,12 +111,30 @@ void check_dealt(const World& world, const Dealt<T>& d, const std::string& what)
     auto plans = plans_of(world, requests);
     for (const nccl::Plan& plan : plans)
         require_ok(plan.status(), what);
-    for (int time = 0; time < 2; ++time) {
-        require_ok(all_reduce(world, plans, in, out), what);
+    // From elements and from states, to a root and to all ranks, elements twice.
+    const Bytes untouched(expected.size(), std::byte{0x5a});
+    struct Way {
+        std::string name;
+        bool from_states;
+        int root;
+    };
+    const Way ways[] = {{"all_reduce", false, nccl::everywhere},
+                        {"reduce", false, root},
+                        {"all_reduce_states", true, nccl::everywhere},
+                        {"reduce_states", true, root},
+                        {"all_reduce, again", false, nccl::everywhere}};
+    for (const Way& way : ways) {
+        const auto begin = [&](std::size_t r) {
+            return way.from_states ? nccl::begin_states(plans[r], states[r]->data, world.stream(r), way.root)
+                                   : nccl::begin(plans[r], in[r], world.stream(r), way.root);
+        };
+        require_ok(by_all(world, plans, begin, out), what + ": " + way.name);
         for (std::size_t r = 0; r < world.size(); ++r) {
             world.use(r);
-            require(ranks[r]->results(expected.size()) == expected,
-                    what + ": rank " + std::to_string(r) + (time == 0 ? "" : ", again"));
+            const bool has = way.root == nccl::everywhere || way.root == static_cast<int>(r);
+            require(ranks[r]->results(expected.size()) == (has ? expected : untouched),
+                    what + ": " + way.name + ", rank " + std::to_string(r));
+            ranks[r]->out.fill(0x5a, expected.size());
         }
     }
 }
@@ -116,7 +142,9 @@ void check_dealt(const World& world, const Dealt<T>& d, const std::string& what)
 void check_all_ops(const World& world, int times) {
     for_all_ops(
         world.size(), times, [](DType dtype, Shape shape) { return !has_8_bits(dtype) || shape != Shape::tensors; },
-        [&](const auto& dealt, const std::string& what, std::uint64_t) { check_dealt(world, dealt, what); });
+        [&](const auto& dealt, const std::string& what, std::uint64_t word) {
+            check_dealt(world, dealt, what, static_cast<int>(word % world.size()));
+        });
 }
 
 void check_disagreement(const World& world) {
@@ -175,6 +203,39 @@ void check_bad_arguments(const World& world, std::size_t bad) {
             in[r] = x[r]->data;
         require_ok(all_reduce(world, plans, in, out), what + ", the next time");
     }
+}
+
+/// A root that is none, states that are none, and a plan that was moved from. One rank, which calls reduce() itself.
+void check_one_rank() {
+    const World world(1);
+    world.use(0);
+    nccl::Plan plan = nccl::make_plan({.op = Op::sum, .dtype = DType::f64, .n = 2}, world.comms[0]);
+    require_ok(plan.status(), "one rank");
+    const OnDevice<double> x({3, 4}, 0);
+    const OnDevice<std::int64_t> bad(std::vector<std::int64_t>(74, -1), 0);
+    const DeviceBuffer out(sizeof(double));
+    const cudaStream_t stream = world.stream(0);
+    const auto found = [&] {
+        require_ok(nccl::wait(plan, stream), "one rank");
+        return download<double>(out.data());
+    };
+    for (const int root : {-1, 1}) {
+        require(std::string(nccl::reduce(plan, x.data, out.data(), root, stream).argument) == "root", "such a rank");
+        require(std::string(nccl::reduce_states(plan, bad.data, out.data(), root, stream).argument) == "root",
+                "such a rank");
+    }
+    require(std::string(nccl::begin(plan, x.data, stream, -2).argument) == "root", "such a rank");
+    require_ok(nccl::reduce(plan, x.data, out.data(), 0, stream), "reduce");
+    require(found() == 7, "reduce");
+    require_ok(nccl::all_reduce_states(plan, bad.data, out.data(), stream), "states that are none");
+    require(found() != found(), "states that are none are no number");
+    require(std::string(nccl::all_reduce_states(plan, nullptr, out.data(), stream).argument) == "states", "no states");
+    nccl::Plan moved = std::move(plan);
+    for (const Status& status : {plan.status(), nccl::all_reduce(plan, x.data, out.data(), stream), nccl::wait(plan)})
+        require(std::string(status.argument) == "plan", "a plan that was moved from says so");
+    plan = std::move(moved);
+    require_ok(nccl::all_reduce(plan, x.data, out.data(), stream), "a plan that was moved");
+    require(found() == 7, "a plan that was moved");
 }
 
 /// What ranks say of a sum of numbers of which each has as many.
@@ -257,6 +318,19 @@ void check_threads(const World& world) {
     for (std::thread& thread : threads)
         thread.join();
     sums.check(world, "a thread each");
+}
+
+/// A stream that is not done within the limit.
+void check_limit() {
+    const World world(1);
+    world.use(0);
+    const nccl::Plan plan = nccl::make_plan(Sums::request(), world.comms[0]);
+    const auto rest = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(500)); };
+    CUDA_CHECK(cudaLaunchHostFunc(world.stream(0), rest, nullptr));
+    const Status status = nccl::wait(plan, world.stream(0), std::chrono::milliseconds(20));
+    require(status.code == StatusCode::cuda_error && status.cuda_code == cudaErrorNotReady,
+            "a stream that is not done: " + to_string(status));
+    require_ok(nccl::wait(plan, world.stream(0)), "one that is done later");
 }
 
 void check_abort() {
@@ -378,6 +452,8 @@ int main(int argc, char** argv) {
             }
             std::printf("%d ranks have the bits of one\n", ranks);
         }
+        check_one_rank();
+        if (!emulated) check_limit();
         check_abort();
     } catch (const std::exception& error) {
         require(false, error.what());

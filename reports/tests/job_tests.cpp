@@ -119,6 +119,33 @@ TEST_CASE("mpi: what fails ends the job, and one rank says why") {
                   "detreduce: rank 2 of 3: ");
 }
 
+// The sanitizers' libraries must be loaded first.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("mpi: a rank that is killed ends the job, and nothing is printed") {
+    const TemporaryDirectory directory;
+    const std::string x = directory.write("x.npy", npy_of(floats(1000, 2)));
+    int deaths = 0;
+    for (int call = 0; call < 20; ++call) { // the last of which nobody makes
+        const Outcome o = run_program(
+            {"reduce", x, "--mpi"},
+            {.launcher = {"/usr/bin/env", "timeout", "--kill-after=5", "60", DETREDUCE_MPIEXEC, DETREDUCE_MPIEXEC_N,
+                          "3", "env", "LD_PRELOAD=" DETREDUCE_DYING_RANK, "DYING_CALL=" + std::to_string(call)}});
+        INFO("call " << call << ": " << o.err);
+        if (o.err.find("rank 1 dies") == std::string::npos) {
+            CHECK(o.code == 0);
+            CHECK(!o.out.empty());
+            break;
+        }
+        ++deaths;
+        CHECK(o.code != 0);
+        CHECK(o.code != 124); // the time limit
+        CHECK(o.out.empty());
+    }
+    CHECK(deaths >= 4); // of the file, the request and the states
+    CHECK(deaths < 20);
+}
+#endif
+
 TEST_CASE("mpi: what cannot be dealt out is refused") {
     const TemporaryDirectory directory;
     const std::string x = directory.write("x.npy", npy_of(floats(1000, 2)));

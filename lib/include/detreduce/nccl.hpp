@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <span>
 #include <thread>
 #include <type_traits>
@@ -19,6 +19,7 @@
 
 #include <detreduce/plan.hpp>
 #include <detreduce/ranks.hpp>
+#include <detreduce/ranks_cuda.hpp>
 #include <detreduce/states.hpp>
 
 namespace detreduce::nccl {
@@ -41,29 +42,44 @@ class Plan;
 /// The same for several ranks of one communicator that a single thread works for: as many plans as there are in both.
 [[nodiscard]] std::vector<Plan> make_plans(std::span<const Request> requests, std::span<const ncclComm_t> comms);
 
-/// Reduces the elements of all ranks, and writes the results to `out` on each of them. All must
+/// As a root: every rank has the results.
+inline constexpr int everywhere = -1;
+
+/// Reduces the elements of all ranks, and writes the results to `out` on each of them, or on the one of rank `root`. All must
 /// call it. begin() sends, and end(), without a word to the others, finishes: a thread that works
 /// for several ranks calls begin() for each of them between ncclGroupStart() and ncclGroupEnd(),
 /// and end() behind.
 ///
-/// in, out      as in run(), in memory of the GPU
+/// in, out      as in run(), in memory of the GPU; `out` of another rank than `root` means nothing
 /// guarantee    order: neither how elements are dealt out to ranks, nor how many there are, nor what NCCL does with the messages, means anything to the bits. Of argmin and
 ///              argmax, device: the index is the lowest, if first_index says where each rank's elements begin
-/// messages     one ncclAllReduce of ncclInt64 for all groups: ncclSum of sums and counts, ncclMax of what is compared; of pairs for argmin and argmax one ncclAllGather
+/// messages     one ncclAllReduce or ncclReduce of ncclInt64 for all groups: ncclSum of sums and counts, ncclMax of what is compared; of pairs for argmin and argmax one
+///              ncclAllGather, whatever the root
 /// communicators  also those that do not block, but for begin() in a group, which would have to wait
 /// stream       everything is enqueued on `stream`, which is not waited for; nothing is allocated; it may be captured in a graph, which the plan must outlive
-/// errors       what run() says of this rank's arguments: the others, which cannot know, get NaN, or no_index for an index or a count (of up to 2048 such ranks). cuda_error with the name of the call that
-///              NCCL or CUDA refused; what goes wrong later is what check() and wait() say
+/// errors       what run() says of this rank's arguments: the others, which cannot know, get NaN, or no_index for an index or a count (of up to 2048 such ranks). invalid_argument for
+///              `root`. cuda_error with the name of the call that NCCL or CUDA refused; what goes wrong later is what check() and wait() say
 Status all_reduce(Plan& plan, Inputs in, void* out, Stream stream = nullptr) noexcept;
-Status begin(Plan& plan, Inputs in, Stream stream = nullptr) noexcept;
+Status reduce(Plan& plan, Inputs in, void* out, int root, Stream stream = nullptr) noexcept;
+Status begin(Plan& plan, Inputs in, Stream stream = nullptr, int root = everywhere) noexcept;
 Status end(Plan& plan, void* out, Stream stream = nullptr) noexcept;
+
+/// The same of states that this rank has already, of plan.states(), in memory of the GPU: merged from those of parts
+/// that came one after the other, say (states.hpp).
+///
+/// errors       as above; invalid_argument for `states` where it is null. Of states that normalize() would refuse every rank gets NaN, or no_index
+Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out, Stream stream = nullptr) noexcept;
+Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root, Stream stream = nullptr) noexcept;
+Status begin_states(Plan& plan, const std::int64_t* states, Stream stream = nullptr, int root = everywhere) noexcept;
 
 /// What the communicator has met with since, on any rank that it knows of; and the same when
 /// `stream` is done, or cannot be any more: then the communicator is of no use, and abort() lets go
 /// of the kernels that wait for ranks that are gone. All other plans of the communicator must be
-/// gone, or be aborted by abandon().
+/// gone, or be aborted by abandon(). wait() returns after `limit`, too: with cuda_error and the
+/// cuda_code cudaErrorNotReady if the stream is not done then.
+inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds::max();
 [[nodiscard]] Status check(const Plan& plan) noexcept;
-[[nodiscard]] Status wait(const Plan& plan, Stream stream = nullptr) noexcept;
+[[nodiscard]] Status wait(const Plan& plan, Stream stream = nullptr, std::chrono::milliseconds limit = no_limit) noexcept;
 /// ncclCommAbort(). Every later call of this plan has the status that is given.
 Status abort(Plan& plan) noexcept;
 /// The same for a plan of a communicator that was aborted.
@@ -71,10 +87,8 @@ Status abandon(Plan& plan) noexcept;
 
 namespace detail {
 
-struct Free {
-    void operator()(void* memory) const { (void)cudaFree(memory); }
-};
-using Memory = std::unique_ptr<void, Free>;
+using detreduce::detail::DeviceScope;
+using detreduce::detail::status_of;
 
 /// What every rank tells all others.
 struct Card {
@@ -88,11 +102,6 @@ static_assert(std::is_trivially_copyable_v<Card>);
     if (result == ncclSuccess) return {};
     return {StatusCode::cuda_error, call, ncclGetErrorString(result)};
 }
-[[nodiscard]] inline Status status_of(const char* call, cudaError_t error) noexcept {
-    if (error == cudaSuccess) return {};
-    (void)cudaGetLastError(); // the caller has the status
-    return {StatusCode::cuda_error, call, cudaGetErrorString(error), static_cast<int>(error)};
-}
 [[nodiscard]] inline Status aborted() noexcept {
     return {StatusCode::cuda_error, "ncclCommAbort", "the communicator was aborted"};
 }
@@ -105,25 +114,6 @@ static_assert(std::is_trivially_copyable_v<Card>);
     return status_of(call, result);
 }
 
-/// A device as the current one.
-class DeviceScope {
-  public:
-    explicit DeviceScope(int device) noexcept {
-        status_ = status_of("cudaGetDevice", cudaGetDevice(&before_));
-        if (status_.ok()) status_ = status_of("cudaSetDevice", cudaSetDevice(device));
-    }
-    ~DeviceScope() {
-        if (before_ >= 0) (void)cudaSetDevice(before_);
-    }
-    DeviceScope(const DeviceScope&) = delete;
-    DeviceScope& operator=(const DeviceScope&) = delete;
-    [[nodiscard]] const Status& status() const noexcept { return status_; }
-
-  private:
-    int before_ = -1;
-    Status status_;
-};
-
 } // namespace detail
 
 class Plan : public detreduce::detail::RankPlan<ncclComm_t> {
@@ -134,10 +124,11 @@ class Plan : public detreduce::detail::RankPlan<ncclComm_t> {
   private:
     friend Plan make_plan(const Request& request, ncclComm_t comm) noexcept;
     friend std::vector<Plan> make_plans(std::span<const Request> requests, std::span<const ncclComm_t> comms);
-    friend Status begin(Plan& plan, Inputs in, Stream stream) noexcept;
+    friend Status begin(Plan& plan, Inputs in, Stream stream, int root) noexcept;
+    friend Status begin_states(Plan& plan, const std::int64_t* states, Stream stream, int root) noexcept;
     friend Status end(Plan& plan, void* out, Stream stream) noexcept;
     friend Status check(const Plan& plan) noexcept;
-    friend Status wait(const Plan& plan, Stream stream) noexcept;
+    friend Status wait(const Plan& plan, Stream stream, std::chrono::milliseconds limit) noexcept;
     friend Status abort(Plan& plan) noexcept;
     friend Status abandon(Plan& plan) noexcept;
     Plan() : RankPlan(nullptr) {}
@@ -146,15 +137,17 @@ class Plan : public detreduce::detail::RankPlan<ncclComm_t> {
     void send_card() noexcept;
     void read_cards() noexcept;
     static void agree(std::span<Plan> plans) noexcept;
+    template <class Put>
+    [[nodiscard]] Status begin_with(const Put& put, Stream stream, int root) noexcept;
     [[nodiscard]] Status send(Stream stream) noexcept;
     void make_spoiled();
     [[nodiscard]] Status spoil(Stream stream) noexcept;
     [[nodiscard]] std::uint64_t count() const noexcept { return plan_.groups() * plan_.state_words(); }
     [[nodiscard]] bool gathers() const noexcept { return state_merge(plan_) == StateMerge::pair; }
 
-    int device_ = 0;
+    int device_ = 0, root_ = everywhere; ///< the root of the last call
     detail::Card card_{};
-    detail::Memory memory_, cards_;
+    detreduce::detail::CudaMemory memory_, cards_;
     std::int64_t *words_ = nullptr,
                  *gathered_ = nullptr; ///< this rank's states; of argmin and argmax those of all ranks
     void* workspace_ = nullptr;
@@ -310,6 +303,8 @@ inline Status Plan::send(Stream stream) noexcept {
     if (gathers())
         return detail::settled("ncclAllGather", ncclAllGather(words_, gathered_, n, ncclInt64, comm_, to), comm_);
     const ncclRedOp_t op = state_merge(plan_) == StateMerge::sum ? ncclSum : ncclMax;
+    if (root_ != everywhere)
+        return detail::settled("ncclReduce", ncclReduce(words_, words_, n, ncclInt64, op, root_, comm_, to), comm_);
     return detail::settled("ncclAllReduce", ncclAllReduce(words_, words_, n, ncclInt64, op, comm_, to), comm_);
 }
 
@@ -335,18 +330,38 @@ inline Status Plan::spoil(Stream stream) noexcept {
                                              cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream)));
 }
 
-inline Status begin(Plan& plan, Inputs in, Stream stream) noexcept {
-    if (!plan.status_.ok()) return plan.status_;
-    const detail::DeviceScope device(plan.device_);
+/// `put` enqueues this rank's states, to the words, or says why there are none.
+template <class Put>
+Status Plan::begin_with(const Put& put, Stream stream, int root) noexcept {
+    if (!status_.ok()) return status_;
+    if (root < everywhere || root >= size_) return detreduce::detail::no_such_root();
+    const detail::DeviceScope device(device_);
     if (!device.status().ok()) return device.status();
-    const Status own = run(plan.plan_, in, plan.words_, plan.workspace_, stream);
-    if (!own.ok()) (void)plan.spoil(stream); // others wait for this rank in any case
-    const Status sent = plan.send(stream);
+    root_ = root;
+    const Status own = put();
+    if (!own.ok()) (void)spoil(stream); // others wait for this rank in any case
+    const Status sent = send(stream);
     return own.ok() ? sent : own;
+}
+
+inline Status begin(Plan& plan, Inputs in, Stream stream, int root) noexcept {
+    return plan.begin_with([&] { return run(plan.plan_, in, plan.words_, plan.workspace_, stream); }, stream, root);
+}
+inline Status begin_states(Plan& plan, const std::int64_t* states, Stream stream, int root) noexcept {
+    const auto put = [&] {
+        if (plan.count() == 0) return Status{};
+        if (states == nullptr) return Status{StatusCode::invalid_argument, "states", "must not be null"};
+        const cudaError_t copied = cudaMemcpyAsync(plan.words_, states, plan.count() * sizeof(std::int64_t),
+                                                   cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream));
+        const Status status = detail::status_of("cudaMemcpyAsync", copied);
+        return status.ok() ? normalize(plan.plan_, plan.words_, stream) : status;
+    };
+    return plan.begin_with(put, stream, root);
 }
 
 inline Status end(Plan& plan, void* out, Stream stream) noexcept {
     if (!plan.status_.ok()) return plan.status_;
+    if (plan.root_ != everywhere && plan.root_ != plan.rank_) return {};
     const detail::DeviceScope device(plan.device_);
     if (!device.status().ok()) return device.status();
     const std::int64_t* states = plan.words_;
@@ -365,6 +380,20 @@ inline Status all_reduce(Plan& plan, Inputs in, void* out, Stream stream) noexce
     const Status sent = begin(plan, in, stream);
     return sent.ok() ? end(plan, out, stream) : sent;
 }
+inline Status reduce(Plan& plan, Inputs in, void* out, int root, Stream stream) noexcept {
+    if (root < 0) return detreduce::detail::no_such_root();
+    const Status sent = begin(plan, in, stream, root);
+    return sent.ok() ? end(plan, out, stream) : sent;
+}
+inline Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out, Stream stream) noexcept {
+    const Status sent = begin_states(plan, states, stream);
+    return sent.ok() ? end(plan, out, stream) : sent;
+}
+inline Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root, Stream stream) noexcept {
+    if (root < 0) return detreduce::detail::no_such_root();
+    const Status sent = begin_states(plan, states, stream, root);
+    return sent.ok() ? end(plan, out, stream) : sent;
+}
 
 inline Status check(const Plan& plan) noexcept {
     if (plan.comm_ == nullptr) return plan.status_;
@@ -374,15 +403,18 @@ inline Status check(const Plan& plan) noexcept {
     return detail::status_of("ncclCommGetAsyncError", met == ncclInProgress ? ncclSuccess : met);
 }
 
-inline Status wait(const Plan& plan, Stream stream) noexcept {
+inline Status wait(const Plan& plan, Stream stream, std::chrono::milliseconds limit) noexcept {
+    using Clock = std::chrono::steady_clock;
     if (!plan.status_.ok()) return plan.status_;
+    const Clock::time_point start = Clock::now();
     const detail::DeviceScope device(plan.device_);
     if (!device.status().ok()) return device.status();
     for (;;) {
         const cudaError_t done = cudaStreamQuery(static_cast<cudaStream_t>(stream));
         const Status met = check(plan);
         if (!met.ok() || done == cudaSuccess) return met;
-        if (done != cudaErrorNotReady) return detail::status_of("cudaStreamQuery", done);
+        const bool over = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start) >= limit;
+        if (done != cudaErrorNotReady || over) return detail::status_of("cudaStreamQuery", done);
         std::this_thread::yield();
     }
 }

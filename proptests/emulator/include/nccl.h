@@ -23,6 +23,7 @@ struct EmulatedCall {
     std::size_t count;
     ncclDataType_t type;
     ncclRedOp_t op;
+    int root = -1; ///< all of them
 };
 struct EmulatedRanks;
 typedef struct ncclComm {
@@ -41,7 +42,7 @@ struct EmulatedRanks {
         for (std::size_t r = 0; r < ranks; ++r) {
             ncclComm& comm = *comms[r];
             if (!comm.called || comm.call.gathers != first.gathers || comm.call.count != first.count ||
-                comm.call.type != first.type || comm.call.op != first.op)
+                comm.call.type != first.type || comm.call.op != first.op || comm.call.root != first.root)
                 return ncclInvalidUsage;
             std::memcpy(all.data() + r * bytes, comm.call.from, bytes);
             comm.called = false;
@@ -55,7 +56,7 @@ struct EmulatedRanks {
             all.resize(bytes);
         }
         for (ncclComm_t comm : comms)
-            std::memcpy(comm->call.to, all.data(), all.size());
+            if (first.root < 0 || first.root == comm->rank) std::memcpy(comm->call.to, all.data(), all.size());
         return ncclSuccess;
     }
 };
@@ -122,4 +123,8 @@ inline ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count,
 inline ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
                                   ncclComm_t comm, cudaStream_t) {
     return emulated_call(comm, {false, from, to, count, type, op});
+}
+inline ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
+                               int root, ncclComm_t comm, cudaStream_t) {
+    return emulated_call(comm, {false, from, to, count, type, op, root});
 }
