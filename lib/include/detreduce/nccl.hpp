@@ -79,7 +79,8 @@ Status begin_states(Plan& plan, const std::int64_t* states, Stream stream = null
 /// cuda_code cudaErrorNotReady if the stream is not done then.
 inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds::max();
 [[nodiscard]] Status check(const Plan& plan) noexcept;
-[[nodiscard]] Status wait(const Plan& plan, Stream stream = nullptr, std::chrono::milliseconds limit = no_limit) noexcept;
+[[nodiscard]] Status wait(const Plan& plan, Stream stream = nullptr,
+                          std::chrono::milliseconds limit = no_limit) noexcept;
 /// ncclCommAbort(). Every later call of this plan has the status that is given.
 Status abort(Plan& plan) noexcept;
 /// The same for a plan of a communicator that was aborted.
