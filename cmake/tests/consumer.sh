@@ -84,7 +84,7 @@ check_headers() { # PREFIX
   # Every public header compiles by itself, and without CUDA's headers.
   local header standard
   for header in "$prefix"/include/detreduce/*.hpp; do
-    [[ ${header##*/} != mpi.hpp && ${header##*/} != nccl.hpp ]] || continue # which need others': mpi_norm and the tests of NCCL include them
+    [[ ! ${header##*/} =~ ^(mpi|mpi_cuda|nccl|ranks_cuda)\.hpp$ ]] || continue # which need others': mpi_norm and the tests of MPI and NCCL include them
     printf '#include <detreduce/%s>\n' "${header##*/}" >"$work/header.cpp"
     "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only "-I$prefix/include" "$work/header.cpp"
   done

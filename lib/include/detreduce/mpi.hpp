@@ -1,6 +1,6 @@
 // Reductions by all processes of an MPI communicator: each has some of the elements, or none, and the bits are those of
 // one process that has all. Header-only, over states.hpp and mpi.h; CMake: find_package(detreduce COMPONENTS mpi) and
-// link detreduce::mpi.
+// link detreduce::mpi. Where elements are on GPUs, include mpi_cuda.hpp.
 #pragma once
 
 #ifndef OMPI_SKIP_MPICXX
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -35,25 +36,29 @@ namespace detreduce::mpi {
 class Plan;
 namespace detail {
 class Operation;
-}
+class Gpu;
+} // namespace detail
 
 /// The plan of a reduction by all processes of `comm`, all of which must call it. `request` is that of the elements
 /// that this process has: n, stride, launch and first_index may differ, and n may be 0; op, method, dtype, output,
 /// shape, groups (of a list of tensors with each), nan, each and ddof are what all must ask for.
 ///
+/// device       the CPU; with mpi_cuda.hpp a GPU too, which may be another on every process
 /// status       the same on every process: what make_plan() says of the request of the first process that has a bad
 ///              one; invalid_argument for a field that is not the same everywhere, with the rank of the first process
 ///              where it is another than on rank 0 as the index; out_of_memory if one lacks the memory for its states;
-///              invalid_argument for `comm` if MPI is not initialized, or if it says that a call has failed
+///              unsupported for a GPU without mpi_cuda.hpp; cuda_error if a call of CUDA failed on one, which knows
+///              more; invalid_argument for `comm` if MPI is not initialized, or if it says that a call has failed
 /// most_words   of one message, so that no count is beyond what MPI takes; the same on every process
-/// memory       8 · state_words() bytes for each group
+/// memory       8 · state_words() bytes for each group; of a GPU as many on both sides, and the workspace
 [[nodiscard]] Plan make_plan(const Request& request, MPI_Comm comm,
                              std::uint64_t most_words = std::uint64_t{1} << 28) noexcept;
 
 /// Reduces the elements of all processes, and writes the results to `out` on all of them, or on the one of rank `root`.
 /// All must call it.
 ///
-/// in, out      as in run(); `out` of another process than `root` means nothing
+/// in, out      as in run(), in memory of the plan's device; `out` of another process than `root` means nothing
+/// stream       of a GPU: the work is enqueued on it, and waited for
 /// guarantee    order: neither how elements are dealt out to processes, nor how many there are, nor what MPI does with
 ///              the messages, means anything to the bits. Of argmin and argmax, device: the index is the lowest, if
 ///              first_index says where each process's elements begin
@@ -62,16 +67,16 @@ class Operation;
 /// errors       what run() says of this process's arguments; invalid_argument for `in` on all others that know of it
 ///              (all_reduce(): all, reduce(): the root), for `root`, and for `comm` as above; what finish() says. `out`
 ///              is not written then
-Status all_reduce(Plan& plan, Inputs in, void* out) noexcept;
-Status reduce(Plan& plan, Inputs in, void* out, int root) noexcept;
+Status all_reduce(Plan& plan, Inputs in, void* out, Stream stream = nullptr) noexcept;
+Status reduce(Plan& plan, Inputs in, void* out, int root, Stream stream = nullptr) noexcept;
 
 /// The same of states that this process has already, of plan.states(): merged from those of parts that
 /// came one after the other, say (states.hpp).
 ///
 /// errors       as above; invalid_argument for `states` where it is null, misaligned, or what normalize()
 ///              refuses
-Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out) noexcept;
-Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root) noexcept;
+Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out, Stream stream = nullptr) noexcept;
+Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root, Stream stream = nullptr) noexcept;
 
 /// all_reduce() in two: begin() reduces this process's elements and sends what it has, by
 /// MPI_Iallreduce; end() waits for the others and writes the results. What lies between is the
@@ -80,8 +85,8 @@ Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root
 /// errors       as all_reduce(); invalid_argument for `plan` where a call has begun already, or none
 ///              has. What begin() says end() says again, and must be called for in any case, as
 ///              others wait
-Status begin(Plan& plan, Inputs in) noexcept;
-Status end(Plan& plan, void* out) noexcept;
+Status begin(Plan& plan, Inputs in, Stream stream = nullptr) noexcept;
+Status end(Plan& plan, void* out, Stream stream = nullptr) noexcept;
 
 /// Writes to `first` the index of the first array of the list that has not the same dtype, length
 /// and bits on all processes of `comm`, or no_index if there is none: what tells where two processes
@@ -128,28 +133,31 @@ class Plan : public detreduce::detail::RankPlan<MPI_Comm> {
 
   private:
     friend Plan make_plan(const Request& request, MPI_Comm comm, std::uint64_t most_words) noexcept;
-    friend Status all_reduce(Plan& plan, Inputs in, void* out) noexcept;
-    friend Status reduce(Plan& plan, Inputs in, void* out, int root) noexcept;
-    friend Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out) noexcept;
-    friend Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root) noexcept;
-    friend Status begin(Plan& plan, Inputs in) noexcept;
-    friend Status end(Plan& plan, void* out) noexcept;
+    friend Status all_reduce(Plan& plan, Inputs in, void* out, Stream stream) noexcept;
+    friend Status reduce(Plan& plan, Inputs in, void* out, int root, Stream stream) noexcept;
+    friend Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out, Stream stream) noexcept;
+    friend Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root, Stream stream) noexcept;
+    friend Status begin(Plan& plan, Inputs in, Stream stream) noexcept;
+    friend Status end(Plan& plan, void* out, Stream stream) noexcept;
     friend Status clip_grad_norm(const Tensor* list, std::uint64_t tensors, const unsigned char* replicated,
                                  MPI_Comm comm, void* norm_out, const ClipOptions& options) noexcept;
     Plan() : RankPlan(MPI_COMM_NULL) {}
 
     [[nodiscard]] bool agree(std::uint64_t most_words) noexcept;
     template <class Put>
-    [[nodiscard]] Status reduce_to(const Put& put, void* out, int root) noexcept;
-    [[nodiscard]] Status put_states(const std::int64_t* states) noexcept;
-    [[nodiscard]] int send(int root) noexcept;
+    [[nodiscard]] Status reduce_to(const Put& put, void* out, int root, Stream stream) noexcept;
+    [[nodiscard]] Status put(Inputs in, Stream stream) noexcept;
+    [[nodiscard]] Status put_states(const std::int64_t* states, Stream stream) noexcept;
+    [[nodiscard]] int send(std::int64_t* message, int root) noexcept;
     [[nodiscard]] int wait() noexcept;
-    void set_words(Status own) noexcept;
-    [[nodiscard]] Status close(void* out) noexcept;
+    [[nodiscard]] std::int64_t* message_of(Status own, bool waits, Stream stream) noexcept;
+    [[nodiscard]] Status close(const std::int64_t* message, void* out, Stream stream) noexcept;
 
     std::uint64_t most_words_ = 0;
-    std::vector<std::int64_t> words_; ///< the states, and behind them two that say whether they are any
-    std::vector<MPI_Request> sent_;   ///< what begin() has begun
+    std::vector<std::int64_t> memory_; ///< of the words, unless a GPU has them
+    std::shared_ptr<detail::Gpu> gpu_; ///< null: the CPU
+    std::span<std::int64_t> words_;    ///< the states, and behind them two that say whether they are any
+    std::vector<MPI_Request> sent_;    ///< what begin() has begun
     std::shared_ptr<const detail::Operation> operation_;
     Status own_; ///< of this process's arguments
 };
@@ -167,6 +175,33 @@ inline constexpr bool reduces_to_any_root = true;
     return {StatusCode::invalid_argument, "comm",
             "MPI must be initialized, and the communicator one whose calls do not fail"};
 }
+
+/// What a GPU does for a plan: mpi_cuda.hpp has it, so that this header needs no CUDA. Every call waits for what it
+/// enqueues, except put() and put_states().
+class Gpu {
+  public:
+    virtual ~Gpu() = default;
+    /// As many as asked for, in host memory.
+    [[nodiscard]] virtual std::int64_t* words() noexcept = 0;
+    /// Writes this process's states to the GPU's memory.
+    [[nodiscard]] virtual Status put(const detreduce::Plan& plan, Inputs in, Stream stream) noexcept = 0;
+    [[nodiscard]] virtual Status put_states(const detreduce::Plan& plan, const std::int64_t* states,
+                                            Stream stream) noexcept = 0;
+    /// Sets `message` to where they and two zeros behind them are: words(), or the GPU's memory if MPI may be given that.
+    [[nodiscard]] virtual Status send(bool may_be_gpu, Stream stream, std::int64_t*& message) noexcept = 0;
+    /// Brings what is at `message` then to the GPU's memory, and the last two of it to words().
+    [[nodiscard]] virtual Status receive(const std::int64_t* message, Stream stream) noexcept = 0;
+    [[nodiscard]] virtual Status finish(const detreduce::Plan& plan, void* out, Stream stream) noexcept = 0;
+};
+/// For so many words; null until a source includes mpi_cuda.hpp.
+inline Status (*make_gpu)(const detreduce::Plan& plan, std::uint64_t words,
+                          std::shared_ptr<Gpu>& gpu) noexcept = nullptr;
+
+/// What a process may find that hinders all, and what they say of it then.
+inline constexpr std::array hindrances{
+    detreduce::detail::no_room_somewhere(),
+    Status{StatusCode::unsupported, "device", "allowed is the CPU; detreduce/mpi_cuda.hpp allows GPUs"},
+    Status{StatusCode::cuda_error, "device", "the GPU of a rank has failed, which knows why"}, failed()};
 
 /// Can calls be made?
 [[nodiscard]] inline bool usable(MPI_Comm comm) {
@@ -200,16 +235,16 @@ class Operation {
         if (error_ == MPI_SUCCESS) error_ = MPI_Op_create(greater_pairs, 1, &op_);
     }
     ~Operation() {
-        if (!pairs_ || error_ != MPI_SUCCESS || is_finalized()) return;
+        if (!pairs_ || !ok() || is_finalized()) return;
         MPI_Op_free(&op_);
         MPI_Type_free(&type_);
     }
     Operation(const Operation&) = delete;
     Operation& operator=(const Operation&) = delete;
 
+    [[nodiscard]] bool ok() const { return error_ == MPI_SUCCESS; }
     /// Of `n` words at `words`, on all processes, or on the one of rank `root`.
     [[nodiscard]] int run(std::int64_t* words, std::uint64_t n, int root, int rank, MPI_Comm comm) const {
-        if (error_ != MPI_SUCCESS) return error_;
         const int count = static_cast<int>(n / (pairs_ ? 2 : 1));
         if (root == everywhere || (root != 0 && !reduces_to_any_root))
             return MPI_Allreduce(MPI_IN_PLACE, words, count, type_, op_, comm);
@@ -218,7 +253,6 @@ class Operation {
     }
     /// The same on all processes, some time.
     [[nodiscard]] int start(std::int64_t* words, std::uint64_t n, MPI_Comm comm, MPI_Request& request) const {
-        if (error_ != MPI_SUCCESS) return error_;
         return MPI_Iallreduce(MPI_IN_PLACE, words, static_cast<int>(n / (pairs_ ? 2 : 1)), type_, op_, comm, &request);
     }
 
@@ -243,12 +277,14 @@ inline bool Plan::agree(std::uint64_t most_words) noexcept {
         status_ = detail::failed();
         return false;
     }
-    std::array<std::int64_t, count + 2> wrong{};
+    constexpr std::size_t all = count + 1 + detail::hindrances.size();
+    std::array<std::int64_t, all> wrong{};
     for (std::size_t i = 0; i < count; ++i)
         wrong[i] = first[i] == fields[i].value ? 0 : last;
     wrong[count] = plan_.status().ok() ? 0 : last;
-    wrong[count + 1] = status_.ok() ? 0 : last;
-    if (MPI_Allreduce(MPI_IN_PLACE, wrong.data(), count + 2, MPI_INT64_T, MPI_MAX, comm_) != MPI_SUCCESS) {
+    for (std::size_t i = 0; i < detail::hindrances.size(); ++i)
+        wrong[count + 1 + i] = status_.code == detail::hindrances[i].code ? last : 0;
+    if (MPI_Allreduce(MPI_IN_PLACE, wrong.data(), all, MPI_INT64_T, MPI_MAX, comm_) != MPI_SUCCESS) {
         status_ = detail::failed();
         return false;
     }
@@ -268,12 +304,12 @@ inline bool Plan::agree(std::uint64_t most_words) noexcept {
         }
         return false;
     }
-    if (wrong[count + 1] != 0) {
-        status_ = detreduce::detail::no_room_somewhere();
-    } else if (plan_.request().device.backend != Backend::cpu) {
-        status_ = {StatusCode::unsupported, "device", "allowed is the CPU"};
+    for (std::size_t i = 0; i < detail::hindrances.size(); ++i) {
+        if (wrong[count + 1 + i] == 0) continue;
+        if (status_.code != detail::hindrances[i].code) status_ = detail::hindrances[i]; // who has it itself knows more
+        return false;
     }
-    return status_.ok();
+    return true;
 }
 
 inline Plan make_plan(const Request& request, MPI_Comm comm, std::uint64_t most_words) noexcept {
@@ -289,27 +325,37 @@ inline Plan make_plan(const Request& request, MPI_Comm comm, std::uint64_t most_
     made.comm_ = comm;
     constexpr std::uint64_t most = std::uint64_t{1} << 30;
     made.most_words_ = std::clamp(most_words, std::uint64_t{2}, most) / 2 * 2; // whole pairs
-    const auto out_of_memory = [&] {
-        made.status_ = {StatusCode::out_of_memory, "groups", "the states of so many groups have no room"};
-    };
     if (made.plan_.status().ok()) {
         try {
             const std::uint64_t words = made.plan_.groups() * made.plan_.state_words() + 2;
-            made.words_.resize(words);
             made.sent_.reserve((words + made.most_words_ - 1) / made.most_words_);
             made.operation_ = std::make_shared<const detail::Operation>(state_merge(made.plan_));
+            if (!made.operation_->ok()) {
+                made.status_ = detail::failed();
+            } else if (made.plan_.request().device.backend == Backend::cpu) {
+                made.memory_.resize(words);
+                made.words_ = made.memory_;
+            } else if (detail::make_gpu == nullptr) {
+                made.status_ = detail::hindrances[1];
+            } else {
+                made.status_ = detail::make_gpu(made.plan_, words, made.gpu_);
+                if (made.status_.ok()) made.words_ = {made.gpu_->words(), words};
+            }
         } catch (const std::exception&) {
-            out_of_memory();
+            made.status_ = detail::hindrances[0];
         }
     }
-    if (!made.agree(most_words)) made.words_ = {};
+    if (!made.agree(most_words)) {
+        made.memory_ = {};
+        made.gpu_ = nullptr;
+    }
     return made;
 }
 
-inline int Plan::send(int root) noexcept {
+inline int Plan::send(std::int64_t* message, int root) noexcept {
     for (std::uint64_t begin = 0; begin < words_.size(); begin += most_words_) {
         const std::uint64_t n = std::min<std::uint64_t>(most_words_, words_.size() - begin);
-        const int error = operation_->run(words_.data() + begin, n, root, rank_, comm_);
+        const int error = operation_->run(message + begin, n, root, rank_, comm_);
         if (error != MPI_SUCCESS) return error;
     }
     return MPI_SUCCESS;
@@ -323,48 +369,63 @@ inline int Plan::wait() noexcept {
     return error;
 }
 
-/// What this process sends: its states, unless its arguments were refused.
-inline void Plan::set_words(Status own) noexcept {
+/// Where that is what this process sends: its states, unless its arguments were refused. `waits`: for the messages, too.
+inline std::int64_t* Plan::message_of(Status own, bool waits, Stream stream) noexcept {
     own_ = own;
-    if (!own.ok()) std::fill(words_.begin(), words_.end(), 0); // anything that can be added up
-    words_[words_.size() - 2] = own.ok() ? 0 : 1;
+    std::int64_t* message = words_.data();
+    // What MPI does by a function of ours, or while the caller does something else, is done in host memory.
+    if (own_.ok() && gpu_ != nullptr)
+        own_ = gpu_->send(waits && state_merge(plan_) != StateMerge::pair, stream, message);
+    if (!own_.ok()) {
+        message = words_.data();
+        std::fill(words_.begin(), words_.end(), 0); // anything that can be added up
+    }
+    words_[words_.size() - 2] = own_.ok() ? 0 : 1;
     words_.back() = 0;
+    return message;
 }
 
 /// What comes of the words of all.
-inline Status Plan::close(void* out) noexcept {
+inline Status Plan::close(const std::int64_t* message, void* out, Stream stream) noexcept {
     if (!own_.ok()) return own_;
+    if (gpu_ != nullptr) {
+        if (const Status bad = gpu_->receive(message, stream); !bad.ok()) return bad;
+    }
     if (words_[words_.size() - 2] != 0)
         return {StatusCode::invalid_argument, "in", "the arguments of another rank were refused, which knows why"};
-    return finish(plan_, words_.data(), out);
+    return gpu_ != nullptr ? gpu_->finish(plan_, out, stream) : finish(plan_, words_.data(), out);
 }
 
-inline Status Plan::put_states(const std::int64_t* states) noexcept {
+inline Status Plan::put(Inputs in, Stream stream) noexcept {
+    return gpu_ != nullptr ? gpu_->put(plan_, in, stream) : run(plan_, in, words_.data());
+}
+inline Status Plan::put_states(const std::int64_t* states, Stream stream) noexcept {
     if (states == nullptr && words_.size() > 2) return {StatusCode::invalid_argument, "states", "must not be null"};
+    if (gpu_ != nullptr) return gpu_->put_states(plan_, states, stream);
     std::copy_n(states, words_.size() - 2, words_.data());
     return normalize(plan_, words_.data());
 }
 
 /// `put` writes this process's states to the words, or says why it has none.
 template <class Put>
-Status Plan::reduce_to(const Put& put, void* out, int root) noexcept {
+Status Plan::reduce_to(const Put& put, void* out, int root, Stream stream) noexcept {
     if (!status_.ok()) return status_;
-    if (root >= size_) return {StatusCode::invalid_argument, "root", "allowed are the ranks of the communicator"};
+    if (root >= size_) return detreduce::detail::no_such_root();
     if (!sent_.empty()) return {StatusCode::invalid_argument, "plan", "must not have begun a call that has not ended"};
     const bool writes = root == detail::everywhere || root == rank_;
     Status own = put();
     if (own.ok() && writes && out == nullptr && plan_.results() > 0)
         own = {StatusCode::invalid_argument, "out", "must not be null"};
-    set_words(own);
-    if (send(root) != MPI_SUCCESS) return detail::failed();
-    return writes ? close(out) : own;
+    std::int64_t* const message = message_of(own, true, stream);
+    if (send(message, root) != MPI_SUCCESS) return detail::failed();
+    return writes ? close(message, out, stream) : own_;
 }
 
-inline Status begin(Plan& plan, Inputs in) noexcept {
+inline Status begin(Plan& plan, Inputs in, Stream stream) noexcept {
     if (!plan.status_.ok()) return plan.status_;
     if (!plan.sent_.empty())
         return {StatusCode::invalid_argument, "plan", "must not have begun a call that has not ended"};
-    plan.set_words(run(plan.plan_, in, plan.words_.data()));
+    (void)plan.message_of(plan.put(in, stream), false, stream); // the words
     const std::uint64_t all = plan.words_.size(), most = plan.most_words_;
     plan.sent_.assign((all + most - 1) / most, MPI_REQUEST_NULL); // make_plan() has reserved as many
     for (std::uint64_t i = 0; i < plan.sent_.size(); ++i) {
@@ -377,28 +438,28 @@ inline Status begin(Plan& plan, Inputs in) noexcept {
     return plan.own_;
 }
 
-inline Status end(Plan& plan, void* out) noexcept {
+inline Status end(Plan& plan, void* out, Stream stream) noexcept {
     if (!plan.status_.ok()) return plan.status_;
     if (plan.sent_.empty()) return {StatusCode::invalid_argument, "plan", "must have begun a call"};
     if (plan.wait() != MPI_SUCCESS) return detail::failed();
     if (plan.own_.ok() && out == nullptr && plan.plan_.results() > 0)
         return {StatusCode::invalid_argument, "out", "must not be null"};
-    return plan.close(out);
+    return plan.close(plan.words_.data(), out, stream);
 }
 
-inline Status all_reduce(Plan& plan, Inputs in, void* out) noexcept {
-    return plan.reduce_to([&] { return run(plan.plan_, in, plan.words_.data()); }, out, detail::everywhere);
+inline Status all_reduce(Plan& plan, Inputs in, void* out, Stream stream) noexcept {
+    return plan.reduce_to([&] { return plan.put(in, stream); }, out, detail::everywhere, stream);
 }
-inline Status reduce(Plan& plan, Inputs in, void* out, int root) noexcept {
-    if (root < 0) return {StatusCode::invalid_argument, "root", "allowed are the ranks of the communicator"};
-    return plan.reduce_to([&] { return run(plan.plan_, in, plan.words_.data()); }, out, root);
+inline Status reduce(Plan& plan, Inputs in, void* out, int root, Stream stream) noexcept {
+    if (root < 0) return detreduce::detail::no_such_root();
+    return plan.reduce_to([&] { return plan.put(in, stream); }, out, root, stream);
 }
-inline Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out) noexcept {
-    return plan.reduce_to([&] { return plan.put_states(states); }, out, detail::everywhere);
+inline Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out, Stream stream) noexcept {
+    return plan.reduce_to([&] { return plan.put_states(states, stream); }, out, detail::everywhere, stream);
 }
-inline Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root) noexcept {
-    if (root < 0) return {StatusCode::invalid_argument, "root", "allowed are the ranks of the communicator"};
-    return plan.reduce_to([&] { return plan.put_states(states); }, out, root);
+inline Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root, Stream stream) noexcept {
+    if (root < 0) return detreduce::detail::no_such_root();
+    return plan.reduce_to([&] { return plan.put_states(states, stream); }, out, root, stream);
 }
 
 /// A bit pattern and its complement: by MPI_MIN both the smallest and the largest are known.
@@ -504,8 +565,8 @@ inline Status clip_grad_norm(const Tensor* list, std::uint64_t tensors, const un
     norm.groups = counted.size();
     Plan plan = make_plan(norm, comm);
     if (!plan.status().ok()) return plan.status();
-    plan.set_words(own.ok() ? run(plan.plan_, counted.data(), plan.words_.data()) : own);
-    if (plan.send(detail::everywhere) != MPI_SUCCESS) return detail::failed();
+    if (own.ok()) own = plan.put(counted.data(), nullptr);
+    if (plan.send(plan.message_of(own, true, nullptr), detail::everywhere) != MPI_SUCCESS) return detail::failed();
     if (!plan.own_.ok()) return plan.own_;
     if (plan.words_[plan.words_.size() - 2] != 0)
         return {StatusCode::invalid_argument, "list", "that of another rank was refused, which knows why"};
