@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "../training/train.hpp"
+#include "deal.hpp"
 
 namespace dr = detreduce;
 
@@ -70,8 +70,7 @@ class Process {
 
     /// All processes come by here with the same micro-batch, and one takes it.
     void add(std::uint64_t first, std::uint64_t count) {
-        deal_ = deal_ * 6364136223846793005 + 1442695040888963407;
-        if ((deal_ >> 33) % ranks_ != static_cast<std::uint64_t>(rank_)) return;
+        if (deal_.next(ranks_) != static_cast<std::uint64_t>(rank_)) return;
         std::vector<float> losses(count);
         std::vector<double> terms(parameters * count);
         for (std::uint64_t i = 0; i < count; ++i) {
@@ -131,7 +130,7 @@ class Process {
     int rank_;
     std::uint64_t ranks_;
     bool exact_;
-    std::uint64_t deal_; ///< random, and the same on all
+    Deal deal_;
     Data data_ = make_data();
     Sums<float> losses_{1};
     Sums<double> gradients_{parameters};
@@ -146,26 +145,12 @@ int main(int argc, char** argv) {
     int rank = 0, ranks = 1, result = 2;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    bool exact = true;
-    std::uint64_t deal = 1;
-    std::vector<char*> rest{argv[0]}; // options of ../training
-    for (int i = 1; i < argc; ++i) {
-        const std::string word = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
-        if (word == "--method" && value == "float") {
-            exact = false;
-            ++i;
-        } else if (word == "--deal") {
-            deal = whole_number(i + 1 < argc ? argv[++i] : "", 1'000'000);
-        } else {
-            rest.push_back(argv[i]);
-        }
-    }
-    const Options options = parse(static_cast<int>(rest.size()), rest.data());
+    const DistributedOptions options = parse_distributed(argc, argv);
     if (rank != 0 && std::freopen("/dev/null", "w", stdout) == nullptr)
         fail("/dev/null cannot be written"); // one prints
     try {
-        Process process(rank, ranks, exact, deal);
-        result = train(process, options);
+        Process process(rank, ranks, options.exact, options.deal);
+        result = train(process, options.training);
     } catch (const dr::Error& error) {
         fail(error.what());
     }
