@@ -5,41 +5,21 @@
 #include <cstring>
 
 #include <detreduce/plan.hpp>
+#include <detreduce/states.hpp>
 
 #include "check_pointer.hpp"
 #include "host/arena.hpp"
 #include "host/backend.hpp"
+#include "state_bytes.hpp"
 
 namespace detreduce {
 namespace {
 
 using acc::exact::Word;
+using namespace state_bytes;
 
 constexpr Status beyond = invalid(
     "state", "is beyond its headroom, so that it is NaN from now on; allowed are 2^62 elements, and sums below 2^1086");
-
-constexpr char magic[8] = {'D', 'R', 'E', 'X', 'A', 'C', 'T', '\n'};
-constexpr std::uint32_t blob_version = 1;
-
-void put(std::byte* to, std::uint64_t value, std::size_t bytes) {
-    for (std::size_t i = 0; i < bytes; ++i)
-        to[i] = static_cast<std::byte>(value >> (8 * i));
-}
-
-std::uint64_t get(const std::byte* from, std::size_t bytes) {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < bytes; ++i)
-        value |= std::uint64_t{std::to_integer<std::uint8_t>(from[i])} << (8 * i);
-    return value;
-}
-
-/// FNV-1a, 64 bits (Fowler, Noll & Vo): any single changed byte changes it.
-std::uint64_t checksum(std::span<const std::byte> bytes) {
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    for (const std::byte b : bytes)
-        hash = (hash ^ std::to_integer<std::uint8_t>(b)) * 0x100000001b3u;
-    return hash;
-}
 
 ExactState normalized(ExactState state) {
     state.normalize();
@@ -103,7 +83,7 @@ std::array<std::byte, ExactState::serialized_bytes> ExactState::serialize() cons
     const ExactState form = normalized(*this);
     std::array<std::byte, serialized_bytes> blob{};
     std::memcpy(blob.data(), magic, sizeof magic);
-    put(blob.data() + 8, blob_version, 4);
+    put(blob.data() + 8, 1, 4); // the version
     put(blob.data() + 12, word_count, 4);
     for (std::size_t i = 0; i < word_count; ++i)
         put(blob.data() + 16 + 8 * i, static_cast<std::uint64_t>(form.words_[i]), 8);
@@ -112,20 +92,20 @@ std::array<std::byte, ExactState::serialized_bytes> ExactState::serialize() cons
 }
 
 Status ExactState::deserialize(std::span<const std::byte> blob, ExactState& state) noexcept {
-    if (blob.size() < 16 || std::memcmp(blob.data(), magic, sizeof magic) != 0) {
-        return invalid("blob", "is not a state of detreduce: allowed are the bytes of a serialized state");
-    }
-    if (get(blob.data() + 8, 4) != blob_version || get(blob.data() + 12, 4) != word_count) {
-        return invalid("blob", "has another version; allowed is version 1 with 74 words");
-    }
-    if (blob.size() != serialized_bytes) return invalid("blob", "has the wrong size; allowed are exactly 616 bytes");
-    const std::size_t content = serialized_bytes - 8;
-    if (get(blob.data() + content, 8) != checksum(blob.first(content))) {
-        return invalid("blob", "is damaged: its checksum does not fit");
+    Header header{};
+    if (const Status bad = state_bytes::read("blob", blob, header); !bad.ok()) return bad;
+    if (header.request.op != Op::sum || header.request.shape != Shape::flat)
+        return invalid("blob", "is a state of another op or shape; allowed is that of one sum");
+    if (header.version == 2) { // which has a stricter form
+        ExactState read;
+        const Status status = detreduce::deserialize(make_plan(header.request), blob, read.words_);
+        if (!status.ok()) return invalid("blob", status.allowed);
+        state = read;
+        return {};
     }
     ExactState read;
     for (std::size_t i = 0; i < word_count; ++i)
-        read.words_[i] = static_cast<Word>(get(blob.data() + 16 + 8 * i, 8));
+        read.words_[i] = static_cast<Word>(get(blob.data() + header.begin + 8 * i, 8));
     if (read.is_beyond()) {
         return invalid("blob",
                        "is that of a state beyond its headroom; allowed are 2^62 elements, and sums below 2^1086");

@@ -335,6 +335,19 @@ detreduce_status detreduce_states_normalize(const detreduce_plan* plan, int64_t*
 detreduce_status detreduce_states_finish(const detreduce_plan* plan, const int64_t* states, void* out,
                                          detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
+/* The same states, in host memory whatever the plan's device, as bytes that any machine can read: with op, dtype, NaN policy, shape and groups, and a checksum.
+ * serialize writes detreduce_states_serialized_bytes() bytes, which `size` must be; deserialize reads them, also what detreduce_state_serialize() wrote, as a flat sum;
+ * request makes of them a request for such states, to make a plan of that reads them and goes on.
+ * errors: those of the plan; invalid_argument for `plan` if it is not one of states, for NULL or misaligned `states`, and those that finish refuses; for `bytes` that are NULL, no serialized states, truncated,
+ * damaged, of another version, op, dtype, nan, shape, groups, or no normalized states, with the index of the group; `size`; `request`. Nothing is written then. lib/SPEC.md, section 18.5 */
+uint64_t detreduce_states_serialized_bytes(const detreduce_plan* plan) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_states_serialize(const detreduce_plan* plan, const int64_t* states, void* bytes,
+                                            size_t size) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_states_deserialize(const detreduce_plan* plan, const void* bytes, size_t size,
+                                              int64_t* states) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_states_request(const void* bytes, size_t size,
+                                          detreduce_request* request) DETREDUCE_NOEXCEPT;
+
 /* ---- segments by key ---------------------------------------------------------------------------------------------- */
 
 /* Writes the groups + 1 offsets of the segments that n elements are in by their ids: offsets[g] is how many ids are less than g. The ids must not

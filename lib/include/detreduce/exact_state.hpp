@@ -88,7 +88,7 @@ class ExactState {
     /// The state as bytes that any machine can read (lib/SPEC.md, section 7.2): little-endian, with a version and a checksum.
     static constexpr std::size_t serialized_bytes = 16 + 8 * word_count + 8;
     [[nodiscard]] std::array<std::byte, serialized_bytes> serialize() const noexcept;
-    /// Reads them back. A blob that is damaged, from elsewhere, of a version that is not known, or of a state
+    /// Reads them back, and states of a flat sum that are serialized by a plan (states.hpp). A blob that is damaged, from elsewhere, of a version that is not known, or of a state
     /// beyond its headroom is an invalid_argument, and `state` is left as it was.
     static Status deserialize(std::span<const std::byte> blob, ExactState& state) noexcept;
 

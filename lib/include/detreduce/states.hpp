@@ -3,7 +3,10 @@
 // those of all elements in one place, however they were dealt out.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include <detreduce/plan.hpp>
 
@@ -45,7 +48,37 @@ Status merge(const Plan& plan, std::int64_t* states, const std::int64_t* others,
 Status normalize(const Plan& plan, std::int64_t* states, Stream stream = nullptr) noexcept;
 Status finish(const Plan& plan, const std::int64_t* states, void* out, Stream stream = nullptr) noexcept;
 
+/// The same states as bytes that any machine can read: with op, dtype, NaN policy, shape and groups, and a checksum.
+///
+/// serialized_bytes    how many bytes serialize() writes; 0 of a plan that is not ok, or not one of states
+/// serialize           writes them; equal multisets of elements have equal bytes, as the states are normalized
+/// deserialize         reads them into the states of `plan`. Of what ExactState::serialize() writes, version 1, it makes a state of a flat sum of any dtype
+/// serialized_request  a request for such states, to make a plan of that reads them and goes on: op, dtype, nan, shape (rows, where they are of rows, columns or segments), groups and each, on
+///                     the CPU. A list of tensors that is one group has 1 of them. Of argmin and argmax first_index is the index behind the last element that the plan of serialize() has read, but for segments and each: 0
+/// states              in host memory, whatever the plan's device: copy those of a GPU
+/// errors              plan.status(); invalid_argument for `plan` if it is not one of states, for null or misaligned `states`; of serialize() for `bytes` of another size than
+///                     serialized_bytes(), and `states`, with the index of the group, as finish() has it; of the others for `bytes` that are no serialized states, truncated, damaged, of another version,
+///                     op, dtype, nan, shape, groups, or no normalized states, with the index of the group. Nothing is written then
+/// source              lib/SPEC.md, section 18.5
+[[nodiscard]] std::uint64_t serialized_bytes(const Plan& plan) noexcept;
+Status serialize(const Plan& plan, const std::int64_t* states, std::span<std::byte> bytes) noexcept;
+Status deserialize(const Plan& plan, std::span<const std::byte> bytes, std::int64_t* states) noexcept;
+Status serialized_request(std::span<const std::byte> bytes, Request& request) noexcept;
+
 namespace throwing {
+[[nodiscard]] inline std::vector<std::byte> serialize(const Plan& plan, const std::int64_t* states) {
+    std::vector<std::byte> bytes(serialized_bytes(plan));
+    throw_if_error(detreduce::serialize(plan, states, bytes));
+    return bytes;
+}
+inline void deserialize(const Plan& plan, std::span<const std::byte> bytes, std::int64_t* states) {
+    throw_if_error(detreduce::deserialize(plan, bytes, states));
+}
+[[nodiscard]] inline Request serialized_request(std::span<const std::byte> bytes) {
+    Request request;
+    throw_if_error(detreduce::serialized_request(bytes, request));
+    return request;
+}
 inline void merge(const Plan& plan, std::int64_t* states, const std::int64_t* others, Stream stream = nullptr) {
     throw_if_error(detreduce::merge(plan, states, others, stream));
 }

@@ -144,6 +144,44 @@ detreduce_status detreduce_states_finish(const detreduce_plan* plan, const int64
     return of_plan<detreduce_plan>(dr::finish(plan_of(plan), states, out, dr::Stream(stream)));
 }
 
+uint64_t detreduce_states_serialized_bytes(const detreduce_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::Plan& p) { return dr::serialized_bytes(p); });
+}
+detreduce_status detreduce_states_serialize(const detreduce_plan* plan, const int64_t* states, void* bytes,
+                                            size_t size) noexcept {
+    const dr::Plan p = plan_of(plan);
+    if (dr::serialized_bytes(p) != 0) { // else it says what is wrong with the plan
+        if (bytes == nullptr) return null("bytes");
+        if (size != dr::serialized_bytes(p)) return invalid("size", "must be detreduce_states_serialized_bytes()");
+    }
+    return of_plan<detreduce_plan>(dr::serialize(p, states, {static_cast<std::byte*>(bytes), size}));
+}
+detreduce_status detreduce_states_deserialize(const detreduce_plan* plan, const void* bytes, size_t size,
+                                              int64_t* states) noexcept {
+    if (bytes == nullptr) return null("bytes");
+    return of_plan<detreduce_plan>(
+        dr::deserialize(plan_of(plan), {static_cast<const std::byte*>(bytes), size}, states));
+}
+detreduce_status detreduce_states_request(const void* bytes, size_t size, detreduce_request* request) noexcept {
+    if (bytes == nullptr) return null("bytes");
+    if (request == nullptr) return null("request");
+    dr::Request r;
+    if (const dr::Status bad = dr::serialized_request({static_cast<const std::byte*>(bytes), size}, r); !bad.ok())
+        return as_c(bad);
+    *request = DETREDUCE_REQUEST_INIT;
+    request->op = static_cast<detreduce_op>(r.op);
+    request->method = static_cast<detreduce_method>(r.method);
+    request->dtype = static_cast<detreduce_dtype>(r.dtype);
+    request->shape = static_cast<detreduce_shape>(r.shape);
+    request->nan = static_cast<detreduce_nan_policy>(r.nan);
+    request->groups = r.groups;
+    request->device.backend = DETREDUCE_BACKEND_CPU;
+    request->each = r.each;
+    request->state = 1;
+    request->first_index = r.first_index;
+    return {};
+}
+
 detreduce_status detreduce_offsets_of_ids_u32(detreduce_device device, const uint32_t* ids, uint64_t n, uint64_t groups,
                                               uint64_t* offsets, detreduce_stream stream) noexcept {
     return as_c(dr::offsets_of_ids(as_device(device), ids, n, groups, offsets, dr::Stream(stream)));

@@ -1,42 +1,14 @@
 // States of plans on the host: group by group, each a few words.
-#include <algorithm>
-#include <array>
 #include <type_traits>
 
 #include "host/backend.hpp"
 #include "host/fp_environment.hpp"
 #include "host/multiset/multiset.hpp"
+#include "one_state.hpp"
 
 namespace detreduce::host {
-namespace {
 
 using acc::exact::Word;
-
-/// Words of the largest state: Σx and Σx² of doubles.
-constexpr std::size_t most_words = acc::exact::words + acc::exact::joined_words;
-
-/// A copy of one state, normalized.
-struct OneState {
-    std::array<Word, most_words> words;
-    bool good;
-
-    OneState(const detail::StateForm& form, const Word* from) {
-        std::copy_n(from, form.count, words.data());
-        good = form.normalize(words.data());
-    }
-};
-
-/// f(index, its place among the words) for each group, which says whether it is good. The first that is not.
-template <class F>
-std::uint64_t first_bad(const Plan& plan, const F& f) {
-    std::uint64_t bad = Status::no_element;
-    for (std::uint64_t g = 0; g < plan.groups(); ++g) {
-        if (!f(g, g * plan.state_words()) && bad == Status::no_element) bad = g;
-    }
-    return bad;
-}
-
-} // namespace
 
 std::uint64_t merge_states(const Plan& plan, std::int64_t* states, const std::int64_t* others) noexcept {
     const auto form = detail::StateForm::of(plan);
