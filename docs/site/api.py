@@ -200,11 +200,58 @@ def _paragraph(lines):
     return "\n".join(out) + "\n"
 
 
+def _c_parts(source):
+    """Comments, and what stands behind each up to an empty line, of a C header: (comment, declarations) one after the other."""
+    body = re.sub(r"^#(if|ifdef|ifndef|endif|else|include|pragma|define DETREDUCE_(NOEXCEPT|\w+_H)\b).*\n", "", source, flags=re.M)
+    body = re.sub(r'^(extern "C" \{|\})$', "", body, flags=re.M)
+    for part in re.split(r"\n\s*\n(?=\S)", body.strip()):
+        said = re.match(r"/\*(.*?)\*/\n?", part, flags=re.S)
+        yield (said.group(1), part[said.end():]) if said else ("", part)
+
+
+def _c_comment(text):
+    """The lines of a comment; a heading between dashes is one of the page."""
+    title = re.fullmatch(r"\s*-{3,} (.*?) -{3,}\s*", text)
+    if title:
+        return None, title.group(1)
+    return _fields(_c_lines(text)), None
+
+
+def _c_lines(text):
+    return [re.sub(r"^\s?\*? ?", "", line.rstrip(), count=1) for line in text.strip("\n").split("\n")]
+
+
+_c_call = re.compile(r"^(?:const )?\w+[ *]+(detreduce_\w+)\(", re.M)
+_c_type = re.compile(r"^typedef (?:struct \w+ \{.*?^\} (\w+);|[^;{]*?(\w+);)|^#define (\w+)", re.M | re.S)
+
+
 def _c(root):
-    text = "# C\n\nThe headers themselves: C99 and later, and C++.\n"
+    """A section a header, an anchor a call: of calls that share a comment it stands behind the last."""
+    text = "# C\n\nC99 and later, and C++. A call's anchor is its name.\n"
     for name in C:
         source = (root / INCLUDE / name).read_text(encoding="utf-8").rstrip()
-        text += f"\n## {name}\n\n~~~~c\n{source}\n~~~~\n"
+        text += f"\n## {name}\n"
+        for number, (comment, code) in enumerate(_c_parts(source)):
+            said, title = _c_comment(comment)
+            if title:
+                text += f"\n## {name}: {title}\n"
+                continue
+            if number == 0:
+                text += "\n" + _paragraph(_c_lines(comment))
+                continue
+            calls = [m.start() for m in _c_call.finditer(code)]
+            pieces = [code[i:j] for i, j in zip(calls, calls[1:] + [len(code)])] if calls else []
+            before = code[: calls[0]] if calls else code
+            if before.strip():
+                named = _c_type.search(before)
+                word = next((g for g in named.groups() if g), "") if named else ""
+                text += (f"\n### `{word}`\n" if word else "") + f"\n~~~~c\n{before.strip()}\n~~~~\n"
+            for piece in pieces:
+                text += f"\n### `{_c_call.match(piece).group(1)}`\n\n~~~~c\n{piece.strip()}\n~~~~\n"
+            text += "\n" + (said or "") + "\n"
+        missing = set(re.findall(r"\b(detreduce_\w+)\([^;]*?DETREDUCE_NOEXCEPT;", source)) - set(re.findall(r"^### `(\w+)`$", text, flags=re.M))
+        if missing:
+            raise ValueError(f"{name}: no section has {', '.join(sorted(missing))}")
     return text
 
 
