@@ -1,5 +1,6 @@
 """The Python on the pages: the README of the repository and of the package, and docs/. Every block runs."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -50,3 +51,16 @@ def test_the_python_of_the_pages_runs(block):
 def test_there_are_blocks_on_every_page_that_shows_python():
     seen = {param.id.split(":")[0] for param in BLOCKS}
     assert {"README.md", "python/README.md", "docs/start.md"} <= seen
+
+
+def test_the_edge_cases_are_those_of_the_page():
+    """docs/edge-cases/edge_cases.py: detreduce gives its true sums, bit by bit, and the page has its lines."""
+    spec = importlib.util.spec_from_file_location("edge_cases", ROOT / "docs" / "edge-cases" / "edge_cases.py")
+    edge_cases = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(edge_cases)
+    page = (ROOT / "docs" / "edge-cases.md").read_text(encoding="utf-8")
+    for name, dtype, values in edge_cases.CASES:
+        x = np.array(values, dtype)
+        true = edge_cases.true_sum(x)
+        assert dr.sum(x).tobytes() == x.dtype.type(true).tobytes() or (np.isnan(true) and np.isnan(dr.sum(x)))
+        assert f"| {name} | {dtype} | {edge_cases.text(true, x.dtype.type)} |" in page

@@ -22,7 +22,9 @@ template <class T>
 struct Case {
     const char* name;
     std::vector<T> data;
-    const char* published; ///< what CUB's reproducible mode gave on an H200, elsewhere and before; empty: not known
+    /// What CUB's reproducible mode (gpu_to_gpu, CCCL 3.6) printed on an H200 before this program could ask it, typed in
+    /// here; docs/edge-cases/cub.cu repeats it. Empty: it was not tried.
+    const char* published;
 };
 
 template <class T>
