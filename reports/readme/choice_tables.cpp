@@ -26,11 +26,11 @@ constexpr Situation situations[] = {
      "exact", ""},
     {"The numbers are on several GPUs or processes", "`mpi::all_reduce`, `nccl::all_reduce`",
      "`order`: any number of ranks; correctly rounded", "exact", ", one all-reduce"},
-    {"Small rows, products, squared differences: where `exact` costs more and the order is fixed anyway",
-     "`sum(x, Method::tree)`", "`device`: the same on every CPU and GPU", "tree", ""},
-    {"The same, and the data cancel", "`sum(x, Method::compensated)`", "`device`; nearly always the nearest number",
+    {"Short rows, dot products, squared differences, in a fixed order: `exact` costs more", "`sum(x, Method::tree)`",
+     "`device`: the same on every CPU and GPU", "tree", ""},
+    {"As above, and large terms cancel", "`sum(x, Method::compensated)`", "`device`; nearly always the nearest number",
      "compensated", ""},
-    {"To see what luck costs", "`sum(x, Method::atomic)`", "`none`", "atomic", ""},
+    {"For comparison only", "`sum(x, Method::atomic)`", "`none`", "atomic", ""},
 };
 
 std::uint64_t largest_f32(const Results& results) {
@@ -41,9 +41,8 @@ std::uint64_t largest_f32(const Results& results) {
 }
 
 Cell gpu_cell(const Results& results, const Situation& s) {
-    const std::uint64_t n = largest_f32(results);
-    const Metric ratio = time_ratio(fastest_of(results, "f32", n, s.method), fastest_of(results, "f32", n, "read"));
-    return ratio ? Cell{fmt::format("{} ×{}", fixed(ratio, 2), s.besides)} : Cell{dash, "", Mood::absent};
+    const CostRow* const row = fastest_of(results, "f32", largest_f32(results), s.method);
+    return row && row->ratio_to_read ? Cell{fixed(row->ratio_to_read, 3) + s.besides} : Cell{dash, "", Mood::absent};
 }
 
 Cell cpu_cell(const Results& results, const Situation& s) {
@@ -60,13 +59,13 @@ std::string chooser_size(const Results& gpu) {
 std::string cpu_cost(const Results& cpu, const std::string& candidate) {
     const std::uint64_t n = largest_f32(cpu);
     const CostRow* const row = one_thread(cpu, "f32", n, candidate);
-    return row ? fixed(*row->median_s / static_cast<double>(n) * 1e9, 2) + " ns" : dash;
+    return row ? fixed(*row->median_s / static_cast<double>(n) * 1e9, 2) : dash;
 }
 
 Table chooser_table(const Results& gpu, const Results& cpu) {
     Table table{"chooser",
                 "Which method",
-                {{"situation", false}, {"call", false}, {"guarantee", false}, {"cost, GPU"}, {"cost, CPU"}},
+                {{"situation", false}, {"call", false}, {"guarantee", false}, {"speed, GPU"}, {"ns per element, CPU"}},
                 {}};
     for (const Situation& s : situations)
         table.rows.push_back({{s.words}, {s.call}, {s.guarantee}, gpu_cell(gpu, s), cpu_cell(cpu, s)});

@@ -7,13 +7,13 @@
 
 namespace detreduce::readme {
 
-/// Situation, call, guarantee, cost on a GPU and on a CPU.
+/// Situation, call, guarantee, speed on a GPU relative to reading, and time of an element on a CPU.
 [[nodiscard]] report::Table chooser_table(const report::Results& gpu, const report::Results& cpu);
 
-/// How much data the cost on a GPU is of: "4 GiB".
+/// How much data the speed on a GPU is of: "4 GiB".
 [[nodiscard]] std::string chooser_size(const report::Results& gpu);
 
-/// Of an element of f32, by one thread, at the largest size: "0.42 ns"; a dash: not measured.
+/// Of an element of f32, by one thread, at the largest size: ns, "0.42"; a dash: not measured.
 [[nodiscard]] std::string cpu_cost(const report::Results& cpu, const std::string& candidate);
 
 /// Edge cases × exact, tree, CUB's default, and what was published of its reproducible mode.

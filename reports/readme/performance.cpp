@@ -18,6 +18,7 @@
 #include "sum_tables.hpp"
 #include "summary.hpp"
 #include "text.hpp"
+#include "verified.hpp"
 
 namespace detreduce::readme {
 namespace {
@@ -46,9 +47,16 @@ struct Folder {
     }
     /// Of the CPU beside this folder, whose results say themselves where they come from.
     [[nodiscard]] std::string cpu_origin(const Provenance& p) const {
+        return fmt::format("{}: {}, {}, commit {}, {}", cpu_link(), p.cpu, p.isa, p.commit.substr(0, 9),
+                           p.created.substr(0, 10));
+    }
+    [[nodiscard]] std::string cpu_link() const {
         const std::string beside = (std::filesystem::path(link).parent_path() / cpu_folder).generic_string();
-        return fmt::format("[{}/{}]({}/{}): {}, {}, commit {}, {}", cpu_folder, results_file, beside, results_file,
-                           p.cpu, p.isa, p.commit.substr(0, 9), p.created.substr(0, 10));
+        return fmt::format("[{}/{}]({}/{})", cpu_folder, results_file, beside, results_file);
+    }
+    [[nodiscard]] std::string origin_commit(const std::string& file) const {
+        const std::string source = (path / "provenance.txt").string();
+        return origin_of(file, read_file(source), source).commit;
     }
 };
 
@@ -57,8 +65,11 @@ std::string about_choices(const std::vector<Choice>& list, const std::string& wh
     for (const Choice& c : list)
         if (c.cost) most = std::max(most, c.cost->bytes);
     return fmt::format(
-        "What each method gives and costs{}: errors in ulp of the result{}, different bit patterns along "
-        "what its guarantee covers, and speed on {}, relative to reading the same bytes.\n",
+        "What each method gives and costs{}. Errors are in ulp of the result{}: one ulp is the distance between "
+        "neighbouring numbers of its format, and the nearest number is at most 0.5 ulp away. The condition number "
+        "Σ|x| / |Σx| is 1 where all numbers have one sign, and large where they cancel. Bit patterns: results with "
+        "different bits that were seen along what the method's guarantee covers. Speed is that on {}; “× read” is "
+        "relative to a kernel that only reads the same bytes.\n",
         which, which.empty() ? " (16-bit elements: of a result in f32)" : "", bytes_of(most));
 }
 
@@ -80,11 +91,11 @@ std::string choices_of_f32(const Folder& folder) {
 std::string chooser(const Folder& folder) {
     const Results gpu = folder.results(), cpu = folder.cpu_results();
     return markdown(chooser_table(gpu, cpu)) +
-           fmt::format("\nCosts are those of sums of f32. On a GPU, of {}: the time beside that of a kernel that only "
-                       "reads the same bytes ({}: {}). On a CPU, by one thread: for an element, of which "
-                       "`std::accumulate` takes {} and `std::reduce` {} ({}).\n",
-                       chooser_size(gpu), folder.link_to(results_file), folder.origin(results_file),
-                       cpu_cost(cpu, accumulate_name), cpu_cost(cpu, reduce_name), folder.cpu_origin(cpu.provenance));
+           fmt::format(
+               "\nSums of f32. GPU: speed on {}, relative to a kernel that only reads the same bytes ({}: {}). CPU, "
+               "one thread: ns per element (`std::accumulate`: {}, `std::reduce`: {}; {}).\n",
+               chooser_size(gpu), folder.link_to(results_file), folder.origin(results_file),
+               cpu_cost(cpu, accumulate_name), cpu_cost(cpu, reduce_name), folder.cpu_origin(cpu.provenance));
 }
 
 std::string ladder(const Folder& folder) {
@@ -150,12 +161,11 @@ std::string edges(const Folder& folder) {
     return folder.from(results_file) + markdown(edge_table(folder.results()));
 }
 
-// What a reader of a run's figures has to know.
-std::string notes_of(const Provenance& p) {
-    std::string text;
+// That the machine was busy, which these figures suffer from; what was not timed is in no table.
+std::string load_of(const Provenance& p) {
     for (const std::string& note : p.notes)
-        text += "\n" + note + "\n";
-    return text;
+        if (note.starts_with("The machine was busy")) return "\n" + note + "\n";
+    return "";
 }
 
 std::string cpu_sums(const Folder& folder) {
@@ -163,7 +173,7 @@ std::string cpu_sums(const Folder& folder) {
     return fmt::format("Sums on a CPU, normal data of the largest size, ns an element by one thread, the best "
                        "instruction set.\nFrom {}.\n\n",
                        folder.cpu_origin(results.provenance)) +
-           markdown(cpu_sums_table(results)) + notes_of(results.provenance);
+           markdown(cpu_sums_table(results)) + load_of(results.provenance);
 }
 
 std::string cpu_ops(const Folder& folder) {
@@ -174,14 +184,17 @@ std::string cpu_ops(const Folder& folder) {
            markdown(cpu_ops_table(results));
 }
 
-// What was run, word for word: nothing is claimed of a machine that is not named here.
+// Nothing is claimed of a machine that is not named here.
 std::string verified(const Folder& folder) {
-    const Provenance cpu = folder.cpu_results().provenance;
-    return fmt::format(
-        "On the GPU, from {} and {}:\n\n```text\n{}{}```\n\nOn the CPU, from {}: {}; {}; {} threads, {}.\n",
-        folder.link_to("provenance.txt"), folder.link_to("summary.txt"), read_file(folder.path / "provenance.txt"),
-        read_file(folder.path / "summary.txt"), folder.cpu_origin(cpu), cpu.compiler, cpu.system, cpu.cpu_threads,
-        cpu.command);
+    const std::string provenance = read_file(folder.path / "provenance.txt"),
+                      summary = read_file(folder.path / "summary.txt");
+    const Results gpu = folder.results(), cpu = folder.cpu_results();
+    Table table = runs_table(provenance, summary, folder.origin_commit("summary.txt"));
+    add_report(table, gpu);
+    add_report(table, cpu);
+    return fmt::format("From {}, {}, {} and {}.\n\n", folder.link_to("provenance.txt"), folder.link_to("summary.txt"),
+                       folder.link_to(results_file), folder.cpu_link()) +
+           markdown(table) + notes_of(summary);
 }
 
 const std::map<std::string, std::string (*)(const Folder&)> tables{

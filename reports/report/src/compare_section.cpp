@@ -55,10 +55,6 @@ const char* promise_of(const ComparedBits& r) {
     return r.promised ? "equal bits are promised" : "nothing is promised";
 }
 
-Mood mood_of(const ComparedBits& r) {
-    return !r.equal() ? Mood::bad : r.promised ? Mood::good : Mood::plain;
-}
-
 Table equal_table(const Comparison& c, std::size_t number) {
     Table table{fmt::format("comparison-bits-{}", number),
                 fmt::format("Results with equal bits in this run and in {}", c.run),
@@ -75,8 +71,10 @@ Table equal_table(const Comparison& c, std::size_t number) {
             Cell cell{dash, "", Mood::absent};
             for (const ComparedBits* r : rows) {
                 equal += r->equal();
-                // One that differs is what the cell is about.
-                if (cell.mood != Mood::bad) cell = {"", promise_of(*r), mood_of(*r)};
+                // One that differs is what the cell is about, and most of all where it must not.
+                const Mood mood = mood_of(r->promised, r->equal());
+                const bool said = cell.mood == Mood::bad || (cell.mood == Mood::notable && mood != Mood::bad);
+                if (!said) cell = {"", promise_of(*r), mood};
             }
             if (!rows.empty()) cell.text = fmt::format("{} of {}", equal, rows.size());
             cells.push_back(std::move(cell));
@@ -94,12 +92,13 @@ Table results_table(const Comparison& c, std::size_t number, bool differing) {
                 {}};
     for (const ComparedBits& r : c.bits.rows)
         if (!differing || !r.equal())
-            table.rows.push_back({{r.candidate},
-                                  {r.type},
-                                  {r.data, r.kind},
-                                  {count_of(r.n)},
-                                  {r.bits, r.device},
-                                  {r.other_bits, fmt::format("{}\n{}", r.other_device, promise_of(r)), mood_of(r)}});
+            table.rows.push_back(
+                {{r.candidate},
+                 {r.type},
+                 {r.data, r.kind},
+                 {count_of(r.n)},
+                 {r.bits, r.device},
+                 {r.other_bits, fmt::format("{}\n{}", r.other_device, promise_of(r)), mood_of(r.promised, r.equal())}});
     table.folded = !differing;
     return table;
 }
@@ -233,9 +232,8 @@ Section comparison_section(const Results& results, const std::vector<OtherRun>& 
     section.text = {
         "Bits: every result that both runs have of the same data, type and candidate, on whatever device: sums of "
         "data that is the same in every run (“reference”), edge cases (as shortest decimals), and files of --data with "
-        "equal elements. "
-        "Green: equal, as the method's guarantee promises between any two devices under one spec_version. "
-        "Uncoloured: equal, but nothing is promised. Red: different bits; a defect where equality is promised.",
+        "equal elements. Colours say whether the method's guarantee promises equal bits between any two devices under "
+        "one spec_version, and whether they are equal.",
         "Speed: rows of the same dtype, candidate, variant, data, n and kind of device. A ratio is GB/s of this run / "
         "GB/s of the other. Other machines, and noise, make a difference as well: the read-only pass says how much "
         "faster the memory is. Noise is the median absolute deviation of a run's own times: a machine that others use "

@@ -52,8 +52,7 @@ std::string label(const DataSumRow& r, const Results& results) {
 }
 
 Cell rounded_cell(const DataSumRow& r) {
-    if (r.correctly_rounded) return {"yes", "", Mood::good};
-    return {"no", "", r.subject.method == "exact" ? Mood::bad : Mood::plain};
+    return {r.correctly_rounded ? "yes" : "no", "", mood_of(r.subject.method == "exact", r.correctly_rounded)};
 }
 
 Cell bound_cell(const DataSumRow& r) {

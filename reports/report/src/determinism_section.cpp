@@ -39,8 +39,7 @@ Cell cell_of(const DeterminismRow& r) {
     if (!measured(r)) return {dash, "", Mood::absent};
     Cell cell{fmt::format("{} in {}", integer(*r.distinct), integer(*r.runs))};
     if (*r.distinct > 1) cell.detail = fmt::format("≤ {} ulp apart", ulps(r.spread_ulp));
-    const bool same = *r.distinct == 1;
-    cell.mood = same && r.promised ? Mood::good : same ? Mood::plain : r.promised ? Mood::bad : Mood::notable;
+    cell.mood = mood_of(r.promised, *r.distinct == 1);
     return cell;
 }
 
@@ -135,6 +134,28 @@ DotChart chart(const Results& results, const std::string& dtype, const std::vect
     return c;
 }
 
+// Of each reduction of somebody's own: did it keep what it claims?
+void add_own(Section& section, const Results& results) {
+    for (const OwnRow& own : results.own) {
+        std::int64_t kept = 0, broken = 0, most = 0;
+        for (const DeterminismRow& r : results.determinism) {
+            const bool is_own = r.subject.method == own.name && r.subject.dtype == own.dtype &&
+                                r.subject.device == own.device && measured(r);
+            if (!is_own) continue;
+            if (r.promised) (*r.distinct == 1 ? kept : broken) += 1;
+            most = std::max(most, *r.distinct);
+        }
+        if (most == 0) continue;
+        const std::string kept_or_not =
+            broken > 0 ? fmt::format("BROKEN along {} of {} axes that it covers", broken, kept + broken)
+            : kept > 0 ? fmt::format("kept along all {} axes that it covers", kept)
+                       : std::string("it covers no axis");
+        section.findings.push_back(fmt::format("{} of {} claims {}: {}; at most {} bit pattern{} along any axis.",
+                                               own.name, own.dtype, own.guarantee, kept_or_not, integer(most),
+                                               most == 1 ? "" : "s"));
+    }
+}
+
 void add_findings(Section& section, const Results& results) {
     std::int64_t kept = 0, broken = 0, runs = 0;
     for (const DeterminismRow& r : results.determinism) {
@@ -155,10 +176,8 @@ Section determinism_section(const Results& results) {
     if (results.determinism.empty()) return section;
     section.text = {
         "Each cell says how many different results (compared bit by bit) came out in how many runs of the same sum "
-        "while one thing was "
-        "varied. Green: one result, as the method promises. Amber: several, and the method promises nothing here. Red: "
-        "a broken promise. "
-        "Uncoloured: one result, but by luck, since nothing is promised. A dash: not measured, or it does not apply."};
+        "while one thing was varied. Colours say whether the method promises one, and whether there was one. A dash: "
+        "not measured, or it does not apply."};
     for (const auto& [dtype, rows] :
          rows_by(results.determinism, [](const DeterminismRow& r) { return r.subject.dtype; }))
         if (section.dot_charts.size() < most_plots) section.dot_charts.push_back(chart(results, dtype, rows));
@@ -170,6 +189,7 @@ Section determinism_section(const Results& results) {
         section.tables.push_back(std::move(patterns));
     }
     add_findings(section, results);
+    add_own(section, results);
     return section;
 }
 

@@ -23,9 +23,9 @@ Table table_of(const Results& results) {
     for (const auto& line : crossing.lines()) {
         std::vector<Cell> cells{{line.name}, {line.first->exact}};
         for (const auto& cell : line.cells)
-            cells.push_back(cell.empty()
-                                ? Cell{dash, "", Mood::absent}
-                                : Cell{cell.front()->result, "", cell.front()->right ? Mood::good : Mood::notable});
+            cells.push_back(cell.empty() ? Cell{dash, "", Mood::absent}
+                                         : Cell{cell.front()->result, "",
+                                                mood_of(cell.front()->candidate == "exact", cell.front()->right)});
         table.rows.push_back(std::move(cells));
     }
     return table;
@@ -53,13 +53,12 @@ Section edges_section(const Results& results) {
     Section section{"edges", "Sums that are easy to get wrong", {}, {}, {}, {}, {}};
     if (results.edges.empty()) return section;
     section.text = {
-        "Green: the true sum, rounded once, to the last bit. Amber: anything else. Methods that round on the way "
-        "cannot be "
-        "right where a partial sum overflows or is rounded away, and do not promise to be.",
+        "A result is right when it is the true sum, rounded once, to the last bit. exact promises that. Methods that "
+        "round on the way cannot be right where a partial sum overflows or is rounded away, and do not promise to be: "
+        "what is wrong there is amber.",
         "The figures marked “published” are not of this run: CUB’s reproducible mode (gpu_to_gpu, CCCL 3.6) gave them "
-        "on an "
-        "H200 on which these sums were tried before. They are here because that mode is what one would compare with; a "
-        "dash: not tried."};
+        "on an H200 on which these sums were tried before. They are here because that mode is what one would compare "
+        "with; a dash: not tried."};
     section.tables = {table_of(results)};
     add_findings(section, results);
     return section;

@@ -6,6 +6,7 @@
 
 #include "error_cells.hpp"
 #include "error_charts.hpp"
+#include "summary.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
@@ -83,6 +84,7 @@ Results sums_of(const Results& all) {
     sums.provenance = all.provenance;
     for (const ErrorRow& r : all.error)
         if (r.subject.op == "sum") sums.error.push_back(r);
+    sums.own = all.own;
     return sums;
 }
 
@@ -97,6 +99,31 @@ void add_exact(Section& section, const Results& results) {
                           integer(trials))
             : fmt::format("exact: NOT correctly rounded in {} of {} sums: a defect.", integer(trials - right),
                           integer(trials)));
+}
+
+// Of each reduction of somebody's own: the worst of all, and whether it is within the bound that it claims.
+void add_own(Section& section, const Results& results) {
+    for (const OwnRow& own : results.own) {
+        Worst worst;
+        Metric ordinary;
+        for (const ErrorRow& r : results.error) {
+            if (r.subject.method != own.name || r.subject.dtype != own.dtype || r.subject.device != own.device)
+                continue;
+            worst.take(r);
+            if (r.condition && *r.condition <= ordinary_condition && r.error_ulp &&
+                (!ordinary || *r.error_ulp > *ordinary))
+                ordinary = r.error_ulp;
+        }
+        if (!worst.ulp) continue;
+        std::string text = fmt::format("{} of {}: at most {} ulp off where the condition number is at most {:g}, {} at "
+                                       "worst; {} of {} results are the nearest number",
+                                       own.name, own.dtype, ulps(ordinary), ordinary_condition, ulps(worst.ulp),
+                                       integer(worst.correctly_rounded), integer(worst.trials));
+        text += !worst.share      ? "; it claims no bound."
+                : worst.is_broken ? "; ABOVE the bound that it claims."
+                                  : fmt::format("; at most {} of the bound that it claims.", percent(worst.share));
+        section.findings.push_back(text);
+    }
 }
 
 void add_findings(Section& section, const Results& results) {
@@ -160,6 +187,7 @@ Section error_section(const Results& all) {
     }
     std::stable_partition(section.tables.begin(), section.tables.end(), [](const Table& t) { return !t.folded; });
     add_findings(section, results);
+    add_own(section, results);
     add_op_errors(section, all);
     return section;
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "page_style.hpp"
@@ -64,8 +66,27 @@ std::string table_html(const Table& table, const char* kind = "") {
     return fmt::format("<p class=\"caption\">{}</p>\n{}", caption, out);
 }
 
+std::string legend_html() {
+    std::string out = "<ul class=\"legend\">\n";
+    for (const LegendEntry& e : legend)
+        out += fmt::format("<li><span class=\"{}\">{}</span> {}</li>\n", css_class(e.mood), e.colour, e.meaning);
+    return out + "</ul>\n";
+}
+
+std::string answers_html(const std::vector<Answer>& answers) {
+    std::string out = "<dl class=\"answers\">\n";
+    for (const Answer& a : answers)
+        out += fmt::format("<dt>{}</dt>\n<dd>{}</dd>\n", html_escaped(a.question), html_escaped(a.text));
+    return out + "</dl>\n" + legend_html();
+}
+
+bool has_answers(const Page& page) {
+    return std::any_of(page.sections.begin(), page.sections.end(), [](const Section& s) { return !s.answers.empty(); });
+}
+
 std::string section_html(const Section& section, const std::vector<Plot>& plots) {
     std::string out = fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", section.id, html_escaped(section.title));
+    if (!section.answers.empty()) out += answers_html(section.answers);
     if (section.tables.empty()) out += "<p class=\"quiet\">Not measured.</p>\n";
     if (!section.findings.empty()) {
         out += "<ul class=\"findings\">\n";
@@ -107,6 +128,7 @@ std::string html(const Page& page) {
         out += "<p class=\"note bad\">Incomplete: " + html_escaped(page.provenance.incomplete) + "</p>\n";
     for (const std::string& note : page.provenance.notes)
         out += "<p class=\"note\">" + html_escaped(note) + "</p>\n";
+    if (!has_answers(page)) out += legend_html();
     out += "</header>\n<main>\n";
     for (std::size_t i = 0; i < page.sections.size(); ++i)
         out += section_html(page.sections[i], page.plots[i]);

@@ -235,7 +235,8 @@ std::string to_json(const Results& results) {
     }
     const std::string optional = rows_if_any("ladder", results.ladder) + rows_if_any("data", results.data) +
                                  rows_if_any("data_sums", results.data_sums) +
-                                 rows_if_any("reference", results.reference) + rows_if_any("op_cost", results.op_cost);
+                                 rows_if_any("reference", results.reference) + rows_if_any("op_cost", results.op_cost) +
+                                 rows_if_any("own", results.own);
     return fmt::format("{{\n  \"schema\": \"{}\",\n  \"schema_version\": {},\n  \"provenance\": {},\n  \"error\": {},\n"
                        "  \"edges\": {},\n  \"determinism\": {},\n  \"cost\": {}{}\n}}\n",
                        schema_name, schema_version, provenance, rows(results.error), rows(results.edges),
@@ -258,6 +259,7 @@ Results from_json(std::string_view text, const std::string& source) {
     if (json.contains("data_sums")) read_rows(top, "data_sums", results.data_sums, source);
     if (json.contains("reference")) read_rows(top, "reference", results.reference, source);
     if (json.contains("op_cost")) read_rows(top, "op_cost", results.op_cost, source);
+    if (json.contains("own")) read_rows(top, "own", results.own, source);
     return results;
 }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <detreduce/types.hpp>
+
 #include "ladder_charts.hpp"
 #include "ladder_tables.hpp"
 #include "published.hpp"
@@ -58,8 +60,8 @@ void add_speed_columns(std::vector<Column>& columns) {
 
 Cell distinct_cell(const LadderRow& r) {
     if (!r.distinct || !r.runs) return {dash, "", Mood::absent};
-    return {integer(*r.distinct), fmt::format("of {} runs", integer(*r.runs)),
-            *r.distinct == 1 ? Mood::good : Mood::notable};
+    const bool promised = !r.guarantee.empty() && r.guarantee != name(Guarantee::none); // by all levels beside
+    return {integer(*r.distinct), fmt::format("of {} runs", integer(*r.runs)), mood_of(promised, *r.distinct == 1)};
 }
 
 Cells rung_cells(const LadderRow& r, const Provenance& p) {

@@ -24,6 +24,12 @@ std::string cell_text(const Cell& cell) {
     }
 }
 
+std::string meaning_of(Mood mood) {
+    for (const LegendEntry& e : legend)
+        if (e.mood == mood) return e.meaning;
+    return "";
+}
+
 // Markdown cannot fold: what is too long to read is left to the CSV files.
 constexpr std::size_t too_long = 100;
 
@@ -58,9 +64,12 @@ std::string markdown(const Page& page) {
         out += "> **Incomplete:** " + markdown_escaped(page.provenance.incomplete) + "\n\n";
     for (const std::string& note : page.provenance.notes)
         out += "> " + markdown_escaped(note) + "\n\n";
+    out += fmt::format("✓ {}. ✗ {}.\n\n", meaning_of(Mood::good), meaning_of(Mood::bad));
     for (std::size_t i = 0; i < page.sections.size(); ++i) {
         const Section& section = page.sections[i];
         out += fmt::format("## {}\n\n", markdown_escaped(section.title));
+        for (const Answer& a : section.answers)
+            out += fmt::format("**{}** {}\n\n", markdown_escaped(a.question), markdown_escaped(a.text));
         if (section.tables.empty()) out += "Not measured.\n\n";
         for (const std::string& finding : section.findings)
             out += "- " + markdown_escaped(finding) + "\n";

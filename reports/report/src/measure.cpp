@@ -123,6 +123,7 @@ std::vector<std::string> section_names(bool of_own) {
 
 void measure(const Options& options, Progress& progress, Results& results) {
     results.provenance = provenance_of(options);
+    results.own = own_rows(options);
     note_more_gpus(options, results.provenance.notes);
     for (const std::string& note : own_notes(options))
         results.provenance.notes.push_back(note);

@@ -213,6 +213,14 @@ struct OpCostRow {
     friend bool operator==(const OpCostRow&, const OpCostRow&) = default;
 };
 
+/// A reduction of somebody's own, of one dtype, and what it claims (detreduce/accuracy/study.hpp).
+struct OwnRow {
+    std::string name, dtype;
+    std::string device;    ///< where it runs: "cpu" or "cuda:0"
+    std::string guarantee; ///< what its author says
+    friend bool operator==(const OwnRow&, const OwnRow&) = default;
+};
+
 struct Results {
     Provenance provenance;
     std::vector<ErrorRow> error;
@@ -224,6 +232,7 @@ struct Results {
     std::vector<DataSumRow> data_sums = {};
     std::vector<ReferenceRow> reference = {};
     std::vector<OpCostRow> op_cost = {};
+    std::vector<OwnRow> own = {};
     friend bool operator==(const Results&, const Results&) = default;
 };
 

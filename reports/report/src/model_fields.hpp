@@ -195,6 +195,14 @@ void fields(V& visit, OpCostRow& r) {
 }
 
 template <class V>
+void fields(V& visit, OwnRow& r) {
+    visit("name", r.name);
+    visit("dtype", r.dtype);
+    visit("device", r.device);
+    visit("guarantee", r.guarantee);
+}
+
+template <class V>
 void fields(V& visit, PublishedRow& r) {
     visit("source", r.source);
     visit("gpu", r.gpu);

@@ -97,6 +97,15 @@ std::size_t workspace_of(const OwnReduction& own, std::uint64_t n) {
     return named(own, n, "its workspace_bytes", [&] { return own.workspace_bytes(n); });
 }
 
+std::vector<OwnRow> own_rows(const Options& options) {
+    std::vector<OwnRow> rows;
+    for (const OwnReduction& own : options.own)
+        if (is_here(own, options))
+            rows.push_back({own.name, std::string(name(own.dtype)), name_of(device_of(own, options)),
+                            std::string(name(own.claims.guarantee))});
+    return rows;
+}
+
 std::vector<std::string> own_notes(const Options& options) {
     std::vector<std::string> notes;
     const auto add = [&](const char* begin, const std::string& list, const char* end) {

@@ -35,6 +35,9 @@ void run_on_host(const OwnReduction& own, const void* x, std::uint64_t n, void* 
 [[nodiscard]] accuracy::ErrorBound bound_of(const OwnReduction& own, std::uint64_t n);
 [[nodiscard]] std::size_t workspace_of(const OwnReduction& own, std::uint64_t n);
 
+/// Those that can be run here, with what they claim.
+[[nodiscard]] std::vector<OwnRow> own_rows(const Options& options);
+
 /// What a reader has to know: what was measured, what was left out.
 [[nodiscard]] std::vector<std::string> own_notes(const Options& options);
 

@@ -27,6 +27,10 @@ h1{font-size:1.7rem;margin:0 0 .3rem}
 h2{font-size:1.3rem;margin:2.6rem 0 .5rem;padding-top:.9rem;border-top:1px solid var(--line)}
 p{max-width:78ch;margin:.5rem 0}
 .quiet{color:var(--quiet)}
+.answers{margin:.4rem 0 .8rem;max-width:78ch}
+.answers dt{font-weight:700;margin-top:.7rem}.answers dd{margin:.1rem 0 0}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;margin:.8rem 0;padding:0;font-size:.86rem}
+.legend span{padding:.1rem .45rem;border:1px solid var(--line);border-radius:4px;font-weight:600}
 nav a{margin-right:1.1em}
 a{color:var(--link)}
 .note{border-left:4px solid var(--link);background:var(--panel);padding:.5rem .8rem;max-width:none}

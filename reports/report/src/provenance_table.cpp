@@ -1,9 +1,18 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "table.hpp"
 #include "text.hpp"
 
 namespace detreduce::report {
+
+std::vector<std::string> own_names(const Results& results) {
+    std::vector<std::string> names;
+    for (const OwnRow& own : results.own)
+        if (std::find(names.begin(), names.end(), own.name) == names.end()) names.push_back(own.name);
+    return names;
+}
 
 std::string method_label(const Subject& subject, const Results& results) {
     return subject.device == results.provenance.device ? subject.method

@@ -70,12 +70,23 @@ bool times_ops_on_gpu(const Results& results) {
                        [](const OpCostRow& r) { return r.device.starts_with("cuda"); });
 }
 
+// Of a study the reductions that it is about.
+std::string title_of(const Results& results) {
+    if (is_ladder_alone(results)) return "detreduce ladder";
+    std::vector<std::string> names = own_names(results);
+    if (names.empty()) return "detreduce report";
+    constexpr std::size_t most = 4;
+    const std::size_t more = names.size() > most ? names.size() - most : 0;
+    names.resize(names.size() - more);
+    return fmt::format("Report on {}{}", fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 } // namespace
 
 Page make_page(const Results& results, const std::vector<BenchFile>& bench, const std::vector<OtherRun>& others) {
     const Provenance& p = results.provenance;
     const bool ladder_alone = is_ladder_alone(results);
-    Page page{ladder_alone ? "detreduce ladder" : "detreduce report", "", p, {}, {}};
+    Page page{title_of(results), "", p, {}, {}};
     const std::string where = p.gpu ? fmt::format("{} ({}), host {}", p.gpu->name, p.device, p.cpu)
                                     : fmt::format("{} ({} threads), CPU backend", p.cpu, p.cpu_threads);
     page.summary = fmt::format("{}. {} run of {}, detreduce {}, spec_version {}, commit {}{}.", where,

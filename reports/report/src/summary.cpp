@@ -89,15 +89,15 @@ Cell bits_cell(const Choice& c) {
     if (c.runs == 0 && c.other_distinct == 0) return {dash, "", Mood::absent};
     const std::string others =
         c.other_distinct > 1 ? fmt::format("up to {} where nothing is promised", integer(c.other_distinct)) : "";
-    if (c.runs == 0) return {integer(c.other_distinct), "nothing is promised", Mood::notable};
+    if (c.runs == 0) return {integer(c.other_distinct), "nothing is promised", mood_of(false, c.other_distinct == 1)};
     return {integer(c.distinct), fmt::format("{} runs{}{}", integer(c.runs), others.empty() ? "" : "\n", others),
-            c.distinct == 1 ? Mood::good : Mood::bad};
+            mood_of(true, c.distinct == 1)};
 }
 
 Cell right_cell(const Choice& c) {
     if (!c.worst) return {dash, "", Mood::absent};
     return {ulps(c.worst), fmt::format("{} of {} right", integer(c.right), integer(c.trials)),
-            c.trials > 0 && c.right == c.trials ? Mood::good : Mood::plain};
+            c.method == "exact" && c.trials > 0 ? mood_of(true, c.right == c.trials) : Mood::plain};
 }
 
 std::vector<Cell> cells_of(const Choice& c) {

@@ -27,6 +27,17 @@ struct Choice {
 /// A line a choice.
 [[nodiscard]] Table summary_table(const std::vector<Choice>& choices, bool on_gpu);
 
+/// How much of what is promised was seen to hold.
+struct Proof {
+    std::int64_t kept = 0, different = 0, runs = 0; ///< promises of one bit pattern
+    std::int64_t sums = 0, not_nearest = 0; ///< results that promise to be the nearest number, and those that are not
+    std::int64_t bounded = 0, above = 0;    ///< errors that have a bound, and those above it
+    [[nodiscard]] bool is_broken() const { return different > 0 || not_nearest > 0 || above > 0; }
+};
+[[nodiscard]] Proof proof_of(const Results& results);
+/// What held, or, where something did not, what did not. Empty: nothing was measured.
+[[nodiscard]] std::string words_of(const Proof& proof);
+
 /// The rungs of the ladder, a line each.
 [[nodiscard]] Table ladder_summary_table(const Results& results);
 

@@ -1,4 +1,4 @@
-// First of all: what each choice gives and costs, in one table and one plot a type.
+// First of all: three questions in plain sentences, then what each choice gives and costs, in one table and one plot a type.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,17 +11,20 @@
 namespace detreduce::report {
 namespace {
 
-std::string guarantee_of(const std::string& method) {
+// Of a reduction of somebody's own what it claims.
+std::string guarantee_of(const std::string& method, const std::string& dtype, const Results& results) {
     for (const MethodInfo& m : methods())
         if (m.name == method) return std::string(name(m.guarantee));
+    for (const OwnRow& own : results.own)
+        if (own.name == method && own.dtype == dtype) return own.guarantee + " (claimed)";
     return dash;
 }
 
-Table with_guarantees(Table table, const std::vector<Choice>& list) {
+Table with_guarantees(Table table, const std::vector<Choice>& list, const Results& results) {
     constexpr int place = 2; // behind method and type
     table.columns.insert(table.columns.begin() + place, Column{"guarantee", false});
     for (std::size_t i = 0; i < list.size(); ++i)
-        table.rows[i].insert(table.rows[i].begin() + place, Cell{guarantee_of(list[i].method)});
+        table.rows[i].insert(table.rows[i].begin() + place, Cell{guarantee_of(list[i].method, list[i].dtype, results)});
     return table;
 }
 
@@ -47,26 +50,95 @@ const Choice* find(const std::vector<Choice>& list, const std::string& dtype, co
     return at == list.end() ? nullptr : &*at;
 }
 
-std::string per_cent_more(double ratio) {
-    return ratio >= 1 ? fmt::format("{:.1f} % more time than", 100 * (ratio - 1))
-                      : fmt::format("{:.1f} % less time than", 100 * (1 - ratio));
+std::string than(double ratio, const char* what) {
+    if (ratio >= 1.995) return fmt::format("{:.1f} times the time of {}", ratio, what);
+    if (ratio > 0.9995 && ratio < 1.0005) return fmt::format("the time of {}", what);
+    return ratio > 1 ? fmt::format("{:.1f} % more time than {}", 100 * (ratio - 1), what)
+                     : fmt::format("{:.1f} % less time than {}", 100 * (1 - ratio), what);
 }
 
-// What order independence costs over a fixed order, where memory is what limits both, and where it is not.
-void add_price(Section& section, const Results& results, const std::vector<Choice>& list, const std::string& dtype) {
+// Of one dtype: what order independence costs over a fixed order, where memory is what limits both, and where it is not.
+struct Price {
+    std::string dtype;
+    std::uint64_t large = 0, small = 0; ///< elements; `small` is 0 where there is one size
+    Metric to_tree = {}, to_read = {}, small_to_tree = {};
+};
+
+Price price_of(const Results& results, const std::vector<Choice>& list, const std::string& dtype) {
+    Price p{dtype};
     const Choice *exact = find(list, dtype, "exact"), *tree = find(list, dtype, "tree");
-    if (!exact || !tree || exact->cost->n != tree->cost->n) return;
-    const Metric large = time_ratio(exact->cost, tree->cost);
-    if (!large) return;
-    std::string text =
-        fmt::format("{}: of {} elements exact takes {} tree", dtype, count_of(exact->cost->n), per_cent_more(*large));
-    std::uint64_t least = exact->cost->n;
+    if (!exact || !tree || exact->cost->n != tree->cost->n) return p;
+    p.large = exact->cost->n;
+    p.to_tree = time_ratio(exact->cost, tree->cost);
+    if (const Metric speed = exact->cost->ratio_to_read; speed && *speed > 0) p.to_read = 1 / *speed;
+    std::uint64_t least = p.large;
     for (const CostRow& r : results.cost)
         if (r.dtype == dtype && r.candidate == "exact" && r.gb_per_s) least = std::min(least, r.n);
-    const auto small = [&](const char* method) { return fastest_of(results, dtype, least, method); };
-    if (const Metric ratio = time_ratio(small("exact"), small("tree")); ratio && least < exact->cost->n)
-        text += fmt::format(", of {} elements {} tree", count_of(least), per_cent_more(*ratio));
-    section.findings.push_back(text + ".");
+    if (least == p.large) return p;
+    p.small = least;
+    p.small_to_tree = time_ratio(fastest_of(results, dtype, least, "exact"), fastest_of(results, dtype, least, "tree"));
+    return p;
+}
+
+Table price_table(const std::vector<Price>& prices) {
+    Table table{"price",
+                "What exact costs: its time as a multiple of that of tree, and of reading the same bytes",
+                {{"elements", false}, {"large sum"}, {"of tree"}, {"of reading"}, {"small sum"}, {"of tree"}},
+                {}};
+    const Cell absent{dash, "", Mood::absent};
+    const auto ratio = [&](const Metric& m) { return m ? Cell{fixed(m, 3)} : absent; };
+    for (const Price& p : prices)
+        table.rows.push_back({{p.dtype},
+                              {count_of(p.large)},
+                              ratio(p.to_tree),
+                              ratio(p.to_read),
+                              p.small > 0 ? Cell{count_of(p.small)} : absent,
+                              ratio(p.small_to_tree)});
+    return table;
+}
+
+// ---- three questions ----
+
+Answer which_method(const Results& results) {
+    std::string text;
+    for (const OwnRow& own : results.own)
+        text += fmt::format("{}{} of {} claims {}", text.empty() ? "Under test: " : "; ", own.name, own.dtype,
+                            own.guarantee);
+    if (!text.empty()) text += ". Beside it, of detreduce: exact and tree. ";
+    return {"Which method here?",
+            text + "Take exact: its result is the true sum, rounded once, and neither the order of the numbers nor "
+                   "the number of machines changes a bit. Where the order is fixed and small sums must be fast, take "
+                   "tree: the same bits on every machine, with errors that grow slowly. Where the order is fixed and "
+                   "numbers cancel, take compensated."};
+}
+
+Answer what_it_costs(const std::vector<Price>& prices) {
+    Answer answer{"What does it cost?", "Not measured."};
+    if (prices.empty()) return answer;
+    const auto f32 = std::find_if(prices.begin(), prices.end(), [](const Price& p) { return p.dtype == "f32"; });
+    const Price& p = f32 == prices.end() ? prices.front() : *f32;
+    std::string text =
+        fmt::format("Of {} numbers of {}, exact takes {}", count_of(p.large), p.dtype, than(*p.to_tree, "tree"));
+    if (p.to_read) text += fmt::format(" and {}", than(*p.to_read, "reading the numbers does"));
+    if (p.small_to_tree)
+        text += fmt::format("; of {} numbers it takes {}", count_of(p.small), than(*p.small_to_tree, "tree"));
+    answer.text = text + ".";
+    return answer;
+}
+
+Answer is_it_proven(const Results& results) {
+    const Proof p = proof_of(results);
+    Answer answer{"Is it proven on this machine?", "Not measured."};
+    const std::string words = words_of(p);
+    if (p.is_broken()) {
+        answer.text = fmt::format("No: {}. What is red below is a defect.", words);
+    } else if (!words.empty()) {
+        answer.text =
+            fmt::format("{}: {}. That is measured, for what was tried; “detreduce verify” compares this "
+                        "machine's bits with those of the specification.",
+                        results.provenance.incomplete.empty() ? "Yes" : "As far as it was measured, yes", words);
+    }
+    return answer;
 }
 
 } // namespace
@@ -74,23 +146,24 @@ void add_price(Section& section, const Results& results, const std::vector<Choic
 Section summary_section(const Results& results) {
     Section section{"summary", "Summary", {}, {}, {}, {}, {}};
     const std::vector<Choice> list = choices_of(results);
-    if (list.empty()) return section;
-    section.text = {
-        "Choose exact where the sum must not depend on how the data was ordered, split or spread over machines, or "
-        "where it may "
-        "cancel: its result is the number nearest to the true sum. Choose tree where the order is fixed and small sums "
-        "must be fast: "
-        "the same bits on every machine, errors that grow with log n. compensated and kahan, in a fixed order too, "
-        "lose nothing visible "
-        "until the condition number has used up twice the digits. atomic and serial are there to compare with.",
-        "Bit patterns: how many different results were seen along the axes that the method's guarantee covers (section "
-        "“Determinism”); green when it was one, and how many runs that was. In the plots further down is less wrong, "
-        "further left is faster."};
+    std::vector<Price> prices;
     for (const std::string& dtype : distinct_of(list, [](const Choice& c) { return c.dtype; })) {
         section.line_charts.push_back(chart(list, dtype));
-        add_price(section, results, list, dtype);
+        if (Price price = price_of(results, list, dtype); price.to_tree) prices.push_back(std::move(price));
     }
-    section.tables = {with_guarantees(summary_table(list, results.provenance.device != "cpu"), list)};
+    section.answers = {which_method(results), what_it_costs(prices), is_it_proven(results)};
+    if (list.empty()) return section;
+    section.text = {
+        fmt::format(
+            "An ulp (unit in the last place) is the distance between neighbouring numbers of the result's format, at "
+            "the true sum: the nearest number is at most 0.5 ulp away from it. The condition number Σ|x| / |Σx| says "
+            "how much the numbers cancel: it is 1 where all have one sign, and where it is {0:g}, a sum that rounds on "
+            "the way may lose two more decimal digits. “condition ≤ {0:g}” leaves out data that cancels more.",
+            ordinary_condition),
+        "Bit patterns: how many different results were seen along the axes that the method's guarantee covers (section "
+        "“Determinism”), and in how many runs. In the plots further down is less wrong, further left is faster."};
+    section.tables = {with_guarantees(summary_table(list, results.provenance.device != "cpu"), list, results)};
+    if (!prices.empty()) section.tables.push_back(price_table(prices));
     return section;
 }
 

@@ -16,6 +16,20 @@ namespace detreduce::report {
 /// What a cell says beyond its text. Nothing is `good` that was not measured.
 enum class Mood { plain, absent, good, notable, bad };
 
+/// The mood of what is so or not, and was promised or not: the one meaning of colours in all sections, which the legend explains.
+[[nodiscard]] constexpr Mood mood_of(bool promised, bool so) {
+    if (promised) return so ? Mood::good : Mood::bad;
+    return so ? Mood::plain : Mood::notable;
+}
+struct LegendEntry {
+    Mood mood;
+    const char *colour, *meaning;
+};
+inline constexpr LegendEntry legend[] = {{Mood::good, "Green", "promised and holds"},
+                                         {Mood::bad, "Red", "promised and does not hold: a defect"},
+                                         {Mood::notable, "Amber", "not promised and does not hold"},
+                                         {Mood::plain, "No colour", "not promised but holds, or a plain figure"}};
+
 struct Cell {
     std::string text;
     std::string detail = {}; ///< smaller, below the text
@@ -35,6 +49,10 @@ struct Table {
     bool folded = false; ///< long: the page shows it when asked
 };
 
+struct Answer {
+    std::string question, text;
+};
+
 struct Section {
     std::string id, title;
     std::vector<std::string> text;     ///< paragraphs
@@ -42,6 +60,7 @@ struct Section {
     std::vector<LineChart> line_charts;
     std::vector<DotChart> dot_charts;
     std::vector<Table> tables;
+    std::vector<Answer> answers = {}; ///< before all else
 };
 
 [[nodiscard]] Section summary_section(const Results& results);
@@ -59,6 +78,9 @@ struct Section {
 
 /// "tree" in a run on the CPU; "serial (cpu)" in a run on a GPU.
 [[nodiscard]] std::string method_label(const Subject& subject, const Results& results);
+
+/// Of a study: the names of its reductions, each once.
+[[nodiscard]] std::vector<std::string> own_names(const Results& results);
 
 /// "f32", or "f16 to f32" where the result has another format than the elements.
 [[nodiscard]] std::string type_of(const Subject& subject);

@@ -182,10 +182,18 @@ TEST_CASE("the ladder's findings are made of its figures", "[report]") {
         const Section section = ladder_section(results);
         return table_of(section, "ladder-rungs").rows.at(3).at(7).mood; // of its bit patterns
     };
-    results.ladder[3].distinct = 2;
-    CHECK(mood() == Mood::notable);
-    results.ladder[3].distinct = 1;
-    CHECK(mood() == Mood::good);
+    // By the one meaning that colours have: promised or not, so or not.
+    const auto mood_with = [&](const char* guarantee, std::int64_t distinct) {
+        results.ladder[3].guarantee = guarantee;
+        results.ladder[3].distinct = distinct;
+        return mood();
+    };
+    for (const char* nothing : {"", "none"}) {
+        CHECK(mood_with(nothing, 2) == Mood::notable);
+        CHECK(mood_with(nothing, 1) == Mood::plain);
+    }
+    CHECK(mood_with("run_to_run", 2) == Mood::bad);
+    CHECK(mood_with("run_to_run", 1) == Mood::good);
     CHECK_FALSE(has(results, "segmented"));
     results.ladder.erase(results.ladder.begin() + 1);
     CHECK_FALSE(has(results, "of K3"));

@@ -77,13 +77,14 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     write("gpu/row_ops.csv", cost_csv(timed("logsumexp tree rows of 4096")));
     write("gpu/results.json", to_json(sample()));
     write("gpu/ladder.json", to_json(sample()));
-    write("gpu/summary.txt", "PASS all of it\n");
+    write("gpu/summary.txt", "PASS all of it\nFAIL some_tests   3s  (one was slow)\nnote: of five cases\nFAIL\n");
     write("gpu/provenance.txt", "date 2026-11-21T23:35:42Z\ncommit 4b011889a530\ngpu Some GPU, 580, 143771 MiB, 9.0\n"
                                 "shapes.csv: commit 2ac5fa689, 2026-11-22\n");
     Results on_cpu = timed("exact");
     on_cpu.cost[0].variant = "1 thread";
     on_cpu.cost[0].median_s = 32768e-9; // 1 ns an element
     on_cpu.provenance.cpu = "Some CPU";
+    on_cpu.provenance.gpu.reset();
     write("xeon-cpu/results.json", to_json(on_cpu));
 
     CHECK(text_of("data").find("adversaries.csv") == std::string::npos);
@@ -109,20 +110,31 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
              Line{"row-ops", "| `logsumexp`, rows of 4096 | 0.750 |\n"},
              Line{"choices", "From [results.json](results/gpu/results.json)"},
              Line{"choices", "| tree | f32 |"},
-             Line{"choices", " and speed on 128 KiB, relative"},
+             Line{"choices", "Speed is that on 128 KiB; “× read” is relative"},
              Line{"choices-f32", "| tree | f32 |"},
              Line{"chooser", "| `sum(x)` |"},
-             Line{"chooser", " | 1.00 ns |\n"},
+             Line{"chooser", " | 1.00 |\n"},
+             Line{"chooser", "| `order`: any order, any split; correctly rounded | 0.957 |"},
+             Line{"choices-f32", "one ulp is the distance between neighbouring numbers"},
+             Line{"choices-f32", "The condition number Σ|x| / |Σx| is"},
              Line{"chooser", "Some CPU"},
              Line{"cpu-sums", "| `exact` | 1.00 |"},
              Line{"cpu-ops", "Some CPU"},
              Line{"edges", "| sum of | dtype | true sum | `exact` |"},
-             Line{"verified", "PASS all of it\n"},
+             Line{"verified", "| Some GPU, driver 580 |  |  | all of it | passed | 4b011889a |\n"},
+             Line{"verified", "| some_tests | FAILED: one was slow | 4b011889a |\n"},
+             Line{"verified", "`detreduce report --out out`"},
+             Line{"verified", "| none | Some CPU"},
+             Line{"verified", "\n- of five cases\n"},
              Line{"ladder", "From [ladder.json](results/gpu/ladder.json)"},
          }) {
         INFO(line.table << ": " << line.part);
         CHECK(text_of(line.table).find(line.part) != std::string::npos);
     }
+    on_cpu.provenance.notes = {"The machine was busy when the run began.", "numpy.sum was not timed: no reason"};
+    write("xeon-cpu/results.json", to_json(on_cpu));
+    CHECK(text_of("cpu-sums").find("The machine was busy") != std::string::npos);
+    CHECK(text_of("cpu-sums").find("numpy") == std::string::npos); // which is in no table
     CHECK(text_of("choices-f32").find("| f64 |") == std::string::npos);
     for (const std::string& name : table_names())
         CHECK_FALSE(text_of(name).empty());

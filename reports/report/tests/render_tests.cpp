@@ -117,6 +117,7 @@ TEST_CASE("nothing in a results file gets out as code or as a path", "[report]")
     fs::create_directory("out");
     Results results = sample();
     results.error.back().subject.dtype = "../escaped";
+    results.own = {{nasty, "f32", "cpu", nasty}};
     render(results, OutputDirectory("out"));
     const auto files = files_in(dir.path() / "out");
     fs::current_path(before);

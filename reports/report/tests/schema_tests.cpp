@@ -13,9 +13,18 @@ using namespace report_test;
 using namespace detreduce::report;
 using nlohmann::json;
 
+namespace {
+
+Results with_own(Results results) {
+    results.own = {{nasty, "f32", "cpu", "device"}};
+    return results;
+}
+
+} // namespace
+
 TEST_CASE("what is written fits the schema", "[report]") {
     const json schema = results_schema();
-    for (const Results& results : {sample(), Results{}}) {
+    for (const Results& results : {sample(), with_own(sample()), Results{}}) {
         json value = json::parse(to_json(results));
         if (results.provenance.mode.empty()) value["provenance"]["mode"] = "full";
         const auto wrong = violations(schema, value);
@@ -26,7 +35,7 @@ TEST_CASE("what is written fits the schema", "[report]") {
 
 TEST_CASE("the schema and the reader agree on what is wrong", "[report]") {
     const json schema = results_schema();
-    const json good = json::parse(to_json(sample()));
+    const json good = json::parse(to_json(with_own(sample())));
     const auto both_refuse = [&](const char* pointer, const json& value) {
         json bad = good;
         bad[json::json_pointer(pointer)] = value;
@@ -65,6 +74,8 @@ TEST_CASE("the schema and the reader agree on what is wrong", "[report]") {
     both_refuse("/data_sums/0/bits", 0x3f000000);
     both_refuse("/data_sums/0/correctly_rounded", 1);
     both_refuse("/reference/0/seed", "1");
+    both_refuse("/own", json::object());
+    both_refuse("/own/0/guarantee", 1);
     both_refuse("/op_cost", json::object());
     both_refuse("/op_cost/0/shape", nullptr);
     both_refuse("/op_cost/0/repeats", 1.5);
@@ -110,12 +121,13 @@ TEST_CASE("whole numbers have a least and, where they count, a greatest", "[repo
 
 TEST_CASE("every key of every object is required, by the schema and by the reader", "[report]") {
     const json schema = results_schema();
-    const json good = json::parse(to_json(sample()));
+    const json good = json::parse(to_json(with_own(sample())));
     for (const char* where :
          {"", "/provenance", "/provenance/gpu", "/error/0", "/edges/0", "/determinism/0", "/determinism/2/patterns/0",
-          "/cost/0", "/data/0", "/data_sums/0", "/reference/0", "/op_cost/0"}) {
+          "/cost/0", "/data/0", "/data_sums/0", "/reference/0", "/op_cost/0", "/own/0"}) {
         for (const auto& [key, unused] : good[json::json_pointer(where)].items()) {
-            if (*where == 0 && (key == "data" || key == "data_sums" || key == "reference" || key == "op_cost"))
+            if (*where == 0 &&
+                (key == "data" || key == "data_sums" || key == "reference" || key == "op_cost" || key == "own"))
                 continue; // as in files of before
             json bad = good;
             bad[json::json_pointer(where)].erase(key);

@@ -11,6 +11,7 @@
 #include "files.hpp"
 #include "json.hpp"
 #include "measure.hpp"
+#include "render.hpp"
 #include "study_run.hpp"
 
 using namespace report_test;
@@ -191,11 +192,52 @@ TEST_CASE("launchers are called with their types", "[study]") {
     CHECK(!own.host);
 }
 
-TEST_CASE("the page of a study is that of the report", "[study]") {
+TEST_CASE("what a reduction of one's own claims stands beside it", "[study]") {
+    Study study;
+    study.add<float>("my loop", loop<float>, {.guarantee = detreduce::Guarantee::device});
+    study.add<double>("my loop", loop<double>);
+    study.add_device<float>("my kernel", [](const float*, std::uint64_t, float*, StreamArgument) {});
+    const Results results = measured(study);
+    REQUIRE(results.own == std::vector<OwnRow>{{"my loop", "f32", "cpu", "device"}, {"my loop", "f64", "cpu", "none"}});
+    CHECK(own_names(results) == std::vector<std::string>{"my loop"});
+    const Section summary = summary_section(results);
+    CHECK(summary.answers.front().text.starts_with(
+        "Under test: my loop of f32 claims device; my loop of f64 claims none. Beside it, of detreduce: exact and "));
+    const Table& table = summary.tables.front();
+    REQUIRE(table.columns[2].title == "guarantee");
+    std::vector<std::string> guarantees;
+    for (const auto& row : table.rows)
+        guarantees.push_back(row[0].text + " " + row[1].text + ": " + row[2].text);
+    for (const char* line : {"my loop f32: device (claimed)", "my loop f64: none (claimed)", "exact f32: order"})
+        CHECK(std::count(guarantees.begin(), guarantees.end(), line) == 1);
+    const auto found = [&](const Section& section, const std::string& words) {
+        return std::any_of(section.findings.begin(), section.findings.end(),
+                           [&](const std::string& f) { return f.find(words) != std::string::npos; });
+    };
+    CHECK(found(determinism_section(results), "my loop of f32 claims device: kept along all "));
+    CHECK(found(determinism_section(results), "my loop of f64 claims none: it covers no axis"));
+    CHECK(found(error_section(results), "my loop of f32: at most "));
+    CHECK(found(error_section(results), "; it claims no bound."));
+    Results broken = results;
+    for (DeterminismRow& r : broken.determinism)
+        if (r.subject.method == "my loop" && r.subject.dtype == "f32" && r.axis == "repeated runs") r.distinct = 2;
+    CHECK(found(determinism_section(broken), "my loop of f32 claims device: BROKEN along 1 of "));
+    for (ErrorRow& r : broken.error)
+        if (r.subject.method == "my loop") r.error_over_bound = 1.5;
+    CHECK(found(error_section(broken), "; ABOVE the bound that it claims."));
+}
+
+TEST_CASE("the page of a study is that of the report, with the names of its reductions at the top", "[study]") {
+    Results many;
+    for (const char* name : {"a", "b", "b", "c", "d", "e"})
+        many.own.push_back({name, "f32", "cpu", "none"});
+    CHECK(make_page(many).title == "Report on a, b, c, d and 1 more");
+    CHECK(make_page({}).title == "detreduce report");
     REQUIRE(can_draw());
     Study study;
     study.add<float>("my loop & <more>", loop<float>);
     const Results results = measured(study);
+    CHECK(make_page(results).title == "Report on my loop & <more>");
     const TemporaryDirectory dir;
     write_file(dir.path() / "results.json", to_json(results));
     const Outcome o =

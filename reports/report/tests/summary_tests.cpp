@@ -1,8 +1,13 @@
 // The summary: which figures of the other sections it takes.
 #include <support/catch.hpp>
 
+#include <algorithm>
+
 #include "sample.hpp"
+#include "render.hpp"
 #include "summary.hpp"
+#include "text.hpp"
+#include "undrawn.hpp"
 
 using namespace report_test;
 using namespace detreduce::report;
@@ -11,6 +16,17 @@ namespace {
 
 Subject of_f32(std::string method) {
     return {"sum", "flat", "f32", "f32", std::move(method), "cuda:0"};
+}
+
+const Answer& answer_to(const Section& section, const std::string& question) {
+    const auto at = std::find_if(section.answers.begin(), section.answers.end(),
+                                 [&](const Answer& a) { return a.question == question; });
+    REQUIRE(at != section.answers.end());
+    return *at;
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
 }
 
 ErrorRow error(std::string method, Metric ulp, Metric condition, std::int64_t right) {
@@ -103,4 +119,82 @@ TEST_CASE("the summary's cost is that of the fastest variant at the largest size
     CHECK(tree.cost->n == 1024);
     CHECK(tree.cost->variant == "last_block");
     CHECK(tree.to_peer == 2.0);
+}
+
+TEST_CASE("the summary answers three questions before any figure", "[report]") {
+    Results r = results();
+    r.determinism.back().distinct = 1;
+    r.cost.push_back(cost("exact", 1024, 1.53, 5, 0.93));
+    r.cost.push_back(cost("exact", 64, 3.0, 300, 0.3));
+    const Section section = summary_section(r);
+    REQUIRE(section.answers.size() == 3);
+    CHECK(has(answer_to(section, "Which method here?").text, "Take exact"));
+    CHECK(answer_to(section, "What does it cost?").text ==
+          "Of 2¹⁰ numbers of f32, exact takes 2.0 % more time than tree and 7.5 % more time than reading the numbers "
+          "does; of 2⁶ numbers it takes 3.0 times the time of tree.");
+    CHECK(has(answer_to(section, "Is it proven on this machine?").text,
+              "Yes: bits stayed equal wherever that is promised (3 promises, 200 runs); exact gave the nearest number "
+              "in all of 3 results."));
+    CHECK(section.findings.empty());
+    const std::string page = html({"", "", r.provenance, {section}, {{}}});
+    CHECK(page.find("Which method here?") < page.find("<table"));
+    CHECK(page.find("Which method here?") < page.find("class=\"legend\""));
+    CHECK(page.find("An ulp (unit in the last place) is") < page.find("worst, condition ≤ 100"));
+    CHECK(page.find("The condition number Σ|x| / |Σx| says") < page.find("worst, condition ≤ 100"));
+}
+
+TEST_CASE("what is broken is not called proven, nor what was not measured", "[report]") {
+    const auto proof = [](const Results& r) {
+        return answer_to(summary_section(r), "Is it proven on this machine?").text;
+    };
+    Results r = results(); // of which exact has two patterns where one is promised
+    CHECK(has(proof(r), "No: bits differed in 1 of 3 places where equality is promised."));
+    r.determinism.clear();
+    CHECK(proof(r).starts_with("Yes: "));
+    r.provenance.incomplete = "interrupted";
+    CHECK(proof(r).starts_with("As far as it was measured, yes: "));
+    r.error.back().correctly_rounded = 3;
+    r.error[3].correctly_rounded = 2; // of exact
+    CHECK(has(proof(r), "No: exact did not give the nearest number in 1 of 3 results."));
+    r.error[3].correctly_rounded = 3;
+    r.error[0].error_over_bound = 1.25;
+    CHECK(has(proof(r), "No: 1 of 1 errors were above their bounds."));
+    CHECK(proof({}) == "Not measured.");
+    CHECK(answer_to(summary_section({}), "What does it cost?").text == "Not measured.");
+}
+
+TEST_CASE("what exact costs is one table", "[report]") {
+    Results r = results();
+    const auto has_price = [&] { return summary_section(r).tables.back().id == "price"; };
+    CHECK_FALSE(has_price()); // exact was not timed
+    r.cost.push_back(cost("exact", 1024, 1.53, 5, 0.93));
+    REQUIRE(has_price());
+    Table price = summary_section(r).tables.back();
+    REQUIRE(price.rows.size() == 1);
+    const auto texts = [&] {
+        std::vector<std::string> list;
+        for (const Cell& cell : price.rows.front())
+            list.push_back(cell.text);
+        return list;
+    };
+    CHECK(texts() == std::vector<std::string>{"f32", "2¹⁰", "1.020", "1.075", dash, dash});
+    r.cost.push_back(cost("exact", 64, 3.0, 300, 0.3));
+    price = summary_section(r).tables.back();
+    CHECK(texts() == std::vector<std::string>{"f32", "2¹⁰", "1.020", "1.075", "2⁶", "3.000"});
+}
+
+TEST_CASE("the legend stands once on a page, with and without answers", "[report]") {
+    const Results r = results();
+    const auto legends = [](const std::string& page) { return count(page, "class=\"legend\""); };
+    CHECK(legends(html({"", "", r.provenance, {summary_section(r)}, {{}}})) == 1);
+    CHECK(legends(html({"", "", r.provenance, {methods_section()}, {{}}})) == 1);
+    for (const LegendEntry& e : legend)
+        CHECK(count(html(undrawn(sample())), e.meaning) == 1);
+    CHECK(mood_of(true, true) == Mood::good);
+    CHECK(mood_of(true, false) == Mood::bad);
+    CHECK(mood_of(false, true) == Mood::plain);
+    CHECK(mood_of(false, false) == Mood::notable);
+    CHECK(legend[0].mood == Mood::good);
+    CHECK(legend[1].mood == Mood::bad);
+    CHECK(legend[2].mood == Mood::notable);
 }
