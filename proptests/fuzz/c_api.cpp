@@ -6,47 +6,10 @@
 
 #include <detreduce/detreduce.h>
 
-#include "elements.hpp"
+#include "c_api_losses.hpp"
 
 namespace detreduce::fuzz {
 namespace {
-
-/// A number that names something, or hardly, or nothing.
-std::int32_t any_word(FuzzedDataProvider& in) {
-    if (in.ConsumeIntegralInRange(0, 7) == 0) return in.ConsumeIntegral<std::int32_t>();
-    return in.ConsumeIntegralInRange<std::int32_t>(-2, 22);
-}
-
-void require_well_formed(const detreduce_status& s) {
-    require(s.argument != nullptr && s.allowed != nullptr, "strings of a status are not null");
-    detreduce::fuzz::require_well_formed(
-        Status{static_cast<StatusCode>(s.code), s.argument, s.allowed, s.cuda_error, s.index});
-}
-
-/// The pointer, or null.
-template <class T>
-T* or_null(FuzzedDataProvider& in, T* pointer) {
-    return in.ConsumeIntegralInRange(0, 9) == 0 ? nullptr : pointer;
-}
-
-detreduce_device any_device(FuzzedDataProvider& in) {
-    if (in.ConsumeIntegralInRange(0, 3) != 0) return {DETREDUCE_BACKEND_CPU, -1};
-    return {any_word(in), in.ConsumeIntegral<std::int32_t>()};
-}
-
-/// Threads are made: few, or as many as are refused.
-std::uint32_t any_threads(FuzzedDataProvider& in) {
-    return in.ConsumeIntegralInRange(0, 15) == 0 ? 1025 + in.ConsumeIntegral<std::uint16_t>()
-                                                 : in.ConsumeIntegralInRange<std::uint32_t>(1, 3);
-}
-detreduce_launch any_launch(FuzzedDataProvider& in) {
-    return {any_word(in) % 5,
-            in.ConsumeIntegral<std::uint8_t>(),
-            in.ConsumeIntegral<std::uint8_t>(),
-            any_threads(in),
-            any_word(in) % 5,
-            {}};
-}
 
 detreduce_request any_request(FuzzedDataProvider& in) {
     detreduce_request r = DETREDUCE_REQUEST_INIT;
@@ -347,7 +310,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace detreduce::fuzz;
     FuzzedDataProvider in(data, size);
     for (int calls = 0; calls < 8 && in.remaining_bytes() > 0; ++calls) {
-        switch (in.ConsumeIntegralInRange(0, 9)) {
+        switch (in.ConsumeIntegralInRange(0, 15)) {
         case 0:
             call_names(in);
             break;
@@ -371,6 +334,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             break;
         case 7:
             call_states(in);
+            break;
+        case 10:
+            call_losses(in);
+            break;
+        case 11:
+        case 12:
+            call_row_ops(in);
+            break;
+        case 13:
+            call_cosines(in);
+            break;
+        case 14:
+            call_clip(in);
             break;
         default:
             call_plans(in);

@@ -90,28 +90,50 @@ Call an_op(Choices& choose) {
     };
 }
 
+#define DETREDUCE_COUNT(...) +1
+constexpr std::uint64_t row_op_count = 0 DETREDUCE_ROW_OPS(DETREDUCE_COUNT),
+                        loss_count = 0 DETREDUCE_LOSSES(DETREDUCE_COUNT);
+#undef DETREDUCE_COUNT
+
 template <class T>
 Call a_row_op(Choices& choose) {
-    RowRequest r{.op = static_cast<RowOp>(choose(9)),
+    RowRequest r{.op = static_cast<RowOp>(choose(row_op_count)),
                  .dtype = dtype_of<T>,
                  .n = choose.length(longest / 4),
                  .reduction = Reduction::none,
                  .device = cpu};
     r.rows = 1 + choose(longest / 2 / r.n > 50 ? 50 : longest / 2 / r.n);
-    if (r.op >= RowOp::cross_entropy) r.reduction = static_cast<Reduction>(choose(3));
+    const bool target = r.op >= RowOp::cross_entropy && r.op <= RowOp::nll_gradient,
+               loss = target || r.op == RowOp::cross_entropy_target_gradient,
+               entropy = r.op == RowOp::cross_entropy || r.op == RowOp::cross_entropy_gradient,
+               norm = r.op == RowOp::layernorm_gradient || r.op == RowOp::rmsnorm_gradient;
+    if (loss) r.reduction = static_cast<Reduction>(choose(3));
+    if (entropy && choose(2) == 0) r.z_loss = 0.25;
+    r.parameters = norm && choose(2) == 0;
     const T* const x = numbers<T>().data() + choose(longest / 2);
     std::vector<std::int64_t> targets(r.rows);
     for (std::int64_t& t : targets)
         t = static_cast<std::int64_t>(choose(r.n));
+    const std::vector<fp::Arithmetic<T>> kept(r.rows, 1.5f);
     return [=](const Launch& launch) -> Bytes {
         RowRequest own = r;
         own.launch = launch;
         const RowPlan plan = make_row_plan(own);
         if (!plan.status().ok()) return {};
-        Bytes out(r.rows * plan.results() * sizeof(T) + 8);
+        // And behind what is there of each element the gradients of scale and shift.
+        const std::uint64_t elements = r.rows * plan.results();
+        Bytes out((elements + 2 * r.n) * sizeof(T) + 8);
         std::vector<std::uint64_t> workspace(plan.workspace_bytes() / 8 + 1);
         RowArrays arrays{.x = x, .out = out.data()};
-        if (r.op >= RowOp::cross_entropy) arrays.targets = targets.data();
+        if (target) arrays.targets = targets.data();
+        auto* const numbers_of_rows = const_cast<fp::Arithmetic<T>*>(kept.data()); // which gradients read
+        if (norm) arrays.rstd = numbers_of_rows;
+        if (r.op == RowOp::layernorm_gradient) arrays.mean = numbers_of_rows;
+        if (r.op == RowOp::logsumexp_gradient) arrays.upstream = numbers_of_rows;
+        if (norm || r.op == RowOp::softmax_gradient || r.op == RowOp::log_softmax_gradient) arrays.upstream = x + 3;
+        if (r.parameters) arrays.scale_gradient = out.data() + elements * sizeof(T);
+        if (r.parameters && r.op == RowOp::layernorm_gradient)
+            arrays.shift_gradient = out.data() + (elements + r.n) * sizeof(T);
         return run(plan, arrays, workspace.data()).ok() ? out : Bytes{};
     };
 }
@@ -119,7 +141,7 @@ Call a_row_op(Choices& choose) {
 template <class T>
 Call a_loss(Choices& choose) {
     const Method methods[] = {Method::exact, Method::tree, Method::kahan, Method::compensated};
-    const LossRequest r{.loss = static_cast<Loss>(choose(7)),
+    const LossRequest r{.loss = static_cast<Loss>(choose(loss_count)),
                         .reduction = static_cast<Reduction>(choose(3)),
                         .method = methods[choose(4)],
                         .dtype = dtype_of<T>,
