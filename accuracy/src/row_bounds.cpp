@@ -240,6 +240,19 @@ std::vector<double> row_gradient_bounds(const GradRow& row, DType input, DType o
     return bounds;
 }
 
+double scale_gradient_bound(Method method, DType input, DType output, const GradColumn& c) noexcept {
+    const double g = gamma(input, 3), eta = unit_of_rows(input).eta;
+    double size = 0, lost = 0;
+    for (std::size_t i = 0; i < c.x.size(); ++i) {
+        const double d = std::fabs(c.upstream[i]), rstd = std::fabs(c.rstd[i]);
+        size += d * std::fabs(c.x[i] - (c.mean.empty() ? 0 : c.mean[i])) * rstd;
+        lost += 2 * eta * (d + 1) * (rstd + 1);
+    }
+    const ErrorBound e = error_bound(method, accumulator_of(input), output, c.x.size());
+    const double of_terms = g * size + lost, all = size + of_terms;
+    return (of_terms + (e.of_sum + e.of_abs) * all + e.absolute) * (1 + static_cast<double>(c.x.size()) * 0x1p-50) *
+           margin;
+}
 double logsumexp_gradient_bound(const ExpSumCase& c, DType output, double p, double upstream) noexcept {
     const auto [u, eta] = unit_of_rows(c.input);
     const double of_p = softmax_bound(c, accumulator_of(c.input), p), f = std::fabs(upstream);

@@ -15,6 +15,10 @@ Real scale_of(std::span<const double> scale, std::size_t i) {
     return scale.empty() ? 1 : scale[i];
 }
 
+Real number(std::span<const double> list, std::size_t i) {
+    return list.empty() ? 0 : list[i];
+}
+
 /// Σ upstream·forward, with element j off by h.
 Real weighed(const ForwardRow& row, std::size_t j, const Real& h) {
     const std::size_t n = row.x.size();
@@ -64,6 +68,13 @@ std::vector<double> row_gradient_errors(const GradRow& row, std::span<const doub
         errors.push_back(off(slope, results[i]));
     }
     return errors;
+}
+
+double scale_gradient_error(const GradColumn& c, double result) {
+    Real sum;
+    for (std::size_t i = 0; i < c.x.size(); ++i)
+        sum = sum + (Real(c.x[i]) - number(c.mean, i)) * c.rstd[i] * c.upstream[i];
+    return off(sum, result);
 }
 
 double row_difference_error(const ForwardRow& row, std::size_t j, double result) {

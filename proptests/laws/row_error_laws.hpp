@@ -18,10 +18,17 @@ std::vector<double> doubles(const std::vector<T>& x) {
     return to;
 }
 
+inline constexpr std::size_t longest_of_all_kinds = 400;
+
 /// Finite rows, with elements −∞ where those are asked for too: every family of generators, and every kind.
 template <class T>
 std::vector<std::vector<T>> hard_rows(std::size_t n, std::uint64_t seed, bool infinite) {
     std::vector<std::vector<T>> rows;
+    if (n > longest_of_all_kinds) { // where sums have more levels: a few kinds, for the time an oracle takes
+        for (const RowKind kind : {RowKind::wide, RowKind::at_lowest_term, RowKind::far_ahead})
+            rows.push_back(row_of<T>(kind, n, seed));
+        return rows;
+    }
     for (const accuracy::Family family : accuracy::families()) {
         if (family != accuracy::Family::nonfinite) rows.push_back(accuracy::generate<T>(family, n, seed));
     }
@@ -30,8 +37,10 @@ std::vector<std::vector<T>> hard_rows(std::size_t n, std::uint64_t seed, bool in
     if (infinite) rows.push_back(row_of<T>(RowKind::some_minus, n, seed));
     return rows;
 }
-/// Lengths: one element, one lane, rows, and a tile and a bit.
-inline constexpr std::size_t error_lengths[] = {1, 2, 33, 400};
+/// Lengths: one element, one lane, rows, several chunks, and a tile and a bit.
+template <class T>
+inline constexpr std::size_t error_lengths[] = {
+    1, 2, 33, longest_of_all_kinds, 3 * spec::TreeOrder<sizeof(T)>::chunk + 5, spec::TreeOrder<sizeof(T)>::tile + 5};
 
 /// A row's oracle, and its bounds.
 template <class T>
@@ -87,7 +96,7 @@ class Within {
 /// check(row, within) for hard rows of several lengths. Three in four of each length must have something to check, in each output.
 template <class T, class Check>
 void for_hard_rows(bool infinite, const Check& check) {
-    for (const std::size_t n : error_lengths) {
+    for (const std::size_t n : error_lengths<T>) {
         std::size_t number = 0, judged[fp::is_narrow<T> ? 2 : 1] = {};
         for (const auto& row : hard_rows<T>(n, n + 3, infinite)) {
             INFO("n " << n << ", row " << number++);
@@ -282,9 +291,11 @@ TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, als
     for_hard_rows<T>(false, [](const std::vector<T>& row, const auto& within_of) {
         const JudgedRow<T> judged(row);
         const std::size_t n = row.size();
-        const bool small = std::all_of(judged.x.begin(), judged.x.end(), [](double v) { return std::fabs(v) < 1e30; });
+        const bool small = n <= longest_of_all_kinds &&
+                           std::all_of(judged.x.begin(), judged.x.end(), [](double v) { return std::fabs(v) < 1e30; });
         const accuracy::ZSizes z = judged.z_sizes();
         for (const RowVariant& v : all_variants(RowOp::cross_entropy_gradient)) {
+            if (n > longest_of_all_kinds && (v.factor || v.upstream)) continue;
             auto j = judgement<T>(RowOp::cross_entropy_gradient, v, n, n);
             if (v.z_loss) j.request.z_loss = j.target.z_loss = z.lambda;
             double all = 0;

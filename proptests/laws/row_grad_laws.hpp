@@ -273,6 +273,39 @@ TEMPLATE_TEST_CASE("row gradients: those of scale and shift are sums over the ro
     }
 }
 
+TEMPLATE_TEST_CASE("row gradients: those of scale are within their bounds", "[rows][gradients][error]", float16,
+                   bfloat16, float, double) {
+    using T = TestType;
+    using V = fp::Arithmetic<T>;
+    for (const RowOp op : norm_gradient_ops) {
+        if (!is_offered(op)) continue;
+        for (const std::uint64_t rows : {1, 7, 3000}) {
+            RowRequest r{.op = op, .n = 9, .rows = rows, .reduction = Reduction::none};
+            auto data = row_data<T>(r, {}, rows);
+            mend(data, r);
+            const auto mean = doubles(data.mean), rstd = doubles(data.rstd);
+            for (const Method method : batch_methods) {
+                r.method = method;
+                std::vector<V> dx;
+                const auto got = run_of_columns<V>(r, data, 0, false, dx).at(0);
+                Within within;
+                for (std::uint64_t j = 0; j < r.n; ++j) {
+                    std::vector<double> x, upstream;
+                    for (std::uint64_t i = 0; i < rows; ++i) {
+                        x.push_back(static_cast<double>(fp::widen(data.x[i * r.n + j])));
+                        upstream.push_back(static_cast<double>(fp::widen(data.upstream[i * r.n + j])));
+                    }
+                    const accuracy::GradColumn column{x, upstream, mean, rstd};
+                    INFO(shown(r, {}) << " column " << j);
+                    within(accuracy::scale_gradient_error(column, static_cast<double>(got.at(j))),
+                           accuracy::scale_gradient_bound(method, dtype_of<T>, dtype_of<V>, column));
+                }
+                REQUIRE(within.checked() == r.n);
+            }
+        }
+    }
+}
+
 TEMPLATE_TEST_CASE("row gradients: by exact, those of scale and shift do not know the order of the rows",
                    "[rows][gradients]", bfloat16, float) {
     using T = TestType;

@@ -52,6 +52,8 @@
 //     logsumexp    |d|·((1 + u)·B + u·p) + η, B the bound of p in V
 //     norms        γ_{d+10}·rstd·(|g| + ḡ + |z|·gz̄), and 2η·(1 + rstd·(5 + |z|·(ḡ + z̄ + 3) + gz̄))
 //     with respect to probabilities: |c·factor|·((1 + γ_5)·B + γ_5·U), U = −log_softmax, B its bound in V, and 2η·(1 + |factor|)·(1 + U)
+// Of scale: with S = Σ|d·z| the terms are off by γ₃·S + 2η·Σ(|d| + 1)·(|rstd| + 1) in all, and the method adds what it may cost the sum of terms of that size. The
+// gradient with respect to shift is a sum of elements.
 #pragma once
 
 #include <cstdint>
@@ -136,6 +138,12 @@ struct GradRow {
 };
 /// Of each element of the gradient.
 [[nodiscard]] std::vector<double> row_gradient_bounds(const GradRow& row, DType input, DType output);
+/// A column of x and of upstream, with what forward kept of each row; of rmsnorm no mean: 0.
+struct GradColumn {
+    std::span<const double> x, upstream, mean, rstd;
+};
+/// Of the gradient with respect to an element of scale: a sum over the rows by a method.
+[[nodiscard]] double scale_gradient_bound(Method method, DType input, DType output, const GradColumn& c) noexcept;
 /// p is the true softmax.
 [[nodiscard]] double logsumexp_gradient_bound(const ExpSumCase& c, DType output, double p, double upstream) noexcept;
 /// What the class counts, the true −log_softmax, its bound in V, and the factor.

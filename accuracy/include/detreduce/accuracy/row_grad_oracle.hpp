@@ -12,6 +12,9 @@ namespace detreduce::accuracy {
 /// |result − the true value of the formula|, with the x, mean and rstd that there are; +∞ for a result that is none.
 [[nodiscard]] std::vector<double> row_gradient_errors(const GradRow& row, std::span<const double> results);
 
+/// |result − Σ upstream·(x − mean)·rstd|, or, of rmsnorm, Σ upstream·x·rstd.
+[[nodiscard]] double scale_gradient_error(const GradColumn& column, double result);
+
 /// A row as it went into forward: of softmax, log_softmax, logsumexp, whose upstream is one number,
 /// layernorm or rmsnorm.
 struct ForwardRow {
