@@ -14,6 +14,7 @@
 #include <support/catch.hpp>
 
 #include "laws/expect_status.hpp"
+#include "laws/golden_hash.hpp"
 #include "laws/loss_draws.hpp"
 
 namespace detreduce::proptests {
@@ -220,6 +221,20 @@ TEST_CASE("cosine similarity: what is wrong is said by name", "[cosine][status]"
     expect(run_gradient(plan, p, p + 8, p + 33, p + 32, room), invalid, "dx");
     REQUIRE(run(make_cosine_plan({.n = 4, .rows = 0, .device = CosineBackend::device}), nullptr, nullptr, nullptr, room)
                 .ok());
+}
+
+/// They change only with a new spec_version_of(RowOp).
+TEST_CASE("cosine similarity: golden bits", "[cosine][golden]") {
+    constexpr Golden golden{"cosine_similarity", 0xc164b4721d6b0183, 0x8c672533cb1f574e, 0x19dc37e33d8c380a,
+                            0x72afdb314e527bf4};
+    check_golden(golden, []<class T>(T) {
+        GoldenHash hash;
+        for_cosines<T>([&](const CosineRequest& r, const CosineData<T>& data, std::uint64_t word) {
+            hash.put(cosines<double>(r, data, 0));
+            hash.put(cosine_gradient(r, data, word % 2 == 0, 0));
+        });
+        return hash.value();
+    });
 }
 
 } // namespace detreduce::proptests

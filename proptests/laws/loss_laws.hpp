@@ -567,3 +567,5 @@ TEMPLATE_TEST_CASE("losses: of nothing", "[losses]", float16, double) {
 }
 
 } // namespace detreduce::proptests
+
+#include "laws/loss_golden_laws.hpp"
