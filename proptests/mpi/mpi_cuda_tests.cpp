@@ -67,10 +67,11 @@ void check_all_ops() {
         static_cast<std::size_t>(ranks), few ? 1 : 3,
         [](DType dtype, Shape shape) { return !has_8_bits(dtype) || shape != Shape::tensors; },
         [&](const auto& dealt, const std::string& what, std::uint64_t word) {
-            if (few && word % 5 < 3) return;
-            const std::uint64_t most_words[] = {2, 101, 1 << 20};
-            check_share(dealt, what, most_words[word % 3], static_cast<int>(word / 3 % static_cast<unsigned>(ranks)),
-                        word % 2 ? stream.stream : nullptr);
+            if (few && word % 8 != 0) return;
+            const std::uint64_t most_words[] = {few ? 16u : 2u, 101, 1 << 20};
+            check_share(dealt, what, most_words[word / 8 % 3],
+                        static_cast<int>(word / 24 % static_cast<unsigned>(ranks)),
+                        word / 8 % 2 ? stream.stream : nullptr);
         });
 }
 

@@ -92,9 +92,10 @@ void check_all_ops() {
     for_all_ops(
         static_cast<std::size_t>(ranks), few ? 1 : 4, [](DType, Shape) { return true; },
         [](const auto& dealt, const std::string& what, std::uint64_t word) {
-            if (few && word % 5 < 3) return;
-            const std::uint64_t most_words[] = {2, 101, 1 << 20};
-            check_share(dealt, what, most_words[word % 3], static_cast<int>(word / 3 % static_cast<unsigned>(ranks)));
+            if (few && word % 8 != 0) return;
+            const std::uint64_t most_words[] = {few ? 16u : 2u, 101, 1 << 20};
+            check_share(dealt, what, most_words[word / 8 % 3],
+                        static_cast<int>(word / 24 % static_cast<unsigned>(ranks)));
         });
 }
 
