@@ -187,7 +187,7 @@ class Gpu {
     [[nodiscard]] virtual Status put(const detreduce::Plan& plan, Inputs in, Stream stream) noexcept = 0;
     [[nodiscard]] virtual Status put_states(const detreduce::Plan& plan, const std::int64_t* states,
                                             Stream stream) noexcept = 0;
-    /// Sets `message` to where they and two zeros behind them are: words(), or the GPU's memory if MPI may be given that.
+    /// Sets `message` to where they, and two zeros behind them, are: words(), or the GPU's memory if MPI takes that.
     [[nodiscard]] virtual Status send(bool may_be_gpu, Stream stream, std::int64_t*& message) noexcept = 0;
     /// Brings what is at `message` then to the GPU's memory, and the last two of it to words().
     [[nodiscard]] virtual Status receive(const std::int64_t* message, Stream stream) noexcept = 0;
@@ -369,7 +369,7 @@ inline int Plan::wait() noexcept {
     return error;
 }
 
-/// Where that is what this process sends: its states, unless its arguments were refused. `waits`: for the messages, too.
+/// Where what this process sends is: its states, unless its arguments were refused. `waits`: for the messages, too.
 inline std::int64_t* Plan::message_of(Status own, bool waits, Stream stream) noexcept {
     own_ = own;
     std::int64_t* message = words_.data();
