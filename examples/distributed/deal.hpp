@@ -1,4 +1,5 @@
-// Who takes which micro-batch, and the options: what distributed.cpp and distributed_nccl.cu have in common.
+// Who takes which micro-batch, and the options: what distributed.cpp and distributed_nccl.cu have
+// in common.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// The training of ../training by several GPUs of this machine, each of which takes the micro-batches that it is dealt. By
-// `exact` every bit of the curve is that of one GPU, and of a CPU, whoever has which of them. By `float`, for comparison,
-// each adds up floats, and ncclSum those of all.
+// The training of ../training by several GPUs of this machine, each of which takes the
+// micro-batches that it is dealt. By `exact` every bit of the curve is that of one GPU, and of a
+// CPU, whoever has which of them. By `float`, for comparison, each adds up floats, and ncclSum
+// those of all.
 //     distributed_nccl [--gpus N] [--method exact|float] [--micro-batches N] [--deal N]
 // Exit: 0 the model has learned, 1 it has not or a call failed, 77 there are not so many GPUs here.
 #include <detreduce/nccl.hpp>

@@ -1,4 +1,5 @@
-// The training of one GPU: its kernels, and what it adds up. training.cu and ../distributed/distributed_nccl.cu include this.
+// The training of one GPU: its kernels, and what it adds up. training.cu and
+// ../distributed/distributed_nccl.cu include this.
 #pragma once
 
 #include <detreduce/transform_reduce.cuh>

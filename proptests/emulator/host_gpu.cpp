@@ -1,6 +1,6 @@
-// A GPU that is the CPU: the part of the CUDA backend that ranks need, by the library's CPU backend, over the memory of
-// runtime.cpp. What it tests is nccl.hpp and mpi_cuda.hpp, not a kernel. In an executable it takes the place of
-// lib/src/no_cuda.cpp.
+// A GPU that is the CPU: the part of the CUDA backend that ranks need, by the library's CPU
+// backend, over the memory of runtime.cpp. What it tests is nccl.hpp and mpi_cuda.hpp, not a
+// kernel. In an executable it takes the place of lib/src/no_cuda.cpp.
 #include "cuda_backend.hpp"
 
 #include <cstring>

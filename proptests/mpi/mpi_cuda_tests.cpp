@@ -1,6 +1,7 @@
-// detreduce/mpi_cuda.hpp with real processes, whose shares are on GPUs: mpiexec -n N detreduce_mpi_cuda_tests [--few].
-// Processes share the GPUs that there are, one even. What comes out is what the CPU makes of all elements. What is wrong
-// ends the job. --few: a tenth of the cases.
+// detreduce/mpi_cuda.hpp with real processes, whose shares are on GPUs: mpiexec -n N
+// detreduce_mpi_cuda_tests [--few]. Processes share the GPUs that there are, one even. What comes
+// out is what the CPU makes of all elements. What is wrong ends the job. --few: an eighth of the
+// cases.
 #include <detreduce/mpi_cuda.hpp> // first: it must need nothing before it
 
 #include <cstdio>

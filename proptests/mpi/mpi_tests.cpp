@@ -1,6 +1,6 @@
 // detreduce/mpi.hpp with real processes: mpiexec -n N detreduce_mpi_tests [--few]. Every process knows all the
 // elements, reduces its share of them with the others, and compares with what one process makes of all. What is wrong
-// ends the job. --few: a tenth of the cases.
+// ends the job. --few: an eighth of the cases.
 #include <detreduce/mpi.hpp> // first: it must need nothing before it
 
 #include <cstdio>

@@ -1,11 +1,11 @@
-// mpi.hpp for elements in the memory of GPUs: a program one source of which includes this may ask mpi::make_plan() for a
-// GPU. Header-only, over mpi.hpp and the CUDA runtime; CMake: find_package(detreduce COMPONENTS mpi_cuda) and link
-// detreduce::mpi_cuda.
+// mpi.hpp for elements in the memory of GPUs. If a source of a program includes this,
+// mpi::make_plan() accepts a GPU. Header-only, over mpi.hpp and the CUDA runtime; CMake:
+// find_package(detreduce COMPONENTS mpi_cuda) and link detreduce::mpi_cuda.
 //
-// States are made, and results are written, on the GPU. MPI is given the GPU's memory where it says that it takes that
-// (MPIX_Query_cuda_support() of Open MPI and MPICH), but not by begin() nor for argmin and argmax: MPI_Iallreduce need
-// not take it, and functions of a program run on the CPU. Else states go by page-locked host memory. The bits are the
-// same either way, and those of a CPU.
+// States are made, and results are written, on the GPU. MPI is given the GPU's memory where it says
+// that it takes that (MPIX_Query_cuda_support() of Open MPI and MPICH), but not by begin() nor for
+// argmin and argmax: MPI_Iallreduce need not take it, and functions of a program run on the CPU.
+// Else states go by page-locked host memory. The bits are the same either way, and those of a CPU.
 #pragma once
 
 #include <detreduce/mpi.hpp>
