@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 CPP = ["types.hpp", "host.hpp", "plan.hpp", "status.hpp", "segments.hpp", "exact_state.hpp", "states.hpp",
-       "losses.hpp", "loss_words.hpp", "row_ops.hpp", "row_losses.hpp", "cosine_similarity.hpp", "channel_norm.hpp", "clip_grad_norm.hpp",
+       "losses.hpp", "loss_words.hpp", "row_ops.hpp", "row_losses.hpp", "cosine_similarity.hpp", "channel_norm.hpp", "distillation.hpp", "clip_grad_norm.hpp",
        "transform_reduce.hpp",
        "fingerprint.hpp", "cuda.hpp", "ranks.hpp", "mpi.hpp", "nccl.hpp", "math.hpp", "math/functions.hpp"]
 C = ["detreduce.h", "losses.h"]

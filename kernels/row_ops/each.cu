@@ -1,6 +1,7 @@
 // Functors of the library, each of which does one number at a time.
 #include <detreduce/spec/channel_norm.hpp>
 #include <detreduce/spec/cosine.hpp>
+#include <detreduce/spec/distillation.hpp>
 
 #include "cuda_backend.hpp"
 #include "for_each.cuh"

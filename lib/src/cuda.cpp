@@ -1,6 +1,7 @@
 // The calls of cuda.hpp and of the other headers' namespace cuda: what they check, and whom they call.
 #include <detreduce/cuda.hpp>
 #include <detreduce/channel_norm.hpp>
+#include <detreduce/distillation.hpp>
 #include <detreduce/losses.hpp>
 
 #include "check_pointer.hpp"
@@ -58,6 +59,14 @@ Status run_async(const ChannelNormPlan& plan, const ChannelNormArrays& arrays, S
 Status run_gradient_async(const ChannelNormPlan& plan, const ChannelNormArrays& arrays, Stream stream) noexcept {
     return with_workspace(plan, plan.gradient_workspace_bytes(), stream,
                           [&](void* workspace) { return run_gradient(plan, arrays, workspace, stream); });
+}
+Status run_async(const DistillationPlan& plan, const void* x, const void* y, void* out, Stream stream) noexcept {
+    return with_workspace(plan, stream, [&](void* workspace) { return run(plan, x, y, out, workspace, stream); });
+}
+Status run_gradient_async(const DistillationPlan& plan, const void* x, const void* y, const void* upstream, void* dx,
+                          Stream stream) noexcept {
+    return with_workspace(plan, stream,
+                          [&](void* workspace) { return run_gradient(plan, x, y, upstream, dx, workspace, stream); });
 }
 
 Status add(ExactState* state, DType dtype, const void* x, std::uint64_t n, Stream stream) noexcept {

@@ -27,7 +27,9 @@ struct Quotient;
     X(ChannelNormTerms)                                                                                                \
     X(ChannelNormStatistics)                                                                                           \
     X(ChannelNormValues)                                                                                               \
-    X(ChannelNormSlopes)
+    X(ChannelNormSlopes)                                                                                               \
+    X(TemperedLogits)                                                                                                  \
+    X(DistillationSlopes)
 #define DETREDUCE_FUNCTOR(F) struct F;
 DETREDUCE_FUNCTORS(DETREDUCE_FUNCTOR)
 #undef DETREDUCE_FUNCTOR

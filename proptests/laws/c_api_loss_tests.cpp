@@ -312,6 +312,55 @@ TEST_CASE("C: norms of channels have the bits and the errors of C++", "[c][norms
     REQUIRE(detreduce_parse_channel_norm(nullptr) == DETREDUCE_UNKNOWN);
 }
 
+TEST_CASE("C: distillation has the bits and the errors of C++", "[c][distillation]") {
+    using R = detreduce_distillation_request;
+    sets_defaults<R>(detreduce_distillation_request_init, DETREDUCE_DISTILLATION_REQUEST_INIT);
+    const auto made = [](const auto& change) {
+        R r = DETREDUCE_DISTILLATION_REQUEST_INIT;
+        r.device.backend = DETREDUCE_BACKEND_CPU, r.n = 10;
+        change(r);
+        detreduce_distillation_plan plan;
+        return detreduce_make_distillation_plan(&r, &plan);
+    };
+    expect_ok(made([](R&) {}));
+    refuses_what_is_not_initialised<R>(made, std::size(R{}.reserved));
+    expect(made([](R& r) { r.temperature = 0; }), invalid, "temperature");
+    expect(made([](R& r) { r.reduction = DETREDUCE_REDUCTION_NONE; }), invalid, "reduction");
+    expect(made([](R& r) { r.method = DETREDUCE_METHOD_ATOMIC; }), unsupported, "method");
+    const auto data = loss_data<bfloat16>(Loss::mse, 5 * 40, 7);
+    const DistillationRequest r{.dtype = DType::bf16,
+                                .output = DType::f32,
+                                .n = 37,
+                                .rows = 5,
+                                .stride = 40,
+                                .temperature = 2.5,
+                                .reduction = Reduction::sum,
+                                .method = Method::tree,
+                                .device = cpu};
+    const DistillationPlan plan = make_distillation_plan(r);
+    throw_if_error(plan.status());
+    R request = DETREDUCE_DISTILLATION_REQUEST_INIT;
+    request.dtype = DETREDUCE_DTYPE_BF16, request.output = DETREDUCE_DTYPE_F32;
+    request.n = r.n, request.rows = r.rows, request.stride = r.stride, request.temperature = r.temperature;
+    request.reduction = DETREDUCE_REDUCTION_SUM, request.method = DETREDUCE_METHOD_TREE;
+    request.device.backend = DETREDUCE_BACKEND_CPU;
+    detreduce_distillation_plan c_plan;
+    expect_ok(detreduce_make_distillation_plan(&request, &c_plan));
+    REQUIRE(detreduce_distillation_plan_workspace_bytes(&c_plan) == plan.workspace_bytes());
+    auto expected = blank(200 * 2), out = expected, workspace = blank(plan.workspace_bytes());
+    const void *const x = data.x.data(), *const y = data.target.data(), *const g = data.weight.data();
+    throw_if_error(run(plan, x, y, expected.data(), workspace.data()));
+    expect_ok(detreduce_run_distillation(&c_plan, x, y, out.data(), workspace.data(), nullptr));
+    REQUIRE(out == expected);
+    throw_if_error(run_gradient(plan, x, y, g, expected.data(), workspace.data()));
+    expect_ok(detreduce_run_distillation_gradient(&c_plan, x, y, g, out.data(), workspace.data(), nullptr));
+    REQUIRE(out == expected);
+    expect(detreduce_run_distillation(&c_plan, nullptr, y, out.data(), workspace.data(), nullptr), invalid, "x");
+    detreduce_distillation_plan none{};
+    expect(detreduce_distillation_plan_status(&none), invalid, "plan");
+    expect(detreduce_make_distillation_plan(nullptr, &none), invalid, "request");
+}
+
 TEST_CASE("C: clip_grad_norm has the bits and the errors of C++", "[c][clip]") {
     const auto data = loss_data<float>(Loss::mse, 300, 3);
     const auto narrow = loss_data<bfloat16>(Loss::mse, 50, 4);

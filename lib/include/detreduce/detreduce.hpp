@@ -6,6 +6,7 @@
 #include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/cosine_similarity.hpp>
 #include <detreduce/cuda.hpp>
+#include <detreduce/distillation.hpp>
 #include <detreduce/exact_state.hpp>
 #include <detreduce/host.hpp>
 #include <detreduce/losses.hpp>

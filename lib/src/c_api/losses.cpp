@@ -4,6 +4,7 @@
 #include <detreduce/channel_norm.hpp>
 #include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/cosine_similarity.hpp>
+#include <detreduce/distillation.hpp>
 #include <detreduce/losses.h>
 #include <detreduce/losses.hpp>
 #include <detreduce/row_ops.hpp>
@@ -38,6 +39,12 @@ struct Holds<detreduce_channel_norm_plan> {
     static constexpr char must_be_made[] = "must come from detreduce_make_channel_norm_plan()";
 };
 template <>
+struct Holds<detreduce_distillation_plan> {
+    using Plan = dr::DistillationPlan;
+    static constexpr std::uint64_t mark = 0x3174736964746564u;
+    static constexpr char must_be_made[] = "must come from detreduce_make_distillation_plan()";
+};
+template <>
 struct Holds<detreduce_clip_plan> {
     using Plan = dr::ClipPlan;
     static constexpr std::uint64_t mark = 0x3170696c63746564u;
@@ -66,7 +73,8 @@ DETREDUCE_CHANNEL_NORMS(DETREDUCE_CHECK)
 static_assert(sizeof(detreduce_loss_request) == 192 && sizeof(detreduce_loss_inputs) == 64 &&
               sizeof(detreduce_row_request) == 256 && sizeof(detreduce_row_arrays) == 192 &&
               sizeof(detreduce_cosine_request) == 160 && sizeof(detreduce_channel_norm_request) == 192 &&
-              sizeof(detreduce_channel_norm_arrays) == 128 && sizeof(detreduce_clip_request) == 128);
+              sizeof(detreduce_channel_norm_arrays) == 128 && sizeof(detreduce_distillation_request) == 160 &&
+              sizeof(detreduce_clip_request) == 128);
 
 /// The enumerator whose name() is `text`; names are numbered from 0 on.
 template <class Enum>
@@ -202,6 +210,19 @@ dr::ChannelNormArrays as_arrays(const detreduce_channel_norm_arrays& a) {
             .shift_gradient = a.shift_gradient};
 }
 
+dr::DistillationRequest as_request(const detreduce_distillation_request& r) {
+    return {.dtype = as<dr::DType>(r.dtype),
+            .output = as_output(r.output),
+            .n = r.n,
+            .rows = r.rows,
+            .stride = r.stride,
+            .temperature = r.temperature,
+            .reduction = as_reduction(r.reduction),
+            .method = as<dr::Method>(r.method),
+            .device = as_device(r.device),
+            .launch = as_launch(r.launch)};
+}
+
 dr::ClipRequest as_request(const detreduce_clip_request& r) {
     return {.n = r.n,
             .tensors = r.tensors,
@@ -235,6 +256,9 @@ constexpr char channel_norm_request_size[] =
 constexpr char channel_norm_arrays_size[] =
     "its struct_size must be sizeof(detreduce_channel_norm_arrays), which DETREDUCE_CHANNEL_NORM_ARRAYS_INIT sets; a "
     "larger one needs a newer library";
+constexpr char distillation_request_size[] =
+    "must be sizeof(detreduce_distillation_request), which detreduce_distillation_request_init() and "
+    "DETREDUCE_DISTILLATION_REQUEST_INIT set; a larger one needs a newer library";
 constexpr char clip_request_size[] =
     "must be sizeof(detreduce_clip_request), which detreduce_clip_request_init() and DETREDUCE_CLIP_REQUEST_INIT set; "
     "a larger one needs a newer library";
@@ -449,6 +473,37 @@ detreduce_status detreduce_run_channel_norm_gradient(const detreduce_channel_nor
                                                      detreduce_stream stream) noexcept {
     return run_plan(plan, check_arrays("arrays", arrays, channel_norm_arrays_size), [&](const dr::ChannelNormPlan& p) {
         return dr::run_gradient(p, as_arrays(*arrays), workspace, dr::Stream(stream));
+    });
+}
+
+void detreduce_distillation_request_init(detreduce_distillation_request* request, size_t struct_size) noexcept {
+    set_defaults(request, struct_size, detreduce_distillation_request DETREDUCE_DISTILLATION_REQUEST_INIT);
+}
+detreduce_status detreduce_make_distillation_plan(const detreduce_distillation_request* request,
+                                                  detreduce_distillation_plan* plan) noexcept {
+    if (plan == nullptr) return null("plan");
+    *plan = {};
+    if (request == nullptr) return null("request");
+    if (const detreduce_status bad = check_request(*request, distillation_request_size); !is_ok(bad)) return bad;
+    return store(plan, dr::make_distillation_plan(as_request(*request)));
+}
+detreduce_status detreduce_distillation_plan_status(const detreduce_distillation_plan* plan) noexcept {
+    return of_plan<detreduce_distillation_plan>(plan_of(plan).status());
+}
+size_t detreduce_distillation_plan_workspace_bytes(const detreduce_distillation_plan* plan) noexcept {
+    return of_good_plan(plan, [](const dr::DistillationPlan& p) { return p.workspace_bytes(); });
+}
+detreduce_status detreduce_run_distillation(const detreduce_distillation_plan* plan, const void* x, const void* y,
+                                            void* out, void* workspace, detreduce_stream stream) noexcept {
+    return run_plan(plan, as_c({}), [&](const dr::DistillationPlan& p) {
+        return dr::run(p, x, y, out, workspace, dr::Stream(stream));
+    });
+}
+detreduce_status detreduce_run_distillation_gradient(const detreduce_distillation_plan* plan, const void* x,
+                                                     const void* y, const void* upstream, void* dx, void* workspace,
+                                                     detreduce_stream stream) noexcept {
+    return run_plan(plan, as_c({}), [&](const dr::DistillationPlan& p) {
+        return dr::run_gradient(p, x, y, upstream, dx, workspace, dr::Stream(stream));
     });
 }
 
