@@ -773,6 +773,58 @@ def nll(
     return _of_classes("nll", x, target, weight, ignore_index, reduction, 0.0, 0.0, method, dtype)
 
 
+# ---- Distillation ----------------------------------------------------------------------------------------------
+
+
+class Distillation:
+    """Logits of a student and a teacher, by rows."""
+
+    def __init__(self, x: Any, target: Any, temperature: Any, axis: Any, reduction: str, method: str) -> None:
+        self.r = r = Rows(x, axis)
+        if hasattr(target, "shape") and tuple(target.shape) != tuple(x.shape):
+            raise ValueError(f"target: must have the shape of x, {tuple(x.shape)}, not {tuple(target.shape)}")
+        self.x, self.target = r.lib.contiguous(r.a), r.lib.contiguous(r.like(target, "target").a)
+        temperature = number_of(temperature, "temperature")
+        reduction_of(reduction, ("sum", "mean"))
+        words_of(method=method)
+        self.options = (temperature, reduction, method)
+
+    def run(self, output: Optional[str], gradient: bool, upstream: Any, out: Any) -> None:
+        r, at = self.r, self.r.lib.at
+        arrays = (at(self.x), at(self.target), None if upstream is None else at(upstream), at(out))
+        _core.distillation(r.word, output, r.n, r.rows, *self.options, gradient, *arrays, r.place)
+        r.lib.done(r.place)
+
+    def forward(self, dtype: Any = None):
+        output = None if dtype is None else dtype_word(dtype, "dtype")
+        out = self.r.empty((), output or self.r.word)
+        self.run(output, False, None, out)
+        return self.r.lib.close(out, self.r.x)
+
+    def gradient(self, upstream: Any = None):
+        out = self.r.empty(self.r.shape, self.r.word)
+        self.run(None, True, upstream, out)
+        return self.r.close(out)
+
+
+def distillation(
+    x,
+    target,
+    temperature: float = 1.0,
+    *,
+    axis: int = -1,
+    reduction: str = "mean",
+    method: str = "automatic",
+    dtype=None,
+):
+    """temperature^2 KL(softmax(target / temperature) || softmax(x / temperature)) of a student's logits x and a teacher's. The
+    mean is over the rows: of (N, C) what torch calls batchmean. It may be slightly negative where both nearly agree."""
+    torch = _of_torch(x)
+    if torch is not None:
+        return torch.distillation_loss(x, target, temperature, axis, reduction, method=method, dtype=dtype)
+    return Distillation(x, target, temperature, axis, reduction, method).forward(dtype)
+
+
 # ---- Clipping --------------------------------------------------------------------------------------------------
 
 

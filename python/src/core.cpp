@@ -20,6 +20,7 @@
 #include <detreduce/channel_norm.hpp>
 #include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/cuda.hpp>
+#include <detreduce/distillation.hpp>
 #include <detreduce/host.hpp>
 #include <detreduce/losses.hpp>
 #include <detreduce/plan.hpp>
@@ -584,6 +585,34 @@ void channel_norm(std::string_view norm, std::string_view dtype, const Word& par
         });
 }
 
+/// The loss of distillation, of rows next to each other, or its gradient.
+void distillation(std::string_view dtype, const Word& output, std::uint64_t n, std::uint64_t rows, double temperature,
+                  std::string_view reduction, std::string_view method, bool gradient, nb::handle x, nb::handle target,
+                  nb::handle upstream, nb::handle out, nb::handle where) {
+    const Place place(where);
+    const dr::DistillationPlan plan = dr::make_distillation_plan({.dtype = dtype_of(dtype),
+                                                                  .output = output_of(output),
+                                                                  .n = n,
+                                                                  .rows = rows,
+                                                                  .temperature = temperature,
+                                                                  .reduction = reduction_of(reduction),
+                                                                  .method = parsed(dr::parse_method, method),
+                                                                  .device = place.device});
+    check(plan.status());
+    const void *const student = address(x), *const teacher = address(target), *const from = address(upstream);
+    void* const to = address(out);
+    run(
+        place, plan.workspace_bytes(),
+        [&](void* memory) {
+            return gradient ? dr::run_gradient(plan, student, teacher, from, to, memory, place.stream)
+                            : dr::run(plan, student, teacher, to, memory, place.stream);
+        },
+        [&] {
+            return gradient ? dr::cuda::run_gradient_async(plan, student, teacher, from, to, place.stream)
+                            : dr::cuda::run_async(plan, student, teacher, to, place.stream);
+        });
+}
+
 // ---- What there is ---------------------------------------------------------------------------------------------
 
 nb::list gpus() {
@@ -646,6 +675,9 @@ NB_MODULE(_core, m) {
     m.def("channel_norm", &channel_norm, nb::arg("norm"), nb::arg("dtype"), nb::arg("parameters").none(), nb::arg("n"),
           nb::arg("channels"), nb::arg("size"), nb::arg("groups"), nb::arg("epsilon"), nb::arg("momentum"),
           nb::arg("given"), nb::arg("method"), nb::arg("gradient"), nb::arg("arrays"), nb::arg("where").none());
+    m.def("distillation", &distillation, nb::arg("dtype"), nb::arg("output").none(), nb::arg("n"), nb::arg("rows"),
+          nb::arg("temperature"), nb::arg("reduction"), nb::arg("method"), nb::arg("gradient"), nb::arg("x"),
+          nb::arg("target"), nb::arg("upstream").none(), nb::arg("out"), nb::arg("where").none());
     m.def("gpus", &gpus);
     m.def("isas", &isas);
     m.def("tree_depth", &tree_depth);

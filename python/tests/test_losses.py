@@ -273,3 +273,17 @@ def test_errors_of_norms_of_channels_name_the_argument(error, argument, call):
     with pytest.raises(error) as raised:
         call(np.ones((2, 6, 3), np.float32), np.ones(6, np.float32))
     assert str(raised.value).startswith(argument + ": ")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_distillation_is_its_formula(dtype):
+    x, y = RNG.normal(size=(2, 9, 20)).astype(dtype) * dtype(3)
+    p, q = (v.astype(np.float64) / 2.5 for v in (x, y))
+    p, q = (v - np.log(np.exp(v).sum(-1, keepdims=True)) for v in (p, q))
+    rows = 6.25 * (np.exp(q) * (q - p)).sum(-1)
+    close(dr.distillation(x, y, 2.5), rows.mean(), dtype, 4)
+    close(dr.distillation(x, y, 2.5, reduction="sum"), rows.sum(), dtype, 16)
+    close(dr.distillation(x.T, y.T, 2.5, axis=0, method="tree"), rows.mean(), dtype, 4)
+    order = RNG.permutation(9)
+    assert same_bits(dr.distillation(x[order], y[order], 2.5), dr.distillation(x, y, 2.5))
+    assert dr.distillation(x, x, 2.5) == 0

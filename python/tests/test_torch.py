@@ -26,6 +26,11 @@ def numbers(*shape, dtype=torch.float64, device="cpu", seed=0, low=None):
     return x.to(dtype).to(device)
 
 
+def of_teacher(x, y, temperature, dim=-1, reduction="batchmean"):
+    x, y = F.log_softmax(x / temperature, dim), F.log_softmax(y / temperature, dim)
+    return F.kl_div(x, y, log_target=True, reduction=reduction) * temperature**2
+
+
 def inputs(dtype=torch.float64, device="cpu"):
     """Of each function: what it is called with, here and in torch."""
 
@@ -93,6 +98,8 @@ def inputs(dtype=torch.float64, device="cpu"):
         case(drt.cross_entropy, F.cross_entropy, many, mt, reduction=reduction, ignore_index=4)
         case(drt.nll_loss, F.nll_loss, c, t, cw, reduction=reduction)
     case(drt.kl_div, F.kl_div, c, q, reduction="batchmean")
+    case(drt.distillation_loss, of_teacher, c, numbers(6, 7, dtype=dtype, device=device, seed=8), 2.5)
+    case(drt.distillation_loss, of_teacher, c, numbers(6, 7, dtype=dtype, device=device, seed=8), 0.5, 0, "sum")
     case(drt.layer_norm, F.layer_norm, x, (7,), w, b)
     case(drt.layer_norm, F.layer_norm, x, (5, 7))
     case(drt.layer_norm, F.layer_norm, x, (7,), w, None, 1e-3)
@@ -204,6 +211,7 @@ def test_torch_checks_the_ops(device):
         (ops.norm, (x, [6], w, None, 1e-5, "rmsnorm")),
         (ops.channel_norm, (x, w, w, None, None, 3, False, 0.0, 1e-5, "group_norm", "automatic")),
         (ops.channel_norm, (x, w, w, r, r, 1, False, 0.1, 1e-5, "batch_norm", "automatic")),
+        (ops.distillation, (x, y.detach(), 2.0, 1, "mean", "automatic", None)),
         (ops.channel_norm, (x, w, None, r, r, 1, True, 0.1, 1e-5, "batch_norm", "tree")),
         (ops.cross_entropy, (x, t, None, -100, 0.0, "cross_entropy", "mean", "automatic")),
         (ops.cross_entropy, (x, t, w.detach(), -100, 0.0, "nll", "none", "automatic")),
@@ -518,6 +526,9 @@ def test_the_functions_of_the_package_have_gradients():
         (ValueError, "pos_weight", lambda x: drt.binary_cross_entropy_with_logits(x, x, pos_weight=-1)),
         (ValueError, "normalized_shape", lambda x: drt.layer_norm(x, 4)),
         (ValueError, "num_groups", lambda x: drt.group_norm(x, 2)),
+        (ValueError, "temperature", lambda x: drt.distillation_loss(x, x.detach(), 0)),
+        (ValueError, "reduction", lambda x: drt.distillation_loss(x, x.detach(), reduction="none")),
+        (ValueError, "target", lambda x: drt.distillation_loss(x, x.detach()[0])),
         (ValueError, "running_mean, running_var", lambda x: drt.batch_norm(x)),
         (ValueError, "norm_type", lambda x: drt.clip_grad_norm_([x], 1.0, 3)),
         (ValueError, "delta", lambda x: drt.huber_loss(x, x, delta=-1)),

@@ -190,6 +190,27 @@ def kl_div(
     return loss(name, input, target, reduction=reduction, method=method)
 
 
+def distillation_loss(
+    input: Tensor,
+    target: Tensor,
+    temperature: float = 1.0,
+    dim: int = -1,
+    reduction: str = "mean",
+    *,
+    method: str = "automatic",
+    dtype=None,
+) -> Tensor:
+    """temperature^2 KL(softmax(target / temperature) || softmax(input / temperature)) of logits; target is a teacher's, without
+    a gradient. The mean is over the rows: of (N, C) what kl_div calls batchmean."""
+    _tensor(input, "input")
+    _tensor(target, "target")
+    if _direct(input, target):
+        return _losses.Distillation(input, target, temperature, dim, reduction, method).forward(dtype)
+    _losses.reduction_of(reduction, ("sum", "mean"))
+    dim = axes_of(dim, input.dim(), "dim")[0]
+    return _ops.distillation(input, target, float(temperature), dim, reduction, method, dtype)
+
+
 def softmax(input: Tensor, dim: int = -1, *, dtype=None) -> Tensor:
     return _row_wise("softmax", input, dim, dtype)
 
@@ -380,6 +401,7 @@ __all__ = [
     "binary_cross_entropy_with_logits",
     "clip_grad_norm_",
     "cross_entropy",
+    "distillation_loss",
     "group_norm",
     "huber_loss",
     "kl_div",

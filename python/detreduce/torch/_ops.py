@@ -427,4 +427,44 @@ def _derived_cross_entropy(ctx, g):
 
 _differentiable("cross_entropy", _setup_cross_entropy, _derived_cross_entropy)
 
+# ---- Distillation ----------------------------------------------------------------------------------------------
+
+
+def _distillation(x, target, temperature, dim, reduction, method, dtype):
+    return _losses.Distillation(x, target, temperature, dim, reduction, method).forward(dtype)
+
+
+def _distillation_backward(grad, x, target, temperature, dim, reduction, method):
+    return _losses.Distillation(x, target, temperature, dim, reduction, method).gradient(grad)
+
+
+distillation = _define(
+    "distillation(Tensor x, Tensor target, float temperature, int dim, str reduction, str method, ScalarType? dtype) "
+    "-> Tensor",
+    _distillation,
+    lambda x, target, temperature, dim, reduction, method, dtype: x.new_empty((), dtype=dtype or x.dtype),
+)
+distillation_backward = _define(
+    "distillation_backward(Tensor grad, Tensor x, Tensor target, float temperature, int dim, str reduction, "
+    "str method) -> Tensor",
+    _distillation_backward,
+    lambda grad, x, *rest: x.new_empty(x.shape),
+)
+_no_second_derivative("distillation_backward")
+
+
+def _setup_distillation(ctx, inputs, output):
+    x, target, *ctx.rest, _ = inputs
+    ctx.save_for_backward(x, target)
+
+
+def _derived_distillation(ctx, g):
+    x, target = ctx.saved_tensors
+    if ctx.needs_input_grad[1]:
+        raise NotImplementedError("detreduce: target of distillation_loss has no gradient here")
+    return (distillation_backward(g.to(x.dtype), x, target, *ctx.rest),) + 6 * (None,)
+
+
+_differentiable("distillation", _setup_distillation, _derived_distillation)
+
 _ = (Optional, axes_of)
