@@ -100,7 +100,7 @@ std::vector<T> distillation_gradient(const DistillationRequest& r, const Distill
 template <class T, class Check>
 void for_distillations(const Check& check) {
     constexpr Method list[] = {Method::exact, Method::tree, Method::compensated, Method::kahan};
-    constexpr double temperatures[] = {1, 2, 1.7, 20};
+    constexpr double temperatures[] = {1, 2.3, 0.7, 7};
     std::uint64_t word = 0;
     for (const std::uint64_t n : {1, 3, 40, 1000}) {
         for (const std::uint64_t rows : {1, 5, 33}) {
@@ -264,6 +264,10 @@ TEST_CASE("distillation: what is wrong is said by name", "[distillation][status]
     expect(run_gradient(plan, p, p + 8, nullptr, p + 4, room), invalid, "dx");
     expect(run_gradient(plan, p, p + 8, p + 33, p + 32, room), invalid, "dx");
     expect(run_gradient(plan, p, p + 8, nullptr, p + 32, nullptr), invalid, "workspace");
+    const DistillationPlan one = make_distillation_plan({.n = 1, .device = DistillationBackend::device});
+    expect(run(one, p, p + 8, p, room), invalid, "out");
+    expect(run_gradient(one, p, p + 8, p + 16, p + 16, room), invalid, "dx");
+    REQUIRE(run_gradient(one, p, p + 8, p + 16, p, room).ok());
     const DistillationPlan none =
         make_distillation_plan({.n = 4, .rows = 0, .reduction = Reduction::sum, .device = DistillationBackend::device});
     REQUIRE(run(none, nullptr, nullptr, p, room).ok());
