@@ -43,8 +43,10 @@ use_installed() { # PREFIX [static]
   if [[ -x $work/examples/mpi_norm ]]; then
     # Leave for Open MPI to run as root and with more processes than cores; another MPI needs none.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-    mpiexec -n 1 "$work/examples/mpi_norm" >"$work/one_rank"
-    mpiexec -n 3 "$work/examples/mpi_norm" | diff "$work/one_rank" -
+    for example in mpi_norm mpi_loss; do
+      mpiexec -n 1 "$work/examples/$example" >"$work/one_rank"
+      mpiexec -n 3 "$work/examples/$example" | diff "$work/one_rank" -
+    done
   else
     [[ -z $(command -v mpicxx) ]] || { echo "mpi_norm was not built" >&2; exit 1; }
     echo "skipped: mpi_norm, as there is no MPI"

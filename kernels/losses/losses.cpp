@@ -9,8 +9,9 @@ namespace detreduce::cuda {
 
 Status enqueue_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) noexcept {
     const LossRequest& r = plan.request();
-    if (r.n == 0) { // the sum of nothing: nothing else gets here
-        return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, size_of(plan.output()), stream));
+    if (r.n == 0) { // the sum of nothing, or its state: nothing else gets here
+        const std::size_t bytes = r.state ? plan.plan().state_words() * sizeof(std::int64_t) : size_of(plan.output());
+        return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, bytes, stream));
     }
     return with_dtype_from_16_bits(r.dtype,
                                    [&]<class T>(T) { return launch_loss<T>(plan, in, out, workspace, stream); });

@@ -3,6 +3,7 @@
 
 #include <detreduce/fp/convert.hpp>
 #include <detreduce/losses.hpp>
+#include <detreduce/states.hpp>
 #include <detreduce/transform_reduce.hpp>
 
 #include "host/backend.hpp"
@@ -68,6 +69,12 @@ Status check_words(const LossRequest& r) {
     if (r.batch > max_n) return invalid("batch", "allowed are 0, for n, and 1 to 2^40");
     if (!is_dtype(r.dtype)) return invalid("dtype", dtypes_from_16_bits);
     if (r.output && !is_dtype(*r.output)) return invalid("output", dtypes_from_16_bits);
+    if (r.state && *r.reduction == Reduction::none)
+        return invalid("reduction", "allowed for states are sum and mean; of none there is nothing to be put together");
+    if (r.state && r.method != Method::exact) {
+        return {StatusCode::unsupported, "method",
+                "allowed for states is exact: the bits of other methods depend on where the elements are cut"};
+    }
     if (has_8_bits(r.dtype)) return {StatusCode::unsupported, "dtype", no_losses};
     if (r.output && has_8_bits(*r.output)) return {StatusCode::unsupported, "output", no_losses};
     return check_parameter(r);
@@ -94,7 +101,8 @@ detail::CheckedPlan plan_of_op(const LossRequest& r) {
                                  .output = r.output,
                                  .n = r.n,
                                  .device = r.device,
-                                 .launch = r.launch});
+                                 .launch = r.launch,
+                                 .state = r.state});
     return {plan, plan.status()};
 }
 
@@ -106,12 +114,13 @@ Plan plan_of_weights(const LossRequest& r) {
                       .output = DType::f64,
                       .n = r.n,
                       .device = r.device,
-                      .launch = r.device.backend == Backend::cpu ? r.launch : Launch{}});
+                      .launch = r.device.backend == Backend::cpu ? r.launch : Launch{},
+                      .state = r.state});
 }
 
 /// Of terms alone, the plan of a sum that is not made: its checks of sizes, device and launch.
 detail::CheckedPlan plan_of_terms(const LossRequest& r) {
-    TransformOptions options{.method = r.method, .launch = r.launch};
+    TransformOptions options{.method = r.method, .launch = r.launch, .state = r.state};
     if (r.reduction == Reduction::mean) options.finalize = Finalize::mean;
     if (r.reduction == Reduction::none) options.method = Method::tree;
     const DType output = r.reduction == Reduction::none ? r.dtype : r.output.value_or(r.dtype);
@@ -204,26 +213,67 @@ Status run_terms(const LossPlan& plan, const LossInputs& in, void* out, void* wo
 Status run_weights(const LossPlan& plan, const LossInputs& in, const Sums& sums, Stream stream) {
     return run(plan.weights(), {in.weight}, sums.at + 1, sums.rest, stream);
 }
+/// The states: that of the terms, and behind it that of the weights.
+Status run_states(const LossPlan& plan, const LossInputs& in, std::int64_t* states, void* workspace, Stream stream) {
+    const Sums sums(plan, workspace);
+    char* const rest = plan.is_quotient() ? sums.rest : static_cast<char*>(workspace);
+    if (const Status bad = run_terms(plan, in, states, rest, stream); !bad.ok() || !plan.is_over_weights()) return bad;
+    return run(plan.weights(), {in.weight}, states + plan.plan().state_words(), rest, stream);
+}
+/// The quotient of sums, which are there.
+Status divide_sums(const LossPlan& plan, const double* sums, void* out, Stream stream) {
+    return divide(plan.request().device,
+                  {sums, DType::f64, plan.is_over_weights() ? sums + 1 : nullptr,
+                   static_cast<double>(plan.request().batch), out, plan.output()},
+                  stream);
+}
 Status run_quotient(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) {
     const Sums sums(plan, workspace);
     if (const Status bad = run_terms(plan, in, sums.at, sums.rest, stream); !bad.ok()) return bad;
     if (plan.is_over_weights()) {
         if (const Status bad = run_weights(plan, in, sums, stream); !bad.ok()) return bad;
     }
-    return divide(plan.request().device,
-                  {sums.at, DType::f64, plan.is_over_weights() ? sums.at + 1 : nullptr,
-                   static_cast<double>(plan.request().batch), out, plan.output()},
-                  stream);
+    return divide_sums(plan, sums.at, out, stream);
 }
 
 } // namespace
+
+Plan LossPlan::states() const noexcept {
+    if (!status_.ok() || !request_.state) return {};
+    const DType terms = request_.dtype == DType::f64 ? DType::f64 : DType::f32;
+    return make_plan({.op = plan_.request().op,
+                      .method = Method::exact,
+                      .dtype = is_op_ ? request_.dtype : terms,
+                      .output = plan_.output(),
+                      .shape = is_over_weights_ ? Shape::rows : Shape::flat,
+                      .groups = is_over_weights_ ? std::uint64_t{2} : 1,
+                      .device = request_.device,
+                      .state = true});
+}
+
+Status finish(const LossPlan& plan, const std::int64_t* states, void* out, void* workspace, Stream stream) noexcept {
+    if (!plan.status().ok()) return plan.status();
+    if (!plan.request().state) return invalid("plan", "must be that of a request for states");
+    if (const Status bad = check_out("out", out, 1, plan.output()); !bad.ok()) return bad;
+    if (!plan.is_quotient()) return finish(plan.states(), states, out, stream);
+    if (const Status bad = check_workspace(plan.request().device, plan.workspace_bytes(), workspace); !bad.ok())
+        return bad;
+    const Sums sums(plan, workspace);
+    if (const Status bad = finish(plan.states(), states, sums.at, stream); !bad.ok()) return bad;
+    return divide_sums(plan, sums.at, out, stream);
+}
 
 Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) noexcept {
     const Status bad = check_call(plan, workspace, [&]() -> Status {
         const LossRequest& r = plan.request();
         if (const Status inputs = check_inputs(r, in); !inputs.ok()) return inputs;
-        if (const Status of_out = check_out("out", out, plan.results(), plan.output()); !of_out.ok()) return of_out;
-        const Area written = list_of(out, plan.results(), size_of(plan.output())),
+        const Plan states = plan.states();
+        if (r.state && misaligned(out, 8))
+            return invalid("out", "must be aligned to 8 bytes, as the words of states are");
+        const DType written_as = r.state ? DType::f64 : plan.output();
+        const std::uint64_t values = r.state ? states.groups() * states.state_words() : plan.results();
+        if (const Status of_out = check_out("out", out, values, written_as); !of_out.ok()) return of_out;
+        const Area written = list_of(out, values, size_of(written_as)),
                    own = list_of(workspace, plan.workspace_bytes(), 1);
         if (overlap(written, own)) return invalid("workspace", "must not overlap out");
         const auto read = {in.x, in.target, in.weight};
@@ -232,6 +282,7 @@ Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspac
                                  : of_workspace;
     });
     if (!bad.ok() || plan.results() == 0) return bad;
+    if (plan.request().state) return run_states(plan, in, static_cast<std::int64_t*>(out), workspace, stream);
     return plan.is_quotient() ? run_quotient(plan, in, out, workspace, stream)
                               : run_terms(plan, in, out, workspace, stream);
 }
@@ -240,6 +291,7 @@ Status run_gradient(const LossPlan& plan, const LossInputs& in, const void* upst
                     Stream stream) noexcept {
     if (!plan.status().ok()) return plan.status();
     const LossRequest& r = plan.request();
+    if (r.state) return invalid("plan", "must not be that of a request for states, which know no gradient");
     if (const Status bad = check_inputs(r, in); !bad.ok()) return bad;
     if (const Status bad = check_alignment("upstream", upstream, r.dtype); !bad.ok()) return bad;
     if (const Status bad = check_out("dx", dx, r.n, r.dtype); !bad.ok()) return bad;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <detreduce/states.hpp>
+
 #include "host/row_ops.hpp"
 #include "quotient.hpp"
 #include "run.hpp"
@@ -52,12 +54,20 @@ struct BatchRun {
         own.out = workspace;
         own.row_weights = weighed ? weights() : nullptr;
         if (const Status bad = rows(own); !bad.ok()) return bad;
+        if (all.state) return add(workspace, weighed ? 2 : 1, arrays.out);
         if (sums_at_once(all)) return add(workspace, 1, arrays.out);
         if (const Status bad = add(workspace, weighed ? 2 : 1, sums()); !bad.ok()) return bad;
         return divide(all.device,
                       {sums(), DType::f64, weighed ? sums() + 1 : nullptr, mean ? static_cast<double>(all.rows) : 1,
                        arrays.out, plan.output()},
                       stream);
+    }
+
+    /// The loss of all that went into states.
+    [[nodiscard]] Status finished(const std::int64_t* states) const {
+        if (!mean) return finish(plan.states(), states, arrays.out, stream);
+        if (const Status bad = finish(plan.states(), states, sums(), stream); !bad.ok()) return bad;
+        return divide(all.device, {sums(), DType::f64, sums() + 1, 1, arrays.out, plan.output()}, stream);
     }
 
     [[nodiscard]] Status gradient() const {
@@ -134,7 +144,8 @@ void RowPlanParts::make_totals(RowPlan& batch, std::size_t rows) noexcept {
                           .groups = static_cast<std::uint64_t>(arrays),
                           .stride = layout.pitch / size_of(dtype),
                           .device = r.device,
-                          .launch = r.launch});
+                          .launch = r.launch,
+                          .state = r.state});
         if (batch.status_.ok()) batch.status_ = plan.status();
         most = std::max(most, plan.workspace_bytes());
     }
@@ -160,6 +171,30 @@ void RowPlanParts::make_columns(RowPlan& batch, std::size_t rows) noexcept {
         most = std::max(most, plan.workspace_bytes());
     }
     if (batch.status_.ok()) batch.workspace_bytes_ = bytes_of_terms(r) + most;
+}
+
+Plan RowPlan::states() const noexcept {
+    if (!status_.ok() || !request_.state) return {};
+    const bool mean = request_.reduction == Reduction::mean;
+    return make_plan({.op = Op::sum,
+                      .method = Method::exact,
+                      .dtype = arithmetic(),
+                      .output = mean ? DType::f64 : output(),
+                      .shape = mean ? Shape::rows : Shape::flat,
+                      .groups = mean ? std::uint64_t{2} : 1,
+                      .device = request_.device,
+                      .state = true});
+}
+
+Status finish(const RowPlan& plan, const std::int64_t* states, void* out, void* workspace, Stream stream) noexcept {
+    if (!plan.status().ok()) return plan.status();
+    if (!plan.request().state) return invalid("plan", "must be that of a request for states");
+    if (out == nullptr) return invalid("out", "must not be null");
+    if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) return bad;
+    if (const Status bad = check_workspace(plan.request().device, plan.workspace_bytes(), workspace); !bad.ok())
+        return bad;
+    const RowArrays arrays{.out = out};
+    return BatchRun{plan, arrays, static_cast<char*>(workspace), stream}.finished(states);
 }
 
 Status run_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {

@@ -47,9 +47,21 @@ bool is_norm(RowOp op) {
     return op == RowOp::layernorm || op == RowOp::rmsnorm;
 }
 
+Status check_state(const RowRequest& r) {
+    if (!r.state) return {};
+    if (r.op != RowOp::cross_entropy && r.op != RowOp::nll)
+        return invalid("state", "must be false but for cross_entropy and nll: what rows give is not put together");
+    if (r.reduction == Reduction::none)
+        return invalid("reduction", "allowed for states are sum and mean; of none there is nothing to be put together");
+    if (r.method == Method::exact) return {};
+    return {StatusCode::unsupported, "method",
+            "allowed for states is exact: the bits of other methods depend on where the rows are cut"};
+}
+
 Status check_reduction(const RowRequest& r) {
     if (name(*r.reduction) == "?") return invalid("reduction", allowed_reductions);
     if (name(r.method) == "?") return invalid("method", "allowed are automatic, exact, compensated, kahan and tree");
+    if (const Status bad = check_state(r); !bad.ok()) return bad;
     if (r.reduction == Reduction::none && !r.parameters) return {};
     if (r.reduction != Reduction::none && !has_weights(r.op))
         return invalid("reduction", "must be none but for cross entropy, nll and their gradients");
@@ -57,7 +69,7 @@ Status check_reduction(const RowRequest& r) {
         return {StatusCode::unsupported, "method",
                 r.parameters ? "allowed for sums over the rows are exact, compensated, kahan and tree"
                              : "allowed for losses are exact, compensated, kahan and tree"};
-    if (r.reduction == Reduction::mean && r.rows == 0 && !is_loss_gradient(r.op))
+    if (r.reduction == Reduction::mean && r.rows == 0 && !is_loss_gradient(r.op) && !r.state)
         return invalid("rows", "nothing has no mean; allowed for it are 1 to 2^40");
     return {};
 }
@@ -280,6 +292,11 @@ Status check_arrays(const RowPlan& plan, const RowArrays& a, const void* workspa
     const std::uint64_t elements = r.rows == 0 || r.op == RowOp::nll_gradient ? 0 : r.n;
     if (const Status bad = check_elements("x", a.x, r.dtype, elements); !bad.ok()) return bad;
     if (a.out == nullptr && (is_reduced(r) || r.rows * plan.results() > 0)) return invalid("out", "must not be null");
+    if (r.state && misaligned(a.out, sizeof(std::int64_t)))
+        return invalid("out", "must be aligned to 8 bytes, as the words of states are");
+    if (r.state && r.reduction == Reduction::mean && a.probabilities != nullptr)
+        return invalid("probabilities", "must be null for states of the mean, which is over the rows: allowed is the "
+                                        "state of the sum, which is divided by their number");
     if (const Status bad = check_alignment("out", a.out, plan.output()); !bad.ok()) return bad;
     if (const Status bad = check_optional("scale", a.scale, r.dtype, norm || slope); !bad.ok()) return bad;
     if (const Status bad = check_optional("shift", a.shift, r.dtype, layer); !bad.ok()) return bad;

@@ -16,6 +16,10 @@ Status check_options(const TransformOptions& options) {
         return {StatusCode::unsupported, "method",
                 "allowed for transform_reduce are exact, compensated, kahan and tree"};
     }
+    if (options.state && options.method != Method::exact) {
+        return {StatusCode::unsupported, "method",
+                "allowed for states is exact: the bits of other methods depend on where the elements are cut"};
+    }
     return {};
 }
 
@@ -33,7 +37,8 @@ CheckedPlan plan_transform(DType dtype, DType output, std::uint64_t n, const Tra
                                     .output = output,
                                     .n = n,
                                     .device = device,
-                                    .launch = options.launch},
+                                    .launch = options.launch,
+                                    .state = options.state},
                                    true);
     checked.status = checked.plan.status();
     return checked;
@@ -47,6 +52,7 @@ Status check_transform(const Plan& plan, int inputs, const void* x, const void* 
     if (inputs == 2) {
         if (const Status bad = check_elements("y", y, r.dtype, r.n); !bad.ok()) return bad;
     }
+    if (r.state && misaligned(out, sizeof(std::int64_t))) return invalid("out", "must be aligned to 8 bytes");
     if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) return bad;
     return check_workspace(r.device, plan.workspace_bytes(), workspace);
 }
@@ -61,3 +67,16 @@ Status run_transform(const Plan& plan, const TermSource& source, void* out) noex
 }
 
 } // namespace detreduce::detail
+
+namespace detreduce {
+
+Plan transform_states(DType dtype, DType output, const TransformOptions& options, const Device& device) noexcept {
+    return make_plan({.op = options.finalize == Finalize::mean ? Op::mean : Op::sum,
+                      .method = options.method,
+                      .dtype = dtype == DType::f64 ? DType::f64 : DType::f32,
+                      .output = output,
+                      .device = device,
+                      .state = true});
+}
+
+} // namespace detreduce

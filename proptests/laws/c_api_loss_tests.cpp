@@ -448,7 +448,7 @@ TEST_CASE("C: what is wrong with a loss is said by name", "[c][losses]") {
         expect(loss_with([&](R& r) { r.dtype = bad; }), invalid, "dtype");
         expect(loss_with([&](R& r) { r.output = bad; }), invalid, "output");
     }
-    expect(loss_with([](R& r) { r.reserved_word = 1; }), invalid, "reserved_word");
+    expect(loss_with([](R& r) { r.state = 2; }), invalid, "state");
     expect(loss_with([](R& r) { r.batch = max_n + 1; }), invalid, "batch");
     expect(loss_with([](R& r) { r.batch = 1, r.reduction = DETREDUCE_REDUCTION_SUM; }), invalid, "batch");
     expect(loss_with([](R& r) { r.with_respect_to = DETREDUCE_LOSS_ARGUMENT_WEIGHT; }), invalid, "with_respect_to");

@@ -102,7 +102,7 @@ typedef struct detreduce_loss_request {
     detreduce_dtype output;  /* DETREDUCE_DTYPE_OF_INPUT; of the result */
     uint32_t weighted;       /* 0; 1: each term is multiplied by a weight */
     detreduce_loss_argument with_respect_to; /* x; of gradients: x, target or, of a weighted loss, weight */
-    uint32_t reserved_word;                  /* 0 */
+    uint32_t state;                          /* 0; 1: the states of a loss by many in the place of the sum or mean */
     uint64_t n;                              /* 0; elements, 0 … 2^40; a mean has at least 1 */
     /* 1; huber: delta, above 0; 0 or above: beta of smooth_l1, pos_weight of bce_with_logits, gamma of focal */
     double parameter;
@@ -155,6 +155,13 @@ size_t detreduce_loss_plan_workspace_bytes(const detreduce_loss_plan* plan) DETR
 size_t detreduce_loss_plan_gradient_workspace_bytes(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
 uint64_t detreduce_loss_plan_results(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
 detreduce_dtype detreduce_loss_plan_output(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
+
+/* Of a request for states: makes at `states` the plan of what a run writes, in the place of the sum or mean: detreduce_plan_state_words() int64_t of one group, or, of a mean over the sum of
+ * weights, of two. They are merged, normalized and serialized as those of any plan. detreduce_finish_loss() writes the loss of all that went into them to `out`, with the
+ * bits of a run over all of it; as detreduce_run_loss(), and with its workspace. By exact; errors also: `method`, `reduction` of none, `plan` of no states */
+detreduce_status detreduce_loss_plan_states(const detreduce_loss_plan* plan, detreduce_plan* states) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_finish_loss(const detreduce_loss_plan* plan, const int64_t* states, void* out,
+                                       void* workspace, detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
 /* Runs `plan`: the terms, their sum or their mean, to `out`.
  *
@@ -226,14 +233,16 @@ typedef struct detreduce_row_request {
     double label_smoothing;      /* 0; cross entropy: 0 … 1 */
     detreduce_device device;     /* CUDA, current device */
     detreduce_launch launch;     /* all of it automatic; CPU: threads and isa, CUDA: nothing */
-    double z_loss;         /* 0; cross entropy, and its gradient: this times logsumexp^2 is added to a row's loss */
-    uint64_t reserved[13]; /* 0 */
+    double z_loss;          /* 0; cross entropy, and its gradient: this times logsumexp^2 is added to a row's loss */
+    uint32_t state;         /* 0; cross entropy, nll: 1 for the states of a loss by many in the place of sum or mean */
+    uint32_t reserved_word; /* 0 */
+    uint64_t reserved[12];  /* 0 */
 } detreduce_row_request;
 #define DETREDUCE_ROW_REQUEST_INIT                                                                                     \
     {                                                                                                                  \
         sizeof(detreduce_row_request), DETREDUCE_ROW_OP_SOFTMAX, DETREDUCE_DTYPE_F32, DETREDUCE_DTYPE_OF_INPUT,        \
             DETREDUCE_REDUCTION_DEFAULT, DETREDUCE_METHOD_AUTOMATIC, 0, 0, 1, 0, 0, 0, 0, -100, 1e-5, 0,               \
-            {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0, {0}}, 0, {                                                   \
+            {DETREDUCE_BACKEND_CUDA, -1}, {0, 0, 0, 0, 0, {0}}, 0, 0, 0, {                                             \
             0                                                                                                          \
         }                                                                                                              \
     }
@@ -313,6 +322,12 @@ detreduce_dtype detreduce_row_plan_arithmetic(const detreduce_row_plan* plan) DE
  * more       docs/reference-calls.md, detreduce/row_ops.hpp, lib/SPEC.md, section 17 */
 detreduce_status detreduce_run_rows(const detreduce_row_plan* plan, const detreduce_row_arrays* arrays, void* workspace,
                                     detreduce_stream stream) DETREDUCE_NOEXCEPT;
+
+/* Of a request for states, as detreduce_loss_plan_states() and detreduce_finish_loss(): of one group, that of the losses, and of the mean of a second one, that of the rows' weights.
+ * errors also: `arrays` of a mean with probabilities */
+detreduce_status detreduce_row_plan_states(const detreduce_row_plan* plan, detreduce_plan* states) DETREDUCE_NOEXCEPT;
+detreduce_status detreduce_finish_rows(const detreduce_row_plan* plan, const int64_t* states, void* out,
+                                       void* workspace, detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
 /* The same for CUDA plans with the workspace from the stream-ordered allocator (cudaMallocAsync),
  * freed in stream order. */

@@ -38,6 +38,8 @@ struct LossRequest {
     LossArgument with_respect_to = LossArgument::x;
     Device device = current_gpu; ///< or `cpu`, for which there are shorter calls below
     Launch launch = {};          ///< as TransformOptions::launch, and of unweighted mse and mae as Request::launch
+    /// Write states, for a loss by many (states.hpp), in the place of the sum or mean: exact. n is that of a part, and may be 0.
+    bool state = false;
 };
 
 namespace detail {
@@ -68,6 +70,9 @@ class LossPlan {
     [[nodiscard]] std::uint64_t results() const noexcept {
         return request_.reduction == Reduction::none ? request_.n : 1;
     }
+    /// Of a request for states: the plan of what run() writes, which is merged, added up by whatever adds integers, and serialized as that of any plan: of one group, or, where the mean is over the
+    /// sum of the weights, of two, that of the terms and that of the weights.
+    [[nodiscard]] Plan states() const noexcept;
     /// The sum or mean, over the terms or, where an op is the whole loss, over the elements; of
     /// `none` the launch alone means something.
     [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
@@ -119,6 +124,13 @@ static_assert(std::is_trivially_copyable_v<LossPlan>);
 /// more         docs/reference-calls.md, lib/SPEC.md, section 15
 Status run(const LossPlan& plan, const LossInputs& in, void* out, void* workspace = nullptr,
            Stream stream = nullptr) noexcept;
+
+/// Of a request for states: writes the loss of all that went into `states`, those of plan.states(),
+/// as run() writes it where all of it is in one place. Where there is nothing, the mean is NaN.
+///
+/// errors, stream, workspace  as run(), and finish() of plan.states()
+Status finish(const LossPlan& plan, const std::int64_t* states, void* out, void* workspace = nullptr,
+              Stream stream = nullptr) noexcept;
 
 /// Writes the derivative of what run() computes with respect to each element of x, target or weight
 /// (with_respect_to), times `upstream`, to `dx`. Otherwise as run().

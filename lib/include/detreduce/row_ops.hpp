@@ -66,6 +66,9 @@ struct RowRequest {
     Device device = current_gpu;
     Launch launch =
         {}; ///< CPU: threads, isa. CUDA: schedule, block and grid may not be asked for, and these two mean nothing
+    /// Of cross entropy and nll, reduced by exact: write states, for a loss by many (states.hpp), in the place of the
+    /// sum or mean. `rows` is how many a part has, and may be 0. The mean takes targets that are classes.
+    bool state = false;
 };
 
 class RowPlan;
@@ -97,6 +100,9 @@ class RowPlan {
     /// of arithmetic() an element, and what the sums over the rows need; on the CPU, too, aligned
     /// to 8.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
+    /// Of a request for states: the plan of what run() writes to RowArrays::out, which is merged, added up by whatever adds integers, and serialized as that of any plan: of one group, that of
+    /// the losses, and of the mean of a second one, that of the rows' weights.
+    [[nodiscard]] Plan states() const noexcept;
     /// On the CPU: the threads and the instruction set that were chosen. On CUDA there is nothing
     /// to choose: automatic and 0.
     [[nodiscard]] const Launch& launch() const noexcept { return launch_; }
@@ -175,6 +181,11 @@ struct RowArrays {
 ///              and what is refused
 /// more         docs/reference-calls.md, lib/SPEC.md, section 17
 Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace = nullptr, Stream stream = nullptr) noexcept;
+
+/// Of a request for states: writes the loss of all rows that went into `states`, those of plan.states(), to `out`, as run() writes it where all of them are in one place. The mean of no
+/// rows, or of ignored ones, is NaN. Errors, stream and workspace are those of run(), and of finish() of plan.states().
+Status finish(const RowPlan& plan, const std::int64_t* states, void* out, void* workspace = nullptr,
+              Stream stream = nullptr) noexcept;
 
 namespace throwing {
 [[nodiscard]] inline RowPlan make_row_plan(const RowRequest& request) {

@@ -20,8 +20,8 @@ namespace detreduce::cuda {
 /// What transform_run() needs: sizes, options and device, checked once. A plain value, as Plan is.
 ///
 /// T            type of the elements: float16, bfloat16 (layout of __half, __nv_bfloat16), float, double
-/// Out          that of the result, also float8_e4m3 and float8_e5m2 (exact)
-template <Element T, Element Out = T>
+/// Out          that of the result, also float8_e4m3 and float8_e5m2 (exact); std::int64_t of a state (TransformOptions::state)
+template <Element T, TermResult Out = T>
 class TransformPlan {
     static_assert(!fp::has_8_bits<T>, "elements of 8 bits are transformed on the CPU only");
 
@@ -29,7 +29,10 @@ class TransformPlan {
     /// For n elements. For a device given by its index, or -1 for the current one, this reads a few cached attributes of the device; it does not
     /// create work on any stream. errors: see status().
     explicit TransformPlan(std::uint64_t n, const TransformOptions& options = {}, int device = -1) noexcept
-        : checked_(detail::plan_transform(dtype_of<T>, dtype_of<Out>, n, options, {Backend::cuda, device})) {}
+        : checked_(
+              detail::plan_transform(dtype_of<T>, detail::dtype_of_out<Out>, n, options, {Backend::cuda, device})) {
+        if (const Status bad = detail::check_state_out<Out>(options); !bad.ok()) checked_.status = bad;
+    }
 
     /// invalid_argument and unsupported, as make_plan(), and `method`, `finalize`, `launch.schedule`, `launch.block` for what transform_reduce has not
     [[nodiscard]] const Status& status() const noexcept { return checked_.status; }
@@ -52,7 +55,10 @@ Status run(const TransformPlan<T, Out>& plan, const F& f, const T* x, const T* y
     if (const Status bad = detail::check_transform(p, Inputs, x, y, out, workspace); !bad.ok()) return bad;
     const DeviceScope scope(p.request().device.index);
     if (!scope.status().ok()) return scope.status();
-    if (p.request().n == 0) return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, sizeof(Out), stream));
+    if (p.request().n == 0) { // the sum, or the state, of nothing is zeros
+        const std::size_t bytes = p.request().state ? p.state_words() * sizeof(std::int64_t) : sizeof(Out);
+        return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, bytes, stream));
+    }
     return launch_transform<T, Inputs>(p, f, x, y, out, workspace, stream);
 }
 
@@ -85,24 +91,24 @@ Status run_async(const F& f, const T* x, const T* y, std::uint64_t n, Out* out, 
 /// workspace    plan.workspace_bytes() bytes of device memory, aligned to 256, private to this call until it is done
 /// stream       not synchronised, nothing allocated; may be captured in a graph. x, y, out and workspace must not overlap, but for x and y
 /// errors       the status of the plan; invalid_argument for a null or misaligned pointer; cuda_error
-template <Element T, Element Out, class F>
+template <Element T, TermResult Out, class F>
 Status transform_run(const TransformPlan<T, Out>& plan, const F& f, const T* x, Out* out, void* workspace,
                      Stream stream = nullptr) noexcept {
     return transform::run<1>(plan, f, x, static_cast<const T*>(nullptr), out, workspace, stream);
 }
-template <Element T, Element Out, class F>
+template <Element T, TermResult Out, class F>
 Status transform_run(const TransformPlan<T, Out>& plan, const F& f, const T* x, const T* y, Out* out, void* workspace,
                      Stream stream = nullptr) noexcept {
     return transform::run<2>(plan, f, x, y, out, workspace, stream);
 }
 
 /// The same on the current device with the workspace from the stream-ordered allocator (cudaMallocAsync), freed in stream order.
-template <Element T, Element Out, class F>
+template <Element T, TermResult Out, class F>
 Status transform_reduce(const F& f, const T* x, std::uint64_t n, Out* out, const TransformOptions& options = {},
                         Stream stream = nullptr) noexcept {
     return transform::run_async<1>(f, x, static_cast<const T*>(nullptr), n, out, options, stream);
 }
-template <Element T, Element Out, class F>
+template <Element T, TermResult Out, class F>
 Status transform_reduce(const F& f, const T* x, const T* y, std::uint64_t n, Out* out,
                         const TransformOptions& options = {}, Stream stream = nullptr) noexcept {
     return transform::run_async<2>(f, x, y, n, out, options, stream);

@@ -25,7 +25,13 @@ struct TransformOptions {
     Method method = Method::automatic; ///< automatic, exact, compensated, kahan or tree
     Finalize finalize = Finalize::sum; ///< sum or mean
     Launch launch = {}; ///< CUDA: of tree, kahan and compensated two_pass in blocks of 256 threads is all that there is
+    bool state = false; ///< exact: the state of the sum, which `out` of std::int64_t is for, in the place of its result
 };
+
+/// A plan of the states that transform_reduce() writes of elements of T: for merge(), normalize(), finish() and serialize() of states.hpp, and for all_reduce_states() of mpi.hpp and nccl.hpp. They
+/// are those of a flat sum or mean of f32, of doubles f64, which the terms are. errors: its status, as make_plan().
+[[nodiscard]] Plan transform_states(DType dtype, DType output, const TransformOptions& options = {},
+                                    const Device& device = cpu) noexcept;
 
 /// What f takes and gives for elements of T: float for float16, bfloat16 and float, double for double.
 template <Element T>
@@ -38,6 +44,10 @@ concept UnaryTerm =
 template <class F, class T>
 concept BinaryTerm = std::is_invocable_v<const F&, TermOf<T>, TermOf<T>> &&
     std::same_as<std::invoke_result_t<const F&, TermOf<T>, TermOf<T>>, TermOf<T>>;
+
+/// What a result is written as: an element, or the words of a state.
+template <class Out>
+concept TermResult = Element<Out> || std::same_as<Out, std::int64_t>;
 
 namespace detail {
 
@@ -91,10 +101,24 @@ void write_terms(const TermSource& source, std::uint64_t first, std::uint32_t co
     }
 }
 
+/// What states are written to.
+template <class Out>
+inline constexpr DType dtype_of_out = dtype_of<Out>;
+template <>
+inline constexpr DType dtype_of_out<std::int64_t> = DType::f64;
+
+/// options.state says what `out` is for.
+template <class Out>
+[[nodiscard]] Status check_state_out(const TransformOptions& options) noexcept {
+    if (options.state == std::is_same_v<Out, std::int64_t>) return {};
+    return {StatusCode::invalid_argument, "state", "must be true where `out` is of std::int64_t, and only there"};
+}
+
 template <class T, class Out, int Inputs, class F>
 Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out* out,
                         const TransformOptions& options) noexcept {
-    const CheckedPlan checked = plan_transform(dtype_of<T>, dtype_of<Out>, n, options, cpu);
+    if (const Status bad = check_state_out<Out>(options); !bad.ok()) return bad;
+    const CheckedPlan checked = plan_transform(dtype_of<T>, dtype_of_out<Out>, n, options, cpu);
     if (!checked.status.ok()) return checked.status;
     if (contracts<T, F, Inputs>())
         return {StatusCode::unsupported, "f",
@@ -123,14 +147,16 @@ Status transform_on_cpu(const F& f, const T* x, const T* y, std::uint64_t n, Out
 /// flags        f runs in round-to-nearest, without flushing of subnormals
 /// errors       those of make_plan() and run(); also for `method` serial and atomic, for `finalize`
 ///              other than sum and mean, and unsupported for `f` compiled with contraction
+/// states       out of std::int64_t with options.state, by exact: transform_states().state_words()
+///              words, 74 of them; n may be 0
 /// NaN, empty   as run() says of sums and means
 /// more         docs/reference-calls.md, lib/SPEC.md, section 8.5
-template <Element T, Element Out, UnaryTerm<T> F>
+template <Element T, TermResult Out, UnaryTerm<T> F>
 Status transform_reduce(const F& f, const T* x, std::uint64_t n, Out* out,
                         const TransformOptions& options = {}) noexcept {
     return detail::transform_on_cpu<T, Out, 1>(f, x, static_cast<const T*>(nullptr), n, out, options);
 }
-template <Element T, Element Out, BinaryTerm<T> F>
+template <Element T, TermResult Out, BinaryTerm<T> F>
 Status transform_reduce(const F& f, const T* x, const T* y, std::uint64_t n, Out* out,
                         const TransformOptions& options = {}) noexcept {
     return detail::transform_on_cpu<T, Out, 2>(f, x, y, n, out, options);

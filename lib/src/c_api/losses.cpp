@@ -126,7 +126,8 @@ dr::LossRequest as_request(const detreduce_loss_request& r) {
             .batch = r.batch,
             .with_respect_to = as<dr::LossArgument>(r.with_respect_to),
             .device = as_device(r.device),
-            .launch = as_launch(r.launch)};
+            .launch = as_launch(r.launch),
+            .state = r.state != 0};
 }
 dr::LossInputs as_inputs(const detreduce_loss_inputs& in) {
     return {in.x, in.target, in.weight};
@@ -150,7 +151,8 @@ dr::RowRequest as_request(const detreduce_row_request& r) {
             .reduction = as_reduction(r.reduction),
             .method = as<dr::Method>(r.method),
             .device = as_device(r.device),
-            .launch = as_launch(r.launch)};
+            .launch = as_launch(r.launch),
+            .state = r.state != 0};
 }
 dr::RowArrays as_arrays(const detreduce_row_arrays& a) {
     return {.x = a.x,
@@ -274,6 +276,21 @@ constexpr char row_arrays_size[] =
 
 using namespace detreduce::c_api;
 
+namespace {
+
+/// The plan of the states of a loss.
+template <class InC>
+detreduce_status states_of(const InC* plan, detreduce_plan* states) {
+    if (states == nullptr) return null("states");
+    *states = {};
+    const auto p = plan_of(plan);
+    if (!p.status().ok()) return of_plan<InC>(p.status());
+    if (!p.request().state) return invalid("plan", "must be that of a request for states");
+    return store(states, p.states());
+}
+
+} // namespace
+
 extern "C" {
 
 const char* detreduce_loss_name(detreduce_loss loss) noexcept {
@@ -317,12 +334,19 @@ detreduce_status detreduce_make_loss_plan(const detreduce_loss_request* request,
     *plan = {};
     if (request == nullptr) return null("request");
     if (const detreduce_status bad = check_request(*request, loss_request_size); !is_ok(bad)) return bad;
-    if (request->reserved_word != 0) return invalid("reserved_word", "must be 0, as the initialiser sets it");
+    if (request->state > 1) return invalid("state", "allowed are 0 and 1; the initialiser sets every field");
     if (request->weighted > 1) return invalid("weighted", "allowed are 0 and 1; the initialiser sets every field");
     return store(plan, dr::make_loss_plan(as_request(*request)));
 }
 detreduce_status detreduce_loss_plan_status(const detreduce_loss_plan* plan) noexcept {
     return of_plan<detreduce_loss_plan>(plan_of(plan).status());
+}
+detreduce_status detreduce_loss_plan_states(const detreduce_loss_plan* plan, detreduce_plan* states) noexcept {
+    return states_of<detreduce_loss_plan>(plan, states);
+}
+detreduce_status detreduce_finish_loss(const detreduce_loss_plan* plan, const int64_t* states, void* out,
+                                       void* workspace, detreduce_stream stream) noexcept {
+    return of_plan<detreduce_loss_plan>(dr::finish(plan_of(plan), states, out, workspace, dr::Stream(stream)));
 }
 size_t detreduce_loss_plan_workspace_bytes(const detreduce_loss_plan* plan) noexcept {
     return of_good_plan(plan, [](const dr::LossPlan& p) { return p.workspace_bytes(); });
@@ -369,7 +393,16 @@ detreduce_status detreduce_make_row_plan(const detreduce_row_request* request, d
     if (request == nullptr) return null("request");
     if (const detreduce_status bad = check_request(*request, row_request_size); !is_ok(bad)) return bad;
     if (request->parameters > 1) return invalid("parameters", "allowed are 0 and 1; the initialiser sets every field");
+    if (request->state > 1) return invalid("state", "allowed are 0 and 1; the initialiser sets every field");
+    if (request->reserved_word != 0) return invalid("reserved_word", "must be 0, as the initialiser sets it");
     return store(plan, dr::make_row_plan(as_request(*request)));
+}
+detreduce_status detreduce_row_plan_states(const detreduce_row_plan* plan, detreduce_plan* states) noexcept {
+    return states_of<detreduce_row_plan>(plan, states);
+}
+detreduce_status detreduce_finish_rows(const detreduce_row_plan* plan, const int64_t* states, void* out,
+                                       void* workspace, detreduce_stream stream) noexcept {
+    return of_plan<detreduce_row_plan>(dr::finish(plan_of(plan), states, out, workspace, dr::Stream(stream)));
 }
 detreduce_status detreduce_row_plan_status(const detreduce_row_plan* plan) noexcept {
     return of_plan<detreduce_row_plan>(plan_of(plan).status());

@@ -418,7 +418,7 @@ DETREDUCE_OPAQUE void reduce_computed_multiset(const Plan& plan, const detail::T
                 op.add(sums, Arrays<V>{terms.data(), nullptr, m}, begin);
             }
         });
-        op.store(all, n, out);
+        plan.request().state ? op.save(all, static_cast<std::int64_t*>(out)) : op.store(all, n, out);
     });
 }
 
