@@ -241,8 +241,10 @@ Status check_overlap(const RowPlan& plan, const RowArrays& a, const void* worksp
     const auto number_of_rows = [&](const void* p) { return list_of(p, r.rows, each); };
     const bool wide = has_wide_upstream(r.op),
                gradient = wide || is_loss_gradient(r.op) || r.op == RowOp::logsumexp_gradient;
-    const Area out = has_one_result(r.op) ? list_of(a.out, is_reduced(r) ? 1 : r.rows, to)
-                                          : rows_of(a.out, plan.output_stride(), to);
+    const Plan states = plan.states();
+    const Area out = r.state ? list_of(a.out, states.groups() * states.state_words(), sizeof(std::int64_t))
+                     : has_one_result(r.op) ? list_of(a.out, is_reduced(r) ? 1 : r.rows, to)
+                                            : rows_of(a.out, plan.output_stride(), to);
     struct Read {
         Area area;
         bool in_place = false;
