@@ -104,7 +104,7 @@ Answer which_method(const Results& results) {
     for (const OwnRow& own : results.own)
         text += fmt::format("{}{} of {} claims {}", text.empty() ? "Under test: " : "; ", own.name, own.dtype,
                             own.guarantee);
-    if (!text.empty()) text += ". Beside it, of detreduce: exact and tree. ";
+    if (!text.empty()) text += ". Beside them, of detreduce: exact and tree. ";
     return {"Which method here?",
             text + "Take exact: its result is the true sum, rounded once, and neither the order of the numbers nor "
                    "the number of machines changes a bit. Where the order is fixed and small sums must be fast, take "
@@ -119,7 +119,7 @@ Answer what_it_costs(const std::vector<Price>& prices) {
     const Price& p = f32 == prices.end() ? prices.front() : *f32;
     std::string text =
         fmt::format("Of {} numbers of {}, exact takes {}", count_of(p.large), p.dtype, than(*p.to_tree, "tree"));
-    if (p.to_read) text += fmt::format(" and {}", than(*p.to_read, "reading the numbers does"));
+    if (p.to_read) text += fmt::format(" and {}", than(*p.to_read, "reading the numbers"));
     if (p.small_to_tree)
         text += fmt::format("; of {} numbers it takes {}", count_of(p.small), than(*p.small_to_tree, "tree"));
     answer.text = text + ".";

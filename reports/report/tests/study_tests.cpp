@@ -202,7 +202,7 @@ TEST_CASE("what a reduction of one's own claims stands beside it", "[study]") {
     CHECK(own_names(results) == std::vector<std::string>{"my loop"});
     const Section summary = summary_section(results);
     CHECK(summary.answers.front().text.starts_with(
-        "Under test: my loop of f32 claims device; my loop of f64 claims none. Beside it, of detreduce: exact and "));
+        "Under test: my loop of f32 claims device; my loop of f64 claims none. Beside them, of detreduce: exact and "));
     const Table& table = summary.tables.front();
     REQUIRE(table.columns[2].title == "guarantee");
     std::vector<std::string> guarantees;
