@@ -168,8 +168,8 @@ TEST_CASE("state: files that cannot be states") {
         check(bad, "is damaged: its checksum does not fit");
     }
     std::string newer = good;
-    newer[8] = 2;
-    check(newer, "has another version; allowed is version 1 with 74 words");
+    newer[8] = 3;
+    check(newer, "has another version; allowed are version 1 with 74 words, and version 2");
     check_failure({"reduce", "--add-state", directory.path("no")},
                   "cannot read '" + directory.path("no") + "': No such file or directory");
     directory.write("s", good);
