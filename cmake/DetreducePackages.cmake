@@ -1,4 +1,4 @@
-# Debian packages, by cpack: libdetreduce0.1 (the shared library), libdetreduce-dev, and detreduce (the program). ./dev packages makes them.
+# Debian packages, by cpack: libdetreduce0.2 (the shared library), libdetreduce-dev, and detreduce (the program). ./dev packages makes them.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME detreduce)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")

@@ -6,7 +6,7 @@ set -euo pipefail
 readonly folder=$(realpath "$1") examples=$(realpath "$2")
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends "$folder"/libdetreduce0.1_*.deb "$folder"/detreduce_*.deb
+apt-get install -y -qq --no-install-recommends "$folder"/libdetreduce0.2_*.deb "$folder"/detreduce_*.deb
 [[ $(seq 1 100 | detreduce reduce -) == 5050 ]]
 detreduce verify | tail -1
 apt-get install -y -qq --no-install-recommends "$folder"/libdetreduce-dev_*.deb g++ cmake make pkg-config
@@ -21,6 +21,6 @@ printf 'cmake_minimum_required(VERSION 3.25)\nproject(p CXX)\nfind_package(detre
 cmake -S "$work" -B "$work/build" >"$work/log"
 cmake --build "$work/build" >>"$work/log"
 "$work/build/ops"
-apt-get remove -y -qq detreduce libdetreduce-dev libdetreduce0.1
+apt-get remove -y -qq detreduce libdetreduce-dev libdetreduce0.2
 ! command -v detreduce
 echo "the packages can be installed, used and removed"

@@ -6,7 +6,7 @@ class Detreduce(CMakePackage, CudaPackage):
     sources with `spack develop --path`, or `spack install --source`."""
 
     license("MIT")
-    version("0.1.0")
+    version("0.2.0")
 
     variant("shared", default=False, description="A shared library")
     variant("program", default=False, description="The program detreduce, which measures and verifies")
