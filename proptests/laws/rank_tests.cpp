@@ -275,7 +275,7 @@ TEST_CASE("states: what is no state is refused with its group", "[ranks]") {
             check_refused(plan, words);
             words[at + digit] = 0;
             REQUIRE(finish(plan, words.data(), std::array<double, 2>{}.data()).ok());
-            words[at + digit] = std::int64_t{1} << 32; // of which nothing is left
+            words[at + digit] = std::int64_t{1} << 32; // of which nothing remains
             words[at + digit + 1] = -1;
             REQUIRE(finish(plan, words.data(), std::array<double, 2>{}.data()).ok());
         }

@@ -322,7 +322,7 @@ TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, als
                     if (small && (i == n / 2 || i == j.target.y))
                         within(judged.oracle.difference_error(j.target, i, got[i]), bound + 0x1p-100);
                 }
-                // softmax sums to 1, and so does what is subtracted, weights or not; with λ 2λ·logsumexp is left.
+                // softmax sums to 1, and so does what is subtracted, weights or not; with λ 2λ·logsumexp remains.
                 const double left = 2 * j.target.z_loss * judged.oracle.log_sum(0) * j.target.factor;
                 within(std::fabs(sum.template round<double>() - left),
                        sum_of_bounds * (1 + 0x1p-40) + std::fabs(left) * 0x1p-50);

@@ -309,8 +309,7 @@ detreduce_dtype detreduce_row_plan_arithmetic(const detreduce_row_plan* plan) DE
  *            never negative, log_softmax never positive
  * workspace  detreduce_row_plan_workspace_bytes() bytes, private to this run until it is done
  * overlap    out of a gradient may be x, upstream or probabilities: the same pointer, stride and
- *            element size. Otherwise what is written and the workspace must overlap nothing,
- *            which is refused
+ *            element size. Every other overlap of results or workspace is refused
  * stream     as of detreduce_run_loss()
  * errors     the plan's own; invalid_argument for `arrays` as for inputs of a loss, for a NULL or
  *            misaligned pointer, and for arrays that the op does not have; out_of_memory. On the

@@ -171,8 +171,7 @@ struct RowArrays {
 /// stream       CUDA: enqueued on `stream` of the plan's device, not synchronised, may be captured
 ///              in a graph. CPU: returns when all is written
 /// overlap      out of a gradient may be x, upstream or probabilities: the same pointer, stride and
-///              element size. Otherwise what is written and the workspace must overlap nothing,
-///              which is refused
+///              element size. Every other overlap of results or workspace is refused
 /// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer,
 ///              an array that the op does not have, and, on the CPU, for `targets` with the index
 ///              of the first that is no class (on CUDA its row is NaN); out_of_memory
