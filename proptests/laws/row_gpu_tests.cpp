@@ -373,16 +373,17 @@ TEST_CASE("rows on the GPU: two streams at once, and a workspace of the allocato
 }
 
 TEST_CASE("rows on the GPU: what is wrong is said by name", "[rows][gpu][status]") {
-    const DeviceBuffer memory(1 << 17), workspace(1 << 20);
-    char* const p = memory.data();
+    const DeviceBuffer memory(1 << 18), workspace(1 << 20);
+    char *const p = memory.data(), *const out = p + (1 << 17);
     constexpr auto invalid = StatusCode::invalid_argument;
     RowRequest r{.op = RowOp::layernorm, .n = 20000, .rows = 1, .reduction = Reduction::none};
     const RowPlan plan = make_row_plan(r);
     REQUIRE(plan.workspace_bytes() > 0);
     REQUIRE(plan.workspace_bytes() <= workspace.bytes());
-    expect(run(plan, {.x = p, .out = p}, nullptr), invalid, "workspace");
-    expect(run(plan, {.x = p, .out = p}, workspace.data() + 128), invalid, "workspace");
-    expect(run(plan, {.out = p}, workspace.data()), invalid, "x");
+    expect(run(plan, {.x = p, .out = out}, nullptr), invalid, "workspace");
+    expect(run(plan, {.x = p, .out = out}, workspace.data() + 128), invalid, "workspace");
+    expect(run(plan, {.x = p, .out = p}, workspace.data()), invalid, "out");
+    expect(run(plan, {.out = out}, workspace.data()), invalid, "x");
     r.n = 8192;
     REQUIRE(make_row_plan(r).workspace_bytes() == 0);
     r.launch = {.schedule = Schedule::two_pass};

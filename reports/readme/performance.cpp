@@ -25,7 +25,8 @@ namespace {
 
 using namespace report;
 
-constexpr const char *results_file = "results.json", *ladder_file = "ladder.json", *cpu_folder = "xeon-cpu";
+constexpr const char *results_file = "results.json", *ladder_file = "ladder.json", *cpu_folder = "xeon-cpu",
+                     *gpus_folder = "nvidia-h100-x2";
 
 struct Folder {
     std::filesystem::path path;
@@ -53,6 +54,10 @@ struct Folder {
     [[nodiscard]] std::string cpu_link() const {
         const std::string beside = (std::filesystem::path(link).parent_path() / cpu_folder).generic_string();
         return fmt::format("[{}/{}]({}/{})", cpu_folder, results_file, beside, results_file);
+    }
+    /// Another folder of results, beside this.
+    [[nodiscard]] Folder beside(const char* name) const {
+        return {path.parent_path() / name, (std::filesystem::path(link).parent_path() / name).generic_string()};
     }
     [[nodiscard]] std::string origin_commit(const std::string& file) const {
         const std::string source = (path / "provenance.txt").string();
@@ -186,15 +191,24 @@ std::string cpu_ops(const Folder& folder) {
 
 // Nothing is claimed of a machine that is not named here.
 std::string verified(const Folder& folder) {
-    const std::string provenance = read_file(folder.path / "provenance.txt"),
-                      summary = read_file(folder.path / "summary.txt");
     const Results gpu = folder.results(), cpu = folder.cpu_results();
-    Table table = runs_table(provenance, summary, folder.origin_commit("summary.txt"));
+    Table table;
+    std::string sources, notes;
+    for (const Folder& f : {folder.beside(gpus_folder), folder}) {
+        const std::string summary = read_file(f.path / "summary.txt");
+        const Table runs = runs_table(read_file(f.path / "provenance.txt"), summary, f.origin_commit("summary.txt"));
+        if (table.columns.empty()) {
+            table = runs;
+        } else {
+            table.rows.insert(table.rows.end(), runs.rows.begin(), runs.rows.end());
+        }
+        sources += fmt::format("{}, {}, ", f.link_to("provenance.txt"), f.link_to("summary.txt"));
+        notes += notes_of(summary);
+    }
     add_report(table, gpu);
     add_report(table, cpu);
-    return fmt::format("From {}, {}, {} and {}.\n\n", folder.link_to("provenance.txt"), folder.link_to("summary.txt"),
-                       folder.link_to(results_file), folder.cpu_link()) +
-           markdown(table) + notes_of(summary);
+    return fmt::format("From {}{} and {}.\n\n", sources, folder.link_to(results_file), folder.cpu_link()) +
+           markdown(table) + notes;
 }
 
 const std::map<std::string, std::string (*)(const Folder&)> tables{
