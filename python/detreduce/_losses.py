@@ -262,7 +262,8 @@ class Rows:
         self.stride = self.n
         if not contiguous:
             strides = lib.strides(a)
-            if ndim == 2 and strides[1] == 1 and strides[0] >= self.n > 0 and self.rows > 0:
+            pitched = ndim == 2 and len(self.kept) == 1 and self.rows > 0
+            if pitched and strides[1] == 1 and strides[0] >= self.n > 0:
                 self.stride = strides[0]
             else:
                 a = lib.contiguous(a)

@@ -90,7 +90,7 @@ def laid_out(lib, a, axes: Tuple[int, ...], any_order: bool = False, most: int =
             a, axes = lib.permuted(a, (1, 0)), (1 - axes[0],)
     first, last = (axes[0], axes[-1] + 1) if axes else (a.ndim, a.ndim)
     outer, n, inner = (math.prod(s) for s in (a.shape[:first], a.shape[first:last], a.shape[last:]))
-    if inner == 1:
+    if inner == 1 and (pitch == 0 or last == a.ndim):  # else one column, whose elements are a pitch apart
         return a, Layout("rows", n, outer, pitch, 1)
     if most and outer > most:
         kept = tuple(range(first)) + tuple(range(last, a.ndim))
