@@ -1,30 +1,43 @@
 #!/usr/bin/env bash
 # The Python package as pip builds and installs it, in a virtual environment, and its tests. Run by ctest:
-#   run.sh SOURCE FOLDER PROGRAM [PACKAGE…]
-# PACKAGEs (torch, jax, mpi4py, ...) are installed, too: what is not there is skipped, and said to be. FOLDER keeps the
-# environment and what was compiled. The bits are compared with those of PROGRAM, the program `detreduce`.
+#   run.sh SOURCE FOLDER PROGRAM
+# DETREDUCE_PYTHON_PACKAGES names packages to install from PyPI, too ("torch dask[array] mpi4py", as .ci/run does); where it is
+# not set, those of the machine are used. What is not there is skipped, and FOLDER/skipped says what and why; ./dev test prints
+# it. FOLDER keeps the environment and what was compiled. The bits are compared with those of PROGRAM, the program `detreduce`.
 set -euo pipefail
 readonly source=$1 folder=$2 program=$3
 readonly python=${PYTHON:-python3} venv=$folder/venv
+mkdir -p "$folder"
+: >"$folder/skipped"
+without() { echo "$1" | tee -a "$folder/skipped"; }
 skip() {
-  echo "skipped: $1"
+  without "the Python package: $1"
   exit 77
 }
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || skip "there is no Python 3.10 or newer"
 "$python" -c 'import os, sysconfig; raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ||
   skip "there is no Python.h (Debian: python3-dev)"
-mkdir -p "$folder"
+# What is imported is compiled once, and not beside the sources.
+export PYTHONPYCACHEPREFIX=$folder/bytecode
 pip() { "$venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
-if [[ ! -f $folder/made ]]; then
-  rm -rf "$venv"
-  "$python" -m venv "$venv" || skip "Python cannot make an environment (Debian: python3-venv)"
-  pip install numpy ml_dtypes pytest hypothesis scikit-build-core nanobind || skip "PyPI cannot be reached"
-  touch "$folder/made"
+readonly packages=${DETREDUCE_PYTHON_PACKAGES-of the machine}
+if [[ $(cat "$folder/made" 2>/dev/null) != "$packages" ]]; then
+  rm -rf "$venv" "$folder/made"
+  options=(--system-site-packages)
+  if [[ -n ${DETREDUCE_PYTHON_PACKAGES+set} ]]; then options=(); fi
+  "$python" -m venv "${options[@]}" "$venv" || skip "Python cannot make an environment (Debian: python3-venv)"
+  pip install --no-compile numpy ml_dtypes pytest hypothesis scikit-build-core nanobind || skip "PyPI cannot be reached"
+  read -ra wanted <<<"${DETREDUCE_PYTHON_PACKAGES:-}"
+  if ((!${#wanted[@]})) || pip install --no-compile "${wanted[@]}"; then
+    echo "$packages" >"$folder/made"
+  else
+    without "${wanted[*]}: pip cannot install them"
+  fi
 fi
-(($# == 3)) || pip install "${@:4}"
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
 DETREDUCE_CUDA=OFF CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-2} pip install --no-build-isolation --no-deps --force-reinstall \
   "-Cbuild-dir=$folder/build" "$source"
 cd "$folder" # where no folder is called detreduce
-export DETREDUCE_PROGRAM=$program HYPOTHESIS_STORAGE_DIRECTORY=$folder/hypothesis PYTHONDONTWRITEBYTECODE=1
-"$venv/bin/python" -m pytest -q -rs -p no:cacheprovider "$source/python/tests"
+export DETREDUCE_PROGRAM=$program HYPOTHESIS_STORAGE_DIRECTORY=$folder/hypothesis
+"$venv/bin/python" -m pytest -q -rs -p no:cacheprovider --durations=10 "$source/python/tests" | tee "$folder/pytest.log"
+grep '^SKIPPED' "$folder/pytest.log" >>"$folder/skipped" || true
