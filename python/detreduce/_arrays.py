@@ -62,6 +62,8 @@ class Numpy:
         if type(x) is np.ndarray:
             a = x
         else:
+            if isinstance(x, np.ma.MaskedArray):
+                raise TypeError(f"{argument}: must not be a masked array; allowed are x.compressed() and x.filled(0)")
             try:
                 a = np.asarray(x)
             except (TypeError, ValueError) as error:
@@ -169,6 +171,7 @@ class Torch(Numpy):
         self.torch = torch
         self.strided = torch.strided
         self.plain = (torch.Tensor, torch.nn.Parameter)
+        self.forward_ad = torch.autograd.forward_ad
         self.words = {getattr(torch, name): word for name, word in NAMES.items() if hasattr(torch, name)}
         self.dtypes = {word: dtype for dtype, word in self.words.items()}
         self.dtypes["int64"] = torch.int64
@@ -178,8 +181,11 @@ class Torch(Numpy):
             (x.is_cpu or (x.is_cuda and _core.built_with_cuda))
             and x.layout is self.strided
             and not x.is_neg()
+            and not x.is_nested
+            and (type(x) in self.plain or not self.is_wrapper(x))
         ):
             return x
+        self.refuse_wrapper(x, argument)
         if x.layout is not self.torch.strided or x.device.type == "meta":
             raise TypeError(f"{argument}: must be a dense tensor with elements, not {x.layout} on {x.device}")
         if x.device.type not in ("cpu", "cuda"):
@@ -253,7 +259,22 @@ class Torch(Numpy):
         pass
 
     def tracked(self, x) -> bool:
-        return x.requires_grad and self.torch.is_grad_enabled() or type(x) not in self.plain
+        if type(x) not in self.plain or self.forward_ad._current_level >= 0:
+            return True
+        return x.requires_grad and self.torch.is_grad_enabled()
+
+    def is_wrapper(self, x) -> bool:
+        """Is x made of other tensors, as a DTensor is?"""
+        return hasattr(type(x), "__tensor_flatten__")
+
+    def refuse_wrapper(self, x, argument: str) -> None:
+        if x.is_nested:
+            raise TypeError(f"{argument}: must be one tensor, not a nested one")
+        if self.is_wrapper(x):
+            raise TypeError(
+                f"{argument}: must be a tensor with elements of its own, not a {type(x).__name__}; of a DTensor to_local() "
+                "is one, and detreduce.torch.distributed has sum, mean, norm and clip_grad_norm_ of DTensors"
+            )
 
     def warn(self, text: str) -> None:
         if not text.startswith("mean"):  # of which torch says nothing

@@ -9,7 +9,7 @@ from typing import Any, Optional
 import numpy as np
 
 from . import _core
-from ._arrays import NUMPY, arithmetic_of, dtype_word, library_of
+from ._arrays import NUMPY, WORDS, arithmetic_of, dtype_word, library_of
 from ._reduce import _of_torch, axes_of, chosen, dense, same_device, second_of, words_of
 
 REDUCTIONS = ("none", "sum", "mean")
@@ -21,8 +21,37 @@ def number_of(value: Any, argument: str) -> float:
         if isinstance(value, (str, bytes)):
             raise TypeError
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # which torch has for what is no number
         raise TypeError(f"{argument}: must be a number, not {value!r}") from None
+
+
+def parameter_of(value: Any, argument: str, above: bool = False) -> float:
+    """A finite number of at least 0, or above 0."""
+    value = number_of(value, argument)
+    if not (0 < value if above else 0 <= value) or value == math.inf:
+        what = "above 0" if above else "not negative"
+        raise ValueError(f"{argument}: must be finite and {what}, not {value}")
+    return value
+
+
+def pos_weight_of(value: Any) -> float:
+    return parameter_of(value, "pos_weight")
+
+
+def ignore_index_of(value: Any) -> int:
+    try:
+        index = operator.index(value)
+    except (TypeError, RuntimeError):
+        raise TypeError(f"ignore_index: must be an int, not {value!r}") from None
+    if not -(2**63) <= index < 2**63:
+        raise ValueError("ignore_index: must be an int64")
+    return index
+
+
+def flag_of(value: Any, argument: str) -> bool:
+    if not isinstance(value, (bool, int, np.bool_)):
+        raise TypeError(f"{argument}: must be True or False, not {value!r}")
+    return bool(value)
 
 
 def reduction_of(reduction: str, allowed=REDUCTIONS) -> str:
@@ -50,6 +79,28 @@ def widened(lib, weight: Any, a, word: str, shape, argument: str = "weight"):
                 f"{argument}: must have the shape {tuple(shape)}, not {tuple(w.shape)}"
             ) from None
     return lib.contiguous(w)
+
+
+def _of_any(*arrays: Any):
+    """detreduce.torch, if one of these takes part in automatic differentiation."""
+    for array in arrays:
+        torch = None if array is None else _of_torch(array)
+        if torch is not None:
+            return torch
+    return None
+
+
+def _as(dtype: Any, x: Any, *others: Any) -> tuple:
+    """Tensors that have gradients, and those that go with them, where the result is asked for in `dtype`."""
+    lib = library_of(x)
+    if dtype is None or lib.name != "torch":
+        return x, *others
+    word = dtype_word(dtype, "dtype")
+    wide = arithmetic_of(lib.dtype(x, "x"))
+    if word not in (wide, lib.dtype(x, "x")):
+        raise TypeError(f"dtype: with gradients allowed are None and what x is added in, {WORDS[wide]}, not {WORDS[word]}")
+    same = [isinstance(t, lib.torch.Tensor) and t.dtype is x.dtype for t in (x, *others)]
+    return tuple(lib.cast(t, word) if like_x else t for t, like_x in zip((x, *others), same))
 
 
 # ---- Losses of elements ----------------------------------------------------------------------------------------
@@ -123,12 +174,11 @@ def loss_gradient(
 
 def _loss(name, x, target, weight, parameter, reduction, method, dtype, allowed=REDUCTIONS):
     reduction_of(reduction, allowed)
-    for tracked in (x, target, weight):
-        torch = None if tracked is None else _of_torch(tracked)
-        if torch is not None:
-            return torch.loss(
-                name, x, target, weight, parameter=parameter, reduction=reduction, method=method, dtype=dtype
-            )
+    torch = _of_any(x, target, weight)
+    if torch is not None:
+        return torch.loss(
+            name, x, target, weight, parameter=parameter, reduction=reduction, method=method, dtype=dtype
+        )
     return loss(name, x, target, weight, parameter, reduction, method, dtype)
 
 
@@ -153,10 +203,7 @@ def huber(
     dtype=None,
 ):
     """d^2 / 2 up to |d| = delta, from there delta (|d| - delta / 2)."""
-    delta = number_of(delta, "delta")
-    if not 0 < delta < math.inf:
-        raise ValueError(f"delta: must be finite and above 0, not {delta}")
-    return _loss("huber", x, target, weight, delta, reduction, method, dtype)
+    return _loss("huber", x, target, weight, parameter_of(delta, "delta", True), reduction, method, dtype)
 
 
 def smooth_l1(
@@ -170,10 +217,7 @@ def smooth_l1(
     dtype=None,
 ):
     """d^2 / (2 beta) up to |d| = beta, from there |d| - beta / 2."""
-    beta = number_of(beta, "beta")
-    if not 0 <= beta < math.inf:
-        raise ValueError(f"beta: must be finite and not negative, not {beta}")
-    return _loss("smooth_l1", x, target, weight, beta, reduction, method, dtype)
+    return _loss("smooth_l1", x, target, weight, parameter_of(beta, "beta"), reduction, method, dtype)
 
 
 def bce(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None):
@@ -192,10 +236,21 @@ def bce_with_logits(
     dtype=None,
 ):
     """Binary cross entropy of sigmoid(x). pos_weight, a number, multiplies the part of target 1."""
-    pos_weight = number_of(pos_weight, "pos_weight")
-    if not 0 <= pos_weight < math.inf:
-        raise ValueError(f"pos_weight: must be finite and not negative, not {pos_weight}")
-    return _loss("bce_with_logits", x, target, weight, pos_weight, reduction, method, dtype)
+    return _loss("bce_with_logits", x, target, weight, pos_weight_of(pos_weight), reduction, method, dtype)
+
+
+def focal(
+    x,
+    target,
+    weight=None,
+    *,
+    gamma: float = 2.0,
+    reduction: str = "mean",
+    method: str = "automatic",
+    dtype=None,
+):
+    """bce_with_logits times (1 - p)^gamma, p being the probability of the target; alpha is a weight of each element."""
+    return _loss("focal", x, target, weight, parameter_of(gamma, "gamma"), reduction, method, dtype)
 
 
 def kl_div(
@@ -210,7 +265,7 @@ def kl_div(
 ):
     """target (log(target) - x); x is the logarithm of a probability, and so, with log_target, is target. "batchmean" is
     the sum over the length of axis 0."""
-    name = "kl_div_log_target" if log_target else "kl_div"
+    name = "kl_div_log_target" if flag_of(log_target, "log_target") else "kl_div"
     return _loss(name, x, target, weight, 1.0, reduction, method, dtype, REDUCTIONS + ("batchmean",))
 
 
@@ -244,7 +299,7 @@ class Rows:
         else:
             if ndim == 0:
                 raise ValueError(f"{argument}: must have an axis")
-            if axis == -1 and type(axis) is int:
+            if type(axis) is int and axis == -1:
                 self.axis = ndim - 1
             else:
                 if isinstance(axis, (tuple, list)) or axis is None:
@@ -337,7 +392,7 @@ def logsumexp_of(x, axis, keepdims, dtype, name="axis"):
 
 
 def _row_wise(op: str, x: Any, axis: Any, dtype: Any, dim: Any):
-    if dim is not None and axis != -1:
+    if dim is not None and not (type(axis) is int and axis == -1):
         raise ValueError("dim: is another name of axis; give one of them")
     axis = axis if dim is None else dim
     torch = _of_torch(x)
@@ -397,12 +452,63 @@ def logsumexp_gradient(x: Any, upstream: Any, axes) -> Any:
     return out
 
 
+def _cosine_rows(x: Any, y: Any, axis: Any, axis_name: str):
+    """Rows of x and y, equally far apart."""
+    a = Rows(x, axis, axis_name=axis_name)
+    b = a.like(y, "y")
+    if a.place is not None and a.place[2] is None:
+        raise TypeError("x: must be in host memory; cosine_similarity is not offered for arrays of JAX on a GPU")
+    if a.stride != b.stride:
+        a.a, b.a, a.stride = a.lib.contiguous(a.a), b.lib.contiguous(b.a), a.n
+    return a, b
+
+
+def cosine_of(x: Any, y: Any, axis: Any, eps: Any, method: str, dtype: Any, axis_name: str = "axis") -> Any:
+    a, b = _cosine_rows(x, y, axis, axis_name)
+    words_of(method=method)
+    eps, word = parameter_of(eps, "eps"), None if dtype is None else dtype_word(dtype, "dtype")
+    lib, out = a.lib, a.empty(a.kept, word or a.word)
+    if a.rows > 0:
+        at = lib.at(a.a), lib.at(b.a), None, lib.at(out), a.place
+        _core.cosine(a.word, word, a.n, a.rows, a.stride, eps, method, False, *at)
+        lib.done(a.place)
+    return lib.close(out, x)
+
+
+def cosine_gradient(x: Any, y: Any, upstream: Any, axis: int, eps: float, method: str) -> Any:
+    """With respect to x; upstream: one number a row."""
+    a, b = _cosine_rows(x, y, axis, "axis")
+    lib, out = a.lib, a.empty(a.shape, a.word)
+    if a.rows * a.n > 0:
+        if a.stride != a.n:
+            a.a, b.a = lib.contiguous(a.a), lib.contiguous(b.a)
+        u = lib.contiguous(upstream)
+        at = lib.at(a.a), lib.at(b.a), lib.at(u), lib.at(out), a.place
+        _core.cosine(a.word, None, a.n, a.rows, a.n, eps, method, True, *at)
+        lib.done(a.place)
+    return a.close(out)
+
+
+def cosine_similarity(
+    x, y, axis: int = -1, *, eps: float = 1e-8, method: str = "automatic", dtype=None, dim: Any = None
+):
+    """x y / (|x| |y|) along an axis, within -1 and 1; norms are at least eps."""
+    if dim is not None and not (type(axis) is int and axis == -1):
+        raise ValueError("dim: is another name of axis; give one of them")
+    name, axis = ("axis", axis) if dim is None else ("dim", dim)
+    torch = _of_any(x, y)
+    if torch is not None:
+        x, y = _as(dtype, x, y)
+        return torch.cosine_similarity(x, y, axis, eps, method=method)
+    return cosine_of(x, y, axis, eps, method, dtype, name)
+
+
 def _normalized(x: Any, normalized_shape: Any) -> int:
     # torch.compile follows no operator.index() of a tuple.
     sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     try:
         shape = tuple(operator.index(n) for n in sizes)
-    except TypeError:
+    except (TypeError, RuntimeError):
         raise TypeError(f"normalized_shape: must be an int or a tuple of ints, not {normalized_shape!r}") from None
     if len(shape) == 0 or tuple(x.shape[len(x.shape) - len(shape) :]) != shape:
         raise ValueError(f"normalized_shape: must be how the shape of x, {tuple(x.shape)}, ends, not {shape}")
@@ -425,9 +531,7 @@ def norm(
     r = Rows(x_opened, last=_normalized(x_opened, normalized_shape), lib=lib)
     r.x = x
     arithmetic = arithmetic_of(r.word)
-    eps = EPS[arithmetic] if eps is None else number_of(eps, "eps")
-    if not 0 <= eps < math.inf:
-        raise ValueError(f"eps: must be finite and not negative, not {eps}")
+    eps = EPS[arithmetic] if eps is None else parameter_of(eps, "eps")
     ends = r.shape[r.axis :]
     scale = None if weight is None else widened(lib, weight, r.a, r.word, ends)
     shift = None if bias is None else widened(lib, bias, r.a, r.word, ends, "bias")
@@ -485,16 +589,18 @@ def norm_gradient(
 
 def layer_norm(x, normalized_shape, weight=None, bias=None, eps: float = 1e-5, *, dtype=None):
     """(x - mean) / sqrt(variance + eps) of the last axes, times weight, plus bias."""
-    torch = _of_torch(x)
+    torch = _of_any(x, weight, bias)
     if torch is not None:
+        x, weight, bias = _as(dtype, x, weight, bias)
         return torch.layer_norm(x, normalized_shape, weight, bias, eps)
     return norm("layernorm", x, normalized_shape, weight, bias, eps, dtype=dtype)
 
 
 def rms_norm(x, normalized_shape, weight=None, eps: Optional[float] = None, *, dtype=None):
     """x / sqrt(mean of squares + eps) of the last axes, times weight. eps is by default that of the arithmetic, as in torch."""
-    torch = _of_torch(x)
+    torch = _of_any(x, weight)
     if torch is not None:
+        x, weight = _as(dtype, x, weight)
         return torch.rms_norm(x, normalized_shape, weight, eps)
     return norm("rmsnorm", x, normalized_shape, weight, None, eps, dtype=dtype)
 
@@ -672,12 +778,7 @@ class Classes:
                     f"target: must have the shape {expected} of classes, not {tuple(classes.shape)}"
                 )
             self.arrays["targets"] = lib.contiguous(classes)
-            try:
-                self.options["ignore_index"] = operator.index(ignore_index)
-            except TypeError:
-                raise TypeError(f"ignore_index: must be an int, not {ignore_index!r}") from None
-            if not -(2**63) <= self.options["ignore_index"] < 2**63:
-                raise ValueError("ignore_index: must be an int64")
+            self.options["ignore_index"] = ignore_index_of(ignore_index)
         elif op == "nll":
             raise TypeError(f"target: must be integers, not {t.dtype}")
         else:
@@ -725,15 +826,21 @@ class Classes:
         if r.rows > 0:
             options = dict(self.options, reduction=reduction, method=method)
             name = "upstream" if reduction == "none" else "factor"
-            r.run(op, None, options, {**self.arrays, "out": out, name: factor})
+            arrays = {**self.arrays, "out": out, name: factor}
+            if op == "cross_entropy_target_gradient":  # which reads no probabilities, and knows no z-loss
+                options.pop("probability_stride", None)
+                options.pop("z_loss", None)
+                del arrays["probabilities"]
+            r.run(op, None, options, arrays)
         return r.close(out)
 
 
 def _of_classes(op, x, target, weight, ignore_index, reduction, label_smoothing, z_loss, method, dtype):
     reduction_of(reduction)
     words_of(method=method)
-    torch = _of_torch(x)
+    torch = _of_any(x, target, weight)
     if torch is not None:
+        x, target, weight = _as(dtype, x, target, weight)
         call = torch.cross_entropy if op == "cross_entropy" else torch.nll_loss
         more = {"label_smoothing": label_smoothing, "z_loss": z_loss} if op == "cross_entropy" else {}
         return call(x, target, weight, ignore_index=ignore_index, reduction=reduction, method=method, **more)
@@ -840,14 +947,14 @@ def clip_grad_norm_(
         arrays = list(parameters)
     except TypeError:
         raise TypeError("parameters: must be an array or a list of arrays") from None
-    max_norm, eps = number_of(max_norm, "max_norm"), number_of(eps, "eps")
-    for argument, value in (("max_norm", max_norm), ("eps", eps)):
-        if not 0 <= value < math.inf:
-            raise ValueError(f"{argument}: must be finite and not negative, not {value}")
+    max_norm, eps = parameter_of(max_norm, "max_norm"), parameter_of(eps, "eps")
     if not arrays:
         return NUMPY.filled((), "f32" if dtype is None else dtype_word(dtype, "dtype"), 0, None)[()]
     lib = library_of(arrays[0])
     if lib.name == "torch":
+        for i, p in enumerate(arrays):
+            if library_of(p) is not lib:
+                raise TypeError(f"parameters[{i}]: must be a tensor of torch, not {type(p).__name__}")
         arrays = [p.grad for p in arrays if p.grad is not None]
         if not arrays:
             return lib.torch.tensor(0.0)
@@ -874,7 +981,7 @@ def clip_grad_norm_(
     wide = any(piece[2] == "f64" for piece in pieces)
     word = dtype_word(dtype, "dtype") if dtype is not None else "f64" if wide else "f32"
     out, place = lib.empty((), word, given[0]), lib.place(given[0])
-    if error_if_nonfinite:
+    if flag_of(error_if_nonfinite, "error_if_nonfinite"):
         _core.reduce_list("nrm2", word, False, pieces, lib.at(out), place)
         lib.done(place)
         if not math.isfinite(float(out)):

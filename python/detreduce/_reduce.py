@@ -8,7 +8,7 @@ import math
 import operator
 from typing import Any, NamedTuple, Optional, Tuple, Union
 
-from numpy import ndarray
+from numpy import bool_, ndarray
 
 from . import _core
 from ._arrays import dtype_word, library_of
@@ -35,7 +35,7 @@ def axes_of(axis: Axis, ndim: int, argument: str = "axis") -> Tuple[int, ...]:
     for a in given:
         try:
             a = operator.index(a)
-        except TypeError:
+        except (TypeError, RuntimeError):  # which torch has for what is no number
             raise TypeError(f"{argument}: must be None, an int or a tuple of ints, not {a!r}") from None
         if not -ndim <= a < ndim:
             raise ValueError(f"{argument}: {a} is not one of an array of {ndim} dimensions")
@@ -213,7 +213,9 @@ def chosen(axis: Axis, dim: Axis, keepdims: bool, keepdim: Optional[bool]):
     """Axis and keepdims by either of their names, and which it was."""
     if dim is not None and axis is not None:
         raise ValueError("dim: is another name of axis; give one of them")
-    keepdims = keepdims if keepdim is None else keepdim
+    keepdims, name = (keepdims, "keepdims") if keepdim is None else (keepdim, "keepdim")
+    if type(keepdims) is not bool and not isinstance(keepdims, (int, bool_)):
+        raise TypeError(f"{name}: must be True or False, not {keepdims!r}")
     return (axis, keepdims, "axis") if dim is None else (dim, keepdims, "dim")
 
 
@@ -235,7 +237,7 @@ def _flat(op, x, method, ddof=0, nan="propagate"):
 
 
 def _summed(op, x, axis, dtype, keepdims, method, dim, keepdim, **more):
-    if type(x) is ndarray and axis is None and dtype is None and dim is None and not (keepdims or keepdim):
+    if type(x) is ndarray and axis is None and dtype is None and dim is None and keepdims is False and keepdim is None:
         value = _flat(op, x, method, more.get("ddof", 0))
         if value is not None:
             return value
@@ -247,7 +249,7 @@ def _summed(op, x, axis, dtype, keepdims, method, dim, keepdim, **more):
 
 
 def _compared(op, x, axis, keepdims, dim, keepdim, nan="propagate", **more):
-    if type(x) is ndarray and axis is None and dim is None and not (keepdims or keepdim):
+    if type(x) is ndarray and axis is None and dim is None and keepdims is False and keepdim is None:
         value = _flat(op, x, "automatic", 0, nan)
         if value is not None:
             return value
@@ -269,7 +271,7 @@ def ddof_of(x: Any, ddof: Optional[int], correction: Optional[int]) -> int:
         return library_of(x).ddof
     try:
         value = operator.index(ddof)
-    except TypeError:
+    except (TypeError, RuntimeError):
         if not (isinstance(ddof, float) and ddof.is_integer()):
             raise TypeError(f"{argument}: must be an int, not {ddof!r}") from None
         value = int(ddof)

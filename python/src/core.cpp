@@ -19,6 +19,7 @@
 
 #include <detreduce/channel_norm.hpp>
 #include <detreduce/clip_grad_norm.hpp>
+#include <detreduce/cosine_similarity.hpp>
 #include <detreduce/cuda.hpp>
 #include <detreduce/distillation.hpp>
 #include <detreduce/host.hpp>
@@ -613,6 +614,29 @@ void distillation(std::string_view dtype, const Word& output, std::uint64_t n, s
         });
 }
 
+/// Cosine similarities of the rows of two matrices; with `gradient` that of x, times `upstream`, of which None is 1.
+void cosine(std::string_view dtype, const Word& output, std::uint64_t n, std::uint64_t rows, std::uint64_t stride,
+            double epsilon, std::string_view method, bool gradient, nb::handle x, nb::handle y, nb::handle upstream,
+            nb::handle out, nb::handle where) {
+    const Place place(where);
+    const dr::CosinePlan plan = dr::make_cosine_plan({.dtype = dtype_of(dtype),
+                                                      .output = output_of(output),
+                                                      .n = n,
+                                                      .rows = rows,
+                                                      .stride = stride,
+                                                      .epsilon = epsilon,
+                                                      .method = parsed(dr::parse_method, method),
+                                                      .device = place.device});
+    check(plan.status());
+    const void *const a = address(x), *const b = address(y), *const u = address(upstream);
+    void* const to = address(out);
+    const auto work = [&](void* memory) {
+        return gradient ? dr::run_gradient(plan, a, b, u, to, memory, place.stream)
+                        : dr::run(plan, a, b, to, memory, place.stream);
+    };
+    run(place, plan.workspace_bytes(), work, [&] { return work(nullptr); });
+}
+
 // ---- What there is ---------------------------------------------------------------------------------------------
 
 nb::list gpus() {
@@ -678,6 +702,9 @@ NB_MODULE(_core, m) {
     m.def("distillation", &distillation, nb::arg("dtype"), nb::arg("output").none(), nb::arg("n"), nb::arg("rows"),
           nb::arg("temperature"), nb::arg("reduction"), nb::arg("method"), nb::arg("gradient"), nb::arg("x"),
           nb::arg("target"), nb::arg("upstream").none(), nb::arg("out"), nb::arg("where").none());
+    m.def("cosine", &cosine, nb::arg("dtype"), nb::arg("output").none(), nb::arg("n"), nb::arg("rows"),
+          nb::arg("stride"), nb::arg("eps"), nb::arg("method"), nb::arg("gradient"), nb::arg("x"), nb::arg("y"),
+          nb::arg("upstream").none(), nb::arg("out"), nb::arg("where").none());
     m.def("gpus", &gpus);
     m.def("isas", &isas);
     m.def("tree_depth", &tree_depth);

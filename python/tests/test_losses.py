@@ -24,6 +24,17 @@ def softplus(x):
     return np.logaddexp(0, x)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_cosine_similarity_is_its_formula(dtype):
+    x, y = RNG.standard_normal((2, 6, 5, 9)).astype(dtype)
+    a, b = x.astype(np.float64), y.astype(np.float64)
+    for axis in (0, 1, -1):
+        want = (a * b).sum(axis) / np.sqrt((a * a).sum(axis) * (b * b).sum(axis))
+        close(dr.cosine_similarity(x, y, axis), want, dtype)
+    assert same_bits(dr.cosine_similarity(x[0, :, 2:7], y[0, :, :5]), dr.cosine_similarity(x[0, :, 2:7].copy(), y[0, :, :5].copy()))
+    assert dr.cosine_similarity(x, x, dtype="float64").max() <= 1 and dr.cosine_similarity(x[:0], y[:0]).shape == (0, 5)
+
+
 TERMS = {
     "mse": lambda x, t: (x - t) ** 2,
     "mae": lambda x, t: abs(x - t),
@@ -191,6 +202,13 @@ FIXED.flags.writeable = False
         (ValueError, "pos_weight", lambda: dr.bce_with_logits(X, X, pos_weight=-1)),
         (ValueError, "beta", lambda: dr.smooth_l1(X, X, beta=-1)),
         (TypeError, "beta", lambda: dr.smooth_l1(X, X, beta="1")),
+        (ValueError, "gamma", lambda: dr.focal(X, X, gamma=-1)),
+        (TypeError, "log_target", lambda: dr.kl_div(X, X, log_target=None)),
+        (TypeError, "y", lambda: dr.cosine_similarity(X, X.astype(np.float64))),
+        (ValueError, "y", lambda: dr.cosine_similarity(X, X[:2])),
+        (ValueError, "axis", lambda: dr.cosine_similarity(X, X, 2)),
+        (ValueError, "eps", lambda: dr.cosine_similarity(X, X, eps=-1)),
+        (ValueError, "method", lambda: dr.cosine_similarity(X, X, method="serial")),
         (TypeError, "x", lambda: dr.softmax(T)),
         (ValueError, "axis", lambda: dr.softmax(X, 2)),
         (TypeError, "axis", lambda: dr.softmax(X, (0, 1))),

@@ -186,6 +186,8 @@ X = np.ones((2, 3))
         (TypeError, "x", lambda: dr.sum(object())),
         (TypeError, "x", lambda: dr.sum([[1.0], [1.0, 2.0]])),
         (TypeError, "x", lambda: dr.sum(np.ones(3, np.complex128))),
+        (TypeError, "x", lambda: dr.sum(np.ma.masked_array(X, X > 0))),
+        (TypeError, "y", lambda: dr.dot(X, np.ma.masked_array(X, X > 0))),
         (TypeError, "y", lambda: dr.dot(X, X.astype(np.float32))),
         (ValueError, "y", lambda: dr.dot(X, X[0])),
         (ValueError, "axis", lambda: dr.sum(X, axis=2)),

@@ -472,14 +472,40 @@ def test_calls_as_torch_has_them(device):
         ), i
 
 
-def test_autocast_computes_in_float32(device):
+def test_autocast_computes_in_the_dtypes_of_torch(device):
     x = numbers(4, 8, dtype=torch.bfloat16, device=device)
-    with torch.autocast(device, torch.bfloat16), drt.reproducible():
-        assert (
-            F.softmax(x, -1).dtype
-            == F.cross_entropy(x, torch.arange(4, device=device)).dtype
-            == torch.float32
-        )
+    y, t = numbers(4, 8, dtype=torch.bfloat16, device=device, low=0.1), torch.arange(4, device=device)
+    calls = [
+        lambda: x.sum(),
+        lambda: x.sum(0),
+        lambda: x.mean(),
+        lambda: x.var(),
+        lambda: x.norm(),
+        lambda: torch.linalg.vector_norm(x),
+        lambda: torch.linalg.norm(x),
+        lambda: torch.logsumexp(x, 1),
+        lambda: F.softmax(x, -1),
+        lambda: torch.softmax(x, -1),
+        lambda: F.log_softmax(x, -1),
+        lambda: F.softmin(x, -1),
+        lambda: F.layer_norm(x, (8,), x[0], x[1]),
+        lambda: F.rms_norm(x, (8,), x[0]),
+        lambda: F.cross_entropy(x, t),
+        lambda: F.cross_entropy(x, y),
+        lambda: F.nll_loss(x, t),
+        lambda: F.mse_loss(x, y),
+        lambda: F.l1_loss(x, y),
+        lambda: F.huber_loss(x, y),
+        lambda: F.smooth_l1_loss(x, y),
+        lambda: F.kl_div(x, y, reduction="sum"),
+        lambda: F.binary_cross_entropy_with_logits(x, y),
+    ]
+    with torch.autocast(device, torch.bfloat16):
+        for i, call in enumerate(calls):
+            want = call()
+            with drt.reproducible() as mode:
+                got = call()
+            assert got.dtype == want.dtype and mode.taken and not mode.left, (i, got.dtype, want.dtype)
 
 
 def test_gradients_are_clipped(device):
@@ -514,6 +540,205 @@ def test_the_functions_of_the_package_have_gradients():
     assert np.array_equal(dr.softmax(x).detach().numpy(), dr.softmax(x.detach().numpy()))
 
 
+def test_whoever_has_a_gradient_gets_it():
+    x, w, b = numbers(4, 5), numbers(5, seed=1).requires_grad_(), numbers(5, seed=2).requires_grad_()
+    q = numbers(4, 5, seed=3).softmax(1).requires_grad_()
+    for call, leaf, theirs in [
+        (lambda: dr.layer_norm(x, 5, w), w, lambda: F.layer_norm(x, (5,), w)),
+        (lambda: dr.layer_norm(x, 5, w.detach(), b), b, lambda: F.layer_norm(x, (5,), w.detach(), b)),
+        (lambda: dr.rms_norm(x, 5, w), w, lambda: F.rms_norm(x, (5,), w)),
+        (lambda: dr.cross_entropy(x, q), q, lambda: F.cross_entropy(x, q)),
+        (lambda: dr.mse(x, q), q, lambda: F.mse_loss(x, q)),
+    ]:
+        (got,), (want,) = (torch.autograd.grad(f().pow(2).sum(), leaf) for f in (call, theirs))
+        assert torch.allclose(got, want)
+    with pytest.raises(NotImplementedError, match="weight"):
+        dr.cross_entropy(x, torch.arange(4), w).backward()
+    short, weight = numbers(4, 5, dtype=torch.bfloat16).requires_grad_(), numbers(5, dtype=torch.bfloat16)
+    t = torch.arange(4)
+    for f in (
+        lambda v, d: dr.layer_norm(v, 5, weight, dtype=d),
+        lambda v, d: dr.rms_norm(v, 5, weight, dtype=d),
+        lambda v, d: dr.cross_entropy(v, t, weight, dtype=d),
+        lambda v, d: dr.nll(v, t, dtype=d),
+    ):
+        got = f(short, "float32")
+        assert got.dtype == torch.float32 and torch.equal(got.detach(), f(short.detach(), "float32"))
+        got.sum().backward()
+        assert short.grad.dtype == torch.bfloat16
+        with pytest.raises(TypeError, match="^dtype: "):
+            f(short, torch.float64)
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_probabilities_have_gradients(reduction, smoothing, device):
+    x, q = numbers(6, 5, 3, device=device), numbers(6, 5, 3, device=device, seed=1).softmax(1)
+    w = numbers(5, device=device, seed=2, low=0.2)
+    for weight in (None, w):
+        results = []
+        for f in (drt.cross_entropy, F.cross_entropy):
+            a, b = x.clone().requires_grad_(), q.clone().requires_grad_()
+            loss = f(a, b, weight, reduction=reduction, label_smoothing=smoothing)
+            results.append(torch.autograd.grad(loss, (a, b), numbers(*loss.shape, seed=3).to(device)))
+        assert all(torch.allclose(got, want) for got, want in zip(*results))
+    b = q.clone().requires_grad_()
+    with drt.reproducible() as mode:
+        F.cross_entropy(x, b).backward()
+    assert mode.taken["cross_entropy"] == 1 and b.grad is not None
+
+
+def test_a_weight_that_is_broadcast_gets_exact_sums(device):
+    x, y = numbers(400, 3, 5, dtype=torch.float32, device=device), numbers(400, 3, 5, dtype=torch.float32, seed=1).to(device)
+    for shape in ((5,), (3, 1), (1, 3, 5), (400, 1, 1), (1,), ()):
+        w = numbers(*shape, dtype=torch.float32, device=device, seed=2).requires_grad_()
+        drt.loss("huber", x, y, w, reduction="sum").backward()
+        full = drt.loss("huber", x, y, reduction="none")
+        dims = [i for i in range(3) if i < 3 - len(shape) or shape[i - 3 + len(shape)] == 1]
+        assert torch.equal(w.grad, (drt.sum(full, dims) if dims else full).reshape(shape))
+
+
+def test_pos_weight_may_be_a_tensor_where_a_graph_is_compiled(device):
+    torch._dynamo.reset()
+    x, t = numbers(6, 5, device=device).requires_grad_(), numbers(6, 5, device=device, seed=1, low=0.1)
+    three = torch.tensor([3.0], device=device)
+
+    def step(v, p):
+        with drt.reproducible():
+            return F.binary_cross_entropy_with_logits(v, t, pos_weight=p) + drt.binary_cross_entropy_with_logits(
+                v, t, pos_weight=p
+            )
+
+    got = torch.compile(step, backend="aot_eager", fullgraph=True)(x, three)
+    assert torch.allclose(got, 2 * F.binary_cross_entropy_with_logits(x, t, pos_weight=three))
+    assert torch.allclose(*(torch.autograd.grad(f(x, three), x)[0] for f in (step, torch.compile(step, backend="aot_eager"))))
+    with pytest.raises(ValueError, match="^pos_weight: "):
+        drt.binary_cross_entropy_with_logits(x, t, pos_weight=torch.tensor(-1.0))
+    with pytest.raises(NotImplementedError, match="pos_weight"):
+        drt.binary_cross_entropy_with_logits(x, t, pos_weight=three.clone().requires_grad_()).backward()
+
+
+class Wrapped(torch.Tensor):
+    """A subclass that knows its functions, but no op of detreduce, as a DTensor does."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __tensor_flatten__(self):
+        return ["inner"], None
+
+    @staticmethod
+    def __tensor_unflatten__(inner, meta, size, stride):
+        return Wrapped(inner["inner"])
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func.namespace == "detreduce":
+            raise AssertionError(f"{func} does not have a sharding strategy")
+        out = func(*(a.inner if isinstance(a, Wrapped) else a for a in args), **(kwargs or {}))
+        return Wrapped(out) if isinstance(out, torch.Tensor) else out
+
+
+def test_tensors_of_other_types_are_left_to_torch():
+    x = Wrapped(numbers(4, 5))
+    with drt.reproducible() as mode:
+        total, shares = x.sum(), torch.softmax(x, 1)
+    assert isinstance(total, Wrapped) and isinstance(shares, Wrapped)
+    assert mode.left == {"sum": 1, "softmax": 1} and not mode.taken
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    for call in (dr.sum, drt.sum, drt.softmax, dr.softmax, lambda v: dr.mse(v, v), lambda v: drt.layer_norm(v, 3)):
+        for bad in (x, nested):
+            with pytest.raises(TypeError, match="^(x|input): must be"):
+                call(bad)
+    p = torch.nn.Parameter(torch.ones(4, 5, dtype=torch.float64))
+    with pytest.raises(TypeError, match=r"^parameters\[0\]: "):
+        drt.clip_grad_norm_([type("P", (), {"grad": x})()], 1.0)
+    with pytest.raises(TypeError, match=r"^parameters\[1\]: "):
+        dr.clip_grad_norm_([p, np.ones(3)], 1.0)
+
+
+def test_forward_mode_is_refused():
+    x, up = numbers(4, 5), numbers(4, 5, seed=1)
+    for f in (dr.sum, drt.sum, dr.softmax, lambda v: dr.mse(v, v), lambda v: drt.rms_norm(v, 5), lambda v: drt.logsumexp(v)):
+        with pytest.raises(NotImplementedError, match="forward mode"):
+            torch.func.jvp(f, (x,), (up,))
+        with torch.autograd.forward_ad.dual_level():
+            assert f(x) is not None
+            with pytest.raises(NotImplementedError, match="forward mode"):
+                f(torch.autograd.forward_ad.make_dual(x, up))
+
+
+# What of torch's functions has a name that speaks of a sum, and sums nothing, or nothing of what detreduce is for: counts, whole
+# numbers, what is compared, and what checks or prepares.
+SUMS = (
+    "sum|mean|norm|dot|loss|softm|entropy|std|var|mm$|mm_$|mv|matmul|mul_|bmm|conv|pool|scatter|index_add|index_put|cov|corrcoef"
+    "|dist|prod|trace|einsum|inner|bincount|hist|trap|attention|linear$|embedding|gru|lstm|rnn|fft|div$|cos.*similarity|outer"
+)
+NO_SUMS = (
+    "normal|mul_?$|mul__$|gamma|addcdiv|(strided|diagonal|select|slice)_scatter|^(masked_)?scatter_?$|^sym_|cumm|multiply|standard|is_|has_|checksum|median|argm|dropout|unique|feature|variable|tril|triu|norm_scale|logical"
+    "|product$|cartesian|quant|fbgemm|mkldnn|miopen|cudnn|sparse|make_|set_|_nnpack|align|resize|vander|converted|unpool|max_pool"
+    "|fftshift|ddiv|floor_div|true_div|kl_div_|vdiv|^div|rdiv|frexp|mode$|erfinv|linalg_diagonal|random|log_normal|batch_norm_stats"
+    "|nanquantile|quantile|int_repr|_inference|softmax2d|embedding_renorm|normalize_shape|_functional_assert|_log_softmax_backward"
+)
+
+
+def test_what_is_left_is_listed():
+    import re
+
+    from detreduce.torch import _mode
+
+    known = set(_mode._HANDLERS) | set(_mode._CATEGORY)
+    names = {name.rpartition(".")[2] for left in drt.not_covered().values() for name in left}
+    missing = sorted(
+        torch.overrides.resolve_name(f) or f.__name__
+        for f in torch.overrides.get_testing_overrides()
+        if f not in known
+        and re.search(SUMS, getattr(f, "__name__", ""))
+        and not re.search(NO_SUMS, f.__name__)
+    )
+    assert not missing, missing
+    assert {"addmm", "histc", "cdist", "poisson_nll_loss", "multi_dot", "prod"} <= names
+    x = numbers(3, 3)
+    with drt.reproducible() as mode:
+        x.addmm(x, x), x.prod(), torch.tensordot(x, x), torch.cov(x), torch.cdist(x, x), x.cumprod(0), torch.linalg.multi_dot([x, x])
+    assert set(mode.left) == {"matrix products", "other reductions", "running sums"} and not mode.taken
+
+
+def test_other_names_of_what_is_taken(device):
+    x = numbers(5, 6, dtype=torch.float32, device=device)
+    x[1, 2] = float("nan")
+    y = numbers(5, 6, dtype=torch.float32, device=device).requires_grad_()
+    calls = [
+        lambda: torch.special.softmax(y, 1),
+        lambda: torch.special.log_softmax(y, 0, dtype=torch.float64),
+        lambda: torch.special.logsumexp(y, 1),
+        lambda: F.softmin(y, 1),
+        lambda: torch.var_mean(y, 1),
+        lambda: torch.std_mean(y, (0, 1), correction=0, keepdim=True),
+        lambda: torch.var_mean(y, False),
+        lambda: torch.nansum(x, 1),
+        lambda: x.nansum(),
+        lambda: torch.trace(y),
+        lambda: F.normalize(y),
+        lambda: y.sum_to_size(1, 6),
+        lambda: y.sum_to_size((5, 1)),
+        lambda: F.cosine_similarity(y, x.nan_to_num(), 0),
+        lambda: F.normalize(y, 1.0, 0),
+    ]
+    for i, call in enumerate(calls):
+        want = call()
+        with drt.reproducible() as mode:
+            got = call()
+        assert mode.taken and not mode.left, i
+        for a, b in zip(*((v if isinstance(v, tuple) else (v,)) for v in (got, want))):
+            assert a.dtype == b.dtype and torch.allclose(a, b, atol=1e-6), (i, a, b)
+            assert a.requires_grad == b.requires_grad
+
+
 @pytest.mark.parametrize(
     "error, argument, call",
     [
@@ -532,6 +757,37 @@ def test_the_functions_of_the_package_have_gradients():
         (ValueError, "running_mean, running_var", lambda x: drt.batch_norm(x)),
         (ValueError, "norm_type", lambda x: drt.clip_grad_norm_([x], 1.0, 3)),
         (ValueError, "delta", lambda x: drt.huber_loss(x, x, delta=-1)),
+        (ValueError, "delta", lambda x: drt.huber_loss(x, x, delta=float("inf"))),
+        (TypeError, "delta", lambda x: drt.huber_loss(x, x, delta="a")),
+        (TypeError, "beta", lambda x: drt.smooth_l1_loss(x, x, beta="a")),
+        (TypeError, "eps", lambda x: drt.layer_norm(x, 5, eps="x")),
+        (ValueError, "eps", lambda x: drt.rms_norm(x, 5, eps=-1.0)),
+        (TypeError, "norm_type", lambda x: drt.clip_grad_norm_([x], 1.0, "a")),
+        (TypeError, "method", lambda x: drt.sum(x, method=5)),
+        (ValueError, "method", lambda x: drt.sum(x, method="trees")),
+        (TypeError, "method", lambda x: drt.mse_loss(x, x, method=5)),
+        (TypeError, "method", lambda x: drt.cross_entropy(x, torch.arange(3), method=None)),
+        (TypeError, "dtype", lambda x: drt.sum(x, dtype="int8")),
+        (TypeError, "dtype", lambda x: drt.sum(x, dtype=torch.int32)),
+        (TypeError, "dtype", lambda x: drt.softmax(x, dtype="int")),
+        (TypeError, "dtype", lambda x: drt.logsumexp(x, dtype="int")),
+        (TypeError, "weight", lambda x: drt.mse_loss(x, x, weight=[1.0])),
+        (TypeError, "weight", lambda x: drt.cross_entropy(x, torch.arange(3), [1.0])),
+        (TypeError, "weight", lambda x: drt.rms_norm(x, 5, [1.0])),
+        (TypeError, "bias", lambda x: drt.layer_norm(x, 5, x[0].detach(), 1.0)),
+        (TypeError, "ignore_index", lambda x: drt.cross_entropy(x, torch.arange(3), ignore_index=0.5)),
+        (TypeError, "label_smoothing", lambda x: drt.cross_entropy(x, torch.arange(3), label_smoothing="a")),
+        (TypeError, "target", lambda x: drt.mse_loss(x, None)),
+        (TypeError, "input", lambda x: drt.mse_loss(None, x)),
+        (ValueError, "target", lambda x: drt.mse_loss(x, x.detach().to("meta"))),
+        (ValueError, "weight", lambda x: drt.rms_norm(x, 5, x[0].detach().to("meta"))),
+        (TypeError, "input", lambda x: drt.sum(x.detach().to_sparse())),
+        (TypeError, "name", lambda x: drt.loss(x, x, x)),
+        (TypeError, "keepdim", lambda x: drt.sum(x, 0, x)),
+        (ValueError, "x2", lambda x: drt.cosine_similarity(x, x[:, :2])),
+        (TypeError, "x2", lambda x: drt.cosine_similarity(x, 1.0)),
+        (ValueError, "gamma", lambda x: drt.sigmoid_focal_loss(x, x, gamma=-1)),
+        (ValueError, "alpha", lambda x: drt.sigmoid_focal_loss(x, x, alpha=2)),
     ],
 )
 @pytest.mark.parametrize("tracked", [False, True])

@@ -18,31 +18,69 @@ from typing import Any, Optional, Sequence, Union
 import torch as _torch
 
 from .. import _core, _losses
+from .._arrays import dtype_word as _dtype_word
 from .._arrays import library_of as _library_of
 from .._reduce import axes_of
 from .._reduce import reduced as _reduce_array
+from .._reduce import words_of as _words_of
 from . import _ops
 
 Tensor = _torch.Tensor
 Dim = Union[None, int, Sequence[int]]
 _PLAIN = (_torch.Tensor, _torch.nn.Parameter)
 _built_with_cuda = _core.built_with_cuda
-_place = _library_of(_torch.empty(0)).place
+_LIBRARY = _library_of(_torch.empty(0))
+_place = _LIBRARY.place
+_forward_ad = _torch.autograd.forward_ad
 _modes = _torch._C._len_torch_dispatch_stack
 _transforms = _torch._C._functorch.peek_interpreter_stack
 
 
 def _direct(*tensors: Any) -> bool:
     """May the arrays of these tensors be read at once, as nobody traces or differentiates what is done?"""
-    if _torch.compiler.is_compiling() or _modes() > 0 or _transforms() is not None:
+    if _torch.compiler.is_compiling():
+        return False
+    if _forward_ad._current_level >= 0:
+        _no_tangent(*tensors)
+    if _modes() > 0 or _transforms() is not None:
         return False
     tracked = _torch.is_grad_enabled()
     return all(t is None or (type(t) in _PLAIN and not (tracked and t.requires_grad)) for t in tensors)
 
 
+def _no_tangent(*tensors: Any) -> None:
+    for t in tensors:
+        if t is not None and _forward_ad.unpack_dual(t).tangent is not None:
+            raise NotImplementedError("detreduce: there is no derivative in forward mode, as of torch.func.jvp")
+
+
 def _tensor(x: Any, argument: str) -> None:
     if not isinstance(x, _torch.Tensor):
         raise TypeError(f"{argument}: must be a torch.Tensor, not {type(x).__name__}")
+    if x.is_nested or type(x) not in _PLAIN:
+        _LIBRARY.refuse_wrapper(x, argument)
+    if x.layout is not _torch.strided:
+        raise TypeError(f"{argument}: must be a dense tensor, not {x.layout}")
+
+
+def _tensors(**given: Any) -> None:
+    """Tensors on one device; weight and bias may be None."""
+    first = name = None
+    for argument, x in given.items():
+        if x is None and argument in ("weight", "bias"):
+            continue
+        _tensor(x, argument)
+        if first is None:
+            first, name = x.device, argument
+        elif x.device != first:
+            raise ValueError(f"{argument}: must be on the device of {name}, {first}, not on {x.device}")
+
+
+def _dtype(dtype: Any):
+    """A dtype of torch, by whatever name it is called."""
+    if dtype is None or isinstance(dtype, _torch.dtype) and dtype in _ops._WORDS:
+        return dtype
+    return _LIBRARY.dtypes[_dtype_word(dtype, "dtype")]
 
 
 def reduced(
@@ -57,6 +95,9 @@ def reduced(
 ):
     """sum, mean, asum, sumsq, nrm2, variance or stddev."""
     _tensor(x, "input")
+    _words_of(op=op, method=method)
+    if type(keepdim) is not bool:
+        keepdim = _losses.flag_of(keepdim, "keepdim")
     if _direct(x):
         if dim is None and not keepdim and dtype is None and type(method) is str and x.is_contiguous():
             word, n = _ops._WORDS.get(x.dtype), x.numel()
@@ -75,7 +116,7 @@ def reduced(
         return _reduce_array(
             op, x, dim, keepdim, method, dtype, ddof=ddof, nan_if_empty=empty, axis_name="dim"
         )
-    return _ops.reduce(x, list(axes_of(dim, x.dim(), "dim")), keepdim, op, dtype, method, ddof)
+    return _ops.reduce(x, list(axes_of(dim, x.dim(), "dim")), keepdim, op, _dtype(dtype), method, ddof)
 
 
 def sum(
@@ -94,7 +135,7 @@ def norm(
     input: Tensor, p: float = 2, dim: Dim = None, keepdim: bool = False, *, dtype=None, method="automatic"
 ) -> Tensor:
     """The 1-norm or the 2-norm."""
-    if p not in (1, 2):
+    if _losses.number_of(p, "p") not in (1, 2):
         raise ValueError(f"p: allowed are 1 and 2, not {p!r}")
     return reduced("nrm2" if p == 2 else "asum", input, dim, keepdim, dtype=dtype, method=method)
 
@@ -127,16 +168,18 @@ def loss(
     reduction: str = "mean",
     method: str = "automatic",
     dtype=None,
+    pos_weight: Optional[Tensor] = None,
 ) -> Tensor:
-    """One of the losses of elements, by its name here."""
-    _tensor(x, "input")
-    _tensor(target, "target")
-    if _direct(x, target, weight):
+    """One of the losses of elements, by its name here. pos_weight, a tensor of one element, stands in the place of `parameter`."""
+    _tensors(input=x, target=target, weight=weight)
+    _words_of(name=name, method=method)
+    if _direct(x, target, weight, pos_weight):
+        parameter = _ops._parameter(parameter, pos_weight)
         return _losses.loss(name, x, target, weight, parameter, reduction, method, dtype)
     if x.shape != target.shape:
         raise ValueError(f"target: must have the shape of input, {tuple(x.shape)}, not {tuple(target.shape)}")
     _losses.reduction_of(reduction, _losses.REDUCTIONS + ("batchmean",))
-    return _ops.loss(x, target, weight, name, parameter, reduction, method, dtype)
+    return _ops.loss(x, target, weight, name, parameter, reduction, method, _dtype(dtype), pos_weight)
 
 
 def mse_loss(input, target, reduction: str = "mean", weight=None, *, method: str = "automatic") -> Tensor:
@@ -150,16 +193,14 @@ def l1_loss(input, target, reduction: str = "mean", weight=None, *, method: str 
 def huber_loss(
     input, target, reduction: str = "mean", delta: float = 1.0, weight=None, *, method="automatic"
 ) -> Tensor:
-    if not delta > 0:
-        raise ValueError(f"delta: must be above 0, not {delta}")
+    delta = _losses.parameter_of(delta, "delta", True)
     return loss("huber", input, target, weight, parameter=delta, reduction=reduction, method=method)
 
 
 def smooth_l1_loss(
     input, target, reduction: str = "mean", beta: float = 1.0, *, method: str = "automatic"
 ) -> Tensor:
-    if not beta >= 0:
-        raise ValueError(f"beta: must not be negative, not {beta}")
+    beta = _losses.parameter_of(beta, "beta")
     return loss("smooth_l1", input, target, parameter=beta, reduction=reduction, method=method)
 
 
@@ -172,21 +213,42 @@ def binary_cross_entropy(
 def binary_cross_entropy_with_logits(
     input, target, weight=None, reduction: str = "mean", pos_weight=None, *, method: str = "automatic"
 ) -> Tensor:
-    """pos_weight: a number, or a tensor of one element."""
-    if isinstance(pos_weight, _torch.Tensor) and pos_weight.numel() != 1:
-        raise ValueError(f"pos_weight: must be one number, not {tuple(pos_weight.shape)}")
-    parameter = 1.0 if pos_weight is None else float(pos_weight)
-    if not 0 <= parameter < float("inf"):
-        raise ValueError(f"pos_weight: must be finite and not negative, not {parameter}")
+    """pos_weight: a number, or a tensor of one element, which the host reads: where that is on a GPU, it waits."""
+    parameter, of_tensor = 1.0, None
+    if isinstance(pos_weight, _torch.Tensor):
+        if pos_weight.numel() != 1:
+            raise ValueError(f"pos_weight: must be one number, not {tuple(pos_weight.shape)}")
+        of_tensor = pos_weight
+    elif pos_weight is not None:
+        parameter = _losses.pos_weight_of(pos_weight)
     return loss(
-        "bce_with_logits", input, target, weight, parameter=parameter, reduction=reduction, method=method
+        "bce_with_logits",
+        input,
+        target,
+        weight,
+        parameter=parameter,
+        reduction=reduction,
+        method=method,
+        pos_weight=of_tensor,
     )
+
+
+def sigmoid_focal_loss(
+    inputs, targets, alpha: float = 0.25, gamma: float = 2.0, reduction: str = "none", *, method: str = "automatic"
+) -> Tensor:
+    """As in torchvision.ops. alpha, 0 to 1, or below 0 for none, is a weight of each element: alpha of target 1, 1 - alpha of 0."""
+    alpha, gamma = _losses.number_of(alpha, "alpha"), _losses.parameter_of(gamma, "gamma")
+    if not alpha <= 1:
+        raise ValueError(f"alpha: must be at most 1, not {alpha}")
+    _tensors(inputs=inputs, targets=targets)
+    weight = alpha * targets + (1 - alpha) * (1 - targets) if alpha >= 0 else None
+    return loss("focal", inputs, targets, weight, parameter=gamma, reduction=reduction, method=method)
 
 
 def kl_div(
     input, target, reduction: str = "mean", log_target: bool = False, *, method: str = "automatic"
 ) -> Tensor:
-    name = "kl_div_log_target" if log_target else "kl_div"
+    name = "kl_div_log_target" if _losses.flag_of(log_target, "log_target") else "kl_div"
     return loss(name, input, target, reduction=reduction, method=method)
 
 
@@ -222,7 +284,7 @@ def log_softmax(input: Tensor, dim: int = -1, *, dtype=None) -> Tensor:
 def _row_wise(op: str, x: Tensor, dim: int, dtype) -> Tensor:
     _tensor(x, "input")
     if dtype is not None:
-        x = x.to(dtype)
+        x = x.to(_dtype(dtype))
     if _direct(x):
         return _losses.row_wise(op, x, dim, None)
     return _ops.row_wise(x, axes_of(dim, x.dim(), "dim")[0], op)
@@ -230,11 +292,26 @@ def _row_wise(op: str, x: Tensor, dim: int, dtype) -> Tensor:
 
 def logsumexp(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype=None) -> Tensor:
     _tensor(input, "input")
+    keepdim = _losses.flag_of(keepdim, "keepdim")
     if dtype is not None:
-        input = input.to(dtype)
+        input = input.to(_dtype(dtype))
     if _direct(input):
         return _losses.logsumexp_of(input, dim, keepdim, None, "dim")
     return _ops.logsumexp(input, list(axes_of(dim, input.dim(), "dim")), keepdim)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *, method="automatic") -> Tensor:
+    _tensors(x1=x1, x2=x2)
+    _words_of(method=method)
+    eps = _losses.parameter_of(eps, "eps")
+    if x1.shape != x2.shape:
+        try:
+            x1, x2 = _torch.broadcast_tensors(x1, x2)
+        except RuntimeError:
+            raise ValueError(f"x2: must have a shape that goes with {tuple(x1.shape)}, not {tuple(x2.shape)}") from None
+    if _direct(x1, x2):
+        return _losses.cosine_of(x1, x2, dim, eps, method, None, "dim")
+    return _ops.cosine(x1, x2, axes_of(dim, x1.dim(), "dim")[0], eps, method)
 
 
 def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
@@ -246,7 +323,9 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps: Optional[float] 
 
 
 def _norm(op: str, x: Tensor, normalized_shape, weight, bias, eps) -> Tensor:
-    _tensor(x, "input")
+    _tensors(input=x, weight=weight, bias=bias)
+    if eps is not None and type(eps) is not float:
+        eps = _losses.number_of(eps, "eps")
     if _direct(x, weight, bias):
         return _losses.norm(op, x, normalized_shape, weight, bias, eps)
     last = _losses._normalized(x, normalized_shape)
@@ -332,9 +411,15 @@ def nll_loss(
 def _classes(
     op, x, target, weight, ignore_index, reduction, label_smoothing, method, z_loss=0.0
 ) -> Tensor:
-    _tensor(x, "input")
-    _tensor(target, "target")
+    _tensors(input=x, target=target, weight=weight)
+    _words_of(method=method)
     _losses.reduction_of(reduction)
+    if type(ignore_index) is not int:
+        ignore_index = _losses.ignore_index_of(ignore_index)
+    if type(label_smoothing) is not float:
+        label_smoothing = _losses.number_of(label_smoothing, "label_smoothing")
+    if type(z_loss) is not float:
+        z_loss = _losses.number_of(z_loss, "z_loss")
     if _direct(x, target, weight):
         classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
         return classes.forward(op, reduction, method, None)
@@ -349,7 +434,7 @@ def clip_grad_norm_(
     foreach: Optional[bool] = None,
 ) -> Tensor:
     """As torch.nn.utils.clip_grad_norm_, of the 2-norm. The norm has the bits of all gradients in any order."""
-    if float(norm_type) != 2.0:
+    if _losses.number_of(norm_type, "norm_type") != 2.0:
         raise ValueError(f"norm_type: allowed is 2, not {norm_type!r}")
     if isinstance(parameters, _torch.Tensor):
         parameters = [parameters]
@@ -400,6 +485,7 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "clip_grad_norm_",
+    "cosine_similarity",
     "cross_entropy",
     "distillation_loss",
     "group_norm",
@@ -418,6 +504,7 @@ __all__ = [
     "reduced",
     "reproducible",
     "rms_norm",
+    "sigmoid_focal_loss",
     "smooth_l1_loss",
     "softmax",
     "std",

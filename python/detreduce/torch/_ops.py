@@ -122,47 +122,63 @@ _differentiable("reduce", _setup_reduce, _reduce_backward)
 # ---- Losses of elements ----------------------------------------------------------------------------------------
 
 
-def _loss(x, target, weight, loss, parameter, reduction, method, dtype):
+def _parameter(parameter, pos_weight):
+    return parameter if pos_weight is None else _losses.pos_weight_of(pos_weight)
+
+
+def _loss(x, target, weight, loss, parameter, reduction, method, dtype, pos_weight=None):
+    parameter = _parameter(parameter, pos_weight)
     return _losses.loss(loss, x, target, weight, parameter, reduction, method, dtype)
 
 
-def _fake_loss(x, target, weight, loss, parameter, reduction, method, dtype):
+def _fake_loss(x, target, weight, loss, parameter, reduction, method, dtype, pos_weight=None):
     return x.new_empty(x.shape if reduction == "none" else (), dtype=dtype or x.dtype)
 
 
-def _loss_backward(grad, x, target, weight, loss, parameter, reduction, argument):
+def _loss_backward(grad, x, target, weight, loss, parameter, reduction, argument, pos_weight=None):
+    parameter = _parameter(parameter, pos_weight)
     return _losses.loss_gradient(loss, x, target, weight, parameter, reduction, grad, argument)
 
 
 loss = _define(
     "loss(Tensor x, Tensor target, Tensor? weight, str loss, float parameter, str reduction, str method, "
-    "ScalarType? dtype) -> Tensor",
+    "ScalarType? dtype, Tensor? pos_weight=None) -> Tensor",
     _loss,
     _fake_loss,
 )
 loss_backward = _define(
-    "loss_backward(Tensor grad, Tensor x, Tensor target, Tensor? weight, str loss, float parameter, str reduction, str argument) -> Tensor",
+    "loss_backward(Tensor grad, Tensor x, Tensor target, Tensor? weight, str loss, float parameter, str reduction, "
+    "str argument, Tensor? pos_weight=None) -> Tensor",
     _loss_backward,
-    lambda grad, x, target, weight, loss, parameter, reduction, argument: x.new_empty(x.shape),
+    lambda grad, x, *rest: x.new_empty(x.shape),
 )
 _no_second_derivative("loss_backward")
 
 
 def _setup_loss(ctx, inputs, output):
-    x, target, weight, *ctx.rest = inputs
-    ctx.save_for_backward(x, target, weight)
+    x, target, weight, *ctx.rest, pos_weight = inputs
+    ctx.save_for_backward(x, target, weight, pos_weight)
+
+
+def _summed_to(g, shape):
+    """What comes back to a tensor of `shape` that was broadcast: the sums of g over the axes that it was broadcast along."""
+    first = g.dim() - len(shape)
+    dims = [i for i in range(g.dim()) if i < first or (shape[i - first] == 1 and g.shape[i] != 1)]
+    return reduce(g, dims, True, "sum", None, "automatic", 0).reshape(shape) if dims else g
 
 
 def _derived_loss(ctx, g):
-    x, target, weight = ctx.saved_tensors
+    x, target, weight, pos_weight = ctx.saved_tensors
+    if pos_weight is not None and ctx.needs_input_grad[8]:
+        raise NotImplementedError("detreduce: pos_weight has no gradient here")
     grads = []
     for i, argument in enumerate(("x", "target", "weight")):
         wanted = ctx.needs_input_grad[i]
-        more = ctx.rest[:3]
-        grads.append(loss_backward(g.to(x.dtype), x, target, weight, *more, argument) if wanted else None)
+        more = (*ctx.rest[:3], argument, pos_weight)
+        grads.append(loss_backward(g.to(x.dtype), x, target, weight, *more) if wanted else None)
     if grads[2] is not None:
-        grads[2] = grads[2].sum_to_size(weight.shape) if weight.shape != x.shape else grads[2]
-    return *grads, None, None, None, None, None
+        grads[2] = _summed_to(grads[2], weight.shape)
+    return *grads, None, None, None, None, None, None
 
 
 _differentiable("loss", _setup_loss, _derived_loss)
@@ -234,6 +250,43 @@ def _derived_logsumexp(ctx, g):
 
 
 _differentiable("logsumexp", _setup_logsumexp, _derived_logsumexp)
+
+
+def _cosine(x, y, dim, eps, method):
+    return _losses.cosine_of(x, y, dim, eps, method, None, "dim")
+
+
+def _cosine_backward(grad, x, y, dim, eps, method):
+    return _losses.cosine_gradient(x, y, grad, dim, eps, method)
+
+
+cosine = _define(
+    "cosine(Tensor x, Tensor y, int dim, float eps, str method) -> Tensor",
+    _cosine,
+    lambda x, y, dim, eps, method: x.new_empty([n for i, n in enumerate(x.shape) if i != dim]),
+)
+cosine_backward = _define(
+    "cosine_backward(Tensor grad, Tensor x, Tensor y, int dim, float eps, str method) -> Tensor",
+    _cosine_backward,
+    lambda grad, x, y, dim, eps, method: x.new_empty(x.shape),
+)
+_no_second_derivative("cosine_backward")
+
+
+def _setup_cosine(ctx, inputs, output):
+    x, y, *ctx.rest = inputs
+    ctx.save_for_backward(x, y)
+
+
+def _derived_cosine(ctx, g):
+    x, y = ctx.saved_tensors
+    of_x, of_y = ctx.needs_input_grad[:2]
+    dx = cosine_backward(g, x, y, *ctx.rest) if of_x else None
+    dy = cosine_backward(g, y, x, *ctx.rest) if of_y else None
+    return dx, dy, None, None, None
+
+
+_differentiable("cosine", _setup_cosine, _derived_cosine)
 
 
 def _norm(x, normalized_shape, weight, bias, eps, op):
@@ -419,10 +472,14 @@ def _setup_cross_entropy(ctx, inputs, output):
 
 def _derived_cross_entropy(ctx, g):
     x, target, weight = ctx.saved_tensors
-    if ctx.needs_input_grad[1] or (weight is not None and ctx.needs_input_grad[2]):
-        raise NotImplementedError("detreduce: target and weight of cross_entropy have no gradient here")
-    d = cross_entropy_backward(g, x, target, weight, *ctx.rest)
-    return d, None, None, None, None, None, None, None, None
+    if weight is not None and ctx.needs_input_grad[2]:
+        raise NotImplementedError("detreduce: weight of cross_entropy has no gradient here")
+    ignore_index, label_smoothing, op, *rest = ctx.rest
+    grads = [
+        cross_entropy_backward(g, x, target, weight, ignore_index, label_smoothing, name, *rest) if wanted else None
+        for name, wanted in zip((op, op + "_target"), ctx.needs_input_grad)
+    ]
+    return *grads, None, None, None, None, None, None, None
 
 
 _differentiable("cross_entropy", _setup_cross_entropy, _derived_cross_entropy)
