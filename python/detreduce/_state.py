@@ -17,7 +17,7 @@ _HEADER = struct.Struct("<16s16s8s12sI")
 _OPS = "sum mean asum sumsq nrm2 dot sumdiffsq mse mae min max minmax argmin argmax nrminf variance stddev moments count_nonzero".split()
 _TWO = ("dot", "sumdiffsq", "mse", "mae")
 _NAMES = {"var": "variance", "std": "stddev"}
-_PLACES = ("argmin", "argmax")
+PLACES = ("argmin", "argmax")
 INTEGERS = ("argmin", "argmax", "count_nonzero")
 
 
@@ -64,7 +64,7 @@ def partial(op: str, x: Any, y: Any = None, axis: Any = None, nan: str = "propag
             layout.groups,
             layout.stride,
             nan,
-            first_index if op in _PLACES else 0,
+            first_index if op in PLACES else 0,
             lib.at(a),
             at,
             lib.at(out),
@@ -103,6 +103,28 @@ def finish(
         kind = Moments if op == "moments" else Extremes
         return kind(lib.close(lib.picked(out, 0), states), lib.close(lib.picked(out, 1), states))
     return lib.close(out, states)
+
+
+def length_of(x: Any, axis: Any) -> int:
+    """How many elements a group has."""
+    shape = np.shape(x) if not hasattr(x, "shape") else tuple(x.shape)
+    n = 1
+    for i in axes_of(axis, len(shape)):
+        n *= shape[i]
+    return n
+
+
+def merged(op: str, word: str, nan: str, states: Any) -> Any:
+    """The states of several parts, one part behind the other along axis 0, as those of all of them."""
+    lib = library_of(states)
+    total = lib.contiguous(states[0])
+    groups = 1
+    for length in total.shape[:-1]:
+        groups *= length
+    for other in states[1:] if groups > 0 else ():
+        other = lib.contiguous(other)
+        _core.merge_states(op, word, nan, groups, lib.at(total), lib.at(other), lib.place(total))
+    return total
 
 
 class State:

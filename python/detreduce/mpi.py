@@ -5,7 +5,7 @@
     drm.mean(x, axis=0, comm=comm)
     drm.reduce("moments", x)
 
-What is sent are states, int64 words, by one Allreduce. Arrays are those of NumPy, and others in host memory. The axes that are
+What is sent are states, int64 words, by one Allreduce, or, of argmin and argmax, by one Allgather. Arrays are those of NumPy, and others in host memory. The axes that are
 not reduced must be as long everywhere.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import WORDS, dtype_word, library_of
-from ._state import finish, op_of, partial
+from ._state import PLACES, finish, length_of, merged, op_of, partial
 
 
 def reduce(
@@ -30,7 +30,8 @@ def reduce(
     nan: str = "propagate",
     comm: Any = None,
 ) -> Any:
-    """Any op that State has, but argmin and argmax, over what all processes of `comm`, by default MPI.COMM_WORLD, have."""
+    """Any op that State has over what all processes of `comm`, by default MPI.COMM_WORLD, have. Of argmin and argmax it is the
+    index in the elements of all processes, those of rank 0 first."""
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD if comm is None else comm
@@ -38,13 +39,19 @@ def reduce(
     lib = library_of(x)
     if lib.place(lib.open(x, "x")) is not None:
         raise TypeError("x: must be in host memory")
-    words, merge = partial(op, x, y, axis, nan)
-    if merge == "pair":
-        raise ValueError("op: argmin and argmax are not reduced over processes")
-    words = np.ascontiguousarray(np.asarray(words))
-    total = np.empty_like(words)
-    comm.Allreduce([words, MPI.INT64_T], [total, MPI.INT64_T], op=MPI.MAX if merge == "max" else MPI.SUM)
     word = lib.dtype(lib.open(x, "x"), "x")
+    first = 0
+    if op in PLACES:  # which need to know what comes before them
+        first = comm.exscan(length_of(x, axis)) or 0
+    words, merge = partial(op, x, y, axis, nan, first)
+    words = np.ascontiguousarray(np.asarray(words))
+    if merge == "pair":
+        every = np.empty((comm.size,) + words.shape, np.int64)
+        comm.Allgather([words, MPI.INT64_T], [every, MPI.INT64_T])
+        total = merged(op, word, nan, every)
+    else:
+        total = np.empty_like(words)
+        comm.Allreduce([words, MPI.INT64_T], [total, MPI.INT64_T], op=MPI.MAX if merge == "max" else MPI.SUM)
     return finish(
         op, word, total, WORDS[word] if dtype is None else WORDS[dtype_word(dtype, "dtype")], ddof, nan
     )
@@ -76,3 +83,11 @@ def min(x: Any, axis: Any = None, *, nan: str = "propagate", comm: Any = None) -
 
 def max(x: Any, axis: Any = None, *, nan: str = "propagate", comm: Any = None) -> Any:
     return reduce("max", x, axis=axis, nan=nan, comm=comm)
+
+
+def argmin(x: Any, axis: Any = None, *, nan: str = "propagate", comm: Any = None) -> Any:
+    return reduce("argmin", x, axis=axis, nan=nan, comm=comm)
+
+
+def argmax(x: Any, axis: Any = None, *, nan: str = "propagate", comm: Any = None) -> Any:
+    return reduce("argmax", x, axis=axis, nan=nan, comm=comm)

@@ -53,6 +53,10 @@ for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
             (drd.norm, lambda v, dim: drt.norm(v, 2, dim)),
         ):
             same(ours(part(x), dim=dim), theirs(x, dim=dim), (ours, dim))
+        for op, f in (("argmin", dr.argmin), ("argmax", dr.argmax)):
+            for nan in ("propagate", "ignore"):
+                v = torch.where(y > 1, torch.nan, (x * 2).round()) if nan == "ignore" else (x * 2).round()
+                same(drd.reduce(op, part(v), dim=dim, nan=nan), f(v, dim, nan=nan), (op, dim, nan))
         for op, f in (("min", dr.min), ("max", dr.max), ("count_nonzero", dr.count_nonzero)):
             same(drd.reduce(op, part(x), dim=dim), f(x, dim), (op, dim))
         same(drd.reduce("var", part(x), dim=dim, ddof=1), dr.var(x, dim), ("var", dim))
@@ -145,12 +149,50 @@ for mesh in meshes:
         alone = parameters([gradient, plain.grad])
         same(drd.clip_grad_norm_([p, plain], 0.5), drt.clip_grad_norm_(alone, 0.5), "norm of a DTensor")
         same(p.grad.full_tensor(), alone[0].grad, "a DTensor")
-        same(drd.sum(distribute_tensor(gradient, mesh, placements)), drt.sum(gradient), "sum of a DTensor")
+        whole = distribute_tensor(gradient, mesh, placements)
+        same(drd.sum(whole), drt.sum(gradient), "sum of a DTensor")
+        same(drd.sum(whole, keepdim=True), drt.sum(gradient, keepdim=True), "the same, kept")
+        same(drd.reduce("dot", whole, whole), dr.dot(gradient, gradient), "dot of DTensors")
+        for ours, theirs in ((drd.sum, drt.sum), (drd.mean, drt.mean)):
+            leaf, plain_leaf = whole.detach().requires_grad_(), gradient.clone().requires_grad_()
+            got, want = ours(leaf), theirs(plain_leaf)
+            same(got.detach(), want.detach(), "sum of a DTensor with a gradient")
+            got.backward(), want.backward()
+            assert type(leaf.grad) is type(leaf) and leaf.grad.placements == leaf.placements
+            same(leaf.grad.full_tensor(), plain_leaf.grad, "gradient of a DTensor")
+        for refused, argument in (
+            (lambda: drd.cross_entropy(whole, torch.arange(10) % 8), "input"),
+            (lambda: drd.mse_loss(gradient, whole), "target"),
+            (lambda: drt.mse_loss(gradient, whole), "target"),
+            (lambda: drt.sum(whole), "input"),
+            (lambda: dr.sum(whole), "input"),
+            (lambda: drt.clip_grad_norm_([p], 1.0), "parameters[0]"),
+            (lambda: drd.reduce("dot", whole, gradient), "y"),
+            (lambda: drd.reduce("argmax", whole), "x"),
+        ):
+            try:
+                refused()
+                raise AssertionError("no error")
+            except (TypeError, ValueError) as error:
+                assert str(error).startswith(argument + ": "), error
+        with drt.reproducible() as mode:
+            shares = torch.softmax(whole, 1)
+        assert type(shares) is type(whole) and mode.left == {"softmax": 1}
+        q = torch.softmax(numbers(61, 7), 1).requires_grad_()
+        x = numbers(61, 7, seed=1)
+        mine = part(q.detach()).clone().requires_grad_()
+        drd.cross_entropy(part(x), mine).backward()
+        drt.cross_entropy(x, q).backward()
+        same(mine.grad, part(q.grad), "gradient of probabilities")
 
+elsewhere = [torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(3, device="meta"))]
+for p in elsewhere:
+    p.grad = torch.zeros_like(p)
 for call, argument in (
     (lambda: drd.norm(x, 3), "p"),
     (lambda: drd.mse_loss(x, x, "none"), "reduction"),
-    (lambda: drd.reduce("argmax", x), "op"),
+    (lambda: drd.reduce("prod", x), "op"),
+    (lambda: drd.clip_grad_norm_(elsewhere, 1.0), "parameters[1]"),
 ):
     try:
         call()

@@ -21,8 +21,8 @@ import torch.distributed as dist
 from .. import _core, _losses
 from .._arrays import dtype_word, library_of
 from .._reduce import reduced as _reduce_array
-from .._state import finish, op_of, partial
-from . import _ops
+from .._state import PLACES, finish, length_of, merged, op_of, partial
+from . import _ops, _tensors
 
 Tensor = torch.Tensor
 
@@ -35,10 +35,15 @@ def _group(group: Any):
 
 def _all(words: Tensor, merge: str, group: Any) -> Tensor:
     """The words of all processes, put together."""
-    if merge == "pair":
-        raise ValueError("op: argmin and argmax are not reduced over processes")
     dist.all_reduce(words, dist.ReduceOp.MAX if merge == "max" else dist.ReduceOp.SUM, group=_group(group))
     return words
+
+
+def _gathered(x: Tensor, group: Any) -> Tensor:
+    """What each process has, along a new axis 0."""
+    parts = [torch.empty_like(x) for _ in range(dist.get_world_size(_group(group)))]
+    dist.all_gather(parts, x.contiguous(), group=_group(group))
+    return torch.stack(parts)
 
 
 def _is_dtensor(x: Any) -> bool:
@@ -69,21 +74,33 @@ def reduce(
     nan: str = "propagate",
     group: Any = None,
 ) -> Any:
-    """Any op that State has, but argmin and argmax, over what all processes have: of dim None of all their elements, else
-    of the elements along dim of each of them, which have as many groups."""
-    op = op_of(op)
-    x = x.detach()
+    """Any op that State has over what all processes have: of dim None of all their elements, else of the elements along dim of
+    each of them, which have as many groups. Of argmin and argmax it is the index in the elements of all processes, those of
+    the first one first; not of a DTensor."""
+    op, ndim = op_of(op), x.dim()
+    x, y = x.detach(), None if y is None else y.detach()
     if _is_dtensor(x):
         if dim is not None:
             raise ValueError("dim: must be None for a DTensor")
+        if op in PLACES:
+            raise TypeError(f"x: must not be a DTensor, of which {op} is not offered")
+        if y is not None:
+            if not _is_dtensor(y) or y.device_mesh != x.device_mesh or y.placements != x.placements:
+                raise ValueError("y: must be a DTensor with the mesh and the placements of x")
+            y, _ = _local(y, "y")
         x, counts = _local(x, "x")
         if not counts:
-            x = x.reshape(-1)[:0]
-    words, merge = partial(op, x, None if y is None else y.detach(), dim, nan)
-    words = _all(words, merge, group)
-    result = finish(op, dtype_word(x.dtype, "x"), words, dtype, ddof, nan)
+            x, y = x.reshape(-1)[:0], None if y is None else y.reshape(-1)[:0]
+    word = dtype_word(x.dtype, "x")
+    if op in PLACES:
+        lengths = _gathered(torch.tensor([length_of(x, dim)], device=x.device), group)
+        first = int(lengths[: dist.get_rank(_group(group))].sum())
+        words = merged(op, word, nan, _gathered(partial(op, x, y, dim, nan, first)[0], group))
+    else:
+        words = _all(*partial(op, x, y, dim, nan), group)
+    result = finish(op, word, words, dtype, ddof, nan)
     if keepdim:
-        shape = [1] * x.dim() if dim is None else list(x.shape)
+        shape = [1] * ndim if dim is None else list(x.shape)
         for i in () if dim is None else (dim,) if isinstance(dim, int) else dim:
             shape[i] = 1
         keep = [r.reshape(shape) for r in result] if isinstance(result, tuple) else result.reshape(shape)
@@ -93,14 +110,16 @@ def reduce(
 
 class _Summed(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, mean, dim, keepdim, dtype, group):
+    def forward(ctx, x, counts, mean, dim, keepdim, dtype, group):
         ctx.shape, ctx.dtype, ctx.keepdim = x.shape, x.dtype, keepdim
         ctx.dim = _ops.axes_of(dim, x.dim(), "dim")
         ctx.n = None
         if mean:
-            n = torch.tensor([math.prod(x.shape[i] for i in ctx.dim)], device=x.device)
+            n = torch.tensor([math.prod(x.shape[i] for i in ctx.dim) if counts else 0], device=x.device)
             dist.all_reduce(n, group=_group(group))
             ctx.n = int(n)
+        if not counts:
+            x = x.new_empty((0,) * max(1, x.dim()))
         return reduce("mean" if mean else "sum", x, dim=dim, keepdim=keepdim, dtype=dtype, group=group)
 
     @staticmethod
@@ -109,23 +128,30 @@ class _Summed(torch.autograd.Function):
             for i in ctx.dim:
                 g = g.unsqueeze(i)
         g = g if ctx.n is None else g / ctx.n
-        return g.expand(ctx.shape).to(ctx.dtype), None, None, None, None, None
+        return g.expand(ctx.shape).to(ctx.dtype), None, None, None, None, None, None
+
+
+def _summed(x, mean, dim, keepdim, dtype, group):
+    if not (x.requires_grad and torch.is_grad_enabled()):
+        return reduce("mean" if mean else "sum", x, dim=dim, keepdim=keepdim, dtype=dtype, group=group)
+    counts = True
+    if _is_dtensor(x):  # whose to_local() brings the gradient back as a DTensor
+        if dim is not None:
+            raise ValueError("dim: must be None for a DTensor")
+        x, counts = _local(x, "x")
+    return _Summed.apply(x, counts, mean, dim, keepdim, dtype, group)
 
 
 def sum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, group: Any = None) -> Tensor:
     """The sum of the elements of all processes."""
-    if x.requires_grad and torch.is_grad_enabled():
-        return _Summed.apply(x, False, dim, keepdim, dtype, group)
-    return reduce("sum", x, dim=dim, keepdim=keepdim, dtype=dtype, group=group)
+    return _summed(x, False, dim, keepdim, dtype, group)
 
 
 def mean(
     x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, group: Any = None
 ) -> Tensor:
     """Their mean. The processes may have different numbers of elements."""
-    if x.requires_grad and torch.is_grad_enabled():
-        return _Summed.apply(x, True, dim, keepdim, dtype, group)
-    return reduce("mean", x, dim=dim, keepdim=keepdim, dtype=dtype, group=group)
+    return _summed(x, True, dim, keepdim, dtype, group)
 
 
 def norm(
@@ -169,10 +195,14 @@ class _Classes(torch.autograd.Function):
         factor = g.to(_ops.arithmetic(x.dtype))
         if total is not None:
             factor = (factor.double() / total).to(factor.dtype)
-        d = _ops.cross_entropy_backward(
-            factor, x, target, weight, ignore_index, label_smoothing, op, "sum", "exact"
-        )
-        return d, None, None, None, None, None, None, None
+        if weight is not None and ctx.needs_input_grad[2]:
+            raise NotImplementedError("detreduce: weight has no gradient here")
+        rest = (x, target, weight, ignore_index, label_smoothing)
+        grads = [
+            _ops.cross_entropy_backward(factor, *rest, name, "sum", "exact") if wanted else None
+            for name, wanted in zip((op, op + "_target"), ctx.needs_input_grad)
+        ]
+        return *grads, None, None, None, None, None, None
 
 
 def cross_entropy(
@@ -187,6 +217,7 @@ def cross_entropy(
 ) -> Tensor:
     """Of the rows of all processes: their sum, or that over the sum of the weights of all of them."""
     _reduction(reduction)
+    _tensors(input=input, target=target, weight=weight)
     return _Classes.apply(
         input, target, weight, ignore_index, label_smoothing, "cross_entropy", reduction, group
     )
@@ -202,6 +233,7 @@ def nll_loss(
     group: Any = None,
 ) -> Tensor:
     _reduction(reduction)
+    _tensors(input=input, target=target, weight=weight)
     return _Classes.apply(input, target, weight, ignore_index, 0.0, "nll", reduction, group)
 
 
@@ -266,6 +298,7 @@ def loss(
 ) -> Tensor:
     """One of mse, mae, huber, smooth_l1, bce, bce_with_logits and kl_div, of the elements of all processes."""
     _reduction(reduction)
+    _tensors(input=input, target=target, weight=weight)
     return _Loss.apply(input, target, weight, name, parameter, reduction, group)
 
 
@@ -317,11 +350,9 @@ def clip_grad_norm_(
     A DTensor (FSDP2, tensor parallelism) counts once, wherever its copies and shards are. Any other gradient is the same in
     every process, as after DistributedDataParallel, and counts once, unless `sharded`, True or a function of the parameter,
     says that every process has its own. Reads the norm on the host."""
-    if float(norm_type) != 2.0:
+    if _losses.number_of(norm_type, "norm_type") != 2.0:
         raise ValueError(f"norm_type: allowed is 2, not {norm_type!r}")
-    for argument, value in (("max_norm", max_norm), ("eps", eps)):
-        if not 0 <= _losses.number_of(value, argument) < math.inf:
-            raise ValueError(f"{argument}: must be finite and not negative, not {value}")
+    max_norm, eps = _losses.parameter_of(max_norm, "max_norm"), _losses.parameter_of(eps, "eps")
     group = _group(group)
     if isinstance(parameters, torch.Tensor):
         parameters = [parameters]
@@ -331,14 +362,18 @@ def clip_grad_norm_(
     wide, device = False, None
     with torch.no_grad():
         for i, p in enumerate(parameters):
+            if not isinstance(p, torch.Tensor):
+                raise TypeError(f"parameters[{i}]: must be a tensor of torch, not {type(p).__name__}")
             if p.grad is None:
                 continue
             g = p.grad.detach()
             counts = first or (sharded(p) if callable(sharded) else bool(sharded))
             if _is_dtensor(g):
                 g, counts = _local(g, f"parameters[{i}]")
-            gradients.append(g)
             device = g.device if device is None else device
+            if g.device != device:
+                raise ValueError(f"parameters[{i}]: must be on the device of the first one, {device}, not {g.device}")
+            gradients.append(g)
             if counts:
                 counted.append(g)
         if device is None:
