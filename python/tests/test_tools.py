@@ -1,5 +1,7 @@
 """devices(), verify() and explain(); and arguments at random, none of which may end the process."""
 
+import os
+import pickle
 import random
 import warnings
 
@@ -7,7 +9,7 @@ import numpy as np
 import pytest
 
 import detreduce as dr
-from detreduce import _tools
+from detreduce import _state, _tools
 
 
 def test_devices():
@@ -38,18 +40,43 @@ def test_errors_are_within_their_bounds(op, dtype):
             call()
 
 
-FUNCTIONS = [
-    f
-    for name in dr.__all__
-    if name[0].islower() and callable(f := getattr(dr, name)) and name not in ("devices", "verify")
-]
+try:
+    import torch
+
+    import detreduce.torch as drt
+except ImportError:
+    torch = drt = None
+
+
+def functions(module):
+    others = ("devices", "verify", "not_covered", "reproducible")
+    return [
+        f
+        for name in module.__all__
+        if name[0].islower() and callable(f := getattr(module, name)) and name not in others
+    ]
+
+
+def added(op, dtype, *parts):
+    state = dr.State(op, dtype)
+    for part in parts:
+        state.add(part)
+    return pickle.loads(pickle.dumps(state)).merge(dr.State(op, dtype)).value()
+
+
+def added_pairs(op, x, y, first_index=0):
+    return dr.State(op, getattr(x, "dtype", x)).add(x, y, first_index=first_index)
+
+
+FUNCTIONS = functions(dr)
+STATES = [added, added_pairs]
 
 
 def values(rng):
     """Something that may be given as an argument, sensible or not."""
     shape = rng.choice([(), (0,), (3,), (3, 4), (4, 3), (2, 3, 4), (0, 4), (4, 0)])
     dtype = rng.choice(["f2", "f4", "f8", "f4", "f4", "i8", "i4", "u1", "c8", "?", ">f4"])
-    a = (np.arange(np.prod(shape, dtype=int)).reshape(shape) % 7 - 2).astype(dtype)
+    a = np.asarray((np.arange(np.prod(shape, dtype=int)).reshape(shape) % 7 - 2)).astype(dtype)
     kind = rng.randrange(6)
     if kind == 1:
         a = a.T
@@ -60,6 +87,32 @@ def values(rng):
     if kind == 4:
         a = np.broadcast_to(a, (2,) + a.shape)
     return a
+
+
+def tensors(rng):
+    """The same of torch."""
+    a = values(rng)
+    if a.dtype == ">f4":
+        a = a.astype("f4")
+    t = torch.from_numpy(a.copy(order="K"))
+    kind = rng.randrange(12)
+    if kind == 0:
+        t = t.to(torch.bfloat16)
+    if kind == 1:
+        t = t.to("meta")
+    if kind == 2:
+        t = t.to_sparse()
+    if kind == 3 and t.dim() > 1:
+        t = t.transpose(0, 1)[:1]
+    if kind == 4 and t.dim() > 0 and t.shape[0] > 0:
+        t = t[:1].expand(3, *t.shape[1:])
+    if kind == 5 and t.dtype in (torch.float16, torch.float32):
+        t = t.to(rng.choice([torch.float8_e4m3fn, torch.float8_e5m2]))
+    if kind == 6:
+        t = t.conj()
+    if rng.random() < 0.3 and (t.is_floating_point() or t.is_complex()) and t.layout == torch.strided:
+        t = t.detach().requires_grad_()
+    return t
 
 
 WORDS = [
@@ -110,29 +163,51 @@ SCALARS = [
     (3,),
     (3, 4),
 ]
-KEYWORDS = "axis dim keepdims keepdim dtype method nan ddof correction reduction delta beta weight ignore_index label_smoothing z_loss eps y target op".split()
+KEYWORDS = (
+    "axis dim keepdims keepdim dtype method nan ddof correction reduction delta beta weight ignore_index label_smoothing z_loss eps y target op "
+    "temperature num_groups running_mean running_var training momentum gamma alpha pos_weight log_target p bias parameter norm_type error_if_nonfinite"
+).split()
+CALLS = int(os.environ.get("DETREDUCE_RANDOM_CALLS", "20000"))  # in all
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_arguments_end_the_process(seed):
+@pytest.mark.parametrize("of", ["numpy", "torch"])
+def test_no_arguments_end_the_process(seed, of):
+    if of == "torch" and torch is None:
+        pytest.skip("there is no torch")
     rng = random.Random(seed)
-    raised = 0
-    for _ in range(1000):
-        f = rng.choice(FUNCTIONS)
-        arguments = [values(rng) for _ in range(rng.choice([1, 1, 2, 3]))]
+    some = tensors if of == "torch" else values
+    given = FUNCTIONS + STATES + (functions(drt) * 2 if of == "torch" else [])
+    allowed = (TypeError, ValueError) + ((NotImplementedError,) if of == "torch" else ())  # a gradient that there is not
+    raised = succeeded = 0
+    for _ in range(CALLS // 40):
+        f = rng.choice(given)
+        arguments = [(some if rng.random() < 0.95 else values)(rng) for _ in range(rng.choice([1, 1, 2, 3]))]
         if rng.random() < 0.5 and len(arguments) > 1:
-            arguments[1] = (
-                arguments[0].copy() if rng.random() < 0.5 else np.zeros(arguments[0].shape[:1], np.int64)
-            )
+            if rng.random() < 0.5:
+                arguments[1] = arguments[0].detach().clone() if of == "torch" and hasattr(arguments[0], "detach") else arguments[0].copy()
+            else:
+                arguments[1] = np.zeros(arguments[0].shape[:1], np.int64)
+                if of == "torch":
+                    arguments[1] = torch.from_numpy(arguments[1])
+        if f in STATES:
+            arguments = [rng.choice(_state._OPS + ["prod"]), *arguments]
+            if f is added:
+                arguments.insert(1, rng.choice(["float32", "float64", np.float16, 3]))
+        elif rng.random() < 0.1:
+            arguments.insert(1, rng.choice(SCALARS + WORDS))
         named = {}
         for key in rng.sample(KEYWORDS, rng.choice([0, 0, 1, 1, 2])):
-            named[key] = rng.choice([rng.choice(WORDS), rng.choice(SCALARS), values(rng)])
+            named[key] = rng.choice([rng.choice(WORDS), rng.choice(SCALARS), some(rng)])
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                f(*arguments, **named)
-        except (TypeError, ValueError):
+                result = f(*arguments, **named)
+                succeeded += 1
+                if of == "torch" and isinstance(result, torch.Tensor) and result.requires_grad and result.device.type != "meta":
+                    result.sum().backward()
+        except allowed:
             raised += 1
-        except OverflowError as error:  # of Python's own conversions
+        except Exception as error:
             raise AssertionError((f, arguments, named)) from error
-    assert 0 < raised < 1000
+    assert raised > 0 and succeeded > 0
