@@ -197,7 +197,7 @@ class Model(torch.nn.Module if torch else object):
 
 
 def steps(model, tokens, targets, ours, compiled):
-    """Microseconds of a step, and the bits of loss and gradients of three runs."""
+    """Microseconds of a step, and the bits of three runs: of the loss, of the gradients of the last layer, of all gradients."""
 
     def loss_of(tokens, targets):
         if not ours:
@@ -219,7 +219,8 @@ def steps(model, tokens, targets, ours, compiled):
         end.record()
         torch.cuda.synchronize()
         if run < 3:
-            bits.append(bits_of(loss, norm, *(p.grad for p in parameters)))
+            last = [model.norm.weight.grad, model.out.weight.grad]
+            bits.append((bits_of(loss), bits_of(*last), bits_of(norm, *(p.grad for p in parameters))))
         else:
             times.append(begin.elapsed_time(end) * 1000)
     return statistics.median(times), bits
@@ -242,7 +243,9 @@ def part_step():
                     continue
                 try:
                     us, bits = steps(model, tokens, targets, ours, compiled)
-                    note("step", case, library, us, bits=" ".join(bits), note=f"{len(set(bits))} different of 3 runs", **more)
+                    counts = [len(set(b)) for b in zip(*bits)]
+                    text = "different in 3 runs: {} losses, {} gradients of the last layer, {} of all".format(*counts)
+                    note("step", case, library, us, bits=" ".join("/".join(b) for b in bits), note=text, **more)
                 except Exception as error:  # noqa: BLE001
                     note("step", case, library, note=f"failed: {type(error).__name__}: {str(error)[:200]}", **more)
             del model

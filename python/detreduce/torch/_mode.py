@@ -84,8 +84,15 @@ def _ops_of_autocast(kind: str) -> frozenset:
     """Those of the ops that are taken which autocast knows on such a device: it computes them in float32."""
     names = """sum sum.dim_IntList linalg_vector_norm softmax.int log_softmax.int logsumexp layer_norm group_norm rms_norm cross_entropy_loss nll_loss_nd
         nll_loss mse_loss l1_loss huber_loss smooth_l1_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div cosine_similarity"""
-    has = torch._C._dispatch_has_kernel_for_dispatch_key
-    return frozenset(n for n in names.split() if has("aten::" + n, {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}[kind]))
+    key = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}[kind]
+
+    def has(name):
+        try:
+            return torch._C._dispatch_has_kernel_for_dispatch_key("aten::" + name, key)
+        except RuntimeError:  # an op that this torch has not
+            return False
+
+    return frozenset(filter(has, names.split()))
 
 
 _AUTOCAST = {kind: _ops_of_autocast(kind) for kind in ("cpu", "cuda")}
