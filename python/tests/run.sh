@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Python package as pip builds and installs it, in a virtual environment, and its tests. Run by ctest:
-#   run.sh SOURCE FOLDER PROGRAM
+#   run.sh SOURCE FOLDER PROGRAM [packages]   with `packages` it makes the environment, and no more
 # DETREDUCE_PYTHON_PACKAGES names packages to install from PyPI, too ("torch dask[array] mpi4py", as .ci/run does); where it is
 # not set, those of the machine are used. What is not there is skipped, and FOLDER/skipped says what and why; ./dev test prints
 # it. FOLDER keeps the environment and what was compiled. The bits are compared with those of PROGRAM, the program `detreduce`.
@@ -34,6 +34,7 @@ if [[ $(cat "$folder/made" 2>/dev/null) != "$packages" ]]; then
     without "${wanted[*]}: pip cannot install them"
   fi
 fi
+if [[ ${4:-} == packages ]]; then exit; fi
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
 DETREDUCE_CUDA=OFF CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-2} pip install --no-build-isolation --no-deps --force-reinstall \
   "-Cbuild-dir=$folder/build" "$source"
