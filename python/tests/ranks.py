@@ -153,6 +153,8 @@ for mesh in meshes:
         same(drd.sum(whole), drt.sum(gradient), "sum of a DTensor")
         same(drd.sum(whole, keepdim=True), drt.sum(gradient, keepdim=True), "the same, kept")
         same(drd.reduce("dot", whole, whole), dr.dot(gradient, gradient), "dot of DTensors")
+        sent = whole.redistribute(placements=[Replicate()] * mesh.ndim, async_op=True)
+        same(drd.sum(sent), drt.sum(gradient), "sum of what is still sent")
         for ours, theirs in ((drd.sum, drt.sum), (drd.mean, drt.mean)):
             leaf, plain_leaf = whole.detach().requires_grad_(), gradient.clone().requires_grad_()
             got, want = ours(leaf), theirs(plain_leaf)

@@ -59,7 +59,10 @@ def _local(x: Tensor, argument: str) -> Tuple[Tensor, bool]:
             raise ValueError(f"{argument}: must not be a partial sum; redistribute it first")
         if placement.is_replicate() and (coordinate is None or coordinate[i] != 0):
             counts = False
-    return x.to_local(), counts
+    local = x.to_local()
+    if hasattr(local, "wait"):  # what other processes still send
+        local = local.clone() if local.requires_grad else local.wait()
+    return local, counts
 
 
 def reduce(
