@@ -63,7 +63,9 @@ class Numpy:
             a = x
         else:
             if isinstance(x, np.ma.MaskedArray):
-                raise TypeError(f"{argument}: must not be a masked array; allowed are x.compressed() and x.filled(0)")
+                raise TypeError(
+                    f"{argument}: must not be a masked array; allowed are x.compressed() and x.filled(0)"
+                )
             try:
                 a = np.asarray(x)
             except (TypeError, ValueError) as error:

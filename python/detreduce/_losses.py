@@ -98,7 +98,9 @@ def _as(dtype: Any, x: Any, *others: Any) -> tuple:
     word = dtype_word(dtype, "dtype")
     wide = arithmetic_of(lib.dtype(x, "x"))
     if word not in (wide, lib.dtype(x, "x")):
-        raise TypeError(f"dtype: with gradients allowed are None and what x is added in, {WORDS[wide]}, not {WORDS[word]}")
+        raise TypeError(
+            f"dtype: with gradients allowed are None and what x is added in, {WORDS[wide]}, not {WORDS[word]}"
+        )
     same = [isinstance(t, lib.torch.Tensor) and t.dtype is x.dtype for t in (x, *others)]
     return tuple(lib.cast(t, word) if like_x else t for t, like_x in zip((x, *others), same))
 
@@ -457,7 +459,9 @@ def _cosine_rows(x: Any, y: Any, axis: Any, axis_name: str):
     a = Rows(x, axis, axis_name=axis_name)
     b = a.like(y, "y")
     if a.place is not None and a.place[2] is None:
-        raise TypeError("x: must be in host memory; cosine_similarity is not offered for arrays of JAX on a GPU")
+        raise TypeError(
+            "x: must be in host memory; cosine_similarity is not offered for arrays of JAX on a GPU"
+        )
     if a.stride != b.stride:
         a.a, b.a, a.stride = a.lib.contiguous(a.a), b.lib.contiguous(b.a), a.n
     return a, b
@@ -509,7 +513,9 @@ def _normalized(x: Any, normalized_shape: Any) -> int:
     try:
         shape = tuple(operator.index(n) for n in sizes)
     except (TypeError, RuntimeError):
-        raise TypeError(f"normalized_shape: must be an int or a tuple of ints, not {normalized_shape!r}") from None
+        raise TypeError(
+            f"normalized_shape: must be an int or a tuple of ints, not {normalized_shape!r}"
+        ) from None
     if len(shape) == 0 or tuple(x.shape[len(x.shape) - len(shape) :]) != shape:
         raise ValueError(f"normalized_shape: must be how the shape of x, {tuple(x.shape)}, ends, not {shape}")
     return len(shape)
@@ -609,7 +615,9 @@ class Channels:
     """x of (N, C, …), with what belongs to its channels: weight, bias and running statistics, of one dtype, which need not
     be that of x."""
 
-    def __init__(self, norm: str, x: Any, groups: Any, eps: Any, given: bool, method: str, momentum: Any, **of_channels):
+    def __init__(
+        self, norm: str, x: Any, groups: Any, eps: Any, given: bool, method: str, momentum: Any, **of_channels
+    ):
         lib = self.lib = library_of(x)
         self.x, a = x, lib.open(x, "x")
         self.word = lib.dtype(a, "x")
@@ -651,7 +659,9 @@ class Channels:
         if not self.of_channels:
             self.parameters = word
         elif word != self.parameters:
-            raise TypeError(f"{argument}: must have the dtype of weight, bias and running statistics, not {a.dtype}")
+            raise TypeError(
+                f"{argument}: must have the dtype of weight, bias and running statistics, not {a.dtype}"
+            )
         same_device(lib, self.a, a, argument)
         if tuple(a.shape) != self.sizes[1:2]:
             raise ValueError(f"{argument}: must have the shape {self.sizes[1:2]}, not {tuple(a.shape)}")
@@ -681,7 +691,13 @@ class Channels:
                     running[i] = self.empty(old.shape, self.parameters)
                     running[i][...] = old
         if math.prod(self.shape) > 0:
-            arrays = {"x": self.a, "out": out, "scale": own.get("weight"), "shift": own.get("bias"), "mean": mean}
+            arrays = {
+                "x": self.a,
+                "out": out,
+                "scale": own.get("weight"),
+                "shift": own.get("bias"),
+                "mean": mean,
+            }
             arrays.update(rstd=rstd, running_mean=running[0], running_variance=running[1])
             self.run(False, arrays)
         elif self.norm == "batch_norm" and not self.given:
@@ -693,9 +709,17 @@ class Channels:
         lib = self.lib
         u = lib.contiguous(second_of(lib, self.x, self.a, self.word, upstream, "upstream"))
         out = self.empty(self.shape, self.word)
-        dw, db = (lib.filled(self.sizes[1:2], self.parameters, 0, self.a) if parameters else None for _ in range(2))
+        dw, db = (
+            lib.filled(self.sizes[1:2], self.parameters, 0, self.a) if parameters else None for _ in range(2)
+        )
         if math.prod(self.shape) > 0:
-            arrays = {"x": self.a, "out": out, "scale": self.of_channels.get("weight"), "mean": mean, "rstd": rstd}
+            arrays = {
+                "x": self.a,
+                "out": out,
+                "scale": self.of_channels.get("weight"),
+                "mean": mean,
+                "rstd": rstd,
+            }
             arrays.update(upstream=u, scale_gradient=dw, shift_gradient=db)
             self.run(True, arrays)
         return out, dw, db
@@ -725,7 +749,9 @@ def batch_norm(
     are those of x, which running_mean and running_var, unless None, follow in place; else they are these."""
     torch = _of_torch(x)
     if torch is not None:
-        return torch.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps, method=method)
+        return torch.batch_norm(
+            x, running_mean, running_var, weight, bias, training, momentum, eps, method=method
+        )
     running = {"running_mean": running_mean, "running_var": running_var}
     channels = Channels(
         "batch_norm", x, 1, eps, not training, method, momentum, weight=weight, bias=bias, **running
@@ -926,7 +952,8 @@ def distillation(
     dtype=None,
 ):
     """temperature^2 KL(softmax(target / temperature) || softmax(x / temperature)) of a student's logits x and a teacher's. The
-    mean is over the rows: of (N, C) what torch calls batchmean. It may be slightly negative where both nearly agree."""
+    mean is over the rows: of (N, C) what torch calls batchmean. It may be slightly negative where both nearly agree.
+    """
     torch = _of_torch(x)
     if torch is not None:
         return torch.distillation_loss(x, target, temperature, axis, reduction, method=method, dtype=dtype)

@@ -237,7 +237,14 @@ def _flat(op, x, method, ddof=0, nan="propagate"):
 
 
 def _summed(op, x, axis, dtype, keepdims, method, dim, keepdim, **more):
-    if type(x) is ndarray and axis is None and dtype is None and dim is None and keepdims is False and keepdim is None:
+    if (
+        type(x) is ndarray
+        and axis is None
+        and dtype is None
+        and dim is None
+        and keepdims is False
+        and keepdim is None
+    ):
         value = _flat(op, x, method, more.get("ddof", 0))
         if value is not None:
             return value

@@ -96,11 +96,22 @@ def _():
 @case("Both", "a mean of nothing")
 def _():
     nothing = torch.empty(0, 5)
-    assert drt.mse_loss(nothing, nothing).isnan() and F.mse_loss(nothing, nothing).isnan()  # in Python as in torch
+    assert (
+        drt.mse_loss(nothing, nothing).isnan() and F.mse_loss(nothing, nothing).isnan()
+    )  # in Python as in torch
     ignored = torch.full((6,), -100)
     assert drt.cross_entropy(X, ignored).isnan() and F.cross_entropy(X, ignored).isnan()
     with pytest.raises(ValueError, match="^n|^x|^rows"):
-        _core.row_op("cross_entropy", "f64", None, 5, 0, {"reduction": "mean"}, {"x": np.empty(0), "out": np.empty(1)}, None)
+        _core.row_op(
+            "cross_entropy",
+            "f64",
+            None,
+            5,
+            0,
+            {"reduction": "mean"},
+            {"x": np.empty(0), "out": np.empty(1)},
+            None,
+        )
 
 
 @case("Both", "bad arguments")
@@ -112,7 +123,16 @@ def _():
 @case("Both", "gradient with respect to x, in place")
 def _():
     a, t = X.numpy().copy(), T.numpy()
-    _core.row_op("cross_entropy_gradient", "f64", None, 5, 6, {"reduction": "sum"}, {"x": a, "targets": t, "out": a}, None)
+    _core.row_op(
+        "cross_entropy_gradient",
+        "f64",
+        None,
+        5,
+        6,
+        {"reduction": "sum"},
+        {"x": a, "targets": t, "out": a},
+        None,
+    )
     assert np.array_equal(a, gradient(lambda v: drt.cross_entropy(v, T, reduction="sum"), X).numpy())
 
 
@@ -124,7 +144,12 @@ ELEMENTS = "Losses of elements"
 @case(ELEMENTS, "`mse_loss`, `l1_loss`, `huber_loss`, `smooth_l1_loss`")
 def _():
     for reduction in ("none", "sum", "mean"):
-        for name, more in (("mse_loss", {}), ("l1_loss", {}), ("huber_loss", {"delta": 0.5}), ("smooth_l1_loss", {"beta": 0.5})):
+        for name, more in (
+            ("mse_loss", {}),
+            ("l1_loss", {}),
+            ("huber_loss", {"delta": 0.5}),
+            ("smooth_l1_loss", {"beta": 0.5}),
+        ):
             ours, theirs = (getattr(m, name)(X, Y, reduction=reduction, **more) for m in (drt, F))
             alike(ours, theirs)
 
@@ -174,7 +199,9 @@ def _():
 
 @case(ELEMENTS, "its gradient")
 def _():
-    x, t = torch.tensor([0.0, 1.0, 1e-13, 0.25], dtype=torch.float64), torch.tensor([1.0, 0.5, 1.0, 0.5], dtype=torch.float64)
+    x, t = torch.tensor([0.0, 1.0, 1e-13, 0.25], dtype=torch.float64), torch.tensor(
+        [1.0, 0.5, 1.0, 0.5], dtype=torch.float64
+    )
     ours, theirs = (gradient(f, x, t) for f in (drt.binary_cross_entropy, F.binary_cross_entropy))
     alike(ours, theirs, 1e-8)  # where 1e-12 is a float
     alike(ours * 4, (x - t) / (x * (1 - x)).clamp_min(1e-12), 1e-8)
@@ -184,7 +211,10 @@ def _():
 def _():
     with pytest.raises(RuntimeError):
         F.binary_cross_entropy(2 * one, one)
-    assert drt.binary_cross_entropy(2 * one, one).isnan() and gradient(drt.binary_cross_entropy, -one, one).isnan()
+    assert (
+        drt.binary_cross_entropy(2 * one, one).isnan()
+        and gradient(drt.binary_cross_entropy, -one, one).isnan()
+    )
 
 
 @case(ELEMENTS, "`binary_cross_entropy_with_logits`")
@@ -214,7 +244,9 @@ def _():
 
 @case(ELEMENTS, "`binary_cross_entropy`, gradient with respect to the target")
 def _():
-    ours, theirs = (gradient(lambda t: f(0 * one, t), one) for f in (drt.binary_cross_entropy, F.binary_cross_entropy))
+    ours, theirs = (
+        gradient(lambda t: f(0 * one, t), one) for f in (drt.binary_cross_entropy, F.binary_cross_entropy)
+    )
     assert ours == 100 and theirs.isinf()
 
 
@@ -249,14 +281,19 @@ def _():
     alike(drt.sigmoid_focal_loss(X, t, -1, 2.0, "mean"), bce.mean())
     alike(dr.focal(X, t), bce.mean())
     assert np.array_equal(dr.focal(X.numpy(), t.numpy(), gamma=1.5), dr.focal(X, t, gamma=1.5).numpy())
-    torch.autograd.gradcheck(lambda v: drt.sigmoid_focal_loss(v, t, reduction="sum"), X.clone().requires_grad_())
+    torch.autograd.gradcheck(
+        lambda v: drt.sigmoid_focal_loss(v, t, reduction="sum"), X.clone().requires_grad_()
+    )
 
 
 @case(ELEMENTS, "`kl_div`, t = 0")
 def _():
     for f in (drt.kl_div, F.kl_div):
         assert f(one, 0 * one, reduction="sum") == 0
-    assert drt.kl_div(-INF * one, 0 * one, reduction="sum") == 0 and F.kl_div(-INF * one, 0 * one, reduction="sum").isnan()
+    assert (
+        drt.kl_div(-INF * one, 0 * one, reduction="sum") == 0
+        and F.kl_div(-INF * one, 0 * one, reduction="sum").isnan()
+    )
 
 
 @case(ELEMENTS, "`kl_div`, t < 0")
@@ -333,7 +370,9 @@ def _():
     g = up.double()
     want = (g - g.mean(1, keepdim=True) - z * (g * z).mean(1, keepdim=True)) * rstd.double()[:, None]
     assert torch.allclose(got.double() * 1e30, want * 1e30, rtol=1e-4, atol=1e-5)
-    assert not torch.allclose(gradient(lambda v: F.layer_norm(v, (5,), eps=0.0) * up, x).double() * 1e30, want * 1e30)
+    assert not torch.allclose(
+        gradient(lambda v: F.layer_norm(v, (5,), eps=0.0) * up, x).double() * 1e30, want * 1e30
+    )
 
 
 @case(ROWS, "`layer_norm`, `rms_norm`, epsilon")
@@ -419,14 +458,18 @@ def _():
 def _():
     for dim in (0, 1, -1):
         alike(drt.cosine_similarity(X, Y, dim), F.cosine_similarity(X, Y, dim))
-        assert np.array_equal(dr.cosine_similarity(X.numpy(), Y.numpy(), dim), drt.cosine_similarity(X, Y, dim).numpy())
+        assert np.array_equal(
+            dr.cosine_similarity(X.numpy(), Y.numpy(), dim), drt.cosine_similarity(X, Y, dim).numpy()
+        )
     for a, b in ((X, Y), (Y, X)):
         alike(*(gradient(lambda v: f(v, b), a) for f in (drt.cosine_similarity, F.cosine_similarity)))
     alike(drt.cosine_similarity(X, 0 * Y), F.cosine_similarity(X, 0 * Y))
     alike(drt.cosine_similarity(X, Y[:1]), F.cosine_similarity(X, Y[:1]))
     assert (drt.cosine_similarity(X, X) <= 1).all()
     for view in (lambda v: v[:, ::2], lambda v: v[:, 1:4], lambda v: v.T):
-        assert torch.equal(drt.cosine_similarity(view(X), view(Y)), drt.cosine_similarity(view(X).clone(), view(Y).clone()))
+        assert torch.equal(
+            drt.cosine_similarity(view(X), view(Y)), drt.cosine_similarity(view(X).clone(), view(Y).clone())
+        )
 
 
 @case(ROWS, "distillation")
@@ -459,7 +502,8 @@ def _():
     alike(got, gradient(lambda v: torch.logsumexp(v, 1) * up, X))
     x = X.float() + 100
     ours, theirs = (
-        (gradient(lambda v: f(v, 1), x).double() - torch.softmax(x.double(), 1)).abs().max() for f in (drt.logsumexp, torch.logsumexp)
+        (gradient(lambda v: f(v, 1), x).double() - torch.softmax(x.double(), 1)).abs().max()
+        for f in (drt.logsumexp, torch.logsumexp)
     )
     assert ours < 1e-7 and theirs > 4 * ours
 
@@ -472,7 +516,9 @@ ELSEWHERE = "Not here"
 @case(ELSEWHERE, "gradient of each row's `cross_entropy` by a factor of its own")
 def _():
     up = W[:, 0]
-    alike(*(gradient(lambda v: f(v, T, reduction="none") * up, X) for f in (drt.cross_entropy, F.cross_entropy)))
+    alike(
+        *(gradient(lambda v: f(v, T, reduction="none") * up, X) for f in (drt.cross_entropy, F.cross_entropy))
+    )
 
 
 @case(ELSEWHERE, "z-loss")

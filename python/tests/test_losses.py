@@ -31,8 +31,13 @@ def test_cosine_similarity_is_its_formula(dtype):
     for axis in (0, 1, -1):
         want = (a * b).sum(axis) / np.sqrt((a * a).sum(axis) * (b * b).sum(axis))
         close(dr.cosine_similarity(x, y, axis), want, dtype)
-    assert same_bits(dr.cosine_similarity(x[0, :, 2:7], y[0, :, :5]), dr.cosine_similarity(x[0, :, 2:7].copy(), y[0, :, :5].copy()))
-    assert dr.cosine_similarity(x, x, dtype="float64").max() <= 1 and dr.cosine_similarity(x[:0], y[:0]).shape == (0, 5)
+    assert same_bits(
+        dr.cosine_similarity(x[0, :, 2:7], y[0, :, :5]),
+        dr.cosine_similarity(x[0, :, 2:7].copy(), y[0, :, :5].copy()),
+    )
+    assert dr.cosine_similarity(x, x, dtype="float64").max() <= 1 and dr.cosine_similarity(
+        x[:0], y[:0]
+    ).shape == (0, 5)
 
 
 TERMS = {

@@ -39,7 +39,14 @@ def torch_names():
             return torch.nn.functional.cross_entropy(self.layer(x), target)
 
     target = torch.tensor([0, 2, 1, 1])
-    return {"drt": drt, "torch": torch, "model": Model(), "x": torch.ones(4, 5), "logits": torch.ones(4, 3), "target": target}
+    return {
+        "drt": drt,
+        "torch": torch,
+        "model": Model(),
+        "x": torch.ones(4, 5),
+        "logits": torch.ones(4, 3),
+        "target": target,
+    }
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -55,7 +62,9 @@ def test_there_are_blocks_on_every_page_that_shows_python():
 
 def test_the_edge_cases_are_those_of_the_page():
     """docs/edge-cases/edge_cases.py: detreduce gives its true sums, bit by bit, and the page has its lines."""
-    spec = importlib.util.spec_from_file_location("edge_cases", ROOT / "docs" / "edge-cases" / "edge_cases.py")
+    spec = importlib.util.spec_from_file_location(
+        "edge_cases", ROOT / "docs" / "edge-cases" / "edge_cases.py"
+    )
     edge_cases = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(edge_cases)
     page = (ROOT / "docs" / "edge-cases.md").read_text(encoding="utf-8")

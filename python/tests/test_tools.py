@@ -178,14 +178,20 @@ def test_no_arguments_end_the_process(seed, of):
     rng = random.Random(seed)
     some = tensors if of == "torch" else values
     given = FUNCTIONS + STATES + (functions(drt) * 2 if of == "torch" else [])
-    allowed = (TypeError, ValueError) + ((NotImplementedError,) if of == "torch" else ())  # a gradient that there is not
+    allowed = (TypeError, ValueError) + (
+        (NotImplementedError,) if of == "torch" else ()
+    )  # a gradient that there is not
     raised = succeeded = 0
     for _ in range(CALLS // 40):
         f = rng.choice(given)
         arguments = [(some if rng.random() < 0.95 else values)(rng) for _ in range(rng.choice([1, 1, 2, 3]))]
         if rng.random() < 0.5 and len(arguments) > 1:
             if rng.random() < 0.5:
-                arguments[1] = arguments[0].detach().clone() if of == "torch" and hasattr(arguments[0], "detach") else arguments[0].copy()
+                arguments[1] = (
+                    arguments[0].detach().clone()
+                    if of == "torch" and hasattr(arguments[0], "detach")
+                    else arguments[0].copy()
+                )
             else:
                 arguments[1] = np.zeros(arguments[0].shape[:1], np.int64)
                 if of == "torch":
@@ -204,7 +210,12 @@ def test_no_arguments_end_the_process(seed, of):
                 warnings.simplefilter("ignore")
                 result = f(*arguments, **named)
                 succeeded += 1
-                if of == "torch" and isinstance(result, torch.Tensor) and result.requires_grad and result.device.type != "meta":
+                if (
+                    of == "torch"
+                    and isinstance(result, torch.Tensor)
+                    and result.requires_grad
+                    and result.device.type != "meta"
+                ):
                     result.sum().backward()
         except allowed:
             raised += 1

@@ -99,7 +99,9 @@ def inputs(dtype=torch.float64, device="cpu"):
         case(drt.nll_loss, F.nll_loss, c, t, cw, reduction=reduction)
     case(drt.kl_div, F.kl_div, c, q, reduction="batchmean")
     case(drt.distillation_loss, of_teacher, c, numbers(6, 7, dtype=dtype, device=device, seed=8), 2.5)
-    case(drt.distillation_loss, of_teacher, c, numbers(6, 7, dtype=dtype, device=device, seed=8), 0.5, 0, "sum")
+    case(
+        drt.distillation_loss, of_teacher, c, numbers(6, 7, dtype=dtype, device=device, seed=8), 0.5, 0, "sum"
+    )
     case(drt.layer_norm, F.layer_norm, x, (7,), w, b)
     case(drt.layer_norm, F.layer_norm, x, (5, 7))
     case(drt.layer_norm, F.layer_norm, x, (7,), w, None, 1e-3)
@@ -392,7 +394,9 @@ def test_batch_norm_follows_its_batches(device, momentum, tracked):
         x = numbers(4, 5, 3, 2, dtype=torch.float32, device=device, seed=i) * 3 + 7
         assert torch.allclose(ours(x), theirs(x), atol=1e-5)
         with drt.reproducible() as mode:
-            assert torch.equal(theirs(x), drt.batch_norm(x, training=True, weight=ours.weight, bias=ours.bias))
+            assert torch.equal(
+                theirs(x), drt.batch_norm(x, training=True, weight=ours.weight, bias=ours.bias)
+            )
             assert torch.equal(F.group_norm(x, 5), drt.group_norm(x, 5)) and "batch_norm" in mode.taken
         if tracked:
             ours.load_state_dict(theirs.state_dict())  # which two batches have gone through
@@ -589,7 +593,9 @@ def test_probabilities_have_gradients(reduction, smoothing, device):
 
 
 def test_a_weight_that_is_broadcast_gets_exact_sums(device):
-    x, y = numbers(400, 3, 5, dtype=torch.float32, device=device), numbers(400, 3, 5, dtype=torch.float32, seed=1).to(device)
+    x, y = numbers(400, 3, 5, dtype=torch.float32, device=device), numbers(
+        400, 3, 5, dtype=torch.float32, seed=1
+    ).to(device)
     for shape in ((5,), (3, 1), (1, 3, 5), (400, 1, 1), (1,), ()):
         w = numbers(*shape, dtype=torch.float32, device=device, seed=2).requires_grad_()
         drt.loss("huber", x, y, w, reduction="sum").backward()
@@ -605,13 +611,15 @@ def test_pos_weight_may_be_a_tensor_where_a_graph_is_compiled(device):
 
     def step(v, p):
         with drt.reproducible():
-            return F.binary_cross_entropy_with_logits(v, t, pos_weight=p) + drt.binary_cross_entropy_with_logits(
+            return F.binary_cross_entropy_with_logits(
                 v, t, pos_weight=p
-            )
+            ) + drt.binary_cross_entropy_with_logits(v, t, pos_weight=p)
 
     got = torch.compile(step, backend="aot_eager", fullgraph=True)(x, three)
     assert torch.allclose(got, 2 * F.binary_cross_entropy_with_logits(x, t, pos_weight=three))
-    assert torch.allclose(*(torch.autograd.grad(f(x, three), x)[0] for f in (step, torch.compile(step, backend="aot_eager"))))
+    assert torch.allclose(
+        *(torch.autograd.grad(f(x, three), x)[0] for f in (step, torch.compile(step, backend="aot_eager")))
+    )
     with pytest.raises(ValueError, match="^pos_weight: "):
         drt.binary_cross_entropy_with_logits(x, t, pos_weight=torch.tensor(-1.0))
     with pytest.raises(NotImplementedError, match="pos_weight"):
@@ -650,7 +658,14 @@ def test_tensors_of_other_types_are_left_to_torch():
     assert isinstance(total, Wrapped) and isinstance(shares, Wrapped)
     assert mode.left == {"sum": 1, "softmax": 1} and not mode.taken
     nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
-    for call in (dr.sum, drt.sum, drt.softmax, dr.softmax, lambda v: dr.mse(v, v), lambda v: drt.layer_norm(v, 3)):
+    for call in (
+        dr.sum,
+        drt.sum,
+        drt.softmax,
+        dr.softmax,
+        lambda v: dr.mse(v, v),
+        lambda v: drt.layer_norm(v, 3),
+    ):
         for bad in (x, nested):
             with pytest.raises(TypeError, match="^(x|input): must be"):
                 call(bad)
@@ -663,7 +678,14 @@ def test_tensors_of_other_types_are_left_to_torch():
 
 def test_forward_mode_is_refused():
     x, up = numbers(4, 5), numbers(4, 5, seed=1)
-    for f in (dr.sum, drt.sum, dr.softmax, lambda v: dr.mse(v, v), lambda v: drt.rms_norm(v, 5), lambda v: drt.logsumexp(v)):
+    for f in (
+        dr.sum,
+        drt.sum,
+        dr.softmax,
+        lambda v: dr.mse(v, v),
+        lambda v: drt.rms_norm(v, 5),
+        lambda v: drt.logsumexp(v),
+    ):
         with pytest.raises(NotImplementedError, match="forward mode"):
             torch.func.jvp(f, (x,), (up,))
         with torch.autograd.forward_ad.dual_level():
@@ -704,7 +726,9 @@ def test_what_is_left_is_listed():
     assert {"addmm", "histc", "cdist", "poisson_nll_loss", "multi_dot", "prod"} <= names
     x = numbers(3, 3)
     with drt.reproducible() as mode:
-        x.addmm(x, x), x.prod(), torch.tensordot(x, x), torch.cov(x), torch.cdist(x, x), x.cumprod(0), torch.linalg.multi_dot([x, x])
+        x.addmm(x, x), x.prod(), torch.tensordot(x, x), torch.cov(x), torch.cdist(x, x), x.cumprod(
+            0
+        ), torch.linalg.multi_dot([x, x])
     assert set(mode.left) == {"matrix products", "other reductions", "running sums"} and not mode.taken
 
 

@@ -91,7 +91,15 @@ def calls(rng, ndim, shape):
         yield "softmax_gradient", lambda a: _losses.row_wise_gradient("softmax", a, a, one)
         yield "logsumexp_gradient", lambda a: _losses.logsumexp_gradient(a, dr.logsumexp(a, one), one)
         yield "rmsnorm_gradient", lambda a: _losses.norm_gradient(
-            "rmsnorm", a, a, last, None, None, _losses.norm("rmsnorm", a, ends, None, None, 0.5, True)[2], False, False
+            "rmsnorm",
+            a,
+            a,
+            last,
+            None,
+            None,
+            _losses.norm("rmsnorm", a, ends, None, None, 0.5, True)[2],
+            False,
+            False,
         )[0]
         if ndim > 1:
             yield "cross_entropy", lambda a: dr.cross_entropy(a, a, reduction="none")
@@ -116,7 +124,11 @@ def test_views_have_the_bits_of_their_copies(name):
                 for got, expected in zip(parts(call(a)), parts(call(copy))):
                     got, expected = read(got), read(expected)
                     assert got.dtype == expected.dtype and got.shape == expected.shape, (op, shape)
-                    assert got.tobytes() == expected.tobytes(), (op, shape, a.strides if library is None else a.stride())
+                    assert got.tobytes() == expected.tobytes(), (
+                        op,
+                        shape,
+                        a.strides if library is None else a.stride(),
+                    )
             if math.prod(shape) > 0:
                 for op in ("sum", "argmax", "std"):
                     assert state(a, op=op) == state(copy, op=op), (op, shape)

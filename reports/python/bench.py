@@ -70,7 +70,13 @@ def part_overhead():
             g.grad = None
             f(g).backward()
 
-        cases.append(("torch sum of 16", device, {"detreduce": lambda t=t: drt.sum(t), "torch": lambda t=t: torch.sum(t)}))
+        cases.append(
+            (
+                "torch sum of 16",
+                device,
+                {"detreduce": lambda t=t: drt.sum(t), "torch": lambda t=t: torch.sum(t)},
+            )
+        )
         both = {"detreduce": lambda b=backward: b(drt.sum), "torch": lambda b=backward: b(torch.sum)}
         cases.append(("torch sum of 16, forward and backward", device, both))
         mode = drt.reproducible()
@@ -79,7 +85,13 @@ def part_overhead():
             with mode:
                 t.sum()
 
-        cases.append(("torch sum of 16 within reproducible()", device, {"detreduce": inside, "torch": lambda t=t: t.sum()}))
+        cases.append(
+            (
+                "torch sum of 16 within reproducible()",
+                device,
+                {"detreduce": inside, "torch": lambda t=t: t.sum()},
+            )
+        )
     for case, device, calls in cases:
         for library, us in medians(calls, 0.3, 500).items():
             note("overhead", case, library, us, dtype="float32", elements=16, device=device)
@@ -152,7 +164,15 @@ def part_graphs():
         x = torch.randn(1 << exponent, device="cuda")
         calls = {"detreduce": lambda: drt.sum(x), "torch": lambda: torch.sum(x)}
         for library, call in calls.items():
-            note("graphs", "sum", library, in_graph(call), dtype="float32", elements=1 << exponent, device="cuda")
+            note(
+                "graphs",
+                "sum",
+                library,
+                in_graph(call),
+                dtype="float32",
+                elements=1 << exponent,
+                device="cuda",
+            )
 
 
 def bits_of(*tensors):
@@ -173,11 +193,15 @@ class Block(torch.nn.Module if torch else object):
         super().__init__()
         self.heads = heads
         self.before, self.between = torch.nn.RMSNorm(width), torch.nn.LayerNorm(width)
-        self.qkv, self.out = torch.nn.Linear(width, 3 * width, bias=False), torch.nn.Linear(width, width, bias=False)
+        self.qkv, self.out = torch.nn.Linear(width, 3 * width, bias=False), torch.nn.Linear(
+            width, width, bias=False
+        )
         self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
 
     def forward(self, x):
-        q, k, v = (p.unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in self.qkv(self.before(x)).chunk(3, -1))
+        q, k, v = (
+            p.unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in self.qkv(self.before(x)).chunk(3, -1)
+        )
         x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
         return x + self.down(F.gelu(self.up(self.between(x))))
 
@@ -244,10 +268,20 @@ def part_step():
                 try:
                     us, bits = steps(model, tokens, targets, ours, compiled)
                     counts = [len(set(b)) for b in zip(*bits)]
-                    text = "different in 3 runs: {} losses, {} gradients of the last layer, {} of all".format(*counts)
-                    note("step", case, library, us, bits=" ".join("/".join(b) for b in bits), note=text, **more)
+                    text = "different in 3 runs: {} losses, {} gradients of the last layer, {} of all".format(
+                        *counts
+                    )
+                    note(
+                        "step", case, library, us, bits=" ".join("/".join(b) for b in bits), note=text, **more
+                    )
                 except Exception as error:  # noqa: BLE001
-                    note("step", case, library, note=f"failed: {type(error).__name__}: {str(error)[:200]}", **more)
+                    note(
+                        "step",
+                        case,
+                        library,
+                        note=f"failed: {type(error).__name__}: {str(error)[:200]}",
+                        **more,
+                    )
             del model
             torch.cuda.empty_cache()
 
@@ -274,7 +308,15 @@ def part_splits():
             bits.append(bits_of(torch.cat(losses), torch.cat(gradients)))
             del losses, gradients
         text = f"{len(set(bits))} different of batches of 8, 4 and 1"
-        note("splits", "rms_norm and cross_entropy", library, bits=" ".join(bits), note=text, dtype="bfloat16", device=device)
+        note(
+            "splits",
+            "rms_norm and cross_entropy",
+            library,
+            bits=" ".join(bits),
+            note=text,
+            dtype="bfloat16",
+            device=device,
+        )
 
 
 PARTS = ("overhead", "cpu", "graphs", "step", "splits")
@@ -326,7 +368,9 @@ def main():
             else:
                 globals()["part_" + part]()
         except Exception as error:  # noqa: BLE001
-            text = error.stderr[-300:] if isinstance(error, subprocess.CalledProcessError) else str(error)[:300]
+            text = (
+                error.stderr[-300:] if isinstance(error, subprocess.CalledProcessError) else str(error)[:300]
+            )
             note(part, "", "", note=f"failed: {type(error).__name__}: {text}".replace("\n", " "))
 
 

@@ -51,7 +51,9 @@ def _direct(*tensors: Any) -> bool:
 def _no_tangent(*tensors: Any) -> None:
     for t in tensors:
         if t is not None and _forward_ad.unpack_dual(t).tangent is not None:
-            raise NotImplementedError("detreduce: there is no derivative in forward mode, as of torch.func.jvp")
+            raise NotImplementedError(
+                "detreduce: there is no derivative in forward mode, as of torch.func.jvp"
+            )
 
 
 def _tensor(x: Any, argument: str) -> None:
@@ -234,7 +236,13 @@ def binary_cross_entropy_with_logits(
 
 
 def sigmoid_focal_loss(
-    inputs, targets, alpha: float = 0.25, gamma: float = 2.0, reduction: str = "none", *, method: str = "automatic"
+    inputs,
+    targets,
+    alpha: float = 0.25,
+    gamma: float = 2.0,
+    reduction: str = "none",
+    *,
+    method: str = "automatic",
 ) -> Tensor:
     """As in torchvision.ops. alpha, 0 to 1, or below 0 for none, is a weight of each element: alpha of target 1, 1 - alpha of 0."""
     alpha, gamma = _losses.number_of(alpha, "alpha"), _losses.parameter_of(gamma, "gamma")
@@ -300,7 +308,9 @@ def logsumexp(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype=No
     return _ops.logsumexp(input, list(axes_of(dim, input.dim(), "dim")), keepdim)
 
 
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *, method="automatic") -> Tensor:
+def cosine_similarity(
+    x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *, method="automatic"
+) -> Tensor:
     _tensors(x1=x1, x2=x2)
     _words_of(method=method)
     eps = _losses.parameter_of(eps, "eps")
@@ -308,7 +318,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *
         try:
             x1, x2 = _torch.broadcast_tensors(x1, x2)
         except RuntimeError:
-            raise ValueError(f"x2: must have a shape that goes with {tuple(x1.shape)}, not {tuple(x2.shape)}") from None
+            raise ValueError(
+                f"x2: must have a shape that goes with {tuple(x1.shape)}, not {tuple(x2.shape)}"
+            ) from None
     if _direct(x1, x2):
         return _losses.cosine_of(x1, x2, dim, eps, method, None, "dim")
     return _ops.cosine(x1, x2, axes_of(dim, x1.dim(), "dim")[0], eps, method)
@@ -359,7 +371,9 @@ def batch_norm(
     return _channel_norm("batch_norm", input, weight, bias, *running, 1, not training, momentum, eps, method)
 
 
-def _channel_norm(norm, x, weight, bias, running_mean, running_var, groups, given, momentum, eps, method) -> Tensor:
+def _channel_norm(
+    norm, x, weight, bias, running_mean, running_var, groups, given, momentum, eps, method
+) -> Tensor:
     _tensor(x, "input")
     if bias is not None and weight is None:
         weight = _torch.ones_like(bias)
@@ -408,9 +422,7 @@ def nll_loss(
     return _classes("nll", input, target, weight, ignore_index, reduction, 0.0, method)
 
 
-def _classes(
-    op, x, target, weight, ignore_index, reduction, label_smoothing, method, z_loss=0.0
-) -> Tensor:
+def _classes(op, x, target, weight, ignore_index, reduction, label_smoothing, method, z_loss=0.0) -> Tensor:
     _tensors(input=x, target=target, weight=weight)
     _words_of(method=method)
     _losses.reduction_of(reduction)

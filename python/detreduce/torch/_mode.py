@@ -101,7 +101,11 @@ _AUTOCAST = {kind: _ops_of_autocast(kind) for kind in ("cpu", "cuda")}
 def _wide(names: str, *tensors: Any):
     """Under autocast in float32, if torch computes one of these ops so on the device."""
     kind = next(t for t in tensors if t is not None).device.type
-    if kind in _AUTOCAST and torch.is_autocast_enabled(kind) and any(n in _AUTOCAST[kind] for n in names.split()):
+    if (
+        kind in _AUTOCAST
+        and torch.is_autocast_enabled(kind)
+        and any(n in _AUTOCAST[kind] for n in names.split())
+    ):
         return tuple(t.float() if isinstance(t, Tensor) and t.dtype in _SHORT else t for t in tensors)
     return tensors
 
@@ -185,7 +189,11 @@ def _trace(x):
 @_handles(F.cosine_similarity, torch.cosine_similarity)
 def _cosine_similarity(x1, x2, dim=1, eps=1e-8):
     x1, x2 = _wide("cosine_similarity", x1, x2)
-    return drt.cosine_similarity(x1, x2, dim, eps) if _fit(x1, x2) and x1.dim() > 0 and x2.dim() > 0 else NotImplemented
+    return (
+        drt.cosine_similarity(x1, x2, dim, eps)
+        if _fit(x1, x2) and x1.dim() > 0 and x2.dim() > 0
+        else NotImplemented
+    )
 
 
 @_handles(F.normalize)
@@ -272,13 +280,13 @@ def _rms_norm(x, normalized_shape, weight=None, eps=None):
 @_handles(F.group_norm, torch.group_norm)
 def _group_norm(x, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
     x, weight, bias = _wide("group_norm", x, weight, bias)
-    return drt.group_norm(x, num_groups, weight, bias, eps) if _fit_channels(x, weight, bias) else NotImplemented
+    return (
+        drt.group_norm(x, num_groups, weight, bias, eps) if _fit_channels(x, weight, bias) else NotImplemented
+    )
 
 
 @_handles(F.batch_norm)
-def _batch_norm(
-    x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
-):
+def _batch_norm(x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     if not _fit_channels(x, weight, bias, running_mean, running_var):
         return NotImplemented
     return drt.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps)
@@ -388,7 +396,17 @@ _of_elements(F.kl_div, "kl_div")
 
 
 _FOREACH = getattr(torch, "foreach", None)
-_NAMESPACES = (torch, Tensor, F, torch.linalg, torch.special, torch.fft, torch._C._nn, torch.distributed, _FOREACH)
+_NAMESPACES = (
+    torch,
+    Tensor,
+    F,
+    torch.linalg,
+    torch.special,
+    torch.fft,
+    torch._C._nn,
+    torch.distributed,
+    _FOREACH,
+)
 
 
 def _of_names(names: str) -> list:

@@ -371,7 +371,9 @@ def _channel_norm(*args):
     return out, mean, rstd, *(args[0].new_empty(0) if r is None or channels.given else r for r in running)
 
 
-def _fake_channel_norm(x, weight, bias, running_mean, running_var, groups, given, momentum, eps, norm, method):
+def _fake_channel_norm(
+    x, weight, bias, running_mean, running_var, groups, given, momentum, eps, norm, method
+):
     statistics = x.shape[1] if norm == "batch_norm" else x.shape[0] * groups
     mean, rstd = (x.new_empty((statistics,), dtype=torch.float64) for _ in range(2))
     none = [given or r is None for r in (running_mean, running_var)]
@@ -476,7 +478,11 @@ def _derived_cross_entropy(ctx, g):
         raise NotImplementedError("detreduce: weight of cross_entropy has no gradient here")
     ignore_index, label_smoothing, op, *rest = ctx.rest
     grads = [
-        cross_entropy_backward(g, x, target, weight, ignore_index, label_smoothing, name, *rest) if wanted else None
+        (
+            cross_entropy_backward(g, x, target, weight, ignore_index, label_smoothing, name, *rest)
+            if wanted
+            else None
+        )
         for name, wanted in zip((op, op + "_target"), ctx.needs_input_grad)
     ]
     return *grads, None, None, None, None, None, None, None

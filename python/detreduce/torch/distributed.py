@@ -375,7 +375,9 @@ def clip_grad_norm_(
                 g, counts = _local(g, f"parameters[{i}]")
             device = g.device if device is None else device
             if g.device != device:
-                raise ValueError(f"parameters[{i}]: must be on the device of the first one, {device}, not {g.device}")
+                raise ValueError(
+                    f"parameters[{i}]: must be on the device of the first one, {device}, not {g.device}"
+                )
             gradients.append(g)
             if counts:
                 counted.append(g)
