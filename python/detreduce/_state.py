@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from typing import Any, Optional
 
 import numpy as np
@@ -12,8 +10,6 @@ from . import _core
 from ._arrays import NAMES, NUMPY, WORDS, dtype_word, library_of
 from ._reduce import Extremes, Moments, axes_of, laid_out, second_of, words_of
 
-_MAGIC = b"detreduce-state\x01"
-_HEADER = struct.Struct("<16s16s8s12sI")
 _OPS = "sum mean asum sumsq nrm2 dot sumdiffsq mse mae min max minmax argmin argmax nrminf variance stddev moments count_nonzero".split()
 _TWO = ("dot", "sumdiffsq", "mse", "mae")
 _NAMES = {"var": "variance", "std": "stddev"}
@@ -194,7 +190,9 @@ class State:
         return self
 
     def copy(self) -> "State":
-        return State.from_bytes(self.to_bytes())
+        state = State(self.op, self.dtype, nan=self.nan)
+        state._words, state._next = self._words.copy(), self._next
+        return state
 
     def __add__(self, other: Any) -> "State":
         return self.copy().merge(other) if isinstance(other, State) else NotImplemented
@@ -241,35 +239,21 @@ class State:
         return finish(self.op, NAMES[self.dtype], self._words, dtype, ddof, self.nan)
 
     def to_bytes(self) -> bytes:
-        """The state as bytes that any machine can read: little-endian, with a version and a checksum."""
-        head = _HEADER.pack(
-            _MAGIC, self.op.encode(), NAMES[self.dtype].encode(), self.nan.encode(), self._words.size
-        )
-        body = head + struct.pack("<q", self._next) + self._words.astype("<i8").tobytes()
-        return body + struct.pack("<I", zlib.crc32(body))
+        """The state as bytes that any machine can read, and C and C++: lib/SPEC.md, section 18.5."""
+        first = self._next if self.op in _PLACES else 0
+        return _core.state_bytes(self.op, NAMES[self.dtype], self.nan, first, self._words)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "State":
-        """Reads them back; what is damaged, or no state, is a ValueError."""
+        """Reads them back, and what else is serialized of one array; what is damaged, or no state, is a ValueError."""
         try:
-            data = bytes(memoryview(data))
-        except TypeError:
+            raw = np.asarray(memoryview(data).cast("B"))
+        except (TypeError, ValueError):
             raise TypeError(f"data: must be bytes, not {type(data).__name__}") from None
-        if len(data) < _HEADER.size + 12 or struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
-            raise ValueError("data: is damaged, or no state")
-        magic, op, word, nan, length = _HEADER.unpack_from(data)
-        text = [part.rstrip(b"\0").decode("ascii", "replace") for part in (op, word, nan)]
-        if (
-            magic != _MAGIC
-            or text[0] not in _OPS
-            or text[1] not in WORDS
-            or len(data) != _HEADER.size + 12 + 8 * length
-        ):
-            raise ValueError("data: is no state of a version that is known")
-        state = cls(text[0], WORDS[text[1]], nan=text[2])
-        next_index = struct.unpack_from("<q", data, _HEADER.size)[0]
-        state = state.from_words(np.frombuffer(data[_HEADER.size + 8 : -4], "<i8").astype(np.int64))
-        state._next = next_index
+        op, word, nan, first = _core.request_of_bytes(raw, raw.size)
+        state = cls(op, WORDS[word], nan=nan)
+        _core.read_state(op, word, nan, raw, raw.size, state._words)
+        state._next = first
         return state
 
     def __reduce__(self):

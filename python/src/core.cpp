@@ -54,6 +54,7 @@ using Word = std::optional<std::string_view>;
                                         {"probabilities", "target"},
                                         {"shift", "bias"},
                                         {"states", "state"},
+                                        {"bytes", "data"},
                                         {"list", "parameters"},
                                         {"launch.threads", "threads"},
                                         {"launch.isa", "isa"},
@@ -388,6 +389,32 @@ void norm_of_state(nb::handle from, std::string_view output, nb::handle out, nb:
     check(status);
 }
 
+/// The serialized form of a flat state; of ops that give an index, so many elements are before what goes on.
+nb::bytes state_bytes(std::string_view op, std::string_view dtype, std::string_view nan, std::uint64_t first_index,
+                      nb::handle from) {
+    const dr::Plan plan = plan_of_states(op, dtype, {}, "flat", 0, 1, 0, 0, nan, first_index, dr::cpu);
+    std::vector<std::byte> bytes(dr::serialized_bytes(plan));
+    check(dr::serialize(plan, static_cast<const std::int64_t*>(address(from)), bytes));
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
+/// What such bytes are of: op, dtype, NaN policy and first index.
+nb::tuple request_of_bytes(nb::handle data, std::size_t size) {
+    dr::Request r;
+    check(dr::serialized_request({static_cast<const std::byte*>(address(data)), size}, r));
+    if (r.shape != dr::Shape::flat) throw nb::value_error("data: is a state of groups; allowed is that of one array");
+    const auto text = [](std::string_view word) { return std::string(word); };
+    return nb::make_tuple(text(dr::name(r.op)), text(dr::name(r.dtype)), text(dr::name(r.nan)), r.first_index);
+}
+
+/// Their words.
+void read_state(std::string_view op, std::string_view dtype, std::string_view nan, nb::handle data, std::size_t size,
+                nb::handle out) {
+    const dr::Plan plan = plan_of_states(op, dtype, {}, "flat", 0, 1, 0, 0, nan, 0, dr::cpu);
+    check(dr::deserialize(plan, {static_cast<const std::byte*>(address(data)), size},
+                          static_cast<std::int64_t*>(address(out))));
+}
+
 /// Adds states to others, normalizes them where `others` is None.
 void merge_states(std::string_view op, std::string_view dtype, std::string_view nan, std::uint64_t groups,
                   nb::handle into, nb::handle others, nb::handle where) {
@@ -684,6 +711,9 @@ NB_MODULE(_core, m) {
           nb::arg("into"), nb::arg("others").none(), nb::arg("where").none());
     m.def("finish_states", &finish_states, nb::arg("op"), nb::arg("dtype"), nb::arg("output").none(), nb::arg("nan"),
           nb::arg("ddof"), nb::arg("groups"), nb::arg("states"), nb::arg("out"), nb::arg("where").none());
+    m.def("state_bytes", &state_bytes);
+    m.def("request_of_bytes", &request_of_bytes);
+    m.def("read_state", &read_state);
     m.def("norm_state_words", &norm_state_words);
     m.def("norm_state", &norm_state, nb::arg("arrays"), nb::arg("out"), nb::arg("where").none());
     m.def("norm_of_state", &norm_of_state, nb::arg("states"), nb::arg("output"), nb::arg("out"),

@@ -95,6 +95,21 @@ def test_bytes_are_looked_at():
             dr.State.from_bytes(bad)
     with pytest.raises(TypeError, match="^data: "):
         dr.State.from_bytes(5)
+    assert len(data) == 640 and data[:16] == b"DREXACT\n\x02\0\0\0\x4a\0\0\0"  # as C and C++ have it
+    rows = bytearray(data)
+    rows[19] = 1
+    hash = 0xCBF29CE484222325
+    for byte in rows[:-8]:
+        hash = (hash ^ byte) * 0x100000001B3 % 2**64
+    with pytest.raises(ValueError, match="^data: is a state of groups"):
+        dr.State.from_bytes(bytes(rows[:-8]) + hash.to_bytes(8, "little"))
+
+
+def test_bytes_of_indices_go_on():
+    state = dr.State("argmax", "float32").add(np.float32([1, 4, 2]))
+    again = dr.State.from_bytes(state.to_bytes())
+    assert again == state and again.add(np.float32([3, 9])).value() == 4
+    assert state.copy().add(np.float32([3, 9])).value() == 4 and state.value() == 1
 
 
 IN_PROCESSES = """
