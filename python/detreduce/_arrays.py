@@ -258,7 +258,8 @@ class Torch(Numpy):
         return device.index, torch.cuda.current_stream(device).cuda_stream, allocate
 
     def writable(self, a, argument):
-        pass
+        if any(step == 0 and n > 1 for step, n in zip(a.stride(), a.shape)):
+            raise ValueError(f"{argument}: must be writable, and its elements share memory")
 
     def tracked(self, x) -> bool:
         if type(x) not in self.plain or self.forward_ad._current_level >= 0:

@@ -48,6 +48,13 @@ def ignore_index_of(value: Any) -> int:
     return index
 
 
+def groups_of(value: Any) -> int:
+    try:
+        return operator.index(value)
+    except (TypeError, RuntimeError):
+        raise TypeError(f"num_groups: must be an int, not {value!r}") from None
+
+
 def flag_of(value: Any, argument: str) -> bool:
     if not isinstance(value, (bool, int, np.bool_)):
         raise TypeError(f"{argument}: must be True or False, not {value!r}")
@@ -627,15 +634,10 @@ class Channels:
         self.shape = tuple(a.shape)
         n, channels, *more = self.shape
         self.sizes = (n, channels, math.prod(more))
-        try:
-            self.groups = operator.index(groups)
-        except TypeError:
-            raise TypeError(f"num_groups: must be an int, not {groups!r}") from None
+        self.groups = groups_of(groups)
         if self.groups < 1 or channels % self.groups:
             raise ValueError(f"num_groups: must divide the number of channels, {channels}, not {groups}")
-        self.eps, self.momentum = number_of(eps, "eps"), number_of(momentum, "momentum")
-        if not 0 <= self.eps < math.inf:
-            raise ValueError(f"eps: must be finite and not negative, not {eps}")
+        self.eps, self.momentum = parameter_of(eps, "eps"), number_of(momentum, "momentum")
         if not 0 <= self.momentum <= 1:
             raise ValueError(f"momentum: allowed are 0 to 1, not {momentum}")
         words_of(method=method)
@@ -727,7 +729,7 @@ class Channels:
 
 def group_norm(x, num_groups: int, weight=None, bias=None, eps: float = 1e-5, *, method: str = "automatic"):
     """(x - mean) / sqrt(variance + eps) of each group of channels of a sample of (N, C, …), times weight, plus bias."""
-    torch = _of_torch(x)
+    torch = _of_any(x, weight, bias)
     if torch is not None:
         return torch.group_norm(x, num_groups, weight, bias, eps, method=method)
     return Channels("group_norm", x, num_groups, eps, False, method, 0, weight=weight, bias=bias).forward()[0]
@@ -747,7 +749,8 @@ def batch_norm(
 ):
     """(x - mean) / sqrt(variance + eps) of each channel of (N, C, …), times weight, plus bias. In training mean and variance
     are those of x, which running_mean and running_var, unless None, follow in place; else they are these."""
-    torch = _of_torch(x)
+    training = flag_of(training, "training")
+    torch = _of_any(x, weight, bias)
     if torch is not None:
         return torch.batch_norm(
             x, running_mean, running_var, weight, bias, training, momentum, eps, method=method
@@ -913,8 +916,17 @@ def nll(
 class Distillation:
     """Logits of a student and a teacher, by rows."""
 
-    def __init__(self, x: Any, target: Any, temperature: Any, axis: Any, reduction: str, method: str) -> None:
-        self.r = r = Rows(x, axis)
+    def __init__(
+        self,
+        x: Any,
+        target: Any,
+        temperature: Any,
+        axis: Any,
+        reduction: str,
+        method: str,
+        axis_name: str = "axis",
+    ) -> None:
+        self.r = r = Rows(x, axis, axis_name=axis_name)
         if hasattr(target, "shape") and tuple(target.shape) != tuple(x.shape):
             raise ValueError(f"target: must have the shape of x, {tuple(x.shape)}, not {tuple(target.shape)}")
         self.x, self.target = r.lib.contiguous(r.a), r.lib.contiguous(r.like(target, "target").a)
@@ -954,7 +966,7 @@ def distillation(
     """temperature^2 KL(softmax(target / temperature) || softmax(x / temperature)) of a student's logits x and a teacher's. The
     mean is over the rows: of (N, C) what torch calls batchmean. It may be slightly negative where both nearly agree.
     """
-    torch = _of_torch(x)
+    torch = _of_any(x, target)
     if torch is not None:
         return torch.distillation_loss(x, target, temperature, axis, reduction, method=method, dtype=dtype)
     return Distillation(x, target, temperature, axis, reduction, method).forward(dtype)

@@ -66,10 +66,10 @@ def _tensor(x: Any, argument: str) -> None:
 
 
 def _tensors(**given: Any) -> None:
-    """Tensors on one device; weight and bias may be None."""
+    """Tensors on one device; weight, bias and running statistics may be None."""
     first = name = None
     for argument, x in given.items():
-        if x is None and argument in ("weight", "bias"):
+        if x is None and argument in ("weight", "bias", "running_mean", "running_var"):
             continue
         _tensor(x, argument)
         if first is None:
@@ -272,13 +272,14 @@ def distillation_loss(
 ) -> Tensor:
     """temperature^2 KL(softmax(target / temperature) || softmax(input / temperature)) of logits; target is a teacher's, without
     a gradient. The mean is over the rows: of (N, C) what kl_div calls batchmean."""
-    _tensor(input, "input")
-    _tensor(target, "target")
+    _tensors(input=input, target=target)
+    _words_of(method=method)
+    temperature = _losses.number_of(temperature, "temperature")
     if _direct(input, target):
-        return _losses.Distillation(input, target, temperature, dim, reduction, method).forward(dtype)
+        return _losses.Distillation(input, target, temperature, dim, reduction, method, "dim").forward(dtype)
     _losses.reduction_of(reduction, ("sum", "mean"))
     dim = axes_of(dim, input.dim(), "dim")[0]
-    return _ops.distillation(input, target, float(temperature), dim, reduction, method, dtype)
+    return _ops.distillation(input, target, temperature, dim, reduction, method, _dtype(dtype))
 
 
 def softmax(input: Tensor, dim: int = -1, *, dtype=None) -> Tensor:
@@ -367,6 +368,7 @@ def batch_norm(
     method: str = "automatic",
 ) -> Tensor:
     """As torch.nn.functional.batch_norm: in training the running statistics, unless None, follow those of the batch."""
+    training = _losses.flag_of(training, "training")
     running = (running_mean, running_var)
     return _channel_norm("batch_norm", input, weight, bias, *running, 1, not training, momentum, eps, method)
 
@@ -374,11 +376,18 @@ def batch_norm(
 def _channel_norm(
     norm, x, weight, bias, running_mean, running_var, groups, given, momentum, eps, method
 ) -> Tensor:
-    _tensor(x, "input")
+    _tensors(input=x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var)
+    _words_of(method=method)
+    groups, momentum = _losses.groups_of(groups), _losses.number_of(momentum, "momentum")
+    eps = _losses.parameter_of(eps, "eps")
     if bias is not None and weight is None:
         weight = _torch.ones_like(bias)
     running = (running_mean, running_var)
-    args = (x, weight, bias, *running, groups, given, float(momentum), float(eps), norm, method)
+    if not given:
+        for argument, old in zip(("running_mean", "running_var"), running):
+            if old is not None:
+                _LIBRARY.writable(old, argument)
+    args = (x, weight, bias, *running, groups, given, momentum, eps, norm, method)
     if _direct(x, weight, bias):
         channels = _ops._channels(*args)
         out, _, _, new = channels.forward()

@@ -494,7 +494,7 @@ _differentiable("cross_entropy", _setup_cross_entropy, _derived_cross_entropy)
 
 
 def _distillation(x, target, temperature, dim, reduction, method, dtype):
-    return _losses.Distillation(x, target, temperature, dim, reduction, method).forward(dtype)
+    return _losses.Distillation(x, target, temperature, dim, reduction, method, "dim").forward(dtype)
 
 
 def _distillation_backward(grad, x, target, temperature, dim, reduction, method):
