@@ -78,6 +78,12 @@ def _tensors(**given: Any) -> None:
             raise ValueError(f"{argument}: must be on the device of {name}, {first}, not on {x.device}")
 
 
+def _one(dim: Any, x: Tensor) -> int:
+    if dim is None or isinstance(dim, (tuple, list)):
+        raise TypeError(f"dim: must be an int, not {dim!r}")
+    return axes_of(dim, x.dim(), "dim")[0]
+
+
 def _dtype(dtype: Any):
     """A dtype of torch, by whatever name it is called."""
     if dtype is None or isinstance(dtype, _torch.dtype) and dtype in _ops._WORDS:
@@ -294,9 +300,10 @@ def _row_wise(op: str, x: Tensor, dim: int, dtype) -> Tensor:
     _tensor(x, "input")
     if dtype is not None:
         x = x.to(_dtype(dtype))
+    dim = _one(dim, x)
     if _direct(x):
         return _losses.row_wise(op, x, dim, None)
-    return _ops.row_wise(x, axes_of(dim, x.dim(), "dim")[0], op)
+    return _ops.row_wise(x, dim, op)
 
 
 def logsumexp(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype=None) -> Tensor:
@@ -324,7 +331,7 @@ def cosine_similarity(
             ) from None
     if _direct(x1, x2):
         return _losses.cosine_of(x1, x2, dim, eps, method, None, "dim")
-    return _ops.cosine(x1, x2, axes_of(dim, x1.dim(), "dim")[0], eps, method)
+    return _ops.cosine(x1, x2, _one(dim, x1), eps, method)
 
 
 def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
@@ -435,7 +442,7 @@ def _classes(op, x, target, weight, ignore_index, reduction, label_smoothing, me
     _tensors(input=x, target=target, weight=weight)
     _words_of(method=method)
     _losses.reduction_of(reduction)
-    if type(ignore_index) is not int:
+    if type(ignore_index) is not int or not -(2**63) <= ignore_index < 2**63:
         ignore_index = _losses.ignore_index_of(ignore_index)
     if type(label_smoothing) is not float:
         label_smoothing = _losses.number_of(label_smoothing, "label_smoothing")

@@ -18,6 +18,8 @@ NAN_IF_EMPTY = ("mean", "variance", "stddev")
 
 
 def arithmetic(dtype: torch.dtype) -> torch.dtype:
+    if dtype not in _WORDS:
+        raise TypeError(f"x: there is no {dtype}; allowed are {', '.join(NAMES)}")
     return torch.float64 if arithmetic_of(_WORDS[dtype]) == "f64" else torch.float32
 
 
