@@ -796,6 +796,7 @@ def test_other_names_of_what_is_taken(device):
         (TypeError, "temperature", lambda x: drt.distillation_loss(x, x.detach(), "a")),
         (TypeError, "target", lambda x: drt.distillation_loss(x, [1.0])),
         (ValueError, "dim", lambda x: drt.distillation_loss(x, x.detach(), dim=2)),
+        (TypeError, "dim", lambda x: drt.distillation_loss(x, x.detach(), dim=())),
         (TypeError, "method", lambda x: drt.distillation_loss(x, x.detach(), method=5)),
         (TypeError, "dtype", lambda x: drt.distillation_loss(x, x.detach(), dtype="int8")),
         (TypeError, "z_loss", lambda x: drt.cross_entropy(x, torch.arange(3), z_loss="a")),

@@ -280,11 +280,10 @@ def distillation_loss(
     a gradient. The mean is over the rows: of (N, C) what kl_div calls batchmean."""
     _tensors(input=input, target=target)
     _words_of(method=method)
-    temperature = _losses.number_of(temperature, "temperature")
+    temperature, dim = _losses.number_of(temperature, "temperature"), _one(dim, input)
     if _direct(input, target):
         return _losses.Distillation(input, target, temperature, dim, reduction, method, "dim").forward(dtype)
     _losses.reduction_of(reduction, ("sum", "mean"))
-    dim = axes_of(dim, input.dim(), "dim")[0]
     return _ops.distillation(input, target, temperature, dim, reduction, method, _dtype(dtype))
 
 
