@@ -1,8 +1,9 @@
-# Headers that take seconds to read, read once a target instead of once a source. Sources include what they need all the same: the presets asan and
-# tidy compile without (CMAKE_DISABLE_PRECOMPILE_HEADERS), and consumers of the library never see this.
+# Headers that take seconds to read, read once a target instead of once a source. Sources include
+# what they need all the same: the presets asan and tidy compile without
+# (CMAKE_DISABLE_PRECOMPILE_HEADERS), and consumers of the library never see this.
 
-# detreduce_precompile(TARGET <header>… | TARGET REUSE OTHER), where OTHER has the same flags. A source with an -O that the rest have not must
-# have SKIP_PRECOMPILE_HEADERS: GCC 12 crashes.
+# detreduce_precompile(TARGET <header>… | TARGET REUSE OTHER), where OTHER has the same flags. A
+# source with an -O that the rest have not must have SKIP_PRECOMPILE_HEADERS: GCC 12 crashes.
 function(detreduce_precompile target)
   if(ARGV1 STREQUAL "REUSE")
     target_precompile_headers(${target} REUSE_FROM ${ARGV2})
@@ -14,9 +15,12 @@ function(detreduce_precompile target)
   endif()
 endfunction()
 
-# detreduce_join_cuda_sources(TARGET [ALL]): where nothing but PTX is asked for (CUDAARCHS=90-virtual, as CI does), what the CUDA sources of all dtypes but f64 of a
-# folder share is compiled once. ALL: the others of a folder are one source, too, which goes all the way: what ptxas alone can refuse is seen there, which is
-# inline assembly, and too much shared memory or too many registers, of which double has the most. Elsewhere a source for each keeps many processors busy.
+# detreduce_join_cuda_sources(TARGET [ALL]): where nothing but PTX is asked for
+# (CUDAARCHS=90-virtual, as CI does), what the CUDA sources of all dtypes but f64 of a folder share
+# is compiled once. ALL: the others of a folder are one source, too, which goes all the way: what
+# ptxas alone can refuse is seen there, which is inline assembly, and too much shared memory or too
+# many registers, of which double has the most. Elsewhere a source for each keeps many processors
+# busy.
 function(detreduce_join_cuda_sources target)
   if(NOT CMAKE_CUDA_ARCHITECTURES MATCHES "^([0-9]+)-virtual$")
     return()

@@ -1,5 +1,6 @@
-# Finds the CUDA toolkit as DETREDUCE_CUDA asks and sets DETREDUCE_HAVE_CUDA. Without a toolkit the CPU backend is the whole
-# product. Default architectures are trimmed to what the toolkit can compile; CMAKE_CUDA_ARCHITECTURES given by the user is kept.
+# Finds the CUDA toolkit as DETREDUCE_CUDA asks and sets DETREDUCE_HAVE_CUDA. Without a toolkit the
+# CPU backend is the whole product. Default architectures are trimmed to what the toolkit can
+# compile; CMAKE_CUDA_ARCHITECTURES given by the user is kept.
 set(DETREDUCE_HAVE_CUDA OFF)
 set(_detreduce_min_cuda 12.0) # the first nvcc that compiles C++20
 
@@ -11,8 +12,9 @@ function(_detreduce_no_cuda why)
   message(STATUS "detreduce: CPU backend only (${why})")
 endfunction()
 
-# default list ∩ what `nvcc --list-gpu-code` names: one architecture for each that code can be faster for. 86, 87 and 89 run the code of 80, 103 that of 100 and 121 that
-# of 120. For all others the PTX of 100 is kept, or that of 90 where the toolkit has no 100.
+# default list ∩ what `nvcc --list-gpu-code` names: one architecture for each that code can be
+# faster for. 86, 87 and 89 run the code of 80, 103 that of 100 and 121 that of 120. For all others
+# the PTX of 100 is kept, or that of 90 where the toolkit has no 100.
 function(_detreduce_default_architectures out nvcc)
   execute_process(COMMAND "${nvcc}" --list-gpu-code OUTPUT_VARIABLE codes ERROR_QUIET)
   set(kept "")

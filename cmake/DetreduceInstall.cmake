@@ -1,5 +1,5 @@
-# Install rules: the library, its headers, a CMake package (find_package(detreduce CONFIG) gives detreduce::detreduce) and a
-# pkg-config file. What is installed can be moved as a whole.
+# Install rules: the library, its headers, a CMake package (find_package(detreduce CONFIG) gives
+# detreduce::detreduce) and a pkg-config file. What is installed can be moved as a whole.
 include(CMakePackageConfigHelpers)
 
 set(_detreduce_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/detreduce")
@@ -41,8 +41,8 @@ install(FILES "${PROJECT_BINARY_DIR}/detreduceConfig.cmake" "${PROJECT_BINARY_DI
               "${PROJECT_SOURCE_DIR}/cmake/DetreduceCudaToolkit.cmake" "${PROJECT_SOURCE_DIR}/cmake/DetreduceNccl.cmake"
         DESTINATION "${_detreduce_cmake_dir}" COMPONENT dev)
 
-# pkg-config. What a static library needs at link time is in Libs.private (pkg-config --static); a shared one brings its own.
-# Paths follow from the place of the file itself.
+# pkg-config. What a static library needs at link time is in Libs.private (pkg-config --static); a
+# shared one brings its own. Paths follow from the place of the file itself.
 file(RELATIVE_PATH _detreduce_up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" _detreduce_up "${_detreduce_up}")
 set(DETREDUCE_PC_PREFIX "\${pcfiledir}/${_detreduce_up}")

@@ -1,5 +1,6 @@
-# The headers of kernels/ that transform_reduce.cuh needs in a user's project, as <detreduce/kernels/…>: what its includes lead to, with these
-# spelt as a user finds them. In the build tree they lie beside version.hpp, and are made anew when one of kernels/ changes.
+# The headers of kernels/ that transform_reduce.cuh needs in a user's project, as
+# <detreduce/kernels/…>: what its includes lead to, with these spelt as a user finds them. In the
+# build tree they lie beside version.hpp, and are made anew when one of kernels/ changes.
 function(detreduce_kernel_headers to)
   set(open transform/launch.cuh sequence/upper.cuh)
   set(seen "")

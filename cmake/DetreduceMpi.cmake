@@ -1,4 +1,5 @@
-# DETREDUCE_HAVE_MPI: whether there is an MPI for detreduce/mpi.hpp and its tests, as DETREDUCE_MPI asks.
+# DETREDUCE_HAVE_MPI: whether there is an MPI for detreduce/mpi.hpp and its tests, as DETREDUCE_MPI
+# asks.
 set(DETREDUCE_HAVE_MPI OFF)
 if(NOT DETREDUCE_MPI STREQUAL "OFF")
   set(MPI_CXX_SKIP_MPICXX ON) # the C++ bindings that MPI had once
@@ -17,7 +18,7 @@ if(NOT DETREDUCE_MPI STREQUAL "OFF")
   endif()
 endif()
 
-# For tests: Open MPI's leave to run as root and with more processes than cores; another MPI needs none. Its processes
-# wait by asking again and again: let them rest.
+# For tests: Open MPI's leave to run as root and with more processes than cores; another MPI needs
+# none. Its processes wait by asking again and again: let them rest.
 set(DETREDUCE_MPI_ENVIRONMENT
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1;OMPI_MCA_btl_vader_single_copy_mechanism=none")

@@ -1,4 +1,5 @@
-# Debian packages, by cpack: libdetreduce0.2 (the shared library), libdetreduce-dev, and detreduce (the program). ./dev packages makes them.
+# Debian packages, by cpack: libdetreduce0.2 (the shared library), libdetreduce-dev, and detreduce
+# (the program). ./dev packages makes them.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME detreduce)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
@@ -18,7 +19,8 @@ set(CPACK_COMPONENT_DEV_DEPENDS runtime)
 set(CPACK_COMPONENT_TOOLS_DEPENDS runtime)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/lib") # where the library is that the program needs
+# where the library is that the program needs
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/lib")
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libdetreduce${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)

@@ -1,6 +1,7 @@
-# Floating-point semantics, once, as the target `detreduce_fp`, and the guard that refuses to configure when a flag that
-# changes results reaches our targets. lib/SPEC.md promises bits; these flags are part of keeping the promise.
-# A user's function in transform_reduce() needs them too, so they are installed, as detreduce::reproducible_fp.
+# Floating-point semantics, once, as the target `detreduce_fp`, and the guard that refuses to
+# configure when a flag that changes results reaches our targets. lib/SPEC.md promises bits; these
+# flags are part of keeping the promise. A user's function in transform_reduce() needs them too, so
+# they are installed, as detreduce::reproducible_fp.
 add_library(detreduce_fp INTERFACE)
 add_library(detreduce::reproducible_fp ALIAS detreduce_fp)
 set_target_properties(detreduce_fp PROPERTIES EXPORT_NAME reproducible_fp)
@@ -56,7 +57,8 @@ if(NOT DETREDUCE_COMPILER_IS_IEEE)
                       "promises the bits of its results (lib/SPEC.md). Remove -ffast-math, -Ofast and the like.")
 endif()
 
-# Options of `target` and, through all links, of what it links. `ours` is the target of ours that the walk began at.
+# Options of `target` and, through all links, of what it links. `ours` is the target of ours that
+# the walk began at.
 function(_detreduce_check_target target ours)
   get_property(seen GLOBAL PROPERTY _detreduce_checked)
   if(target IN_LIST seen)

@@ -1,9 +1,11 @@
-# Flags that make a mistake in memory an end of the program instead of an opening: for the library and for programs. They change no result.
+# Flags that make a mistake in memory an end of the program instead of an opening: for the library
+# and for programs. They change no result.
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
 
 set(_detreduce_hardening -fstack-protector-strong)
-# Not where there is no optimization, which it needs; nor under sanitizers, which see more without; nor where somebody has chosen another.
+# Not where there is no optimization, which it needs; nor under sanitizers, which see more without;
+# nor where somebody has chosen another.
 if(NOT "${CMAKE_CXX_FLAGS} $ENV{CXXFLAGS}" MATCHES "-fsanitize|_FORTIFY_SOURCE")
   list(APPEND _detreduce_hardening $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-D_FORTIFY_SOURCE=2>)
 endif()

@@ -1,4 +1,5 @@
-# Debian's cross compiler for 64-bit ARM, and qemu to run what it makes: packages g++-aarch64-linux-gnu and qemu-user.
+# Debian's cross compiler for 64-bit ARM, and qemu to run what it makes: packages
+# g++-aarch64-linux-gnu and qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

@@ -1,4 +1,5 @@
-/* One step of training in C: the mean cross entropy of a batch, its gradient, and the gradient clipped.
+/* One step of training in C: the mean cross entropy of a batch, its gradient, and the gradient
+ * clipped.
  * Exit: 0 when one thread and four give the same bits. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -27,7 +27,8 @@ static void show(const char* how, float value) {
     printf("%-24s %.9g  bits 0x%08" PRIx32 "\n", how, (double)value, bits_of(value));
 }
 
-/* Any op, method, dtype and launch goes through a plan. On a GPU it would be the same, with device pointers, a workspace and a stream. */
+/* Any op, method, dtype and launch goes through a plan. On a GPU it would be the same, with device
+ * pointers, a workspace and a stream. */
 static float sum_by_plan(const float* x, uint32_t threads) {
     detreduce_request request;
     detreduce_plan plan;

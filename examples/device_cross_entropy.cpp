@@ -1,4 +1,5 @@
-// The mean cross entropy of a batch on the GPU, of logits and targets that are there; the bits are those of the CPU.
+// The mean cross entropy of a batch on the GPU, of logits and targets that are there; the bits are
+// those of the CPU.
 // Exit: 0 the GPU gave the CPU's bits, 1 it did not or a call failed, 77 there is no GPU here.
 #include <bit>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Sums on the CPU: how many threads add, and which instruction set they use, never changes a bit of Method::tree.
+// Sums on the CPU: how many threads add, and which instruction set they use, never changes a bit of
+// Method::tree.
 #include <algorithm>
 #include <bit>
 #include <cstdint>

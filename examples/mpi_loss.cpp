@@ -1,5 +1,5 @@
-// The cross entropy of a batch whose rows are dealt out to the processes of an MPI job: mpiexec -n 1, 2, 3, … mpi_loss
-// prints the same line.
+// The cross entropy of a batch whose rows are dealt out to the processes of an MPI job: mpiexec
+// -n 1, 2, 3, … mpi_loss prints the same line.
 #include <bit>
 #include <cinttypes>
 #include <cstdio>

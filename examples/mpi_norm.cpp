@@ -1,5 +1,5 @@
-// The norm and the mean of numbers that are dealt out to the processes of an MPI job: mpiexec -n 1, 2, 3, … mpi_norm
-// prints the same line.
+// The norm and the mean of numbers that are dealt out to the processes of an MPI job: mpiexec
+// -n 1, 2, 3, … mpi_norm prints the same line.
 #include <bit>
 #include <cinttypes>
 #include <cstdio>

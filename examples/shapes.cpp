@@ -1,4 +1,5 @@
-// Rows, columns, segments and lists of arrays, on the CPU. The site shows the parts between the marks.
+// Rows, columns, segments and lists of arrays, on the CPU. The site shows the parts between the
+// marks.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

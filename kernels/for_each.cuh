@@ -28,7 +28,8 @@ __global__ void __launch_bounds__(for_each_threads, for_each_blocks<F>)
         f(i);
 }
 
-/// f(i) for every i below `count`, on the device, by `most` blocks at most. Threads of a warp have neighbouring i, all 32 if `count` is a multiple of that.
+/// f(i) for every i below `count`, on the device, by `most` blocks at most. Threads of a warp have
+/// neighbouring i, all 32 if `count` is a multiple of that.
 template <class F>
 [[nodiscard]] Status for_each(std::uint64_t count, const F& f, Stream stream, std::uint64_t most = for_each_most,
                               std::uint32_t threads = for_each_threads) {

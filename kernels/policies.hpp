@@ -18,7 +18,7 @@ struct Kernel {
     int threads, blocks;
 };
 
-// ---- The sequence engine ------------------------------------------------------------------------------------------------
+// ---- The sequence engine ------------------------------------------------------------------------
 
 /// Flat sums by `tree`: what a caller who says nothing has. At 4 GiB last_block is .959 and
 /// cooperative .981, two_pass .991 (launches.csv).
@@ -64,7 +64,7 @@ inline constexpr std::uint64_t atomic_blocks = 16;
 /// Blocks with a share of the work items of large segments, a multiprocessor.
 inline constexpr std::uint64_t slot_blocks = 32;
 
-// ---- The multiset engine --------------------------------------------------------------------------------------------------
+// ---- The multiset engine ------------------------------------------------------------------------
 
 /// So many blocks of 256 threads at once, or as many as the oldest GPUs hold.
 [[nodiscard]] constexpr int blocks_that_fit(int blocks) {
@@ -98,7 +98,8 @@ inline constexpr int exact_loads = 8;
 inline constexpr int exact_misses = 4;
 /// `exact` of terms of two inputs.
 inline constexpr Kernel exact_of_two_inputs{128, 3};
-/// Groups: as many blocks as have registers for a tile, the bins and what is to round (not measured).
+/// Groups: as many blocks as have registers for a tile, the bins and what is to round (not
+/// measured).
 inline constexpr Kernel exact_groups{128, 7}, exact_groups_of_f64{128, 6}, exact_groups_of_squares{128, 5},
     exact_groups_of_more{128, 4};
 /// Loads of 16 bytes of a tile of terms: few of small groups, so that little of a tile is empty;
@@ -115,15 +116,15 @@ inline constexpr Kernel exact_small{256, 4}, exact_small_of_two_inputs{256, 3};
 inline constexpr int exact_small_loads = 4;
 inline constexpr std::uint32_t most_exact_small_blocks = 1024;
 
-/// Elements that make a work item of a large group: enough to be worth the words of a state. Mean and
-/// variance have more words, and so at most that many work items in a group.
+/// Elements that make a work item of a large group: enough to be worth the words of a state. Mean
+/// and variance have more words, and so at most that many work items in a group.
 inline constexpr std::uint32_t slot_elements = 1u << 15, most_moment_slots = 8192;
 /// So many rows, each of up to two work items, keep warps busy without being cut.
 inline constexpr std::uint64_t many_rows = 1u << 13;
 /// Columns and short rows, a thread each, or parts of them.
 inline constexpr std::uint64_t longest_part = 1u << 15;
-/// By `exact`. A longer group has a state, to which warps add the parts that no window held, each by
-/// pieces of so many elements: neighbours of a column are in other lines of memory.
+/// By `exact`. A longer group has a state, to which warps add the parts that no window held, each
+/// by pieces of so many elements: neighbours of a column are in other lines of memory.
 inline constexpr std::uint64_t longest_exact_part = 1u << 13, left_piece = 1u << 11;
 /// Large groups, joined from their work items by a block each, of so many a multiprocessor.
 inline constexpr int large_group_threads = 512;
@@ -135,7 +136,7 @@ inline constexpr std::uint64_t exact_batch_bytes = 8192;
 /// Blocks a multiprocessor that round states.
 inline constexpr std::uint64_t finish_blocks = 16;
 
-// ---- Row ops, losses, lists ---------------------------------------------------------------------------------------------
+// ---- Row ops, losses, lists ---------------------------------------------------------------------
 
 /// Blocks of 256 threads, or as many threads in smaller ones. softmax f32 .86 to 1.00 of a copy
 /// when 24 warps fitted.
@@ -143,7 +144,8 @@ inline constexpr int exp_row_blocks_f32 = 3, exp_row_blocks = 2;
 /// Rows are kept as they are, and so take fewer registers: layernorm of bf16 79.
 inline constexpr int norm_row_blocks = 3, norm_row_blocks_f64 = 2;
 inline constexpr int long_row_blocks_at_once = 2;
-/// Gradients of row ops, which have two tiles in registers: with three blocks those of norms do not fit.
+/// Gradients of row ops, which have two tiles in registers: with three blocks those of norms do not
+/// fit.
 inline constexpr int grad_row_blocks = 2;
 /// Blocks of the largest cluster, a tile each, that has a row: as many as an H100's can have.
 inline constexpr std::uint32_t most_row_cluster = 16;
@@ -159,7 +161,7 @@ inline constexpr std::uint32_t most_tensor_blocks = 8192;
 /// Blocks that share a list of tensors, as multiples of what the device holds, of ops that compare.
 inline constexpr double list_blocks = 3;
 
-// ---- Grids ----------------------------------------------------------------------------------------------------------------
+// ---- Grids --------------------------------------------------------------------------------------
 
 /// Blocks that read an input in turns: as many as the device holds (`resident`), or three times
 /// that where each of these has 16 turns. The GPU then deals them out to whoever is first done, and

@@ -29,8 +29,9 @@ __device__ __forceinline__ Out rounded_to(float x) {
     }
 }
 
-/// x rounded to odd: towards zero, but the last bit remembers that something was lost. Formats of 22 bits or fewer, of the exponents of f32 or fewer, are rounded from
-/// that as from x (Boldo & Melquiond 2008).
+/// x rounded to odd: towards zero, but the last bit remembers that something was lost. Formats
+/// of 22 bits or fewer, of the exponents of f32 or fewer, are rounded from that as from x
+/// (Boldo & Melquiond 2008).
 __device__ __forceinline__ float rounded_to_odd(double x) {
     const float low = __double2float_rz(x);
     return __uint_as_float(__float_as_uint(low) | (static_cast<double>(low) != x ? 1u : 0u));

@@ -1,5 +1,6 @@
-// The rest of a plan's route on a GPU: who reduces a group, by which schedule, in blocks of how many threads, and in how much workspace. Whatever run() could decide
-// without the pointers is decided here, once.
+// The rest of a plan's route on a GPU: who reduces a group, by which schedule, in blocks of how
+// many threads, and in how much workspace. Whatever run() could decide without the pointers is
+// decided here, once.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -53,7 +54,8 @@ Status read_traits(int device, DeviceTraits& traits) {
     return {};
 }
 
-/// Short flat inputs by `exact`: one block is faster by the others, and a caller's grid is for them, as are states.
+/// Short flat inputs by `exact`: one block is faster by the others, and a caller's grid is for
+/// them, as are states.
 bool takes_tiles(const Request& r, const Route& route) {
     const Launch& asked = route.launch;
     return !route.computed && !r.state && asked.grid == 0 && (asked.block == 0 || asked.block == exact_small_threads) &&
@@ -187,7 +189,8 @@ std::size_t exact_workspace_bytes_of(const Request& r, const Route& route) {
     }
 }
 
-/// By tree. Columns and segments keep the numbers of elements, which follow from where a group lies in the others.
+/// By tree. Columns and segments keep the numbers of elements, which follow from where a group lies
+/// in the others.
 std::size_t moments_workspace_bytes(const Request& r, const Route& route) {
     const std::size_t uncounted = 2 * size_of(arithmetic_of(r.dtype));
     return level_workspace_bytes(r, route.scope == Scope::grid ? uncounted : counted_moments_bytes(r.dtype));
@@ -230,7 +233,8 @@ Status find_workspace_bytes(const Request& r, const Route& route, std::size_t& b
     return {};
 }
 
-/// Are the results zeros, whatever the pointers? The product of nothing is 1, and an empty segment or tensor is for the kernels.
+/// Are the results zeros, whatever the pointers? The product of nothing is 1, and an empty segment
+/// or tensor is for the kernels.
 bool gives_zeros(const Request& r, Engine engine) {
     if (r.shape == Shape::tensors) return false;
     const bool no_results = r.shape != Shape::flat && r.groups == 0;

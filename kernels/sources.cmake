@@ -1,4 +1,5 @@
-# The sources of the CUDA backend, for the target ${detreduce_kernels}: those in ${detreduce_kernels_dir}, and some for each dtype.
+# The sources of the CUDA backend, for the target ${detreduce_kernels}: those in
+# ${detreduce_kernels_dir}, and some for each dtype.
 target_sources(${detreduce_kernels} PRIVATE
   ${detreduce_kernels_dir}/backend.cpp
   ${detreduce_kernels_dir}/dispatch.cpp
@@ -20,8 +21,8 @@ target_sources(${detreduce_kernels} PRIVATE
   ${detreduce_kernels_dir}/tensors/upload.cu
   ${detreduce_kernels_dir}/widen/widen.cu)
 
-# f16=float16 and so on: the dtypes that have kernels (those of 8 bits are widened first, by widen/), and the C++ type
-# of each.
+# f16=float16 and so on: the dtypes that have kernels (those of 8 bits are widened first, by
+# widen/), and the C++ type of each.
 set(detreduce_format "${PROJECT_SOURCE_DIR}/lib/include/detreduce/fp/format.hpp")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${detreduce_format}")
 file(READ "${detreduce_format}" detreduce_dtypes)
@@ -29,7 +30,8 @@ string(REGEX REPLACE ".*#define DETREDUCE_FORMATS_FROM_16_BITS([^#]*).*" "\\1" d
 string(REGEX MATCHALL "\n +X\\([^)]+\\)" detreduce_dtypes "${detreduce_dtypes}")
 list(TRANSFORM detreduce_dtypes REPLACE "\n +X\\(([^,]+), [^,]+, ([^)]+)\\)" "\\1=\\2")
 
-# A source for each dtype: detreduce_dtype_sources(<header>… <function template>… [ONLY <dtype>…]) instantiates the functions, which the headers define.
+# A source for each dtype: detreduce_dtype_sources(<header>… <function template>… [ONLY <dtype>…])
+# instantiates the functions, which the headers define.
 function(detreduce_dtype_sources)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "ONLY")
   set(includes "")

@@ -1,4 +1,5 @@
-// Layout of a plan's workspace: the results of each level, then the counters of last_block, which are zeroed together.
+// Layout of a plan's workspace: the results of each level, then the counters of last_block, which
+// are zeroed together.
 #pragma once
 
 #include <cstddef>

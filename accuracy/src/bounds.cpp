@@ -62,7 +62,8 @@ ErrorBound assembled(Method method, DType input, DType output, std::uint64_t n, 
     return {of_sum, of_abs, absolute};
 }
 
-/// scaled_limit without what is absolute, so that it may be compared with a format's largest number.
+/// scaled_limit without what is absolute, so that it may be compared with a format's largest
+/// number.
 cpp_int scaled_of_abs(const ErrorBound& bound, const ExactSum& exact) {
     return scaled_value(bound.of_abs) * exact.scaled_abs();
 }
@@ -103,7 +104,8 @@ double gamma_bound(DType accumulator, std::uint64_t depth) noexcept {
     const std::uint64_t unit = std::uint64_t{1} << layout_of(accumulator).precision; // 1/u
     if (depth == 0) return 0.0;
     if (depth >= unit) return infinite;
-    // d/(1/u − d): both are integers of at most 53 bits, so only the division rounds; one step up makes it a bound.
+    // d/(1/u − d): both are integers of at most 53 bits, so only the division rounds; one step up
+    // makes it a bound.
     return up(static_cast<double>(depth) / static_cast<double>(unit - depth));
 }
 
@@ -158,7 +160,8 @@ ErrorBound product_bound(Method method, DType input, DType output, std::uint64_t
     const bool rounds_at_end = n < 2 ? narrower(output, input) : compensated || narrower(output, accumulator);
     double roundings = gamma_bound(accumulator, multiplications);
     if (compensated) {
-        // k·u² / (1 − k·u²) with k = 7(n − 1), which is below 2^43 and so exact; the division and the difference round.
+        // k·u² / (1 − k·u²) with k = 7(n − 1), which is below 2^43 and so exact; the division and
+        // the difference round.
         const double k = 7.0 * static_cast<double>(multiplications);
         const double rest = std::ldexp(1.0, 2 * layout_of(accumulator).precision) - k;
         roundings = k == 0 ? 0.0 : up(up(k / rest));

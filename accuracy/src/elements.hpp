@@ -17,7 +17,8 @@ inline constexpr int smallest_normal_exponent = 1 - fp::Format<T>::bias;
 template <class T>
 inline constexpr int highest_exponent = fp::Format<T>::max_exponent - (fp::Format<T>::has_inf ? 0 : 1);
 
-/// ±mantissa·2^(exponent − precision + 1) of a normal number: `fraction` are the bits below the hidden one.
+/// ±mantissa·2^(exponent − precision + 1) of a normal number: `fraction` are the bits below the
+/// hidden one.
 template <class T>
 [[nodiscard]] constexpr T compose(bool negative, int exponent, std::uint64_t fraction) noexcept {
     const auto field = static_cast<std::uint64_t>(exponent + fp::Format<T>::bias) << (precision<T> - 1);
@@ -31,8 +32,9 @@ template <class T>
     return compose<T>(false, exponent, 0);
 }
 
-/// Uniform in [−1, 1), exactly: a signed integer of precision + 1 bits, scaled. One bit fewer would leave every last bit of a
-/// number above 1/2 zero, and f64 sums of such numbers would hardly round.
+/// Uniform in [−1, 1), exactly: a signed integer of precision + 1 bits, scaled. One bit fewer would
+/// leave every last bit of a number above 1/2 zero, and f64 sums of such numbers would hardly
+/// round.
 template <class T>
 [[nodiscard]] constexpr T uniform(std::uint64_t bits) noexcept {
     using A = fp::Arithmetic<T>;

@@ -60,7 +60,8 @@ void apply(Function f, mpfr_ptr y) {
     }
 }
 
-/// f(x) in the working precision; the same number, made again, for every call of a thread: making one takes as long as some functions.
+/// f(x) in the working precision; the same number, made again, for every call of a thread: making
+/// one takes as long as some functions.
 template <class T>
 mpfr_ptr true_value(Function f, T x) {
     thread_local Number y(fp::Format<T>::precision + 50);

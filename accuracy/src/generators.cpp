@@ -88,8 +88,8 @@ T boundary(const Source& s) noexcept {
     return compose<T>(s.draw(2) >> 63, exponent, fractions[static_cast<std::size_t>(below(s.draw(0), 6))]);
 }
 
-/// The largest number times 2^−64: sums of fewer than 2^63 of them fit. float16 has no room for that, and its sums are made in
-/// float: half of the largest.
+/// The largest number times 2^−64: sums of fewer than 2^63 of them fit. float16 has no room for
+/// that, and its sums are made in float: half of the largest.
 template <class T>
 T huge(bool negative) noexcept {
     constexpr int room = highest_exponent < T >> 64 ? 64 : 1;

@@ -1,6 +1,7 @@
-// Sums with a requested condition number, after GenDot of Ogita, Rump and Oishi (Accurate sum and dot product, SISC 26, 2005,
-// Algorithm 6.1): random terms over a range of exponents, then terms that each cancel the exact sum so far down to a smaller
-// magnitude, then a shuffle. Ours ends with a term that aims at Σ|x|/condition, so that the request is met closely.
+// Sums with a requested condition number, after GenDot of Ogita, Rump and Oishi (Accurate sum and
+// dot product, SISC 26, 2005, Algorithm 6.1): random terms over a range of exponents, then terms
+// that each cancel the exact sum so far down to a smaller magnitude, then a shuffle. Ours ends with
+// a term that aims at Σ|x|/condition, so that the request is met closely.
 #include "elements.hpp"
 
 #include <algorithm>
@@ -66,7 +67,8 @@ T first_term(std::size_t i, std::uint64_t seed, int half) noexcept {
     return compose<T>(word >> 63, exponent, hash(word, 1));
 }
 
-/// A random number below 2^exponent, where exponents fall from `half` by `fall` in all, linearly over the cancelling terms.
+/// A random number below 2^exponent, where exponents fall from `half` by `fall` in all, linearly
+/// over the cancelling terms.
 template <class T>
 fp::Arithmetic<T> next_sum(std::size_t i, std::size_t n, std::uint64_t seed, const Request& request, int fall) {
     const auto steps = static_cast<std::int64_t>(request.cancelling),
@@ -75,8 +77,9 @@ fp::Arithmetic<T> next_sum(std::size_t i, std::size_t n, std::uint64_t seed, con
     return fp::widen(uniform<T>(hash(seed, i))) * power_of_two<fp::Arithmetic<T>>(exponent);
 }
 
-/// Some formats have so few binades that the sum of many terms would leave them. So the signs of the first terms hold the sum near its
-/// aim all along, and what the others cancel is the distance to it.
+/// Some formats have so few binades that the sum of many terms would leave them. So the signs of
+/// the first terms hold the sum near its aim all along, and what the others cancel is the distance
+/// to it.
 template <class T>
 std::vector<T> held_terms(std::size_t n, std::uint64_t seed, const Request& request) {
     std::vector<T> xs(n);
@@ -99,7 +102,8 @@ std::vector<T> held_terms(std::size_t n, std::uint64_t seed, const Request& requ
     return xs;
 }
 
-/// First terms of random signs; each cancelling term then takes the sum to a smaller number, the last one to its aim.
+/// First terms of random signs; each cancelling term then takes the sum to a smaller number, the
+/// last one to its aim.
 template <class T>
 std::vector<T> terms(std::size_t n, std::uint64_t seed, const Request& request) {
     if constexpr (reach_of_format<T> < 100) return held_terms<T>(n, seed, request);

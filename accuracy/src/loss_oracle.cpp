@@ -47,7 +47,8 @@ struct Weighted {
     explicit Weighted(const Arguments& in)
         : one(in.p * in.t), q(in.x <= 0 ? one : 1 - in.t), shared(one + (1 - in.t)) {}
 };
-/// Of focal: 1 less the probability of the target, a power of it, and what the error of that is measured at.
+/// Of focal: 1 less the probability of the target, a power of it, and what the error of that is
+/// measured at.
 struct Focal {
     Real m, scale, size;
     explicit Focal(const Arguments& in)

@@ -5,7 +5,8 @@
 
 namespace detreduce::accuracy {
 
-/// A number of 700 bits, more than 200 digits: sums of two doubles are mostly exact, and what is not does not matter.
+/// A number of 700 bits, more than 200 digits: sums of two doubles are mostly exact, and what is
+/// not does not matter.
 class Real {
   public:
     Real(double x = 0) {

@@ -36,8 +36,8 @@ std::uint64_t rounded_bits(const cpp_int& value, int exponent2, const Layout& fo
         mantissa = shift_right_nearest_even(magnitude, static_cast<unsigned>(shift));
     else
         mantissa = magnitude << static_cast<unsigned>(-shift);
-    // The hidden bit adds one to the exponent field, and so does a mantissa that was rounded up to the next power of two; a carry
-    // out of the largest binade gives the bits of infinity.
+    // The hidden bit adds one to the exponent field, and so does a mantissa that was rounded up to
+    // the next power of two; a carry out of the largest binade gives the bits of infinity.
     const std::uint64_t bits = (static_cast<std::uint64_t>(unit - format.min_exponent) << fraction_bits) +
                                static_cast<std::uint64_t>(mantissa);
     return bits >= (format.has_inf ? infinity : all_ones) ? beyond : sign | bits;
@@ -45,7 +45,8 @@ std::uint64_t rounded_bits(const cpp_int& value, int exponent2, const Layout& fo
 
 double round_quotient(const cpp_int& numerator, const cpp_int& denominator) {
     if (numerator == 0) return 0.0;
-    // 66 bits or more of the quotient, then one bit that says whether anything remains: enough for a single rounding.
+    // 66 bits or more of the quotient, then one bit that says whether anything remains: enough for
+    // a single rounding.
     const int gap = static_cast<int>(msb(denominator)) - static_cast<int>(msb(numerator));
     const int shift = std::max(gap + 66, 0);
     const cpp_int shifted = numerator << static_cast<unsigned>(shift);

@@ -71,7 +71,8 @@ double log_bound(const ExpSumCase& c, double log) noexcept {
     const double of_sum = log * log_error(c) + sum_errors(c).missing + eta;
     return of_sum + 1.4 * u * (log + of_sum) + eta;
 }
-/// Of the reciprocal of all terms, relative to it, and its product with a number that is off by `own`.
+/// Of the reciprocal of all terms, relative to it, and its product with a number that is off by
+/// `own`.
 double share_error(const ExpSumCase& c, double own) noexcept {
     const double u = unit_of_rows(c.input).u;
     const SumErrors e = sum_errors(c);

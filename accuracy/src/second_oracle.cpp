@@ -37,8 +37,9 @@ void MpfrSum::add(double x) {
 
 namespace {
 
-/// value rounded once to T, subnormals and overflow included, as a double, which holds it exactly. Rounds to T's precision in MPFR's
-/// own wide range first; then T's range is set, and MPFR corrects what lies outside it by what it knows of the first rounding.
+/// value rounded once to T, subnormals and overflow included, as a double, which holds it exactly.
+/// Rounds to T's precision in MPFR's own wide range first; then T's range is set, and MPFR corrects
+/// what lies outside it by what it knows of the first rounding.
 template <class T>
 double rounded_to_range(mpfr_srcptr value) {
     using F = fp::Format<T>;

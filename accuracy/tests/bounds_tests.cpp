@@ -31,8 +31,9 @@ Item in_pairs(std::vector<Item> items, const Merge& merge) {
     return items[0];
 }
 
-/// The order of `tree` with any kind of item and way to merge two: rows of a chunk in order (or in pairs), chunks of a tile in
-/// pairs, lanes in pairs. Which lanes meet first is another matter, and no matter for bounds.
+/// The order of `tree` with any kind of item and way to merge two: rows of a chunk in order (or in
+/// pairs), chunks of a tile in pairs, lanes in pairs. Which lanes meet first is another matter, and
+/// no matter for bounds.
 template <class Item, class Merge>
 Item in_tree_order(std::vector<Item> items, std::size_t lanes, std::size_t lanes_above, bool pairwise_rows,
                    const Merge& merge) {
@@ -338,7 +339,8 @@ TEST_CASE("a result need not have the format of the inputs", "[bounds]") {
 
 namespace {
 
-/// Every method's sum is within its bound; and the bound is needed: `broken` counts those beyond the bound of `exact`.
+/// Every method's sum is within its bound; and the bound is needed: `broken` counts those beyond
+/// the bound of `exact`.
 template <class In, class Out>
 void obeys(Method method) {
     int broken = 0, checked = 0;

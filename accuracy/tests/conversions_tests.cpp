@@ -1,4 +1,5 @@
-// fp/convert.hpp against the oracle: every 16-bit pattern, every place at which a rounding changes, and random numbers.
+// fp/convert.hpp against the oracle: every 16-bit pattern, every place at which a rounding changes,
+// and random numbers.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -352,7 +352,8 @@ TEST_CASE("shuffle permutes, and every permutation occurs", "[generators]") {
 }
 
 TEST_CASE("the hash is SplitMix64", "[generators]") {
-    // First outputs of the reference implementation for state 1234567 (published with xoshiro: 6457827717110365317, …).
+    // First outputs of the reference implementation for state 1234567 (published with
+    // xoshiro: 6457827717110365317, …).
     std::uint64_t state = 1234567;
     state += 0x9e3779b97f4a7c15u;
     REQUIRE(mix(state) == 6457827717110365317u);

@@ -134,7 +134,8 @@ TEMPLATE_TEST_CASE("special values of a sum", "[oracle]", float16, bfloat16, flo
     REQUIRE(bits(rounded<T>({max, max})) == bits(inf));
     REQUIRE(bits(rounded<T>({minus(max), minus(max)})) == bits(minus(inf)));
     REQUIRE(bits(rounded<T>({max, max, minus(max)})) == bits(max));
-    // Overflow starts at the largest number plus half of its last place, where the tie goes to the even 2^emax+1.
+    // Overflow starts at the largest number plus half of its last place, where the tie goes to the
+    // even 2^emax+1.
     const T half_place = number<T>(std::ldexp(1.0, fp::Format<T>::max_exponent - fp::Format<T>::precision));
     REQUIRE(bits(rounded<T>({max, half_place})) == bits(inf));
     REQUIRE(bits(rounded<T>({max, half_place, minus(tiny)})) == bits(max));
@@ -230,7 +231,8 @@ TEST_CASE("carry passes change nothing", "[oracle]") {
     REQUIRE(often.scaled() == naive);
 }
 
-// Seconds, so only when asked for: detreduce_accuracy_tests "[slow]". A static_assert says the same.
+// Seconds, so only when asked for: detreduce_accuracy_tests "[slow]". A static_assert says the
+// same.
 TEST_CASE("3·2^30 of the worst terms do not overflow a lane", "[.][slow]") {
     FixedPoint<-1074, 1024> sum;
     const std::uint64_t terms = std::uint64_t{3}

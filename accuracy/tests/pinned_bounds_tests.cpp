@@ -1,5 +1,6 @@
-// Bounds of terms, moments, products and rows, by value: written out once more from the text of the headers, with the numbers of one case put in. That results are within
-// their bounds says little of a bound that is too large.
+// Bounds of terms, moments, products and rows, by value: written out once more from the text of the
+// headers, with the numbers of one case put in. That results are within their bounds says little of
+// a bound that is too large.
 #include <cmath>
 #include <limits>
 
@@ -166,7 +167,8 @@ TEST_CASE("bounds of sums of exponentials, by value", "[bounds]") {
     REQUIRE(
         is_close(own_gradient_bound(f32, DType::f32, 0x1p-20, -7, true), 7 * 0x1p-20 * ((1 + own) * (1 + u32) - 1)));
 
-    // Losses 100, their bounds 2^−20, weights 50, mean 2; the sum of float in double costs γ in binary32.
+    // Losses 100, their bounds 2^−20, weights 50, mean 2; the sum of float in double costs γ in
+    // binary32.
     const double cost = g32(static_cast<double>(rounding_depth(Method::tree, DType::f32, 64)));
     const double mean = (0x1p-20 + cost * (100 + 0x1p-20) + 2 * cost * 50) / (50 - cost * 50);
     REQUIRE(is_close(mean_loss_bound(Method::tree, DType::f32, DType::f32, 64, {100, 0x1p-20, 50, 2}),

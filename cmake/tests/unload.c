@@ -1,4 +1,5 @@
-/* Loads a shared detreduce, calls it with threads and unloads it: its threads must go with it, since their code does.
+/* Loads a shared detreduce, calls it with threads and unloads it: its threads must go with it,
+ * since their code does.
  *     DETREDUCE_NUM_THREADS=4 unload LIBRARY */
 #define _GNU_SOURCE
 #include <dirent.h>

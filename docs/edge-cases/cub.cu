@@ -1,4 +1,5 @@
-// The sums of docs/edge-cases.md by cub::DeviceReduce::Sum: its default, and each determinism level where CUB has them (CCCL 3.1 and later).
+// The sums of docs/edge-cases.md by cub::DeviceReduce::Sum: its default, and each determinism level
+// where CUB has them (CCCL 3.1 and later).
 //     nvcc -std=c++17 docs/edge-cases/cub.cu -o cub && ./cub                      the toolkit's CUB
 //     nvcc -std=c++17 -I CCCL docs/edge-cases/cub.cu -o cub && ./cub              CCCL: a folder with cub/, cuda/ and thrust/
 #include <cub/device/device_reduce.cuh>

@@ -1,4 +1,5 @@
-// The mean of a loss of one's own on the CPU: the loss and its sum in one pass, and the same bits for every number of threads.
+// The mean of a loss of one's own on the CPU: the loss and its sum in one pass, and the same bits
+// for every number of threads.
 #include "loss.hpp"
 
 namespace dr = detreduce;

@@ -1,4 +1,5 @@
-// The mean of a loss of one's own on the GPU, with the bits of the CPU: one kernel reads both arrays once.
+// The mean of a loss of one's own on the GPU, with the bits of the CPU: one kernel reads both
+// arrays once.
 // Exit: 0 the GPU gave the CPU's bits, 1 it did not or a call failed, 77 there is no GPU here.
 #include <cstdlib>
 #include <string>
@@ -37,7 +38,8 @@ int main() try {
     for (const dr::Method method : methods) {
         const dr::TransformOptions options{.method = method, .finalize = dr::Finalize::mean};
         float on_gpu = 0;
-        // Enqueued; the workspace comes from the stream. With one of your own: dr::cuda::TransformPlan and dr::cuda::transform_run.
+        // Enqueued; the workspace comes from the stream. With one of your own:
+        // dr::cuda::TransformPlan and dr::cuda::transform_run.
         dr::throw_if_error(
             dr::cuda::transform_reduce(loss, d_prediction, d_target, prediction.size(), d_loss, options));
         check(cudaMemcpy(&on_gpu, d_loss, sizeof(float), cudaMemcpyDeviceToHost));

@@ -1,5 +1,6 @@
-// A loss of one's own: Huber's, with its threshold, and errors above the target weighted more than errors below it. One source for both
-// machines. It has the same bits on both since it is made of IEEE operations and compiled without contraction (detreduce::reproducible_fp).
+// A loss of one's own: Huber's, with its threshold, and errors above the target weighted more than
+// errors below it. One source for both machines. It has the same bits on both since it is made of
+// IEEE operations and compiled without contraction (detreduce::reproducible_fp).
 #pragma once
 
 #include <bit>

@@ -1,6 +1,6 @@
-// The training of ../training by the processes of an MPI job: each takes the micro-batches that it is
-// dealt. By `exact` every bit of the curve is that of one process (of ../training, too), whoever has
-// which of them. By `float`, for comparison, each adds up floats, and MPI_SUM those of all.
+// The training of ../training by the processes of an MPI job: each takes the micro-batches that it
+// is dealt. By `exact` every bit of the curve is that of one process (of ../training, too), whoever
+// has which of them. By `float`, for comparison, each adds up floats, and MPI_SUM those of all.
 //     mpirun -n N distributed [--method exact|float] [--micro-batches N] [--deal N]
 #include <detreduce/mpi.hpp>
 

@@ -1,4 +1,5 @@
-// The sum of a file of float32 that may be larger than memory: read in pieces, added to an exact state, rounded once.
+// The sum of a file of float32 that may be larger than memory: read in pieces, added to an exact
+// state, rounded once.
 //     large_file FILE [BYTES-A-PIECE]
 #include <cstdint>
 #include <cstdio>

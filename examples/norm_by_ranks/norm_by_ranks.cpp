@@ -1,4 +1,5 @@
-// The norm of a gradient that is spread over the processes of an MPI job: as it is usually computed, and by detreduce.
+// The norm of a gradient that is spread over the processes of an MPI job: as it is usually
+// computed, and by detreduce.
 #include <bit>
 #include <cinttypes>
 #include <cmath>

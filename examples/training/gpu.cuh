@@ -48,7 +48,8 @@ __device__ std::uint64_t this_thread() {
     return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }
 
-/// A thread a sample: its score, its loss, and what it adds to the gradient, those of one parameter side by side.
+/// A thread a sample: its score, its loss, and what it adds to the gradient, those of one parameter
+/// side by side.
 __global__ void forward(const float* parameter, const float* x, const float* t, std::uint64_t count, float* losses,
                         double* terms) {
     const std::uint64_t i = this_thread();

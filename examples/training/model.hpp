@@ -1,5 +1,6 @@
-// Logistic regression, and data to learn it from: what the program computes, for CPU and GPU alike. Every function here gives the same bits on both, since
-// it is made of IEEE operations in a fixed order and of detreduce::math, and compiled without contraction (detreduce::reproducible_fp).
+// Logistic regression, and data to learn it from: what the program computes, for CPU and GPU alike.
+// Every function here gives the same bits on both, since it is made of IEEE operations in a fixed
+// order and of detreduce::math, and compiled without contraction (detreduce::reproducible_fp).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Training on the CPU. By `exact` every bit of the curve is the same for any number of micro-batches and threads, in every run, and on a GPU (training.cu).
-// By `atomic`, for comparison, threads add floats as they come.
+// Training on the CPU. By `exact` every bit of the curve is the same for any number of
+// micro-batches and threads, in every run, and on a GPU (training.cu). By `atomic`, for comparison,
+// threads add floats as they come.
 //     training [--method exact|atomic] [--micro-batches N] [--threads N]
 #include <atomic>
 #include <thread>
@@ -78,7 +79,8 @@ class Cpu {
             dr::throw_if_error(sum_[j].add(std::span<const double>(terms[j]), launch));
     }
 
-    /// What comes to be written first: each thread takes the next sample and adds to sums that all share.
+    /// What comes to be written first: each thread takes the next sample and adds to sums that all
+    /// share.
     void add_in_any_order(std::uint64_t first, std::uint64_t count) {
         std::atomic<std::uint64_t> next{0};
         std::vector<std::thread> threads;

@@ -1,5 +1,6 @@
-// Training on the GPU, with the bits of the CPU (training.cpp), whose output this program's is, byte for byte. By `atomic`, for comparison, threads add
-// floats in memory as they come: two runs differ.
+// Training on the GPU, with the bits of the CPU (training.cpp), whose output this program's is,
+// byte for byte. By `atomic`, for comparison, threads add floats in memory as they come: two runs
+// differ.
 //     training_gpu [--method exact|atomic] [--micro-batches N]
 // Exit: 0 the model has learned, 1 it has not or a call failed, 77 there is no GPU here.
 #include "gpu.cuh"

@@ -1,4 +1,5 @@
-// A loss that differs between two runs, and one that does not: the same predictions and targets, added up again and again.
+// A loss that differs between two runs, and one that does not: the same predictions and targets,
+// added up again and again.
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -25,7 +26,8 @@ std::vector<float> some_numbers(unsigned seed) {
     return x;
 }
 
-// As it is usually done: each thread takes a chunk, adds it up, adds that to the total, and takes the next.
+// As it is usually done: each thread takes a chunk, adds it up, adds that to the total, and takes
+// the next.
 float by_atomics(const std::vector<float>& prediction, const std::vector<float>& target) {
     constexpr std::size_t chunk = 10;
     std::atomic<float> total = 0;

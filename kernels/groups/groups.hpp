@@ -1,6 +1,7 @@
-// Groups of elements that are reduced each on its own: rows or columns of a matrix, or segments. Those that are small are reduced by a warp, or a part of
-// one. Large ones, of which there may be one among thousands of small ones, are first cut into work items, which all blocks share; then a block each puts
-// the results of its work items together.
+// Groups of elements that are reduced each on its own: rows or columns of a matrix, or segments.
+// Those that are small are reduced by a warp, or a part of one. Large ones, of which there may be
+// one among thousands of small ones, are first cut into work items, which all blocks share; then a
+// block each puts the results of its work items together.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +27,8 @@ struct Groups {
     }
 };
 
-/// Small groups that a warp takes at a time, one for each of its threads at most: as many as leave something to do to all warps of the plan's grid, or,
-/// if it names none, of `blocks` blocks.
+/// Small groups that a warp takes at a time, one for each of its threads at most: as many as leave
+/// something to do to all warps of the plan's grid, or, if it names none, of `blocks` blocks.
 [[nodiscard]] inline std::uint32_t batch_of(const Plan& plan, std::uint64_t blocks, std::uint32_t block_warps) {
     const std::uint64_t warps = (plan.launch().grid ? plan.launch().grid : blocks) * block_warps;
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.groups() / warps, 1, 32));
@@ -43,7 +44,8 @@ struct LargeGroup {
     std::uint64_t group, n, first; ///< `first`: work item
 };
 
-/// Work items of `length` elements. What is put where depends on who comes first; what comes out does not.
+/// Work items of `length` elements. What is put where depends on who comes first; what comes out
+/// does not.
 struct SlotTable {
     Slot* slots;
     LargeGroup* large;
@@ -67,7 +69,8 @@ struct SlotTable {
     }
 }
 
-/// Byte offsets in the workspace. A group with more than one work item has more than `length` elements, so there are never more than 4 · n/length work items.
+/// Byte offsets in the workspace. A group with more than one work item has more than `length`
+/// elements, so there are never more than 4 · n/length work items.
 struct SlotLayout {
     std::uint64_t room;
     std::size_t used, slots, large, results, bytes;
@@ -104,7 +107,8 @@ struct SlotLayout {
     }
 };
 
-/// Workspace of what is reduced in a fixed order, of a flat array or of groups, with accumulators of so many bytes.
+/// Workspace of what is reduced in a fixed order, of a flat array or of groups, with accumulators
+/// of so many bytes.
 [[nodiscard]] inline std::size_t level_workspace_bytes(const Request& r, std::size_t accumulator_bytes) {
     if (r.shape == Shape::segments) return SlotLayout::of(r.n, tile_items(size_of(r.dtype)), accumulator_bytes).bytes;
     return workspace_layout(r.dtype, accumulator_bytes, r.n, r.groups).bytes;

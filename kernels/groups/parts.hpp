@@ -1,5 +1,6 @@
-// Groups that threads reduce on their own: columns, as neighbouring threads then read neighbouring elements, and short rows. Columns are cut into
-// parts where they are too few to keep a device busy, or too long.
+// Groups that threads reduce on their own: columns, as neighbouring threads then read neighbouring
+// elements, and short rows. Columns are cut into parts where they are too few to keep a device
+// busy, or too long.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,8 @@ namespace detreduce::cuda {
     return detail::is_across(r.shape) || (r.shape == Shape::rows && r.n * size_of(r.dtype) <= 1024 && r.groups >= 4096);
 }
 
-/// Parts of each group, of `length` elements but the last. Thread t of a warp has group 32·word + t of a word of 32 groups.
+/// Parts of each group, of `length` elements but the last. Thread t of a warp has group 32·word + t
+/// of a word of 32 groups.
 struct Parts {
     std::uint64_t count = 0, n = 0, parts = 1, length = 0;
 
@@ -26,7 +28,8 @@ struct Parts {
     explicit Parts(const Request& r, std::uint64_t longest = policy::longest_part) : count(r.groups), n(r.n) {
         constexpr std::uint64_t threads = 1u << 18, shortest = 512,
                                 multiple = 64; // loads of a thread do not cross a border
-        // One thread joins the parts of a column: no more of them than half the root of its length, where that takes as long as a part.
+        // One thread joins the parts of a column: no more of them than half the root of its length,
+        // where that takes as long as a part.
         std::uint64_t most = 1;
         while (4 * most * most * 4 <= n)
             most *= 2;
@@ -42,7 +45,8 @@ struct Parts {
         std::uint64_t part, word, group, begin, end;
         bool there;
     };
-    /// Threads that look at them, each at `columns` neighbouring groups of a part: those of a warp at so many words.
+    /// Threads that look at them, each at `columns` neighbouring groups of a part: those of a warp
+    /// at so many words.
     [[nodiscard]] DETREDUCE_HD std::uint64_t threads(std::uint32_t columns) const {
         return (words() + columns - 1) / columns * parts * 32;
     }
@@ -61,8 +65,9 @@ struct LeftGroups {
     const std::uint32_t* listed = nullptr; ///< unless null: how many words are not zero, and, behind that, which
 };
 
-/// Byte offsets in the workspace: what is kept of parts, `part_bytes` each; two bits for each group: all of a part is in, it remains to be done; and, of long
-/// groups, `state_bytes` each, unless that is 0, and which words of 32 groups have any left.
+/// Byte offsets in the workspace: what is kept of parts, `part_bytes` each; two bits for each
+/// group: all of a part is in, it remains to be done; and, of long groups, `state_bytes` each,
+/// unless that is 0, and which words of 32 groups have any left.
 struct PartLayout {
     Parts parts;
     bool has_states;

@@ -6,7 +6,8 @@
 
 namespace detreduce::cuda {
 
-/// The elements of a group. Offsets that descend or point past the end are no segment: nothing there is read.
+/// The elements of a group. Offsets that descend or point past the end are no segment: nothing
+/// there is read.
 struct Span {
     std::uint64_t begin, n;
     bool valid;
@@ -19,8 +20,10 @@ __device__ __forceinline__ Span span_of(const Groups& groups, std::uint64_t grou
     return {valid ? begin : 0, valid ? end - begin : 0, valid};
 }
 
-/// Leaves a group to the kernels for large ones; false if there is no room, which offsets in order always find. The whole warp calls this.
-/// Everything by value: what a call has the address of is kept in memory, also where there is no call.
+/// Leaves a group to the kernels for large ones; false if there is no room, which offsets in order
+/// always find. The whole warp calls this.
+/// Everything by value: what a call has the address of is kept in memory, also where there is no
+/// call.
 static __device__ __noinline__ bool put_on_slots(SlotTable table, std::uint64_t group, Span span) {
     using Counter = unsigned long long;
     const int lane = threadIdx.x % warp_size;
@@ -29,7 +32,8 @@ static __device__ __noinline__ bool put_on_slots(SlotTable table, std::uint64_t 
     if (lane == 0) first = atomicAdd(reinterpret_cast<Counter*>(table.used), static_cast<Counter>(all));
     first = shuffle_from(first, 0);
     if (first + all > table.room) {
-        // What others wait for must still be something: work items of nothing, as far as there are any.
+        // What others wait for must still be something: work items of nothing, as far as there are
+        // any.
         for (std::uint64_t i = first + lane; i < table.room; i += warp_size)
             table.slots[i] = {0, 0, 0};
         return false;

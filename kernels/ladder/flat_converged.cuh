@@ -1,7 +1,9 @@
 // PMPP fig. 10.9, "convergent".
 //
-// Changed: at each step the lower half of the threads adds, so that those at work are neighbours, and warps that are done stay done; strides halve.
-// Why it should help: no divergence until the last five steps, and neighbours read neighbours, so that loads of a warp coalesce.
+// Changed: at each step the lower half of the threads adds, so that those at work are neighbours,
+// and warps that are done stay done; strides halve.
+// Why it should help: no divergence until the last five steps, and neighbours read neighbours, so
+// that loads of a warp coalesce.
 // Still wrong: every step goes to global memory.
 // Measured: table "The ladder" of `detreduce ladder`, rung "converged".
 #pragma once

@@ -1,9 +1,12 @@
 // PMPP fig. 10.13, "segmented, with atomics".
 //
-// Changed: blocks add their sums to the result with atomicAdd, instead of leaving them to another launch.
-// Why it should help: one pass, no partial sums in memory. The launches are as many as before for little data: the result must be zeroed first.
-// What it costs: blocks end in another order in each run, and float additions are not associative. The bits are luck (guarantee none). This is the race
-// that the rung is there to show: no tool reports it, as atomics are no data race, and the column of distinct bits does.
+// Changed: blocks add their sums to the result with atomicAdd, instead of leaving them to another
+// launch.
+// Why it should help: one pass, no partial sums in memory. The launches are as many as before for
+// little data: the result must be zeroed first.
+// What it costs: blocks end in another order in each run, and float additions are not associative.
+// The bits are luck (guarantee none). This is the race that the rung is there to show: no tool
+// reports it, as atomics are no data race, and the column of distinct bits does.
 // Measured: table "The ladder" of `detreduce ladder`, rung "segmented".
 #pragma once
 

@@ -1,6 +1,7 @@
 // PMPP fig. 10.11, "shared memory".
 //
-// Changed: what is added lies in shared memory; global memory is read once, by the first addition, and written once a block.
+// Changed: what is added lies in shared memory; global memory is read once, by the first addition,
+// and written once a block.
 // Why it should help: partial sums never leave the multiprocessor.
 // Still wrong: a thread adds two elements and then mostly waits at barriers.
 // Measured: table "The ladder" of `detreduce ladder`, rung "shared memory".

@@ -1,9 +1,13 @@
-// K0, interleaved addressing (Harris, reduction #1; "Reduction (Sum): part 2", kernel 0): the bottom of the batched ladder. One block a row.
+// K0, interleaved addressing (Harris, reduction #1; "Reduction (Sum): part 2", kernel 0): the
+// bottom of the batched ladder. One block a row.
 //
-// What it does: an element a thread into shared memory, then a tree in place; at stride s, threads whose number is a multiple of 2s add what lies s further.
+// What it does: an element a thread into shared memory, then a tree in place; at stride s, threads
+// whose number is a multiple of 2s add what lies s further.
 // What is wrong with it: in every step each warp runs for ever fewer of its threads, and % is slow.
-// Changed against the literature: there a row has as many elements as a block has threads. Here a longer one is cut, and its parts go through the same kernel again.
-// Measured: tables "The ladder" and "Threads per block" of `detreduce ladder`, rung "K0", beside what was published.
+// Changed against the literature: there a row has as many elements as a block has threads. Here a
+// longer one is cut, and its parts go through the same kernel again.
+// Measured: tables "The ladder" and "Threads per block" of `detreduce ladder`, rung "K0", beside
+// what was published.
 #pragma once
 
 #include "levels.hpp"

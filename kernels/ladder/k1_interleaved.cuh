@@ -1,8 +1,10 @@
 // K1, interleaved addressing without divergence (Harris, reduction #2).
 //
 // Changed: thread t does the t-th addition of each step, so that those at work are neighbours.
-// Why it should help: whole warps retire, instead of all running for few threads; and there is no %.
-// Still wrong: neighbours read numbers 2s apart, which share banks of shared memory: 2, 4, … up to 32 of them wait for each other.
+// Why it should help: whole warps retire, instead of all running for few threads; and there is no
+// %.
+// Still wrong: neighbours read numbers 2s apart, which share banks of shared memory: 2, 4, … up
+// to 32 of them wait for each other.
 // Measured: table "The ladder" of `detreduce ladder`, rung "K1".
 #pragma once
 

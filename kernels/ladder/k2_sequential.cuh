@@ -1,7 +1,8 @@
 // K2, sequential addressing (Harris, reduction #3).
 //
 // Changed: strides halve instead of doubling, so that those at work read neighbouring numbers.
-// Why it should help: no two threads of a warp share a bank. (Harris measured a factor of two, in 2007; what was published for an RTX 5070 Ti is no change.)
+// Why it should help: no two threads of a warp share a bank. (Harris measured a factor of two,
+// in 2007; what was published for an RTX 5070 Ti is no change.)
 // Measured: table "The ladder" of `detreduce ladder`, rung "K2".
 #pragma once
 

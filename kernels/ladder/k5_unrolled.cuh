@@ -1,13 +1,19 @@
 // K5, the last warp without barriers (Harris, reduction #5), and all of the tree unrolled (#6).
 //
-// Changed in "K5 last warp": when 32 threads remain, they are one warp, and need no barrier of the block, only one of the warp.
-// Changed in "K5 unrolled": the number of threads is a constant, so that loop and tests are gone; a kernel for each number.
-// Why it should help: the tree's last six steps are instructions of one warp, while the other warps have ended.
+// Changed in "K5 last warp": when 32 threads remain, they are one warp, and need no barrier of the
+// block, only one of the warp.
+// Changed in "K5 unrolled": the number of threads is a constant, so that loop and tests are gone; a
+// kernel for each number.
+// Why it should help: the tree's last six steps are instructions of one warp, while the other warps
+// have ended.
 //
-// What was wrong without __syncwarp(): Harris's code of 2007 has none, only `volatile`. It counted on a warp being in step, each instruction executed by all 32
-// threads before the next. Since Volta threads of a warp advance on their own, and nothing orders lane 16's store to shared[16] before or after lane 0's load of
-// it. `volatile` keeps the compiler from holding numbers in registers; it orders nothing between threads. Such code may give right sums for years, until
-// a compiler splits a branch. So here each step is: load, __syncwarp(), store, __syncwarp(); the first, as lanes 16 … 31 store to where lanes below have yet to read.
+// What was wrong without __syncwarp(): Harris's code of 2007 has none, only `volatile`. It counted
+// on a warp being in step, each instruction executed by all 32 threads before the next. Since Volta
+// threads of a warp advance on their own, and nothing orders lane 16's store to shared[16] before
+// or after lane 0's load of it. `volatile` keeps the compiler from holding numbers in registers; it
+// orders nothing between threads. Such code may give right sums for years, until a compiler splits
+// a branch. So here each step is: load, __syncwarp(), store, __syncwarp(); the first, as
+// lanes 16 … 31 store to where lanes below have yet to read.
 // Measured: table "The ladder" of `detreduce ladder`, rungs "K5 last warp" and "K5 unrolled".
 #pragma once
 

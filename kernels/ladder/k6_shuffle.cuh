@@ -1,7 +1,9 @@
 // K6, warp shuffles.
 //
-// Changed: a warp adds up in registers (__shfl_down_sync), and shared memory has one number a warp, for the first warp to add up the same way: one barrier in all.
-// Why it should help: no loads and stores of shared memory but a few, no barriers but one. On a kernel that waits for memory, little: it frees issue slots.
+// Changed: a warp adds up in registers (__shfl_down_sync), and shared memory has one number a warp,
+// for the first warp to add up the same way: one barrier in all.
+// Why it should help: no loads and stores of shared memory but a few, no barriers but one. On a
+// kernel that waits for memory, little: it frees issue slots.
 // Measured: table "The ladder" of `detreduce ladder`, rung "K6".
 #pragma once
 

@@ -1,4 +1,5 @@
-// Enqueues rungs whose blocks each make one number of a piece of a row: level by level until one remains of each row, or with atomics at once.
+// Enqueues rungs whose blocks each make one number of a piece of a row: level by level until one
+// remains of each row, or with atomics at once.
 #pragma once
 
 #include "ladder.hpp"
@@ -39,7 +40,8 @@ constexpr Status check_blocks(const Shape& shape, const Block& block) {
             "more than 2^31 - 1 blocks; allowed are fewer elements, or more a block"};
 }
 
-/// Partial sums of the first level, behind them those of the second, of which there are fewer; and the scratch of the first level.
+/// Partial sums of the first level, behind them those of the second, of which there are fewer; and
+/// the scratch of the first level.
 struct Room {
     std::uint64_t first, second, scratch; ///< floats
 };
@@ -91,7 +93,8 @@ inline Status run_levels(const Call& call, const Block& block, Kernel kernel, st
     }
 }
 
-/// With atomics: a memset and one launch. In whatever order, a row's pieces are at worst added one after the other, to zero.
+/// With atomics: a memset and one launch. In whatever order, a row's pieces are at worst added one
+/// after the other, to zero.
 inline Needs needs_of_atomics(const Shape& shape, const Block& block) {
     Needs needs;
     needs.status = check_blocks(shape, block);
@@ -113,7 +116,8 @@ inline Status run_atomics(const Call& call, const Block& block, Kernel kernel, s
                                shared_floats * sizeof(float), stream, level);
 }
 
-/// A rung of levels, of which a block is `block_of(settings)` and the kernel `Kernel`; a float of shared memory a thread.
+/// A rung of levels, of which a block is `block_of(settings)` and the kernel `Kernel`; a float of
+/// shared memory a thread.
 template <Kernel kernel, Block (*block_of)(const Settings&)>
 struct ByLevels {
     static Needs needs(const Shape& shape, const Settings& settings) {

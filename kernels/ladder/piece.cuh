@@ -20,7 +20,8 @@ struct Piece {
     std::uint32_t n, row;
 };
 
-/// That of this block, where blocks take `elements` each. The last of a row may be shorter, and that of an empty row has none.
+/// That of this block, where blocks take `elements` each. The last of a row may be shorter, and
+/// that of an empty row has none.
 __device__ __forceinline__ Piece piece_of(const Level& level, std::uint32_t elements) {
     const std::uint32_t row = level.pieces == 1 ? blockIdx.x : blockIdx.x / level.pieces;
     const std::uint64_t begin = std::uint64_t{blockIdx.x - row * level.pieces} * elements;
@@ -35,7 +36,8 @@ __device__ __forceinline__ float element(const Piece& piece, std::uint32_t i) {
 /// Where the rungs of shared memory keep a number a thread.
 extern __shared__ float shared[];
 
-/// Sequential addressing with the barrier in front of each step: thread 0 has the sum in shared[0] (K3 says why that suffices).
+/// Sequential addressing with the barrier in front of each step: thread 0 has the sum in
+/// shared[0] (K3 says why that suffices).
 __device__ __forceinline__ void sequential_tree() {
     for (std::uint32_t stride = blockDim.x / 2; stride > 0; stride /= 2) {
         __syncthreads();
@@ -43,7 +45,8 @@ __device__ __forceinline__ void sequential_tree() {
     }
 }
 
-/// The elements of this thread of a coarsened rung, one after the other. Eight loads are in flight where all elements are there.
+/// The elements of this thread of a coarsened rung, one after the other. Eight loads are in flight
+/// where all elements are there.
 __device__ __forceinline__ float thread_sum(const Level& level, const Piece& piece) {
     const std::uint32_t first = level.coalesced ? threadIdx.x : threadIdx.x * level.per_thread;
     const std::uint32_t step = level.coalesced ? blockDim.x : 1;

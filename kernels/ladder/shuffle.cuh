@@ -9,7 +9,8 @@ __device__ __forceinline__ float from_lane_above(float value, int distance) {
     return __shfl_down_sync(0xffffffffu, value, distance);
 }
 
-/// Lane 0 has the result of its warp. All threads of the warp take part: what has no element brings what changes nothing.
+/// Lane 0 has the result of its warp. All threads of the warp take part: what has no element brings
+/// what changes nothing.
 template <class T, class Merge>
 __device__ __forceinline__ T warp_down(T value, const Merge& merge) {
 #pragma unroll
@@ -18,7 +19,8 @@ __device__ __forceinline__ T warp_down(T value, const Merge& merge) {
     return value;
 }
 
-/// Thread 0 has the result of its block. Before a block calls this again it must meet at a barrier, behind which the numbers of the former call have been read.
+/// Thread 0 has the result of its block. Before a block calls this again it must meet at a barrier,
+/// behind which the numbers of the former call have been read.
 template <class T, class Merge>
 __device__ __forceinline__ T block_down(T value, const T& nothing, const Merge& merge) {
     __shared__ T warps[32];

@@ -1,4 +1,5 @@
-// What the rungs of softmax share: the maximum of a row and Σe^(x − m), by one block. e^x is detreduce::math's.
+// What the rungs of softmax share: the maximum of a row and Σe^(x − m), by one block. e^x is
+// detreduce::math's.
 #pragma once
 
 #include <detreduce/math/exp.hpp>

@@ -1,7 +1,8 @@
 // Softmax, fused: two passes for the maximum and the sum, and one that writes, in one kernel.
 //
 // Changed: a block does all three steps of its row, one after the other.
-// Why it should help: one launch, nothing but the result is stored; and a row that was just read is still in the cache when it is read again, if rows are short.
+// Why it should help: one launch, nothing but the result is stored; and a row that was just read is
+// still in the cache when it is read again, if rows are short.
 // Measured: table "Softmax" of `detreduce ladder`, rung "fused two-pass".
 #pragma once
 

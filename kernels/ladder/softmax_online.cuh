@@ -1,7 +1,9 @@
 // Softmax, online: maximum and sum in one pass (Milakov & Gimelshein, 2018), and one that writes.
 //
-// Changed: a thread keeps the maximum so far and the sum relative to it, and scales the sum when a larger one comes; two such pairs merge the same way.
-// Why it should help: x is read twice instead of three times, which rows too long for the cache feel; what it costs is an exponential more an element.
+// Changed: a thread keeps the maximum so far and the sum relative to it, and scales the sum when a
+// larger one comes; two such pairs merge the same way.
+// Why it should help: x is read twice instead of three times, which rows too long for the cache
+// feel; what it costs is an exponential more an element.
 // Its numbers: each merge may round twice more, in the scale and in the product.
 // Measured: table "Softmax" of `detreduce ladder`, rung "online one-pass".
 #pragma once

@@ -1,7 +1,9 @@
 // Softmax, three kernels: the maximum of each row, the sum of its exponentials, the quotients.
 //
-// What it does: what the formula says, a launch a step; x is read three times from memory and the result written once.
-// What is wrong with it: memory is all that a softmax waits for, and it moves four arrays where two would do.
+// What it does: what the formula says, a launch a step; x is read three times from memory and the
+// result written once.
+// What is wrong with it: memory is all that a softmax waits for, and it moves four arrays where two
+// would do.
 // Measured: table "Softmax" of `detreduce ladder`, rung "three kernels".
 #pragma once
 

@@ -1,7 +1,8 @@
 // Three levels, ending in an atomic.
 //
 // What the ending is: the result is zeroed, and each block adds its sum to it.
-// For it: no partial sums in memory, nothing waits. Against it: the blocks' order is luck, and so are the bits (guarantee none); zeroing is a launch of its own.
+// For it: no partial sums in memory, nothing waits. Against it: the blocks' order is luck, and so
+// are the bits (guarantee none); zeroing is a launch of its own.
 // Measured: tables "The ladder" and "How the grid ends" of `detreduce ladder`, rung "atomic".
 #pragma once
 

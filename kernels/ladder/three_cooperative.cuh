@@ -1,8 +1,10 @@
 // Three levels, ending behind a barrier of the grid.
 //
-// What the ending is: each block stores its sum, all blocks wait for each other (cooperative_groups::this_grid().sync()), and the first adds the sums up.
-// For it: one launch, no counter to zero, the bits of the second kernel. Against it: all blocks must be resident at once, a cooperative launch takes longer to
-// begin, and all wait for the slowest.
+// What the ending is: each block stores its sum, all blocks wait for each other
+// (cooperative_groups::this_grid().sync()), and the first adds the sums up.
+// For it: one launch, no counter to zero, the bits of the second kernel. Against it: all blocks
+// must be resident at once, a cooperative launch takes longer to begin, and all wait for the
+// slowest.
 // Measured: tables "The ladder" and "How the grid ends" of `detreduce ladder`, rung "cooperative".
 #pragma once
 

@@ -1,8 +1,10 @@
 // Three levels, ending on the CPU.
 //
-// What the ending is: each block stores its sum; they are copied to the host, which adds them one after the other; the result goes back.
-// For it: the simplest code, and for a result that the host wants anyway nothing is copied that would not be. Against it: two copies over the bus, and a host
-// thread that CUDA must wake. Here it is all in the stream (a host function between two copies), so that it is timed like the others.
+// What the ending is: each block stores its sum; they are copied to the host, which adds them one
+// after the other; the result goes back.
+// For it: the simplest code, and for a result that the host wants anyway nothing is copied that
+// would not be. Against it: two copies over the bus, and a host thread that CUDA must wake. Here it
+// is all in the stream (a host function between two copies), so that it is timed like the others.
 // Measured: tables "The ladder" and "How the grid ends" of `detreduce ladder`, rung "CPU finish".
 #pragma once
 

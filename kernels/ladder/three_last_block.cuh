@@ -1,9 +1,12 @@
 // Three levels, ending in the last block.
 //
-// What the ending is: each block stores its sum and counts itself; the one that finds all others counted adds up the sums, in the order in which they lie.
-// For it: one launch, whoever is last, and the bits of the second kernel. Against it: a counter that must be zero, here by a memset, and a counting per block.
-// What makes it right: the count is an acquire and release at the scope of the device (arrival.cuh), so the last block sees what all others stored. Without (as in
-// threadFenceReduction before it had its fence) it may read sums of the launch before.
+// What the ending is: each block stores its sum and counts itself; the one that finds all others
+// counted adds up the sums, in the order in which they lie.
+// For it: one launch, whoever is last, and the bits of the second kernel. Against it: a counter
+// that must be zero, here by a memset, and a counting per block.
+// What makes it right: the count is an acquire and release at the scope of the device
+// (arrival.cuh), so the last block sees what all others stored. Without (as in threadFenceReduction
+// before it had its fence) it may read sums of the launch before.
 // Measured: tables "The ladder" and "How the grid ends" of `detreduce ladder`, rung "last block".
 #pragma once
 

@@ -1,5 +1,6 @@
-// The template that kernels are made of in practice: threads add what they read, warps by shuffles, blocks through shared memory. A grid of as many
-// blocks as the device holds walks over the input. How the blocks' sums become one is the ending, and each ending is a rung: three_*.cuh.
+// The template that kernels are made of in practice: threads add what they read, warps by shuffles,
+// blocks through shared memory. A grid of as many blocks as the device holds walks over the input.
+// How the blocks' sums become one is the ending, and each ending is a rung: three_*.cuh.
 #pragma once
 
 #include "platform/launch_kernel.hpp"
@@ -21,7 +22,8 @@ __device__ __forceinline__ float sum_of_parts(const float* parts, std::uint32_t 
     return block_sum(vector_sum(parts, count, threadIdx.x, blockDim.x));
 }
 
-/// Of the current device, but no more than have a tile each of 16 elements a thread. 0, with a status, when CUDA refuses.
+/// Of the current device, but no more than have a tile each of 16 elements a thread. 0, with a
+/// status, when CUDA refuses.
 template <class Kernel>
 [[nodiscard]] Status grid_for(Kernel kernel, const Shape& shape, const Settings& settings, std::uint32_t& blocks) {
     cuda::DeviceTraits traits;
@@ -42,7 +44,8 @@ inline std::uint64_t vector_additions(std::uint64_t n, std::uint64_t threads) {
     return n / (4 * threads) + 5;
 }
 
-/// Parts of floats in the workspace, and behind them a counter, which only the last-block ending has.
+/// Parts of floats in the workspace, and behind them a counter, which only the last-block ending
+/// has.
 struct GridOfBlocks {
     std::uint32_t blocks;
     [[nodiscard]] std::size_t counter() const { return (std::size_t{blocks} * sizeof(float) + 255) / 256 * 256; }

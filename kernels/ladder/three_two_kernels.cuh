@@ -1,8 +1,11 @@
 // Three levels, ending in a second kernel.
 //
-// What the ending is: each block stores its sum; a second launch, of one block, adds them up in a fixed order.
-// For it: the simplest order there is, the same bits in each run of this launch. Against it: the gap between two launches, which little data feels.
-// Measured: tables "The ladder" and "How the grid ends" of `detreduce ladder`, rung "second kernel".
+// What the ending is: each block stores its sum; a second launch, of one block, adds them up in a
+// fixed order.
+// For it: the simplest order there is, the same bits in each run of this launch. Against it: the
+// gap between two launches, which little data feels.
+// Measured: tables "The ladder" and "How the grid ends" of `detreduce ladder`, rung
+// "second kernel".
 #pragma once
 
 #include "three_level.cuh"

@@ -9,9 +9,10 @@ __device__ __forceinline__ float four_sum(const float4& v) {
     return (v.x + v.y) + (v.z + v.w);
 }
 
-/// The elements of x[0 … n) that belong to thread `thread` of `threads`, at least 64. A float4 must lie at a multiple of 16 bytes: up to three elements before
-/// the first such address, and up to three behind the last, are added one by one, by a thread each. Each goes through as many additions as the thread has
-/// vectors, and four more.
+/// The elements of x[0 … n) that belong to thread `thread` of `threads`, at least 64. A float4 must
+/// lie at a multiple of 16 bytes: up to three elements before the first such address, and up to
+/// three behind the last, are added one by one, by a thread each. Each goes through as many
+/// additions as the thread has vectors, and four more.
 __device__ __forceinline__ float vector_sum(const float* x, std::uint64_t n, std::uint64_t thread,
                                             std::uint64_t threads) {
     constexpr int batch = 4; // loads in flight; a plain loop with its test before each load had one

@@ -1,4 +1,5 @@
-// Terms and gradients of losses, one value an element: 16 bytes of each input at a time, dealt out to the threads of a grid in turn.
+// Terms and gradients of losses, one value an element: 16 bytes of each input at a time, dealt out
+// to the threads of a grid in turn.
 #pragma once
 
 #include "losses/function.cuh"

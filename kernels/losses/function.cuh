@@ -1,4 +1,5 @@
-// A loss as the function of transform/: of an element, its target and its weight. The choice of the loss is the same for all threads.
+// A loss as the function of transform/: of an element, its target and its weight. The choice of the
+// loss is the same for all threads.
 #pragma once
 
 #include <detreduce/spec/loss_terms.hpp>
@@ -19,7 +20,8 @@ __device__ __forceinline__ Pack<V, K> loss_values(Loss loss, V parameter, const 
     });
 }
 
-/// A call: the kernels of sums compute terms in dozens of places, and seven losses in each would take minutes to compile.
+/// A call: the kernels of sums compute terms in dozens of places, and seven losses in each would
+/// take minutes to compile.
 template <class V, int K>
 __device__ __noinline__ Pack<V, K> called_loss_terms(Loss loss, V parameter, Pack<V, K> x, Pack<V, K> t) {
     return loss_values<loss_terms::Value::term>(loss, parameter, x, t);

@@ -1,4 +1,5 @@
-// Sums and means of losses by the kernels of transform/, terms and gradients by those of elementwise.cuh.
+// Sums and means of losses by the kernels of transform/, terms and gradients by those of
+// elementwise.cuh.
 #pragma once
 
 #include "losses/elementwise.cuh"
@@ -20,7 +21,8 @@ struct LossLaunch {
                                  on_16_bytes(inputs.x) && on_16_bytes(inputs.target) && on_16_bytes(inputs.weight)},
           f{p.request().loss, fp::round_to<fp::Arithmetic<T>>(p.request().parameter)} {}
 
-    /// As many blocks as the device holds four times over, so that the end is not ragged, but none without a pack.
+    /// As many blocks as the device holds four times over, so that the end is not ragged, but none
+    /// without a pack.
     template <class Kernel, class... Arguments>
     [[nodiscard]] Status elementwise(Kernel kernel, const Arguments&... arguments) const {
         constexpr std::uint64_t per_block = policy::loss_threads * 16 / sizeof(T);

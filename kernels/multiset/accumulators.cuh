@@ -261,8 +261,8 @@ struct Ends : FoundEnds {
     }
 };
 
-/// The last bit of each half of w that is not zero, signs aside: a magnitude other than 0 carries into
-/// the place of the sign.
+/// The last bit of each half of w that is not zero, signs aside: a magnitude other than 0 carries
+/// into the place of the sign.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t nonzero_halves(std::uint32_t w) {
     constexpr std::uint32_t magnitudes = 0x7fff7fff;
     return (((w & magnitudes) + magnitudes) & ~magnitudes) >> 15;

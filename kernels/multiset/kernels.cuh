@@ -1,6 +1,6 @@
-// The kernels of the multiset engine, a scope each: the grid looks at a flat array, blocks at work items
-// of large groups or at shares of a list, warps at small groups, and threads at parts of columns
-// and short rows. What several found is joined afterwards (join.cuh).
+// The kernels of the multiset engine, a scope each: the grid looks at a flat array, blocks at work
+// items of large groups or at shares of a list, warps at small groups, and threads at parts of
+// columns and short rows. What several found is joined afterwards (join.cuh).
 #pragma once
 
 #include "platform/grid.cuh"
@@ -112,8 +112,8 @@ __global__ void __launch_bounds__(max_threads)
 }
 
 /// Parts of groups by a thread each (groups/parts.hpp), or of two neighbouring columns. What part p
-/// of group g has is at found[p·count + g], with its index in the group; or, where there is one part
-/// of each, it is the result.
+/// of group g has is at found[p·count + g], with its index in the group; or, where there is one
+/// part of each, it is the result.
 template <class A>
 struct LookAtParts {
     static constexpr int blocks = policy::blocks_that_fit(A::thread_blocks);

@@ -75,8 +75,8 @@ struct BlockScope {
     static __device__ __forceinline__ std::uint32_t rank() { return threadIdx.x; }
     static __device__ __forceinline__ std::uint32_t size() { return blockDim.x; }
     static __device__ __forceinline__ void meet() { __syncthreads(); }
-    /// Threads meet before the next call that merges the same type in the same way: shared memory is
-    /// used again.
+    /// Threads meet before the next call that merges the same type in the same way: shared memory
+    /// is used again.
     template <class Value, class Merge>
     static __device__ __forceinline__ Value reduce(Value mine, const Merge& merge) {
         __shared__ Value of_warp[max_warps];

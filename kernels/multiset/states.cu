@@ -1,4 +1,5 @@
-// What happens to states of plans on the device besides being written: they are put together, and finished.
+// What happens to states of plans on the device besides being written: they are put together, and
+// finished.
 #include "cuda_backend.hpp"
 #include "for_each.cuh"
 #include "multiset/exact/kernels.cuh"
@@ -8,7 +9,8 @@ namespace {
 
 using exact::Word;
 
-/// What is wanted of states: with those of `others`, unless null, as they are or, unless finish.out is null, finished.
+/// What is wanted of states: with those of `others`, unless null, as they are or, unless finish.out
+/// is null, finished.
 struct StatesWork {
     detail::StateForm form;
     spec::ListView view;

@@ -7,8 +7,9 @@
 
 namespace detreduce::cuda {
 
-/// Adds `count` to what has arrived, by one thread of a block behind a __syncthreads(), and returns what was there before. What the block did before is
-/// visible to those who see the count, and what they did is visible to the block behind the next __syncthreads(). An addition between two
+/// Adds `count` to what has arrived, by one thread of a block behind a __syncthreads(), and returns
+/// what was there before. What the block did before is visible to those who see the count, and what
+/// they did is visible to the block behind the next __syncthreads(). An addition between two
 /// __threadfence(), which order more than that, took 600 cycles longer.
 __device__ __forceinline__ std::uint32_t count_arrival(std::uint32_t* arrived, std::uint32_t count) {
     std::uint32_t before;
@@ -22,7 +23,8 @@ __device__ __forceinline__ uint4* shared_of_launch() {
     return detreduce_shared;
 }
 
-// Clusters of blocks (Hopper and later): blocks that run at once and reach each other's shared memory. Elsewhere a block is one.
+// Clusters of blocks (Hopper and later): blocks that run at once and reach each other's shared
+// memory. Elsewhere a block is one.
 
 /// The block's number in its cluster, and the blocks of a cluster.
 __device__ __forceinline__ std::uint32_t cluster_rank() {
@@ -47,7 +49,8 @@ __device__ __forceinline__ std::uint32_t cluster_index() {
     return blockIdx.x;
 #endif
 }
-/// A barrier for all threads of a cluster, in two halves: what was written before the first is seen behind the second.
+/// A barrier for all threads of a cluster, in two halves: what was written before the first is seen
+/// behind the second.
 __device__ __forceinline__ void arrive_in_cluster() {
 #if __CUDA_ARCH__ >= 900
     __cluster_barrier_arrive();
@@ -73,8 +76,8 @@ __device__ __forceinline__ void sync_grid() {
     cooperative_groups::this_grid().sync();
 }
 
-// Programmatic dependent launch (Hopper and later): the next kernel is made ready while this one runs, and waits until this one's
-// results are there. Elsewhere the stream's order does it.
+// Programmatic dependent launch (Hopper and later): the next kernel is made ready while this one
+// runs, and waits until this one's results are there. Elsewhere the stream's order does it.
 
 __device__ __forceinline__ void let_next_kernel_start() {
 #if __CUDA_ARCH__ >= 900
@@ -86,8 +89,9 @@ __device__ __forceinline__ void wait_for_previous_kernel() {
     cudaGridDependencySynchronize();
 #endif
 }
-/// The first of two passes through a kernel that has little to do: pass 0 does it with nothing, before it waits, so that its instructions are there when pass 1 has
-/// something. Where kernels do not overlap that would only take time.
+/// The first of two passes through a kernel that has little to do: pass 0 does it with nothing,
+/// before it waits, so that its instructions are there when pass 1 has something. Where kernels do
+/// not overlap that would only take time.
 __device__ __forceinline__ constexpr int first_pass() {
 #if __CUDA_ARCH__ >= 900
     return 0;

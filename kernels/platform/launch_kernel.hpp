@@ -40,7 +40,8 @@ template <class... Parameters, class... Arguments>
     return from_cuda("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
-/// Can the device run clusters of so many blocks of `kernel`? Not where it is older code, translated for a newer device.
+/// Can the device run clusters of so many blocks of `kernel`? Not where it is older code,
+/// translated for a newer device.
 template <class Kernel>
 [[nodiscard]] bool has_clusters(std::uint32_t cluster, Kernel kernel, dim3 threads, std::size_t shared) {
     cudaFuncAttributes attributes{};
@@ -92,7 +93,8 @@ template <class Kernel>
     return status;
 }
 
-/// after_previous if `kernel` was compiled with its wait for the kernel before it: not when it is older code, translated for a newer device.
+/// after_previous if `kernel` was compiled with its wait for the kernel before it: not when it is
+/// older code, translated for a newer device.
 template <class Kernel>
 [[nodiscard]] LaunchKind after_previous(const DeviceTraits& device, Kernel kernel) {
     cudaFuncAttributes attributes{};

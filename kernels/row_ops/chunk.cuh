@@ -224,8 +224,8 @@ struct Chunk {
     }
 
     /// f(r, k), a number of V, for each element that is there, to where it belongs in the `m`
-    /// results of the tile at `out`. `space`: shared memory of the warp's, a number of V a lane, that
-    /// nobody else uses.
+    /// results of the tile at `out`. `space`: shared memory of the warp's, a number of V a lane,
+    /// that nobody else uses.
     template <bool MayBeNan = true, class F>
     __device__ __forceinline__ static void store(const RowOut<T>& out, int m, void* space, const F& f) {
         const int first_of_warp = first() - static_cast<int>(threadIdx.x) % warp_size * K;

@@ -1,4 +1,5 @@
-// Sums of exponentials: of a warp's chunk, without its maximum, and of a team's (lib/SPEC.md, section 17.1).
+// Sums of exponentials: of a warp's chunk, without its maximum, and of a team's (lib/SPEC.md,
+// section 17.1).
 #pragma once
 
 #include "row_ops/team.cuh"

@@ -28,9 +28,9 @@ struct Teams {
     }
 };
 
-/// A team a row, or, of more than one tile, a cluster, of which a block, that is a team, has a tile:
-/// one, which may be none of those that there are; or, where Op::repeats, a team one after the
-/// other. `blocks`: of 256 threads, on a multiprocessor.
+/// A team a row, or, of more than one tile, a cluster, of which a block, that is a team, has a
+/// tile: one, which may be none of those that there are; or, where Op::repeats, a team one after
+/// the other. `blocks`: of 256 threads, on a multiprocessor.
 template <class Op>
 __global__ void __launch_bounds__(most_warps* warp_size, Op::blocks)
     rows_kernel(const __grid_constant__ typename Op::Arguments a, std::uint32_t team_bytes) {

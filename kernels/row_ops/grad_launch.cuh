@@ -23,7 +23,8 @@ struct RowGradLaunch : RowLaunch<T> {
         const auto at = reinterpret_cast<std::uintptr_t>(arrays.upstream);
         const RowRequest& r = plan.request();
         return RowLaunch<T>::aligned() &&
-               (!has_wide_upstream(r.op) || (at % 16 == 0 && (r.rows == 1 || upstream_stride() % (16 / sizeof(T)) == 0)));
+               (!has_wide_upstream(r.op) ||
+                (at % 16 == 0 && (r.rows == 1 || upstream_stride() % (16 / sizeof(T)) == 0)));
     }
     template <class Op>
     [[nodiscard]] Status launch() const {

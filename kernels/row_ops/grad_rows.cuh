@@ -1,6 +1,6 @@
 // Gradients of row ops (spec/row_grads.hpp): a team a row, or a cluster, a block a tile. x and
-// upstream stay in registers; longer rows are a block's, and are read twice. Every element is read, last, by
-// the thread that writes it, so that results may be written over it.
+// upstream stay in registers; longer rows are a block's, and are read twice. Every element is read,
+// last, by the thread that writes it, so that results may be written over it.
 #pragma once
 
 #include <detreduce/spec/row_grads.hpp>
@@ -207,7 +207,8 @@ struct GradRow {
     }
 };
 
-/// Of logsumexp, and of cross entropy with respect to probabilities: what is made of sums of exponentials.
+/// Of logsumexp, and of cross entropy with respect to probabilities: what is made of sums of
+/// exponentials.
 template <class T, RowOp Op, bool Aligned>
 struct ExpGradRow {
     using Arguments = GradRows<T>;

@@ -144,7 +144,8 @@ __device__ __noinline__ void norm_again(const Rows<T>* rows, std::uint64_t row, 
     }
 }
 
-/// What becomes of a row whose numbers are in the memory of each block that has it: write(a Normalizer).
+/// What becomes of a row whose numbers are in the memory of each block that has it: write(a
+/// Normalizer).
 template <class T, RowOp Op, bool Aligned, class Memory, class Write>
 __device__ __forceinline__ void finish_norm(const Rows<T>& a, std::uint64_t row, Memory& memory, std::uint32_t tile,
                                             const Write& write) {

@@ -21,7 +21,9 @@ struct Rows {
     std::uint64_t first_row, rows, n, stride, out_stride;
     std::uint64_t ahead; ///< how many rows later a row is read when this one is done, about; 0: not known
     std::uint64_t tiles; ///< of a row
-    V* partials; ///< a block's, or a row's, results of tiles, and of the levels above them, `pitch` from one to the next
+    /// a block's, or a row's, results of tiles, and of the levels above them, `pitch` from one to
+    /// the next
+    V* partials;
     std::uint64_t pitch;
     DType output;
     bool entropy; ///< of logsumexp: it is the cross entropy that is wanted
@@ -43,11 +45,13 @@ struct Rows {
 template <class T>
 [[nodiscard]] Status launch_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream);
 
-/// The same of the gradients that take what comes from upstream, and of that with respect to probabilities.
+/// The same of the gradients that take what comes from upstream, and of that with respect to
+/// probabilities.
 template <class T>
 [[nodiscard]] Status launch_row_grads(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream);
 
-/// Items of what each block that works on rows of more than one tile keeps, one or two numbers an item.
+/// Items of what each block that works on rows of more than one tile keeps, one or two numbers an
+/// item.
 [[nodiscard]] inline std::uint64_t long_row_pitch(DType dtype, std::uint64_t n) {
     const std::uint32_t row = spec::row_bytes * spec::rows_per_chunk * spec::chunks_per_tile;
     const auto above = static_cast<std::uint32_t>(row / size_of(arithmetic_of(dtype)));

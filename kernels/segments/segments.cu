@@ -14,7 +14,8 @@ struct WriteOffset {
     __device__ __forceinline__ void operator()(std::uint64_t g) const { offsets[g] = spec::count_below(ids, g); }
 };
 
-/// Lowers *found to the minimum of the findings. Most findings are greater than what has been found, and take no atomic.
+/// Lowers *found to the minimum of the findings. Most findings are greater than what has been
+/// found, and take no atomic.
 struct FindFault {
     spec::Ascending entries;
     unsigned long long* found;
@@ -26,7 +27,8 @@ struct FindFault {
     }
 };
 
-/// Brings the minimum of the findings to the host, once the stream gets there, through 8 bytes at `place`.
+/// Brings the minimum of the findings to the host, once the stream gets there, through 8 bytes at
+/// `place`.
 static Status enqueue_search(const spec::Ascending& entries, void* place, Stream stream, std::uint64_t& found) {
     static_assert(spec::no_finding == ~std::uint64_t{0}); // every byte is ff
     const Status set = from_cuda("cudaMemsetAsync", cudaMemsetAsync(place, 0xff, sizeof found, stream));

@@ -1,7 +1,9 @@
-// Sums in a fixed order of the columns of a matrix. A thread has C neighbouring columns, so that a warp reads rows of the matrix in whole cache
-// lines; lanes of the order are then items of a column, and not threads. Warp w of a block takes the lanes w, w + 8, …, which are a subtree of the
-// tree of lanes, in bit-reversed order: lane j is to take in lane j + half, for half = lanes/2 … 8, and so neighbours in the visit are merged
-// first. The last three steps are the warps' results.
+// Sums in a fixed order of the columns of a matrix. A thread has C neighbouring columns, so that a
+// warp reads rows of the matrix in whole cache lines; lanes of the order are then items of a
+// column, and not threads. Warp w of a block takes the lanes w, w + 8, …, which are a subtree of
+// the tree of lanes, in bit-reversed order: lane j is to take in lane j + half, for
+// half = lanes/2 … 8, and so neighbours in the visit are merged first. The last three steps are the
+// warps' results.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +18,15 @@ struct ColumnRange {
     bool vectors; ///< C neighbours of a row may be loaded at once
 };
 
-/// C columns of a thread, which are one load of 16 bytes; of 16-bit types half of that where the accumulator is of two words. Two where it is of
-/// more: a block has 48 KiB of shared memory.
+/// C columns of a thread, which are one load of 16 bytes; of 16-bit types half of that where the
+/// accumulator is of two words. Two where it is of more: a block has 48 KiB of shared memory.
 template <class T, class Acc>
 inline constexpr int columns_a_thread = fp::is_f64<T> || sizeof(Acc) > 2 * sizeof(float) ? 2
                                         : fp::is_f32<T> || sizeof(Acc) > sizeof(float)   ? 4
                                                                                          : 8;
 
-/// The thread's columns in the row of the matrix at p, which points to its first one: neighbours, or, where they cannot be loaded at once, a
-/// warp apart and as far as they are there.
+/// The thread's columns in the row of the matrix at p, which points to its first one: neighbours,
+/// or, where they cannot be loaded at once, a warp apart and as far as they are there.
 template <class T, int C>
 __device__ __forceinline__ Pack<T, C> load_columns(const T* p, std::uint64_t left, bool vectors) {
     Pack<T, C> pack;
@@ -58,7 +60,8 @@ __device__ __forceinline__ Pack<Both<T>, C> load_columns(const TwoInputs<T, A>& 
     return both;
 }
 
-/// As PendingTree, for parts that are seldom complete: those that wait do so in shared memory, `pending` is the thread's first word of it.
+/// As PendingTree, for parts that are seldom complete: those that wait do so in shared memory,
+/// `pending` is the thread's first word of it.
 template <class Acc, int C>
 struct SharedTree {
     Acc* pending;
@@ -113,7 +116,8 @@ fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, 
 template <class Level>
 inline constexpr int lanes_of_warp = Level::Order::lanes / block_warps;
 
-/// The warp's lanes of the tile of m items at p, of the thread's columns: each first over all chunks.
+/// The warp's lanes of the tile of m items at p, of the thread's columns: each first over all
+/// chunks.
 template <class Level, class T, int C>
 __device__ __forceinline__ Lanes<typename Level::Acc, C>
 fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std::uint64_t left, bool vectors,
@@ -140,7 +144,8 @@ fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std:
     return lane;
 }
 
-/// Tiles of all columns, one behind the other: first all columns of the first tile, 32·C to a block.
+/// Tiles of all columns, one behind the other: first all columns of the first tile, 32·C to a
+/// block.
 template <class Level, class T, class Levels>
 __global__ void __launch_bounds__(max_block, policy::columns.blocks)
     columns_kernel(const typename Level::Pointer x, const ColumnRange range, const Levels levels) {

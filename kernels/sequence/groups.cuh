@@ -1,5 +1,5 @@
-// Sums in a fixed order, of groups, and whatever else is merged in that order. It is that of SPEC.md, section 3, of the group's elements alone; what
-// is absent takes no part.
+// Sums in a fixed order, of groups, and whatever else is merged in that order. It is that of
+// SPEC.md, section 3, of the group's elements alone; what is absent takes no part.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace detreduce::cuda {
 
-/// The lanes that a thread has of a group of at most one row of lanes: the K items from `first` on, as far as they are there.
+/// The lanes that a thread has of a group of at most one row of lanes: the K items from `first` on,
+/// as far as they are there.
 template <class Level>
 __device__ __forceinline__ Lanes<typename Level::Acc, TileReader<Level>::K>
 load_lanes(const typename Level::Pointer& group, std::uint64_t n, int first) {
@@ -33,7 +34,8 @@ load_lanes(const typename Level::Pointer& group, std::uint64_t n, int first) {
     return lanes;
 }
 
-/// A tile of m items by one warp, chunk by chunk. fold_one(c) folds chunk c, of `chunk` items but for the last.
+/// A tile of m items by one warp, chunk by chunk. fold_one(c) folds chunk c, of `chunk` items but
+/// for the last.
 template <class Acc, int K, class FoldOne>
 __device__ __forceinline__ Lanes<Acc, K> fold_each_chunk(int m, int chunk, const FoldOne& fold_one) {
     PendingTree<Lanes<Acc, K>> chunks;
@@ -58,7 +60,8 @@ __device__ __forceinline__ Acc combine_own_lanes(Lanes<Acc, K>& lanes) {
     return lanes.a[0];
 }
 
-/// Lane j takes in lane j + half, for half = K·threads/2 … 1, where thread t has lanes t·K …; the first of the threads has the result.
+/// Lane j takes in lane j + half, for half = K·threads/2 … 1, where thread t has lanes t·K …; the
+/// first of the threads has the result.
 template <class Acc, int K>
 __device__ __forceinline__ Acc combine_neighbouring_lanes(Lanes<Acc, K>& lanes, std::uint32_t threads) {
 #pragma unroll
@@ -71,8 +74,9 @@ __device__ __forceinline__ Acc combine_neighbouring_lanes(Lanes<Acc, K>& lanes, 
     return combine_own_lanes(lanes);
 }
 
-/// Of a pair, `low` and `high`, one goes to the thread `distance` away, for the same part of that thread's: what remains is
-/// the sum of both threads', of the lower part in the thread whose number lacks the bit `distance`, of the upper part in the other.
+/// Of a pair, `low` and `high`, one goes to the thread `distance` away, for the same part of that
+/// thread's: what remains is the sum of both threads', of the lower part in the thread whose number
+/// lacks the bit `distance`, of the upper part in the other.
 template <class Acc>
 __device__ __forceinline__ Acc exchange(const Acc& low, const Acc& high, int distance) {
     const bool upper = threadIdx.x & distance;
@@ -87,8 +91,10 @@ __device__ __forceinline__ Acc exchange(const Acc& low, const Acc& high, int dis
     return sum;
 }
 
-/// The same for a whole warp, in which half of the threads would soon do nothing useful: as long as there are several lanes a thread, it gives half of
-/// them away to the thread that it meets, for half of the other's. So lane number t·K + k ends up in another thread, but with its own partners.
+/// The same for a whole warp, in which half of the threads would soon do nothing useful: as long as
+/// there are several lanes a thread, it gives half of them away to the thread that it meets, for
+/// half of the other's. So lane number t·K + k ends up in another thread, but with its own
+/// partners.
 template <class Acc, int K>
 __device__ __forceinline__ Acc combine_lanes_of_warp(Lanes<Acc, K>& lanes) {
     int distance = warp_size / 2;
@@ -101,7 +107,8 @@ __device__ __forceinline__ Acc combine_lanes_of_warp(Lanes<Acc, K>& lanes) {
 #pragma unroll
     for (int rest = warp_size / (2 * K); rest >= 1; rest /= 2)
         lanes.a[0].merge(shuffle_down(lanes.a[0], rest));
-        // What remains is to bring together the K lanes of the first thread of all, which are now in as many threads.
+        // What remains is to bring together the K lanes of the first thread of all, which are now
+        // in as many threads.
 #pragma unroll
     for (int half = K / 2, apart = warp_size / 2; half >= 1; half /= 2, apart /= 2)
         lanes.a[0].merge(shuffle_down(lanes.a[0], apart));
@@ -139,8 +146,10 @@ __device__ __forceinline__ typename Level::Acc sum_by_warp(const typename Level:
 template <class Level>
 inline constexpr int group_blocks = (reads_words<Level> ? policy::groups_by_words : policy::groups).blocks;
 
-/// Groups by a warp each: of more than a row of lanes and at most a tile, or segments. Large segments go to `table`. A warp takes `batch` neighbours, at
-/// most 32, and each of its threads keeps the sum of one: what comes at the end, a division or a rounding, is then done by all threads at once.
+/// Groups by a warp each: of more than a row of lanes and at most a tile, or segments. Large
+/// segments go to `table`. A warp takes `batch` neighbours, at most 32, and each of its threads
+/// keeps the sum of one: what comes at the end, a division or a rounding, is then done by all
+/// threads at once.
 template <class Level>
 __global__ void __launch_bounds__(max_block, group_blocks<Level>)
     groups_kernel(const typename Level::Pointer x, const Groups groups, std::uint32_t batch, const Results results,
@@ -152,7 +161,8 @@ __global__ void __launch_bounds__(max_block, group_blocks<Level>)
     for (std::uint64_t base = (std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size) * batch;
          base < groups.count; base += warps * batch) {
         Acc mine = Acc::identity();
-        // Where they are is asked once, by a thread each: offsets are read from memory, and nothing else can be until they are here.
+        // Where they are is asked once, by a thread each: offsets are read from memory, and nothing
+        // else can be until they are here.
         const bool there = lane < static_cast<int>(batch) && base + lane < groups.count;
         const Span span_of_mine = there ? span_of(groups, base + lane) : Span{0, 0, true};
         std::uint32_t left_to_others = 0; // a bit for each group of the batch
@@ -176,7 +186,8 @@ __global__ void __launch_bounds__(max_block, group_blocks<Level>)
     }
 }
 
-/// Loads that a thread has in flight, and so rows that a warp reads before it adds up the first: of up to `Steps` rows of lanes each.
+/// Loads that a thread has in flight, and so rows that a warp reads before it adds up the first: of
+/// up to `Steps` rows of lanes each.
 template <int Steps>
 inline constexpr int rows_in_flight = Steps == 1 ? 4 : 8 / Steps;
 
@@ -188,9 +199,11 @@ inline constexpr int short_row_blocks = (!Level::known_aligned || Level::Acc::ke
                                              : policy::short_rows)
                                             .blocks;
 
-/// Rows of at most `Steps` rows of lanes: so short that a warp must have several in flight. `threads` share one, a power of two and at most a warp, and
-/// they have a lane or more for each element; a warp where there is more than one step. Where the rows
-/// are known to be aligned they are of whole packs of K elements: loads that may go either way wait for one another, and take registers.
+/// Rows of at most `Steps` rows of lanes: so short that a warp must have several in flight.
+/// `threads` share one, a power of two and at most a warp, and they have a lane or more for each
+/// element; a warp where there is more than one step. Where the rows are known to be aligned they
+/// are of whole packs of K elements: loads that may go either way wait for one another, and take
+/// registers.
 template <class Level, int Steps>
 __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
     short_rows_kernel(const typename Level::Pointer x, const Groups rows, std::uint32_t threads,
@@ -205,7 +218,8 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
     for (std::uint64_t begin = warp * in_warp * at_once; begin < rows.count; begin += warps * in_warp * at_once) {
         Pack<typename Level::Item, K> packs[at_once][Steps];
         const auto place = [&](std::uint32_t u) { return begin + u * in_warp + lane / threads; };
-        // f(pack, where it is, how many of its elements are there) for all of them; what is absent takes no part.
+        // f(pack, where it is, how many of its elements are there) for all of them; what is absent
+        // takes no part.
         const auto each = [&](const auto& f) {
 #pragma unroll
             for (int u = 0; u < at_once; ++u) {
@@ -246,7 +260,8 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
                     Level::take(lanes[u].a[k], item_at(packs[u][step], k));
             }
         }
-        // As long as there is more than one row, threads that meet share out rows and not lanes: at the end nearly all have one to finish.
+        // As long as there is more than one row, threads that meet share out rows and not lanes: at
+        // the end nearly all have one to finish.
         std::uint32_t sharing = threads, first_row = 0;
         int rows_left = at_once;
 #pragma unroll

@@ -1,4 +1,5 @@
-// The kernels of the flat shape. Every schedule is the same two steps: reduce tiles, then climb the levels.
+// The kernels of the flat shape. Every schedule is the same two steps: reduce tiles, then climb the
+// levels.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ static __device__ __noinline__ void finish_root(void* out, DType output, fp::Eft
     acc::store_as(out, output, [&](auto t) { return rounded_to<decltype(t)>(result); });
 }
 
-/// A plain sum as an element of `output`, of 16 bits or more, which acc::finish_into() would give, too, in a thousand cycles: short groups have many of them.
+/// A plain sum as an element of `output`, of 16 bits or more, which acc::finish_into() would give,
+/// too, in a thousand cycles: short groups have many of them.
 template <class V>
 __device__ __forceinline__ void store_sum(void* out, std::uint64_t i, DType output, V sum) {
     if constexpr (fp::is_f32<V>) {
@@ -84,7 +86,8 @@ struct Results {
     }
 };
 
-/// Where results of tiles go: level l holds those of the tiles of level l − 1 (l = 0: of the input).
+/// Where results of tiles go: level l holds those of the tiles of level l − 1 (l = 0: of the
+/// input).
 template <class Acc>
 struct Levels {
     std::uint64_t tiles[max_levels]; ///< results in level l; 1 means that this is the root
@@ -96,7 +99,8 @@ struct Levels {
     std::uint64_t pitch[max_levels]; ///< from one row of results to the next
     std::uint64_t unit;              ///< elements of an item, but of the last one of all
 
-    /// The levels from `level` on, so that a kernel that works on one level finds it at index 0, a compile-time constant.
+    /// The levels from `level` on, so that a kernel that works on one level finds it at index 0, a
+    /// compile-time constant.
     [[nodiscard]] Levels from(int level) const {
         Levels shifted = *this;
         for (int l = 0; l < max_levels; ++l) {
@@ -204,7 +208,8 @@ __device__ __forceinline__ typename Level::Acc fold_short_lane(const typename Le
     }
 }
 
-/// The root of rows of at most as many results as Rows rows of lanes hold: a warp each, without shared memory.
+/// The root of rows of at most as many results as Rows rows of lanes hold: a warp each, without
+/// shared memory.
 template <class Level, int Rows, class Levels>
 __device__ __forceinline__ void reduce_short_rows(const typename Level::Pointer& x, std::uint32_t n,
                                                   const Levels& levels) {
@@ -240,8 +245,9 @@ __device__ __forceinline__ void reduce_short_rows(const typename Level::Pointer&
     }
 }
 
-/// One level, whose results are levels.partials[0]: the tiles of an array; of rows, blockIdx.y saying which, or, of one tile each, blockIdx.x, as dividing
-/// would take as long as half a tile; or, where there is a table, of its work items.
+/// One level, whose results are levels.partials[0]: the tiles of an array; of rows, blockIdx.y
+/// saying which, or, of one tile each, blockIdx.x, as dividing would take as long as half a tile;
+/// or, where there is a table, of its work items.
 template <class Level, int TeamWarps, class Levels>
 __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
     level_kernel(const typename Level::Pointer x, std::uint64_t n, const Levels levels, const SlotTable table) {
@@ -258,8 +264,8 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
         constexpr std::uint32_t tile_items = Level::Order::tile;
         const bool of_slots = table.slots != nullptr,
                    one = levels.tiles[0] == 1; // a tile a row: as many blocks as there may be
-        // One loop, and bounds said where they are needed: with a loop in another, dot of f64 spills,
-        // and is .85 instead of .99.
+        // One loop, and bounds said where they are needed: with a loop in another, dot of f64
+        // spills, and is .85 instead of .99.
         const auto rows = [&] { return of_slots ? std::uint64_t{1} : levels.rows; };
         const auto tiles = [&] { return of_slots ? table.in_use() : levels.tiles[0]; };
         const std::uint64_t first = one ? 0 : blockIdx.x;
@@ -296,7 +302,8 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
     }
 }
 
-/// Counts `count` results of a group of level `level`; true for the block that finds the group complete with them.
+/// Counts `count` results of a group of level `level`; true for the block that finds the group
+/// complete with them.
 template <class Order, class Levels>
 __device__ __forceinline__ bool completes_group(const Levels& levels, int level, std::uint64_t group,
                                                 std::uint32_t count) {
@@ -321,7 +328,8 @@ __device__ __forceinline__ void climb(const Levels& levels, std::uint64_t group)
     }
 }
 
-/// A block reports its results when it leaves a group, not after every tile: reporting takes as long as a tile.
+/// A block reports its results when it leaves a group, not after every tile: reporting takes as
+/// long as a tile.
 template <class Level, class Partial, int TeamWarps, class Levels>
 __global__ void __launch_bounds__(max_block, 1)
     last_block_kernel(const typename Level::Item* x, std::uint64_t n, const __grid_constant__ Levels levels) {
@@ -363,7 +371,8 @@ __global__ void __launch_bounds__(max_block)
     }
 }
 
-/// atomic: what most programs do. Each block adds up tiles as they come; the blocks' sums meet in a floating-point atomic.
+/// atomic: what most programs do. Each block adds up tiles as they come; the blocks' sums meet in a
+/// floating-point atomic.
 template <class Level>
 __global__ void __launch_bounds__(max_block)
     atomic_kernel(const typename Level::Item* x, std::uint64_t n, typename Level::Acc::Value* sum) {

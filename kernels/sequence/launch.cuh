@@ -20,8 +20,9 @@ inline constexpr int block_warps = max_block / warp_size;
 template <class Acc>
 struct SequenceLaunch;
 
-/// From the results of the tiles of the input to the root; and the levels above the work items of large groups. Of the library's accumulators compiled once, in
-/// sequence/upper.cu; sequence/upper.cuh has the definitions.
+/// From the results of the tiles of the input to the root; and the levels above the work items of
+/// large groups. Of the library's accumulators compiled once, in sequence/upper.cu;
+/// sequence/upper.cuh has the definitions.
 template <class Acc, int TeamWarps>
 [[nodiscard]] Status reduce_upper_levels(const SequenceLaunch<Acc>& run);
 template <class Acc>
@@ -126,7 +127,8 @@ struct FlatLaunch : SequenceLaunch<Acc> {
     [[nodiscard]] static bool aligned(const T* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; }
     [[nodiscard]] bool aligned() const { return aligned(x); }
 
-    /// Whether 16-bit elements have a kernel of their own that knows them to be aligned. Two-fold sums are slow enough without.
+    /// Whether 16-bit elements have a kernel of their own that knows them to be aligned. Two-fold
+    /// sums are slow enough without.
     static constexpr bool knows_alignment = fp::has_16_bits<T> && !Acc::keeps_errors;
 };
 

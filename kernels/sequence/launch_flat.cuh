@@ -47,7 +47,8 @@ template <bool Aligned, class T, class Acc>
     return flat.launch(LaunchKind::plain, atomic_kernel<Level>, flat.grid(useful), 0, flat.x, flat.n(), sum);
 }
 
-/// The sum meets in `out` itself; in the workspace if `out` is of another dtype: then it and a zero are rounded as two results of tiles are.
+/// The sum meets in `out` itself; in the workspace if `out` is of another dtype: then it and a zero
+/// are rounded as two results of tiles are.
 template <class T, class Acc>
 [[nodiscard]] Status run_atomic(FlatLaunch<T, Acc> flat, void* workspace) {
     using Value = typename Acc::Value;

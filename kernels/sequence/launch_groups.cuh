@@ -1,4 +1,5 @@
-// Host side of groups that are reduced in a fixed order: sums, products, means and variances, whatever Level reads and merges.
+// Host side of groups that are reduced in a fixed order: sums, products, means and variances,
+// whatever Level reads and merges.
 #pragma once
 
 #include "sequence/columns.cuh"

@@ -53,7 +53,8 @@ struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, A>> {
     }
 };
 
-/// f(Map{}, accumulator) for the term and the method of the plan; the accumulator is null, and there for its type.
+/// f(Map{}, accumulator) for the term and the method of the plan; the accumulator is null, and
+/// there for its type.
 template <class T, class F>
 Status with_term_and_accumulator(const Plan& plan, const F& f) {
     return transforms::with_term(info(plan.request().op).transform, [&]<class Map>(Map map) -> Status {
@@ -70,7 +71,8 @@ Status launch_groups(const Plan& plan, const Inputs& in, void* out, void* worksp
         const Flat flat(plan, in.x, out, workspace, stream, device);
         const auto* const y = static_cast<const T*>(in.y);
         const Groups groups = Groups::of(plan, in.offsets);
-        // One answer for all groups, which a kernel need not ask for each: threads that may go different ways wait for one another.
+        // One answer for all groups, which a kernel need not ask for each: threads that may go
+        // different ways wait for one another.
         const bool aligned = all_aligned(flat) && Flat::aligned(y);
         if constexpr (Flat::knows_alignment) {
             if (aligned) return SumLaunch<T, Acc, Map, Alignment::known>(flat, y, groups, workspace, true).run();

@@ -1,6 +1,7 @@
-// One tile of `tree` (lib/SPEC.md, section 3) on the GPU. A row of a tile is one 512-byte load of a warp; thread t holds lanes
-// t·K … t·K + K − 1. A tile is worked on by a team of 4 or 8 warps: each takes 8 / team neighbouring chunks, which is a subtree
-// of the chunk tree, so who executes a tile never changes a bit.
+// One tile of `tree` (lib/SPEC.md, section 3) on the GPU. A row of a tile is one 512-byte load of a
+// warp; thread t holds lanes t·K … t·K + K − 1. A tile is worked on by a team of 4 or 8 warps: each
+// takes 8 / team neighbouring chunks, which is a subtree of the chunk tree, so who executes a tile
+// never changes a bit.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +35,16 @@ struct Lanes {
     }
 };
 
-/// A binary tree over the parts of chunks, at most chunks_per_tile, that come one after the other: those that are complete wait for their right neighbours.
+/// A binary tree over the parts of chunks, at most chunks_per_tile, that come one after the other:
+/// those that are complete wait for their right neighbours.
 template <class Part>
 struct PendingTree {
     static constexpr int depth = 3;
     static_assert(1 << depth == spec::chunks_per_tile);
     Part pending[depth];
 
-    /// Takes part i, and makes it the sum of all up to it that it completes; of all there were, if it is the last.
+    /// Takes part i, and makes it the sum of all up to it that it completes; of all there were, if
+    /// it is the last.
     __device__ __forceinline__ void take(int i, Part& part, bool last) {
         bool waits = false;
 #pragma unroll
@@ -58,7 +61,8 @@ struct PendingTree {
     }
 };
 
-/// `choice ? yes : no`, word by word: of whole structures the compiler would choose between addresses, and keep them in memory for that.
+/// `choice ? yes : no`, word by word: of whole structures the compiler would choose between
+/// addresses, and keep them in memory for that.
 template <class Value>
 __device__ __forceinline__ Value choose(bool choice, const Value& yes, const Value& no) {
     static_assert(sizeof(Value) % 4 == 0);
@@ -98,8 +102,10 @@ __device__ __forceinline__ float widen(float16 x) {
     return f32_of_f16_here(x.bits);
 }
 
-/// Item k of a pack. Of 16-bit formats it is widened at once, from the word that it is in, and stays where it is used (as widen() does): from 16 bits
-/// bf16 would take the same unit of the processor for each, which is the busiest of all where rows are short, and both would take more registers.
+/// Item k of a pack. Of 16-bit formats it is widened at once, from the word that it is in, and
+/// stays where it is used (as widen() does): from 16 bits bf16 would take the same unit of the
+/// processor for each, which is the busiest of all where rows are short, and both would take more
+/// registers.
 template <class Item, int K>
 __device__ __forceinline__ const Item& item_at(const Pack<Item, K>& pack, int k) {
     return pack.v[k];
@@ -202,7 +208,8 @@ struct PartialLevel {
     static __device__ __forceinline__ Item identity() { return Acc::identity(); }
 };
 
-/// Levels whose items cannot say that they are not there: they fold the rows of a lane themselves, and are told how many there are.
+/// Levels whose items cannot say that they are not there: they fold the rows of a lane themselves,
+/// and are told how many there are.
 template <class Level>
 inline constexpr bool folds_rows = requires {
     Level::folds_rows;
@@ -217,8 +224,9 @@ struct AllRows {
     __device__ __forceinline__ int operator()(int) const { return spec::rows_per_chunk; }
 };
 
-/// The rows of a chunk, K lanes of each, in the order of the method. Lane by lane, so that few partial sums are alive at once. Of what is beyond
-/// the rows_of(k) first rows of lane k the items are absent.
+/// The rows of a chunk, K lanes of each, in the order of the method. Lane by lane, so that few
+/// partial sums are alive at once. Of what is beyond the rows_of(k) first rows of lane k the items
+/// are absent.
 template <class Level, int K, class Rows = AllRows>
 __device__ __forceinline__ Lanes<typename Level::Acc, K>
 fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk], const Rows& rows_of = {}) {
@@ -277,8 +285,9 @@ struct TileReader {
         return fold_rows<Level, K>(packs);
     }
 
-    /// A chunk of which only `m` items exist (any m, also ≤ 0 or more than a chunk): whole rows, then at most one short one. All
-    /// loads start before the first is used: the upper levels are short, and there it is latency that counts.
+    /// A chunk of which only `m` items exist (any m, also ≤ 0 or more than a chunk): whole rows,
+    /// then at most one short one. All loads start before the first is used: the upper levels are
+    /// short, and there it is latency that counts.
     static __device__ __forceinline__ Lanes<Acc, K> fold_some(const Pointer& p, int m, int first_lane) {
         constexpr int lanes_in_row = Order::lanes;
         const int whole = m < 0 ? 0 : (m / lanes_in_row < rows ? m / lanes_in_row : rows);
@@ -286,8 +295,9 @@ struct TileReader {
         const Pointer short_row = p + whole * lanes_in_row;
         Packs packs;
         Pack<Item, K> last;
-        // What is not loaded is something all the same: else the compiler keeps what was there before, of a full chunk, too. (Not so for `kahan`:
-        // .91 of the read-only kernel without this, .79 with it.)
+        // What is not loaded is something all the same: else the compiler keeps what was there
+        // before, of a full chunk, too. (Not so for `kahan`: .91 of the read-only kernel without
+        // this, .79 with it.)
         if constexpr (!Acc::keeps_errors || Acc::pairwise_rows) {
 #pragma unroll
             for (int r = 0; r < rows; ++r)
@@ -361,7 +371,8 @@ struct TileReader {
     }
 };
 
-/// Lane j takes in lane j + half, for half = lanes/2 … 1, where thread t of a warp has lanes t, t + 32, …; thread 0 has the result.
+/// Lane j takes in lane j + half, for half = lanes/2 … 1, where thread t of a warp has lanes t,
+/// t + 32, …; thread 0 has the result.
 template <int K, class Acc>
 __device__ __forceinline__ Acc combine_lanes(Acc (&a)[K]) {
 #pragma unroll
@@ -376,8 +387,9 @@ __device__ __forceinline__ Acc combine_lanes(Acc (&a)[K]) {
     return a[0];
 }
 
-/// Shared memory of one team: every lane of each of its warps. A thread's lanes lie side by side where they are 16 bytes or accumulators of 4; else side by side
-/// with those of other threads, since threads that are more than 16 bytes apart want the same banks.
+/// Shared memory of one team: every lane of each of its warps. A thread's lanes lie side by side
+/// where they are 16 bytes or accumulators of 4; else side by side with those of other threads,
+/// since threads that are more than 16 bytes apart want the same banks.
 template <class Acc, int K, int TeamWarps>
 struct TeamBuffer {
     static constexpr int lanes = K * warp_size;
@@ -399,8 +411,9 @@ struct TeamBuffer {
     }
 };
 
-/// The tile at `tile` by a team of warps, all of whose threads call this; thread 0 of the team has the result. `buffer` may be
-/// used again after a barrier. m = 0: nothing to do, but the barriers are still met.
+/// The tile at `tile` by a team of warps, all of whose threads call this; thread 0 of the team has
+/// the result. `buffer` may be used again after a barrier. m = 0: nothing to do, but the barriers
+/// are still met.
 template <class Level, int TeamWarps, class Buffer>
 __device__ __forceinline__ typename Level::Acc reduce_tile_by_team(const typename Level::Pointer& tile, std::uint32_t m,
                                                                    Buffer& buffer) {

@@ -1,4 +1,5 @@
-// The levels above the first, whose items are partial results: the same for all that is added in a format.
+// The levels above the first, whose items are partial results: the same for all that is added in a
+// format.
 #pragma once
 
 #include "sequence/launch.cuh"

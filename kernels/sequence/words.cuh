@@ -1,9 +1,14 @@
-// Chunks of 16-bit elements that begin anywhere, by a warp each: read as the words that the elements are in, of 4 bytes, neighbouring threads neighbouring words. So
-// every load of a warp touches 128 bytes in a row, where the 16 bytes that are a thread's own (sequence/tile.cuh) would be 5 or 6 loads of words 16 bytes apart.
+// Chunks of 16-bit elements that begin anywhere, by a warp each: read as the words that the
+// elements are in, of 4 bytes, neighbouring threads neighbouring words. So every load of a warp
+// touches 128 bytes in a row, where the 16 bytes that are a thread's own (sequence/tile.cuh) would
+// be 5 or 6 loads of words 16 bytes apart.
 //
-// Thread t has the words t, t + 32, t + 64 and t + 96 of each row of lanes: lanes 2t + 64j and 2t + 64j + 1, as its numbers 2j and 2j + 1. Where the first
-// element is the upper half of a word the words begin with the second: lanes 2t + 64j + 1 and 2t + 64j + 2, of which the very last, 256, is lane 0 of the next row.
-// So the last number of the last thread is lane 0, which begins with an element that is loaded alone, and the last element of the chunk's last word is left out.
+// Thread t has the words t, t + 32, t + 64 and t + 96 of each row of lanes: lanes 2t + 64j and
+// 2t + 64j + 1, as its numbers 2j and 2j + 1. Where the first element is the upper half of a word
+// the words begin with the second: lanes 2t + 64j + 1 and 2t + 64j + 2, of which the very
+// last, 256, is lane 0 of the next row. So the last number of the last thread is lane 0, which
+// begins with an element that is loaded alone, and the last element of the chunk's last word is
+// left out.
 #pragma once
 
 #include <detreduce/spec/tree_order.hpp>
@@ -53,7 +58,8 @@ struct WordsOfChunk {
     __device__ __forceinline__ void load_if(bool there, int r, const T* own) {
         load4_of_row_if(there, own + r * lanes, words[r]);
     }
-    /// What there is of row r, and else `absent`. No branch: loads behind one would wait for those before it.
+    /// What there is of row r, and else `absent`. No branch: loads behind one would wait for those
+    /// before it.
     __device__ __forceinline__ void load_some(int r, const Place& at, const T* own, bool odd, T absent) {
         const int left = at.left - r * lanes - 2 * thread() - odd; // of the row, from the thread's first word on
         const std::uint32_t both = absent.bits * 0x10001u;
@@ -63,8 +69,9 @@ struct WordsOfChunk {
             load4_if_more_than_one(left - 64 * j, own + r * lanes + 64 * j, words[r][j]);
         }
     }
-    /// The last element of all, if it is the lower half of a word that has no upper one: number `number` of the thread that has it begins
-    /// with what the thread's words hold, and ends with `bits`; in the other threads `bits` is absent.
+    /// The last element of all, if it is the lower half of a word that has no upper one: number
+    /// `number` of the thread that has it begins with what the thread's words hold, and ends with
+    /// `bits`; in the other threads `bits` is absent.
     struct Last {
         int number; ///< the same in all threads; −1: there is no such element
         std::uint16_t bits;
@@ -90,9 +97,10 @@ struct WordsOfChunk {
     }
 };
 
-/// Lane j takes in lane j + half, for half = 128 … 1, of lanes as above. The halves of 128 and 64 are met within a thread. Where the
-/// first element is an upper half, the threads' last numbers are those of their right neighbours, and the last thread's are those of
-/// the first one: the same pairs meet. Only for what commutes; thread 0 has the result.
+/// Lane j takes in lane j + half, for half = 128 … 1, of lanes as above. The halves of 128 and 64
+/// are met within a thread. Where the first element is an upper half, the threads' last numbers are
+/// those of their right neighbours, and the last thread's are those of the first one: the same
+/// pairs meet. Only for what commutes; thread 0 has the result.
 template <class Acc>
 __device__ __forceinline__ Acc combine_words_of_warp(Lanes<Acc, 8>& lanes) {
     static_assert(Acc::commutes);
@@ -113,7 +121,8 @@ __device__ __forceinline__ Acc combine_words_of_warp(Lanes<Acc, 8>& lanes) {
     return sum;
 }
 
-/// Levels whose chunks are read so by a warp: of one array of 16-bit elements, whose partial results commute.
+/// Levels whose chunks are read so by a warp: of one array of 16-bit elements, whose partial
+/// results commute.
 template <class Level>
 inline constexpr bool reads_words = false;
 template <class T, class Acc, class Map>

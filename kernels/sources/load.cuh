@@ -1,4 +1,5 @@
-// Loads of the lanes that a thread holds: K neighbouring items, 16 bytes at a time where the pointer allows it.
+// Loads of the lanes that a thread holds: K neighbouring items, 16 bytes at a time where the
+// pointer allows it.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct alignas(K * sizeof(Item) % 16 == 0  ? 16
     Item v[K];
 };
 
-/// How a level is read. The input is read once, past L1; partial results were written by other blocks of this very launch, so
-/// they must come from L2.
+/// How a level is read. The input is read once, past L1; partial results were written by other
+/// blocks of this very launch, so they must come from L2.
 enum class Source { aligned_input, any_input, partials };
 
 template <Source S>
@@ -45,8 +46,8 @@ struct RawHalves {
     std::uint32_t word[5];
 };
 
-/// The 8 elements of 16 bits at p, if they are there, and else 0. No branch: what has to be put together waits where ways meet, and so do
-/// the loads behind it.
+/// The 8 elements of 16 bits at p, if they are there, and else 0. No branch: what has to be put
+/// together waits where ways meet, and so do the loads behind it.
 template <class T>
 __device__ __forceinline__ RawHalves load_raw_halves_if(bool there, const T* p, bool odd) {
     static_assert(fp::has_16_bits<T>);
@@ -114,8 +115,10 @@ __device__ __forceinline__ Item load_item(const Item* p) {
     }
 }
 
-/// Whether all of an input may be loaded 16 bytes at a time: to be seen when the kernel runs, or known when it is compiled. 16-bit types have no registers
-/// to spare for two ways, and where the ways meet again each load would wait for its own: theirs are known to be aligned, or loaded as if they never were.
+/// Whether all of an input may be loaded 16 bytes at a time: to be seen when the kernel runs, or
+/// known when it is compiled. 16-bit types have no registers to spare for two ways, and where the
+/// ways meet again each load would wait for its own: theirs are known to be aligned, or loaded as
+/// if they never were.
 enum class Alignment { seen, known, never };
 
 /// Where the elements of an op are: one array or two; or three, of a loss.
@@ -198,7 +201,8 @@ struct ItemOf<T, 3, Alignment::seen> {
     using Pointer = ThreeInputs<T>;
 };
 
-/// Both ways give whole words, so that elements of 16 bits stay two in a register where the ways meet.
+/// Both ways give whole words, so that elements of 16 bits stay two in a register where the ways
+/// meet.
 template <Source, class Item, int K, Alignment A>
 __device__ __forceinline__ Pack<Item, K> load_pack(const OneInput<Item, A>& p) {
     if constexpr (A == Alignment::never && fp::has_16_bits<Item>) return load_halves_if<Item>(true, p.x);

@@ -1,5 +1,6 @@
-// clip_grad_norm(): the kernels of the list's norm, of which one that also makes the factor takes the place of the one that rounds; then one launch
-// scales tensors of all dtypes. They come as its parameters, as they do for the norm (tensors/list.hpp): nothing is copied to the device.
+// clip_grad_norm(): the kernels of the list's norm, of which one that also makes the factor takes
+// the place of the one that rounds; then one launch scales tensors of all dtypes. They come as its
+// parameters, as they do for the norm (tensors/list.hpp): nothing is copied to the device.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +21,8 @@ using spec::ClipFactor;
 constexpr int loads_at_once = policy::scale_loads;
 constexpr std::uint32_t packs_a_block = policy::scale_threads * loads_at_once;
 
-/// The norm's words, after it was rounded to binary64, for the factor: what was asked for is rounded from the exact sum, too.
+/// The norm's words, after it was rounded to binary64, for the factor: what was asked for is
+/// rounded from the exact sum, too.
 struct NormStates {
     static constexpr int states = acc::exact::product_states;
     exact::StatesAt<states> at;
@@ -71,7 +73,8 @@ struct alignas(16) ScalePack {
     T v[16 / sizeof(T)];
 };
 
-/// Block `block` of `blocks` scales its share of n elements at x: packs of 16 bytes, and block 0 what is before the first and behind the last, too.
+/// Block `block` of `blocks` scales its share of n elements at x: packs of 16 bytes, and block 0
+/// what is before the first and behind the last, too.
 template <class T>
 __device__ __forceinline__ void scale_share(T* x, std::uint64_t n, std::uint32_t block, std::uint32_t blocks,
                                             const ClipFactor& factor) {
@@ -127,7 +130,8 @@ double bytes_of(const Tensor& tensor) {
     return static_cast<double>(tensor.n) * static_cast<double>(size_of(tensor.dtype));
 }
 
-/// The next tensors that fit, from `next` on; those of no elements are left out. Each gets its share of `blocks` blocks, but at least one.
+/// The next tensors that fit, from `next` on; those of no elements are left out. Each gets its
+/// share of `blocks` blocks, but at least one.
 ScaleParts take_parts(const Tensor* list, std::uint64_t count, std::uint64_t& next, double all_bytes, double blocks) {
     ScaleParts parts;
     for (; next < count && parts.count < tensors_at_once; ++next) {

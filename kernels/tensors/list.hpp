@@ -1,5 +1,6 @@
-// Lists of tensors on the device: their addresses go there as a kernel's parameters, so that nothing is copied, and the call can be captured in a
-// graph. The blocks of the kernel that follows are shared out by size.
+// Lists of tensors on the device: their addresses go there as a kernel's parameters, so that
+// nothing is copied, and the call can be captured in a graph. The blocks of the kernel that follows
+// are shared out by size.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@
 
 namespace detreduce::cuda {
 
-/// An array of a list, and the blocks that share it; or, of a list taken as tiles, the tiles before it.
+/// An array of a list, and the blocks that share it; or, of a list taken as tiles, the tiles before
+/// it.
 struct TensorEntry {
     const void* x;
     std::uint64_t
@@ -62,10 +64,12 @@ class TensorCursor {
   public:
     TensorCursor(const Plan& plan, const Inputs& in, DType dtype);
     [[nodiscard]] bool done() const { return left_ == 0; }
-    /// As many of the next as fit. Each gets its share of `blocks` blocks, but no more than have `useful` elements each.
+    /// As many of the next as fit. Each gets its share of `blocks` blocks, but no more than have
+    /// `useful` elements each.
     [[nodiscard]] TensorParts take(double blocks, double useful);
-    /// As many of the next as fit, as tiles of `tile` elements, the last of each tensor being what remains. How many blocks share them is for the caller
-    /// to say: policy::most_tensor_blocks at most.
+    /// As many of the next as fit, as tiles of `tile` elements, the last of each tensor being what
+    /// remains. How many blocks share them is for the caller to say: policy::most_tensor_blocks
+    /// at most.
     [[nodiscard]] TensorParts take_tiles(std::uint64_t tile);
 
   private:
@@ -78,7 +82,8 @@ class TensorCursor {
     DType dtype_;
 };
 
-/// Enqueues what puts the list, and for each block the entry that it works on, into the workspace; and zeros at `zeros`.
+/// Enqueues what puts the list, and for each block the entry that it works on, into the workspace;
+/// and zeros at `zeros`.
 [[nodiscard]] Status upload_tensors(const TensorParts& parts, const TensorListLayout& layout, void* workspace,
                                     std::int64_t* zeros, int zero_count, Stream stream);
 

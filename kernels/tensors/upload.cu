@@ -20,7 +20,8 @@ struct Upload {
         let_next_kernel_start();
         if (i < zero_count) zeros[i] = 0;
         if (i >= parts.count) return;
-        // Of tiles block b has those from b·tiles / blocks on, rounded down; this is the first block that begins with tile `first` or behind it.
+        // Of tiles block b has those from b·tiles / blocks on, rounded down; this is the first
+        // block that begins with tile `first` or behind it.
         const auto block_of = [&](std::uint64_t first) {
             return parts.tiles == 0 ? first : (first * parts.blocks + parts.tiles - 1) / parts.tiles;
         };

@@ -1,5 +1,6 @@
-// Terms of a caller's function for `exact`: tiles of terms, computed in registers from tiles of elements, go through the bins as tiles of elements do.
-// Their exponents say whether they fit; those of the elements would say nothing of them.
+// Terms of a caller's function for `exact`: tiles of terms, computed in registers from tiles of
+// elements, go through the bins as tiles of elements do. Their exponents say whether they fit;
+// those of the elements would say nothing of them.
 #pragma once
 
 #include "multiset/exact/kernels.cuh"
@@ -7,7 +8,8 @@
 
 namespace detreduce::cuda::exact {
 
-/// Bins of the fast way: a window of more than a hundred binades. What lies farther apart goes through add_wide_tile().
+/// Bins of the fast way: a window of more than a hundred binades. What lies farther apart goes
+/// through add_wide_tile().
 template <class V>
 using MappedWindow =
     std::conditional_t<fp::is_f64<V>, spec::ExactWindow<double, 4, 6>, spec::ExactWindow<double, 3, 6>>;
@@ -19,7 +21,8 @@ struct MappedTiles {
     using V = typename Source::V;
     using Element = typename Source::Element;
     static constexpr int states = 1;
-    /// Four loads ahead of each of three inputs leave no registers for the function: its terms were in local memory (huber f32 .43, now .77).
+    /// Four loads ahead of each of three inputs leave no registers for the function: its terms were
+    /// in local memory (huber f32 .43, now .77).
     static constexpr int per_load = 16 / static_cast<int>(sizeof(T)),
                          loads = fp::is_narrow<T> || Inputs == 3 ? 2 : 4;  ///< of each input
     static constexpr int each = loads * per_load;                          ///< terms a thread
@@ -54,7 +57,8 @@ struct MappedTiles {
         __builtin_memcpy(&all, term, sizeof all);
         return all;
     }
-    /// The terms behind the full tiles. Zeros, which change no sum and are not counted, take the places of what is not there.
+    /// The terms behind the full tiles. Zeros, which change no sum and are not counted, take the
+    /// places of what is not there.
     __device__ __forceinline__ Terms rest() const {
         const std::uint64_t first = full() * tile + threadIdx.x % warp_size;
         V term[each];
@@ -101,7 +105,8 @@ __device__ __forceinline__ void add_share(const MappedTiles<T, F, Inputs>& input
     std::uint64_t at = first;
     std::uint32_t slow_tiles = 0;
     if (at < full) {
-        // Of floats a glance takes registers that the function needs (huber .42 of the read-only kernel with it, .51 without, when four loads were ahead; not tried since).
+        // Of floats a glance takes registers that the function needs (huber .42 of the read-only
+        // kernel with it, .51 without, when four loads were ahead; not tried since).
         WarpSum<V, MappedWindow<V>, false, Input::pieces, fp::is_f64<V>> sum(own.words);
         typename Input::Raw next = input.load(at);
         for (; at < full; at += warps) {

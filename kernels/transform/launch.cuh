@@ -1,4 +1,5 @@
-// Host side of a caller's function on the GPU: it is compiled where the caller's code is, with the kernels of the library.
+// Host side of a caller's function on the GPU: it is compiled where the caller's code is, with the
+// kernels of the library.
 #pragma once
 
 #include <detreduce/transform_reduce.hpp>
@@ -11,7 +12,8 @@
 
 namespace detreduce::cuda {
 
-/// Runs a plan of plan_transform(), all of whose pointers have been checked, on its device, which is current. x: the first of the input's arrays.
+/// Runs a plan of plan_transform(), all of whose pointers have been checked, on its device, which
+/// is current. x: the first of the input's arrays.
 template <class T, class F, int Inputs>
 [[nodiscard]] Status launch_mapped(const Plan& plan, const Mapped<T, F, Inputs>& input, const T* x, void* out,
                                    void* workspace, Stream stream) {

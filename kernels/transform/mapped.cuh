@@ -1,5 +1,5 @@
-// Terms of a caller's function for the flat kernels: they are computed as the elements are loaded, so the kernels see terms alone, and what is
-// absent never gets to the function.
+// Terms of a caller's function for the flat kernels: they are computed as the elements are loaded,
+// so the kernels see terms alone, and what is absent never gets to the function.
 #pragma once
 
 #include <type_traits>
@@ -8,8 +8,9 @@
 
 namespace detreduce::cuda {
 
-/// An element as the number that the function takes. Not tile.cuh's widen(): that one is volatile, which would make each load wait for the
-/// one before it, and turns every NaN into one, where the CPU's keeps its bits.
+/// An element as the number that the function takes. Not tile.cuh's widen(): that one is volatile,
+/// which would make each load wait for the one before it, and turns every NaN into one, where the
+/// CPU's keeps its bits.
 template <class T>
 __device__ __forceinline__ fp::Arithmetic<T> argument(T x) {
     return fp::widen(x);
@@ -20,13 +21,15 @@ __device__ __forceinline__ float argument(float16 x) {
     return (x.bits & 0x7fffu) > 0x7c00u ? __uint_as_float(nan) : wide;
 }
 
-/// Does F compute the terms of a pack in one call, f.terms(pack)? As calls they would take longer one by one.
+/// Does F compute the terms of a pack in one call, f.terms(pack)? As calls they would take longer
+/// one by one.
 template <class F>
 concept TakesPacks = requires {
     F::takes_packs;
 };
 
-/// Where the elements are, and what is computed of them. The function travels by value, with its members.
+/// Where the elements are, and what is computed of them. The function travels by value, with its
+/// members.
 template <class T, class F, int Inputs>
 struct Mapped {
     using V = fp::Arithmetic<T>;

@@ -1,5 +1,6 @@
-// Elements of 8 bits on a GPU: they are first converted to f16, which has the same bits of every result (lib/SPEC.md, section 1), in the workspace,
-// and then reduced by the kernels of that. No kernel but one knows them.
+// Elements of 8 bits on a GPU: they are first converted to f16, which has the same bits of every
+// result (lib/SPEC.md, section 1), in the workspace, and then reduced by the kernels of that. No
+// kernel but one knows them.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@ namespace detreduce::cuda {
 
 /// Bytes behind the workspace of the plan in f16: a multiple of 256.
 [[nodiscard]] std::size_t widened_bytes(const Request& r);
-/// Writes the elements as f16, rows of them next to each other, to `memory`; `wide` is where they are.
+/// Writes the elements as f16, rows of them next to each other, to `memory`; `wide` is where they
+/// are.
 [[nodiscard]] Status launch_widen(const Plan& plan, const Inputs& in, void* memory, Inputs& wide, Stream stream);
 
 } // namespace detreduce::cuda

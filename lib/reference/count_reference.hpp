@@ -1,4 +1,5 @@
-// lib/SPEC.md, section 13, evaluated naively: elements are compared as numbers, one after the other. For the tests, as spec_reference.hpp.
+// lib/SPEC.md, section 13, evaluated naively: elements are compared as numbers, one after the
+// other. For the tests, as spec_reference.hpp.
 #pragma once
 
 #include <algorithm>

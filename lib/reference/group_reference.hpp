@@ -1,5 +1,5 @@
-// lib/SPEC.md, section 10, of ops that compare or count: the results of a group, which may be empty, or of a list of tensors, which is one array. For
-// the tests, as spec_reference.hpp.
+// lib/SPEC.md, section 10, of ops that compare or count: the results of a group, which may be
+// empty, or of a list of tensors, which is one array. For the tests, as spec_reference.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace detreduce::reference {
 
-/// As bits: one result, or both of minmax. Out is the type of the result, an integer for indices and counts.
+/// As bits: one result, or both of minmax. Out is the type of the result, an integer for indices
+/// and counts.
 template <class Out, class T>
 std::vector<std::uint64_t> group(Op op, std::span<const T> x, NanPolicy nan) {
     if (op == Op::count_nonzero || op == Op::count_unique) return {count(op, x)};

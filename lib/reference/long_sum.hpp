@@ -1,5 +1,6 @@
-// Exact sums as they are done on paper: two long columns of digits, one for what is positive and one for what is negative, and a
-// rounding that looks at one bit after the other. Numbers are taken apart and put together by the fields of their formats.
+// Exact sums as they are done on paper: two long columns of digits, one for what is positive and
+// one for what is negative, and a rounding that looks at one bit after the other. Numbers are taken
+// apart and put together by the fields of their formats.
 #pragma once
 
 #include <cmath>
@@ -47,7 +48,8 @@ struct Layout<float8_e5m2> {
     using Bits = std::uint8_t;
     static constexpr int exponent_bits = 5, fraction_bits = 2;
 };
-/// SPEC 1: f8e4m3 has numbers where others have infinities and NaN, and NaN alone where all bits but the sign are set.
+/// SPEC 1: f8e4m3 has numbers where others have infinities and NaN, and NaN alone where all bits
+/// but the sign are set.
 template <class T>
 inline constexpr bool has_infinities = !std::is_same_v<T, float8_e4m3>;
 
@@ -180,8 +182,8 @@ T rounded(const Column& column, bool negative) {
     for (int e = last - 2; e >= Column::lowest && !more_than_half; --e)
         more_than_half = column.bit(e);
     const bool half = column.bit(last - 1), up = half && (more_than_half || units % 2 == 1);
-    // A significand with all of its bits adds one to the exponent's field, which is therefore one too small here. A carry into the field,
-    // up to infinity, does the right thing by itself.
+    // A significand with all of its bits adds one to the exponent's field, which is therefore one
+    // too small here. A carry into the field, up to infinity, does the right thing by itself.
     const std::uint64_t field = subnormal ? 0 : static_cast<std::uint64_t>(highest + bias - 1);
     const std::uint64_t sign = (negative ? std::uint64_t{1} : 0) << (L::exponent_bits + L::fraction_bits);
     const std::uint64_t magnitude = (field << L::fraction_bits) + units + (up ? 1 : 0);

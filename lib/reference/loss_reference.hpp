@@ -1,5 +1,5 @@
-// lib/SPEC.md, section 15, evaluated naively: terms of losses and their derivatives, in the words of
-// its tables. exp, log and the like have tests, and golden bits, of their own.
+// lib/SPEC.md, section 15, evaluated naively: terms of losses and their derivatives, in the words
+// of its tables. exp, log and the like have tests, and golden bits, of their own.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// lib/SPEC.md, section 12, evaluated naively: mean and variance by every method but `exact`, whose results the oracle in accuracy/ gives.
+// lib/SPEC.md, section 12, evaluated naively: mean and variance by every method but `exact`, whose
+// results the oracle in accuracy/ gives.
 #pragma once
 
 #include <cmath>

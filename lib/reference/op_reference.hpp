@@ -1,4 +1,5 @@
-// lib/SPEC.md, section 8, evaluated naively: the ops, for every method but `exact`, whose results the oracle in accuracy/ gives.
+// lib/SPEC.md, section 8, evaluated naively: the ops, for every method but `exact`, whose results
+// the oracle in accuracy/ gives.
 #pragma once
 
 #include <cmath>
@@ -93,7 +94,8 @@ Out ended(TwoFold<V> item, Finalize finalize, std::size_t n) {
     return ended<Out>(item.sum, item.error ? *item.error : 0.0, finalize, static_cast<double>(n));
 }
 
-/// The result that SPEC.md gives; not for `exact`. For `atomic`, which has none, that of `tree`. n ≥ 1.
+/// The result that SPEC.md gives; not for `exact`. For `atomic`, which has none, that of `tree`.
+/// n ≥ 1.
 template <class Out, class T>
 Out reduce(Op op, std::span<const T> x, std::span<const T> y, Method method) {
     using V = Sum<T>;

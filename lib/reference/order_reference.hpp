@@ -1,4 +1,5 @@
-// lib/SPEC.md, section 9, evaluated naively: one element after the other, compared as numbers. For the tests, as spec_reference.hpp.
+// lib/SPEC.md, section 9, evaluated naively: one element after the other, compared as numbers. For
+// the tests, as spec_reference.hpp.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// lib/SPEC.md, section 11, evaluated naively: significands and exponents taken apart and put together by <cmath>. For the tests, as
-// spec_reference.hpp.
+// lib/SPEC.md, section 11, evaluated naively: significands and exponents taken apart and put
+// together by <cmath>. For the tests, as spec_reference.hpp.
 #pragma once
 
 #include <cmath>
@@ -50,7 +50,8 @@ TwoFactor<V> merged(TwoFactor<V> a, TwoFactor<V> b) {
     return {s, a.k + b.k + k, std::ldexp(e, static_cast<int>(-k))};
 }
 
-/// ±column · 2^k, rounded to nearest, ties to even: as rounded(), for exponents that no column holds.
+/// ±column · 2^k, rounded to nearest, ties to even: as rounded(), for exponents that no column
+/// holds.
 template <class T>
 T rounded_times(const Column& column, bool negative, long long k) {
     using L = Layout<T>;

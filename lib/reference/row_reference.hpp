@@ -1,4 +1,5 @@
-// lib/SPEC.md, section 17, evaluated naively: row ops, one element after the other, with the constants as the text's headers have them, typed again.
+// lib/SPEC.md, section 17, evaluated naively: row ops, one element after the other, with the
+// constants as the text's headers have them, typed again.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,8 @@
 
 namespace detreduce::reference {
 
-/// The numbers that section 17 takes from spec/exp_term.hpp and math/, for elements that are added in V.
+/// The numbers that section 17 takes from spec/exp_term.hpp and math/, for elements that are added
+/// in V.
 template <class V>
 struct RowNumbers;
 template <>

@@ -1,5 +1,6 @@
-// lib/SPEC.md, evaluated naively: recursive, one value at a time, no SIMD, no threads. The tests compare every backend with
-// this file, and this file with the text; it shares nothing with lib/src or kernels but names, and the numbers 512 and 8 of the text.
+// lib/SPEC.md, evaluated naively: recursive, one value at a time, no SIMD, no threads. The tests
+// compare every backend with this file, and this file with the text; it shares nothing with lib/src
+// or kernels but names, and the numbers 512 and 8 of the text.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,8 @@ Plain<V> merged(Plain<V> a, Plain<V> b) {
     return {a.sum + b.sum};
 }
 
-/// Item of `kahan` and `compensated`: a rounded sum, and the sum of what was lost by rounding, which no element has.
+/// Item of `kahan` and `compensated`: a rounded sum, and the sum of what was lost by rounding,
+/// which no element has.
 template <class V>
 struct TwoFold {
     V sum;
@@ -104,7 +106,8 @@ Item tile_sum(std::span<const Item> items, std::size_t lanes, Rows rows) {
     return *Tile<Item>{items, lanes, rows}.tree(1, 0);
 }
 
-/// Tiles of `lanes` lanes, then tiles of their results, which have `lanes_above` lanes, until one result remains.
+/// Tiles of `lanes` lanes, then tiles of their results, which have `lanes_above` lanes, until one
+/// result remains.
 template <class Item>
 Item tree_of(std::span<const Item> items, std::size_t lanes, std::size_t lanes_above, Rows rows) {
     const std::size_t tile = 64 * lanes;
@@ -158,7 +161,8 @@ Out finished(TwoFold<V> item) {
     return exact.round<Out>();
 }
 
-/// f(an item, how rows are added) of a method that adds in the order of section 3; for `atomic`, which has none, those of `tree`.
+/// f(an item, how rows are added) of a method that adds in the order of section 3; for `atomic`,
+/// which has none, those of `tree`.
 template <class V, class F>
 auto with_item(Method method, const F& f) {
     if (method == Method::compensated) return f(TwoFold<V>{}, Rows::in_pairs);

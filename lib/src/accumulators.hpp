@@ -5,7 +5,8 @@
 #include <detreduce/acc/two_fold.hpp>
 #include <detreduce/types.hpp>
 
-/// X(method, accumulator, a template of the format in which it adds). Methods that are not here and add have that of tree.
+/// X(method, accumulator, a template of the format in which it adds). Methods that are not here and
+/// add have that of tree.
 #define DETREDUCE_ACCUMULATORS(X)                                                                                      \
     X(tree, acc::Rounded)                                                                                              \
     X(kahan, acc::Kahan)                                                                                               \

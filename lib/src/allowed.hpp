@@ -1,4 +1,5 @@
-// Lists of names in what is said about arguments, put together when the library is compiled: a status points to text that lives as long as the program.
+// Lists of names in what is said about arguments, put together when the library is compiled: a
+// status points to text that lives as long as the program.
 #pragma once
 
 #include <array>

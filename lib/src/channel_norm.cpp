@@ -1,4 +1,5 @@
-// group_norm and batch_norm: what may be asked for. Statistics and sums are those of plans, whose checks hold here as well.
+// group_norm and batch_norm: what may be asked for. Statistics and sums are those of plans, whose
+// checks hold here as well.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -84,7 +85,8 @@ Plan plan_of(const ChannelNormRequest& r, Op op, DType dtype, DType output, bool
                       .launch = r.launch});
 }
 
-/// In the workspace: two numbers a statistic that sums give, and two that forward keeps; terms; what sums need.
+/// In the workspace: two numbers a statistic that sums give, and two that forward keeps; terms;
+/// what sums need.
 struct Room {
     double *sums, *mean, *rstd;
     char *terms, *rest;
@@ -221,7 +223,8 @@ struct ChannelNormRun {
         return each(elements_of(r), spec::ChannelNormValues{at, arrays.x, r.dtype, kept, scale, shift, arrays.out});
     }
 
-    /// What `of` gives of upstream times a factor of the channel, and the normalized x if `products`.
+    /// What `of` gives of upstream times a factor of the channel, and the normalized x if
+    /// `products`.
     [[nodiscard]] Status add(const Plan& of, const spec::ChannelFactors& factors, bool products, bool channels,
                              void* out) const {
         const spec::ChannelNormTerms terms{at,

@@ -1,4 +1,5 @@
-// clip_grad_norm: what may be asked for. The norm is that of a plan, whose checks hold here as well.
+// clip_grad_norm: what may be asked for. The norm is that of a plan, whose checks hold here as
+// well.
 #include <cstring>
 
 #include <detreduce/clip_grad_norm.hpp>

@@ -1,4 +1,5 @@
-// Cosine similarity: what may be asked for. Dot products and norms are those of plans, whose checks hold here as well.
+// Cosine similarity: what may be asked for. Dot products and norms are those of plans, whose checks
+// hold here as well.
 #include <algorithm>
 #include <cmath>
 

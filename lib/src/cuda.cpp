@@ -1,4 +1,5 @@
-// The calls of cuda.hpp and of the other headers' namespace cuda: what they check, and whom they call.
+// The calls of cuda.hpp and of the other headers' namespace cuda: what they check, and whom they
+// call.
 #include <detreduce/cuda.hpp>
 #include <detreduce/channel_norm.hpp>
 #include <detreduce/distillation.hpp>

@@ -54,7 +54,8 @@ struct DeviceInfo;
 /// unless `out` is null, finishes them, and leaves them as they are.
 [[nodiscard]] Status enqueue_states(const Plan& plan, std::int64_t* states, const std::int64_t* others, void* out,
                                     Stream stream) noexcept;
-/// At least one row, and no reduction. Of nll x and out may be null: then it is the weights that are wanted.
+/// At least one row, and no reduction. Of nll x and out may be null: then it is the weights that
+/// are wanted.
 [[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
                                   Stream stream) noexcept;
 [[nodiscard]] Status enqueue_quotient(const Device& device, const spec::Quotient& quotient, Stream stream) noexcept;
@@ -80,7 +81,8 @@ inline constexpr std::size_t clip_workspace_bytes = 256;
                                 std::uint64_t& found) noexcept;
 /// Adds the elements of a plan of a sum to a state, and normalizes it.
 [[nodiscard]] Status enqueue_add(const Plan& plan, ExactState* state, const void* x, Stream stream) noexcept;
-/// Adds `term`, unless null, to the state and normalizes it; or rounds it to `out` of `output`, unless null.
+/// Adds `term`, unless null, to the state and normalizes it; or rounds it to `out` of `output`,
+/// unless null.
 [[nodiscard]] Status enqueue_finish(const Device& device, ExactState* state, const ExactState* term, void* out,
                                     DType output, Stream stream) noexcept;
 /// From the stream-ordered allocator, and back.

@@ -1,4 +1,5 @@
-// Losses: what may be asked for. Sums and means are plans of ops, or of transform_reduce(), whose checks hold here as well.
+// Losses: what may be asked for. Sums and means are plans of ops, or of transform_reduce(), whose
+// checks hold here as well.
 #include <algorithm>
 
 #include <detreduce/fp/convert.hpp>
@@ -139,7 +140,8 @@ Status check_out(const char* argument, const void* out, std::uint64_t values, DT
     return check_alignment(argument, out, dtype);
 }
 
-/// What is written may be one of the n elements each at `read`, where there is a value for each, or must lie apart.
+/// What is written may be one of the n elements each at `read`, where there is a value for each, or
+/// must lie apart.
 Status check_overlap(const char* argument, Area written, bool one_each, const LossRequest& r,
                      std::initializer_list<const void*> read) {
     for (const void* const elements : read) {

@@ -26,7 +26,8 @@ struct OneState {
     }
 };
 
-/// f(index, its place among the words) for each group, which says whether it is good. The first that is not.
+/// f(index, its place among the words) for each group, which says whether it is good. The first
+/// that is not.
 template <class F>
 std::uint64_t first_bad(const Plan& plan, const F& f) {
     std::uint64_t bad = Status::no_element;

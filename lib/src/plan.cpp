@@ -20,7 +20,8 @@ bool is_named(Enum value) {
     return name(value) != "?";
 }
 
-/// Methods that round on the way have nothing to say about a format that has not all numbers of the elements'. Comparing does not round.
+/// Methods that round on the way have nothing to say about a format that has not all numbers of the
+/// elements'. Comparing does not round.
 bool can_give(const Request& r) {
     if (info(r.op).kind == Kind::order || info(r.op).kind == Kind::count) return true;
     const DType output = r.output.value_or(r.dtype);
@@ -242,7 +243,8 @@ Status prepare_cuda(Request& r, detail::Route& route) {
     return cuda::call(&cuda::Functions::prepare, r, route);
 }
 
-/// Those of segments on a device cannot be looked at from here: that is what the public check_offsets() is for.
+/// Those of segments on a device cannot be looked at from here: that is what the public
+/// check_offsets() is for.
 Status check_offsets(const Request& r, const Inputs& in) {
     if (r.shape != Shape::segments) {
         return in.offsets == nullptr ? Status{} : invalid("offsets", "must be null but for segments");

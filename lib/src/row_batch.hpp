@@ -27,7 +27,8 @@ namespace detreduce {
     return r.parameters || r.reduction == Reduction::mean || (r.reduction == Reduction::sum && !is_loss_gradient(r.op));
 }
 
-/// Byte offsets in the workspace of a batch: losses and weights are a row each of a matrix, for one plan.
+/// Byte offsets in the workspace of a batch: losses and weights are a row each of a matrix, for one
+/// plan.
 struct BatchLayout {
     std::size_t pitch, sums, factor, rest;
     explicit BatchLayout(const RowRequest& r) noexcept;
@@ -39,7 +40,8 @@ struct detail::RowPlanParts {
     [[nodiscard]] static RowPlan rows_of(const RowPlan& batch) noexcept;
     /// Makes the plans of a batch's sums; `rows`: the workspace of its rows.
     static void make_totals(RowPlan& batch, std::size_t rows) noexcept;
-    /// That of the weights of the rows' targets: what nll writes beside losses, which are not asked for.
+    /// That of the weights of the rows' targets: what nll writes beside losses, which are not asked
+    /// for.
     [[nodiscard]] static RowPlan weights_of(const RowPlan& batch) noexcept;
     /// The sums of so many arrays, 1 or 2.
     [[nodiscard]] static const Plan& totals_of(const RowPlan& batch, int arrays) noexcept {

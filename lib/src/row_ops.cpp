@@ -230,8 +230,8 @@ Status check_kept(const RowRequest& r, const RowArrays& a) {
     return a.rstd != nullptr ? Status{} : invalid("rstd", "must not be null: it is what the norm gave");
 }
 
-/// A gradient may be written over what it is made of, element by element. Nothing else that is written, nor the
-/// workspace, may share memory with what is read or with each other.
+/// A gradient may be written over what it is made of, element by element. Nothing else that is
+/// written, nor the workspace, may share memory with what is read or with each other.
 Status check_overlap(const RowPlan& plan, const RowArrays& a, const void* workspace) {
     const RowRequest& r = plan.request();
     const std::uint64_t size = size_of(r.dtype), each = size_of(plan.arithmetic()), to = size_of(plan.output());

@@ -1,4 +1,5 @@
-// What running a plan has in common, whatever its kind: the checks that are not of its own arrays, and where it runs.
+// What running a plan has in common, whatever its kind: the checks that are not of its own arrays,
+// and where it runs.
 #pragma once
 
 #include "check_pointer.hpp"
@@ -23,7 +24,8 @@ template <class AnyPlan, class Check>
     return check_workspace(plan.request().device, plan.workspace_bytes(), workspace);
 }
 
-/// on_cpu() with the buffers of the thread, or the function of the CUDA backend that takes the plan and the arguments.
+/// on_cpu() with the buffers of the thread, or the function of the CUDA backend that takes the plan
+/// and the arguments.
 template <class OnCpu, class F, class AnyPlan, class... Arguments>
 [[nodiscard]] Status run_on(const OnCpu& on_cpu, F cuda::Functions::*on_cuda, const AnyPlan& plan,
                             const Arguments&... arguments) {

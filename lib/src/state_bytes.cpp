@@ -36,7 +36,8 @@ std::uint64_t size_of_states(std::uint64_t groups, std::uint64_t words) {
     return header_bytes + sizeof(std::int64_t) * groups * words + checksum_bytes;
 }
 
-/// The index behind the last element that run() of this plan has read, where one says it of all groups.
+/// The index behind the last element that run() of this plan has read, where one says it of all
+/// groups.
 std::uint64_t next_index(const Request& r) {
     const bool one_says = r.shape != Shape::segments && groups_of(r) != Groups::list_and_each;
     return gives_index(r) && one_says ? r.first_index + r.n : 0;

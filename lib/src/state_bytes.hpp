@@ -1,4 +1,5 @@
-// The serialized form of states (lib/SPEC.md, sections 7.2 and 18.5): what both of its versions share.
+// The serialized form of states (lib/SPEC.md, sections 7.2 and 18.5): what both of its versions
+// share.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +34,8 @@ inline void put(std::byte* to, std::uint64_t value, std::size_t bytes) {
     return hash;
 }
 
-/// What whole bytes say that they are: which version, of which request, and where their words begin.
+/// What whole bytes say that they are: which version, of which request, and where their words
+/// begin.
 struct Header {
     std::uint64_t version, words, groups;
     Request request; ///< for states, on the CPU; version 1 knows no dtype

@@ -1,4 +1,5 @@
-// The words of a state (lib/SPEC.md, section 18), as they follow from what is asked for; for host and device.
+// The words of a state (lib/SPEC.md, section 18), as they follow from what is asked for; for host
+// and device.
 #pragma once
 
 #include <detreduce/acc/exact.hpp>
@@ -74,7 +75,8 @@ struct StateForm {
                 {state_key(r, 0), state_key(r, 1)}};
     }
 
-    /// Brings the words of a state to their one form; false if they are none, or beyond the headroom.
+    /// Brings the words of a state to their one form; false if they are none, or beyond the
+    /// headroom.
     [[nodiscard]] DETREDUCE_HD constexpr bool normalize(Word* w) const {
         switch (kind) {
         case Kind::sum:
@@ -99,7 +101,8 @@ struct StateForm {
             }
         }
     }
-    /// The form of what normalize() refuses, which it refuses, too; keys that are above all but NaN's.
+    /// The form of what normalize() refuses, which it refuses, too; keys that are above all but
+    /// NaN's.
     DETREDUCE_HD constexpr void set_beyond(Word* w) const {
         if (kind == Kind::count || kind == Kind::order) {
             for (int k = 0; k < count; ++k)

@@ -1,4 +1,5 @@
-// transform_reduce(): what may be asked for. Plans are those of sums and means of elements, whose checks hold here as well.
+// transform_reduce(): what may be asked for. Plans are those of sums and means of elements, whose
+// checks hold here as well.
 #include <detreduce/transform_reduce.hpp>
 
 #include "host/backend.hpp"

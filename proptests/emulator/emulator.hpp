@@ -1,6 +1,7 @@
-// Runs the kernels of kernels/ on the CPU: every thread of a block is a fiber, which runs until it waits for others. What is found: other bits, barriers and
-// shuffles that not all threads reach, misaligned vector loads, and memory that was never written, which is full of NaN. Not: races that no order of fibers
-// shows, and how fast a kernel is. Included before every source (-include).
+// Runs the kernels of kernels/ on the CPU: every thread of a block is a fiber, which runs until it
+// waits for others. What is found: other bits, barriers and shuffles that not all threads reach,
+// misaligned vector loads, and memory that was never written, which is full of NaN. Not: races that
+// no order of fibers shows, and how fast a kernel is. Included before every source (-include).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -34,7 +35,8 @@ namespace detreduce::emulator {
 void run_grid(const char* kernel, dim3 blocks, dim3 threads, std::size_t shared, bool cooperative,
               const std::function<void()>& body);
 
-/// The same in clusters of `cluster` blocks, which run at once; the barrier of the grid is that of the cluster.
+/// The same in clusters of `cluster` blocks, which run at once; the barrier of the grid is that of
+/// the cluster.
 void run_clusters(const char* kernel, unsigned cluster, dim3 blocks, dim3 threads, std::size_t shared,
                   const std::function<void()>& body);
 
@@ -50,7 +52,8 @@ enum class Barrier { plain, any, all };
 int meet_block(Barrier barrier, bool vote);
 /// Waits for all threads of the block that have the same threadIdx.y.
 void meet_team();
-/// Waits for all threads of the warp, and gives what each of them brought. `what` must be the same for all.
+/// Waits for all threads of the warp, and gives what each of them brought. `what` must be the same
+/// for all.
 const std::uint64_t* meet_warp(const char* what, std::uint64_t value);
 /// Waits for all threads of the grid.
 void meet_grid();

@@ -1,5 +1,7 @@
-# detreduce_tests_of_ranks(PREFIX BACKEND): PREFIX_nccl_tests, detreduce/nccl.hpp over the backend and an NCCL whose ranks are one thread's; and where there
-# is an MPI PREFIX_mpi_tests, detreduce/mpi_cuda.hpp over the backend, both by host memory and by the GPU's, which is the same here.
+# detreduce_tests_of_ranks(PREFIX BACKEND): PREFIX_nccl_tests, detreduce/nccl.hpp over the backend
+# and an NCCL whose ranks are one thread's; and where there is an MPI PREFIX_mpi_tests,
+# detreduce/mpi_cuda.hpp over the backend, both by host memory and by the GPU's, which is the same
+# here.
 function(detreduce_tests_of_ranks prefix backend)
   add_executable(${prefix}_nccl_tests "${PROJECT_SOURCE_DIR}/proptests/nccl/nccl_tests.cpp" "${PROJECT_SOURCE_DIR}/proptests/laws/device_buffer.cpp")
   target_include_directories(${prefix}_nccl_tests PRIVATE "${PROJECT_SOURCE_DIR}/proptests")

@@ -1,4 +1,5 @@
-// The calls of the CUDA runtime that the library and its tests make, for one device with little of everything. Streams run at once.
+// The calls of the CUDA runtime that the library and its tests make, for one device with little of
+// everything. Streams run at once.
 #include <cstdlib>
 #include <map>
 #include <mutex>

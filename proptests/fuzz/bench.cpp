@@ -1,4 +1,5 @@
-// The tables of detreduce_gpu_bench and the published figures, which `render` and README read, and the provenance beside them.
+// The tables of detreduce_gpu_bench and the published figures, which `render` and README read, and
+// the provenance beside them.
 #include <origin.hpp>
 #include <read_csv.hpp>
 

@@ -1,5 +1,6 @@
-// The C API, called one function after the other with any arguments: numbers that name nothing, null pointers, structs and plans of garbage. No answer but a
-// crash, a sanitizer's complaint or a malformed status is wrong here; `plan` compares results.
+// The C API, called one function after the other with any arguments: numbers that name nothing,
+// null pointers, structs and plans of garbage. No answer but a crash, a sanitizer's complaint or a
+// malformed status is wrong here; `plan` compares results.
 #include <cstring>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
-// losses.h, called as c_api.cpp calls detreduce.h: with words that name nothing, null pointers, and numbers of any kind. Arrays have the
-// bytes that a request asks for, and not one more, for the sanitizers.
+// losses.h, called as c_api.cpp calls detreduce.h: with words that name nothing, null pointers, and
+// numbers of any kind. Arrays have the bytes that a request asks for, and not one more, for the
+// sanitizers.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Columns of CSV and of text: the first byte says which column, of which dtype, and what is between fields.
+// Columns of CSV and of text: the first byte says which column, of which dtype, and what is between
+// fields.
 #include "memory_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,6 @@
-// Two runs of any rows, as `render --compare` shows them side by side. Rows are made from bytes by the list of their fields, so that most inputs are results
-// that can be read; the target `results` has the texts.
+// Two runs of any rows, as `render --compare` shows them side by side. Rows are made from bytes by
+// the list of their fields, so that most inputs are results that can be read; the target `results`
+// has the texts.
 #include <cmath>
 #include <cstring>
 #include <limits>

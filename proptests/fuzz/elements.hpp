@@ -1,4 +1,5 @@
-// Arrays for the targets that reduce: a few bytes make many elements, and memory ends where the array does.
+// Arrays for the targets that reduce: a few bytes make many elements, and memory ends where the
+// array does.
 #pragma once
 
 #include <cstring>
@@ -62,7 +63,8 @@ class Pattern {
         return ~std::uint64_t{0};
     }
 
-    /// The same fraction and sign, and one of eight exponents around that of 1: numbers whose sums and products round, and seldom do more.
+    /// The same fraction and sign, and one of eight exponents around that of 1: numbers whose sums
+    /// and products round, and seldom do more.
     template <class T>
     [[nodiscard]] static std::uint64_t near_one(std::uint64_t bits) {
         constexpr int fraction = fp::Format<T>::precision - 1;

@@ -1,4 +1,5 @@
-// What the fuzz targets share. Each is a source of its own with LLVMFuzzerTestOneInput(); libFuzzer has main(). `./dev fuzz` builds and runs them.
+// What the fuzz targets share. Each is a source of its own with LLVMFuzzerTestOneInput(); libFuzzer
+// has main(). `./dev fuzz` builds and runs them.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,8 @@
 
 namespace {
 
-/// Text whose numbers have at most six digits: where nobody says how many segments there are, each id up to the last takes 8 bytes.
+/// Text whose numbers have at most six digits: where nobody says how many segments there are, each
+/// id up to the last takes 8 bytes.
 bool is_small_text(const std::uint8_t* data, std::size_t size) {
     const auto is_digit = [](std::uint8_t c) { return c >= '0' && c <= '9'; };
     for (std::size_t i = 2, digits = 0; i < size; ++i) {

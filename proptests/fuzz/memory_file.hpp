@@ -1,4 +1,5 @@
-// Files without a disk, for readers that take a path, and the law of such readers: a file and a stream of the same bytes hold the same.
+// Files without a disk, for readers that take a path, and the law of such readers: a file and a
+// stream of the same bytes hold the same.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,12 @@
 
 namespace detreduce::fuzz {
 
-/// A file of /proc/self/fd; or, as standard input that was read before, a stream, whose size nobody knows.
+/// A file of /proc/self/fd; or, as standard input that was read before, a stream, whose size nobody
+/// knows.
 class MemoryFile {
   public:
-    /// `extension`: for readers that look at the name, which is then that of a link in a folder of this process.
+    /// `extension`: for readers that look at the name, which is then that of a link in a folder of
+    /// this process.
     explicit MemoryFile(std::string_view extension = "")
         : descriptor_(::memfd_create("fuzz", 0)), path_("/proc/self/fd/" + std::to_string(descriptor_)) {
         require(descriptor_ >= 0, "there is memory for a file");
@@ -101,8 +104,8 @@ inline std::string bytes_of(const program::Numbers& numbers) {
     return {static_cast<const char*>(numbers.data), numbers.n * size_of(numbers.dtype)};
 }
 
-/// The law: all at once or poured, of a file or a stream, these bytes are the same elements, or fail.
-/// open(path) gives a NumberFile.
+/// The law: all at once or poured, of a file or a stream, these bytes are the same elements, or
+/// fail. open(path) gives a NumberFile.
 template <class Open>
 std::optional<std::string> require_one_reading(MemoryFile& memory, std::string_view bytes, int way, const Open& open) {
     const auto all = [&](const std::string& path) { return bytes_of(open(path)->all()); };

@@ -10,7 +10,8 @@
 namespace detreduce::report {
 namespace {
 
-/// Is this line of a script a command of ours, and each text in it within quotes that it does not end?
+/// Is this line of a script a command of ours, and each text in it within quotes that it does not
+/// end?
 bool is_ours(std::string_view line) {
     constexpr std::string_view commands[] = {"set ", "unset ", "plot $d", "$d"};
     const bool known = std::any_of(std::begin(commands), std::end(commands),

@@ -1,4 +1,5 @@
-// One number as text, of every dtype: rounded as MPFR rounds it, and what is written of it reads back.
+// One number as text, of every dtype: rounded as MPFR rounds it, and what is written of it reads
+// back.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,8 +20,8 @@ bool is_hexadecimal(std::string_view digits) {
     return digits.size() > 1 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
 }
 
-/// The same number to these formats with an exponent of at most 16 digits: MPFR 4 takes 0.01e-99999999999999999999 for
-/// infinity, as its own exponent wraps.
+/// The same number to these formats with an exponent of at most 16 digits: MPFR 4 takes
+/// 0.01e-99999999999999999999 for infinity, as its own exponent wraps.
 std::string with_short_exponent(std::string text, bool hexadecimal) {
     std::size_t from = text.find_first_of(hexadecimal ? "pP" : "eE");
     if (from == std::string::npos) return text;

@@ -1,4 +1,5 @@
-// From results to everything that is made of them, but for gnuplot, in whose place no_gnuplot.cpp is.
+// From results to everything that is made of them, but for gnuplot, in whose place no_gnuplot.cpp
+// is.
 #pragma once
 
 #include <string>

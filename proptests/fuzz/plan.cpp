@@ -1,4 +1,5 @@
-// Requests, whatever they ask for: a plan that is refused says why and runs nothing, and one that is accepted gives the bits of lib/SPEC.md.
+// Requests, whatever they ask for: a plan that is refused says why and runs nothing, and one that
+// is accepted gives the bits of lib/SPEC.md.
 #include <algorithm>
 #include <vector>
 

@@ -1,11 +1,13 @@
-// Texts of results.json: what is read becomes a page, and what is not fails with a message. The first two bytes put another value, of another kind, in the place
-// of one of the text's: mutations of bytes seldom do.
+// Texts of results.json: what is read becomes a page, and what is not fails with a message. The
+// first two bytes put another value, of another kind, in the place of one of the text's: mutations
+// of bytes seldom do.
 #include "pages.hpp"
 
 namespace detreduce::fuzz {
 namespace {
 
-/// `text` with the value of its key number `which`, counted from 1, replaced; with 0, or more than there are, as it is.
+/// `text` with the value of its key number `which`, counted from 1, replaced; with 0, or more than
+/// there are, as it is.
 std::string with_another_value(std::string text, std::size_t which, std::size_t what) {
     constexpr std::string_view values[] = {
         "null",     "true", "0",   "-1", "1.5",  "1e999", "18446744073709551616", "1e-400", "\"\"",

@@ -1,4 +1,5 @@
-// Files of offsets and of ids: the first byte says how they are read, the second how many elements there are.
+// Files of offsets and of ids: the first byte says how they are read, the second how many elements
+// there are.
 #pragma once
 
 #include <offsets.hpp>
@@ -7,7 +8,8 @@
 
 namespace detreduce::fuzz {
 
-/// load(IntegerFile, n, odd) of the bytes as a file and as a stream, .npy or text, which must agree: offsets of segments of n elements.
+/// load(IntegerFile, n, odd) of the bytes as a file and as a stream, .npy or text, which must
+/// agree: offsets of segments of n elements.
 template <class Load>
 int load_segments(const std::uint8_t* data, std::size_t size, const Load& load) {
     static MemoryFile text, npy(".npy");

@@ -1,4 +1,5 @@
-// Serialized states, of `exact` and of plans: any bytes, or any words with the checksum that belongs to them.
+// Serialized states, of `exact` and of plans: any bytes, or any words with the checksum that
+// belongs to them.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -55,7 +56,8 @@ std::uint64_t some_word(FuzzedDataProvider& in) {
     }
 }
 
-/// lib/SPEC.md, section 18.5, of a request that has states, and of words that are nearly always zeros.
+/// lib/SPEC.md, section 18.5, of a request that has states, and of words that are nearly always
+/// zeros.
 Blob blob_of_plan(FuzzedDataProvider& in) {
     Request r{.op = static_cast<Op>(in.ConsumeIntegralInRange<std::size_t>(0, ops().size() - 1)),
               .method = Method::exact,

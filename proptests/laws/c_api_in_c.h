@@ -25,7 +25,8 @@ detreduce_status sum_in_parts_in_c(const double* x, uint64_t n, uint64_t first, 
 detreduce_status cross_entropy_in_c(const float* logits, uint64_t rows, uint64_t classes, const int64_t* targets,
                                     float* loss);
 
-/* Every word that the header has, in the order of its value, by name; 0 when names and values read back, else the line of what did not. */
+/* Every word that the header has, in the order of its value, by name; 0 when names and values read
+ * back, else the line of what did not. */
 int words_in_c(void);
 
 #ifdef __cplusplus

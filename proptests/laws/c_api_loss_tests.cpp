@@ -1,4 +1,5 @@
-// The C header losses.h: losses, row ops and clip_grad_norm with the bits of the C++ API, and errors by name.
+// The C header losses.h: losses, row ops and clip_grad_norm with the bits of the C++ API, and
+// errors by name.
 #include <cstring>
 #include <string_view>
 #include <vector>

@@ -1,4 +1,5 @@
-// Requests of losses, row ops and clipping as C has them, and memory that says what a run has written.
+// Requests of losses, row ops and clipping as C has them, and memory that says what a run has
+// written.
 #pragma once
 
 #include <cstring>

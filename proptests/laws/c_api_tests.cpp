@@ -1,4 +1,5 @@
-// The C header: plans with the bits of the C++ API, errors by name, and layouts that C and C++ agree on.
+// The C header: plans with the bits of the C++ API, errors by name, and layouts that C and C++
+// agree on.
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -209,7 +210,8 @@ TEST_CASE("C: a request says how large it is, and what is reserved is 0", "[c]")
     unsigned char blank[sizeof(R)] = {};
     detreduce_plan plan;
     expect(detreduce_make_plan(reinterpret_cast<const R*>(blank), &plan), invalid, "struct_size");
-    // A newer program, whose request has more, is told that the library is older; an older one's is not written past its end.
+    // A newer program, whose request has more, is told that the library is older; an older one's is
+    // not written past its end.
     struct {
         R known;
         unsigned char more[16];

@@ -1,5 +1,5 @@
-// Laws of group_norm and batch_norm, on every backend. Included once a backend, after `NormBackend` has been defined, as
-// CosineBackend is for cosine_laws.hpp.
+// Laws of group_norm and batch_norm, on every backend. Included once a backend, after `NormBackend`
+// has been defined, as CosineBackend is for cosine_laws.hpp.
 #pragma once
 
 #include <cmath>
@@ -295,7 +295,8 @@ TEST_CASE("norms of channels: values and gradients are those of the text, in pla
     }
 }
 
-/// With more digits, and gradients without the formula: |value − truth| ≤ what channel_norm.hpp says.
+/// With more digits, and gradients without the formula: |value − truth| ≤ what channel_norm.hpp
+/// says.
 template <class T>
 void check_norm_bounds() {
     using L = long double;

@@ -16,7 +16,8 @@ namespace detreduce::proptests {
 
 class Image {
   public:
-    /// `word` says how far tensors are from each other: each is aligned to its element, and often no more.
+    /// `word` says how far tensors are from each other: each is aligned to its element, and often
+    /// no more.
     Image(const std::vector<AnyVector>& list, std::uint64_t word) {
         std::size_t end = 0;
         for (std::size_t i = 0; i < list.size(); ++i) {

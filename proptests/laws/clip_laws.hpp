@@ -1,4 +1,5 @@
-// Laws of clip_grad_norm, on every backend. Included once a backend, after `ClipBackend` has been defined:
+// Laws of clip_grad_norm, on every backend. Included once a backend, after `ClipBackend` has been
+// defined:
 //     static constexpr Device device;
 //     static void run(const ClipPlan&, Image&, void* norm)      throws Error, or std::runtime_error for stray writes
 //     static Launch launch(word)

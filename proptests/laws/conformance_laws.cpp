@@ -1,4 +1,5 @@
-// The conformance suite: laws that every backend keeps, for every method it offers, every element type and every output.
+// The conformance suite: laws that every backend keeps, for every method it offers, every element
+// type and every output.
 #include <detreduce/accuracy/bounds.hpp>
 #include <detreduce/accuracy/metrics.hpp>
 #include <detreduce/accuracy/oracle.hpp>

@@ -1,4 +1,5 @@
-// transform_reduce() in a source that is compiled with contraction, as one without detreduce::reproducible_fp may be.
+// transform_reduce() in a source that is compiled with contraction, as one without
+// detreduce::reproducible_fp may be.
 #include "laws/contracted_terms.hpp"
 
 #include <detreduce/transform_reduce.hpp>

@@ -1,4 +1,5 @@
-// Laws of cosine similarity, on every backend. Included once a backend, after `CosineBackend` has been defined:
+// Laws of cosine similarity, on every backend. Included once a backend, after `CosineBackend` has
+// been defined:
 //     static constexpr Device device
 //     template <class T> Array(const std::vector<T>&, unsigned offset)                 data(), fetched()
 // and memory(bytes), a workspace.

@@ -35,7 +35,8 @@ TEMPLATE_TEST_CASE("counts: ties, NaN with different payloads, zeros of both sig
         require(full_of_ties<TestType>(length_from(accuracy::hash(seed, 9), lengths<TestType>()), seed), seed);
     for (const std::size_t n : {std::size_t{300'000}, std::size_t{1'000'003}})
         require(full_of_ties<TestType>(n, n), n);
-    // Every pattern of 16 bits at the top, and so all of them in the narrow formats: in some order, some twice.
+    // Every pattern of 16 bits at the top, and so all of them in the narrow formats: in some order,
+    // some twice.
     std::vector<TestType> all;
     for (std::uint64_t i = 0; i < 100'000; ++i) {
         const std::uint64_t pattern = i * 40'503 % 65'536;

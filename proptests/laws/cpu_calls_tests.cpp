@@ -1,4 +1,5 @@
-// The short calls of host.hpp for ops that compare, multiply or count, and what plans of these refuse on the CPU.
+// The short calls of host.hpp for ops that compare, multiply or count, and what plans of these
+// refuse on the CPU.
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -103,7 +104,8 @@ TEST_CASE("counts and minmax: the calls of host.hpp", "[count][minmax]") {
     REQUIRE_THROWS_AS(minmax(std::vector<double>{}), Error);
     REQUIRE_THROWS_AS(count(Op::argmax, x), Error);
     REQUIRE_THROWS_AS(arg(Op::count_unique, x), Error);
-    // These write two results where there is room for one, or an integer where there is room for a number.
+    // These write two results where there is room for one, or an integer where there is room for a
+    // number.
     REQUIRE_THROWS_AS(reduce_as<float>(Op::minmax, x), Error);
     REQUIRE_THROWS_AS(order_as<float>(Op::minmax, x), Error);
     REQUIRE_THROWS_AS(reduce_as<float>(Op::count_unique, x), Error);

@@ -64,8 +64,8 @@ TEST_CASE("more than 2^32 elements", "[cpu][large]") {
     }
 }
 
-/// Elements with as many limbs set as there can be, none in the window of another: every element is added limb by limb, as far as a limb has room.
-/// [slow]: half a minute.
+/// Elements with as many limbs set as there can be, none in the window of another: every element is
+/// added limb by limb, as far as a limb has room. [slow]: half a minute.
 TEST_CASE("more hostile elements than a digit has room for", "[.][slow][cpu][large]") {
     constexpr std::size_t n = std::size_t{5} << 29, length = std::size_t{1} << 22;
     std::vector<bfloat16> block(length, number<bfloat16>(0xff000000)), ones(length, number<bfloat16>(1));
@@ -87,7 +87,8 @@ TEST_CASE("more hostile elements than a digit has room for", "[.][slow][cpu][lar
     }
 }
 
-/// n has 33 bits, most of them set, and n·Σx² a limb more than Σx² and the low limb of n have. [slow]: ten seconds.
+/// n has 33 bits, most of them set, and n·Σx² a limb more than Σx² and the low limb of n have.
+/// [slow]: ten seconds.
 TEST_CASE("the variance of more than 2^32 elements", "[.][slow][cpu][large]") {
     constexpr std::size_t n = (std::size_t{7} << 30) + 6;
     std::vector<bfloat16> block(std::size_t{1} << 22);

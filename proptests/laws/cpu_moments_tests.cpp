@@ -153,7 +153,8 @@ TEMPLATE_TEST_CASE("moments: groups of as many elements are merged without a div
     }
 }
 
-/// n·Σx² has up to two limbs more than Σx²; the second of them only where there are more than 2^32 elements.
+/// n·Σx² has up to two limbs more than Σx²; the second of them only where there are more than 2^32
+/// elements.
 TEST_CASE("moments: the variance of 2^40 elements from its sums", "[moments]") {
     constexpr std::uint64_t n = std::uint64_t{1} << 40;
     constexpr std::int64_t odd = (std::int64_t{1} << 53) - 1;

@@ -1,4 +1,5 @@
-// What only the CPU backend can get wrong: the caller's floating-point environment, its levels, and calls from many threads.
+// What only the CPU backend can get wrong: the caller's floating-point environment, its levels, and
+// calls from many threads.
 #include <cmath>
 #include <memory>
 #include <thread>

@@ -1,4 +1,5 @@
-// The CPU, as the conformance suite sees a backend: results and workspaces that are checked for stray writes.
+// The CPU, as the conformance suite sees a backend: results and workspaces that are checked for
+// stray writes.
 #include "laws/test_backend.hpp"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The GPU, as the conformance suite sees a backend: memory that is checked for stray writes, workspaces that start as garbage.
+// The GPU, as the conformance suite sees a backend: memory that is checked for stray writes,
+// workspaces that start as garbage.
 #include "laws/test_backend.hpp"
 
 #include <algorithm>

@@ -22,8 +22,8 @@ class DeviceBuffer {
     DeviceBuffer& operator=(const DeviceBuffer&) = delete;
     [[nodiscard]] char* data() const { return base_ + guard; } ///< aligned to 512 bytes
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
-    /// Both wait until the device is done: streams of a test need not be ordered after the default one, and a copy from pageable
-    /// memory may return before it has arrived.
+    /// Both wait until the device is done: streams of a test need not be ordered after the default
+    /// one, and a copy from pageable memory may return before it has arrived.
     void fill(int byte, std::size_t bytes) const;
     void copy_from(const void* host, std::size_t bytes) const;
     /// Were the zones left alone?

@@ -1,4 +1,5 @@
-// Exact states in device memory: streams, graphs, and states that host and device hand to each other.
+// Exact states in device memory: streams, graphs, and states that host and device hand to each
+// other.
 #include <cstring>
 
 #include <detreduce/accuracy/oracle.hpp>

@@ -1,5 +1,5 @@
-// Laws of distillation, on every backend. Included once a backend, after `DistillationBackend` has been defined, as
-// CosineBackend is for cosine_laws.hpp.
+// Laws of distillation, on every backend. Included once a backend, after `DistillationBackend` has
+// been defined, as CosineBackend is for cosine_laws.hpp.
 #pragma once
 
 #include <algorithm>

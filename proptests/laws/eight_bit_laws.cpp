@@ -1,5 +1,6 @@
-// Formats of 8 bits. Every number of theirs is one of binary16, and they are reduced in the same order (lib/SPEC.md, section 1), so that
-// results are those of the same numbers in f16; which has laws of its own.
+// Formats of 8 bits. Every number of theirs is one of binary16, and they are reduced in the same
+// order (lib/SPEC.md, section 1), so that results are those of the same numbers in f16; which has
+// laws of its own.
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -33,7 +34,8 @@ std::vector<float16> in_f16(const std::vector<T>& x) {
     return wide;
 }
 
-/// Is what the request gives for x, and y, of T the same in f16, as elements of Out, or as integers?
+/// Is what the request gives for x, and y, of T the same in f16, as elements of Out, or as
+/// integers?
 template <class Out, class T>
 bool as_in_f16(const Request& request, const std::vector<T>& x, const std::vector<T>& y,
                const std::vector<std::uint64_t>& offsets, const Draw& draw) {

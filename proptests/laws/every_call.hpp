@@ -1,4 +1,5 @@
-// Every call that the CPU backend has, with every kind of argument, for laws about what calls take from their host.
+// Every call that the CPU backend has, with every kind of argument, for laws about what calls take
+// from their host.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@
 
 namespace detreduce::proptests {
 
-/// visit(name of the call, f) for each: f() runs it and gives its status. A plan that is refused has no call. `threads` of launch, on every instruction set.
+/// visit(name of the call, f) for each: f() runs it and gives its status. A plan that is refused
+/// has no call. `threads` of launch, on every instruction set.
 template <class Visit>
 class EveryCall {
   public:

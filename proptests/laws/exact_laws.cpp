@@ -1,4 +1,5 @@
-// Laws of `exact`, on every backend: the bits are the oracle's, whatever the order and wherever the input is cut.
+// Laws of `exact`, on every backend: the bits are the oracle's, whatever the order and wherever the
+// input is cut.
 #include <detreduce/accuracy/generators.hpp>
 #include <detreduce/accuracy/oracle.hpp>
 
@@ -81,7 +82,8 @@ TEMPLATE_TEST_CASE("exact: no element is lost at any length and offset", "[exact
     REQUIRE(checked == most + 2 * (most / 3));
 }
 
-/// However it is launched by itself; and by one block of a GPU, whose threads drain their bins several times.
+/// However it is launched by itself; and by one block of a GPU, whose threads drain their bins
+/// several times.
 TEMPLATE_TEST_CASE("exact: as many numbers at both edges of a window as there may be", "[exact]", DETREDUCE_ALL_TYPES) {
     std::vector<Draw> draws(1);
     for (const Draw& draw : TestBackend::all_draws(Method::exact)) {
@@ -113,7 +115,8 @@ TEST_CASE("exact: what overflows in between does not matter", "[exact]") {
     REQUIRE(sum_of({largest<double>, 0x1p970, -5e-324}) == largest<double>);
 }
 
-/// A tie is decided by what lies any number of places below it, wherever the limbs of the long number begin.
+/// A tie is decided by what lies any number of places below it, wherever the limbs of the long
+/// number begin.
 TEST_CASE("exact: what is far below a tie decides it", "[exact]") {
     for (const DType output : dtypes()) {
         if (has_8_bits(output)) continue; // which has no room for it

@@ -1,4 +1,5 @@
-// Inputs that are hard on `exact`: what makes its windows move, its bins overflow, its carries run, and its special cases meet.
+// Inputs that are hard on `exact`: what makes its windows move, its bins overflow, its carries run,
+// and its special cases meet.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Where the tables of golden results are written, if anybody asks: DETREDUCE_GOLDEN_OUT is the file for flat sums, DETREDUCE_GOLDEN_OPS_OUT that
-// for everything else.
+// Where the tables of golden results are written, if anybody asks: DETREDUCE_GOLDEN_OUT is the file
+// for flat sums, DETREDUCE_GOLDEN_OPS_OUT that for everything else.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// Writes the tables of golden results (golden_files.hpp), and compares this GPU with the ones that are kept.
+// Writes the tables of golden results (golden_files.hpp), and compares this GPU with the ones that
+// are kept.
 #include <memory>
 #include <sstream>
 

@@ -1,4 +1,5 @@
-// What the golden table of ops and shapes holds: everything that both backends offer, and fingerprints that are what they are said to be.
+// What the golden table of ops and shapes holds: everything that both backends offer, and
+// fingerprints that are what they are said to be.
 #include <algorithm>
 #include <cstring>
 #include <set>

@@ -1,4 +1,5 @@
-// What only a GPU can get wrong: streams, graphs, allocation order, sizes beyond 2^32, and agreement with the CPU.
+// What only a GPU can get wrong: streams, graphs, allocation order, sizes beyond 2^32, and
+// agreement with the CPU.
 #include <memory>
 
 #include <detreduce/accuracy/generators.hpp>
@@ -177,7 +178,8 @@ TEMPLATE_TEST_CASE("millions of elements: GPU and CPU give the same bits", "[gpu
     }
 }
 
-/// Windows that keep moving, tiles that fit none, and both in turn: what a warp finds out at one tile must not spoil the next.
+/// Windows that keep moving, tiles that fit none, and both in turn: what a warp finds out at one
+/// tile must not spoil the next.
 TEMPLATE_TEST_CASE("exact: millions of elements of changing kinds", "[gpu][large]", float16, bfloat16, float, double) {
     for (const std::uint64_t seed : {1, 2, 3, 4}) {
         std::vector<TestType> x;

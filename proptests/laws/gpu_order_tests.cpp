@@ -42,7 +42,8 @@ TEST_CASE("order: launches that there are not are refused by name", "[order][gpu
     }
 }
 
-/// Zeros, of which a few are something else: so many that there are more blocks than the device holds, and then more than 2^32.
+/// Zeros, of which a few are something else: so many that there are more blocks than the device
+/// holds, and then more than 2^32.
 TEST_CASE("order: millions of elements, and more than 2^32", "[order][gpu][large]") {
     const std::uint64_t n = GENERATE((std::uint64_t{1} << 28) + 13, (std::uint64_t{1} << 32) + (1u << 20) + 13);
     std::size_t free_bytes = 0, total_bytes = 0;

@@ -1,4 +1,5 @@
-// What Plan::launch() says is what is run: the kernels that run() enqueues, seen in a graph that captured them.
+// What Plan::launch() says is what is run: the kernels that run() enqueues, seen in a graph that
+// captured them.
 #include <algorithm>
 #include <vector>
 

@@ -1,4 +1,5 @@
-// Ops of every kind in every shape, on the GPU: graphs that are replayed in a workspace that holds anything, and offsets that are none.
+// Ops of every kind in every shape, on the GPU: graphs that are replayed in a workspace that holds
+// anything, and offsets that are none.
 #include "laws/device_memory.hpp"
 #include "laws/on_cpu.hpp"
 #include "laws/op_pairs.hpp"
@@ -121,7 +122,8 @@ void check_columns_askew(std::size_t n, std::size_t columns) {
 
 } // namespace
 
-/// Where a part of a long column does not fit, it alone is added again; a shorter column all at once.
+/// Where a part of a long column does not fit, it alone is added again; a shorter column all at
+/// once.
 TEMPLATE_TEST_CASE("shapes: columns some of whose parts no window holds", "[groups][exact][gpu]", DETREDUCE_ALL_TYPES) {
     check_columns_askew<TestType>(1500, 70);
     check_columns_askew<TestType>(8200, 33);
@@ -133,7 +135,8 @@ TEMPLATE_TEST_CASE("shapes: long columns some of whose parts no window holds", "
     check_columns_askew<TestType>((std::size_t{1} << 20) + 5, 9);
 }
 
-/// Nothing is copied back or waited for in the middle, and nothing is expected of the workspace: not even what the call before has left there.
+/// Nothing is copied back or waited for in the middle, and nothing is expected of the workspace:
+/// not even what the call before has left there.
 TEST_CASE("shapes: captured graphs of groups and lists read their input anew", "[graph][groups][tensors][gpu]") {
     constexpr std::size_t n = 300'007;
     const std::vector<float> inputs[] = {full_of_ties<float>(n, 1),
@@ -190,7 +193,8 @@ TEST_CASE("shapes: offsets that are none", "[groups][gpu]") {
         CUDA_CHECK(cudaDeviceSynchronize());
         REQUIRE(out.guards_intact());
         REQUIRE(workspace.guards_intact());
-        // Segments 0 and 2 are good ones; they are 0 and 2 of `good`, too, as all elements are the same.
+        // Segments 0 and 2 are good ones; they are 0 and 2 of `good`, too, as all elements are the
+        // same.
         if (c.op == Op::count_unique)
             continue; // sorts all elements at once: of those around a bad offset it says nothing
         const std::size_t each = plan.results() / groups * bytes;

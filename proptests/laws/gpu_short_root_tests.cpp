@@ -1,5 +1,6 @@
 // Few results of tiles, 4 rows of lanes or fewer, are reduced by a warp each (reduce_short_rows of
-// kernels/sequence/kernels.cuh): as many as there are on either side of each of its limits. The CPU gives the bits.
+// kernels/sequence/kernels.cuh): as many as there are on either side of each of its limits. The CPU
+// gives the bits.
 #include <algorithm>
 
 #include <support/bits.hpp>

@@ -1,6 +1,7 @@
-// `exact` of flat inputs of 2 to 1024 blocks of 16 KiB has kernels of its own (kernels/multiset/exact/small.cuh), where
-// blocks leave sums of windows or words of states: what the one and the other, and both together, make of data that
-// moves windows. The CPU gives the bits.
+// `exact` of flat inputs of 2 to 1024 blocks of 16 KiB has kernels of its own
+// (kernels/multiset/exact/small.cuh), where blocks leave sums of windows or words of states: what
+// the one and the other, and both together, make of data that moves windows. The CPU gives the
+// bits.
 #include <cmath>
 
 #include <detreduce/accuracy/oracle.hpp>
@@ -23,7 +24,8 @@ constexpr std::uint64_t most_blocks = 1024;
 template <class T>
 constexpr std::size_t block_elements = (std::size_t{16} << 10) / sizeof(T);
 
-/// Blocks of numbers near 1 times 2^(step · i) for i = 0, 1, …, as far as that goes, and from the beginning again.
+/// Blocks of numbers near 1 times 2^(step · i) for i = 0, 1, …, as far as that goes, and from the
+/// beginning again.
 template <class T>
 std::vector<T> stairs(std::size_t n, int step, std::uint64_t seed) {
     std::vector<T> x(n);
@@ -88,8 +90,8 @@ TEMPLATE_TEST_CASE("short exact: blocks of different windows", "[gpu][exact][san
         check(mixed<TestType>(n, seed), mixed<TestType>(n, seed + 100), 1);
 }
 
-/// Each block's sum is far below its elements, of any sign: what blocks leave is joined with carries
-/// and borrows all the way.
+/// Each block's sum is far below its elements, of any sign: what blocks leave is joined with
+/// carries and borrows all the way.
 TEMPLATE_TEST_CASE("short exact: blocks that cancel", "[gpu][exact][sanitizer]", DETREDUCE_ALL_TYPES) {
     constexpr std::size_t block = block_elements<TestType>, n = 6 * block;
     for (const int step : {1, 4, 16, 20}) {

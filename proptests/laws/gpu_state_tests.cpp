@@ -1,4 +1,5 @@
-// States on a GPU: their words are those of the CPU, whoever has the elements, and so is what becomes of them.
+// States on a GPU: their words are those of the CPU, whoever has the elements, and so is what
+// becomes of them.
 #include <support/property.hpp>
 
 #include "laws/rank_device.hpp"
@@ -200,7 +201,7 @@ TEST_CASE("states on the GPU: of what is no state, or is beyond the headroom, th
     constexpr std::int64_t most = std::int64_t{1} << 62;
     check(Op::sum, 71, most + 1);
     check(Op::mean, 71, -1);
-    check(Op::sum, 68, 1); // more NaN than elements
+    check(Op::sum, 68, 1);  // more NaN than elements
     check(Op::sum, 0, 1);   // a sum of no elements
     check(Op::dot, 67, -1); // likewise
     check(Op::moments, 74 + 68, 1);

@@ -5,7 +5,8 @@
 
 namespace detreduce::proptests {
 
-/// Lengths where a backend changes its way: threads a group, a warp a group, a team a group, several tiles, work items of large groups.
+/// Lengths where a backend changes its way: threads a group, a warp a group, a team a group,
+/// several tiles, work items of large groups.
 template <class T>
 std::size_t group_length(std::uint64_t word) {
     using Order = spec::TreeOrder<sizeof(T)>;
@@ -40,7 +41,8 @@ struct Cut {
     }
 };
 
-/// A few groups of any length; sometimes very many short ones, which a backend may do in another way.
+/// A few groups of any length; sometimes very many short ones, which a backend may do in another
+/// way.
 template <class T>
 Cut<T> matrix_from(Shape shape, std::uint64_t word) {
     const bool many = accuracy::hash(word, 45) % 8 == 0;

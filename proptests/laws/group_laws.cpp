@@ -1,12 +1,13 @@
-// Laws of rows, columns and segments, on every backend: a group's bits are those of the flat reduction of its elements, whatever lies around
-// it.
+// Laws of rows, columns and segments, on every backend: a group's bits are those of the flat
+// reduction of its elements, whatever lies around it.
 #include <order_reference.hpp>
 
 #include "laws/group_cuts.hpp"
 
 namespace detreduce::proptests {
 
-/// What SPEC.md says of a group; of one without elements, which only segments can have where flat arrays cannot.
+/// What SPEC.md says of a group; of one without elements, which only segments can have where flat
+/// arrays cannot.
 template <class Out, class T>
 Out expected_of_group(const Request& r, const Pair<T>& group) {
     if (!group.x.empty()) return expected<Out>(r.op, group, r.method);
@@ -80,7 +81,8 @@ TEMPLATE_TEST_CASE("groups: each is searched alone", "[groups][order][sanitizer]
     });
 }
 
-/// Elements that are not side by side are copied, up to 8192 of them at a time: the first and the last of such a block, and one behind it.
+/// Elements that are not side by side are copied, up to 8192 of them at a time: the first and the
+/// last of such a block, and one behind it.
 TEMPLATE_TEST_CASE("groups: columns longer than what is copied at a time", "[groups][order]", DETREDUCE_ALL_TYPES) {
     for (const std::size_t n : {std::size_t{2049}, std::size_t{4096}, std::size_t{4097}, std::size_t{8193}}) {
         for (const std::size_t at : {std::size_t{0}, std::size_t{2048}, std::size_t{4096}, std::size_t{8192}, n - 1}) {
@@ -100,9 +102,9 @@ TEMPLATE_TEST_CASE("groups: columns longer than what is copied at a time", "[gro
     }
 }
 
-/// Where everything is -0, so is the sum, of however many elements and by whatever way: no backend may
-/// begin with +0, or stop looking. One +0 among them shows, and a group without elements is +0. Of
-/// products each factor may be the zero.
+/// Where everything is -0, so is the sum, of however many elements and by whatever way: no backend
+/// may begin with +0, or stop looking. One +0 among them shows, and a group without elements is +0.
+/// Of products each factor may be the zero.
 TEMPLATE_TEST_CASE("groups: sums of -0 alone are -0", "[groups]", DETREDUCE_ALL_TYPES) {
     const auto plus = number<TestType>(0.0), minus = number<TestType>(-0.0), one = number<TestType>(1),
                minus_one = number<TestType>(-1);
@@ -174,8 +176,8 @@ TEMPLATE_TEST_CASE("groups: one segment just longer than what is taken at once",
     }
 }
 
-/// Finite, and of so many exponents that nearly every addition is rounded: an element that is added in
-/// another place shows. Groups begin anywhere, and end in the midst of a row of lanes.
+/// Finite, and of so many exponents that nearly every addition is rounded: an element that is added
+/// in another place shows. Groups begin anywhere, and end in the midst of a row of lanes.
 TEMPLATE_TEST_CASE("groups: long ones, whose sums are rounded at every step", "[groups][sanitizer]",
                    DETREDUCE_ALL_TYPES) {
     constexpr int most = fp::is_f64<TestType> ? 40 : 12;

@@ -1,4 +1,5 @@
-// States at the edge of their headroom (lib/SPEC.md, section 7.1), and what the oracle says of them.
+// States at the edge of their headroom (lib/SPEC.md, section 7.1), and what the oracle says of
+// them.
 #pragma once
 
 #include <array>

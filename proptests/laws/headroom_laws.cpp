@@ -1,5 +1,5 @@
-// The law of the headroom, on every backend: however states are merged, the result is the oracle's, or it is
-// beyond. Never another number.
+// The law of the headroom, on every backend: however states are merged, the result is the oracle's,
+// or it is beyond. Never another number.
 #include "laws/headroom.hpp"
 
 namespace detreduce::proptests {

@@ -1,4 +1,5 @@
-// States beyond their headroom on the host: what is refused, what stays, and that hostile words do no harm.
+// States beyond their headroom on the host: what is refused, what stays, and that hostile words do
+// no harm.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -183,8 +184,8 @@ TEST_CASE("headroom: beyond it stays beyond it", "[exact]") {
         state = other;
         REQUIRE_FALSE(state.subtract(beyond_state()).ok());
         require_beyond(state);
-        // The words as plain integers: of up to 2^15 states, the last limb of one that is beyond outweighs all
-        // others.
+        // The words as plain integers: of up to 2^15 states, the last limb of one that is beyond
+        // outweighs all others.
         for (const Word times : {Word{1}, (Word{1} << 15) - 1}) {
             state = beyond_state();
             for (std::size_t k = 0; k < ExactState::word_count; ++k) {

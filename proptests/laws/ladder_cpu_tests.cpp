@@ -1,4 +1,5 @@
-// The ladder without a GPU: what rungs there are, what they need, and what they refuse before anything runs.
+// The ladder without a GPU: what rungs there are, what they need, and what they refuse before
+// anything runs.
 #include <set>
 #include <vector>
 

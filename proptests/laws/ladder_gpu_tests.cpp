@@ -1,4 +1,5 @@
-// The rungs of the ladder on a GPU. The order of each is its own, so what holds is the bound of that order; and that nothing but the results is written.
+// The rungs of the ladder on a GPU. The order of each is its own, so what holds is the bound of
+// that order; and that nothing but the results is written.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -39,7 +40,8 @@ struct Ran {
     bool clean; ///< the input is as it was, and nothing around out and workspace was written
 };
 
-/// The rung on x, which begins `offset` elements after a boundary, with memory that begins as garbage.
+/// The rung on x, which begins `offset` elements after a boundary, with memory that begins as
+/// garbage.
 Ran ran(const Rung& rung, const Shape& shape, const Settings& settings, const std::vector<float>& x, unsigned offset) {
     const ladder::Needs needs = ladder::needs(rung, shape, settings);
     throw_if_error(needs.status);
@@ -77,7 +79,8 @@ void for_rungs(bool softmax, const Work& work) {
         if ((rung.family == Family::softmax) == softmax) work(rung);
 }
 
-/// Each row within its bound, bits that come again unless atomics meet, input and surroundings untouched.
+/// Each row within its bound, bits that come again unless atomics meet, input and surroundings
+/// untouched.
 bool rows_hold(const Rung& rung, const Shape& shape, const Settings& settings, const std::vector<float>& x,
                unsigned offset) {
     const Ran first = ran(rung, shape, settings, x, offset);
@@ -170,8 +173,10 @@ TEST_CASE("rungs of the ladder: no elements, one, zeros, NaN and infinities", "[
 
 namespace {
 
-/// With u = 2⁻²⁴ and D the largest difference that a term does not underflow at: differences, and the exponentials of them, are off by D·u and less than 2u each, in the
-/// numerator and on average in the sum; each addition, and in the online rung each scale, by up to 4u; the quotient by u. Twice that for what is of second order.
+/// With u = 2⁻²⁴ and D the largest difference that a term does not underflow at: differences, and
+/// the exponentials of them, are off by D·u and less than 2u each, in the numerator and on average
+/// in the sum; each addition, and in the online rung each scale, by up to 4u; the quotient by u.
+/// Twice that for what is of second order.
 double softmax_bound(const Rung& rung, const Shape& shape, const Settings& settings, std::span<const float> row) {
     const auto [least, greatest] = std::minmax_element(row.begin(), row.end());
     const double range = std::min(110.0, static_cast<double>(*greatest) - static_cast<double>(*least));

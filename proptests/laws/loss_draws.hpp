@@ -1,4 +1,5 @@
-// Elements, targets and weights for the laws of losses: where each loss bends, and where a careless formula cancels.
+// Elements, targets and weights for the laws of losses: where each loss bends, and where a careless
+// formula cancels.
 #pragma once
 
 #include <algorithm>

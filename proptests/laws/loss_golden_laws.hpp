@@ -1,5 +1,6 @@
-// Golden bits of losses: terms, sums and means by every method, and gradients, in the format in which terms are added.
-// They change only with a new spec_version_of(Loss). Included by loss_laws.hpp.
+// Golden bits of losses: terms, sums and means by every method, and gradients, in the format in
+// which terms are added. They change only with a new spec_version_of(Loss). Included by
+// loss_laws.hpp.
 #pragma once
 
 #include <detreduce/version.hpp>

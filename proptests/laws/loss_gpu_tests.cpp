@@ -81,7 +81,8 @@ TEST_CASE("losses on the GPU: captured in a graph", "[graph][losses][gpu]") {
         throw_if_error(plan.status());
         const DeviceBuffer workspace(plan.workspace_bytes());
         const StreamOwner owner;
-        // The loss is the upstream value of its own gradient, to see that the one waits for the other.
+        // The loss is the upstream value of its own gradient, to see that the one waits for the
+        // other.
         const Graph graph(owner.stream, [&](cudaStream_t stream) {
             const Status ran = run(plan, in, out.data(), workspace.data(), stream);
             return ran.ok() ? run_gradient(plan, in, out.data(), dx.data(), stream) : ran;

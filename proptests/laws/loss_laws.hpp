@@ -77,8 +77,9 @@ std::vector<TermOf<T>> terms_in_full(LossRequest r, const LossData<T>& data) {
     return terms;
 }
 
-/// Their sum or mean, as transform_reduce() gives it. Of 16-bit elements that must be in the order of such, and the terms are floats: so the elements are
-/// the numbers of the terms, of which there are no more than a format has numbers.
+/// Their sum or mean, as transform_reduce() gives it. Of 16-bit elements that must be in the order
+/// of such, and the terms are floats: so the elements are the numbers of the terms, of which there
+/// are no more than a format has numbers.
 template <class T, class Out>
 Out reduced(const std::vector<TermOf<T>>& terms, Method method, Finalize finalize) {
     if constexpr (!fp::is_narrow<T>) {
@@ -106,7 +107,8 @@ std::vector<std::size_t> loss_lengths() {
 
 template <class T>
 bool same_error(double error, double bound, T result, double underflow = 1) {
-    // An underflow costs the smallest subnormal, where that is anything: below 2^p times the smallest normal number.
+    // An underflow costs the smallest subnormal, where that is anything: below 2^p times the
+    // smallest normal number.
     const bool small = magnitude(static_cast<double>(result)) < (fp::is_f32<T> ? 0x1p-90 : 0x1p-900);
     return error <= bound + (small ? underflow : 0);
 }
@@ -491,7 +493,8 @@ TEMPLATE_TEST_CASE("losses: special values", "[losses]", float, double) {
     }
 }
 
-/// Of any bits, and of what the loss is for, with parameters that are treated on their own among others.
+/// Of any bits, and of what the loss is for, with parameters that are treated on their own among
+/// others.
 template <class V>
 void require_reference(Loss loss, std::uint64_t seed) {
     constexpr double parameters[] = {1, 2, 3, 0.375, 0x1p-20};

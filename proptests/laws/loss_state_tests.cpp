@@ -1,4 +1,5 @@
-// Losses, and sums of a caller's terms, by many: parts of a batch, put together in any way, have the bits of all of it.
+// Losses, and sums of a caller's terms, by many: parts of a batch, put together in any way, have
+// the bits of all of it.
 #include <cstring>
 
 #include <detreduce/detreduce.hpp>

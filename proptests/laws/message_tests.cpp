@@ -1,4 +1,5 @@
-// What statuses say: the index of what is wrong in a list, values that are no enumerators, and words that C knows, too.
+// What statuses say: the index of what is wrong in a list, values that are no enumerators, and
+// words that C knows, too.
 #include <cstring>
 #include <regex>
 #include <string>
@@ -27,7 +28,8 @@ void expect_at(const Status& status, const char* argument, std::uint64_t index) 
 template <class E>
 constexpr E none = static_cast<E>(255);
 
-/// Has a text that no C program could look up: a call that does not begin with detreduce_, or a C++ type?
+/// Has a text that no C program could look up: a call that does not begin with detreduce_, or a C++
+/// type?
 bool is_of_cpp(const char* text) {
     static const std::regex call(R"(([A-Za-z_]\w*)\()"), type("::");
     std::cmatch match;

@@ -5,7 +5,8 @@
 
 namespace detreduce::proptests {
 
-/// Both results have the bits that SPEC.md gives to min and max, and those that the backend itself gives.
+/// Both results have the bits that SPEC.md gives to min and max, and those that the backend itself
+/// gives.
 template <class Out, class T>
 bool is_min_and_max(std::span<const T> x, Method method, NanPolicy nan, const Draw& draw, bool ask_the_backend) {
     const auto both =

@@ -84,7 +84,8 @@ TEMPLATE_TEST_CASE("moments: exact has the oracle's bits for extreme inputs", "[
     }
 }
 
-/// So many tiles that their results fill several rows, of which a tree makes pairs, and the last is short.
+/// So many tiles that their results fill several rows, of which a tree makes pairs, and the last is
+/// short.
 TEMPLATE_TEST_CASE("moments: millions of elements by tree", "[moments]", DETREDUCE_ALL_TYPES) {
     constexpr std::size_t tile = spec::TreeOrder<sizeof(TestType)>::tile,
                           lanes = spec::TreeOrder<sizeof(fp::Arithmetic<TestType>)>::lanes;
@@ -95,7 +96,8 @@ TEMPLATE_TEST_CASE("moments: millions of elements by tree", "[moments]", DETREDU
                           reference::moments_of<double>(Op::moments, all, 1)));
     };
     check(6 * lanes + 5);
-    // A full chunk of tiles, the last of which is not full. Of others it is two to four times as much.
+    // A full chunk of tiles, the last of which is not full. Of others it is two to four times as
+    // much.
     if (fp::is_f64<TestType>) check(8 * lanes - 1);
 }
 
@@ -298,7 +300,8 @@ TEMPLATE_TEST_CASE("moments: a giant among thousands of tiny segments", "[moment
     }
 }
 
-/// Backends take some thousand groups at a time: so many that there are three such lots, with a giant in the second.
+/// Backends take some thousand groups at a time: so many that there are three such lots, with a
+/// giant in the second.
 TEMPLATE_TEST_CASE("moments: exact of more groups than are taken at a time", "[moments][groups]", DETREDUCE_ALL_TYPES) {
     auto segments = giant_among_tiny<TestType>(20001, 100000);
     Cut<TestType> rows{{.shape = Shape::rows, .n = 3, .groups = 17000, .stride = 5}, {}, {}},
@@ -359,7 +362,8 @@ TEST_CASE("moments: huge and tiny numbers by exact", "[moments]") {
     REQUIRE(std::isinf(exact(Op::stddev, {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023}, 1)));
 }
 
-/// (1 + 2^−53)/4, half way between two doubles, and t²/6 more: bits that are looked at one by one, or only to see that there are any.
+/// (1 + 2^−53)/4, half way between two doubles, and t²/6 more: bits that are looked at one by one,
+/// or only to see that there are any.
 TEST_CASE("moments: exact sees the smallest square behind a tie", "[moments]") {
     const auto variance = [](double t, std::uint64_t zeros) {
         constexpr double e = 0x1p-27;
@@ -400,7 +404,8 @@ TEST_CASE("moments: infinities and NaN have no variance", "[moments]") {
     }
 }
 
-/// (2^27 − 1)² has 54 bits, the last one of which is a tie; a quarter of the square of a difference is the variance of two.
+/// (2^27 − 1)² has 54 bits, the last one of which is a tie; a quarter of the square of a difference
+/// is the variance of two.
 TEST_CASE("moments: what is far below a tie decides it", "[moments]") {
     const double x = 0x1p27 - 1, tie = (0x1p54 - 0x1p28) / 4;
     for (int below = 0; below < 1070; ++below) {

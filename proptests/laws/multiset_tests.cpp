@@ -1,4 +1,5 @@
-// What the multiset engine of the CUDA backend keeps of elements, and how it cuts groups, on the host.
+// What the multiset engine of the CUDA backend keeps of elements, and how it cuts groups, on the
+// host.
 #include <algorithm>
 #include <string>
 

@@ -64,9 +64,10 @@ TEMPLATE_TEST_CASE("ops: exact has the oracle's bits for extreme inputs", "[ops]
     }
 }
 
-/// Rows, and columns, of each range, in any order. Large terms of both signs cancel; differences are
-/// twice as large as their elements. Of a few elements the last bits of the smallest terms are in the
-/// result where nothing cancels, too; `tiny`: some of those have products that are no normal numbers.
+/// Rows, and columns, of each range, in any order. Large terms of both signs cancel; differences
+/// are twice as large as their elements. Of a few elements the last bits of the smallest terms are
+/// in the result where nothing cancels, too; `tiny`: some of those have products that are no normal
+/// numbers.
 template <class T>
 void check_window_edges(const OpInfo& op, std::size_t n, bool tiny) {
     constexpr std::size_t ranges = widest_range<T> + 1;
@@ -108,7 +109,8 @@ TEMPLATE_TEST_CASE("ops: as many numbers at both edges of a window as there may 
     }
 }
 
-/// What is lost decides, however little it is: 259 is as far from 258 as from 260, and 257 from 256.
+/// What is lost decides, however little it is: 259 is as far from 258 as from 260, and 257
+/// from 256.
 TEST_CASE("ops: the error of a sum decides a tie, with either sign", "[ops]") {
     for (const Method method : {Method::kahan, Method::compensated}) {
         const auto sum_of = [method](double a, double b, double c) {
@@ -141,8 +143,10 @@ TEMPLATE_TEST_CASE("ops: exact does not care about the order", "[ops]", DETREDUC
     });
 }
 
-/// Is the result r as near to that of the true sum s as SPEC.md, section 8.3, and the rounding at the end allow? E is what s may be off before that rounding, u and η are the
-/// output's unit roundoff and smallest number; a quotient and a root are rounded once, with far less than u/1000 besides.
+/// Is the result r as near to that of the true sum s as SPEC.md, section 8.3, and the rounding at
+/// the end allow? E is what s may be off before that rounding, u and η are the output's unit
+/// roundoff and smallest number; a quotient and a root are rounded once, with far less than u/1000
+/// besides.
 ///     |r − s| ≤ E + u·|s|      a mean: |n·r − s| ≤ (1 + u)·E + u·|s| + n·η      a root: |r² − s| ≤ (1 + u)²·E + (2u + u²)·|s| + η·(2r + η)
 /// Decided in integers, in units of 2^−2148.
 template <class Out>
@@ -276,8 +280,9 @@ TEST_CASE("ops: means next to a tie", "[ops]") {
     }
 }
 
-/// Products near 2^−1000, of which errors are lost where they are not scaled first, and near 2^−900, where that begins: each with its rounded self taken away, so that
-/// errors are all that remains.
+/// Products near 2^−1000, of which errors are lost where they are not scaled first, and near
+/// 2^−900, where that begins: each with its rounded self taken away, so that errors are all that
+/// remains.
 TEST_CASE("ops: exact products where their errors begin to underflow", "[ops]") {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         const std::size_t n = 2 * (1 + accuracy::hash(seed, 1) % 2000);

@@ -1,5 +1,5 @@
-// Laws of ops that compare or count, of groups and of lists of tensors, on every backend: each result is that of the elements alone, whatever lies
-// around them.
+// Laws of ops that compare or count, of groups and of lists of tensors, on every backend: each
+// result is that of the elements alone, whatever lies around them.
 #include <algorithm>
 #include <cstring>
 
@@ -78,7 +78,8 @@ TEMPLATE_TEST_CASE("groups: minmax and counts of each are those of its elements"
     });
 }
 
-/// Segments of 0 to 60 elements, and one that is cut into many parts; or rows of them. What lies in front of the first, and behind the last, is in none.
+/// Segments of 0 to 60 elements, and one that is cut into many parts; or rows of them. What lies in
+/// front of the first, and behind the last, is in none.
 TEMPLATE_TEST_CASE("groups: one giant among many small ones", "[groups][order][count]", DETREDUCE_ALL_TYPES) {
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
         INFO("seed " << seed);
@@ -97,7 +98,8 @@ TEMPLATE_TEST_CASE("groups: one giant among many small ones", "[groups][order][c
     }
 }
 
-/// The shapes of groups that a backend takes apart in its own ways: long and short, few and many, with and without room between them.
+/// The shapes of groups that a backend takes apart in its own ways: long and short, few and many,
+/// with and without room between them.
 TEMPLATE_TEST_CASE("groups: minmax and counts of every shape of a matrix", "[groups][order][count]",
                    DETREDUCE_ALL_TYPES) {
     struct Sizes {
@@ -150,7 +152,8 @@ inline std::vector<double> doubles_of(const AnyVector& tensor) {
     return x;
 }
 
-/// Are the results those of one array of doubles, and before that, if wanted, those of each tensor's?
+/// Are the results those of one array of doubles, and before that, if wanted, those of each
+/// tensor's?
 template <class Out>
 bool list_holds(Request r, const std::vector<AnyVector>& list, std::uint64_t word) {
     std::vector<double> all;
@@ -223,7 +226,8 @@ TEST_CASE("tensors: very many, and large ones among them", "[groups][order][coun
     }
 }
 
-/// A minimum, a maximum and a zero in each of three groups of ones, in parts that a backend takes on its own.
+/// A minimum, a maximum and a zero in each of three groups of ones, in parts that a backend takes
+/// on its own.
 TEMPLATE_TEST_CASE("groups: what is alone is found wherever it lies", "[groups][order][count]", DETREDUCE_ALL_TYPES) {
     constexpr std::uint64_t n = 70'001, groups = 3;
     std::vector<TestType> x(n * groups, number<TestType>(1));

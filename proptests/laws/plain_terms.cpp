@@ -1,4 +1,5 @@
-// transform_reduce() in a source that is compiled without contraction, of a function that contracted_terms.cpp has, too.
+// transform_reduce() in a source that is compiled without contraction, of a function that
+// contracted_terms.cpp has, too.
 #include "laws/contracted_terms.hpp"
 
 #include <detreduce/transform_reduce.hpp>

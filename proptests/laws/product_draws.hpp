@@ -1,4 +1,5 @@
-// Products as the backend gives them, by draws, and factors whose product neither over- nor underflows.
+// Products as the backend gives them, by draws, and factors whose product neither over- nor
+// underflows.
 #pragma once
 
 #include <cmath>

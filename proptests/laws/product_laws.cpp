@@ -10,7 +10,8 @@
 
 namespace detreduce::proptests {
 
-/// Numbers whose product, of any length, is one of the format more often than not: exponents around 0.
+/// Numbers whose product, of any length, is one of the format more often than not: exponents
+/// around 0.
 constexpr Scope near_one{-1, 0, false, false};
 
 TEMPLATE_TEST_CASE("products: the bits are those of SPEC.md", "[product][sanitizer]", DETREDUCE_ALL_TYPES) {
@@ -151,7 +152,8 @@ TEMPLATE_TEST_CASE("products: within the bound of the true product, for every ge
     }
 }
 
-/// Two factors whose product lies around the ends of the range, and below: rounded once, as the true product is.
+/// Two factors whose product lies around the ends of the range, and below: rounded once, as the
+/// true product is.
 TEMPLATE_TEST_CASE("products: results that are subnormal, or nearly, are rounded once", "[product]",
                    DETREDUCE_ALL_TYPES) {
     constexpr int bottom = fp::Format<TestType>::min_exponent, width = fp::Format<TestType>::precision;
@@ -177,7 +179,8 @@ TEMPLATE_TEST_CASE("products: powers of two move to the result", "[product]", DE
         const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
         const auto methods = product_methods();
         const Method method = methods[accuracy::hash(word, 2) % methods.size()];
-        // Elements times 2^k and 2^−k, in turn, are as they were; one of them times 2^j gives 2^j times as much.
+        // Elements times 2^k and 2^−k, in turn, are as they were; one of them times 2^j gives 2^j
+        // times as much.
         constexpr int room = largest_exponent<TestType> - 3;
         std::vector<TestType> moved(xs.xs);
         for (std::size_t i = 0; i + 1 < moved.size(); i += 2) {
@@ -277,7 +280,8 @@ TEST_CASE("products: a few by hand", "[product]") {
     REQUIRE(multiplied<double>(std::span<const double>(x), Method::compensated) == oracle.round<double>());
 }
 
-/// (1 + 2^-34)(1 + 2^-36) = 1 + 2^-34 + 2^-36 + 2^-70, where 2^-36 is half of the last place of the result, and only 2^-70 makes it more.
+/// (1 + 2^-34)(1 + 2^-36) = 1 + 2^-34 + 2^-36 + 2^-70, where 2^-36 is half of the last place of the
+/// result, and only 2^-70 makes it more.
 TEST_CASE("products: what lies far below a tie decides it", "[product]") {
     const std::vector<double> x{1 + 0x1p-34, 1 + 0x1p-36, 0x1p-1000, 0x1p-39};
     const std::span<const double> span(x);

@@ -6,7 +6,8 @@
 
 namespace detreduce::proptests {
 
-/// A rank's share in device memory, each array `offset` elements after a boundary, and room for what comes of it.
+/// A rank's share in device memory, each array `offset` elements after a boundary, and room for
+/// what comes of it.
 template <class T>
 struct OnRank {
     OnDevice<T> x, y;

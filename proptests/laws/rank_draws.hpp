@@ -97,8 +97,8 @@ struct Dealt {
     std::vector<Share<T>> ranks;
 };
 
-/// The elements of each group that are dealt to rank i are those from cut(i) to cut(i + 1), or as far as there are any; of sums and the like of
-/// flat inputs they are dealt one by one.
+/// The elements of each group that are dealt to rank i are those from cut(i) to cut(i + 1), or as
+/// far as there are any; of sums and the like of flat inputs they are dealt one by one.
 template <class T>
 Dealt<T> deal(Request r, std::size_t ranks, std::uint64_t word) {
     Dealt<T> d{r, {}, std::vector<Share<T>>(ranks)};

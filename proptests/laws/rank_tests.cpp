@@ -52,7 +52,8 @@ Bytes expected_of(const Dealt<T>& d) {
     Request r = d.request;
     Share<T> as_segments = d.all;
     if (r.shape == Shape::rows || r.shape == Shape::columns || r.shape == Shape::flat) {
-        // n is 0, or at most ddof: of all groups, which lie side by side but for columns of more than one element
+        // n is 0, or at most ddof: of all groups, which lie side by side but for columns of more
+        // than one element
         if (r.shape == Shape::columns && d.all.n > 1) return {};
         as_segments.offsets.assign(1, 0);
         for (std::uint64_t g = 0; g < d.all.groups; ++g)

@@ -20,7 +20,8 @@ class Repeating {
     std::size_t n;
     std::vector<T> block; ///< element i is block[i % block.size()]
 
-    /// Exponents far enough apart that the errors of f32 are rounded, too, so that their order shows in f64.
+    /// Exponents far enough apart that the errors of f32 are rounded, too, so that their order
+    /// shows in f64.
     Repeating(std::size_t count, std::size_t block_tiles)
         : n(count), block(vector_from<T>(Style::stratified, block_tiles * tile, 11, {-12, 12, false, false})) {}
 
@@ -42,7 +43,8 @@ class Repeating {
         });
     }
 
-    /// All elements as one item: the tiles of one block, which repeat, are items of the level above.
+    /// All elements as one item: the tiles of one block, which repeat, are items of the level
+    /// above.
     template <template <class> class Kind>
     [[nodiscard]] auto root(reference::Rows rows) const {
         using Item = Kind<reference::Sum<T>>;

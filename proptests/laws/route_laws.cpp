@@ -1,4 +1,5 @@
-// Plans own their route: what Plan::launch() says is what was asked for, and asking for it gives the same plan.
+// Plans own their route: what Plan::launch() says is what was asked for, and asking for it gives
+// the same plan.
 #include <optional>
 
 #include <support/catch.hpp>
@@ -19,7 +20,8 @@ bool same(const Plan& a, const Plan& b) {
            x.scope == y.scope;
 }
 
-/// Does the plan of `r` have what was asked for? What was left open has a value, unless no kernel runs. Nothing, where it is refused.
+/// Does the plan of `r` have what was asked for? What was left open has a value, unless no kernel
+/// runs. Nothing, where it is refused.
 std::optional<std::string> fault_of(const Request& r, std::size_t& accepted) {
     const Plan plan = make_plan(r);
     const Launch &asked = r.launch, &got = plan.launch();

@@ -1,5 +1,6 @@
-// Golden bits of what is made of all rows, the mean and the sum of losses and the gradients of scale and shift, and of the options that
-// row_golden_laws.hpp does not know. They change only with a new spec_version_of(RowOp). Included by row_laws.hpp.
+// Golden bits of what is made of all rows, the mean and the sum of losses and the gradients of
+// scale and shift, and of the options that row_golden_laws.hpp does not know. They change only with
+// a new spec_version_of(RowOp). Included by row_laws.hpp.
 #pragma once
 
 #include <detreduce/version.hpp>

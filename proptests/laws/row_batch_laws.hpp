@@ -1,4 +1,5 @@
-// Laws of losses that are reduced over rows, and of targets that are probabilities. Included by row_laws.hpp.
+// Laws of losses that are reduced over rows, and of targets that are probabilities. Included by
+// row_laws.hpp.
 #pragma once
 
 #include <numeric>
@@ -40,7 +41,8 @@ void mend(RowData<T>& data, const RowRequest& r) {
     data.x = numbers_between<T>(-9, 0, data.x.size(), r.rows);
 }
 
-/// Losses and gradients of several lengths, in rows enough for a sum of several levels now and then.
+/// Losses and gradients of several lengths, in rows enough for a sum of several levels now and
+/// then.
 template <class T, class Check>
 void for_batches(std::uint64_t seed, const Check& check) {
     for (const RowOp op : loss_row_ops) {
@@ -202,7 +204,8 @@ TEMPLATE_TEST_CASE("rows: special values of probabilities, and of what is reduce
         with.label_smoothing = smoothing;
         return run_rows<T>(with, RowData<T>{.x = numbers(x), .probabilities = numbers(q)}, 0).out[0];
     };
-    // A class that is masked on both sides adds nothing; one that has a probability, an infinity; and a NaN all.
+    // A class that is masked on both sides adds nothing; one that has a probability, an infinity;
+    // and a NaN all.
     require_number(soft({0, -inf, 0}, {1, 0, 0}), soft({0, -1e4, 0}, {1, 0, 0}));
     require_number(soft({0, -inf, 0}, {0.5, 0.5, 0}), infinity<T>);
     require_number(soft({0, -inf, 0}, {1, 0, 0}, 0.1), infinity<T>);

@@ -1,4 +1,5 @@
-// Rows for the laws of row ops: where terms end, where elements are taken less the maximum, where results are subnormal, and what is not finite.
+// Rows for the laws of row ops: where terms end, where elements are taken less the maximum, where
+// results are subnormal, and what is not finite.
 #pragma once
 
 #include <cmath>
@@ -228,7 +229,8 @@ std::vector<T> probabilities(const RowRequest& r, std::uint64_t seed) {
     return list;
 }
 
-/// Kinds of rows one after the other, beginning with one that depends on the seed. A row in seven is ignored.
+/// Kinds of rows one after the other, beginning with one that depends on the seed. A row in seven
+/// is ignored.
 template <class T>
 RowData<T> row_data(const RowRequest& r, const RowVariant& v, std::uint64_t seed) {
     RowData<T> data;

@@ -1,4 +1,5 @@
-// Laws of row ops that the oracle decides: how near results are to the true ones. Included by row_laws.hpp.
+// Laws of row ops that the oracle decides: how near results are to the true ones. Included by
+// row_laws.hpp.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,8 @@ std::vector<double> doubles(const std::vector<T>& x) {
 
 inline constexpr std::size_t longest_of_all_kinds = 400;
 
-/// Finite rows, with elements −∞ where those are asked for too: every family of generators, and every kind.
+/// Finite rows, with elements −∞ where those are asked for too: every family of generators, and
+/// every kind.
 template <class T>
 std::vector<std::vector<T>> hard_rows(std::size_t n, std::uint64_t seed, bool infinite) {
     std::vector<std::vector<T>> rows;
@@ -78,7 +80,8 @@ RowResults<Out, fp::Arithmetic<T>> run_row(RowRequest r, const std::vector<T>& x
     r.n = x.size();
     return run_rows<Out>(r, data, static_cast<unsigned>(x.size() % 3));
 }
-/// Requires errors to be within their bounds, and counts them: a row may have none that can be judged.
+/// Requires errors to be within their bounds, and counts them: a row may have none that can be
+/// judged.
 class Within {
   public:
     void operator()(double error, double bound) {
@@ -93,7 +96,8 @@ class Within {
     std::uint64_t checked_ = 0;
 };
 
-/// check(row, within) for hard rows of several lengths. Three in four of each length must have something to check, in each output.
+/// check(row, within) for hard rows of several lengths. Three in four of each length must have
+/// something to check, in each output.
 template <class T, class Check>
 void for_hard_rows(bool infinite, const Check& check) {
     for (const std::size_t n : error_lengths<T>) {
@@ -322,7 +326,8 @@ TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, als
                     if (small && (i == n / 2 || i == j.target.y))
                         within(judged.oracle.difference_error(j.target, i, got[i]), bound + 0x1p-100);
                 }
-                // softmax sums to 1, and so does what is subtracted, weights or not; with λ 2λ·logsumexp remains.
+                // softmax sums to 1, and so does what is subtracted, weights or not; with λ
+                // 2λ·logsumexp remains.
                 const double left = 2 * j.target.z_loss * judged.oracle.log_sum(0) * j.target.factor;
                 within(std::fabs(sum.template round<double>() - left),
                        sum_of_bounds * (1 + 0x1p-40) + std::fabs(left) * 0x1p-50);
@@ -332,7 +337,8 @@ TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, als
     });
 }
 
-/// A row that layernorm or rmsnorm takes as it is, or scaled by a power of two: what its bounds are made of.
+/// A row that layernorm or rmsnorm takes as it is, or scaled by a power of two: what its bounds are
+/// made of.
 template <class T>
 struct NormCase {
     int exponent = 0; ///< what it is scaled by

@@ -1,5 +1,5 @@
-// Golden bits of row ops: a fingerprint of what each gives for rows of every kind, in the elements' arithmetic. They change only with a new
-// spec_version_of(RowOp). Included by row_laws.hpp.
+// Golden bits of row ops: a fingerprint of what each gives for rows of every kind, in the elements'
+// arithmetic. They change only with a new spec_version_of(RowOp). Included by row_laws.hpp.
 #pragma once
 
 #include <detreduce/version.hpp>

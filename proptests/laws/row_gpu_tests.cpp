@@ -72,7 +72,8 @@ TEMPLATE_TEST_CASE("rows on the GPU: bits are those of the CPU, in every place",
         std::uint64_t gap, gap_of_results;
         unsigned offset;
     };
-    // One element off: no vector loads. A gap of 64 keeps rows aligned where the first is, one of 3 does not. Each case has the first and two others.
+    // One element off: no vector loads. A gap of 64 keeps rows aligned where the first is, one of 3
+    // does not. Each case has the first and two others.
     constexpr Place places[] = {{0, 0, 0}, {0, 0, 1}, {64, 64, 0}, {3, 0, 0}, {0, 5, 1}};
     for_requests<T>(2, [&](RowRequest r, const RowVariant& v, std::uint64_t word) {
         r.stride = r.output_stride = 0;
@@ -117,7 +118,8 @@ TEMPLATE_TEST_CASE("rows on the GPU: more rows than blocks", "[rows][gpu]", floa
     }
 }
 
-/// From two tiles to one more than a cluster has blocks; the rows are read in 16 bytes, and are not.
+/// From two tiles to one more than a cluster has blocks; the rows are read in 16 bytes, and are
+/// not.
 TEMPLATE_TEST_CASE("rows on the GPU: a cluster of blocks a row", "[rows][gpu]", float16, bfloat16, float, double) {
     using T = TestType;
     constexpr std::uint64_t tile = spec::TreeOrder<sizeof(T)>::tile;
@@ -158,7 +160,8 @@ std::vector<T> repeated(const std::vector<T>& part, std::uint64_t times) {
         all.insert(all.end(), part.begin(), part.end());
     return all;
 }
-/// As many rows as blocks and warps have to take several of, the same few again and again, as it is the CPU that is slow.
+/// As many rows as blocks and warps have to take several of, the same few again and again, as it is
+/// the CPU that is slow.
 template <class T>
 void require_repeated(RowRequest r, const RowVariant& v, std::uint64_t rows) {
     r.rows = 40; // of which some have sums that are not usable relative to 0

@@ -18,7 +18,8 @@ inline bool is_offered(RowOp op) {
     return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
-/// x as forward gives it: of softmax and log_softmax their results, of norms the row, with what is kept of it.
+/// x as forward gives it: of softmax and log_softmax their results, of norms the row, with what is
+/// kept of it.
 template <class T>
 RowData<T> forward_data(RowOp op, const std::vector<T>& row, std::uint64_t seed) {
     RowData<T> data{.x = row};

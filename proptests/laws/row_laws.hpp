@@ -22,7 +22,8 @@
 
 namespace detreduce::proptests {
 
-/// A copy of rows next to each other, `stride` apart; between them lies what must neither be read nor written.
+/// A copy of rows next to each other, `stride` apart; between them lies what must neither be read
+/// nor written.
 template <class T>
 std::vector<T> spread(const std::vector<T>& rows, std::uint64_t n, std::uint64_t count, std::uint64_t stride,
                       T between_rows) {
@@ -166,7 +167,8 @@ TEMPLATE_TEST_CASE("rows: bits are those of the text", "[rows]", float16, bfloat
     });
 }
 
-/// What instruments that take fifty times as long have time for: rows of a few lanes, of one chunk, aligned or not, and of two tiles; every way to a loss.
+/// What instruments that take fifty times as long have time for: rows of a few lanes, of one chunk,
+/// aligned or not, and of two tiles; every way to a loss.
 TEMPLATE_TEST_CASE("rows: every kernel, on few elements", "[rows][sanitizer]", float16, bfloat16, float, double) {
     using T = TestType;
     for (const RowOp op : RowBackend::ops()) {

@@ -92,7 +92,8 @@ TEMPLATE_TEST_CASE("rows: what is not finite", "[rows]", float16, bfloat16, floa
     }
 }
 
-/// −log_softmax at y, in binary64 and by its own formula, of a row with one element ahead of others that are equal.
+/// −log_softmax at y, in binary64 and by its own formula, of a row with one element ahead of others
+/// that are equal.
 inline double loss_ahead(double margin, double others) {
     return std::log1p(others * std::exp(-margin));
 }

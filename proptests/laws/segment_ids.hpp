@@ -1,4 +1,5 @@
-// Segments by id for tests, what the backend and a loop that counts make of them, and what is wrong with bad ones.
+// Segments by id for tests, what the backend and a loop that counts make of them, and what is wrong
+// with bad ones.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,8 @@ struct Keyed {
     std::vector<Id> ids;
 };
 
-/// Few or many segments of few or many elements, of which those at the head and at the tail may be empty; sometimes none of either, or one segment.
+/// Few or many segments of few or many elements, of which those at the head and at the tail may be
+/// empty; sometimes none of either, or one segment.
 template <class Id>
 Keyed<Id> keyed_from(std::uint64_t word) {
     const auto draw = [word](std::uint64_t which, std::uint64_t below) { return accuracy::hash(word, which) % below; };

@@ -1,4 +1,5 @@
-// Laws of segments by id, on every backend: the offsets are those of a loop that counts, and whoever looks at ids or offsets finds the first bad one.
+// Laws of segments by id, on every backend: the offsets are those of a loop that counts, and
+// whoever looks at ids or offsets finds the first bad one.
 #include "laws/segment_ids.hpp"
 
 namespace detreduce::proptests {
@@ -57,7 +58,8 @@ TEMPLATE_TEST_CASE("ids: each segment is the flat reduction of its elements", "[
     });
 }
 
-/// The first that is less than the one before it, and the first that is `end` or more; where there is none, the number of entries.
+/// The first that is less than the one before it, and the first that is `end` or more; where there
+/// is none, the number of entries.
 template <class Entry>
 std::uint64_t first_descent(const std::vector<Entry>& entries) {
     return static_cast<std::uint64_t>(std::is_sorted_until(entries.begin(), entries.end()) - entries.begin());

@@ -1,5 +1,6 @@
-// Exact sums of up to three floats, millions of them, against arithmetic that shares nothing with the library or the oracle: integers of
-// 320 bits, and the processor's own conversion from integer to float.
+// Exact sums of up to three floats, millions of them, against arithmetic that shares nothing with
+// the library or the oracle: integers of 320 bits, and the processor's own conversion from integer
+// to float.
 #include <cmath>
 
 #include <detreduce/detreduce.hpp>
@@ -45,7 +46,8 @@ Wide wide(float x) {
     return sum;
 }
 
-/// The 63 bits from the highest one on, with a last bit that is 1 if anything follows, and the processor's rounding of those.
+/// The 63 bits from the highest one on, with a last bit that is 1 if anything follows, and the
+/// processor's rounding of those.
 float rounded(Wide sum) {
     const bool negative = sum.negative();
     if (negative) sum.negate();
@@ -66,7 +68,8 @@ float rounded(Wide sum) {
         high = high >> 1 | (rest ? 1 : 0);
         ++place;
     }
-    // Sums below 2^64 units are exact in the unit of subnormals, so scaling never rounds a second time; above, floats are normal.
+    // Sums below 2^64 units are exact in the unit of subnormals, so scaling never rounds a second
+    // time; above, floats are normal.
     const float value = std::ldexp(static_cast<float>(high), place - 149);
     return negative ? -value : value;
 }
@@ -86,7 +89,8 @@ float expected_sum(std::span<const float> x) {
     return minus ? -0.0f : rounded(sum);
 }
 
-/// Random bits, with exponents near those of the one before two times out of three, and now and then its opposite.
+/// Random bits, with exponents near those of the one before two times out of three, and now and
+/// then its opposite.
 float next(float before, std::uint64_t word) {
     const auto bits = static_cast<std::uint32_t>(word);
     if (word >> 32 & 1) return fp::from_bits<float>(bits);

@@ -1,5 +1,6 @@
-// A soak: threads that call without a break, each with its own kind of call at its own length, by some number of threads and some instruction set, and
-// compare every bit with what one thread gives. Not among the tests that are run by default:
+// A soak: threads that call without a break, each with its own kind of call at its own length, by
+// some number of threads and some instruction set, and compare every bit with what one thread
+// gives. Not among the tests that are run by default:
 //
 //     DETREDUCE_SOAK_MINUTES=60 build/bin/detreduce_thread_tests "[.soak]"
 #include <algorithm>

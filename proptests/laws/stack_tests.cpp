@@ -1,4 +1,5 @@
-// What a call on the CPU takes from its host: at most 64 KiB of any stack, 384 KiB of memory a thread, once, and a status where that cannot be had.
+// What a call on the CPU takes from its host: at most 64 KiB of any stack, 384 KiB of memory a
+// thread, once, and a status where that cannot be had.
 #include <algorithm>
 #include <string>
 #include <thread>

@@ -1,4 +1,5 @@
-// The serialized form of states: what is written is read, by the request that it names, and everything else is refused.
+// The serialized form of states: what is written is read, by the request that it names, and
+// everything else is refused.
 #include <cstring>
 
 #include <detreduce/detreduce.h>

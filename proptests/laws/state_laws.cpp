@@ -1,5 +1,5 @@
-// Laws of exact states, on every backend: a state is a function of the multiset of its elements, and the bytes of a normalized one are the
-// same everywhere.
+// Laws of exact states, on every backend: a state is a function of the multiset of its elements,
+// and the bytes of a normalized one are the same everywhere.
 #include "laws/states.hpp"
 
 namespace detreduce::proptests {

@@ -1,4 +1,5 @@
-// Exact states on the host: subtraction, sums of words, counters, bytes for storage, and what is refused.
+// Exact states on the host: subtraction, sums of words, counters, bytes for storage, and what is
+// refused.
 #include <algorithm>
 #include <cstring>
 #include <string_view>

@@ -66,8 +66,9 @@ inline accuracy::cpp_int digits_of(const ExactState& state) {
     return value;
 }
 
-/// A state as sums of others may leave it: limbs up to ±weight · 2^33 with carries to do, or none but a few. The highest is a
-/// sixteenth of that at most, so that up to 15 such states are within the headroom.
+/// A state as sums of others may leave it: limbs up to ±weight · 2^33 with carries to do, or none
+/// but a few. The highest is a sixteenth of that at most, so that up to 15 such states are within
+/// the headroom.
 inline ExactState unfinished_state(std::uint64_t word, acc::exact::Word weight = acc::exact::max_weight) {
     ExactState state;
     const std::int64_t most = weight << 33;

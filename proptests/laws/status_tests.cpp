@@ -202,7 +202,8 @@ TEST_CASE("rows have a shape", "[status]") {
     expect(status_of({.shape = Shape::rows, .n = 4, .groups = max_groups + 1}), invalid, "groups");
     expect(status_of({.shape = Shape::rows, .n = max_n, .groups = 65}), invalid, "groups");
     expect(status_of({.shape = Shape::rows, .n = 1, .groups = 3, .stride = ~std::uint64_t{0} / 2}), invalid, "groups");
-    // Up to 2^46 elements from the first to the end of the last row, and 2^46 + 1 = 5 · 14073748835533 of them.
+    // Up to 2^46 elements from the first to the end of the last row, and
+    // 2^46 + 1 = 5 · 14073748835533 of them.
     constexpr std::uint64_t most = std::uint64_t{1} << 46, fifth = 14'073'748'835'533;
     static_assert(max_extent == most && 5 * fifth == most + 1);
     for (const bool by_rows : {true, false}) {

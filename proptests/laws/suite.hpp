@@ -35,7 +35,8 @@ bool equal(A a, B b) {
     return fp::widen(a) == fp::widen(b);
 }
 
-/// Most draws on the CPU are for one thread: others cost as much as a thousand elements, or more on a busy machine.
+/// Most draws on the CPU are for one thread: others cost as much as a thousand elements, or more on
+/// a busy machine.
 inline Draw draw_from(Method method, std::uint64_t word) {
     static std::map<Method, std::vector<Draw>> all;
     std::vector<Draw>& draws = all[method];
@@ -45,8 +46,8 @@ inline Draw draw_from(Method method, std::uint64_t word) {
     return draw;
 }
 
-/// Lengths where a backend changes its behaviour: those of `tree`; those of the CPU's blocks of `exact` and of what it adds at once
-/// in them; those of a GPU's tiles of `exact`, 4 KiB a warp.
+/// Lengths where a backend changes its behaviour: those of `tree`; those of the CPU's blocks of
+/// `exact` and of what it adds at once in them; those of a GPU's tiles of `exact`, 4 KiB a warp.
 template <class T>
 std::vector<std::size_t> lengths() {
     constexpr std::size_t cpu_block = 4096, gpu_tile = 4096 / sizeof(T);
@@ -63,8 +64,8 @@ inline DType some_output(Method method, DType input, std::uint64_t word) {
     return list[accuracy::hash(word, 1) % list.size()];
 }
 
-/// A property of one vector, one random word and each of the methods that `chosen(word)` gives, with one of their outputs:
-/// holds(Out{}, method, x, word).
+/// A property of one vector, one random word and each of the methods that `chosen(word)` gives,
+/// with one of their outputs: holds(Out{}, method, x, word).
 template <class T, class Chosen, class Law>
 void for_methods(const Chosen& chosen, const Scope& scope, const std::string& law, const Law& holds) {
     property(law, [&] {
@@ -82,7 +83,8 @@ template <class T, class Law>
 void for_each_method(bool deterministic_only, const Scope& scope, const std::string& law, const Law& holds) {
     for_methods<T>([=](std::uint64_t) { return offered(deterministic_only); }, scope, law, holds);
 }
-/// Each vector with one method, the next with another: for laws that are checked several times a case.
+/// Each vector with one method, the next with another: for laws that are checked several times a
+/// case.
 template <class T, class Law>
 void for_some_method(bool deterministic_only, const Scope& scope, const std::string& law, const Law& holds) {
     const auto one = [=](std::uint64_t word) {

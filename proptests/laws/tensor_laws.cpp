@@ -5,7 +5,8 @@
 
 namespace detreduce::proptests {
 
-/// Whether the values of all, and, if wanted, before them of each, are these, and of the list backwards that of all is the same: nothing, or what is not.
+/// Whether the values of all, and, if wanted, before them of each, are these, and of the list
+/// backwards that of all is the same: nothing, or what is not.
 [[nodiscard]] std::string wrong_of_tensors(Request r, TensorLists lists, const std::vector<double>& expected,
                                            std::uint64_t word) {
     r.shape = Shape::tensors;
@@ -62,7 +63,8 @@ Op mean_or_variance(std::uint64_t word) {
     return ops[accuracy::hash(word, 65) % std::size(ops)];
 }
 
-/// What SPEC.md says of it: of nothing there is no mean, and of no more elements than ddof no variance.
+/// What SPEC.md says of it: of nothing there is no mean, and of no more elements than ddof no
+/// variance.
 template <class Out>
 void append_moments(const Request& r, const accuracy::MomentsOracle& oracle, std::vector<Out>& to) {
     constexpr auto none = fp::Format<Out>::canonical_nan;

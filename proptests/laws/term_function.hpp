@@ -1,4 +1,5 @@
-// A caller's function with members, for host and device: one type for many functions, so that it is compiled once for each dtype.
+// A caller's function with members, for host and device: one type for many functions, so that it is
+// compiled once for each dtype.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,8 @@
 #include <detreduce/config.hpp>
 #include <detreduce/fp/bits.hpp>
 
-// A call, for a kernel computes its terms in hundreds of places: as many copies of all these functions take a minute to compile.
+// A call, for a kernel computes its terms in hundreds of places: as many copies of all these
+// functions take a minute to compile.
 #if defined(__CUDACC__)
 #define DETREDUCE_TERM_CALL __host__ __device__ __noinline__
 #else

@@ -1,5 +1,6 @@
-// A backend, as the conformance suite sees it. The laws are compiled once and linked into a program for each backend: what differs is in cpu_test_backend.cpp
-// and cuda_test_backend.cpp, which take elements of any dtype.
+// A backend, as the conformance suite sees it. The laws are compiled once and linked into a program
+// for each backend: what differs is in cpu_test_backend.cpp and cuda_test_backend.cpp, which take
+// elements of any dtype.
 #pragma once
 
 #include <cstdint>
@@ -81,7 +82,8 @@ struct TestBackend {
         return out;
     }
 
-    /// Ids, of 32 or 64 bits, and offsets of segments. What is written goes to `offsets`, which has room for groups + 1.
+    /// Ids, of 32 or 64 bits, and offsets of segments. What is written goes to `offsets`, which has
+    /// room for groups + 1.
     template <class Id>
     static Status offsets_of_ids(std::span<const Id> ids, std::uint64_t groups, std::vector<std::uint64_t>& offsets,
                                  unsigned offset = 0);

@@ -110,7 +110,8 @@ void PaintedStack::start(Start f, void* argument) {
 
 using namespace detreduce::proptests;
 
-/// Stands before that of the C library, for libraries as well: the linker exports what they ask for.
+/// Stands before that of the C library, for libraries as well: the linker exports what they ask
+/// for.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                               void* argument) noexcept {
     if (left.fetch_sub(1) <= 0) {

@@ -1,4 +1,5 @@
-// Children; threads that cannot be made, and memory that cannot be had; and how much of a stack was used.
+// Children; threads that cannot be made, and memory that cannot be had; and how much of a stack was
+// used.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +60,8 @@ class PaintedStack {
     unsigned char* bottom_;
 };
 
-/// The exit status of a child that calls f: 0 where that gives true. One that hangs is ended, and has none: −1.
+/// The exit status of a child that calls f: 0 where that gives true. One that hangs is ended, and
+/// has none: −1.
 template <class F>
 int status_of_child(const F& f) {
     const pid_t child = fork();

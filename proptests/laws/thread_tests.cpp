@@ -1,5 +1,6 @@
-// The threads of the CPU backend, where a host makes it hard for them: none can be made, it forks, it exits, it calls from everywhere at once.
-// What must not disturb the other cases happens in a child, which begins with no workers.
+// The threads of the CPU backend, where a host makes it hard for them: none can be made, it forks,
+// it exits, it calls from everywhere at once. What must not disturb the other cases happens in a
+// child, which begins with no workers.
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -39,7 +40,8 @@ const std::vector<float>& elements() {
         *new auto(vector_from<float>(Style::near, 200003, 21, no_overflow<float>)); // threads may outlive main()
     return x;
 }
-/// Has every method with a fixed result the bits that one thread gives, and so have other kinds of ops?
+/// Has every method with a fixed result the bits that one thread gives, and so have other kinds of
+/// ops?
 bool is_right(unsigned with_threads) {
     const std::vector<float>& x = elements();
     for (const Method m : {Method::tree, Method::kahan, Method::compensated, Method::exact}) {
@@ -52,7 +54,8 @@ bool is_right(unsigned with_threads) {
            count_unique(x, {.threads = with_threads}) == count_unique(x, {.threads = 1});
 }
 
-/// The sum of x by `tree` on `threads` threads that have all begun: each calls f once, with whether it is the caller.
+/// The sum of x by `tree` on `threads` threads that have all begun: each calls f once, with whether
+/// it is the caller.
 template <class F>
 float on_all_threads(const F& f, const std::vector<float>& x = elements()) {
     static std::atomic<unsigned> calls{0};
@@ -245,7 +248,8 @@ TEST_CASE("fork() while other threads are within calls", "[threads]") {
 }
 
 namespace {
-/// A lock of the host's, which its handler takes before fork(). The handler is there before the library's, so it is called after any of those.
+/// A lock of the host's, which its handler takes before fork(). The handler is there before the
+/// library's, so it is called after any of those.
 std::mutex* host_lock = nullptr;
 __attribute__((constructor(101))) void take_the_lock_before_fork() {
     pthread_atfork(

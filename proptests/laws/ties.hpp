@@ -7,7 +7,8 @@ namespace detreduce::proptests {
 
 constexpr Op count_ops[] = {Op::count_nonzero, Op::count_unique};
 
-/// NaN of both signs and several payloads, infinities, zeros, the ends of the range: elements that a wrong comparison mixes up.
+/// NaN of both signs and several payloads, infinities, zeros, the ends of the range: elements that
+/// a wrong comparison mixes up.
 template <class T>
 T special(std::uint64_t word) {
     constexpr fp::Bits<T> infinite = fp::to_bits(fp::beyond<T>(false));
@@ -23,7 +24,8 @@ T special(std::uint64_t word) {
     return fp::from_bits<T>(static_cast<fp::Bits<T>>(magnitudes[accuracy::hash(word, 1) % 8] | sign));
 }
 
-/// n elements of which there are only a few different ones, so most are equal to others. In every other vector one is alone.
+/// n elements of which there are only a few different ones, so most are equal to others. In every
+/// other vector one is alone.
 template <class T>
 std::vector<T> full_of_ties(std::size_t n, std::uint64_t seed) {
     using accuracy::hash;

@@ -74,7 +74,8 @@ struct TransformBackend {
 namespace detreduce::proptests {
 
 TEST_CASE("transform_reduce on the GPU: terms all over the range, and long arrays", "[transform][gpu]") {
-    // Tiles of terms that no window holds, among tiles that one does; infinities and NaN among them.
+    // Tiles of terms that no window holds, among tiles that one does; infinities and NaN among
+    // them.
     for (const TermKind kind : {TermKind::scattered, TermKind::reciprocal, TermKind::product}) {
         const TermFunction<double> f{kind, 3, 0};
         std::vector<double> x(1'000'003);

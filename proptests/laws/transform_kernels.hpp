@@ -1,11 +1,13 @@
-// transform_reduce on the GPU behind calls that name no function, so that nvcc compiles the kernels and nothing of the tests.
+// transform_reduce on the GPU behind calls that name no function, so that nvcc compiles the kernels
+// and nothing of the tests.
 #pragma once
 
 #include <detreduce/transform_reduce.hpp>
 
 namespace detreduce::proptests {
 
-/// What the tests' function may be given: two inputs of f32, one of f16 and f64. All of both, and bf16, would take three times as long to compile.
+/// What the tests' function may be given: two inputs of f32, one of f16 and f64. All of both, and
+/// bf16, would take three times as long to compile.
 template <class T>
 inline constexpr int gpu_inputs = fp::is_f32<T> ? 2 : 1;
 

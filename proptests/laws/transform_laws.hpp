@@ -1,6 +1,8 @@
-// Laws of transform_reduce, on every backend. Included once a backend, after `TransformBackend` and DETREDUCE_TRANSFORM_TYPES have been defined:
+// Laws of transform_reduce, on every backend. Included once a backend, after `TransformBackend` and
+// DETREDUCE_TRANSFORM_TYPES have been defined:
 //     static Status reduce<Out>(TermFunction<V>, span x, span y (empty: a function of one), Out&, TransformOptions, unsigned offset)
-// and, as the GPU's code is slow to compile, `inputs<T>`: how many inputs the function may have for elements of T, as a list.
+// and, as the GPU's code is slow to compile, `inputs<T>`: how many inputs the function may have for
+// elements of T, as a list.
 #pragma once
 
 #include <vector>
@@ -19,7 +21,8 @@
 
 namespace detreduce::proptests {
 
-/// Lengths around those at which tiles, chunks, rows and levels of T end, and the GPU's tiles of `exact`.
+/// Lengths around those at which tiles, chunks, rows and levels of T end, and the GPU's tiles of
+/// `exact`.
 template <class T>
 std::vector<std::size_t> transform_lengths() {
     using Order = spec::TreeOrder<sizeof(T)>;
@@ -30,7 +33,8 @@ std::vector<std::size_t> transform_lengths() {
     return list;
 }
 
-/// Elements of ordinary size, with signs, zeros of both signs, and, where asked for, infinities and NaN.
+/// Elements of ordinary size, with signs, zeros of both signs, and, where asked for, infinities and
+/// NaN.
 template <class T>
 std::vector<T> transform_elements(std::size_t n, std::uint64_t seed, bool special = false) {
     std::vector<T> x(n);

@@ -1,6 +1,6 @@
-// Numbers at both edges of a window of `exact`: there is nothing to spare, so that bins are as full as
-// they may be, and the last bit of the smallest numbers is the last that a window holds. The windows
-// are not known here: of all ranges one is theirs.
+// Numbers at both edges of a window of `exact`: there is nothing to spare, so that bins are as full
+// as they may be, and the last bit of the smallest numbers is the last that a window holds. The
+// windows are not known here: of all ranges one is theirs.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ int middle_of(int range) {
     return std::max(-largest_exponent<T>, std::min(largest_exponent<T>, range / 2 + (fp::is_f64<T> ? 40 : 1)) - range);
 }
 
-/// n numbers at 2^(lowest + range) with the largest significand, those from number `negative_from` on
-/// negative; and, from number 1 on, a few odd ones at 2^lowest. Behind the first quarter these are the
-/// largest that are below that.
+/// n numbers at 2^(lowest + range) with the largest significand, those from number `negative_from`
+/// on negative; and, from number 1 on, a few odd ones at 2^lowest. Behind the first quarter these
+/// are the largest that are below that.
 template <class T>
 std::vector<T> at_both_edges(std::size_t n, int lowest, int range, std::size_t negative_from) {
     std::vector<T> x(n);

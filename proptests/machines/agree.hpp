@@ -1,5 +1,6 @@
-// One line a result: what was computed, and a fingerprint of its bits. Every instruction set of this processor must give the same; that every processor
-// and compiler does is seen by comparing lines.
+// One line a result: what was computed, and a fingerprint of its bits. Every instruction set of
+// this processor must give the same; that every processor and compiler does is seen by comparing
+// lines.
 #pragma once
 
 #include <cstdint>
@@ -107,7 +108,8 @@ class Agreement {
         std::printf("%s: %016llx\n", what.c_str(), static_cast<unsigned long long>(fingerprint));
     }
 
-    /// Prints what `compute(launch)` puts into a fingerprint, which must be the same for each instruction set and number of threads.
+    /// Prints what `compute(launch)` puts into a fingerprint, which must be the same for each
+    /// instruction set and number of threads.
     template <class Compute>
     void check(const std::string& what, const Compute& compute) {
         std::uint64_t first = 0;

@@ -1,4 +1,5 @@
-// What gives a number an element, or a row: functions, losses and their gradients, clipping, row ops.
+// What gives a number an element, or a row: functions, losses and their gradients, clipping, row
+// ops.
 #include "agree.hpp"
 
 #include "math/evaluate.hpp"

@@ -1,5 +1,6 @@
-// detreduce_machine_bits: results as lines that are the same on every processor and by every compiler. 1 where they are not even the same by each instruction
-// set of this processor, or not those of the golden tables.
+// detreduce_machine_bits: results as lines that are the same on every processor and by every
+// compiler. 1 where they are not even the same by each instruction set of this processor, or not
+// those of the golden tables.
 #include <exception>
 
 #include "agree.hpp"

@@ -1,4 +1,5 @@
-// Reductions: those of the golden tables that are not too long for an emulator, and as many that are drawn; states; transform_reduce.
+// Reductions: those of the golden tables that are not too long for an emulator, and as many that
+// are drawn; states; transform_reduce.
 #include <detreduce/math.hpp>
 
 #include "agree.hpp"

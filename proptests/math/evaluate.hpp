@@ -1,5 +1,6 @@
-// The functions of math.hpp over arrays, compiled for several instruction sets, all of which must give the same bits. All but the first are compiled with
-// contraction switched on, which must change nothing.
+// The functions of math.hpp over arrays, compiled for several instruction sets, all of which must
+// give the same bits. All but the first are compiled with contraction switched on, which must
+// change nothing.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Golden bits of math.hpp: fingerprints of the results for `golden_count` inputs, drawn<T>(golden_seed, i). They change only with a new spec_version.
+// Golden bits of math.hpp: fingerprints of the results for `golden_count` inputs,
+// drawn<T>(golden_seed, i). They change only with a new spec_version.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// math.hpp on the GPU: the bits of the CPU. Without a GPU the whole program is skipped, and says so (cuda_test_backend.cpp).
+// math.hpp on the GPU: the bits of the CPU. Without a GPU the whole program is skipped, and says so
+// (cuda_test_backend.cpp).
 //
 //     detreduce_gpu_tests "[math]"             one float in 257, many doubles, the golden bits
 //     detreduce_gpu_tests "[every_f32_gpu]"    all 2^32 floats; wants processors and AVX2, or it takes long

@@ -37,8 +37,9 @@ void in_parallel(std::uint64_t n, const Work& work) {
         thread.join();
 }
 
-/// Special values; powers of two; multiples of ln 2 / 2, where the reduced argument changes its sign or k changes; where results over- and underflow;
-/// where one branch of a function ends. Each with its 2 · `reach` neighbours, and negated.
+/// Special values; powers of two; multiples of ln 2 / 2, where the reduced argument changes its
+/// sign or k changes; where results over- and underflow; where one branch of a function ends. Each
+/// with its 2 · `reach` neighbours, and negated.
 template <class T>
 std::vector<T> neighbourhoods(int reach) {
     using Bits = fp::Bits<T>;
@@ -67,7 +68,8 @@ std::vector<T> neighbourhoods(int reach) {
     return xs;
 }
 
-/// Number i of a sequence: in turn any bits, and numbers of exponents from −24 to 10, where the functions bend, and near 1.
+/// Number i of a sequence: in turn any bits, and numbers of exponents from −24 to 10, where the
+/// functions bend, and near 1.
 template <class T>
 T drawn(std::uint64_t seed, std::uint64_t i) {
     constexpr int width = fp::Format<T>::precision - 1;

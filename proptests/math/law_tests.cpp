@@ -1,4 +1,5 @@
-// What holds for the functions of math.hpp beside their error bounds: special values, order, symmetries, and the same bits everywhere.
+// What holds for the functions of math.hpp beside their error bounds: special values, order,
+// symmetries, and the same bits everywhere.
 #include <cmath>
 
 #include <support/bits.hpp>

@@ -1,5 +1,5 @@
-// The tables of lib/SPEC.md, section 14.3, are the constants of detreduce::math: all of them, and nothing
-// else, to the bit.
+// The tables of lib/SPEC.md, section 14.3, are the constants of detreduce::math: all of them, and
+// nothing else, to the bit.
 #include <support/catch.hpp>
 
 #include <cstdlib>
@@ -15,8 +15,8 @@
 namespace detreduce::proptests {
 namespace {
 
-/// "log2_e", or "exp_polynomial 0" → the number in binary32 and in binary64, as far as there is one. All of
-/// them are doubles.
+/// "log2_e", or "exp_polynomial 0" → the number in binary32 and in binary64, as far as there is
+/// one. All of them are doubles.
 using Constants = std::map<std::string, std::map<int, double>>;
 
 std::string text_of(const std::filesystem::path& path) {

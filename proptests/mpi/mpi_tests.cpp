@@ -1,6 +1,6 @@
-// detreduce/mpi.hpp with real processes: mpiexec -n N detreduce_mpi_tests [--few]. Every process knows all the
-// elements, reduces its share of them with the others, and compares with what one process makes of all. What is wrong
-// ends the job. --few: an eighth of the cases.
+// detreduce/mpi.hpp with real processes: mpiexec -n N detreduce_mpi_tests [--few]. Every process
+// knows all the elements, reduces its share of them with the others, and compares with what one
+// process makes of all. What is wrong ends the job. --few: an eighth of the cases.
 #include <detreduce/mpi.hpp> // first: it must need nothing before it
 
 #include <cstdio>
@@ -232,7 +232,8 @@ void check_refused_messages() {
     }
 }
 
-/// begin() needs no memory that make_plan() has not got: what has none would leave the others waiting.
+/// begin() needs no memory that make_plan() has not got: what has none would leave the others
+/// waiting.
 void check_no_memory() {
     const double x[] = {3, 4};
     for (const Op op : {Op::sum, Op::argmax}) {
@@ -247,7 +248,8 @@ void check_no_memory() {
     }
 }
 
-/// A plan whose call has begun waits for its messages before their memory goes, and takes them along where it is moved.
+/// A plan whose call has begun waits for its messages before their memory goes, and takes them
+/// along where it is moved.
 void check_lifetimes() {
     const double x[] = {3, 4};
     const auto make = [] {

@@ -170,7 +170,8 @@ void check_disagreement(const World& world) {
     require(std::string(nccl::make_plan(good, nullptr).status().argument) == "comm", "there is a communicator");
 }
 
-/// The last ranks have arguments that are refused: they know why, nobody waits for them, and nobody has a number.
+/// The last ranks have arguments that are refused: they know why, nobody waits for them, and nobody
+/// has a number.
 void check_bad_arguments(const World& world, std::size_t bad) {
     const std::size_t good = world.size() - bad;
     for (const Op op : {Op::sum, Op::nrm2, Op::moments, Op::max, Op::minmax, Op::argmin, Op::count_nonzero}) {
@@ -205,7 +206,8 @@ void check_bad_arguments(const World& world, std::size_t bad) {
     }
 }
 
-/// A root that is none, states that are none, and a plan that was moved from. One rank, which calls reduce() itself.
+/// A root that is none, states that are none, and a plan that was moved from. One rank, which calls
+/// reduce() itself.
 void check_one_rank() {
     const World world(1);
     world.use(0);
@@ -349,7 +351,8 @@ void check_abort() {
     }
 }
 
-/// What a sum by all costs above that of one, and above a bare message: microseconds, the minimum of several means.
+/// What a sum by all costs above that of one, and above a bare message: microseconds, the minimum
+/// of several means.
 void measure(const World& world) {
     for (const int log_n : {10, 20, 24, 28, 32}) { // up to 16 GiB a rank
         const std::size_t n = std::size_t{1} << log_n;

@@ -83,7 +83,8 @@ TEMPLATE_TEST_CASE("numbers: sums and products stay in the format, as their scop
     // 2^63 − 1 of the largest of `no_overflow`, in the format in which they are added
     REQUIRE(accuracy::scaled_value(largest_in(no_overflow<T>)) * ((std::uint64_t{1} << 63) - 1) <=
             accuracy::scaled_value(largest<A>));
-    // sums of `scalable`: not beyond the largest number, and multiples of the smallest normal one (float16: subnormal one)
+    // sums of `scalable`: not beyond the largest number, and multiples of the smallest normal one
+    // (float16: subnormal one)
     const Scope scope = scalable<T>;
     const int count = std::is_same_v<T, float16> ? 17 : 63;
     const auto factor = static_cast<unsigned>(scale_exponent<T>);
@@ -186,7 +187,8 @@ std::size_t count_bits(const std::vector<T>& xs, T x) {
         std::count_if(xs.begin(), xs.end(), [&](T y) { return fp::to_bits(y) == fp::to_bits(x); }));
 }
 
-/// Among `xs` there is half of the last place of the largest one, counted in numbers of `precision` bits.
+/// Among `xs` there is half of the last place of the largest one, counted in numbers of `precision`
+/// bits.
 template <class T>
 bool has_tie(const std::vector<T>& xs, int precision) {
     std::vector<double> wide;

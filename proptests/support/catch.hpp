@@ -11,7 +11,8 @@
 
 namespace detreduce::proptests {
 
-/// For a test that this machine cannot run: main() fails a test that has checked nothing and has not said why.
+/// For a test that this machine cannot run: main() fails a test that has checked nothing and has
+/// not said why.
 inline void skipped(const std::string& why) {
     WARN("SKIPPED: " << why);
     SUCCEED();

@@ -80,7 +80,8 @@ T number_from(std::uint64_t word, const Scope& scope) {
     return fit(from_fields<T>({negative, exponent, fraction}), scope);
 }
 
-// Every candidate is 0, or 1, or nearer to them in sign, exponent or fraction alone; so chains of candidates end.
+// Every candidate is 0, or 1, or nearer to them in sign, exponent or fraction alone; so chains of
+// candidates end.
 template <class T>
 std::vector<T> simpler(T x, const Scope& scope) {
     std::vector<T> list;

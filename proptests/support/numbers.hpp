@@ -1,5 +1,5 @@
-// Single numbers for properties: drawn by bits, shrunk in sign, exponent and mantissa, shown in hexadecimal. RapidCheck's own
-// arbitrary<double> never gives NaN, infinities, −0 or subnormals.
+// Single numbers for properties: drawn by bits, shrunk in sign, exponent and mantissa, shown in
+// hexadecimal. RapidCheck's own arbitrary<double> never gives NaN, infinities, −0 or subnormals.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@
 
 namespace detreduce::proptests {
 
-// Formats of 16 bits have neither arithmetic nor std::numeric_limits: these words serve every format.
+// Formats of 16 bits have neither arithmetic nor std::numeric_limits: these words serve every
+// format.
 
 /// The number nearest to x.
 template <class T>
@@ -52,7 +53,8 @@ template <class T>
     return fp::negated(next_up(fp::negated(x)));
 }
 
-/// Which numbers may occur: zeros of both signs, normal numbers with exponents in [lowest, highest], and more where asked.
+/// Which numbers may occur: zeros of both signs, normal numbers with exponents in [lowest,
+/// highest], and more where asked.
 struct Scope {
     int lowest, highest; ///< exponents e of 1.f·2^e, lowest ≤ highest
     bool subnormal, nonfinite;
@@ -67,8 +69,9 @@ inline constexpr Scope any_bits{1 - largest_exponent<T>, largest_exponent<T>, tr
 /// Every finite number. Sums may overflow.
 template <class T>
 inline constexpr Scope finite_bits{1 - largest_exponent<T>, largest_exponent<T>, true, false};
-/// Finite, and no sum of fewer than 2^63 of them overflows the format in which it is made, fp::Arithmetic<T>. For float16, whose sums
-/// are made in float, that is every finite number; rounded to float16 such a sum may be infinite.
+/// Finite, and no sum of fewer than 2^63 of them overflows the format in which it is made,
+/// fp::Arithmetic<T>. For float16, whose sums are made in float, that is every finite number;
+/// rounded to float16 such a sum may be infinite.
 template <class T>
 inline constexpr Scope no_overflow{1 - largest_exponent<T>, largest_exponent<T> - 64, true, false};
 template <>
@@ -79,17 +82,19 @@ template <class T>
 inline constexpr int scale_exponent = 30;
 template <>
 inline constexpr int scale_exponent<float16> = 2;
-/// Finite, and neither sums nor their products with 2^±scale_exponent overflow T or reach its subnormals (a sum of normal numbers of
-/// exponent ≥ e has no bit below 2^(e−precision+1)).
+/// Finite, and neither sums nor their products with 2^±scale_exponent overflow T or reach its
+/// subnormals (a sum of normal numbers of exponent ≥ e has no bit below 2^(e−precision+1)).
 template <class T>
 inline constexpr Scope scalable{-(largest_exponent<T> - scale_exponent<T> - 1 - fp::Format<T>::precision),
                                 largest_exponent<T> - 64 - scale_exponent<T> - 1, false, false};
-/// float16 has room for sums of fewer than 2^17 elements only, 2^(17−5+1+2) being its largest power of two. They may reach the
-/// subnormals, where they are exact: all are multiples of 2^(−12−10−2), the smallest one.
+/// float16 has room for sums of fewer than 2^17 elements only, 2^(17−5+1+2) being its largest power
+/// of two. They may reach the subnormals, where they are exact: all are multiples of 2^(−12−10−2),
+/// the smallest one.
 template <>
 inline constexpr Scope scalable<float16>{-12, -5, false, false};
 
-/// Fields of a number. `exponent` runs from −largest (zero, subnormal) to largest + 1 (infinity, NaN).
+/// Fields of a number. `exponent` runs from −largest (zero, subnormal) to largest + 1 (infinity,
+/// NaN).
 struct Fields {
     bool negative;
     int exponent;
@@ -131,12 +136,14 @@ template <class T>
     return from_fields<T>(f);
 }
 
-/// A number of the scope from 64 random bits: 2 in 16 special values, 2 in 16 boundary mantissas, 1 in 16 subnormal; otherwise
-/// exponents equally likely, either over the whole scope or within ±8, with random, short or sparse mantissas.
+/// A number of the scope from 64 random bits: 2 in 16 special values, 2 in 16 boundary mantissas, 1
+/// in 16 subnormal; otherwise exponents equally likely, either over the whole scope or within ±8,
+/// with random, short or sparse mantissas.
 template <class T>
 [[nodiscard]] T number_from(std::uint64_t word, const Scope& scope);
 
-/// Numbers that are simpler than x and in scope, the simplest first: 0, 1, a finite one, a positive one, exponents nearer to 0, shorter mantissas.
+/// Numbers that are simpler than x and in scope, the simplest first: 0, 1, a finite one, a positive
+/// one, exponents nearer to 0, shorter mantissas.
 template <class T>
 [[nodiscard]] std::vector<T> simpler(T x, const Scope& scope);
 

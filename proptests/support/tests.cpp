@@ -81,10 +81,12 @@ TEST_CASE("a failure can be reproduced from its message") {
     REQUIRE(last <= 1024.0); // the shrunk counterexample itself
     REQUIRE(calls < 50);     // the way along the shrinks, no search
 
-    // Of a law that has been repaired, RapidCheck says that the reproduced case is no failure any more.
+    // Of a law that has been repaired, RapidCheck says that the reproduced case is no failure any
+    // more.
     const auto fine = [](const Value<double>&) {};
     REQUIRE(run("test/law", fine, params).message.find("not a failure") != std::string::npos);
-    // Laws that the string does not name run as usual: RapidCheck alone would pass them with no case.
+    // Laws that the string does not name run as usual: RapidCheck alone would pass them with no
+    // case.
     const Outcome other = run("test/other", fine, params);
     REQUIRE(other.passed);
     REQUIRE(other.cases == 1000);

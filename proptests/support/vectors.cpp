@@ -34,9 +34,9 @@ T power_of_two(bool negative, int exponent) {
     return from_fields<T>({negative, -largest_exponent<T>, std::uint64_t{1} << (std::max(exponent, lowest) - lowest)});
 }
 
-/// One number with a random or a boundary mantissa at a random place, ± half of its last place elsewhere, and here and there a
-/// smaller number that decides the tie. The last place is one of the format in which sums are made, or that of T, to which they may be
-/// rounded at the end.
+/// One number with a random or a boundary mantissa at a random place, ± half of its last place
+/// elsewhere, and here and there a smaller number that decides the tie. The last place is one of
+/// the format in which sums are made, or that of T, to which they may be rounded at the end.
 template <class T>
 Xs<T> ties(std::size_t n, std::uint64_t seed, const Scope& scope) {
     const bool in_sum = hash(~seed, 0) % 2;
@@ -145,7 +145,8 @@ void sprinkle(Xs<T>& xs, std::uint64_t seed) {
     }
 }
 
-/// One step of shrinking: take away, or set, a block of elements; or simplify one of them in its `choice`-th way.
+/// One step of shrinking: take away, or set, a block of elements; or simplify one of them in its
+/// `choice`-th way.
 struct Edit {
     enum class Kind : std::uint8_t { remove, zero, one, simplify } kind;
     std::size_t first, length, choice;

@@ -1,5 +1,6 @@
-// Vectors of numbers for properties: lengths gather around the boundaries of the order under test, contents take one of many
-// styles, and shrinking removes and simplifies blocks of elements before single ones.
+// Vectors of numbers for properties: lengths gather around the boundaries of the order under test,
+// contents take one of many styles, and shrinking removes and simplifies blocks of elements before
+// single ones.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +29,13 @@ enum class Style : std::uint8_t {
 };
 inline constexpr int styles = 11;
 
-/// n numbers of the scope, a function of the arguments. Where the scope has NaN and infinities, half of the seeds put one to three of
-/// them in.
+/// n numbers of the scope, a function of the arguments. Where the scope has NaN and infinities,
+/// half of the seeds put one to three of them in.
 template <class T>
 [[nodiscard]] std::vector<T> vector_from(Style style, std::size_t n, std::uint64_t seed, const Scope& scope);
 
-/// Lengths where `tree` changes its behaviour, up to `most`: 0, 1, lanes, rows, chunks, tiles and several tiles.
+/// Lengths where `tree` changes its behaviour, up to `most`: 0, 1, lanes, rows, chunks, tiles and
+/// several tiles.
 template <class T>
 [[nodiscard]] std::vector<std::size_t> tree_boundaries(std::size_t most = 5 * spec::TreeOrder<sizeof(T)>::tile) {
     using Order = spec::TreeOrder<sizeof(T)>;
@@ -46,8 +48,9 @@ template <class T>
     return sizes;
 }
 
-/// A length from 64 random bits: half of them a boundary or up to two next to it, a quarter below 16, a quarter anywhere up to the
-/// largest boundary, short ones more often. `boundaries` must not be empty.
+/// A length from 64 random bits: half of them a boundary or up to two next to it, a quarter
+/// below 16, a quarter anywhere up to the largest boundary, short ones more often. `boundaries`
+/// must not be empty.
 [[nodiscard]] std::size_t length_from(std::uint64_t word, std::span<const std::size_t> boundaries);
 
 /// A vector as an argument of a property.
@@ -59,8 +62,9 @@ struct Values {
     [[nodiscard]] std::size_t size() const { return xs.size(); }
 };
 
-/// Vectors that are simpler than xs and in scope: shorter ones first, then with blocks set to 0 or 1, then single numbers simplified.
-/// Blocks are at least 1/256 of a vector, so that long vectors that cannot get shorter still shrink in seconds.
+/// Vectors that are simpler than xs and in scope: shorter ones first, then with blocks set to 0
+/// or 1, then single numbers simplified. Blocks are at least 1/256 of a vector, so that long
+/// vectors that cannot get shorter still shrink in seconds.
 template <class T>
 [[nodiscard]] rc::Seq<Values<T>> simpler(const Values<T>& values, const Scope& scope);
 

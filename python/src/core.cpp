@@ -1,5 +1,6 @@
-// detreduce._core: the calls of the library, on addresses. What arrays, axes and dtypes mean is for the Python of the
-// package to say; here they are a matrix of rows or columns, and room for results.
+// detreduce._core: the calls of the library, on addresses. What arrays, axes and dtypes mean is for
+// the Python of the package to say; here they are a matrix of rows or columns, and room for
+// results.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -37,7 +38,7 @@ namespace {
 
 using Word = std::optional<std::string_view>;
 
-// ---- What went wrong -------------------------------------------------------------------------------------------
+// ---- What went wrong ----------------------------------------------------------------------------
 
 /// `status` as an exception that names the argument as Python calls it.
 [[noreturn]] void raise(dr::Status status) {
@@ -77,7 +78,7 @@ void check(const dr::Status& status) {
     if (!status.ok()) raise(status);
 }
 
-// ---- What is asked for -----------------------------------------------------------------------------------------
+// ---- What is asked for --------------------------------------------------------------------------
 
 /// The value that a word stands for; of one that names nothing 255, which plans refuse by name.
 template <class Enum>
@@ -113,8 +114,9 @@ void* address(nb::handle array) {
     return const_cast<void*>(nb::cast<nb::ndarray<nb::ro, nb::device::cpu>>(array).data());
 }
 
-/// Where the work is done: None is the CPU; else (device, stream, allocate), and allocate(bytes) gives memory of the
-/// device as a pair of its owner and its address. Without `allocate` the library takes it from the stream's pool.
+/// Where the work is done: None is the CPU; else (device, stream, allocate), and allocate(bytes)
+/// gives memory of the device as a pair of its owner and its address. Without `allocate` the
+/// library takes it from the stream's pool.
 struct Place {
     dr::Device device = dr::cpu;
     dr::Stream stream;
@@ -129,7 +131,8 @@ struct Place {
     [[nodiscard]] bool takes_memory() const { return device == dr::cpu || !allocate.is_none(); }
 };
 
-/// Runs a plan with `workspace_bytes` of memory, without the interpreter's lock: run(memory), or alone(), which takes the memory itself.
+/// Runs a plan with `workspace_bytes` of memory, without the interpreter's lock: run(memory), or
+/// alone(), which takes the memory itself.
 template <class Run, class Alone>
 void run(const Place& place, std::size_t workspace_bytes, const Run& with_memory, const Alone& alone) {
     nb::object owner;
@@ -153,9 +156,10 @@ void run(const Place& place, std::size_t workspace_bytes, const Run& with_memory
     check(status);
 }
 
-// ---- Reductions ------------------------------------------------------------------------------------------------
+// ---- Reductions ---------------------------------------------------------------------------------
 
-/// Reduces `repeat` matrices, one behind the other in memory, each to `groups` results, or twice as many.
+/// Reduces `repeat` matrices, one behind the other in memory, each to `groups` results, or twice as
+/// many.
 void reduce(std::string_view op, std::string_view method, std::string_view dtype, const Word& output,
             std::string_view shape, std::uint64_t n, std::uint64_t groups, std::uint64_t stride, std::uint64_t repeat,
             std::uint64_t ddof, std::string_view nan, std::uint32_t threads, const Word& isa, nb::handle x,
@@ -199,13 +203,15 @@ void reduce(std::string_view op, std::string_view method, std::string_view dtype
         });
 }
 
-/// Of what PEP 3118 calls the elements of a buffer: "" if they are none of ours, or not those of this machine.
+/// Of what PEP 3118 calls the elements of a buffer: "" if they are none of ours, or not those of
+/// this machine.
 std::string_view dtype_of_format(const char* format) {
     if (format == nullptr || format[0] == '\0' || format[1] != '\0') return "";
     return *format == 'f' ? "f32" : *format == 'd' ? "f64" : *format == 'e' ? "f16" : "";
 }
 
-/// An op of one result of all elements of a contiguous array in host memory, as a number; None where this short way does not go.
+/// An op of one result of all elements of a contiguous array in host memory, as a number; None
+/// where this short way does not go.
 nb::object flat(std::string_view op, std::string_view method, std::uint64_t ddof, std::string_view nan, nb::handle x) {
     constexpr std::uint64_t few = 16384; // which do not take as long as another thread would wait
     struct Buffer : Py_buffer {
@@ -304,7 +310,7 @@ void clip_grad_norm(const nb::list& arrays, double max_norm, double eps, std::st
     run(place, plan.workspace_bytes(), scaled, [&] { return scaled(nullptr); });
 }
 
-// ---- States ----------------------------------------------------------------------------------------------------
+// ---- States -------------------------------------------------------------------------------------
 
 dr::Plan plan_of_states(std::string_view op, std::string_view dtype, const Word& output, std::string_view shape,
                         std::uint64_t n, std::uint64_t groups, std::uint64_t stride, std::uint64_t ddof,
@@ -389,7 +395,8 @@ void norm_of_state(nb::handle from, std::string_view output, nb::handle out, nb:
     check(status);
 }
 
-/// The serialized form of a flat state; of ops that give an index, so many elements are before what goes on.
+/// The serialized form of a flat state; of ops that give an index, so many elements are before what
+/// goes on.
 nb::bytes state_bytes(std::string_view op, std::string_view dtype, std::string_view nan, std::uint64_t first_index,
                       nb::handle from) {
     const dr::Plan plan = plan_of_states(op, dtype, {}, "flat", 0, 1, 0, 0, nan, first_index, dr::cpu);
@@ -445,7 +452,7 @@ void finish_states(std::string_view op, std::string_view dtype, const Word& outp
     check(status);
 }
 
-// ---- Losses and row ops ----------------------------------------------------------------------------------------
+// ---- Losses and row ops -------------------------------------------------------------------------
 
 dr::LossPlan plan_of_loss(std::string_view loss, std::string_view reduction, std::string_view method,
                           std::string_view dtype, const Word& output, std::uint64_t n, double parameter, bool weighted,
@@ -495,7 +502,8 @@ void loss_gradient(std::string_view name, std::string_view argument, std::string
         [&] { return dr::cuda::run_gradient_async(plan, in, from, to, place.stream); });
 }
 
-/// A row op: `options` and `arrays` hold what is not the default, by the names of RowRequest and RowArrays.
+/// A row op: `options` and `arrays` hold what is not the default, by the names of RowRequest and
+/// RowArrays.
 void row_op(std::string_view op, std::string_view dtype, const Word& output, std::uint64_t n, std::uint64_t rows,
             const nb::dict& options, const nb::dict& arrays, nb::handle where) {
     const Place place(where);
@@ -641,7 +649,8 @@ void distillation(std::string_view dtype, const Word& output, std::uint64_t n, s
         });
 }
 
-/// Cosine similarities of the rows of two matrices; with `gradient` that of x, times `upstream`, of which None is 1.
+/// Cosine similarities of the rows of two matrices; with `gradient` that of x, times `upstream`, of
+/// which None is 1.
 void cosine(std::string_view dtype, const Word& output, std::uint64_t n, std::uint64_t rows, std::uint64_t stride,
             double epsilon, std::string_view method, bool gradient, nb::handle x, nb::handle y, nb::handle upstream,
             nb::handle out, nb::handle where) {
@@ -664,7 +673,7 @@ void cosine(std::string_view dtype, const Word& output, std::uint64_t n, std::ui
     run(place, plan.workspace_bytes(), work, [&] { return work(nullptr); });
 }
 
-// ---- What there is ---------------------------------------------------------------------------------------------
+// ---- What there is ------------------------------------------------------------------------------
 
 nb::list gpus() {
     nb::list list;
@@ -681,7 +690,8 @@ std::vector<std::string> isas() {
     return names;
 }
 
-/// Roundings that an element of n goes through by tree, kahan (`pairwise` false) or compensated (true).
+/// Roundings that an element of n goes through by tree, kahan (`pairwise` false) or compensated
+/// (true).
 std::uint64_t tree_depth(std::string_view dtype, std::uint64_t n, bool pairwise) {
     const dr::DType d = dtype_of(dtype);
     const auto lanes = [](dr::DType of) { return dr::spec::lanes_of(static_cast<std::uint32_t>(dr::size_of(of))); };

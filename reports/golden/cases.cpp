@@ -37,7 +37,8 @@ class Inputs {
     std::vector<Case>& cases_;
 };
 
-/// Sizes at and beside every boundary, with families in turn whose sums stay finite, and large ones.
+/// Sizes at and beside every boundary, with families in turn whose sums stay finite, and large
+/// ones.
 void add_sizes(DType dtype, Inputs& inputs) {
     constexpr std::array small{
         Family::normal,     Family::uniform, Family::boundary_mantissas, Family::ill_conditioned, Family::integers,

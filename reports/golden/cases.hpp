@@ -1,4 +1,5 @@
-// The inputs whose results are golden: the same bits on every machine, as long as spec_version stays.
+// The inputs whose results are golden: the same bits on every machine, as long as spec_version
+// stays.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace detreduce::golden {
 
-/// One reduction of elements that input.hpp makes. What follows the seed is as in Request; a flat sum leaves it as it is.
+/// One reduction of elements that input.hpp makes. What follows the seed is as in Request; a flat
+/// sum leaves it as it is.
 struct Case {
     Method method;
     DType dtype;  ///< of the elements; tensors: of the first
@@ -41,7 +43,8 @@ struct Case {
 /// Methods whose bits are promised and that every backend has.
 [[nodiscard]] std::vector<Method> golden_methods();
 
-/// Every case that results.tsv must have, in its order: flat sums. Those with the same input stand together.
+/// Every case that results.tsv must have, in its order: flat sums. Those with the same input stand
+/// together.
 [[nodiscard]] std::vector<Case> sum_cases();
 
 /// Every case that ops.tsv must have: the other ops, and shapes.

@@ -6,7 +6,8 @@
 
 namespace detreduce::golden {
 
-/// Of one method, one op and shape, or of all. A line of the table is one result here, also where it stands for many.
+/// Of one method, one op and shape, or of all. A line of the table is one result here, also where
+/// it stands for many.
 struct Tally {
     std::uint64_t results = 0;
     std::uint64_t different = 0;

@@ -16,7 +16,8 @@ using Reduce = std::function<std::uint64_t(const Case& c, const Input& in)>;
 /// What a plan of the case takes.
 [[nodiscard]] Request request_of(const Case& c, const Device& device);
 
-/// What the table holds of the results that run() wrote: the bits of the one, or a fingerprint of them all.
+/// What the table holds of the results that run() wrote: the bits of the one, or a fingerprint of
+/// them all.
 [[nodiscard]] std::uint64_t bits_of(const Case& c, const void* results);
 
 /// Throws Error.

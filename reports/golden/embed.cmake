@@ -1,5 +1,5 @@
-# cmake -DTABLES=…;… -DFUNCTION=namespace::name -DHEADER=… -DOUTPUT=… -P embed.cmake: a source file that holds the tables, one behind the other, as
-# the string that the function of that header gives.
+# cmake -DTABLES=…;… -DFUNCTION=namespace::name -DHEADER=… -DOUTPUT=… -P embed.cmake: a source file
+# that holds the tables, one behind the other, as the string that the function of that header gives.
 foreach(_table IN LISTS TABLES)
   file(READ "${_table}" _text)
   string(APPEND _literals "\n        R\"tsv(${_text})tsv\"")

@@ -20,7 +20,8 @@ std::shared_ptr<const void> shared(std::vector<T> elements) {
     return {all, all->data()};
 }
 
-/// Every second element is one divided by the one before it, unless that is zero: otherwise long products are all 0 or infinite.
+/// Every second element is one divided by the one before it, unless that is zero: otherwise long
+/// products are all 0 or infinite.
 template <class T>
 std::vector<T> balanced(std::vector<T> x) {
     for (std::size_t i = 1; i < x.size(); i += 2) {
@@ -51,7 +52,8 @@ std::uint64_t length_of_group(const Boundaries& b, std::uint64_t word) {
     return word % 4 == 1 ? near[hash(word, 0) % near.size()] : 1 + hash(word, 1) % 100;
 }
 
-/// Tensor i has the dtype that is i after the case's, of those of 16 bits and more, and elements of seed + i, those of y of seed_of_y more.
+/// Tensor i has the dtype that is i after the case's, of those of 16 bits and more, and elements of
+/// seed + i, those of y of seed_of_y more.
 Input tensors_of(const Case& c) {
     const auto offsets = offsets_of(c);
     const auto memory = std::make_shared<std::vector<std::shared_ptr<const void>>>();

@@ -1,4 +1,5 @@
-// The cases beside flat sums: few for each op, method, dtype and shape, where the order of the methods or the way of a backend changes.
+// The cases beside flat sums: few for each op, method, dtype and shape, where the order of the
+// methods or the way of a backend changes.
 #include <algorithm>
 #include <array>
 
@@ -50,7 +51,8 @@ std::vector<Place> places_of(DType dtype) {
     };
 }
 
-/// Products take other elements (balanced() of input.cpp), of families whose reciprocals are not zero.
+/// Products take other elements (balanced() of input.cpp), of families whose reciprocals are not
+/// zero.
 std::vector<Place> places_of_products(DType dtype) {
     const Boundaries b = boundaries_of(dtype);
     using enum Shape;
@@ -82,7 +84,8 @@ std::vector<Place> places_of_products(DType dtype) {
     };
 }
 
-/// A method is one way to add up or to multiply. Ops that compare or count are the same by each, so they take turns.
+/// A method is one way to add up or to multiply. Ops that compare or count are the same by each, so
+/// they take turns.
 std::vector<Method> methods_for(const OpInfo& op, std::size_t turn) {
     std::vector<Method> all = golden_methods();
     const bool same_by_each = op.kind == Kind::order || op.kind == Kind::count;

@@ -1,4 +1,5 @@
-// The tables of golden results: proptests/golden/results.tsv, of flat sums, and ops.tsv, of everything else. One line a case.
+// The tables of golden results: proptests/golden/results.tsv, of flat sums, and ops.tsv, of
+// everything else. One line a case.
 #pragma once
 
 #include <string>
@@ -45,7 +46,8 @@ inline constexpr std::string_view source_prefix = "# spec_version ";
 
 [[nodiscard]] std::string line_of(const Entry& entry);
 
-/// Takes the text of one file, or of both, one behind the other. Throws std::runtime_error, naming the line, when that is no such table.
+/// Takes the text of one file, or of both, one behind the other. Throws std::runtime_error, naming
+/// the line, when that is no such table.
 [[nodiscard]] Table parse_table(std::string_view text);
 
 /// The text of both files, as they were when this was built.

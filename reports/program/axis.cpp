@@ -11,7 +11,8 @@
 namespace detreduce::program {
 namespace {
 
-/// a·b; Failure where that is more than there may be of results. Dimensions may have any product where one is 0.
+/// a·b; Failure where that is more than there may be of results. Dimensions may have any product
+/// where one is 0.
 std::uint64_t times(std::uint64_t a, std::uint64_t b, const std::string& name) {
     if (b != 0 && a > max_groups / b)
         throw Failure(fmt::format("{} has too many results along this axis; allowed are 0 to 2^40", name));

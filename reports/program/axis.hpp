@@ -9,7 +9,8 @@
 
 namespace detreduce::program {
 
-/// The array as it lies in memory: `outer` blocks of n rows of `inner` elements. What is reduced are n elements that lie `inner` apart.
+/// The array as it lies in memory: `outer` blocks of n rows of `inner` elements. What is reduced
+/// are n elements that lie `inner` apart.
 struct Axis {
     std::uint64_t outer = 1, n = 0, inner = 1;
     int index = 0;                        ///< counted from the first axis
@@ -19,7 +20,8 @@ struct Axis {
     [[nodiscard]] std::uint64_t results() const { return outer * inner; }
 };
 
-/// `axis` counts from 0, or, below zero, from the end. Throws Failure, naming the source, where there is no such axis.
+/// `axis` counts from 0, or, below zero, from the end. Throws Failure, naming the source, where
+/// there is no such axis.
 [[nodiscard]] Axis find_axis(const std::string& name, const Layout& layout, int axis);
 
 /// Results of `bytes` bytes each, which lie as the array does, in C order of the remaining axes.

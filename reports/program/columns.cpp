@@ -124,7 +124,8 @@ void ColumnReader::split_commas(std::string_view line) {
     }
 }
 
-/// Takes what stands before the closing quote, also on further lines; two quotes are one. What remains of the line.
+/// Takes what stands before the closing quote, also on further lines; two quotes are one. What
+/// remains of the line.
 std::string_view ColumnReader::take_quoted(std::string_view line) {
     for (;;) {
         const std::size_t quote = line.find('"');

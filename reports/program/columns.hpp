@@ -11,14 +11,16 @@
 
 namespace detreduce::program {
 
-/// Hands out the fields of a column, one after the other. Each line has as many fields as the first. Blank lines are skipped, and with blanks
-/// between fields # starts a comment. A column that is named is that of the field in the first line, which then holds no
-/// numbers. A whole number is the number of a column, from 1; in double quotes it is a name.
+/// Hands out the fields of a column, one after the other. Each line has as many fields as the
+/// first. Blank lines are skipped, and with blanks between fields # starts a comment. A column that
+/// is named is that of the field in the first line, which then holds no numbers. A whole number is
+/// the number of a column, from 1; in double quotes it is a name.
 class ColumnReader {
   public:
     ColumnReader(ByteSource& bytes, Fields fields, const Column& column);
 
-    /// The next field without blanks at its ends; false at the end. `field` is valid until the next call.
+    /// The next field without blanks at its ends; false at the end. `field` is valid until the next
+    /// call.
     bool next(std::string_view& field);
 
     /// Where the last field came from, for messages.

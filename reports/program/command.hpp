@@ -10,8 +10,8 @@
 
 namespace detreduce::program {
 
-/// A whole number in decimal, also with zeros in front (CLI11 alone takes 010 for octal, and wraps negative numbers).
-/// `refusal` is what is said of other text, after that text in quotes.
+/// A whole number in decimal, also with zeros in front (CLI11 alone takes 010 for octal, and wraps
+/// negative numbers). `refusal` is what is said of other text, after that text in quotes.
 [[nodiscard]] inline CLI::Validator decimal_number(std::uint64_t largest, const std::string& refusal) {
     return CLI::Validator([=](std::string& text) { return take_decimal(text, largest, refusal); }, "");
 }

@@ -1,4 +1,5 @@
-// `detreduce documentation`, for the build: man pages and completion, from the commands and options themselves.
+// `detreduce documentation`, for the build: man pages and completion, from the commands and options
+// themselves.
 #include <map>
 #include <memory>
 
@@ -35,7 +36,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
     return text;
 }
 
-// ---- man -----------------------------------------------------------------------------------------------------------
+// ---- man ----------------------------------------------------------------------------------------
 
 /// As text of a page: no line is a request, and dashes and backslashes are themselves.
 std::string troff(const std::string& text) {
@@ -83,7 +84,7 @@ std::string man_page(CLI::App& app, CLI::App& command) {
     return page;
 }
 
-// ---- completion ----------------------------------------------------------------------------------------------------
+// ---- completion ---------------------------------------------------------------------------------
 
 template <class Infos>
 std::string names_of(const Infos& infos) {

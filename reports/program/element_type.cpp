@@ -34,7 +34,8 @@ std::uint64_t magnitude_of(Integer value) {
     return value < 0 ? 0 - bits : bits;
 }
 
-/// Does T hold this magnitude? Its bits, from the highest to the lowest that is set, must fit the precision, and the highest the range.
+/// Does T hold this magnitude? Its bits, from the highest to the lowest that is set, must fit the
+/// precision, and the highest the range.
 template <class T>
 bool holds(std::uint64_t magnitude) {
     using F = fp::Format<T>;

@@ -17,7 +17,8 @@ struct StoredType {
 
     /// As elements of memory: nothing has to be done with them.
     [[nodiscard]] bool is_plain() const { return kind == Kind::floating && !big_endian; }
-    /// What they are reduced as without a wish: floats as they are (of one byte that must be said), integers as what holds them all, or, of 64 bits, f64.
+    /// What they are reduced as without a wish: floats as they are (of one byte that must be said),
+    /// integers as what holds them all, or, of 64 bits, f64.
     [[nodiscard]] DType natural_dtype() const;
 };
 
@@ -29,8 +30,9 @@ class ElementReader {
   public:
     ElementReader(StoredType from, DType to) : from_(from), to_(to) {}
 
-    /// Puts the next n elements at `to`; fewer only where the source ends. `rest` bytes of an element may be left. `first` is the index of the
-    /// first for messages: Failure for one that the dtype does not hold.
+    /// Puts the next n elements at `to`; fewer only where the source ends. `rest` bytes of an
+    /// element may be left. `first` is the index of the first for messages: Failure for one that
+    /// the dtype does not hold.
     [[nodiscard]] std::uint64_t read(ByteSource& bytes, void* to, std::uint64_t n, std::uint64_t first,
                                      std::size_t& rest) const;
 

@@ -1,4 +1,5 @@
-// An exact sum of numbers that come block after block: on the CPU here, on a GPU in reduce_cuda.hpp.
+// An exact sum of numbers that come block after block: on the CPU here, on a GPU in
+// reduce_cuda.hpp.
 #pragma once
 
 #include <memory>

@@ -5,12 +5,14 @@
 
 namespace detreduce::program {
 
-/// Thrown by a command that failed: main() prints `detreduce: ` and the text as one line on stderr and exits with 1.
+/// Thrown by a command that failed: main() prints `detreduce: ` and the text as one line on stderr
+/// and exits with 1.
 struct Failure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// What CLI11 cannot check itself, because it takes several options or the library to see: exit 2 like its errors.
+/// What CLI11 cannot check itself, because it takes several options or the library to see: exit 2
+/// like its errors.
 struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -20,7 +22,8 @@ struct OutOfMemory : Failure {
     using Failure::Failure;
 };
 
-/// The user pressed Ctrl-C: main() prints the text like that of a Failure and exits with 130, as shells do.
+/// The user pressed Ctrl-C: main() prints the text like that of a Failure and exits with 130, as
+/// shells do.
 struct Interrupted : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

@@ -1,4 +1,5 @@
-// What --help says: a screen of what is needed first. --help-all has the rest, and so have the man pages.
+// What --help says: a screen of what is needed first. --help-all has the rest, and so have the man
+// pages.
 #pragma once
 
 #include <map>

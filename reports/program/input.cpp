@@ -30,8 +30,8 @@ static_assert(std::endian::native == std::endian::little, "raw and .npy data are
     throw Failure(fmt::format("cannot read {}: {}", name, std::generic_category().message(error)));
 }
 
-/// 0 for what has no size: a stream, a device, a file of /proc (regular and of size 0, whatever it holds), and a standard
-/// input that was read before and so does not start at 0.
+/// 0 for what has no size: a stream, a device, a file of /proc (regular and of size 0, whatever it
+/// holds), and a standard input that was read before and so does not start at 0.
 std::uint64_t size_of_whole_file(int descriptor, const std::string& name) {
     struct stat info {};
     if (::fstat(descriptor, &info) != 0) fail_to_read(name, errno);

@@ -1,4 +1,5 @@
-// The numbers of a file: all of them at once, or block after block. Every way in which a file can be wrong is a Failure of its own.
+// The numbers of a file: all of them at once, or block after block. Every way in which a file can
+// be wrong is a Failure of its own.
 #pragma once
 
 #include <cstddef>
@@ -67,17 +68,19 @@ class ByteSource {
     /// The bytes that remain; nothing when nobody knows, as of a stream.
     [[nodiscard]] virtual std::optional<std::uint64_t> bytes_left() const { return std::nullopt; }
 
-    /// Reads up to `size` bytes to `to`; 0 at the end, and for a size of 0. Throws Failure, also where the end comes before its time.
+    /// Reads up to `size` bytes to `to`; 0 at the end, and for a size of 0. Throws Failure, also
+    /// where the end comes before its time.
     [[nodiscard]] virtual std::size_t read(void* to, std::size_t size) = 0;
 
     /// The same, but fewer than `size` bytes only at the end.
     [[nodiscard]] std::size_t read_fully(void* to, std::size_t size);
 
-    /// The next `limit` bytes, or what remains: read once, with memory for what came and not for what was promised.
+    /// The next `limit` bytes, or what remains: read once, with memory for what came and not for
+    /// what was promised.
     [[nodiscard]] Bytes read_up_to(std::uint64_t limit);
 
-    /// All that remains: in place where it lies in memory or can be mapped, so that it may be larger than the memory; otherwise read, up to
-    /// `limit` bytes.
+    /// All that remains: in place where it lies in memory or can be mapped, so that it may be
+    /// larger than the memory; otherwise read, up to `limit` bytes.
     [[nodiscard]] virtual Bytes rest(std::uint64_t limit = no_limit) { return read_up_to(limit); }
 
     /// Passes over the next `size` bytes, which must be there.
@@ -119,7 +122,8 @@ class MemoryBytes : public ByteSource {
     std::span<const std::byte> left_;
 };
 
-/// Memory that grows without being copied: by its pages, which cost nothing before they are written to.
+/// Memory that grows without being copied: by its pages, which cost nothing before they are written
+/// to.
 class GrowingBuffer {
   public:
     GrowingBuffer() = default;
@@ -128,7 +132,8 @@ class GrowingBuffer {
     GrowingBuffer& operator=(const GrowingBuffer&) = delete;
     [[nodiscard]] std::byte* data() const { return data_; }
     [[nodiscard]] std::uint64_t size() const { return size_; }
-    /// To `size` bytes or more; what is in it stays, perhaps elsewhere. Throws Failure when there is not so much.
+    /// To `size` bytes or more; what is in it stays, perhaps elsewhere. Throws Failure when there
+    /// is not so much.
     void grow(std::uint64_t size);
 
   private:
@@ -146,12 +151,14 @@ class NumberFile {
     [[nodiscard]] virtual DType dtype() const = 0;
     /// Nothing where nobody knows of any dimensions.
     [[nodiscard]] virtual std::optional<Layout> layout() const { return std::nullopt; }
-    /// Puts the next n numbers at `to`, fewer only at the end, which has been checked when 0 is returned. n ≥ 1. What came before a Failure is
-    /// of no use.
+    /// Puts the next n numbers at `to`, fewer only at the end, which has been checked when 0 is
+    /// returned. n ≥ 1. What came before a Failure is of no use.
     [[nodiscard]] virtual std::uint64_t read(void* to, std::uint64_t n) = 0;
-    /// All numbers at once, before any was read: a mapped file where there is one, otherwise read into memory, once.
+    /// All numbers at once, before any was read: a mapped file where there is one, otherwise read
+    /// into memory, once.
     [[nodiscard]] virtual Numbers all();
-    /// How many there are, before any was read; nothing where nobody knows, as of a stream, or of text.
+    /// How many there are, before any was read; nothing where nobody knows, as of a stream, or of
+    /// text.
     [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
     /// Passes over the next n numbers, which must be there.
     virtual void skip(std::uint64_t n);
@@ -164,8 +171,9 @@ struct Column {
     std::string text; ///< a number from 1, or a name in the first line
 };
 
-/// Opens `path` as `format`; of an .npz, `data.npz:x` is its member x. `dtype` is what the user said: needed for raw, f64 when absent for text
-/// and csv, checked for npy, what integers are converted to.
+/// Opens `path` as `format`; of an .npz, `data.npz:x` is its member x. `dtype` is what the user
+/// said: needed for raw, f64 when absent for text and csv, checked for npy, what integers are
+/// converted to.
 [[nodiscard]] std::unique_ptr<NumberFile> open_numbers(const std::string& path, Format format,
                                                        std::optional<DType> dtype, const Column& column = {});
 /// The same of bytes, but of an .npz.
@@ -200,7 +208,8 @@ enum class Fields { by_commas, by_blanks };
 /// Throws Failure when there are more elements than a sum may have.
 void require_countable(DType dtype, std::uint64_t n);
 
-/// Throws Failure when `bytes`, of which there are `already` some, cannot be had: better than being killed for it later.
+/// Throws Failure when `bytes`, of which there are `already` some, cannot be had: better than being
+/// killed for it later.
 void require_memory(std::uint64_t bytes, std::uint64_t already = 0);
 
 /// push_back() for vectors that may grow as long as a file.

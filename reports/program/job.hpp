@@ -33,8 +33,8 @@ class Job {
     /// processes on it, and no more than MPI bound it to; 0: the environment says how many.
     [[nodiscard]] std::uint32_t threads() const;
 
-    /// Does `work`, and returns when all have done theirs. If it throws in some of them, the first of
-    /// these throws that, with its rank in the text, and all others FailedElsewhere.
+    /// Does `work`, and returns when all have done theirs. If it throws in some of them, the first
+    /// of these throws that, with its rank in the text, and all others FailedElsewhere.
     void together(const std::function<void()>& work) const;
 
     /// Puts the states of all together, of which this process has `states`, of a plan of `request`,

@@ -14,7 +14,8 @@ namespace detreduce::program {
 /// What may stand between an entry and the ends of its line.
 inline constexpr std::string_view blanks = " \t\r\v\f";
 
-/// The lines of a source, one after the other, without keeping it in memory. Line ends are LF or CRLF.
+/// The lines of a source, one after the other, without keeping it in memory. Line ends are LF or
+/// CRLF.
 class LineReader {
   public:
     static constexpr std::size_t first_buffer = std::size_t{1} << 16, longest_line = std::size_t{1} << 20; ///< bytes
@@ -42,7 +43,8 @@ class LineReader {
 [[nodiscard]] std::string_view without_comment_and_blanks(std::string_view line);
 [[nodiscard]] std::string_view without_blanks(std::string_view line);
 
-/// Hands out the entries of a text, one after the other: what stands on lines that are neither blank nor comments.
+/// Hands out the entries of a text, one after the other: what stands on lines that are neither
+/// blank nor comments.
 class EntryReader {
   public:
     explicit EntryReader(ByteSource& bytes) : lines_(bytes) {}

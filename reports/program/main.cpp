@@ -1,4 +1,5 @@
-// The program `detreduce`: puts the commands together and turns whatever goes wrong into one line and an exit code.
+// The program `detreduce`: puts the commands together and turns whatever goes wrong into one line
+// and an exit code.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -51,11 +52,13 @@ std::string version_text() {
                        spec_version, cuda_text, isas);
 }
 
-/// A descriptor that is closed at the start would be reused for the first file opened, and messages would go there.
+/// A descriptor that is closed at the start would be reused for the first file opened, and messages
+/// would go there.
 void keep_standard_descriptors() {
     for (int fd = 0; fd <= 2; ++fd) {
         if (::fcntl(fd, F_GETFD) != -1) continue;
-        // The wrong way round: reading from a closed input and writing to a closed output still fail, and are reported.
+        // The wrong way round: reading from a closed input and writing to a closed output still
+        // fail, and are reported.
         [[maybe_unused]] const int opened = ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }
 }

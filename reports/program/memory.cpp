@@ -1,5 +1,5 @@
-// How much memory there is. Linux hands out more than it has and then kills whoever uses it, so bad_alloc comes too late;
-// where nothing is known about the memory, bad_alloc is what remains.
+// How much memory there is. Linux hands out more than it has and then kills whoever uses it, so
+// bad_alloc comes too late; where nothing is known about the memory, bad_alloc is what remains.
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
@@ -29,7 +29,8 @@ std::uint64_t available_of_machine() {
     return unknown;
 }
 
-/// The limit of a container, not what remains of it: that includes file caches, which make room when asked.
+/// The limit of a container, not what remains of it: that includes file caches, which make room
+/// when asked.
 std::uint64_t limit_of_container() {
     for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
         std::uint64_t bytes = 0;

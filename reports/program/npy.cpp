@@ -1,4 +1,5 @@
-// NumPy's .npy, versions 1 to 3: magic, version, length of the header, header (a Python dictionary literal), data.
+// NumPy's .npy, versions 1 to 3: magic, version, length of the header, header (a Python dictionary
+// literal), data.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #include <algorithm>
 #include <cstring>

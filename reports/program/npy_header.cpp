@@ -42,7 +42,8 @@ class Reader {
         return until(quote);
     }
 
-    /// A dtype is a string, or a list when it is structured; NumPy's other spellings do not reach files.
+    /// A dtype is a string, or a list when it is structured; NumPy's other spellings do not reach
+    /// files.
     std::string descr() { return take("[") ? "[" + until("]") + "]" : string(); }
 
     bool boolean() {

@@ -116,7 +116,8 @@ std::size_t count_named(zip_t* archive, std::string_view wanted) {
     return count;
 }
 
-/// The index of the member that was asked for: the one of that very name if there is one, as in NumPy, else NAME.npy.
+/// The index of the member that was asked for: the one of that very name if there is one, as in
+/// NumPy, else NAME.npy.
 zip_uint64_t find_member(const std::string& name, zip_t* archive, const std::string& member) {
     const zip_int64_t members = zip_get_num_entries(archive, 0);
     if (member.empty()) {

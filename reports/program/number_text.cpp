@@ -1,6 +1,6 @@
-// std::from_chars does the rounding, for hexadecimal as well: checked against MPFR, subnormals and ties included, where
-// glibc's strtod was found to be wrong. What it leaves to us: signs, the 0x prefix, words, which way a value that is out of
-// range went, and the formats of 8 and 16 bits.
+// std::from_chars does the rounding, for hexadecimal as well: checked against MPFR, subnormals and
+// ties included, where glibc's strtod was found to be wrong. What it leaves to us: signs, the 0x
+// prefix, words, which way a value that is out of range went, and the formats of 8 and 16 bits.
 #include "number_text.hpp"
 
 #include <algorithm>
@@ -54,7 +54,8 @@ Parsed read_magnitude(std::string_view text, bool hex, T& value) {
     return Parsed::ok;
 }
 
-/// A number beside x > 0, nearer than any other double: above it (sign = 1), below it (−1) or x itself (0), rounded to T.
+/// A number beside x > 0, nearer than any other double: above it (sign = 1), below it (−1) or x
+/// itself (0), rounded to T.
 template <class T>
 T round_beside(double x, int sign) {
     const acc::exact::Parts p = acc::exact::parts(x);
@@ -62,8 +63,9 @@ T round_beside(double x, int sign) {
     return fp::round_significand<T>(false, finer, p.exponent - 10, false);
 }
 
-/// The number `text` rounded to T, where `nearest` is the double nearest to it. Where two numbers of T meet is a double: so it is only when
-/// `nearest` is that place that the digits beyond it matter.
+/// The number `text` rounded to T, where `nearest` is the double nearest to it. Where two numbers
+/// of T meet is a double: so it is only when `nearest` is that place that the digits beyond it
+/// matter.
 template <class T>
 T round_text(std::string_view text, bool hex, double nearest) {
     if (nearest == 0) return fp::from_bits<T>(0);
@@ -104,8 +106,9 @@ bool reads_back(std::string_view text, T value) {
     return parse_number(text, again) == Parsed::ok && fp::to_bits(again) == fp::to_bits(value);
 }
 
-/// With as few digits as the bits of value > 0 allow. Of each number of digits the nearest decimal is tried, and, if that is below, the one
-/// above: at a power of two numbers are farther apart above than below, so that it may read back although it is not the nearer one.
+/// With as few digits as the bits of value > 0 allow. Of each number of digits the nearest decimal
+/// is tried, and, if that is below, the one above: at a power of two numbers are farther apart
+/// above than below, so that it may read back although it is not the nearer one.
 template <class T>
 std::string shortest_of_narrow(T value) {
     const double x = fp::widen(value);

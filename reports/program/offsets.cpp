@@ -23,10 +23,12 @@ struct Words {
 };
 constexpr Words of_offsets{"offset", "offsets"}, of_ids{"id", "ids"};
 
-/// Numbers that are checked as they come, while it is known where each came from. `place` says it when asked.
+/// Numbers that are checked as they come, while it is known where each came from. `place` says it
+/// when asked.
 class Checked {
   public:
-    /// Numbers less than `end`; of others it is said that they are past the end, and what is `allowed`.
+    /// Numbers less than `end`; of others it is said that they are past the end, and what is
+    /// `allowed`.
     Checked(const Words& its_words, std::uint64_t end, std::string allowed)
         : words(its_words), end_(end), allowed_(std::move(allowed)) {}
 

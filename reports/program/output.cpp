@@ -19,7 +19,8 @@ constexpr std::size_t longest_excerpt = 60; // bytes
     throw Failure(fmt::format("cannot write to standard output: {}", why));
 }
 
-// The bytes of the first character in UTF-8; 0: it begins with none. Well-formed as Unicode 15, table 3-7, says.
+// The bytes of the first character in UTF-8; 0: it begins with none. Well-formed as Unicode 15,
+// table 3-7, says.
 std::size_t length_of_character(std::string_view text) {
     const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
     const auto continues = [&](std::size_t i) { return byte(i) >= 0x80 && byte(i) <= 0xbf; };

@@ -1,4 +1,5 @@
-// What the program prints: standard output that never fails silently, and text that is safe to put in one line.
+// What the program prints: standard output that never fails silently, and text that is safe to put
+// in one line.
 #pragma once
 
 #include <string>
@@ -9,13 +10,16 @@ namespace detreduce::program {
 /// Writes `text` to standard output; throws Failure when it cannot (closed pipe, full disk).
 void print(std::string_view text);
 
-/// Writes out what is still buffered; throws Failure when anything written to standard output was lost.
+/// Writes out what is still buffered; throws Failure when anything written to standard output was
+/// lost.
 void finish_output();
 
-/// Writes `text` to standard error. Where that is closed or full nobody can be told, so it is lost in silence.
+/// Writes `text` to standard error. Where that is closed or full nobody can be told, so it is lost
+/// in silence.
 void print_error(std::string_view text) noexcept;
 
-/// `text` on one line: control characters (C0, DEL, C1) and bytes that are not UTF-8 as \n, \t or \xNN. Everything that goes to stderr passes through here.
+/// `text` on one line: control characters (C0, DEL, C1) and bytes that are not UTF-8 as \n, \t or
+/// \xNN. Everything that goes to stderr passes through here.
 [[nodiscard]] std::string one_line(std::string_view text);
 
 /// 'text' for a message: in quotes and on one line.

@@ -16,7 +16,8 @@ struct Named {
     std::string name;
 };
 
-/// Reads both to their ends, in step: y, where the op has one, must have as many numbers. For requests that host::Partial::can().
+/// Reads both to their ends, in step: y, where the op has one, must have as many numbers. For
+/// requests that host::Partial::can().
 [[nodiscard]] host::Partial reduce_parts(const Request& request, const Named& x, const Named* y);
 
 } // namespace detreduce::program

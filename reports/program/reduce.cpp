@@ -1,4 +1,5 @@
-// `detreduce reduce`: a reduction of a file, its bits and what is promised about them. Here are its options; reduce_run.cpp does it.
+// `detreduce reduce`: a reduction of a file, its bits and what is promised about them. Here are its
+// options; reduce_run.cpp does it.
 #include <algorithm>
 #include <charconv>
 #include <limits>

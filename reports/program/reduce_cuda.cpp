@@ -67,7 +67,8 @@ OwnStream make_stream() {
     return OwnStream(stream);
 }
 
-/// In slices: the driver stages pageable memory, and a mapped file is read from disk one slice after the other.
+/// In slices: the driver stages pageable memory, and a mapped file is read from disk one slice
+/// after the other.
 void copy_to_device(void* to, const void* from, std::size_t bytes) {
     constexpr std::size_t slice = std::size_t{64} << 20;
     for (std::size_t at = 0; at < bytes; at += slice) {
@@ -84,7 +85,8 @@ class CudaExactSum : public ExactSum {
         : state_(allocate(sizeof(ExactState))), result_(allocate(sizeof(Value::bytes))), stream_(make_stream()) {
         for (Slot& slot : slots_)
             slot = {allocate_pinned(block_bytes), allocate(block_bytes), make_event()};
-        // On the stream: it does not wait for the default one, on which a plain copy may still be under way.
+        // On the stream: it does not wait for the default one, on which a plain copy may still be
+        // under way.
         check(cudaMemcpyAsync(state_.get(), &start, sizeof start, cudaMemcpyHostToDevice, stream_.get()),
               "cannot copy to the CUDA device");
         check(cudaStreamSynchronize(stream_.get()), failed);

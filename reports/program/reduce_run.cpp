@@ -100,7 +100,8 @@ bool is_npy(Format format) {
     return format == Format::npy || format == Format::npz;
 }
 
-/// What cannot work fails here, before a file is opened that may be large, or a pipe that may never end.
+/// What cannot work fails here, before a file is opened that may be large, or a pipe that may never
+/// end.
 void check_early(const Task& task) {
     Request request = task.request;
     std::optional<DType> dtype = task.dtype;
@@ -144,7 +145,8 @@ std::string layout_text(const Layout& layout) {
     return fmt::format("shape {} in {} order", shape_text(layout.shape), layout.fortran ? "Fortran" : "C");
 }
 
-/// The second file, whose numbers must be of the same dtype, and, where both are arrays, of the same shape.
+/// The second file, whose numbers must be of the same dtype, and, where both are arrays, of the
+/// same shape.
 std::unique_ptr<NumberFile> open_second(const Task& task, const NumberFile& file) {
     auto second = open_numbers(task.with, *task.with_format, task.dtype, task.with_column);
     if (second->dtype() != file.dtype()) {
@@ -371,7 +373,8 @@ nlohmann::ordered_json json_of_group(const OpInfo& op, const Result& result, std
     return both;
 }
 
-/// `rows` or `columns` of two dimensions, as --axis has it: in memory the rows of Fortran order are columns. Of others, the axis.
+/// `rows` or `columns` of two dimensions, as --axis has it: in memory the rows of Fortran order are
+/// columns. Of others, the axis.
 void add_axis(nlohmann::ordered_json& json, const Axis& axis) {
     if (axis.remaining.size() == 1) {
         json["shape"] = name(axis.index == 1 ? Shape::rows : Shape::columns);
@@ -487,7 +490,8 @@ void run_task(const Task& task, bool json, const Job* job) {
     print(json ? as_json(task, request, axis ? &*axis : nullptr, result, nullptr)
                : as_text(op, result, request.groups));
     if (!result.state) return;
-    // Written out first: who saw no result tries again, and a saved state would then hold the numbers twice.
+    // Written out first: who saw no result tries again, and a saved state would then hold the
+    // numbers twice.
     finish_output();
     save_state(task.save_state, *result.state);
 }

@@ -34,9 +34,9 @@ struct Task {
     std::string save_state; ///< empty: not to be saved
 };
 
-/// Reads, reduces, prints and, once that is written out, saves. Prints the result as a decimal (of minmax
-/// two, with a space between), one a line where there are many, or a JSON object on one line.
-/// With a job all its processes do so, each with its part of the files, and one prints.
+/// Reads, reduces, prints and, once that is written out, saves. Prints the result as a decimal (of
+/// minmax two, with a space between), one a line where there are many, or a JSON object on one
+/// line. With a job all its processes do so, each with its part of the files, and one prints.
 /// Throws Failure, UsageError and FailedElsewhere.
 void run_task(const Task& task, bool json, const Job* job = nullptr);
 

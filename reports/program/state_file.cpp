@@ -42,7 +42,8 @@ ExactState load_state(const std::string& path) {
                               in_quotes(path), others));
 }
 
-/// Throws Failure when `path` is the regular file `other`, by whatever name, which messages call `name`.
+/// Throws Failure when `path` is the regular file `other`, by whatever name, which messages call
+/// `name`.
 void refuse_same(const std::string& path, const struct stat& other, std::string_view name) {
     struct stat info {};
     if (!S_ISREG(other.st_mode) || ::stat(path.c_str(), &info) != 0) return;
@@ -65,8 +66,8 @@ void write_to_stream(const std::string& path, const Blob& blob) {
     if (error != 0) fail_to_write(path, error);
 }
 
-/// Links to files stay links: what they lead to is opened once, as any program that writes would, so that the system may refuse, and its own path
-/// returned.
+/// Links to files stay links: what they lead to is opened once, as any program that writes would,
+/// so that the system may refuse, and its own path returned.
 std::string path_without_links(const std::string& path) {
     struct stat info {};
     if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return path;

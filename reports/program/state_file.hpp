@@ -8,21 +8,25 @@
 
 namespace detreduce::program {
 
-/// The sum of the states in these files. Throws Failure, naming the file, when one cannot be read, is damaged, or is too much.
+/// The sum of the states in these files. Throws Failure, naming the file, when one cannot be read,
+/// is damaged, or is too much.
 [[nodiscard]] ExactState load_states(const std::vector<std::string>& paths);
 
-/// Throws Failure when `state`, the sum of these files and of the numbers that came after, is beyond its headroom.
+/// Throws Failure when `state`, the sum of these files and of the numbers that came after, is
+/// beyond its headroom.
 void require_headroom(const ExactState& state, const std::vector<std::string>& paths);
 
-/// Throws Failure when it is plain beforehand that no state can be saved at `path`: better than after an hour of summing.
+/// Throws Failure when it is plain beforehand that no state can be saved at `path`: better than
+/// after an hour of summing.
 void require_savable(const std::string& path);
 
 /// Throws Failure when `path` is the regular file `input` (`-`: standard input; empty: none),
 /// or the one that standard output goes to.
 void require_apart(const std::string& path, const std::string& input);
 
-/// Writes the state to a new file beside `path` and gives it that name: readers see the old file or the new one, never half of one.
-/// What is not a regular file (a pipe, a device) is written to. Throws Failure.
+/// Writes the state to a new file beside `path` and gives it that name: readers see the old file or
+/// the new one, never half of one. What is not a regular file (a pipe, a device) is written to.
+/// Throws Failure.
 void save_state(const std::string& path, const ExactState& state);
 
 } // namespace detreduce::program

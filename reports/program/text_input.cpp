@@ -1,4 +1,5 @@
-// Text: one number a line, blank lines and # comments skipped, LF or CRLF; or one column of a table.
+// Text: one number a line, blank lines and # comments skipped, LF or CRLF; or one column of a
+// table.
 #include <cstring>
 #include <string_view>
 #include <type_traits>

@@ -16,13 +16,15 @@ struct Verified {
     golden::Verdict verdict;
 };
 
-/// One line a method of sums, one an op and shape, one for all, and the first few cases that differ.
+/// One line a method of sums, one an op and shape, one for all, and the first few cases that
+/// differ.
 [[nodiscard]] std::string verify_lines(const Verified& verified);
 
 /// The same as a JSON object, on one line.
 [[nodiscard]] std::string verify_json(const Verified& verified);
 
-/// Computes the table's cases with `reduce`, hands to `say` what there is to be said of them, and then throws Failure if a result differs.
+/// Computes the table's cases with `reduce`, hands to `say` what there is to be said of them, and
+/// then throws Failure if a result differs.
 void verify(const golden::Table& table, const golden::Reduce& reduce, const std::string& device, bool json,
             const std::function<void(const std::string&)>& say);
 

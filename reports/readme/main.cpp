@@ -1,5 +1,5 @@
-// detreduce_readme [--check] FILE… FOLDER: writes the tables of documents from a folder of results, or says whether they
-// are up to date (exit 1 when not).
+// detreduce_readme [--check] FILE… FOLDER: writes the tables of documents from a folder of results,
+// or says whether they are up to date (exit 1 when not).
 #include <cstdio>
 #include <string_view>
 

@@ -109,7 +109,8 @@ std::string ladder(const Folder& folder) {
            folder.from(ladder_file) + markdown(ladder_summary_table(folder.results(ladder_file)));
 }
 
-// Of a dtype and an op, which data was the worst that a search found. A run that has not searched has no such file.
+// Of a dtype and an op, which data was the worst that a search found. A run that has not searched
+// has no such file.
 std::string adversaries(const Folder& folder) {
     const char* const file = adversaries_file;
     if (!std::filesystem::exists(folder.path / file)) return "";

@@ -52,7 +52,8 @@ std::uint64_t most_bytes(const std::vector<CostRow>& rows) {
     return most;
 }
 
-// Of the many sizes: from where launching is all that counts to where it no longer does, and the largest.
+// Of the many sizes: from where launching is all that counts to where it no longer does, and the
+// largest.
 bool worth_a_line(const CostRow& r, std::uint64_t most) {
     static const std::set<std::uint64_t> sizes{1u << 15, 1u << 18, 1u << 20, 1u << 22, 1u << 24, 1u << 28};
     return r.bytes == most || sizes.count(r.n) > 0;

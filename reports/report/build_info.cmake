@@ -1,5 +1,5 @@
-# Writes OUT (a header) with the commit that is being built; run at each build, changes the file only when it says
-# something new. Given with -D: SOURCE_DIR, OUT, COMPILER, FLAGS.
+# Writes OUT (a header) with the commit that is being built; run at each build, changes the file
+# only when it says something new. Given with -D: SOURCE_DIR, OUT, COMPILER, FLAGS.
 set(commit "unknown")
 set(dirty "false")
 find_package(Git QUIET)

@@ -76,8 +76,8 @@ Found look_at(const Target& target) {
     return {"", info.st_mode & 0777};
 }
 
-// A new file in `folder` with these bytes, on the disk; then it gets the name, too, or, without one, goes again. An
-// error's number, or 0.
+// A new file in `folder` with these bytes, on the disk; then it gets the name, too, or, without
+// one, goes again. An error's number, or 0.
 int write_beside(int folder, std::optional<mode_t> mode, std::string_view bytes, const char* name) {
     const std::string temporary = temporary_file_name();
     const Leftover leftover(Leftover::a_file, temporary, folder);

@@ -1,4 +1,5 @@
-// Files and folders, as a careful program writes and reads them: nothing half written, no link followed, nothing read without end.
+// Files and folders, as a careful program writes and reads them: nothing half written, no link
+// followed, nothing read without end.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,13 @@
 
 namespace detreduce::program {
 
-/// A folder for the files of one command: made, with its parents, unless it is there. While one lives no other process
-/// has one of the same folder. A link to a folder is followed once, when this is made: whatever gets the folder's name
-/// later, files go where they went before.
+/// A folder for the files of one command: made, with its parents, unless it is there. While one
+/// lives no other process has one of the same folder. A link to a folder is followed once, when
+/// this is made: whatever gets the folder's name later, files go where they went before.
 class OutputDirectory {
   public:
-    /// Throws Failure where nothing can be written, so that nobody waits minutes for a measurement that cannot be saved,
-    /// and where another process is writing.
+    /// Throws Failure where nothing can be written, so that nobody waits minutes for a measurement
+    /// that cannot be saved, and where another process is writing.
     explicit OutputDirectory(const std::filesystem::path& dir);
     ~OutputDirectory();
     OutputDirectory(const OutputDirectory&) = delete;
@@ -32,7 +33,8 @@ class OutputDirectory {
     /// What is in it.
     [[nodiscard]] std::vector<std::string> names() const;
 
-    /// Throws Failure where the folder has another name by now, or none: its files are not where they are looked for.
+    /// Throws Failure where the folder has another name by now, or none: its files are not where
+    /// they are looked for.
     void require_in_place() const;
 
     /// Of a file in it, for messages.
@@ -48,11 +50,13 @@ inline constexpr std::uint64_t largest_file = std::uint64_t{256} << 20; ///< tha
 /// A whole regular file of at most largest_file bytes. Throws Failure for any other.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
 
-/// Is there anything of that name, or may there be? What cannot be looked at is for read_file() to complain about.
+/// Is there anything of that name, or may there be? What cannot be looked at is for read_file() to
+/// complain about.
 [[nodiscard]] bool may_exist(const std::filesystem::path& file) noexcept;
 
-/// Writes a whole file: readers see the old one or the new one, never half of it, also after a crash. What is there must be a regular file with
-/// permission to write, which the new one takes over; links are not followed. Throws Failure.
+/// Writes a whole file: readers see the old one or the new one, never half of it, also after a
+/// crash. What is there must be a regular file with permission to write, which the new one takes
+/// over; links are not followed. Throws Failure.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
 /// The same; why it could not be done, or nothing.

@@ -1,4 +1,5 @@
-// What must not stay behind: temporary files and folders, and processes, of a run that a signal ends, and files of runs that were killed.
+// What must not stay behind: temporary files and folders, and processes, of a run that a signal
+// ends, and files of runs that were killed.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +11,8 @@
 
 namespace detreduce::program {
 
-/// While one lives, SIGINT, SIGTERM and SIGHUP remove what it names before they end this program, where nobody else handles them.
+/// While one lives, SIGINT, SIGTERM and SIGHUP remove what it names before they end this program,
+/// where nobody else handles them.
 class Leftover {
   public:
     enum Kind { nothing, being_written, a_file, an_empty_folder, a_process };
@@ -27,17 +29,19 @@ class Leftover {
     int place_; // among those that the handler looks at; -1: there was none left
 };
 
-/// Removes everything that a Leftover names. For handlers of signals: it does only what POSIX allows there.
+/// Removes everything that a Leftover names. For handlers of signals: it does only what POSIX
+/// allows there.
 void remove_leftovers() noexcept;
 
-/// "detreduce-MACHINE-PROCESS-RANDOM": names that nobody can guess, and that tell later runs whose they were.
+/// "detreduce-MACHINE-PROCESS-RANDOM": names that nobody can guess, and that tell later runs whose
+/// they were.
 [[nodiscard]] std::string unguessable_name();
 
 /// The name of a temporary file, as remove_stale_files() knows it.
 [[nodiscard]] std::string temporary_file_name();
 
-/// Removes from `folder` the files (or folders) of this user with such names that were left there by a process of this
-/// machine that has ended, or by one of another machine more than a day ago.
+/// Removes from `folder` the files (or folders) of this user with such names that were left there
+/// by a process of this machine that has ended, or by one of another machine more than a day ago.
 void remove_stale_files(int folder) noexcept; ///< which is open
 void remove_stale_files(const std::filesystem::path& folder) noexcept;
 void remove_stale_folders(const std::filesystem::path& folder) noexcept;

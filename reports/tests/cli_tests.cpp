@@ -185,7 +185,8 @@ TEST_CASE("a method that the op or the device does not offer is wrong usage, see
     check({"--op", "std", "--method", "kahan"}, "allowed for variance, stddev and moments are exact, tree and");
     check({"--op", "max", "--method", "atomic"}, "ops that compare have no atomic; allowed are exact, compensated");
     check({"--op", "count_nonzero", "--method", "atomic"}, "ops that count have no atomic; allowed are exact");
-    // Whatever an op and a device refuse, they say what is allowed; sums by any method run on the CPU.
+    // Whatever an op and a device refuse, they say what is allowed; sums by any method run on the
+    // CPU.
     for (const detreduce::Backend backend : {detreduce::Backend::cpu, detreduce::Backend::cuda})
         for (const detreduce::OpInfo& op : detreduce::ops())
             for (const detreduce::MethodInfo& method : detreduce::methods()) {

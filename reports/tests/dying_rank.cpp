@@ -1,5 +1,5 @@
-// To be loaded before MPI by a program that it starts (LD_PRELOAD): rank 1 is killed in its call DYING_CALL, from 0, of
-// those that all processes make together.
+// To be loaded before MPI by a program that it starts (LD_PRELOAD): rank 1 is killed in its call
+// DYING_CALL, from 0, of those that all processes make together.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

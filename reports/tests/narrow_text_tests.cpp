@@ -17,7 +17,8 @@ using namespace detreduce::program;
 
 namespace {
 
-/// The value of a magnitude's bits, without the library's conversions. Infinity: the power of two that follows the largest number.
+/// The value of a magnitude's bits, without the library's conversions. Infinity: the power of two
+/// that follows the largest number.
 template <class T>
 double value_of(unsigned bits) {
     using F = fp::Format<T>;
@@ -27,7 +28,8 @@ double value_of(unsigned bits) {
                       : std::ldexp(fraction + hidden, F::min_exponent + field - 1);
 }
 
-/// Does `text`, and its negative, read as the number with these bits; as too large where that is an infinity?
+/// Does `text`, and its negative, read as the number with these bits; as too large where that is an
+/// infinity?
 template <class T>
 bool reads_as(const std::string& text, unsigned bits) {
     T value{}, negative{};

@@ -118,7 +118,8 @@ std::string swapped(const std::vector<T>& values) {
     return bytes;
 }
 
-/// What a file of these numbers gives, in either byte order and by both ways of reading: one result, which is returned.
+/// What a file of these numbers gives, in either byte order and by both ways of reading: one
+/// result, which is returned.
 template <class T>
 std::string result_of(const std::string& type, const std::vector<T>& values, std::vector<std::string> more = {}) {
     const std::string shape = "(" + std::to_string(values.size()) + ",)";

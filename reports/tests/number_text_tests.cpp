@@ -1,5 +1,6 @@
-// Reading and writing of single numbers, called directly. References that were found wrong are not used: glibc's strtod
-// misrounds hexadecimal subnormals, so hexadecimal is compared with a wider type that holds the number exactly.
+// Reading and writing of single numbers, called directly. References that were found wrong are not
+// used: glibc's strtod misrounds hexadecimal subnormals, so hexadecimal is compared with a wider
+// type that holds the number exactly.
 #include <support/catch.hpp>
 
 #include <bit>
@@ -49,7 +50,8 @@ bool reads_as(const std::string& text, T expected) {
     return r.parsed == Parsed::ok && std::bit_cast<BitsOf<T>>(r.value) == std::bit_cast<BitsOf<T>>(expected);
 }
 
-/// A number written out exactly: the middle between a random value and the one above it, where rounding is hardest.
+/// A number written out exactly: the middle between a random value and the one above it, where
+/// rounding is hardest.
 template <class T>
 std::string tie_above(std::mt19937_64& random) {
     for (;;) {

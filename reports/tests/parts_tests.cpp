@@ -45,7 +45,8 @@ Out in_parts(Request request, const std::vector<T>& x, const std::vector<T>& y, 
     return out;
 }
 
-/// Requests of the numbers that can be reduced in parts: each op, and some method, NaN policy, ddof and dtype of the result.
+/// Requests of the numbers that can be reduced in parts: each op, and some method, NaN policy, ddof
+/// and dtype of the result.
 Request draw_request(DType dtype, std::uint64_t n, std::uint64_t word) {
     Request request{
         .op = ops()[word % ops().size()].op, .method = Method::exact, .dtype = dtype, .n = n, .device = cpu};

@@ -18,8 +18,8 @@ struct Outcome {
 /// Where the program's standard streams go when not to the test.
 struct Streams {
     std::vector<std::string> launcher = {}; ///< a program and its first arguments, which starts this one; empty: none
-    std::string input = {};       ///< given on standard input, through a file
-    std::string output_file = {}; ///< standard output goes there instead, e.g. /dev/full
+    std::string input = {};                 ///< given on standard input, through a file
+    std::string output_file = {};           ///< standard output goes there instead, e.g. /dev/full
     bool output_closed = false;
     bool output_is_broken_pipe = false; ///< a pipe whose reader is gone
     bool input_is_pipe = false;
@@ -28,7 +28,8 @@ struct Streams {
     std::uint64_t memory_limit = 0; ///< bytes of address space; 0: no limit
 };
 
-/// The address sanitizer reserves terabytes of address space, so that Streams::memory_limit cannot be tested with it.
+/// The address sanitizer reserves terabytes of address space, so that Streams::memory_limit cannot
+/// be tested with it.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool address_space_is_limitable = false;
 #else
@@ -44,7 +45,8 @@ std::string read_file(const std::string& path);
 /// Runs `detreduce reduce arguments…` with `text` on standard input.
 Outcome reduce_text(const std::string& text, std::vector<std::string> arguments = {});
 
-/// A failure: nothing on stdout, exactly one line on stderr that begins with `detreduce: `, exit code 1.
+/// A failure: nothing on stdout, exactly one line on stderr that begins with `detreduce: `, exit
+/// code 1.
 bool is_clean_failure(const Outcome& outcome);
 
 /// Exit code 2, nothing on stdout, two lines on stderr: what is wrong, and where to read on.
@@ -65,7 +67,8 @@ class TemporaryDirectory {
     std::string path_;
 };
 
-/// The program under test: DETREDUCE_PROGRAM from the environment (tests that were built on another machine), or as built.
+/// The program under test: DETREDUCE_PROGRAM from the environment (tests that were built on another
+/// machine), or as built.
 std::string program_path();
 
 /// The bytes of `values` as they lie in memory.
@@ -76,7 +79,8 @@ std::string bytes_of(const std::vector<T>& values) {
     return bytes;
 }
 
-/// A .npy file of version `major`.0 with this header (padded as NumPy does) and these bytes of data.
+/// A .npy file of version `major`.0 with this header (padded as NumPy does) and these bytes of
+/// data.
 std::string npy_file(const std::string& header, const std::string& data, int major = 1);
 
 /// The header NumPy would write.

@@ -1,4 +1,5 @@
-// `detreduce reduce --axis` and `--offsets`: what is printed for each row, column and segment is what the library has for its numbers alone.
+// `detreduce reduce --axis` and `--offsets`: what is printed for each row, column and segment is
+// what the library has for its numbers alone.
 #include <support/catch.hpp>
 
 #include <detreduce/detreduce.hpp>

@@ -158,7 +158,8 @@ TEST_CASE("text: 16-bit formats are rounded once, not through f32 or f64") {
 }
 
 TEST_CASE("text: f32 is rounded once, not through f64") {
-    // Just above the tie between 1 and 1 + 2^-23, by less than f64 can hold: through f64 it would round down to even.
+    // Just above the tie between 1 and 1 + 2^-23, by less than f64 can hold: through f64 it would
+    // round down to even.
     const std::string text = "1.00000005960464477539062500000000000001\n";
     CHECK(reduce_text(text, {"--dtype", "f32"}).out == "1.0000001\n");
     CHECK(reduce_text("0x1.0000010000000000001p0\n", {"--dtype", "f32"}).out == "1.0000001\n");

@@ -99,7 +99,8 @@ TEST_CASE("verify: on a GPU, if there is one") {
 
 TEST_CASE("verify: fingerprints are FNV-1a over the bytes of the results") {
     const auto v = verified({0x3f800000, 0x3c00, 0x3ff0000000000000, 0x0123456789abcdef, 2});
-    // Computed apart, by hand: exact is 00 00 80 3f 00 00 00 00 00 00 f0 3f, tree 00 3c, argmax 02 and seven 00, all of them in the table's order.
+    // Computed apart, by hand: exact is 00 00 80 3f 00 00 00 00 00 00 f0 3f, tree 00 3c, argmax 02
+    // and seven 00, all of them in the table's order.
     REQUIRE(v.verdict.methods.size() == 2);
     REQUIRE(v.verdict.ops.size() == 2);
     CHECK(program::verify_lines(v) ==

@@ -1,5 +1,5 @@
-// count_unique of f32 and f64: keys that are equal where elements count as one, sorted by CUB's radix sort, and then one for each key that
-// differs from the one before.
+// count_unique of f32 and f64: keys that are equal where elements count as one, sorted by CUB's
+// radix sort, and then one for each key that differs from the one before.
 #pragma once
 
 #include <cub/device/device_radix_sort.cuh>
@@ -45,7 +45,8 @@ struct KeyBuffers {
           sort(static_cast<char*>(workspace) + bytes(n)) {}
 };
 
-/// CUB's own convention: without `temporary` it says how many bytes that is. It allocates nothing and does not synchronise.
+/// CUB's own convention: without `temporary` it says how many bytes that is. It allocates nothing
+/// and does not synchronise.
 template <class Key>
 [[nodiscard]] Status sort_keys(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Key>& keys, std::uint64_t n,
                                Stream stream) {

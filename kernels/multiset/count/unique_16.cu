@@ -1,5 +1,5 @@
-// count_unique of 16 bits: each block marks the patterns that it sees in a map of its own, 8 KiB of shared memory, and then those of all.
-// Patterns that are one value are put together at the end.
+// count_unique of 16 bits: each block marks the patterns that it sees in a map of its own, 8 KiB of
+// shared memory, and then those of all. Patterns that are one value are put together at the end.
 #include "multiset/count/count.cuh"
 #include "multiset/count/launch.hpp"
 
@@ -40,8 +40,8 @@ __global__ void __launch_bounds__(max_threads, policy::mark_patterns.blocks)
     }
 }
 
-/// One block: how many patterns were marked, where both zeros count as one, and so do all NaN. Zeros, and infinities, behind which NaN begin, have
-/// the first bits of words.
+/// One block: how many patterns were marked, where both zeros count as one, and so do all NaN.
+/// Zeros, and infinities, behind which NaN begin, have the first bits of words.
 template <class T>
 __global__ void __launch_bounds__(max_threads) count_patterns_kernel(const std::uint32_t* map, Count* total) {
     constexpr std::uint32_t of_infinity = fp::infinity_bits<T> / 32, of_sign = map_words / 2;

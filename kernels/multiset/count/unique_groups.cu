@@ -1,6 +1,8 @@
-// count_unique of groups: every element becomes a key and the number of its group. Sorted by key, and then, as CUB's radix sort keeps the order of
-// equals, by group, the elements of a group that count as one lie side by side: one is counted for each pair that differs from the one before.
-// cub::DeviceSegmentedSort would wait for the stream in the middle, to read back how many segments are large.
+// count_unique of groups: every element becomes a key and the number of its group. Sorted by key,
+// and then, as CUB's radix sort keeps the order of equals, by group, the elements of a group that
+// count as one lie side by side: one is counted for each pair that differs from the one before.
+// cub::DeviceSegmentedSort would wait for the stream in the middle, to read back how many segments
+// are large.
 #include <cub/device/device_radix_sort.cuh>
 
 #include <algorithm>
@@ -30,8 +32,8 @@ struct PairBuffers {
     }
 };
 
-/// The group of the i-th element of an array that is cut at offsets; groups.count if it is in none, or in one whose end is past the array's. Nothing
-/// is read beyond the offsets, whatever they are.
+/// The group of the i-th element of an array that is cut at offsets; groups.count if it is in none,
+/// or in one whose end is past the array's. Nothing is read beyond the offsets, whatever they are.
 __device__ __forceinline__ Word segment_of(const Groups& groups, std::uint64_t i) {
     std::uint64_t low = 0, high = groups.count + 1; // the offsets from `high` on are larger, those before `low` are not
     while (low < high) {
@@ -69,7 +71,8 @@ struct MakePair {
     }
 };
 
-/// Adds to counts[g] how many different keys group g has, by whole warps. What is in no group is not counted.
+/// Adds to counts[g] how many different keys group g has, by whole warps. What is in no group is
+/// not counted.
 struct CountPairs {
     const Word *keys, *groups;
     std::uint64_t items, count;
@@ -89,7 +92,8 @@ struct CountPairs {
     }
 };
 
-/// First by key, then by group: CUB's own convention, as sort_keys(). `keys` and `groups` are ping and pong of both sorts.
+/// First by key, then by group: CUB's own convention, as sort_keys(). `keys` and `groups` are ping
+/// and pong of both sorts.
 [[nodiscard]] static Status sort_pairs(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Word>& keys,
                                        cub::DoubleBuffer<Word>& groups, const Request& r, Stream stream) {
     const std::uint64_t items = PairBuffers(r).items;

@@ -52,7 +52,8 @@ struct SumDigits {
     }
 };
 
-/// Are sums of fewer than 2^30 terms, none larger than the window, less than 2^127 in units of the finest bin's?
+/// Are sums of fewer than 2^30 terms, none larger than the window, less than 2^127 in units of the
+/// finest bin's?
 template <class BinsOf>
 inline constexpr bool fit_in_128_bits = !BinsOf::has_errors && BinsOf::span <= 95;
 
@@ -164,7 +165,8 @@ __device__ __noinline__ void round_sums(BinSums<BinsOf> sums, std::uint64_t n, F
         const SumDigits<Sums, true> sum(sums.low, sums.high, sums.place.sums);
         const SumDigits<typename BinsOf::Squares, true> squares(sums.low + Sums::count, sums.high + Sums::count,
                                                                 sums.place.squares);
-        // Both windows hold the elements: twice the unit of the one is less than 8 limbs from that of the other.
+        // Both windows hold the elements: twice the unit of the one is less than 8 limbs from that
+        // of the other.
         VarianceRoom<sum.count, squares.count, 10> room;
         finish.store(mean_and_variance(sum.number(), {0, sum.count}, squares.number(), {0, squares.count}, n,
                                        finish.ddof, finish.op == Op::stddev, room));

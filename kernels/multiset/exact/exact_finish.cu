@@ -12,8 +12,8 @@ __device__ bool is_beyond(const Word* words) {
     return __syncthreads_or(k == 0 && !acc::exact::sum_fits(words)) != 0;
 }
 
-/// A caller's state, to which `term` is added, if there is one, unless either or the sum is beyond the headroom. It is rounded, or else left in its one
-/// form: as ExactState does.
+/// A caller's state, to which `term` is added, if there is one, unless either or the sum is beyond
+/// the headroom. It is rounded, or else left in its one form: as ExactState does.
 struct CallersState {
     static constexpr int threads = state_block_threads;
     Word* state;

@@ -21,7 +21,8 @@ int states_of(const Request& r) {
     return exact::with_map(r.op, []<class Map>(Map) { return exact::states_of<double, Map>; });
 }
 
-/// The sum of all, what came of the list, and, where the values of tensors are wanted, the sum of each.
+/// The sum of all, what came of the list, and, where the values of tensors are wanted, the sum of
+/// each.
 struct Layout {
     TensorListLayout list;
     std::size_t state_bytes, each, bytes;

@@ -1,7 +1,7 @@
 // `exact` of groups. Small ones are added up by some threads of a warp each (lanes.cuh); large ones
-// are cut into work items, a block each. Of a small group that one window holds, the sums of its bins are
-// all there is to know: a thread keeps them, and when there are as many groups as threads, each
-// thread rounds one.
+// are cut into work items, a block each. Of a small group that one window holds, the sums of its
+// bins are all there is to know: a thread keeps them, and when there are as many groups as threads,
+// each thread rounds one.
 #pragma once
 
 #include "multiset/exact/kernels.cuh"
@@ -25,8 +25,8 @@ struct PartsLeft {
     [[nodiscard]] __device__ __forceinline__ std::uint64_t words() const {
         return states != nullptr ? groups.listed[0] : parts.words();
     }
-    /// Units of a part: where there are states, pieces of a group each, neighbouring groups one after
-    /// the other; else the whole word.
+    /// Units of a part: where there are states, pieces of a group each, neighbouring groups one
+    /// after the other; else the whole word.
     [[nodiscard]] __device__ __forceinline__ std::uint64_t units() const {
         return states != nullptr ? parts.parts * spec::tiles(parts.length, policy::left_piece) * words() * warp_size
                                  : words();
@@ -43,7 +43,8 @@ struct PartsLeft {
     }
 };
 
-/// What groups_kernel and slots_kernel are to do: small groups, which a warp each reduces; work items of large ones, a block each.
+/// What groups_kernel and slots_kernel are to do: small groups, which a warp each reduces; work
+/// items of large ones, a block each.
 struct GroupWork {
     Groups groups{};
     SlotTable table{};
@@ -54,7 +55,8 @@ struct GroupWork {
     PartsLeft left{};        ///< if there are any, these alone
 };
 
-/// A group that no window held, or whose zeros had to be counted, from its words, which are zero afterwards.
+/// A group that no window held, or whose zeros had to be counted, from its words, which are zero
+/// afterwards.
 template <class Input>
 __device__ __forceinline__ void round_from_words(WarpMemory<Input>& own, const Span& span, const Finish& finish) {
     constexpr int count = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;

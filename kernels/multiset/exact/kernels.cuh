@@ -1,4 +1,5 @@
-// The kernels of `exact` for one input, flat. Groups and lists have kernels of their own (groups.cuh): their code costs flat sums registers.
+// The kernels of `exact` for one input, flat. Groups and lists have kernels of their own
+// (groups.cuh): their code costs flat sums registers.
 #pragma once
 
 #include "groups/parts.hpp"
@@ -24,7 +25,8 @@ __device__ __forceinline__ void add_up(const WarpMemory<Input>* memory, std::uin
     __syncthreads();
 }
 
-/// The words of what a block has of an input, whose warps are those from number `first` on of `warps`.
+/// The words of what a block has of an input, whose warps are those from number `first` on of
+/// `warps`.
 template <class Input>
 __device__ __forceinline__ void add_by_block(const Input& input, WarpMemory<Input>* memory, std::uint64_t first,
                                              std::uint64_t warps, const Between& between, std::uint64_t n,
@@ -35,7 +37,8 @@ __device__ __forceinline__ void add_by_block(const Input& input, WarpMemory<Inpu
     add_up(memory, n, total);
 }
 
-/// One input by all blocks: adds it to the states at `state`, or, one block alone and no state, finishes by itself.
+/// One input by all blocks: adds it to the states at `state`, or, one block alone and no state,
+/// finishes by itself.
 template <class Input>
 __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     add_kernel(const __grid_constant__ Input input, Word* state, const Between between, const Finish finish) {
@@ -71,8 +74,8 @@ struct ClearState {
     }
 };
 
-/// Finishes results, a block each: of the words that `load` puts into shared memory, of number i of load.results(). Where it puts none there is nothing to
-/// finish.
+/// Finishes results, a block each: of the words that `load` puts into shared memory, of number i of
+/// load.results(). Where it puts none there is nothing to finish.
 template <int States, class Load>
 __global__ void __launch_bounds__(Load::threads)
     finish_kernel(const __grid_constant__ Load load, const __grid_constant__ Finish finish) {

@@ -1,9 +1,9 @@
 // Groups of neighbouring elements by a few threads of a warp each, 2 to 32: as many as a group has
 // work for. A warp takes up to 32 groups, a set of them at a time, by tiles of four loads of 16
-// bytes a thread. The sums of a group's bins then come to one thread, so that in the end each thread
-// has a group to round. Groups may begin and end anywhere: whole vectors are loaded, of which
-// elements of other groups are left out. No tile is loaded ahead: that would take the registers of
-// more warps, which wait for each other's loads as well.
+// bytes a thread. The sums of a group's bins then come to one thread, so that in the end each
+// thread has a group to round. Groups may begin and end anywhere: whole vectors are loaded, of
+// which elements of other groups are left out. No tile is loaded ahead: that would take the
+// registers of more warps, which wait for each other's loads as well.
 #pragma once
 
 #include "groups/slots.cuh"
@@ -51,8 +51,8 @@ struct LaneSums {
     }
 
     /// Says which elements the thread's group in the batch has; false if there are none, or if they
-    /// cannot be summed here. Elements before and behind a group may be loaded if groups are `dense`,
-    /// but none before those of `input` and none from number `end` on.
+    /// cannot be summed here. Elements before and behind a group may be loaded if groups are
+    /// `dense`, but none before those of `input` and none from number `end` on.
     __device__ __forceinline__ bool set_group(const Span& span, std::uint64_t end, bool dense) {
         const auto first = reinterpret_cast<std::uintptr_t>(input.x + span.begin),
                    last = reinterpret_cast<std::uintptr_t>(input.x + span.begin + span.n);
@@ -71,7 +71,8 @@ struct LaneSums {
         return reinterpret_cast<const char*>(input.y) - reinterpret_cast<const char*>(input.x);
     }
 
-    /// Could all terms of the group in `mine` be −0? Then the sum is zero, and the first one shows it.
+    /// Could all terms of the group in `mine` be −0? Then the sum is zero, and the first one shows
+    /// it.
     [[nodiscard]] __device__ __forceinline__ bool may_be_minus_zero(const Groups& groups, std::uint64_t group) const {
         if constexpr (Walk::counts_minus_zeros) {
             Word any = 0;
@@ -154,8 +155,8 @@ struct LaneSums {
         }
     }
 
-    /// Adds a tile to the bins. `bad`: not all of the thread's elements are in them. Where there are
-    /// several tiles, the group has the whole warp.
+    /// Adds a tile to the bins. `bad`: not all of the thread's elements are in them. Where there
+    /// are several tiles, the group has the whole warp.
     __device__ __forceinline__ void add(BinsOf& bins, const Tile& t, const Mine& x, const Mine& y, bool& bad) {
         constexpr bool room_for_all = Map::parts * Input::each <= BinsOf::adds;
         Range range_x, range_y;

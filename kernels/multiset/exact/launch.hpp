@@ -13,11 +13,13 @@
 
 namespace detreduce::cuda {
 
-/// Threads of a block that adds; what its kernel is written for. And of one that only works on a state.
+/// Threads of a block that adds; what its kernel is written for. And of one that only works on a
+/// state.
 inline constexpr std::uint32_t exact_block_threads = policy::exact.threads, state_block_threads = 96;
 static_assert(state_block_threads > ExactState::word_count);
 
-/// Bytes of workspace: a state, or three for terms, or four for mean and variance, and what blocks tell each other.
+/// Bytes of workspace: a state, or three for terms, or four for mean and variance, and what blocks
+/// tell each other.
 inline constexpr std::size_t exact_workspace_bytes = 1024, exact_terms_workspace_bytes = 2048,
                              exact_moments_workspace_bytes = 2560;
 static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_bytes);
@@ -49,8 +51,9 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
     return exact::with_map(r.op, states) * acc::exact::words;
 }
 
-/// Short flat inputs (multiset/exact/small.cuh): blocks of so many threads, each of which loads so often 16 bytes of each input. For each op's sum, and for each of the two of
-/// mean and variance, a block leaves at most so many words, and the words of a state.
+/// Short flat inputs (multiset/exact/small.cuh): blocks of so many threads, each of which loads so
+/// often 16 bytes of each input. For each op's sum, and for each of the two of mean and variance, a
+/// block leaves at most so many words, and the words of a state.
 inline constexpr std::uint32_t exact_small_threads = policy::exact_small.threads;
 inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_small_part_words = 9;
 
@@ -123,7 +126,8 @@ template <class T>
 [[nodiscard]] Status launch_exact_add(ExactState* state, const void* x, std::uint64_t n, Stream stream,
                                       const DeviceTraits& device, std::uint32_t grid = 0);
 
-/// Adds `term`, unless null, to the state, normalizes it if anything was added, and rounds it to `out` of `output`, unless null.
+/// Adds `term`, unless null, to the state, normalizes it if anything was added, and rounds it to
+/// `out` of `output`, unless null.
 [[nodiscard]] Status launch_exact_finish(ExactState* state, const ExactState* term, void* out, DType output,
                                          Stream stream);
 

@@ -27,7 +27,8 @@ struct ExactGroupLaunch {
         return cuda::count_resident(exact::slots_kernel<Input>, exact::block_threads, 0, device, blocks);
     }
 
-    /// Rows, columns or segments; those that are not left to threads from the workspace of SlotLayout.
+    /// Rows, columns or segments; those that are not left to threads from the workspace of
+    /// SlotLayout.
     [[nodiscard]] Status reduce(const Plan& plan, const std::uint64_t* offsets, void* out, void* workspace) const {
         if (detail::route_of(plan).scope == detail::Scope::thread) return reduce_by_threads(plan, out, workspace);
         using exact::GroupWork;

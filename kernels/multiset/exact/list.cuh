@@ -1,6 +1,8 @@
-// `exact` of a list of tensors, as one sequence of tiles: each tensor's, one tensor after the other. Blocks take equal shares of it, wherever tensors begin and
-// end, so that none is the last by much; a warp keeps its window and its words from one tensor to the next. (A block for a share of each tensor was 4 to 8 %
-// slower: it began and ended seven times as often, and the last of them late.)
+// `exact` of a list of tensors, as one sequence of tiles: each tensor's, one tensor after the
+// other. Blocks take equal shares of it, wherever tensors begin and end, so that none is the last
+// by much; a warp keeps its window and its words from one tensor to the next. (A block for a share
+// of each tensor was 4 to 8 % slower: it began and ended seven times as often, and the last of them
+// late.)
 #pragma once
 
 #include <new>
@@ -20,7 +22,8 @@ struct ListWork {
     std::uint32_t state_words = 0; ///< from one tensor's words to the next
     Word* states = nullptr;        ///< unless null, of tensors: one after the other
 };
-/// What adds a list of one dtype. Of terms that are one state the words go to the middle one of three.
+/// What adds a list of one dtype. Of terms that are one state the words go to the middle one of
+/// three.
 struct ListKernel {
     void (*kernel)(Word* state, ListWork work) = nullptr;
     std::uint64_t tile = 0;     ///< elements
@@ -28,7 +31,8 @@ struct ListKernel {
     std::uint32_t resident = 0; ///< blocks that the device holds at once
 };
 
-/// What a block has of the list. In shared memory, as is what a warp has of a tensor: kept in registers they would be in the way of loads.
+/// What a block has of the list. In shared memory, as is what a warp has of a tensor: kept in
+/// registers they would be in the way of loads.
 template <class Input>
 struct ListShare {
     using T = typename Input::Type;
@@ -44,14 +48,16 @@ struct ListShare {
     [[nodiscard]] __device__ __forceinline__ Input& part() {
         return *reinterpret_cast<Input*>(parts[threadIdx.x / warp_size]);
     }
-    /// By one thread of a warp: part() is the block's part of a tensor, from tile `from` of that on.
+    /// By one thread of a warp: part() is the block's part of a tensor, from tile `from` of that
+    /// on.
     __device__ __forceinline__ void take(const TensorEntry& entry, std::uint64_t from) {
         const std::uint64_t first = from * Input::tile, most = (end - entry.first - from) * Input::tile;
         const T* y = nullptr;
         if constexpr (Input::binary) y = reinterpret_cast<const T*>(static_cast<std::uintptr_t>(entry.second)) + first;
         new (&part()) Input(static_cast<const T*>(entry.x) + first, y, min(entry.n - first, most), 1);
     }
-    /// Where word k goes. Of mean and variance there are three states of Σx², whatever the dtype, of which elements that are no doubles take the middle one.
+    /// Where word k goes. Of mean and variance there are three states of Σx², whatever the dtype,
+    /// of which elements that are no doubles take the middle one.
     static __device__ __forceinline__ int place(int k) {
         return Input::states == 2 && k >= acc::exact::words ? k + acc::exact::words : k;
     }

@@ -1,4 +1,5 @@
-// What `exact` adds up: the term of an op (spec/transforms.hpp), or, for mean and variance, elements and their squares at once.
+// What `exact` adds up: the term of an op (spec/transforms.hpp), or, for mean and variance,
+// elements and their squares at once.
 #pragma once
 
 #include <detreduce/acc/exact.hpp>
@@ -16,13 +17,14 @@ struct Moments {
 template <class Map>
 inline constexpr bool is_moments = std::is_same_v<Map, Moments>;
 
-/// States that terms of T are added to. Products of doubles may leave the range of double, and take more than one.
+/// States that terms of T are added to. Products of doubles may leave the range of double, and take
+/// more than one.
 template <class T, class Map>
 inline constexpr int states_of = (fp::is_f64<T> && !Map::linear ? acc::exact::product_states : 1) +
                                  (is_moments<Map> ? 1 : 0);
 
-/// Elements of 16 bits, or their magnitudes: moved into doubles, which takes fewer instructions than
-/// to convert them, and added in one bin, which holds 38 binades of bf16 and all of f16.
+/// Elements of 16 bits, or their magnitudes: moved into doubles, which takes fewer instructions
+/// than to convert them, and added in one bin, which holds 38 binades of bf16 and all of f16.
 template <class T, class Map>
 inline constexpr bool moves_elements = fp::has_16_bits<T>&& Map::linear&& Map::inputs == 1;
 

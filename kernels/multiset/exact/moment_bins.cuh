@@ -1,4 +1,5 @@
-// Bins of mean and variance: those of the elements and those of their squares, which take the same loads.
+// Bins of mean and variance: those of the elements and those of their squares, which take the same
+// loads.
 #pragma once
 
 #include "multiset/exact/term_bins.cuh"
@@ -101,7 +102,8 @@ struct MomentBins {
         if (room.above != 0 && move_to(now.with(seen), now, Squares::most_above)) return true;
         return move_to(now, now, Squares::most_above);
     }
-    /// The squares are the first to find no place. Sums of doubles have 40 bits to spare, most of which they need below.
+    /// The squares are the first to find no place. Sums of doubles have 40 bits to spare, most of
+    /// which they need below.
     __device__ __forceinline__ bool move_to(const Exponents& x, const Exponents&, int room_above) {
         flush_all();
         if (!squares.move_to(x, x, room_above)) return false;

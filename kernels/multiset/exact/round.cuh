@@ -1,6 +1,6 @@
-// How the GPU rounds what was added up: to the finalize of a sum, or to mean and variance. One thread
-// works it out, once a result: it is much code, of which there is as little as can be, and none
-// that depends on the dtype of the result but the rounding itself.
+// How the GPU rounds what was added up: to the finalize of a sum, or to mean and variance. One
+// thread works it out, once a result: it is much code, of which there is as little as can be, and
+// none that depends on the dtype of the result but the rounding itself.
 #pragma once
 
 #include <detreduce/acc/exact_variance.hpp>
@@ -47,7 +47,8 @@ struct Finish {
     }
 };
 
-/// Words of States states: of one sum (1, or product_states of products of doubles), or of Σx and, behind it, Σx².
+/// Words of States states: of one sum (1, or product_states of products of doubles), or of Σx and,
+/// behind it, Σx².
 template <int States>
 inline constexpr bool of_moments = States == 2 || States == 1 + acc::exact::product_states;
 
@@ -170,7 +171,8 @@ __device__ __noinline__ void round_by_warp(const Word* words, RoundRoom<States>&
     }
 }
 
-/// The same by the first warp of a block; the others may call this or not. Between two calls there must be a barrier.
+/// The same by the first warp of a block; the others may call this or not. Between two calls there
+/// must be a barrier.
 template <int States>
 __device__ __forceinline__ void round_words(const Word* words, const Finish& finish) {
     __shared__ RoundRoom<States> room;

@@ -1,7 +1,9 @@
-// `exact` of flat inputs that are so short that starting and finishing is most of the time. A warp adds one tile, in a window that depends on nothing
-// but what its block has; the block leaves the sums of its warps' bins, and a second kernel of one block joins and rounds them. No state has to be zero
-// before, and nobody adds to one at the same time as others: that took longer than the additions. Windows stand on a grid, so that nearly always those of all
-// blocks are the same. Blocks that no window holds leave the words of a state instead.
+// `exact` of flat inputs that are so short that starting and finishing is most of the time. A warp
+// adds one tile, in a window that depends on nothing but what its block has; the block leaves the
+// sums of its warps' bins, and a second kernel of one block joins and rounds them. No state has to
+// be zero before, and nobody adds to one at the same time as others: that took longer than the
+// additions. Windows stand on a grid, so that nearly always those of all blocks are the same.
+// Blocks that no window holds leave the words of a state instead.
 #pragma once
 
 #include <climits>
@@ -15,7 +17,8 @@ namespace detreduce::cuda::exact {
 inline constexpr int small_threads = exact_small_threads, small_warps = small_threads / warp_size;
 static_assert(small_warps == 8); // small_top() has them as lanes
 
-/// In place of the exponent where a window ends: there are only zeros, whose sum is the same in any; the sum is in words.
+/// In place of the exponent where a window ends: there are only zeros, whose sum is the same in
+/// any; the sum is in words.
 inline constexpr int any_top = INT_MIN, left_in_words = INT_MAX;
 
 /// The sums that a window W has, of values and, of products of doubles, of their errors.
@@ -37,8 +40,8 @@ struct SmallOf {
     static constexpr int vectors = exact_small_vectors;
     using Input = Terms<T, Map, vectors>;
     using Mine = typename Input::Mine;
-    /// Most inputs take two of these bins, which hold 84 binades of bf16, 70 of floats and 41 of doubles; all of them 117 of floats, 135 of doubles, and 92 to 135
-    /// of products.
+    /// Most inputs take two of these bins, which hold 84 binades of bf16, 70 of floats and 41 of
+    /// doubles; all of them 117 of floats, 135 of doubles, and 92 to 135 of products.
     static constexpr int bins = fp::is_f64<T> ? 4 : fp::is_narrow<T> && Map::linear ? 2 : 3;
     template <int Bins>
     using WindowOf = spec::ExactWindow<double, Bins, fp::is_narrow<T> ? 6 : 5>;
@@ -69,7 +72,8 @@ struct SmallParts {
     [[nodiscard]] __device__ __forceinline__ Word& top(int b) const { return sum(S::count, b); }
 };
 
-/// Exponents of a warp's elements, or of a block's: as in Exponents, of both inputs. Zeros alone have none.
+/// Exponents of a warp's elements, or of a block's: as in Exponents, of both inputs. Zeros alone
+/// have none.
 struct SmallRange {
     int low_x = INT_MAX, high_x = INT_MIN, low_y = INT_MAX, high_y = INT_MIN;
 
@@ -77,7 +81,8 @@ struct SmallRange {
     [[nodiscard]] __device__ __forceinline__ bool empty() const { return low_x == INT_MAX; }
 };
 
-/// A window for the terms of a block: where it ends, at a multiple of 16 or 4, if one does, and whether two bins will do.
+/// A window for the terms of a block: where it ends, at a multiple of 16 or 4, if one does, and
+/// whether two bins will do.
 struct SmallPlace {
     int top;
     bool two_bins;
@@ -129,7 +134,8 @@ struct SmallTile {
         if (a.low == a.high || b.low == b.high) return {};
         return {a.low, a.high, b.low, b.high};
     }
-    /// Could all of the thread's terms be −0? Where that is so for no thread but those that have none, neither is the sum.
+    /// Could all of the thread's terms be −0? Where that is so for no thread but those that have
+    /// none, neither is the sum.
     [[nodiscard]] __device__ __forceinline__ bool may_be_minus_zero() const {
         if (!Walk::counts_minus_zeros) return false;
         T a, b;
@@ -191,7 +197,8 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
     }
 }
 
-/// The range of a block, from those of its warps, which are all there. Each warp works it out for itself.
+/// The range of a block, from those of its warps, which are all there. Each warp works it out for
+/// itself.
 [[nodiscard]] __device__ __forceinline__ SmallRange range_of_block(const SmallRange* ranges) {
     SmallRange r = ranges[threadIdx.x % small_warps];
     r.low_x = warp_min(r.low_x);
@@ -242,7 +249,9 @@ __global__ void __launch_bounds__(small_threads,
         parts.sum(threadIdx.x, blockIdx.x) = sum;
     }
     if (threadIdx.x == small_threads - 1) parts.top(blockIdx.x) = place.top;
-    wait_for_previous_kernel(); // it may have been adding the elements while this one added their squares: the next one needs both
+    // it may have been adding the elements while this one added their squares: the next one needs
+    // both
+    wait_for_previous_kernel();
 }
 
 } // namespace detreduce::cuda::exact

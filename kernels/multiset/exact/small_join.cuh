@@ -6,7 +6,8 @@
 
 namespace detreduce::cuda::exact {
 
-/// Sums go in pieces of 22 bits: 32 of them fit into a word that one instruction adds up over a warp.
+/// Sums go in pieces of 22 bits: 32 of them fit into a word that one instruction adds up over a
+/// warp.
 inline constexpr int piece_bits = 22, sum_pieces = 3;
 
 /// The block's sums of what every thread has: warps' in shared memory, then by the first warp.
@@ -65,7 +66,8 @@ __device__ __forceinline__ void round_fixed(const Fixed<Limbs>& sum, int unit, s
     finish.store(acc::exact::Outcome::of(a, finish.finalize, n));
 }
 
-/// What blocks left as words, added up: thread i of each of as many groups of threads as there are takes word i of every so many-th block.
+/// What blocks left as words, added up: thread i of each of as many groups of threads as there are
+/// takes word i of every so many-th block.
 template <class S>
 __device__ __forceinline__ void add_slots(const int* tops, int blocks, const Word* slots, Word* words) {
     constexpr int groups = small_threads / S::words > 0 ? small_threads / S::words : 1;
@@ -105,7 +107,8 @@ __device__ __forceinline__ int next_top(const int* tops, int blocks, int below, 
     return warp_max(highest[threadIdx.x % small_warps]);
 }
 
-/// Parts of several windows, from `high` to `low`, one after the other. Not inlined, nor is the next: most sums are of one.
+/// Parts of several windows, from `high` to `low`, one after the other. Not inlined, nor is the
+/// next: most sums are of one.
 template <class S>
 __device__ __noinline__ void join_windows(const SmallParts<S> parts, int high, int low, std::uint64_t n,
                                           SmallJoin<S>& join, const int* tops, int* highest, const Finish& finish) {
@@ -120,7 +123,8 @@ __device__ __noinline__ void join_windows(const SmallParts<S> parts, int high, i
     if (threadIdx.x == 0) round_fixed(sum, low + S::last_unit, n, finish);
 }
 
-/// All parts, whatever they are, added to the words of states in shared memory, which nobody else looks at meanwhile. `tops` are there.
+/// All parts, whatever they are, added to the words of states in shared memory, which nobody else
+/// looks at meanwhile. `tops` are there.
 template <class S>
 __device__ __forceinline__ void join_into_words(const SmallParts<S> parts, const Word* slots, SmallJoin<S>& join,
                                                 const int* tops, int* highest, Word* words) {

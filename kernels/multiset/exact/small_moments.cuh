@@ -1,4 +1,5 @@
-// Mean and variance by `exact` of short flat inputs: small_kernel for the elements and once more for their squares, and one block that makes the result of both.
+// Mean and variance by `exact` of short flat inputs: small_kernel for the elements and once more
+// for their squares, and one block that makes the result of both.
 #pragma once
 
 #include "multiset/exact/small_join.cuh"

@@ -1,5 +1,5 @@
-// Terms of `exact` (terms.cuh): where the elements are, and bins for their terms, with what must be known of the elements' exponents for a window to hold
-// the terms.
+// Terms of `exact` (terms.cuh): where the elements are, and bins for their terms, with what must be
+// known of the elements' exponents for a window to hold the terms.
 #pragma once
 
 #include <climits>
@@ -10,11 +10,13 @@
 
 namespace detreduce::cuda::exact {
 
-/// Squares of 16-bit elements go into doubles, by moving bits (Element::magnitudes): often one bin is enough (TermBins::in_one_bin), and a square an
-/// instruction. Products of two inputs are faster in float: there are half as many.
+/// Squares of 16-bit elements go into doubles, by moving bits (Element::magnitudes): often one bin
+/// is enough (TermBins::in_one_bin), and a square an instruction. Products of two inputs are faster
+/// in float: there are half as many.
 template <class T, class Map>
 inline constexpr bool moves_to_double = fp::has_16_bits<T> && (Map::transform == Transform::square || is_moments<Map>);
-/// Bins of the fast way: of products of 16-bit formats in float, which has twice the speed of double.
+/// Bins of the fast way: of products of 16-bit formats in float, which has twice the speed of
+/// double.
 template <class T, class Map>
 using FirstWindow = std::conditional_t<
     moves_elements<T, Map>, spec::ExactWindow<double, 1, 6>,
@@ -36,7 +38,8 @@ struct BinsIn<T, Moments, W> { // one bin of double holds 38 binades of bf16, an
         MomentBins<T, std::conditional_t<fp::is_narrow<T> && W::adds == 64, spec::ExactWindow<double, 1, 6>, W>, W>;
 };
 
-/// Loads of 16 bytes a thread makes of each input for a tile, of small groups and where there is much to read.
+/// Loads of 16 bytes a thread makes of each input for a tile, of small groups and where there is
+/// much to read.
 inline constexpr int short_tile = policy::exact_short_tile;
 template <class T, class Map>
 inline constexpr int long_tile = Map::inputs == 1 &&
@@ -87,7 +90,8 @@ struct Terms {
         }
         return mine;
     }
-    /// As many elements as 16 bytes hold, one by one, as whole words: elements of 16 bits stay two in a register where the ways meet.
+    /// As many elements as 16 bytes hold, one by one, as whole words: elements of 16 bits stay two
+    /// in a register where the ways meet.
     __device__ __forceinline__ uint4 gather(const T* p) const {
         std::uint32_t words[4];
         if constexpr (fp::has_16_bits<T>) {
@@ -105,8 +109,9 @@ struct Terms {
         }
         return {words[0], words[1], words[2], words[3]};
     }
-    /// Puts what remains of an input behind the full tiles in shared memory, in their layout where it is whole vectors. Zeros, whose terms are +0,
-    /// take the places of what is not there. Not inlined, so that it costs the loop over full tiles no registers.
+    /// Puts what remains of an input behind the full tiles in shared memory, in their layout where
+    /// it is whole vectors. Zeros, whose terms are +0, take the places of what is not there. Not
+    /// inlined, so that it costs the loop over full tiles no registers.
     static __device__ __noinline__ void copy_rest(const T* input, int left, std::uint64_t step, bool in_vectors,
                                                   uint4* to) {
         constexpr int per_vector = 16 / sizeof(T);
@@ -234,7 +239,8 @@ struct TermBins : TermWindow<T> {
     using BinsOf = Bins<std::conditional_t<moved, T, Number>, W>;
     /// The errors' bins are 52 below those of the values, which must still be numbers.
     static constexpr int to_errors = fp::Format<double>::precision - 1;
-    /// Above the tile that a window is made for, terms seldom grow; below it there is always a smaller one.
+    /// Above the tile that a window is made for, terms seldom grow; below it there is always a
+    /// smaller one.
     static constexpr int most_above = in_one_bin ? 2 : 8;
     static constexpr int lowest_top =
         in_one_bin ? W::span + 2 * moved_zero + 4 : W::lowest_top + BinsOf::shift + (has_errors ? to_errors : 0);
@@ -302,7 +308,8 @@ struct TermBins : TermWindow<T> {
     [[nodiscard]] __device__ __forceinline__ Place place() const {
         return top;
     }
-    /// Adds x², which is a double but where there are errors. If OneBin, it must be a multiple of the first bin's Q.
+    /// Adds x², which is a double but where there are errors. If OneBin, it must be a multiple of
+    /// the first bin's Q.
     template <bool OneBin>
     __device__ __forceinline__ void add_square(Number x) {
         if constexpr (has_errors) {
@@ -324,7 +331,8 @@ struct TermBins : TermWindow<T> {
     [[nodiscard]] __device__ __forceinline__ Word& own_sum(int k) {
         return k < W::bins ? held[k] : held_errors[k - W::bins];
     }
-    /// Adds low + 2^32·high, what there is of sum number k, to the words of a state, which no other thread has.
+    /// Adds low + 2^32·high, what there is of sum number k, to the words of a state, which no other
+    /// thread has.
     __device__ __forceinline__ void deposit(Word* to, int k, Word low, Word high) const {
         acc::exact::deposit(to, low, top + relative_unit(k));
         acc::exact::deposit(to, high, top + relative_unit(k) + 32);
@@ -356,8 +364,8 @@ struct TermBins : TermWindow<T> {
         return room_x.holds(x) && (shared_room || room_y.holds(y));
     }
 
-    /// Moves the window to where elements of these ranges have their terms, and, if it can, those that it was moved for before: so it soon comes
-    /// to rest. False if there is no such place.
+    /// Moves the window to where elements of these ranges have their terms, and, if it can, those
+    /// that it was moved for before: so it soon comes to rest. False if there is no such place.
     __device__ __forceinline__ bool move(const Range& x, const Range& y) {
         const Exponents a = exponents_of<T>(x), b = shared_room ? a : exponents_of<T>(y);
         if (!a.finite() || !b.finite()) return false;

@@ -1,6 +1,8 @@
-// `exact` of the ops: terms (spec/transforms.hpp) instead of elements. Each is made into doubles (floats, of 16-bit formats) without error, which go through the bins of a
-// window. Whether they fit is seen from the elements, before they are multiplied: that is cheaper, above all for 16-bit formats. A product of
-// doubles is two doubles, its rounded value and the error of that, each with bins of its own.
+// `exact` of the ops: terms (spec/transforms.hpp) instead of elements. Each is made into doubles
+// (floats, of 16-bit formats) without error, which go through the bins of a window. Whether they
+// fit is seen from the elements, before they are multiplied: that is cheaper, above all for 16-bit
+// formats. A product of doubles is two doubles, its rounded value and the error of that, each with
+// bins of its own.
 #pragma once
 
 #include "multiset/exact/moment_bins.cuh"
@@ -63,7 +65,8 @@ struct TermWalk {
         }
         sync_warp();
     }
-    /// The same through a wide window, if that holds it. Not inlined, and with its loops left rolled: few tiles get here.
+    /// The same through a wide window, if that holds it. Not inlined, and with its loops left
+    /// rolled: few tiles get here.
     static __device__ __noinline__ bool add_wide(const uint4* x, const uint4* y, Word* words) {
         static_assert(Input::each <= WideWindow::adds);
         using BinsOf = TermBins<T, Map, WideWindow>;
@@ -120,8 +123,9 @@ struct TermWalk {
     static __device__ __forceinline__ bool is_minus_zero(double a, double b) {
         return (a == 0 || b == 0) && fp::is_negative(a) != (Input::binary && fp::is_negative(b));
     }
-    /// Could all terms of the warp so far be −0? The first one of each thread in this tile, `there` unless it is behind the end, nearly always shows that they
-    /// are not. Where they could, add_otherwise() counts them; where not, no sum of this warp's is −0, and nobody does.
+    /// Could all terms of the warp so far be −0? The first one of each thread in this tile, `there`
+    /// unless it is behind the end, nearly always shows that they are not. Where they could,
+    /// add_otherwise() counts them; where not, no sum of this warp's is −0, and nobody does.
     __device__ __forceinline__ bool may_be_minus_zeros(const Mine& x, const Mine& y, bool there) {
         if (!counts_minus_zeros || !only_minus_zeros) return false;
         T a, b;

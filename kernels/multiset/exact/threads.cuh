@@ -18,8 +18,8 @@ struct ThreadSum {
     using Walk = TermWalk<T, Map>;
     static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * Map::parts,
                          ahead = Map::inputs == 2 ? 2 : 4; ///< loads of 16 bytes in flight
-    /// A thread's window is made for a few elements, and cannot move. Sums of doubles have 40 bits to
-    /// spare, most of which they need below.
+    /// A thread's window is made for a few elements, and cannot move. Sums of doubles have 40 bits
+    /// to spare, most of which they need below.
     static constexpr int room_above = fp::is_f64<T> && Map::linear ? 10 : 16;
     static_assert(terms <= Window::adds);
     static_assert(policy::longest_exact_part * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
@@ -36,8 +36,8 @@ struct ThreadSum {
         return v;
     }
 
-    /// The sums of elements begin … end − 1 of the group `input`, in a window that depends on its first elements alone. False if that does not hold
-    /// them, or if there might be nothing but −0.
+    /// The sums of elements begin … end − 1 of the group `input`, in a window that depends on its
+    /// first elements alone. False if that does not hold them, or if there might be nothing but −0.
     static __device__ __forceinline__ bool add_up(const Input& input, std::uint64_t begin, std::uint64_t end,
                                                   BinsOf& bins) {
         Range range_x, range_y;

@@ -1,6 +1,7 @@
-// How a warp adds elements for `exact`: it takes tiles of 32 × V × 16 bytes. If a tile's elements lie within the warp's window, which is the rule, they
-// go through bins in registers; if they fit another window of the same kind, the warp moves its window; else the tile is added by
-// slower means (wide.cuh). Integers add up in any order, so nothing here can change a bit of a result.
+// How a warp adds elements for `exact`: it takes tiles of 32 × V × 16 bytes. If a tile's elements
+// lie within the warp's window, which is the rule, they go through bins in registers; if they fit
+// another window of the same kind, the warp moves its window; else the tile is added by slower
+// means (wide.cuh). Integers add up in any order, so nothing here can change a bit of a result.
 #pragma once
 
 #include "platform/grid.cuh"
@@ -11,12 +12,14 @@ namespace detreduce::cuda::exact {
 
 inline constexpr int block_threads = exact_block_threads, block_warps = block_threads / warp_size;
 
-/// Windows, tried one after the other: a warp that has met several tiles that do not fit goes on to the next.
+/// Windows, tried one after the other: a warp that has met several tiles that do not fit goes on to
+/// the next.
 template <class... W>
 struct Windows {};
 
-/// How elements of T are summed. f32 and bf16 end with a window that holds all of their numbers; f64 goes on element by element. One bin of double holds 38
-/// binades of bf16, in fewer instructions than the two bins of float that hold 30: that is what log-normal data needs.
+/// How elements of T are summed. f32 and bf16 end with a window that holds all of their numbers;
+/// f64 goes on element by element. One bin of double holds 38 binades of bf16, in fewer
+/// instructions than the two bins of float that hold 30: that is what log-normal data needs.
 template <class T>
 struct WindowsOf;
 template <>
@@ -45,8 +48,8 @@ inline constexpr int blocks_at_once = policy::exact.blocks;
 template <class Input>
 struct WarpMemory;
 
-/// The input as tiles. What lies before the first 16-byte boundary and after the last one makes up the last tile; the one before it holds the
-/// vectors that do not fill a tile.
+/// The input as tiles. What lies before the first 16-byte boundary and after the last one makes up
+/// the last tile; the one before it holds the vectors that do not fill a tile.
 /// `Magnitude`: of their magnitudes.
 template <class T, int V, bool Magnitude = false>
 struct Tiles {
@@ -67,7 +70,8 @@ struct Tiles {
     [[nodiscard]] __device__ std::uint64_t count() const { return full + 2; }
     [[nodiscard]] std::uint64_t tasks() const { return full; } ///< for warps
 
-    /// A full tile, as it is in memory: what looks at an element waits for it, so as_added() is for when the tile's turn has come.
+    /// A full tile, as it is in memory: what looks at an element waits for it, so as_added() is for
+    /// when the tile's turn has come.
     __device__ __forceinline__ Vectors<V> load(std::uint64_t tile) const {
         const uint4* const p = vectors + tile * (V * warp_size) + threadIdx.x % warp_size;
         Vectors<V> t;
@@ -83,7 +87,8 @@ struct Tiles {
             t.v[i] = seen<T, Magnitude>(loaded.v[i]);
         return t;
     }
-    /// One of the two tiles that are not full. Zeros, which change no sum, take the places of what is not there.
+    /// One of the two tiles that are not full. Zeros, which change no sum, take the places of what
+    /// is not there.
     __device__ __forceinline__ Vectors<V> load_rest(std::uint64_t tile) const {
         const int lane = threadIdx.x % warp_size;
         Vectors<V> t{};
@@ -106,8 +111,9 @@ struct Tiles {
     }
 };
 
-/// A warp's sum: bins, what was read out of them, and its words in shared memory. Tiles of V loads a thread, of elements or of their magnitudes.
-/// `Glances`: it takes a glance at a tile first. Of magnitudes that tells no less and costs no less than the whole look.
+/// A warp's sum: bins, what was read out of them, and its words in shared memory. Tiles of V loads
+/// a thread, of elements or of their magnitudes. `Glances`: it takes a glance at a tile first. Of
+/// magnitudes that tells no less and costs no less than the whole look.
 template <class T, class W, bool Magnitude = false, int V = tile_vectors, bool Glances = !Magnitude>
 struct WarpSum {
     static constexpr int elements_per_tile = V * Element<T>::per_vector;
@@ -241,7 +247,8 @@ struct Walk {
         if (++slow_tiles % (1u << 16) == 0) warp_carry(words);
     }
 
-    /// Full tiles from `tile` on, with windows W; stops early, before a tile, where they are of no use.
+    /// Full tiles from `tile` on, with windows W; stops early, before a tile, where they are of no
+    /// use.
     template <class W, bool Last>
     __device__ __forceinline__ void go() {
         if (tile >= tiles.full) return;

@@ -1,12 +1,13 @@
-// Tiles whose elements lie too far apart for a window. They are read again, so that the fast way need not keep room for this.
+// Tiles whose elements lie too far apart for a window. They are read again, so that the fast way
+// need not keep room for this.
 #pragma once
 
 #include "multiset/exact/window.cuh"
 
 namespace detreduce::cuda::exact {
 
-/// A number into the limbs that it touches: right for whatever there is, and slow where many threads
-/// want the same limbs.
+/// A number into the limbs that it touches: right for whatever there is, and slow where many
+/// threads want the same limbs.
 template <class F>
 __device__ __forceinline__ void scatter_number(F x, Word* words) {
     if (!fp::is_finite(x)) {
@@ -44,8 +45,9 @@ __device__ __forceinline__ uint4 seen(uint4 v) {
     return v;
 }
 
-/// A tile at `tile` of V loads a thread, by one warp, into its words: through bins what lies in a window around the typical element, the
-/// rest (an outlier, infinities, NaN) element by element. Typical is the smallest of what the threads have as their largest.
+/// A tile at `tile` of V loads a thread, by one warp, into its words: through bins what lies in a
+/// window around the typical element, the rest (an outlier, infinities, NaN) element by element.
+/// Typical is the smallest of what the threads have as their largest.
 template <class T, int V, bool Magnitude = false>
 __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
     using W = spec::ExactWindow<double, 4, 6>;
@@ -84,9 +86,10 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
     sync_warp();
 }
 
-/// Every element on its own, tile after tile: what remains for numbers all over the range of f64. 32-bit atomics to shared memory are one
-/// instruction, 64-bit ones a loop, so there are limbs of 20 bits in 32-bit words, in four copies so that fewer threads want the same
-/// word, and they are emptied before they can overflow.
+/// Every element on its own, tile after tile: what remains for numbers all over the range of f64.
+/// 32-bit atomics to shared memory are one instruction, 64-bit ones a loop, so there are limbs
+/// of 20 bits in 32-bit words, in four copies so that fewer threads want the same word, and they
+/// are emptied before they can overflow.
 struct Limbs {
     static constexpr int bits = 20, count = 2098 / bits + 4, copies = 4, stride = 113;
     static constexpr int tiles_between_drains = 16;

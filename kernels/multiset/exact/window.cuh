@@ -1,4 +1,5 @@
-// Bins in registers (spec/exact_window.hpp), and what a thread must know of its elements to use them.
+// Bins in registers (spec/exact_window.hpp), and what a thread must know of its elements to use
+// them.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +28,17 @@ struct Vectors {
     }
 };
 
-/// Magnitudes of some elements in the units of `Element<T>`: the largest, the smallest that is not zero, less one (zeros wrap around and
-/// pass), and, where there are `Signs`, the smallest of all bit patterns as signed integers, which is that of −0 if there is one.
+/// Magnitudes of some elements in the units of `Element<T>`: the largest, the smallest that is not
+/// zero, less one (zeros wrap around and pass), and, where there are `Signs`, the smallest of all
+/// bit patterns as signed integers, which is that of −0 if there is one.
 struct Range {
     std::uint32_t largest = 0, smallest_less_one = 0xffffffffu;
     std::int32_t lowest = 0;
 };
 
-/// What is cheaper to know, and enough for a window where there are no zeros: twice the largest and smallest magnitude, since a number added to itself has lost
-/// its sign, and that is part of the instruction that compares. Of doubles those of the upper halves.
+/// What is cheaper to know, and enough for a window where there are no zeros: twice the largest and
+/// smallest magnitude, since a number added to itself has lost its sign, and that is part of the
+/// instruction that compares. Of doubles those of the upper halves.
 struct Glance {
     std::uint32_t largest = 0, smallest = 0xffffffffu;
 
@@ -49,17 +52,18 @@ struct Glance {
     }
 };
 
-/// Upper half of a double with the sign and magnitude of the 16-bit float in the upper half of `bits`, whose exponent field has `Width` bits: the
-/// fields are moved and not converted, so the double is smaller by 2^double_shift, which is exact for zeros and subnormals, too.
+/// Upper half of a double with the sign and magnitude of the 16-bit float in the upper half of
+/// `bits`, whose exponent field has `Width` bits: the fields are moved and not converted, so the
+/// double is smaller by 2^double_shift, which is exact for zeros and subnormals, too.
 template <int Width>
 __device__ __forceinline__ int upper_half_of_double(std::uint32_t bits) {
     constexpr int shift = 11 - Width;
     return (static_cast<std::int32_t>(bits) >> shift) & static_cast<std::int32_t>(0x80000000u | (0x7fff0000u >> shift));
 }
 
-/// What is different between element types. `each` gives an element as it is added in bins of float, `each_double` times 2^−double_shift in
-/// bins of double. `magnitude` below is that of f32 itself, the upper half of f64's, and of the 16-bit formats two at a
-/// time until `settle`.
+/// What is different between element types. `each` gives an element as it is added in bins of
+/// float, `each_double` times 2^−double_shift in bins of double. `magnitude` below is that of f32
+/// itself, the upper half of f64's, and of the 16-bit formats two at a time until `settle`.
 template <class T>
 struct Element;
 
@@ -121,7 +125,8 @@ struct Element<double> {
   private:
     template <bool Signs>
     static __device__ __forceinline__ void look(Range& r, std::uint32_t low, std::uint32_t high) {
-        // A lower half that is not zero shows as the last bit, so that the smallest subnormals are not taken for zeros.
+        // A lower half that is not zero shows as the last bit, so that the smallest subnormals are
+        // not taken for zeros.
         const std::uint32_t magnitude = (high & 0x7fffffffu) | min(low, 1u);
         r.largest = max(r.largest, magnitude);
         r.smallest_less_one = min(r.smallest_less_one, magnitude - 1);
@@ -129,7 +134,8 @@ struct Element<double> {
     }
 };
 
-/// What Element16::magnitudes() makes of a zero: a power of two that bins must be too coarse to see.
+/// What Element16::magnitudes() makes of a zero: a power of two that bins must be too coarse to
+/// see.
 inline constexpr int moved_zero = -127;
 
 /// Two elements a register.
@@ -166,8 +172,9 @@ struct Element16 {
         pair_of_doubles(v.x, f), pair_of_doubles(v.y, f), pair_of_doubles(v.z, f), pair_of_doubles(v.w, f);
     }
 
-    /// The magnitudes of the eight numbers of v, which must be finite, and not subnormal if T is bf16, as doubles: bits are moved, as converting takes as
-    /// long as eight additions. A zero becomes 2^moved_zero.
+    /// The magnitudes of the eight numbers of v, which must be finite, and not subnormal if T is
+    /// bf16, as doubles: bits are moved, as converting takes as long as eight additions. A zero
+    /// becomes 2^moved_zero.
     static __device__ __forceinline__ void magnitudes(const uint4& v, double (&to)[per_vector]) {
         const std::uint32_t words[] = {v.x, v.y, v.z, v.w};
         const auto from_float = [](std::uint32_t bits) {
@@ -217,8 +224,8 @@ template <>
 struct Element<float16> : Element16<float16> {};
 template <>
 struct Element<bfloat16> : Element16<bfloat16> {
-    /// Are sums of four numbers floats, of numbers that lie like these? Their bits then span 24, and
-    /// the sum is no infinity.
+    /// Are sums of four numbers floats, of numbers that lie like these? Their bits then span 24,
+    /// and the sum is no infinity.
     [[nodiscard]] static __device__ __forceinline__ bool fours_fit(const Range& r) {
         constexpr int most = 24 - 8 - 2;
         const int high = static_cast<int>(r.largest >> 7), low = static_cast<int>((r.smallest_less_one + 1) >> 7);
@@ -241,7 +248,8 @@ struct Element<bfloat16> : Element16<bfloat16> {
     }
 };
 
-/// Are there only magnitudes below `above`, and above least_less_one? For a Glance also: and no zeros.
+/// Are there only magnitudes below `above`, and above least_less_one? For a Glance also: and no
+/// zeros.
 __device__ __forceinline__ bool lie_between(const Range& r, std::uint32_t above, std::uint32_t least_less_one) {
     return r.largest < above && r.smallest_less_one >= least_less_one;
 }
@@ -249,7 +257,8 @@ __device__ __forceinline__ bool lie_between(const Glance& g, std::uint32_t above
     return g.largest >> 1 < above && g.smallest >> 1 > least_less_one;
 }
 
-/// Where a window of W stands for elements of T: what lies between the limits is summed exactly. Uniform in the warp.
+/// Where a window of W stands for elements of T: what lies between the limits is summed exactly.
+/// Uniform in the warp.
 template <class T, class W>
 struct Limits {
     using F = fp::Format<T>;
@@ -259,7 +268,8 @@ struct Limits {
     std::uint32_t above = 0; ///< magnitudes below this are below 2^top; 0: no window yet
     std::uint32_t least_less_one = 0;
 
-    /// Magnitude of 2^exponent, for exponents from that of the smallest normal number to that of infinity.
+    /// Magnitude of 2^exponent, for exponents from that of the smallest normal number to that of
+    /// infinity.
     static __device__ __forceinline__ std::uint32_t magnitude_of(int exponent) {
         return static_cast<std::uint32_t>(exponent + F::max_exponent) << Element<T>::fraction_bits;
     }
@@ -281,7 +291,8 @@ struct Limits {
         l.least_less_one = least <= normal ? 0 : magnitude_of(min(least, infinity)) - 1;
         return l;
     }
-    /// A window around elements of which these are the largest and the smallest, if there is one: half of the room to spare above them.
+    /// A window around elements of which these are the largest and the smallest, if there is one:
+    /// half of the room to spare above them.
     static __device__ __forceinline__ bool find(const Range& r, Limits& l) {
         if (r.largest >= magnitude_of(infinity)) return false;
         const int high = exponent_of(r.largest) + 1;
@@ -320,7 +331,8 @@ struct Bins {
     __device__ __forceinline__ void add_fours(const uint4& v) {
         Element<T>::each_four(v, [&](double x) { add(x); });
     }
-    /// Adds a number that the window holds: what the bins before leave of it is a multiple of the last Q.
+    /// Adds a number that the window holds: what the bins before leave of it is a multiple of the
+    /// last Q.
     __device__ __forceinline__ void add(B x) {
 #pragma unroll
         for (int k = 0; k + 1 < W::bins; ++k) {

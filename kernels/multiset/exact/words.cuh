@@ -1,4 +1,5 @@
-// The words of an exact state (acc/exact.hpp) on the GPU: a warp's own in shared memory, and a block's merge of them.
+// The words of an exact state (acc/exact.hpp) on the GPU: a warp's own in shared memory, and a
+// block's merge of them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ __device__ __forceinline__ void atomic_add(Word* to, Word value) {
     atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
 }
 
-/// Sum over the warp; every thread has it. In pieces of 26 bits, of which 32 fit into a word that one instruction sums.
+/// Sum over the warp; every thread has it. In pieces of 26 bits, of which 32 fit into a word that
+/// one instruction sums.
 __device__ __forceinline__ Word warp_sum(Word value) {
     constexpr unsigned mask = (1u << 26) - 1;
     const Word low = warp_add(static_cast<unsigned>(value) & mask),
@@ -41,7 +43,8 @@ __device__ __forceinline__ void warp_deposit_sum(Word* words, Word mine, int exp
     warp_deposit(words, warp_sum(mine), exponent);
 }
 
-/// What limb k is when every limb has handed its carry to the next one, once: at most 2^33 in magnitude if all were below 2^63.
+/// What limb k is when every limb has handed its carry to the next one, once: at most 2^33 in
+/// magnitude if all were below 2^63.
 __device__ __forceinline__ Word carried(const Word* words, int k) {
     const Word low = k + 1 < acc::exact::digits ? words[k] & 0xffffffff : words[k];
     return low + (k > 0 ? words[k - 1] >> 32 : 0);

@@ -1,4 +1,5 @@
-// The rows of a lane of elements, for mean and variance by `tree`: a binary tree of groups whose sizes are known, so that merging them takes no division.
+// The rows of a lane of elements, for mean and variance by `tree`: a binary tree of groups whose
+// sizes are known, so that merging them takes no division.
 #pragma once
 
 #include <detreduce/acc/moments.hpp>

@@ -1,4 +1,5 @@
-// Elements as groups of one, for the kernels of sums: mean and variance by `tree` of columns and segments.
+// Elements as groups of one, for the kernels of sums: mean and variance by `tree` of columns and
+// segments.
 #pragma once
 
 #include <detreduce/acc/moments.hpp>
@@ -7,7 +8,8 @@
 
 namespace detreduce::cuda {
 
-/// No element changes nothing where it is merged, so none can stand for one that is not there: a lane is told how many rows it has.
+/// No element changes nothing where it is merged, so none can stand for one that is not there: a
+/// lane is told how many rows it has.
 template <class T>
 struct MomentLevel {
     using Item = T;

@@ -191,7 +191,8 @@ struct Tile {
             const auto weights = acc::Weights<V>::equal(unit() * static_cast<V>(rows * step));
 #pragma unroll
             for (int c = 0; c < block_warps; c += 2 * step) {
-                // Of full chunks; where all are, with what is not there, too, of which nothing is used.
+                // Of full chunks; where all are, with what is not there, too, of which nothing is
+                // used.
                 if (even || regular_chunk(c + 2 * step - 1)) {
                     parts[c].merge(parts[c + step], weights);
                     continue;
@@ -210,11 +211,14 @@ struct Tile {
     __device__ __forceinline__ void merge_lane(Acc& a, const Acc& b, std::uint32_t j, std::uint32_t half) const {
         if constexpr (Regular) {
             a.merge(b, acc::Weights<V>::equal(unit() * static_cast<V>(counts.m / 2 / half)));
-        } else { // also where no lane has one to its right: with a branch for that 16-bit lanes were kept in local memory (.49 for .98 of reading)
+        } else {
+            // also where no lane has one to its right: with a branch for that 16-bit lanes were
+            // kept in local memory (.49 for .98 of reading)
             a = merged(a, b, counts.in_lanes(j, 2 * half), counts.in_lanes(j + half, 2 * half));
         }
     }
-    /// Lane j takes in lane j + half, for half = lanes/2 … 1, by one warp; its first thread has the result.
+    /// Lane j takes in lane j + half, for half = lanes/2 … 1, by one warp; its first thread has the
+    /// result.
     template <bool Regular>
     [[nodiscard]] __device__ __forceinline__ Acc merge_lanes() const {
         const std::uint32_t thread = threadIdx.x;

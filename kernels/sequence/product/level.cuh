@@ -7,7 +7,8 @@
 
 namespace detreduce::cuda {
 
-/// The input: elements are multiplied. `Aligned`: known to be; those of 16 bits are else loaded as if they never were.
+/// The input: elements are multiplied. `Aligned`: known to be; those of 16 bits are else loaded as
+/// if they never were.
 template <class T, class AccT, bool Aligned>
 struct FactorLevel {
     using Item = T;
@@ -25,8 +26,9 @@ struct FactorLevel {
     static __device__ __forceinline__ void take(Acc& a, const X& x) {
         a.merge(as_accumulator(x));
     }
-    /// All rows of a lane, one after the other. Of normal numbers exponents are added apart from the significands, which are put in order once, at the end:
-    /// eight of them are below 2^8, and powers of two change no rounding.
+    /// All rows of a lane, one after the other. Of normal numbers exponents are added apart from
+    /// the significands, which are put in order once, at the end: eight of them are below 2^8, and
+    /// powers of two change no rounding.
     template <class ItemAt>
     static __device__ __forceinline__ Acc fold_full(const ItemAt& item) {
         using V = typename Acc::Value;

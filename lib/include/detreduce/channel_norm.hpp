@@ -53,12 +53,14 @@ class ChannelNormPlan {
     [[nodiscard]] std::uint64_t statistics() const noexcept {
         return request_.norm == ChannelNorm::batch_norm ? request_.channels : request_.n * request_.groups;
     }
-    /// Bytes of memory of the device, aligned to 256, on the CPU of the host, aligned to 8, that run()
-    /// needs, and run_gradient(): four numbers a statistic, what sums need, and a copy of x of
-    /// batch_norm where n and size are above 1, or an element of f32, of f64 f64, each of a gradient.
+    /// Bytes of memory of the device, aligned to 256, on the CPU of the host, aligned to 8, that
+    /// run() needs, and run_gradient(): four numbers a statistic, what sums need, and a copy of x
+    /// of batch_norm where n and size are above 1, or an element of f32, of f64 f64, each of a
+    /// gradient.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
     [[nodiscard]] std::size_t gradient_workspace_bytes() const noexcept { return gradient_workspace_bytes_; }
-    /// Means and variances of elements, means of terms that share a statistic, and sums of terms of a channel.
+    /// Means and variances of elements, means of terms that share a statistic, and sums of terms of
+    /// a channel.
     [[nodiscard]] const Plan& moments() const noexcept { return moments_; }
     [[nodiscard]] const Plan& means() const noexcept { return means_; }
     [[nodiscard]] const Plan& sums() const noexcept { return sums_; }
@@ -82,8 +84,8 @@ struct ChannelNormArrays {
     const void* shift = nullptr; ///< run(): a number a channel, or null for 0
     double* mean = nullptr;      ///< plan.statistics() numbers: written by run(), unless null, read by run_gradient()
     double* rstd = nullptr;      ///< the same of 1 / √(variance + epsilon)
-    /// batch_norm, run(): a number a channel each, which follow the mean and the variance over n·size − 1, unless
-    /// null; where the request says `given` they are read.
+    /// batch_norm, run(): a number a channel each, which follow the mean and the variance over
+    /// n·size − 1, unless null; where the request says `given` they are read.
     void* running_mean = nullptr;
     void* running_variance = nullptr;
     const void* upstream = nullptr; ///< run_gradient(): as x
@@ -91,7 +93,8 @@ struct ChannelNormArrays {
     void* shift_gradient = nullptr; ///< the same
 };
 
-/// Normalizes x: takes from each element the mean of those with which it shares one, over their deviation.
+/// Normalizes x: takes from each element the mean of those with which it shares one, over their
+/// deviation.
 ///
 /// formula      (x − mean)·rstd·scale + shift, in f64, rounded once to the dtype; rstd = 1 /
 ///              √(variance + epsilon). Mean and variance (over the number of elements) are
@@ -117,8 +120,8 @@ struct ChannelNormArrays {
 Status run(const ChannelNormPlan& plan, const ChannelNormArrays& arrays, void* workspace,
            Stream stream = nullptr) noexcept;
 
-/// The derivatives of what run() computes with respect to each element of x, and to scale and shift,
-/// times what comes from upstream.
+/// The derivatives of what run() computes with respect to each element of x, and to scale and
+/// shift, times what comes from upstream.
 ///
 /// formula      out: (g − a − z·b)·rstd, g = upstream·scale, z = (x − mean)·rstd, a and b the means
 ///              of g and of g·z of all that share a statistic; with given statistics g·rstd.
@@ -137,8 +140,8 @@ Status run_gradient(const ChannelNormPlan& plan, const ChannelNormArrays& arrays
                     Stream stream = nullptr) noexcept;
 
 namespace cuda {
-/// run() and run_gradient() with the workspace taken from the stream-ordered allocator, and freed in
-/// stream order.
+/// run() and run_gradient() with the workspace taken from the stream-ordered allocator, and freed
+/// in stream order.
 Status run_async(const ChannelNormPlan& plan, const ChannelNormArrays& arrays, Stream stream = nullptr) noexcept;
 Status run_gradient_async(const ChannelNormPlan& plan, const ChannelNormArrays& arrays,
                           Stream stream = nullptr) noexcept;

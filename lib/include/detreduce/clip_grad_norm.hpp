@@ -1,5 +1,6 @@
-// clip_grad_norm: the norm of a list of tensors taken as one vector, and the tensors scaled down, in place, where it is too large. What
-// torch.nn.utils.clip_grad_norm_ computes, with bits that do not depend on how the list is ordered or cut.
+// clip_grad_norm: the norm of a list of tensors taken as one vector, and the tensors scaled down,
+// in place, where it is too large. What torch.nn.utils.clip_grad_norm_ computes, with bits that do
+// not depend on how the list is ordered or cut.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +44,8 @@ class ClipPlan {
 };
 static_assert(std::is_trivially_copyable_v<ClipPlan>);
 
-/// Makes the plan of `request`; as make_plan(). errors: invalid_argument for max_norm, epsilon, norm, n, tensors, launch and device; unsupported;
-/// no_device; cuda_error
+/// Makes the plan of `request`; as make_plan(). errors: invalid_argument for max_norm, epsilon,
+/// norm, n, tensors, launch and device; unsupported; no_device; cuda_error
 [[nodiscard]] ClipPlan make_clip_plan(const ClipRequest& request) noexcept;
 
 /// Writes the norm of all elements of `list` to `norm_out`, and scales every element if the norm is

@@ -1,12 +1,13 @@
-// Macros shared by host and device code. Everything in spec/, fp/, acc/ and ops/ compiles for both from one source.
+// Macros shared by host and device code. Everything in spec/, fp/, acc/ and ops/ compiles for both
+// from one source.
 #pragma once
 
 #if __cplusplus <= 201703L // GCC 10 calls its C++20 201709L
 #error "detreduce: needs C++20; compile with -std=c++20 or later"
 #endif
 
-// Always inlined: the CPU backend compiles them once for every instruction set, and no out-of-line copy made for AVX-512 may
-// end up being the one that the linker keeps for everybody.
+// Always inlined: the CPU backend compiles them once for every instruction set, and no out-of-line
+// copy made for AVX-512 may end up being the one that the linker keeps for everybody.
 #if defined(__CUDACC__)
 #define DETREDUCE_HD __host__ __device__ __forceinline__
 #elif defined(__GNUC__)
@@ -15,8 +16,8 @@
 #define DETREDUCE_HD inline
 #endif
 
-// The bits promised by SPEC.md need IEEE semantics. CMake refuses fast-math for our own targets; this line refuses it for
-// whoever compiles these headers in another build.
+// The bits promised by SPEC.md need IEEE semantics. CMake refuses fast-math for our own targets;
+// this line refuses it for whoever compiles these headers in another build.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                               \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)
 #error                                                                                                                 \

@@ -53,16 +53,20 @@ static_assert(std::is_trivially_copyable_v<CosinePlan>);
 
 /// Writes the cosine similarity of each row of x and the row of y, a number a row.
 ///
-/// formula      S / max(|x|, epsilon) / max(|y|, epsilon), at most 1 and at least −1: S the dot product and |x|, |y| the norms by the
-///              method, rounded to f64, both divisions in f64; rounded once to the output
-/// shapes       x, y: plan.request().rows rows of n elements, plan.stride() apart. out: a number of plan.output() a row
+/// formula      S / max(|x|, epsilon) / max(|y|, epsilon), at most 1 and at least −1: S the dot
+///              product and |x|, |y| the norms by the method, rounded to f64, both divisions in
+///              f64; rounded once to the output
+/// shapes       x, y: plan.request().rows rows of n elements, plan.stride() apart. out: a number of
+///              plan.output() a row
 /// guarantee    that of the method. By exact a permutation of the columns changes no bit
-/// error bound  by exact three units in the last place of f64, of the result, and half a unit of the output
+/// error bound  by exact three units in the last place of f64, of the result, and half a unit of
+///              the output
 /// passes       three over x and y in all
-/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer and for an overlap of out or the
-///              workspace with each other or with what is read; out_of_memory; cuda_error
-/// NaN, empty   a row with a NaN or an infinity, or of zeros with epsilon 0: NaN. A row of zeros, or n = 0, with another epsilon: 0. Where S is
-///              beyond f64, ±1
+/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer
+///              and for an overlap of out or the workspace with each other or with what is read;
+///              out_of_memory; cuda_error
+/// NaN, empty   a row with a NaN or an infinity, or of zeros with epsilon 0: NaN. A row of zeros,
+///              or n = 0, with another epsilon: 0. Where S is beyond f64, ±1
 /// source       lib/SPEC.md, section 17.8
 Status run(const CosinePlan& plan, const void* x, const void* y, void* out, void* workspace,
            Stream stream = nullptr) noexcept;
@@ -70,8 +74,10 @@ Status run(const CosinePlan& plan, const void* x, const void* y, void* out, void
 /// The derivative of what run() computes with respect to each element of x, times what comes from
 /// upstream. For that with respect to y, x and y change places.
 ///
-/// formula      (y / (|x|·|y|) − x·cos / |x|²)·upstream, in f64, |x| and |y| at least epsilon; without the second part where |x| is less than that
-/// shapes       upstream: null, for 1, or an element of the dtype a row. dx: as x; it may be x or y, with another overlap refused
+/// formula      (y / (|x|·|y|) − x·cos / |x|²)·upstream, in f64, |x| and |y| at least epsilon;
+///              without the second part where |x| is less than that
+/// shapes       upstream: null, for 1, or an element of the dtype a row. dx: as x; it may be x or
+///              y, with another overlap refused
 Status run_gradient(const CosinePlan& plan, const void* x, const void* y, const void* upstream, void* dx,
                     void* workspace, Stream stream = nullptr) noexcept;
 

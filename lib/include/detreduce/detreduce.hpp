@@ -1,5 +1,6 @@
-// detreduce: reductions whose bits can be relied on. This header is the public API but for math.hpp, mpi.hpp (which needs MPI),
-// transform_reduce.cuh (for nvcc) and the C header detreduce.h.
+// detreduce: reductions whose bits can be relied on. This header is the public API but for
+// math.hpp, mpi.hpp (which needs MPI), transform_reduce.cuh (for nvcc) and the C header
+// detreduce.h.
 #pragma once
 
 #include <detreduce/channel_norm.hpp>

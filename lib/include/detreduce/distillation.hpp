@@ -37,8 +37,8 @@ class DistillationPlan {
     [[nodiscard]] const DistillationRequest& request() const noexcept { return request_; }
     [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
     [[nodiscard]] std::uint64_t stride() const noexcept { return request_.stride ? request_.stride : request_.n; }
-    /// Three numbers of f32, of f64 f64, an element, and what the parts need: bytes of memory of the
-    /// device, aligned to 256, on the CPU of the host, aligned to 8.
+    /// Three numbers of f32, of f64 f64, an element, and what the parts need: bytes of memory of
+    /// the device, aligned to 256, on the CPU of the host, aligned to 8.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
     /// The parts: rows of logits over the temperature, and the sum over all their elements.
     [[nodiscard]] const RowPlan& log_softmax() const noexcept { return log_softmax_; }
@@ -61,18 +61,19 @@ static_assert(std::is_trivially_copyable_v<DistillationPlan>);
 ///
 /// formula      L / (rows / temperature²), L the sum of the terms of kl_div_log_target of
 ///              log_softmax(x / temperature) and, as targets, log_softmax(y / temperature), all of
-///              them in f32, of f64 in f64; L rounded to f64, and divided there; of a sum 1 for rows
-/// shapes       x, y: plan.request().rows rows of n elements, plan.stride() apart. out: one number of
-///              plan.output()
+///              them in f32, of f64 in f64; L rounded to f64, and divided there; of a sum 1 for
+///              rows
+/// shapes       x, y: plan.request().rows rows of n elements, plan.stride() apart. out: one number
+///              of plan.output()
 /// guarantee    that of the method. By exact the order of the rows means nothing
-/// error bound  that of the parts. Terms have both signs, so that the loss of rows that are nearly the
-///              same may be slightly negative; of the same rows it is 0
+/// error bound  that of the parts. Terms have both signs, so that the loss of rows that are nearly
+///              the same may be slightly negative; of the same rows it is 0
 /// passes       one over x and y, and three writes and five reads of as many numbers of f32 or f64
-/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer and
-///              for an overlap of out or the workspace with each other or with what is read;
+/// errors       plan.status() if that is not ok; invalid_argument for a null or misaligned pointer
+///              and for an overlap of out or the workspace with each other or with what is read;
 ///              out_of_memory; cuda_error
-/// NaN, empty   a NaN, +∞, or a row of −∞: NaN. −∞ in x where y is finite: +∞. No rows: a sum of +0,
-///              and an error of the plan for a mean
+/// NaN, empty   a NaN, +∞, or a row of −∞: NaN. −∞ in x where y is finite: +∞. No rows: a sum of
+///              +0, and an error of the plan for a mean
 /// source       lib/SPEC.md, section 17.10
 Status run(const DistillationPlan& plan, const void* x, const void* y, void* out, void* workspace,
            Stream stream = nullptr) noexcept;
@@ -80,16 +81,16 @@ Status run(const DistillationPlan& plan, const void* x, const void* y, void* out
 /// The derivative of what run() computes with respect to each element of x, times what comes from
 /// upstream.
 ///
-/// formula      (softmax(x / temperature) − softmax(y / temperature))·(temperature / rows)·upstream, the
-///              softmax in f32, of f64 in f64, the rest in f64
+/// formula      (softmax(x / temperature) − softmax(y / temperature))·(temperature /
+///              rows)·upstream, the softmax in f32, of f64 in f64, the rest in f64
 /// shapes       upstream: null, for 1, or an element of the dtype. dx: as x; it may be x or y, with
 ///              another overlap refused
 Status run_gradient(const DistillationPlan& plan, const void* x, const void* y, const void* upstream, void* dx,
                     void* workspace, Stream stream = nullptr) noexcept;
 
 namespace cuda {
-/// run() and run_gradient() with the workspace taken from the stream-ordered allocator, and freed in
-/// stream order.
+/// run() and run_gradient() with the workspace taken from the stream-ordered allocator, and freed
+/// in stream order.
 Status run_async(const DistillationPlan& plan, const void* x, const void* y, void* out,
                  Stream stream = nullptr) noexcept;
 Status run_gradient_async(const DistillationPlan& plan, const void* x, const void* y, const void* upstream, void* dx,

@@ -36,10 +36,13 @@ inline void require_one_result(Op op) {
 /// `op` of `x`, or of `x` and `y`, on the CPU, as run() computes it, returned as an Out.
 ///
 /// shapes       ops of two inputs: as many elements in y as in x; ops of one input: no y
-/// guarantee    info(method).guarantee; `launch` (threads, instruction set) never changes a bit of a deterministic method. The bits of every
-///              method but `atomic` are those of the CUDA backend.
-/// workspace    none; a thread's first call takes 384 KiB, which it keeps; with one thread nothing else is allocated
-/// errors       throws Error: what make_plan() and run() refuse; argument y when it is not as long as x
+/// guarantee    info(method).guarantee; `launch` (threads, instruction set) never changes a bit of
+///              a deterministic method. The bits of every method but `atomic` are those of the CUDA
+///              backend.
+/// workspace    none; a thread's first call takes 384 KiB, which it keeps; with one thread nothing
+///              else is allocated
+/// errors       throws Error: what make_plan() and run() refuse; argument y when it is not as long
+///              as x
 template <Element Out, Elements X, Elements Y>
 [[nodiscard]] Out reduce_as(Op op, const X& x, const Y& y, Method method = Method::automatic,
                             const Launch& launch = {}) {
@@ -65,7 +68,8 @@ template <Element Out, Elements X>
     return reduce_as<Out>(op, x, std::span<const ElementOf<X>>(), method, launch);
 }
 
-/// The same for each op, the result in the elements' format: mean(x), asum(x), sumsq(x), nrm2(x), dot(x, y), sumdiffsq(x, y), mse(x, y), mae(x, y).
+/// The same for each op, the result in the elements' format: mean(x), asum(x), sumsq(x), nrm2(x),
+/// dot(x, y), sumdiffsq(x, y), mse(x, y), mae(x, y).
 template <Elements X>
 [[nodiscard]] ElementOf<X> mean(const X& x, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::mean, x, method, launch);
@@ -100,9 +104,11 @@ template <Elements X, Elements Y>
     return reduce_as<ElementOf<X>>(Op::mae, x, y, method, launch);
 }
 
-/// `op` of `x` where the op compares elements, on the CPU, as run() computes it: reduce_as() with a policy for NaN.
+/// `op` of `x` where the op compares elements, on the CPU, as run() computes it: reduce_as() with a
+/// policy for NaN.
 ///
-/// errors       throws Error: what make_plan() and run() refuse, and ops that do not compare; no other `method` gives other bits, so there is none
+/// errors       throws Error: what make_plan() and run() refuse, and ops that do not compare; no
+///              other `method` gives other bits, so there is none
 template <Element Out, Elements X>
 [[nodiscard]] Out order_as(Op op, const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
     if (info(op).kind != Kind::order)
@@ -119,7 +125,8 @@ template <Element Out, Elements X>
     throw_if_error(run(make_plan(request), std::ranges::data(x), &result));
     return result;
 }
-/// The minimum, the maximum and the maximum magnitude, in the elements' format: min(x), max(x), nrminf(x).
+/// The minimum, the maximum and the maximum magnitude, in the elements' format: min(x), max(x),
+/// nrminf(x).
 template <Elements X>
 [[nodiscard]] ElementOf<X> min(const X& x, NanPolicy nan = NanPolicy::propagate, const Launch& launch = {}) {
     return order_as<ElementOf<X>>(Op::min, x, nan, launch);
@@ -171,10 +178,11 @@ template <Elements X>
     return arg(Op::argmax, x, nan, launch);
 }
 
-/// Mean and variance of `x`, or what of them Op::variance, Op::stddev or Op::moments gives, on the CPU, as run() computes it: in the order in
-/// which run() writes them.
+/// Mean and variance of `x`, or what of them Op::variance, Op::stddev or Op::moments gives, on the
+/// CPU, as run() computes it: in the order in which run() writes them.
 ///
-/// ddof         what is taken from n in the variance's divisor n − ddof: 0 for the variance of x itself, 1 for that of what x was drawn from
+/// ddof         what is taken from n in the variance's divisor n − ddof: 0 for the variance of x
+///              itself, 1 for that of what x was drawn from
 /// errors       throws Error: what make_plan() and run() refuse; for other ops
 template <Element Out, Elements X>
 void moments_into(Op op, const X& x, Out* out, Method method = Method::automatic, std::uint64_t ddof = 0,
@@ -220,8 +228,8 @@ template <Elements X>
     return {results[0], results[1]};
 }
 
-/// Product of `x` on the CPU, in the elements' format, by compensated if nothing else is said, as an exact product is too long. Nothing over-
-/// or underflows on the way, and that of nothing is 1.
+/// Product of `x` on the CPU, in the elements' format, by compensated if nothing else is said, as
+/// an exact product is too long. Nothing over- or underflows on the way, and that of nothing is 1.
 template <Elements X>
 [[nodiscard]] ElementOf<X> prod(const X& x, Method method = Method::automatic, const Launch& launch = {}) {
     return reduce_as<ElementOf<X>>(Op::prod, x, method, launch);
@@ -230,7 +238,8 @@ template <Elements X>
 /// How many elements of `x` an op counts, on the CPU, as run() computes it.
 ///
 /// workspace    count_unique of float and double: allocated here, as many bytes as x has
-/// errors       throws Error: what make_plan() and run() refuse, and ops that do not count; no other method counts otherwise, so there is none
+/// errors       throws Error: what make_plan() and run() refuse, and ops that do not count; no
+///              other method counts otherwise, so there is none
 template <Elements X>
 [[nodiscard]] std::uint64_t count(Op op, const X& x, const Launch& launch = {}) {
     if (info(op).kind != Kind::count)
@@ -254,13 +263,17 @@ template <Elements X>
     return count(Op::count_unique, x, launch);
 }
 
-/// Sum of `x` on the CPU: the value that run() computes, returned. The bits of every method but `atomic` are those of the CUDA backend.
+/// Sum of `x` on the CPU: the value that run() computes, returned. The bits of every method but
+/// `atomic` are those of the CUDA backend.
 ///
-/// formula      the true sum of all elements rounded once (exact), or added in the order that lib/SPEC.md gives for the method
+/// formula      the true sum of all elements rounded once (exact), or added in the order that
+///              lib/SPEC.md gives for the method
 /// dtypes       of every Element; sum_as<Out>(x) rounds to another of them, as Request::output does
-/// guarantee    info(method).guarantee; `launch` (threads, instruction set) never changes a bit of a deterministic method
+/// guarantee    info(method).guarantee; `launch` (threads, instruction set) never changes a bit of
+///              a deterministic method
 /// error bound  as run()
-/// workspace    none; a thread's first call takes 384 KiB, which it keeps; with one thread nothing else is allocated
+/// workspace    none; a thread's first call takes 384 KiB, which it keeps; with one thread nothing
+///              else is allocated
 /// errors       throws Error when launch.threads is out of range, or the processor lacks launch.isa
 /// NaN, empty   as run()
 template <class Out, class T>

@@ -1,4 +1,5 @@
-// The words of losses.hpp, and how far a term may be from the true one. Documentation and tests read this one table.
+// The words of losses.hpp, and how far a term may be from the true one. Documentation and tests
+// read this one table.
 #pragma once
 
 #include <array>
@@ -63,16 +64,18 @@ enum class LossDomain : std::uint8_t { number, logit, probability, log_probabili
 /// elements are added, at a *size*: the true value, where that is no less than what it is made of;
 /// of bce, whose t may be no probability, |t|·|log x| + |1 − t|·|log(1 − x)|, its derivative by t
 /// |log x| + |log(1 − x)|; of bce_with_logits |x|·|q| + c·softplus(−|x|), its derivative
-/// |q| + c·sigmoid(−|x|), q the target of the other side, p·t for x ≤ 0, else 1 − t, c = p·t + 1 − t,
-/// its derivative by t |p − 1|·softplus(−|x|) + |x|, p·|x| for x ≤ 0; of kl_div t·(|log t| + |x|), its
-/// derivative by t |log t| + |x| + 1, of kl_div_log_target eᵗ·(|t − x| + 1); of focal F·mᵖ times the size of
-/// bce_with_logits, its derivative F·mᵖ·(|1 − 2t|·p·r·entropy + |q| + sigmoid(−|x|)),
-/// r = sigmoid(x)·sigmoid(−x) / m, and by t F·mᵖ·(p·entropy / m + |x|), where F = 1 + p·(1 + |log m|).
+/// |q| + c·sigmoid(−|x|), q the target of the other side, p·t for x ≤ 0, else 1 − t,
+/// c = p·t + 1 − t, its derivative by t |p − 1|·softplus(−|x|) + |x|, p·|x| for x ≤ 0; of kl_div
+/// t·(|log t| + |x|), its derivative by t |log t| + |x| + 1, of kl_div_log_target eᵗ·(|t − x| + 1);
+/// of focal F·mᵖ times the size of bce_with_logits, its derivative
+/// F·mᵖ·(|1 − 2t|·p·r·entropy + |q| + sigmoid(−|x|)), r = sigmoid(x)·sigmoid(−x) / m, and by t
+/// F·mᵖ·(p·entropy / m + |x|), where F = 1 + p·(1 + |log m|).
 struct LossInfo {
     Loss loss;
     std::string_view name;
     LossDomain x, target;
-    /// Of a term, if nothing over- or underflows on the way (an underflow costs the smallest subnormal).
+    /// Of a term, if nothing over- or underflows on the way (an underflow costs the smallest
+    /// subnormal).
     double max_ulp;
     double max_ulp_gradient;        ///< of its derivative with respect to x, before weight and factor
     double max_ulp_target_gradient; ///< of that with respect to the target

@@ -1,6 +1,7 @@
-/* Losses, row ops, norms of channels, cosine similarity, distillation and clip_grad_norm for C: C99 and later, and C++. The same library, the same
- * bits, as <detreduce/losses.hpp>, <detreduce/row_ops.hpp> and <detreduce/clip_grad_norm.hpp>. What
- * detreduce.h says of statuses, words, structs and plans holds here.
+/* Losses, row ops, norms of channels, cosine similarity, distillation and clip_grad_norm for C: C99
+ * and later, and C++. The same library, the same bits, as <detreduce/losses.hpp>,
+ * <detreduce/row_ops.hpp> and <detreduce/clip_grad_norm.hpp>. What detreduce.h says of statuses,
+ * words, structs and plans holds here.
  *
  *     detreduce_row_request request = DETREDUCE_ROW_REQUEST_INIT;
  *     request.op = DETREDUCE_ROW_OP_CROSS_ENTROPY;
@@ -36,7 +37,8 @@ enum {
     DETREDUCE_LOSS_BCE_WITH_LOGITS,   /* bce of sigmoid(x), with p for pos_weight: log(1 + e^x) - x*t for p = 1 */
     DETREDUCE_LOSS_KL_DIV,            /* t*(log t - x); x is the logarithm of a probability, t a probability */
     DETREDUCE_LOSS_KL_DIV_LOG_TARGET, /* kl_div of e^t */
-    /* bce_with_logits * m^p, m = 1 - sigmoid(x) for t = 1, sigmoid(x) for 0, between these for others */
+    /* bce_with_logits * m^p, m = 1 - sigmoid(x) for t = 1, sigmoid(x) for 0, between these for
+     * others */
     DETREDUCE_LOSS_FOCAL
 };
 
@@ -104,9 +106,11 @@ typedef struct detreduce_loss_request {
     detreduce_loss_argument with_respect_to; /* x; of gradients: x, target or, of a weighted loss, weight */
     uint32_t state;                          /* 0; 1: the states of a loss by many in the place of the sum or mean */
     uint64_t n;                              /* 0; elements, 0 … 2^40; a mean has at least 1 */
-    /* 1; huber: delta, above 0; 0 or above: beta of smooth_l1, pos_weight of bce_with_logits, gamma of focal */
+    /* 1; huber: delta, above 0; 0 or above: beta of smooth_l1, pos_weight of bce_with_logits, gamma
+     * of focal */
     double parameter;
-    /* 0; of mean: rows, by whose number the sum is divided; 0: n, or, of weighted mse and mae, the sum of the weights */
+    /* 0; of mean: rows, by whose number the sum is divided; 0: n, or, of weighted mse and mae, the
+     * sum of the weights */
     uint64_t batch;
     detreduce_device device; /* CUDA, current device */
     detreduce_launch launch; /* all of it automatic */
@@ -149,16 +153,19 @@ detreduce_status detreduce_make_loss_plan(const detreduce_loss_request* request,
 /* The status that this gave; invalid_argument for NULL and for memory that it has not written. */
 detreduce_status detreduce_loss_plan_status(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
 /* Of a plan whose status is ok, else 0: bytes of device memory, aligned to 256, that a run needs
- * (on the CPU none), and that a gradient needs (of a mean over the sum of weights, else none); how many results a run writes: n of reduction none, else
- * 1; their dtype. */
+ * (on the CPU none), and that a gradient needs (of a mean over the sum of weights, else none); how
+ * many results a run writes: n of reduction none, else 1; their dtype. */
 size_t detreduce_loss_plan_workspace_bytes(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
 size_t detreduce_loss_plan_gradient_workspace_bytes(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
 uint64_t detreduce_loss_plan_results(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
 detreduce_dtype detreduce_loss_plan_output(const detreduce_loss_plan* plan) DETREDUCE_NOEXCEPT;
 
-/* Of a request for states: makes at `states` the plan of what a run writes, in the place of the sum or mean: detreduce_plan_state_words() int64_t of one group, or, of a mean over the sum of
- * weights, of two. They are merged, normalized and serialized as those of any plan. detreduce_finish_loss() writes the loss of all that went into them to `out`, with the
- * bits of a run over all of it; as detreduce_run_loss(), and with its workspace. By exact; errors also: `method`, `reduction` of none, `plan` of no states */
+/* Of a request for states: makes at `states` the plan of what a run writes, in the place of the sum
+ * or mean: detreduce_plan_state_words() int64_t of one group, or, of a mean over the sum of
+ * weights, of two. They are merged, normalized and serialized as those of any plan.
+ * detreduce_finish_loss() writes the loss of all that went into them to `out`, with the bits of a
+ * run over all of it; as detreduce_run_loss(), and with its workspace. By exact; errors also:
+ * `method`, `reduction` of none, `plan` of no states */
 detreduce_status detreduce_loss_plan_states(const detreduce_loss_plan* plan, detreduce_plan* states) DETREDUCE_NOEXCEPT;
 detreduce_status detreduce_finish_loss(const detreduce_loss_plan* plan, const int64_t* states, void* out,
                                        void* workspace, detreduce_stream stream) DETREDUCE_NOEXCEPT;
@@ -193,12 +200,12 @@ detreduce_status detreduce_run_loss_async(const detreduce_loss_plan* plan, const
 /* The gradient of what detreduce_run_loss() computes with respect to each element of x, target or
  * weight (with_respect_to), times the upstream value, to `dx`. Otherwise as that.
  *
- * formula    the derivative of the loss, times the weight, or the loss, of that by the weight; times
- *            the upstream value, of mean over n, the sum of the weights or the batch
+ * formula    the derivative of the loss, times the weight, or the loss, of that by the weight;
+ *            times the upstream value, of mean over n, the sum of the weights or the batch
  * upstream   NULL, which is 1, or one element of the plan's dtype, or, of reduction none, n of them
- * dx         n elements of the plan's dtype, in the place of x, target, weight or n upstream values,
- *            or apart from all of them. The output means nothing, nor does the method but where
- *            the mean is over the sum of the weights
+ * dx         n elements of the plan's dtype, in the place of x, target, weight or n upstream
+ *            values, or apart from all of them. The output means nothing, nor does the method but
+ *            where the mean is over the sum of the weights
  * workspace  detreduce_loss_plan_gradient_workspace_bytes() bytes of device memory; of 0 NULL */
 detreduce_status detreduce_run_loss_gradient(const detreduce_loss_plan* plan, const detreduce_loss_inputs* inputs,
                                              const void* upstream, void* dx, void* workspace,
@@ -217,10 +224,12 @@ typedef struct detreduce_row_request {
     detreduce_row_op op;    /* softmax */
     detreduce_dtype dtype;  /* f32; of the elements, of scale, shift and weights: f16, bf16, f32 or f64 */
     detreduce_dtype output; /* DETREDUCE_DTYPE_OF_INPUT; of the results; of f16 and bf16 also f32 */
-    /* DETREDUCE_REDUCTION_DEFAULT; of losses of rows; of their gradients: which of these it is the gradient of */
+    /* DETREDUCE_REDUCTION_DEFAULT; of losses of rows; of their gradients: which of these it is the
+     * gradient of */
     detreduce_reduction reduction;
     detreduce_method method; /* automatic; of these sums, as of losses */
-    /* 0; gradients of norms: 1 for those by scale and shift as well, which are sums over the rows by `method` */
+    /* 0; gradients of norms: 1 for those by scale and shift as well, which are sums over the rows
+     * by `method` */
     uint32_t parameters;
     uint64_t n;                  /* 0; elements of a row, 0 … 2^40 */
     uint64_t rows;               /* 1; 0 … 2^40; no more than 2^46 elements in all */
@@ -289,10 +298,11 @@ detreduce_status detreduce_make_row_plan(const detreduce_row_request* request,
                                          detreduce_row_plan* plan) DETREDUCE_NOEXCEPT;
 /* The status that this gave; invalid_argument for NULL and for memory that it has not written. */
 detreduce_status detreduce_row_plan_status(const detreduce_row_plan* plan) DETREDUCE_NOEXCEPT;
-/* Of a plan whose status is ok, else 0: bytes of memory that a run needs, of the device, aligned to
- * 256, on the CPU, where a reduction needs some, of the host, aligned to 8; results of a row: n, or
- * 1 of logsumexp, cross_entropy and nll, which, reduced, have 1 of all rows; their dtype; the
- * format in which rows are computed, f32 or, of f64, f64: that of means, reciprocals and factors. */
+/* Of a plan whose status is ok, else 0: bytes of memory that a run needs, of the device, aligned
+ * to 256, on the CPU, where a reduction needs some, of the host, aligned to 8; results of a row:
+ * n, or 1 of logsumexp, cross_entropy and nll, which, reduced, have 1 of all rows; their dtype;
+ * the format in which rows are computed, f32 or, of f64, f64: that of means, reciprocals and
+ * factors. */
 size_t detreduce_row_plan_workspace_bytes(const detreduce_row_plan* plan) DETREDUCE_NOEXCEPT;
 uint64_t detreduce_row_plan_results(const detreduce_row_plan* plan) DETREDUCE_NOEXCEPT;
 detreduce_dtype detreduce_row_plan_output(const detreduce_row_plan* plan) DETREDUCE_NOEXCEPT;
@@ -322,8 +332,9 @@ detreduce_dtype detreduce_row_plan_arithmetic(const detreduce_row_plan* plan) DE
 detreduce_status detreduce_run_rows(const detreduce_row_plan* plan, const detreduce_row_arrays* arrays, void* workspace,
                                     detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
-/* Of a request for states, as detreduce_loss_plan_states() and detreduce_finish_loss(): of one group, that of the losses, and of the mean of a second one, that of the rows' weights.
- * errors also: `arrays` of a mean with probabilities */
+/* Of a request for states, as detreduce_loss_plan_states() and detreduce_finish_loss(): of one
+ * group, that of the losses, and of the mean of a second one, that of the rows' weights. errors
+ * also: `arrays` of a mean with probabilities */
 detreduce_status detreduce_row_plan_states(const detreduce_row_plan* plan, detreduce_plan* states) DETREDUCE_NOEXCEPT;
 detreduce_status detreduce_finish_rows(const detreduce_row_plan* plan, const int64_t* states, void* out,
                                        void* workspace, detreduce_stream stream) DETREDUCE_NOEXCEPT;
@@ -333,7 +344,7 @@ detreduce_status detreduce_finish_rows(const detreduce_row_plan* plan, const int
 detreduce_status detreduce_run_rows_async(const detreduce_row_plan* plan, const detreduce_row_arrays* arrays,
                                           detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
-/* ---- cosine similarity ------------------------------------------------------------------------ */
+/* ---- cosine similarity ----------------------------------------------------------------------- */
 
 /* What to compute and where. Initialise it, then set dtype, n, rows and what differs. */
 typedef struct detreduce_cosine_request {
@@ -382,13 +393,13 @@ size_t detreduce_cosine_plan_workspace_bytes(const detreduce_cosine_plan* plan) 
 detreduce_status detreduce_run_cosine(const detreduce_cosine_plan* plan, const void* x, const void* y, void* out,
                                       void* workspace, detreduce_stream stream) DETREDUCE_NOEXCEPT;
 /* Its derivative with respect to each element of x, times `upstream`, NULL for 1, or an element of
- * the plan's dtype a row, to `dx`, rows as of x, in the place of x or y or apart from both. For that
- * with respect to y, x and y change places. */
+ * the plan's dtype a row, to `dx`, rows as of x, in the place of x or y or apart from both. For
+ * that with respect to y, x and y change places. */
 detreduce_status detreduce_run_cosine_gradient(const detreduce_cosine_plan* plan, const void* x, const void* y,
                                                const void* upstream, void* dx, void* workspace,
                                                detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
-/* ---- group_norm and batch_norm ----------------------------------------------------------------- */
+/* ---- group_norm and batch_norm --------------------------------------------------------------- */
 
 /* Which elements of [n][channels][size] share a mean and a variance. */
 typedef int32_t detreduce_channel_norm;
@@ -401,7 +412,8 @@ enum {
 const char* detreduce_channel_norm_name(detreduce_channel_norm norm) DETREDUCE_NOEXCEPT;
 detreduce_channel_norm detreduce_parse_channel_norm(const char* text) DETREDUCE_NOEXCEPT;
 
-/* What to compute and where. Initialise it, then set norm, dtype, n, channels, size, groups and what differs. */
+/* What to compute and where. Initialise it, then set norm, dtype, n, channels, size, groups and
+ * what differs. */
 typedef struct detreduce_channel_norm_request {
     size_t struct_size;          /* sizeof(detreduce_channel_norm_request) */
     detreduce_channel_norm norm; /* group_norm */
@@ -465,9 +477,9 @@ detreduce_status detreduce_make_channel_norm_plan(const detreduce_channel_norm_r
                                                   detreduce_channel_norm_plan* plan) DETREDUCE_NOEXCEPT;
 /* The status that this gave; invalid_argument for NULL and for memory that it has not written. */
 detreduce_status detreduce_channel_norm_plan_status(const detreduce_channel_norm_plan* plan) DETREDUCE_NOEXCEPT;
-/* Of a plan whose status is ok, else 0: statistics, n * groups or, of batch_norm, channels; bytes of
- * memory that a run needs, and a gradient, of the device, aligned to 256, on the CPU of the host,
- * aligned to 8. */
+/* Of a plan whose status is ok, else 0: statistics, n * groups or, of batch_norm, channels; bytes
+ * of memory that a run needs, and a gradient, of the device, aligned to 256, on the CPU of the
+ * host, aligned to 8. */
 uint64_t detreduce_channel_norm_plan_statistics(const detreduce_channel_norm_plan* plan) DETREDUCE_NOEXCEPT;
 size_t detreduce_channel_norm_plan_workspace_bytes(const detreduce_channel_norm_plan* plan) DETREDUCE_NOEXCEPT;
 size_t detreduce_channel_norm_plan_gradient_workspace_bytes(const detreduce_channel_norm_plan* plan) DETREDUCE_NOEXCEPT;
@@ -485,9 +497,10 @@ detreduce_status detreduce_run_channel_norm_gradient(const detreduce_channel_nor
                                                      const detreduce_channel_norm_arrays* arrays, void* workspace,
                                                      detreduce_stream stream) DETREDUCE_NOEXCEPT;
 
-/* ---- distillation ----------------------------------------------------------------------------- */
+/* ---- distillation ---------------------------------------------------------------------------- */
 
-/* What to compute and where. Initialise it, then set dtype, n, rows, temperature and what differs. */
+/* What to compute and where. Initialise it, then set dtype, n, rows, temperature and what
+ * differs. */
 typedef struct detreduce_distillation_request {
     size_t struct_size;            /* sizeof(detreduce_distillation_request) */
     detreduce_dtype dtype;         /* f32; of x, y, upstream and the gradient: f16, bf16, f32 or f64 */

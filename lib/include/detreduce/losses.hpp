@@ -1,5 +1,7 @@
-// Losses of elements and their targets, and the gradients of these: mse, mae, huber, smooth_l1, bce,
-// bce_with_logits, kl_div and focal, each term alone, their sum or their mean. A loss is a sum, so it has the methods and guarantees of one; a gradient is computed element by element, so it has one value.
+// Losses of elements and their targets, and the gradients of these: mse, mae, huber, smooth_l1,
+// bce, bce_with_logits, kl_div and focal, each term alone, their sum or their mean. A loss is a
+// sum, so it has the methods and guarantees of one; a gradient is computed element by element, so
+// it has one value.
 //
 //     float loss = dr::loss(dr::Loss::huber, x, target);                   // the mean, exact
 //     std::vector<float> dx = dr::loss_gradient(dr::Loss::huber, x, target);
@@ -24,11 +26,12 @@ struct LossRequest {
     std::optional<Reduction> reduction = {}; ///< empty: mean
     Method method = Method::automatic;       ///< of sum and mean: automatic (exact), exact, compensated, kahan or tree
     DType dtype = DType::f32;                ///< of x, target, weight and the gradient
-    std::optional<DType> output =
-        {}; ///< of the result; empty: that of the elements. `none` and exact give any but f8e4m3 and f8e5m2, the others their own or a wider one
+    /// of the result; empty: that of the elements. `none` and exact give any but f8e4m3 and f8e5m2,
+    /// the others their own or a wider one
+    std::optional<DType> output = {};
     std::uint64_t n = 0; ///< 0 … 2^40; a mean has at least 1
-    /// huber: delta, above 0; smooth_l1: beta, bce_with_logits: pos_weight, focal: gamma, 0 or above;
-    /// rounded to the format of the terms, where it must be finite.
+    /// huber: delta, above 0; smooth_l1: beta, bce_with_logits: pos_weight, focal: gamma, 0 or
+    /// above; rounded to the format of the terms, where it must be finite.
     double parameter = 1;
     bool weighted = false; ///< each term is multiplied by a weight
     /// Of mean: the rows by whose number the sum is divided, as `batchmean` of kl_div; 0: n, or, of
@@ -38,7 +41,8 @@ struct LossRequest {
     LossArgument with_respect_to = LossArgument::x;
     Device device = current_gpu; ///< or `cpu`, for which there are shorter calls below
     Launch launch = {};          ///< as TransformOptions::launch, and of unweighted mse and mae as Request::launch
-    /// Write states, for a loss by many (states.hpp), in the place of the sum or mean: exact. n is that of a part, and may be 0.
+    /// Write states, for a loss by many (states.hpp), in the place of the sum or mean: exact. n is
+    /// that of a part, and may be 0.
     bool state = false;
 };
 
@@ -70,8 +74,9 @@ class LossPlan {
     [[nodiscard]] std::uint64_t results() const noexcept {
         return request_.reduction == Reduction::none ? request_.n : 1;
     }
-    /// Of a request for states: the plan of what run() writes, which is merged, added up by whatever adds integers, and serialized as that of any plan: of one group, or, where the mean is over the
-    /// sum of the weights, of two, that of the terms and that of the weights.
+    /// Of a request for states: the plan of what run() writes, which is merged, added up by
+    /// whatever adds integers, and serialized as that of any plan: of one group, or, where the mean
+    /// is over the sum of the weights, of two, that of the terms and that of the weights.
     [[nodiscard]] Plan states() const noexcept;
     /// The sum or mean, over the terms or, where an op is the whole loss, over the elements; of
     /// `none` the launch alone means something.
@@ -83,7 +88,8 @@ class LossPlan {
     [[nodiscard]] bool is_quotient() const noexcept {
         return is_over_weights_ || (request_.reduction == Reduction::mean && request_.batch != 0);
     }
-    /// Is the loss an op of run() (sum and mean of mse, mean of mae, without weights)? Then `exact` gives the true loss, rounded once.
+    /// Is the loss an op of run() (sum and mean of mse, mean of mae, without weights)? Then `exact`
+    /// gives the true loss, rounded once.
     [[nodiscard]] bool is_op() const noexcept { return is_op_; }
 
   private:
@@ -96,7 +102,8 @@ class LossPlan {
 };
 static_assert(std::is_trivially_copyable_v<LossPlan>);
 
-/// Makes the plan of `request`. A bad request gives a plan whose status() says which argument is wrong and what is allowed.
+/// Makes the plan of `request`. A bad request gives a plan whose status() says which argument is
+/// wrong and what is allowed.
 [[nodiscard]] LossPlan make_loss_plan(const LossRequest& request) noexcept;
 
 /// Runs `plan`: the loss of the n elements of x with their targets, into `out`.
@@ -175,7 +182,8 @@ using WeightsOf = std::optional<std::span<const T>>;
 
 namespace detail {
 
-/// The plan of ranges on the CPU. Throws Error, also for argument target or weight where it is not as long as x.
+/// The plan of ranges on the CPU. Throws Error, also for argument target or weight where it is not
+/// as long as x.
 template <class T>
 [[nodiscard]] LossPlan plan_on_cpu(Loss loss, std::size_t n, std::size_t targets, const WeightsOf<T>& weight,
                                    DType output, const LossOptions& options) {
@@ -213,9 +221,11 @@ inline void require_reduction(const LossOptions& options) {
 
 } // namespace detail
 
-/// The mean or sum of a loss on the CPU, as run() computes it, returned as an Out, or in the elements' format. `weight`: {}, or as many as there are elements.
+/// The mean or sum of a loss on the CPU, as run() computes it, returned as an Out, or in the
+/// elements' format. `weight`: {}, or as many as there are elements.
 ///
-/// errors       throws Error: what make_loss_plan() and run() refuse; argument target or weight when it is not as long as x; reduction none
+/// errors       throws Error: what make_loss_plan() and run() refuse; argument target or weight
+///              when it is not as long as x; reduction none
 template <Element Out, Elements X, Elements Y>
 [[nodiscard]] Out loss_as(Loss loss, const X& x, const Y& target, const WeightsOf<ElementOf<X>>& weight,
                           const LossOptions& options = {}) {
@@ -238,7 +248,8 @@ template <Elements X, Elements Y, Elements W>
     return loss_as<ElementOf<X>>(loss, x, target, std::span<const ElementOf<X>>(weight), options);
 }
 
-/// The terms of a loss on the CPU, as run() computes them where nothing is reduced. Otherwise as loss_as().
+/// The terms of a loss on the CPU, as run() computes them where nothing is reduced. Otherwise as
+/// loss_as().
 template <Elements X, Elements Y>
 [[nodiscard]] std::vector<ElementOf<X>> loss_terms_of(Loss loss, const X& x, const Y& target,
                                                       const WeightsOf<ElementOf<X>>& weight = {},
@@ -255,7 +266,8 @@ template <Elements X, Elements Y>
     return terms;
 }
 
-/// The gradient of the loss that loss() gives on the CPU, times what `upstream` points to (null: 1), as run_gradient() computes it. Otherwise as loss_as().
+/// The gradient of the loss that loss() gives on the CPU, times what `upstream` points to
+/// (null: 1), as run_gradient() computes it. Otherwise as loss_as().
 template <Elements X, Elements Y>
 [[nodiscard]] std::vector<ElementOf<X>> loss_gradient(Loss loss, const X& x, const Y& target,
                                                       const WeightsOf<ElementOf<X>>& weight,
@@ -281,7 +293,8 @@ template <Elements X, Elements Y, Elements W>
 
 namespace cuda {
 
-/// run() of a plan for a CUDA device with the workspace taken from the stream-ordered allocator (cudaMallocAsync), freed in stream order.
+/// run() of a plan for a CUDA device with the workspace taken from the stream-ordered allocator
+/// (cudaMallocAsync), freed in stream order.
 ///
 /// errors       also invalid_argument for a plan that was not made for a CUDA device
 Status run_async(const LossPlan& plan, const LossInputs& in, void* out, Stream stream = nullptr) noexcept;
@@ -289,8 +302,9 @@ Status run_async(const LossPlan& plan, const LossInputs& in, void* out, Stream s
 Status run_gradient_async(const LossPlan& plan, const LossInputs& in, const void* upstream, void* dx,
                           Stream stream = nullptr) noexcept;
 
-/// The loss of n elements at device pointers x and target, and weight, unless null, into device pointer `out`, which has room for n results if nothing is
-/// reduced: run_async() on the current device.
+/// The loss of n elements at device pointers x and target, and weight, unless null, into device
+/// pointer `out`, which has room for n results if nothing is reduced: run_async() on the current
+/// device.
 template <Element T, Element Out>
 Status loss_async(Loss loss, const T* x, const T* target, const T* weight, std::uint64_t n, Out* out,
                   const LossOptions& options = {}, Stream stream = nullptr) noexcept {

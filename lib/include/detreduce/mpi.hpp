@@ -1,6 +1,7 @@
-// Reductions by all processes of an MPI communicator: each has some of the elements, or none, and the bits are those of
-// one process that has all. Header-only, over states.hpp and mpi.h; CMake: find_package(detreduce COMPONENTS mpi) and
-// link detreduce::mpi. Where elements are on GPUs, include mpi_cuda.hpp.
+// Reductions by all processes of an MPI communicator: each has some of the elements, or none, and
+// the bits are those of one process that has all. Header-only, over states.hpp and mpi.h; CMake:
+// find_package(detreduce COMPONENTS mpi) and link detreduce::mpi. Where elements are on GPUs,
+// include mpi_cuda.hpp.
 #pragma once
 
 #ifndef OMPI_SKIP_MPICXX
@@ -39,42 +40,50 @@ class Operation;
 class Gpu;
 } // namespace detail
 
-/// The plan of a reduction by all processes of `comm`, all of which must call it. `request` is that of the elements
-/// that this process has: n, stride, launch and first_index may differ, and n may be 0; op, method, dtype, output,
-/// shape, groups (of a list of tensors with each), nan, each and ddof are what all must ask for.
+/// The plan of a reduction by all processes of `comm`, all of which must call it. `request` is that
+/// of the elements that this process has: n, stride, launch and first_index may differ, and n may
+/// be 0; op, method, dtype, output, shape, groups (of a list of tensors with each), nan, each and
+/// ddof are what all must ask for.
 ///
 /// device       the CPU; with mpi_cuda.hpp a GPU too, which may be another on every process
-/// status       the same on every process: what make_plan() says of the request of the first process that has a bad
-///              one; invalid_argument for a field that is not the same everywhere, with the rank of the first process
-///              where it is another than on rank 0 as the index; out_of_memory if one lacks the memory for its states;
-///              unsupported for a GPU without mpi_cuda.hpp; cuda_error if a call of CUDA failed on one, which knows
-///              more; invalid_argument for `comm` if MPI is not initialized, or if it says that a call has failed
-/// most_words   of one message, so that no count is beyond what MPI takes; the same on every process
-/// memory       8 · state_words() bytes for each group; of a GPU as many on both sides, and the workspace
+/// status       the same on every process: what make_plan() says of the request of the first
+///              process that has a bad one; invalid_argument for a field that is not the same
+///              everywhere, with the rank of the first process where it is another than on rank 0
+///              as the index; out_of_memory if one lacks the memory for its states; unsupported for
+///              a GPU without mpi_cuda.hpp; cuda_error if a call of CUDA failed on one, which knows
+///              more; invalid_argument for `comm` if MPI is not initialized, or if it says that a
+///              call has failed
+/// most_words   of one message, so that no count is beyond what MPI takes; the same on every
+///              process
+/// memory       8 · state_words() bytes for each group; of a GPU as many on both sides, and the
+///              workspace
 [[nodiscard]] Plan make_plan(const Request& request, MPI_Comm comm,
                              std::uint64_t most_words = std::uint64_t{1} << 28) noexcept;
 
-/// Reduces the elements of all processes, and writes the results to `out` on all of them, or on the one of rank `root`.
-/// All must call it.
+/// Reduces the elements of all processes, and writes the results to `out` on all of them, or on the
+/// one of rank `root`. All must call it.
 ///
-/// in, out      as in run(), in memory of the plan's device; `out` of another process than `root` means nothing
+/// in, out      as in run(), in memory of the plan's device; `out` of another process than `root`
+///              means nothing
 /// stream       of a GPU: the work is enqueued on it, and waited for
-/// guarantee    order: neither how elements are dealt out to processes, nor how many there are, nor what MPI does with
-///              the messages, means anything to the bits. Of argmin and argmax, device: the index is the lowest, if
-///              first_index says where each process's elements begin
-/// messages     one MPI_Allreduce, or MPI_Reduce, of integers (of more than most_words several): MPI_SUM of sums and
-///              counts, MPI_MAX of what is compared; of pairs by an operation of their own for argmin and argmax
-/// errors       what run() says of this process's arguments; invalid_argument for `in` on all others that know of it
-///              (all_reduce(): all, reduce(): the root), for `root`, and for `comm` as above; what finish() says. `out`
-///              is not written then
+/// guarantee    order: neither how elements are dealt out to processes, nor how many there are, nor
+///              what MPI does with the messages, means anything to the bits. Of argmin and argmax,
+///              device: the index is the lowest, if first_index says where each process's elements
+///              begin
+/// messages     one MPI_Allreduce, or MPI_Reduce, of integers (of more than most_words several):
+///              MPI_SUM of sums and counts, MPI_MAX of what is compared; of pairs by an operation
+///              of their own for argmin and argmax
+/// errors       what run() says of this process's arguments; invalid_argument for `in` on all
+///              others that know of it (all_reduce(): all, reduce(): the root), for `root`, and for
+///              `comm` as above; what finish() says. `out` is not written then
 Status all_reduce(Plan& plan, Inputs in, void* out, Stream stream = nullptr) noexcept;
 Status reduce(Plan& plan, Inputs in, void* out, int root, Stream stream = nullptr) noexcept;
 
-/// The same of states that this process has already, of plan.states(): merged from those of parts that
-/// came one after the other, say (states.hpp).
+/// The same of states that this process has already, of plan.states(): merged from those of parts
+/// that came one after the other, say (states.hpp).
 ///
-/// errors       as above; invalid_argument for `states` where it is null, misaligned, or what normalize()
-///              refuses
+/// errors       as above; invalid_argument for `states` where it is null, misaligned, or what
+///              normalize() refuses
 Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out, Stream stream = nullptr) noexcept;
 Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root, Stream stream = nullptr) noexcept;
 
@@ -82,15 +91,15 @@ Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root
 /// MPI_Iallreduce; end() waits for the others and writes the results. What lies between is the
 /// caller's: `in` is not looked at any more.
 ///
-/// errors       as all_reduce(); invalid_argument for `plan` where a call has begun already, or none
-///              has. What begin() says end() says again, and must be called for in any case, as
-///              others wait
+/// errors       as all_reduce(); invalid_argument for `plan` where a call has begun already, or
+///              none has. What begin() says end() says again, and must be called for in any case,
+///              as others wait
 Status begin(Plan& plan, Inputs in, Stream stream = nullptr) noexcept;
 Status end(Plan& plan, void* out, Stream stream = nullptr) noexcept;
 
 /// Writes to `first` the index of the first array of the list that has not the same dtype, length
-/// and bits on all processes of `comm`, or no_index if there is none: what tells where two processes
-/// part. All must call it.
+/// and bits on all processes of `comm`, or no_index if there is none: what tells where two
+/// processes part. All must call it.
 ///
 /// list         arrays in host memory, as many on every process; they are compared by their
 ///              fingerprints (fingerprint.hpp)
@@ -176,8 +185,8 @@ inline constexpr bool reduces_to_any_root = true;
             "MPI must be initialized, and the communicator one whose calls do not fail"};
 }
 
-/// What a GPU does for a plan: mpi_cuda.hpp has it, so that this header needs no CUDA. Every call waits for what it
-/// enqueues, except put() and put_states().
+/// What a GPU does for a plan: mpi_cuda.hpp has it, so that this header needs no CUDA. Every call
+/// waits for what it enqueues, except put() and put_states().
 class Gpu {
   public:
     virtual ~Gpu() = default;
@@ -187,7 +196,8 @@ class Gpu {
     [[nodiscard]] virtual Status put(const detreduce::Plan& plan, Inputs in, Stream stream) noexcept = 0;
     [[nodiscard]] virtual Status put_states(const detreduce::Plan& plan, const std::int64_t* states,
                                             Stream stream) noexcept = 0;
-    /// Sets `message` to where they, and two zeros behind them, are: words(), or the GPU's memory if MPI takes that.
+    /// Sets `message` to where they, and two zeros behind them, are: words(), or the GPU's memory
+    /// if MPI takes that.
     [[nodiscard]] virtual Status send(bool may_be_gpu, Stream stream, std::int64_t*& message) noexcept = 0;
     /// Brings what is at `message` then to the GPU's memory, and the last two of it to words().
     [[nodiscard]] virtual Status receive(const std::int64_t* message, Stream stream) noexcept = 0;
@@ -265,7 +275,8 @@ class Operation {
 
 } // namespace detail
 
-/// Brings what each process found to all of them; false, and the status says why, if there is no plan then.
+/// Brings what each process found to all of them; false, and the status says why, if there is no
+/// plan then.
 inline bool Plan::agree(std::uint64_t most_words) noexcept {
     constexpr std::size_t count = detreduce::detail::rank_fields;
     const auto fields = detreduce::detail::fields_of(plan_.request(), most_words);
@@ -369,11 +380,13 @@ inline int Plan::wait() noexcept {
     return error;
 }
 
-/// Where what this process sends is: its states, unless its arguments were refused. `waits`: for the messages, too.
+/// Where what this process sends is: its states, unless its arguments were refused. `waits`: for
+/// the messages, too.
 inline std::int64_t* Plan::message_of(Status own, bool waits, Stream stream) noexcept {
     own_ = own;
     std::int64_t* message = words_.data();
-    // What MPI does by a function of ours, or while the caller does something else, is done in host memory.
+    // What MPI does by a function of ours, or while the caller does something else, is done in host
+    // memory.
     if (own_.ok() && gpu_ != nullptr)
         own_ = gpu_->send(waits && state_merge(plan_) != StateMerge::pair, stream, message);
     if (!own_.ok()) {

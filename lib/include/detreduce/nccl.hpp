@@ -34,40 +34,51 @@ class Plan;
 /// op, method, dtype, output, shape, groups (of a list of tensors with each), nan, each and ddof
 /// are what all must ask for; the device is the communicator's GPU, or current_gpu, which means it.
 ///
-/// status       the same on every rank: what make_plan() says of the request of the first rank that has a bad one; invalid_argument for a field that is not the same everywhere,
-///              with the rank of the first where it is another than on rank 0 as the index; out_of_memory if one lacks the memory for its states; cuda_error for the
+/// status       the same on every rank: what make_plan() says of the request of the first rank that
+///              has a bad one; invalid_argument for a field that is not the same everywhere, with
+///              the rank of the first where it is another than on rank 0 as the index;
+///              out_of_memory if one lacks the memory for its states; cuda_error for the
 ///              communicator, or a call of CUDA, which a rank may be alone in
 /// waits        until all ranks have called it
 [[nodiscard]] Plan make_plan(const Request& request, ncclComm_t comm) noexcept;
-/// The same for several ranks of one communicator that a single thread works for: as many plans as there are in both.
+/// The same for several ranks of one communicator that a single thread works for: as many plans as
+/// there are in both.
 [[nodiscard]] std::vector<Plan> make_plans(std::span<const Request> requests, std::span<const ncclComm_t> comms);
 
 /// As a root: every rank has the results.
 inline constexpr int everywhere = -1;
 
-/// Reduces the elements of all ranks, and writes the results to `out` on each of them, or on the one of rank `root`. All must
-/// call it. begin() sends, and end(), without a word to the others, finishes: a thread that works
-/// for several ranks calls begin() for each of them between ncclGroupStart() and ncclGroupEnd(),
-/// and end() behind.
+/// Reduces the elements of all ranks, and writes the results to `out` on each of them, or on the
+/// one of rank `root`. All must call it. begin() sends, and end(), without a word to the others,
+/// finishes: a thread that works for several ranks calls begin() for each of them between
+/// ncclGroupStart() and ncclGroupEnd(), and end() behind.
 ///
 /// in, out      as in run(), in memory of the GPU; `out` of another rank than `root` means nothing
-/// guarantee    order: neither how elements are dealt out to ranks, nor how many there are, nor what NCCL does with the messages, means anything to the bits. Of argmin and
-///              argmax, device: the index is the lowest, if first_index says where each rank's elements begin
-/// messages     one ncclAllReduce or ncclReduce of ncclInt64 for all groups: ncclSum of sums and counts, ncclMax of what is compared; of pairs for argmin and argmax one
+/// guarantee    order: neither how elements are dealt out to ranks, nor how many there are, nor
+///              what NCCL does with the messages, means anything to the bits. Of argmin and argmax,
+///              device: the index is the lowest, if first_index says where each rank's elements
+///              begin
+/// messages     one ncclAllReduce or ncclReduce of ncclInt64 for all groups: ncclSum of sums and
+///              counts, ncclMax of what is compared; of pairs for argmin and argmax one
 ///              ncclAllGather, whatever the root
-/// communicators  also those that do not block, but for begin() in a group, which would have to wait
-/// stream       everything is enqueued on `stream`, which is not waited for; nothing is allocated; it may be captured in a graph, which the plan must outlive
-/// errors       what run() says of this rank's arguments: the others, which cannot know, get NaN, or no_index for an index or a count (of up to 2048 such ranks). invalid_argument for
-///              `root`. cuda_error with the name of the call that NCCL or CUDA refused; what goes wrong later is what check() and wait() say
+/// communicators  also those that do not block, but for begin() in a group, which would have to
+///                wait
+/// stream       everything is enqueued on `stream`, which is not waited for; nothing is allocated;
+///              it may be captured in a graph, which the plan must outlive
+/// errors       what run() says of this rank's arguments: the others, which cannot know, get NaN,
+///              or no_index for an index or a count (of up to 2048 such ranks). invalid_argument
+///              for `root`. cuda_error with the name of the call that NCCL or CUDA refused; what
+///              goes wrong later is what check() and wait() say
 Status all_reduce(Plan& plan, Inputs in, void* out, Stream stream = nullptr) noexcept;
 Status reduce(Plan& plan, Inputs in, void* out, int root, Stream stream = nullptr) noexcept;
 Status begin(Plan& plan, Inputs in, Stream stream = nullptr, int root = everywhere) noexcept;
 Status end(Plan& plan, void* out, Stream stream = nullptr) noexcept;
 
-/// The same of states that this rank has already, of plan.states(), in memory of the GPU: merged from those of parts
-/// that came one after the other, say (states.hpp).
+/// The same of states that this rank has already, of plan.states(), in memory of the GPU: merged
+/// from those of parts that came one after the other, say (states.hpp).
 ///
-/// errors       as above; invalid_argument for `states` where it is null. Of states that normalize() would refuse every rank gets NaN, or no_index
+/// errors       as above; invalid_argument for `states` where it is null. Of states that
+///              normalize() would refuse every rank gets NaN, or no_index
 Status all_reduce_states(Plan& plan, const std::int64_t* states, void* out, Stream stream = nullptr) noexcept;
 Status reduce_states(Plan& plan, const std::int64_t* states, void* out, int root, Stream stream = nullptr) noexcept;
 Status begin_states(Plan& plan, const std::int64_t* states, Stream stream = nullptr, int root = everywhere) noexcept;

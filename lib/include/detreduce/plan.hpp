@@ -1,6 +1,8 @@
-// The core: make a plan, run it. Neither call throws, prints, allocates or synchronises. Three things are beyond it: CUDA itself may load
-// code and make a context when a kernel is first used in a process; the first run of a thread on the CPU takes 384 KiB for its buffers, which are kept until
-// the thread ends; and with more than one CPU thread the library makes threads, which it keeps as well.
+// The core: make a plan, run it. Neither call throws, prints, allocates or synchronises. Three
+// things are beyond it: CUDA itself may load code and make a context when a kernel is first used in
+// a process; the first run of a thread on the CPU takes 384 KiB for its buffers, which are kept
+// until the thread ends; and with more than one CPU thread the library makes threads, which it
+// keeps as well.
 #pragma once
 
 #include <concepts>
@@ -18,8 +20,8 @@ struct CUstream_st; // what a cudaStream_t points to
 #pragma GCC visibility push(default)
 namespace detreduce {
 
-/// A stream of a GPU, or nullptr for its default stream: whatever points to a class is one, so that a cudaStream_t converts to it, and back, and users of the CPU
-/// need no CUDA headers.
+/// A stream of a GPU, or nullptr for its default stream: whatever points to a class is one, so that
+/// a cudaStream_t converts to it, and back, and users of the CPU need no CUDA headers.
 class Stream {
   public:
     constexpr Stream(std::nullptr_t = nullptr) noexcept {}
@@ -42,7 +44,8 @@ class Stream {
     void* handle_ = nullptr;
 };
 
-/// What to reduce and where. Only `dtype` and `n` have no useful default. Designated initializers must be in the order of these fields.
+/// What to reduce and where. Only `dtype` and `n` have no useful default. Designated initializers
+/// must be in the order of these fields.
 struct Request {
     Op op = Op::sum;
     Method method = Method::automatic;
@@ -51,11 +54,11 @@ struct Request {
     Shape shape = Shape::flat;
     /// Number of elements, 0 … 2^40: of each row or column; otherwise of everything.
     std::uint64_t n = 0;
-    /// How many rows, columns, segments or tensors there are, 0 … 2^40 (tensors: less than 2^32). Rows and columns: no more than 2^46 elements in
-    /// all.
+    /// How many rows, columns, segments or tensors there are, 0 … 2^40 (tensors: less than 2^32).
+    /// Rows and columns: no more than 2^46 elements in all.
     std::uint64_t groups = 1;
-    /// Rows and columns: elements from the beginning of one row of the matrix to that of the next, of x and y; 0: the length of such a row, else
-    /// at least that.
+    /// Rows and columns: elements from the beginning of one row of the matrix to that of the next,
+    /// of x and y; 0: the length of such a row, else at least that.
     std::uint64_t stride = 0;
     Device device = current_gpu; ///< or `cpu`, for which host.hpp has shorter calls
     Launch launch = {};
@@ -63,14 +66,15 @@ struct Request {
     bool each = false;                    ///< tensors: also the value of each, before that of all
     std::uint64_t ddof =
         0; ///< variance, stddev, moments: what is taken from n in the divisor, less than n; of segments at most 2^40
-    /// Write the state of each group, for a reduction by many (states.hpp), in the place of its result. What n must be is then a matter of all of
-    /// them: it may be 0, and ddof up to 2^40.
+    /// Write the state of each group, for a reduction by many (states.hpp), in the place of its
+    /// result. What n must be is then a matter of all of them: it may be 0, and ddof up to 2^40.
     bool state = false;
     std::uint64_t first_index =
         0; ///< argmin and argmax, of states: the index of a group's first element here, 0 … 2^61
 };
 
-/// Largest n that a plan accepts, largest number of groups, and most elements from the first to the last.
+/// Largest n that a plan accepts, largest number of groups, and most elements from the first to the
+/// last.
 inline constexpr std::uint64_t max_n = std::uint64_t{1} << 40, max_groups = max_n, max_extent = std::uint64_t{1} << 46;
 
 /// Levels of partial results above the input: 4096^4 > 2^40.
@@ -86,7 +90,8 @@ namespace detail {
 [[nodiscard]] constexpr bool is_across(Shape shape) noexcept {
     return shape == Shape::columns;
 }
-/// Element i of group g of a matrix lies at g · group + i · element. What is no matrix is one row, which may be cut.
+/// Element i of group g of a matrix lies at g · group + i · element. What is no matrix is one row,
+/// which may be cut.
 struct Strides {
     std::uint64_t group, element;
 };
@@ -97,15 +102,19 @@ struct Strides {
 [[nodiscard]] constexpr const Route& route_of(const Plan& plan) noexcept;
 } // namespace detail
 
-/// One value that owns order, launch and workspace of a reduction; nothing else computes any of the three.
-/// A plan is a plain value: copy it, keep it, use it from many threads at once (each run with its own workspace).
+/// One value that owns order, launch and workspace of a reduction; nothing else computes any of the
+/// three.
+/// A plan is a plain value: copy it, keep it, use it from many threads at once (each run with its
+/// own workspace).
 class Plan {
   public:
     [[nodiscard]] const Status& status() const noexcept { return status_; }
-    /// What was asked for, with the method that automatic is, and the device that was current where its index was -1.
+    /// What was asked for, with the method that automatic is, and the device that was current where
+    /// its index was -1.
     [[nodiscard]] const Request& request() const noexcept { return request_; }
     [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
-    /// Of ops that compare or count, by any method: order, but of an index, which says where an element lies, device.
+    /// Of ops that compare or count, by any method: order, but of an index, which says where an
+    /// element lies, device.
     [[nodiscard]] Guarantee guarantee() const noexcept {
         const Kind kind = info(request_.op).kind;
         if (kind == Kind::count) return Guarantee::order;
@@ -120,12 +129,14 @@ class Plan {
         return result_is_integer() ? sizeof(std::uint64_t) : size_of(output());
     }
 
-    /// Groups of elements that are reduced, each on its own: 1, or as many as there are rows, columns or segments, or tensors and all of them.
+    /// Groups of elements that are reduced, each on its own: 1, or as many as there are rows,
+    /// columns or segments, or tensors and all of them.
     [[nodiscard]] std::uint64_t groups() const noexcept {
         if (request_.shape == Shape::tensors) return request_.each ? request_.groups + 1 : 1;
         return request_.shape == Shape::flat ? 1 : request_.groups;
     }
-    /// Of a request for states: std::int64_t that run() writes for each group, in the place of its results; else 0.
+    /// Of a request for states: std::int64_t that run() writes for each group, in the place of its
+    /// results; else 0.
     [[nodiscard]] std::uint64_t state_words() const noexcept;
     /// Results that run() writes, or of states finish(); those of one group side by side.
     [[nodiscard]] std::uint64_t results() const noexcept {
@@ -137,17 +148,22 @@ class Plan {
         return request_.shape == Shape::columns ? request_.groups : request_.n;
     }
 
-    /// Bytes of memory, of the device, that run() needs as workspace. Alignment: 256 bytes, as cudaMalloc gives. On the CPU: 0 but for
-    /// count_unique of f32 and f64, which takes as many bytes as the elements have, aligned to 8; on CUDA it takes twice that and what
-    /// cub::DeviceRadixSort needs, of f16 and bf16 8 KiB; of groups, of any dtype, 32 bytes an element and what the sort needs. exact on CUDA keeps
-    /// states of 592 bytes: one of a sum, of products of f64 three, and of variance, stddev and moments one more than of squares. Rows and segments of more than 32768
-    /// elements have as many for each 32768 of them (of variance, stddev and moments a row has at most 8192 times as many, and all segments 32768 times).
-    /// On CUDA f8e4m3 and f8e5m2 take two bytes an element more: they are reduced as f16.
+    /// Bytes of memory, of the device, that run() needs as workspace. Alignment: 256 bytes, as
+    /// cudaMalloc gives. On the CPU: 0 but for count_unique of f32 and f64, which takes as many
+    /// bytes as the elements have, aligned to 8; on CUDA it takes twice that and what
+    /// cub::DeviceRadixSort needs, of f16 and bf16 8 KiB; of groups, of any dtype, 32 bytes an
+    /// element and what the sort needs. exact on CUDA keeps states of 592 bytes: one of a sum, of
+    /// products of f64 three, and of variance, stddev and moments one more than of squares. Rows
+    /// and segments of more than 32768 elements have as many for each 32768 of them (of variance,
+    /// stddev and moments a row has at most 8192 times as many, and all segments 32768 times). On
+    /// CUDA f8e4m3 and f8e5m2 take two bytes an element more: they are reduced as f16.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return route_.workspace_bytes; }
 
-    /// The launch that was chosen; a request that asks for it has the same plan. CPU: threads and isa. CUDA: the schedule, and the block of the kernels that read the
-    /// elements; automatic and 0 where there is nothing to reduce, and so no kernel. A grid of 0 is no limit: each kernel has as many blocks as
-    /// help, which run() knows once it has seen how the pointers are aligned.
+    /// The launch that was chosen; a request that asks for it has the same plan. CPU: threads and
+    /// isa. CUDA: the schedule, and the block of the kernels that read the elements; automatic
+    /// and 0 where there is nothing to reduce, and so no kernel. A grid of 0 is no limit: each
+    /// kernel has as many blocks as help, which run() knows once it has seen how the pointers are
+    /// aligned.
     [[nodiscard]] const Launch& launch() const noexcept { return route_.launch; }
 
   private:
@@ -165,8 +181,9 @@ constexpr const Route& route_of(const Plan& plan) noexcept {
 }
 } // namespace detail
 
-/// Makes the plan of `request`. A bad request gives a plan whose status() says which argument is wrong and what is allowed.
-/// For a CUDA device this reads a few cached device attributes; it does not create work on any stream.
+/// Makes the plan of `request`. A bad request gives a plan whose status() says which argument is
+/// wrong and what is allowed. For a CUDA device this reads a few cached device attributes; it does
+/// not create work on any stream.
 [[nodiscard]] Plan make_plan(const Request& request) noexcept;
 
 /// One array of a list (shape tensors).
@@ -176,9 +193,11 @@ struct Tensor {
     DType dtype = DType::f32;
 };
 
-/// Where the elements are: y for ops of two inputs, else null; offsets for segments, else null. A pointer to x alone converts to this.
-/// Segments: segment i is the elements from offsets[i] up to, but not including, offsets[i + 1], so there are Request::groups + 1 offsets,
-/// where the elements are; segments.hpp makes them of ids, and looks at those on a device. Tensors: x points to Request::groups Tensors, in host memory,
+/// Where the elements are: y for ops of two inputs, else null; offsets for segments, else null. A
+/// pointer to x alone converts to this.
+/// Segments: segment i is the elements from offsets[i] up to, but not including, offsets[i + 1], so
+/// there are Request::groups + 1 offsets, where the elements are; segments.hpp makes them of ids,
+/// and looks at those on a device. Tensors: x points to Request::groups Tensors, in host memory,
 /// and for ops of two inputs y to as many, of the same lengths and dtypes.
 struct Inputs {
     const void* x = nullptr;

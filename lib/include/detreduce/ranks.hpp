@@ -1,4 +1,5 @@
-// What all ranks of a reduction by many must ask for, whoever brings it to them. mpi.hpp and nccl.hpp include this.
+// What all ranks of a reduction by many must ask for, whoever brings it to them. mpi.hpp and
+// nccl.hpp include this.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +50,8 @@ inline constexpr std::size_t rank_fields = 11;
     return {StatusCode::invalid_argument, "plan", "must not have been moved from"};
 }
 
-/// What the plans of all reductions by many have. One that was moved from has a status that is not ok.
+/// What the plans of all reductions by many have. One that was moved from has a status that is not
+/// ok.
 template <class Comm>
 class RankPlan {
   public:

@@ -1,4 +1,5 @@
-// What a rank whose elements are on a GPU needs of the CUDA runtime. nccl.hpp and mpi_cuda.hpp include this.
+// What a rank whose elements are on a GPU needs of the CUDA runtime. nccl.hpp and mpi_cuda.hpp
+// include this.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,4 +1,5 @@
-// How a plan is carried out: what make_plan() decides once, and run() looks up. The library's own; what a caller may choose of it is Plan::launch().
+// How a plan is carried out: what make_plan() decides once, and run() looks up. The library's own;
+// what a caller may choose of it is Plan::launch().
 #pragma once
 
 #include <cstddef>

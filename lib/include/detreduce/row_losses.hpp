@@ -1,4 +1,5 @@
-// Cross entropy and nll of the rows of a matrix on the CPU, and their gradients, in one call. row_ops.hpp says what they are, and has them on the GPU.
+// Cross entropy and nll of the rows of a matrix on the CPU, and their gradients, in one call.
+// row_ops.hpp says what they are, and has them on the GPU.
 //
 //     float loss = dr::cross_entropy(logits, rows, targets);                 // the mean, exact
 //     std::vector<float> dx = dr::row_loss_gradient(dr::RowOp::cross_entropy, logits, rows, targets);
@@ -25,8 +26,8 @@ struct RowLossOptions {
     Launch launch = {};
 };
 
-/// What rows are compared with: a class a row, std::int64_t, or, of cross entropy, a probability of each class, elements like those of x. Numbers of other
-/// types are refused by name.
+/// What rows are compared with: a class a row, std::int64_t, or, of cross entropy, a probability of
+/// each class, elements like those of x. Numbers of other types are refused by name.
 template <class Y, class X>
 concept RowTargets = Elements<X> && std::ranges::contiguous_range<Y> && std::ranges::sized_range<Y> &&
     (std::integral<std::ranges::range_value_t<Y>> || Element<std::ranges::range_value_t<Y>>);
@@ -83,11 +84,13 @@ template <Elements X, RowTargets<X> Y>
 
 } // namespace detail
 
-/// The mean or sum of the losses of the rows of x, which lie next to each other, by RowOp::cross_entropy or nll, on the CPU, as run() computes it. `weight`: one
-/// a class, or nothing.
+/// The mean or sum of the losses of the rows of x, which lie next to each other, by
+/// RowOp::cross_entropy or nll, on the CPU, as run() computes it. `weight`: one a class, or
+/// nothing.
 ///
-/// errors       throws Error: what make_row_plan() and run() refuse; argument rows when it does not divide x, target or weight when it is not as long as it must
-///              be, op for one that is no loss; reduction none
+/// errors       throws Error: what make_row_plan() and run() refuse; argument rows when it does not
+///              divide x, target or weight when it is not as long as it must be, op for one that is
+///              no loss; reduction none
 template <Elements X, RowTargets<X> Y>
 [[nodiscard]] ElementOf<X> row_loss(RowOp op, const X& x, std::uint64_t rows, const Y& target,
                                     const WeightsOf<ElementOf<X>>& weight, const RowLossOptions& options = {}) {
@@ -110,7 +113,8 @@ template <Elements X, RowTargets<X> Y>
     return detail::row_loss_on_cpu(op, x, rows, target, weight, options);
 }
 
-/// The gradient with respect to x of what row_loss(), or of reduction none each of row_loss_terms(), gives. Otherwise as row_loss().
+/// The gradient with respect to x of what row_loss(), or of reduction none each of
+/// row_loss_terms(), gives. Otherwise as row_loss().
 template <Elements X, RowTargets<X> Y>
 [[nodiscard]] std::vector<ElementOf<X>> row_loss_gradient(RowOp op, const X& x, std::uint64_t rows, const Y& target,
                                                           const WeightsOf<ElementOf<X>>& weight = {},

@@ -56,18 +56,20 @@ struct RowRequest {
     std::int64_t ignore_index = -100;     ///< of targets: rows with this one have a loss and a weight of +0
     std::uint64_t probability_stride = 0; ///< elements from one row's probabilities to those of the next, as `stride`
     std::uint64_t upstream_stride = 0;    ///< the same of what comes from upstream, where that is n numbers a row
-    /// Gradients of norms: also those with respect to scale and shift, which are sums over the rows by `method`.
+    /// Gradients of norms: also those with respect to scale and shift, which are sums over the rows
+    /// by `method`.
     bool parameters = false;
     /// Of cross entropy and nll: the loss of each row, their sum, or that over the sum of the rows'
-    /// weights; of their gradients: which of these it is the gradient of. Empty: mean of these, none
-    /// of other ops.
+    /// weights; of their gradients: which of these it is the gradient of. Empty: mean of these,
+    /// none of other ops.
     std::optional<Reduction> reduction = {};
     Method method = Method::automatic; ///< of these sums: automatic (exact), exact, compensated, kahan or tree
     Device device = current_gpu;
     Launch launch =
         {}; ///< CPU: threads, isa. CUDA: schedule, block and grid may not be asked for, and these two mean nothing
-    /// Of cross entropy and nll, reduced by exact: write states, for a loss by many (states.hpp), in the place of the
-    /// sum or mean. `rows` is how many a part has, and may be 0. The mean takes targets that are classes.
+    /// Of cross entropy and nll, reduced by exact: write states, for a loss by many (states.hpp),
+    /// in the place of the sum or mean. `rows` is how many a part has, and may be 0. The mean takes
+    /// targets that are classes.
     bool state = false;
 };
 
@@ -83,7 +85,8 @@ class RowPlan {
     [[nodiscard]] const RowRequest& request() const noexcept { return request_; }
     [[nodiscard]] DType output() const noexcept { return request_.output.value_or(request_.dtype); }
     [[nodiscard]] std::uint64_t stride() const noexcept { return request_.stride ? request_.stride : request_.n; }
-    /// Results of a row: n, or 1 of logsumexp, cross_entropy and nll, which, reduced, have 1 of all rows.
+    /// Results of a row: n, or 1 of logsumexp, cross_entropy and nll, which, reduced, have 1 of all
+    /// rows.
     [[nodiscard]] std::uint64_t results() const noexcept {
         const RowOp op = request_.op;
         return op == RowOp::logsumexp || op == RowOp::cross_entropy || op == RowOp::nll ? 1 : request_.n;
@@ -91,7 +94,8 @@ class RowPlan {
     [[nodiscard]] std::uint64_t output_stride() const noexcept {
         return request_.output_stride ? request_.output_stride : results();
     }
-    /// The format in which rows are computed, f32 or, of f64, f64: that of means, reciprocals and factors.
+    /// The format in which rows are computed, f32 or, of f64, f64: that of means, reciprocals and
+    /// factors.
     [[nodiscard]] DType arithmetic() const noexcept { return arithmetic_of(request_.dtype); }
     /// Bytes of device memory, aligned to 256, that run() needs: some where a row has more than one
     /// tile (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16), of logsumexp and
@@ -100,8 +104,9 @@ class RowPlan {
     /// of arithmetic() an element, and what the sums over the rows need; on the CPU, too, aligned
     /// to 8.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
-    /// Of a request for states: the plan of what run() writes to RowArrays::out, which is merged, added up by whatever adds integers, and serialized as that of any plan: of one group, that of
-    /// the losses, and of the mean of a second one, that of the rows' weights.
+    /// Of a request for states: the plan of what run() writes to RowArrays::out, which is merged,
+    /// added up by whatever adds integers, and serialized as that of any plan: of one group, that
+    /// of the losses, and of the mean of a second one, that of the rows' weights.
     [[nodiscard]] Plan states() const noexcept;
     /// On the CPU: the threads and the instruction set that were chosen. On CUDA there is nothing
     /// to choose: automatic and 0.
@@ -181,8 +186,10 @@ struct RowArrays {
 /// more         docs/reference-calls.md, lib/SPEC.md, section 17
 Status run(const RowPlan& plan, const RowArrays& arrays, void* workspace = nullptr, Stream stream = nullptr) noexcept;
 
-/// Of a request for states: writes the loss of all rows that went into `states`, those of plan.states(), to `out`, as run() writes it where all of them are in one place. The mean of no
-/// rows, or of ignored ones, is NaN. Errors, stream and workspace are those of run(), and of finish() of plan.states().
+/// Of a request for states: writes the loss of all rows that went into `states`, those of
+/// plan.states(), to `out`, as run() writes it where all of them are in one place. The mean of no
+/// rows, or of ignored ones, is NaN. Errors, stream and workspace are those of run(), and of
+/// finish() of plan.states().
 Status finish(const RowPlan& plan, const std::int64_t* states, void* out, void* workspace = nullptr,
               Stream stream = nullptr) noexcept;
 

@@ -1,6 +1,7 @@
-// States: what a reduction by many has of each part of the elements. Each of them, a process of many, say, asks for the states of its own elements
-// (Request::state) and sends these integers; any sum, or maximum, of integers puts them together, and finish() rounds what comes out, once. The bits are
-// those of all elements in one place, however they were dealt out.
+// States: what a reduction by many has of each part of the elements. Each of them, a process of
+// many, say, asks for the states of its own elements (Request::state) and sends these integers; any
+// sum, or maximum, of integers puts them together, and finish() rounds what comes out, once. The
+// bits are those of all elements in one place, however they were dealt out.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,13 @@ namespace detreduce {
 
 /// How states are put together, word by word.
 enum class StateMerge : std::uint8_t {
-    sum, ///< by addition, as 64-bit integers (MPI_SUM of MPI_INT64_T, ncclSum of ncclInt64): sums, means, variances and counts
+    /// by addition, as 64-bit integers (MPI_SUM of MPI_INT64_T, ncclSum of ncclInt64): sums, means,
+    /// variances and counts
+    sum,
     max, ///< by their maximum (MPI_MAX, ncclMax): min, max, minmax and nrminf
-    pair, ///< argmin and argmax: of two states that with the greater first word, and of equal ones with the greater second
+    /// argmin and argmax: of two states that with the greater first word, and of equal ones with
+    /// the greater second
+    pair,
 };
 /// That of a plan of states.
 [[nodiscard]] StateMerge state_merge(const Plan& plan) noexcept;
@@ -48,17 +53,27 @@ Status merge(const Plan& plan, std::int64_t* states, const std::int64_t* others,
 Status normalize(const Plan& plan, std::int64_t* states, Stream stream = nullptr) noexcept;
 Status finish(const Plan& plan, const std::int64_t* states, void* out, Stream stream = nullptr) noexcept;
 
-/// The same states as bytes that any machine can read: with op, dtype, NaN policy, shape and groups, and a checksum.
+/// The same states as bytes that any machine can read: with op, dtype, NaN policy, shape and
+/// groups, and a checksum.
 ///
-/// serialized_bytes    how many bytes serialize() writes; 0 of a plan that is not ok, or not one of states
-/// serialize           writes them; equal multisets of elements have equal bytes, as the states are normalized
-/// deserialize         reads them into the states of `plan`. Of what ExactState::serialize() writes, version 1, it makes a state of a flat sum of any dtype
-/// serialized_request  a request for such states, to make a plan of that reads them and goes on: op, dtype, nan, shape (rows, where they are of rows, columns or segments), groups and each, on
-///                     the CPU. A list of tensors that is one group has 1 of them. Of argmin and argmax first_index is the index behind the last element that the plan of serialize() has read, but for segments and each: 0
+/// serialized_bytes    how many bytes serialize() writes; 0 of a plan that is not ok, or not one of
+///                     states
+/// serialize           writes them; equal multisets of elements have equal bytes, as the states are
+///                     normalized
+/// deserialize         reads them into the states of `plan`. Of what ExactState::serialize()
+///                     writes, version 1, it makes a state of a flat sum of any dtype
+/// serialized_request  a request for such states, to make a plan of that reads them and goes on:
+///                     op, dtype, nan, shape (rows, where they are of rows, columns or segments),
+///                     groups and each, on the CPU. A list of tensors that is one group has 1 of
+///                     them. Of argmin and argmax first_index is the index behind the last element
+///                     that the plan of serialize() has read, but for segments and each: 0
 /// states              in host memory, whatever the plan's device: copy those of a GPU
-/// errors              plan.status(); invalid_argument for `plan` if it is not one of states, for null or misaligned `states`; of serialize() for `bytes` of another size than
-///                     serialized_bytes(), and `states`, with the index of the group, as finish() has it; of the others for `bytes` that are no serialized states, truncated, damaged, of another version,
-///                     op, dtype, nan, shape, groups, or no normalized states, with the index of the group. Nothing is written then
+/// errors              plan.status(); invalid_argument for `plan` if it is not one of states, for
+///                     null or misaligned `states`; of serialize() for `bytes` of another size than
+///                     serialized_bytes(), and `states`, with the index of the group, as finish()
+///                     has it; of the others for `bytes` that are no serialized states, truncated,
+///                     damaged, of another version, op, dtype, nan, shape, groups, or no normalized
+///                     states, with the index of the group. Nothing is written then
 /// source              lib/SPEC.md, section 18.5
 [[nodiscard]] std::uint64_t serialized_bytes(const Plan& plan) noexcept;
 Status serialize(const Plan& plan, const std::int64_t* states, std::span<std::byte> bytes) noexcept;

@@ -20,7 +20,8 @@ enum class StatusCode : int {
     out_of_memory,    ///< the CPU backend could not get the memory for its buffers
 };
 
-/// Result of a call. Holds only pointers to string literals, so it can be copied and returned from anywhere.
+/// Result of a call. Holds only pointers to string literals, so it can be copied and returned from
+/// anywhere.
 struct [[nodiscard]] Status {
     static constexpr std::uint64_t no_element = ~std::uint64_t{0};
 
@@ -36,7 +37,8 @@ struct [[nodiscard]] Status {
 
 [[nodiscard]] std::string_view name(StatusCode code) noexcept;
 
-/// One line for people, e.g. "invalid argument 'launch.block': allowed are 128 and 256, or 0 for the library's choice" or "invalid argument 'offsets[7]': must not descend".
+/// One line for people, e.g. "invalid argument 'launch.block': allowed are 128 and 256, or 0 for
+/// the library's choice" or "invalid argument 'offsets[7]': must not descend".
 [[nodiscard]] std::string to_string(const Status& status);
 
 /// What the throwing wrappers throw.

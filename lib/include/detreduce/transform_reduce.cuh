@@ -1,5 +1,5 @@
-// transform_reduce on the GPU, to be included from code that nvcc compiles (C++20, CUDA 12 or newer): the library's own kernels, with the caller's
-// function inside them.
+// transform_reduce on the GPU, to be included from code that nvcc compiles (C++20, CUDA 12 or
+// newer): the library's own kernels, with the caller's function inside them.
 #pragma once
 
 #if !defined(__CUDACC__)
@@ -19,26 +19,31 @@ namespace detreduce::cuda {
 
 /// What transform_run() needs: sizes, options and device, checked once. A plain value, as Plan is.
 ///
-/// T            type of the elements: float16, bfloat16 (layout of __half, __nv_bfloat16), float, double
-/// Out          that of the result, also float8_e4m3 and float8_e5m2 (exact); std::int64_t of a state (TransformOptions::state)
+/// T            type of the elements: float16, bfloat16 (layout of __half, __nv_bfloat16), float,
+///              double
+/// Out          that of the result, also float8_e4m3 and float8_e5m2 (exact); std::int64_t of a
+///              state (TransformOptions::state)
 template <Element T, TermResult Out = T>
 class TransformPlan {
     static_assert(!fp::has_8_bits<T>, "elements of 8 bits are transformed on the CPU only");
 
   public:
-    /// For n elements. For a device given by its index, or -1 for the current one, this reads a few cached attributes of the device; it does not
-    /// create work on any stream. errors: see status().
+    /// For n elements. For a device given by its index, or -1 for the current one, this reads a few
+    /// cached attributes of the device; it does not create work on any stream. errors: see
+    /// status().
     explicit TransformPlan(std::uint64_t n, const TransformOptions& options = {}, int device = -1) noexcept
         : checked_(
               detail::plan_transform(dtype_of<T>, detail::dtype_of_out<Out>, n, options, {Backend::cuda, device})) {
         if (const Status bad = detail::check_state_out<Out>(options); !bad.ok()) checked_.status = bad;
     }
 
-    /// invalid_argument and unsupported, as make_plan(), and `method`, `finalize`, `launch.schedule`, `launch.block` for what transform_reduce has not
+    /// invalid_argument and unsupported, as make_plan(), and `method`, `finalize`,
+    /// `launch.schedule`, `launch.block` for what transform_reduce has not
     [[nodiscard]] const Status& status() const noexcept { return checked_.status; }
     /// Bytes of device memory, aligned to 256, that transform_run() needs.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return checked_.plan.workspace_bytes(); }
-    /// Sums or means of elements of the same size, method and device have this plan: not for run(), which knows no function.
+    /// Sums or means of elements of the same size, method and device have this plan: not for run(),
+    /// which knows no function.
     [[nodiscard]] const Plan& plan() const noexcept { return checked_.plan; }
 
   private:
@@ -79,18 +84,23 @@ Status run_async(const F& f, const T* x, const T* y, std::uint64_t n, Out* out, 
 
 } // namespace transform
 
-/// The sum, or the mean, of the terms f(x[i]), or f(x[i], y[i]), of the plan's n elements at device pointers x (and y), into device pointer
-/// `out`, enqueued on `stream` of the plan's device.
+/// The sum, or the mean, of the terms f(x[i]), or f(x[i], y[i]), of the plan's n elements at device
+/// pointers x (and y), into device pointer `out`, enqueued on `stream` of the plan's device.
 ///
-/// formula, shapes, dtypes, guarantee, error bound, NaN, empty: as transform_reduce() for host memory, whose bits these are
-/// flags        compile with --fmad=false and without --use_fast_math, as detreduce::reproducible_fp does: nvcc otherwise contracts a * b + c in f, which
+/// formula, shapes, dtypes, guarantee, error bound, NaN, empty: as transform_reduce() for host
+/// memory, whose bits these are
+/// flags        compile with --fmad=false and without --use_fast_math, as
+///              detreduce::reproducible_fp does: nvcc otherwise contracts a * b + c in f, which
 ///              gives other bits than the CPU, and nothing can look for it here
-/// f            trivially copyable; its operator() is __device__ (or __host__ __device__) and const. Members come along by value, up to what a kernel's
-///              parameters hold
+/// f            trivially copyable; its operator() is __device__ (or __host__ __device__) and
+///              const. Members come along by value, up to what a kernel's parameters hold
 /// passes       one over x and y
-/// workspace    plan.workspace_bytes() bytes of device memory, aligned to 256, private to this call until it is done
-/// stream       not synchronised, nothing allocated; may be captured in a graph. x, y, out and workspace must not overlap, but for x and y
-/// errors       the status of the plan; invalid_argument for a null or misaligned pointer; cuda_error
+/// workspace    plan.workspace_bytes() bytes of device memory, aligned to 256, private to this call
+///              until it is done
+/// stream       not synchronised, nothing allocated; may be captured in a graph. x, y, out and
+///              workspace must not overlap, but for x and y
+/// errors       the status of the plan; invalid_argument for a null or misaligned pointer;
+///              cuda_error
 template <Element T, TermResult Out, class F>
 Status transform_run(const TransformPlan<T, Out>& plan, const F& f, const T* x, Out* out, void* workspace,
                      Stream stream = nullptr) noexcept {
@@ -102,7 +112,8 @@ Status transform_run(const TransformPlan<T, Out>& plan, const F& f, const T* x, 
     return transform::run<2>(plan, f, x, y, out, workspace, stream);
 }
 
-/// The same on the current device with the workspace from the stream-ordered allocator (cudaMallocAsync), freed in stream order.
+/// The same on the current device with the workspace from the stream-ordered allocator
+/// (cudaMallocAsync), freed in stream order.
 template <Element T, TermResult Out, class F>
 Status transform_reduce(const F& f, const T* x, std::uint64_t n, Out* out, const TransformOptions& options = {},
                         Stream stream = nullptr) noexcept {

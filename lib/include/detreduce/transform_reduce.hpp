@@ -1,5 +1,6 @@
-// transform_reduce: sums and means of f(xᵢ), or of f(xᵢ, yᵢ), for a function f of the caller's own, with the bits that the library's own ops
-// have. This header is for data in host memory; transform_reduce.cuh, for code that nvcc compiles, adds the GPU.
+// transform_reduce: sums and means of f(xᵢ), or of f(xᵢ, yᵢ), for a function f of the caller's own,
+// with the bits that the library's own ops have. This header is for data in host memory;
+// transform_reduce.cuh, for code that nvcc compiles, adds the GPU.
 #pragma once
 
 #include <concepts>
@@ -12,7 +13,8 @@
 #include <detreduce/host.hpp>
 #include <detreduce/plan.hpp>
 
-// float and double in registers of their own formats: what is kept in wider ones (x87) has other bits.
+// float and double in registers of their own formats: what is kept in wider ones (x87) has other
+// bits.
 #if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16 // 16: of _Float16
 #error "detreduce: transform_reduce() needs float and double without excess precision; compile with -mfpmath=sse"
 #endif
@@ -28,16 +30,20 @@ struct TransformOptions {
     bool state = false; ///< exact: the state of the sum, which `out` of std::int64_t is for, in the place of its result
 };
 
-/// A plan of the states that transform_reduce() writes of elements of T: for merge(), normalize(), finish() and serialize() of states.hpp, and for all_reduce_states() of mpi.hpp and nccl.hpp. They
-/// are those of a flat sum or mean of f32, of doubles f64, which the terms are. errors: its status, as make_plan().
+/// A plan of the states that transform_reduce() writes of elements of T: for merge(), normalize(),
+/// finish() and serialize() of states.hpp, and for all_reduce_states() of mpi.hpp and nccl.hpp.
+/// They are those of a flat sum or mean of f32, of doubles f64, which the terms are. errors: its
+/// status, as make_plan().
 [[nodiscard]] Plan transform_states(DType dtype, DType output, const TransformOptions& options = {},
                                     const Device& device = cpu) noexcept;
 
-/// What f takes and gives for elements of T: float for float16, bfloat16 and float, double for double.
+/// What f takes and gives for elements of T: float for float16, bfloat16 and float, double for
+/// double.
 template <Element T>
 using TermOf = fp::Arithmetic<T>;
 
-/// A function of one or two elements that gives a term of the very same type: nothing is rounded where nobody sees it.
+/// A function of one or two elements that gives a term of the very same type: nothing is rounded
+/// where nobody sees it.
 template <class F, class T>
 concept UnaryTerm =
     std::is_invocable_v<const F&, TermOf<T>> && std::same_as<std::invoke_result_t<const F&, TermOf<T>>, TermOf<T>>;
@@ -51,7 +57,8 @@ concept TermResult = Element<Out> || std::same_as<Out, std::int64_t>;
 
 namespace detail {
 
-/// Where terms come from: write() computes those of `count` elements from element `first` on, for any thread at any time.
+/// Where terms come from: write() computes those of `count` elements from element `first` on, for
+/// any thread at any time.
 struct TermSource {
     const void* x;
     const void* y; ///< null for functions of one element
@@ -73,10 +80,10 @@ struct CheckedPlan {
 /// Runs a plan for the CPU.
 [[nodiscard]] Status run_transform(const Plan& plan, const TermSource& source, void* out) noexcept;
 
-/// Is a * b + c rounded once where terms are computed? The product, 1 − 2^−2k, has more bits than a V, so the sum is −2^−2k
-/// only if the product was not rounded, in every rounding mode. Volatile: no compiler may compute it. A template of what
-/// write_terms() is one of, and like that never inlined, so that the linker keeps both of the same source, and with the
-/// same flags.
+/// Is a * b + c rounded once where terms are computed? The product, 1 − 2^−2k, has more bits than a
+/// V, so the sum is −2^−2k only if the product was not rounded, in every rounding mode. Volatile:
+/// no compiler may compute it. A template of what write_terms() is one of, and like that never
+/// inlined, so that the linker keeps both of the same source, and with the same flags.
 template <class T, class F, int Inputs>
 [[nodiscard]] __attribute__((noinline)) bool contracts() noexcept {
     using V = TermOf<T>;

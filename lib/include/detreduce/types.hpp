@@ -14,7 +14,8 @@
 #pragma GCC visibility push(default)
 namespace detreduce {
 
-/// What is computed, of elements x and, for ops of two inputs, y: X(enumerator and name, name in C).
+/// What is computed, of elements x and, for ops of two inputs, y: X(enumerator and name, name in
+/// C).
 #define DETREDUCE_OPS(X)                                                                                               \
     X(sum, SUM)                     /* Σ x */                                                                         \
     X(mean, MEAN)                   /* Σ x / n */                                                                     \
@@ -67,7 +68,8 @@ enum class Finalize : std::uint8_t { sum, mean, root };
 using Term [[deprecated("is now Transform")]] = Transform; ///< for one release
 using Ending [[deprecated("is now Finalize")]] = Finalize; ///< for one release
 
-/// Which bits come out. A method is a numerical specification (lib/SPEC.md), not an implementation: X(enumerator and name, name in C).
+/// Which bits come out. A method is a numerical specification (lib/SPEC.md), not an implementation:
+/// X(enumerator and name, name in C).
 #define DETREDUCE_METHODS(X)                                                                                           \
     X(atomic, ATOMIC)                                                                                                  \
     X(tree, TREE)                                                                                                      \
@@ -82,14 +84,16 @@ enum class Method : std::uint8_t {
 #undef DETREDUCE_ENUMERATOR
 };
 
-/// Type of an element: IEEE 754 binary16, bfloat16, binary32, binary64; OCP float8 E4M3 (without infinities) and E5M2.
+/// Type of an element: IEEE 754 binary16, bfloat16, binary32, binary64; OCP float8 E4M3 (without
+/// infinities) and E5M2.
 enum class DType : std::uint8_t {
 #define DETREDUCE_ENUMERATOR(name, c_name, type) name,
     DETREDUCE_FORMATS(DETREDUCE_ENUMERATOR)
 #undef DETREDUCE_ENUMERATOR
 };
 
-/// How the elements are grouped; each group has one result, or two (minmax, moments): X(enumerator and name, name in C).
+/// How the elements are grouped; each group has one result, or two (minmax, moments): X(enumerator
+/// and name, name in C).
 #define DETREDUCE_SHAPES(X)                                                                                            \
     X(flat, FLAT)         /* all n elements */                                                                         \
     X(rows, ROWS)         /* a matrix, row by row in memory: each row of n elements */                                 \
@@ -143,7 +147,8 @@ struct Launch {
 /// What argmin and argmax give for a segment, or one tensor of a list, without elements.
 inline constexpr std::uint64_t no_index = ~std::uint64_t{0};
 
-/// What the registry says about an op: the sum of its transformed elements, finalized. For kinds other than sum these two mean nothing.
+/// What the registry says about an op: the sum of its transformed elements, finalized. For kinds
+/// other than sum these two mean nothing.
 struct OpInfo {
     Op op;
     std::string_view name;
@@ -207,7 +212,8 @@ DETREDUCE_FORMATS(DETREDUCE_DTYPE_OF)
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 
-/// f(T{}) for the type T of `dtype`, which must be an enumerator: a check that was forgotten ends the program.
+/// f(T{}) for the type T of `dtype`, which must be an enumerator: a check that was forgotten ends
+/// the program.
 template <class F>
 constexpr decltype(auto) with_dtype(DType dtype, const F& f) {
     switch (dtype) {
@@ -262,7 +268,8 @@ constexpr decltype(auto) with_dtype_of_8_bits(DType dtype, const F& f) {
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {
     return is_dtype(dtype) ? with_dtype(dtype, []<class T>(T) { return sizeof(T); }) : 0;
 }
-/// The format in which elements are added (lib/SPEC.md, section 1): f64 for f64, f32 for all others.
+/// The format in which elements are added (lib/SPEC.md, section 1): f64 for f64, f32 for all
+/// others.
 [[nodiscard]] constexpr DType arithmetic_of(DType dtype) noexcept {
     return is_dtype(dtype) ? with_dtype(dtype, []<class T>(T) { return dtype_of<fp::Arithmetic<T>>; }) : dtype;
 }

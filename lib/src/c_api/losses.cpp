@@ -85,7 +85,8 @@ std::int32_t parsed(const char* text) {
     return DETREDUCE_UNKNOWN;
 }
 
-/// Whether the caller's struct is one that was initialised, of this version: what is wrong with it otherwise.
+/// Whether the caller's struct is one that was initialised, of this version: what is wrong with it
+/// otherwise.
 template <class Request>
 detreduce_status check_request(const Request& r, const char* of_this_size) {
     if (r.struct_size != sizeof r) return invalid("struct_size", of_this_size);

@@ -35,7 +35,8 @@ dr::Request as_request(const detreduce_request& r) {
     return request;
 }
 
-/// run(plan, inputs) of a plan in C. `reads`: whether it reads lists of plans of this backend; else it refuses it.
+/// run(plan, inputs) of a plan in C. `reads`: whether it reads lists of plans of this backend; else
+/// it refuses it.
 template <class Run>
 detreduce_status run_plan(const detreduce_plan* in_c, const dr::Inputs& in, bool (*reads)(dr::Backend),
                           const Run& run) {

@@ -19,7 +19,8 @@ constexpr bool is(std::int32_t value, Enum word) {
     return value == static_cast<std::int32_t>(word);
 }
 
-/// The enumerator of a word; of one that has none, 255, which never has a name: nothing may wrap around to a valid one.
+/// The enumerator of a word; of one that has none, 255, which never has a name: nothing may wrap
+/// around to a valid one.
 template <class Enum>
 Enum as(std::int32_t word) {
     return static_cast<Enum>(word >= 0 && word < 255 ? word : 255);
@@ -106,7 +107,8 @@ auto of_good_plan(const InC* in_c, const F& f) -> decltype(f(plan_of(in_c))) {
     return plan.status().ok() ? f(plan) : decltype(f(plan)){};
 }
 
-/// A list of tensors, whose bytes for later are 0. Null and misaligned ones are for run() to refuse.
+/// A list of tensors, whose bytes for later are 0. Null and misaligned ones are for run() to
+/// refuse.
 dr::Status check_reserved(const char* argument, const void* list, std::uint64_t tensors) noexcept;
 
 } // namespace detreduce::c_api

@@ -1,4 +1,5 @@
-// The C header: its words, which are those of C++, and what there is to say about the library and a status.
+// The C header: its words, which are those of C++, and what there is to say about the library and a
+// status.
 #include <cinttypes>
 #include <cstdio>
 #include <optional>

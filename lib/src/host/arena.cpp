@@ -8,7 +8,8 @@ constinit thread_local Arena* current_arena = nullptr;
 
 namespace {
 
-/// A thread's first arena ends with it. After that, in destructors of thread_local variables of the host, arenas are for one call.
+/// A thread's first arena ends with it. After that, in destructors of thread_local variables of the
+/// host, arenas are for one call.
 constinit thread_local bool has_ended = false;
 struct First {
     Arena* arena = nullptr;

@@ -9,8 +9,9 @@
 
 namespace detreduce::host {
 
-/// What the buffers of one call take on one thread, at most. Most: the results of tiles on three levels, 256 KiB and a few items, and beside them a
-/// tile of terms and their errors, or of elements that were copied, or both.
+/// What the buffers of one call take on one thread, at most. Most: the results of tiles on three
+/// levels, 256 KiB and a few items, and beside them a tile of terms and their errors, or of
+/// elements that were copied, or both.
 inline constexpr std::size_t arena_bytes = std::size_t{384} << 10;
 
 /// The last to be taken is the first to be given back.
@@ -60,7 +61,8 @@ class Buffer {
     T* data_;
 };
 
-/// Every public call begins with one: the first of a thread makes its arena, which is kept until the thread ends.
+/// Every public call begins with one: the first of a thread makes its arena, which is kept until
+/// the thread ends.
 class ArenaScope {
   public:
     ArenaScope() noexcept;

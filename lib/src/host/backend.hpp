@@ -50,8 +50,9 @@ void compute_loss(const LossPlan& plan, const LossInputs& in, void* out) noexcep
 void compute_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream, const double* sums,
                            void* dx) noexcept;
 
-/// The states of a checked plan of such, each on its own. The index of the first group that is no state, or is beyond its headroom; else no_element.
-/// merge_states(): with those of `others`, which finish() then refuses of such a group; finish_states(): nothing is written then.
+/// The states of a checked plan of such, each on its own. The index of the first group that is no
+/// state, or is beyond its headroom; else no_element. merge_states(): with those of `others`, which
+/// finish() then refuses of such a group; finish_states(): nothing is written then.
 [[nodiscard]] std::uint64_t merge_states(const Plan& plan, std::int64_t* states, const std::int64_t* others) noexcept;
 [[nodiscard]] std::uint64_t normalize_states(const Plan& plan, std::int64_t* states) noexcept;
 [[nodiscard]] std::uint64_t finish_states(const Plan& plan, const std::int64_t* states, void* out) noexcept;

@@ -1,4 +1,5 @@
-// clip_grad_norm() on the CPU: the norm of the list, then one tensor after the other, each by all threads.
+// clip_grad_norm() on the CPU: the norm of the list, then one tensor after the other, each by all
+// threads.
 #include <algorithm>
 
 #include <detreduce/acc/finish.hpp>

@@ -7,7 +7,8 @@
 
 namespace detreduce::host {
 
-/// f(i) for every i < count, by `threads` threads (host/pool.hpp), each of which takes a run of neighbours.
+/// f(i) for every i < count, by `threads` threads (host/pool.hpp), each of which takes a run of
+/// neighbours.
 template <class F>
 void for_each(std::uint64_t count, std::uint32_t threads, const F& f) {
     const auto work = [](const void* of, std::uint64_t begin, std::uint64_t end) {
@@ -18,7 +19,8 @@ void for_each(std::uint64_t count, std::uint32_t threads, const F& f) {
     run_parts(count, threads, &f, work);
 }
 
-/// f(i, threads): one after the other, each by all threads; or, where there are enough, each by one.
+/// f(i, threads): one after the other, each by all threads; or, where there are enough, each by
+/// one.
 template <class F>
 void for_each_or_together(std::uint64_t count, std::uint32_t threads, const F& f) {
     if (count >= 4 * std::uint64_t{threads}) return for_each(count, threads, [&](std::uint64_t i) { f(i, 1u); });

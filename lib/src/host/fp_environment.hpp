@@ -1,5 +1,6 @@
-// The floating-point environment that SPEC.md assumes: round to nearest, no flushing of subnormals. A caller may have another
-// one (a program linked with -ffast-math starts with flush-to-zero), and so may a thread that a function of the caller's ran on.
+// The floating-point environment that SPEC.md assumes: round to nearest, no flushing of subnormals.
+// A caller may have another one (a program linked with -ffast-math starts with flush-to-zero), and
+// so may a thread that a function of the caller's ran on.
 #pragma once
 
 #if defined(__x86_64__)
@@ -13,8 +14,8 @@
 static_assert(FLT_EVAL_METHOD == 0,
               "detreduce: float and double must be computed in their own formats (no x87, no excess precision)");
 
-// Compilers do not see that arithmetic depends on the control word: what is to run inside a StandardFpEnvironment must be a call
-// that they cannot look into.
+// Compilers do not see that arithmetic depends on the control word: what is to run inside a
+// StandardFpEnvironment must be a call that they cannot look into.
 #if defined(__clang__)
 #define DETREDUCE_OPAQUE __attribute__((noinline, optnone))
 #else

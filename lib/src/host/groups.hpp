@@ -66,7 +66,8 @@ template <class T>
             strides.element};
 }
 
-/// Bytes of columns that are copied beside each other, at most: what terms and their errors leave of the arena.
+/// Bytes of columns that are copied beside each other, at most: what terms and their errors leave
+/// of the arena.
 template <class T>
 inline constexpr std::size_t strip_bytes = arena_bytes -
                                            2 * spec::TreeOrder<sizeof(T)>::tile * sizeof(fp::Arithmetic<T>) -
@@ -74,8 +75,8 @@ inline constexpr std::size_t strip_bytes = arena_bytes -
 /// So many columns, as a line of memory is then read once, or a few less: a multiple of these.
 inline constexpr std::uint64_t columns_side_by_side = 8, line_bytes = 64;
 
-/// n elements of each of `columns` neighbours, into columns that lie `pitch` apart: by blocks, whose elements stay in
-/// registers.
+/// n elements of each of `columns` neighbours, into columns that lie `pitch` apart: by blocks,
+/// whose elements stay in registers.
 template <class T>
 void copy_columns(const T* from, std::uint64_t stride, std::uint64_t n, std::uint64_t columns, T* to,
                   std::uint64_t pitch) {

@@ -1,4 +1,5 @@
-// Losses on the CPU. Terms are computed into buffers that stay in the cache; sums and means of them are those of a caller's own terms.
+// Losses on the CPU. Terms are computed into buffers that stay in the cache; sums and means of them
+// are those of a caller's own terms.
 #include <algorithm>
 
 #include <detreduce/losses.hpp>
@@ -38,7 +39,8 @@ void write_loss_terms(const TermSource& source, std::uint64_t first, std::uint32
     static_cast<const LossValues<T>*>(source.f)->write(first, count, static_cast<fp::Arithmetic<T>*>(terms));
 }
 
-/// out[i] = f(i, value i), rounded, for all n elements, a block at a time, by all threads: each takes a run of neighbouring blocks.
+/// out[i] = f(i, value i), rounded, for all n elements, a block at a time, by all threads: each
+/// takes a run of neighbouring blocks.
 template <class Out, class T, class F>
 void store_values(const LossPlan& plan, const LossValues<T>& values, Out* out, const F& f) {
     constexpr std::uint64_t block = 1024;

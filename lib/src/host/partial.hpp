@@ -1,5 +1,6 @@
-// The reduction of a flat array that comes part by part, of every op whose parts can be put together without a rounding: the bits are those of
-// the whole, wherever it is cut. Not installed; the program reads pipes with it.
+// The reduction of a flat array that comes part by part, of every op whose parts can be put
+// together without a rounding: the bits are those of the whole, wherever it is cut. Not installed;
+// the program reads pipes with it.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,15 @@ namespace detreduce::host {
 /// Visible in a shared library, too, for the program.
 class __attribute__((visibility("default"))) Partial {
   public:
-    /// Can what this request asks for be reduced so? Sums, norms, means and moments by exact can, and ops that compare or count elements one
-    /// by one; on the CPU.
+    /// Can what this request asks for be reduced so? Sums, norms, means and moments by exact can,
+    /// and ops that compare or count elements one by one; on the CPU.
     [[nodiscard]] static bool can(const Request& request) noexcept;
 
     /// Of a request for which that is so; its n does not count.
     explicit Partial(const Request& request) noexcept;
 
-    /// Adds the next n elements of x, and of y for ops of two inputs. What the library says of a wrong launch; out_of_memory, and nothing was added.
+    /// Adds the next n elements of x, and of y for ops of two inputs. What the library says of a
+    /// wrong launch; out_of_memory, and nothing was added.
     Status add(const void* x, const void* y, std::uint64_t n) noexcept;
 
     /// How many elements there were.

@@ -1,10 +1,13 @@
-// The pool. A call puts a job, which lies on its stack, on a list. Its parts are claimed one at a time by workers and by the caller, who takes what nobody
-// took: a job gets done with any number of workers, none included, so calls at once and calls within calls cannot wait for each other in a circle. Who waits
-// for a job waits for parts that are being worked on, and for nothing else. One mutex guards all of it; it is held for a few instructions a part.
+// The pool. A call puts a job, which lies on its stack, on a list. Its parts are claimed one at a
+// time by workers and by the caller, who takes what nobody took: a job gets done with any number of
+// workers, none included, so calls at once and calls within calls cannot wait for each other in a
+// circle. Who waits for a job waits for parts that are being worked on, and for nothing else. One
+// mutex guards all of it; it is held for a few instructions a part.
 //
-// Workers are made when they are first wanted, and stay. They sleep on a condition variable. A child after fork() has
-// none, and makes its own. Workers are joined when the library is unloaded or the process ends, unless a call is in
-// progress then. Later calls use the caller's thread alone.
+// Workers are made when they are first wanted, and stay. They sleep on a condition variable. A
+// child after fork() has none, and makes its own. Workers are joined when the library is unloaded
+// or the process ends, unless a call is in progress then. Later calls use the caller's thread
+// alone.
 #include "host/pool.hpp"
 
 #include <pthread.h>
@@ -60,8 +63,8 @@ struct Worker {
 /// Is this thread a worker? Then it cannot wait for the workers' end.
 constinit thread_local bool is_worker = false;
 
-/// For a scope: a new thread takes its mask from the one that makes it. Signals are for the host's threads, but for those that an instruction raises and
-/// those of profilers.
+/// For a scope: a new thread takes its mask from the one that makes it. Signals are for the host's
+/// threads, but for those that an instruction raises and those of profilers.
 class SignalsBlocked {
   public:
     SignalsBlocked() {
@@ -102,8 +105,8 @@ class Pool {
         wanted_ -= job.parts - 1;
     }
 
-    /// Joins the workers, unless a call is in progress: it may never end. Parts that nobody works on yet are left to
-    /// their callers.
+    /// Joins the workers, unless a call is in progress: it may never end. Parts that nobody works
+    /// on yet are left to their callers.
     void stop() noexcept {
         std::unique_lock lock(mutex_);
         stopping_ = true;
@@ -202,7 +205,8 @@ alignas(Pool) constinit std::byte room_for_pool[sizeof(Pool)]{};
 constinit Pool* pool = nullptr;
 constinit std::atomic<bool> is_running{false}; ///< not before the library is loaded, nor after it has been stopped
 
-/// In a child there are no workers. What belonged to those of the parent is kept where leak checkers see it.
+/// In a child there are no workers. What belonged to those of the parent is kept where leak
+/// checkers see it.
 constinit Worker* workers_of_parent = nullptr;
 void after_fork_in_child() {
     if (pool->workers() != nullptr) workers_of_parent = pool->workers();
@@ -210,12 +214,14 @@ void after_fork_in_child() {
     pool = new (room_for_pool) Pool;
 }
 
-/// Makes the pool when the library is loaded, and stops it when that is unloaded or the process ends.
+/// Makes the pool when the library is loaded, and stops it when that is unloaded or the process
+/// ends.
 struct Lifetime {
     Lifetime() noexcept {
         (void)usual_threads(); // reads the environment now
         pool = new (room_for_pool) Pool;
-        // Nothing is locked before fork(): a handler of the host's may hold a lock that a call of ours waits for.
+        // Nothing is locked before fork(): a handler of the host's may hold a lock that a call of
+        // ours waits for.
         is_running = pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
     }
     ~Lifetime() {

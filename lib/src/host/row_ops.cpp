@@ -1,4 +1,5 @@
-// Row ops on the CPU. Sums, means and variances of rows are those of the sequence engine by `tree`; here is what is made of them.
+// Row ops on the CPU. Sums, means and variances of rows are those of the sequence engine by `tree`;
+// here is what is made of them.
 #include "host/row_ops.hpp"
 
 #include <algorithm>

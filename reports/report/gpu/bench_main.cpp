@@ -1,5 +1,6 @@
-// detreduce_gpu_bench: data × n × {read, CUB, every method}, in µs with the speed relative to the read-only kernel;
-// --launch adds launches to try. For tuning; the report measures with the same code.
+// detreduce_gpu_bench: data × n × {read, CUB, every method}, in µs with the speed relative to the
+// read-only kernel; --launch adds launches to try. For tuning; the report measures with the same
+// code.
 #include <algorithm>
 
 #include <CLI/CLI.hpp>
@@ -99,8 +100,8 @@ std::vector<CostPoint> points_of(const Arguments& a, const std::vector<std::uint
     return points;
 }
 
-// Ops other than sum: by tree and exact unless methods were named; for those that compare or count, these are the same. And the nearest algorithm of
-// CUB, beside whose sum all are timed.
+// Ops other than sum: by tree and exact unless methods were named; for those that compare or count,
+// these are the same. And the nearest algorithm of CUB, beside whose sum all are timed.
 void add_ops(const Arguments& a, DType dtype, const CostPoint& point, std::vector<Contender>& list) {
     const std::vector<Method> methods =
         a.methods.empty() ? std::vector{Method::tree, Method::exact} : methods_of(a, point.data);
@@ -117,7 +118,8 @@ void add_ops(const Arguments& a, DType dtype, const CostPoint& point, std::vecto
     }
 }
 
-// What is always measured, and the launches that were asked for: of the methods that were, or else of tree.
+// What is always measured, and the launches that were asked for: of the methods that were, or else
+// of tree.
 std::vector<Contender> contenders(const Arguments& a, DType dtype, const CostPoint& point) {
     if (a.row_ops) return row_op_contenders(dtype, point.n);
     if (a.shapes) {

@@ -1,4 +1,5 @@
-// What is timed: the read-only kernel, CUB and the library's own methods, each as something to launch.
+// What is timed: the read-only kernel, CUB and the library's own methods, each as something to
+// launch.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ struct Contender {
     std::string name, variant;
     /// Queues one pass over the n elements at `x`; throws program::Failure when it cannot.
     std::function<void(const void* x, cudaStream_t stream)> launch;
-    /// Where on the device it leaves its result, and how many elements of f32 that is; null where nobody asks.
+    /// Where on the device it leaves its result, and how many elements of f32 that is; null where
+    /// nobody asks.
     const float* result = nullptr;
     std::uint64_t results = 0;
 };
@@ -28,8 +30,9 @@ struct Contender {
 
 [[nodiscard]] Contender cub_contender(DType dtype, std::uint64_t n);
 
-/// `op` of n elements in all: an op of two inputs takes one half of them as x and the other as y, so that what is read is the same.
-/// Nothing when the device or the library does not offer that method or launch.
+/// `op` of n elements in all: an op of two inputs takes one half of them as x and the other as y,
+/// so that what is read is the same. Nothing when the device or the library does not offer that
+/// method or launch.
 [[nodiscard]] std::optional<Contender> method_contender(Method method, DType dtype, std::uint64_t n,
                                                         const Launch& launch, std::string variant, Op op = Op::sum);
 
@@ -45,18 +48,20 @@ enum class ShapeSet : std::uint8_t {
     and_peers, ///< those that are made of n elements, and CUB's algorithms for them
     few,       ///< of these one of each shape
 };
-/// Sums and argmax of rows, columns and segments, and norms of lists of tensors, made of n elements.
+/// Sums and argmax of rows, columns and segments, and norms of lists of tensors, made of n
+/// elements.
 [[nodiscard]] std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods,
                                                       ShapeSet set = ShapeSet::all);
 
 /// thrust::reduce of f32, or of f64; it makes the host wait.
 [[nodiscard]] Contender thrust_contender(DType dtype, std::uint64_t n);
 
-/// cuBLAS' asum, dot of two halves, and nrm2, of n elements of f32, or of f64; the variant is the op. Empty, with the reason, where this machine has no
-/// cuBLAS or the build knew none.
+/// cuBLAS' asum, dot of two halves, and nrm2, of n elements of f32, or of f64; the variant is the
+/// op. Empty, with the reason, where this machine has no cuBLAS or the build knew none.
 [[nodiscard]] std::vector<Contender> cublas_contenders(DType dtype, std::uint64_t n, std::string& why_not);
 
-/// cub::DeviceReduce::Sum of f32 with each of its determinism levels, which allocates for itself. Empty in a build without DETREDUCE_CCCL_DIR.
+/// cub::DeviceReduce::Sum of f32 with each of its determinism levels, which allocates for itself.
+/// Empty in a build without DETREDUCE_CCCL_DIR.
 struct CubLevel {
     std::string name, guarantee;
     Contender contender;

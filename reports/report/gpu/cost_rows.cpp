@@ -67,7 +67,8 @@ std::vector<CostRow> cost_rows_of(std::string_view data, std::uint64_t n, std::v
     std::vector<CostRow> rows;
     for (std::size_t i = 0; i < others.size(); ++i) {
         const double time = median(seconds[i]);
-        // the launch that was fastest for reading differs from size to size: not a name for a column
+        // the launch that was fastest for reading differs from size to size: not a name for a
+        // column
         rows.push_back({std::string(name(pool.dtype())), others[i].name, i == 0 ? "" : others[i].variant, device,
                         std::string(data), n, bytes, repeats, time, relative_deviation(seconds[i]),
                         static_cast<double>(bytes) / time / 1e9, read / time});

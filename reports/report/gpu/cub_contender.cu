@@ -1,4 +1,5 @@
-// cub::DeviceReduce::Sum as its users call it: temporary storage allocated once, an int for n while that holds it.
+// cub::DeviceReduce::Sum as its users call it: temporary storage allocated once, an int for n while
+// that holds it.
 #include <cub/device/device_reduce.cuh>
 #include <cub/version.cuh>
 

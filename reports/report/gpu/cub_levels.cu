@@ -1,5 +1,6 @@
-// cub::DeviceReduce::Sum with each determinism level of CCCL 3.1 and later, from the CCCL of DETREDUCE_CCCL_DIR. These calls take their temporary storage from
-// an allocator themselves, which is part of what their users wait for.
+// cub::DeviceReduce::Sum with each determinism level of CCCL 3.1 and later, from the CCCL of
+// DETREDUCE_CCCL_DIR. These calls take their temporary storage from an allocator themselves, which
+// is part of what their users wait for.
 #include <cub/device/device_reduce.cuh>
 #include <cub/version.cuh>
 

@@ -26,7 +26,8 @@ struct RowBegin {
     __host__ __device__ long long operator()(long long row) const { return row * length; }
 };
 
-/// `call(temporary, bytes, x, out, stream)` is CUB's; without temporary storage it says how much it needs.
+/// `call(temporary, bytes, x, out, stream)` is CUB's; without temporary storage it says how much it
+/// needs.
 template <class Call>
 Contender contender(const char* algorithm, std::string variant, std::size_t result_bytes, const Call& call) {
     std::size_t bytes = 0;

@@ -1,4 +1,5 @@
-// What CUB's algorithms are given to compute ops with: terms of elements and pairs, and merges of what they make.
+// What CUB's algorithms are given to compute ops with: terms of elements and pairs, and merges of
+// what they make.
 #pragma once
 
 namespace detreduce::report::gpu::cub_ops {

@@ -1,4 +1,5 @@
-// cuBLAS, loaded when it is wanted: it is half a gigabyte that the program would otherwise need everywhere. Of the build only its header is needed.
+// cuBLAS, loaded when it is wanted: it is half a gigabyte that the program would otherwise need
+// everywhere. Of the build only its header is needed.
 #include <array>
 #include <limits>
 #include <memory>
@@ -39,7 +40,8 @@ struct Calls {
     Dot dot = nullptr;
 };
 
-/// The library and one handle, kept until the program ends: unloading CUDA libraries early is what makes them crash.
+/// The library and one handle, kept until the program ends: unloading CUDA libraries early is what
+/// makes them crash.
 struct Cublas {
     decltype(cublasCreate_v2)* create = nullptr;
     decltype(cublasSetStream_v2)* set_stream = nullptr;

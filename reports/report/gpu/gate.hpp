@@ -1,5 +1,5 @@
-// Keeps the host's launch latency out of the times: the stream waits at a gate until everything that is timed has
-// been queued.
+// Keeps the host's launch latency out of the times: the stream waits at a gate until everything
+// that is timed has been queued.
 #pragma once
 
 #include "cuda_check.hpp"
@@ -16,8 +16,8 @@ class Gate {
     /// Queues a kernel that waits for open(), but never longer than 20 ms.
     void close(cudaStream_t stream);
     void open();
-    /// Ask when the stream is idle: did the kernel wait until open()? If it gave up before, the times behind it are
-    /// not usable.
+    /// Ask when the stream is idle: did the kernel wait until open()? If it gave up before, the
+    /// times behind it are not usable.
     [[nodiscard]] bool held() const;
 
   private:

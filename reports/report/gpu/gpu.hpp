@@ -1,5 +1,5 @@
-// What measuring needs of a GPU, without CUDA headers. Implemented in *.cu, or in none.cpp when the build has no
-// CUDA; whoever calls has found a usable device with detreduce::cuda::devices().
+// What measuring needs of a GPU, without CUDA headers. Implemented in *.cu, or in none.cpp when the
+// build has no CUDA; whoever calls has found a usable device with detreduce::cuda::devices().
 #pragma once
 
 #include <span>

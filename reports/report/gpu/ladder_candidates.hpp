@@ -21,7 +21,8 @@ struct Candidate {
     bool waits = false; ///< does the call make the host wait?
 };
 
-/// Each rung as the literature runs it, libraries, and our methods. What is missing here is said in `notes`.
+/// Each rung as the literature runs it, libraries, and our methods. What is missing here is said in
+/// `notes`.
 [[nodiscard]] std::vector<Candidate> rung_candidates(std::uint64_t n, std::vector<std::string>& notes);
 [[nodiscard]] std::vector<Candidate> thread_candidates();
 [[nodiscard]] std::vector<Candidate> per_thread_candidates();

@@ -1,4 +1,5 @@
-// What ops and shapes cost on a GPU, beside a read-only pass of the same bytes and the libraries that have something for them.
+// What ops and shapes cost on a GPU, beside a read-only pass of the same bytes and the libraries
+// that have something for them.
 #include <algorithm>
 #include <bit>
 

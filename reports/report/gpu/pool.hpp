@@ -1,4 +1,5 @@
-// Input data in device memory, handed out in turns so that nothing a timed call reads is still in the L2 cache.
+// Input data in device memory, handed out in turns so that nothing a timed call reads is still in
+// the L2 cache.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ class Pool {
     /// Memory for slices of up to `largest` elements.
     Pool(DType dtype, std::uint64_t largest, std::uint64_t seed);
 
-    /// Puts data of that kind into all that next() hands out until the next fill: slices of n elements, aligned to 512 bytes.
+    /// Puts data of that kind into all that next() hands out until the next fill: slices of n
+    /// elements, aligned to 512 bytes.
     void fill(Data data, std::uint64_t n);
     void fill(const Adversary& data, std::uint64_t n);
 

@@ -1,5 +1,5 @@
-// The yardstick: a kernel that loads every byte and does nothing else that takes time. Which launch is fastest
-// differs from size to size and GPU to GPU, so several are tried.
+// The yardstick: a kernel that loads every byte and does nothing else that takes time. Which launch
+// is fastest differs from size to size and GPU to GPU, so several are tried.
 #include <algorithm>
 #include <memory>
 
@@ -15,9 +15,10 @@ __device__ void fold_in(uint4& fold, const uint4& v) {
     fold.w ^= v.w;
 }
 
-// Each thread has `Unroll` 16-byte loads in flight before it uses the first (the 1 in __launch_bounds__ lets the
-// compiler keep the registers for that; without it, it split them to gain occupancy). The store never happens (the
-// fold would have to equal 128 given bits), but the compiler cannot know, so it cannot drop the loads.
+// Each thread has `Unroll` 16-byte loads in flight before it uses the first (the 1 in
+// __launch_bounds__ lets the compiler keep the registers for that; without it, it split them to
+// gain occupancy). The store never happens (the fold would have to equal 128 given bits), but the
+// compiler cannot know, so it cannot drop the loads.
 template <int Block, int Unroll>
 __global__ void __launch_bounds__(Block, 1)
     read_kernel(const uint4* __restrict__ x, std::uint64_t vectors, const unsigned* __restrict__ tail,

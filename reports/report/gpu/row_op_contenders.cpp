@@ -48,8 +48,8 @@ void launch(const PreparedRows& p, const void* x, cudaStream_t stream) {
     check(run(p.plan, a, p.workspace.get(), stream), "run");
 }
 
-/// Of n elements; of a gradient, which reads two arrays, of as many as are moved by a copy of n: the
-/// two overlap.
+/// Of n elements; of a gradient, which reads two arrays, of as many as are moved by a copy of n:
+/// the two overlap.
 Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t length,
                          const std::shared_ptr<DeviceMemory>& out) {
     const RowRequest request{.op = op,
@@ -115,7 +115,8 @@ std::vector<Contender> row_op_contenders(DType dtype, std::uint64_t n) {
     std::vector<Contender> list{copy_to(out, n * size_of(dtype))};
     std::vector<std::uint64_t> lengths{1024, 4096, 16384, 50000, 65536, 131072, 262144};
     if (is_narrow(dtype)) lengths.push_back(50257); // a vocabulary; its rows do not begin at 16 bytes
-    // Where whole rows leave out more than a hundredth of n, which all are said to be of, there are none.
+    // Where whole rows leave out more than a hundredth of n, which all are said to be of, there are
+    // none.
     std::erase_if(lengths, [n](std::uint64_t length) { return n % length > n / 100; });
     for (const std::uint64_t length : lengths)
         for (const RowOp op : {RowOp::logsumexp, RowOp::cross_entropy, RowOp::softmax, RowOp::log_softmax,

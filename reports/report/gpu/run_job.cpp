@@ -96,7 +96,8 @@ class Runs {
         check(cudaDeviceSynchronize(), launcher_.name.c_str());
     }
 
-    // The first run as it is, which also loads the kernels; then that captured, and a copy of what each replay gave.
+    // The first run as it is, which also loads the kernels; then that captured, and a copy of what
+    // each replay gave.
     void replay_graph() {
         const OwnStream stream;
         const DeviceMemory workspace(launcher_.workspace_bytes), result(bytes_);
@@ -133,7 +134,8 @@ void run_job(const Job& job, const Input& input, DType output, void* results) {
     const DeviceMemory memory(bytes + offset);
     std::byte* x = static_cast<std::byte*>(memory.get()) + offset;
     check(cudaMemcpy(x, input.data, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
-    // A copy from pageable memory may return before it has arrived, and the streams below do not wait for the default one.
+    // A copy from pageable memory may return before it has arrived, and the streams below do not
+    // wait for the default one.
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     const std::size_t bytes_a_run = job.results_a_run() * size_of(output);
     const std::size_t all = static_cast<std::size_t>(job.runs) * bytes_a_run;

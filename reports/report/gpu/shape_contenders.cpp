@@ -84,7 +84,8 @@ std::vector<Tensor> small_tensors(DType dtype, std::uint64_t count) {
     return list;
 }
 
-/// Nothing where the list has fewer than `least` elements: what lies between its tensors takes a share of n that counts where n is small.
+/// Nothing where the list has fewer than `least` elements: what lies between its tensors takes a
+/// share of n that counts where n is small.
 void add_tensors(std::vector<Contender>& all, const char* title, const std::vector<Tensor>& list, bool each,
                  std::uint64_t least = 0) {
     std::uint64_t n = 0;

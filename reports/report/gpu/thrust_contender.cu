@@ -17,7 +17,8 @@ Contender contender(std::uint64_t n) {
             [=](const void* x, cudaStream_t stream) {
                 const auto* const first = static_cast<const T*>(x);
                 const T sum = thrust::reduce(thrust::cuda::par.on(stream), first, first + n);
-                // To where the ladder looks for it: queued, and kept by the driver until then, as it is not pinned.
+                // To where the ladder looks for it: queued, and kept by the driver until then, as
+                // it is not pinned.
                 check(cudaMemcpyAsync(out->get(), &sum, sizeof sum, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
             },
             static_cast<const float*>(out->get()), sizeof(T) == sizeof(float) ? 1u : 0u};

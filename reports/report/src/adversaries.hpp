@@ -1,5 +1,6 @@
-// Data that is made to be slow to sum by `exact`: families of it, with parameters to search through (gpu/adversaries.cpp). Element i is a function of the
-// parameters, a seed and i, as in cost_data.hpp.
+// Data that is made to be slow to sum by `exact`: families of it, with parameters to search through
+// (gpu/adversaries.cpp). Element i is a function of the parameters, a seed and i, as in
+// cost_data.hpp.
 #pragma once
 
 #include <string_view>

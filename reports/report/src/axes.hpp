@@ -19,7 +19,8 @@ struct AxisRange {
 /// Of a log axis: powers of ten over many decades; 1, 2, 5 over few.
 [[nodiscard]] std::string decimal_tics(const char* which, AxisRange range);
 
-/// Of ratios that lie close together: 0.01, 0.02 or 0.05, and always 1, where nothing more than reading is done.
+/// Of ratios that lie close together: 0.01, 0.02 or 0.05, and always 1, where nothing more than
+/// reading is done.
 [[nodiscard]] std::string close_tics(const char* which, AxisRange x);
 
 /// Of ratios: from a multiple of 0.1 below the smallest to one above the largest.

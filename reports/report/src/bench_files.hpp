@@ -1,4 +1,5 @@
-// What detreduce_gpu_bench wrote beside results.json: sums by every schedule, which `detreduce report` times, too, and ops and shapes, which it does not.
+// What detreduce_gpu_bench wrote beside results.json: sums by every schedule, which
+// `detreduce report` times, too, and ops and shapes, which it does not.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +23,8 @@ struct BenchFile {
     std::vector<CostRow> rows;
 };
 
-/// Those of these four that are in `folder`. Throws program::Failure when one is there but cannot be understood.
+/// Those of these four that are in `folder`. Throws program::Failure when one is there but cannot
+/// be understood.
 [[nodiscard]] std::vector<BenchFile> load_bench_files(const std::filesystem::path& folder);
 
 } // namespace detreduce::report

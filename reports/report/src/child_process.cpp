@@ -96,7 +96,8 @@ struct SpawnOptions {
     SpawnOptions& operator=(const SpawnOptions&) = delete;
 };
 
-// While one lives, what ends us waits: between the start of a child and the note that it is to be ended, too.
+// While one lives, what ends us waits: between the start of a child and the note that it is to be
+// ended, too.
 class HeldSignals {
   public:
     HeldSignals() {

@@ -54,8 +54,9 @@ std::string key_of(const CostRow& r) {
                        kind_of(r.device));
 }
 
-/// Which row of `there` is of the same thing as each of `here`, or `none`. A run may have several of one thing, on different devices: the
-/// same device first, then one of its kind, then any that the key allows. Each row has one partner at most.
+/// Which row of `there` is of the same thing as each of `here`, or `none`. A run may have several
+/// of one thing, on different devices: the same device first, then one of its kind, then any that
+/// the key allows. Each row has one partner at most.
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
 template <class Row>

@@ -1,4 +1,5 @@
-// Two runs side by side: which rows of their results are of the same thing, and what each made of it.
+// Two runs side by side: which rows of their results are of the same thing, and what each made of
+// it.
 #pragma once
 
 #include <string>

@@ -17,7 +17,8 @@ namespace detreduce::report {
 /// Those of plain_data.
 [[nodiscard]] std::vector<CostRow> plain_rows_of(const std::vector<CostRow>& all);
 
-/// Bandwidth, and speed relative to reading: of each dtype on each device, on the CPU by one thread and by all.
+/// Bandwidth, and speed relative to reading: of each dtype on each device, on the CPU by one thread
+/// and by all.
 [[nodiscard]] std::vector<LineChart> cost_charts(const Results& results);
 
 } // namespace detreduce::report

@@ -1,5 +1,6 @@
-// Data for timing. What a sum costs may depend on the data, so there are several kinds, from harmless to hostile. Element i is a function of
-// (kind, seed, i), made by the same integer arithmetic on host and device: the CPU and every GPU are timed on the same numbers.
+// Data for timing. What a sum costs may depend on the data, so there are several kinds, from
+// harmless to hostile. Element i is a function of (kind, seed, i), made by the same integer
+// arithmetic on host and device: the CPU and every GPU are timed on the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +61,8 @@ template <class T>
     return fp::from_bits<T>(static_cast<fp::Bits<T>>((sign & 1) != 0 ? bits | fp::sign_mask<T> : bits));
 }
 
-/// Twelve uniforms of 21 bits, and 32 random bits below so that every bit of a double's mantissa is random.
+/// Twelve uniforms of 21 bits, and 32 random bits below so that every bit of a double's mantissa is
+/// random.
 [[nodiscard]] DETREDUCE_HD constexpr double normal(const Draws& draw) {
     std::int64_t sum = -(std::int64_t{6} << 21);
     for (std::uint64_t k = 0; k < 4; ++k)
@@ -69,7 +71,8 @@ template <class T>
     return static_cast<double>(sum * (std::int64_t{1} << 32) + static_cast<std::int64_t>(draw(4) >> 32)) * 0x1p-53;
 }
 
-/// 2^y with straight lines between the powers of two: no library's exp, so the same bits everywhere.
+/// 2^y with straight lines between the powers of two: no library's exp, so the same bits
+/// everywhere.
 [[nodiscard]] DETREDUCE_HD constexpr double about_exp2(double y) {
     const int towards_zero = static_cast<int>(y), floor = towards_zero - (y < towards_zero ? 1 : 0);
     return (1 + (y - floor)) * compose<double>(0, floor + 1023, 0);

@@ -26,7 +26,8 @@ struct Candidate {
     std::string op = "sum", shape = "flat";
     std::vector<double> seconds = {};
     int batch = 1;
-    /// In the place of run(): the seconds of so many passes over as many elements elsewhere; nothing where that failed.
+    /// In the place of run(): the seconds of so many passes over as many elements elsewhere;
+    /// nothing where that failed.
     std::function<Metric(int)> elsewhere = {};
 };
 
@@ -45,7 +46,8 @@ void keep(const T& value) {
 /// "1 thread", "8 threads"
 [[nodiscard]] std::string threads_text(int threads);
 
-/// The fastest of a few tries of each way to read these bytes: the yardstick should be as long as it can be.
+/// The fastest of a few tries of each way to read these bytes: the yardstick should be as long as
+/// it can be.
 [[nodiscard]] ReadWay fastest_read(const void* data, std::size_t bytes, int threads);
 
 template <class T>
@@ -67,7 +69,8 @@ double seconds_of(const Candidate<T>& c, std::span<const T> x, int times) {
     return std::chrono::duration<double>(Clock::now() - start).count() / times;
 }
 
-/// Warms up, and makes each timed stretch long against the clock's resolution and the cost of reading it. Returns what a stretch takes.
+/// Warms up, and makes each timed stretch long against the clock's resolution and the cost of
+/// reading it. Returns what a stretch takes.
 template <class T>
 double choose_batch(Candidate<T>& c, std::span<const T> x) {
     constexpr double enough = 100e-6;
@@ -86,8 +89,8 @@ void time_in_turns(std::vector<Candidate<T>>& list, std::span<const T> x, const 
         progress.check_interrupt();
         round_seconds += choose_batch(c, x);
     }
-    // While data can be in cache each call comes after one that is not timed: the candidate before may have had other
-    // threads.
+    // While data can be in cache each call comes after one that is not timed: the candidate before
+    // may have had other threads.
     const bool warm = x.size_bytes() <= (std::size_t{32} << 20);
     const auto rounds = static_cast<int>(std::clamp(limits.seconds / round_seconds, static_cast<double>(limits.least),
                                                     static_cast<double>(limits.most)));

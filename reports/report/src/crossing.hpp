@@ -1,4 +1,5 @@
-// Rows by the line and the column of a table, so that a table takes as long as it has rows and cells.
+// Rows by the line and the column of a table, so that a table takes as long as it has rows and
+// cells.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace detreduce::report {
 
-/// Of what results may have any number of, a page shows so many: columns of a table, lines of a plot, plots of a kind. All are in the CSV files.
+/// Of what results may have any number of, a page shows so many: columns of a table, lines of a
+/// plot, plots of a kind. All are in the CSV files.
 inline constexpr std::size_t most_columns = 64, most_series = 32, most_plots = 128;
 
 /// The values of `key(row)` in the order in which they first occur, with the places of their rows.
@@ -46,7 +48,8 @@ template <class Row, class Key>
     return groups;
 }
 
-/// The rows of each cell of a table whose lines and columns are the values of two keys. The rows must stay.
+/// The rows of each cell of a table whose lines and columns are the values of two keys. The rows
+/// must stay.
 template <class Row>
 class Crossing {
   public:

@@ -1,5 +1,5 @@
-// One CSV file a section: the columns are the keys of results.json, a header line first, an empty field for what was
-// not measured.
+// One CSV file a section: the columns are the keys of results.json, a header line first, an empty
+// field for what was not measured.
 #include "model_fields.hpp"
 #include "render.hpp"
 #include "text.hpp"

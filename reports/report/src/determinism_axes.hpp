@@ -1,4 +1,5 @@
-// What the determinism section varies: each axis turns a method and a device into the jobs whose results it compares.
+// What the determinism section varies: each axis turns a method and a device into the jobs whose
+// results it compares.
 #pragma once
 
 #include <span>

@@ -85,7 +85,8 @@ Table axes_table(const Results& results) {
     return table;
 }
 
-// One line for all axes on which a method gave one and the same pattern, one for each of the others.
+// One line for all axes on which a method gave one and the same pattern, one for each of the
+// others.
 Table patterns_table(const Results& results) {
     Table table{"patterns",
                 "Which bits: each pattern, and in how many runs it came out",

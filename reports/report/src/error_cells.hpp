@@ -8,7 +8,8 @@
 
 namespace detreduce::report {
 
-/// exact promises the nearest number, but where the terms of a loss are rounded before they are added.
+/// exact promises the nearest number, but where the terms of a loss are rounded before they are
+/// added.
 [[nodiscard]] inline bool promises_nearest(const Subject& s) {
     return s.method == "exact" && s.op != "huber" && s.op != "bce_with_logits" && s.op != "cross_entropy";
 }

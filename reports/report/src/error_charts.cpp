@@ -29,8 +29,8 @@ double floor_of(const std::string& type) {
     return roundoff_of(type) / 8;
 }
 
-// What the charts show of a method that was measured on several devices: the one under test. The others are in the tables; a second line of the same
-// colour would say nothing.
+// What the charts show of a method that was measured on several devices: the one under test. The
+// others are in the tables; a second line of the same colour would say nothing.
 std::vector<ErrorRow> drawn_of(const Results& results, std::vector<ErrorRow> rows) {
     std::set<std::string> here;
     for (const ErrorRow& r : rows)
@@ -41,7 +41,8 @@ std::vector<ErrorRow> drawn_of(const Results& results, std::vector<ErrorRow> row
     return rows;
 }
 
-// What is to be expected rather than feared (accuracy/bounds.hpp): grows with √n where rounding errors are independent.
+// What is to be expected rather than feared (accuracy/bounds.hpp): grows with √n where rounding
+// errors are independent.
 Metric expected_error(const ErrorRow& r) {
     const auto method = parse_method(r.subject.method);
     const auto input = parse_dtype(r.subject.dtype), output = parse_dtype(r.subject.output);

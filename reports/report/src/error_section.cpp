@@ -101,7 +101,8 @@ void add_exact(Section& section, const Results& results) {
                           integer(trials)));
 }
 
-// Of each reduction of somebody's own: the worst of all, and whether it is within the bound that it claims.
+// Of each reduction of somebody's own: the worst of all, and whether it is within the bound that it
+// claims.
 void add_own(Section& section, const Results& results) {
     for (const OwnRow& own : results.own) {
         Worst worst;

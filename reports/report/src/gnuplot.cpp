@@ -147,7 +147,8 @@ std::string run_gnuplot(const std::string& id, const std::string& title, const s
     const FoundProgram gnuplot = find_program("gnuplot");
     if (gnuplot.path.empty()) require_gnuplot();
     try {
-        // -d: the user's own gnuplotrc would change the picture. A file, unlike a terminal or "-", ends at the first error.
+        // -d: the user's own gnuplotrc would change the picture. A file, unlike a terminal or "-",
+        // ends at the first error.
         const Outcome outcome = run({gnuplot.path, "-d", "/dev/stdin"}, script, patience);
         if (outcome.status == 0 && !outcome.output.empty()) return svg_for_page(id, title, outcome.output);
         throw Failure(fmt::format("gnuplot failed ({})", words_of(outcome)));

@@ -1,11 +1,13 @@
-// Ctrl-C (SIGINT) during minutes of measuring: the first is only noted, so that what was measured can be kept.
+// Ctrl-C (SIGINT) during minutes of measuring: the first is only noted, so that what was measured
+// can be kept.
 #pragma once
 
 #include <csignal>
 
 namespace detreduce::report {
 
-/// While one lives, the first Ctrl-C is noted, and the second ends the program at once, but for one within 20 ms, which is the same one. Where SIGINT is ignored, as in scripts that run in the
+/// While one lives, the first Ctrl-C is noted, and the second ends the program at once, but for one
+/// within 20 ms, which is the same one. Where SIGINT is ignored, as in scripts that run in the
 /// background, it stays ignored.
 class NoteInterrupt {
   public:

@@ -43,7 +43,8 @@ Cell speed(const LadderRow& r) {
     return cell;
 }
 
-// GB/s, and what that is of the peak by the device's properties and of what the read-only kernel reached; then the same of what was published, if anything was.
+// GB/s, and what that is of the peak by the device's properties and of what the read-only kernel
+// reached; then the same of what was published, if anything was.
 using Cells = std::vector<Cell>;
 void add_speeds(Cells& cells, const LadderRow& r, const Provenance& p) {
     const PublishedRow* const other = published_for(r);

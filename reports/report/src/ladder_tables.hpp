@@ -1,4 +1,5 @@
-// Names that whoever measures the ladder and whoever prints it agree on: LadderRow::table and family.
+// Names that whoever measures the ladder and whoever prints it agree on: LadderRow::table and
+// family.
 #pragma once
 
 namespace detreduce::report {

@@ -35,14 +35,17 @@ struct Options {
     std::vector<Device> more_devices = {};         ///< measured beside `device`; the CPU, if it is one of them, last
 };
 
-/// What --sections may name, in the order in which they are measured; `of_own`: of a study of somebody's own reductions.
+/// What --sections may name, in the order in which they are measured; `of_own`: of a study of
+/// somebody's own reductions.
 [[nodiscard]] std::vector<std::string> section_names(bool of_own = false);
 
-/// Fills `results`. Throws program::Failure when something cannot be measured that should be, and program::Interrupted after Ctrl-C; then, as after any
-/// other exception, `results` holds what was measured until then, and provenance.incomplete says why it ended.
+/// Fills `results`. Throws program::Failure when something cannot be measured that should be, and
+/// program::Interrupted after Ctrl-C; then, as after any other exception, `results` holds what was
+/// measured until then, and provenance.incomplete says why it ended.
 void measure(const Options& options, Progress& progress, Results& results);
 
-// One section each: appends its rows, one by one, so that those that are there stay when it throws, and notes for readers.
+// One section each: appends its rows, one by one, so that those that are there stay when it throws,
+// and notes for readers.
 void measure_error(const Options& options, Progress& progress, Results& results);
 /// Of ops other than the sum, and of losses.
 void measure_op_error(const Options& options, Progress& progress, Results& results);

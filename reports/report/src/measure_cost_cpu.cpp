@@ -24,7 +24,8 @@ Candidate<T> method_candidate(Method method, int threads, Isa isa = Isa::automat
             [=](std::span<const T> x) { keep(sum(x, method, launch)); }};
 }
 
-// What the standard library and OpenMP have: in order, in an order of their own, and in whatever order threads are done.
+// What the standard library and OpenMP have: in order, in an order of their own, and in whatever
+// order threads are done.
 template <class T>
 void add_peers(bool openmp, std::vector<Candidate<T>>& list) {
     if constexpr (!fp::is_narrow<T>) { // C++20 has no arithmetic for the others

@@ -34,7 +34,8 @@ bool varies(const OwnReduction& own, const Axis& axis) {
     return std::find(std::begin(names), std::end(names), axis.name) != std::end(names);
 }
 
-// Every method wherever it is offered: the devices under test first, then the CPU. Then reductions of somebody's own.
+// Every method wherever it is offered: the devices under test first, then the CPU. Then reductions
+// of somebody's own.
 std::vector<Job> subjects(const Options& options, DType dtype) {
     std::vector<Job> list;
     for (const Device& device : devices_of(options))

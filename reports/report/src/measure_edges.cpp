@@ -1,5 +1,5 @@
-// Section 2: sums on which a method shows whether it keeps what IEEE 754 promises of an addition. Each has few elements
-// or equal ones, so that anybody can say what the answer is.
+// Section 2: sums on which a method shows whether it keeps what IEEE 754 promises of an addition.
+// Each has few elements or equal ones, so that anybody can say what the answer is.
 #include <algorithm>
 #include <limits>
 
@@ -22,8 +22,8 @@ template <class T>
 struct Case {
     const char* name;
     std::vector<T> data;
-    /// What CUB's reproducible mode (gpu_to_gpu, CCCL 3.6) printed on an H200 before this program could ask it, typed in
-    /// here; docs/edge-cases/cub.cu repeats it. Empty: it was not tried.
+    /// What CUB's reproducible mode (gpu_to_gpu, CCCL 3.6) printed on an H200 before this program
+    /// could ask it, typed in here; docs/edge-cases/cub.cu repeats it. Empty: it was not tried.
     const char* published;
 };
 
@@ -51,7 +51,8 @@ std::vector<double> runs_of(double first, double second) {
     return data;
 }
 
-// 1e100 + 1 − 1e100 over and over: so few terms as three may meet in an order that happens to be kind.
+// 1e100 + 1 − 1e100 over and over: so few terms as three may meet in an order that happens to be
+// kind.
 std::vector<double> repeated(const std::vector<double>& terms, std::size_t times) {
     std::vector<double> data;
     for (std::size_t i = 0; i < times; ++i)

@@ -16,11 +16,12 @@ namespace {
 using accuracy::ExactSum;
 using accuracy::Family;
 
-// Positive data of condition number 1, where all of the error is the method's: drawn against n, so measured at more
-// sizes.
+// Positive data of condition number 1, where all of the error is the method's: drawn against n, so
+// measured at more sizes.
 constexpr Family plotted = Family::lognormal;
 
-// Ill-conditioned sums of this many elements, one condition number after the other: drawn against that.
+// Ill-conditioned sums of this many elements, one condition number after the other: drawn against
+// that.
 constexpr int sweep_exponent = 12;
 
 struct Point {
@@ -31,8 +32,9 @@ struct Point {
     double condition = accuracy::Params{}.condition;
 };
 
-// Condition numbers from 1 on, each so many times the one before: to where twice the digits of the arithmetic are used up, and beyond, as far as the
-// elements' exponents reach (accuracy/generators.hpp).
+// Condition numbers from 1 on, each so many times the one before: to where twice the digits of the
+// arithmetic are used up, and beyond, as far as the elements' exponents reach
+// (accuracy/generators.hpp).
 struct Sweep {
     double factor, last;
 };
@@ -84,7 +86,8 @@ void take_errors(const std::vector<Contender>& list, std::span<const T> data, co
     }
 }
 
-// 16-bit elements are summed to 16 bits, as a drop-in sum would be, and to f32, where what the methods do shows.
+// 16-bit elements are summed to 16 bits, as a drop-in sum would be, and to f32, where what the
+// methods do shows.
 template <class T>
 void measure_point(const Options& options, const Point& point, const Progress& progress, std::vector<ErrorRow>& rows) {
     constexpr bool narrow = fp::is_narrow<T>;

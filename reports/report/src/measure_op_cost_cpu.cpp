@@ -1,4 +1,5 @@
-// What ops and shapes cost on the CPU, beside a read-only pass of the same bytes and the standard library.
+// What ops and shapes cost on the CPU, beside a read-only pass of the same bytes and the standard
+// library.
 #include <algorithm>
 #include <memory>
 #include <optional>

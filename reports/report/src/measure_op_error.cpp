@@ -1,4 +1,5 @@
-// Section 1: ops other than the sum, here those that end a sum of terms, and the variance, against their oracles.
+// Section 1: ops other than the sum, here those that end a sum of terms, and the variance, against
+// their oracles.
 #include <fmt/format.h>
 
 #include <detreduce/accuracy/moments_oracle.hpp>
@@ -23,8 +24,9 @@ struct Data {
     std::vector<T> x, y;
 };
 
-/// Pairs of products that cancel, eight of them but for a product with the last place of a factor: after GenDot of Ogita, Rump and Oishi (see
-/// accuracy/src/ill_conditioned.cpp), with condition numbers of about n / u.
+/// Pairs of products that cancel, eight of them but for a product with the last place of a factor:
+/// after GenDot of Ogita, Rump and Oishi (see accuracy/src/ill_conditioned.cpp), with condition
+/// numbers of about n / u.
 template <class T>
 Data<T> cancelling_products(std::size_t n, std::uint64_t seed) {
     Data<T> d{accuracy::generate<T>(Family::normal, n, seed), accuracy::generate<T>(Family::normal, n, ~seed)};
@@ -88,7 +90,8 @@ double error_of(double result, const TermOracle& oracle, Finalize finalize, std:
     return in_units(abs(cpp_int(scaled(result) * times - sum)), times * power_of_two(unit));
 }
 
-/// What error_bound() allows the sum of the terms, taken through the finalize, which rounds once (lib/SPEC.md, 8.2 and 8.3).
+/// What error_bound() allows the sum of the terms, taken through the finalize, which rounds once
+/// (lib/SPEC.md, 8.2 and 8.3).
 Metric limit_of(Op op, const Contender& c, DType input, DType output, std::uint64_t n, const TermOracle& oracle) {
     const accuracy::ErrorBound bound = accuracy::error_bound(op, c.method, input, output, n);
     const double size = in_units(oracle.scaled_abs(), power_of_two(unit)),

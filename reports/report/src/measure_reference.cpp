@@ -1,4 +1,5 @@
-// Sums that are the same in every run, whatever its options: their bits are what two runs are compared by.
+// Sums that are the same in every run, whatever its options: their bits are what two runs are
+// compared by.
 #include <fmt/format.h>
 
 #include <detreduce/accuracy/generators.hpp>
@@ -19,7 +20,8 @@ struct Case {
     std::uint64_t n;
 };
 
-// A change of any of these is a change of what runs of different versions can compare: add, rather than replace.
+// A change of any of these is a change of what runs of different versions can compare: add, rather
+// than replace.
 constexpr std::uint64_t seed = 1;
 constexpr Case cases[] = {{Family::normal, 1000},
                           {Family::normal, (1 << 18) + 37}, // not a multiple of anything

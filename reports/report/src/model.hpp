@@ -1,6 +1,7 @@
-// The model of results: all that measuring finds out and all that rendering reads. Plain values; json.hpp writes and
-// reads them, reports/schema/results.schema.json describes the file. A section is a list of flat rows, so that a new
-// op, dtype, method, shape or axis is new rows and not new structure.
+// The model of results: all that measuring finds out and all that rendering reads. Plain values;
+// json.hpp writes and reads them, reports/schema/results.schema.json describes the file. A section
+// is a list of flat rows, so that a new op, dtype, method, shape or axis is new rows and not new
+// structure.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +14,19 @@ namespace detreduce::report {
 inline constexpr const char* schema_name = "detreduce-results";
 inline constexpr int schema_version = 2;
 
-/// Of every count in a file, so that no sum of counts overflows: rows are fewer than 2^23 (read_file() takes 2^28 bytes).
+/// Of every count in a file, so that no sum of counts overflows: rows are fewer than 2^23
+/// (read_file() takes 2^28 bytes).
 inline constexpr std::int64_t largest_count = std::int64_t{1} << 40;
 
 /// ErrorRow::family of ill-conditioned data of one n and rising condition numbers.
 inline constexpr const char* condition_sweep = "condition sweep";
 
-/// CostRow::data that all candidates are timed on: what tables and plots show unless they say otherwise.
+/// CostRow::data that all candidates are timed on: what tables and plots show unless they say
+/// otherwise.
 inline constexpr const char* plain_data = "normal";
 
-/// A measured figure; may be infinite. Nothing: it was not measured, or is not defined (shown as a dash, never as a
-/// zero).
+/// A measured figure; may be infinite. Nothing: it was not measured, or is not defined (shown as a
+/// dash, never as a zero).
 using Metric = std::optional<double>;
 
 struct Gpu {
@@ -74,8 +77,8 @@ struct Subject {
     friend bool operator==(const Subject&, const Subject&) = default;
 };
 
-/// Error of one method on one family of data: the figures of that of `trials` data sets that has the largest relative
-/// error.
+/// Error of one method on one family of data: the figures of that of `trials` data sets that has
+/// the largest relative error.
 struct ErrorRow {
     Subject subject;
     std::string family;
@@ -98,7 +101,8 @@ struct Pattern {
 };
 inline constexpr std::size_t most_patterns = 8; ///< of a row
 
-/// Distinct bit patterns of one method along one axis. `runs` is nothing when the axis was not measured.
+/// Distinct bit patterns of one method along one axis. `runs` is nothing when the axis was not
+/// measured.
 struct DeterminismRow {
     Subject subject;
     std::string axis;
@@ -109,12 +113,14 @@ struct DeterminismRow {
     std::optional<std::int64_t> runs;
     std::optional<std::int64_t> distinct;
     Metric spread_ulp; ///< largest distance between two of the results
-    /// The most frequent, most_patterns at most, of equals the smallest bits first; not in files of before they were kept.
+    /// The most frequent, most_patterns at most, of equals the smallest bits first; not in files of
+    /// before they were kept.
     std::vector<Pattern> patterns = {};
     friend bool operator==(const DeterminismRow&, const DeterminismRow&) = default;
 };
 
-/// What one candidate made of a sum that is easy to get wrong. Figures as text, shortest that reads back: JSON has no NaN.
+/// What one candidate made of a sum that is easy to get wrong. Figures as text, shortest that reads
+/// back: JSON has no NaN.
 struct EdgeRow {
     std::string data; ///< "1e300 + 1e300"
     std::string dtype;
@@ -147,8 +153,9 @@ struct CostRow {
 /// One rung of the ladder (kernels/ladder/), or a library beside it, of f32, in one table.
 struct LadderRow {
     std::string table; ///< ladder_tables of ladder_tables.hpp
-    std::string
-        family; ///< flat, batched, three-level, softmax, library; "read" and "copy" for what the others are compared with
+    /// flat, batched, three-level, softmax, library; "read" and "copy" for what the others are
+    /// compared with
+    std::string family;
     std::string rung;
     std::string title;                        ///< what changed since the rung below
     std::uint64_t n = 0;                      ///< elements in all
@@ -190,7 +197,8 @@ struct DataSumRow {
     friend bool operator==(const DataSumRow&, const DataSumRow&) = default;
 };
 
-/// What a method makes of data that is the same in every run, whatever its options: for comparing runs bit by bit.
+/// What a method makes of data that is the same in every run, whatever its options: for comparing
+/// runs bit by bit.
 struct ReferenceRow {
     Subject subject;
     std::string family;
@@ -199,7 +207,8 @@ struct ReferenceRow {
     friend bool operator==(const ReferenceRow&, const ReferenceRow&) = default;
 };
 
-/// Cost of an op or a shape, on normal data. Ops of two inputs read half of the n elements as x and half as y.
+/// Cost of an op or a shape, on normal data. Ops of two inputs read half of the n elements as x and
+/// half as y.
 struct OpCostRow {
     std::string op;    ///< "dot", "softmax", …; "read" and "copy" of all bytes: what the others are compared with
     std::string shape; ///< "flat", "rows of 4096", "segments of 1 to 4096", "300 tensors"; of the mean of a loss "loss"

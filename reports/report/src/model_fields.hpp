@@ -1,5 +1,6 @@
-// The keys of results.json, each written once: `fields(visitor, value)` calls visitor(key, member) for every member.
-// The writer, the reader and the CSV files all use this list. `visitor.optional(key, member)`: a key that files may lack.
+// The keys of results.json, each written once: `fields(visitor, value)` calls visitor(key, member)
+// for every member. The writer, the reader and the CSV files all use this list.
+// `visitor.optional(key, member)`: a key that files may lack.
 #pragma once
 
 #include "model.hpp"

@@ -16,8 +16,10 @@ namespace {
 
 using program::Failure;
 
-// Isolated (-I), Python neither looks where we happen to be nor does what its environment says. It then leaves out what `pip install --user` put into
-// the user's own folder, too: that is named here. Answers begin with "= ", so that whatever else Python says is no answer. 2^20 elements over and over, as in cpu_timing.hpp.
+// Isolated (-I), Python neither looks where we happen to be nor does what its environment says. It
+// then leaves out what `pip install --user` put into the user's own folder, too: that is named
+// here. Answers begin with "= ", so that whatever else Python says is no answer. 2^20 elements over
+// and over, as in cpu_timing.hpp.
 constexpr const char* script = R"py(
 import os, site, sys, time
 site.addsitedir(site.getusersitepackages())

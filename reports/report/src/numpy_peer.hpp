@@ -14,8 +14,8 @@
 
 namespace detreduce::report {
 
-/// Where it is missing, fails or says nothing for longer than `patience`, a note says so, once, and there are no times. Ctrl-C ends waiting, as a step
-/// of `progress` does.
+/// Where it is missing, fails or says nothing for longer than `patience`, a note says so, once, and
+/// there are no times. Ctrl-C ends waiting, as a step of `progress` does.
 class NumpyPeer {
   public:
     NumpyPeer(const Progress& progress, std::vector<std::string>& notes,
@@ -28,7 +28,8 @@ class NumpyPeer {
     /// NumPy's version, when something was prepared.
     [[nodiscard]] const std::string& version() const { return version_; }
 
-    /// Seconds that so many sums of these elements take, one after the other; nothing where it failed.
+    /// Seconds that so many sums of these elements take, one after the other; nothing where it
+    /// failed.
     [[nodiscard]] Metric seconds(int times);
 
   private:

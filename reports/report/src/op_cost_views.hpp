@@ -26,12 +26,14 @@ struct View {
 [[nodiscard]] inline bool is_yardstick(const OpCostRow& r) {
     return r.op == "read" || r.op == copy_name;
 }
-/// All of a GPU's; of a CPU's those that the standard library, which has no threads, is compared with.
+/// All of a GPU's; of a CPU's those that the standard library, which has no threads, is compared
+/// with.
 [[nodiscard]] inline bool on_one_thread(const OpCostRow& r) {
     return r.variant.empty() || r.variant == "1 thread";
 }
 
-/// Whose algorithm it is: each has another one for another op, and they share a column and a colour.
+/// Whose algorithm it is: each has another one for another op, and they share a column and a
+/// colour.
 [[nodiscard]] std::string maker_of(const OpCostRow& r);
 
 template <class Wanted>
@@ -60,7 +62,8 @@ class Copies {
     std::map<std::uint64_t, double> seconds_;
 };
 
-/// A few ops and shapes against n, where more than one was measured: bandwidth, and what that is of the yardstick's.
+/// A few ops and shapes against n, where more than one was measured: bandwidth, and what that is of
+/// the yardstick's.
 void add_charts(Section& section, const View& view);
 
 } // namespace detreduce::report::op_cost

@@ -1,4 +1,5 @@
-// How far the results of ops other than the sum are from the true ones, whichever oracle knows these.
+// How far the results of ops other than the sum are from the true ones, whichever oracle knows
+// these.
 #pragma once
 
 #include <functional>
@@ -38,7 +39,8 @@ using Judge = std::function<std::optional<Judged>(const Contender&)>;
 [[nodiscard]] std::vector<ErrorRow> judged_rows(const Options& options, const OpPoint& point, DType input, DType output,
                                                 const std::function<Judge(std::uint64_t)>& draw);
 
-/// Is the plan good? False where its method is not offered; throws program::Failure where it is bad for another reason.
+/// Is the plan good? False where its method is not offered; throws program::Failure where it is bad
+/// for another reason.
 [[nodiscard]] bool offered(const Status& status, std::string_view op);
 
 /// The results of 16-bit elements are looked at as f32, where what the methods do shows.
@@ -69,11 +71,12 @@ struct Precision {
 [[nodiscard]] Precision precision_of(DType dtype);
 /// The unit in the last place of a number.
 [[nodiscard]] double last_place(DType dtype, double at);
-/// What a mean may be off by where the sum of its n terms, which are at most so far off, is divided and rounded once (lib/SPEC.md, 8.2).
+/// What a mean may be off by where the sum of its n terms, which are at most so far off, is divided
+/// and rounded once (lib/SPEC.md, 8.2).
 [[nodiscard]] double limit_of_mean(DType output, double mean, double off, std::uint64_t n);
 
-/// The parts of measure_op_error(), each a row of steps of `progress`: ops that end a sum of terms, and variance; logsumexp, cross entropy and
-/// losses with functions.
+/// The parts of measure_op_error(), each a row of steps of `progress`: ops that end a sum of terms,
+/// and variance; logsumexp, cross entropy and losses with functions.
 void measure_term_error(const Options& options, std::span<const DType> dtypes, Progress& progress, Results& results);
 void measure_loss_error(const Options& options, std::span<const DType> dtypes, Progress& progress, Results& results);
 

@@ -16,8 +16,9 @@ struct TimedName {
 /// Is it an algorithm of another library: of C++'s, CUB, Thrust, cuBLAS?
 [[nodiscard]] bool is_peer(std::string_view candidate);
 
-/// Of CostRow::candidate and variant. Methods: "tree" of the flat sum, else "mean tree" and "sum tree rows of 32"; a variant belongs to the shape, but
-/// "automatic". Peers: the variant is the op, and the shape behind it; none is the flat sum.
+/// Of CostRow::candidate and variant. Methods: "tree" of the flat sum, else "mean tree" and
+/// "sum tree rows of 32"; a variant belongs to the shape, but "automatic". Peers: the variant is
+/// the op, and the shape behind it; none is the flat sum.
 [[nodiscard]] TimedName timed_name(const std::string& candidate, const std::string& variant);
 
 } // namespace detreduce::report

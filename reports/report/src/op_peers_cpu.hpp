@@ -1,4 +1,5 @@
-// What C++'s standard library has for an op, of all elements in one thread, in whatever order it takes. f32 and f64: C++20 has no arithmetic for the others.
+// What C++'s standard library has for an op, of all elements in one thread, in whatever order it
+// takes. f32 and f64: C++20 has no arithmetic for the others.
 #pragma once
 
 #include <algorithm>

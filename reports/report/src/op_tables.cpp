@@ -91,7 +91,8 @@ Table table_of(Table table, const std::vector<Timed>& list, Names names, LineOf 
     return table;
 }
 
-// Nothing reads all bytes in half the time that reading takes: what does, reads a part, and its share means nothing.
+// Nothing reads all bytes in half the time that reading takes: what does, reads a part, and its
+// share means nothing.
 constexpr double reads_a_part = 2;
 
 Cell share_or_time(const CostRow& r) {

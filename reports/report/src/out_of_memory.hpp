@@ -1,4 +1,5 @@
-// A device with too little memory for one point: a note says what was left out, and the report goes on.
+// A device with too little memory for one point: a note says what was left out, and the report goes
+// on.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Reductions that somebody plugged in (detreduce/accuracy/study.hpp), where they are measured in the place of a method.
+// Reductions that somebody plugged in (detreduce/accuracy/study.hpp), where they are measured in
+// the place of a method.
 #pragma once
 
 #include <span>
@@ -20,7 +21,8 @@ using accuracy::OwnReduction;
 [[nodiscard]] bool is_measured(const Options& options, DType dtype);
 [[nodiscard]] std::vector<DType> measured_dtypes(const Options& options);
 
-/// Those of that dtype that can be run here, in the order in which they were added: on the CPU host functions, on a GPU launchers first.
+/// Those of that dtype that can be run here, in the order in which they were added: on the CPU host
+/// functions, on a GPU launchers first.
 [[nodiscard]] std::vector<const OwnReduction*> own_here(const Options& options, DType dtype);
 
 [[nodiscard]] Device device_of(const OwnReduction& own, const Options& options);

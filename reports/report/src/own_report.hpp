@@ -1,4 +1,5 @@
-// The program around reductions of somebody's own: `detreduce report` with them in it. Implemented in command_report.cpp, which reads the options.
+// The program around reductions of somebody's own: `detreduce report` with them in it. Implemented
+// in command_report.cpp, which reads the options.
 #pragma once
 
 #include <vector>

@@ -2,8 +2,9 @@
 
 namespace detreduce::report {
 
-// Tables are sorted by a click on a column's title; a second one turns them round. Without a script the page lacks nothing else. Figures are read as
-// the writers of text.hpp print them: 1 234, 2²⁰ + 37, 1.2e+05, < 0.01 %, ∞; what is no figure goes by its letters, and dashes come last.
+// Tables are sorted by a click on a column's title; a second one turns them round. Without a script
+// the page lacks nothing else. Figures are read as the writers of text.hpp print them: 1 234,
+// 2²⁰ + 37, 1.2e+05, < 0.01 %, ∞; what is no figure goes by its letters, and dashes come last.
 std::string page_script() {
     return R"js(
 "use strict";

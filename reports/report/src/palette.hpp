@@ -1,5 +1,6 @@
-// Colours of the plots: Okabe and Ito's palette, told apart by people with any form of colour blindness. gnuplot
-// draws with the light colour; the page's style sheet maps each to its dark twin.
+// Colours of the plots: Okabe and Ito's palette, told apart by people with any form of colour
+// blindness. gnuplot draws with the light colour; the page's style sheet maps each to its dark
+// twin.
 #pragma once
 
 #include <array>
@@ -32,7 +33,8 @@ inline constexpr Colour olive{"#9a8f00", "#f0e442"};
 inline constexpr std::array all_colours{ink,    axis,   grid, blue,  vermillion, green,
                                         purple, orange, grey, black, sky,        olive};
 
-/// The colour of a method or candidate, the same in every plot. Names that are not known yet get one by their letters.
+/// The colour of a method or candidate, the same in every plot. Names that are not known yet get
+/// one by their letters.
 [[nodiscard]] constexpr Colour colour_of(std::string_view name) {
     constexpr std::pair<std::string_view, Colour> known[] = {{"exact", black},
                                                              {"compensated", olive},

@@ -15,13 +15,14 @@ namespace {
 
 constexpr int width = 500;
 
-// Single quotes: gnuplot neither expands nor runs anything in them. plot_escaped() leaves no quote in the text.
+// Single quotes: gnuplot neither expands nor runs anything in them. plot_escaped() leaves no quote
+// in the text.
 std::string in_single_quotes(std::string_view text) {
     return "'" + plot_escaped(text) + "'";
 }
 
-// Sizes in pixels of the SVG. gnuplot's own legend guesses the width of text and then covers the data or the axis;
-// this one is drawn where there is room for it, and the margins are given.
+// Sizes in pixels of the SVG. gnuplot's own legend guesses the width of text and then covers the
+// data or the axis; this one is drawn where there is room for it, and the margins are given.
 struct Frame {
     int left, plot_height;
     std::size_t entries; ///< of the legend
@@ -99,7 +100,8 @@ std::string plot_command(const std::vector<Series>& series, bool lines) {
     return text + "\n";
 }
 
-// Can a log axis show it? The limits keep ranges and tics normal numbers that gnuplot takes too; the tables show the rest.
+// Can a log axis show it? The limits keep ranges and tics normal numbers that gnuplot takes too;
+// the tables show the rest.
 bool has_place(double value) {
     return value >= 1e-300 && value <= 1e200;
 }

@@ -7,7 +7,8 @@
 
 namespace detreduce::report {
 
-/// One line or set of points. `name` picks the colour (the same in every plot), `style` dash and marker.
+/// One line or set of points. `name` picks the colour (the same in every plot), `style` dash and
+/// marker.
 struct Series {
     std::string label;
     std::string name;

@@ -1,5 +1,5 @@
-// A progress bar on standard error when that is a terminal, with an estimate of what remains; nothing otherwise. Each step is also where Ctrl-C
-// ends measuring.
+// A progress bar on standard error when that is a terminal, with an estimate of what remains;
+// nothing otherwise. Each step is also where Ctrl-C ends measuring.
 #pragma once
 
 #include <chrono>
@@ -20,9 +20,11 @@ class Progress {
     /// Is standard error a terminal?
     [[nodiscard]] static bool wanted();
 
-    /// All the work to come: the share of the time that each part will take, in the order of begin(). Without it the estimate is of one part.
+    /// All the work to come: the share of the time that each part will take, in the order of
+    /// begin(). Without it the estimate is of one part.
     void expect(std::vector<double> shares);
-    /// The next part of the work, of so many steps that are `work` in all, in whatever unit; 0: every step is 1.
+    /// The next part of the work, of so many steps that are `work` in all, in whatever unit; 0:
+    /// every step is 1.
     void begin(std::string part, int steps, double work = 0);
     /// One step is about to start. Throws program::Interrupted when the user pressed Ctrl-C.
     void step(const std::string& what, double work = 1);
@@ -49,7 +51,8 @@ class Progress {
     Clock::time_point start_ = Clock::now(), drawn_{};
 };
 
-/// "12 s", "3 min": what remains of the work when a `done` part of it, 0 … 1, took `seconds`; empty when it is too early to say.
+/// "12 s", "3 min": what remains of the work when a `done` part of it, 0 … 1, took `seconds`; empty
+/// when it is too early to say.
 [[nodiscard]] std::string time_left(double done, double seconds);
 
 } // namespace detreduce::report

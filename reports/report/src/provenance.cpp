@@ -17,7 +17,8 @@
 namespace detreduce::report {
 namespace {
 
-// Now, or the moment that reproducible builds ask for (https://reproducible-builds.org/specs/source-date-epoch/).
+// Now, or the moment that reproducible builds ask for
+// (https://reproducible-builds.org/specs/source-date-epoch/).
 std::string timestamp() {
     std::time_t moment = std::time(nullptr);
     if (const char* epoch = std::getenv("SOURCE_DATE_EPOCH"); epoch && *epoch) {

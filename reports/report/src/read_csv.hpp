@@ -11,7 +11,8 @@
 
 namespace detreduce::report {
 
-/// Reads what cost_csv() wrote. Throws program::Failure, naming `source`, the line and the column, for anything else.
+/// Reads what cost_csv() wrote. Throws program::Failure, naming `source`, the line and the column,
+/// for anything else.
 [[nodiscard]] std::vector<CostRow> cost_from_csv(std::string_view text, const std::string& source);
 
 /// The same for published_csv().

@@ -38,9 +38,9 @@ std::uint64_t read_words(const unsigned char* p, std::size_t bytes) {
 }
 
 #if defined(__x86_64__)
-// Eight loads an iteration, `stride` bytes apart, each into a fold of its own so that no load waits for an earlier
-// one. A block is eight strides long and read in `block / (8 · load)` iterations; the unrolled loops keep the folds
-// in registers.
+// Eight loads an iteration, `stride` bytes apart, each into a fold of its own so that no load waits
+// for an earlier one. A block is eight strides long and read in `block / (8 · load)` iterations;
+// the unrolled loops keep the folds in registers.
 __attribute__((target("avx2"))) std::uint64_t read_avx2(const unsigned char* p, std::size_t bytes, std::size_t stride) {
     __m256i fold[8] = {};
     for (; bytes >= 8 * stride; p += 8 * stride, bytes -= 8 * stride)

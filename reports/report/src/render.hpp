@@ -1,4 +1,5 @@
-// From the model, and what the bench wrote beside it, to files. Reads nothing else: the same results give the same bytes.
+// From the model, and what the bench wrote beside it, to files. Reads nothing else: the same
+// results give the same bytes.
 #pragma once
 
 #include <string>
@@ -46,13 +47,13 @@ struct Page {
 /// A plot as a file of its own, for report.md: the page's SVG with its own style sheet.
 [[nodiscard]] std::string standalone_svg(const Plot& plot);
 
-/// Writes index.html, report.md, *.csv (of what was measured) and *.svg. Throws program::Failure, before it writes
-/// anything where one of them cannot be replaced.
+/// Writes index.html, report.md, *.csv (of what was measured) and *.svg. Throws program::Failure,
+/// before it writes anything where one of them cannot be replaced.
 void render(const Results& results, const OutputDirectory& out, const std::vector<BenchFile>& bench = {},
             const std::vector<OtherRun>& others = {});
 
-/// Throws program::Failure where render() would, as what is there cannot be replaced, of results that have rows where
-/// `expected` has some: before minutes of measuring.
+/// Throws program::Failure where render() would, as what is there cannot be replaced, of results
+/// that have rows where `expected` has some: before minutes of measuring.
 void require_renderable(const Results& expected, const OutputDirectory& out, bool compared);
 
 } // namespace detreduce::report

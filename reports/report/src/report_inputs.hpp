@@ -1,4 +1,5 @@
-// Files that `detreduce report` and `detreduce render` are given beside the results: looked at before anything is measured.
+// Files that `detreduce report` and `detreduce render` are given beside the results: looked at
+// before anything is measured.
 #pragma once
 
 #include <string>

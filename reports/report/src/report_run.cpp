@@ -87,7 +87,8 @@ Results expected_results(const Options& options) {
     return expected;
 }
 
-// Measures what is there until it is done, the user presses Ctrl-C, or something fails: then what stopped it.
+// Measures what is there until it is done, the user presses Ctrl-C, or something fails: then what
+// stopped it.
 std::exception_ptr measured(const Options& options, Results& results) {
     const NoteInterrupt note;
     Progress progress(Progress::wanted());

@@ -1,4 +1,5 @@
-// `detreduce report` and `detreduce render` apart from their options, because CLI11 takes long to compile.
+// `detreduce report` and `detreduce render` apart from their options, because CLI11 takes long to
+// compile.
 #pragma once
 
 #include <cstdint>

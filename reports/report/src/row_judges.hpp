@@ -9,7 +9,8 @@ namespace detreduce::report {
 
 inline constexpr std::size_t row_length = 256; ///< of cross entropy
 
-/// Of logsumexp of x, which has one method, tree; or of the mean of cross entropy of rows of x, with targets by `seed`.
+/// Of logsumexp of x, which has one method, tree; or of the mean of cross entropy of rows of x,
+/// with targets by `seed`.
 template <class T>
 [[nodiscard]] Judge judge_of_row(RowOp op, std::vector<T> x, std::uint64_t seed);
 

@@ -11,8 +11,7 @@ inline constexpr const char* loss_shape = "mean"; ///< of the terms of a loss
 
 /// Does this row op write as much as it reads?
 [[nodiscard]] inline bool writes_rows(std::string_view op) {
-    return op == "softmax" || op == "log_softmax" || op == "layernorm" || op == "rmsnorm" ||
-           op.ends_with("_gradient");
+    return op == "softmax" || op == "log_softmax" || op == "layernorm" || op == "rmsnorm" || op.ends_with("_gradient");
 }
 
 } // namespace detreduce::report

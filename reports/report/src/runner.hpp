@@ -1,5 +1,5 @@
-// Runs one method on data in host memory, on the CPU or a GPU, and gives its results: what the error and determinism
-// sections need.
+// Runs one method on data in host memory, on the CPU or a GPU, and gives its results: what the
+// error and determinism sections need.
 #pragma once
 
 #include <functional>
@@ -44,14 +44,16 @@ template <class T>
     return {dtype_of<T>, data.data(), data.size()};
 }
 
-/// Writes results_a_run() results of dtype `output` a run to `results`. Throws program::Failure when the library refuses or fails.
+/// Writes results_a_run() results of dtype `output` a run to `results`. Throws program::Failure
+/// when the library refuses or fails.
 void run_job(const Job& job, const Input& input, DType output, void* results);
 
 /// What both backends make of it.
 [[nodiscard]] Plan plan_of(const Job& job, const Input& input, DType output);
 
-/// A way to a sum by parts: piece i is the elements from cuts[i] to cuts[i + 1] and makes a state of its own; each merge adds the
-/// state of its second piece to that of its first, in this order, until piece `last` holds all.
+/// A way to a sum by parts: piece i is the elements from cuts[i] to cuts[i + 1] and makes a state
+/// of its own; each merge adds the state of its second piece to that of its first, in this order,
+/// until piece `last` holds all.
 struct Split {
     std::vector<std::uint64_t> cuts;
     std::vector<std::pair<std::size_t, std::size_t>> merges;
@@ -80,7 +82,8 @@ struct HostArray {
 /// Calls the library with arrays, room for a result and a workspace, all in the device's memory.
 using Launched = std::function<Status(std::span<const void* const> in, void* out, void* workspace)>;
 
-/// Takes the arrays to the device, runs there, and brings the result back. Throws program::Failure when the library refuses or fails.
+/// Takes the arrays to the device, runs there, and brings the result back. Throws program::Failure
+/// when the library refuses or fails.
 void run_on(const Device& device, std::span<const HostArray> in, void* result, std::size_t result_bytes,
             std::size_t workspace_bytes, const Launched& launch);
 

@@ -1,4 +1,5 @@
-// Median and median absolute deviation: what remains of noisy times when outliers do not count. And the order of turns.
+// Median and median absolute deviation: what remains of noisy times when outliers do not count. And
+// the order of turns.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +30,9 @@ namespace detreduce::report {
     return median(std::move(values)) / middle;
 }
 
-/// The order in which `count` candidates take their turns in a round: another one each round, so that a slower minute
-/// of the machine hits all alike and nobody always follows the same neighbour (whose threads or cache contents it
-/// would inherit).
+/// The order in which `count` candidates take their turns in a round: another one each round, so
+/// that a slower minute of the machine hits all alike and nobody always follows the same neighbour
+/// (whose threads or cache contents it would inherit).
 [[nodiscard]] inline std::vector<std::size_t> order_of_turns(std::size_t count, int round) {
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});

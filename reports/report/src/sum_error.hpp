@@ -1,4 +1,5 @@
-// How far the methods' sums are from the exact one, and how far they may be: for generated data and for the user's own.
+// How far the methods' sums are from the exact one, and how far they may be: for generated data and
+// for the user's own.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +22,12 @@ struct Contender {
     [[nodiscard]] std::string label() const { return own ? own->name : std::string(name(method)); }
 };
 
-/// Each method where it is under test, or on the CPU when the GPU does not offer it; and reductions of somebody's own, where they give that output.
+/// Each method where it is under test, or on the CPU when the GPU does not offer it; and reductions
+/// of somebody's own, where they give that output.
 [[nodiscard]] std::vector<Contender> contenders(const Options& options, DType dtype, DType output);
 
-/// What the result may be away from the exact sum; nothing where it may overflow, since then nothing is promised. In
-/// units of 2^(2·lowest_exponent), as accuracy::scaled_limit gives it.
+/// What the result may be away from the exact sum; nothing where it may overflow, since then
+/// nothing is promised. In units of 2^(2·lowest_exponent), as accuracy::scaled_limit gives it.
 [[nodiscard]] std::optional<accuracy::cpp_int> limit_of(const Contender& c, DType input, DType output,
                                                         const accuracy::ExactSum& exact);
 

@@ -1,4 +1,5 @@
-// What each choice gives and costs: the figures of the other sections, method by method. For the page and for README.
+// What each choice gives and costs: the figures of the other sections, method by method. For the
+// page and for README.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@ namespace detreduce::report {
 /// Sums that hardly magnify rounding errors: what is wrong there is the method's doing.
 inline constexpr double ordinary_condition = 100;
 
-/// One method on elements of one type, those of 16 bits with results in f32, where what the method does shows.
+/// One method on elements of one type, those of 16 bits with results in f32, where what the method
+/// does shows.
 struct Choice {
     std::string dtype, method, label;
     Metric worst, worst_ordinary, median; ///< ulp

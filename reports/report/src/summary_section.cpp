@@ -1,4 +1,5 @@
-// First of all: three questions in plain sentences, then what each choice gives and costs, in one table and one plot a type.
+// First of all: three questions in plain sentences, then what each choice gives and costs, in one
+// table and one plot a type.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -57,7 +58,8 @@ std::string than(double ratio, const char* what) {
                      : fmt::format("{:.1f} % less time than {}", 100 * (1 - ratio), what);
 }
 
-// Of one dtype: what order independence costs over a fixed order, where memory is what limits both, and where it is not.
+// Of one dtype: what order independence costs over a fixed order, where memory is what limits both,
+// and where it is not.
 struct Price {
     std::string dtype;
     std::uint64_t large = 0, small = 0; ///< elements; `small` is 0 where there is one size

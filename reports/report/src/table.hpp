@@ -1,5 +1,5 @@
-// Tables and plots as the page and the Markdown file both show them: made from the model, printed by html.cpp and
-// markdown.cpp.
+// Tables and plots as the page and the Markdown file both show them: made from the model, printed
+// by html.cpp and markdown.cpp.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ namespace detreduce::report {
 /// What a cell says beyond its text. Nothing is `good` that was not measured.
 enum class Mood { plain, absent, good, notable, bad };
 
-/// The mood of what is so or not, and was promised or not: the one meaning of colours in all sections, which the legend explains.
+/// The mood of what is so or not, and was promised or not: the one meaning of colours in all
+/// sections, which the legend explains.
 [[nodiscard]] constexpr Mood mood_of(bool promised, bool so) {
     if (promised) return so ? Mood::good : Mood::bad;
     return so ? Mood::plain : Mood::notable;

@@ -32,7 +32,8 @@ std::string mapped(std::string_view text, F&& replacement) {
     return out;
 }
 
-// A mark in the place of each control character, C0 and C1, which HTML forbids and a terminal would obey. Line ends and tabs stay.
+// A mark in the place of each control character, C0 and C1, which HTML forbids and a terminal would
+// obey. Line ends and tabs stay.
 std::string without_controls(std::string_view text) {
     std::string out;
     out.reserve(text.size());
@@ -66,7 +67,8 @@ bool is_figure(std::string_view text) {
     return error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
-// Would a spreadsheet take it for a formula? Also what csv_escaped() made of such text, so that it can be undone.
+// Would a spreadsheet take it for a formula? Also what csv_escaped() made of such text, so that it
+// can be undone.
 bool would_be_run(std::string_view text) {
     const std::size_t begin = text.find_first_not_of('\'');
     if (begin == std::string_view::npos || std::string_view("=+-@\t\r\n").find(text[begin]) == std::string_view::npos)

@@ -13,11 +13,13 @@ inline constexpr const char* dash = "—"; ///< stands for: not measured, or not
 
 [[nodiscard]] std::string html_escaped(std::string_view text);
 [[nodiscard]] std::string markdown_escaped(std::string_view text); ///< safe in a table cell and in running text
-/// In quotes where it must be; what a spreadsheet would run (it begins with = + - @, a tab or CR, and is no number) gets an apostrophe in front.
+/// In quotes where it must be; what a spreadsheet would run (it begins with = + - @, a tab or CR,
+/// and is no number) gets an apostrophe in front.
 [[nodiscard]] std::string csv_escaped(std::string_view text);
 /// Undoes the apostrophe.
 [[nodiscard]] std::string csv_unescaped(std::string text);
-/// For gnuplot, which can run shell commands: everything but a short list of harmless characters becomes '_'.
+/// For gnuplot, which can run shell commands: everything but a short list of harmless characters
+/// becomes '_'.
 [[nodiscard]] std::string plot_escaped(std::string_view text);
 
 /// As a shell reads it as one word: in quotes where it would not otherwise.

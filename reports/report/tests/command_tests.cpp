@@ -1,4 +1,5 @@
-// The commands as a user starts them: output directories, foreign files, a missing gnuplot, a machine without a GPU.
+// The commands as a user starts them: output directories, foreign files, a missing gnuplot, a
+// machine without a GPU.
 #include <support/catch.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The data that timing uses: of the kind that its name says, in every format, and the same for ever.
+// The data that timing uses: of the kind that its name says, in every format, and the same for
+// ever.
 #include <support/catch.hpp>
 
 #include <algorithm>

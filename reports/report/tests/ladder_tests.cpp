@@ -1,4 +1,5 @@
-// The ladder without a GPU: its rows in files, its tables beside what was published, and what the command says here.
+// The ladder without a GPU: its rows in files, its tables beside what was published, and what the
+// command says here.
 #include <support/catch.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// numpy.sum among what is timed on the CPU: with a python3 that does as it is told, and with the real one where it has NumPy.
+// numpy.sum among what is timed on the CPU: with a python3 that does as it is told, and with the
+// real one where it has NumPy.
 #include <support/catch.hpp>
 
 #include <chrono>

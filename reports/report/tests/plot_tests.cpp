@@ -30,8 +30,8 @@ std::string drawn(double y, double floor, double ceiling) {
     return draw(chart).svg;
 }
 
-/// Where a chart's dots are, from the top of the picture, by their colour: in the order of their points, after that of
-/// the legend.
+/// Where a chart's dots are, from the top of the picture, by their colour: in the order of their
+/// points, after that of the legend.
 std::map<std::string, std::vector<double>> heights_of_dots(const std::string& svg) {
     static const std::regex dot(
         R"re(<use xlink:href='#[^']*' transform='translate\([^,]*,([^)]*)\)[^']*' color='([^']*)')re");

@@ -1,4 +1,5 @@
-// The tables of README.md and docs/: what stands between the comments, and what folders of results make of it.
+// The tables of README.md and docs/: what stands between the comments, and what folders of results
+// make of it.
 #include <support/catch.hpp>
 
 #include "block.hpp"

@@ -1,4 +1,5 @@
-// A small fixed set of results, with a figure of every kind and everything that could go wrong in a string.
+// A small fixed set of results, with a figure of every kind and everything that could go wrong in a
+// string.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +24,8 @@ struct Outcome {
     int status;
     std::string out, err;
 };
-/// Runs the program with these shell-quoted arguments; `before` is put in front of the command (environment variables).
+/// Runs the program with these shell-quoted arguments; `before` is put in front of the command
+/// (environment variables).
 [[nodiscard]] Outcome run_program(const std::string& arguments, const std::string& before = "");
 
 } // namespace report_test

@@ -1,4 +1,5 @@
-// results.json against reports/schema/results.schema.json, and the checker against files that are wrong.
+// results.json against reports/schema/results.schema.json, and the checker against files that are
+// wrong.
 #include <support/catch.hpp>
 
 #include <set>

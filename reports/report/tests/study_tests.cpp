@@ -1,4 +1,5 @@
-// Reductions of one's own in the report (detreduce/accuracy/study.hpp): what is measured, and what is wrong with one shows.
+// Reductions of one's own in the report (detreduce/accuracy/study.hpp): what is measured, and what
+// is wrong with one shows.
 #include <support/catch.hpp>
 
 #include <algorithm>
@@ -115,7 +116,8 @@ TEST_CASE("a sum that forgets its last element is seen to be wrong", "[study]") 
     Study study;
     study.add<float>("broken", without_the_last, {.bound = [](std::uint64_t) { return ErrorBound{0, 1e-4, 0}; }});
     const Results results = measured(study);
-    // Of one number n times it loses the nth part; what it rounds away beside is less than a hundredth of that.
+    // Of one number n times it loses the nth part; what it rounds away beside is less than a
+    // hundredth of that.
     for (const ErrorRow& row : errors_of(results, "broken")) {
         if (row.family != "constant") continue;
         CHECK(row.correctly_rounded == 0);

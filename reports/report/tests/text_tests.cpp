@@ -1,4 +1,5 @@
-// Numbers and strings as people and file formats want them; median and deviation; the read-only pass.
+// Numbers and strings as people and file formats want them; median and deviation; the read-only
+// pass.
 #include <support/catch.hpp>
 
 #include <algorithm>

@@ -3,7 +3,8 @@
 
 namespace detreduce::accuracy {
 
-/// |result − Σx| ≤ of_sum·|Σx| + of_abs·Σ|x| + absolute. The numbers are rounded up; +inf where nothing is promised.
+/// |result − Σx| ≤ of_sum·|Σx| + of_abs·Σ|x| + absolute. The numbers are rounded up; +inf where
+/// nothing is promised.
 struct ErrorBound {
     double of_sum, of_abs, absolute;
     friend bool operator==(const ErrorBound&, const ErrorBound&) = default;

@@ -1,6 +1,7 @@
-// Exact accumulation of non-negative multiples of a power of two: a long fixed-point number whose 32-bit digits lie in 64-bit
-// lanes, so that an add touches three lanes and carries wait (the idea of Kulisch's long accumulator, 1971, with carry-save
-// digits as in Neal's "small superaccumulator", 2015).
+// Exact accumulation of non-negative multiples of a power of two: a long fixed-point number whose
+// 32-bit digits lie in 64-bit lanes, so that an add touches three lanes and carries wait (the idea
+// of Kulisch's long accumulator, 1971, with carry-save digits as in Neal's
+// "small superaccumulator", 2015).
 #pragma once
 
 #include <array>
@@ -15,9 +16,10 @@ namespace detreduce::accuracy {
 /// Σ digit_k·2^(32k) for digits below 2^32.
 [[nodiscard]] boost::multiprecision::cpp_int from_digits(std::span<const std::uint64_t> digits);
 
-/// Σ mantissa·2^exponent for exponents ≥ `Lowest` and terms < 2^`Highest`, exact for up to 2^64 terms.
-/// One add puts less than 2^33 into a lane, so a carry pass is due after 2^31 − 1 adds; add() does it by itself.
-/// `CarryEvery` is a parameter only so that tests can cross a carry pass cheaply.
+/// Σ mantissa·2^exponent for exponents ≥ `Lowest` and terms < 2^`Highest`, exact for up to 2^64
+/// terms. One add puts less than 2^33 into a lane, so a carry pass is due after 2^31 − 1 adds;
+/// add() does it by itself. `CarryEvery` is a parameter only so that tests can cross a carry pass
+/// cheaply.
 template <int Lowest, int Highest, std::uint32_t CarryEvery = 0x7fff'ffffu>
 class FixedPoint {
     // Each add puts less than 2^33 into a lane, and a carry pass leaves less than that.
@@ -57,7 +59,8 @@ class FixedPoint {
     void carry() noexcept {
         std::uint64_t carried = 0;
         for (std::uint64_t& lane : lane_) {
-            // lane + carried cannot wrap: see CarryEvery; the headroom keeps the last lane from carrying out.
+            // lane + carried cannot wrap: see CarryEvery; the headroom keeps the last lane from
+            // carrying out.
             lane += carried;
             carried = lane >> 32;
             lane &= digit_mask;

@@ -1,4 +1,5 @@
-// The true values of the functions of math.hpp, by GNU MPFR, in 50 bits more than the format has. Microseconds a value: for tests.
+// The true values of the functions of math.hpp, by GNU MPFR, in 50 bits more than the format has.
+// Microseconds a value: for tests.
 #pragma once
 
 #include <detreduce/math/functions.hpp>
@@ -9,8 +10,10 @@ namespace detreduce::accuracy {
 template <class T>
 [[nodiscard]] T nearest_value(math::Function f, T x);
 
-/// |result − f(x)| in units of the last place that T has at f(x), in the sense of error_in_ulps (metrics.hpp). An infinite result where f(x) is finite
-/// counts as the power of two after T's largest number. +inf for a wrong special value, a NaN that is not canonical, or a wrong sign, of zero too.
+/// |result − f(x)| in units of the last place that T has at f(x), in the sense of error_in_ulps
+/// (metrics.hpp). An infinite result where f(x) is finite counts as the power of two after T's
+/// largest number. +inf for a wrong special value, a NaN that is not canonical, or a wrong sign, of
+/// zero too.
 template <class T>
 [[nodiscard]] double error_in_ulps(math::Function f, T x, T result);
 

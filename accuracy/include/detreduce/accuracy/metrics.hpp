@@ -1,4 +1,5 @@
-// How far a result is from another result or from the exact sum, and how many different results there were.
+// How far a result is from another result or from the exact sum, and how many different results
+// there were.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,17 @@
 
 namespace detreduce::accuracy {
 
-/// Place of x on the line of all non-NaN numbers in ascending order, −0 just below +0: neighbours differ by 1.
+/// Place of x on the line of all non-NaN numbers in ascending order, −0 just below +0: neighbours
+/// differ by 1.
 template <class T>
 [[nodiscard]] constexpr std::int64_t place_on_line(T x) noexcept {
     const auto magnitude = static_cast<std::int64_t>(fp::magnitude_bits(x));
     return fp::is_negative(x) ? -1 - magnitude : magnitude;
 }
 
-/// How many steps to the neighbouring number lead from a to b: 0 exactly when the bits agree (−0 and +0 are one step apart, and
-/// so are the largest finite number and infinity). Two NaNs are 0 apart whatever their bits; a NaN and a number, 2^64 − 1.
+/// How many steps to the neighbouring number lead from a to b: 0 exactly when the bits agree (−0
+/// and +0 are one step apart, and so are the largest finite number and infinity). Two NaNs are 0
+/// apart whatever their bits; a NaN and a number, 2^64 − 1.
 template <class T>
 [[nodiscard]] constexpr std::uint64_t ulp_distance(T a, T b) noexcept {
     const bool a_is_nan = fp::is_nan(a), b_is_nan = fp::is_nan(b);
@@ -27,14 +30,16 @@ template <class T>
                  : static_cast<std::uint64_t>(i) - static_cast<std::uint64_t>(j);
 }
 
-/// What an error metric says when the result or the exact sum is not finite: 0 if the result is what SPEC.md asks for, else +inf.
+/// What an error metric says when the result or the exact sum is not finite: 0 if the result is
+/// what SPEC.md asks for, else +inf.
 template <class T>
 [[nodiscard]] double error_of_special(T result, const ExactSum& exact) {
     return ulp_distance(result, exact.round<T>()) == 0 ? 0.0 : std::numeric_limits<double>::infinity();
 }
 
-/// |result − exact| in units of the last place that T has at the exact sum: at most 0.5 for a correctly rounded result (the
-/// last place of a sum beyond the format is that of its own binade, and of a zero sum the smallest subnormal).
+/// |result − exact| in units of the last place that T has at the exact sum: at most 0.5 for a
+/// correctly rounded result (the last place of a sum beyond the format is that of its own binade,
+/// and of a zero sum the smallest subnormal).
 template <class T>
 [[nodiscard]] double error_in_ulps(T result, const ExactSum& exact) {
     using F = fp::Format<T>;
@@ -56,15 +61,16 @@ template <class T>
     return sum == 0 ? std::numeric_limits<double>::infinity() : round_quotient(error, abs(sum));
 }
 
-/// Σ|x| / |Σx|, correctly rounded: by how much a sum magnifies relative errors of its terms. +inf when the sum is zero, NaN when an
-/// input is NaN or infinite.
+/// Σ|x| / |Σx|, correctly rounded: by how much a sum magnifies relative errors of its terms. +inf
+/// when the sum is zero, NaN when an input is NaN or infinite.
 [[nodiscard]] inline double condition_number(const ExactSum& exact) {
     if (!exact.all_finite()) return std::numeric_limits<double>::quiet_NaN();
     const cpp_int sum = exact.scaled();
     return sum == 0 ? std::numeric_limits<double>::infinity() : round_quotient(exact.scaled_abs(), abs(sum));
 }
 
-/// The different results of repeated runs, counted by their bits: NaNs with different bits are different results.
+/// The different results of repeated runs, counted by their bits: NaNs with different bits are
+/// different results.
 template <class T>
 class BitPatterns {
   public:

@@ -1,4 +1,5 @@
-// The oracle of mean and variance: what they are of any elements, without any rounding but the last.
+// The oracle of mean and variance: what they are of any elements, without any rounding but the
+// last.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ class MomentsOracle {
     [[nodiscard]] bool all_finite() const noexcept { return sum_.all_finite(); }
     [[nodiscard]] std::uint64_t count() const noexcept { return sum_.count(); }
 
-    /// n·Σx² − (Σx)² in units of 2^−2148: n·M2, and not below zero. All of this is of finite elements.
+    /// n·Σx² − (Σx)² in units of 2^−2148: n·M2, and not below zero. All of this is of finite
+    /// elements.
     [[nodiscard]] cpp_int spread() const;
     /// M2 = Σ(x − mean)², Σx², |Σx| and Σ|x| as the nearest doubles: what the bounds need.
     [[nodiscard]] double m2() const;

@@ -1,4 +1,5 @@
-// The oracle: sums of floating-point numbers without any rounding, and the one number of the format nearest to such a sum.
+// The oracle: sums of floating-point numbers without any rounding, and the one number of the format
+// nearest to such a sum.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,10 @@ template <class T>
     return scaled_value(parts(x));
 }
 
-/// The exact sum of any numbers of any mix of formats that fit in binary64. Positive and negative terms are summed apart, so that
-/// Σ|x| (the condition number and every error bound need it) costs nothing extra. Any order of add() gives the same state.
-/// Products would need a FixedPoint<-2148, 2048> of their own.
+/// The exact sum of any numbers of any mix of formats that fit in binary64. Positive and negative
+/// terms are summed apart, so that Σ|x| (the condition number and every error bound need it) costs
+/// nothing extra. Any order of add() gives the same state. Products would need a FixedPoint<-2148,
+/// 2048> of their own.
 class ExactSum {
   public:
     static constexpr int lowest_exponent = -1074; ///< scaled() counts in units of 2^lowest_exponent
@@ -63,7 +65,8 @@ class ExactSum {
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
     [[nodiscard]] bool has_nan() const noexcept { return nan_; }
     [[nodiscard]] bool has_infinity(bool negative) const noexcept { return infinity_[negative]; }
-    /// No input was NaN or infinite: only then do scaled() and scaled_abs() describe the whole input.
+    /// No input was NaN or infinite: only then do scaled() and scaled_abs() describe the whole
+    /// input.
     [[nodiscard]] bool all_finite() const noexcept { return !nan_ && !infinity_[0] && !infinity_[1]; }
     [[nodiscard]] bool all_negative_zero() const noexcept { return count_ != 0 && not_negative_zero_ == 0; }
 
@@ -71,9 +74,10 @@ class ExactSum {
     [[nodiscard]] cpp_int scaled() const;
     [[nodiscard]] cpp_int scaled_abs() const;
 
-    /// The sum, rounded once to nearest, ties to even. NaN among the inputs, or infinities of both signs: the canonical NaN.
-    /// Infinities of one sign: that infinity. A sum beyond the format: ±inf. Exactly zero, or no input: +0, but −0 when every
-    /// input was −0.
+    /// The sum, rounded once to nearest, ties to even. NaN among the inputs, or infinities of both
+    /// signs: the canonical NaN.
+    /// Infinities of one sign: that infinity. A sum beyond the format: ±inf. Exactly zero, or no
+    /// input: +0, but −0 when every input was −0.
     template <class T>
     [[nodiscard]] T round() const {
         if (nan_ || (infinity_[0] && infinity_[1])) return fp::from_bits<T>(fp::Format<T>::canonical_nan);

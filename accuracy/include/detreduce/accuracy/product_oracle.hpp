@@ -1,4 +1,5 @@
-// The oracle of products: all bits of a product of floating-point numbers, and the one number of the format nearest to it.
+// The oracle of products: all bits of a product of floating-point numbers, and the one number of
+// the format nearest to it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace detreduce::accuracy {
 
-/// A product without rounding: ±significand · 2^exponent, of at most 2^20 numbers of any formats that double holds.
+/// A product without rounding: ±significand · 2^exponent, of at most 2^20 numbers of any formats
+/// that double holds.
 class ExactProduct {
   public:
     void add(double x);
@@ -21,7 +23,8 @@ class ExactProduct {
             add(static_cast<double>(fp::widen(v)));
     }
 
-    /// Neither infinities nor NaN nor zeros were among the numbers: only then do magnitude() and exponent() describe the product.
+    /// Neither infinities nor NaN nor zeros were among the numbers: only then do magnitude() and
+    /// exponent() describe the product.
     [[nodiscard]] bool is_number() const noexcept { return !nan_ && !infinite_ && !zero_; }
     [[nodiscard]] bool negative() const noexcept { return negative_; }
     [[nodiscard]] cpp_int magnitude() const;
@@ -41,8 +44,9 @@ class ExactProduct {
     bool negative_ = false, zero_ = false, infinite_ = false, nan_ = false;
 };
 
-/// |result − Πx| ≤ the bound of product_bound(), decided in integers. A result that is not finite must be right where NaN, infinities or zeros
-/// are among the numbers; an infinity of numbers alone must be due to a product that the bound allows to be that large.
+/// |result − Πx| ≤ the bound of product_bound(), decided in integers. A result that is not finite
+/// must be right where NaN, infinities or zeros are among the numbers; an infinity of numbers alone
+/// must be due to a product that the bound allows to be that large.
 [[nodiscard]] bool within_product_bound(const Parts& result, bool infinite, const Layout& format,
                                         const ExactProduct& exact, const ErrorBound& bound);
 template <class T>

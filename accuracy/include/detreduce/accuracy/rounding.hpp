@@ -1,5 +1,5 @@
-// Correct rounding of exact integers and quotients, written out: converting cpp_int to double is wrong in Boost 1.74 (ties) and
-// aborts on overflow in 1.81.
+// Correct rounding of exact integers and quotients, written out: converting cpp_int to double is
+// wrong in Boost 1.74 (ties) and aborts on overflow in 1.81.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ template <class T>
 inline constexpr Layout layout{8 * static_cast<int>(sizeof(T)), fp::Format<T>::precision, fp::Format<T>::min_exponent,
                                fp::Format<T>::max_exponent, fp::Format<T>::has_inf};
 
-/// The bits of value·2^exponent2 rounded once to the format: to nearest, ties to even, subnormals included; ±inf on overflow, or the NaN of all ones. Zero
-/// gives +0; a negative value too small for the format gives −0, as IEEE 754 says.
+/// The bits of value·2^exponent2 rounded once to the format: to nearest, ties to even, subnormals
+/// included; ±inf on overflow, or the NaN of all ones. Zero gives +0; a negative value too small
+/// for the format gives −0, as IEEE 754 says.
 [[nodiscard]] std::uint64_t rounded_bits(const cpp_int& value, int exponent2, const Layout& format);
 
 template <class T>

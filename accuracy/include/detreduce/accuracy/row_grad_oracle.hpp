@@ -1,4 +1,5 @@
-// The true gradients of row ops that take what comes from upstream, by GNU MPFR, as row_oracle.hpp. For tests.
+// The true gradients of row ops that take what comes from upstream, by GNU MPFR, as row_oracle.hpp.
+// For tests.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,8 @@
 
 namespace detreduce::accuracy {
 
-/// |result − the true value of the formula|, with the x, mean and rstd that there are; +∞ for a result that is none.
+/// |result − the true value of the formula|, with the x, mean and rstd that there are; +∞ for a
+/// result that is none.
 [[nodiscard]] std::vector<double> row_gradient_errors(const GradRow& row, std::span<const double> results);
 
 /// |result − Σ upstream·(x − mean)·rstd|, or, of rmsnorm, Σ upstream·x·rstd.

@@ -1,4 +1,5 @@
-// The true results of row_ops.hpp, by GNU MPFR in more than 200 digits, straight from the formulas. Rows are finite, but where it is said. For tests.
+// The true results of row_ops.hpp, by GNU MPFR in more than 200 digits, straight from the formulas.
+// Rows are finite, but where it is said. For tests.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@ namespace detreduce::accuracy {
 /// |term·2^k / e^z − 1|.
 [[nodiscard]] double relative_error_of_exp(double z, double term, int k);
 
-/// What cross entropy is told beside the row: a class, or, if there are any, probabilities. No weights: 1.
+/// What cross entropy is told beside the row: a class, or, if there are any, probabilities. No
+/// weights: 1.
 struct RowTarget {
     std::size_t y;
     std::span<const double> weights = {};
@@ -21,7 +23,8 @@ struct RowTarget {
     double z_loss = 0;
 };
 
-/// logsumexp, softmax, log_softmax and cross entropy of a row whose elements are finite, or −∞, but not all. Sizes are the nearest doubles of true values.
+/// logsumexp, softmax, log_softmax and cross entropy of a row whose elements are finite, or −∞, but
+/// not all. Sizes are the nearest doubles of true values.
 class RowOracle {
   public:
     explicit RowOracle(std::span<const double> x);
@@ -43,15 +46,18 @@ class RowOracle {
     [[nodiscard]] double softmax_error(std::size_t i, double result) const;
     [[nodiscard]] double log_softmax_error(std::size_t i, double result) const;
     [[nodiscard]] double loss_error(const RowTarget& target, double result) const;
-    /// The same of the sum of several rows' losses over that of the weights of their targets, 1 each with probabilities.
+    /// The same of the sum of several rows' losses over that of the weights of their targets, 1
+    /// each with probabilities.
     struct Loss {
         const RowOracle* row;
         RowTarget target;
     };
     [[nodiscard]] static double mean_loss_error(std::span<const Loss> losses, double result);
-    /// The derivatives of the loss with respect to the elements, times the factor, from their formula,
+    /// The derivatives of the loss with respect to the elements, times the factor, from their
+    /// formula,
     [[nodiscard]] std::vector<double> slope_errors(const RowTarget& target, std::span<const double> results) const;
-    /// and that with respect to element j from central differences of the loss, so that a wrong formula is seen. Of rows of elements below 10³⁰.
+    /// and that with respect to element j from central differences of the loss, so that a wrong
+    /// formula is seen. Of rows of elements below 10³⁰.
     [[nodiscard]] double difference_error(const RowTarget& target, std::size_t j, double result) const;
 
   private:

@@ -1,4 +1,5 @@
-// The second oracle: the same sum by GNU MPFR, sharing no code with the first, so that each can catch an error of the other.
+// The second oracle: the same sum by GNU MPFR, sharing no code with the first, so that each can
+// catch an error of the other.
 // Some twelve times slower: for tests.
 #pragma once
 
@@ -9,8 +10,9 @@
 
 namespace detreduce::accuracy {
 
-/// A sum of numbers of any of the formats in 2300 bits, which holds every partial sum of up to 2^64 terms exactly; an inexact step
-/// would throw std::logic_error. Special values follow from IEEE 754 arithmetic, which MPFR implements.
+/// A sum of numbers of any of the formats in 2300 bits, which holds every partial sum of up to 2^64
+/// terms exactly; an inexact step would throw std::logic_error. Special values follow from IEEE 754
+/// arithmetic, which MPFR implements.
 class MpfrSum {
   public:
     MpfrSum();
@@ -19,7 +21,8 @@ class MpfrSum {
     MpfrSum& operator=(MpfrSum&&) noexcept;
 
     void add(double x);
-    /// The other formats convert without rounding. Unlike the first oracle, which takes the fields of x apart, by fp::widen.
+    /// The other formats convert without rounding. Unlike the first oracle, which takes the fields
+    /// of x apart, by fp::widen.
     template <class T>
     void add(T x) {
         add(static_cast<double>(fp::widen(x)));

@@ -33,7 +33,8 @@ class TermOracle {
     [[nodiscard]] cpp_int scaled() const { return side_[0].scaled() - side_[1].scaled(); }
     [[nodiscard]] cpp_int scaled_abs() const;
 
-    /// The finalize of the sum, rounded once to nearest, ties to even. Special values: lib/SPEC.md, section 8.
+    /// The finalize of the sum, rounded once to nearest, ties to even. Special values: lib/SPEC.md,
+    /// section 8.
     template <class T>
     [[nodiscard]] T round(Finalize finalize) const {
         if (nan_ || (infinity_[0] && infinity_[1])) return fp::from_bits<T>(fp::Format<T>::canonical_nan);

@@ -1,9 +1,11 @@
-// The partial result of `exact` (lib/SPEC.md, section 7): a long fixed-point number that holds every sum of up to 2^62 finite numbers of
-// any format without rounding, as 32-bit limbs in signed 64-bit words, and counters beside it. All of its words are sums over the elements,
-// so states are merged by adding them word by word, in any order. After Kulisch's long accumulator (1971) and the "small
-// superaccumulator" of Neal (2015), which leave carries for later in the same way.
+// The partial result of `exact` (lib/SPEC.md, section 7): a long fixed-point number that holds
+// every sum of up to 2^62 finite numbers of any format without rounding, as 32-bit limbs in signed
+// 64-bit words, and counters beside it. All of its words are sums over the elements, so states are
+// merged by adding them word by word, in any order. After Kulisch's long accumulator (1971) and the
+// "small superaccumulator" of Neal (2015), which leave carries for later in the same way.
 //
-// Plain functions over an array of words, for host and device; the class for users is ExactState (exact_state.hpp).
+// Plain functions over an array of words, for host and device; the class for users is ExactState
+// (exact_state.hpp).
 #pragma once
 
 #include <cstdint>
@@ -16,16 +18,17 @@ namespace detreduce::acc::exact {
 
 using Word = std::int64_t;
 
-inline constexpr int lowest_exponent =
-    -1088;                        ///< limb k counts units of 2^(32k − 1088); the smallest double is 2^−1074
-inline constexpr int digits = 68; ///< the last one reaches from 2^1056 to 2^1119, past 2^62 · 2^1024
+inline constexpr int lowest_exponent = -1088; ///< limb k counts units of 2^(32k − 1088); the smallest double is 2^−1074
+inline constexpr int digits = 68;             ///< the last one reaches from 2^1056 to 2^1119, past 2^62 · 2^1024
 /// Words after the limbs: how many NaNs, +inf, −inf, elements in all and −0 there were.
 inline constexpr int nan_count = 68, positive_infinities = 69, negative_infinities = 70, elements = 71,
                      negative_zeros = 72;
-/// |limb| ≤ weight · 2^33: how many additions wait for their carries. 1 when normalized, 0 for no limbs at all.
+/// |limb| ≤ weight · 2^33: how many additions wait for their carries. 1 when normalized, 0 for no
+/// limbs at all.
 inline constexpr int weight = 73;
 inline constexpr int words = 74;
-/// The same of a longer number, of so many limbs: its counters and its weight follow them in this order.
+/// The same of a longer number, of so many limbs: its counters and its weight follow them in this
+/// order.
 inline constexpr int counters = words - digits;
 template <int Digits = digits>
 inline constexpr int weight_of = Digits + counters - 1;
@@ -33,12 +36,12 @@ inline constexpr int weight_of = Digits + counters - 1;
 /// Largest weight: limbs stay below 2^62, so that one more addition cannot wrap a word.
 inline constexpr Word max_weight = Word{1} << 29;
 
-/// The headroom of a caller's state (lib/SPEC.md, section 7.1): counters of at most 2^62 in magnitude, and a
-/// sum in [−2^1086, 2^1086), which holds for 2^62 elements: when normalized, the last limb is in
-/// [−2^30, 2^30). Before carries are passed on, no limb is above 2^62.
+/// The headroom of a caller's state (lib/SPEC.md, section 7.1): counters of at most 2^62 in
+/// magnitude, and a sum in [−2^1086, 2^1086), which holds for 2^62 elements: when normalized, the
+/// last limb is in [−2^30, 2^30). Before carries are passed on, no limb is above 2^62.
 inline constexpr Word max_count = Word{1} << 62, max_last_digit = Word{1} << 30;
-/// The last limb of a state that went beyond. It outweighs those of 2^15 other states, should words be added
-/// as plain integers.
+/// The last limb of a state that went beyond. It outweighs those of 2^15 other states, should words
+/// be added as plain integers.
 inline constexpr Word beyond_digit = Word{1} << 47;
 
 /// Limbs that one value of 64 bits touches, from limb `first` on.
@@ -61,7 +64,8 @@ struct Deposit {
     return {static_cast<int>(position / 32), {negative ? -d0 : d0, negative ? -d1 : d1, negative ? -d2 : d2}};
 }
 
-/// Adds value · 2^exponent. A third limb past the last one is zero for every value that is in range.
+/// Adds value · 2^exponent. A third limb past the last one is zero for every value that is in
+/// range.
 DETREDUCE_HD constexpr void deposit(Word* w, Word value, int exponent) {
     const Deposit d = split(value, exponent);
     for (int i = 0; i < 3 && d.first + i < digits; ++i)
@@ -99,7 +103,8 @@ DETREDUCE_HD constexpr void add(Word* w, T x) {
     deposit(w, p.significand, p.exponent);
 }
 
-/// Passes carries on, so that limbs are in [0, 2^32), the last one (with the sign) aside. The value stays; each value has one such form.
+/// Passes carries on, so that limbs are in [0, 2^32), the last one (with the sign) aside. The value
+/// stays; each value has one such form.
 template <int Digits = digits>
 DETREDUCE_HD constexpr void normalize(Word* w) {
     Word carry = 0, seen = 0;
@@ -145,8 +150,8 @@ template <int Digits = digits>
     return !fits || !sum_fits<Digits>(w);
 }
 
-/// Word k of a state that went beyond: it counts a NaN, so that its value is NaN wherever it is looked at.
-/// normalize() leaves it as it is.
+/// Word k of a state that went beyond: it counts a NaN, so that its value is NaN wherever it is
+/// looked at. normalize() leaves it as it is.
 template <int Digits = digits>
 [[nodiscard]] DETREDUCE_HD constexpr Word beyond_word(int k) {
     return k == Digits - 1 ? beyond_digit : k == Digits + nan_count - digits || k == weight_of<Digits>;
@@ -157,8 +162,9 @@ DETREDUCE_HD constexpr void set_beyond(Word* w) {
         w[k] = beyond_word<Digits>(k);
 }
 
-/// Products of doubles reach further: their sum is kept in three states, of products that are scaled by 2^1088, by 1 and by 2^−1088. That is
-/// 34 limbs either way, so that the three together are one long number.
+/// Products of doubles reach further: their sum is kept in three states, of products that are
+/// scaled by 2^1088, by 1 and by 2^−1088. That is 34 limbs either way, so that the three together
+/// are one long number.
 inline constexpr int scale_bits = 1088, scale_digits = scale_bits / 32, product_states = 3;
 inline constexpr int product_digits = digits + 2 * scale_digits, lowest_product_exponent = lowest_exponent - scale_bits;
 
@@ -172,8 +178,8 @@ inline constexpr int product_digits = digits + 2 * scale_digits, lowest_product_
     return sum;
 }
 
-/// The three as one state of product_digits limbs, with the counters of the middle one, normalized: whatever product went into
-/// which, equal sums have equal words.
+/// The three as one state of product_digits limbs, with the counters of the middle one, normalized:
+/// whatever product went into which, equal sums have equal words.
 inline constexpr int joined_words = product_digits + counters;
 DETREDUCE_HD constexpr void join(const Word* states, Word* joined) {
     for (int k = 0; k < product_digits; ++k)
@@ -194,7 +200,8 @@ DETREDUCE_HD constexpr void part(const Word* joined, Word* states) {
         states[words + digits + k] = joined[product_digits + k];
 }
 
-/// A long number, limb k in units of 2^(32k + lowest), and the words of the state that counts what went into it.
+/// A long number, limb k in units of 2^(32k + lowest), and the words of the state that counts what
+/// went into it.
 struct Long {
     const Word* digit;
     int lowest;
@@ -208,7 +215,8 @@ struct Scratch {
     std::uint32_t positive[size], negative[size];
 };
 
-/// ±(significand + s)·2^exponent with s = 0, or, if sticky, some number in (0, 1). The top bit of the significand is set, unless it is zero.
+/// ±(significand + s)·2^exponent with s = 0, or, if sticky, some number in (0, 1). The top bit of
+/// the significand is set, unless it is zero.
 struct Leading {
     bool negative;
     unsigned __int128 significand;
@@ -216,7 +224,8 @@ struct Leading {
     bool sticky;
 };
 
-/// A number without its sign: limb k in units of 2^(32k + lowest), of which first … last − 1 may be other than zero.
+/// A number without its sign: limb k in units of 2^(32k + lowest), of which first … last − 1 may be
+/// other than zero.
 struct Magnitude {
     bool negative;
     const std::uint32_t* digit;
@@ -233,13 +242,15 @@ struct Magnitude {
     }
 };
 
-/// The magnitude of a number whose limbs but first … last − 1 are zero. Its last limb is not zero, unless there is none.
+/// The magnitude of a number whose limbs but first … last − 1 are zero. Its last limb is not zero,
+/// unless there is none.
 template <int Digits>
 [[nodiscard]] DETREDUCE_HD constexpr Magnitude magnitude_of(const Long& number, int first, int last,
                                                             Scratch<Digits>& scratch) {
     Word carry = 0, borrow = 0;
     int k = first;
-    // Past the last limb one of the two is done when nothing remains to carry in it; that is the magnitude.
+    // Past the last limb one of the two is done when nothing remains to carry in it; that is the
+    // magnitude.
     for (; k < last || (k < Scratch<Digits>::size && carry != 0 && borrow != 0); ++k) {
         const Word digit = k < last ? number.digit[k] : 0, p = digit + carry, m = borrow - digit;
         scratch.positive[k] = static_cast<std::uint32_t>(p);
@@ -291,7 +302,8 @@ template <int Digits>
 [[nodiscard]] DETREDUCE_HD std::uint64_t integer_root(unsigned __int128 x) {
     const double near = fp::square_root(static_cast<double>(static_cast<std::uint64_t>(x >> 64))) * 0x1p32;
     std::uint64_t r = near >= 0x1p64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(near);
-    // One step of Newton's, of which a double has enough bits, brings it to within 1, before the last word is had by trying.
+    // One step of Newton's, of which a double has enough bits, brings it to within 1, before the
+    // last word is had by trying.
     const auto square = static_cast<unsigned __int128>(r) * r;
     const bool below = square <= x;
     const unsigned __int128 rest = below ? x - square : square - x; // below 2^80
@@ -305,8 +317,9 @@ template <int Digits>
     return r;
 }
 
-/// 64 bits behind `rest`, which is below count, over count < 2^63; `rest` is what remains. A count of 32 bits takes two divisions, a larger one, which is seldom,
-/// one bit after the other: little code.
+/// 64 bits behind `rest`, which is below count, over count < 2^63; `rest` is what remains. A count
+/// of 32 bits takes two divisions, a larger one, which is seldom, one bit after the other: little
+/// code.
 [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t divide_step(std::uint64_t& rest, std::uint64_t limb,
                                                                std::uint64_t count) {
     std::uint64_t quotient = 0;
@@ -329,7 +342,8 @@ template <int Digits>
     return quotient;
 }
 
-/// The leading bits of the number over `count`, or of its square root: the limbs below only ever add to the stickiness.
+/// The leading bits of the number over `count`, or of its square root: the limbs below only ever
+/// add to the stickiness.
 [[nodiscard]] DETREDUCE_HD Leading ended(Leading a, Finalize finalize, std::uint64_t count) {
     if (finalize == Finalize::mean && (count & (count - 1)) == 0) { // which takes no division
         for (; count > 1; count >>= 1)
@@ -364,7 +378,8 @@ template <class T>
                                     a.sticky || static_cast<std::uint64_t>(a.significand) != 0);
 }
 
-/// What is rounded in the end: a number, or what stands in its place. Of zeros and infinities only the sign counts.
+/// What is rounded in the end: a number, or what stands in its place. Of zeros and infinities only
+/// the sign counts.
 struct Outcome {
     enum class Kind : std::uint8_t { number, zero, infinity, nan };
     Kind kind = Kind::nan;
@@ -393,7 +408,8 @@ struct Outcome {
     return Outcome::signed_of(Outcome::Kind::infinity, down);
 }
 
-/// The finalize of the number. All limbs but first … last − 1 must be zero. Not for roots of what is below zero.
+/// The finalize of the number. All limbs but first … last − 1 must be zero. Not for roots of what
+/// is below zero.
 template <int Digits>
 [[nodiscard]] DETREDUCE_HD Outcome outcome(const Long& number, int first, int last, Finalize finalize,
                                            Scratch<Digits>& scratch) {
@@ -447,8 +463,9 @@ template <class T>
     return finish<T>(Long{joined, lowest_product_exponent, states + words}, 0, product_digits, finalize, scratch);
 }
 
-/// factor · a · b of finite a and b as one or two numbers without error, in units of 2^((1 − state)·1088): numbers for state `state`. Made
-/// so that neither the product nor its error over- or underflows: the exponents of the product of what is scaled lie in −1060 … 1000.
+/// factor · a · b of finite a and b as one or two numbers without error, in units of
+/// 2^((1 − state)·1088): numbers for state `state`. Made so that neither the product nor its error
+/// over- or underflows: the exponents of the product of what is scaled lie in −1060 … 1000.
 struct ScaledProduct {
     int state;
     double value, error;
@@ -459,7 +476,8 @@ struct ScaledProduct {
     if (a == 0 || b == 0) return {1, p * factor, 0.0};
     if (magnitude < 0x1p1000 && magnitude >= 0x1p-900) return {1, factor * p, factor * fp::fused(a, b, -p)};
     const bool large = magnitude >= 1, a_is_larger = fp::magnitude_bits(a) >= fp::magnitude_bits(b);
-    // 2^±1088 is no double: it is two factors. The larger one is made smaller, the smaller one larger; both exactly.
+    // 2^±1088 is no double: it is two factors. The larger one is made smaller, the smaller one
+    // larger; both exactly.
     const double scale = large ? 0x1p-544 : 0x1p544;
     if (a_is_larger == large) {
         a = a * scale * scale;

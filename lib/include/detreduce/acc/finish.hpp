@@ -1,4 +1,5 @@
-// From an accumulator to the result: the finalize of the op, rounded once to the dtype that was asked for.
+// From an accumulator to the result: the finalize of the op, rounded once to the dtype that was
+// asked for.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,9 @@
 
 namespace detreduce::acc {
 
-/// A result as the two doubles that it is rounded from to any format: the nearest one, which is that of f64, and the one rounded to odd. So a kernel that is told the
-/// format when it runs divides once, and not once a format: of a kernel that adds that was three quarters of its code.
+/// A result as the two doubles that it is rounded from to any format: the nearest one, which is
+/// that of f64, and the one rounded to odd. So a kernel that is told the format when it runs
+/// divides once, and not once a format: of a kernel that adds that was three quarters of its code.
 struct Finished {
     double nearest, odd;
 
@@ -21,8 +23,9 @@ struct Finished {
     }
 };
 
-/// A rounded sum of n terms and what its roundings lost, as lib/SPEC.md, section 8, ends it. The error of an overflow is no number, and that
-/// of an exact sum is zero: then the sum stands as it is.
+/// A rounded sum of n terms and what its roundings lost, as lib/SPEC.md, section 8, ends it. The
+/// error of an overflow is no number, and that of an exact sum is zero: then the sum stands as it
+/// is.
 [[nodiscard]] DETREDUCE_HD Finished finished(fp::Eft<double> total, Finalize finalize, std::uint64_t n) {
     double value = total.value, error = fp::is_finite(total.error) ? total.error : 0.0;
     if (finalize != Finalize::sum && fp::is_finite(value)) {

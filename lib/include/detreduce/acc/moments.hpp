@@ -1,9 +1,11 @@
-// Accumulator of mean and variance by `tree` and `serial` (lib/SPEC.md, section 12): the mean of a group of elements, and M2, the sum of the squares
-// of their distances from it. Groups are merged by the formula of Chan, Golub & LeVeque (1983), which never subtracts large squares from each
+// Accumulator of mean and variance by `tree` and `serial` (lib/SPEC.md, section 12): the mean of a
+// group of elements, and M2, the sum of the squares of their distances from it. Groups are merged
+// by the formula of Chan, Golub & LeVeque (1983), which never subtracts large squares from each
 // other, so that a large mean costs no digits of a small variance.
 //
-// The number of elements is no part of it: where groups are all full it is a power of two that is known beforehand, and then merging takes no
-// division; where they are not, the number follows from where a group lies (spec/tile_counts.hpp).
+// The number of elements is no part of it: where groups are all full it is a power of two that is
+// known beforehand, and then merging takes no division; where they are not, the number follows from
+// where a group lies (spec/tile_counts.hpp).
 // V is float or double, or a SIMD vector of them (a lane each).
 #pragma once
 
@@ -26,7 +28,8 @@ struct Weights {
         const V share = static_cast<V>(right) / static_cast<V>(left + right);
         return {share, static_cast<V>(left) * share};
     }
-    /// The same bits where both are `count`: the quotient is 1/2 then, also where `count` was rounded.
+    /// The same bits where both are `count`: the quotient is 1/2 then, also where `count` was
+    /// rounded.
     [[nodiscard]] static DETREDUCE_HD constexpr Weights equal(V count) { return {V(0.5), count * V(0.5)}; }
 };
 
@@ -39,7 +42,8 @@ struct Moments {
 
     [[nodiscard]] static DETREDUCE_HD constexpr Moments of(V x) { return {x, V{}}; }
 
-    /// A difference of zero leaves the mean as it is: of equal elements the mean is exact, and M2 is zero.
+    /// A difference of zero leaves the mean as it is: of equal elements the mean is exact, and M2
+    /// is zero.
     template <class W>
     DETREDUCE_HD void merge(const Moments& right, const W& weights) {
         using fp::fused;
@@ -49,7 +53,8 @@ struct Moments {
     }
 };
 
-/// With the number of elements beside it, for where it does not follow from where a group lies, or speed does not count. None: absent.
+/// With the number of elements beside it, for where it does not follow from where a group lies, or
+/// speed does not count. None: absent.
 template <class V>
 struct CountedMoments {
     static constexpr bool pairwise_rows = true, keeps_errors = false, commutes = false;
@@ -78,7 +83,8 @@ inline constexpr bool is_moments = false;
 template <class V>
 inline constexpr bool is_moments<CountedMoments<V>> = true;
 
-/// M2 / divisor, or its square root, to be rounded once. A mean that is no number, as infinities and NaN make it, has no variance.
+/// M2 / divisor, or its square root, to be rounded once. A mean that is no number, as infinities
+/// and NaN make it, has no variance.
 [[nodiscard]] DETREDUCE_HD Finished finished_variance(double mean, double m2, std::uint64_t divisor, bool root) {
     if (!fp::is_finite(mean)) m2 = fp::from_bits<double>(fp::Format<double>::canonical_nan);
     if (!root) return finished({m2, 0.0}, Finalize::mean, divisor);
@@ -101,7 +107,8 @@ struct MomentsResult {
         to.out = static_cast<char*>(out) + by * bytes * (op == Op::moments ? 2 : 1);
         return to;
     }
-    /// mean(T{}) and variance(T{}) are the two, rounded to T; they are asked only where there are as many elements as that takes.
+    /// mean(T{}) and variance(T{}) are the two, rounded to T; they are asked only where there are
+    /// as many elements as that takes.
     template <class Mean, class Variance>
     DETREDUCE_HD void store(const Mean& mean, const Variance& variance) const {
         const bool both = op == Op::moments;

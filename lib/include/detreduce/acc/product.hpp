@@ -1,11 +1,15 @@
-// Accumulator of products (lib/SPEC.md, section 11): a significand and, apart from it, an exponent that nothing overflows. Multiplying
-// significands never leaves [1/2, 8), so a product over- or underflows where it is rounded to the output, if there, and never on the way.
+// Accumulator of products (lib/SPEC.md, section 11): a significand and, apart from it, an exponent
+// that nothing overflows. Multiplying significands never leaves [1/2, 8), so a product over- or
+// underflows where it is rounded to the output, if there, and never on the way.
 //
-// `compensated` keeps two numbers for the significand, as Graillat (Accurate floating-point product and exponentiation, IEEE Trans. Comput. 58,
-// 2009) keeps the errors of TwoProd. There they add up beside the product, and what he leaves out grows with n². Here every merge puts both numbers
-// in order again (DWTimesDW2 of Joldes, Muller & Popescu, ACM TOMS 44, 2017), so that the error grows with n·u² and means something up to 2^40.
+// `compensated` keeps two numbers for the significand, as Graillat (Accurate floating-point product
+// and exponentiation, IEEE Trans. Comput. 58, 2009) keeps the errors of TwoProd. There they add up
+// beside the product, and what he leaves out grows with n². Here every merge puts both numbers in
+// order again (DWTimesDW2 of Joldes, Muller & Popescu, ACM TOMS 44, 2017), so that the error grows
+// with n·u² and means something up to 2^40.
 //
-// The functions have no branches: the CPU backend runs them over arrays of lanes. V is float or double.
+// The functions have no branches: the CPU backend runs them over arrays of lanes. V is float or
+// double.
 #pragma once
 
 #include <cstdint>
@@ -67,14 +71,16 @@ template <class V>
     return t;
 }
 
-/// yes or no, by their bits: whichever is not taken may have been computed in vain, which keeps loops free of branches.
+/// yes or no, by their bits: whichever is not taken may have been computed in vain, which keeps
+/// loops free of branches.
 template <class V>
 [[nodiscard]] DETREDUCE_HD constexpr V chosen(bool first, V yes, V no) {
     const auto mask = static_cast<fp::Bits<V>>(fp::Bits<V>{0} - static_cast<fp::Bits<V>>(first));
     return fp::from_bits<V>((fp::to_bits(yes) & mask) | (fp::to_bits(no) & ~mask));
 }
 
-/// The product of two significands with their errors, in this order, and what their exponents' sum has to grow by.
+/// The product of two significands with their errors, in this order, and what their exponents' sum
+/// has to grow by.
 template <bool Compensated, class V>
 [[nodiscard]] DETREDUCE_HD Scaled<V> multiplied(V s1, V e1, V s2, V e2) {
     const V p = s1 * s2;
@@ -120,8 +126,9 @@ inline constexpr bool is_product = false;
 template <class V, bool Compensated>
 inline constexpr bool is_product<Product<V, Compensated>> = true;
 
-/// significand · 2^exponent of 63 or 64 bits, which round_significand() rounds once to any format, also to a subnormal number of it; more: there is something
-/// below. Of a zero, an infinity or a NaN there is but `special`.
+/// significand · 2^exponent of 63 or 64 bits, which round_significand() rounds once to any format,
+/// also to a subnormal number of it; more: there is something below. Of a zero, an infinity or a
+/// NaN there is but `special`.
 struct FinishedProduct {
     double special;
     bool is_special, negative, more;
@@ -140,8 +147,8 @@ template <class V, bool Compensated>
     constexpr std::int64_t most = 1 << 20; // beyond the range of every output
     const std::int64_t e = product.exponent;
     const int exponent = static_cast<int>(e < -most ? -most : e > most ? most : e);
-    // s = m · 2^(place − 52) with the 53 bits of m; ten more bits, of what remains, and whether there is anything below them: enough to round
-    // once to 53 bits or fewer.
+    // s = m · 2^(place − 52) with the 53 bits of m; ten more bits, of what remains, and whether
+    // there is anything below them: enough to round once to 53 bits or fewer.
     const auto sum = fp::two_sum(static_cast<double>(product.significand), static_cast<double>(product.error));
     const bool negative = fp::is_negative(sum.value);
     const int place = static_cast<int>(exponent_field(sum.value)) - fp::Format<double>::max_exponent;

@@ -1,5 +1,5 @@
-// Accumulator of the methods that keep nothing but one rounded sum: `tree`, `atomic`, `serial`. They differ in order only.
-// V is float or double, or a SIMD vector of them (a lane each).
+// Accumulator of the methods that keep nothing but one rounded sum: `tree`, `atomic`, `serial`.
+// They differ in order only. V is float or double, or a SIMD vector of them (a lane each).
 #pragma once
 
 #include <detreduce/config.hpp>
@@ -17,7 +17,8 @@ struct Rounded {
 
     V sum;
 
-    /// Stands for an item that is not there: −0 is the one addend that leaves the bits of every other alone.
+    /// Stands for an item that is not there: −0 is the one addend that leaves the bits of every
+    /// other alone.
     [[nodiscard]] static DETREDUCE_HD constexpr Rounded identity() { return {-V{}}; }
     [[nodiscard]] static DETREDUCE_HD constexpr Rounded of(V x) { return {x}; }
 

@@ -1,7 +1,8 @@
-// Accumulator of `kahan` and `compensated`: a rounded sum, and beside it the sum of all that its roundings lost. TwoSum finds each
-// loss exactly, whichever addend is the larger: Neumaier's form of Kahan's and Babuška's summation, without its branch; merged as
-// in the Sum2 of Ogita, Rump & Oishi (2005). The sum never takes the error in, so infinities and NaN take the way that they take in `tree`.
-// The two methods differ in the order of the rows of a chunk alone.
+// Accumulator of `kahan` and `compensated`: a rounded sum, and beside it the sum of all that its
+// roundings lost. TwoSum finds each loss exactly, whichever addend is the larger: Neumaier's form
+// of Kahan's and Babuška's summation, without its branch; merged as in the Sum2 of Ogita,
+// Rump & Oishi (2005). The sum never takes the error in, so infinities and NaN take the way that
+// they take in `tree`. The two methods differ in the order of the rows of a chunk alone.
 // V is float or double, or a SIMD vector of them (a lane each).
 #pragma once
 

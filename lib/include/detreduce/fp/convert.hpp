@@ -1,4 +1,5 @@
-// Conversions between the formats: exact ones to wider formats, and one rounding, to nearest, ties to even, to any format.
+// Conversions between the formats: exact ones to wider formats, and one rounding, to nearest, ties
+// to even, to any format.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ requires is_narrow<T>
     return from_bits<float>(sign | to_bits(subnormal));
 }
 
-/// ±(significand + s)·2^exponent rounded to T, where s = 0, or, if `sticky`, some number in (0, 1); then the significand must have its
-/// top bit set.
+/// ±(significand + s)·2^exponent rounded to T, where s = 0, or, if `sticky`, some number in (0, 1);
+/// then the significand must have its top bit set.
 template <class T>
 [[nodiscard]] DETREDUCE_HD constexpr T round_significand(bool negative, std::uint64_t significand, int exponent,
                                                          bool sticky) {
@@ -61,7 +62,8 @@ template <class T>
         const bool up = rest > half || (rest == half && (sticky || (kept & 1) != 0));
         kept += up ? 1 : 0;
     }
-    // The hidden bit adds one to the exponent field, and so does a carry to the next power of two, up to infinity.
+    // The hidden bit adds one to the exponent field, and so does a carry to the next power of two,
+    // up to infinity.
     const std::uint64_t magnitude = (static_cast<std::uint64_t>(unit - F::min_exponent) << (F::precision - 1)) + kept;
     if constexpr (!F::has_inf) {
         if (magnitude > F::largest) return beyond<T>(negative);
@@ -97,8 +99,8 @@ template <class T, class From>
     return from_bits<double>(bits);
 }
 
-/// a + b rounded once to T, for finite a and b. To be rounded to odd first is harmless as double has two bits more than T or is T
-/// (Boldo & Melquiond 2008).
+/// a + b rounded once to T, for finite a and b. To be rounded to odd first is harmless as double
+/// has two bits more than T or is T (Boldo & Melquiond 2008).
 template <class T>
 [[nodiscard]] DETREDUCE_HD constexpr T sum_rounded_to(double a, double b) {
     if constexpr (std::is_same_v<T, double>) return a + b;

@@ -1,5 +1,5 @@
-// Error-free transforms: a result together with the exact error of computing it.
-// They need round-to-nearest without contraction or reassociation; cmake/FloatingPoint.cmake sees to that.
+// Error-free transforms: a result together with the exact error of computing it. They need
+// round-to-nearest without contraction or reassociation; cmake/FloatingPoint.cmake sees to that.
 #pragma once
 
 #include <detreduce/config.hpp>
@@ -53,7 +53,8 @@ template <class T>
     return {s, b - (s - a)};
 }
 
-/// a * b, exact when neither it nor its error over- or underflows. Fused multiply-add. T is float, double, or a SIMD vector that has `fused`.
+/// a * b, exact when neither it nor its error over- or underflows. Fused multiply-add. T is float,
+/// double, or a SIMD vector that has `fused`.
 template <class T>
 [[nodiscard]] DETREDUCE_HD Eft<T> two_prod(T a, T b) {
     const T p = a * b;

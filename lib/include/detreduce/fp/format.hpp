@@ -1,5 +1,5 @@
-// All that is known of a dtype, as traits. A new one is a line of DETREDUCE_FORMATS, its Format, and its conversion to the format in
-// which it is added (fp/convert.hpp).
+// All that is known of a dtype, as traits. A new one is a line of DETREDUCE_FORMATS, its Format,
+// and its conversion to the format in which it is added (fp/convert.hpp).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 #include <detreduce/config.hpp>
 #include <detreduce/fp/half.hpp>
 
-/// X(enumerator and name, name in C, type) of every dtype, in the order of DType: those of row ops, losses and kernels, and those of 8 bits, which GPUs widen first.
+/// X(enumerator and name, name in C, type) of every dtype, in the order of DType: those of row ops,
+/// losses and kernels, and those of 8 bits, which GPUs widen first.
 #define DETREDUCE_FORMATS_FROM_16_BITS(X)                                                                              \
     X(f16, F16, float16)                                                                                               \
     X(bf16, BF16, bfloat16)                                                                                            \
@@ -23,7 +24,8 @@
 
 namespace detreduce::fp {
 
-/// What a binary format is made of, and what follows from it. AddedIn is the format in which its elements are added.
+/// What a binary format is made of, and what follows from it. AddedIn is the format in which its
+/// elements are added.
 template <class BitsT, class AddedIn, int Precision, int MinExponent, int MaxExponent, BitsT CanonicalNan>
 struct BinaryFormat {
     using Bits = BitsT;
@@ -34,7 +36,8 @@ struct BinaryFormat {
     static constexpr int min_exponent = MinExponent; ///< exponent of the smallest subnormal
     static constexpr int max_exponent = MaxExponent;
     static constexpr int bias = 2 - MinExponent - Precision; ///< the smallest normal number is 2^(1 − bias)
-    /// Without infinities the highest exponent has numbers, and one NaN of each sign, all of whose bits are set.
+    /// Without infinities the highest exponent has numbers, and one NaN of each sign, all of whose
+    /// bits are set.
     static constexpr bool has_inf = MaxExponent == bias;
     static constexpr Bits sign = static_cast<Bits>(Bits{1} << (bits - 1));
     static constexpr Bits largest = ///< the bits of the largest number

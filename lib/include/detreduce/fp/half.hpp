@@ -1,5 +1,6 @@
-// Formats of one and two bytes as storage, with the layout of CUDA's __half, __nv_bfloat16, __nv_fp8_e4m3 and __nv_fp8_e5m2. Arithmetic
-// is done in float, to which all convert exactly. fp/convert.hpp defines the conversions.
+// Formats of one and two bytes as storage, with the layout of CUDA's __half, __nv_bfloat16,
+// __nv_fp8_e4m3 and __nv_fp8_e5m2. Arithmetic is done in float, to which all convert exactly.
+// fp/convert.hpp defines the conversions.
 #pragma once
 
 #include <concepts>
@@ -10,7 +11,8 @@
 
 namespace detreduce {
 
-/// IEEE 754 binary16. Conversions are explicit: float16(0.1f), float(h), float16::from_bits(0x3c00).
+/// IEEE 754 binary16. Conversions are explicit: float16(0.1f), float(h),
+/// float16::from_bits(0x3c00).
 struct float16 {
     std::uint16_t bits;
 
@@ -45,8 +47,8 @@ struct bfloat16 {
     DETREDUCE_HD static constexpr bfloat16 from_bits(std::uint16_t b) { return __builtin_bit_cast(bfloat16, b); }
 };
 
-/// OCP float8 E4M3: a sign, 4 bits of exponent, 3 of fraction; up to 448, without infinities: what is rounded beyond that is NaN.
-/// Otherwise as float16.
+/// OCP float8 E4M3: a sign, 4 bits of exponent, 3 of fraction; up to 448, without infinities: what
+/// is rounded beyond that is NaN. Otherwise as float16.
 struct float8_e4m3 {
     std::uint8_t bits;
 
@@ -62,7 +64,8 @@ struct float8_e4m3 {
     DETREDUCE_HD static constexpr float8_e4m3 from_bits(std::uint8_t b) { return __builtin_bit_cast(float8_e4m3, b); }
 };
 
-/// OCP float8 E5M2, the upper half of a binary16: up to 57344, with infinities. Otherwise as float16.
+/// OCP float8 E5M2, the upper half of a binary16: up to 57344, with infinities. Otherwise as
+/// float16.
 struct float8_e5m2 {
     std::uint8_t bits;
 

@@ -1,9 +1,12 @@
 // exp and expm1.
 //
-// x = k·ln 2 + r with k whole and |r| ≤ ln 2 / 2 (Cody & Waite, Software Manual for the Elementary Functions, 1980; Muller, Elementary Functions, 3rd
-// ed., ch. 11), the rounding error of r kept. Then e^r = 1 + r + r²·q(r): 1 + r is kept in two parts, and only the small rest is rounded freely. The
-// coefficients of q minimise |r·(q(r) − (e^r − 1 − r)/r²)|, so the error relative to e^r − 1, over |r| ≤ 1.0002·ln 2 / 2: Lawson's iteration in 200
-// bits, the coefficients rounded one after the other and those left refitted; the first is held at 1/2. That error is 2^-31.1 (f32), 2^-61.6 (f64).
+// x = k·ln 2 + r with k whole and |r| ≤ ln 2 / 2 (Cody & Waite, Software Manual for the Elementary
+// Functions, 1980; Muller, Elementary Functions, 3rd ed., ch. 11), the rounding error of r kept.
+// Then e^r = 1 + r + r²·q(r): 1 + r is kept in two parts, and only the small rest is rounded
+// freely. The coefficients of q minimise |r·(q(r) − (e^r − 1 − r)/r²)|, so the error relative to
+// e^r − 1, over |r| ≤ 1.0002·ln 2 / 2: Lawson's iteration in 200 bits, the coefficients rounded one
+// after the other and those left refitted; the first is held at 1/2. That error is 2^-31.1 (f32),
+// 2^-61.6 (f64).
 #pragma once
 
 #include <detreduce/math/parts.hpp>
@@ -43,7 +46,8 @@ struct Exponential {
     T k, near, rest;
 };
 
-/// near = r + r²/2, and rest, which is below near/40, has what this lost: for those functions that cannot hide the error of r² behind 1.
+/// near = r + r²/2, and rest, which is below near/40, has what this lost: for those functions that
+/// cannot hide the error of r² behind 1.
 template <class T>
 [[nodiscard]] DETREDUCE_HD Exponential<T> exponential(T x) {
     const Reduced<T> part = reduced(x);
@@ -65,7 +69,8 @@ template <class T>
 
 /// e^x.
 ///
-/// domain       all x. Overflows to +inf, and underflows through the subnormals to +0, where the true value, rounded, does
+/// domain       all x. Overflows to +inf, and underflows through the subnormals to +0, where the
+///              true value, rounded, does
 /// error        max_ulp<T>(Function::exp)
 /// special      exp(±0) = 1, exp(−inf) = +0, exp(+inf) = +inf, NaN → the canonical NaN
 template <Real T>
@@ -83,7 +88,8 @@ template <Real T>
 /// domain       all x. Overflows to +inf where the true value, rounded, does
 /// error        max_ulp<T>(Function::expm1)
 /// special      expm1(±0) = ±0, expm1(−inf) = −1, expm1(+inf) = +inf, NaN → the canonical NaN
-/// source       2^k − 1 + 2^k·(e^r − 1), halved so that 2^k does not overflow before the result does
+/// source       2^k − 1 + 2^k·(e^r − 1), halved so that 2^k does not overflow before the result
+///              does
 template <Real T>
 [[nodiscard]] DETREDUCE_HD T expm1(T x) {
     using C = detail::Constants<T>;

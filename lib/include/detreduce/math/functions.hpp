@@ -1,4 +1,5 @@
-// How far the functions may be from the true value. Documentation, tests and reports read this one table.
+// How far the functions may be from the true value. Documentation, tests and reports read this one
+// table.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ struct Properties {
     double max_ulp_f64; ///< measured, with a margin; not proved
 };
 
-// Beside each line, what was measured: the largest error of all floats, and of two million doubles (proptests/math/accuracy_tests.cpp).
+// Beside each line, what was measured: the largest error of all floats, and of two million doubles
+// (proptests/math/accuracy_tests.cpp).
 inline constexpr Properties functions[] = {
     {Function::exp, "exp", 0.66, 0.7},           // 0.65461, 0.63674
     {Function::expm1, "expm1", 0.57, 0.6},       // 0.56380, 0.54297
@@ -28,7 +30,8 @@ inline constexpr Properties functions[] = {
     {Function::rsqrt, "rsqrt", 0.5, 0.501},      // 0.50000: correctly rounded, 0.50000
 };
 
-/// The largest error that f may have, in units of the last place of T at the true value, subnormal or not.
+/// The largest error that f may have, in units of the last place of T at the true value, subnormal
+/// or not.
 template <Real T>
 [[nodiscard]] constexpr double max_ulp(Function f) {
     const Properties& p = functions[static_cast<int>(f)];

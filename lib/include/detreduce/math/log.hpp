@@ -1,9 +1,12 @@
 // log, log1p and softplus.
 //
-// x = 2^k·(1 + f) with √½ ≤ 1 + f < √2, and with s = f / (2 + f): log(1 + f) = 2·artanh(s) = 2s + s³·P(s²). As 2s = f − s·f, and s·f = f²/2 − s·f²/2, this is
-// f − f²/2 + s·(f²/2 + s²·P(s²)), where the roundings of s do no harm (the form is that of FDLIBM's log; the series is in Muller, Elementary
-// Functions, 3rd ed., ch. 11; k·ln 2 is in two parts as in Cody & Waite). f − f²/2 is kept in two parts, and k·ln 2 is added to it without error.
-// The coefficients of P minimise the error relative to 2s over 0 ≤ s ≤ 3 − 2√2, made as those of exp.hpp are: 2^-30.2 (f32), 2^-59.4 (f64).
+// x = 2^k·(1 + f) with √½ ≤ 1 + f < √2, and with s = f / (2 + f): log(1 + f) = 2·artanh(s) = 2s +
+// s³·P(s²). As 2s = f − s·f, and s·f = f²/2 − s·f²/2, this is f − f²/2 + s·(f²/2 + s²·P(s²)), where
+// the roundings of s do no harm (the form is that of FDLIBM's log; the series is in Muller,
+// Elementary Functions, 3rd ed., ch. 11; k·ln 2 is in two parts as in Cody & Waite). f − f²/2 is
+// kept in two parts, and k·ln 2 is added to it without error. The coefficients of P minimise the
+// error relative to 2s over 0 ≤ s ≤ 3 − 2√2, made as those of exp.hpp are: 2^-30.2 (f32), 2^-59.4
+// (f64).
 #pragma once
 
 #include <detreduce/math/exp.hpp>
@@ -19,7 +22,8 @@ namespace detail {
                       0x1.74663c2fdd8bep-3, 0x1.39a1fd871d6d9p-3, 0x1.2f02ddff7c71dp-3);
 }
 
-/// 1 / d, nearly, for 1 + √½ ≤ d ≤ 1 + √2, as in quotient(): the guess is off by 0.0013 of it at most.
+/// 1 / d, nearly, for 1 + √½ ≤ d ≤ 1 + √2, as in quotient(): the guess is off by 0.0013 of it
+/// at most.
 template <class T>
 [[nodiscard]] DETREDUCE_HD T reciprocal_near_2(T d) {
     const T guess = polynomial(d, T(0x1.7a4e36p+0f), T(-0x1.71e41cp-1f), T(0x1.deab4ep-4f));
@@ -86,7 +90,8 @@ template <Real T>
 ///
 /// domain       x ≥ −1
 /// error        max_ulp<T>(Function::log1p)
-/// special      log1p(±0) = ±0, log1p(−1) = −inf, log1p(+inf) = +inf; NaN and x < −1 → the canonical NaN
+/// special      log1p(±0) = ±0, log1p(−1) = −inf, log1p(+inf) = +inf; NaN and x < −1 → the
+///              canonical NaN
 /// source       1 + x rounded, and its error, scaled with it
 template <Real T>
 [[nodiscard]] DETREDUCE_HD T log1p(T x) {

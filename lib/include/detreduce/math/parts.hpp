@@ -1,8 +1,10 @@
-// What the functions of math.hpp share: constants of the formats, polynomials, powers of two, and the two parts of a number.
+// What the functions of math.hpp share: constants of the formats, polynomials, powers of two, and
+// the two parts of a number.
 //
-// How contraction is kept out. A compiler that may contract turns a·b + c into one rounding where it likes. Here what * gives is never an operand of + or
-// −, but only a factor, or the addend of fused(); a product that is to be added is made by product(). So there is nothing to contract, whatever the
-// flags. Keep to it.
+// How contraction is kept out. A compiler that may contract turns a·b + c into one rounding where
+// it likes. Here what * gives is never an operand of + or −, but only a factor, or the addend of
+// fused(); a product that is to be added is made by product(). So there is nothing to contract,
+// whatever the flags. Keep to it.
 #pragma once
 
 #include <concepts>
@@ -83,8 +85,9 @@ template <class T>
     return fp::from_bits<T>(fp::magnitude_bits(x));
 }
 
-/// condition ? a : b, without a branch. Of a plain ?: compilers may make one, as they may not compute, for the flags' sake, what nobody asked for: loops
-/// for AVX2 would then not be vectorized.
+/// condition ? a : b, without a branch. Of a plain ?: compilers may make one, as they may not
+/// compute, for the flags' sake, what nobody asked for: loops for AVX2 would then not be
+/// vectorized.
 template <class T>
 [[nodiscard]] DETREDUCE_HD T select(bool condition, T a, T b) {
 #if defined(__CUDA_ARCH__)
@@ -109,21 +112,24 @@ template <class T>
     return select(x != x, nan<T>, y);
 }
 
-/// 2^k, for whole k. Where that is no normal number: nothing that is greater than any positive number, if −2·bias < k < 2·bias.
+/// 2^k, for whole k. Where that is no normal number: nothing that is greater than any positive
+/// number, if −2·bias < k < 2·bias.
 template <class T>
 [[nodiscard]] DETREDUCE_HD T power_of_two(T k) {
     constexpr T shifter = Constants<T>::shifter;
     return fp::from_bits<T>((fp::to_bits(k + shifter) + (bias<T> - fp::to_bits(shifter))) << fraction_bits<T>);
 }
 
-/// (high + low)·2^k, rounded once, for 1/4 < high < 2, high + low as high when rounded, or next to it, and whole k between those of exp. Made of bits,
-/// so that no caller's addition can be contracted with it.
+/// (high + low)·2^k, rounded once, for 1/4 < high < 2, high + low as high when rounded, or next to
+/// it, and whole k between those of exp. Made of bits, so that no caller's addition can be
+/// contracted with it.
 template <class T>
 [[nodiscard]] DETREDUCE_HD T scaled(T high, T low, T k) {
     constexpr int lowest = 1 - fp::Format<T>::max_exponent;
     const fp::Bits<T> moved = fp::to_bits(high + low) + (fp::to_bits(k + Constants<T>::shifter) << fraction_bits<T>);
     const fp::Bits<T> normal = moved < fp::infinity_bits<T> ? moved : fp::infinity_bits<T>;
-    // 2^lowest is what `step` is before scaling. Below it, step + high + low is rounded where the subnormal ends, and is as many steps of that above step.
+    // 2^lowest is what `step` is before scaling. Below it, step + high + low is rounded where the
+    // subnormal ends, and is as many steps of that above step.
     const T step = power_of_two(lowest - k);
     const T sum = step + high, rounded = sum + ((step - sum + high) + low);
     const T below = fp::from_bits<T>(fp::to_bits(rounded) - fp::to_bits(step));
@@ -141,8 +147,9 @@ template <class T>
     return fp::fused(r, fp::fused(e, e, e), r);
 }
 
-/// n / d = value + remainder·reciprocal, nearly exactly, for 1 ≤ d ≤ 2: the error of the reciprocal, below 2^-19 (f32) and 2^-58 (f64), enters
-/// squared. The first guess has the smallest error of all polynomials of degree 2, 0.0101. (Dividing would take a GPU several times as long.)
+/// n / d = value + remainder·reciprocal, nearly exactly, for 1 ≤ d ≤ 2: the error of the
+/// reciprocal, below 2^-19 (f32) and 2^-58 (f64), enters squared. The first guess has the smallest
+/// error of all polynomials of degree 2, 0.0101. (Dividing would take a GPU several times as long.)
 template <class T>
 struct Quotient {
     T value, remainder, reciprocal;

@@ -1,8 +1,10 @@
 // rsqrt.
 //
-// A guess from the bits (half the exponent, negated; the constant makes |1 − x·y²| ≤ 0.0682), then y·(1 + e/2 + 3e²/8) with e = 1 − x·y², which leaves
-// about 5/8·e³ of e (Householder's iteration; Muller, Elementary Functions, 3rd ed., ch. 5). At last e is computed as if without rounding,
-// and y·(1 + e/2) rounded once: what remains before that rounding is some 2^-45 (f32) or 2^-104 (f64) of the result.
+// A guess from the bits (half the exponent, negated; the constant makes |1 − x·y²| ≤ 0.0682), then
+// y·(1 + e/2 + 3e²/8) with e = 1 − x·y², which leaves about 5/8·e³ of e (Householder's iteration;
+// Muller, Elementary Functions, 3rd ed., ch. 5). At last e is computed as if without rounding, and
+// y·(1 + e/2) rounded once: what remains before that rounding is some 2^-45 (f32) or 2^-104 (f64)
+// of the result.
 #pragma once
 
 #include <detreduce/math/parts.hpp>

@@ -1,4 +1,5 @@
-// sigmoid and tanh: quotients of 1, e^-|x| and their sums, each in two parts; the quotient's own roundings are made good by its remainder.
+// sigmoid and tanh: quotients of 1, e^-|x| and their sums, each in two parts; the quotient's own
+// roundings are made good by its remainder.
 #pragma once
 
 #include <detreduce/math/exp.hpp>
@@ -44,7 +45,8 @@ template <Real T>
     const auto q = detail::quotient(n, detail::one_plus(e.k, m));
     const T low = detail::product(q.remainder, q.reciprocal);
     const T curved = detail::scaled(q.value, low, detail::select(negative, e.k, T{0}));
-    // Near 0 many values are nearly halfway between two numbers: a single rounding keeps their order.
+    // Near 0 many values are nearly halfway between two numbers: a single rounding keeps their
+    // order.
     return detail::unless_nan(x, detail::select(size < C::straight, fp::fused(x, T{0.25}, T{0.5}), curved));
 }
 

@@ -31,7 +31,8 @@ enum class Fault : std::uint32_t { none, too_large, descends, late_start, early_
     return i + 1 == a.count && entry + 1 != a.end ? Fault::early_end : Fault::none;
 }
 
-/// An index and what is wrong there in one number, so that the minimum of such numbers is that of the first bad entry.
+/// An index and what is wrong there in one number, so that the minimum of such numbers is that of
+/// the first bad entry.
 inline constexpr std::uint64_t no_finding = ~std::uint64_t{0};
 [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t finding(std::uint64_t i, Fault fault) {
     return i << 3 | static_cast<std::uint64_t>(fault);
@@ -43,8 +44,9 @@ inline constexpr std::uint64_t no_finding = ~std::uint64_t{0};
     return static_cast<Fault>(found & 7);
 }
 
-/// How many entries are less than `value`, by halving. Whatever the entries are, this is at most `count`, and no less for a greater value: of two
-/// values that part, the greater goes on in the upper half.
+/// How many entries are less than `value`, by halving. Whatever the entries are, this is at most
+/// `count`, and no less for a greater value: of two values that part, the greater goes on in the
+/// upper half.
 [[nodiscard]] DETREDUCE_HD std::uint64_t count_below(const Ascending& a, std::uint64_t value) {
     std::uint64_t first = 0, last = a.count;
     while (first < last) {

@@ -38,7 +38,8 @@ struct ChannelFactors {
     }
 };
 
-/// Terms of a sum, of each element: itself, times the factor of its channel, times the element of x, normalized.
+/// Terms of a sum, of each element: itself, times the factor of its channel, times the element of
+/// x, normalized.
 struct ChannelNormTerms {
     ChannelLayout at;
     const void* of;

@@ -1,4 +1,5 @@
-// What clip_grad_norm() does to one element (lib/SPEC.md, section 16), from one source for host and device.
+// What clip_grad_norm() does to one element (lib/SPEC.md, section 16), from one source for host and
+// device.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ struct ClipFactor {
     bool clips;     ///< or else nothing is written, and the others mean nothing
 };
 
-/// c < 1 of 24 significant bits. Where c is subnormal it has fewer, and whatever it multiplies becomes zero.
+/// c < 1 of 24 significant bits. Where c is subnormal it has fewer, and whatever it multiplies
+/// becomes zero.
 [[nodiscard]] DETREDUCE_HD double rounded_to_24_bits(double c) {
     constexpr std::uint64_t dropped = std::uint64_t{1} << 29, half = dropped / 2;
     const std::uint64_t bits = fp::to_bits(c);
@@ -33,8 +35,8 @@ struct ClipFactor {
     return {c, rounded, rounded >= 0x1p-126 ? static_cast<float>(rounded) : 0.0f, true};
 }
 
-/// x rounded to odd: an even last bit says that nothing was lost, so that rounding once more, to less than 23 bits, is as rounding x once (Boldo &
-/// Melquiond 2008).
+/// x rounded to odd: an even last bit says that nothing was lost, so that rounding once more, to
+/// less than 23 bits, is as rounding x once (Boldo & Melquiond 2008).
 [[nodiscard]] DETREDUCE_HD float rounded_to_odd(double x) {
     const float nearest = static_cast<float>(x);
     const double value = static_cast<double>(nearest);
@@ -62,8 +64,9 @@ template <>
     return fp::from_bits<float16>(static_cast<std::uint16_t>((bits >> 16 & 0x8000u) | result));
 }
 
-/// A finite x times the factor, of 16 bits, where floats can tell: from 2^−100 on the error of a product is a float, too. False where they cannot. For
-/// GPUs, where doubles and their conversions are slow.
+/// A finite x times the factor, of 16 bits, where floats can tell: from 2^−100 on the error of a
+/// product is a float, too. False where they cannot. For GPUs, where doubles and their conversions
+/// are slow.
 template <class T>
 [[nodiscard]] DETREDUCE_HD bool clipped_by_floats(float x, const ClipFactor& factor, T& result) {
     if (factor.single == 0) return false;

@@ -1,12 +1,14 @@
-// How `exact` is fast: bins that turn additions of nearby numbers into integers without rounding. None of this changes a bit of a
-// result; it is here since CPU and GPU use the same arithmetic.
+// How `exact` is fast: bins that turn additions of nearby numbers into integers without rounding.
+// None of this changes a bit of a result; it is here since CPU and GPU use the same arithmetic.
 //
-// A bin of format B (p = precision − 1 bits below the leading one) starts as A = 1.5·2^p·Q, so that one unit in its last place is Q as
-// long as it stays within its binade, which leaves 2^(p−1)·Q of room on either side. After
+// A bin of format B (p = precision − 1 bits below the leading one) starts as A = 1.5·2^p·Q, so that
+// one unit in its last place is Q as long as it stays within its binade, which leaves 2^(p−1)·Q of
+// room on either side. After
 //     t = S + x;  q = t − S;  S = t;  r = x − q
-// q is x rounded to a multiple of Q, r the exact remainder, at most Q/2; r goes on to the next bin, whose Q is smaller. The difference of
-// the bit patterns of S and A is what the bin holds, as an integer in units of Q (Demmel & Nguyen 2013 and 2015 build on the
-// same splitting; Malcolm 1971 on bins of integers).
+// q is x rounded to a multiple of Q, r the exact remainder, at most Q/2; r goes on to the next bin,
+// whose Q is smaller. The difference of the bit patterns of S and A is what the bin holds, as an
+// integer in units of Q (Demmel & Nguyen 2013 and 2015 build on the same splitting; Malcolm 1971 on
+// bins of integers).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,8 @@
 
 namespace detreduce::spec {
 
-/// Bins for numbers below 2^top in magnitude, `Bins` of them, read out after at most 2^LogAdds additions to each.
+/// Bins for numbers below 2^top in magnitude, `Bins` of them, read out after at most 2^LogAdds
+/// additions to each.
 template <class B, int Bins, int LogAdds>
 struct ExactWindow {
     using F = fp::Format<B>;

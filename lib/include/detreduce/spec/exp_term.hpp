@@ -1,5 +1,6 @@
-// The exponentials that logsumexp and softmax add up, and how their sums merge (lib/SPEC.md, section 17.1), for host and device: e^z as a mantissa times
-// 2^k, so that sums of them, each relative to the power of two of its own maximum, merge without a rounding.
+// The exponentials that logsumexp and softmax add up, and how their sums merge (lib/SPEC.md,
+// section 17.1), for host and device: e^z as a mantissa times 2^k, so that sums of them, each
+// relative to the power of two of its own maximum, merge without a rounding.
 #pragma once
 
 #include <detreduce/config.hpp>
@@ -20,20 +21,23 @@ template <>
 struct ExpTermConstants<double> {
     static constexpr double offset = 512, least_exponent = -1533, most = 1022;
 };
-/// Elements below count as if they were this, and for nothing; rows whose maximum is greater than `plain`, or less than −plain, are taken less it.
+/// Elements below count as if they were this, and for nothing; rows whose maximum is greater than
+/// `plain`, or less than −plain, are taken less it.
 template <class V>
 inline constexpr V exp_lowest = -36864;
 template <class V>
 inline constexpr V exp_plain = 32768;
 
-/// Largest error of a term, relative to e^z: 1.7 u of roundings, and that of the polynomial (2^-23.18 for 16-bit elements), with a margin.
+/// Largest error of a term, relative to e^z: 1.7 u of roundings, and that of the polynomial
+/// (2^-23.18 for 16-bit elements), with a margin.
 template <class T>
 inline constexpr double exp_term_error = fp::is_f64<T>   ? 0x1p-52
                                          : fp::is_f32<T> ? 0x1p-23
                                                          : 0x1p-22;
 
-/// 2·e^r, for |r| ≤ 1.004·ln 2 / 2. As for exp(), the coefficients minimise the relative error, the first two held at 1: 2^-28.2 (f32), 2^-56.4 (f64), and
-/// 2^-23.18 for elements of 16 bits, whose own last bits are 2^-11 and 2^-8.
+/// 2·e^r, for |r| ≤ 1.004·ln 2 / 2. As for exp(), the coefficients minimise the relative error, the
+/// first two held at 1: 2^-28.2 (f32), 2^-56.4 (f64), and 2^-23.18 for elements of 16 bits, whose
+/// own last bits are 2^-11 and 2^-8.
 template <class T>
 [[nodiscard]] DETREDUCE_HD fp::Arithmetic<T> twice_exp_polynomial(fp::Arithmetic<T> r) {
     using math::detail::polynomial;
@@ -79,7 +83,9 @@ struct ExpTerm {
 /// What terms are relative to: 2^exponent.
 template <class V>
 struct ExpReference {
-    V shifter; ///< t + shifter has t − exponent + offset − 1 + bias in its lowest bits: those of 2^(k − exponent + offset − 1)
+    /// t + shifter has t − exponent + offset − 1 + bias in its lowest bits: those of
+    /// 2^(k − exponent + offset − 1)
+    V shifter;
     V lowest; ///< at it, and below, those bits are 0
 
     [[nodiscard]] static DETREDUCE_HD ExpReference of(V exponent) {
@@ -150,7 +156,8 @@ struct ExpMerge {
     }
 };
 
-/// What is known of some elements: the maximum z, and the sum of the terms of the others relative to it.
+/// What is known of some elements: the maximum z, and the sum of the terms of the others relative
+/// to it.
 template <class T>
 struct ExpState {
     static constexpr bool pairwise_rows = false, keeps_errors = false, commutes = false;

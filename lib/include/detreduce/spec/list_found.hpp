@@ -1,5 +1,6 @@
-// What ops that compare or count know of a part of a list of tensors (lib/SPEC.md, section 10), on host and device. Every element is a double
-// too, and as doubles those of different dtypes have keys that can be compared.
+// What ops that compare or count know of a part of a list of tensors (lib/SPEC.md, section 10), on
+// host and device. Every element is a double too, and as doubles those of different dtypes have
+// keys that can be compared.
 #pragma once
 
 #include <cstddef>

@@ -36,7 +36,8 @@ template <class V>
     return select(x > 0, 1 - t, t);
 }
 
-/// A loss: its term, and the derivatives of that with respect to x and to the target, of the loss's parameter p.
+/// A loss: its term, and the derivatives of that with respect to x and to the target, of the loss's
+/// parameter p.
 template <Loss>
 struct Terms;
 
@@ -112,7 +113,8 @@ struct Terms<Loss::smooth_l1> {
 
 template <>
 struct Terms<Loss::bce> {
-    /// Logarithms of what is no probability are NaN, which greater() lets through. They are negated first: 0 then comes with a plus sign.
+    /// Logarithms of what is no probability are NaN, which greater() lets through. They are negated
+    /// first: 0 then comes with a plus sign.
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V) {
         const V one = -greater(math::log(x), log_floor<V>), zero = -greater(math::log1p(-x), log_floor<V>);
@@ -132,7 +134,8 @@ struct Terms<Loss::bce> {
 
 template <>
 struct Terms<Loss::bce_with_logits> {
-    /// log(1 + eˣ) − x·t without cancellation, as long as t is a probability: max(x, 0) − x·t is |x|·q. Where q is 0, that is nothing, of infinities too.
+    /// log(1 + eˣ) − x·t without cancellation, as long as t is a probability: max(x, 0) − x·t is
+    /// |x|·q. Where q is 0, that is nothing, of infinities too.
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V) {
         const V a = magnitude(x), q = other_side(x, t), rest = math::softplus(-a);

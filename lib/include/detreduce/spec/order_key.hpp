@@ -1,4 +1,5 @@
-// Elements as integers in the order of lib/SPEC.md, section 9: every op that compares looks for the largest of these keys, on host and device.
+// Elements as integers in the order of lib/SPEC.md, section 9: every op that compares looks for the
+// largest of these keys, on host and device.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,10 @@ enum class View : std::uint8_t { greatest, least, magnitude };
     return op == Op::nrminf ? View::magnitude : View::greatest;
 }
 
-/// x as a key, and back. Bits of numbers with a plus sign are in order as signed integers; those of others are once all bits but the sign are
-/// turned over. NaN are then at both ends, and adding as many as there are of a sign moves them to one: above all numbers
-/// where one is enough, below all numbers where they are ignored.
+/// x as a key, and back. Bits of numbers with a plus sign are in order as signed integers; those of
+/// others are once all bits but the sign are turned over. NaN are then at both ends, and adding as
+/// many as there are of a sign moves them to one: above all numbers where one is enough, below all
+/// numbers where they are ignored.
 template <class T>
 struct KeyMap {
     using Bits = fp::Bits<T>;

@@ -11,7 +11,8 @@
 
 namespace detreduce::row_grads {
 
-/// What is known of a row before it is read: what forward has kept of norms, and the number of elements.
+/// What is known of a row before it is read: what forward has kept of norms, and the number of
+/// elements.
 template <class V>
 struct RowOf {
     V mean, rstd, count;

@@ -26,7 +26,8 @@ struct ExpSum {
     V reciprocal; ///< 1 / (that of all)
     V log;        ///< log(1 + others over the term of the maximum)
 
-    /// Are the elements taken as they are? If not, or if a sum of them is NaN, the row is looked at again.
+    /// Are the elements taken as they are? If not, or if a sum of them is NaN, the row is looked at
+    /// again.
     [[nodiscard]] static DETREDUCE_HD bool is_plain(const ExpState<T>& row) {
         return math::detail::magnitude(row.greatest) <= exp_plain<V> && row.sum == row.sum;
     }
@@ -58,7 +59,8 @@ struct ExpSum {
     [[nodiscard]] DETREDUCE_HD V softmax_less_one(V x, V p) const { return x == greatest ? -rest() : p - V{1}; }
 };
 
-/// Is a row's target a class? If not, what its loss, weight and gradient are: +0 where it is ignored, and else NaN.
+/// Is a row's target a class? If not, what its loss, weight and gradient are: +0 where it is
+/// ignored, and else NaN.
 template <class V>
 struct RowClass {
     bool there;
@@ -93,7 +95,8 @@ struct SmoothedTarget {
         const V weighted = weight * of_target;
         return at_all == 0 ? weighted : fp::fused(at_all, of_all, math::detail::product(at_target, weighted));
     }
-    /// With z_loss λ: of a loss and logsumexp. And what softmax is multiplied by for it in the gradient.
+    /// With z_loss λ: of a loss and logsumexp. And what softmax is multiplied by for it in the
+    /// gradient.
     [[nodiscard]] static DETREDUCE_HD V with_z_loss(V loss, V lambda, V logsumexp) {
         return lambda == 0 ? loss : fp::fused(lambda * logsumexp, logsumexp, loss);
     }
@@ -108,11 +111,13 @@ struct SmoothedTarget {
     [[nodiscard]] DETREDUCE_HD V of_softmax(V weight, V all) const {
         return at_all == 0 ? weight : fp::fused(at_all, all, math::detail::product(at_target, weight));
     }
-    /// The gradient of a class that is not the target, but for the factor: of its softmax, what that is multiplied by, and its weight.
+    /// The gradient of a class that is not the target, but for the factor: of its softmax, what
+    /// that is multiplied by, and its weight.
     [[nodiscard]] DETREDUCE_HD V slope(V p, V of_softmax, V weight) const {
         return at_all == 0 ? of_softmax * p : fp::fused(p, of_softmax, -math::detail::product(at_all, weight));
     }
-    /// And of the target, whose softmax less 1 is `less`; `all` is the sum of all weights, z that of z_loss.
+    /// And of the target, whose softmax less 1 is `less`; `all` is the sum of all weights, z that
+    /// of z_loss.
     [[nodiscard]] DETREDUCE_HD V target_slope(V p, V less, V all, V weight, V z = V{0}) const {
         const V own = weight * less;
         if (at_all == 0) return with_z_slope(own, z, p);
@@ -125,13 +130,15 @@ struct SmoothedTarget {
     [[nodiscard]] DETREDUCE_HD V coefficient(V weight, V q) const {
         return math::detail::product(weight, probability(q));
     }
-    /// and what it adds to the loss, of its −log_softmax: nothing if it cannot be, by row and target alike.
+    /// and what it adds to the loss, of its −log_softmax: nothing if it cannot be, by row and
+    /// target alike.
     [[nodiscard]] DETREDUCE_HD V loss_of_class(V of_class, V weight, V q) const {
         return probability(q) == 0 && of_class == infinite<V> ? V{0} : coefficient(weight, q) * of_class;
     }
 };
 
-/// One element of the gradient where classes have probabilities, but for the factor: `all` is the sum of what they count, `own` what this one does, z that of z_loss.
+/// One element of the gradient where classes have probabilities, but for the factor: `all` is the
+/// sum of what they count, `own` what this one does, z that of z_loss.
 template <class T>
 [[nodiscard]] DETREDUCE_HD fp::Arithmetic<T> slope_of_class(const ExpSum<T>& sum, fp::Arithmetic<T> x,
                                                             fp::Arithmetic<T> p, fp::Arithmetic<T> all,

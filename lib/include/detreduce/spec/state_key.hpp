@@ -1,4 +1,5 @@
-// Elements as the words of states (lib/SPEC.md, section 18.2): integers whose MAX, over any number of parts, is the word of all.
+// Elements as the words of states (lib/SPEC.md, section 18.2): integers whose MAX, over any number
+// of parts, is the word of all.
 #pragma once
 
 #include <cstdint>

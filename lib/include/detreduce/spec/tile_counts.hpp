@@ -1,5 +1,6 @@
-// How many elements the groups of a tile hold that are merged in the order of `tree` (spec/tree_order.hpp), for accumulators that need to know.
-// Items are elements, or groups of `unit` elements each; the last item of all may be a smaller group.
+// How many elements the groups of a tile hold that are merged in the order of `tree`
+// (spec/tree_order.hpp), for accumulators that need to know. Items are elements, or groups of
+// `unit` elements each; the last item of all may be a smaller group.
 #pragma once
 
 #include <cstdint>

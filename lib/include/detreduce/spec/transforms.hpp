@@ -1,9 +1,12 @@
-// What the ops add up: a map of one or two elements, for host and device. A new op is one of these and a line in the registry.
+// What the ops add up: a map of one or two elements, for host and device. A new op is one of these
+// and a line in the registry.
 //
-// Each map says three things. `value` is the term, rounded, as `tree` adds it. `split` is the term and its error, as `kahan` and `compensated`
-// add it. `exact` needs the term without any error: as numbers (`linear`) or as products of two numbers, times a power of two, one or more
-// `parts` that add up to it; finite_part() is for finite elements alone. No part is larger than the elements that it is made of, or their product. The term
-// of −0, which stands for what is not there, is a zero; it is −0 of Element and Multiply alone, whose sums may be −0.
+// Each map says three things. `value` is the term, rounded, as `tree` adds it. `split` is the term
+// and its error, as `kahan` and `compensated` add it. `exact` needs the term without any error: as
+// numbers (`linear`) or as products of two numbers, times a power of two, one or more `parts` that
+// add up to it; finite_part() is for finite elements alone. No part is larger than the elements
+// that it is made of, or their product. The term of −0, which stands for what is not there, is a
+// zero; it is −0 of Element and Multiply alone, whose sums may be −0.
 // V is float or double.
 #pragma once
 
@@ -112,7 +115,8 @@ struct Multiply {
     }
 };
 
-/// (x − y)²; without error x² − 2xy + y². Where a number is infinite or NaN that would be NaN, so then it is the square of the difference.
+/// (x − y)²; without error x² − 2xy + y². Where a number is infinite or NaN that would be NaN, so
+/// then it is the square of the difference.
 struct SquaredDifference {
     static constexpr Transform transform = Transform::squared_difference;
     static constexpr int inputs = 2, parts = 3;

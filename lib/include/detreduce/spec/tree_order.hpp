@@ -1,5 +1,5 @@
-// The order of `tree` (lib/SPEC.md, section 3) as constants and arithmetic: the one place that knows it, for the CPU, the
-// GPU, the plan and the error bounds alike.
+// The order of `tree` (lib/SPEC.md, section 3) as constants and arithmetic: the one place that
+// knows it, for the CPU, the GPU, the plan and the error bounds alike.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ inline constexpr std::uint32_t row_bytes = 512;     ///< one row is one coalesce
 inline constexpr std::uint32_t rows_per_chunk = 8;  ///< rows that a lane adds in order
 inline constexpr std::uint32_t chunks_per_tile = 8; ///< chunks that are combined by a binary tree
 
-/// Lanes of items of so many bytes. Those of one byte are taken as if they were converted to binary16, which holds them exactly.
+/// Lanes of items of so many bytes. Those of one byte are taken as if they were converted to
+/// binary16, which holds them exactly.
 [[nodiscard]] DETREDUCE_HD constexpr std::uint32_t lanes_of(std::uint32_t item_bytes) {
     return row_bytes / (item_bytes < 2 ? 2 : item_bytes);
 }
@@ -38,8 +39,9 @@ struct TreeOrder {
     return d;
 }
 
-/// The most additions that any of n elements goes through on its way to the root. Items of the levels above the input are
-/// accumulators, which have `lanes_above` lanes. With `pairwise_rows` the rows of a chunk form a tree as well.
+/// The most additions that any of n elements goes through on its way to the root. Items of the
+/// levels above the input are accumulators, which have `lanes_above` lanes. With `pairwise_rows`
+/// the rows of a chunk form a tree as well.
 [[nodiscard]] constexpr std::uint32_t tree_depth(std::uint64_t n, std::uint32_t lanes, std::uint32_t lanes_above,
                                                  bool pairwise_rows) {
     std::uint32_t depth = 0;

@@ -6,7 +6,8 @@
 
 namespace detreduce::spec {
 
-/// Equal bits for elements that count as one, and only for those: −0 becomes +0, and every NaN the canonical one.
+/// Equal bits for elements that count as one, and only for those: −0 becomes +0, and every NaN the
+/// canonical one.
 template <class T>
 [[nodiscard]] DETREDUCE_HD constexpr fp::Bits<T> unique_key(T x) {
     const fp::Bits<T> bits = fp::to_bits(fp::canonical(x));

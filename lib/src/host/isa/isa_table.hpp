@@ -59,13 +59,15 @@ struct RowValues {
     V by{1}, upstream{1};
 };
 
-/// How a tile is reduced by the accumulator Acc, in the order of SPEC.md: m items, 1 ≤ m ≤ TreeOrder<sizeof(T)>::tile.
+/// How a tile is reduced by the accumulator Acc, in the order of SPEC.md: m items, 1 ≤ m ≤
+/// TreeOrder<sizeof(T)>::tile.
 template <class T, class Acc>
 struct TileFunctions {
     using V = fp::Arithmetic<T>;
     Acc (*elements)(const T* x, std::uint32_t m);
-    /// Terms that were computed and, where the accumulator keeps errors, their errors. Both arrays have room for, and
-    /// are filled up to, a multiple of TreeOrder<sizeof(T)>::lanes. Null for products and moments, as the others below.
+    /// Terms that were computed and, where the accumulator keeps errors, their errors. Both arrays
+    /// have room for, and are filled up to, a multiple of TreeOrder<sizeof(T)>::lanes. Null for
+    /// products and moments, as the others below.
     Acc (*terms)(V* values, V* errors, std::uint32_t m) = nullptr;
     /// `count` rows of m elements, which begin `pitch` apart.
     void (*rows)(const T* x, std::uint64_t pitch, std::uint32_t m, std::uint32_t count, Acc* out) = nullptr;

@@ -5,7 +5,8 @@
 
 namespace detreduce::host {
 
-/// `States` states side by side. Σ of elements: 1; of terms, which may be products: acc::exact::product_states; Σx and Σx²: one more.
+/// `States` states side by side. Σ of elements: 1; of terms, which may be products:
+/// acc::exact::product_states; Σx and Σx²: one more.
 template <int States>
 struct ExactSums {
     static constexpr int count = States * acc::exact::words;

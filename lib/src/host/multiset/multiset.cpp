@@ -270,7 +270,8 @@ template <class T>
 struct Keys {
     using Map = spec::KeyMap<T>;
     using Key = typename Map::Key;
-    /// What stays in the first cache while it is read a second time, to find an index; and what of it is looked at one by one.
+    /// What stays in the first cache while it is read a second time, to find an index; and what of
+    /// it is looked at one by one.
     static constexpr std::uint64_t block = 16384 / sizeof(T), part = 512 / sizeof(T);
 
     const IsaFunctions<T>& isa;
@@ -344,7 +345,8 @@ DETREDUCE_FORMATS(DETREDUCE_INSTANTIATE)
 
 namespace {
 
-/// One tensor after the other, each by all threads: each(what is in it, how many elements it has), and `all` of them as if they were one array.
+/// One tensor after the other, each by all threads: each(what is in it, how many elements it has),
+/// and `all` of them as if they were one array.
 template <class Op, class Each>
 void gather_list(const Op& op, const Plan& plan, const Inputs& in, typename Op::Found& all, const Each& each) {
     const auto *const list = static_cast<const Tensor*>(in.x), *const with = static_cast<const Tensor*>(in.y);

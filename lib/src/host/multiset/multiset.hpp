@@ -1,7 +1,9 @@
-// The multiset engine: what does not depend on the order of elements. Any part of them can be looked at by any thread, and what was found be merged
-// in any order. An op here is a class of five functions: add() looks at a part of the elements, 1 or more side by side, which begins at element `first`
-// of all; merge() adds what was found in such a part to what was found elsewhere; store() makes the results of n elements of it; save() makes
-// the words of a state (lib/SPEC.md, section 18), and load() is save() backwards.
+// The multiset engine: what does not depend on the order of elements. Any part of them can be
+// looked at by any thread, and what was found be merged in any order. An op here is a class of five
+// functions: add() looks at a part of the elements, 1 or more side by side, which begins at element
+// `first` of all; merge() adds what was found in such a part to what was found elsewhere; store()
+// makes the results of n elements of it; save() makes the words of a state (lib/SPEC.md,
+// section 18), and load() is save() backwards.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +35,8 @@ struct ExactOp {
         std::copy_n(state, acc::exact::words, to);
         detail::settle_zeros(to);
     }
-    /// Of three states of products: as one, or, where nothing goes into the outer two, the middle one.
+    /// Of three states of products: as one, or, where nothing goes into the outer two, the middle
+    /// one.
     void save_products(const acc::exact::Word* states, acc::exact::Word* to) const {
         if (!detail::has_joined_products(plan.request())) return save_sum(states + acc::exact::words, to);
         acc::exact::join(states, to);
@@ -154,7 +157,8 @@ void with_multiset_op(const Plan& plan, const F& f) {
     f(SumOfTerms{{plan}});
 }
 
-/// What there is in n elements: each thread takes a run of them, and add(found, begin, end) looks at those. Merged with `all`.
+/// What there is in n elements: each thread takes a run of them, and add(found, begin, end) looks
+/// at those. Merged with `all`.
 template <class Op, class Add>
 void gather_runs(const Op& op, typename Op::Found& all, std::uint64_t n, std::uint32_t threads, const Add& add) {
     if (n == 0) return;

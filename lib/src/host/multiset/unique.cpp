@@ -29,7 +29,8 @@ struct Patterns {
     void mark(std::uint32_t code) const { words[code / 64] |= std::uint64_t{1} << (code % 64); }
 };
 
-/// Of 16 bits: every thread marks the patterns that it sees; those that are one value are put together at the end.
+/// Of 16 bits: every thread marks the patterns that it sees; those that are one value are put
+/// together at the end.
 template <class T>
 std::uint64_t unique_patterns(const Arrays<T>& in, std::uint32_t threads) {
     const Patterns all, unique;
@@ -63,8 +64,8 @@ std::uint64_t unique_of_keys(Key* first, Key* end) {
     return different;
 }
 
-/// Equal keys meet in one of 256 buckets, which are then sorted, each by one thread. Which bucket is taken from all bits of the key, since
-/// exponents alone may be the same for all.
+/// Equal keys meet in one of 256 buckets, which are then sorted, each by one thread. Which bucket
+/// is taken from all bits of the key, since exponents alone may be the same for all.
 template <class T>
 struct Buckets {
     using Key = fp::Bits<T>;
@@ -112,7 +113,8 @@ struct Buckets {
     }
 };
 
-/// `room`: for as many keys, unless elements have 16 bits. Few elements are sorted where they need no room.
+/// `room`: for as many keys, unless elements have 16 bits. Few elements are sorted where they need
+/// no room.
 template <class T>
 std::uint64_t unique(const Arrays<T>& in, std::uint32_t threads, [[maybe_unused]] fp::Bits<T>* room) {
     constexpr std::uint64_t few = 1024;

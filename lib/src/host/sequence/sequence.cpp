@@ -1,4 +1,5 @@
-// The sequence engine: every op whose additions, multiplications or merges have an order, by every method but `exact`.
+// The sequence engine: every op whose additions, multiplications or merges have an order, by every
+// method but `exact`.
 #include <algorithm>
 #include <atomic>
 

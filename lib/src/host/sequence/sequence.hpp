@@ -1,4 +1,5 @@
-// The sequence engine: what is reduced in the order of lib/SPEC.md, section 3, by any accumulator, from any source.
+// The sequence engine: what is reduced in the order of lib/SPEC.md, section 3, by any accumulator,
+// from any source.
 #pragma once
 
 #include <algorithm>

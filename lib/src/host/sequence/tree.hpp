@@ -1,5 +1,5 @@
-// The order of lib/SPEC.md, section 3, on the CPU. Results of tiles stream in, and full tiles of them move up a level. A level keeps one tile,
-// 32 to 128 KiB of items.
+// The order of lib/SPEC.md, section 3, on the CPU. Results of tiles stream in, and full tiles of
+// them move up a level. A level keeps one tile, 32 to 128 KiB of items.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,8 @@ template <class Acc>
     return row[0];
 }
 
-/// One tile of `m` ≥ 1 accumulators, in the order of SPEC.md: plain loops, since one item in 4096 or 8192 gets here.
+/// One tile of `m` ≥ 1 accumulators, in the order of SPEC.md: plain loops, since one item in 4096
+/// or 8192 gets here.
 template <class Acc, class Order>
 [[nodiscard]] Acc reduce_accumulators(const Acc* items, std::uint64_t m) {
     constexpr std::uint32_t lanes = Order::lanes;
@@ -60,7 +61,8 @@ template <class Acc, class Order>
     return chunk[0][0];
 }
 
-/// Results of tiles of the input, up to max_n, on their way to the root. About 64 KiB for one word an accumulator, 128 KiB for two, 256 KiB for four.
+/// Results of tiles of the input, up to max_n, on their way to the root. About 64 KiB for one word
+/// an accumulator, 128 KiB for two, 256 KiB for four.
 template <class Acc, class Order, std::uint64_t MaxN = max_n, int Count = max_levels>
 class Levels {
   public:
@@ -116,7 +118,8 @@ class Levels {
     std::uint64_t count_[Count] = {};
 };
 
-/// n ≥ 1 items in the order of elements of T. tile(first, m) reduces a tile of them; threads take runs of neighbouring tiles.
+/// n ≥ 1 items in the order of elements of T. tile(first, m) reduces a tile of them; threads take
+/// runs of neighbouring tiles.
 template <class Acc, class T, class Tile>
 [[nodiscard]] Acc reduce_tiles(std::uint64_t n, std::uint32_t threads, const Tile& tile) {
     using Above = spec::TreeOrder<sizeof(typename Acc::Value)>;
