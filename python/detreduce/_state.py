@@ -240,7 +240,7 @@ class State:
 
     def to_bytes(self) -> bytes:
         """The state as bytes that any machine can read, and C and C++: lib/SPEC.md, section 18.5."""
-        first = self._next if self.op in _PLACES else 0
+        first = self._next if self.op in PLACES else 0
         return _core.state_bytes(self.op, NAMES[self.dtype], self.nan, first, self._words)
 
     @classmethod
