@@ -40,7 +40,7 @@ Status check_words(const ChannelNormRequest& r) {
     if (name(r.norm) == "?") return invalid("norm", allowed<names>);
     if (!is_dtype(r.dtype)) return invalid("dtype", dtypes_from_16_bits);
     if (!is_dtype(parameters_of(r))) return invalid("parameters", dtypes_from_16_bits);
-    constexpr char no_bytes[] =
+    static constexpr char no_bytes[] =
         "group_norm and batch_norm are not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
     if (has_8_bits(r.dtype)) return {StatusCode::unsupported, "dtype", no_bytes};
     if (has_8_bits(parameters_of(r))) return {StatusCode::unsupported, "parameters", no_bytes};
@@ -213,7 +213,7 @@ struct ChannelNormRun {
         const spec::ChannelNormStatistics statistics{r.given ? nullptr : room.sums,
                                                      r.epsilon,
                                                      r.momentum,
-                                                     m / (m - 1),
+                                                     host::in_standard_environment([m] { return m / (m - 1); }),
                                                      arrays.running_mean,
                                                      arrays.running_variance,
                                                      plan.parameters(),

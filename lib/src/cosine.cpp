@@ -24,7 +24,7 @@ std::size_t bytes_of_sums(const CosineRequest& r) {
 Status check(const CosineRequest& r) {
     if (!is_dtype(r.dtype)) return invalid("dtype", dtypes_from_16_bits);
     if (r.output && !is_dtype(*r.output)) return invalid("output", dtypes_from_16_bits);
-    constexpr char no_bytes[] =
+    static constexpr char no_bytes[] =
         "cosine similarity is not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
     if (has_8_bits(r.dtype)) return {StatusCode::unsupported, "dtype", no_bytes};
     if (r.output && has_8_bits(*r.output)) return {StatusCode::unsupported, "output", no_bytes};

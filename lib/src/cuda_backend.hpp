@@ -132,11 +132,4 @@ struct Functions {
 inline constexpr Status no_backend{StatusCode::no_device, "device",
                                    "this build of detreduce has no CUDA backend; allowed is the CPU"};
 
-/// Calls one of them: call(&Functions::enqueue, plan, …).
-template <class F, class... Arguments>
-[[nodiscard]] Status call(F Functions::*function, Arguments&&... arguments) noexcept {
-    const Functions* const there = functions();
-    return there != nullptr ? (there->*function)(arguments...) : no_backend;
-}
-
 } // namespace detreduce::cuda

@@ -26,7 +26,8 @@ constexpr std::size_t bytes_of_sum = 256;
 Status check(const DistillationRequest& r) {
     if (!is_dtype(r.dtype)) return invalid("dtype", dtypes_from_16_bits);
     if (r.output && !is_dtype(*r.output)) return invalid("output", dtypes_from_16_bits);
-    constexpr char no_bytes[] = "distillation is not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
+    static constexpr char no_bytes[] =
+        "distillation is not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
     if (has_8_bits(r.dtype)) return {StatusCode::unsupported, "dtype", no_bytes};
     if (r.output && has_8_bits(*r.output)) return {StatusCode::unsupported, "output", no_bytes};
     if (r.n == 0 || r.n > max_n) return invalid("n", "allowed are 1 to 2^40 elements a row");
@@ -113,14 +114,14 @@ struct DistillationRun {
         }
         if (const Status bad = run(plan.kl_div(), {matrix(1), matrix(2)}, workspace, matrix(3), stream); !bad.ok())
             return bad;
-        return divide(r.device,
-                      {workspace, DType::f64, nullptr, over / (r.temperature * r.temperature), out, plan.output()},
-                      stream);
+        const double divisor = host::in_standard_environment([&] { return over / (r.temperature * r.temperature); });
+        return divide(r.device, {workspace, DType::f64, nullptr, divisor, out, plan.output()}, stream);
     }
     [[nodiscard]] Status gradient(const void* x, const void* y, const void* upstream, void* dx) const {
         if (const Status bad = both(plan.softmax(), x, y); !bad.ok()) return bad;
-        return each(spec::DistillationSlopes{matrix(1), matrix(2), arithmetic, r.temperature / over, upstream, dx,
-                                             r.dtype, r.n, plan.stride()});
+        const double factor = host::in_standard_environment([&] { return r.temperature / over; });
+        return each(spec::DistillationSlopes{matrix(1), matrix(2), arithmetic, factor, upstream, dx, r.dtype, r.n,
+                                             plan.stride()});
     }
 };
 

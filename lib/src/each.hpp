@@ -1,7 +1,7 @@
 // What is done for each of many numbers, one at a time and alone, on CPU and GPU alike.
 #pragma once
 
-#include "cuda_backend.hpp"
+#include "cuda_call.hpp"
 #include "host/for_each.hpp"
 #include "host/fp_environment.hpp"
 
@@ -15,8 +15,7 @@ template <class F>
         const cuda::Functions* const there = cuda::functions();
         return there != nullptr ? there->each.of(f)(device, count, f, stream) : cuda::no_backend;
     }
-    const host::StandardFpEnvironment environment;
-    host::for_each(count, threads, f);
+    host::in_standard_environment([&] { host::for_each(count, threads, f); });
     return {};
 }
 

@@ -3,7 +3,7 @@
 
 #include <detreduce/spec/row_math.hpp>
 
-#include "cuda_backend.hpp"
+#include "cuda_call.hpp"
 #include "host/row_ops.hpp"
 
 namespace detreduce {

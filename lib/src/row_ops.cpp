@@ -98,8 +98,9 @@ Status check_words(const RowRequest& r) {
         return invalid("label_smoothing", "must be 0 but for cross entropy");
     const double most =
         arithmetic_of(r.dtype) == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
-    if (!(r.z_loss >= 0 && r.z_loss <= most))
-        return invalid("z_loss", "allowed are 0 to the largest finite number of the format in which rows are computed");
+    if (!(r.z_loss >= 0 && r.z_loss <= most / 2))
+        return invalid("z_loss",
+                       "allowed are 0 to half of the largest number of the format in which rows are computed");
     if (r.z_loss != 0 && !has_probabilities(r.op))
         return invalid("z_loss", "must be 0 but for cross_entropy and cross_entropy_gradient");
     if (const Status bad = check_reduction(r); !bad.ok()) return bad;

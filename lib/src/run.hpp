@@ -3,7 +3,7 @@
 #pragma once
 
 #include "check_pointer.hpp"
-#include "cuda_backend.hpp"
+#include "cuda_call.hpp"
 #include "host/arena.hpp"
 
 namespace detreduce {

@@ -2,7 +2,7 @@
 #include <detreduce/segments.hpp>
 
 #include "check_pointer.hpp"
-#include "cuda_backend.hpp"
+#include "cuda_call.hpp"
 #include "segments.hpp"
 
 namespace detreduce {

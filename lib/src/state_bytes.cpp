@@ -40,7 +40,8 @@ std::uint64_t size_of_states(std::uint64_t groups, std::uint64_t words) {
 /// groups.
 std::uint64_t next_index(const Request& r) {
     const bool one_says = r.shape != Shape::segments && groups_of(r) != Groups::list_and_each;
-    return gives_index(r) && one_says ? r.first_index + r.n : 0;
+    const std::uint64_t next = r.first_index + r.n;
+    return gives_index(r) && one_says && next <= detail::max_first_index ? next : 0;
 }
 
 void write_header(const Plan& plan, std::byte* to) {
@@ -82,7 +83,7 @@ bool read_request(const std::byte* from, std::uint64_t words, Request& request) 
     const Plan plan = make_plan(request);
     if (!plan.status().ok() || plan.state_words() != words) return false;
     const bool may_continue = gives_index(request) && named != Groups::list_and_each;
-    if (next >= (may_continue ? std::uint64_t{acc::exact::max_count} : 1)) return false;
+    if (next > (may_continue ? detail::max_first_index : 0)) return false;
     request.first_index = next;
     return true;
 }

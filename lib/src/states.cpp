@@ -3,7 +3,7 @@
 
 #include "check_arrays.hpp"
 #include "check_pointer.hpp"
-#include "cuda_backend.hpp"
+#include "cuda_call.hpp"
 #include "host/arena.hpp"
 #include "host/backend.hpp"
 #include "state_form.hpp"

@@ -213,16 +213,16 @@ inline constexpr std::array hindrances{
     Status{StatusCode::unsupported, "device", "allowed is the CPU; detreduce/mpi_cuda.hpp allows GPUs"},
     Status{StatusCode::cuda_error, "device", "the GPU of a rank has failed, which knows why"}, failed()};
 
-/// Can calls be made?
-[[nodiscard]] inline bool usable(MPI_Comm comm) {
-    int initialized = 0;
-    return MPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 && comm != MPI_COMM_NULL;
-}
-
 /// Has MPI gone, with all that it had?
 [[nodiscard]] inline bool is_finalized() {
     int finalized = 0;
     return MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0;
+}
+
+/// Can calls be made?
+[[nodiscard]] inline bool usable(MPI_Comm comm) {
+    int initialized = 0;
+    return MPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 && !is_finalized() && comm != MPI_COMM_NULL;
 }
 
 /// The greater of pairs, the first of which counts before the second.
@@ -415,6 +415,8 @@ inline Status Plan::put(Inputs in, Stream stream) noexcept {
 inline Status Plan::put_states(const std::int64_t* states, Stream stream) noexcept {
     if (states == nullptr && words_.size() > 2) return {StatusCode::invalid_argument, "states", "must not be null"};
     if (gpu_ != nullptr) return gpu_->put_states(plan_, states, stream);
+    if (std::bit_cast<std::uintptr_t>(states) % alignof(std::int64_t) != 0)
+        return {StatusCode::invalid_argument, "states", "must be aligned to 8 bytes"};
     std::copy_n(states, words_.size() - 2, words_.data());
     return normalize(plan_, words_.data());
 }
@@ -454,7 +456,7 @@ inline Status begin(Plan& plan, Inputs in, Stream stream) noexcept {
 inline Status end(Plan& plan, void* out, Stream stream) noexcept {
     if (!plan.status_.ok()) return plan.status_;
     if (plan.sent_.empty()) return {StatusCode::invalid_argument, "plan", "must have begun a call"};
-    if (plan.wait() != MPI_SUCCESS) return detail::failed();
+    if (detail::is_finalized() || plan.wait() != MPI_SUCCESS) return detail::failed();
     if (plan.own_.ok() && out == nullptr && plan.plan_.results() > 0)
         return {StatusCode::invalid_argument, "out", "must not be null"};
     return plan.close(plan.words_.data(), out, stream);

@@ -63,13 +63,13 @@ class RankPlan {
     [[nodiscard]] int size() const noexcept { return size_; }
 
   protected:
-    explicit RankPlan(Comm none) noexcept : comm_(none) {}
+    explicit RankPlan(Comm none) noexcept : comm_(none), none_(none) {}
     RankPlan(RankPlan&& other) noexcept
-        : plan_(other.plan_), comm_(other.comm_), rank_(other.rank_), size_(other.size_),
-          status_(std::exchange(other.status_, moved_from())) {}
+        : plan_(other.plan_), comm_(std::exchange(other.comm_, other.none_)), none_(other.none_), rank_(other.rank_),
+          size_(other.size_), status_(std::exchange(other.status_, moved_from())) {}
     RankPlan& operator=(RankPlan&& other) noexcept {
         plan_ = other.plan_;
-        comm_ = other.comm_;
+        comm_ = std::exchange(other.comm_, other.none_);
         rank_ = other.rank_;
         size_ = other.size_;
         status_ = std::exchange(other.status_, moved_from());
@@ -78,7 +78,7 @@ class RankPlan {
     ~RankPlan() = default;
 
     Plan plan_;
-    Comm comm_;
+    Comm comm_, none_; ///< none_: no communicator
     int rank_ = 0, size_ = 1;
     Status status_;
 };

@@ -58,4 +58,15 @@ class StandardFpEnvironment {
     Word saved_;
 };
 
+template <class F>
+DETREDUCE_OPAQUE auto opaque_call(const F& f) {
+    return f();
+}
+/// f(), computed in this environment.
+template <class F>
+auto in_standard_environment(const F& f) {
+    const StandardFpEnvironment environment;
+    return opaque_call(f);
+}
+
 } // namespace detreduce::host
