@@ -1,5 +1,6 @@
 // group_norm and batch_norm on the CPU.
 #include <cfenv>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -28,12 +29,18 @@ struct NormBackend {
 namespace detreduce::proptests {
 
 TEST_CASE("norms of channels: the caller's rounding mode means nothing", "[norms]") {
-    const std::vector<double> x{.1, -2, .7, 3, 1, 1, 0, -1}, upstream{1, 2, 3, 0, -1, .5, .25, 2};
+    constexpr std::uint64_t n = 4, channels = 50;
+    std::vector<double> x(n * channels), upstream(n * channels);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        x[i] = std::sin(1.7 * static_cast<double>(i));
+        upstream[i] = std::cos(2.3 * static_cast<double>(i));
+    }
     for (const ChannelNorm norm : {ChannelNorm::group_norm, ChannelNorm::batch_norm}) {
         const ChannelNormPlan plan = make_channel_norm_plan( // 4 / 3 rounds
-            {.norm = norm, .dtype = DType::f64, .n = 4, .channels = 2, .size = 1, .device = cpu});
+            {.norm = norm, .dtype = DType::f64, .n = n, .channels = channels, .size = 1, .device = cpu});
         const auto all = [&] {
-            std::vector<double> out(8), dx(8), mean(4), rstd(4), statistics{.5, .25, 2, 3},
+            std::vector<double> out(x.size()), dx(x.size()), mean(plan.statistics()), rstd(plan.statistics()),
+                statistics(2 * channels, .3),
                 room((plan.workspace_bytes() + plan.gradient_workspace_bytes()) / sizeof(double) + 1);
             const bool batch = norm == ChannelNorm::batch_norm;
             REQUIRE(run(plan,
@@ -42,7 +49,7 @@ TEST_CASE("norms of channels: the caller's rounding mode means nothing", "[norms
                          .mean = mean.data(),
                          .rstd = rstd.data(),
                          .running_mean = batch ? statistics.data() : nullptr,
-                         .running_variance = batch ? statistics.data() + 2 : nullptr},
+                         .running_variance = batch ? statistics.data() + channels : nullptr},
                         room.data())
                         .ok());
             REQUIRE(run_gradient(plan,
