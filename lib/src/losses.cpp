@@ -258,8 +258,7 @@ Status finish(const LossPlan& plan, const std::int64_t* states, void* out, void*
     if (!plan.request().state) return invalid("plan", "must be that of a request for states");
     if (const Status bad = check_out("out", out, 1, plan.output()); !bad.ok()) return bad;
     if (!plan.is_quotient()) return finish(plan.states(), states, out, stream);
-    if (const Status bad = check_workspace(plan.request().device, plan.workspace_bytes(), workspace); !bad.ok())
-        return bad;
+    if (const Status bad = check_finish(plan, states, out, workspace); !bad.ok()) return bad;
     const Sums sums(plan, workspace);
     if (const Status bad = finish(plan.states(), states, sums.at, stream); !bad.ok()) return bad;
     return divide_sums(plan, sums.at, out, stream);

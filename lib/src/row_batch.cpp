@@ -191,8 +191,7 @@ Status finish(const RowPlan& plan, const std::int64_t* states, void* out, void* 
     if (!plan.request().state) return invalid("plan", "must be that of a request for states");
     if (out == nullptr) return invalid("out", "must not be null");
     if (const Status bad = check_alignment("out", out, plan.output()); !bad.ok()) return bad;
-    if (const Status bad = check_workspace(plan.request().device, plan.workspace_bytes(), workspace); !bad.ok())
-        return bad;
+    if (const Status bad = check_finish(plan, states, out, workspace); !bad.ok()) return bad;
     const RowArrays arrays{.out = out};
     return BatchRun{plan, arrays, static_cast<char*>(workspace), stream}.finished(states);
 }

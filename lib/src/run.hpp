@@ -5,6 +5,7 @@
 #include "check_pointer.hpp"
 #include "cuda_call.hpp"
 #include "host/arena.hpp"
+#include "overlap.hpp"
 
 namespace detreduce {
 
@@ -14,6 +15,19 @@ namespace detreduce {
     return invalid("workspace",
                    cuda ? "must point to as many bytes as the plan needs of device memory, aligned to 256 bytes"
                         : "must point to as many bytes as the plan needs of host memory, aligned to 8 bytes");
+}
+
+/// The workspace of finish(), of a loss whose plan is good.
+template <class AnyPlan>
+[[nodiscard]] Status check_finish(const AnyPlan& plan, const std::int64_t* states, const void* out,
+                                  const void* workspace) {
+    if (const Status bad = check_workspace(plan.request().device, plan.workspace_bytes(), workspace); !bad.ok())
+        return bad;
+    const Plan of_states = plan.states();
+    const Area own = list_of(workspace, plan.workspace_bytes(), 1),
+               read = list_of(states, of_states.groups() * of_states.state_words(), sizeof *states);
+    if (!overlap(own, read) && !overlap(own, list_of(out, 1, size_of(plan.output())))) return {};
+    return invalid("workspace", "must not overlap states or out");
 }
 
 /// A good plan, whose arrays are as check() wants them, with a workspace.

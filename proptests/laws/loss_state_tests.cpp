@@ -11,44 +11,14 @@
 #include <support/property.hpp>
 
 #include "laws/expect_status.hpp"
-#include "laws/rank_draws.hpp"
+#include "laws/loss_state_draws.hpp"
 
 namespace detreduce::proptests {
 namespace {
 
-/// The elements of a batch, of which most terms are numbers.
-template <class T>
-struct Batch {
-    std::vector<T> x, target, weight;
-    Batch(std::size_t n, std::uint64_t word) {
-        for (std::size_t i = 0; i < n; ++i) {
-            const auto draw = [&](std::uint64_t k) {
-                return static_cast<double>(accuracy::hash(word + k, i) % 4096) / 4096;
-            };
-            const bool odd = accuracy::hash(word + 9, i) % 997 == 0; // infinite, or no number
-            x.push_back(odd ? fp::round_to<T>(accuracy::hash(word, i) % 2 ? INFINITY : NAN) : fp::round_to<T>(draw(1)));
-            target.push_back(fp::round_to<T>(draw(2)));
-            weight.push_back(fp::round_to<T>(accuracy::hash(word + 4, i) % 5 == 0 ? 0 : std::ldexp(draw(3), 7)));
-        }
-    }
-    [[nodiscard]] LossInputs from(std::size_t first, bool weighted) const {
-        return {x.data() + first, target.data() + first, weighted ? weight.data() + first : nullptr};
-    }
-};
-
 template <class T>
 bool same_bits(T a, T b) {
     return fp::to_bits(a) == fp::to_bits(b);
-}
-
-/// 1 to 64 parts of n elements, some of them empty.
-std::vector<std::size_t> cuts_of(std::size_t n, std::uint64_t word) {
-    const std::size_t parts = 1 + accuracy::hash(word, 1) % (word % 3 == 0 ? 64 : 5);
-    std::vector<std::size_t> cuts{0, n};
-    for (std::size_t i = 1; i < parts; ++i)
-        cuts.push_back(accuracy::hash(word, 50 + i) % (n + 1));
-    std::sort(cuts.begin(), cuts.end());
-    return cuts;
 }
 
 /// The states of all parts as one: by merge(), or added as integers and normalized.
@@ -71,19 +41,10 @@ Words together(const Plan& plan, const std::vector<std::size_t>& cuts, std::uint
 template <class T>
 void check_loss(std::uint64_t word) {
     const auto draw = [&](std::uint64_t i) { return accuracy::hash(word, i); };
-    const std::size_t n = draw(1) % 4 == 0 ? 1 + draw(2) % 20'000 : 1 + draw(2) % 300;
-    LossRequest r{.loss = static_cast<Loss>(draw(3) % losses.size()),
-                  .reduction = draw(4) % 3 ? Reduction::mean : Reduction::sum,
-                  .method = draw(5) % 2 ? Method::automatic : Method::exact,
-                  .dtype = dtype_of<T>,
-                  .n = n,
-                  .weighted = draw(6) % 2 == 0,
-                  .device = cpu,
-                  .launch = {.threads = static_cast<std::uint32_t>(1 + draw(7) % 2)}};
-    if (r.reduction == Reduction::mean && draw(8) % 3 == 0) r.batch = 1 + draw(9) % 100;
-    if (draw(10) % 2) r.output = dtypes()[draw(11) % 4];
+    LossRequest r = loss_from<T>(word);
+    const std::size_t n = r.n;
     const Batch<T> batch(n, word);
-    RC_LOG(std::string(name(r.loss)) + (r.weighted ? " weighted" : "") + ", batch " + std::to_string(r.batch));
+    RC_LOG(described(r));
     double expected = 42, found = 43;
     throw_if_error(run(throwing::checked(make_loss_plan(r)), batch.from(0, r.weighted), &expected));
     r.state = true;
@@ -144,38 +105,22 @@ void check_transform(std::uint64_t word) {
 template <class T>
 void check_rows(std::uint64_t word) {
     const auto draw = [&](std::uint64_t i) { return accuracy::hash(word, i); };
-    const std::size_t rows = 1 + draw(1) % (draw(2) % 3 == 0 ? 300 : 20), n = 1 + draw(3) % 70;
-    RowRequest r{.op = draw(4) % 2 ? RowOp::cross_entropy : RowOp::nll,
-                 .dtype = dtype_of<T>,
-                 .n = n,
-                 .rows = rows,
-                 .ignore_index = -1,
-                 .reduction = draw(5) % 3 ? Reduction::mean : Reduction::sum,
-                 .device = cpu,
-                 .launch = {.threads = static_cast<std::uint32_t>(1 + draw(6) % 2)}};
-    const bool entropy = r.op == RowOp::cross_entropy;
-    if (entropy && draw(7) % 2) r.label_smoothing = 0.25;
-    if (sizeof(T) == 2 && draw(8) % 2) r.output = DType::f32;
-    const bool probabilities = entropy && r.reduction == Reduction::sum && draw(9) % 2 == 0, weighted = draw(10) % 2;
-    const Batch<T> batch(rows * n, word);
-    const Batch<T> classes(n, word + 77);
-    std::vector<std::int64_t> targets;
-    for (std::size_t i = 0; i < rows; ++i) // many of them ignored, or all
-        targets.push_back(draw(11) % 9 == 0 || draw(200 + i) % 3 == 0 ? -1
-                                                                      : static_cast<std::int64_t>(draw(300 + i) % n));
+    const RowBatch<T> all_of_it(word);
+    RowRequest r = all_of_it.request;
+    const std::size_t rows = r.rows, n = r.n;
     const auto run_from = [&](const RowRequest& request, std::size_t first, void* out) {
         const RowPlan plan = throwing::checked(make_row_plan(request));
         std::vector<double> workspace((plan.workspace_bytes() + 7) / 8);
-        RowArrays arrays{.x = batch.x.data() + first * n, .out = out};
-        if (probabilities) {
-            arrays.probabilities = batch.target.data() + first * n;
+        RowArrays arrays{.x = all_of_it.batch.x.data() + first * n, .out = out};
+        if (all_of_it.probabilities) {
+            arrays.probabilities = all_of_it.batch.target.data() + first * n;
         } else {
-            arrays.targets = targets.data() + first;
+            arrays.targets = all_of_it.targets.data() + first;
         }
-        arrays.weights = weighted ? classes.weight.data() : nullptr;
+        arrays.weights = all_of_it.weighted ? all_of_it.classes.weight.data() : nullptr;
         throw_if_error(run(plan, arrays, workspace.data()));
     };
-    RC_LOG(std::string(name(r.op)) + (weighted ? " weighted" : "") + (probabilities ? " probabilities" : ""));
+    RC_LOG(all_of_it.described());
     double expected = 42, found = 42;
     run_from(r, 0, &expected);
     r.state = true;
@@ -234,6 +179,9 @@ TEST_CASE("row loss states: what is refused, and why; and no rows", "[ranks][sta
     expect(finish(plan, nullptr, &out, workspace.data()), StatusCode::invalid_argument, "states");
     expect(finish(plan, words.data(), nullptr, workspace.data()), StatusCode::invalid_argument, "out");
     expect(finish(plan, words.data(), &out, nullptr), StatusCode::invalid_argument, "workspace");
+    expect(finish(plan, words.data(), workspace.data(), workspace.data()), StatusCode::invalid_argument, "workspace");
+    std::vector<std::int64_t> both(workspace.size() + words.size());
+    expect(finish(plan, both.data() + 8, &out, both.data()), StatusCode::invalid_argument, "workspace");
     r = asked;
     r.state = false;
     expect(finish(throwing::checked(make_row_plan(r)), words.data(), &out, workspace.data()),
