@@ -8,9 +8,15 @@
 
 namespace detreduce::proptests {
 
+/// use(result), of the type that `out` is of.
+template <class T, class Use>
+Status with_out(const GpuTransform<T>& call, const Use& use) {
+    return call.options.state ? use(std::int64_t{}) : with_dtype(call.output, use);
+}
+
 template <class T>
 Status GpuTransform<T>::workspace(std::size_t& bytes) const {
-    return with_dtype(output, [&]<class Out>(Out) {
+    return with_out(*this, [&]<class Out>(Out) {
         const cuda::TransformPlan<T, Out> plan(n, options);
         bytes = plan.workspace_bytes();
         return plan.status();
@@ -20,7 +26,7 @@ Status GpuTransform<T>::workspace(std::size_t& bytes) const {
 template <class T>
 Status GpuTransform<T>::run(void* workspace) const {
     const auto& function = *static_cast<const TermFunction<TermOf<T>>*>(f);
-    return with_dtype(output, [&]<class Out>(Out) {
+    return with_out(*this, [&]<class Out>(Out) {
         const cuda::TransformPlan<T, Out> plan(n, options);
         Out* const to = static_cast<Out*>(out);
         if constexpr (gpu_inputs<T> == 2) {
@@ -34,7 +40,7 @@ Status GpuTransform<T>::run(void* workspace) const {
 template <class T>
 Status GpuTransform<T>::run_without_workspace() const {
     const auto& function = *static_cast<const TermFunction<TermOf<T>>*>(f);
-    return with_dtype(output, [&]<class Out>(Out) {
+    return with_out(*this, [&]<class Out>(Out) {
         Out* const to = static_cast<Out*>(out);
         if constexpr (gpu_inputs<T> == 2) {
             return cuda::transform_reduce(function, x, y, n, to, options, stream);

@@ -14,7 +14,7 @@ inline constexpr int gpu_inputs = fp::is_f32<T> ? 2 : 1;
 /// A call; f points to a TermFunction for elements of T, x, y, out and workspace to device memory.
 template <class T>
 struct GpuTransform {
-    DType output;
+    DType output; ///< unless it is a state (TransformOptions::state)
     const void* f;
     const T *x, *y;
     std::uint64_t n;
