@@ -736,6 +736,14 @@ def test_what_is_left_is_listed():
     assert set(mode.left) == {"matrix products", "other reductions", "running sums"} and not mode.taken
 
 
+@pytest.mark.parametrize("function", [F.binary_cross_entropy, F.binary_cross_entropy_with_logits])
+def test_shapes_that_torch_refuses_are_refused(function, device):
+    x, t = (numbers(*shape, device=device, low=0.1) for shape in ((8, 1), (8,)))
+    for call in (lambda: function(x, t), lambda: function(x, t[:1]), lambda: function(t, x)):
+        with drt.reproducible(), pytest.raises(ValueError, match="arget size"):
+            call()
+
+
 def test_other_names_of_what_is_taken(device):
     x = numbers(5, 6, dtype=torch.float32, device=device)
     x[1, 2] = float("nan")

@@ -365,6 +365,8 @@ def _of_elements(function, name, parameter=None):
         if not _fit(x, target, weight):
             return NotImplemented
         if x.shape != target.shape:
+            if function in _OF_ONE_SHAPE:
+                return NotImplemented
             x, target = torch.broadcast_tensors(x, target)
         value = 1.0 if parameter is None else float(named.get(parameter, 1.0))
         full = name + "_log_target" if named.get("log_target") else name
@@ -383,6 +385,7 @@ _SIGNATURES = {
     F.binary_cross_entropy_with_logits: ("weight",) + _LEGACY + ("pos_weight",),
     F.kl_div: _LEGACY + ("log_target",),
 }
+_OF_ONE_SHAPE = (F.binary_cross_entropy, F.binary_cross_entropy_with_logits)  # others broadcast
 _of_elements(F.mse_loss, "mse")
 _of_elements(F.l1_loss, "mae")
 _of_elements(F.huber_loss, "huber", "delta")
