@@ -642,7 +642,7 @@ class Channels:
             raise ValueError(f"momentum: allowed are 0 to 1, not {momentum}")
         words_of(method=method)
         self.norm, self.given, self.method = norm, given, method
-        self.parameters = self.word
+        self.parameters = arithmetic_of(self.word)  # where nothing of channels is given
         self.of_channels: dict = {}
         for argument, value in of_channels.items():
             if value is not None:
@@ -677,7 +677,13 @@ class Channels:
         at = {name: lib.at(a) for name, a in arrays.items() if a is not None}
         place = lib.place(self.a)
         more = (self.groups, self.eps, self.momentum, self.given, self.method, gradient)
-        _core.channel_norm(self.norm, self.word, self.parameters, *self.sizes, *more, at, place)
+        try:
+            _core.channel_norm(self.norm, self.word, self.parameters, *self.sizes, *more, at, place)
+        except ValueError as error:
+            if not str(error).startswith("parameters: "):
+                raise
+            argument = next(iter(self.of_channels))  # all of which have that dtype
+            raise ValueError(str(error).replace("parameters", argument, 1)) from None
         lib.done(place)
 
     def forward(self, kept: bool = False):

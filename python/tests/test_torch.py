@@ -427,6 +427,33 @@ def test_norms_of_channels_take_parameters_of_their_own_dtype(device):
     assert torch.equal(*grads)
 
 
+@pytest.mark.parametrize("method", ["exact", "tree"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_norms_of_channels_without_parameters_have_the_bits_of_a_weight_of_1(dtype, method, device):
+    x, up = (numbers(6, 4, 9, dtype=dtype, device=device, seed=seed) for seed in (0, 1))
+    wide = torch.float64 if dtype is torch.float64 else torch.float32
+    ones = torch.ones(4, dtype=wide, device=device)
+
+    def batch_norm(v, weight, training):
+        running = torch.zeros(4, dtype=wide, device=device), torch.ones(4, dtype=wide, device=device)
+        return drt.batch_norm(v, *running, weight, training=training, method=method)
+
+    for f in (
+        lambda v, weight: drt.group_norm(v, 2, weight, method=method),
+        lambda v, weight: drt.batch_norm(v, weight=weight, training=True, method=method),
+        lambda v, weight: batch_norm(v, weight, True),
+        lambda v, weight: batch_norm(v, weight, False),
+    ):
+        results = []
+        for weight in (None, ones):
+            leaf = x.clone().requires_grad_()
+            y = f(leaf, weight)
+            y.backward(up)
+            results.append((y.detach(), leaf.grad))
+            assert torch.equal(f(x, weight), y)
+        assert all(torch.equal(a, b) for a, b in zip(*results))
+
+
 def test_calls_as_torch_has_them(device):
     x = numbers(3, 4, 5, dtype=torch.float32, device=device)
     calls = [
@@ -798,6 +825,7 @@ def test_other_names_of_what_is_taken(device):
         (TypeError, "training", lambda x: drt.batch_norm(x, training="a")),
         (TypeError, "method", lambda x: drt.group_norm(x, 1, method=5)),
         (TypeError, "weight", lambda x: drt.group_norm(x, 1, [1.0])),
+        (ValueError, "weight", lambda x: drt.group_norm(x, 1, x[0].detach().half(), method="tree")),
         (ValueError, "weight", lambda x: drt.group_norm(x, 1, x[0].detach().to("meta"))),
         (TypeError, "running_mean", lambda x: drt.batch_norm(x, 1.0, 1.0, training=True)),
         (ValueError, "running_mean", lambda x: drt.batch_norm(x, x[0, :1].detach().expand(5), training=True)),
