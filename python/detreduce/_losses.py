@@ -939,7 +939,7 @@ class Distillation:
         temperature = number_of(temperature, "temperature")
         reduction_of(reduction, ("sum", "mean"))
         words_of(method=method)
-        self.options = (temperature, reduction, method)
+        self.reduction, self.options = reduction, (temperature, reduction, method)
 
     def run(self, output: Optional[str], gradient: bool, upstream: Any, out: Any) -> None:
         r, at = self.r, self.r.lib.at
@@ -949,13 +949,17 @@ class Distillation:
 
     def forward(self, dtype: Any = None):
         output = None if dtype is None else dtype_word(dtype, "dtype")
-        out = self.r.empty((), output or self.r.word)
+        r, word = self.r, output or self.r.word
+        if r.rows == 0 and self.reduction == "mean":
+            return r.lib.close(r.lib.filled((), word, math.nan, r.a), r.x)
+        out = r.empty((), word)
         self.run(output, False, None, out)
-        return self.r.lib.close(out, self.r.x)
+        return r.lib.close(out, r.x)
 
     def gradient(self, upstream: Any = None):
         out = self.r.empty(self.r.shape, self.r.word)
-        self.run(None, True, upstream, out)
+        if self.r.rows > 0:
+            self.run(None, True, upstream, out)
         return self.r.close(out)
 
 

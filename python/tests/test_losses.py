@@ -310,3 +310,7 @@ def test_distillation_is_its_formula(dtype):
     order = RNG.permutation(9)
     assert same_bits(dr.distillation(x[order], y[order], 2.5), dr.distillation(x, y, 2.5))
     assert dr.distillation(x, x, 2.5) == 0
+    nothing = dr.distillation(x[:0], y[:0], 2.5)
+    assert math.isnan(nothing) and nothing.dtype == dtype
+    assert dr.distillation(x[:0], y[:0], reduction="sum") == 0
+    assert dr.distillation(x[:0], y[:0], dtype="float64").dtype == np.float64

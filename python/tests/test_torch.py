@@ -169,6 +169,15 @@ def test_the_gradient_of_a_row_is_rounded_once(dtype, device):
         assert torch.equal(alone[i], together[i])
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_distillation_of_no_rows_has_a_gradient_of_no_elements(reduction, device):
+    x = numbers(0, 7, device=device).requires_grad_()
+    loss = drt.distillation_loss(x, x.detach(), reduction=reduction)
+    loss.backward()
+    assert loss.isnan() if reduction == "mean" else loss == 0
+    assert loss.shape == () and x.grad.shape == (0, 7)
+
+
 def test_gradients_are_those_of_differences(device):
     for ours, _, args, kwargs in inputs(device=device):
         arguments = [a for a in args]
