@@ -187,6 +187,44 @@ for mesh in meshes:
         drt.cross_entropy(x, q).backward()
         same(mine.grad, part(q.grad), "gradient of probabilities")
 
+if world == 4:  # a mesh of some of the processes: rows of a mesh of two dimensions
+    mesh = init_device_mesh(device, (2, 2), mesh_dim_names=("dp", "tp"))["tp"]
+    gradient = numbers(10, 8)
+    for placement in (Shard(0), Replicate()):
+        whole = distribute_tensor(gradient, mesh, [placement])
+        leaf = whole.detach().requires_grad_()
+        (p,) = parameters([gradient])
+        p = torch.nn.Parameter(distribute_tensor(p.detach(), mesh, [placement]))
+        for group in (None, mesh.get_group()):
+            p.grad = whole.clone()
+            alone = parameters([gradient])
+            for ours, theirs, argument in (
+                (lambda: drd.sum(whole, group=group), lambda: drt.sum(gradient), "x"),
+                (lambda: drd.mean(leaf, group=group).detach(), lambda: drt.mean(gradient), "x"),
+                (lambda: drd.norm(whole, group=group), lambda: drt.norm(gradient), "x"),
+                (
+                    lambda: drd.reduce("dot", whole, whole, group=group),
+                    lambda: dr.dot(gradient, gradient),
+                    "x",
+                ),
+                (
+                    lambda: drd.clip_grad_norm_([p], 0.5, group=group),
+                    lambda: drt.clip_grad_norm_(alone, 0.5),
+                    "parameters[0]",
+                ),
+            ):
+                if group is not None:
+                    same(ours(), theirs(), ("a mesh of some of the processes", placement))
+                    continue
+                try:
+                    ours()
+                    raise AssertionError("no error")
+                except ValueError as error:
+                    assert str(error).startswith(argument + ": ") and "group=mesh.get_group()" in str(
+                        error
+                    ), error
+        same(p.grad.full_tensor(), alone[0].grad, "clipped")
+
 elsewhere = [torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(3, device="meta"))]
 for p in elsewhere:
     p.grad = torch.zeros_like(p)

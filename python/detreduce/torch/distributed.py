@@ -8,6 +8,8 @@
 Every process of the group calls with its own part, and gets the same result. What is sent are the states of the parts, int64
 words, by one all-reduce. Gradients are those of the one loss that all processes have: sum them over the processes, do not
 average them.
+
+A DTensor whose mesh has only some of the processes is refused unless its processes are named: group=mesh.get_group().
 """
 
 from __future__ import annotations
@@ -50,8 +52,13 @@ def _is_dtensor(x: Any) -> bool:
     return hasattr(x, "device_mesh") and hasattr(x, "placements")
 
 
-def _local(x: Tensor, argument: str) -> Tuple[Tensor, bool]:
+def _local(x: Tensor, argument: str, group: Any) -> Tuple[Tensor, bool]:
     """What this process has of a DTensor, and whether it is the one of its copies that counts."""
+    some, world = x.device_mesh.size(), dist.get_world_size(_group(None))
+    if group is None and some != world:
+        raise ValueError(
+            f"{argument}: the mesh has {some} of {world} processes; name them by group=mesh.get_group()"
+        )
     counts = True
     coordinate = x.device_mesh.get_coordinate()
     for i, placement in enumerate(x.placements):
@@ -87,11 +94,12 @@ def reduce(
             raise ValueError("dim: must be None for a DTensor")
         if op in PLACES:
             raise TypeError(f"x: must not be a DTensor, of which {op} is not offered")
+        local, counts = _local(x, "x", group)
         if y is not None:
             if not _is_dtensor(y) or y.device_mesh != x.device_mesh or y.placements != x.placements:
                 raise ValueError("y: must be a DTensor with the mesh and the placements of x")
-            y, _ = _local(y, "y")
-        x, counts = _local(x, "x")
+            y, _ = _local(y, "y", group)
+        x = local
         if not counts:
             x, y = x.reshape(-1)[:0], None if y is None else y.reshape(-1)[:0]
     word = dtype_word(x.dtype, "x")
@@ -141,7 +149,7 @@ def _summed(x, mean, dim, keepdim, dtype, group):
     if _is_dtensor(x):  # whose to_local() brings the gradient back as a DTensor
         if dim is not None:
             raise ValueError("dim: must be None for a DTensor")
-        x, counts = _local(x, "x")
+        x, counts = _local(x, "x", group)
     return _Summed.apply(x, counts, mean, dim, keepdim, dtype, group)
 
 
@@ -350,13 +358,14 @@ def clip_grad_norm_(
 ) -> Tensor:
     """As torch.nn.utils.clip_grad_norm_, over the parameters of all processes.
 
-    A DTensor (FSDP2, tensor parallelism) counts once, wherever its copies and shards are. Any other gradient is the same in
-    every process, as after DistributedDataParallel, and counts once, unless `sharded`, True or a function of the parameter,
-    says that every process has its own. Reads the norm on the host."""
+    A DTensor (FSDP2, tensor parallelism) counts once, wherever its copies and shards are; if its mesh has only some of the
+    processes, name them by group=mesh.get_group(). Any other gradient is the same in every process, as after
+    DistributedDataParallel, and counts once, unless `sharded`, True or a function of the parameter, says that every process has
+    its own. Reads the norm on the host."""
     if _losses.number_of(norm_type, "norm_type") != 2.0:
         raise ValueError(f"norm_type: allowed is 2, not {norm_type!r}")
     max_norm, eps = _losses.parameter_of(max_norm, "max_norm"), _losses.parameter_of(eps, "eps")
-    group = _group(group)
+    named, group = group, _group(group)
     if isinstance(parameters, torch.Tensor):
         parameters = [parameters]
     first = dist.get_rank(group) == 0
@@ -372,7 +381,7 @@ def clip_grad_norm_(
             g = p.grad.detach()
             counts = first or (sharded(p) if callable(sharded) else bool(sharded))
             if _is_dtensor(g):
-                g, counts = _local(g, f"parameters[{i}]")
+                g, counts = _local(g, f"parameters[{i}]", named)
             device = g.device if device is None else device
             if g.device != device:
                 raise ValueError(
