@@ -632,6 +632,50 @@ def test_probabilities_have_gradients(reduction, smoothing, device):
     assert mode.taken["cross_entropy"] == 1 and b.grad is not None
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_the_gradient_of_a_wider_loss_is_rounded_once(dtype, device):
+    """Of any scale of the loss, and one of which the elements' format knows the scale has the bits of a loss in that."""
+    names = (
+        "mse",
+        "mae",
+        "huber",
+        "smooth_l1",
+        "bce",
+        "bce_with_logits",
+        "focal",
+        "kl_div",
+        "kl_div_log_target",
+    )
+    x, t, w = (numbers(64, 32, dtype=dtype, device=device, seed=seed, low=0.1) for seed in range(3))
+
+    def distilled(v, y, weight, **more):
+        return drt.distillation_loss(v, y.detach(), 2.0, **more)
+
+    def of(name):
+        return lambda v, y, weight, **more: drt.loss(name, v, y, weight, parameter=0.75, **more)
+
+    def gradients(f, tensors, up, **more):
+        leaves = [v.clone().requires_grad_() for v in tensors]
+        loss = f(*leaves, **more)
+        loss.backward(up.to(loss.dtype).expand_as(loss))
+        return [v.grad for v in leaves if v.grad is not None]
+
+    for name, f in (("distillation", distilled), *((name, of(name)) for name in names)):
+        for reduction in ("mean", "sum") if name == "distillation" else ("mean", "sum", "none"):
+            wide = [v.float() for v in (x, t, w)]
+            more = {"reduction": reduction, "dtype": torch.float32}
+            scale = torch.tensor(65537.0, device=device)
+            got, want = gradients(f, (x, t, w), scale, **more), gradients(f, wide, scale, **more)
+            assert len(got) == len(want) and all(g.dtype is dtype for g in got)
+            assert all(torch.equal(a, b.to(dtype)) for a, b in zip(got, want)), (name, reduction)
+            assert got[0].isfinite().all() or reduction != "mean", name
+            for up in (1.0, -0.375):
+                up = torch.tensor(up, device=device)
+                got = gradients(f, (x, t, w), up, **more)
+                want = gradients(f, (x, t, w), up, reduction=reduction)
+                assert all(torch.equal(a, b) for a, b in zip(got, want)), (name, reduction)
+
+
 def test_a_weight_that_is_broadcast_gets_exact_sums(device):
     x, y = numbers(400, 3, 5, dtype=torch.float32, device=device), numbers(
         400, 3, 5, dtype=torch.float32, seed=1

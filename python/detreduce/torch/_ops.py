@@ -169,15 +169,27 @@ def _summed_to(g, shape):
     return reduce(g, dims, True, "sum", None, "automatic", 0).reshape(shape) if dims else g
 
 
+def _in_arithmetic(g, *tensors):
+    """g, the gradient of a result, and `tensors`: as they are if g has their dtype, else in the dtype of their arithmetic, so that
+    the product is rounded once. Of float16 elements and a float32 result g may be out of the range of float16.
+    """
+    x = tensors[0]
+    if g.dtype is x.dtype:
+        return g, *tensors
+    wide = arithmetic(x.dtype)
+    return tuple(None if t is None else t.to(wide) for t in (g, *tensors))
+
+
 def _derived_loss(ctx, g):
     x, target, weight, pos_weight = ctx.saved_tensors
+    g, *parts = _in_arithmetic(g, x, target, weight)
     if pos_weight is not None and ctx.needs_input_grad[8]:
         raise NotImplementedError("detreduce: pos_weight has no gradient here")
     grads = []
     for i, argument in enumerate(("x", "target", "weight")):
         wanted = ctx.needs_input_grad[i]
         more = (*ctx.rest[:3], argument, pos_weight)
-        grads.append(loss_backward(g.to(x.dtype), x, target, weight, *more) if wanted else None)
+        grads.append(loss_backward(g, *parts, *more).to(x.dtype) if wanted else None)
     if grads[2] is not None:
         grads[2] = _summed_to(grads[2], weight.shape)
     return *grads, None, None, None, None, None, None
@@ -527,7 +539,8 @@ def _derived_distillation(ctx, g):
     x, target = ctx.saved_tensors
     if ctx.needs_input_grad[1]:
         raise NotImplementedError("detreduce: target of distillation_loss has no gradient here")
-    return (distillation_backward(g.to(x.dtype), x, target, *ctx.rest),) + 6 * (None,)
+    dx = distillation_backward(*_in_arithmetic(g, x, target), *ctx.rest)
+    return (dx.to(x.dtype),) + 6 * (None,)
 
 
 _differentiable("distillation", _setup_distillation, _derived_distillation)
