@@ -377,6 +377,16 @@ def test_what_torch_computes_below_its_functions(device):
         x.long().sum(), x.double().var(0), torch.std(x), F.softmax(x, 0), x.sum(dtype=torch.float64)
 
 
+def test_tensors_without_dense_elements_are_left_to_torch_below_its_functions(device):
+    x = numbers(3, 4, dtype=torch.float32, device=device)
+    with drt.reproducible(below=True) as mode:
+        meta, sparse = x.to("meta"), x.to_sparse()
+        for f in (torch.sum, torch.mean, torch.var, torch.linalg.vector_norm, lambda v: torch.softmax(v, 1)):
+            assert f(meta).device.type == "meta" and f(meta).shape == f(x).shape
+        mode.taken.clear()
+        assert torch.allclose(torch.sum(sparse), x.sum()) and list(mode.taken) == ["sum"]
+
+
 def test_a_loss_does_not_know_the_order_of_its_batch(device):
     x, t = numbers(512, 40, dtype=torch.float32, device=device), torch.arange(512, device=device) % 40
     order = torch.randperm(512, generator=torch.Generator().manual_seed(3)).to(device)

@@ -443,7 +443,7 @@ _aten = torch.ops.aten
 
 def _aten_summed(op):
     def handler(x, dim=None, keepdim=False, *, dtype=None):
-        if (dtype is not None and dtype not in _ELEMENTS) or x.dtype not in _ELEMENTS:
+        if dtype is not None and dtype not in _ELEMENTS:
             return NotImplemented
         x = x if dtype is None else x.to(dtype)
         return _reduce_array(op, x, _dims(dim), keepdim, nan_if_empty=op == "mean")
@@ -454,7 +454,7 @@ def _aten_summed(op):
 def _aten_deviation(op):
     def handler(x, dim=None, *, correction=None, keepdim=False):
         ddof = 1 if correction is None else correction
-        if x.dtype not in _ELEMENTS or int(ddof) != ddof or ddof < 0:
+        if int(ddof) != ddof or ddof < 0:
             return NotImplemented
         return _reduce_array(op, x, _dims(dim), keepdim, ddof=int(ddof), nan_if_empty=True)
 
@@ -462,7 +462,7 @@ def _aten_deviation(op):
 
 
 def _aten_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
-    if ord not in (1, 2) or x.dtype not in _ELEMENTS or (dtype is not None and dtype not in _ELEMENTS):
+    if ord not in (1, 2) or (dtype is not None and dtype not in _ELEMENTS):
         return NotImplemented
     x = x if dtype is None else x.to(dtype)
     return _reduce_array("nrm2" if ord == 2 else "asum", x, _dims(dim), keepdim)
@@ -470,7 +470,7 @@ def _aten_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
 def _aten_rows(op):
     def handler(x, dim, half_to_float):
-        if half_to_float or x.dim() == 0 or x.dtype not in _ELEMENTS:
+        if half_to_float or x.dim() == 0:
             return NotImplemented
         return _losses.row_wise(op, x, dim, None)
 
@@ -479,7 +479,7 @@ def _aten_rows(op):
 
 def _aten_rows_backward(op):
     def handler(grad, y, dim, input_dtype):
-        if input_dtype != y.dtype or grad.dtype != y.dtype or y.dim() == 0 or y.dtype not in _ELEMENTS:
+        if input_dtype != y.dtype or y.dim() == 0:
             return NotImplemented
         return _losses.row_wise_gradient(op, y, grad, dim)
 
@@ -509,7 +509,8 @@ class _Below(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         handler = _BELOW.get(func)
         if handler is not None and all(t is Tensor or t is torch.nn.Parameter for t in types):
-            result = handler(*args, **(kwargs or {}))
+            fit = _fit(*(a for a in args if isinstance(a, Tensor)))
+            result = handler(*args, **(kwargs or {})) if fit else NotImplemented
             if result is not NotImplemented:
                 self.taken[str(func)] += 1
                 return result
