@@ -33,7 +33,8 @@ class DeviceStates {
         all_.fill(0x5a, all_.bytes());
         all_.fill(0, count_ * 8); // those of no elements
     }
-    /// The words that write(states, stream) writes, which are merged into those of the parts before.
+    /// The words that write(states, stream) writes, which are merged into those of the parts
+    /// before.
     template <class Write>
     Words add(const Write& write) const {
         part_.fill(0x5a, part_.bytes());
