@@ -301,7 +301,7 @@ TEST_CASE("state bytes: words that are no normalized states are refused with the
                        {static_cast<std::uint64_t>(r.op), static_cast<std::uint64_t>(r.dtype), 0, 0}, 1, 0, any);
         Words read(any.size());
         const bool ok = deserialize(plan, sealed, read.data()).ok();
-        RC_ASSERT(!ok || (read == any && throwing::serialize(plan, read.data()) == sealed));
+        if (ok) RC_ASSERT(read == any && throwing::serialize(plan, read.data()) == sealed);
         RC_TAG(ok ? "read" : "refused");
     });
 }
