@@ -67,6 +67,7 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
         detreduce::report::write_file(dir.path() / file, text);
     };
     std::filesystem::create_directories(dir.path() / "gpu");
+    std::filesystem::create_directories(dir.path() / "nvidia-h100-x2");
     std::filesystem::create_directories(dir.path() / "xeon-cpu");
     write("gpu/launches.csv", cost_csv(timed("exact")));
     const auto text_of = [&](const std::string& name) { return table(name, dir.path() / "gpu", "results/gpu"); };
@@ -81,6 +82,9 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     write("gpu/summary.txt", "PASS all of it\nFAIL some_tests   3s  (one was slow)\nnote: of five cases\nFAIL\n");
     write("gpu/provenance.txt", "date 2026-11-21T23:35:42Z\ncommit 4b011889a530\ngpu Some GPU, 580, 143771 MiB, 9.0\n"
                                 "shapes.csv: commit 2ac5fa689, 2026-11-22\n");
+    write("nvidia-h100-x2/summary.txt", "PASS two_gpus\nnote: of a rank each\n");
+    write("nvidia-h100-x2/provenance.txt",
+          "date 2026-11-25T23:14:30Z\ncommit 5b011889a530\ngpu Two GPUs, 580, 143771 MiB, 9.0\n");
     Results on_cpu = timed("exact");
     on_cpu.cost[0].variant = "1 thread";
     on_cpu.cost[0].median_s = 32768e-9; // 1 ns an element
@@ -122,6 +126,8 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
              Line{"cpu-sums", "| `exact` | 1.00 |"},
              Line{"cpu-ops", "Some CPU"},
              Line{"edges", "| sum of | dtype | true sum | `exact` |"},
+             Line{"verified", "| Two GPUs, driver 580 |  |  | two_gpus | passed | 5b011889a |"},
+             Line{"verified", "- of a rank each"},
              Line{"verified", "| Some GPU, driver 580 |  |  | all of it | passed | 4b011889a |\n"},
              Line{"verified", "| some_tests | FAILED: one was slow | 4b011889a |\n"},
              Line{"verified", "`detreduce report --out out`"},
