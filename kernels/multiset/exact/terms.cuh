@@ -47,63 +47,56 @@ struct TermWalk {
             f(static_cast<N>(widen(a[i])), static_cast<N>(widen(b[i])));
     }
 
-    /// A tile that no window holds, from shared memory, each term on its own.
-    static __device__ __noinline__ void add_slowly(const uint4* x, const uint4* y, Word* words) {
-        for (int i = 0; i < Input::vectors; ++i) {
-            const int mine = i * warp_size + threadIdx.x % warp_size;
-            each<double>(x[mine], y[mine], [&](double a, double b) {
+    /// The terms of a tile in shared memory, by windows wherever they are. Not inlined, and with
+    /// its loops left rolled: few tiles get here.
+    static __device__ __noinline__ void add_wide(const uint4* x, const uint4* y, Word* words) {
+        Word* const counters = words + LongOf<Input::states>::counters;
+        const auto each_term = [&](int k, const auto& f) {
 #pragma unroll 1
-                for (int k = 0; k < Map::parts; ++k) {
-                    const transforms::Product<double> f = Map::part(k, a, b);
-                    acc::exact::ScaledProduct p{0, Map::linear ? f.a : f.factor * (f.a * f.b), 0.0};
-                    if constexpr (Input::has_errors) p = acc::exact::scaled_product(f.a, f.b, f.factor);
-                    Word* const to = words + p.state * acc::exact::words;
-                    scatter(Map::parts > 1 ? p.value + 0.0 : p.value, to);
-                    if constexpr (Input::has_errors) scatter(p.error + 0.0, to);
-                }
-            });
-        }
-        sync_warp();
-    }
-    /// The same through a wide window, if that holds it. Not inlined, and with its loops left
-    /// rolled: few tiles get here.
-    static __device__ __noinline__ bool add_wide(const uint4* x, const uint4* y, Word* words) {
-        static_assert(Input::each <= WideWindow::adds);
-        using BinsOf = TermBins<T, Map, WideWindow>;
-        const int lane = threadIdx.x % warp_size;
-        Range range_x, range_y;
-        int minus_zeros = 0;
-#pragma unroll 1
-        for (int i = 0; i < Input::vectors; ++i) {
-            const uint4 a = x[i * warp_size + lane], b = y[i * warp_size + lane];
-            look<BinsOf>(range_x, range_y, a, b);
-            if constexpr (counts_minus_zeros)
-                each<double>(a, b, [&](double c, double d) { minus_zeros += is_minus_zero(c, d); });
-        }
-        settle<BinsOf>(range_x, range_y);
-        BinsOf bins(words);
-        if (!bins.move(range_x, range_y)) return false;
+            for (int i = 0; i < Input::vectors; ++i) {
+                const int mine = i * warp_size + threadIdx.x % warp_size;
+                each<double>(x[mine], y[mine], [&](double a, double b) {
+                    const transforms::Product<double> p = Map::part(k, a, b);
+                    if constexpr (Input::has_errors) {
+                        f(acc::exact::scaled_product(p.a, p.b, p.factor));
+                    } else {
+                        f(acc::exact::ScaledProduct{0, Map::linear ? p.a : p.factor * (p.a * p.b), 0.0});
+                    }
+                });
+            }
+        };
 #pragma unroll 1
         for (int k = 0; k < Map::parts; ++k) {
-            bins.drain();
+            Counts counts;
+            std::uint32_t largest[Input::states] = {};
+            each_term(k, [&](const acc::exact::ScaledProduct& p) {
+                const std::uint32_t m = counts.take(p.value, infinity_of_f64);
+#pragma unroll
+                for (int s = 0; s < Input::states; ++s)
+                    largest[s] = max(largest[s], p.state == s ? m : 0);
+            });
+            if (!counts_minus_zeros) counts.minus_zeros = 0;
+            counts.add_to(counters);
 #pragma unroll 1
-            for (int i = 0; i < Input::vectors; ++i)
-                add_part(bins, k, x[i * warp_size + lane], y[i * warp_size + lane]);
+            for (int s = 0; s < Input::states; ++s) {
+                const auto each_number = [&](const auto& f) {
+                    each_term(k, [&](const acc::exact::ScaledProduct& p) {
+                        f(p.state == s ? p.value : 0.0);
+                        if constexpr (Input::has_errors) f(p.state == s ? p.error : 0.0);
+                    });
+                };
+                const std::uint32_t all = warp_max(s == 0   ? largest[0]
+                                                   : s == 1 ? largest[1 % Input::states]
+                                                            : largest[2 % Input::states]);
+                add_by_windows<significant_bits<T, Map>>(each_number, all, infinity_of_f64, 0,
+                                                         words + s * acc::exact::words);
+            }
         }
-        bins.flush_all();
-        if constexpr (counts_minus_zeros) {
-            minus_zeros = warp_add(minus_zeros);
-            if (lane == 0) words[acc::exact::negative_zeros] += minus_zeros;
-            sync_warp();
-        }
-        return true;
     }
     /// The terms of the tile in shared memory to the words of states of M.
     template <class M>
     __device__ __forceinline__ void add_copied(Word* words) const {
-        using Walk = TermWalk<T, M, V>;
-        const uint4 *const x = own.copy[0], *const y = own.copy[WarpMemory<Input>::other];
-        if (!Walk::add_wide(x, y, words + LongOf<Walk::Input::states>::counters)) Walk::add_slowly(x, y, words);
+        TermWalk<T, M, V>::add_wide(own.copy[0], own.copy[WarpMemory<Input>::other], words);
     }
     /// A tile that the window does not hold, or whose −0 are to be counted.
     __device__ __forceinline__ void add_otherwise(const Mine& x, const Mine& y) {

@@ -128,7 +128,8 @@ struct WarpSum {
     Word held[W::bins];
     int tiles = 0, drains = 0;
     std::uint32_t flushes = 0;
-    bool has_zeros = false; ///< the input, so that a glance is of no use
+    bool has_zeros = false;   ///< the input, so that a glance is of no use
+    bool met_special = false; ///< the tile that did not fit had NaN or an infinity, which no window holds
 
     __device__ __forceinline__ explicit WarpSum(Word* w) : words(w) {
         bins.reset(0);
@@ -177,6 +178,7 @@ struct WarpSum {
         all.largest = warp_max(mine.largest);
         all.smallest_less_one = warp_min(mine.smallest_less_one);
         Limits<T, W> found;
+        met_special = all.largest >= Limits<T, W>::magnitude_of(Limits<T, W>::infinity);
         if (!Limits<T, W>::find(all, found)) return false;
         flush_all();
         limits = found;
@@ -259,7 +261,7 @@ struct Walk {
             const Vectors<V> current = tiles.as_added(next);
             if (tile + stride < tiles.full) next = tiles.load(tile + stride);
             if (!sum.take(current)) {
-                if (!Last && ++misses > misses_allowed) break;
+                if (!Last && !sum.met_special && ++misses > misses_allowed) break;
                 add_slowly(tiles.vectors + tile * (V * warp_size));
             }
         }
@@ -292,13 +294,21 @@ struct Walk {
 #pragma unroll
             for (int i = 0; i < V; ++i)
                 Element<T>::look(range, current.v[i]);
-            if (!all_of_warp(range.largest < 0x7ff00000u && range.lowest != INT32_MIN)) {
-                add_slowly(tiles.vectors + tile * (V * warp_size));
-                continue;
-            }
+            if (!all_of_warp(range.largest < infinity_of_f64 && range.lowest != INT32_MIN)) {
+                Counts counts;
+                const auto add = [&](double x) {
+                    counts.take(x, infinity_of_f64);
+                    limbs.add(fp::is_finite(x) ? x : 0.0);
+                };
 #pragma unroll
-            for (int i = 0; i < V; ++i)
-                Element<T>::each_double(current.v[i], [&](double x) { limbs.add(x); });
+                for (int i = 0; i < V; ++i)
+                    Element<T>::each_double(current.v[i], add);
+                counts.add_to(words);
+            } else {
+#pragma unroll
+                for (int i = 0; i < V; ++i)
+                    Element<T>::each_double(current.v[i], [&](double x) { limbs.add(x); });
+            }
             if (++pending == Limbs::tiles_between_drains) {
                 limbs.drain();
                 pending = 0;

@@ -1,39 +1,10 @@
-// Tiles whose elements lie too far apart for a window. They are read again, so that the fast way
-// need not keep room for this.
+// Numbers that lie too far apart for a window, and those that are none: NaN and infinities. They are
+// read again, so that the fast way need not keep room for this.
 #pragma once
 
 #include "multiset/exact/window.cuh"
 
 namespace detreduce::cuda::exact {
-
-/// A number into the limbs that it touches: right for whatever there is, and slow where many
-/// threads want the same limbs.
-template <class F>
-__device__ __forceinline__ void scatter_number(F x, Word* words) {
-    if (!fp::is_finite(x)) {
-        atomic_add(words + (fp::is_nan(x)        ? acc::exact::nan_count
-                            : fp::is_negative(x) ? acc::exact::negative_infinities
-                                                 : acc::exact::positive_infinities),
-                   1);
-        return;
-    }
-    if (fp::to_bits(x) == fp::sign_mask<F>) atomic_add(words + acc::exact::negative_zeros, 1);
-    if (x == 0) return;
-    const acc::exact::Parts p = acc::exact::parts(x);
-    const acc::exact::Deposit d = acc::exact::split(p.significand, p.exponent);
-#pragma unroll
-    for (int k = 0; k < 3; ++k) {
-        if (d.digit[k] != 0) atomic_add(words + d.first + k, d.digit[k]);
-    }
-}
-static __device__ __noinline__ void scatter(double x, Word* words) {
-    scatter_number(x, words);
-}
-/// The elements of one load.
-template <class T>
-__device__ void scatter_elements(const uint4& v, Word* words) {
-    Element<T>::each(v, [&](auto x) { scatter_number(x, words); });
-}
 
 /// 16 bytes of elements, or of their magnitudes.
 template <class T, bool Magnitude>
@@ -45,45 +16,99 @@ __device__ __forceinline__ uint4 seen(uint4 v) {
     return v;
 }
 
-/// A tile at `tile` of V loads a thread, by one warp, into its words: through bins what lies in a
-/// window around the typical element, the rest (an outlier, infinities, NaN) element by element.
-/// Typical is the smallest of what the threads have as their largest.
+/// Magnitude of a double as a window compares it: its upper half, of which a lower half that is not
+/// zero shows as the last bit.
+__device__ __forceinline__ std::uint32_t magnitude_of(double x) {
+    const auto low = static_cast<std::uint32_t>(__double2loint(x));
+    return (static_cast<std::uint32_t>(__double2hiint(x)) & 0x7fffffffu) | min(low, 1u);
+}
+inline constexpr std::uint32_t infinity_of_f64 = 0x7ff00000u;
+
+/// What a thread has met that no bin takes, and −0.
+struct Counts {
+    int nan = 0, positive_infinities = 0, negative_infinities = 0, minus_zeros = 0;
+
+    /// Counts x if it is one of these; `infinity` is the magnitude of an infinity. Else its
+    /// magnitude, and 0.
+    __device__ __forceinline__ std::uint32_t take(double x, std::uint32_t infinity) {
+        const std::uint32_t m = magnitude_of(x);
+        const bool negative = __double2hiint(x) < 0;
+        nan += m > infinity;
+        positive_infinities += m == infinity && !negative;
+        negative_infinities += m == infinity && negative;
+        minus_zeros += m == 0 && negative;
+        return m < infinity ? m : 0;
+    }
+    /// Of all threads, to the words of the warp.
+    __device__ __forceinline__ void add_to(Word* words) const {
+        using namespace acc::exact;
+        const int nans = warp_add(nan), above = warp_add(positive_infinities), below = warp_add(negative_infinities),
+                  zeros = warp_add(minus_zeros);
+        if (threadIdx.x % warp_size == 0) {
+            words[acc::exact::nan_count] += nans;
+            words[acc::exact::positive_infinities] += above;
+            words[acc::exact::negative_infinities] += below;
+            words[acc::exact::negative_zeros] += zeros;
+        }
+        sync_warp();
+    }
+};
+
+/// Adds the doubles that `each` passes to a function, by one warp, to its words: those that a window
+/// around the largest of them holds, then those below, and so on. Each has at most Bits significant
+/// bits and stands for itself times 2^shift; a thread has at most W::adds of them. `largest` is the
+/// largest magnitude of the warp, 0 where all are zeros; what is from `infinity` on is not added.
+template <int Bits, class Each>
+__device__ __forceinline__ void add_by_windows(const Each& each, std::uint32_t largest, std::uint32_t infinity,
+                                               int shift, Word* words) {
+    using W = spec::ExactWindow<double, 4, 6>;
+    using F = fp::Format<double>;
+    constexpr int normal = 1 - F::max_exponent, fraction_bits = 20, room_above = 16;
+    static_assert(W::highest_top + room_above > F::max_exponent);
+    std::uint32_t above = infinity; // magnitudes from here on are no concern of this window
+#pragma unroll 1
+    while (largest != 0) {
+        const int high = max(static_cast<int>(largest >> fraction_bits), 1) - F::max_exponent + 1,
+                  down = high > W::highest_top ? room_above : 0; // bins take the largest doubles divided by 2^16
+        const int top = max(high - down, W::lowest_top), least = top + down - W::span + Bits - 1;
+        // Below lie numbers whose last bit is below the last Q.
+        const std::uint32_t from = least > normal ? static_cast<std::uint32_t>(least + F::max_exponent) << fraction_bits
+                                   : top > W::lowest_top ? 1u << fraction_bits
+                                                         : 0;
+        const double scale = down != 0 ? 1.0 / (1 << room_above) : 1.0;
+        Bins<double, W> bins;
+        bins.reset(top);
+        std::uint32_t remaining = 0;
+        each([&](double x) {
+            const std::uint32_t m = magnitude_of(x);
+            bins.add(m >= from && m < above ? x * scale : 0.0);
+            remaining = max(remaining, m < from ? m : 0);
+        });
+        sync_warp();
+#pragma unroll
+        for (int k = 0; k < W::bins; ++k)
+            warp_deposit_sum(words, bins.read(top, k), Bins<double, W>::unit(top, k) + down + shift);
+        above = from;
+        largest = warp_max(remaining);
+    }
+}
+
+/// A tile at `tile` of V loads a thread, by one warp, into its words.
 template <class T, int V, bool Magnitude = false>
 __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
-    using W = spec::ExactWindow<double, 4, 6>;
-    using LimitsOf = Limits<T, W>;
-    static_assert(V * Element<T>::per_vector <= W::adds);
-    const int lane = threadIdx.x % warp_size;
-    Range own;
-    for (int i = 0; i < V; ++i)
-        Element<T>::look(own, seen<T, Magnitude>(tile[i * warp_size + lane]));
-    Element<T>::settle(own);
-    const int typical = LimitsOf::exponent_of(warp_min(own.largest));
-    const int room_above = (W::span - fp::Format<T>::precision) / 2;
-    const LimitsOf limits =
-        LimitsOf::at(min(max(typical + room_above, W::lowest_top + LimitsOf::shift), W::highest_top + LimitsOf::shift));
-    Bins<T, W> bins;
-    bins.reset(limits.top);
-    int minus_zeros = 0;
-    for (int i = 0; i < V; ++i) {
-        const uint4 v = seen<T, Magnitude>(tile[i * warp_size + lane]);
-        Range range;
-        Element<T>::look(range, v);
-        Element<T>::settle(range);
-        if (limits.hold(range)) {
-            bins.add(v);
-            Element<T>::each(v, [&](auto x) { minus_zeros += fp::to_bits(x) == fp::sign_mask<decltype(x)>; });
-        } else {
-            scatter_elements<T>(v, words);
-        }
-    }
-    sync_warp();
-#pragma unroll
-    for (int k = 0; k < W::bins; ++k)
-        warp_deposit_sum(words, bins.read(limits.top, k), Bins<T, W>::unit(limits.top, k));
-    minus_zeros = warp_add(minus_zeros);
-    if (lane == 0) words[acc::exact::negative_zeros] += minus_zeros;
-    sync_warp();
+    static_assert(V * Element<T>::per_vector <= 64);
+    constexpr std::uint32_t infinity =
+        Element<T>::double_shift != 0 ? (2u * fp::Format<T>::max_exponent + 1) << 20 : infinity_of_f64;
+    const auto each = [&](const auto& f) {
+#pragma unroll 1
+        for (int i = 0; i < V; ++i)
+            Element<T>::each_double(seen<T, Magnitude>(tile[i * warp_size + threadIdx.x % warp_size]), f);
+    };
+    Counts counts;
+    std::uint32_t largest = 0;
+    each([&](double x) { largest = max(largest, counts.take(x, infinity)); });
+    counts.add_to(words);
+    add_by_windows<fp::Format<T>::precision>(each, warp_max(largest), infinity, Element<T>::double_shift, words);
 }
 
 /// Every element on its own, tile after tile: what remains for numbers all over the range of f64.
