@@ -13,20 +13,26 @@
 namespace detreduce {
 namespace {
 
-#if defined(__x86_64__)
+#if defined(DETREDUCE_BASELINE_ONLY) // for fuzz targets
+#elif defined(__x86_64__)
+#define DETREDUCE_ISAS_X86
+#elif defined(__aarch64__)
+#define DETREDUCE_ISAS_ARM
+#endif
+
+#if defined(DETREDUCE_ISAS_X86)
 constexpr std::array all_isas{Isa::baseline, Isa::avx2, Isa::avx512};
 std::size_t count_isas() {
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;
     return __builtin_cpu_supports("avx512f") ? 3 : 2;
 }
-#elif defined(__aarch64__)
+#else
+#if defined(DETREDUCE_ISAS_ARM)
 constexpr std::array all_isas{Isa::baseline, Isa::neon}; // every such processor has NEON
-std::size_t count_isas() {
-    return all_isas.size();
-}
 #else
 constexpr std::array all_isas{Isa::baseline};
+#endif
 std::size_t count_isas() {
     return all_isas.size();
 }
@@ -45,10 +51,10 @@ namespace host {
 
 const IsaTable& isa_table(Isa isa) noexcept {
     if (isa == Isa::automatic) isa = available_isas().back();
-#if defined(__x86_64__)
+#if defined(DETREDUCE_ISAS_X86)
     if (isa == Isa::avx512) return avx512::isa_table;
     if (isa == Isa::avx2) return avx2::isa_table;
-#elif defined(__aarch64__)
+#elif defined(DETREDUCE_ISAS_ARM)
     if (isa == Isa::neon) return neon::isa_table;
 #endif
     return baseline::isa_table;
