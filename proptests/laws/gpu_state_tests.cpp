@@ -105,7 +105,52 @@ void check_parts(const Request& asked, const Share<T>& a, const Share<T>& b, uns
     RC_ASSERT(finished_on_gpu(gpu_plan, of_b) == finished(plan, of_b));
 }
 
+/// Numbers at a few places far apart, in runs, and NaN, infinities and zeros among them: what no
+/// window of `exact` holds.
+template <class T>
+std::vector<T> far_apart(std::size_t n, std::uint64_t seed) {
+    using Bits = fp::Bits<T>;
+    constexpr int fraction_bits = fp::Format<T>::precision - 1, fields = 2 * fp::Format<T>::max_exponent + 1;
+    constexpr int sign_at = 8 * sizeof(T) - 1;
+    const auto draw = [&](std::uint64_t i) { return accuracy::hash(seed, i); };
+    const std::uint64_t run = 1 + draw(0) % 70, places = 1 + draw(1) % 5, one_in = 1 + draw(2) % 60,
+                        kinds = draw(3) % 32;
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint64_t h = accuracy::hash(seed + 1, i), place = accuracy::hash(seed + 2, i / run) % places,
+                            kind = h >> 8 & 7;
+        const bool negative = (h & 1) != 0, special = kinds >> kind & 1 && kind < 5 && (h >> 16) % one_in == 0;
+        std::uint64_t field = draw(10 + place) % fields, fraction = accuracy::hash(seed + 3, i);
+        if (special) {
+            field = kind < 3 ? fields : 0; // NaN, two times infinity, two times zero
+            fraction = kind == 0 ? 1 : 0;
+        }
+        fraction &= (std::uint64_t{1} << fraction_bits) - 1;
+        x[i] =
+            fp::from_bits<T>(static_cast<Bits>(std::uint64_t{negative} << sign_at | field << fraction_bits | fraction));
+    }
+    return x;
+}
+
 } // namespace
+
+TEMPLATE_TEST_CASE("states on the GPU of numbers far apart: the words of the CPU", "[gpu][ranks][exact][sanitizer]",
+                   float16, bfloat16, float, double) {
+    property("words", [](std::uint64_t) {
+        const auto word = *rc::gen::arbitrary<std::uint64_t>();
+        constexpr Op ops[] = {Op::sum, Op::asum, Op::sumsq, Op::dot, Op::sumdiffsq, Op::mae, Op::variance};
+        Request r;
+        r.op = ops[word % std::size(ops)];
+        r.method = Method::exact;
+        r.dtype = dtype_of<TestType>;
+        Share<TestType> share;
+        share.n = accuracy::hash(word, 1) % 12000;
+        share.x = far_apart<TestType>(share.n, accuracy::hash(word, 2));
+        share.y = far_apart<TestType>(share.n, accuracy::hash(word, 2 + word / 7 % 2));
+        RC_LOG(described(r, share));
+        RC_ASSERT(words_on_gpu(r, share, static_cast<unsigned>(word % 1000)) == states_of(r, share));
+    });
+}
 
 TEMPLATE_TEST_CASE("states on the GPU: the words of the CPU, and its results", "[gpu][ranks][exact][sanitizer]",
                    float16, bfloat16, float, double, float8_e4m3, float8_e5m2) {
