@@ -1,5 +1,5 @@
-// Numbers that lie too far apart for a window, and those that are none: NaN and infinities. They are
-// read again, so that the fast way need not keep room for this.
+// Numbers that lie too far apart for a window, and those that are none: NaN and infinities. They
+// are read again, so that the fast way need not keep room for this.
 #pragma once
 
 #include "multiset/exact/window.cuh"
@@ -54,10 +54,11 @@ struct Counts {
     }
 };
 
-/// Adds the doubles that `each` passes to a function, by one warp, to its words: those that a window
-/// around the largest of them holds, then those below, and so on. Each has at most Bits significant
-/// bits and stands for itself times 2^shift; a thread has at most W::adds of them. `largest` is the
-/// largest magnitude of the warp, 0 where all are zeros; what is from `infinity` on is not added.
+/// Adds the doubles that `each` passes to a function, by one warp, to its words: those that a
+/// window around the largest of them holds, then those below, and so on. Each has at most Bits
+/// significant bits and stands for itself times 2^shift; a thread has at most W::adds of them.
+/// `largest` is the largest magnitude of the warp, 0 where all are zeros; what is from `infinity`
+/// on is not added.
 template <int Bits, class Each>
 __device__ __forceinline__ void add_by_windows(const Each& each, std::uint32_t largest, std::uint32_t infinity,
                                                int shift, Word* words) {
