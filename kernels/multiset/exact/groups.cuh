@@ -78,7 +78,7 @@ template <class Input>
 __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     slots_kernel(const __grid_constant__ Input input, const __grid_constant__ GroupWork work) {
     constexpr int count = Input::states * acc::exact::words;
-    __shared__ WarpMemory<Input> memory[block_warps];
+    __shared__ FlatMemory<Input> memory[block_warps];
     __shared__ Word total[count];
     const std::uint64_t end = slots_used(work.table);
     for (std::uint64_t turn = blockIdx.x; turn < end; turn += gridDim.x) {

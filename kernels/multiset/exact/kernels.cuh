@@ -10,8 +10,8 @@
 namespace detreduce::cuda::exact {
 
 /// The words of a block's warps, added up.
-template <class Input>
-__device__ __forceinline__ void add_up(const WarpMemory<Input>* memory, std::uint64_t n, Word* total) {
+template <class Input, class Memory>
+__device__ __forceinline__ void add_up(const Memory* memory, std::uint64_t n, Word* total) {
     constexpr int count = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
     __syncthreads();
     for (int i = threadIdx.x; i < count; i += block_threads) {
@@ -28,13 +28,13 @@ __device__ __forceinline__ void add_up(const WarpMemory<Input>* memory, std::uin
 /// The words of what a block has of an input, whose warps are those from number `first` on of
 /// `warps`.
 template <class Input>
-__device__ __forceinline__ void add_by_block(const Input& input, WarpMemory<Input>* memory, std::uint64_t first,
+__device__ __forceinline__ void add_by_block(const Input& input, FlatMemory<Input>* memory, std::uint64_t first,
                                              std::uint64_t warps, const Between& between, std::uint64_t n,
                                              Word* total) {
     const std::uint32_t warp = threadIdx.x / warp_size;
     warp_clear(memory[warp].words, Input::states * acc::exact::words);
     add_share(input, memory[warp], first + warp, warps, between);
-    add_up(memory, n, total);
+    add_up<Input>(memory, n, total);
 }
 
 /// One input by all blocks: adds it to the states at `state`, or, one block alone and no state,
@@ -43,7 +43,7 @@ template <class Input>
 __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     add_kernel(const __grid_constant__ Input input, Word* state, const Between between, const Finish finish) {
     constexpr int count = Input::states * acc::exact::words;
-    __shared__ WarpMemory<Input> memory[block_warps];
+    __shared__ FlatMemory<Input> memory[block_warps];
     __shared__ Word total[count];
     add_by_block(input, memory, std::uint64_t{blockIdx.x} * block_warps, std::uint64_t{gridDim.x} * block_warps,
                  between, blockIdx.x == 0 ? input.n : 0, total);

@@ -64,7 +64,7 @@ struct ListShare {
     /// Adds a block's words to `to`, and to `also` unless null.
     static __device__ __forceinline__ void deposit(const WarpMemory<Input>* memory, std::uint64_t n, Word* total,
                                                    Word* to, Word* also) {
-        add_up(memory, n, total);
+        add_up<Input>(memory, n, total);
         for (int k = threadIdx.x; k < count; k += block_threads) {
             if (total[k] == 0) continue;
             atomic_add(to + place(k), total[k]);

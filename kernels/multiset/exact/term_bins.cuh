@@ -212,6 +212,9 @@ __device__ __forceinline__ Exponents exponents_of(const Range& mine) {
     return exponents_between<T>(warp_max(mine.largest), warp_min(mine.smallest_less_one));
 }
 
+/// Bins of tiles of 16 bits that the first window does not hold.
+using WideWindow = spec::ExactWindow<double, 7, 6>;
+
 /// Where bins stand.
 template <class T>
 struct alignas(16) TermWindow {

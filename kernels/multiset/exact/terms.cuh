@@ -17,6 +17,17 @@ struct WarpMemory<Terms<T, Map, V>> {
     static constexpr int other = Map::inputs - 1; ///< the copy of y; of one input that of x, which is the same
 };
 
+/// Limbs for the terms that no window holds, of one input alone; groups have no room for them.
+template <class Input>
+struct ApartOf {
+    static constexpr int copies = Input::has_errors ? 2 : 4; // of a block's shared memory there are 48 KiB
+    Limbs<copies> of[Input::states];
+};
+template <class T, class Map, int V>
+struct FlatMemory<Terms<T, Map, V>> : WarpMemory<Terms<T, Map, V>> {
+    ApartOf<Terms<T, Map, V>> apart;
+};
+
 /// A warp's way through the input.
 template <class T, class Map, int V = short_tile>
 struct TermWalk {
@@ -26,6 +37,7 @@ struct TermWalk {
     const Input& input;
     WarpMemory<Input>& own;
     std::uint64_t at, warps;
+    ApartOf<Input>* apart = nullptr;
     static constexpr bool counts_minus_zeros =
         Map::transform == Transform::product || Map::transform == Transform::element;
     bool only_minus_zeros = true; ///< perhaps, so far
@@ -47,65 +59,133 @@ struct TermWalk {
             f(static_cast<N>(widen(a[i])), static_cast<N>(widen(b[i])));
     }
 
-    /// The terms of a tile in shared memory, by windows wherever they are. Not inlined, and with
-    /// its loops left rolled: few tiles get here.
-    static __device__ __noinline__ void add_wide(const uint4* x, const uint4* y, Word* words) {
-        Word* const counters = words + LongOf<Input::states>::counters;
-        const auto each_term = [&](int k, const auto& f) {
+    /// f(term) of part k of each pair of a tile in shared memory.
+    template <class F>
+    static __device__ __forceinline__ void each_term(const uint4* x, const uint4* y, int k, const F& f) {
 #pragma unroll 1
-            for (int i = 0; i < Input::vectors; ++i) {
-                const int mine = i * warp_size + threadIdx.x % warp_size;
-                each<double>(x[mine], y[mine], [&](double a, double b) {
-                    const transforms::Product<double> p = Map::part(k, a, b);
-                    if constexpr (Input::has_errors) {
-                        f(acc::exact::scaled_product(p.a, p.b, p.factor));
-                    } else {
-                        f(acc::exact::ScaledProduct{0, Map::linear ? p.a : p.factor * (p.a * p.b), 0.0});
-                    }
-                });
-            }
-        };
+        for (int i = 0; i < Input::vectors; ++i) {
+            const int mine = i * warp_size + threadIdx.x % warp_size;
+            each<double>(x[mine], y[mine], [&](double a, double b) {
+                const transforms::Product<double> p = Map::part(k, a, b);
+                if constexpr (Input::has_errors) {
+                    f(acc::exact::scaled_product(p.a, p.b, p.factor));
+                } else {
+                    f(acc::exact::ScaledProduct{0, Map::linear ? p.a : p.factor * (p.a * p.b), 0.0});
+                }
+            });
+        }
+    }
+    /// Adds the terms of a tile by windows wherever they are. Not inlined, as few tiles get here; so
+    /// are the next two.
+    static __device__ __noinline__ void add_far_apart(const uint4* x, const uint4* y, Word* words) {
 #pragma unroll 1
         for (int k = 0; k < Map::parts; ++k) {
             Counts counts;
             std::uint32_t largest[Input::states] = {};
-            each_term(k, [&](const acc::exact::ScaledProduct& p) {
+            each_term(x, y, k, [&](const acc::exact::ScaledProduct& p) {
                 const std::uint32_t m = counts.take(p.value, infinity_of_f64);
 #pragma unroll
                 for (int s = 0; s < Input::states; ++s)
                     largest[s] = max(largest[s], p.state == s ? m : 0);
             });
-            if (!counts_minus_zeros) counts.minus_zeros = 0;
-            counts.add_to(counters);
+            count(counts, words);
+#pragma unroll
+            for (std::uint32_t& m : largest)
+                m = warp_max(m);
 #pragma unroll 1
             for (int s = 0; s < Input::states; ++s) {
                 const auto each_number = [&](const auto& f) {
-                    each_term(k, [&](const acc::exact::ScaledProduct& p) {
+                    each_term(x, y, k, [&](const acc::exact::ScaledProduct& p) {
                         f(p.state == s ? p.value : 0.0);
                         if constexpr (Input::has_errors) f(p.state == s ? p.error : 0.0);
                     });
                 };
-                const std::uint32_t all = warp_max(s == 0   ? largest[0]
-                                                   : s == 1 ? largest[1 % Input::states]
-                                                            : largest[2 % Input::states]);
-                add_by_windows<significant_bits<T, Map>>(each_number, all, infinity_of_f64, 0,
+                std::uint32_t most = largest[0];
+#pragma unroll
+                for (int other = 1; other < Input::states; ++other)
+                    most = s == other ? largest[other] : most;
+                add_by_windows<significant_bits<T, Map>>(each_number, most, infinity_of_f64, 0,
                                                          words + s * acc::exact::words);
             }
         }
     }
-    /// The terms of the tile in shared memory to the words of states of M.
+    /// The same to limbs, a term after the other.
+    template <class Apart>
+    static __device__ __noinline__ void scatter(const uint4* x, const uint4* y, Word* words, Apart* limbs) {
+        Counts counts;
+#pragma unroll 1
+        for (int k = 0; k < Map::parts; ++k) {
+#pragma unroll 1
+            for (int s = 0; s < Input::states; ++s)
+                limbs[s].reserve(Input::has_errors ? 2 * Input::each : Input::each, words + s * acc::exact::words);
+            each_term(x, y, k, [&](const acc::exact::ScaledProduct& p) {
+                counts.take(p.value, infinity_of_f64);
+                limbs[p.state].add(fp::is_finite(p.value) ? p.value : 0.0);
+                if constexpr (Input::has_errors) limbs[p.state].add(p.error);
+            });
+        }
+        count(counts, words);
+    }
+    static __device__ __forceinline__ void count(Counts counts, Word* words) {
+        if (!counts_minus_zeros) counts.minus_zeros = 0;
+        counts.add_to(words + LongOf<Input::states>::counters);
+    }
+    /// The same through a wide window, if that holds them.
+    static __device__ __noinline__ bool add_wide(const uint4* x, const uint4* y, Word* words) {
+        static_assert(Input::each <= WideWindow::adds);
+        using BinsOf = TermBins<T, Map, WideWindow>;
+        const int lane = threadIdx.x % warp_size;
+        Range range_x, range_y;
+        int minus_zeros = 0;
+#pragma unroll 1
+        for (int i = 0; i < Input::vectors; ++i) {
+            const uint4 a = x[i * warp_size + lane], b = y[i * warp_size + lane];
+            look<BinsOf>(range_x, range_y, a, b);
+            if constexpr (counts_minus_zeros)
+                each<double>(a, b, [&](double c, double d) { minus_zeros += is_minus_zero(c, d); });
+        }
+        settle<BinsOf>(range_x, range_y);
+        BinsOf bins(words);
+        if (!bins.move(range_x, range_y)) return false;
+#pragma unroll 1
+        for (int k = 0; k < Map::parts; ++k) {
+            bins.drain();
+#pragma unroll 1
+            for (int i = 0; i < Input::vectors; ++i)
+                add_part(bins, k, x[i * warp_size + lane], y[i * warp_size + lane]);
+        }
+        bins.flush_all();
+        if constexpr (counts_minus_zeros) {
+            minus_zeros = warp_add(minus_zeros);
+            if (lane == 0) words[acc::exact::negative_zeros] += minus_zeros;
+            sync_warp();
+        }
+        return true;
+    }
+    /// The terms of the tile in shared memory to the words of states of M, which begin with number
+    /// `first`.
     template <class M>
-    __device__ __forceinline__ void add_copied(Word* words) const {
-        TermWalk<T, M, V>::add_wide(own.copy[0], own.copy[WarpMemory<Input>::other], words);
+    __device__ __forceinline__ void add_copied(int first) const {
+        using Walk = TermWalk<T, M, V>;
+        const uint4 *const x = own.copy[0], *const y = own.copy[WarpMemory<Input>::other];
+        Word* const words = own.words + first * acc::exact::words;
+        if constexpr (fp::has_16_bits<T>) { // whose products span little, and nearly always fit
+            if (Walk::add_wide(x, y, words)) return;
+        }
+        if (apart != nullptr) {
+            Walk::scatter(x, y, words, apart->of + first);
+        } else {
+            Walk::add_far_apart(x, y, words);
+        }
     }
     /// A tile that the window does not hold, or whose −0 are to be counted.
     __device__ __forceinline__ void add_otherwise(const Mine& x, const Mine& y) {
         copy(x, y);
         if constexpr (is_moments<Map>) {
-            add_copied<transforms::Element>(own.words);
-            add_copied<transforms::Square>(own.words + acc::exact::words);
+            add_copied<transforms::Element>(0);
+            add_copied<transforms::Square>(1);
         } else {
-            add_copied<Map>(own.words);
+            add_copied<Map>(0);
         }
         if (++slow_tiles % (1u << 16) == 0) {
             for (int s = 0; s < Input::states; ++s)
@@ -264,12 +344,17 @@ struct TermWalk {
 };
 
 template <class T, class Map, int V>
-__device__ __forceinline__ void add_share(const Terms<T, Map, V>& input, WarpMemory<Terms<T, Map, V>>& own,
+__device__ __forceinline__ void add_share(const Terms<T, Map, V>& input, FlatMemory<Terms<T, Map, V>>& own,
                                           std::uint64_t first, std::uint64_t warps, const Between&) {
-    TermWalk<T, Map, V> walk{input, own, first, warps};
+    for (auto& limbs : own.apart.of)
+        limbs.start();
+    TermWalk<T, Map, V> walk{input, own, first, warps, &own.apart};
     typename Terms<T, Map, V>::FirstBins bins(walk.counters());
     walk.go(bins);
     bins.flush_all();
+#pragma unroll 1
+    for (int s = 0; s < Terms<T, Map, V>::states; ++s)
+        own.apart.of[s].finish(own.words + s * acc::exact::words);
 }
 
 } // namespace detreduce::cuda::exact

@@ -47,6 +47,9 @@ inline constexpr int blocks_at_once = policy::exact.blocks;
 
 template <class Input>
 struct WarpMemory;
+/// And where it has one input alone.
+template <class Input>
+struct FlatMemory : WarpMemory<Input> {};
 
 /// The input as tiles. What lies before the first 16-byte boundary and after the last one makes up
 /// the last tile; the one before it holds the vectors that do not fill a tile.
@@ -128,8 +131,7 @@ struct WarpSum {
     Word held[W::bins];
     int tiles = 0, drains = 0;
     std::uint32_t flushes = 0;
-    bool has_zeros = false;   ///< the input, so that a glance is of no use
-    bool met_special = false; ///< the tile that did not fit had NaN or an infinity, which no window holds
+    bool has_zeros = false; ///< the input, so that a glance is of no use
 
     __device__ __forceinline__ explicit WarpSum(Word* w) : words(w) {
         bins.reset(0);
@@ -178,7 +180,6 @@ struct WarpSum {
         all.largest = warp_max(mine.largest);
         all.smallest_less_one = warp_min(mine.smallest_less_one);
         Limits<T, W> found;
-        met_special = all.largest >= Limits<T, W>::magnitude_of(Limits<T, W>::infinity);
         if (!Limits<T, W>::find(all, found)) return false;
         flush_all();
         limits = found;
@@ -204,13 +205,25 @@ struct WarpSum {
         Element<T>::settle(glance);
         return limits.hold(glance);
     }
-    /// Makes the window hold a tile, whatever is in it; false if there is none of this kind.
-    __device__ __forceinline__ bool prepare(const Vectors<V>& t) {
+    [[nodiscard]] static __device__ __forceinline__ Range range_of(const Vectors<V>& t) {
         Range range;
 #pragma unroll
         for (int i = 0; i < V; ++i)
             Element<T>::template look<!Magnitude>(range, t.v[i]);
         Element<T>::settle(range);
+        return range;
+    }
+    /// Makes the window hold a tile, whatever is in it: NaN and infinities are `taken` out of it and
+    /// counted. False if there is no window of this kind; then they are not counted.
+    template <bool Specials>
+    __device__ __forceinline__ bool prepare(Vectors<V>& t, Counts& taken) {
+        Range range = range_of(t);
+        const bool special =
+            Specials && any_of_warp(range.largest >= Limits<T, W>::magnitude_of(Limits<T, W>::infinity));
+        if (special) {
+            taken.take_specials<T>(t);
+            range = range_of(t);
+        }
         const bool held_here = limits.hold(range);
         if (!all_of_warp(held_here && range.lowest != INT32_MIN)) {
             if (!all_of_warp(held_here) && !move_window(range)) return false;
@@ -218,12 +231,15 @@ struct WarpSum {
         } else {
             has_zeros = true; // or else a glance would have done
         }
+        if (special) taken.add_to(words);
         return true;
     }
-    /// Adds a tile; false if no window of this kind holds it.
-    __device__ __forceinline__ bool take(const Vectors<V>& t) {
+    /// Adds a tile; false if no window of this kind holds it, or, where NaN and infinities are
+    /// `taken` out of it, what remains.
+    template <bool Specials = true>
+    __device__ __forceinline__ bool take(Vectors<V>& t, Counts& taken) {
         if (!Glances || has_zeros || !all_of_warp(glance(limits, t))) {
-            if (!prepare(t)) return false;
+            if (!prepare<Specials>(t, taken)) return false;
         }
         add(t);
         if (++tiles == tiles_between_drains) {
@@ -258,10 +274,11 @@ struct Walk {
         int misses = 0;
         Vectors<V> next = tiles.load(tile);
         for (; tile < tiles.full; tile += stride) {
-            const Vectors<V> current = tiles.as_added(next);
+            Vectors<V> current = tiles.as_added(next);
+            Counts taken; // is there still where the tile is read again
             if (tile + stride < tiles.full) next = tiles.load(tile + stride);
-            if (!sum.take(current)) {
-                if (!Last && !sum.met_special && ++misses > misses_allowed) break;
+            if (!sum.take(current, taken)) {
+                if (!Last && ++misses > misses_allowed) break;
                 add_slowly(tiles.vectors + tile * (V * warp_size));
             }
         }
@@ -282,39 +299,31 @@ struct Walk {
     }
 
     /// f64 when windows were of no use: element by element.
-    __device__ __forceinline__ void scatter_rest(Limbs& limbs) {
+    __device__ __forceinline__ void scatter_rest(Limbs<4>& limbs) {
         if (tile >= tiles.full) return;
-        limbs.clear();
-        int pending = 0;
+        limbs.start();
         Vectors<V> next = tiles.load(tile);
         for (; tile < tiles.full; tile += stride) {
-            const Vectors<V> current = tiles.as_added(next);
+            Vectors<V> current = tiles.as_added(next);
             if (tile + stride < tiles.full) next = tiles.load(tile + stride);
             Range range;
 #pragma unroll
             for (int i = 0; i < V; ++i)
                 Element<T>::look(range, current.v[i]);
             if (!all_of_warp(range.largest < infinity_of_f64 && range.lowest != INT32_MIN)) {
-                Counts counts;
-                const auto add = [&](double x) {
-                    counts.take(x, infinity_of_f64);
-                    limbs.add(fp::is_finite(x) ? x : 0.0);
-                };
-#pragma unroll
+                Counts taken;
+                taken.take_specials<T>(current);
                 for (int i = 0; i < V; ++i)
-                    Element<T>::each_double(current.v[i], add);
-                counts.add_to(words);
-            } else {
+                    Element<T>::each(current.v[i],
+                                     [&](T x) { taken.minus_zeros += fp::to_bits(x) == fp::sign_mask<T>; });
+                taken.add_to(words);
+            }
+            limbs.reserve(V * Element<T>::per_vector, words);
 #pragma unroll
-                for (int i = 0; i < V; ++i)
-                    Element<T>::each_double(current.v[i], [&](double x) { limbs.add(x); });
-            }
-            if (++pending == Limbs::tiles_between_drains) {
-                limbs.drain();
-                pending = 0;
-            }
+            for (int i = 0; i < V; ++i)
+                Element<T>::each_double(current.v[i], [&](double x) { limbs.add(x); });
         }
-        limbs.flush(words);
+        limbs.finish(words);
     }
 
     /// The tiles that are not full, by whichever warp they fall to.
@@ -345,7 +354,7 @@ struct WarpMemory<Tiles<T, V, Magnitude>> {
     Word words[acc::exact::words];
     union {
         uint4 copy[tile_vectors * warp_size];
-        std::conditional_t<fp::is_f64<T>, Limbs, int> limbs;
+        std::conditional_t<fp::is_f64<T>, Limbs<4>, int> limbs;
     };
 };
 

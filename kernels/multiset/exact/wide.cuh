@@ -39,6 +39,38 @@ struct Counts {
         minus_zeros += m == 0 && negative;
         return m < infinity ? m : 0;
     }
+    /// Makes NaN and infinities of T zeros, and counts them.
+    template <class T, int V>
+    __device__ __forceinline__ void take_specials(Vectors<V>& t) {
+        // `high` is an element, or its upper half; `low` is the lower half.
+        constexpr std::uint32_t infinity = fp::is_f64<T> ? infinity_of_f64
+                                                         : static_cast<std::uint32_t>(fp::infinity_bits<T>)
+                                                               << (32 - 8 * sizeof(T)) % 32;
+        const auto is_special = [&](std::uint32_t high, std::uint32_t low) {
+            const std::uint32_t m = (high & 0x7fffffffu) | min(low, 1u);
+            const bool negative = static_cast<std::int32_t>(high) < 0;
+            nan += m > infinity;
+            positive_infinities += m == infinity && !negative;
+            negative_infinities += m == infinity && negative;
+            return m >= infinity;
+        };
+#pragma unroll
+        for (int i = 0; i < V; ++i) {
+            std::uint32_t* const words[] = {&t.v[i].x, &t.v[i].y, &t.v[i].z, &t.v[i].w};
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                std::uint32_t& w = *words[k];
+                if constexpr (fp::is_f64<T>) {
+                    if (k % 2 == 0 && is_special(*words[k + 1], w)) w = *words[k + 1] = 0;
+                } else if constexpr (fp::is_f32<T>) {
+                    if (is_special(w, 0)) w = 0;
+                } else {
+                    if (is_special(w << 16, 0)) w &= 0xffff0000u;
+                    if (is_special(w & 0xffff0000u, 0)) w &= 0xffffu;
+                }
+            }
+        }
+    }
     /// Of all threads, to the words of the warp.
     __device__ __forceinline__ void add_to(Word* words) const {
         using namespace acc::exact;
@@ -112,26 +144,35 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
     add_by_windows<fp::Format<T>::precision>(each, warp_max(largest), infinity, Element<T>::double_shift, words);
 }
 
-/// Every element on its own, tile after tile: what remains for numbers all over the range of f64.
-/// 32-bit atomics to shared memory are one instruction, 64-bit ones a loop, so there are limbs
-/// of 20 bits in 32-bit words, in four copies so that fewer threads want the same word, and they
-/// are emptied before they can overflow.
+/// Every number on its own: what remains for numbers all over the range of double. 32-bit atomics
+/// to shared memory are one instruction, 64-bit ones a loop, so there are limbs of 20 bits in 32-bit
+/// words, in copies so that fewer threads want the same word, and they are emptied before they can
+/// overflow. A warp has them.
+template <int Copies>
 struct Limbs {
-    static constexpr int bits = 20, count = 2098 / bits + 4, copies = 4, stride = 113;
-    static constexpr int tiles_between_drains = 16;
-    /// What one copy of a limb takes between drains: its threads' elements.
-    static constexpr std::int64_t adds = tiles_between_drains * (warp_size / copies) * tile_vectors * 2;
-    static_assert(adds * ((std::int64_t{1} << bits) - 1) <= INT32_MAX);
-    static_assert(count <= stride && stride % 4 == 1); // copies of a limb lie in different banks
-    std::int32_t limb[copies][stride];
-    Word held[stride];
+    static constexpr int bits = 20, count = 2098 / bits + 4, stride = 113, threads = warp_size / Copies;
+    static constexpr int most = INT32_MAX / ((1 << bits) - 1); ///< numbers that a copy takes
+    static_assert(count <= stride && stride % 4 == 1);         // copies of a limb lie in different banks
+    std::int32_t limb[Copies][stride];
+    std::int32_t pending; ///< numbers that a copy has taken at most; below 0: the limbs have not been used
 
-    __device__ void clear() {
-        for (int k = threadIdx.x % warp_size; k < stride; k += warp_size) {
-            held[k] = 0;
-            for (int c = 0; c < copies; ++c)
-                limb[c][k] = 0;
+    /// Before the first of the rest.
+    __device__ __forceinline__ void start() {
+        pending = -1;
+        sync_warp();
+    }
+    /// Makes room for n more numbers of each thread.
+    __device__ __forceinline__ void reserve(int n, Word* words) {
+        sync_warp();
+        const int before = pending;
+        if (before < 0) {
+            for (int k = threadIdx.x % warp_size; k < Copies * stride; k += warp_size)
+                (&limb[0][0])[k] = 0;
+        } else if (before + n * threads > most) {
+            drain(words);
         }
+        sync_warp();
+        pending = (before < 0 || before + n * threads > most ? 0 : before) + n * threads;
         sync_warp();
     }
     /// A finite number.
@@ -149,25 +190,31 @@ struct Limbs {
                                         static_cast<std::uint32_t>(low >> bits) & mask,
                                         static_cast<std::uint32_t>(low >> 2 * bits) & mask,
                                         static_cast<std::uint32_t>(low >> 3 * bits) | top << (64 - 3 * bits)};
-        std::int32_t* const to = limb[threadIdx.x % copies] + first;
+        std::int32_t* const to = limb[threadIdx.x % Copies] + first;
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-            atomicAdd(to + i, (static_cast<std::int32_t>(piece[i]) ^ sign) - sign);
+        for (int i = 0; i < 4; ++i) { // short numbers have none in most limbs
+            if (piece[i] != 0) atomicAdd(to + i, (static_cast<std::int32_t>(piece[i]) ^ sign) - sign);
+        }
     }
-    __device__ void drain() {
+    __device__ __noinline__ void drain(Word* words) {
         sync_warp();
-        for (int k = threadIdx.x % warp_size; k < stride; k += warp_size) {
-            for (int c = 0; c < copies; ++c) {
-                held[k] += limb[c][k];
+        for (int k = threadIdx.x % warp_size; k < count; k += warp_size) {
+            Word sum = 0;
+            for (int c = 0; c < Copies; ++c) {
+                sum += limb[c][k];
                 limb[c][k] = 0;
+            }
+            if (sum == 0) continue;
+            const acc::exact::Deposit d = acc::exact::split(sum, fp::Format<double>::min_exponent + bits * k);
+            for (int i = 0; i < 3; ++i) {
+                if (d.digit[i] != 0) atomic_add(words + d.first + i, d.digit[i]);
             }
         }
         sync_warp();
     }
-    __device__ void flush(Word* words) {
-        drain();
-        for (int k = 0; k < count; ++k)
-            warp_deposit(words, held[k], fp::Format<double>::min_exponent + bits * k);
+    __device__ __forceinline__ void finish(Word* words) {
+        sync_warp();
+        if (pending > 0) drain(words);
     }
 };
 
