@@ -112,9 +112,8 @@ __device__ __forceinline__ void add_share(const MappedTiles<T, F, Inputs>& input
         for (; at < full; at += warps) {
             const typename Input::Raw current = next;
             if (at + warps < full) next = input.load(at + warps); // in flight while these are added
-            auto terms = input.terms(current);
-            Counts none; // whoever takes NaN and infinities out has to keep registers for it
-            if (!sum.template take<false>(terms, none)) add_mapped_slowly<Input>(terms, own, slow_tiles);
+            const auto terms = input.terms(current);
+            if (!sum.take(terms)) add_mapped_slowly<Input>(terms, own, slow_tiles);
         }
         sum.flush_all();
     }

@@ -17,11 +17,34 @@ struct WarpMemory<Terms<T, Map, V>> {
     static constexpr int other = Map::inputs - 1; ///< the copy of y; of one input that of x, which is the same
 };
 
-/// Limbs for the terms that no window holds, of one input alone; groups have no room for them.
+/// Limbs for the terms that no window holds, of one input alone; groups have no room for them. A
+/// block has 48 KiB of shared memory.
 template <class Input>
 struct ApartOf {
-    static constexpr int copies = Input::has_errors ? 2 : 4; // of a block's shared memory there are 48 KiB
-    Limbs<copies> of[Input::states];
+    using LimbsOf = Limbs<(Input::states > 2 ? 2 : Input::states > 1 ? 4 : 8)>;
+    LimbsOf of[Input::states];
+    int pending[Input::states]; ///< numbers that a thread has added at most; below 0: the limbs have not been used
+
+    __device__ __forceinline__ void start() {
+        for (int& p : pending)
+            p = -1;
+        sync_warp();
+    }
+    /// Makes room for n more numbers of each thread in limbs number s.
+    __device__ __forceinline__ void reserve(int s, int n, Word* words) {
+        const int before = pending[s];
+        if (before < 0) of[s].clear();
+        if (before + n > LimbsOf::most) of[s].drain(words);
+        sync_warp();
+        pending[s] = (before < 0 || before + n > LimbsOf::most ? 0 : before) + n;
+        sync_warp();
+    }
+    __device__ __forceinline__ void finish(Word* words) {
+#pragma unroll 1
+        for (int s = 0; s < Input::states; ++s) {
+            if (pending[s] > 0) of[s].drain(words + s * acc::exact::words);
+        }
+    }
 };
 template <class T, class Map, int V>
 struct FlatMemory<Terms<T, Map, V>> : WarpMemory<Terms<T, Map, V>> {
@@ -109,19 +132,22 @@ struct TermWalk {
             }
         }
     }
-    /// The same to limbs, a term after the other.
+    /// The same to limbs from number `first` on, a term after the other.
     template <class Apart>
-    static __device__ __noinline__ void scatter(const uint4* x, const uint4* y, Word* words, Apart* limbs) {
+    static __device__ __noinline__ void scatter(const uint4* x, const uint4* y, Word* words, Apart* apart, int first) {
+        constexpr bool is_short = !fp::is_f64<T>;
         Counts counts;
 #pragma unroll 1
         for (int k = 0; k < Map::parts; ++k) {
 #pragma unroll 1
             for (int s = 0; s < Input::states; ++s)
-                limbs[s].reserve(Input::has_errors ? 2 * Input::each : Input::each, words + s * acc::exact::words);
+                apart->reserve(first + s, Input::has_errors ? 2 * Input::each : Input::each,
+                               words + s * acc::exact::words);
             each_term(x, y, k, [&](const acc::exact::ScaledProduct& p) {
+                auto& limbs = apart->of[first + p.state];
                 counts.take(p.value, infinity_of_f64);
-                limbs[p.state].add(fp::is_finite(p.value) ? p.value : 0.0);
-                if constexpr (Input::has_errors) limbs[p.state].add(p.error);
+                limbs.template add<is_short>(fp::is_finite(p.value) ? p.value : 0.0);
+                if constexpr (Input::has_errors) limbs.add(p.error);
             });
         }
         count(counts, words);
@@ -173,7 +199,7 @@ struct TermWalk {
             if (Walk::add_wide(x, y, words)) return;
         }
         if (apart != nullptr) {
-            Walk::scatter(x, y, words, apart->of + first);
+            Walk::scatter(x, y, words, apart, first);
         } else {
             Walk::add_far_apart(x, y, words);
         }
@@ -346,15 +372,12 @@ struct TermWalk {
 template <class T, class Map, int V>
 __device__ __forceinline__ void add_share(const Terms<T, Map, V>& input, FlatMemory<Terms<T, Map, V>>& own,
                                           std::uint64_t first, std::uint64_t warps, const Between&) {
-    for (auto& limbs : own.apart.of)
-        limbs.start();
+    own.apart.start();
     TermWalk<T, Map, V> walk{input, own, first, warps, &own.apart};
     typename Terms<T, Map, V>::FirstBins bins(walk.counters());
     walk.go(bins);
     bins.flush_all();
-#pragma unroll 1
-    for (int s = 0; s < Terms<T, Map, V>::states; ++s)
-        own.apart.of[s].finish(own.words + s * acc::exact::words);
+    own.apart.finish(own.words);
 }
 
 } // namespace detreduce::cuda::exact

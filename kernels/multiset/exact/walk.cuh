@@ -17,8 +17,8 @@ inline constexpr int block_threads = exact_block_threads, block_warps = block_th
 template <class... W>
 struct Windows {};
 
-/// How elements of T are summed. f32 and bf16 end with a window that holds all of their numbers;
-/// f64 goes on element by element. One bin of double holds 38 binades of bf16, in fewer
+/// How elements of T are summed. f32 ends with a window that holds all of its numbers; f64 and bf16
+/// go on element by element. One bin of double holds 38 binades of bf16, in fewer
 /// instructions than the two bins of float that hold 30: that is what log-normal data needs.
 template <class T>
 struct WindowsOf;
@@ -37,8 +37,8 @@ struct WindowsOf<float16> {
 };
 template <>
 struct WindowsOf<bfloat16> {
-    using type = Windows<spec::ExactWindow<double, 1, 6>, spec::ExactWindow<double, 2, 6>,
-                         spec::ExactWindow<double, 3, 6>, spec::ExactWindow<double, 7, 6>>;
+    using type =
+        Windows<spec::ExactWindow<double, 1, 6>, spec::ExactWindow<double, 2, 6>, spec::ExactWindow<double, 3, 6>>;
 };
 
 /// Blocks on a multiprocessor.
@@ -131,7 +131,8 @@ struct WarpSum {
     Word held[W::bins];
     int tiles = 0, drains = 0;
     std::uint32_t flushes = 0;
-    bool has_zeros = false; ///< the input, so that a glance is of no use
+    bool has_zeros = false;   ///< the input, so that a glance is of no use
+    bool met_special = false; ///< the tile that no window held had NaN or infinities
 
     __device__ __forceinline__ explicit WarpSum(Word* w) : words(w) {
         bins.reset(0);
@@ -179,6 +180,7 @@ struct WarpSum {
         Range all = mine;
         all.largest = warp_max(mine.largest);
         all.smallest_less_one = warp_min(mine.smallest_less_one);
+        met_special = all.largest >= Limits<T, W>::magnitude_of(Limits<T, W>::infinity);
         Limits<T, W> found;
         if (!Limits<T, W>::find(all, found)) return false;
         flush_all();
@@ -205,25 +207,13 @@ struct WarpSum {
         Element<T>::settle(glance);
         return limits.hold(glance);
     }
-    [[nodiscard]] static __device__ __forceinline__ Range range_of(const Vectors<V>& t) {
+    /// Makes the window hold a tile, whatever is in it; false if there is none of this kind.
+    __device__ __forceinline__ bool prepare(const Vectors<V>& t) {
         Range range;
 #pragma unroll
         for (int i = 0; i < V; ++i)
             Element<T>::template look<!Magnitude>(range, t.v[i]);
         Element<T>::settle(range);
-        return range;
-    }
-    /// Makes the window hold a tile, whatever is in it: NaN and infinities are `taken` out of it and
-    /// counted. False if there is no window of this kind; then they are not counted.
-    template <bool Specials>
-    __device__ __forceinline__ bool prepare(Vectors<V>& t, Counts& taken) {
-        Range range = range_of(t);
-        const bool special =
-            Specials && any_of_warp(range.largest >= Limits<T, W>::magnitude_of(Limits<T, W>::infinity));
-        if (special) {
-            taken.take_specials<T>(t);
-            range = range_of(t);
-        }
         const bool held_here = limits.hold(range);
         if (!all_of_warp(held_here && range.lowest != INT32_MIN)) {
             if (!all_of_warp(held_here) && !move_window(range)) return false;
@@ -231,15 +221,12 @@ struct WarpSum {
         } else {
             has_zeros = true; // or else a glance would have done
         }
-        if (special) taken.add_to(words);
         return true;
     }
-    /// Adds a tile; false if no window of this kind holds it, or, where NaN and infinities are
-    /// `taken` out of it, what remains.
-    template <bool Specials = true>
-    __device__ __forceinline__ bool take(Vectors<V>& t, Counts& taken) {
+    /// Adds a tile; false if no window of this kind holds it.
+    __device__ __forceinline__ bool take(const Vectors<V>& t) {
         if (!Glances || has_zeros || !all_of_warp(glance(limits, t))) {
-            if (!prepare<Specials>(t, taken)) return false;
+            if (!prepare(t)) return false;
         }
         add(t);
         if (++tiles == tiles_between_drains) {
@@ -257,12 +244,21 @@ struct Walk {
     const Tiles<T, V, Magnitude>& tiles;
     std::uint64_t tile, stride; ///< the tile that comes next; warps in the grid
     Word* words;
+    uint4* copy;         ///< room for a tile
     std::uint32_t* hint; ///< how many kinds of windows others found to be of no use; null: not known yet
     std::uint32_t slow_tiles = 0;
+    static constexpr std::uint32_t infinity = (2u * fp::Format<T>::max_exponent + 1) << Element<T>::fraction_bits;
 
     __device__ __forceinline__ void add_slowly(const uint4* vectors) {
         add_wide_tile<T, V, Magnitude>(vectors, words);
         if (++slow_tiles % (1u << 16) == 0) warp_carry(words);
+    }
+    [[nodiscard]] static __device__ __forceinline__ Vectors<V> copied(const uint4* copy) {
+        Vectors<V> t;
+#pragma unroll
+        for (int i = 0; i < V; ++i)
+            t.v[i] = copy[i * warp_size + threadIdx.x % warp_size];
+        return t;
     }
 
     /// Full tiles from `tile` on, with windows W; stops early, before a tile, where they are of no
@@ -275,11 +271,21 @@ struct Walk {
         Vectors<V> next = tiles.load(tile);
         for (; tile < tiles.full; tile += stride) {
             Vectors<V> current = tiles.as_added(next);
-            Counts taken; // is there still where the tile is read again
             if (tile + stride < tiles.full) next = tiles.load(tile + stride);
-            if (!sum.take(current, taken)) {
+            const uint4* const here = tiles.vectors + tile * (V * warp_size);
+            bool special = false, fits = true;
+            while (!sum.take(current)) {
+                fits = !special && sum.met_special;
+                if (!fits) break;
+                special = true;
+                take_specials<T, V, Magnitude>(here, copy, nullptr);
+                current = copied(copy);
+            }
+            if (!fits) {
                 if (!Last && ++misses > misses_allowed) break;
-                add_slowly(tiles.vectors + tile * (V * warp_size));
+                add_slowly(here);
+            } else if (special) {
+                take_specials<T, V, Magnitude>(here, copy, words);
             }
         }
         sum.flush_all();
@@ -287,7 +293,7 @@ struct Walk {
     /// One kind of window after the other, but not those that a block before this one has given up.
     template <class W, class... More>
     __device__ __forceinline__ void through(Windows<W, More...>, std::uint32_t skip, std::uint32_t kind = 0) {
-        constexpr bool last = sizeof...(More) == 0 && !fp::is_f64<T>;
+        constexpr bool last = sizeof...(More) == 0 && !scatters<T>;
         if (last || skip <= kind) {
             go<W, last>();
             if (tile < tiles.full && hint != nullptr) {
@@ -298,10 +304,11 @@ struct Walk {
         if constexpr (sizeof...(More) > 0) through(Windows<More...>{}, skip, kind + 1);
     }
 
-    /// f64 when windows were of no use: element by element.
-    __device__ __forceinline__ void scatter_rest(Limbs<4>& limbs) {
+    /// Where windows were of no use: element by element.
+    __device__ __forceinline__ void scatter_rest(ScatteredOf<T>& scattered) {
         if (tile >= tiles.full) return;
-        limbs.start();
+        scattered.clear();
+        int pending = 0;
         Vectors<V> next = tiles.load(tile);
         for (; tile < tiles.full; tile += stride) {
             Vectors<V> current = tiles.as_added(next);
@@ -310,24 +317,30 @@ struct Walk {
 #pragma unroll
             for (int i = 0; i < V; ++i)
                 Element<T>::look(range, current.v[i]);
-            if (!all_of_warp(range.largest < infinity_of_f64 && range.lowest != INT32_MIN)) {
-                Counts taken;
-                taken.take_specials<T>(current);
-                for (int i = 0; i < V; ++i)
-                    Element<T>::each(current.v[i],
-                                     [&](T x) { taken.minus_zeros += fp::to_bits(x) == fp::sign_mask<T>; });
-                taken.add_to(words);
+            Element<T>::settle(range);
+            if (!all_of_warp(range.largest < infinity && range.lowest != INT32_MIN)) {
+                Counts counts;
+                for (int i = 0; i < V; ++i) {
+                    counts.take_specials<T>(current.v[i]);
+                    Element<T>::each(current.v[i], [&](auto x) {
+                        counts.minus_zeros += fp::to_bits(x) == fp::sign_mask<decltype(x)>;
+                    });
+                }
+                counts.add_to(words);
             }
-            limbs.reserve(V * Element<T>::per_vector, words);
 #pragma unroll
             for (int i = 0; i < V; ++i)
-                Element<T>::each_double(current.v[i], [&](double x) { limbs.add(x); });
+                scattered.add(current.v[i]);
+            if (++pending == ScatteredOf<T>::most / (V * Element<T>::per_vector)) {
+                scattered.drain(words);
+                pending = 0;
+            }
         }
-        limbs.finish(words);
+        scattered.drain(words);
     }
 
     /// The tiles that are not full, by whichever warp they fall to.
-    __device__ __forceinline__ void finish_rest(std::uint64_t first, uint4* copy) {
+    __device__ __forceinline__ void finish_rest(std::uint64_t first) {
         for (std::uint64_t rest_tile = tiles.full + first % stride; rest_tile < tiles.count(); rest_tile += stride) {
             const Vectors<V> rest = tiles.load_rest(rest_tile);
             if (!any_of_warp(rest.any())) continue;
@@ -354,7 +367,7 @@ struct WarpMemory<Tiles<T, V, Magnitude>> {
     Word words[acc::exact::words];
     union {
         uint4 copy[tile_vectors * warp_size];
-        std::conditional_t<fp::is_f64<T>, Limbs<4>, int> limbs;
+        std::conditional_t<scatters<T>, ScatteredOf<T>, int> scattered;
     };
 };
 
@@ -367,10 +380,10 @@ __device__ __forceinline__ void add_share(const Tiles<T, V, Magnitude>& tiles, W
         wait_for_previous_kernel(); // which has made the hint zero, long ago
         skip = *static_cast<volatile std::uint32_t*>(between.hint);
     }
-    Walk<T, Magnitude> walk{tiles, first, warps, own.words, between.hint};
+    Walk<T, Magnitude> walk{tiles, first, warps, own.words, own.copy, between.hint};
     walk.through(typename WindowsOf<T>::type{}, skip);
-    if constexpr (fp::is_f64<T>) walk.scatter_rest(own.limbs);
-    walk.finish_rest(first, own.copy);
+    if constexpr (scatters<T>) walk.scatter_rest(own.scattered);
+    walk.finish_rest(first);
 }
 
 } // namespace detreduce::cuda::exact

@@ -40,8 +40,8 @@ struct Counts {
         return m < infinity ? m : 0;
     }
     /// Makes NaN and infinities of T zeros, and counts them.
-    template <class T, int V>
-    __device__ __forceinline__ void take_specials(Vectors<V>& t) {
+    template <class T>
+    __device__ __forceinline__ void take_specials(uint4& v) {
         // `high` is an element, or its upper half; `low` is the lower half.
         constexpr std::uint32_t infinity = fp::is_f64<T> ? infinity_of_f64
                                                          : static_cast<std::uint32_t>(fp::infinity_bits<T>)
@@ -54,20 +54,17 @@ struct Counts {
             negative_infinities += m == infinity && negative;
             return m >= infinity;
         };
+        std::uint32_t* const words[] = {&v.x, &v.y, &v.z, &v.w};
 #pragma unroll
-        for (int i = 0; i < V; ++i) {
-            std::uint32_t* const words[] = {&t.v[i].x, &t.v[i].y, &t.v[i].z, &t.v[i].w};
-#pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                std::uint32_t& w = *words[k];
-                if constexpr (fp::is_f64<T>) {
-                    if (k % 2 == 0 && is_special(*words[k + 1], w)) w = *words[k + 1] = 0;
-                } else if constexpr (fp::is_f32<T>) {
-                    if (is_special(w, 0)) w = 0;
-                } else {
-                    if (is_special(w << 16, 0)) w &= 0xffff0000u;
-                    if (is_special(w & 0xffff0000u, 0)) w &= 0xffffu;
-                }
+        for (int k = 0; k < 4; ++k) {
+            std::uint32_t& w = *words[k];
+            if constexpr (fp::is_f64<T>) {
+                if (k % 2 == 0 && is_special(*words[k + 1], w)) w = *words[k + 1] = 0;
+            } else if constexpr (fp::is_f32<T>) {
+                if (is_special(w, 0)) w = 0;
+            } else {
+                if (is_special(w << 16, 0)) w &= 0xffff0000u;
+                if (is_special(w & 0xffff0000u, 0)) w &= 0xffffu;
             }
         }
     }
@@ -85,6 +82,20 @@ struct Counts {
         sync_warp();
     }
 };
+
+/// A tile of V loads a thread to `copy`, with zeros in the places of NaN and infinities, which are
+/// counted in the warp's words unless those are null.
+template <class T, int V, bool Magnitude>
+__device__ __noinline__ void take_specials(const uint4* tile, uint4* copy, Word* words) {
+    Counts counts;
+    for (int i = 0; i < V; ++i) {
+        const int mine = i * warp_size + threadIdx.x % warp_size;
+        uint4 v = seen<T, Magnitude>(tile[mine]);
+        counts.take_specials<T>(v);
+        copy[mine] = v;
+    }
+    if (words != nullptr) counts.add_to(words);
+}
 
 /// Adds the doubles that `each` passes to a function, by one warp, to its words: those that a
 /// window around the largest of them holds, then those below, and so on. Each has at most Bits
@@ -151,31 +162,21 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
 template <int Copies>
 struct Limbs {
     static constexpr int bits = 20, count = 2098 / bits + 4, stride = 113, threads = warp_size / Copies;
-    static constexpr int most = INT32_MAX / ((1 << bits) - 1); ///< numbers that a copy takes
-    static_assert(count <= stride && stride % 4 == 1);         // copies of a limb lie in different banks
+    static constexpr int most = INT32_MAX / ((1 << bits) - 1) / threads; ///< numbers that a thread adds between drains
+    static_assert(count <= stride && stride % 16 == 1);                  // copies of a limb lie in different banks
     std::int32_t limb[Copies][stride];
-    std::int32_t pending; ///< numbers that a copy has taken at most; below 0: the limbs have not been used
 
-    /// Before the first of the rest.
-    __device__ __forceinline__ void start() {
-        pending = -1;
+    __device__ __forceinline__ void clear() {
+        for (int k = threadIdx.x % warp_size; k < Copies * stride; k += warp_size)
+            (&limb[0][0])[k] = 0;
         sync_warp();
     }
-    /// Makes room for n more numbers of each thread.
-    __device__ __forceinline__ void reserve(int n, Word* words) {
-        sync_warp();
-        const int before = pending;
-        if (before < 0) {
-            for (int k = threadIdx.x % warp_size; k < Copies * stride; k += warp_size)
-                (&limb[0][0])[k] = 0;
-        } else if (before + n * threads > most) {
-            drain(words);
-        }
-        sync_warp();
-        pending = (before < 0 || before + n * threads > most ? 0 : before) + n * threads;
-        sync_warp();
+    /// The doubles of one load.
+    __device__ __forceinline__ void add(const uint4& v) {
+        Element<double>::each(v, [&](double x) { add(x); });
     }
-    /// A finite number.
+    /// A finite number. If Short, it has few bits, and so none in most limbs.
+    template <bool Short = false>
     __device__ __forceinline__ void add(double x) {
         const auto high = static_cast<std::uint32_t>(__double2hiint(x));
         const std::uint32_t field = high >> 20 & 0x7ffu, position = field == 0 ? 0 : field - 1;
@@ -192,8 +193,8 @@ struct Limbs {
                                         static_cast<std::uint32_t>(low >> 3 * bits) | top << (64 - 3 * bits)};
         std::int32_t* const to = limb[threadIdx.x % Copies] + first;
 #pragma unroll
-        for (int i = 0; i < 4; ++i) { // short numbers have none in most limbs
-            if (piece[i] != 0) atomicAdd(to + i, (static_cast<std::int32_t>(piece[i]) ^ sign) - sign);
+        for (int i = 0; i < 4; ++i) {
+            if (!Short || piece[i] != 0) atomicAdd(to + i, (static_cast<std::int32_t>(piece[i]) ^ sign) - sign);
         }
     }
     __device__ __noinline__ void drain(Word* words) {
@@ -212,10 +213,54 @@ struct Limbs {
         }
         sync_warp();
     }
-    __device__ __forceinline__ void finish(Word* words) {
+};
+
+/// The same for numbers of bf16: each thread has words of its own, in a bank of its own, one for eight
+/// exponents, so that an element is one addition and nobody waits for another.
+struct Columns {
+    static constexpr int count = 32, fraction_bits = 7, exponents = 8;
+    static constexpr int most = INT32_MAX / (((2 << fraction_bits) - 1) << (exponents - 1));
+    std::int32_t word[count][warp_size];
+
+    __device__ __forceinline__ void clear() {
+        for (int k = 0; k < count; ++k)
+            word[k][threadIdx.x % warp_size] = 0;
         sync_warp();
-        if (pending > 0) drain(words);
+    }
+    __device__ __forceinline__ void add(const uint4& v) {
+        for (const std::uint32_t two : {v.x, v.y, v.z, v.w})
+            add(two << 16), add(two & 0xffff0000u);
+    }
+    /// A finite number in the upper half of `bits`.
+    __device__ __forceinline__ void add(std::uint32_t bits) {
+        const std::uint32_t field = bits >> 23 & 0xffu, exponent = max(field, 1u);
+        const std::uint32_t m = (bits >> 16 & 0x7fu) | (field != 0 ? 0x80u : 0u);
+        const auto value = static_cast<std::int32_t>(m << exponent % exponents),
+                   sign = static_cast<std::int32_t>(bits) >> 31;
+        atomicAdd(&word[exponent / exponents][threadIdx.x % warp_size], (value ^ sign) - sign);
+    }
+    __device__ __noinline__ void drain(Word* words) {
+        const int k = threadIdx.x % warp_size;
+        sync_warp();
+        Word sum = 0;
+        for (int i = 0; i < warp_size; ++i) { // each thread in another bank
+            std::int32_t& other = word[k][(i + k) % warp_size];
+            sum += other;
+            other = 0;
+        }
+        const acc::exact::Deposit d =
+            acc::exact::split(sum, exponents * k - fp::Format<bfloat16>::max_exponent - fraction_bits);
+        for (int i = 0; i < 3; ++i) {
+            if (d.digit[i] != 0) atomic_add(words + d.first + i, d.digit[i]);
+        }
+        sync_warp();
     }
 };
+
+/// Are elements of T added one by one where windows are of no use, and to what?
+template <class T>
+inline constexpr bool scatters = fp::is_f64<T> || std::is_same_v<T, bfloat16>;
+template <class T>
+using ScatteredOf = std::conditional_t<fp::is_f64<T>, Limbs<4>, Columns>;
 
 } // namespace detreduce::cuda::exact
