@@ -99,6 +99,21 @@ def _source_page(path):
     return f"# {path}\n\n~~~~{LANGUAGES.get(full.suffix, 'text')}\n{text}\n~~~~\n"
 
 
+_include = re.compile(r'^ *--8<-- "([^":]+)')
+
+
+def _check_includes(markdown, place):
+    """A page is read as a file, too: the paragraph over an included part of a file links to the file."""
+    lines = markdown.split("\n")
+    for number, line in enumerate(lines):
+        include = _include.match(line)
+        if not include:
+            continue
+        above = "\n".join(lines[:number - 1]).rstrip().rpartition("\n\n")[2]  # of the fence
+        if include.group(1) not in {_resolved(m.group(1), place)[0] for m in _link.finditer(above)}:
+            raise PluginError(f"{place}:{number + 1}: no link to {include.group(1)} in the paragraph over its include")
+
+
 def on_config(config):
     config["mdx_configs"]["pymdownx.snippets"]["base_path"] = [str(ROOT)]  # whatever the folder of the build
     return config
@@ -106,6 +121,8 @@ def on_config(config):
 
 def on_files(files, config):
     texts = {f.src_uri: f.content_string for f in files if f.src_uri.endswith(".md")}
+    for page, text in texts.items():
+        _check_includes(text, _place.get(page, "docs/" + page))
     added = {}
 
     def add(site, content):
