@@ -286,7 +286,7 @@ def _module(folder, name):
 
 def _said(node):
     doc = ast.get_docstring(node)
-    return f"~~~~text\n{doc}\n~~~~\n" if doc else ""
+    return f"~~~~{{ .text .said }}\n{doc}\n~~~~\n" if doc else ""
 
 
 def _python(root):

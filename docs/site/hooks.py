@@ -184,6 +184,11 @@ def on_page_markdown(markdown, page, config, files):
 _formula = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.S)
 
 
+# log between letters; a parenthesis or an operator has its own space.
+_function = re.compile(r"(?P<before>(?<=</mi>))?<mi>log</mi>(?P<after>(?=<mi>))?")
+_space = '<mspace width="0.17em"></mspace>'
+
+
 _bar = re.compile(r"<mo[^>]*>(?:&#x0007C;|\|)</mo>")
 
 
@@ -191,6 +196,10 @@ def on_page_content(content, page, config, files):
     def typeset(match):
         display = "block" if match.group(2) == "[" else "inline"
         typeset = latex2mathml.converter.convert(html.unescape(match.group(3)).strip(), display=display)
+        typeset = _function.sub(
+            lambda m: (_space if m["before"] is not None else "") + "<mi>log</mi>" + (_space if m["after"] is not None else ""),
+            typeset,
+        )
         # Bars come in pairs; each is told which it is, and stays as tall as the text.
         forms = itertools.cycle(("prefix", "postfix"))
         return _bar.sub(lambda _: f'<mo form="{next(forms)}" stretchy="false" lspace="0" rspace="0">|</mo>', typeset)
