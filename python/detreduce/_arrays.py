@@ -51,6 +51,12 @@ def dtype_word(dtype: Any, argument: str) -> str:
     return NAMES[name]
 
 
+def refused_dtype(argument: str, dtype: Any, cast: str) -> TypeError:
+    """Of elements of another kind. `cast` makes integers a dtype that is allowed; empty: they are no integers."""
+    hint = f". Integers up to 2**53 fit float64: {argument}{cast}" if cast else ""
+    return TypeError(f"{argument}: must not be {dtype}; allowed are {_ALLOWED}{hint}")
+
+
 class Numpy:
     """Arrays in host memory. The base of what is opened as one of these."""
 
@@ -83,7 +89,7 @@ class Numpy:
     def dtype(self, a, argument: str) -> str:
         name = _BY_DTYPE.get(a.dtype) or NAMES.get(a.dtype.name)
         if name is None:
-            raise TypeError(f"{argument}: there is no {a.dtype}; allowed are {_ALLOWED}")
+            raise refused_dtype(argument, a.dtype, '.astype("float64")' if a.dtype.kind in "iub" else "")
         return name
 
     def is_int64(self, a) -> bool:
@@ -206,7 +212,8 @@ class Torch(Numpy):
     def dtype(self, a, argument: str) -> str:
         word = self.words.get(a.dtype)
         if word is None:
-            raise TypeError(f"{argument}: there is no {a.dtype}; allowed are {_ALLOWED}")
+            integer = not (a.dtype.is_floating_point or a.dtype.is_complex)
+            raise refused_dtype(argument, a.dtype, ".double()" if integer else "")
         return word
 
     def is_int64(self, a) -> bool:

@@ -218,6 +218,14 @@ def test_errors_name_the_argument(error, argument, call):
     assert str(raised.value).startswith(argument + ": ") and len(str(raised.value)) > len(argument) + 10
 
 
+def test_the_error_of_integers_says_what_to_do():
+    for x in (np.arange(3), np.ones(3, np.uint8), np.ones(3, bool)):
+        with pytest.raises(TypeError, match=rf'must not be {x.dtype}; allowed are float16, .*: x.astype\("float64"\)$'):
+            dr.sum(x)
+    with pytest.raises(TypeError, match=r"must not be complex128; allowed are [a-z0-9_, ]*$"):
+        dr.sum(np.ones(3, np.complex128))
+
+
 def test_numbers_are_arrays_of_one():
     assert dr.sum(1.5) == 1.5 and dr.dot(np.float32(2), np.float32(3)) == 6 and dr.argmin(0.0) == 0
     assert dr.sum(np.float16(2)).dtype == np.float16 and dr.sum([1.5, 2]) == 3.5
