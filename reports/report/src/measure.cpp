@@ -1,14 +1,17 @@
 #include "measure.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
 #include <detreduce/detreduce.hpp>
 
+#include "busy.hpp"
 #include "failure.hpp"
 #include "gpu.hpp"
 #include "own.hpp"
+#include "summary.hpp"
 
 namespace detreduce::report {
 namespace {
@@ -84,6 +87,20 @@ std::vector<double> shares_of(const Options& options, const std::vector<SectionP
     return shares;
 }
 
+bool is_timed(const SectionPlan& plan) {
+    return plan.measure == measure_cost || plan.measure == measure_op_cost || plan.measure == measure_ladder;
+}
+
+// The load average would not do: it remembers for minutes that something was built before.
+void note_load(Provenance& p) {
+    constexpr double quiet = 0.2;
+    const std::optional<double> busy = share_of_others(std::chrono::milliseconds(500));
+    if (!busy || *busy < quiet || !busy_note_of(p).empty()) return;
+    p.notes.push_back(fmt::format("{} when timing began (other programs took {:.0f} % of its {} threads): times, those "
+                                  "of several threads above all, say little.",
+                                  busy_note, 100 * *busy, p.cpu_threads));
+}
+
 // The provenance has room for one GPU.
 void note_more_gpus(const Options& options, std::vector<std::string>& notes) {
     for (const Device& device : options.more_devices)
@@ -134,8 +151,10 @@ void measure(const Options& options, Progress& progress, Results& results) {
         results.provenance.incomplete = fmt::format("{} at: {}", why, progress.position());
     };
     try {
-        for (const SectionPlan& plan : list)
+        for (const SectionPlan& plan : list) {
+            if (is_timed(plan)) note_load(results.provenance);
             plan.measure(options, progress, results);
+        }
         progress.clear();
     } catch (const std::exception& error) {
         stopped(error.what());

@@ -13,8 +13,8 @@
 
 namespace detreduce::report {
 
-bool Progress::wanted() {
-    return ::isatty(STDERR_FILENO) != 0;
+Progress::Shown Progress::wanted() {
+    return ::isatty(STDERR_FILENO) != 0 ? Shown::bar : Shown::lines;
 }
 
 void Progress::expect(std::vector<double> shares) {
@@ -33,6 +33,7 @@ void Progress::begin(std::string part, int steps, double work) {
     ++begun_;
     drawn_ = {};
     check_interrupt();
+    if (shown_ == Shown::lines) print_line();
     draw();
 }
 
@@ -64,20 +65,33 @@ double Progress::done() const {
     return all > 0 ? (before + *current * finished_ / work_) / all : 0;
 }
 
+// fmt::print would throw when nobody reads any more, and the report is still to be written.
+void Progress::print_line() const {
+    const std::string left = estimate();
+    const std::string line =
+        fmt::format("{} of {}: {}{}{}\n", begun_, shares_.size(), part_, left.empty() ? "" : ", ", left);
+    std::fputs(line.c_str(), stdout);
+    std::fflush(stdout);
+}
+
+std::string Progress::estimate() const {
+    const std::string left = time_left(done(), std::chrono::duration<double>(Clock::now() - start_).count());
+    return left.empty() ? "" : "about " + left + " left";
+}
+
 void Progress::draw() {
-    if (!shown_) return;
+    if (shown_ != Shown::bar) return;
     constexpr int width = 28;
     const int filled = width * begun_steps_ / steps_;
-    const std::string left = time_left(done(), std::chrono::duration<double>(Clock::now() - start_).count());
-    const std::string line =
-        fmt::format("\r\033[K{:<12} [{:=<{}}{:<{}}] {}/{} {}{:.30}", part_, "", filled, "", width - filled,
-                    begun_steps_, steps_, left.empty() ? "" : "about " + left + " left  ", what_);
+    const std::string left = estimate();
+    const std::string line = fmt::format("\r\033[K{:<12} [{:=<{}}{:<{}}] {}/{} {}{:.30}", part_, "", filled, "",
+                                         width - filled, begun_steps_, steps_, left.empty() ? "" : left + "  ", what_);
     std::fputs(line.c_str(), stderr); // fmt::print would throw when the terminal goes away
     std::fflush(stderr);
 }
 
 void Progress::clear() {
-    if (!shown_) return;
+    if (shown_ != Shown::bar) return;
     std::fputs("\r\033[K", stderr);
     std::fflush(stderr);
 }

@@ -1,5 +1,5 @@
-// A progress bar on standard error when that is a terminal, with an estimate of what remains;
-// nothing otherwise. Each step is also where Ctrl-C ends measuring.
+// A progress bar on standard error when that is a terminal, with an estimate of what remains; else
+// a line a part on standard output. Each step is also where Ctrl-C ends measuring.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,15 @@ class Progress {
   public:
     using Clock = std::chrono::steady_clock;
 
-    explicit Progress(bool shown) : shown_(shown) {}
+    enum class Shown { nothing, lines, bar };
+
+    explicit Progress(Shown shown) : shown_(shown) {}
     ~Progress() { clear(); }
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    /// Is standard error a terminal?
-    [[nodiscard]] static bool wanted();
+    /// The bar where standard error is a terminal, else lines.
+    [[nodiscard]] static Shown wanted();
 
     /// All the work to come: the share of the time that each part will take, in the order of
     /// begin(). Without it the estimate is of one part.
@@ -41,8 +43,11 @@ class Progress {
 
   private:
     void draw();
+    void print_line() const;
+    /// "about 12 s left"; empty when it is too early to say.
+    [[nodiscard]] std::string estimate() const;
 
-    bool shown_;
+    Shown shown_;
     std::string part_, what_;
     std::vector<double> shares_ = {1};
     std::size_t begun_ = 0; ///< parts

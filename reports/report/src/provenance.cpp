@@ -47,16 +47,6 @@ std::string system_name() {
     return fmt::format("{} {} {}", names.sysname, names.release, names.machine);
 }
 
-// Times taken while others compute are wrong by whatever the others do; the reader must know.
-void note_load(Provenance& p) {
-    double load = 0;
-    if (::getloadavg(&load, 1) != 1 || load < 0.5 * p.cpu_threads) return;
-    p.notes.push_back(fmt::format("The machine was busy when the run began (load average {:.1f} on {} threads): times, "
-                                  "those of several threads above "
-                                  "all, say little.",
-                                  load, p.cpu_threads));
-}
-
 } // namespace
 
 Provenance provenance_of(const Options& options) {
@@ -79,7 +69,6 @@ Provenance provenance_of(const Options& options) {
     p.device = name_of(options.device);
     p.device_choice = options.device_choice;
     if (options.device.backend == Backend::cuda) p.gpu = gpu::describe(options.device.index);
-    note_load(p);
     return p;
 }
 

@@ -18,6 +18,12 @@ const CostRow* fastest_of(const Results& results, const std::string& dtype, std:
     return best;
 }
 
+std::string busy_note_of(const Provenance& provenance) {
+    for (const std::string& note : provenance.notes)
+        if (note.starts_with(busy_note)) return note;
+    return "";
+}
+
 Metric time_ratio(const CostRow* over, const CostRow* under) {
     if (!over || !under || !over->median_s || !under->median_s || *under->median_s == 0) return {};
     return *over->median_s / *under->median_s;

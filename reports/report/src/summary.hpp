@@ -46,6 +46,11 @@ struct Proof {
 /// The fastest variant of `candidate` on n elements of normal data; null: not measured.
 [[nodiscard]] const CostRow* fastest_of(const Results& results, const std::string& dtype, std::uint64_t n,
                                         const std::string& candidate);
+/// What the note begins with that other programs ran when times were taken.
+inline constexpr const char* busy_note = "The machine was busy";
+/// That note; empty: there is none.
+[[nodiscard]] std::string busy_note_of(const Provenance& provenance);
+
 [[nodiscard]] Metric time_ratio(const CostRow* over, const CostRow* under);
 
 } // namespace detreduce::report

@@ -114,9 +114,29 @@ Answer which_method(const Results& results) {
                    "numbers cancel, take compensated."};
 }
 
-Answer what_it_costs(const std::vector<Price>& prices) {
+// Why the times are not those of the methods; empty: nothing speaks against them. No sum is faster
+// than reading its numbers, but for noise.
+std::string why_unknown(const Results& results, const std::vector<Choice>& list) {
+    constexpr double most = 1.05;
+    if (results.provenance.device == "cpu" && !busy_note_of(results.provenance).empty())
+        return "other programs kept the machine busy";
+    for (const Choice& c : list)
+        if (c.cost && c.cost->ratio_to_read && *c.cost->ratio_to_read > most)
+            return fmt::format("{} of {} took {}, which something must have slowed down", c.label, c.dtype,
+                               than(1 / *c.cost->ratio_to_read, "reading the numbers"));
+    return "";
+}
+
+Answer what_it_costs(const std::vector<Price>& prices, const std::string& unknown) {
     Answer answer{"What does it cost?", "Not measured."};
     if (prices.empty()) return answer;
+    if (!unknown.empty()) {
+        answer.text =
+            fmt::format("Not known: {}. Measure again when the machine does nothing else. Errors and bits do not "
+                        "depend on that.",
+                        unknown);
+        return answer;
+    }
     const auto f32 = std::find_if(prices.begin(), prices.end(), [](const Price& p) { return p.dtype == "f32"; });
     const Price& p = f32 == prices.end() ? prices.front() : *f32;
     std::string text =
@@ -153,7 +173,8 @@ Section summary_section(const Results& results) {
         section.line_charts.push_back(chart(list, dtype));
         if (Price price = price_of(results, list, dtype); price.to_tree) prices.push_back(std::move(price));
     }
-    section.answers = {which_method(results), what_it_costs(prices), is_it_proven(results)};
+    const std::string unknown = why_unknown(results, list);
+    section.answers = {which_method(results), what_it_costs(prices, unknown), is_it_proven(results)};
     if (list.empty()) return section;
     section.text = {
         fmt::format(
@@ -165,7 +186,7 @@ Section summary_section(const Results& results) {
         "Bit patterns: how many different results were seen along the axes that the method's guarantee covers (section "
         "“Determinism”), and in how many runs. In the plots further down is less wrong, further left is faster."};
     section.tables = {with_guarantees(summary_table(list, results.provenance.device != "cpu"), list, results)};
-    if (!prices.empty()) section.tables.push_back(price_table(prices));
+    if (!prices.empty() && unknown.empty()) section.tables.push_back(price_table(prices));
     return section;
 }
 

@@ -47,6 +47,19 @@ struct Fixture {
 
 } // namespace
 
+TEST_CASE("report says a line a part where standard error is no terminal", "[report]") {
+    const TemporaryDirectory dir;
+    const Outcome o =
+        run_program("report --quick --device cpu --max-n 256 --sections reference,edges --measure-only --out " +
+                    quoted(dir.path() / "out"));
+    INFO(o.out);
+    CHECK(o.status == 0);
+    CHECK(o.err.empty());
+    const std::size_t first = o.out.find("\n1 of 2: reference"), second = o.out.find("\n2 of 2: edge cases");
+    CHECK(first < second);
+    CHECK(second < o.out.find("\nwrote "));
+}
+
 TEST_CASE("render makes the page, twice the same", "[report]") {
     REQUIRE(can_draw());
     const Fixture f;

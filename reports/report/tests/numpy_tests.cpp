@@ -26,7 +26,7 @@ struct FakePython : FakeProgram {
 };
 
 struct Peer {
-    Progress progress{false};
+    Progress progress{Progress::Shown::nothing};
     std::vector<std::string> notes;
     NumpyPeer numpy{progress, notes, std::chrono::milliseconds(500)};
 };
@@ -143,7 +143,7 @@ TEST_CASE("the NumPy that is here is timed", "[report]") {
         0) {
         return detreduce::proptests::skipped("python3 here has no numpy, so that its real times are not tested");
     }
-    Progress progress(false);
+    Progress progress(Progress::Shown::nothing);
     std::vector<std::string> notes;
     NumpyPeer numpy(progress, notes);
     for (const DType dtype : {DType::f16, DType::f32, DType::f64}) {

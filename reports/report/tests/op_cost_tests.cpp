@@ -25,7 +25,7 @@ Results measured(std::uint64_t largest_n, bool quick) {
     Options options{.quick = quick, .device = {}, .device_choice = {}, .command = {}};
     options.largest_n = largest_n;
     options.sections = {"op_cost"};
-    Progress progress(false);
+    Progress progress(Progress::Shown::nothing);
     Results results;
     measure(options, progress, results);
     return results;

@@ -46,7 +46,7 @@ std::vector<ErrorRow> measured(DType dtype) {
     Options options;
     options.quick = true;
     options.device = detreduce::cpu;
-    Progress progress(false);
+    Progress progress(Progress::Shown::nothing);
     const DType list[] = {dtype};
     Results results;
     measure_term_error(options, list, progress, results);
@@ -211,7 +211,7 @@ TEST_CASE("sums of f64 are measured up to condition numbers of 1e45", "[report]"
     options.quick = true;
     options.device = detreduce::cpu;
     options.largest_n = 4096; // that of the sweep
-    Progress progress(false);
+    Progress progress(Progress::Shown::nothing);
     Results results;
     measure_error(options, progress, results);
     results.provenance.device = "cpu";

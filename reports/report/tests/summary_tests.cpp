@@ -163,6 +163,25 @@ TEST_CASE("what is broken is not called proven, nor what was not measured", "[re
     CHECK(answer_to(summary_section({}), "What does it cost?").text == "Not measured.");
 }
 
+TEST_CASE("what it costs is not known where other programs ran, or a sum was faster than reading", "[report]") {
+    Results r = results();
+    r.cost.push_back(cost("exact", 1024, 1.53, 5, 0.93));
+    const auto answer = [&] { return answer_to(summary_section(r), "What does it cost?").text; };
+    const auto has_price = [&] { return summary_section(r).tables.back().id == "price"; };
+    r.cost[2].ratio_to_read = 1.04;
+    CHECK(answer().starts_with("Of 2¹⁰ numbers"));
+    CHECK(has_price());
+    r.cost[2].ratio_to_read = 1.25; // of tree
+    CHECK(answer().starts_with("Not known: tree of f32 took 20.0 % less time than reading the numbers, which"));
+    CHECK_FALSE(has_price());
+    r.cost[2].ratio_to_read = 0.95;
+    r.provenance.notes = {"something else", std::string(busy_note) + " when timing began: times say little."};
+    CHECK(answer().starts_with("Of 2¹⁰ numbers")); // a GPU's times, which the host's load hardly changes
+    r.provenance.device = "cpu";
+    CHECK(answer().starts_with("Not known: other programs kept the machine busy."));
+    CHECK_FALSE(has_price());
+}
+
 TEST_CASE("what exact costs is one table", "[report]") {
     Results r = results();
     const auto has_price = [&] { return summary_section(r).tables.back().id == "price"; };
