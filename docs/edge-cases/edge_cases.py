@@ -6,6 +6,7 @@ The first column is the true sum, rounded once to the dtype: by fractions, witho
 """
 
 import math
+import platform
 import sys
 from fractions import Fraction
 
@@ -63,8 +64,18 @@ def text(value, dtype):
     return "nan" if math.isnan(value) else np.format_float_scientific(dtype(value), trim="-") if abs(value) >= 1e6 or 0 < abs(value) < 1e-3 else f"{value:g}"
 
 
+def processor():
+    """Its name."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as info:
+            return next(line.partition(": ")[2].strip() for line in info if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.machine()
+
+
 def main():
     made = list(libraries())
+    print(f"{processor()}, Python {platform.python_version()}\n")
     print("| sum of | dtype | true sum | " + " | ".join(f"{name} {version}" for name, version, _ in made) + " |")
     print("|---|---|---:|" + "---:|" * len(made))
     for name, dtype, values in CASES:

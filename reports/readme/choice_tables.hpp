@@ -16,7 +16,7 @@ namespace detreduce::readme {
 /// Of an element of f32, by one thread, at the largest size: ns, "0.42"; a dash: not measured.
 [[nodiscard]] std::string cpu_cost(const report::Results& cpu, const std::string& candidate);
 
-/// Edge cases × exact, tree, CUB's default, and what was published of its reproducible mode.
+/// Edge cases × exact, tree and CUB's default.
 [[nodiscard]] report::Table edge_table(const report::Results& results);
 
 } // namespace detreduce::readme

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "build_figures.hpp"
 #include "choice_tables.hpp"
 #include "cpu_tables.hpp"
 #include "failure.hpp"
@@ -14,6 +16,7 @@
 #include "op_tables.hpp"
 #include "origin.hpp"
 #include "peers.hpp"
+#include "printed.hpp"
 #include "read_csv.hpp"
 #include "sum_tables.hpp"
 #include "summary.hpp"
@@ -26,7 +29,7 @@ namespace {
 using namespace report;
 
 constexpr const char *results_file = "results.json", *ladder_file = "ladder.json", *cpu_folder = "xeon-cpu",
-                     *gpus_folder = "nvidia-h100-x2";
+                     *edge_folder = "edge-cases", *build_folder = "build";
 
 struct Folder {
     std::filesystem::path path;
@@ -51,13 +54,27 @@ struct Folder {
         return fmt::format("{}: {}, {}, commit {}, {}", cpu_link(), p.cpu, p.isa, p.commit.substr(0, 9),
                            p.created.substr(0, 10));
     }
-    [[nodiscard]] std::string cpu_link() const {
-        const std::string beside = (std::filesystem::path(link).parent_path() / cpu_folder).generic_string();
-        return fmt::format("[{}/{}]({}/{})", cpu_folder, results_file, beside, results_file);
+    [[nodiscard]] std::string cpu_link() const { return beside(cpu_folder).link_with_folder(results_file); }
+    [[nodiscard]] std::string link_with_folder(const std::string& file) const {
+        return fmt::format("[{}/{}]({}/{})", path.filename().string(), file, link, file);
+    }
+    [[nodiscard]] bool has(const char* file) const { return std::filesystem::exists(path / file); }
+    [[nodiscard]] Printed printed_in(const char* file) const {
+        return printed(read_file(path / file), (path / file).string());
     }
     /// Another folder of results, beside this.
-    [[nodiscard]] Folder beside(const char* name) const {
+    [[nodiscard]] Folder beside(const std::string& name) const {
         return {path.parent_path() / name, (std::filesystem::path(link).parent_path() / name).generic_string()};
+    }
+    /// All folders of results, and this is one, by name.
+    [[nodiscard]] std::vector<Folder> all_beside() const {
+        std::set<std::string> names;
+        for (const auto& entry : std::filesystem::directory_iterator(path.parent_path()))
+            if (entry.is_directory()) names.insert(entry.path().filename().string());
+        std::vector<Folder> list;
+        for (const std::string& name : names)
+            list.push_back(beside(name));
+        return list;
     }
     [[nodiscard]] std::string origin_commit(const std::string& file) const {
         const std::string source = (path / "provenance.txt").string();
@@ -163,15 +180,51 @@ std::string row_ops(const Folder& folder) {
            folder.from(row_ops_file) + markdown(row_ops_table(folder.rows(row_ops_file), code));
 }
 
+// Of others what was printed: its file, and which columns are shown.
+struct PeerFile {
+    const char *file, *whose;
+    const char* wanted; ///< part of a column's head
+};
+constexpr PeerFile edge_peers[] = {{"cub.txt", "CUB", "gpu_to_gpu"}, {"nccl.txt", "NCCL", ""}};
+
 std::string edges(const Folder& folder) {
-    return folder.from(results_file) + markdown(edge_table(folder.results()));
+    const Results results = folder.results();
+    Table table = edge_table(results);
+    std::string from = fmt::format("From {}: {}", folder.link_to(results_file), folder.origin(results_file));
+    const Folder edges_folder = folder.beside(edge_folder);
+    for (const PeerFile& peer : edge_peers) {
+        if (!std::filesystem::exists(edges_folder.path / peer.file)) continue;
+        const Printed p = edges_folder.printed_in(peer.file);
+        for (std::size_t column = 2; column < p.heads.size(); ++column) {
+            if (p.heads[column].find(peer.wanted) == std::string::npos) continue;
+            table.columns.push_back({fmt::format("{} {}", peer.whose, code(p.heads[column]))});
+            for (std::vector<Cell>& row : table.rows)
+                row.push_back({p.at(row[0].text, row[1].text, column)});
+        }
+        from += fmt::format("; of {} from {}: {}", peer.whose, edges_folder.link_to(peer.file), p.origin);
+    }
+    return from + ".\n\n" + markdown(table);
+}
+
+std::string cpu_edges(const Folder& folder) {
+    const char* const file = "python.txt";
+    const Folder edges_folder = folder.beside(edge_folder);
+    const Printed p = edges_folder.printed_in(file);
+    Table table;
+    for (std::size_t column = 0; column < p.heads.size(); ++column)
+        table.columns.push_back({p.heads[column], column >= 2});
+    for (const std::vector<std::string>& row : p.rows) {
+        std::vector<Cell>& cells = table.rows.emplace_back();
+        for (const std::string& text : row)
+            cells.push_back({text});
+    }
+    return fmt::format("From {}: {}.\n\n", edges_folder.link_to(file), p.origin) + markdown(table);
 }
 
 // That the machine was busy, which these figures suffer from; what was not timed is in no table.
 std::string load_of(const Provenance& p) {
-    for (const std::string& note : p.notes)
-        if (note.starts_with("The machine was busy")) return "\n" + note + "\n";
-    return "";
+    const std::string note = busy_note_of(p);
+    return note.empty() ? "" : "\n" + note + "\n";
 }
 
 std::string cpu_sums(const Folder& folder) {
@@ -190,12 +243,23 @@ std::string cpu_ops(const Folder& folder) {
            markdown(cpu_ops_table(results));
 }
 
+// Size and compile time of the library, of each set of architectures that was built.
+std::string build(const Folder& folder) {
+    const Folder files = folder.beside(build_folder);
+    std::vector<BuildFigure> list;
+    if (std::filesystem::exists(files.path))
+        for (const auto& entry : std::filesystem::directory_iterator(files.path))
+            if (entry.path().extension() == ".json")
+                list.push_back(build_figure(read_file(entry.path()), entry.path().string()));
+    return build_text(std::move(list), files.link);
+}
+
 // Nothing is claimed of a machine that is not named here.
 std::string verified(const Folder& folder) {
-    const Results gpu = folder.results(), cpu = folder.cpu_results();
     Table table;
     std::string sources, notes;
-    for (const Folder& f : {folder.beside(gpus_folder), folder}) {
+    for (const Folder& f : folder.all_beside()) {
+        if (!f.has("summary.txt")) continue;
         const std::string summary = read_file(f.path / "summary.txt");
         const Table runs = runs_table(read_file(f.path / "provenance.txt"), summary, f.origin_commit("summary.txt"));
         if (table.columns.empty()) {
@@ -203,22 +267,25 @@ std::string verified(const Folder& folder) {
         } else {
             table.rows.insert(table.rows.end(), runs.rows.begin(), runs.rows.end());
         }
-        sources += fmt::format("{}, {}, ", f.link_to("provenance.txt"), f.link_to("summary.txt"));
+        sources += f.link_with_folder("provenance.txt") + ", " + f.link_with_folder("summary.txt") + ", ";
         notes += notes_of(summary);
     }
-    add_report(table, gpu);
-    add_report(table, cpu);
-    return fmt::format("From {}{} and {}.\n\n", sources, folder.link_to(results_file), folder.cpu_link()) +
-           markdown(table) + notes;
+    for (const Folder& f : folder.all_beside()) {
+        if (!f.has(results_file)) continue;
+        add_report(table, f.results());
+        sources += f.link_with_folder(results_file) + ", ";
+    }
+    if (table.columns.empty()) throw program::Failure("there is no folder of results with a summary.txt");
+    sources.resize(sources.size() - 2);
+    return fmt::format("From {}.\n\n", sources) + markdown(table) + notes;
 }
 
 const std::map<std::string, std::string (*)(const Folder&)> tables{
 
-    {"chooser", chooser}, {"choices", choices},   {"choices-f32", choices_of_f32},
-    {"cpu-ops", cpu_ops}, {"cpu-sums", cpu_sums}, {"data", data},
-    {"edges", edges},     {"ladder", ladder},     {"ops", ops},
-    {"row-ops", row_ops}, {"shapes", shapes},     {"small-ops", small_ops},
-    {"sums", sums},       {"verified", verified},
+    {"build", build},         {"chooser", chooser},     {"choices", choices},   {"choices-f32", choices_of_f32},
+    {"cpu-edges", cpu_edges}, {"cpu-ops", cpu_ops},     {"cpu-sums", cpu_sums}, {"data", data},
+    {"edges", edges},         {"ladder", ladder},       {"ops", ops},           {"row-ops", row_ops},
+    {"shapes", shapes},       {"small-ops", small_ops}, {"sums", sums},         {"verified", verified},
 };
 
 } // namespace

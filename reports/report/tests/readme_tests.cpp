@@ -68,7 +68,8 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     };
     std::filesystem::create_directories(dir.path() / "gpu");
     std::filesystem::create_directories(dir.path() / "nvidia-h100-x2");
-    std::filesystem::create_directories(dir.path() / "xeon-cpu");
+    for (const char* folder : {"xeon-cpu", "edge-cases", "build"})
+        std::filesystem::create_directories(dir.path() / folder);
     write("gpu/launches.csv", cost_csv(timed("exact")));
     const auto text_of = [&](const std::string& name) { return table(name, dir.path() / "gpu", "results/gpu"); };
     CHECK_THROWS_AS(text_of("sums"), Failure); // no provenance
@@ -91,6 +92,10 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     on_cpu.provenance.cpu = "Some CPU";
     on_cpu.provenance.gpu.reset();
     write("xeon-cpu/results.json", to_json(on_cpu));
+
+    write("edge-cases/python.txt", "Some processor\n\n| sum of | dtype | numpy |\n|---|---|---:|\n| two | f32 | 7 |\n");
+    write("edge-cases/cub.txt", "A GPU, CUB 9\n\n| sum of | dtype | default | gpu_to_gpu |\n|---|---|---:|---:|\n"
+                                "| 1e300 + 1e300 | f64 | 2e+300 | 3.25e+260 |\n");
 
     CHECK(text_of("data").find("adversaries.csv") == std::string::npos);
     write("gpu/adversaries.csv", cost_csv(timed("dot exact")));
@@ -126,6 +131,12 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
              Line{"cpu-sums", "| `exact` | 1.00 |"},
              Line{"cpu-ops", "Some CPU"},
              Line{"edges", "| sum of | dtype | true sum | `exact` |"},
+             Line{"edges", " | CUB `gpu_to_gpu` |\n"},
+             Line{"edges", " | 3.25e+260 |\n"},
+             Line{"edges", "; of CUB from [cub.txt](results/edge-cases/cub.txt): A GPU, CUB 9."},
+             Line{"cpu-edges", "From [python.txt](results/edge-cases/python.txt): Some processor."},
+             Line{"cpu-edges", "| two | f32 | 7 |"},
+             Line{"verified", "[nvidia-h100-x2/summary.txt](results/nvidia-h100-x2/summary.txt)"},
              Line{"verified", "| Two GPUs, driver 580 |  |  | two_gpus | passed | 5b011889a |"},
              Line{"verified", "- of a rank each"},
              Line{"verified", "| Some GPU, driver 580 |  |  | all of it | passed | 4b011889a |\n"},
@@ -138,6 +149,31 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
         INFO(line.table << ": " << line.part);
         CHECK(text_of(line.table).find(line.part) != std::string::npos);
     }
+    CHECK(text_of("edges").find("NCCL") == std::string::npos);
+    write("edge-cases/nccl.txt", "2 GPUs\n\n| sum of | dtype | ncclAllReduce |\n|---|---|---:|\n| two | f64 | 1 |\n");
+    CHECK(text_of("edges").find(" | 3.25e+260 |  |\n") != std::string::npos); // not tried
+    for (const char* wrong : {"", "A GPU\n", "| a | b | c |\n| 1 | 2 | 3 |\n", "A GPU\n| a | b |\n| 1 | 2 |\n",
+                              "A GPU\n| a | b | c |\n| 1 | 2 |\n", "A GPU\n| a | b | c |\n| 1 | 2 | 3 |\nerror\n"}) {
+        INFO(wrong);
+        write("edge-cases/nccl.txt", wrong);
+        CHECK_THROWS_AS(text_of("edges"), Failure);
+    }
+    std::filesystem::remove(dir.path() / "edge-cases" / "nccl.txt");
+    CHECK(text_of("build").find("not measured") != std::string::npos);
+    write("build/cpu.json",
+          R"({"schema": "detreduce-build", "schema_version": 1, "architectures": "", "commit": "0123456789ab",
+        "date": "2026-11-26", "compiler": "g++ 12", "nvcc": "", "cpu": "Some CPU", "bytes": 4321000, "processor_seconds": 119})");
+    write("build/90.json",
+          R"({"schema": "detreduce-build", "schema_version": 1, "architectures": "80-real;90", "commit":
+        "0123456789ab", "date": "2026-11-26", "compiler": "g++ 12", "nvcc": "13.0", "cpu": "Some CPU", "bytes": 54321000,
+        "processor_seconds": 9000})");
+    CHECK(text_of("build").find(
+              "4.3 MB, 119 s for the CPU alone; 54 MB, 2.5 h for GPUs of architecture 80, 90 and PTX of 90. From "
+              "[build](results/build): g++ 12, nvcc 13.0, Some CPU, commit 012345678, 2026-11-26.") !=
+          std::string::npos);
+    write("build/wrong.json", R"({"schema": "detreduce-build", "schema_version": 1})");
+    CHECK_THROWS_AS(text_of("build"), Failure);
+    std::filesystem::remove(dir.path() / "build" / "wrong.json");
     on_cpu.provenance.notes = {"The machine was busy when the run began.", "numpy.sum was not timed: no reason"};
     write("xeon-cpu/results.json", to_json(on_cpu));
     CHECK(text_of("cpu-sums").find("The machine was busy") != std::string::npos);
