@@ -34,6 +34,9 @@ use_installed() { # PREFIX [static]
   for example in first ops shapes losses host_sum; do run "$work/examples/$example"; done
   # README has the first of them.
   sed -n '/^```cpp$/,/^```$/p' "$source/README.md" | sed '/^```/d' | diff - "$source/examples/first.cpp"
+  "$work/examples/first" | while read -r line; do
+    for page in README.md docs/start.md; do grep -qF -- "$line" "$source/$page" || { echo "$page: first.cpp prints: $line" >&2; exit 1; }; done
+  done
   run "$work/examples/c_sum"
   run "$work/examples/c_cross_entropy"
   run "$work/examples/custom_loss"
