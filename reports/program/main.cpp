@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -38,7 +39,7 @@ constexpr const char* footer =
     "  detreduce report --out report --quick        how wrong, how repeatable and how fast each method is here\n"
     "  detreduce ladder --out ladder                the kernels of the literature beside these, on a GPU\n"
     "\n"
-    "Each command has its own help: detreduce reduce --help, or --help-all\n"
+    "Each command has its own help: detreduce help reduce, or detreduce reduce --help, or --help-all\n"
     "Exit status: 0 done, 1 failed (one line on stderr says why), 2 wrong usage, 130 interrupted by Ctrl-C.";
 
 std::string version_text() {
@@ -77,14 +78,17 @@ std::string join_names(const CLI::App& app) {
     return names;
 }
 
+std::string no_command(const CLI::App& app, const std::string& word) {
+    return fmt::format("there is no command {}; allowed are {}", in_quotes(word), join_names(app));
+}
+
 /// What `command` did not understand; empty if it understood all.
 std::string unknown_word(const CLI::App& app, const CLI::App& command) {
     if (command.remaining_size() == 0) return "";
     const std::string word = command.remaining().front();
     if (word.starts_with('-'))
         return fmt::format("there is no option {}; allowed are those that --help shows", in_quotes(word));
-    if (&command == &app)
-        return fmt::format("there is no command {}; allowed are {}", in_quotes(word), join_names(app));
+    if (&command == &app) return no_command(app, word);
     return fmt::format("{} is one argument too many; allowed are those that --help shows", in_quotes(word));
 }
 
@@ -93,7 +97,8 @@ int complain_about_usage(const CLI::App& app, const std::string& text) {
     const CLI::App& command = parsed.empty() ? app : *parsed.back();
     const std::string unknown = unknown_word(app, command);
     complain(usage, unknown.empty() ? text : unknown);
-    print_error(fmt::format("Try: {}{} --help\n", parsed.empty() ? "" : "detreduce ", command.get_name()));
+    const bool of_program = parsed.empty() || command.get_group().empty();
+    print_error(fmt::format("Try: detreduce {}--help\n", of_program ? "" : command.get_name() + " "));
     return usage;
 }
 
@@ -107,6 +112,27 @@ std::string all_help(const CLI::App& app) {
             text += fmt::format("\n---- {0}\n\n{1}", command->get_name(),
                                 command->help(app.get_name(), CLI::AppFormatMode::All));
     return text;
+}
+
+/// `detreduce help`, which many type first: what --help says of the program or of a command. It is
+/// in no list of commands, as --help is where it is looked for.
+void add_help(CLI::App& app) {
+    const auto name = std::make_shared<std::string>();
+    CLI::App* const hidden = app.add_subcommand("help", "What --help says of the program, or of a command");
+    hidden->group("");
+    hidden->add_option("COMMAND", *name, "the command");
+    hidden->callback([name, &app] {
+        if (name->empty()) { // app.help() would be that of `help`
+            print(app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
+            return;
+        }
+        for (const CLI::App* command : app.get_subcommands(nullptr))
+            if (!command->get_group().empty() && command->get_name() == *name) {
+                print(command->help(app.get_name()));
+                return;
+            }
+        throw UsageError(no_command(app, *name));
+    });
 }
 
 int run(int argc, char** argv) {
@@ -124,6 +150,7 @@ int run(int argc, char** argv) {
     add_render(app);
     add_ladder(app);
     add_documentation(app);
+    add_help(app);
     app.footer(footer); // last: what is added later would inherit it
     try {
         app.parse(argc, argv);

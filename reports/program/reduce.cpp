@@ -221,7 +221,9 @@ CLI::Validator axis_number() {
     return CLI::Validator(
         [](const std::string& text) {
             if (parse_axis(text)) return std::string();
-            return fmt::format("{} is not an axis; allowed are 0, 1, … and, from the last, -1, -2, …", in_quotes(text));
+            return fmt::format("{} is not an axis; allowed is one: 0, 1, … or, from the last, -1, -2, …{}",
+                               in_quotes(text),
+                               text.find(',') == std::string::npos ? "" : " (several axes: axis=(0, 1) in Python)");
         },
         "");
 }

@@ -85,6 +85,21 @@ TEST_CASE("help fits on a screen, and says how to see the rest") {
         CHECK(contains(run_program({"--help-all"}).out, part));
 }
 
+TEST_CASE("detreduce help says what --help says") {
+    CHECK(run_program({"help"}).out == run_program({"--help"}).out);
+    for (const std::string command : {"reduce", "list", "report"}) {
+        const Outcome o = run_program({"help", command});
+        CHECK(o.code == 0);
+        CHECK(o.err.empty());
+        CHECK(o.out == run_program({command, "--help"}).out);
+    }
+    const Outcome wrong = run_program({"help", "sum"});
+    CHECK(wrong.code == 2);
+    CHECK(wrong.out.empty());
+    CHECK(wrong.err.starts_with("detreduce: there is no command 'sum'; allowed are reduce, list, "));
+    CHECK(wrong.err.ends_with("\nTry: detreduce --help\n"));
+}
+
 TEST_CASE("every command has help with examples") {
     for (const char* command : {"reduce", "list", "devices", "verify", "report", "render"}) {
         const Outcome o = run_program({command, "--help"});
@@ -146,7 +161,8 @@ TEST_CASE("usage errors exit with 2 and say what is allowed") {
         {{"reduce", "a.npy", "--column", "1"}, "--column: allowed of text and CSV"},
         {{"reduce", "a.csv", "--op", "dot", "--with", "b.npy", "--with-column", "1"}, "--with-column: allowed where"},
         {{"reduce", "a.npy", "--axis", "rows"},
-         "--axis: 'rows' is not an axis; allowed are 0, 1, … and, from the last"},
+         "--axis: 'rows' is not an axis; allowed is one: 0, 1, … or, from the last"},
+        {{"reduce", "a.npy", "--axis", "0,2"}, "(several axes: axis=(0, 1) in Python)"},
         {{"reduce", "a.npy", "--ddof", "1"}, "--ddof: must be 0 but for variance, stddev and moments\n"},
         {{"reduce", "a.npy", "--op", "moments", "--offsets", "o", "--ddof", "1099511627776"},
          "--ddof: '1099511627776' cannot be taken from n; allowed are 0 to 2^40 - 1"},
