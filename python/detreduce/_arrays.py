@@ -5,6 +5,8 @@ An adapter never reads an element. An array that it gives as `where` it lies is 
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import sys
 import warnings
 from typing import Any, Optional, Tuple
@@ -183,6 +185,11 @@ class Torch(Numpy):
         self.words = {getattr(torch, name): word for name, word in NAMES.items() if hasattr(torch, name)}
         self.dtypes = {word: dtype for dtype, word in self.words.items()}
         self.dtypes["int64"] = torch.int64
+        self.allocate = functools.lru_cache(None)(self._allocate)  # of a device, what gives its memory
+        # Of a device, the address of the current stream: an object of it takes some microseconds.
+        self.current_stream = getattr(
+            torch._C, "_cuda_getCurrentRawStream", lambda index: torch.cuda.current_stream(index).cuda_stream
+        )
 
     def open(self, x, argument: str):
         if (
@@ -256,13 +263,17 @@ class Torch(Numpy):
     def place(self, a):
         if a.is_cpu:
             return None
-        torch, device = self.torch, a.device
+        index = a.device.index
+        return index, self.current_stream(index), self.allocate(index)
+
+    def _allocate(self, index: int):
+        torch, device = self.torch, self.torch.device("cuda", index)
 
         def allocate(size: int):
             memory = torch.empty(size, dtype=torch.uint8, device=device)
             return memory, memory.data_ptr()
 
-        return device.index, torch.cuda.current_stream(device).cuda_stream, allocate
+        return allocate
 
     def writable(self, a, argument):
         if any(step == 0 and n > 1 for step, n in zip(a.stride(), a.shape)):
@@ -375,7 +386,8 @@ class Jax(Numpy):
 
     def close(self, a, like):
         if not self._on_cpu(a) and hasattr(a, "devices"):
-            return a
+            of_32_bits = a.dtype == np.int64 and not self.jax.config.jax_enable_x64
+            return self._made(a, lambda: a.astype(np.int32)) if of_32_bits else a
         a, device = np.asarray(a), next(iter(like.devices()))
         if a.dtype == np.float64:
             with self._of_64_bits():
@@ -451,12 +463,32 @@ class Jax(Numpy):
 
     def done(self, place) -> None:
         if place is not None:
-            import ctypes
-
-            ctypes.CDLL("libcuda.so.1").cuStreamSynchronize(ctypes.c_void_p(0))
+            _wait_for(place[0])
 
     def writable(self, a, argument):
         raise TypeError(f"{argument}: arrays of JAX cannot be written")
+
+
+def _wait_for(index: int) -> None:
+    """Until the GPU has done what is enqueued on its default stream. Its primary context, which libraries share, is made current
+    meanwhile: that of the thread may be none, or of another GPU."""
+    cuda, device, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_void_p()
+
+    def call(name: str, *args: Any) -> None:
+        error = getattr(cuda, name)(*args)
+        if error != 0:
+            raise RuntimeError(f"x: {name} failed on GPU {index} with error {error} of CUDA")
+
+    call("cuDeviceGet", ctypes.byref(device), index)
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+    try:
+        call("cuCtxPushCurrent_v2", context)
+        try:
+            call("cuStreamSynchronize", ctypes.c_void_p(0))
+        finally:
+            call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+    finally:
+        call("cuDevicePrimaryCtxRelease_v2", device)
 
 
 class Dlpack(Numpy):

@@ -191,12 +191,12 @@ def _loss(name, x, target, weight, parameter, reduction, method, dtype, allowed=
     return loss(name, x, target, weight, parameter, reduction, method, dtype)
 
 
-def mse(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None):
+def mse(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None) -> Any:
     """(x - target)^2; their mean by exact is the true one, rounded once. A mean with weights is over their sum."""
     return _loss("mse", x, target, weight, 1.0, reduction, method, dtype)
 
 
-def mae(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None):
+def mae(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None) -> Any:
     """|x - target|; torch calls it l1_loss. A mean with weights is over their sum."""
     return _loss("mae", x, target, weight, 1.0, reduction, method, dtype)
 
@@ -210,7 +210,7 @@ def huber(
     reduction: str = "mean",
     method: str = "automatic",
     dtype=None,
-):
+) -> Any:
     """d^2 / 2 up to |d| = delta, from there delta (|d| - delta / 2)."""
     return _loss("huber", x, target, weight, parameter_of(delta, "delta", True), reduction, method, dtype)
 
@@ -224,12 +224,12 @@ def smooth_l1(
     reduction: str = "mean",
     method: str = "automatic",
     dtype=None,
-):
+) -> Any:
     """d^2 / (2 beta) up to |d| = beta, from there |d| - beta / 2."""
     return _loss("smooth_l1", x, target, weight, parameter_of(beta, "beta"), reduction, method, dtype)
 
 
-def bce(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None):
+def bce(x, target, weight=None, *, reduction: str = "mean", method: str = "automatic", dtype=None) -> Any:
     """Binary cross entropy of probabilities, whose logarithms end at -100."""
     return _loss("bce", x, target, weight, 1.0, reduction, method, dtype)
 
@@ -243,7 +243,7 @@ def bce_with_logits(
     reduction: str = "mean",
     method: str = "automatic",
     dtype=None,
-):
+) -> Any:
     """Binary cross entropy of sigmoid(x). pos_weight, a number, multiplies the part of target 1."""
     return _loss("bce_with_logits", x, target, weight, pos_weight_of(pos_weight), reduction, method, dtype)
 
@@ -257,7 +257,7 @@ def focal(
     reduction: str = "mean",
     method: str = "automatic",
     dtype=None,
-):
+) -> Any:
     """bce_with_logits times (1 - p)^gamma, p being the probability of the target; alpha is a weight of each element."""
     return _loss("focal", x, target, weight, parameter_of(gamma, "gamma"), reduction, method, dtype)
 
@@ -271,7 +271,7 @@ def kl_div(
     log_target: bool = False,
     method: str = "automatic",
     dtype=None,
-):
+) -> Any:
     """target (log(target) - x); x is the logarithm of a probability, and so, with log_target, is target. "batchmean" is
     the sum over the length of axis 0."""
     name = "kl_div_log_target" if flag_of(log_target, "log_target") else "kl_div"
@@ -370,7 +370,9 @@ class Rows:
         return self.lib.close(out, self.x)
 
 
-def logsumexp(x, axis: Any = None, keepdims: bool = False, *, dtype=None, dim: Any = None, keepdim=None):
+def logsumexp(
+    x, axis: Any = None, keepdims: bool = False, *, dtype=None, dim: Any = None, keepdim=None
+) -> Any:
     """log of the sum of e^x, as near to the true one for -1000 as for 0. Of no elements -inf."""
     axis, keepdims, name = chosen(axis, dim, keepdims, keepdim)
     torch = _of_torch(x)
@@ -419,12 +421,12 @@ def row_wise(op: str, x: Any, axis: Any, dtype: Any):
     return r.close(out)
 
 
-def softmax(x, axis: int = -1, *, dtype=None, dim: Any = None):
+def softmax(x, axis: int = -1, *, dtype=None, dim: Any = None) -> Any:
     """e^x over the sum of e^x."""
     return _row_wise("softmax", x, axis, dtype, dim)
 
 
-def log_softmax(x, axis: int = -1, *, dtype=None, dim: Any = None):
+def log_softmax(x, axis: int = -1, *, dtype=None, dim: Any = None) -> Any:
     """x less the log of the sum of e^x."""
     return _row_wise("log_softmax", x, axis, dtype, dim)
 
@@ -502,7 +504,7 @@ def cosine_gradient(x: Any, y: Any, upstream: Any, axis: int, eps: float, method
 
 def cosine_similarity(
     x, y, axis: int = -1, *, eps: float = 1e-8, method: str = "automatic", dtype=None, dim: Any = None
-):
+) -> Any:
     """x y / (|x| |y|) along an axis, within -1 and 1; norms are at least eps."""
     if dim is not None and not (type(axis) is int and axis == -1):
         raise ValueError("dim: is another name of axis; give one of them")
@@ -600,7 +602,7 @@ def norm_gradient(
     return out, dw, db
 
 
-def layer_norm(x, normalized_shape, weight=None, bias=None, eps: float = 1e-5, *, dtype=None):
+def layer_norm(x, normalized_shape, weight=None, bias=None, eps: float = 1e-5, *, dtype=None) -> Any:
     """(x - mean) / sqrt(variance + eps) of the last axes, times weight, plus bias."""
     torch = _of_any(x, weight, bias)
     if torch is not None:
@@ -609,7 +611,7 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps: float = 1e-5, *
     return norm("layernorm", x, normalized_shape, weight, bias, eps, dtype=dtype)
 
 
-def rms_norm(x, normalized_shape, weight=None, eps: Optional[float] = None, *, dtype=None):
+def rms_norm(x, normalized_shape, weight=None, eps: Optional[float] = None, *, dtype=None) -> Any:
     """x / sqrt(mean of squares + eps) of the last axes, times weight. eps is by default that of the arithmetic, as in torch."""
     torch = _of_any(x, weight)
     if torch is not None:
@@ -696,8 +698,8 @@ class Channels:
         if not self.given:
             for i, old in enumerate(running):
                 if old is not None:
-                    running[i] = self.empty(old.shape, self.parameters)
-                    running[i][...] = old
+                    new = running[i] = self.empty(old.shape, self.parameters)
+                    new[...] = old
         if math.prod(self.shape) > 0:
             arrays = {
                 "x": self.a,
@@ -733,7 +735,9 @@ class Channels:
         return out, dw, db
 
 
-def group_norm(x, num_groups: int, weight=None, bias=None, eps: float = 1e-5, *, method: str = "automatic"):
+def group_norm(
+    x, num_groups: int, weight=None, bias=None, eps: float = 1e-5, *, method: str = "automatic"
+) -> Any:
     """(x - mean) / sqrt(variance + eps) of each group of channels of a sample of (N, C, …), times weight, plus bias."""
     torch = _of_any(x, weight, bias)
     if torch is not None:
@@ -752,7 +756,7 @@ def batch_norm(
     eps: float = 1e-5,
     *,
     method: str = "automatic",
-):
+) -> Any:
     """(x - mean) / sqrt(variance + eps) of each channel of (N, C, …), times weight, plus bias. In training mean and variance
     are those of x, which running_mean and running_var, unless None, follow in place; else they are these."""
     training = flag_of(training, "training")
@@ -838,12 +842,10 @@ class Classes:
 
     def forward(self, op: str, reduction: str, method: str, dtype: Any, rows: bool = False):
         """The loss; or with `rows` that of each row and its weight, in the arithmetic's format."""
-        r = self.r
-        if rows:
-            word, output = arithmetic_of(r.word), arithmetic_of(r.word)
-        else:
-            output = None if dtype is None else dtype_word(dtype, "dtype")
-            word = output or r.word
+        r, output = self.r, arithmetic_of(self.r.word) if rows else None
+        if not rows and dtype is not None:
+            output = dtype_word(dtype, "dtype")
+        word = output or r.word
         out = r.empty(r.kept if reduction == "none" else (), word)
         weights = r.empty(r.kept, word) if rows else None
         if r.rows == 0 and reduction == "mean":
@@ -894,7 +896,7 @@ def cross_entropy(
     z_loss: float = 0.0,
     method: str = "automatic",
     dtype=None,
-):
+) -> Any:
     """-log_softmax(x) at the target. x: (C), (N, C) or (N, C, …); target: classes, integers, or probabilities in the shape of x.
     z_loss times logsumexp(x)**2 is added to the loss of each row."""
     return _of_classes(
@@ -911,7 +913,7 @@ def nll(
     reduction: str = "mean",
     method: str = "automatic",
     dtype=None,
-):
+) -> Any:
     """-x at the target; x: logarithms of probabilities."""
     return _of_classes("nll", x, target, weight, ignore_index, reduction, 0.0, 0.0, method, dtype)
 
@@ -972,7 +974,7 @@ def distillation(
     reduction: str = "mean",
     method: str = "automatic",
     dtype=None,
-):
+) -> Any:
     """temperature^2 KL(softmax(target / temperature) || softmax(x / temperature)) of a student's logits x and a teacher's. The
     mean is over the rows: of (N, C) what torch calls batchmean. It may be slightly negative where both nearly agree.
     """
@@ -987,7 +989,7 @@ def distillation(
 
 def clip_grad_norm_(
     parameters, max_norm: float, *, eps: float = 1e-6, error_if_nonfinite: bool = False, dtype=None
-):
+) -> Any:
     """The norm of a list of arrays taken as one, all of them scaled, in place, where it is above max_norm. Of tensors of
     torch it is their gradients, as in torch.nn.utils.clip_grad_norm_."""
     if hasattr(parameters, "shape"):
@@ -1008,7 +1010,9 @@ def clip_grad_norm_(
         if not arrays:
             return lib.torch.tensor(0.0)
         arrays = [g.detach() for g in arrays]
-    given, pieces, copies = [], [], []
+    given: list = []
+    pieces: list = []
+    copies: list = []
     for i, array in enumerate(arrays):
         argument = f"parameters[{i}]"
         if library_of(array) is not lib or (lib is NUMPY and not isinstance(array, np.ndarray)):

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, NamedTuple, Optional, Tuple, Union
+from typing import Any, NamedTuple, Optional, Sequence, Tuple, Union
 
 from numpy import bool_, ndarray
 
 from . import _core
 from ._arrays import dtype_word, library_of
 
-Axis = Union[None, int, Tuple[int, ...]]
+Axis = Union[None, int, Sequence[int]]
 _COPIES = 16  # a GPU reduces that many matrices one by one; more are laid out as one
 
 
@@ -266,7 +266,7 @@ def _compared(op, x, axis, keepdims, dim, keepdim, nan="propagate", **more):
     return reduced(op, x, axis, keepdims, "automatic", nan=nan, axis_name=axis_name, **more)
 
 
-def ddof_of(x: Any, ddof: Optional[int], correction: Optional[int]) -> int:
+def ddof_of(x: Any, ddof: Any, correction: Any) -> int:
     """By default that of the library of x."""
     if correction is not None:
         if ddof is not None:
@@ -296,7 +296,7 @@ def sum(
     method: str = "automatic",
     dim: Axis = None,
     keepdim=None,
-):
+) -> Any:
     """The sum of the elements; of none +0. `dtype` is that of the result, by default that of x."""
     return _summed("sum", x, axis, dtype, keepdims, method, dim, keepdim)
 
@@ -310,7 +310,7 @@ def mean(
     method: str = "automatic",
     dim: Axis = None,
     keepdim=None,
-):
+) -> Any:
     """The sum over the number of elements; of none NaN, with a warning where the library of x warns."""
     return _summed("mean", x, axis, dtype, keepdims, method, dim, keepdim, nan_if_empty=True)
 
@@ -324,7 +324,7 @@ def asum(
     method: str = "automatic",
     dim: Axis = None,
     keepdim=None,
-):
+) -> Any:
     """The sum of magnitudes."""
     return _summed("asum", x, axis, dtype, keepdims, method, dim, keepdim)
 
@@ -338,7 +338,7 @@ def nrm2(
     method: str = "automatic",
     dim: Axis = None,
     keepdim=None,
-):
+) -> Any:
     """The square root of the sum of squares, without over- or underflow on the way."""
     return _summed("nrm2", x, axis, dtype, keepdims, method, dim, keepdim)
 
@@ -353,7 +353,7 @@ def dot(
     method: str = "automatic",
     dim: Axis = None,
     keepdim=None,
-):
+) -> Any:
     """The sum of products of the elements of two arrays of one shape and dtype."""
     axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
     if library_of(x).tracked(x) or library_of(y).tracked(y):
@@ -370,7 +370,7 @@ def prod(
     method: str = "automatic",
     dim: Axis = None,
     keepdim=None,
-):
+) -> Any:
     """The product, without over- or underflow on the way; of no elements +1."""
     axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
     if library_of(x).tracked(x):
@@ -389,7 +389,7 @@ def var(
     method: str = "automatic",
     dim: Axis = None,
     keepdim=None,
-):
+) -> Any:
     """The sum of (x - mean)^2 over n - ddof; where that is none or less NaN, with a warning. ddof is 0, of torch 1."""
     ddof = ddof_of(x, ddof, correction)
     return _summed("variance", x, axis, dtype, keepdims, method, dim, keepdim, ddof=ddof, nan_if_empty=True)
@@ -406,7 +406,7 @@ def std(
     method: str = "automatic",
     dim: Axis = None,
     keepdim=None,
-):
+) -> Any:
     """The square root of the variance, rounded once by exact."""
     ddof = ddof_of(x, ddof, correction)
     return _summed("stddev", x, axis, dtype, keepdims, method, dim, keepdim, ddof=ddof, nan_if_empty=True)
@@ -452,14 +452,14 @@ def moments(
 
 def min(
     x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
-):
+) -> Any:
     """The minimum, -0 being less than +0. `nan`: "propagate", or "ignore" to pass over NaN."""
     return _compared("min", x, axis, keepdims, dim, keepdim, nan)
 
 
 def max(
     x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
-):
+) -> Any:
     """The maximum. Otherwise as min()."""
     return _compared("max", x, axis, keepdims, dim, keepdim, nan)
 
@@ -473,23 +473,23 @@ def minmax(
 
 def argmin(
     x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
-):
+) -> Any:
     """The index of the minimum, the lowest of equals."""
     return _compared("argmin", x, axis, keepdims, dim, keepdim, nan, integer=True)
 
 
 def argmax(
     x, axis: Axis = None, keepdims: bool = False, *, nan: str = "propagate", dim: Axis = None, keepdim=None
-):
+) -> Any:
     """The index of the maximum, the lowest of equals."""
     return _compared("argmax", x, axis, keepdims, dim, keepdim, nan, integer=True)
 
 
-def count_nonzero(x, axis: Axis = None, keepdims: bool = False, *, dim: Axis = None, keepdim=None):
+def count_nonzero(x, axis: Axis = None, keepdims: bool = False, *, dim: Axis = None, keepdim=None) -> Any:
     """How many elements are not zero; a NaN is not."""
     return _compared("count_nonzero", x, axis, keepdims, dim, keepdim, integer=True)
 
 
-def count_unique(x, axis: Axis = None, keepdims: bool = False, *, dim: Axis = None, keepdim=None):
+def count_unique(x, axis: Axis = None, keepdims: bool = False, *, dim: Axis = None, keepdim=None) -> Any:
     """How many different values there are: zeros of both signs are one, and so are all NaN."""
     return _compared("count_unique", x, axis, keepdims, dim, keepdim, integer=True)

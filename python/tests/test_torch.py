@@ -239,7 +239,7 @@ def test_compiled_functions_have_the_same_bits(backend, device):
 
     def step(x, w, t):
         with drt.reproducible():
-            h = F.layer_norm(x, (16,), w)
+            h = F.layer_norm(x, (16,), w).unflatten(-1, (2, -1)).flatten(1)
             h = h + h.mean(-1, keepdim=True)
             return F.cross_entropy(h, t) + torch.logsumexp(h, 0).sum() + drt.norm(x)
 
@@ -264,6 +264,17 @@ def test_compiled_functions_have_the_same_bits(backend, device):
         assert torch.allclose(got, want)
 
 
+def test_the_way_around_the_dispatcher_of_torch_has_the_same_bits(device, monkeypatch):
+    cases = inputs(torch.float32, device)
+    around = [differentiated(ours, args, kwargs) for ours, _, args, kwargs in cases]
+    taken = []
+    monkeypatch.setattr(drt._ops, "untraced", lambda *args: taken.append(args))
+    for (ours, _, args, kwargs), got in zip(cases, around):
+        want = differentiated(ours, args, kwargs)
+        assert len(got) == len(want) and all(map(torch.equal, got, want)), (ours, kwargs)
+    assert len(taken) > len(cases)  # of reductions the gradient takes no op
+
+
 def test_graphs_of_a_gpu():
     if "cuda" not in DEVICES:
         pytest.skip("there is no GPU that detreduce was built for")
@@ -279,6 +290,41 @@ def test_graphs_of_a_gpu():
     x.mul_(2)
     graph.replay()
     assert torch.equal(loss, drt.cross_entropy(x, t)) and torch.equal(total, drt.sum(x, 0))
+
+    x.requires_grad_()
+    w = numbers(64, dtype=torch.float32, device="cuda", seed=1).requires_grad_()
+    parts = [torch.nn.Parameter(numbers(n, dtype=torch.float32, device="cuda", seed=n)) for n in (9, 70000)]
+
+    def step():
+        h = drt.layer_norm(x, 64, w)
+        grads = torch.autograd.grad(drt.cross_entropy(h, t) + drt.norm(h), (x, w))
+        for p in parts:
+            p.grad = p.detach() * 3
+        return (drt.clip_grad_norm_(parts, 1.0), *grads, *(p.grad for p in parts))
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(2):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        got = step()
+    graph.replay()
+    assert all(map(torch.equal, got, step()))
+
+
+def test_a_gpu_that_is_not_the_current_one():
+    if "cuda" not in DEVICES or torch.cuda.device_count() < 2:
+        pytest.skip("there are not two GPUs")
+    for ours, _, args, kwargs in inputs(torch.float32, "cuda:1"):
+        args = [a.detach().requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in args]
+        got = differentiated(ours, args, kwargs)
+        with torch.cuda.device(1):
+            want = differentiated(ours, args, kwargs)
+        assert all(g.device.index == 1 for g in got) and all(map(torch.equal, got, want)), ours
+    assert torch.cuda.current_device() == 0
 
 
 def test_modules_take_state_dicts(device):

@@ -16,32 +16,25 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence, Union
 
 import torch as _torch
+from torch import Tensor
 
-from .. import _core, _losses
+from .. import _losses
 from .._arrays import dtype_word as _dtype_word
-from .._arrays import library_of as _library_of
 from .._reduce import axes_of
-from .._reduce import reduced as _reduce_array
 from .._reduce import words_of as _words_of
 from . import _ops
 
-Tensor = _torch.Tensor
 Dim = Union[None, int, Sequence[int]]
-_PLAIN = (_torch.Tensor, _torch.nn.Parameter)
-_built_with_cuda = _core.built_with_cuda
-_LIBRARY = _library_of(_torch.empty(0))
-_place = _LIBRARY.place
-_forward_ad = _torch.autograd.forward_ad
-_modes = _torch._C._len_torch_dispatch_stack
-_transforms = _torch._C._functorch.peek_interpreter_stack
+_PLAIN = _ops.PLAIN
+_LIBRARY = _ops._LIBRARY
+_forward_ad, _modes, _transforms = _ops._forward_ad, _ops._modes, _ops._transforms
 
 
 def _direct(*tensors: Any) -> bool:
     """May the arrays of these tensors be read at once, as nobody traces or differentiates what is done?"""
     if _torch.compiler.is_compiling():
         return False
-    if _forward_ad._current_level >= 0:
-        _no_tangent(*tensors)
+    _no_tangent(*tensors)
     if _modes() > 0 or _transforms() is not None:
         return False
     tracked = _torch.is_grad_enabled()
@@ -49,7 +42,7 @@ def _direct(*tensors: Any) -> bool:
 
 
 def _no_tangent(*tensors: Any) -> None:
-    for t in tensors:
+    for t in tensors if _forward_ad._current_level >= 0 else ():
         if t is not None and _forward_ad.unpack_dual(t).tangent is not None:
             raise NotImplementedError(
                 "detreduce: there is no derivative in forward mode, as of torch.func.jvp"
@@ -100,30 +93,13 @@ def reduced(
     dtype=None,
     method="automatic",
     ddof: int = 0,
-):
+) -> Tensor:
     """sum, mean, asum, sumsq, nrm2, variance or stddev."""
     _tensor(x, "input")
     _words_of(op=op, method=method)
     if type(keepdim) is not bool:
         keepdim = _losses.flag_of(keepdim, "keepdim")
-    if _direct(x):
-        if dim is None and not keepdim and dtype is None and type(method) is str and x.is_contiguous():
-            word, n = _ops._WORDS.get(x.dtype), x.numel()
-            if (
-                word is not None
-                and n > ddof
-                and (x.is_cpu or (x.is_cuda and _built_with_cuda))
-                and not x.is_neg()
-            ):
-                out = x.new_empty(())
-                place = None if x.is_cpu else _place(x)
-                layout = ("flat", n, 1, 0, 1, ddof, "propagate", 0, None)
-                _core.reduce(op, method, word, None, *layout, x.data_ptr(), None, out.data_ptr(), place)
-                return out
-        empty = op in _ops.NAN_IF_EMPTY
-        return _reduce_array(
-            op, x, dim, keepdim, method, dtype, ddof=ddof, nan_if_empty=empty, axis_name="dim"
-        )
+    _no_tangent(x)
     return _ops.reduce(x, list(axes_of(dim, x.dim(), "dim")), keepdim, op, _dtype(dtype), method, ddof)
 
 

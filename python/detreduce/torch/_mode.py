@@ -6,8 +6,10 @@ import collections
 from typing import Any, Callable, Dict
 
 import torch
+from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
+from torch.nn import _reduction as _legacy
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -18,7 +20,6 @@ from .. import _losses
 from .._reduce import reduced as _reduce_array
 from . import _ops
 
-Tensor = torch.Tensor
 _TYPES = (Tensor, torch.nn.Parameter, FakeTensor, FunctionalTensor)
 _ELEMENTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _SHORT = (torch.float16, torch.bfloat16)
@@ -305,7 +306,7 @@ def _fit_channels(x, *parameters):
 
 def _reduction(size_average, reduce, reduction):
     return (
-        F._Reduction.legacy_get_string(size_average, reduce)
+        _legacy.legacy_get_string(size_average, reduce)
         if size_average is not None or reduce is not None
         else reduction
     )
@@ -506,7 +507,7 @@ class _Below(TorchDispatchMode):
         super().__init__()
         self.taken = taken
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None) -> Any:
         handler = _BELOW.get(func)
         if handler is not None and all(t is Tensor or t is torch.nn.Parameter for t in types):
             fit = _fit(*(a for a in args if isinstance(a, Tensor)))
@@ -515,6 +516,10 @@ class _Below(TorchDispatchMode):
                 self.taken[str(func)] += 1
                 return result
         return func(*args, **(kwargs or {}))
+
+
+# torch.compile cannot follow the left ones where a mode calls them.
+_SAME = {Tensor.unflatten: torch.unflatten}
 
 
 class reproducible(TorchFunctionMode):
@@ -541,17 +546,17 @@ class reproducible(TorchFunctionMode):
         self.taken: collections.Counter = collections.Counter()
         self._below = _Below(self.taken) if below else None
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         if self._below is not None:
             self._below.__enter__()
         return super().__enter__()
 
-    def __exit__(self, *error):
+    def __exit__(self, *error) -> None:
         super().__exit__(*error)
         if self._below is not None:
             self._below.__exit__(*error)
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func, types, args=(), kwargs=None) -> Any:
         kwargs = kwargs or {}
         handler = _HANDLERS.get(func)
         if handler is not None:
@@ -564,4 +569,4 @@ class reproducible(TorchFunctionMode):
             category = _CATEGORY.get(func) or (func.__name__ if handler is not None else None)
             if category is not None:
                 self.left[category] += 1
-        return func(*args, **kwargs)
+        return _SAME.get(func, func)(*args, **kwargs)

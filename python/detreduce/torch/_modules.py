@@ -2,74 +2,72 @@
 
 from __future__ import annotations
 
-import torch
+from torch import Tensor, nn
 
 import detreduce.torch as drt
 
-nn = torch.nn
-
 
 class MSELoss(nn.MSELoss):
-    def forward(self, input, target):
+    def forward(self, input, target) -> Tensor:
         return drt.mse_loss(input, target, self.reduction)
 
 
 class L1Loss(nn.L1Loss):
-    def forward(self, input, target):
+    def forward(self, input, target) -> Tensor:
         return drt.l1_loss(input, target, self.reduction)
 
 
 class HuberLoss(nn.HuberLoss):
-    def forward(self, input, target):
+    def forward(self, input, target) -> Tensor:
         return drt.huber_loss(input, target, self.reduction, self.delta)
 
 
 class SmoothL1Loss(nn.SmoothL1Loss):
-    def forward(self, input, target):
+    def forward(self, input, target) -> Tensor:
         return drt.smooth_l1_loss(input, target, self.reduction, self.beta)
 
 
 class BCELoss(nn.BCELoss):
-    def forward(self, input, target):
+    def forward(self, input, target) -> Tensor:
         return drt.binary_cross_entropy(input, target, self.weight, self.reduction)
 
 
 class BCEWithLogitsLoss(nn.BCEWithLogitsLoss):
-    def forward(self, input, target):
+    def forward(self, input, target) -> Tensor:
         return drt.binary_cross_entropy_with_logits(
             input, target, self.weight, self.reduction, self.pos_weight
         )
 
 
 class KLDivLoss(nn.KLDivLoss):
-    def forward(self, input, target):
+    def forward(self, input, target) -> Tensor:
         return drt.kl_div(input, target, self.reduction, self.log_target)
 
 
 class CrossEntropyLoss(nn.CrossEntropyLoss):
-    def forward(self, input, target):
+    def forward(self, input, target) -> Tensor:
         return drt.cross_entropy(
             input, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing
         )
 
 
 class NLLLoss(nn.NLLLoss):
-    def forward(self, input, target):
+    def forward(self, input, target) -> Tensor:
         return drt.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
 
 
 class LayerNorm(nn.LayerNorm):
-    def forward(self, input):
+    def forward(self, input) -> Tensor:
         return drt.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
 class RMSNorm(nn.RMSNorm):
-    def forward(self, x):
+    def forward(self, x) -> Tensor:
         return drt.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
 
 class GroupNorm(nn.GroupNorm):
-    def forward(self, input):
+    def forward(self, input) -> Tensor:
         return drt.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
@@ -101,10 +99,10 @@ class BatchNorm3d(nn.BatchNorm3d):
 
 
 class Softmax(nn.Softmax):
-    def forward(self, input):
+    def forward(self, input) -> Tensor:
         return drt.softmax(input, -1 if self.dim is None else self.dim)
 
 
 class LogSoftmax(nn.LogSoftmax):
-    def forward(self, input):
+    def forward(self, input) -> Tensor:
         return drt.log_softmax(input, -1 if self.dim is None else self.dim)

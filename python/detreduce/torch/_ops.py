@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Optional
+from typing import Any, Callable, Optional
 
 import torch
+from torch import Tensor
 
-from .. import _losses
-from .._arrays import NAMES, arithmetic_of
-from .._reduce import axes_of
+from .. import _core, _losses
+from .._arrays import NAMES, arithmetic_of, library_of
 from .._reduce import reduced as reduce_array
 
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+_modes = torch._C._len_torch_dispatch_stack
+_transforms = torch._C._functorch.peek_interpreter_stack
+_forward_ad = torch.autograd.forward_ad
 _library = torch.library.Library("detreduce", "DEF")
 _WORDS = {getattr(torch, name): word for name, word in NAMES.items() if hasattr(torch, name)}
+_LIBRARY = library_of(torch.empty(0))
 NAN_IF_EMPTY = ("mean", "variance", "stddev")
 
 
@@ -23,36 +28,102 @@ def arithmetic(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if arithmetic_of(_WORDS[dtype]) == "f64" else torch.float32
 
 
-def _define(schema: str, real, fake):
+class _Op:
+    """An op that torch knows, and what computes it. Where nobody traces or transforms what is done, and no tensor is of a type of
+    its own, torch's dispatcher, which takes some 30 microseconds for an op written in Python, is left out."""
+
+    def __init__(self, name: str, real: Callable) -> None:
+        self.name, self.real = name, real
+        self.default = getattr(torch.ops.detreduce, name).default
+        self.differentiated: Callable = self.default
+
+    def __call__(self, *args):
+        if not untraced():
+            return self.default(*args)
+        tracked = False
+        for a in args:
+            if type(a) in PLAIN:
+                if a.is_meta:
+                    return self.default(*args)
+                tracked = tracked or a.requires_grad
+            elif isinstance(a, Tensor):
+                return self.default(*args)
+        return self.differentiated(*args) if tracked and torch.is_grad_enabled() else self.real(*args)
+
+    def differentiable(self, setup: Callable, backward: Callable) -> None:
+        torch.library.register_autograd(
+            f"detreduce::{self.name}", backward, setup_context=setup, lib=_library
+        )
+        real = self.real
+
+        def forward(ctx, *args):
+            output = real(*args)
+            ctx.set_materialize_grads(False)
+            setup(ctx, args, output)
+            return output
+
+        def derived(ctx, *grads):
+            return backward(ctx, *grads) if grads[0] is not None else (None,) * len(ctx.needs_input_grad)
+
+        members = {"forward": staticmethod(forward), "backward": staticmethod(derived)}
+        kind: Any = type(f"detreduce_{self.name}", (torch.autograd.Function,), members)
+        # Without what Function.apply does for transforms, of which there are none here.
+        self.differentiated = super(torch.autograd.Function, kind).apply
+
+    def not_twice_differentiable(self) -> None:
+        def setup(ctx, inputs, output):
+            pass
+
+        def backward(ctx, *grads):
+            raise NotImplementedError(
+                f"detreduce: there is no second derivative of {self.name.replace('_backward', '')}"
+            )
+
+        self.differentiable(setup, backward)
+
+
+def untraced() -> bool:
+    """Does nobody trace or transform what is done?"""
+    return (
+        not torch.compiler.is_compiling()
+        and _modes() == 0
+        and _transforms() is None
+        and _forward_ad._current_level < 0
+    )
+
+
+def _define(schema: str, real: Callable, fake: Callable) -> _Op:
     """Defines an op, which `real` computes, and of which `fake` says what comes out."""
     name = schema.partition("(")[0]
     _library.define(schema)
     _library.impl(name, real, "CPU")
     _library.impl(name, real, "CUDA")
     torch.library.register_fake(f"detreduce::{name}", fake, lib=_library)
-    return getattr(torch.ops.detreduce, name).default
-
-
-def _differentiable(name: str, setup, backward) -> None:
-    torch.library.register_autograd(f"detreduce::{name}", backward, setup_context=setup, lib=_library)
-
-
-def _no_second_derivative(name: str) -> None:
-    def setup(ctx, inputs, output):
-        pass
-
-    def backward(ctx, *grads):
-        raise NotImplementedError(
-            f"detreduce: there is no second derivative of {name.replace('_backward', '')}"
-        )
-
-    _differentiable(name, setup, backward)
+    return _Op(name, real)
 
 
 # ---- Reductions ------------------------------------------------------------------------------------------------
 
 
+def flat(op: str, x: Tensor, method: str, ddof: int) -> Optional[Tensor]:
+    """The short way of all elements of a tensor in one piece; None if it is another."""
+    word, n = _WORDS.get(x.dtype), x.numel()
+    if word is None or n <= ddof or not x.is_contiguous() or x.is_neg():
+        return None
+    if not (x.is_cpu or (x.is_cuda and _core.built_with_cuda)):
+        return None
+    out = x.new_empty(())
+    place = None if x.is_cpu else _LIBRARY.place(x)
+    layout = ("flat", n, 1, 0, 1, ddof, "propagate", 0, None)
+    _core.reduce(op, method, word, None, *layout, x.data_ptr(), None, out.data_ptr(), place)
+    return out
+
+
 def _reduce(x, dim, keepdim, op, dtype, method, ddof):
+    if not keepdim and dtype is None and len(dim) == x.dim():
+        out = flat(op, x, method, ddof)
+        if out is not None:
+            return out
     return reduce_array(
         op, x, tuple(dim), keepdim, method, dtype, ddof=ddof, nan_if_empty=op in NAN_IF_EMPTY, axis_name="dim"
     )
@@ -118,7 +189,7 @@ def _reduce_backward(ctx, g):
     return d.to(ctx.dtype), None, None, None, None, None, None
 
 
-_differentiable("reduce", _setup_reduce, _reduce_backward)
+reduce.differentiable(_setup_reduce, _reduce_backward)
 
 
 # ---- Losses of elements ----------------------------------------------------------------------------------------
@@ -154,7 +225,7 @@ loss_backward = _define(
     _loss_backward,
     lambda grad, x, *rest: x.new_empty(x.shape),
 )
-_no_second_derivative("loss_backward")
+loss_backward.not_twice_differentiable()
 
 
 def _setup_loss(ctx, inputs, output):
@@ -195,7 +266,7 @@ def _derived_loss(ctx, g):
     return *grads, None, None, None, None, None, None
 
 
-_differentiable("loss", _setup_loss, _derived_loss)
+loss.differentiable(_setup_loss, _derived_loss)
 
 
 # ---- Rows ------------------------------------------------------------------------------------------------------
@@ -217,7 +288,7 @@ row_wise_backward = _define(
     _row_wise_backward,
     lambda grad, y, dim, op: y.new_empty(y.shape),
 )
-_no_second_derivative("row_wise_backward")
+row_wise_backward.not_twice_differentiable()
 
 
 def _setup_row_wise(ctx, inputs, output):
@@ -229,7 +300,7 @@ def _derived_row_wise(ctx, g):
     return row_wise_backward(g, ctx.saved_tensors[0], ctx.dim, ctx.op), None, None
 
 
-_differentiable("row_wise", _setup_row_wise, _derived_row_wise)
+row_wise.differentiable(_setup_row_wise, _derived_row_wise)
 
 
 def _logsumexp(x, dim, keepdim):
@@ -251,7 +322,7 @@ logsumexp_backward = _define(
     _logsumexp_backward,
     lambda grad, x, dim: x.new_empty(x.shape),
 )
-_no_second_derivative("logsumexp_backward")
+logsumexp_backward.not_twice_differentiable()
 
 
 def _setup_logsumexp(ctx, inputs, output):
@@ -263,7 +334,7 @@ def _derived_logsumexp(ctx, g):
     return logsumexp_backward(g, ctx.saved_tensors[0], ctx.dim), None, None
 
 
-_differentiable("logsumexp", _setup_logsumexp, _derived_logsumexp)
+logsumexp.differentiable(_setup_logsumexp, _derived_logsumexp)
 
 
 def _cosine(x, y, dim, eps, method):
@@ -284,7 +355,7 @@ cosine_backward = _define(
     _cosine_backward,
     lambda grad, x, y, dim, eps, method: x.new_empty(x.shape),
 )
-_no_second_derivative("cosine_backward")
+cosine_backward.not_twice_differentiable()
 
 
 def _setup_cosine(ctx, inputs, output):
@@ -300,7 +371,7 @@ def _derived_cosine(ctx, g):
     return dx, dy, None, None, None
 
 
-_differentiable("cosine", _setup_cosine, _derived_cosine)
+cosine.differentiable(_setup_cosine, _derived_cosine)
 
 
 def _norm(x, normalized_shape, weight, bias, eps, op):
@@ -341,7 +412,7 @@ norm_backward = _define(
     _norm_backward,
     _fake_norm_backward,
 )
-_no_second_derivative("norm_backward")
+norm_backward.not_twice_differentiable()
 
 
 def _setup_norm(ctx, inputs, output):
@@ -367,7 +438,7 @@ def _derived_norm_of(ctx, g, mean, rstd):
     return dx, None, dw, db, None, None
 
 
-_differentiable("norm", _setup_norm, _derived_norm_of)
+norm.differentiable(_setup_norm, _derived_norm_of)
 
 
 # ---- Channels --------------------------------------------------------------------------------------------------
@@ -423,7 +494,7 @@ channel_norm_backward = _define(
     _channel_norm_backward,
     _fake_channel_norm_backward,
 )
-_no_second_derivative("channel_norm_backward")
+channel_norm_backward.not_twice_differentiable()
 
 
 def _setup_channel_norm(ctx, inputs, output):
@@ -442,7 +513,7 @@ def _derived_channel_norm(ctx, g, *_):
     return (dx, dw if of_weight else None, db if of_bias else None) + 8 * (None,)
 
 
-_differentiable("channel_norm", _setup_channel_norm, _derived_channel_norm)
+channel_norm.differentiable(_setup_channel_norm, _derived_channel_norm)
 
 
 # ---- Classes ---------------------------------------------------------------------------------------------------
@@ -478,7 +549,7 @@ cross_entropy_backward = _define(
     _cross_entropy_backward,
     lambda grad, x, *rest: x.new_empty(x.shape),
 )
-_no_second_derivative("cross_entropy_backward")
+cross_entropy_backward.not_twice_differentiable()
 
 
 def _setup_cross_entropy(ctx, inputs, output):
@@ -502,7 +573,7 @@ def _derived_cross_entropy(ctx, g):
     return *grads, None, None, None, None, None, None, None
 
 
-_differentiable("cross_entropy", _setup_cross_entropy, _derived_cross_entropy)
+cross_entropy.differentiable(_setup_cross_entropy, _derived_cross_entropy)
 
 # ---- Distillation ----------------------------------------------------------------------------------------------
 
@@ -527,7 +598,7 @@ distillation_backward = _define(
     _distillation_backward,
     lambda grad, x, *rest: x.new_empty(x.shape),
 )
-_no_second_derivative("distillation_backward")
+distillation_backward.not_twice_differentiable()
 
 
 def _setup_distillation(ctx, inputs, output):
@@ -543,6 +614,4 @@ def _derived_distillation(ctx, g):
     return (dx.to(x.dtype),) + 6 * (None,)
 
 
-_differentiable("distillation", _setup_distillation, _derived_distillation)
-
-_ = (Optional, axes_of)
+distillation.differentiable(_setup_distillation, _derived_distillation)

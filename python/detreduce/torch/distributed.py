@@ -19,14 +19,14 @@ from typing import Any, Callable, List, Optional, Tuple, Union
 
 import torch
 import torch.distributed as dist
+from torch import Tensor
 
 from .. import _core, _losses
 from .._arrays import dtype_word, library_of
+from .._reduce import axes_of
 from .._reduce import reduced as _reduce_array
 from .._state import PLACES, finish, length_of, merged, op_of, partial
 from . import _ops, _tensors
-
-Tensor = torch.Tensor
 
 
 def _group(group: Any):
@@ -123,7 +123,7 @@ class _Summed(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, counts, mean, dim, keepdim, dtype, group):
         ctx.shape, ctx.dtype, ctx.keepdim = x.shape, x.dtype, keepdim
-        ctx.dim = _ops.axes_of(dim, x.dim(), "dim")
+        ctx.dim = axes_of(dim, x.dim(), "dim")
         ctx.n = None
         if mean:
             n = torch.tensor([math.prod(x.shape[i] for i in ctx.dim) if counts else 0], device=x.device)
