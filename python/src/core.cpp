@@ -1,6 +1,7 @@
 // detreduce._core: the calls of the library, on addresses. What arrays, axes and dtypes mean is for
 // the Python of the package to say; here they are a matrix of rows or columns, and room for
 // results.
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -252,6 +253,20 @@ nb::object flat(std::string_view op, std::string_view method, std::uint64_t ddof
         std::memcpy(&value, &result, sizeof value);
         return nb::float_(static_cast<double>(dr::fp::widen(value)));
     });
+}
+
+/// How long a call of the library takes that flat() makes for such an array, of float32: of so
+/// many, a plan for each. For what is measured beside it.
+double seconds_of_a_call(std::string_view op, nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu> x,
+                         std::uint64_t calls) {
+    const auto began = std::chrono::steady_clock::now();
+    for (std::uint64_t i = 0; i < calls; ++i) {
+        float result = 0;
+        check(dr::run(
+            dr::make_plan({.op = parsed(dr::parse_op, op), .dtype = dr::DType::f32, .n = x.size(), .device = dr::cpu}),
+            x.data(), &result));
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() / static_cast<double>(calls);
 }
 
 /// Arrays as Python lists them: tuples of address, elements and dtype.
@@ -709,6 +724,7 @@ NB_MODULE(_core, m) {
           nb::arg("nan"), nb::arg("threads"), nb::arg("isa").none(), nb::arg("x"), nb::arg("y").none(), nb::arg("out"),
           nb::arg("where").none());
     m.def("flat", &flat);
+    m.def("seconds_of_a_call", &seconds_of_a_call);
     m.def("reduce_list", &reduce_list, nb::arg("op"), nb::arg("output"), nb::arg("each"), nb::arg("arrays"),
           nb::arg("out"), nb::arg("where").none());
     m.def("clip_grad_norm", &clip_grad_norm, nb::arg("arrays"), nb::arg("max_norm"), nb::arg("eps"), nb::arg("norm"),

@@ -1,51 +1,75 @@
 #!/usr/bin/env bash
-# The tests of the Python package on a GPU, with a library that was built on another machine:
-#   gpu.sh pack LIBRARY INCLUDE DIR   where LIBRARY, a static libdetreduce.a with CUDA, is, and INCLUDE, the folder of its version.hpp
-#                                     (build/include): collects in DIR what `run` needs
-#   gpu.sh run DIR [ARG…]             where the GPU is: compiles the extension, runs all tests; ARG goes to pytest
-# `run` needs g++ and a Python with nanobind, numpy, pytest, hypothesis and torch; what else there is of CuPy, JAX and mpi4py is
-# tested as well.
+# The tests of the Python package on a GPU, without a network: compiles it with CUDA, installs it into a folder, runs all tests.
+#   gpu.sh [FOLDER [ARG…]]   FOLDER (build-python-gpu) keeps what was compiled for the next call, and the package: it is used by
+#                            PYTHONPATH=FOLDER/site. ARG goes to pytest
+# CUDAARCHS says for which architectures (90). DETREDUCE_PREBUILT may name a static library detreduce with CUDA that was built
+# elsewhere from these sources; then the extension alone is compiled. Needs nvcc, CMake, a C++ compiler and a Python with NumPy,
+# nanobind, scikit-build-core, pytest, Hypothesis, torch, CuPy and JAX. Fails where a test does, and where one that can run on a
+# machine with a GPU was skipped.
 set -euo pipefail
-readonly here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-readonly source=$(cd "$here/../.." && pwd)
+source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+readonly source
+folder=$(realpath -m "${1:-$source/build-python-gpu}")
+readonly folder site=$folder/site python=${PYTHON:-python3}
+shift $(($# > 0))
+say() { printf '==> %s\n' "$*"; }
+die() { printf 'gpu.sh: %s\n' "$1" >&2; exit 1; }
+nvidia-smi -L 2>/dev/null | grep -q '^GPU ' || die "there is no GPU"
+mkdir -p "$folder"
 
-pack() {
-  local library=$1 include=$2 dir=$3 cuda
-  cuda=$(dirname "$(dirname "$(realpath "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")")
-  rm -rf "${dir:?}"
-  mkdir -p "$dir/include/detreduce"
-  cp "$include/detreduce/version.hpp" "$dir/include/detreduce/"
-  g++ -shared -s -Wl,-soname,libdetreduce.so -o "$dir/libdetreduce.so" -Wl,--whole-archive "$library" -Wl,--no-whole-archive \
-    -L"$cuda/lib64" -lcudart_static -Wl,--exclude-libs,libcudart_static.a -lpthread -ldl -lrt
-  du -sh "$dir" | awk '{ print "==> packed " $1 " in " $2 }'
+compile() {
+  export CUDAARCHS=${CUDAARCHS:-90} DETREDUCE_CUDA=ON CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)}
+  rm -rf "$site"
+  "$python" -m pip --disable-pip-version-check install -v --no-index --no-build-isolation --no-deps --no-compile --target "$site" \
+    "-Cbuild-dir=$folder/build" "-Ccmake.define.DETREDUCE_PREBUILT=${DETREDUCE_PREBUILT:-}" "$source" >"$folder/build.log" 2>&1 ||
+    { tail -50 "$folder/build.log" >&2; die "the package cannot be built; all of it is in $folder/build.log"; }
 }
+SECONDS=0
+compile
+say "compiled and installed into $site in $SECONDS s"
 
-run() {
-  local dir suffix work nanobind
-  dir=$(realpath "$1")
-  shift
-  work=$(mktemp -d)
-  trap "rm -rf '$work'" EXIT
-  mkdir "$work/site"
-  cp -r "$source/python/detreduce" "$work/site/"
-  cp "$dir/libdetreduce.so" "$work/site/detreduce/"
-  nanobind=$(python3 -c 'import nanobind, os; print(os.path.dirname(nanobind.__file__))')
-  suffix=$(python3 -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
-  local flags=(-std=c++20 -O2 -fPIC -fvisibility=hidden -ffp-contract=off -fno-strict-aliasing -DNDEBUG
-    -I"$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')" -I"$nanobind/include" -I"$nanobind/ext/robin_map/include"
-    -I"$source/lib/include" -I"$dir/include")
-  g++ "${flags[@]}" -c "$nanobind/src/nb_combined.cpp" -o "$work/nanobind.o" &
-  g++ "${flags[@]}" -c "$source/python/src/core.cpp" -o "$work/core.o"
-  wait $!
-  # shellcheck disable=SC2016
-  g++ -shared -o "$work/site/detreduce/_core$suffix" "$work/core.o" "$work/nanobind.o" "$work/site/detreduce/libdetreduce.so" \
-    -Wl,-rpath,'$ORIGIN' -Wl,--exclude-libs,ALL
-  cd "$work" # where no folder is called detreduce
-  export PYTHONPATH=$work/site PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$work/hypothesis XLA_PYTHON_CLIENT_PREALLOCATE=false
-  python3 -m pytest -q -rs -p no:cacheprovider "$source/python/tests" "$@"
-}
+cd "$folder" # where no folder is called detreduce
+export PYTHONPATH=$site PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$folder/hypothesis XLA_PYTHON_CLIENT_PREALLOCATE=false
+"$python" - <<'PYTHON'
+import detreduce as dr
 
-case ${1:-} in
-  pack | run) "$@" ;;
-  *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-esac
+assert dr._core.built_with_cuda, "this build has no CUDA"
+print("\n".join(f"    {d.name:8} {d.what}" for d in dr.devices()))
+assert any(check.device == "cuda:0" for check in dr.verify()), "nothing was verified on a GPU"
+PYTHON
+
+SECONDS=0
+parallel=()
+if "$python" -c 'import xdist' 2>/dev/null; then parallel=(-n "$(($(nproc) < 8 ? $(nproc) : 8))"); fi
+"$python" -m pytest -q -p no:cacheprovider "${parallel[@]}" --junitxml="$folder/tests.xml" --durations=10 "$source/python/tests" "$@" &&
+  status=0 || status=$?
+# What was skipped for another reason than these could have run.
+"$python" - "$folder/tests.xml" <<'PYTHON' || status=1
+import collections
+import re
+import sys
+import xml.etree.ElementTree
+
+MAY_LACK = "has no such dtype|CuPy has no|DETREDUCE_PROGRAM names|dask|mpi4py|mpiexec|matplotlib|two GPUs"
+kinds = {"torch": r"cuda|gpu", "CuPy": "cupy", "JAX": "jax-cuda"}
+passed, red = collections.Counter(), collections.Counter()
+for case in xml.etree.ElementTree.parse(sys.argv[1]).iter("testcase"):
+    ended = [child for child in case if child.tag in ("skipped", "failure", "error")]
+    if not ended:
+        passed["all"] += 1
+        name = next((k for k in ("JAX", "CuPy", "torch") if re.search(kinds[k], case.get("name"))), "CPU alone")
+        passed[name] += 1
+    elif ended[0].tag == "skipped":
+        why = ended[0].get("message", "")
+        print(f"    skipped: {case.get('classname')} {case.get('name')}: {why}")
+        red["skipped, though they could have run"] += not re.search(MAY_LACK, why)
+    else:
+        red["failed"] += 1
+for kind in kinds:
+    red[f"of {kind} on CUDA: none passed"] += passed[kind] == 0
+print("==> passed:", ", ".join(f"{n} {kind}" for kind, n in passed.items()))
+print("\n".join(f"*** {n} {what} ***" for what, n in red.items() if n))
+sys.exit(sum(red.values()) > 0)
+PYTHON
+say "$([[ $status == 0 ]] && echo green || echo RED), in $SECONDS s"
+exit "$status"

@@ -48,6 +48,9 @@ except ImportError:
     torch = drt = None
 
 
+GPU = torch is not None and torch.cuda.is_available() and len(dr.devices()) > 1
+
+
 def functions(module):
     others = ("devices", "verify", "not_covered", "reproducible")
     return [
@@ -110,6 +113,8 @@ def tensors(rng):
         t = t.to(rng.choice([torch.float8_e4m3fn, torch.float8_e5m2]))
     if kind == 6:
         t = t.conj()
+    if GPU and t.device.type == "cpu" and rng.random() < 0.5:
+        t = t.to("cuda")
     if rng.random() < 0.3 and (t.is_floating_point() or t.is_complex()) and t.layout == torch.strided:
         t = t.detach().requires_grad_()
     return t

@@ -1,18 +1,23 @@
-"""Times of the Python package beside NumPy and torch, and the bits of a training step, as CSV:
+"""Times of the Python package beside NumPy and torch, and the bits of a training step:
 
-    python bench.py [--out FILE] [--seconds 60] [--parts overhead,cpu,graphs,step,splits]
+    python bench.py [--out FOLDER] [--seconds 85] [--parts overhead,cpu,graphs,step,splits]
 
-Needs detreduce and NumPy; torch and a GPU as far as they are there. A part that fails, or for which no time is left, is a line
-with what was wrong. Times are medians, in microseconds a call; libraries take turns within a case.
+Writes FOLDER/python.json: on what and when it was measured, and a row for each figure. Prints the figures, and whether they
+are where they should be. Needs detreduce and NumPy; torch and a GPU as far as they are there. A part that fails, or for which
+no time is left, is a row with what was wrong. Times are medians, in microseconds a call; libraries take turns within a case.
+Where there is no git, DETREDUCE_COMMIT says what was measured.
 """
 
 import argparse
-import csv
+import datetime
+import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -28,7 +33,8 @@ except ImportError:
 
 COLUMNS = "part case dtype elements device threads library microseconds bits note".split()
 BEGAN = time.monotonic()
-ARGUMENTS = argparse.Namespace(seconds=60.0)
+ARGUMENTS = argparse.Namespace(seconds=85.0)
+ROWS = []
 
 
 def left():
@@ -38,9 +44,11 @@ def left():
 def note(part, case, library, microseconds=None, **more):
     row = dict(part=part, case=case, library=library, **more)
     if microseconds is not None:
-        row["microseconds"] = f"{microseconds:.3f}"
-    WRITER.writerow([row.get(c, "") for c in COLUMNS])
-    OUT.flush()
+        row["microseconds"] = round(microseconds, 3)
+    row = {c: row[c] for c in COLUMNS if c in row}
+    ROWS.append(row)
+    shown = dict(row, bits="") if "bits" in row else row
+    print(*(shown.get(c, "") for c in COLUMNS), sep=",", flush=True)
 
 
 def medians(calls, seconds, calls_each=1):
@@ -59,42 +67,36 @@ def medians(calls, seconds, calls_each=1):
 
 
 def part_overhead():
-    """A call on 16 elements: what it costs beside the work."""
+    """A call on 16 elements: what it costs beside the work. The C call makes a plan and runs it."""
     x = np.ones(16, np.float32)
+    c_call = [dr._core.seconds_of_a_call("sum", x, 20000) * 1e6 for _ in range(9)]
+    note("overhead", "sum of 16", "C", statistics.median(c_call), dtype="float32", elements=16, device="cpu")
     cases = [("sum of 16", "cpu", {"detreduce": lambda: dr.sum(x), "numpy": lambda: np.sum(x)})]
-    for device in ["cpu"] + (["cuda"] if torch and torch.cuda.is_available() else []) if torch else []:
+    for device in ["cpu"] + (["cuda"] if has_gpu() else []) if torch else []:
         t = torch.ones(16, device=device)
         g = torch.ones(16, device=device, requires_grad=True)
+        mode = drt.reproducible()
 
-        def backward(f, g=g):
+        def both(f, g=g):
             g.grad = None
             f(g).backward()
 
-        cases.append(
-            (
-                "torch sum of 16",
-                device,
-                {"detreduce": lambda t=t: drt.sum(t), "torch": lambda t=t: torch.sum(t)},
-            )
-        )
-        both = {"detreduce": lambda b=backward: b(drt.sum), "torch": lambda b=backward: b(torch.sum)}
-        cases.append(("torch sum of 16, forward and backward", device, both))
-        mode = drt.reproducible()
-
-        def inside(t=t, mode=mode):
+        def within(t=t, mode=mode):
             with mode:
                 t.sum()
 
-        cases.append(
-            (
-                "torch sum of 16 within reproducible()",
-                device,
-                {"detreduce": inside, "torch": lambda t=t: t.sum()},
-            )
-        )
+        for case, ours, theirs in [
+            ("", lambda t=t: drt.sum(t), lambda t=t: torch.sum(t)),
+            (", with a gradient", lambda g=g: drt.sum(g), lambda g=g: torch.sum(g)),
+            (", forward and backward", lambda b=both: b(drt.sum), lambda b=both: b(torch.sum)),
+            (" within reproducible()", within, lambda t=t: t.sum()),
+        ]:
+            cases.append((f"torch sum of 16{case}", device, {"detreduce": ours, "torch": theirs}))
     for case, device, calls in cases:
-        for library, us in medians(calls, 0.3, 500).items():
+        for library, us in medians(calls, 0.4, 300).items():
             note("overhead", case, library, us, dtype="float32", elements=16, device=device)
+        if device == "cuda":
+            torch.cuda.synchronize()
 
 
 def cpu_cases():
@@ -159,20 +161,14 @@ def in_graph(call, times=20):
 
 
 def part_graphs():
-    """Sums on the GPU, without what a call costs the host."""
-    for exponent in range(10, 27, 2):
-        x = torch.randn(1 << exponent, device="cuda")
-        calls = {"detreduce": lambda: drt.sum(x), "torch": lambda: torch.sum(x)}
-        for library, call in calls.items():
-            note(
-                "graphs",
-                "sum",
-                library,
-                in_graph(call),
-                dtype="float32",
-                elements=1 << exponent,
-                device="cuda",
-            )
+    """Sums on the GPU, without what a call costs the host. What fits its cache is there."""
+    for dtype in (torch.float32, torch.bfloat16):
+        for exponent in range(10, 29, 2):
+            x = torch.randn(1 << exponent, device="cuda").to(dtype)
+            calls = {"detreduce": lambda: drt.sum(x), "torch": lambda: torch.sum(x)}
+            more = dict(dtype=str(dtype)[6:], elements=1 << exponent, device="cuda")
+            for library, call in calls.items():
+                note("graphs", "sum", library, in_graph(call), **more)
 
 
 def bits_of(*tensors):
@@ -207,81 +203,96 @@ class Block(torch.nn.Module if torch else object):
 
 
 class Model(torch.nn.Module if torch else object):
-    def __init__(self, vocabulary, width=1024, layers=2):
+    """Of the shape of GPT-2. What is called is a block, and what follows the last one, each with reproducible() around it if
+    `ours`, and compiled if `compiled`: then once for all blocks."""
+
+    def __init__(self, vocabulary, width=768, layers=12):
         super().__init__()
         self.embedding = torch.nn.Embedding(vocabulary, width)
         self.blocks = torch.nn.ModuleList(Block(width, width // 64) for _ in range(layers))
         self.norm, self.out = torch.nn.RMSNorm(width), torch.nn.Linear(width, vocabulary, bias=False)
 
-    def forward(self, tokens, targets):
+    def forward(self, tokens, targets, of_block, of_end):
         x = self.embedding(tokens)
         for block in self.blocks:
-            x = block(x)
-        return F.cross_entropy(self.out(self.norm(x)).flatten(0, 1), targets.flatten())
+            x = of_block(block, x)
+        return of_end(self.norm, self.out, x, targets)
 
 
-def steps(model, tokens, targets, ours, compiled):
-    """Microseconds of a step, and the bits of three runs: of the loss, of the gradients of the last layer, of all gradients."""
+def of_block(block, x):
+    return block(x)
 
-    def loss_of(tokens, targets):
-        if not ours:
-            return model(tokens, targets)
-        with drt.reproducible():
-            return model(tokens, targets)
 
-    call = torch.compile(loss_of) if compiled else loss_of
-    clip = drt.clip_grad_norm_ if ours else torch.nn.utils.clip_grad_norm_
+def of_end(norm, out, x, targets):
+    return F.cross_entropy(out(norm(x)).flatten(0, 1), targets.flatten())
+
+
+def called(ours, compiled, backend="inductor"):
+    """Both of them, as they are called."""
+
+    def wrapped(f):
+        def reproducibly(*args):
+            with drt.reproducible():
+                return f(*args)
+
+        called = reproducibly if ours else f
+        return torch.compile(called, backend=backend, dynamic=False) if compiled else called
+
+    return wrapped(of_block), wrapped(of_end)
+
+
+def steps(model, tokens, targets, compiled, times=8):
+    """By library, microseconds of a step, and the bits of three: of the loss, of the gradients of the last layer, of all
+    gradients. The rate of learning is 0, so that steps are alike."""
     parameters = list(model.parameters())
-    times, bits = [], []
-    for run in range(3 + 8):
-        model.zero_grad(set_to_none=True)
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        loss = call(tokens, targets)
-        loss.backward()
-        norm = clip(parameters, 1.0)
-        end.record()
-        torch.cuda.synchronize()
-        if run < 3:
-            last = [model.norm.weight.grad, model.out.weight.grad]
-            bits.append((bits_of(loss), bits_of(*last), bits_of(norm, *(p.grad for p in parameters))))
-        else:
-            times.append(begin.elapsed_time(end) * 1000)
-    return statistics.median(times), bits
+    optimizer = torch.optim.AdamW(parameters, lr=0.0, weight_decay=0.0, fused=True)
+    libraries = {
+        "torch": (called(False, compiled), torch.nn.utils.clip_grad_norm_),
+        "detreduce": (called(True, compiled), drt.clip_grad_norm_),
+    }
+    found = {library: ([], []) for library in libraries}
+    for run in range(3 + times):
+        for library, (calls, clip) in libraries.items():
+            optimizer.zero_grad(set_to_none=True)
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            loss = model(tokens, targets, *calls)
+            loss.backward()
+            norm = clip(parameters, 1.0)
+            optimizer.step()
+            end.record()
+            torch.cuda.synchronize()
+            if run < 3:
+                last = [model.norm.weight.grad, model.out.weight.grad]
+                bits = bits_of(loss), bits_of(*last), bits_of(norm, *(p.grad for p in parameters))
+                found[library][1].append(bits)
+            else:
+                found[library][0].append(begin.elapsed_time(end) * 1000)
+    return {library: (statistics.median(t), bits) for library, (t, bits) in found.items()}
 
 
 def part_step():
-    """Forward, backward and clipping of a small transformer, bf16: 8 sequences of 2048 tokens."""
+    """A step of a transformer of the shape of GPT-2, bf16, of 8 sequences of 2048 tokens: forward, backward, clipping, AdamW."""
     for compiled in (False, True):
         for vocabulary in (50304, 128256):
+            case = f"step, vocabulary {vocabulary}, {'compiled' if compiled else 'eager'}"
+            more = dict(dtype="bfloat16", elements=8 * 2048 * vocabulary, device="cuda")
+            if left() < (28 if compiled else 10):
+                note("step", case, "", note="left out: no time", **more)
+                continue
             torch.manual_seed(0)
             model = Model(vocabulary).to("cuda", torch.bfloat16)
             tokens = torch.randint(0, vocabulary, (8, 2048), device="cuda")
-            targets = tokens.roll(-1, 1)
-            for ours in (False, True):
-                case = f"step, vocabulary {vocabulary}, {'compiled' if compiled else 'eager'}"
-                library = "detreduce" if ours else "torch"
-                more = dict(dtype="bfloat16", elements=8 * 2048 * vocabulary, device="cuda")
-                if left() < (25 if compiled else 8):
-                    note("step", case, library, note="left out: no time", **more)
-                    continue
-                try:
-                    us, bits = steps(model, tokens, targets, ours, compiled)
+            try:
+                for library, (us, bits) in steps(model, tokens, tokens.roll(-1, 1), compiled).items():
                     counts = [len(set(b)) for b in zip(*bits)]
-                    text = "different in 3 runs: {} losses, {} gradients of the last layer, {} of all".format(
-                        *counts
-                    )
-                    note(
-                        "step", case, library, us, bits=" ".join("/".join(b) for b in bits), note=text, **more
-                    )
-                except Exception as error:  # noqa: BLE001
-                    note(
-                        "step",
-                        case,
-                        library,
-                        note=f"failed: {type(error).__name__}: {str(error)[:200]}",
-                        **more,
-                    )
+                    text = "different in 3 runs: {} losses, {} gradients of the last layer, {} of all"
+                    text = text.format(*counts)
+                    bits = " ".join("/".join(b) for b in bits)
+                    note("step", case, library, us, bits=bits, note=text, **more)
+            except Exception as error:  # noqa: BLE001
+                text = f"failed: {type(error).__name__}: {str(error)[:300]}"
+                note("step", case, "", note=text, **more)
             del model
             torch.cuda.empty_cache()
 
@@ -319,34 +330,110 @@ def part_splits():
         )
 
 
+def has_gpu():
+    return torch is not None and torch.cuda.is_available() and len(dr.devices()) > 1
+
+
+def output_of(*command):
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, timeout=10)
+        return said.stdout.strip() if said.returncode == 0 else ""
+    except OSError:
+        return ""
+
+
+def provenance():
+    """On what this is measured, and what."""
+    commit = output_of("git", "rev-parse", "HEAD")
+    if commit and output_of("git", "status", "--porcelain"):
+        commit += " (with changes)"
+    cpuinfo = Path("/proc/cpuinfo").read_text() if os.path.exists("/proc/cpuinfo") else ""
+    models = [line.partition(":")[2].strip() for line in cpuinfo.splitlines() if line[:10] == "model name"]
+    found = {
+        "commit": commit or os.environ.get("DETREDUCE_COMMIT", "unknown"),
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "detreduce": dr.__version__,
+        "spec_version": dr._core.spec_version,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "torch": torch.__version__ if torch else "none",
+        "cpu": models[0] if models else platform.processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "load": os.getloadavg()[0],  # beside this, on the CPU
+    }
+    if has_gpu():
+        driver = output_of("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").splitlines()
+        found.update(gpu=torch.cuda.get_device_name(), driver=(driver or ["unknown"])[0], cuda=torch.version.cuda)
+    return found
+
+
+def marks():
+    """What the figures should be, and whether they are: (what, is it so, the figure)."""
+    times = {}
+    for row in ROWS:
+        if "microseconds" in row:
+            key = tuple(row.get(c) for c in ("part", "case", "dtype", "elements", "device", "threads"))
+            times.setdefault(key, {})[row["library"]] = row["microseconds"]
+
+    def beside(limit, allowed, ours, theirs):
+        return f"{limit}", ours <= allowed, f"{ours:.2f} beside {theirs:.2f} us"
+
+    for (part, case, dtype, elements, device, threads), t in times.items():
+        if "detreduce" not in t:
+            continue
+        ours = t["detreduce"]
+        name = f"{case}, {device}" + (f", {dtype} {elements}" if part == "graphs" else "")
+        name += f", {threads} threads" if threads else ""
+        if part == "overhead" and "C" in t:
+            yield name, *beside("C call + 2 us", t["C"] + 2, ours, t["C"])
+        elif part == "overhead" and "torch" in t and "reproducible" not in case:
+            more = 8 if case == "torch sum of 16" else 25
+            yield name, *beside(f"torch + {more} us", t["torch"] + more, ours, t["torch"])
+        elif part == "graphs" and "torch" in t and (elements <= 1 << 20 or elements >= 1 << 24):
+            factor = 1.2 if elements <= 1 << 20 else 1.0
+            yield name, *beside(f"{factor} x torch", factor * t["torch"], ours, t["torch"])
+        elif part == "step" and "torch" in t:
+            yield name, *beside("1.03 x torch", 1.03 * t["torch"], ours, t["torch"])
+        elif part == "cpu" and "torch" in t:
+            factor = 1.0 if "logsumexp" in case else 1.25
+            yield name, *beside(f"{factor} x torch", factor * t["torch"], ours, t["torch"])
+            if "numpy" in t and case == "sum":
+                yield name, *beside("numpy", t["numpy"], ours, t["numpy"])
+
+
+def write():
+    if ARGUMENTS.out is None:
+        return
+    os.makedirs(ARGUMENTS.out, exist_ok=True)
+    page = {"provenance": PROVENANCE, "rows": ROWS}
+    (Path(ARGUMENTS.out) / "python.json").write_text(json.dumps(page, indent=1) + "\n")
+
+
 PARTS = ("overhead", "cpu", "graphs", "step", "splits")
 
 
 def main():
-    global OUT, WRITER
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--out", default="-")
-    parser.add_argument("--seconds", type=float, default=60.0)
+    global PROVENANCE
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out")
+    parser.add_argument("--seconds", type=float, default=85.0)
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--cores", type=int, default=0, help=argparse.SUPPRESS)
     parser.parse_args(namespace=ARGUMENTS)
-    OUT = sys.stdout if ARGUMENTS.out == "-" else open(ARGUMENTS.out, "w", newline="")
-    WRITER = csv.writer(OUT)
     if ARGUMENTS.cores:
         part_cpu()
+        print(json.dumps(ROWS))
         return
-    WRITER.writerow(COLUMNS)
-    for library, version in [("detreduce", dr.__version__), ("numpy", np.__version__)] + (
-        [("torch", torch.__version__)] if torch else []
-    ):
-        note("version", "", library, note=version)
-    gpu = torch is not None and torch.cuda.is_available() and len(dr.devices()) > 1
-    note("version", "", "gpu", note=torch.cuda.get_device_name() if gpu else "none")
+    PROVENANCE = provenance()
+    for name, value in PROVENANCE.items():
+        print(f"{name:12} {value}")
+    gpu = has_gpu()
     for part in ARGUMENTS.parts.split(","):
+        began = time.monotonic()
         try:
             if part not in PARTS:
                 raise ValueError(f"--parts: allowed are {', '.join(PARTS)}, not {part!r}")
-            if part != "overhead" and part != "cpu" and torch is None:
+            if part not in ("overhead", "cpu") and torch is None:
                 note(part, "", "", note="left out: there is no torch")
             elif part in ("graphs", "step") and not gpu:
                 note(part, "", "", note="left out: there is no GPU that detreduce was built for")
@@ -355,23 +442,27 @@ def main():
             elif part == "cpu":  # in a process of its own, that has no more threads than cores
                 for cores in (1, 2):
                     mine = sorted(os.sched_getaffinity(0))[:cores]
-                    text = subprocess.run(
-                        [sys.executable, os.path.abspath(__file__), "--cores", str(cores)],
+                    command = [sys.executable, os.path.abspath(__file__), "--cores", str(cores)]
+                    said = subprocess.run(
+                        command,
                         preexec_fn=lambda: os.sched_setaffinity(0, mine),
                         check=True,
                         capture_output=True,
                         text=True,
                         timeout=max(5, left()),
                     ).stdout
-                    OUT.write(text)
-                    OUT.flush()
+                    *shown, rows = said.splitlines()
+                    print("\n".join(shown))
+                    ROWS.extend(json.loads(rows))
             else:
                 globals()["part_" + part]()
         except Exception as error:  # noqa: BLE001
-            text = (
-                error.stderr[-300:] if isinstance(error, subprocess.CalledProcessError) else str(error)[:300]
-            )
+            text = error.stderr[-300:] if isinstance(error, subprocess.CalledProcessError) else str(error)[:300]
             note(part, "", "", note=f"failed: {type(error).__name__}: {text}".replace("\n", " "))
+        note(part, "all of it", "", (time.monotonic() - began) * 1e6)
+        write()
+    for what, limit, reached, figure in marks():
+        print(f"{'  ok' if reached else 'MISS'}  {what}: at most {limit}: {figure}")
 
 
 if __name__ == "__main__":
