@@ -11,7 +11,8 @@ library: "exact", "compensated", "kahan", "tree", "serial" and "automatic", whic
 compensated). detreduce.torch has functions and modules to train with, detreduce.torch.distributed sums over processes.
 """
 
-from ._core import __version__, spec_version
+from . import _core
+from ._core import spec_version
 from ._losses import (
     batch_norm,
     bce,
@@ -56,6 +57,9 @@ from ._reduce import (
 )
 from ._state import State
 from ._tools import devices, explain, verify
+
+# Of which a generated stub, which has no names like this one, says nothing.
+__version__: str = getattr(_core, "__version__")
 
 __all__ = [
     "Extremes",

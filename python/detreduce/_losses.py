@@ -678,9 +678,10 @@ class Channels:
         lib = self.lib
         at = {name: lib.at(a) for name, a in arrays.items() if a is not None}
         place = lib.place(self.a)
-        more = (self.groups, self.eps, self.momentum, self.given, self.method, gradient)
+        n, channels, size = self.sizes
+        request = self.norm, self.word, self.parameters, n, channels, size, self.groups, self.eps
         try:
-            _core.channel_norm(self.norm, self.word, self.parameters, *self.sizes, *more, at, place)
+            _core.channel_norm(*request, self.momentum, self.given, self.method, gradient, at, place)
         except ValueError as error:
             if not str(error).startswith("parameters: "):
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import numpy as np
 
@@ -25,7 +25,9 @@ def op_of(op: str) -> str:
     return op
 
 
-def partial(op: str, x: Any, y: Any = None, axis: Any = None, nan: str = "propagate", first_index: int = 0):
+def partial(
+    op: str, x: Any, y: Any = None, axis: Any = None, nan: str = "propagate", first_index: int = 0
+) -> Tuple[Any, str]:
     """The states of the groups of x, int64 where x lies, the words of each group side by side; and how they merge."""
     lib = library_of(x)
     a = lib.open(x, "x")
@@ -78,7 +80,7 @@ def finish(
     ddof: int = 0,
     nan: str = "propagate",
     like: Any = None,
-):
+) -> Any:
     """The results of states: an array of the library that the states are of, two or one a group."""
     lib = library_of(states)
     output = None if dtype is None or op in INTEGERS else dtype_word(dtype, "dtype")

@@ -20,13 +20,14 @@ skip() {
 # What is imported is compiled once, and not beside the sources.
 export PYTHONPYCACHEPREFIX=$folder/bytecode
 pip() { "$venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
-readonly packages=${DETREDUCE_PYTHON_PACKAGES-of the machine}
+readonly own=(numpy ml_dtypes pytest hypothesis mypy scikit-build-core nanobind)
+readonly packages="${own[*]}, and ${DETREDUCE_PYTHON_PACKAGES-of the machine}"
 if [[ $(cat "$folder/made" 2>/dev/null) != "$packages" ]]; then
   rm -rf "$venv" "$folder/made"
   options=(--system-site-packages)
   if [[ -n ${DETREDUCE_PYTHON_PACKAGES+set} ]]; then options=(); fi
   "$python" -m venv "${options[@]}" "$venv" || skip "Python cannot make an environment (Debian: python3-venv)"
-  pip install --no-compile numpy ml_dtypes pytest hypothesis scikit-build-core nanobind || skip "PyPI cannot be reached"
+  pip install --no-compile "${own[@]}" || skip "PyPI cannot be reached"
   read -ra wanted <<<"${DETREDUCE_PYTHON_PACKAGES:-}"
   if ((!${#wanted[@]})) || pip install --no-compile "${wanted[@]}"; then
     echo "$packages" >"$folder/made"

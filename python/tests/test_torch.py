@@ -983,6 +983,7 @@ def test_other_names_of_what_is_taken(device):
         (TypeError, "x", lambda x: drt.rms_norm(x.to(torch.complex64), 5)),
         (ValueError, "gamma", lambda x: drt.sigmoid_focal_loss(x, x, gamma=-1)),
         (ValueError, "alpha", lambda x: drt.sigmoid_focal_loss(x, x, alpha=2)),
+        (TypeError, "targets", lambda x: drt.sigmoid_focal_loss(x, x > 0)),
     ],
 )
 @pytest.mark.parametrize("tracked", [False, True])

@@ -231,6 +231,8 @@ def sigmoid_focal_loss(
     if not alpha <= 1:
         raise ValueError(f"alpha: must be at most 1, not {alpha}")
     _tensors(inputs=inputs, targets=targets)
+    if not targets.is_floating_point():
+        raise TypeError(f"targets: must have the dtype of inputs, {inputs.dtype}, not {targets.dtype}")
     weight = alpha * targets + (1 - alpha) * (1 - targets) if alpha >= 0 else None
     return loss("focal", inputs, targets, weight, parameter=gamma, reduction=reduction, method=method)
 

@@ -68,7 +68,8 @@ class _Op:
         members = {"forward": staticmethod(forward), "backward": staticmethod(derived)}
         kind: Any = type(f"detreduce_{self.name}", (torch.autograd.Function,), members)
         # Without what Function.apply does for transforms, of which there are none here.
-        self.differentiated = super(torch.autograd.Function, kind).apply
+        base: Any = super(torch.autograd.Function, kind)
+        self.differentiated = base.apply
 
     def not_twice_differentiable(self) -> None:
         def setup(ctx, inputs, output):
