@@ -68,7 +68,9 @@ for case in xml.etree.ElementTree.parse(sys.argv[1]).iter("testcase"):
 for kind in kinds:
     red[f"of {kind} on CUDA: none passed"] += passed[kind] == 0
 print("==> passed:", ", ".join(f"{n} {kind}" for kind, n in passed.items()))
-print("\n".join(f"*** {n} {what} ***" for what, n in red.items() if n))
+for what, n in red.items():
+    if n:
+        print(f"*** {n} {what} ***")
 sys.exit(sum(red.values()) > 0)
 PYTHON
 say "$([[ $status == 0 ]] && echo green || echo RED), in $SECONDS s"

@@ -1,6 +1,6 @@
 """Times of the Python package beside NumPy and torch, and the bits of a training step:
 
-    python bench.py [--out FOLDER] [--seconds 85] [--parts overhead,cpu,graphs,step,splits]
+    python bench.py [--out FOLDER] [--seconds 85] [--parts overhead,graphs,splits,step,cpu]
 
 Writes FOLDER/python.json: on what and when it was measured, and a row for each figure. Prints the figures, and whether they
 are where they should be. Needs detreduce and NumPy; torch and a GPU as far as they are there. A part that fails, or for which
@@ -409,7 +409,7 @@ def write():
     (Path(ARGUMENTS.out) / "python.json").write_text(json.dumps(page, indent=1) + "\n")
 
 
-PARTS = ("overhead", "cpu", "graphs", "step", "splits")
+PARTS = ("overhead", "graphs", "splits", "step", "cpu")
 
 
 def main():
