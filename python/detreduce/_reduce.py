@@ -67,9 +67,7 @@ def dense(lib, a):
     return lib.permuted(a, order)
 
 
-def laid_out(
-    lib, a, axes: Tuple[int, ...], any_order: bool = False, most: int = 0
-) -> Tuple[Any, Layout]:
+def laid_out(lib, a, axes: Tuple[int, ...], any_order: bool = False, most: int = 0) -> Tuple[Any, Layout]:
     """a, or a copy of it, and where its groups are: in `most` matrices at most, if that is not 0."""
     if len(axes) == a.ndim:
         if not lib.is_contiguous(a) and any_order:

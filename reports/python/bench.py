@@ -363,7 +363,9 @@ def provenance():
     }
     if has_gpu():
         driver = output_of("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").splitlines()
-        found.update(gpu=torch.cuda.get_device_name(), driver=(driver or ["unknown"])[0], cuda=torch.version.cuda)
+        found.update(
+            gpu=torch.cuda.get_device_name(), driver=(driver or ["unknown"])[0], cuda=torch.version.cuda
+        )
     return found
 
 
@@ -414,7 +416,9 @@ PARTS = ("overhead", "graphs", "splits", "step", "cpu")
 
 def main():
     global PROVENANCE
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out")
     parser.add_argument("--seconds", type=float, default=85.0)
     parser.add_argument("--parts", default=",".join(PARTS))
@@ -457,7 +461,9 @@ def main():
             else:
                 globals()["part_" + part]()
         except Exception as error:  # noqa: BLE001
-            text = error.stderr[-300:] if isinstance(error, subprocess.CalledProcessError) else str(error)[:300]
+            text = (
+                error.stderr[-300:] if isinstance(error, subprocess.CalledProcessError) else str(error)[:300]
+            )
             note(part, "", "", note=f"failed: {type(error).__name__}: {text}".replace("\n", " "))
         note(part, "all of it", "", (time.monotonic() - began) * 1e6)
         write()

@@ -121,8 +121,8 @@ def reduce(
 
 class _Summed(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, counts, mean, dim, keepdim, dtype, group):
-        ctx.shape, ctx.dtype, ctx.keepdim = x.shape, x.dtype, keepdim
+    def forward(ctx, x, counts, mean, dim, keepdim, dtype, group, of_dtensor):
+        ctx.shape, ctx.dtype, ctx.keepdim, ctx.of_dtensor = x.shape, x.dtype, keepdim, of_dtensor
         ctx.dim = axes_of(dim, x.dim(), "dim")
         ctx.n = None
         if mean:
@@ -139,18 +139,20 @@ class _Summed(torch.autograd.Function):
             for i in ctx.dim:
                 g = g.unsqueeze(i)
         g = g if ctx.n is None else g / ctx.n
-        return g.expand(ctx.shape).to(ctx.dtype), None, None, None, None, None, None
+        g = g.expand(ctx.shape).to(ctx.dtype)
+        # A gradient whose elements share memory is copied, by torch 2.11 into another placement if shards are not equally long.
+        return (g.contiguous() if ctx.of_dtensor else g,) + 7 * (None,)
 
 
 def _summed(x, mean, dim, keepdim, dtype, group):
     if not (x.requires_grad and torch.is_grad_enabled()):
         return reduce("mean" if mean else "sum", x, dim=dim, keepdim=keepdim, dtype=dtype, group=group)
-    counts = True
-    if _is_dtensor(x):  # whose to_local() brings the gradient back as a DTensor
+    counts, of_dtensor = True, _is_dtensor(x)
+    if of_dtensor:  # whose to_local() brings the gradient back as a DTensor
         if dim is not None:
             raise ValueError("dim: must be None for a DTensor")
         x, counts = _local(x, "x", group)
-    return _Summed.apply(x, counts, mean, dim, keepdim, dtype, group)
+    return _Summed.apply(x, counts, mean, dim, keepdim, dtype, group, of_dtensor)
 
 
 def sum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, group: Any = None) -> Tensor:
