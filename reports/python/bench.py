@@ -1,10 +1,11 @@
 """Times of the Python package beside NumPy and torch, and the bits of a training step:
 
-    python bench.py [--out FOLDER] [--seconds 85] [--parts overhead,graphs,splits,step,cpu]
+    python bench.py [--out FOLDER] [--seconds 85] [--parts overhead,graphs,splits,step,cpu] [--cpu-time]
 
 Writes FOLDER/python.json: on what and when it was measured, and a row for each figure. Prints the figures, and whether they
 are where they should be. Needs detreduce and NumPy; torch and a GPU as far as they are there. A part that fails, or for which
 no time is left, is a row with what was wrong. Times are medians, in microseconds a call; libraries take turns within a case.
+On a busy machine --cpu-time takes the time of the processor in the place of the clock's, and one thread.
 Where there is no git, DETREDUCE_COMMIT says what was measured.
 """
 
@@ -33,7 +34,7 @@ except ImportError:
 
 COLUMNS = "part case dtype elements device threads library microseconds bits note".split()
 BEGAN = time.monotonic()
-ARGUMENTS = argparse.Namespace(seconds=85.0)
+ARGUMENTS = argparse.Namespace(seconds=85.0, cpu_time=False)
 ROWS = []
 
 
@@ -51,26 +52,30 @@ def note(part, case, library, microseconds=None, **more):
     print(*(shown.get(c, "") for c in COLUMNS), sep=",", flush=True)
 
 
+def clock():
+    return time.process_time() if ARGUMENTS.cpu_time else time.perf_counter()
+
+
 def medians(calls, seconds, calls_each=1):
     """Microseconds a call, by name; the calls take turns."""
     for call in calls.values():
         call()
     times = {name: [] for name in calls}
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times[next(iter(calls))]) < 3:
+    end = clock() + seconds
+    while clock() < end or len(times[next(iter(calls))]) < 3:
         for name, call in calls.items():
-            began = time.perf_counter()
+            began = clock()
             for _ in range(calls_each):
                 call()
-            times[name].append((time.perf_counter() - began) / calls_each * 1e6)
+            times[name].append((clock() - began) / calls_each * 1e6)
     return {name: statistics.median(t) for name, t in times.items()}
 
 
 def part_overhead():
     """A call on 16 elements: what it costs beside the work. The C call makes a plan and runs it."""
     x = np.ones(16, np.float32)
-    c_call = [dr._core.seconds_of_a_call("sum", x, 20000) * 1e6 for _ in range(9)]
-    note("overhead", "sum of 16", "C", statistics.median(c_call), dtype="float32", elements=16, device="cpu")
+    c_call = medians({"C": lambda: dr._core.seconds_of_a_call("sum", x, 10000)}, 0.1)["C"] / 10000
+    note("overhead", "sum of 16", "C", c_call, dtype="float32", elements=16, device="cpu")
     cases = [("sum of 16", "cpu", {"detreduce": lambda: dr.sum(x), "numpy": lambda: np.sum(x)})]
     for device in ["cpu"] + (["cuda"] if has_gpu() else []) if torch else []:
         t = torch.ones(16, device=device)
@@ -360,6 +365,7 @@ def provenance():
         "cpu": models[0] if models else platform.processor(),
         "cores": len(os.sched_getaffinity(0)),
         "load": os.getloadavg()[0],  # beside this, on the CPU
+        "clock": "CPU time" if ARGUMENTS.cpu_time else "wall clock",
     }
     if has_gpu():
         driver = output_of("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").splitlines()
@@ -422,6 +428,7 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--seconds", type=float, default=85.0)
     parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--cores", type=int, default=0, help=argparse.SUPPRESS)
     parser.parse_args(namespace=ARGUMENTS)
     if ARGUMENTS.cores:
@@ -444,9 +451,10 @@ def main():
             elif left() < 5:
                 note(part, "", "", note="left out: no time")
             elif part == "cpu":  # in a process of its own, that has no more threads than cores
-                for cores in (1, 2):
+                for cores in (1,) if ARGUMENTS.cpu_time else (1, 2):
                     mine = sorted(os.sched_getaffinity(0))[:cores]
                     command = [sys.executable, os.path.abspath(__file__), "--cores", str(cores)]
+                    command += ["--cpu-time"] if ARGUMENTS.cpu_time else []
                     said = subprocess.run(
                         command,
                         preexec_fn=lambda: os.sched_setaffinity(0, mine),
