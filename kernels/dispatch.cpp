@@ -91,8 +91,9 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
     return with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) { return run.run<T>(); });
 }
 
-Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream) noexcept {
-    return launch_clip(plan, list, norm_out, workspace, stream, route_of(plan.norm()).device);
+Status enqueue_clip(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out,
+                    void* workspace, Stream stream) noexcept {
+    return launch_clip(plan, state, list, norm_out, workspace, stream, route_of(plan.norm()).device);
 }
 
 Status enqueue_add(const Plan& plan, ExactState* state, const void* x, Stream stream) noexcept {

@@ -158,6 +158,8 @@ inline constexpr std::uint32_t scale_threads = 256;
 inline constexpr int scale_loads = 4;
 inline constexpr double scale_blocks = 16;
 inline constexpr std::uint32_t most_tensor_blocks = 8192;
+/// Warps that share a list whose fingerprints are wanted (not measured).
+inline constexpr double fingerprint_warps = 1 << 14;
 /// Blocks that share a list of tensors, as multiples of what the device holds, of ops that compare.
 inline constexpr double list_blocks = 3;
 

@@ -18,6 +18,7 @@ target_sources(${detreduce_kernels} PRIVATE
   ${detreduce_kernels_dir}/row_ops/row_ops.cpp
   ${detreduce_kernels_dir}/segments/segments.cu
   ${detreduce_kernels_dir}/tensors/clip.cu
+  ${detreduce_kernels_dir}/tensors/fingerprint.cu
   ${detreduce_kernels_dir}/tensors/upload.cu
   ${detreduce_kernels_dir}/widen/widen.cu)
 

@@ -6,10 +6,13 @@
 
 #include <detreduce/spec/clip.hpp>
 
+#include "for_each.cuh"
 #include "multiset/exact/launch.hpp"
 #include "multiset/exact/kernels.cuh"
 #include "platform/launch_kernel.hpp"
+#include "state_form.hpp"
 #include "tensors/clip.hpp"
+#include "tensors/find_part.cuh"
 #include "tensors/list.hpp"
 
 namespace detreduce::cuda {
@@ -37,8 +40,30 @@ struct NormStates {
         __syncthreads();
         exact::round_words<states>(words, {&norm, DType::f64, Finalize::root});
         __syncthreads();
-        if (threadIdx.x == 0) *factor = spec::clip_factor(norm, max_norm, epsilon);
+        if (threadIdx.x != 0) return true;
+        *factor = spec::clip_factor(norm, max_norm, epsilon);
+        if (is_none(words + acc::exact::words + acc::exact::digits)) factor->clips = false;
         return true;
+    }
+    /// Does a state that is none have these counters? It has a NaN, but no element.
+    [[nodiscard]] static __device__ __forceinline__ bool is_none(const Word* counters) {
+        using namespace acc::exact;
+        return counters[nan_count - digits] > counters[elements - digits];
+    }
+};
+
+/// The one state of a norm, as run() writes it, as the states that are rounded.
+struct PartState {
+    const Word* from;
+    Word* states;
+
+    __device__ void operator()(std::uint64_t) const {
+        using namespace acc::exact;
+        Word joined[joined_words];
+        for (int k = 0; k < joined_words; ++k)
+            joined[k] = from[k];
+        if (!detail::normalize_sum<product_digits>(joined, false)) set_beyond<product_digits>(joined);
+        part(joined, states);
     }
 };
 
@@ -47,26 +72,12 @@ struct ScaleParts {
     struct Part {
         void* x;
         std::uint64_t n;
-        std::uint32_t first_block;
+        std::uint32_t first; ///< block
         DType dtype;
     };
     std::uint32_t count = 0, blocks = 0;
     Part part[tensors_at_once];
 };
-
-/// The tensor of block `block`: the last that begins with it or before it.
-__device__ __forceinline__ std::uint32_t find_part(const ScaleParts& parts, std::uint32_t block) {
-    std::uint32_t low = 0, high = parts.count;
-    while (high - low > 1) {
-        const std::uint32_t middle = (low + high) / 2;
-        if (parts.part[middle].first_block <= block) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
 
 template <class T>
 struct alignas(16) ScalePack {
@@ -112,8 +123,8 @@ __global__ void __launch_bounds__(policy::scale_threads)
     if (!factor.clips) return;
     const std::uint32_t i = find_part(parts, blockIdx.x);
     const ScaleParts::Part part = parts.part[i];
-    const std::uint32_t end = i + 1 < parts.count ? parts.part[i + 1].first_block : parts.blocks,
-                        block = blockIdx.x - part.first_block, blocks = end - part.first_block;
+    const std::uint32_t end = i + 1 < parts.count ? parts.part[i + 1].first : parts.blocks,
+                        block = blockIdx.x - part.first, blocks = end - part.first;
     const auto scale = [&]<class T>(T* x) { scale_share(x, part.n, block, blocks, factor); };
     switch (part.dtype) { // with_dtype() is for the host
 #define DETREDUCE_CASE(name, c_name, type)                                                                             \
@@ -162,12 +173,13 @@ Status scale(const ClipPlan& plan, const Tensor* list, const ClipFactor* factor,
 
 } // namespace
 
-Status launch_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream,
-                   const DeviceTraits& device) {
+Status launch_clip(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out, void* workspace,
+                   Stream stream, const DeviceTraits& device) {
     static_assert(sizeof(ClipFactor) <= clip_workspace_bytes);
     auto* const factor = reinterpret_cast<ClipFactor*>(static_cast<char*>(workspace) + plan.norm().workspace_bytes());
-    const Word* states = nullptr;
-    Status status = launch_exact_tensors_sums(plan.norm(), list, workspace, states, stream, device);
+    const Word* states = static_cast<const Word*>(workspace);
+    Status status = state == nullptr ? launch_exact_tensors_sums(plan.norm(), list, workspace, states, stream, device)
+                                     : for_each(1, PartState{state, static_cast<Word*>(workspace)}, stream);
     if (!status.ok()) return status;
     const NormStates norm{{states, 1}, plan.request().max_norm, plan.request().epsilon, factor};
     status = launch_kernel(LaunchKind::plain, exact::finish_kernel<norm.states, NormStates>, 1, norm.threads, 0, stream,

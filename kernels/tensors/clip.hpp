@@ -6,7 +6,7 @@
 
 namespace detreduce::cuda {
 
-[[nodiscard]] Status launch_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace,
-                                 Stream stream, const DeviceTraits& device);
+[[nodiscard]] Status launch_clip(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out,
+                                 void* workspace, Stream stream, const DeviceTraits& device);
 
 } // namespace detreduce::cuda

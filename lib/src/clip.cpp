@@ -86,21 +86,21 @@ Status check_list(const ClipPlan& plan, const Tensor* list, const void* norm_out
 Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace, Stream stream) noexcept {
     const Status bad = check_call(plan, workspace, [&] { return check_list(plan, list, norm_out, workspace); });
     if (!bad.ok()) return bad;
-    return run_on([&] { host::clip(plan, list, norm_out); }, &cuda::Functions::enqueue_clip, plan, list, norm_out,
-                  workspace, stream);
+    return run_on([&] { host::clip(plan, list, norm_out); }, &cuda::Functions::enqueue_clip, plan, nullptr, list,
+                  norm_out, workspace, stream);
 }
 
-Status clip_by_state(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out) noexcept {
-    const Status bad = check_call(plan, nullptr, [&]() -> Status {
-        if (plan.request().device.backend != Backend::cpu)
-            return {StatusCode::unsupported, "device", "clipping by a state is offered on the CPU only"};
-        if (misaligned(state, 8)) return invalid("state", "must point to the words of a state");
-        return check_list(plan, list, norm_out, nullptr);
+Status clip_by_state(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out,
+                     void* workspace, Stream stream) noexcept {
+    const Status bad = check_call(plan, workspace, [&] {
+        return misaligned(state, 8) ? invalid("state", "must point to the words of a state")
+                                    : check_list(plan, list, norm_out, workspace);
     });
     if (!bad.ok() || state == nullptr) return bad;
-    const host::ArenaScope arena;
-    if (const Status no_room = arena.status(); !no_room.ok()) return no_room;
-    if (host::clip_by_state(plan, state, list, norm_out)) return {};
+    bool is_state = true;
+    const Status status = run_on([&] { is_state = host::clip_by_state(plan, state, list, norm_out); },
+                                 &cuda::Functions::enqueue_clip, plan, state, list, norm_out, workspace, stream);
+    if (is_state) return status;
     return invalid("state", "must be that of nrm2 of lists of tensors, of at most 2^62 elements");
 }
 

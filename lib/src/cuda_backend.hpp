@@ -17,6 +17,7 @@ namespace detreduce {
 class ExactState;
 class LossPlan;
 struct LossInputs;
+struct Fingerprint;
 namespace spec {
 struct Quotient;
 /// Functors f(i), which do one number at a time, alone.
@@ -71,8 +72,11 @@ template <class F>
                                            const double* sums, void* dx, Stream stream) noexcept;
 /// What clipping needs beside the workspace of the norm's plan, and behind it: the factor.
 inline constexpr std::size_t clip_workspace_bytes = 256;
-[[nodiscard]] Status enqueue_clip(const ClipPlan& plan, const Tensor* list, void* norm_out, void* workspace,
-                                  Stream stream) noexcept;
+/// state: null, or that of all parts of which the list is one.
+[[nodiscard]] Status enqueue_clip(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out,
+                                  void* workspace, Stream stream) noexcept;
+[[nodiscard]] Status enqueue_fingerprint(const Device& device, const Tensor* list, std::uint64_t tensors,
+                                         Fingerprint* fingerprints, Stream stream) noexcept;
 /// Writes the ids.end + 1 offsets of segments by id.
 [[nodiscard]] Status enqueue_offsets(const Device& device, const spec::Ascending& ids, std::uint64_t* offsets,
                                      Stream stream) noexcept;
@@ -115,6 +119,7 @@ struct Functions {
     decltype(&cuda::enqueue_loss) enqueue_loss;
     decltype(&cuda::enqueue_loss_gradient) enqueue_loss_gradient;
     decltype(&cuda::enqueue_clip) enqueue_clip;
+    decltype(&cuda::enqueue_fingerprint) enqueue_fingerprint;
     decltype(&cuda::enqueue_offsets) enqueue_offsets;
     decltype(&cuda::find_fault) find_fault;
     decltype(&cuda::enqueue_add) enqueue_add;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include <detreduce/fingerprint.hpp>
 #include <detreduce/losses.hpp>
 #include <detreduce/states.hpp>
 
@@ -44,7 +45,28 @@ Status states_on_host(const Plan& plan, std::int64_t* states, const std::int64_t
     return {};
 }
 
-constexpr Functions table{.prepare = prepare_host, .enqueue = run_on_host, .enqueue_states = states_on_host};
+Status clip_on_host(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out,
+                    void* workspace, Stream) noexcept {
+    std::memset(workspace, 0, used_workspace);
+    ClipRequest r = plan.request();
+    r.device = cpu;
+    r.launch = {};
+    const ClipPlan host = make_clip_plan(r);
+    if (state == nullptr) return run(host, list, norm_out);
+    if (!clip_by_state(host, state, list, norm_out).ok()) std::memset(norm_out, 0xff, size_of(r.norm));
+    return {};
+}
+
+Status fingerprint_on_host(const Device&, const Tensor* list, std::uint64_t tensors, Fingerprint* fingerprints,
+                           Stream) noexcept {
+    return fingerprint(list, tensors, fingerprints);
+}
+
+constexpr Functions table{.prepare = prepare_host,
+                          .enqueue = run_on_host,
+                          .enqueue_states = states_on_host,
+                          .enqueue_clip = clip_on_host,
+                          .enqueue_fingerprint = fingerprint_on_host};
 
 } // namespace
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -240,6 +241,259 @@ void check_one_rank() {
     require(found() == 7, "a plan that was moved");
 }
 
+/// Fingerprints on a GPU are those of the CPU, wherever arrays begin, of more of them than one
+/// launch has parameters for, and of a long one.
+void check_fingerprints() {
+    const World world(1);
+    world.use(0);
+    const Device gpu{Backend::cuda, 0};
+    const std::size_t all = emulated ? 200'000 : 100'000'000;
+    std::vector<std::uint64_t> random(all / 8);
+    for (std::size_t i = 0; i < random.size(); ++i)
+        random[i] = accuracy::hash(7, i);
+    const OnDevice<std::uint64_t> on_gpu(random, 0);
+    std::vector<Tensor> here, there;
+    const auto add = [&](DType dtype, std::uint64_t at, std::uint64_t n) {
+        here.push_back({reinterpret_cast<const char*>(random.data()) + at * size_of(dtype), n, dtype});
+        there.push_back({reinterpret_cast<const char*>(on_gpu.data) + at * size_of(dtype), n, dtype});
+    };
+    for (std::uint64_t i = 0; i < 2100; ++i) {
+        const std::uint64_t most = i % 20 == 0 ? 9000 : 40;
+        add(dtypes()[i % dtypes().size()], accuracy::hash(i, 1) % 64, accuracy::hash(i, 2) % most);
+    }
+    for (const DType dtype : dtypes())
+        add(dtype, 3, all / size_of(dtype) - 5);
+    std::vector<Fingerprint> expected(here.size()), found(here.size());
+    require_ok(fingerprint(here.data(), here.size(), expected.data()), "fingerprints of the CPU");
+    const DeviceBuffer out(found.size() * sizeof found[0]);
+    for (int time = 0; time < 2; ++time) {
+        out.fill(0x5a, found.size() * sizeof found[0]);
+        require_ok(
+            fingerprint(there.data(), there.size(), reinterpret_cast<Fingerprint*>(out.data()), gpu, world.stream(0)),
+            "fingerprints of a GPU");
+        CUDA_CHECK(cudaDeviceSynchronize());
+        CUDA_CHECK(cudaMemcpy(found.data(), out.data(), found.size() * sizeof found[0], cudaMemcpyDeviceToHost));
+        for (std::size_t i = 0; i < found.size(); ++i)
+            require(found[i] == expected[i], "fingerprint " + std::to_string(i) + ", time " + std::to_string(time));
+        require(out.guards_intact(), "fingerprints: stray writes");
+    }
+    const auto said = [&](const Tensor* list, void* to, Device device) {
+        return std::string(fingerprint(list, 1, static_cast<Fingerprint*>(to), device).argument);
+    };
+    const Tensor bad{on_gpu.data, max_n + 1, DType::f32};
+    require(said(&bad, out.data(), gpu) == "list" && said(there.data(), nullptr, gpu) == "fingerprints" &&
+                said(there.data(), out.data() + 4, gpu) == "fingerprints" &&
+                said(there.data(), out.data(), {Backend::cuda, 99}) == (emulated ? "" : "device"),
+            "fingerprints: bad arguments are refused");
+}
+
+/// Where ranks part is found, whatever differs: one bit, a length, a dtype.
+void check_all_equal(const World& world) {
+    constexpr std::size_t sizes[] = {0, 1, 2, 3, 1000, 100'001};
+    std::vector<std::vector<std::unique_ptr<OnDevice<float>>>> x(world.size());
+    std::vector<std::vector<Tensor>> lists(world.size());
+    for (std::size_t r = 0; r < world.size(); ++r) {
+        world.use(r);
+        for (const std::size_t n : sizes) {
+            x[r].push_back(
+                std::make_unique<OnDevice<float>>(elements_from<float>(n, n, 0), static_cast<unsigned>(r % 3)));
+            lists[r].push_back({x[r].back()->data, n, DType::f32});
+        }
+    }
+    auto plans = nccl::make_equal_plans(std::vector<std::uint64_t>(world.size(), std::size(sizes)), world.comms);
+    for (const nccl::EqualPlan& plan : plans)
+        require_ok(plan.status(), "all_equal");
+    const auto check = [&](std::uint64_t expected, const std::string& what, bool refused = false) {
+        require(ncclGroupStart() == ncclSuccess, "ncclGroupStart");
+        for (std::size_t r = 0; r < plans.size(); ++r) {
+            const Status status = nccl::all_equal(plans[r], lists[r].data(), world.stream(r));
+            require(status.ok() || (refused && r + 1 == plans.size()), what + ": " + to_string(status));
+        }
+        require(ncclGroupEnd() == ncclSuccess, "ncclGroupEnd");
+        for (std::size_t r = 0; r < plans.size(); ++r) {
+            std::uint64_t first = 42;
+            const Status status = nccl::find_first(plans[r], first, world.stream(r), std::chrono::minutes(1));
+            require(refused ? std::string(status.argument) == "list" : status.ok(), what + ": " + to_string(status));
+            require(first == (refused ? 42 : expected), what + ": found " + std::to_string(first));
+        }
+    };
+    check(no_index, "equal lists are equal");
+    auto& last = lists.back();
+    last[3].data = nullptr;
+    check(0, "a list that is refused", true);
+    last[3].data = x.back()[3]->data;
+    check(no_index, "equal lists, after one that was refused");
+    auto nothing = nccl::make_equal_plans(std::vector<std::uint64_t>(world.size(), 0), world.comms);
+    plans.swap(nothing);
+    check(no_index, "nothing is equal");
+    plans.swap(nothing);
+    if (world.size() == 1) {
+        std::uint64_t first = 42;
+        require_ok(nccl::all_equal(last.data(), last.size(), world.comms[0], first, world.stream(0)), "at once");
+        require(first == no_index, "at once");
+        first = 42;
+        require(std::string(nccl::all_equal(nullptr, 1, world.comms[0], first).argument) == "list" && first == 42,
+                "a list that is null");
+        require(std::string(nccl::make_equal_plan(1, nullptr).status().argument) == "comm", "there is a communicator");
+        return;
+    }
+    for (std::uint64_t word = 0; word < (emulated ? 6 : 40); ++word) {
+        const std::size_t which = 1 + accuracy::hash(word, 1) % 5, r = accuracy::hash(word, 3) % world.size();
+        float* const at = x[r][which]->data + accuracy::hash(word, 2) % sizes[which];
+        world.use(r);
+        const float kept = download<float>(at),
+                    other = fp::from_bits<float>(fp::to_bits(kept) ^ 1u << accuracy::hash(word, 4) % 32);
+        CUDA_CHECK(cudaMemcpy(at, &other, sizeof other, cudaMemcpyHostToDevice));
+        check(which, "a bit of " + std::to_string(which));
+        CUDA_CHECK(cudaMemcpy(at, &kept, sizeof kept, cudaMemcpyHostToDevice));
+    }
+    last[2].n = 1;
+    check(2, "a length");
+    last[0].dtype = DType::f64;
+    check(0, "a dtype");
+    std::vector<std::uint64_t> counts(world.size(), std::size(sizes));
+    --counts.back();
+    for (const nccl::EqualPlan& plan : nccl::make_equal_plans(counts, world.comms))
+        require(std::string(plan.status().argument) == "tensors", "other lists");
+}
+
+/// Tensors of all ranks, some of which every rank has, clipped as by one GPU.
+void check_clip(const World& world) {
+    const std::size_t ranks = world.size();
+    const auto bytes_of = [](const auto& x) { return x.size() * sizeof x[0]; };
+    for (std::uint64_t word = 0; word < (emulated ? 4 : 30); ++word) {
+        const auto draw = [&](std::uint64_t i) { return accuracy::hash(word, i); };
+        const std::string what = "clip_grad_norm, draw " + std::to_string(word) + ": ";
+        std::vector<std::vector<double>> doubles;
+        std::vector<std::vector<float16>> halves;
+        std::vector<int> owners; // -1: every rank has it
+        for (std::uint64_t i = 0; i < 6; ++i) {
+            doubles.push_back(vector_from<double>(static_cast<Style>(draw(i) % styles), draw(10 + i) % 300,
+                                                  draw(20 + i),
+                                                  draw(6) % 4 == 0 ? any_bits<double> : no_overflow<double>));
+            owners.push_back(draw(30 + i) % 3 == 0 ? -1 : static_cast<int>(draw(40 + i) % ranks));
+        }
+        for (std::uint64_t i = 0; i < 3; ++i)
+            halves.push_back(vector_from<float16>(static_cast<Style>(draw(50 + i) % styles), draw(60 + i) % 200,
+                                                  draw(70 + i), finite_bits<float16>));
+        std::vector<std::vector<std::unique_ptr<OnDevice<double>>>> own_doubles(ranks);
+        std::vector<std::vector<std::unique_ptr<OnDevice<float16>>>> own_halves(ranks);
+        std::vector<std::vector<Tensor>> lists(ranks);
+        std::vector<std::vector<unsigned char>> replicated(ranks);
+        std::vector<nccl::ClipList> own(ranks);
+        std::vector<std::unique_ptr<DeviceBuffer>> norms;
+        for (std::size_t r = 0; r < ranks; ++r) {
+            world.use(r);
+            for (std::size_t i = 0; i < doubles.size(); ++i) {
+                if (owners[i] >= 0 && owners[i] != static_cast<int>(r)) continue;
+                own_doubles[r].push_back(std::make_unique<OnDevice<double>>(doubles[i], i % 2));
+                lists[r].push_back({own_doubles[r].back()->data, doubles[i].size(), DType::f64});
+                replicated[r].push_back(owners[i] < 0);
+            }
+            for (std::size_t i = r; i < halves.size(); i += ranks) {
+                own_halves[r].push_back(std::make_unique<OnDevice<float16>>(halves[i], i % 2));
+                lists[r].push_back({own_halves[r].back()->data, halves[i].size(), DType::f16});
+                replicated[r].push_back(0);
+            }
+            own[r] = {lists[r].data(), lists[r].size(), replicated[r].data()};
+            norms.push_back(std::make_unique<DeviceBuffer>(8));
+        }
+        auto clipped = doubles;
+        auto clipped_halves = halves;
+        std::vector<Tensor> all;
+        std::uint64_t n = 0;
+        for (const auto& x : clipped)
+            all.push_back({x.data(), x.size(), DType::f64}), n += x.size();
+        for (const auto& x : clipped_halves)
+            all.push_back({x.data(), x.size(), DType::f16}), n += x.size();
+        const nccl::ClipOptions options{.max_norm = draw(7) % 2 ? 1e-3 : 1e300,
+                                        .norm = draw(8) % 2 ? DType::f64 : DType::f32};
+        std::array<std::byte, 8> norm{}, found{};
+        const ClipPlan of_all = make_clip_plan(
+            {.n = n, .tensors = all.size(), .max_norm = options.max_norm, .norm = options.norm, .device = cpu});
+        throw_if_error(run(of_all, all.data(), norm.data()));
+        auto plans = nccl::make_clip_plans(own, world.comms, options);
+        require(ncclGroupStart() == ncclSuccess, "ncclGroupStart");
+        for (std::size_t r = 0; r < ranks; ++r)
+            require_ok(nccl::begin(plans[r], lists[r].data(), world.stream(r)), what);
+        require(ncclGroupEnd() == ncclSuccess, "ncclGroupEnd");
+        for (std::size_t r = 0; r < ranks; ++r)
+            require_ok(nccl::end(plans[r], lists[r].data(), norms[r]->data(), world.stream(r)), what);
+        for (std::size_t r = 0; r < ranks; ++r) {
+            require_ok(nccl::wait(plans[r], world.stream(r), std::chrono::minutes(1)), what);
+            world.use(r);
+            CUDA_CHECK(cudaMemcpy(found.data(), norms[r]->data(), size_of(options.norm), cudaMemcpyDeviceToHost));
+            require(found == norm, what + "norm, rank " + std::to_string(r));
+            const auto same = [&](const auto& on_device, const auto& expected) {
+                const auto x = on_device.fetched();
+                return x.empty() || std::memcmp(x.data(), expected.data(), bytes_of(x)) == 0;
+            };
+            std::size_t k = 0;
+            for (std::size_t i = 0; i < doubles.size(); ++i)
+                require((owners[i] >= 0 && owners[i] != static_cast<int>(r)) || same(*own_doubles[r][k++], clipped[i]),
+                        what + "a tensor of f64, rank " + std::to_string(r));
+            for (std::size_t i = r; i < halves.size(); i += ranks)
+                require(same(*own_halves[r][i / ranks], clipped_halves[i]),
+                        what + "one of f16, rank " + std::to_string(r));
+        }
+    }
+    std::vector<std::unique_ptr<OnDevice<double>>> x;
+    std::vector<std::unique_ptr<DeviceBuffer>> norms;
+    std::vector<Tensor> tensors;
+    for (std::size_t r = 0; r < ranks; ++r) {
+        world.use(r);
+        x.push_back(std::make_unique<OnDevice<double>>(std::vector<double>{3, 4}, 0));
+        norms.push_back(std::make_unique<DeviceBuffer>(8));
+        tensors.push_back({x[r]->data, 2, DType::f64});
+    }
+    std::vector<nccl::ClipList> own;
+    for (const Tensor& tensor : tensors)
+        own.push_back({&tensor, 1});
+    const auto said = [&](const nccl::ClipOptions& options) {
+        const auto plans = nccl::make_clip_plans(own, world.comms, options);
+        for (const nccl::ClipPlan& plan : plans)
+            require(std::string(plan.status().argument) == plans[0].status().argument, "all ranks say the same");
+        return std::string(plans[0].status().argument);
+    };
+    require(said({.max_norm = -1}) == "max_norm", "a bad max_norm");
+    Tensor& last = tensors.back();
+    own.back().list = nullptr;
+    require(said({}) == "list", "a bad list");
+    own.back().list = &last;
+    last.dtype = DType::f8e4m3;
+    require(said({}) == "list", "a list with a tensor that cannot be clipped");
+    last.dtype = DType::f64;
+    // A list that is refused later: no norm, and nothing is scaled.
+    auto plans = nccl::make_clip_plans(own, world.comms, {.max_norm = 1});
+    for (const bool refused : {true, false}) {
+        last.data = refused ? nullptr : x.back()->data;
+        require(ncclGroupStart() == ncclSuccess, "ncclGroupStart");
+        for (std::size_t r = 0; r < ranks; ++r) {
+            const Status status = nccl::begin(plans[r], own[r].list, world.stream(r));
+            require(refused && r + 1 == ranks ? std::string(status.argument) == "list" : status.ok(), "a list, later");
+        }
+        require(ncclGroupEnd() == ncclSuccess, "ncclGroupEnd");
+        for (std::size_t r = 0; r + (refused ? 1 : 0) < ranks; ++r) {
+            world.use(r);
+            require_ok(nccl::end(plans[r], own[r].list, norms[r]->data(), world.stream(r)), "a list, later");
+            require_ok(nccl::wait(plans[r], world.stream(r), std::chrono::minutes(1)), "a list, later");
+            const double norm = download<double>(norms[r]->data());
+            require(refused ? norm != norm : norm == std::sqrt(25.0 * static_cast<double>(ranks)),
+                    "the norm behind a list that was refused");
+            require((x[r]->fetched()[0] == 3) == refused, "a tensor behind a list that was refused");
+        }
+    }
+    if (ranks > 1) return;
+    const auto at_once = [&](const nccl::ClipOptions& options, void* norm) {
+        return std::string(
+            nccl::clip_grad_norm(&last, 1, nullptr, world.comms[0], norm, options, world.stream(0)).argument);
+    };
+    require(at_once({.epsilon = -1}, norms[0]->data()) == "epsilon" && at_once({}, nullptr) == "norm_out",
+            "bad arguments, at once");
+    require(at_once({}, norms[0]->data()).empty() && std::fabs(download<double>(norms[0]->data()) - 1) < 1e-5,
+            "at once");
+}
+
 /// What ranks say of a sum of numbers of which each has as many.
 struct Sums {
     static constexpr std::size_t n = 100'000;
@@ -300,6 +554,50 @@ void check_graph(const World& world) {
     }
     for (const cudaGraphExec_t graph : graphs)
         CUDA_CHECK(cudaGraphExecDestroy(graph));
+}
+
+/// all_equal() and clip_grad_norm() in a graph, which a thread each captures and replays.
+void check_other_graphs(const World& world) {
+    const float x[] = {3, 4}, y[] = {3, -4};
+    std::vector<std::thread> threads;
+    for (std::size_t r = 0; r < world.size(); ++r) {
+        threads.emplace_back([&, r] {
+            world.use(r);
+            const OnDevice<float> own(std::vector<float>(x, x + 2), 0);
+            const Tensor tensor{own.data, 2, DType::f32};
+            const DeviceBuffer norm(8);
+            nccl::EqualPlan equal = nccl::make_equal_plan(1, world.comms[r]);
+            nccl::ClipPlan clip = nccl::make_clip_plan({&tensor, 1}, world.comms[r], {.max_norm = 1, .epsilon = 0});
+            require_ok(equal.status(), "all_equal in a graph");
+            require_ok(clip.status(), "clip_grad_norm in a graph");
+            const cudaStream_t stream = world.stream(r);
+            cudaGraph_t graph = nullptr;
+            cudaGraphExec_t executable = nullptr;
+            CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+            const Status compared = nccl::all_equal(equal, &tensor, stream),
+                         clipped = nccl::clip_grad_norm(clip, &tensor, norm.data(), stream);
+            CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
+            require_ok(compared, "all_equal in a graph");
+            require_ok(clipped, "clip_grad_norm in a graph");
+            CUDA_CHECK(cudaGraphInstantiate(&executable, graph, 0));
+            for (int time = 0; time < 3; ++time) {
+                const bool other = time == 1 && r > 0;
+                CUDA_CHECK(cudaMemcpyAsync(own.data, other ? y : x, sizeof x, cudaMemcpyHostToDevice, stream));
+                CUDA_CHECK(cudaStreamSynchronize(stream));
+                CUDA_CHECK(cudaGraphLaunch(executable, stream));
+                std::uint64_t first = 42;
+                require_ok(nccl::find_first(equal, first, stream, std::chrono::minutes(1)), "all_equal in a graph");
+                require(first == (time == 1 && world.size() > 1 ? 0 : no_index), "all_equal in a graph");
+                const double expected = std::sqrt(25.0 * static_cast<double>(world.size()));
+                require(download<double>(norm.data()) == expected, "the norm in a graph");
+                require(std::fabs(own.fetched()[0] - 3 / expected) < 1e-6, "a tensor clipped in a graph");
+            }
+            CUDA_CHECK(cudaGraphExecDestroy(executable));
+            CUDA_CHECK(cudaGraphDestroy(graph));
+        });
+    }
+    for (std::thread& thread : threads)
+        thread.join();
 }
 
 /// A thread each.
@@ -447,14 +745,18 @@ int main(int argc, char** argv) {
             check_disagreement(world);
             for (std::size_t bad = 1; bad <= std::min<std::size_t>(world.size(), 3); ++bad)
                 check_bad_arguments(world, bad);
+            check_all_equal(world);
+            check_clip(world);
             check_all_ops(world, emulated ? 1 : 3);
             if (!emulated) {
                 check_graph(world);
+                check_other_graphs(world);
                 check_threads(world);
                 if (times) measure(world);
             }
             std::printf("%d ranks have the bits of one\n", ranks);
         }
+        check_fingerprints();
         check_one_rank();
         if (!emulated) check_limit();
         check_abort();

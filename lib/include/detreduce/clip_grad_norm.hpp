@@ -75,13 +75,15 @@ Status run(const ClipPlan& plan, const Tensor* list, void* norm_out, void* works
            Stream stream = nullptr) noexcept;
 
 /// The same by the norm of more than `list`, which is a part of that: of what many processes have,
-/// say (mpi.hpp). `state` is that of a plan of states (states.hpp) of nrm2 of lists of tensors, put
-/// together of those of all parts, in host memory. Null: all else is checked, and nothing written.
+/// say (mpi.hpp, nccl.hpp). `state` is that of a plan of states (states.hpp) of nrm2 of lists of
+/// tensors of dtype f64, put together of those of all parts, in memory of the plan's device. Null:
+/// all else is checked, and nothing written.
 ///
-/// device       the CPU alone
-/// errors       as run(); unsupported for `device`; invalid_argument for `state` where it is
-///              misaligned, no such state or beyond the headroom. Nothing is written then
-Status clip_by_state(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out) noexcept;
+/// errors       as run(); invalid_argument for `state` where it is misaligned and, on the CPU, no
+///              such state or beyond the headroom. Nothing is written then. On CUDA the norm of
+///              such a state is NaN, and no tensor is written
+Status clip_by_state(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out,
+                     void* workspace = nullptr, Stream stream = nullptr) noexcept;
 
 /// Throws Error where make_clip_plan() and run() return what went wrong; otherwise the same.
 namespace throwing {

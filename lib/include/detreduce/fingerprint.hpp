@@ -1,5 +1,5 @@
 // Fingerprints of arrays: 128 bits that say whether two of them have the same bits, wherever they
-// are. mpi.hpp compares those of all processes.
+// are. mpi.hpp and nccl.hpp compare those of all ranks.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,15 @@ struct Fingerprint {
 /// source       lib/SPEC.md, section 19
 Status fingerprint(const Tensor* list, std::uint64_t tensors, Fingerprint* fingerprints,
                    std::uint32_t threads = 0) noexcept;
+
+/// The same of arrays in memory of `device`, a GPU say, to `fingerprints` there. The list itself is
+/// in host memory, and read before this returns.
+///
+/// stream       CUDA: enqueued on `stream` of the device, not synchronised, nothing allocated, may
+///              be captured in a graph. CPU: returns when all is written
+/// errors       as above; those of make_plan() for `device`; cuda_error
+Status fingerprint(const Tensor* list, std::uint64_t tensors, Fingerprint* fingerprints, Device device,
+                   Stream stream = nullptr) noexcept;
 
 } // namespace detreduce
 #pragma GCC visibility pop

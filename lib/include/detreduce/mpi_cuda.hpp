@@ -35,10 +35,6 @@ namespace detreduce::mpi::detail {
 #endif
 }
 
-struct CudaFreeHost {
-    void operator()(void* memory) const { (void)cudaFreeHost(memory); }
-};
-
 class CudaGpu final : public Gpu {
   public:
     /// For so many words, two of which are no states.
@@ -121,7 +117,7 @@ class CudaGpu final : public Gpu {
     std::uint64_t bytes_; ///< of states
     bool takes_gpu_memory_;
     detreduce::detail::CudaMemory gpu_;
-    std::unique_ptr<void, CudaFreeHost> host_;
+    detreduce::detail::CudaHostMemory host_;
     void* workspace_ = nullptr;
 };
 

@@ -14,6 +14,10 @@ struct CudaFree {
     void operator()(void* memory) const { (void)cudaFree(memory); }
 };
 using CudaMemory = std::unique_ptr<void, CudaFree>;
+struct CudaFreeHost {
+    void operator()(void* memory) const { (void)cudaFreeHost(memory); }
+};
+using CudaHostMemory = std::unique_ptr<void, CudaFreeHost>; ///< page-locked
 
 [[nodiscard]] inline Status status_of(const char* call, cudaError_t error) noexcept {
     if (error == cudaSuccess) return {};

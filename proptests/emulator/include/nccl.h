@@ -14,7 +14,7 @@
 
 typedef enum { ncclSuccess = 0, ncclInvalidUsage = 5, ncclInProgress = 7 } ncclResult_t;
 typedef enum { ncclChar = 0, ncclInt64 = 4 } ncclDataType_t;
-typedef enum { ncclSum = 0, ncclMax = 2 } ncclRedOp_t;
+typedef enum { ncclSum = 0, ncclMax = 2, ncclMin = 3 } ncclRedOp_t;
 
 struct EmulatedCall {
     bool gathers;
@@ -29,34 +29,46 @@ struct EmulatedRanks;
 typedef struct ncclComm {
     std::shared_ptr<EmulatedRanks> ranks;
     int rank;
-    bool called;
-    EmulatedCall call;
+    std::vector<EmulatedCall> calls; // that wait
 } * ncclComm_t;
 struct EmulatedRanks {
     std::vector<ncclComm_t> comms;
 
     ncclResult_t run() {
-        const EmulatedCall& first = comms[0]->call;
+        const std::size_t calls = comms[0]->calls.size();
+        ncclResult_t worst = ncclSuccess;
+        for (std::size_t i = 0; i < calls; ++i)
+            worst = std::max(worst, run(i));
+        for (ncclComm_t comm : comms) {
+            if (comm->calls.size() != calls) worst = ncclInvalidUsage;
+            comm->calls.clear();
+        }
+        return worst;
+    }
+    ncclResult_t run(std::size_t i) {
+        const EmulatedCall first = comms[0]->calls[i];
         const std::size_t bytes = first.count * (first.type == ncclChar ? 1 : 8), ranks = comms.size();
         std::vector<char> all(bytes * ranks);
         for (std::size_t r = 0; r < ranks; ++r) {
-            ncclComm& comm = *comms[r];
-            if (!comm.called || comm.call.gathers != first.gathers || comm.call.count != first.count ||
-                comm.call.type != first.type || comm.call.op != first.op || comm.call.root != first.root)
+            if (comms[r]->calls.size() <= i) return ncclInvalidUsage;
+            const EmulatedCall& call = comms[r]->calls[i];
+            if (call.gathers != first.gathers || call.count != first.count || call.type != first.type ||
+                call.op != first.op || call.root != first.root)
                 return ncclInvalidUsage;
-            std::memcpy(all.data() + r * bytes, comm.call.from, bytes);
-            comm.called = false;
+            std::memcpy(all.data() + r * bytes, call.from, bytes);
         }
         if (!first.gathers) {
             auto* const words = reinterpret_cast<std::int64_t*>(all.data());
             for (std::size_t i = first.count; i < ranks * first.count; ++i) {
                 std::int64_t& to = words[i % first.count];
-                to = first.op == ncclMax ? std::max(to, words[i]) : to + words[i];
+                to = first.op == ncclMax   ? std::max(to, words[i])
+                     : first.op == ncclMin ? std::min(to, words[i])
+                                           : to + words[i];
             }
             all.resize(bytes);
         }
         for (ncclComm_t comm : comms)
-            if (first.root < 0 || first.root == comm->rank) std::memcpy(comm->call.to, all.data(), all.size());
+            if (first.root < 0 || first.root == comm->rank) std::memcpy(comm->calls[i].to, all.data(), all.size());
         return ncclSuccess;
     }
 };
@@ -69,7 +81,7 @@ inline const char* ncclGetErrorString(ncclResult_t result) {
 inline ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int*) {
     const auto ranks = std::make_shared<EmulatedRanks>();
     for (int r = 0; r < count; ++r)
-        ranks->comms.push_back(comms[r] = new ncclComm{ranks, r, false, {}});
+        ranks->comms.push_back(comms[r] = new ncclComm{ranks, r, {}});
     return ncclSuccess;
 }
 inline ncclResult_t ncclCommDestroy(ncclComm_t comm) {
@@ -108,9 +120,7 @@ inline ncclResult_t ncclGroupEnd() {
     return worst;
 }
 inline ncclResult_t emulated_call(ncclComm_t comm, const EmulatedCall& call) {
-    if (comm->called) return ncclInvalidUsage;
-    comm->called = true;
-    comm->call = call;
+    comm->calls.push_back(call);
     if (emulated_groups == 0) return comm->ranks->run();
     if (std::find(emulated_waiting.begin(), emulated_waiting.end(), comm->ranks) == emulated_waiting.end())
         emulated_waiting.push_back(comm->ranks);
