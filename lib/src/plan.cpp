@@ -276,6 +276,9 @@ Status check_list(const char* argument, const Request& r, const void* list_at) {
                     "tensor on CUDA are f16, bf16, f32 and f64",
                     0, i};
         }
+        if (r.state && list[i].dtype == DType::f64 && r.dtype != DType::f64 && detail::adds_products(info(r.op)))
+            return invalid(argument, "states of products of f64 are longer: allowed with tensors of f64 is dtype f64",
+                           i);
         if (list[i].n > max_n) return invalid(argument, "allowed for a tensor are 0 to 2^40 elements", i);
         if (Status bad = check_elements(argument, list[i].data, list[i].dtype, list[i].n); !bad.ok()) {
             bad.index = i;

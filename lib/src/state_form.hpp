@@ -13,13 +13,15 @@ namespace detreduce::detail {
 /// Largest Request::first_index: an index, with that of an element added, is below 2^62.
 inline constexpr std::uint64_t max_first_index = std::uint64_t{1} << 61;
 
-/// Is a sum of what this op adds up a joined one? Products of doubles are, and those of a list of
-/// tensors, whose dtypes a plan does not know.
+/// Does this op add up products? Their sums reach further than those of elements.
+[[nodiscard]] inline bool adds_products(const OpInfo& op) {
+    return op.kind == Kind::moments || op.transform == Transform::square || op.transform == Transform::product ||
+           op.transform == Transform::squared_difference;
+}
+/// Is a sum of what this op adds up a joined one? Products of doubles are. A list has tensors of
+/// f64 only where that is its dtype, if states are wanted of it.
 [[nodiscard]] inline bool has_joined_products(const Request& r) {
-    const OpInfo& op = info(r.op);
-    const bool products = op.kind == Kind::moments || op.transform == Transform::square ||
-                          op.transform == Transform::product || op.transform == Transform::squared_difference;
-    return products && (r.dtype == DType::f64 || r.shape == Shape::tensors);
+    return adds_products(info(r.op)) && r.dtype == DType::f64;
 }
 
 /// Bytes of what run() writes of a group: of its result, or of both, or of its state.

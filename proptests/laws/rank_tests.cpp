@@ -132,7 +132,9 @@ TEST_CASE("states: how many words", "[ranks]") {
     REQUIRE(make_plan({.n = 1, .device = cpu}).state_words() == 0);
     Request list{.op = Op::nrm2, .dtype = DType::f32, .shape = Shape::tensors, .groups = 0, .device = cpu};
     list.state = true;
-    REQUIRE(make_plan(list).state_words() == 142); // there may be doubles among them
+    REQUIRE(make_plan(list).state_words() == 74);
+    list.dtype = DType::f64; // there may be doubles among them
+    REQUIRE(make_plan(list).state_words() == 142);
 }
 
 /// The words that are not 0.
@@ -309,6 +311,38 @@ TEST_CASE("states: what is no state is refused with its group", "[ranks]") {
         RC_ASSERT(status.ok() || status.index == 0);
         RC_TAG(status.ok() ? "finished" : "refused");
     });
+}
+
+TEST_CASE("states: of a list that has tensors of f64, where its dtype says so, or products do not matter", "[ranks]") {
+    const double x[] = {3, 4};
+    const float y[] = {12};
+    const Tensor list[] = {{y, 1, DType::f32}, {x, 2, DType::f64}};
+    Request r{.dtype = DType::f32, .shape = Shape::tensors, .n = 3, .groups = 2, .device = cpu, .state = true};
+    for (const Op op : {Op::sumsq, Op::nrm2, Op::dot, Op::sumdiffsq, Op::mse, Op::variance, Op::stddev, Op::moments}) {
+        r.op = op;
+        const Plan plan = make_plan(r);
+        Words words(plan.state_words(), 42);
+        const Words before = words;
+        const Status status = run(plan, {list, info(op).inputs == 2 ? list : nullptr}, words.data());
+        expect(status, StatusCode::invalid_argument, "x");
+        REQUIRE(status.index == 1);
+        REQUIRE(words == before);
+    }
+    r.op = Op::asum;
+    Words sum(74);
+    REQUIRE(run(make_plan(r), list, sum.data()).ok());
+    r.op = Op::nrm2;
+    r.dtype = DType::f64;
+    Words norm(142);
+    REQUIRE(run(make_plan(r), list, norm.data()).ok());
+    double found = 0;
+    REQUIRE(finish(make_plan(r), norm.data(), &found).ok());
+    REQUIRE(found == 13);
+    r.state = false;
+    r.dtype = DType::f32; // of the result alone
+    float result = 0;
+    REQUIRE(run(make_plan(r), list, &result).ok());
+    REQUIRE(result == 13);
 }
 
 TEST_CASE("states: what cannot be split says why", "[ranks]") {

@@ -74,11 +74,11 @@ struct TensorsLaunch {
         return status;
     }
 
-    template <int States>
+    template <int States, int Beside = 0>
     [[nodiscard]] Status finish() const {
         const auto finish = exact::Finish::of(plan, out);
         const auto run = [&](const Word* states, std::uint64_t results, const exact::Finish& to) {
-            using At = exact::StatesAt<States>;
+            using At = exact::StatesAt<States, Beside>;
             const auto blocks =
                 static_cast<std::uint32_t>(std::min<std::uint64_t>(results, policy::finish_blocks * device.sms));
             return launch_kernel(LaunchKind::plain, exact::finish_kernel<States, At>, blocks, At::threads, 0, stream,
@@ -111,13 +111,14 @@ struct TensorsLaunch {
     [[nodiscard]] Status run() const {
         const Status status = add_all();
         if (!status.ok()) return status;
+        const bool middle = plan.request().state && !detail::has_joined_products(plan.request());
         switch (states) {
         case 1:
             return finish<1>();
         case acc::exact::product_states:
-            return finish<acc::exact::product_states>();
+            return middle ? finish<1, 1>() : finish<acc::exact::product_states>();
         default: // mean and variance
-            return finish<1 + acc::exact::product_states>();
+            return middle ? finish<2, 1>() : finish<1 + acc::exact::product_states>();
         }
     }
 };

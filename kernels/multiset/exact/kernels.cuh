@@ -91,8 +91,9 @@ __global__ void __launch_bounds__(Load::threads)
     }
 }
 
-/// The states of `count` results, or of those that remain, to which the kernel before has added.
-template <int States>
+/// The states of `count` results, or of those that remain, to which the kernel before has added. Of
+/// each sum of products it is the last that counts, of 1 + 2 · Beside: the middle one.
+template <int States, int Beside = 0>
 struct StatesAt {
     static constexpr int threads = state_block_threads;
     const Word* states;
@@ -103,14 +104,15 @@ struct StatesAt {
         return left.listed != nullptr ? warp_size * std::uint64_t{left.listed[0]} : count;
     }
     __device__ __forceinline__ bool load(std::uint64_t i, Word* words, std::uint64_t& group) const {
-        constexpr int count = States * acc::exact::words;
+        constexpr int count = States * acc::exact::words, beside = Beside * acc::exact::words;
         if (left.listed != nullptr) {
             const std::uint32_t word = left.listed[1 + i / warp_size], bit = i % warp_size;
             if ((left.bits[word] >> bit & 1) == 0) return false;
             group = std::uint64_t{word} * warp_size + bit;
         }
         for (int k = threadIdx.x; k < count; k += threads)
-            words[k] = load_from_l2(states + group * count + k);
+            words[k] =
+                load_from_l2(states + group * (count + 2 * beside) + k + (k >= count - acc::exact::words ? beside : 0));
         return true;
     }
 };
