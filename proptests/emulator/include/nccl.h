@@ -59,11 +59,11 @@ struct EmulatedRanks {
         }
         if (!first.gathers) {
             auto* const words = reinterpret_cast<std::int64_t*>(all.data());
-            for (std::size_t i = first.count; i < ranks * first.count; ++i) {
-                std::int64_t& to = words[i % first.count];
-                to = first.op == ncclMax   ? std::max(to, words[i])
-                     : first.op == ncclMin ? std::min(to, words[i])
-                                           : to + words[i];
+            for (std::size_t k = first.count; k < ranks * first.count; ++k) {
+                std::int64_t& to = words[k % first.count];
+                to = first.op == ncclMax   ? std::max(to, words[k])
+                     : first.op == ncclMin ? std::min(to, words[k])
+                                           : to + words[k];
             }
             all.resize(bytes);
         }
