@@ -20,4 +20,8 @@ struct Named {
 /// requests that host::Partial::can().
 [[nodiscard]] host::Partial reduce_parts(const Request& request, const Named& x, const Named* y);
 
+/// The same of a request for states, on the CPU: adds what is read to `states`. How many numbers
+/// there were.
+std::uint64_t add_parts(Request request, const Named& x, const Named* y, std::int64_t* states);
+
 } // namespace detreduce::program

@@ -122,7 +122,8 @@ std::optional<DType> parse_given_dtype(const Options& o, const Task& task) {
 
 void check_inputs(const Options& o) {
     const OpInfo& op = info(parse_op(o.op).value());
-    if (op.inputs == 2 && o.with.empty())
+    if (!o.with.empty() && o.files.empty()) throw UsageError("--with: allowed with FILE");
+    if (op.inputs == 2 && o.with.empty() && !o.files.empty())
         throw UsageError(fmt::format("{} is of two files: --with FILE is needed", op.name));
     if (op.inputs == 1 && !o.with.empty())
         throw UsageError(fmt::format("--with: {} is of one file; allowed for dot, sumdiffsq, mse and mae", op.name));
@@ -137,11 +138,20 @@ void check_states(const Options& o) {
     if (none && o.save_state.empty()) return;
     const char* const option = none ? "--save-state" : "--add-state";
     const OpInfo& op = info(parse_op(o.op).value());
-    if (op.kind != Kind::sum || op.transform != Transform::element) {
-        throw UsageError(
-            fmt::format("{}: {} has no state that could be saved; allowed are sum and mean", option, o.op));
+    const bool sums = op.kind == Kind::sum || op.kind == Kind::moments;
+    if (!sums && op.kind != Kind::order && parse_op(o.op) != Op::count_nonzero) {
+        throw UsageError(fmt::format(
+            "{}: {} has no state that could be saved; allowed are all ops but prod and count_unique", option, o.op));
     }
-    if (method_of(o) != Method::exact) {
+    if ((op.kind != Kind::sum || op.transform != Transform::element) && parse_device(o.device).backend == Backend::cuda)
+        throw UsageError(fmt::format("{}: of {} allowed with --device cpu", option, o.op));
+    if (op.kind == Kind::order && op.gives_integer && o.add_states.size() > 1) {
+        throw UsageError(
+            fmt::format("--add-state: of {} allowed is one, behind whose numbers those of FILE come; others "
+                        "do not say where theirs come",
+                        o.op));
+    }
+    if (sums && method_of(o) != Method::exact) {
         throw UsageError(fmt::format("{}: {} has no state that could be saved; allowed is --method exact", option,
                                      name(method_of(o))));
     }
@@ -357,11 +367,11 @@ void add_reduce(CLI::App& app) {
         ->group(more_options);
     command
         ->add_option("--add-state", o->add_states,
-                     "exact: start from a sum that --save-state wrote; may be given many times, and then without FILE")
+                     "start from what --save-state wrote; may be given many times, and then without FILE")
         ->type_name("STATE")
         ->allow_extra_args(false)
         ->group(more_options);
-    command->add_option("--save-state", o->save_state, "exact: also write the sum, unrounded, to this file")
+    command->add_option("--save-state", o->save_state, "also write the state of the reduction, unrounded, to this file")
         ->type_name("STATE")
         ->check(not_empty("a file name"))
         ->group(more_options);

@@ -1,5 +1,6 @@
 #include "reduce_run.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include <detreduce/acc/finish.hpp>
 #include <detreduce/detreduce.hpp>
+#include <detreduce/states.hpp>
 
 #include "axis.hpp"
 #include "device_option.hpp"
@@ -27,11 +29,13 @@ namespace detreduce::program {
 namespace {
 
 struct Result {
-    std::int64_t n = 0; ///< numbers that were reduced; of rows, columns and along an axis: in each result
+    /// Numbers that were reduced; of rows, columns and along an axis: in each result; below 0:
+    /// nobody knows.
+    std::int64_t n = 0;
     DType dtype = DType::f64;
     std::vector<std::byte> bytes =
-        std::vector<std::byte>(16);                 ///< elements side by side, or indices or counts of 8 bytes each
-    std::optional<ExactState> state = std::nullopt; ///< of `exact`, where it is to be saved
+        std::vector<std::byte>(16);    ///< elements side by side, or indices or counts of 8 bytes each
+    std::vector<std::byte> state = {}; ///< serialized, where it is to be saved
 
     /// Element k.
     [[nodiscard]] Value value(std::uint64_t k) const {
@@ -95,6 +99,11 @@ bool gives_index(Op op) {
     return info(op).kind == Kind::order && info(op).gives_integer;
 }
 
+/// Sums and means of elements as they are: their state is an ExactState.
+bool of_elements(const OpInfo& op) {
+    return op.kind == Kind::sum && op.transform == Transform::element;
+}
+
 /// .npy, or one in an .npz.
 bool is_npy(Format format) {
     return format == Format::npy || format == Format::npz;
@@ -126,7 +135,8 @@ Result exact_sum(const Task& task, const Request& request, NumberFile* file) {
     const ExactState state = sum->state();
     require_headroom(state, task.add_states);
     const DType output = request.output.value_or(request.dtype);
-    const auto kept = task.save_state.empty() ? std::nullopt : std::optional(state);
+    const auto bytes = state.serialize();
+    const std::vector<std::byte> kept(bytes.begin(), task.save_state.empty() ? bytes.begin() : bytes.end());
     if (request.op == Op::sum) {
         Result result = result_of(state.count(), sum->round(output));
         result.state = kept;
@@ -291,6 +301,47 @@ Result reduce_parts(const Task& task, Request& request, NumberFile& file, Number
     return result;
 }
 
+/// How many numbers went into this state, where it says so.
+std::optional<std::uint64_t> count_in(const Plan& plan, const std::vector<std::int64_t>& state) {
+    const Kind kind = info(plan.request().op).kind;
+    if (kind == Kind::sum || kind == Kind::moments) // word 71 of 74, 139 of 142
+        return static_cast<std::uint64_t>(state[state.size() - 3]);
+    return std::nullopt;
+}
+
+/// What is saved of the states of others, and of the numbers behind them.
+Result reduce_states(const Task& task, Request& request, NumberFile* file, NumberFile* second) {
+    Request own = request;
+    own.state = true;
+    own.n = 0;
+    Plan plan = make_plan(own);
+    fail_unless_ok(plan, task.device_name);
+    std::vector<std::int64_t> state(plan.state_words());
+    throw_if_error(run(plan, nullptr, state.data()));
+    for (const std::string& path : task.add_states) {
+        own.first_index = gives_index(own.op) ? request_of_state(path).first_index : 0;
+        add_state(path, plan, state.data());
+    }
+    std::optional<std::uint64_t> n = 0;
+    if (file != nullptr) {
+        const Named x{*file, words_of_files(task)}, y{second ? *second : *file, words_of(task.with)};
+        n = add_parts(own, x, second ? &y : nullptr, state.data());
+    }
+    own.n = *n;
+    if (gives_index(own.op)) {
+        n = own.first_index + own.n;
+    } else if (!task.add_states.empty()) {
+        n = count_in(plan, state);
+    }
+    plan = make_plan(own); // which knows where it ends
+    request.n = std::min(n.value_or(1), max_n);
+    fail_unless_ok(make_plan(request), task.device_name);
+    Result result{n ? static_cast<std::int64_t>(*n) : -1, plan.output()};
+    throw_if_error(finish(plan, state.data(), result.bytes.data()));
+    if (!task.save_state.empty()) result.state = throwing::serialize(plan, state.data());
+    return result;
+}
+
 /// The state of the next n numbers, read block after block.
 std::vector<std::int64_t> state_of(Request request, std::uint64_t n, NumberFile& x, NumberFile* y) {
     const std::uint64_t most = Sink::block_bytes / size_of(request.dtype);
@@ -418,9 +469,10 @@ std::string as_json(const Task& task, const Request& request, const Axis* axis, 
     json["op"] = name(request.op);
     json["method"] = by_any_method ? nlohmann::ordered_json() : nlohmann::ordered_json(name(request.method));
     json["dtype"] = name(request.dtype);
-    if (task.files.empty() && !task.dtype) json["dtype"] = nullptr; // of states alone: they do not know it
+    const bool unknown = task.files.empty() && !task.dtype && of_elements(op); // states alone do not know it
+    if (unknown) json["dtype"] = nullptr;
     if (!op.gives_integer) json["output"] = name(result.dtype);
-    json["n"] = result.n;
+    json["n"] = result.n < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(result.n);
     json["device"] = task.device_name;
     if (job != nullptr) json["ranks"] = job->ranks();
     if (op.kind == Kind::order) json["nan"] = name(request.nan);
@@ -466,7 +518,10 @@ void run_task(const Task& task, bool json, const Job* job) {
     }
     check_early(task);
     const auto file = task.files.empty() ? nullptr : open_files(task);
-    request.dtype = file ? file->dtype() : task.dtype.value_or(DType::f64);
+    request.dtype = file              ? file->dtype()
+                    : task.dtype      ? *task.dtype
+                    : of_elements(op) ? DType::f64
+                                      : request_of_state(task.add_states.front()).dtype;
     request.n = request.ddof + 1;
     std::optional<Axis> axis;
     if (task.axis) axis = find_axis(words_of_files(task), file->layout().value_or(Layout{}), *task.axis);
@@ -477,11 +532,11 @@ void run_task(const Task& task, bool json, const Job* job) {
         result = reduce_along(task, request, *axis, *file, second.get());
         request.n = axis->n;
         request.groups = axis->results();
-    } else if (request.method == Method::exact && op.kind == Kind::sum && op.transform == Transform::element &&
-               request.shape == Shape::flat &&
-               !(request.device.backend == Backend::cuda && has_8_bits(request.dtype) && task.save_state.empty() &&
-                 task.add_states.empty())) {
+    } else if (request.method == Method::exact && of_elements(op) && request.shape == Shape::flat &&
+               !(request.device.backend == Backend::cuda && has_8_bits(request.dtype) && !task.has_states())) {
         result = exact_sum(task, request, file.get()); // which can be saved, and runs on GPUs
+    } else if (task.has_states()) {
+        result = reduce_states(task, request, file.get(), second.get());
     } else if (host::Partial::can(request)) {
         result = reduce_parts(task, request, *file, second.get());
     } else {
@@ -489,11 +544,11 @@ void run_task(const Task& task, bool json, const Job* job) {
     }
     print(json ? as_json(task, request, axis ? &*axis : nullptr, result, nullptr)
                : as_text(op, result, request.groups));
-    if (!result.state) return;
+    if (result.state.empty()) return;
     // Written out first: who saw no result tries again, and a saved state would then hold the
     // numbers twice.
     finish_output();
-    save_state(task.save_state, *result.state);
+    save_state(task.save_state, result.state);
 }
 
 } // namespace detreduce::program

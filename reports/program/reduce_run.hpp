@@ -32,6 +32,7 @@ struct Task {
     std::string device_name;
     std::vector<std::string> add_states;
     std::string save_state; ///< empty: not to be saved
+    [[nodiscard]] bool has_states() const { return !save_state.empty() || !add_states.empty(); }
 };
 
 /// Reads, reduces, prints and, once that is written out, saves. Prints the result as a decimal (of

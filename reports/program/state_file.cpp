@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <detreduce/states.hpp>
+
 #include "failure.hpp"
 #include "files.hpp"
 #include "input.hpp"
@@ -18,8 +20,6 @@
 namespace detreduce::program {
 namespace {
 
-using Blob = std::array<std::byte, ExactState::serialized_bytes>;
-
 [[noreturn]] void fail_to_write(const std::string& path, const std::string& why) {
     throw Failure(fmt::format("--save-state: cannot write {}: {}", in_quotes(path), why));
 }
@@ -27,12 +27,18 @@ using Blob = std::array<std::byte, ExactState::serialized_bytes>;
     fail_to_write(path, std::generic_category().message(error));
 }
 
-ExactState load_state(const std::string& path) {
+/// read(the bytes of the file), which says whether they are good.
+template <class Read>
+void read_state(const std::string& path, const Read& read) {
     InputFile file(path);
-    const Bytes blob = file.read_up_to(4096); // the longest has less
-    ExactState state;
-    if (const Status status = ExactState::deserialize({blob.data, blob.size}, state); !status.ok())
+    const Bytes bytes = file.read_up_to(4096); // the longest has less
+    if (const Status status = read(std::span<const std::byte>(bytes.data, bytes.size)); !status.ok())
         throw Failure(fmt::format("--add-state: {} {}", file.name(), status.allowed));
+}
+
+ExactState load_state(const std::string& path) {
+    ExactState state;
+    read_state(path, [&](std::span<const std::byte> bytes) { return ExactState::deserialize(bytes, state); });
     return state;
 }
 
@@ -58,10 +64,10 @@ bool is_stream(const std::string& path) {
     return ::stat(path.c_str(), &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode));
 }
 
-void write_to_stream(const std::string& path, const Blob& blob) {
+void write_to_stream(const std::string& path, std::string_view bytes) {
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0) fail_to_write(path, errno);
-    int error = write_all(descriptor, {reinterpret_cast<const char*>(blob.data()), blob.size()});
+    int error = write_all(descriptor, bytes);
     if (::close(descriptor) != 0 && error == 0) error = errno;
     if (error != 0) fail_to_write(path, error);
 }
@@ -92,6 +98,18 @@ ExactState load_states(const std::vector<std::string>& paths) {
     return sum;
 }
 
+Request request_of_state(const std::string& path) {
+    Request request;
+    read_state(path, [&](std::span<const std::byte> bytes) { return serialized_request(bytes, request); });
+    return request;
+}
+
+void add_state(const std::string& path, const Plan& plan, std::int64_t* states) {
+    std::vector<std::int64_t> words(plan.state_words());
+    read_state(path, [&](std::span<const std::byte> bytes) { return deserialize(plan, bytes, words.data()); });
+    if (!merge(plan, states, words.data()).ok()) fail_beyond(path, "the states before it");
+}
+
 void require_headroom(const ExactState& state, const std::vector<std::string>& paths) {
     // Files and pipes alone do not have as many numbers.
     if (state.is_beyond() && !paths.empty()) fail_beyond(paths.back(), "what is added to it");
@@ -109,12 +127,12 @@ void require_apart(const std::string& path, const std::string& input) {
     if (::fstat(STDOUT_FILENO, &info) == 0) refuse_same(path, info, "standard output");
 }
 
-void save_state(const std::string& path, const ExactState& state) {
-    const Blob blob = state.serialize();
-    if (is_stream(path)) return write_to_stream(path, blob);
+void save_state(const std::string& path, std::span<const std::byte> bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (is_stream(path)) return write_to_stream(path, text);
     const std::filesystem::path file = path_without_links(path);
     remove_stale_files(file.has_parent_path() ? file.parent_path() : ".");
-    const std::string why = try_to_write_file(file, {reinterpret_cast<const char*>(blob.data()), blob.size()});
+    const std::string why = try_to_write_file(file, text);
     if (!why.empty()) fail_to_write(path, why);
 }
 

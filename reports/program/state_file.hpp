@@ -1,16 +1,24 @@
-// States of `exact` in files, so that a sum can be split, sent and resumed.
+// States in files, so that a reduction can be split, sent and resumed.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <detreduce/exact_state.hpp>
+#include <detreduce/plan.hpp>
 
 namespace detreduce::program {
 
 /// The sum of the states in these files. Throws Failure, naming the file, when one cannot be read,
 /// is damaged, or is too much.
 [[nodiscard]] ExactState load_states(const std::vector<std::string>& paths);
+
+/// The same of any other op: the request that such a file is of (states.hpp), and what adds its
+/// state to `states`, those of `plan`.
+[[nodiscard]] Request request_of_state(const std::string& path);
+void add_state(const std::string& path, const Plan& plan, std::int64_t* states);
 
 /// Throws Failure when `state`, the sum of these files and of the numbers that came after, is
 /// beyond its headroom.
@@ -27,6 +35,6 @@ void require_apart(const std::string& path, const std::string& input);
 /// Writes the state to a new file beside `path` and gives it that name: readers see the old file or
 /// the new one, never half of one. What is not a regular file (a pipe, a device) is written to.
 /// Throws Failure.
-void save_state(const std::string& path, const ExactState& state);
+void save_state(const std::string& path, std::span<const std::byte> bytes);
 
 } // namespace detreduce::program

@@ -77,7 +77,6 @@ TEST_CASE("variances take what is to be taken from n", "[program]") {
     REQUIRE(is_usage_error(reduce_text(text, {"--op", "sum", "--ddof", "1"})));
     REQUIRE(is_clean_failure(reduce_text("", {"--op", "variance"})));
     REQUIRE(reduce_text(text, {"--op", "moments", "--ddof", "1"}).out == "3.4 5.3\n");
-    REQUIRE(is_usage_error(reduce_text(text, {"--op", "moments", "--save-state", "s"})));
 }
 
 TEST_CASE("two files must fit each other", "[program]") {
@@ -94,5 +93,4 @@ TEST_CASE("two files must fit each other", "[program]") {
     REQUIRE(is_usage_error(run_program({"reduce", three, "--op", "median"})));
     REQUIRE(is_usage_error(run_program({"reduce", "-", "--op", "dot", "--with", "-"})));
     REQUIRE(is_usage_error(run_program({"reduce", raw, "--op", "dot", "--with", raw}))); // --dtype is needed
-    REQUIRE(is_usage_error(run_program({"reduce", three, "--op", "nrm2", "--save-state", files.path("s")})));
 }

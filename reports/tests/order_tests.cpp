@@ -60,8 +60,8 @@ TEST_CASE("what order ops do not have", "[program]") {
     for (const char* const op : {"min", "max", "argmin", "argmax"}) {
         INFO(op);
         REQUIRE(is_clean_failure(reduce_text("", {"--op", op})));
-        REQUIRE(is_usage_error(reduce_text("1\n", {"--op", op, "--save-state", state})));
-        REQUIRE(is_usage_error(reduce_text("1\n", {"--op", op, "--add-state", state})));
+        REQUIRE(is_clean_failure(reduce_text("", {"--op", op, "--save-state", state})));
+        REQUIRE(is_clean_failure(reduce_text("1\n", {"--op", op, "--add-state", state})));
         REQUIRE(is_usage_error(reduce_text("1\n", {"--op", op, "--method", "atomic"})));
     }
     REQUIRE(reduce_text("", {"--op", "nrminf"}).out == "0\n");

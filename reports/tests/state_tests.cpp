@@ -1,6 +1,7 @@
 // --save-state and --add-state: sums that are split, sent and resumed.
 #include <support/catch.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 
@@ -348,4 +349,52 @@ TEST_CASE("state: links, permissions and pipes stay what they are") {
     CHECK(run_program({"reduce", data, "--save-state", directory.path("new")}).code == 0);
     ::umask(before);
     CHECK(std::filesystem::status(directory.path("new")).permissions() == std::filesystem::perms(0640));
+}
+
+TEST_CASE("state: every op that has one is split, sent and resumed, with the result of the whole") {
+    const TemporaryDirectory directory;
+    const auto values = wide_numbers(3000);
+    std::vector<float> y = values;
+    std::reverse(y.begin(), y.end());
+    const auto write = [&](const char* name, const std::vector<float>& of, std::ptrdiff_t from, std::ptrdiff_t to) {
+        return directory.write(name, npy_of(std::vector<float>(of.begin() + from, of.begin() + to)));
+    };
+    const std::string a = directory.path("a.state"), b = directory.path("b.state");
+    for (const std::string op : {"asum", "sumsq", "nrm2", "dot", "mse", "mae", "sumdiffsq", "variance", "stddev",
+                                 "moments", "min", "max", "minmax", "nrminf", "argmin", "argmax", "count_nonzero"}) {
+        INFO(op);
+        const bool two = op == "dot" || op == "mse" || op == "mae" || op == "sumdiffsq", index = op.starts_with("arg");
+        const auto run = [&](std::ptrdiff_t from, std::ptrdiff_t to, std::vector<std::string> more) {
+            std::vector<std::string> command{"reduce", write("x.npy", values, from, to), "--op", op};
+            if (two) more.insert(more.end(), {"--with", write("y.npy", y, from, to)});
+            command.insert(command.end(), more.begin(), more.end());
+            return run_program(command);
+        };
+        const Outcome whole = run(0, 3000, {});
+        REQUIRE(whole.code == 0);
+        REQUIRE(run(0, 1234, {"--save-state", a}).code == 0);
+        const Outcome resumed = run(1234, 3000, {"--add-state", a, "--save-state", b});
+        CHECK(resumed.out == whole.out);
+        const Outcome alone = run_program({"reduce", "--op", op, "--add-state", b});
+        CHECK(alone.out == whole.out);
+        const auto json = nlohmann::json::parse(run_program({"reduce", "--op", op, "--add-state", b, "--json"}).out);
+        CHECK(json["dtype"] == "f32");
+        const bool knows =
+            index || (op != "min" && op != "max" && op != "minmax" && op != "nrminf" && op != "count_nonzero");
+        CHECK(json["n"] == (knows ? nlohmann::json(3000) : nlohmann::json()));
+        REQUIRE(run(1234, 3000, {"--save-state", b}).code == 0);
+        const Outcome both = run_program({"reduce", "--op", op, "--add-state", b, "--add-state", a});
+        if (index) {
+            CHECK(is_usage_error(both));
+        } else {
+            CHECK(both.out == whole.out);
+        }
+        const Outcome other = run_program({"reduce", "--op", op == "nrm2" ? "sumsq" : "nrm2", "--add-state", b});
+        CHECK(is_clean_failure(other));
+        CHECK(other.err.find("is of another op") != std::string::npos);
+        CHECK(is_clean_failure(run_program({"reduce", "--op", op, "--dtype", "f64", "--add-state", b})));
+    }
+    CHECK(is_usage_error(run_program({"reduce", "--op", "prod", "--add-state", a})));
+    CHECK(is_usage_error(run_program({"reduce", "--op", "nrm2", "--method", "tree", "--add-state", a})));
+    CHECK(is_usage_error(run_program({"reduce", "--op", "dot", "--with", write("x.npy", y, 0, 1), "--add-state", a})));
 }
