@@ -77,6 +77,26 @@ Variation ranks(const Job& base, bool) {
             Way::ranks};
 }
 
+Variation mpi_ranks(const Job& base, bool) {
+    if (on_gpu(base) || base.own != nullptr) return {};
+    return {{},
+            base.method == Method::exact
+                ? "1, 2, 3, 4 and 8 processes with a piece of the data each, by mpi::all_reduce()"
+                : "1, 2, 3, 4 and 8 processes with the sum of a piece of the data each, by MPI_SUM",
+            Way::mpi};
+}
+
+Variation nccl_ranks(const Job& base, bool) {
+    if (!on_gpu(base) || base.own != nullptr) return {};
+    return {{},
+            base.method == Method::exact
+                ? "1, 2, 3, 4 and 8 GPUs, as far as there are, with a piece of the data each, by "
+                  "nccl::all_reduce()"
+                : "1, 2, 3, 4 and 8 GPUs, as far as there are, with the sum of a piece of the "
+                  "data each, by ncclSum of floats",
+            Way::nccl};
+}
+
 Variation schedules(const Job& base, bool) {
     const bool levels = base.method == Method::tree; // without them there is nothing to cooperate about
     if (!on_gpu(base) || !(levels || base.method == Method::exact)) return {};
@@ -197,6 +217,8 @@ constexpr Axis axes[] = {
     {"permutations", Guarantee::order, permutations},
     {"splits", Guarantee::order, splits},
     {"ranks", Guarantee::order, ranks},
+    {"MPI ranks", Guarantee::order, mpi_ranks},
+    {"NCCL ranks", Guarantee::order, nccl_ranks},
 };
 
 } // namespace

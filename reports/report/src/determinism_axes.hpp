@@ -18,6 +18,8 @@ enum class Way {
     ranks,     ///< job i by i + 1 ranks, each with a piece of the data
     batch,     ///< rows: the data is one row, at many places of a matrix of others
     processes, ///< not by jobs: fresh processes of this program say what they get
+    mpi,       ///< not by jobs: processes of an MPI job do
+    nccl,      ///< not by jobs: GPUs with NCCL do
 };
 
 struct Variation {

@@ -51,8 +51,8 @@ std::string run_fresh_process(const Options& options, const Progress& progress) 
     return text;
 }
 
-std::uint64_t fresh_bits(std::string_view text, DType dtype, Method method, const Device& device) {
-    const std::string wanted = fmt::format("{} {} {} 0x", name(dtype), name(method), name_of(device));
+std::uint64_t fresh_bits(std::string_view text, DType dtype, Method method, std::string_view where) {
+    const std::string wanted = fmt::format("{} {} {} 0x", name(dtype), name(method), where);
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
         const std::string_view line = text.substr(at, end - at);

@@ -21,7 +21,8 @@ namespace detreduce::report {
 /// Throws program::Failure when it fails or takes minutes, program::Interrupted after Ctrl-C.
 [[nodiscard]] std::string run_fresh_process(const Options& options, const Progress& progress);
 
-/// The bits of that line of `text`; throws program::Failure when it is not there.
-[[nodiscard]] std::uint64_t fresh_bits(std::string_view text, DType dtype, Method method, const Device& device);
+/// The bits of that line of `text`, `where` a device, or what else is there in its place; throws
+/// program::Failure when it is not there.
+[[nodiscard]] std::uint64_t fresh_bits(std::string_view text, DType dtype, Method method, std::string_view where);
 
 } // namespace detreduce::report

@@ -11,6 +11,7 @@
 #include "fresh_sums.hpp"
 #include "measure.hpp"
 #include "own.hpp"
+#include "rank_sums.hpp"
 
 namespace detreduce::report {
 namespace {
@@ -66,12 +67,25 @@ std::vector<T> matrix_around(std::span<const T> row, std::uint64_t rows, const s
     return matrix;
 }
 
+// What other processes print of the same sums.
+struct PrintedSums {
+    std::vector<std::string> fresh, mpi, nccl;
+
+    // Those of a way, and what a line of them says in the place of a device.
+    [[nodiscard]] const std::vector<std::string>* of(Way way) const {
+        return way == Way::processes ? &fresh : way == Way::mpi ? &mpi : way == Way::nccl ? &nccl : nullptr;
+    }
+    [[nodiscard]] static std::string where(Way way, const Device& device) {
+        return way == Way::mpi ? "mpi" : way == Way::nccl ? "nccl" : name_of(device);
+    }
+};
+
 // Measures the axes of one dtype.
 template <class T>
 class Cells {
   public:
-    Cells(const Options& options, const std::vector<std::string>& fresh, Progress& progress, Results& results)
-        : options_(options), data_(data_of<T>(options)), fresh_(fresh), progress_(progress), results_(results) {}
+    Cells(const Options& options, const PrintedSums& printed, Progress& progress, Results& results)
+        : options_(options), data_(data_of<T>(options)), printed_(printed), progress_(progress), results_(results) {}
 
     void measure(const Job& base, const Axis& axis) {
         const std::string what = fmt::format("{} {} {}", name(dtype_of<T>), name_of(base), axis.name);
@@ -103,15 +117,16 @@ class Cells {
     [[nodiscard]] bool applies(const Variation& plan, const Job& base, const Axis& axis) const {
         if (plan.varied.empty() || plan.n > data_.size()) return false;
         if (base.own && !varies(*base.own, axis)) return false;
-        return plan.way != Way::processes || !fresh_.empty();
+        const auto* const texts = printed_.of(plan.way);
+        return texts == nullptr || !texts->empty();
     }
 
     void take(const Variation& plan, const Job& base, DeterminismRow& row) {
         Patterns patterns;
-        if (plan.way == Way::processes)
-            for (const std::string& text : fresh_)
-                patterns.add(fp::from_bits<Out<T>>(
-                    static_cast<fp::Bits<Out<T>>>(fresh_bits(text, dtype_of<T>, base.method, base.device))));
+        if (const auto* const texts = printed_.of(plan.way))
+            for (const std::string& text : *texts)
+                patterns.add(fp::from_bits<Out<T>>(static_cast<fp::Bits<Out<T>>>(
+                    fresh_bits(text, dtype_of<T>, base.method, PrintedSums::where(plan.way, base.device)))));
         for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
             progress_.check_interrupt();
             add(plan, i, patterns);
@@ -183,7 +198,7 @@ class Cells {
 
     const Options& options_;
     std::vector<T> data_;
-    const std::vector<std::string>& fresh_;
+    const PrintedSums& printed_;
     Progress& progress_;
     Results& results_;
 };
@@ -211,22 +226,35 @@ std::string fresh_sums(const Options& options) {
 void measure_determinism(const Options& options, Progress& progress, Results& results) {
     // They are processes of this program; that of somebody's own reductions is another one.
     const auto processes = static_cast<std::size_t>(options.own.empty() ? fresh_processes(options.quick) : 0);
-    std::size_t steps = processes;
+    std::size_t steps = processes + (processes > 0 ? 2 : 0);
     for (const DType dtype : measured_dtypes(options))
         steps += subjects(options, dtype).size() * determinism_axes().size();
     progress.begin("determinism", static_cast<int>(steps));
-    std::vector<std::string> fresh;
+    PrintedSums printed;
     try {
-        while (fresh.size() < processes) {
+        while (printed.fresh.size() < processes) {
             progress.step("fresh processes");
-            fresh.push_back(run_fresh_process(options, progress));
+            printed.fresh.push_back(run_fresh_process(options, progress));
         }
     } catch (const program::Failure& error) { // a GPU may be of one process alone
-        fresh.clear();
+        printed.fresh.clear();
         results.provenance.notes.push_back(fmt::format("Fresh processes were not measured: {}.", error.what()));
     }
+    const auto by_ranks = [&](const char* what, const auto& sums, std::vector<std::string>& texts) {
+        progress.step(what);
+        try {
+            texts = sums(options, progress);
+        } catch (const program::Failure& error) {
+            results.provenance.notes.push_back(fmt::format("{} were not measured: {}.", what, error.what()));
+        }
+    };
+    const auto devices = devices_of(options);
+    const bool has_gpu = std::any_of(devices.begin(), devices.end(),
+                                     [](const Device& device) { return device.backend == Backend::cuda; });
+    if (processes > 0) by_ranks("MPI ranks", mpi_sums, printed.mpi);
+    if (processes > 0 && has_gpu) by_ranks("NCCL ranks", nccl_sums, printed.nccl);
     for_each_dtype(options, [&]<class T>(T) {
-        Cells<T> cells(options, fresh, progress, results);
+        Cells<T> cells(options, printed, progress, results);
         for (const Job& base : subjects(options, dtype_of<T>))
             for (const Axis& axis : determinism_axes())
                 cells.measure(base, axis);

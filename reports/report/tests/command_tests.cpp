@@ -186,13 +186,13 @@ TEST_CASE("a fresh process says what each method gives", "[report]") {
     using namespace detreduce;
     const std::string second = run_program("fresh-sums --quick --devices cpu --seed 7").out,
                       other = run_program("fresh-sums --quick --devices cpu --seed 8").out;
-    const auto bits = [](const std::string& text) { return fresh_bits(text, DType::f32, Method::tree, {}); };
+    const auto bits = [](const std::string& text) { return fresh_bits(text, DType::f32, Method::tree, "cpu"); };
     CHECK(bits(second) == bits(first.out));
     CHECK(bits(other) != bits(first.out));
     const auto data = accuracy::generate<double>(accuracy::Family::normal, determinism_elements(true), 7);
-    CHECK(fresh_bits(first.out, DType::f64, Method::exact, {}) == fp::to_bits(sum(std::span<const double>(data))));
-    CHECK_THROWS_AS(fresh_bits(first.out, DType::f64, Method::exact, {Backend::cuda, 0}), program::Failure);
-    CHECK_THROWS_AS(fresh_bits("f64 exact cpu 0x3ffg", DType::f64, Method::exact, {}), program::Failure);
+    CHECK(fresh_bits(first.out, DType::f64, Method::exact, "cpu") == fp::to_bits(sum(std::span<const double>(data))));
+    CHECK_THROWS_AS(fresh_bits(first.out, DType::f64, Method::exact, "cuda:0"), program::Failure);
+    CHECK_THROWS_AS(fresh_bits("f64 exact cpu 0x3ffg", DType::f64, Method::exact, "cpu"), program::Failure);
     CHECK(run_program("--help").out.find("fresh-sums") == std::string::npos);
 }
 

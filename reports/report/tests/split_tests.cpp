@@ -97,6 +97,7 @@ TEST_CASE("each axis varies what it names", "[report]") {
     CHECK(places.size() == 16);
     CHECK(jobs_of("splits").size() == 64);
     CHECK(jobs_of("ranks").size() == 8);
+    CHECK(jobs_of("MPI ranks").empty()); // of other processes
     CHECK(jobs_of("schedules").empty()); // of GPUs
 }
 
