@@ -8,6 +8,8 @@
 #include <detreduce/losses.hpp>
 #include <detreduce/math.hpp>
 
+#include "row_reference.hpp"
+
 namespace detreduce::reference {
 
 /// A loss of an element and its target, of the parameter p, in V.
@@ -26,7 +28,27 @@ struct LossReference {
     [[nodiscard]] bool has_pos_weight() const { return loss == Loss::bce_with_logits && p != 1; }
     [[nodiscard]] V q() const { return x > 0 ? 1 - t : has_pos_weight() ? p * t : t; }
     [[nodiscard]] V c() const { return std::fma(p, t, 1 - t); }
-    /// softplus(−|x|), or sigmoid, times c where there is one.
+    static constexpr float log1p_over[] = {1,
+                                           -0x1.ffff14p-2f,
+                                           0x1.5535dep-2f,
+                                           -0x1.fd1368p-3f,
+                                           0x1.884554p-3f,
+                                           -0x1.19af8ep-3f,
+                                           0x1.44707ap-4f,
+                                           -0x1.eca398p-6f,
+                                           0x1.5fa0dap-8f};
+    /// log(1 + e^−|x|).
+    [[nodiscard]] V soft() const {
+        const V a = std::fabs(x);
+        if constexpr (std::is_same_v<V, double>) {
+            return math::softplus(-a);
+        } else {
+            if (x != x) return x;
+            const float e = std::ldexp(Exponential<float>(at_least(-a, -0x1.2p+15f)).term(0), -64);
+            return e * poly<float>(e, log1p_over);
+        }
+    }
+    /// That, or sigmoid, times c where there is one.
     [[nodiscard]] V shared(V value) const { return has_pos_weight() ? c() * value : value; }
 
     // Of focal.
@@ -37,7 +59,7 @@ struct LossReference {
         if (p == 1) return m();
         if (p == 2) return m() * m();
         const V a = std::fabs(x);
-        return math::exp(p * (q() == 0 ? -(a + math::softplus(-a)) : math::log(m())));
+        return math::exp(p * (q() == 0 ? -(a + soft()) : math::log(m())));
     }
     [[nodiscard]] LossReference entropy() const { return of(Loss::bce_with_logits, 1); }
 
@@ -55,7 +77,7 @@ struct LossReference {
         case Loss::bce:
             return t * -at_least(math::log(x), -100) + (1 - t) * -at_least(math::log1p(-x), -100);
         case Loss::bce_with_logits: {
-            const V s = shared(math::softplus(-std::fabs(x)));
+            const V s = shared(soft());
             return q() == 0 ? s : std::fma(std::fabs(x), q(), s);
         }
         case Loss::kl_div:
@@ -109,7 +131,7 @@ struct LossReference {
             return at_least(math::log1p(-x), -100) - at_least(math::log(x), -100);
         case Loss::bce_with_logits: {
             if (!has_pos_weight()) return -x;
-            const V s = math::softplus(-std::fabs(x));
+            const V s = soft();
             return x > 0 ? std::fma(p - 1, s, -x) : std::fma(p - 1, s, p * -x);
         }
         case Loss::kl_div:

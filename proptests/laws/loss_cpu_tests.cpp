@@ -1,6 +1,10 @@
 // Losses on the CPU.
+#include <algorithm>
 #include <cfenv>
+#include <cmath>
 #include <vector>
+
+#include <detreduce/spec/loss_terms.hpp>
 
 #include "laws/askew.hpp"
 #include "laws/loss_backend.hpp"
@@ -37,6 +41,21 @@ using LossBackend = LossBackendOn<Cpu>;
 #include "laws/loss_laws.hpp"
 
 namespace detreduce::proptests {
+
+TEST_CASE("losses: log(1 + e^-a) of floats is off by 2.5 units of the last place at most", "[losses][error]") {
+    constexpr std::uint32_t end = 0x42d40000; // 106: from 104 on it is 0
+    double worst = 0;
+    for (std::uint32_t bits = 0; bits < end; bits += 1009) {
+        const float a = fp::from_bits<float>(bits), result = loss_terms::log1p_exp(a);
+        const double truth = std::log1p(std::exp(-static_cast<double>(a)));
+        const double unit = std::ldexp(1.0, std::max(std::ilogb(truth) - 23, -149));
+        worst = std::max(worst, std::fabs(result - truth) / unit);
+        const float reference = reference::LossReference<float>{Loss::bce_with_logits, 1, a, 0}.soft();
+        if (fp::to_bits(result) != fp::to_bits(reference)) FAIL(hexadecimal(a));
+    }
+    REQUIRE(worst <= 2.5);
+    REQUIRE(worst > 2);
+}
 
 TEST_CASE("losses: ranges, and what the calls on them refuse", "[losses]") {
     const std::vector<float> x{1, 2, 6}, t{1, 4, 2}, w{1, 2, 3};

@@ -403,6 +403,7 @@ template <class V>
 std::vector<KnownLoss<V>> known_losses() {
     constexpr V inf = infinity<V>, nan = quiet_nan<V>, big = fp::is_f32<V> ? V(0x1p100) : V(0x1p900);
     const V tiny = smallest<V>;
+    const auto soft = [](V a) { return reference::LossReference<V>{Loss::bce_with_logits, 1, a, 0}.soft(); };
     using enum Loss;
     return {
         {mse, 3, 1, 4, 4},
@@ -444,12 +445,12 @@ std::vector<KnownLoss<V>> known_losses() {
         {bce_with_logits, big, 1, 0, 0},
         {bce_with_logits, big, 0, big, 1},
         {bce_with_logits, -big, 1, big, -1},
-        {bce_with_logits, 0, V(0.5), math::softplus(V(0)), 0},
-        {bce_with_logits, 40, 1, math::softplus(V(-40)), -math::sigmoid(V(-40))},
-        {bce_with_logits, -40, 0, math::softplus(V(-40)), math::sigmoid(V(-40))},
+        {bce_with_logits, 0, V(0.5), soft(0), 0},
+        {bce_with_logits, 40, 1, soft(40), -math::sigmoid(V(-40))},
+        {bce_with_logits, -40, 0, soft(40), math::sigmoid(V(-40))},
         {bce_with_logits, nan, 0, nan, nan},
         {bce_with_logits, 0, nan, nan, nan},
-        {bce_with_logits, 0, 1, 3 * math::softplus(V(0)), V(-1.5), 3},
+        {bce_with_logits, 0, 1, 3 * soft(0), V(-1.5), 3},
         {bce_with_logits, inf, 1, 0, 0, 3},
         {bce_with_logits, -inf, 1, inf, -3, 3},
         {bce_with_logits, inf, 0, inf, 1, 3},
@@ -468,8 +469,8 @@ std::vector<KnownLoss<V>> known_losses() {
         {kl_div_log_target, 5, -inf, 0, 0},
         {kl_div_log_target, nan, -inf, nan, nan},
         {kl_div_log_target, -1, nan, nan, nan},
-        {focal, 0, 1, V(0.25) * math::softplus(V(0)), V(-0.25) * (math::softplus(V(0)) + V(0.5)), 2},
-        {focal, 2, 1, math::softplus(V(-2)), -math::sigmoid(V(-2)), 0},
+        {focal, 0, 1, V(0.25) * soft(0), V(-0.25) * (soft(0) + V(0.5)), 2},
+        {focal, 2, 1, soft(2), -math::sigmoid(V(-2)), 0},
         {focal, inf, 1, 0, 0, 2},
         {focal, -inf, 1, inf, -1, 2},
         {focal, -inf, 0, 0, 0, 2},

@@ -12,7 +12,8 @@ namespace detreduce {
 /// What an element x and its target t cost; d = x − t, p the request's parameter: X(enumerator and
 /// name, name in C, what x and t are (LossDomain), LossInfo::max_ulp, max_ulp_gradient,
 /// max_ulp_target_gradient). The last three follow from the number of roundings and from max_ulp()
-/// of log, log1p, softplus and sigmoid, a unit roundoff counted as a whole unit.
+/// of log, log1p and sigmoid, 2.5 units of log(1 + e^−|x|), a unit roundoff counted as a whole
+/// unit.
 #define DETREDUCE_LOSSES(X)                                                                                            \
     X(mse, MSE, number, number, 3, 0.5, 0.5) /* d² */                                                                 \
     X(mae, MAE, number, number, 0.5, 0, 0)   /* |d| */                                                                 \
@@ -23,12 +24,12 @@ namespace detreduce {
     /* −(t·log x + (1 − t)·log(1 − x)), logarithms ≥ −100 */                                               \
     X(bce, BCE, probability, probability, 4.5, 4.5, 3)                                                                 \
     /* bce of sigmoid(x), with p for pos_weight: −(p·t·log sigmoid(x) + (1 − t)·log sigmoid(−x)) */           \
-    X(bce_with_logits, BCE_WITH_LOGITS, logit, probability, 2.5, 2.5, 0)                                               \
+    X(bce_with_logits, BCE_WITH_LOGITS, logit, probability, 4, 2.5, 0)                                                 \
     X(kl_div, KL_DIV, log_probability, probability, 3.5, 0, 2.5) /* t·(log t − x) */                                \
     /* kl_div of eᵗ */                                                                                               \
     X(kl_div_log_target, KL_DIV_LOG_TARGET, log_probability, log_probability, 3, 1, 3.5)                               \
     /* bce_with_logits · mᵖ, m = 1 − sigmoid(x) for t = 1, sigmoid(x) for 0, between these for others */          \
-    X(focal, FOCAL, logit, probability, 8, 12, 12)
+    X(focal, FOCAL, logit, probability, 11, 15, 15)
 enum class Loss : std::uint8_t {
 #define DETREDUCE_ENUMERATOR(name, ...) name,
     DETREDUCE_LOSSES(DETREDUCE_ENUMERATOR)
@@ -63,9 +64,9 @@ enum class LossDomain : std::uint8_t { number, logit, probability, log_probabili
 /// What there is to say about a loss. Errors are in units of the last place, in the format in which
 /// elements are added, at a *size*: the true value, where that is no less than what it is made of;
 /// of bce, whose t may be no probability, |t|·|log x| + |1 − t|·|log(1 − x)|, its derivative by t
-/// |log x| + |log(1 − x)|; of bce_with_logits |x|·|q| + c·softplus(−|x|), its derivative
+/// |log x| + |log(1 − x)|; of bce_with_logits |x|·|q| + c·log(1 + e^−|x|), its derivative
 /// |q| + c·sigmoid(−|x|), q the target of the other side, p·t for x ≤ 0, else 1 − t,
-/// c = p·t + 1 − t, its derivative by t |p − 1|·softplus(−|x|) + |x|, p·|x| for x ≤ 0; of kl_div
+/// c = p·t + 1 − t, its derivative by t |p − 1|·log(1 + e^−|x|) + |x|, p·|x| for x ≤ 0; of kl_div
 /// t·(|log t| + |x|), its derivative by t |log t| + |x| + 1, of kl_div_log_target eᵗ·(|t − x| + 1);
 /// of focal F·mᵖ times the size of bce_with_logits, its derivative
 /// F·mᵖ·(|1 − 2t|·p·r·entropy + |q| + sigmoid(−|x|)), r = sigmoid(x)·sigmoid(−x) / m, and by t

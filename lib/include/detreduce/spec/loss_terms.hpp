@@ -9,6 +9,7 @@
 #include <detreduce/fp/convert.hpp>
 #include <detreduce/loss_words.hpp>
 #include <detreduce/math.hpp>
+#include <detreduce/spec/exp_term.hpp>
 
 namespace detreduce::loss_terms {
 
@@ -34,6 +35,23 @@ template <class V>
 template <class V>
 [[nodiscard]] DETREDUCE_HD V other_side(V x, V t) {
     return select(x > 0, 1 - t, t);
+}
+
+/// log(1 + e^−a), for a ≥ 0, off by at most 0.75 units of the last place (double) and 2.5 (float).
+/// Of floats in a third of the operations of math::softplus: e^−a is a term of sums of
+/// exponentials, less their offset, and the polynomial minimises the relative error over 0 < e ≤ 1,
+/// 2^-24.85, the first coefficient held at 1.
+template <class V>
+[[nodiscard]] DETREDUCE_HD V log1p_exp(V a) {
+    if constexpr (fp::is_f64<V>) {
+        return math::softplus(-a);
+    } else {
+        constexpr V less_offset = V(0x1p-64);
+        static_assert(spec::ExpTermConstants<V>::offset == 64);
+        const V e = spec::ExpReference<V>::of(V(0)).template term<V>(-a).value() * less_offset;
+        return e * math::detail::polynomial(e, 1.0f, -0x1.ffff14p-2f, 0x1.5535dep-2f, -0x1.fd1368p-3f, 0x1.884554p-3f,
+                                            -0x1.19af8ep-3f, 0x1.44707ap-4f, -0x1.eca398p-6f, 0x1.5fa0dap-8f);
+    }
 }
 
 /// A loss: its term, and the derivatives of that with respect to x and to the target, of the loss's
@@ -138,7 +156,7 @@ struct Terms<Loss::bce_with_logits> {
     /// |x|·q. Where q is 0, that is nothing, of infinities too.
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V) {
-        const V a = magnitude(x), q = other_side(x, t), rest = math::softplus(-a);
+        const V a = magnitude(x), q = other_side(x, t), rest = log1p_exp(a);
         return select(q == 0, rest, fp::fused(a, q, rest));
     }
     /// sigmoid(x) − t, which is 1 − sigmoid(−x) − t.
@@ -154,7 +172,7 @@ struct Terms<Loss::bce_with_logits> {
 };
 
 /// bce_with_logits with a pos_weight p that is not 1: p·t stands in the place of t, and of both
-/// sides' logarithm the part that they share, softplus(−|x|), counts `shared` times.
+/// sides' logarithm the part that they share, log1p_exp(|x|), counts `shared` times.
 struct PosWeighted {
     template <class V>
     static DETREDUCE_HD V other_side(V x, V t, V p) {
@@ -166,7 +184,7 @@ struct PosWeighted {
     }
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V p) {
-        const V a = magnitude(x), q = other_side(x, t, p), rest = shared(t, p) * math::softplus(-a);
+        const V a = magnitude(x), q = other_side(x, t, p), rest = shared(t, p) * log1p_exp(a);
         return select(q == 0, rest, fp::fused(a, q, rest));
     }
     template <class V>
@@ -176,7 +194,7 @@ struct PosWeighted {
     }
     template <class V>
     static DETREDUCE_HD V target_slope(V x, V, V p) {
-        return fp::fused(p - 1, math::softplus(-magnitude(x)), select(x > 0, -x, p * -x));
+        return fp::fused(p - 1, log1p_exp(magnitude(x)), select(x > 0, -x, p * -x));
     }
 };
 
@@ -230,7 +248,7 @@ struct Terms<Loss::focal> {
             : q(other_side(x, t)), s(math::sigmoid(-magnitude(x))), m(fp::fused(1 - 2 * q, s, q)) {
             // Of a probability that is too small for V the logarithm is known.
             const V a = magnitude(x);
-            const V any = math::exp(p * select(q == 0, -(a + math::softplus(-a)), math::log(m)));
+            const V any = math::exp(p * select(q == 0, -(a + log1p_exp(a)), math::log(m)));
             scale = select(p == 2, m * m, select(p == 1, m, select(p == 0, unless_nan(m, V(1)), any)));
         }
     };
