@@ -74,4 +74,12 @@ struct LossFunction {
     }
 };
 
+/// One loss alone, of elements without weights: no call, so that loads wait for no term.
+template <class T, class L>
+struct OneLoss {
+    using V = fp::Arithmetic<T>;
+    V parameter;
+    __device__ __forceinline__ V operator()(V x, V t) const { return L::term(x, t, parameter); }
+};
+
 } // namespace detreduce::cuda

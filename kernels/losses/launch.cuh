@@ -40,11 +40,31 @@ struct LossLaunch {
     }
 };
 
+/// By `tree` or `exact`, of the losses that most sums are of.
+template <class T, class L>
+[[nodiscard]] Status launch_one_loss(const LossLaunch<T>& launch, void* out, void* workspace) {
+    constexpr Alignment known = Alignment::known;
+    using Input = Mapped<T, OneLoss<T, L>, 2, known>;
+    const Input input{ItemOf<T, 2, known>::pointer(launch.in.x, launch.in.y, true), {launch.f.parameter}};
+    const MappedLaunch<T, OneLoss<T, L>, 2, known> sum{launch.plan.plan(), input,        launch.in.x, out,
+                                                       workspace,          launch.stream};
+    return sum.is_exact() ? sum.by_exact() : sum.template in_order<acc::Rounded<fp::Arithmetic<T>>>();
+}
+
 template <class T>
 Status launch_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) {
     const LossLaunch<T> launch(plan, in, stream);
     if (plan.request().reduction == Reduction::none) {
         return launch.elementwise(loss_terms_kernel<T>, LossOut{out, plan.output(), on_16_bytes(out)});
+    }
+    const Method method = plan.request().method;
+    if (launch.in.z == nullptr && launch.in.aligned && (method == Method::tree || method == Method::exact)) {
+        using loss_terms::Terms;
+        if (launch.f.loss == Loss::huber) return launch_one_loss<T, Terms<Loss::huber>>(launch, out, workspace);
+        if constexpr (!fp::is_f64<T>) { // of doubles they are too many instructions
+            if (launch.f.loss == Loss::bce_with_logits && launch.f.parameter == 1)
+                return launch_one_loss<T, Terms<Loss::bce_with_logits>>(launch, out, workspace);
+        }
     }
     const Mapped<T, LossFunction<T>, 3> input{launch.in, launch.f};
     return launch_mapped(plan.plan(), input, launch.in.x, out, workspace, stream);

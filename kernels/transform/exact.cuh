@@ -15,9 +15,9 @@ using MappedWindow =
     std::conditional_t<fp::is_f64<V>, spec::ExactWindow<double, 4, 6>, spec::ExactWindow<double, 3, 6>>;
 
 /// The input as tiles of warps.
-template <class T, class F, int Inputs>
+template <class T, class F, int Inputs, Alignment A = Alignment::seen>
 struct MappedTiles {
-    using Source = Mapped<T, F, Inputs>;
+    using Source = Mapped<T, F, Inputs, A>;
     using V = typename Source::V;
     using Element = typename Source::Element;
     static constexpr int states = 1;
@@ -76,10 +76,10 @@ struct MappedTiles {
     }
 };
 
-template <class T, class F, int Inputs>
-struct WarpMemory<MappedTiles<T, F, Inputs>> {
+template <class T, class F, int Inputs, Alignment A>
+struct WarpMemory<MappedTiles<T, F, Inputs, A>> {
     Word words[acc::exact::words];
-    uint4 copy[MappedTiles<T, F, Inputs>::pieces * warp_size];
+    uint4 copy[MappedTiles<T, F, Inputs, A>::pieces * warp_size];
 };
 
 /// A tile that the window does not hold.
@@ -95,11 +95,11 @@ __device__ __forceinline__ void add_mapped_slowly(const typename Input::Terms& t
     if (++slow_tiles % (1u << 16) == 0) warp_carry(own.words);
 }
 
-template <class T, class F, int Inputs>
-__device__ __forceinline__ void add_share(const MappedTiles<T, F, Inputs>& input,
-                                          WarpMemory<MappedTiles<T, F, Inputs>>& own, std::uint64_t first,
+template <class T, class F, int Inputs, Alignment A>
+__device__ __forceinline__ void add_share(const MappedTiles<T, F, Inputs, A>& input,
+                                          WarpMemory<MappedTiles<T, F, Inputs, A>>& own, std::uint64_t first,
                                           std::uint64_t warps, const Between&) {
-    using Input = MappedTiles<T, F, Inputs>;
+    using Input = MappedTiles<T, F, Inputs, A>;
     using V = typename Input::V;
     const std::uint64_t full = input.full();
     std::uint64_t at = first;

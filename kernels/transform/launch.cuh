@@ -14,18 +14,37 @@ namespace detreduce::cuda {
 
 /// Runs a plan of plan_transform(), all of whose pointers have been checked, on its device, which
 /// is current. x: the first of the input's arrays.
+template <class T, class F, int Inputs, Alignment A>
+struct MappedLaunch {
+    static_assert(std::is_trivially_copyable_v<F>, "the function is copied to the GPU byte by byte");
+    const Plan& plan;
+    const Mapped<T, F, Inputs, A>& input;
+    const T* x;
+    void* out;
+    void* workspace;
+    Stream stream;
+
+    [[nodiscard]] bool is_exact() const { return detail::route_of(plan).engine == detail::Engine::exact; }
+    [[nodiscard]] Status by_exact() const {
+        return ExactLaunch<exact::MappedTiles<T, F, Inputs, A>>{{input, plan.request().n}, stream, device()}.reduce(
+            plan, out, workspace);
+    }
+    template <class Acc>
+    [[nodiscard]] Status in_order() const {
+        const FlatLaunch<T, Acc> launch(plan, x, out, workspace, stream, device());
+        return launch.template two_pass<MappedLevel<T, Acc, F, Inputs, A>>(input);
+    }
+
+  private:
+    [[nodiscard]] const DeviceTraits& device() const { return detail::route_of(plan).device; }
+};
 template <class T, class F, int Inputs>
 [[nodiscard]] Status launch_mapped(const Plan& plan, const Mapped<T, F, Inputs>& input, const T* x, void* out,
                                    void* workspace, Stream stream) {
-    static_assert(std::is_trivially_copyable_v<F>, "the function is copied to the GPU byte by byte");
-    const DeviceTraits& device = detail::route_of(plan).device;
-    if (detail::route_of(plan).engine == detail::Engine::exact)
-        return ExactLaunch<exact::MappedTiles<T, F, Inputs>>{{input, plan.request().n}, stream, device}.reduce(
-            plan, out, workspace);
-    return with_accumulator<fp::Arithmetic<T>>(plan.request().method, [&]<class Acc>(const Acc*) {
-        const FlatLaunch<T, Acc> launch(plan, x, out, workspace, stream, device);
-        return launch.template two_pass<MappedLevel<T, Acc, F, Inputs>>(input);
-    });
+    const MappedLaunch<T, F, Inputs, Alignment::seen> launch{plan, input, x, out, workspace, stream};
+    if (launch.is_exact()) return launch.by_exact();
+    return with_accumulator<fp::Arithmetic<T>>(plan.request().method,
+                                               [&]<class Acc>(const Acc*) { return launch.template in_order<Acc>(); });
 }
 
 [[nodiscard]] inline bool on_16_bytes(const void* p) {

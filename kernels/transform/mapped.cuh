@@ -30,11 +30,11 @@ concept TakesPacks = requires {
 
 /// Where the elements are, and what is computed of them. The function travels by value, with its
 /// members.
-template <class T, class F, int Inputs>
+template <class T, class F, int Inputs, Alignment A = Alignment::seen>
 struct Mapped {
     using V = fp::Arithmetic<T>;
-    using Elements = typename ItemOf<T, Inputs>::Pointer;
-    using Element = typename ItemOf<T, Inputs>::type;
+    using Elements = typename ItemOf<T, Inputs, A>::Pointer;
+    using Element = typename ItemOf<T, Inputs, A>::type;
     Elements elements;
     F f;
 
@@ -69,20 +69,20 @@ struct Mapped {
 };
 
 /// As load.cuh says of elements.
-template <Source S, class Item, int K, class T, class F, int Inputs>
-__device__ __forceinline__ Pack<Item, K> load_pack(const Mapped<T, F, Inputs>& p) {
-    return p.terms(load_pack<S, typename Mapped<T, F, Inputs>::Element, K>(p.elements));
+template <Source S, class Item, int K, class T, class F, int Inputs, Alignment A>
+__device__ __forceinline__ Pack<Item, K> load_pack(const Mapped<T, F, Inputs, A>& p) {
+    return p.terms(load_pack<S, typename Mapped<T, F, Inputs, A>::Element, K>(p.elements));
 }
-template <Source S, class T, class F, int Inputs>
-__device__ __forceinline__ fp::Arithmetic<T> load_item(const Mapped<T, F, Inputs>& p) {
+template <Source S, class T, class F, int Inputs, Alignment A>
+__device__ __forceinline__ fp::Arithmetic<T> load_item(const Mapped<T, F, Inputs, A>& p) {
     return p.term(load_item<S>(p.elements));
 }
 
 /// The first level: terms are added as elements are, in the order of elements of T.
-template <class T, class AccT, class F, int Inputs>
+template <class T, class AccT, class F, int Inputs, Alignment A = Alignment::seen>
 struct MappedLevel {
     using Item = fp::Arithmetic<T>;
-    using Pointer = Mapped<T, F, Inputs>;
+    using Pointer = Mapped<T, F, Inputs, A>;
     using Acc = AccT;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
@@ -92,7 +92,7 @@ struct MappedLevel {
     /// Stands for a term that is not there.
     static __device__ __forceinline__ Item identity() { return Item(-0.0); }
 };
-template <class T, class Acc, class F, int Inputs>
-inline constexpr int blocks_at_once<MappedLevel<T, Acc, F, Inputs>> = policy::computed_terms.blocks;
+template <class T, class Acc, class F, int Inputs, Alignment A>
+inline constexpr int blocks_at_once<MappedLevel<T, Acc, F, Inputs, A>> = policy::computed_terms.blocks;
 
 } // namespace detreduce::cuda
