@@ -141,6 +141,10 @@ inline constexpr std::uint64_t finish_blocks = 16;
 /// Blocks of 256 threads, or as many threads in smaller ones. softmax f32 .86 to 1.00 of a copy
 /// when 24 warps fitted.
 inline constexpr int exp_row_blocks_f32 = 3, exp_row_blocks = 2;
+/// Of rows of half a chunk, with terms in registers, or sums alone: rows of 1024 of bf16, of
+/// reading, gradient of cross entropy .21 to .29, logsumexp .45 to .55, as parts of a whole chunk
+/// and so.
+inline constexpr int half_term_row_blocks = 3, half_exp_row_blocks = 4;
 /// Rows are kept as they are, and so take fewer registers: layernorm of bf16 79.
 inline constexpr int norm_row_blocks = 3, norm_row_blocks_f64 = 2;
 inline constexpr int long_row_blocks_at_once = 2;

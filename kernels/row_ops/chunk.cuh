@@ -85,11 +85,13 @@ struct RowOut {
     }
 };
 
-template <class T, bool Aligned>
+/// Count: of rows that there may be elements in. Of fewer than a chunk has, the row of the matrix
+/// is a warp's alone.
+template <class T, bool Aligned, int Count = spec::rows_per_chunk>
 struct Chunk {
     using V = fp::Arithmetic<T>;
     using Order = spec::TreeOrder<sizeof(T)>;
-    static constexpr int K = Order::lanes / warp_size, rows = spec::rows_per_chunk, lanes = Order::lanes;
+    static constexpr int K = Order::lanes / warp_size, rows = Count, lanes = Order::lanes;
     /// 16 bytes of a row. Words, as of 16-bit elements the compiler would else keep one in a
     /// register where two ways meet.
     struct Words {
@@ -155,7 +157,7 @@ struct Chunk {
     /// comes later.
     static __device__ __forceinline__ void prefetch(const T* p, int m) {
         constexpr int line = 128 / sizeof(T);
-        static_assert(line * warp_size == rows * lanes);
+        static_assert(line * warp_size == Order::chunk);
         const int i = static_cast<int>(threadIdx.x) * line;
         if (i < m) prefetch_to_l2(p + i);
     }

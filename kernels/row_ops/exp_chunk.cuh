@@ -26,10 +26,10 @@ __device__ std::uint32_t not_less_of_both(std::uint32_t, std::uint32_t) = delete
 
 /// What a warp knows of its chunk, of elements as they are, or less an origin: the maximum z, and
 /// the sum of the lane whose first element that is the maximum is taken out.
-template <class T, bool Aligned, bool Plain>
+template <class T, bool Aligned, bool Plain, int Count = spec::rows_per_chunk>
 struct ExpChunk {
     using V = fp::Arithmetic<T>;
-    using ChunkOf = Chunk<T, Aligned>;
+    using ChunkOf = Chunk<T, Aligned, Count>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows, lanes = ChunkOf::lanes;
     static constexpr bool in_pairs = Plain && fp::has_16_bits<T> && DETREDUCE_GPU_HAS_BF16;
     V origin, greatest;

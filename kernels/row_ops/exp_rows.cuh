@@ -186,28 +186,32 @@ __device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row
 
 /// logsumexp and cross entropy, softmax, log_softmax and the gradient of cross entropy, of one
 /// class a row, of rows of at most one tile, or, but for the first two, of as many as a cluster has
-/// blocks. They stay in registers: as terms, or, for log_softmax, as elements.
-template <class T, RowOp Op, bool Aligned>
+/// blocks. They stay in registers: as terms, or, for log_softmax, as elements. Count: as Chunk
+/// says.
+template <class T, RowOp Op, bool Aligned, int Count = spec::rows_per_chunk>
 struct ShortExpRow {
     using Arguments = Rows<T>;
     using Memory = Shared<T>;
     static constexpr bool keeps_terms = Op == RowOp::softmax || Op == RowOp::cross_entropy_gradient;
-    static constexpr int blocks = keeps_terms || fp::is_f64<T> ? blocks_of_rows<T> : policy::exp_row_blocks_f32;
+    static constexpr bool whole = Count == spec::rows_per_chunk;
+    static constexpr int whole_blocks = keeps_terms || fp::is_f64<T> ? blocks_of_rows<T> : policy::exp_row_blocks_f32,
+                         half_blocks = keeps_terms ? policy::half_term_row_blocks : policy::half_exp_row_blocks,
+                         blocks = whole ? whole_blocks : half_blocks;
     static constexpr bool repeats = false, of_cluster = Op != RowOp::logsumexp;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
         using V = fp::Arithmetic<T>;
         using Row = ExpRow<T, Op, Aligned>;
-        using ChunkOf = Chunk<T, Aligned>;
+        using ChunkOf = Chunk<T, Aligned, Count>;
         using Sum = typename Row::Sum;
         constexpr int K = ChunkOf::K;
         Memory& shared = teams.memory(threadIdx.y);
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
         bool there = row < a.rows;
-        const std::uint32_t tile = of_cluster ? cluster_rank() : 0;
+        const std::uint32_t tile = whole && of_cluster ? cluster_rank() : 0;
         const std::uint32_t first = tile * Row::tile_items;
-        const int m = !there ? 0 : of_cluster ? block.items(tile) : static_cast<int>(a.n);
-        if (of_cluster && a.tiles > 1) arrive_in_cluster();
+        const int m = !there ? 0 : whole && of_cluster ? block.items(tile) : static_cast<int>(a.n);
+        if (whole && of_cluster && a.tiles > 1) arrive_in_cluster();
         ChunkOf chunk;
         V term[ChunkOf::rows][K], lane[K];
         chunk.load(block.x + first, m, Row::lowest);
@@ -221,7 +225,7 @@ struct ShortExpRow {
         }
         RowTarget<V> target{};
         if (Op == RowOp::logsumexp && a.entropy && there && threadIdx.x == 0) target = target_of(a, row);
-        const auto c = ExpChunk<T, Aligned, true>::of(chunk, V{0}, m, shared.own_lane());
+        const auto c = ExpChunk<T, Aligned, true, Count>::of(chunk, V{0}, m, shared.own_lane());
         if constexpr (keeps_terms) {
             c.add_rows(
                 chunk, lane,
@@ -235,8 +239,13 @@ struct ShortExpRow {
             c.add_rows(chunk, lane);
         }
         c.put(lane, shared.own_lane());
-        auto state = team_state<T, K>(c.greatest, shared);
-        if (of_cluster && a.tiles > 1) state = merged_in_cluster(shared, state);
+        typename Row::State state;
+        if constexpr (whole) {
+            state = team_state<T, K>(c.greatest, shared);
+        } else {
+            state = state_of_warps<1, T, K>(c.greatest, shared);
+        }
+        if (whole && of_cluster && a.tiles > 1) state = merged_in_cluster(shared, state);
         if (threadIdx.x == 0) {
             shared.state = state;
             if (Op == RowOp::logsumexp) shared.target = target;

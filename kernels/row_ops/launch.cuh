@@ -153,7 +153,19 @@ struct RowLaunch {
     template <RowOp Op, bool Aligned>
     [[nodiscard]] Status run_exp() const {
         using Long = row_kernels::LongExpRow<T, Op, Aligned>;
-        return rows().all_classes ? launch<Long>() : run_tiles<row_kernels::ShortExpRow<T, Op, Aligned>, Long>();
+        if (rows().all_classes) return launch<Long>();
+        return is_long() ? run_tiles<row_kernels::ShortExpRow<T, Op, Aligned>, Long>() : run_short_exp<Op, Aligned>();
+    }
+    /// Of at most a tile. Half a chunk of 16-bit elements leaves registers for more warps.
+    template <RowOp Op, bool Aligned>
+    [[nodiscard]] Status run_short_exp() const {
+        using row_kernels::ShortExpRow;
+        if constexpr (fp::has_16_bits<T> && Aligned) {
+            constexpr int half = spec::rows_per_chunk / 2;
+            if (plan.request().n <= half * spec::TreeOrder<sizeof(T)>::lanes)
+                return launch<ShortExpRow<T, Op, Aligned, half>>();
+        }
+        return launch<ShortExpRow<T, Op, Aligned>>();
     }
     template <bool Aligned>
     [[nodiscard]] Status run_layernorm() const {
@@ -173,7 +185,7 @@ struct RowLaunch {
         using namespace row_kernels;
         if (!is_long())
             return rows().all_classes ? launch<LongExpRow<T, RowOp::logsumexp, Aligned>>()
-                                      : launch<ShortExpRow<T, RowOp::logsumexp, Aligned>>();
+                                      : run_short_exp<RowOp::logsumexp, Aligned>();
         Rows<T> tiles = rows();
         tiles.rows *= tiles.tiles;
         const Status bad = launch_each<ExpTileOfRow<T, Aligned>>(tiles, warps_of_row());
