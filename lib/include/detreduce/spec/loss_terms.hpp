@@ -129,6 +129,32 @@ struct Terms<Loss::smooth_l1> {
     }
 };
 
+/// The same where beta is a power of two, as 1 is: a product with 1 / beta has the quotient's bits,
+/// without a division an element.
+struct SmoothL1OfPowerOfTwo {
+    template <class V>
+    [[nodiscard]] static DETREDUCE_HD bool takes(V beta) {
+        constexpr fp::Bits<V> least = fp::Bits<V>{1} << math::detail::fraction_bits<V>;
+        const fp::Bits<V> bits = fp::to_bits(beta);
+        return bits >= least && bits < fp::infinity_bits<V> && (bits & (least - 1)) == 0;
+    }
+    template <class V>
+    static DETREDUCE_HD V term(V x, V t, V beta) {
+        const V d = x - t, a = magnitude(d);
+        const V near = ((V(0.5) * d) * d) * (1 / beta), far = a - V(0.5) * beta;
+        return select(a < beta, near, far);
+    }
+    template <class V>
+    static DETREDUCE_HD V slope(V x, V t, V beta) {
+        const V d = x - t;
+        return select(magnitude(d) < beta, d * (1 / beta), sign(d));
+    }
+    template <class V>
+    static DETREDUCE_HD V target_slope(V x, V t, V beta) {
+        return slope(t, x, beta);
+    }
+};
+
 template <>
 struct Terms<Loss::bce> {
     /// Logarithms of what is no probability are NaN, which greater() lets through. They are negated
@@ -311,6 +337,7 @@ struct Factor {
 template <class V, class F>
 DETREDUCE_HD constexpr decltype(auto) with_loss(Loss loss, V p, const F& f) {
     if (loss == Loss::bce_with_logits && p != 1) return f(PosWeighted{});
+    if (loss == Loss::smooth_l1 && SmoothL1OfPowerOfTwo::takes(p)) return f(SmoothL1OfPowerOfTwo{});
     switch (loss) {
 #define DETREDUCE_CASE(name, ...)                                                                                      \
     case Loss::name:                                                                                                   \
