@@ -30,8 +30,6 @@ inline constexpr Kernel tree{256, 4};
 inline constexpr Kernel tree_of_two_words{256, 3};
 /// Two inputs take twice the room: dot of bf16 .96.
 inline constexpr Kernel tree_of_two_inputs{256, 2};
-/// Numbers of elements take room, and so does dividing by them.
-inline constexpr Kernel counted_moments{256, 2};
 /// A caller's function takes nobody knows how many registers, and of 16-bit elements the terms take
 /// twice their room.
 inline constexpr Kernel computed_terms{256, 2};

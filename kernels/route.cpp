@@ -74,9 +74,6 @@ Scope scope_of(const Request& r, const Route& route) {
         return by_threads(r) ? Scope::thread : Scope::warp;
     case Engine::unique: // of groups: once sorted, a thread looks at an element and the one before
         return r.shape == Shape::flat ? Scope::grid : Scope::thread;
-    case Engine::moments:
-        if (r.shape == Shape::rows) return Scope::grid;
-        break;
     case Engine::products:
         if (r.n == 0 && r.shape != Shape::segments) return Scope::grid; // ones
         break;
@@ -189,13 +186,6 @@ std::size_t exact_workspace_bytes_of(const Request& r, const Route& route) {
     }
 }
 
-/// By tree. Columns and segments keep the numbers of elements, which follow from where a group lies
-/// in the others.
-std::size_t moments_workspace_bytes(const Request& r, const Route& route) {
-    const std::size_t uncounted = 2 * size_of(arithmetic_of(r.dtype));
-    return level_workspace_bytes(r, route.scope == Scope::grid ? uncounted : counted_moments_bytes(r.dtype));
-}
-
 /// CUB looks at the current device.
 Status find_unique_workspace_bytes(const Request& r, std::size_t& bytes) {
     if (r.n == 0) return {};
@@ -219,7 +209,7 @@ Status find_workspace_bytes(const Request& r, const Route& route, std::size_t& b
         bytes = product_workspace_bytes(r);
         break;
     case Engine::moments:
-        bytes = moments_workspace_bytes(r, route);
+        bytes = level_workspace_bytes(r, 2 * size_of(arithmetic_of(r.dtype)));
         break;
     case Engine::exact:
         bytes = exact_workspace_bytes_of(r, route);

@@ -66,13 +66,16 @@ template <class Acc, int C>
 struct SharedTree {
     Acc* pending;
 
-    __device__ __forceinline__ void take(int i, Lanes<Acc, C>& part, bool last) {
+    /// merge_of(i, d)(left, right) merges 2^d parts from part i on with those behind them.
+    template <class MergeOf>
+    __device__ __forceinline__ void take(int i, Lanes<Acc, C>& part, bool last, const MergeOf& merge_of) {
         Acc* at = pending;
-        for (; i & 1; i >>= 1, at += C * max_block) {
+        for (int d = 0; i & 1; i >>= 1, ++d, at += C * max_block) {
+            const auto merge = merge_of((i - 1) << d, d);
 #pragma unroll
             for (int k = 0; k < C; ++k) {
                 Acc sum = at[k * max_block];
-                sum.merge(part.a[k]);
+                merge(sum, part.a[k]);
                 part.a[k] = sum;
             }
         }
@@ -97,16 +100,16 @@ fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, 
 #pragma unroll
         for (int r = 0; r < rows; ++r)
             packs[r] = load_columns<T, C>(p + r * row_step, left, true);
-    } else {
+        return fold_rows<Level, C>(packs);
+    }
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
-            if (r * lanes + j < m) {
-                packs[r] = load_columns<T, C>(p + r * row_step, left, vectors);
-            } else {
+    for (int r = 0; r < rows; ++r) {
+        if (r * lanes + j < m) {
+            packs[r] = load_columns<T, C>(p + r * row_step, left, vectors);
+        } else {
 #pragma unroll
-                for (int k = 0; k < C; ++k)
-                    packs[r].v[k] = Level::identity();
-            }
+            for (int k = 0; k < C; ++k)
+                packs[r].v[k] = Level::identity();
         }
     }
     return fold_rows<Level, C>(packs, [=](int) { return m - j > rows * lanes ? rows : (m - 1 - j) / lanes + 1; });
@@ -125,11 +128,14 @@ fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std:
     constexpr int chunk = Level::Order::chunk, count = lanes_of_warp<Level>;
     using Part = Lanes<typename Level::Acc, C>;
     const int warp = threadIdx.x / warp_size;
+    const Merges<Level> merges(m);
+    const auto lane_at = [&](int i) {
+        return warp + block_warps * static_cast<int>(__brev(static_cast<unsigned>(i)) >> (32 - spec::ceil_log2(count)));
+    };
     Part lane;
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
-        const int j =
-            warp + block_warps * static_cast<int>(__brev(static_cast<unsigned>(i)) >> (32 - spec::ceil_log2(count)));
+        const int j = lane_at(i);
         lane = Part::identity();
         PendingTree<Part> chunks;
 #pragma unroll 1
@@ -137,9 +143,16 @@ fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std:
             const int rest = m - c * chunk;
             lane = fold_lane<Level, T, C>(p + static_cast<std::int64_t>((c * chunk + j) * stride), j, rest, stride,
                                           left, vectors);
-            chunks.take(c, lane, rest - chunk <= j);
+            chunks.take(c, lane, rest - chunk <= j, [&](Part& left, const Part& right, int d, int last) {
+                const auto merge = merges.chunk_pair(j, d, last);
+#pragma unroll
+                for (int k = 0; k < C; ++k)
+                    merge(left.a[k], right.a[k]);
+            });
         }
-        lanes.take(i, lane, i + 1 == count);
+        lanes.take(i, lane, i + 1 == count, [&](int first, int d) {
+            return merges.lane_pair(lane_at(first), static_cast<int>(Level::Order::lanes / 2) >> d);
+        });
     }
     return lane;
 }
@@ -174,6 +187,7 @@ __global__ void __launch_bounds__(max_block, policy::columns.blocks)
         __syncthreads();
         const std::uint64_t column = base + threadIdx.x;
         if (threadIdx.x < block_columns && column < range.columns) {
+            const Merges<Level> merges(static_cast<int>(m));
             Acc part[block_warps];
 #pragma unroll
             for (int w = 0; w < block_warps; ++w)
@@ -182,7 +196,7 @@ __global__ void __launch_bounds__(max_block, policy::columns.blocks)
             for (int half = block_warps / 2; half >= 1; half /= 2) {
 #pragma unroll
                 for (int w = 0; w < half; ++w)
-                    part[w].merge(part[w + half]);
+                    merges.lane_pair(w, half)(part[w], part[w + half]);
             }
             levels.store(0, tile, part[0], column);
         }
@@ -192,7 +206,7 @@ __global__ void __launch_bounds__(max_block, policy::columns.blocks)
 
 template <class Level, class T, class Acc>
 [[nodiscard]] Status run_columns(const FlatLaunch<T, Acc>& flat, const typename Level::Pointer& input) {
-    constexpr int C = columns_a_thread<T, Acc>;
+    constexpr int C = columns_a_thread<T, typename Level::Acc>;
     const auto& levels = flat.levels;
     ColumnRange range{levels.rows, flat.n(), levels.stride, false};
     const auto on_vectors = [](const T* p) { return reinterpret_cast<std::uintptr_t>(p) % (C * sizeof(T)) == 0; };

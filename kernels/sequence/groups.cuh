@@ -36,14 +36,15 @@ load_lanes(const typename Level::Pointer& group, std::uint64_t n, int first) {
 
 /// A tile of m items by one warp, chunk by chunk. fold_one(c) folds chunk c, of `chunk` items but
 /// for the last.
-template <class Acc, int K, class FoldOne>
-__device__ __forceinline__ Lanes<Acc, K> fold_each_chunk(int m, int chunk, const FoldOne& fold_one) {
+template <class Acc, int K, class FoldOne, class Merge>
+__device__ __forceinline__ Lanes<Acc, K> fold_each_chunk(int m, int chunk, const FoldOne& fold_one,
+                                                         const Merge& merge) {
     PendingTree<Lanes<Acc, K>> chunks;
     Lanes<Acc, K> lanes;
 #pragma unroll 1
     for (int c = 0; c * chunk < m; ++c) {
         lanes = fold_one(c);
-        chunks.take(c, lanes, m - c * chunk <= chunk);
+        chunks.take(c, lanes, m - c * chunk <= chunk, merge);
     }
     return lanes;
 }
@@ -77,41 +78,36 @@ __device__ __forceinline__ Acc combine_neighbouring_lanes(Lanes<Acc, K>& lanes, 
 /// Of a pair, `low` and `high`, one goes to the thread `distance` away, for the same part of that
 /// thread's: what remains is the sum of both threads', of the lower part in the thread whose number
 /// lacks the bit `distance`, of the upper part in the other.
-template <class Acc>
-__device__ __forceinline__ Acc exchange(const Acc& low, const Acc& high, int distance) {
+template <class Acc, class Merge>
+__device__ __forceinline__ Acc exchange(const Acc& low, const Acc& high, int distance, const Merge& merge) {
     const bool upper = threadIdx.x & distance;
-    const Acc kept = choose(upper, high, low), other = shuffle_xor(choose(upper, low, high), distance);
-    Acc sum = kept;
-    if constexpr (Acc::commutes) {
-        sum.merge(other);
-    } else {
-        sum = choose(upper, other, kept);
-        sum.merge(choose(upper, kept, other));
-    }
-    return sum;
+    return meet(merge, choose(upper, high, low), shuffle_xor(choose(upper, low, high), distance), upper);
 }
 
 /// The same for a whole warp, in which half of the threads would soon do nothing useful: as long as
 /// there are several lanes a thread, it gives half of them away to the thread that it meets, for
 /// half of the other's. So lane number t·K + k ends up in another thread, but with its own
 /// partners.
-template <class Acc, int K>
-__device__ __forceinline__ Acc combine_lanes_of_warp(Lanes<Acc, K>& lanes) {
-    int distance = warp_size / 2;
+template <class Acc, int K, class Merges>
+__device__ __forceinline__ Acc combine_lanes_of_warp(Lanes<Acc, K>& lanes, const Merges& merges) {
+    int first = threadIdx.x % warp_size * K;
+    each_half<K / 2>([&]<int Half>() {
+        constexpr int distance = warp_size * Half / K, apart = warp_size * Half;
+        const auto merge = merges.lanes(apart);
+        first += threadIdx.x & distance ? Half : 0;
 #pragma unroll
-    for (int half = K / 2; half >= 1; half /= 2, distance /= 2) {
-#pragma unroll
-        for (int k = 0; k < half; ++k)
-            lanes.a[k] = exchange(lanes.a[k], lanes.a[k + half], distance);
-    }
+        for (int k = 0; k < Half; ++k)
+            lanes.a[k] = exchange(lanes.a[k], lanes.a[k + Half], distance,
+                                  [&](Acc& left, const Acc& right) { merge(left, right, (first + k) % apart); });
+    });
 #pragma unroll
     for (int rest = warp_size / (2 * K); rest >= 1; rest /= 2)
-        lanes.a[0].merge(shuffle_down(lanes.a[0], rest));
+        merges.lanes(K * rest)(lanes.a[0], shuffle_down(lanes.a[0], rest), first % (K * rest));
         // What remains is to bring together the K lanes of the first thread of all, which are now
         // in as many threads.
 #pragma unroll
     for (int half = K / 2, apart = warp_size / 2; half >= 1; half /= 2, apart /= 2)
-        lanes.a[0].merge(shuffle_down(lanes.a[0], apart));
+        merges.lanes(half)(lanes.a[0], shuffle_down(lanes.a[0], apart), first % half);
     return lanes.a[0];
 }
 
@@ -121,30 +117,44 @@ __device__ __forceinline__ typename Level::Acc sum_by_warp(const typename Level:
     using Acc = typename Level::Acc;
     using Reader = TileReader<Level>;
     constexpr int chunk = Level::Order::chunk;
+    const Merges<Level> merges(m);
+    const auto fold = [&](const auto& lane_of, const auto& fold_one) {
+        return fold_each_chunk<Acc, Reader::K>(m, chunk, fold_one, [&](auto& left, const auto& right, int d, int c) {
+            merges.chunks(left, right, d, c, lane_of);
+        });
+    };
     if constexpr (reads_words<Level>) {
         if (m == 0) return Acc::identity();
-        auto lanes = fold_each_chunk<Acc, Reader::K>(m, chunk, [&](int c) {
-            return fold_words<Level>({group.x + c * chunk, m - c * chunk, m - c * chunk});
+        const bool odd = is_upper_half(group.x);
+        const auto lane_of = [=](int k) { return lane_of_number(k, odd); };
+        auto lanes = fold(lane_of, [&](int c) {
+            return fold_words<Level>(group.x + c * chunk, m - c * chunk,
+                                     [&](int k) { return merges.rows(lane_of(k), c); });
         });
-        return combine_words_of_warp(lanes);
+        return combine_words_of_warp(lanes, merges, odd);
     } else {
         const int first = threadIdx.x % warp_size * Reader::K;
         if (m <= static_cast<int>(Level::Order::lanes)) {
             auto lanes = load_lanes<Level>(group, m, first);
-            return combine_lanes_of_warp(lanes);
+            return combine_lanes_of_warp(lanes, merges);
         }
         const auto p = group + first;
-        auto lanes = fold_each_chunk<Acc, Reader::K>(m, chunk, [&](int c) {
-            const int left = m - c * chunk;
-            return left >= chunk ? Reader::fold_all(p + c * chunk) : Reader::fold_some(p + c * chunk, left, first);
-        });
-        return combine_lanes_of_warp(lanes);
+        auto lanes = fold([=](int k) { return first + k; },
+                          [&](int c) {
+                              const int left = m - c * chunk;
+                              return left >= chunk ? Reader::fold_all(p + c * chunk)
+                                                   : Reader::fold_some(p + c * chunk, left, first);
+                          });
+        return combine_lanes_of_warp(lanes, merges);
     }
 }
 
 /// Blocks on a multiprocessor.
 template <class Level>
-inline constexpr int group_blocks = (reads_words<Level> ? policy::groups_by_words : policy::groups).blocks;
+inline constexpr int group_blocks = (reads_words<Level> && sizeof(typename Level::Acc) == sizeof(float)
+                                         ? policy::groups_by_words
+                                         : policy::groups)
+                                        .blocks;
 
 /// Groups by a warp each: of more than a row of lanes and at most a tile, or segments. Large
 /// segments go to `table`. A warp takes `batch` neighbours, at most 32, and each of its threads
@@ -182,7 +192,7 @@ __global__ void __launch_bounds__(max_block, group_blocks<Level>)
         if (span_of_mine.n == 0) mine = Level::of_nothing();
         if (!span_of_mine.valid || span_of_mine.n > Level::Order::tile)
             mine = Acc::of(fp::from_bits<Value>(fp::Format<Value>::canonical_nan));
-        results.finish(base + lane, mine, span_of_mine.n);
+        results.finish<typename Level::Result>(base + lane, mine, span_of_mine.n);
     }
 }
 
@@ -272,7 +282,8 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
             for (int u = 0; u < half; ++u) {
 #pragma unroll
                 for (int k = 0; k < K; ++k)
-                    lanes[u].a[k] = exchange(lanes[u].a[k], lanes[u + half].a[k], sharing);
+                    lanes[u].a[k] = exchange(lanes[u].a[k], lanes[u + half].a[k], sharing,
+                                             [](Acc& left, const Acc& right) { left.merge(right); });
             }
             if (lane & sharing) first_row += half;
             rows_left = half;

@@ -73,8 +73,6 @@ struct Results {
         using V = typename Acc::Value;
         if constexpr (acc::is_product<Acc>) {
             finish_product(static_cast<char*>(out) + i * result_bytes, output, acc);
-        } else if constexpr (acc::is_moments<Acc>) {
-            finish_moments(moments(n).moved(i), acc.m);
         } else if constexpr (std::is_same_v<Acc, acc::Moments<V>>) {
             finish_moments(moments(n).moved(i), acc);
         } else if (!Acc::keeps_errors && finalize == Finalize::sum &&
@@ -149,18 +147,31 @@ struct BufferFor<Level, TeamWarps> {
 template <class Level, int TeamWarps>
 using BufferOf = typename BufferFor<Level, TeamWarps>::type;
 
-/// The last m of the n items of a row, or some before them.
-template <NeedsCounts Level, class Levels>
+/// m of the n items of a group of so many elements, `unit` an item but for the last one of all: the
+/// last of them, or some before.
+template <NeedsCounts Level>
 __device__ __forceinline__ typename Level::Counts counts_of(std::uint32_t m, bool last, std::uint64_t n,
-                                                            const Levels& levels) {
-    typename Level::Counts counts{m, levels.unit};
-    if (last) counts.missing = n * levels.unit - levels.n;
+                                                            std::uint64_t unit, std::uint64_t elements) {
+    typename Level::Counts counts{m, unit};
+    if (last) counts.missing = n * unit - elements;
     return counts;
 }
 
 template <class Buffer>
 __device__ __forceinline__ Buffer* team_buffer() {
     return reinterpret_cast<Buffer*>(shared_of_launch());
+}
+
+/// The m items at p by a block, of n as counts_of() says.
+template <class Level, int TeamWarps, class Buffer>
+__device__ __forceinline__ typename Level::Acc reduce_items(const typename Level::Pointer& p, std::uint32_t m,
+                                                            bool last, std::uint64_t n, std::uint64_t unit,
+                                                            std::uint64_t elements, Buffer& buffer) {
+    if constexpr (NeedsCounts<Level>) {
+        return Level::reduce(p, counts_of<Level>(m, last, n, unit, elements), buffer);
+    } else {
+        return reduce_tile_by_team<Level, TeamWarps>(p, m, buffer);
+    }
 }
 
 /// Tile `tile` of the n items of an array at x, by a block; its result goes to `level`.
@@ -180,8 +191,6 @@ inline constexpr int blocks_at_once = (sizeof(typename Level::Acc) > sizeof(type
                                            ? policy::tree_of_two_words
                                            : policy::tree)
                                           .blocks;
-template <class V>
-inline constexpr int blocks_at_once<PartialLevel<acc::CountedMoments<V>>> = policy::counted_moments.blocks;
 template <class T, class Acc, class Map, Alignment A>
 inline constexpr int blocks_at_once<TermLevel<T, Acc, Map, A>> =
     Map::inputs == 2 ? policy::tree_of_two_inputs.blocks : blocks_at_once<InputLevel<T, Acc, true>>;
@@ -231,7 +240,7 @@ __device__ __forceinline__ void reduce_short_rows(const typename Level::Pointer&
             const auto p = x + row * levels.stride;
             Acc acc;
             if constexpr (NeedsCounts<Level>) {
-                acc = Level::template reduce_short<Rows>(p, counts_of<Level>(n, true, n, levels),
+                acc = Level::template reduce_short<Rows>(p, counts_of<Level>(n, true, n, levels.unit, levels.n),
                                                          *team_buffer<typename Level::Buffer>(), real);
             } else {
                 Acc lanes[K];
@@ -284,12 +293,8 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
                 m = slot.m;
             }
             const auto p = x + static_cast<std::int64_t>(begin);
-            typename Level::Acc acc;
-            if constexpr (NeedsCounts<Level>) {
-                acc = Level::reduce(p, counts_of<Level>(m, tile + 1 == tiles(), n, levels), buffer);
-            } else {
-                acc = reduce_tile_by_team<Level, TeamWarps>(p, m, buffer);
-            }
+            const auto acc =
+                reduce_items<Level, TeamWarps>(p, m, tile + 1 == tiles(), n, levels.unit, levels.n, buffer);
             if (threadIdx.x == 0 && m > 0) levels.store(0, tile, acc, row);
             __syncthreads(); // the buffer is used again
             tile += gridDim.x;

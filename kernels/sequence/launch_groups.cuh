@@ -20,7 +20,7 @@ template <class T, class Acc>
 template <class T, class LevelOf>
 struct GroupLaunch {
     using Level = LevelOf;
-    using Acc = typename Level::Acc;
+    using Acc = typename Level::Result;
 
     FlatLaunch<T, Acc> flat;
     typename Level::Pointer input;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <detreduce/fp/convert.hpp>
 #include <detreduce/spec/transforms.hpp>
@@ -44,20 +45,50 @@ struct PendingTree {
     Part pending[depth];
 
     /// Takes part i, and makes it the sum of all up to it that it completes; of all there were, if
-    /// it is the last.
-    __device__ __forceinline__ void take(int i, Part& part, bool last) {
+    /// it is the last. merge(left, right, d, i) merges 2^d parts with those behind them, up to i.
+    template <class Merge>
+    __device__ __forceinline__ void take(int i, Part& part, bool last, const Merge& merge) {
         bool waits = false;
 #pragma unroll
         for (int d = 0; d < depth; ++d) {
             if (waits) continue;
             if (i >> d & 1) {
-                pending[d].merge(part);
+                merge(pending[d], part, d, i);
                 part = pending[d];
             } else if (!last) {
                 pending[d] = part;
                 waits = true;
             }
         }
+    }
+    __device__ __forceinline__ void take(int i, Part& part, bool last) {
+        take(i, part, last, [](Part& left, const Part& right, int, int) { left.merge(right); });
+    }
+};
+
+/// How the parts of a group of at most a tile are merged. Where it matters how many elements they
+/// are of, a level has a version of its own.
+template <class Level>
+struct Merges {
+    explicit __device__ __forceinline__ Merges(int /*m*/) {}
+
+    /// Rows of lane j in chunk c, or more.
+    [[nodiscard]] __device__ __forceinline__ int rows(int /*j*/, int /*c*/) const { return spec::rows_per_chunk; }
+    /// As PendingTree::take() says, of chunks; lane_of(k) is number k.
+    template <class Lanes, class LaneOf>
+    __device__ __forceinline__ void chunks(Lanes& left, const Lanes& right, int, int, const LaneOf&) const {
+        left.merge(right);
+    }
+    /// merge(left, right, j): lane j and lane j + half.
+    [[nodiscard]] __device__ __forceinline__ auto lanes(int /*half*/) const {
+        return [](auto& left, const auto& right, int) { left.merge(right); };
+    }
+    /// Both for one j: merge(left, right).
+    [[nodiscard]] __device__ __forceinline__ auto chunk_pair(int /*j*/, int /*d*/, int /*c*/) const {
+        return [](auto& left, const auto& right) { left.merge(right); };
+    }
+    [[nodiscard]] __device__ __forceinline__ auto lane_pair(int /*j*/, int /*half*/) const {
+        return [](auto& left, const auto& right) { left.merge(right); };
     }
 };
 
@@ -76,6 +107,22 @@ __device__ __forceinline__ Value choose(bool choice, const Value& yes, const Val
     Value chosen;
     __builtin_memcpy(&chosen, a, sizeof chosen);
     return chosen;
+}
+
+/// f<Half>() … f<Last>(), for half as much each time: a loop that is unrolled whatever is in it.
+template <int Half, int Last = 1, class F>
+__device__ __forceinline__ void each_half(const F& f) {
+    f.template operator()<Half>();
+    if constexpr (Half > Last) each_half<Half / 2, Last>(f);
+}
+
+/// merge(left, right) of mine and another, whichever of the two is the left one.
+template <class Merge, class Acc>
+__device__ __forceinline__ Acc meet(const Merge& merge, const Acc& mine, const Acc& other, bool mine_is_right) {
+    if constexpr (Acc::commutes) mine_is_right = false;
+    Acc sum = choose(mine_is_right, other, mine);
+    merge(sum, choose(mine_is_right, mine, other));
+    return sum;
 }
 
 /// Merges a[0 … Count − 1], Count a power of two, as a binary tree of neighbours.
@@ -158,6 +205,7 @@ struct TermLevel {
     using Item = typename Items::type;
     using Pointer = typename Items::Pointer;
     using Acc = AccT;
+    using Result = AccT; ///< of a tile
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
     static constexpr bool in_rows = true;
@@ -208,52 +256,41 @@ struct PartialLevel {
     static __device__ __forceinline__ Item identity() { return Acc::identity(); }
 };
 
-/// Levels whose items cannot say that they are not there: they fold the rows of a lane themselves,
-/// and are told how many there are.
+/// Levels that fold the rows of a lane themselves, and are told how many there are.
 template <class Level>
 inline constexpr bool folds_rows = requires {
-    Level::folds_rows;
+    requires Level::folds_rows;
 };
-
-/// Levels that have a faster way where all rows are there.
-template <class Level>
-inline constexpr bool folds_full_rows = false;
 
 /// Lane k of a thread has all rows.
 struct AllRows {
     __device__ __forceinline__ int operator()(int) const { return spec::rows_per_chunk; }
 };
 
-/// The rows of a chunk, K lanes of each, in the order of the method. Lane by lane, so that few
-/// partial sums are alive at once. Of what is beyond the rows_of(k) first rows of lane k the items
-/// are absent.
-template <class Level, int K, class Rows = AllRows>
+/// The rows of a chunk, the first Most of them, K lanes of each, in the order of the method. Lane
+/// by lane, so that few partial sums are alive at once. Of what is beyond the rows_of(k) first rows
+/// of lane k the items are absent.
+template <class Level, int K, int Most = spec::rows_per_chunk, class Rows = AllRows>
 __device__ __forceinline__ Lanes<typename Level::Acc, K>
 fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk], const Rows& rows_of = {}) {
     using Acc = typename Level::Acc;
-    constexpr int rows = spec::rows_per_chunk;
     Lanes<Acc, K> lanes;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
         if constexpr (folds_rows<Level>) {
-            typename Level::Item row[rows];
-#pragma unroll
-            for (int r = 0; r < rows; ++r)
-                row[r] = packs[r].v[k];
-            lanes.a[k] = Level::fold(row, rows_of(k));
-        } else if constexpr (folds_full_rows<Level>) { // what is absent changes nothing
-            lanes.a[k] = Level::fold_full([&](int r) -> decltype(auto) { return item_at(packs[r], k); });
+            lanes.a[k] = Level::template fold<Most, std::is_same_v<Rows, AllRows>>(
+                [&](int r) -> decltype(auto) { return item_at(packs[r], k); }, rows_of(k));
         } else if constexpr (Acc::pairwise_rows) {
-            Acc row[rows];
+            Acc row[Most];
 #pragma unroll
-            for (int r = 0; r < rows; ++r)
+            for (int r = 0; r < Most; ++r)
                 row[r] = Level::as_accumulator(
                     packs[r].v[k]); // `compensated` has its registers better used so than by item_at()
             lanes.a[k] = merge_neighbours(row);
         } else {
             lanes.a[k] = Level::as_accumulator(item_at(packs[0], k));
 #pragma unroll
-            for (int r = 1; r < rows; ++r)
+            for (int r = 1; r < Most; ++r)
                 Level::take(lanes.a[k], item_at(packs[r], k));
         }
     }

@@ -8,8 +8,6 @@ namespace detreduce::cuda {
 
 template Status reduce_upper_levels<acc::Rounded<float>, 4>(const SequenceLaunch<acc::Rounded<float>>&);
 template Status reduce_upper_levels<acc::Rounded<double>, 4>(const SequenceLaunch<acc::Rounded<double>>&);
-template Status reduce_upper_levels<acc::Moments<float>, block_warps>(const SequenceLaunch<acc::Moments<float>>&);
-template Status reduce_upper_levels<acc::Moments<double>, block_warps>(const SequenceLaunch<acc::Moments<double>>&);
 
 #define DETREDUCE_UPPER_LEVELS(...)                                                                                    \
     template Status reduce_upper_levels<__VA_ARGS__, block_warps>(const SequenceLaunch<__VA_ARGS__>&);                 \
@@ -20,7 +18,7 @@ DETREDUCE_UPPER_LEVELS(acc::Product<float, false>)
 DETREDUCE_UPPER_LEVELS(acc::Product<double, false>)
 DETREDUCE_UPPER_LEVELS(acc::Product<float, true>)
 DETREDUCE_UPPER_LEVELS(acc::Product<double, true>)
-DETREDUCE_UPPER_LEVELS(acc::CountedMoments<float>)
-DETREDUCE_UPPER_LEVELS(acc::CountedMoments<double>)
+DETREDUCE_UPPER_LEVELS(acc::Moments<float>)
+DETREDUCE_UPPER_LEVELS(acc::Moments<double>)
 
 } // namespace detreduce::cuda

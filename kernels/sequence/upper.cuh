@@ -35,12 +35,14 @@ __global__ void __launch_bounds__(max_block)
     for (std::uint64_t i = blockIdx.x; i < table.used[1]; i += gridDim.x) {
         const LargeGroup group = table.large[i];
         Acc* level = items + group.first;
-        for (std::uint64_t m = spec::tiles(group.n, table.length); m > 1;) {
+        std::uint64_t unit = table.length;
+        for (std::uint64_t m = spec::tiles(group.n, unit); m > 1; unit *= tile_items) {
             const std::uint64_t tiles = spec::tiles(m, tile_items);
             Acc* const above = level + (m + 3) / 4 * 4;
             for (std::uint64_t t = 0; t < tiles; ++t) {
-                const auto acc = reduce_tile_by_team<Partial, TeamWarps>(
-                    level + t * tile_items, items_in_tile(t * tile_items, m, tile_items), buffer);
+                const auto acc = reduce_items<Partial, TeamWarps>(level + t * tile_items,
+                                                                  items_in_tile(t * tile_items, m, tile_items),
+                                                                  t + 1 == tiles, m, unit, group.n, buffer);
                 if (threadIdx.x == 0 && tiles == 1) results.finish(group.group, acc, group.n);
                 if (threadIdx.x == 0 && tiles > 1) above[t] = acc;
                 __syncthreads(); // the buffer is used again, and the level above is read

@@ -17,165 +17,137 @@
 
 namespace detreduce::cuda {
 
-/// The elements of a chunk: no byte beside them is read.
-template <class T>
-struct WordPlace {
-    const T* p;   ///< the first one
-    int left;     ///< how many there are from p to the end of the tile; may be more than a chunk, or less than 1
-    int readable; ///< as far as they may be read: `left`, or 1 more where the next tile begins there
-    [[nodiscard]] __device__ __forceinline__ bool odd() const { return is_upper_half(p); }
-};
+/// The lane of number k of a thread; `odd`: the first element is an upper half.
+[[nodiscard]] __device__ __forceinline__ int lane_of_number(int k, bool odd) {
+    return (2 * static_cast<int>(threadIdx.x % warp_size) + 64 * (k / 2) + k % 2 + odd) % 256;
+}
 
-/// A thread's elements of a chunk: those of row r are taken from words[r] as numbers 0 … 7.
+/// A thread's elements of a chunk, none of the bytes beside which is read. Those of row r are
+/// taken from words[r] as numbers 0 … 7.
 template <class T>
 struct WordsOfChunk {
     static_assert(fp::has_16_bits<T>);
     using Order = spec::TreeOrder<2>;
-    using Place = WordPlace<T>;
-    static constexpr int rows = spec::rows_per_chunk, lanes = Order::lanes, each = 4, last_number = 7;
+    static constexpr int rows = spec::rows_per_chunk, lanes = Order::lanes, each = 4;
     std::uint32_t words[rows][each];
-    std::uint16_t alone; ///< bits of what number 7 begins with
 
-    /// May all words of row r be read, of every thread?
-    [[nodiscard]] static __device__ __forceinline__ bool is_whole(int r, const Place& at, bool odd) {
-        return at.readable >= (r + 1) * lanes + odd;
-    }
-    /// Has the chunk every word of all rows?
-    [[nodiscard]] static __device__ __forceinline__ bool is_full(const Place& at) {
-        return is_whole(rows - 1, at, at.odd());
-    }
     [[nodiscard]] static __device__ __forceinline__ int thread() { return threadIdx.x % warp_size; }
-    [[nodiscard]] static __device__ __forceinline__ const T* own_words(const Place& at, bool odd) {
-        return at.p + odd + 2 * thread();
+    /// Has the chunk every word of all rows, if there are `left` elements from p on?
+    [[nodiscard]] static __device__ __forceinline__ bool is_full(int left, bool odd) {
+        return left >= rows * lanes + odd;
     }
 
-    /// The element that is loaded alone, or `absent`.
-    __device__ __forceinline__ void load_alone(const Place& at, bool odd, T absent) {
-        alone = absent.bits;
-        load2_if(odd && thread() == warp_size - 1 && at.left > 0, at.p, alone);
-    }
-    /// Row r if `there`, all of whose words may be read.
-    __device__ __forceinline__ void load_if(bool there, int r, const T* own) {
-        load4_of_row_if(there, own + r * lanes, words[r]);
-    }
-    /// What there is of row r, and else `absent`. No branch: loads behind one would wait for those
-    /// before it.
-    __device__ __forceinline__ void load_some(int r, const Place& at, const T* own, bool odd, T absent) {
-        const int left = at.left - r * lanes - 2 * thread() - odd; // of the row, from the thread's first word on
+    /// The first Most rows of the `left` elements at p; what is not there is `absent`. No branch:
+    /// loads behind one would wait for those before it.
+    template <int Most, bool Full>
+    __device__ __forceinline__ void load(const T* p, int left, bool odd, T absent) {
+        const T* const own = p + odd + 2 * thread();
+        const bool last_thread = thread() == warp_size - 1;
         const std::uint32_t both = absent.bits * 0x10001u;
+        std::uint16_t alone = absent.bits;
+        load2_if(odd && last_thread && left > 0, p, alone);
 #pragma unroll
-        for (int j = 0; j < each; ++j) {
-            words[r][j] = both;
-            load4_if_more_than_one(left - 64 * j, own + r * lanes + 64 * j, words[r][j]);
+        for (int r = 0; r < Most; ++r) {
+            if constexpr (Full) {
+                load4_of_row_if(true, own + r * lanes, words[r]);
+                continue;
+            }
+            const int from = left - r * lanes - 2 * thread() - odd; // of the row, from the thread's first word on
+#pragma unroll
+            for (int j = 0; j < each; ++j) {
+                words[r][j] = both;
+                load4_if_more_than_one(from - 64 * j, own + r * lanes + 64 * j, words[r][j]);
+            }
+        }
+        if constexpr (!Full) load_last<Most>(p, left, odd, absent);
+        const bool shifted = odd && last_thread; // its number 7 is lane 0, a row further on
+        std::uint32_t before = std::uint32_t{alone} << 16;
+#pragma unroll
+        for (int r = 0; r < Most; ++r) {
+            const std::uint32_t word = words[r][each - 1];
+            words[r][each - 1] = __byte_perm(word, before, shifted ? 0x7610 : 0x3210);
+            before = word;
         }
     }
-    /// The last element of all, if it is the lower half of a word that has no upper one: number
-    /// `number` of the thread that has it begins with what the thread's words hold, and ends with
-    /// `bits`; in the other threads `bits` is absent.
-    struct Last {
-        int number; ///< the same in all threads; −1: there is no such element
-        std::uint16_t bits;
-    };
-    [[nodiscard]] static __device__ __forceinline__ Last load_last(const Place& at, bool odd, T absent) {
-        const int i = at.left - 1 - odd;
-        Last last{i >= 0 && i % 2 == 0 ? i % lanes / 64 * 2 : -1, absent.bits};
-        load2_if(last.number >= 0 && i / 2 % warp_size == thread(), at.p + at.left - 1, last.bits);
-        return last;
-    }
-    /// Leaves out lane 0 of the next chunk.
-    __device__ __forceinline__ void leave_out(bool odd, T absent) {
-        std::uint32_t& last = words[rows - 1][each - 1];
-        if (odd && thread() == warp_size - 1) last = (last & 0xffffu) | std::uint32_t{absent.bits} << 16;
+    /// The last element of all, if it is the lower half of a word that has no upper one.
+    template <int Most>
+    __device__ __forceinline__ void load_last(const T* p, int left, bool odd, T absent) {
+        const int i = left - 1 - odd;
+        const bool there = i >= 0 && i < Most * lanes && i % 2 == 0, mine = there && i / 2 % warp_size == thread();
+        std::uint16_t last = absent.bits;
+        load2_if(mine, p + (left - 1), last);
+        if (!there) return; // the same for all
+#pragma unroll
+        for (int r = 0; r < Most; ++r) {
+#pragma unroll
+            for (int j = 0; j < each; ++j) {
+                if (mine && i / 64 == r * each + j) words[r][j] = std::uint32_t{absent.bits} << 16 | last;
+            }
+        }
     }
     [[nodiscard]] __device__ __forceinline__ Pack<T, 8> pack(int r) const {
         Pack<T, 8> pack;
         __builtin_memcpy(&pack, words[r], sizeof pack);
         return pack;
     }
-    [[nodiscard]] __device__ __forceinline__ T first_of_lane_0() const {
-        return T::from_bits(alone);
-    }
 };
 
-/// Lane j takes in lane j + half, for half = 128 … 1, of lanes as above. The halves of 128 and 64
-/// are met within a thread. Where the first element is an upper half, the threads' last numbers are
-/// those of their right neighbours, and the last thread's are those of the first one: the same
-/// pairs meet. Only for what commutes; thread 0 has the result.
-template <class Acc>
-__device__ __forceinline__ Acc combine_words_of_warp(Lanes<Acc, 8>& lanes) {
-    static_assert(Acc::commutes);
+/// Lane j takes in lane j + half, for half = 128 … 1, of lanes as above; thread 0 has the result.
+/// The halves of 128 and 64 are met within a thread. Where the first element is an upper half, the
+/// threads' last numbers are those of their right neighbours, and the last thread's are those of
+/// the first one: the same pairs meet, some of them the other way round.
+template <class Acc, class Merges>
+__device__ __forceinline__ Acc combine_words_of_warp(Lanes<Acc, 8>& lanes, const Merges& merges, bool odd) {
+    each_half<4, 2>([&]<int Half>() {
+        constexpr int apart = Half * warp_size;
+        const auto merge = merges.lanes(apart);
 #pragma unroll
-    for (int half = 4; half >= 2; half /= 2) {
-#pragma unroll
-        for (int k = 0; k < half; ++k)
-            lanes.a[k].merge(lanes.a[k + half]);
-    }
+        for (int k = 0; k < Half; ++k) {
+            const int j = lane_of_number(k, odd);
+            lanes.a[k] = meet([&](Acc& left, const Acc& right) { merge(left, right, j % apart); }, lanes.a[k],
+                              lanes.a[k + Half], k + 1 == Half && (j & apart)); // others are never above
+        }
+    });
     constexpr int other_half = warp_size / 2;
     const bool upper = threadIdx.x & other_half;
-    Acc sum = choose(upper, lanes.a[1], lanes.a[0]);
-    sum.merge(shuffle_xor(choose(upper, lanes.a[0], lanes.a[1]), other_half));
+    const int j = lane_of_number(upper, odd);
+    const auto meet_at = [&](int apart, const Acc& mine, const Acc& other) {
+        return meet([&](Acc& left, const Acc& right) { merges.lanes(apart)(left, right, j % apart); }, mine, other,
+                    j & apart);
+    };
+    Acc sum = meet_at(warp_size, choose(upper, lanes.a[1], lanes.a[0]),
+                      shuffle_xor(choose(upper, lanes.a[0], lanes.a[1]), other_half));
 #pragma unroll
     for (int distance = other_half / 2; distance >= 1; distance /= 2)
-        sum.merge(shuffle_xor(sum, distance));
-    sum.merge(shuffle_xor(sum, other_half));
-    return sum;
+        sum = meet_at(2 * distance, sum, shuffle_xor(sum, distance));
+    return meet_at(1, sum, shuffle_xor(sum, other_half));
 }
 
-/// Levels whose chunks are read so by a warp: of one array of 16-bit elements, whose partial
-/// results commute.
+/// Levels whose chunks are read so by a warp: of one array of 16-bit elements.
 template <class Level>
 inline constexpr bool reads_words = false;
 template <class T, class Acc, class Map>
 inline constexpr bool reads_words<TermLevel<T, Acc, Map, Alignment::never>> =
     fp::has_16_bits<T>&& Map::inputs == 1 && Acc::commutes && !Acc::pairwise_rows && !Acc::keeps_errors;
 
-/// The lanes of the chunk at `at`.
-template <class Level>
-__device__ __forceinline__ Lanes<typename Level::Acc, 8> fold_words(const WordPlace<typename Level::Item>& at) {
-    using T = typename Level::Item;
-    using Words = WordsOfChunk<T>;
-    const bool odd = at.odd();
-    const T absent = Level::identity(), *const own = Words::own_words(at, odd);
-    Words words;
-    words.load_alone(at, odd, absent);
-    Lanes<typename Level::Acc, 8> lanes;
-    const auto add_row = [&](int r) {
-        const auto pack = words.pack(r);
+/// The lanes of a chunk at p, of which `left` elements are there; or more.
+template <class Level, class Rows>
+__device__ __forceinline__ Lanes<typename Level::Acc, 8> fold_words(const typename Level::Item* p, int left,
+                                                                    const Rows& rows_of) {
+    using Words = WordsOfChunk<typename Level::Item>;
+    const auto fold = [&]<int Most, bool Full>(const auto& rows) {
+        Words words;
+        words.template load<Most, Full>(p, left, is_upper_half(p), Level::identity());
+        Pack<typename Level::Item, 8> packs[spec::rows_per_chunk];
 #pragma unroll
-        for (int k = 0; k < 8; ++k) {
-            if (r == 0 && k != Words::last_number) {
-                lanes.a[k] = Level::as_accumulator(item_at(pack, k));
-            } else {
-                Level::take(lanes.a[k], item_at(pack, k));
-            }
-        }
+        for (int r = 0; r < Most; ++r)
+            packs[r] = words.pack(r);
+        return fold_rows<Level, 8, Most>(packs, rows);
     };
-    if (Words::is_full(at)) {
-#pragma unroll
-        for (int r = 0; r < Words::rows; ++r)
-            words.load_if(true, r, own);
-        words.leave_out(odd, absent);
-        lanes.a[Words::last_number] = Level::as_accumulator(words.first_of_lane_0());
-#pragma unroll
-        for (int r = 0; r < Words::rows; ++r)
-            add_row(r);
-        return lanes;
-    }
-#pragma unroll
-    for (int r = 0; r < Words::rows; ++r)
-        words.load_some(r, at, own, odd, absent);
-    const auto last = Words::load_last(at, odd, absent);
-    lanes.a[Words::last_number] = Level::as_accumulator(words.first_of_lane_0());
-    add_row(0);
-#pragma unroll
-    for (int r = 1; r < Words::rows; ++r) {
-        if (r * Words::lanes < at.left) add_row(r); // the same for all
-    }
-#pragma unroll
-    for (int k = 0; k < 8; k += 2) {
-        if (k == last.number) Level::take(lanes.a[k], T::from_bits(last.bits));
-    }
-    return lanes;
+    if (Words::is_full(left, is_upper_half(p))) return fold.template operator()<spec::rows_per_chunk, true>(AllRows{});
+    constexpr int few = spec::rows_per_chunk / 2;
+    if (left <= few * Words::lanes) return fold.template operator()<few, false>(rows_of);
+    return fold.template operator()<spec::rows_per_chunk, false>(rows_of);
 }
 
 } // namespace detreduce::cuda

@@ -30,7 +30,9 @@ __device__ __forceinline__ void merge_first(acc::Moments<V> (&row)[Rows], int th
     for (int r = 0; r < Rows; r += 2 * Step) {
         const int right = there - r - Step; // or more than there are
         const auto of_right = [right](V of_one, V of_two, V of_three, V of_all) {
-            return right >= Step ? of_all : right == 1 ? of_one : right == 2 ? of_two : of_three;
+            if constexpr (Step == 1) return of_all;
+            if constexpr (Step == 2) return right > 1 ? of_all : of_one;
+            return right > 3 ? of_all : right == 1 ? of_one : right == 2 ? of_two : of_three;
         };
         const Weights weights{of_right(one.right, two.right, three.right, all.right),
                               of_right(one.cross, two.cross, three.cross, all.cross)};
@@ -39,13 +41,12 @@ __device__ __forceinline__ void merge_first(acc::Moments<V> (&row)[Rows], int th
 }
 
 /// The first `there` of a lane's rows, each an element.
-template <class V>
-__device__ __forceinline__ acc::Moments<V> fold_first(acc::Moments<V> (&row)[spec::rows_per_chunk], int there) {
-    static_assert(spec::rows_per_chunk == 8);
-    if (there >= spec::rows_per_chunk) return merge_equal(row, V(1));
+template <int Rows, class V>
+__device__ __forceinline__ acc::Moments<V> fold_first(acc::Moments<V> (&row)[Rows], int there) {
+    static_assert(Rows == 4 || Rows == 8);
     merge_first<1>(row, there);
     merge_first<2>(row, there);
-    merge_first<4>(row, there);
+    if constexpr (Rows > 4) merge_first<4>(row, there);
     return row[0];
 }
 

@@ -11,7 +11,7 @@
 #include <detreduce/acc/moments.hpp>
 #include <detreduce/spec/tile_counts.hpp>
 
-#include "sequence/tile.cuh"
+#include "sequence/words.cuh"
 #include "sequence/moments/fold.cuh"
 
 namespace detreduce::cuda::moment_kernels {
@@ -19,15 +19,19 @@ namespace detreduce::cuda::moment_kernels {
 inline constexpr int block_warps = spec::chunks_per_tile, block_threads = block_warps * warp_size;
 
 /// Elements of the input as items.
-template <class T, bool Aligned = false>
+template <class T, bool Aligned>
 struct Elements {
     using Item = T;
     using V = fp::Arithmetic<T>;
     using Acc = acc::Moments<V>;
-    using Pointer = OneInput<T, Aligned ? Alignment::known : Alignment::seen>;
+    using Items = ItemOf<T, 1, Aligned ? Alignment::known : fp::is_narrow<T> ? Alignment::never : Alignment::seen>;
+    using Pointer = typename Items::Pointer;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
-    static __device__ __forceinline__ Acc accumulator(T x) { return Acc::of(widen(x)); }
+    template <class X>
+    static __device__ __forceinline__ Acc as_accumulator(const X& x) {
+        return Acc::of(widen(x));
+    }
 };
 
 /// Results of tiles as items.
@@ -39,7 +43,7 @@ struct Partials {
     using Pointer = const Acc*;
     using Order = spec::TreeOrder<sizeof(V)>;
     static constexpr Source source = Source::partials;
-    static __device__ __forceinline__ Acc accumulator(const Acc& x) { return x; }
+    static __device__ __forceinline__ Acc as_accumulator(const Acc& x) { return x; }
 };
 
 /// a of n1 elements and b of n2, which may be absent. Not inlined: it is much code, for few items.
@@ -135,7 +139,7 @@ struct Tile {
             Acc row[rows];
 #pragma unroll
             for (int r = 0; r < rows; ++r)
-                row[r] = Items::accumulator(packs[r].v[k]);
+                row[r] = Items::as_accumulator(packs[r].v[k]);
             const Acc lane = merge_equal(row, unit());
             means.v[k] = lane.mean;
             m2s.v[k] = lane.m2;
@@ -152,7 +156,7 @@ struct Tile {
             for (int r = 0; r < rows; ++r) {
                 row[r] = Acc{};
                 if (r * Order::lanes + j < left)
-                    row[r] = Items::accumulator(load_item<Items::source>(items + (begin + r * Order::lanes + j)));
+                    row[r] = Items::as_accumulator(load_item<Items::source>(items + (begin + r * Order::lanes + j)));
             }
             if constexpr (of_elements) {
                 const std::uint32_t there = left > j ? (left - j - 1) / Order::lanes + 1 : 0;
@@ -248,7 +252,7 @@ struct Tile {
         for (int r = 0; r < Rows; ++r) {
             row[r] = Acc{};
             const std::uint32_t at = r * Order::lanes + j;
-            if (real && at < counts.m) row[r] = Items::accumulator(load_item<Items::source>(items + at));
+            if (real && at < counts.m) row[r] = Items::as_accumulator(load_item<Items::source>(items + at));
         }
 #pragma unroll
         for (int step = 1; step < Rows; step *= 2) {
@@ -342,9 +346,110 @@ struct MomentsLevel : Items {
                                     : tile.template reduce_short<false, Rows>(real);
     }
 };
-template <class T, bool Aligned>
-using MomentsInput = MomentsLevel<moment_kernels::Elements<T, Aligned>>;
 template <class V>
 struct PartialLevel<acc::Moments<V>> : MomentsLevel<moment_kernels::Partials<V>> {};
+
+/// The input. No element changes nothing where it is merged, so none can stand for one that is not
+/// there: a lane is told how many rows it has.
+template <class T, bool Aligned>
+struct MomentLevel : MomentsLevel<moment_kernels::Elements<T, Aligned>> {
+    using Acc = acc::Moments<fp::Arithmetic<T>>;
+    using Result = Acc;
+    static constexpr bool folds_rows = true;
+    static __device__ __forceinline__ Acc of_nothing() { return {}; }
+    static __device__ __forceinline__ T identity() { return {}; } ///< is not looked at
+
+    /// The first `there` rows of a lane, or `All`.
+    template <int Rows, bool All, class ItemAt>
+    static __device__ __forceinline__ Acc fold(const ItemAt& item, int there) {
+        Acc row[Rows];
+#pragma unroll
+        for (int r = 0; r < Rows; ++r)
+            row[r] = MomentLevel::as_accumulator(item(r));
+        if constexpr (All) return moment_kernels::merge_equal(row, typename Acc::Value(1));
+        return moment_kernels::fold_first(row, there);
+    }
+};
+template <class T>
+inline constexpr bool reads_words<MomentLevel<T, false>> = fp::has_16_bits<T>;
+
+/// Of m elements the sizes of all parts follow. Those that meet at a time have at most two: so few
+/// divisions are the same for all threads.
+template <class T, bool Aligned>
+struct Merges<MomentLevel<T, Aligned>> {
+    using V = fp::Arithmetic<T>;
+    using Acc = acc::Moments<V>;
+    using Weights = acc::Weights<V>;
+    using Order = spec::TreeOrder<sizeof(T)>;
+    static constexpr unsigned all_lanes = Order::lanes, log_lanes = spec::ceil_log2(all_lanes);
+    static constexpr int each_row = spec::rows_per_chunk;
+
+    unsigned m;
+    /// In thread i: those of q + 1 elements with q, where lanes j and j + (all_lanes >> i + 1) have
+    /// q or q + 1 each.
+    Weights uneven;
+
+    explicit __device__ __forceinline__ Merges(int items) : m(static_cast<unsigned>(items)) {
+        const unsigned thread = threadIdx.x % warp_size;
+        const int q = static_cast<int>(m >> (thread < log_lanes ? log_lanes - thread : 1u));
+        uneven = Weights::of(q + 1, q);
+    }
+    [[nodiscard]] __device__ __forceinline__ int rows(unsigned j, int c) const {
+        return static_cast<int>(m / all_lanes) + (j < m % all_lanes ? 1 : 0) - c * each_row;
+    }
+
+    template <class Lanes, class LaneOf>
+    __device__ __forceinline__ void chunks(Lanes& left, const Lanes& right, int d, int c, const LaneOf& lane_of) const {
+        constexpr int K = sizeof(Lanes) / sizeof(Acc);
+        const int size = each_row << d, fewest = rows(all_lanes, c >> d << d); // rows of a lane to the right
+        if (fewest >= size) {
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                left.a[k].merge(right.a[k], Weights::equal(static_cast<V>(size)));
+            return;
+        }
+        const Weights few = Weights::of(size, fewest), more = Weights::of(size, fewest + 1);
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            const bool one_more = static_cast<unsigned>(lane_of(k)) < m % all_lanes;
+            Acc both = left.a[k];
+            both.merge(right.a[k], Weights{one_more ? more.right : few.right, one_more ? more.cross : few.cross});
+            left.a[k] = choose(one_more || fewest > 0, both, left.a[k]);
+        }
+    }
+
+    /// Of the 2·half parts that remain, the first `larger` have q + 1 elements each,
+    /// and the others q.
+    [[nodiscard]] __device__ __forceinline__ auto lanes(unsigned half) const {
+        const unsigned i = log_lanes - 1 - spec::ceil_log2(half), q = m / (2 * half), larger = m % (2 * half);
+        const bool more = larger > half;
+        const unsigned edge = more ? larger - half : larger;
+        const V share = shuffle_from(uneven.right, static_cast<int>(i)),
+                cross = shuffle_from(uneven.cross, static_cast<int>(i)),
+                even = Weights::equal(static_cast<V>(static_cast<int>(q + more))).cross;
+        return [=](Acc& left, const Acc& right, unsigned j) {
+            const bool below = j < edge, differ = below != more;
+            Acc both = left;
+            both.merge(right, Weights{differ ? share : V(0.5), differ ? cross : even});
+            left = choose(q > 0 || (more && below), both, left);
+        };
+    }
+    [[nodiscard]] __device__ __forceinline__ auto lane_pair(unsigned j, unsigned half) const {
+        const auto count = [&](unsigned lane) { return m / (2 * half) + (lane < m % (2 * half) ? 1 : 0); };
+        return merge_of(static_cast<int>(count(j)), static_cast<int>(count(j + half)));
+    }
+    /// Of groups of n1 elements with others of n2, or of none.
+    [[nodiscard]] static __device__ __forceinline__ auto merge_of(int n1, int n2) {
+        const Weights weights = n1 == n2 ? Weights::equal(static_cast<V>(n1)) : Weights::of(n1, n2);
+        return [=](Acc& left, const Acc& right) {
+            if (n2 > 0) left.merge(right, weights);
+        };
+    }
+    /// As chunks(), of lane j.
+    [[nodiscard]] __device__ __forceinline__ auto chunk_pair(unsigned j, int d, int c) const {
+        const int size = each_row << d, right = rows(j, c >> d << d);
+        return merge_of(size, right < size ? right : size);
+    }
+};
 
 } // namespace detreduce::cuda

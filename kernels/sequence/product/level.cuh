@@ -3,9 +3,31 @@
 
 #include <detreduce/acc/product.hpp>
 
-#include "sequence/tile.cuh"
+#include "sequence/words.cuh"
 
 namespace detreduce::cuda {
+
+/// A product of at most a tile by `tree`: its exponent has no more bits than its significand.
+template <class V>
+struct TileProduct {
+    static constexpr bool pairwise_rows = false, keeps_errors = false, commutes = true;
+    using Value = V;
+
+    V significand;
+    std::make_signed_t<fp::Bits<V>> exponent;
+
+    [[nodiscard]] static __device__ __forceinline__ TileProduct identity() { return {V(1), 0}; }
+    [[nodiscard]] static __device__ __forceinline__ TileProduct of(V x) {
+        const acc::Scaled<V> t = acc::scaled(x);
+        return {t.significand, t.exponent};
+    }
+    __device__ __forceinline__ void merge(const TileProduct& right) {
+        const acc::Scaled<V> t = acc::multiplied<false>(significand, V{}, right.significand, V{});
+        significand = t.significand;
+        exponent += right.exponent + t.exponent;
+    }
+    __device__ __forceinline__ operator acc::Product<V, false>() const { return {significand, V{}, exponent}; }
+};
 
 /// The input: elements are multiplied. `Aligned`: known to be; those of 16 bits are else loaded as
 /// if they never were.
@@ -14,10 +36,13 @@ struct FactorLevel {
     using Item = T;
     using Items = ItemOf<T, 1, Aligned ? Alignment::known : fp::is_narrow<T> ? Alignment::never : Alignment::seen>;
     using Pointer = typename Items::Pointer;
-    using Acc = AccT;
+    using Result = AccT;
+    using Acc = std::conditional_t<AccT::keeps_errors, AccT, TileProduct<fp::Arithmetic<T>>>;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr Source source = Source::any_input;
     static constexpr bool in_rows = true;
+    /// By `tree` alone: `compensated` has errors to put in order at each step.
+    static constexpr bool folds_rows = !Acc::keeps_errors;
     template <class X>
     static __device__ __forceinline__ Acc as_accumulator(const X& x) {
         return Acc::of(widen(x));
@@ -26,19 +51,19 @@ struct FactorLevel {
     static __device__ __forceinline__ void take(Acc& a, const X& x) {
         a.merge(as_accumulator(x));
     }
-    /// All rows of a lane, one after the other. Of normal numbers exponents are added apart from
-    /// the significands, which are put in order once, at the end: eight of them are below 2^8, and
-    /// powers of two change no rounding.
-    template <class ItemAt>
-    static __device__ __forceinline__ Acc fold_full(const ItemAt& item) {
+    /// The first Rows rows of a lane, one after the other; what is absent changes nothing. Of
+    /// normal numbers exponents are added apart from the significands, which are put in order once,
+    /// at the end: eight of them are below 2^8, and powers of two change no rounding.
+    template <int Rows, bool All, class ItemAt>
+    static __device__ __forceinline__ Acc fold(const ItemAt& item, int) {
         using V = typename Acc::Value;
         constexpr std::uint32_t one = 1u << high_shift<V>, exponents = 0x7fffffffu & -one;
-        constexpr int rows = spec::rows_per_chunk, bias = fp::Format<V>::max_exponent;
-        Factors<V> factors;
+        constexpr int bias = fp::Format<V>::max_exponent;
+        Factors<V, Rows> factors;
         std::uint32_t fields = 0, outside = 0;
         V product = 1;
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
+        for (int r = 0; r < Rows; ++r) {
             const V x = widen(item(r));
             factors.v[r] = x;
             const std::uint32_t high = high_word(x), field = high & exponents;
@@ -48,9 +73,8 @@ struct FactorLevel {
             product = r == 0 ? significand : product * significand;
         }
         if (outside >= exponents - one) return fold_any(factors);
-        Acc a = Acc::of(product);
-        a.exponent += static_cast<std::int64_t>(fields) - rows * bias;
-        return a;
+        const acc::Scaled<V> t = acc::normalized(product, V{});
+        return {t.significand, t.exponent + static_cast<int>(fields) - Rows * bias};
     }
     static __device__ __forceinline__ Acc of_nothing() {
         return Acc::identity();
@@ -61,9 +85,9 @@ struct FactorLevel {
     }
 
   private:
-    template <class V>
+    template <class V, int Rows>
     struct Factors {
-        V v[spec::rows_per_chunk];
+        V v[Rows];
     };
     /// Where the exponent is in the upper word of a number.
     template <class V>
@@ -82,18 +106,17 @@ struct FactorLevel {
         return __hiloint2double(static_cast<int>(high), __double2loint(x));
     }
     /// Not inlined, and by value: few lanes have a zero or a number that is not normal.
-    template <class V>
-    static __device__ __noinline__ Acc fold_any(Factors<V> factors) {
+    template <class V, int Rows>
+    static __device__ __noinline__ Acc fold_any(Factors<V, Rows> factors) {
         Acc a = Acc::of(factors.v[0]);
 #pragma unroll
-        for (int r = 1; r < spec::rows_per_chunk; ++r)
+        for (int r = 1; r < Rows; ++r)
             a.merge(Acc::of(factors.v[r]));
         return a;
     }
 };
 
-/// By `tree` alone: `compensated` has errors to put in order at each step.
-template <class T, class Acc, bool Aligned>
-inline constexpr bool folds_full_rows<FactorLevel<T, Acc, Aligned>> = !Acc::keeps_errors;
+template <class T, class Acc>
+inline constexpr bool reads_words<FactorLevel<T, Acc, false>> = fp::has_16_bits<T> && !Acc::keeps_errors;
 
 } // namespace detreduce::cuda

@@ -24,7 +24,8 @@ struct Weights {
     V right; ///< n₂ / (n₁ + n₂)
     V cross; ///< n₁·n₂ / (n₁ + n₂)
 
-    [[nodiscard]] static DETREDUCE_HD constexpr Weights of(std::uint64_t left, std::uint64_t right) {
+    template <class Count>
+    [[nodiscard]] static DETREDUCE_HD constexpr Weights of(Count left, Count right) {
         const V share = static_cast<V>(right) / static_cast<V>(left + right);
         return {share, static_cast<V>(left) * share};
     }
@@ -35,11 +36,13 @@ struct Weights {
 
 template <class V>
 struct Moments {
+    static constexpr bool pairwise_rows = true, keeps_errors = false, commutes = false;
     using Value = V;
 
     V mean;
     V m2;
 
+    [[nodiscard]] static DETREDUCE_HD constexpr Moments identity() { return {}; } ///< is never looked at
     [[nodiscard]] static DETREDUCE_HD constexpr Moments of(V x) { return {x, V{}}; }
 
     /// A difference of zero leaves the mean as it is: of equal elements the mean is exact, and M2
