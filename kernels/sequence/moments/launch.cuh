@@ -8,6 +8,9 @@
 namespace detreduce::cuda {
 
 template <class T>
+inline constexpr int blocks_at_once<MomentLevel<T, true>> = policy::aligned_moments.blocks;
+
+template <class T>
 Status launch_moments(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                       const DeviceTraits& device) {
     const FlatLaunch<T, acc::Moments<fp::Arithmetic<T>>> flat(plan, in.x, out, workspace, stream, device);
