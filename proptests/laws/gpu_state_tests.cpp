@@ -139,14 +139,24 @@ TEMPLATE_TEST_CASE("states on the GPU of numbers far apart: the words of the CPU
     property("words", [](std::uint64_t) {
         const auto word = *rc::gen::arbitrary<std::uint64_t>();
         constexpr Op ops[] = {Op::sum, Op::asum, Op::sumsq, Op::dot, Op::sumdiffsq, Op::mae, Op::variance};
+        constexpr Shape shapes[] = {Shape::flat, Shape::rows, Shape::columns, Shape::tensors};
         Request r;
         r.op = ops[word % std::size(ops)];
         r.method = Method::exact;
         r.dtype = dtype_of<TestType>;
+        r.shape = shapes[accuracy::hash(word, 3) % 4];
         Share<TestType> share;
-        share.n = accuracy::hash(word, 1) % 12000;
-        share.x = far_apart<TestType>(share.n, accuracy::hash(word, 2));
-        share.y = far_apart<TestType>(share.n, accuracy::hash(word, 2 + word / 7 % 2));
+        const bool one = r.shape == Shape::flat;
+        const std::uint64_t groups = one ? 1 : 1 + accuracy::hash(word, 4) % 3,
+                            n = accuracy::hash(word, 1) % (one ? 12000 : 4000);
+        share.x = far_apart<TestType>(groups * n, accuracy::hash(word, 2));
+        share.y = far_apart<TestType>(groups * n, accuracy::hash(word, 2 + word / 7 % 2));
+        share.n = n;
+        share.groups = groups;
+        if (r.shape == Shape::tensors) {
+            share.list_of(std::vector<std::uint64_t>(groups, n));
+            r.each = word % 2 == 0;
+        }
         RC_LOG(described(r, share));
         RC_ASSERT(words_on_gpu(r, share, static_cast<unsigned>(word % 1000)) == states_of(r, share));
     });
