@@ -156,9 +156,9 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
 }
 
 /// Every number on its own: what remains for numbers all over the range of double. 32-bit atomics
-/// to shared memory are one instruction, 64-bit ones a loop, so there are limbs of 20 bits in 32-bit
-/// words, in copies so that fewer threads want the same word, and they are emptied before they can
-/// overflow. A warp has them.
+/// to shared memory are one instruction, 64-bit ones a loop, so there are limbs of 20 bits in
+/// 32-bit words, in copies so that fewer threads want the same word, and they are emptied before
+/// they can overflow. A warp has them.
 template <int Copies>
 struct Limbs {
     static constexpr int bits = 20, count = 2098 / bits + 4, stride = 113, threads = warp_size / Copies;
@@ -215,8 +215,8 @@ struct Limbs {
     }
 };
 
-/// The same for numbers of bf16: each thread has words of its own, in a bank of its own, one for eight
-/// exponents, so that an element is one addition and nobody waits for another.
+/// The same for numbers of bf16: each thread has words of its own, in a bank of its own, one for
+/// eight exponents, so that an element is one addition and nobody waits for another.
 struct Columns {
     static constexpr int count = 32, fraction_bits = 7, exponents = 8;
     static constexpr int most = INT32_MAX / (((2 << fraction_bits) - 1) << (exponents - 1));
