@@ -143,8 +143,8 @@ def loss(
     if reduction == "mean" and n == 0:
         return lib.close(lib.filled((), output or word, math.nan, a), x)
     out = lib.empty(tuple(a.shape) if reduction == "none" else (), output or word, a)
-    place, w = lib.place(a), None if w is None else lib.at(w)
-    at = (lib.at(a), lib.at(t), w, lib.at(out))
+    place = lib.place(a)
+    at = (lib.at(a), lib.at(t), None if w is None else lib.at(w), lib.at(out)) # w, which may be a copy, stays
     _core.loss(name, reduction, method, word, output, n, parameter, batch, *at, place)
     lib.done(place)
     return lib.close(out, x)

@@ -366,10 +366,12 @@ void states(std::string_view op, std::string_view dtype, std::string_view shape,
         [&] { return dr::cuda::run_async(plan, in, to, place.stream); });
 }
 
+/// States of f64, which those of every dtype go into; `output` is that of the norm.
 dr::Plan plan_of_list_states(std::string_view output, std::uint64_t n, std::uint64_t tensors,
                              const dr::Device& device) {
     const dr::Plan plan = dr::make_plan({.op = dr::Op::nrm2,
-                                         .dtype = dtype_of(output),
+                                         .dtype = dr::DType::f64,
+                                         .output = dtype_of(output),
                                          .shape = dr::Shape::tensors,
                                          .n = n,
                                          .groups = tensors,
