@@ -8,6 +8,7 @@
 namespace detreduce::cuda {
 
 template <class T>
+requires fp::has_16_bits<T>
 inline constexpr int blocks_at_once<MomentLevel<T, true>> = policy::aligned_moments.blocks;
 
 template <class T>
