@@ -7,9 +7,9 @@
 
 namespace detreduce::cuda {
 
-template <class T>
-requires fp::has_16_bits<T>
-inline constexpr int blocks_at_once<MomentLevel<T, true>> = policy::aligned_moments.blocks;
+template <class T, bool Aligned>
+requires(Aligned || fp::is_f32<T>)
+inline constexpr int blocks_at_once<MomentLevel<T, Aligned>> = policy::aligned_moments.blocks;
 
 template <class T>
 Status launch_moments(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
