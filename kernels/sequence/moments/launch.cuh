@@ -8,8 +8,8 @@
 namespace detreduce::cuda {
 
 template <class T, bool Aligned>
-requires(Aligned || fp::is_f32<T>)
-inline constexpr int blocks_at_once<MomentLevel<T, Aligned>> = policy::aligned_moments.blocks;
+requires(Aligned ||
+         fp::is_f32<T>) inline constexpr int blocks_at_once<MomentLevel<T, Aligned>> = policy::aligned_moments.blocks;
 
 template <class T>
 Status launch_moments(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
