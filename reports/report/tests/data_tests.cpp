@@ -24,7 +24,7 @@ Results measured(const std::vector<std::string>& files) {
     Options options;
     options.data = load_data(files);
     Results results;
-    Progress silent(false);
+    Progress silent(Progress::Shown::nothing);
     measure_data(options, silent, results);
     return results;
 }
@@ -196,7 +196,7 @@ TEST_CASE("the page shows files and sums, and defects in red", "[report]") {
 }
 
 TEST_CASE("reference results are the same in every run", "[report]") {
-    Progress silent(false);
+    Progress silent(Progress::Shown::nothing);
     Options options, other;
     other.seed = 99, other.quick = true;
     Results first, second;

@@ -95,7 +95,7 @@ TEST_CASE("a loop has the error of serial", "[study]") {
     study.add<float>("my loop", loop<float>, {.bound = [](std::uint64_t n) {
                          return error_bound(detreduce::Method::serial, detreduce::DType::f32, detreduce::DType::f32, n);
                      }});
-    Progress quiet(false);
+    Progress quiet(Progress::Shown::nothing);
     Options options;
     options.quick = true;
     options.largest_n = 256;
