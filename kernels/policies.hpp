@@ -28,8 +28,8 @@ inline constexpr Kernel tree{256, 4};
 /// Accumulators of two words: 80 registers. bf16 by `kahan` .87; 128 registers .66 to .78, and 64
 /// spill.
 inline constexpr Kernel tree_of_two_words{256, 3};
-/// Moments of f32, and of 16-bit elements that are aligned: 64 registers. bf16 .93 to .98;
-/// in three blocks .88, and f32 .86 to .90.
+/// Moments of f32, and of 16-bit elements that are aligned: 64 registers. bf16 .93 to .98; in three
+/// blocks bf16 .88, f32 .86 to .90.
 inline constexpr Kernel aligned_moments{256, 4};
 /// Two inputs take twice the room: dot of bf16 .96.
 inline constexpr Kernel tree_of_two_inputs{256, 2};
@@ -142,9 +142,8 @@ inline constexpr std::uint64_t finish_blocks = 16;
 /// Blocks of 256 threads, or as many threads in smaller ones. softmax f32 .86 to 1.00 of a copy
 /// when 24 warps fitted.
 inline constexpr int exp_row_blocks_f32 = 3, exp_row_blocks = 2;
-/// Of rows of half a chunk, with terms in registers, or sums alone: rows of 1024 of bf16, of
-/// reading, gradient of cross entropy .21 to .29, logsumexp .45 to .55, as parts of a whole chunk
-/// and so.
+/// Rows of half a chunk, with terms in registers, and with sums alone. bf16 rows of 1024: gradient
+/// of cross entropy .29 of reading, logsumexp .55; as rows of a whole chunk .21 and .45.
 inline constexpr int half_term_row_blocks = 3, half_exp_row_blocks = 4;
 /// Rows are kept as they are, and so take fewer registers: layernorm of bf16 79.
 inline constexpr int norm_row_blocks = 3, norm_row_blocks_f64 = 2;

@@ -58,7 +58,7 @@ from ._reduce import (
 from ._state import State
 from ._tools import devices, explain, verify
 
-# Of which a generated stub, which has no names like this one, says nothing.
+# By getattr: generated stubs of _core leave out names with underscores, and mypy would refuse it.
 __version__: str = getattr(_core, "__version__")
 
 __all__ = [

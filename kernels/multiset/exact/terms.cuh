@@ -98,8 +98,8 @@ struct TermWalk {
             });
         }
     }
-    /// Adds the terms of a tile by windows wherever they are. Not inlined, as few tiles get here;
-    /// so are the next two.
+    /// Adds the terms of a tile by windows, wherever they are. Not inlined: few tiles get here. The
+    /// same holds for scatter() and add_wide().
     static __device__ __noinline__ void add_far_apart(const uint4* x, const uint4* y, Word* words) {
 #pragma unroll 1
         for (int k = 0; k < Map::parts; ++k) {
