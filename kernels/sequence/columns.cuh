@@ -112,7 +112,8 @@ fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, 
                 packs[r].v[k] = Level::identity();
         }
     }
-    return fold_rows<Level, C>(packs, [=](int) { return m - j > rows * lanes ? rows : (m - 1 - j) / lanes + 1; });
+    return fold_rows<Level, C, rows, 0>(packs,
+                                        [=](int) { return m - j > rows * lanes ? rows : (m - 1 - j) / lanes + 1; });
 }
 
 /// Lanes of the order that a warp has.

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include <detreduce/fp/convert.hpp>
 #include <detreduce/spec/transforms.hpp>
@@ -267,10 +266,10 @@ struct AllRows {
     __device__ __forceinline__ int operator()(int) const { return spec::rows_per_chunk; }
 };
 
-/// The rows of a chunk, the first Most of them, K lanes of each, in the order of the method. Lane
-/// by lane, so that few partial sums are alive at once. Of what is beyond the rows_of(k) first rows
-/// of lane k the items are absent.
-template <class Level, int K, int Most = spec::rows_per_chunk, class Rows = AllRows>
+/// The first Most rows of a chunk, K lanes of each, in the order of the method. Lane by lane, so
+/// that few partial sums are alive at once. Of what is beyond the rows_of(k) first rows of lane k,
+/// which are at least `Least`, the items are absent.
+template <class Level, int K, int Most = spec::rows_per_chunk, int Least = Most, class Rows = AllRows>
 __device__ __forceinline__ Lanes<typename Level::Acc, K>
 fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk], const Rows& rows_of = {}) {
     using Acc = typename Level::Acc;
@@ -278,7 +277,7 @@ fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk], co
 #pragma unroll
     for (int k = 0; k < K; ++k) {
         if constexpr (folds_rows<Level>) {
-            lanes.a[k] = Level::template fold<Most, std::is_same_v<Rows, AllRows>>(
+            lanes.a[k] = Level::template fold<Most, Least>(
                 [&](int r) -> decltype(auto) { return item_at(packs[r], k); }, rows_of(k));
         } else if constexpr (Acc::pairwise_rows) {
             Acc row[Most];
@@ -365,7 +364,7 @@ struct TileReader {
                     if (r >= whole) packs[r].v[k] = r == whole ? last.v[k] : Level::identity();
                 }
             }
-            return fold_rows<Level, K>(packs, [=](int k) { return whole + (k < in_short_row ? 1 : 0); });
+            return fold_rows<Level, K, rows, 0>(packs, [=](int k) { return whole + (k < in_short_row ? 1 : 0); });
         } else {
             auto lanes = Lanes<Acc, K>::identity();
 #pragma unroll

@@ -37,9 +37,9 @@ struct WordsOfChunk {
         return left >= rows * lanes + odd;
     }
 
-    /// The first Most rows of the `left` elements at p; what is not there is `absent`. No branch:
-    /// loads behind one would wait for those before it.
-    template <int Most, bool Full>
+    /// The first Most rows of the `left` elements at p, of which all words of the first `Least` are
+    /// there; what is not is `absent`. No branch: loads behind one would wait for those before it.
+    template <int Most, int Least>
     __device__ __forceinline__ void load(const T* p, int left, bool odd, T absent) {
         const T* const own = p + odd + 2 * thread();
         const bool last_thread = thread() == warp_size - 1;
@@ -48,7 +48,7 @@ struct WordsOfChunk {
         load2_if(odd && last_thread && left > 0, p, alone);
 #pragma unroll
         for (int r = 0; r < Most; ++r) {
-            if constexpr (Full) {
+            if (r < Least) {
                 load4_of_row_if(true, own + r * lanes, words[r]);
                 continue;
             }
@@ -59,7 +59,7 @@ struct WordsOfChunk {
                 load4_if_more_than_one(from - 64 * j, own + r * lanes + 64 * j, words[r][j]);
             }
         }
-        if constexpr (!Full) load_last<Most>(p, left, odd, absent);
+        if constexpr (Least < Most) load_last<Most>(p, left, odd, absent);
         const bool shifted = odd && last_thread; // its number 7 is lane 0, a row further on
         std::uint32_t before = std::uint32_t{alone} << 16;
 #pragma unroll
@@ -135,19 +135,18 @@ template <class Level, class Rows>
 __device__ __forceinline__ Lanes<typename Level::Acc, 8> fold_words(const typename Level::Item* p, int left,
                                                                     const Rows& rows_of) {
     using Words = WordsOfChunk<typename Level::Item>;
-    const auto fold = [&]<int Most, bool Full>(const auto& rows) {
+    const auto fold = [&]<int Most, int Least>() {
         Words words;
-        words.template load<Most, Full>(p, left, is_upper_half(p), Level::identity());
+        words.template load<Most, Least>(p, left, is_upper_half(p), Level::identity());
         Pack<typename Level::Item, 8> packs[spec::rows_per_chunk];
 #pragma unroll
         for (int r = 0; r < Most; ++r)
             packs[r] = words.pack(r);
-        return fold_rows<Level, 8, Most>(packs, rows);
+        return fold_rows<Level, 8, Most, Least>(packs, rows_of);
     };
-    if (Words::is_full(left, is_upper_half(p))) return fold.template operator()<spec::rows_per_chunk, true>(AllRows{});
-    constexpr int few = spec::rows_per_chunk / 2;
-    if (left <= few * Words::lanes) return fold.template operator()<few, false>(rows_of);
-    return fold.template operator()<spec::rows_per_chunk, false>(rows_of);
+    constexpr int all = spec::rows_per_chunk, half = all / 2;
+    if (Words::is_full(left, is_upper_half(p))) return fold.template operator()<all, all>();
+    return left > half * Words::lanes ? fold.template operator()<all, half>() : fold.template operator()<half, 0>();
 }
 
 } // namespace detreduce::cuda
