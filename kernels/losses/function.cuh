@@ -78,6 +78,7 @@ struct LossFunction {
 template <class T, class L>
 struct OneLoss {
     using V = fp::Arithmetic<T>;
+    static constexpr bool takes_any_nan = true;
     V parameter;
     __device__ __forceinline__ V operator()(V x, V t) const { return L::term(x, t, parameter); }
 };

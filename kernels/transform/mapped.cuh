@@ -28,6 +28,18 @@ concept TakesPacks = requires {
     F::takes_packs;
 };
 
+/// Is what F gives of a NaN a NaN, whichever, that only sums see, which do not tell them apart? Then
+/// f16 is widened by one instruction.
+template <class F>
+concept TakesAnyNan = requires {
+    F::takes_any_nan;
+};
+template <class F, class T>
+__device__ __forceinline__ fp::Arithmetic<T> argument_of(T x) {
+    if constexpr (TakesAnyNan<F> && std::is_same_v<T, float16>) return f32_of_f16(x.bits);
+    return argument(x);
+}
+
 /// Where the elements are, and what is computed of them. The function travels by value, with its
 /// members.
 template <class T, class F, int Inputs, Alignment A = Alignment::seen>
@@ -46,7 +58,7 @@ struct Mapped {
 #if defined(__CUDA_ARCH__) // lambdas for the device have their true type only there
             static_assert(std::is_same_v<decltype(f(V{}, V{})), V>, "the function must give the type that it takes");
 #endif
-            return f(argument(e.x), argument(e.y));
+            return f(argument_of<F>(e.x), argument_of<F>(e.y));
         } else {
 #if defined(__CUDA_ARCH__)
             static_assert(std::is_same_v<decltype(f(V{})), V>, "the function must give the type that it takes");
