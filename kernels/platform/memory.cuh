@@ -1,6 +1,7 @@
 // Loads from the GPU's memory, of what no thread writes while the kernel runs unless it says
-// otherwise. Those with `if` load nothing, and leave what they were given, where the condition is
-// false: one predicated instruction, no branch, behind which loads would wait for those before it.
+// otherwise, and a store. Those with `if` load nothing, and leave what they were given, where the
+// condition is false: one predicated instruction, no branch, behind which loads would wait for
+// those before it.
 #pragma once
 
 #include <cstdint>
@@ -64,6 +65,15 @@ __device__ __forceinline__ void load16_of_halves_if(bool there, const std::uint1
                  "@even ld.global.nc.u32 %4, [%5 + 12]; @odd ld.global.nc.u16 %4, [%5 + 12];}"
                  : "=&r"(words[0]), "=&r"(words[1]), "=&r"(words[2]), "=&r"(words[3]), "=&r"(words[4])
                  : "l"(p + (odd ? 1 : 0)), "r"(static_cast<int>(there)), "r"(static_cast<int>(odd)));
+}
+
+/// 16 bytes, to a multiple of 16: of four words that were put together the compiler would make four
+/// stores.
+__device__ __forceinline__ void store16(void* p, const std::uint32_t (&w)[4]) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+                 : "memory");
 }
 
 /// Has the line of 128 bytes in which p lies brought to L2.

@@ -85,6 +85,91 @@ struct RowOut {
     }
 };
 
+/// 16 bytes of two that follow each other, from byte `from` of the first on: f(words).
+template <class F>
+__device__ __forceinline__ void with_moved(int from, const F& f) {
+    switch (from / 4) { // the same for all of a warp
+    case 0:
+        return f(std::integral_constant<int, 0>{});
+    case 1:
+        return f(std::integral_constant<int, 1>{});
+    case 2:
+        return f(std::integral_constant<int, 2>{});
+    default:
+        return f(std::integral_constant<int, 3>{});
+    }
+}
+/// Word j of them, where they begin with word First, or with its upper half.
+template <int First, bool Halves>
+__device__ __forceinline__ std::uint32_t moved_word(const std::uint32_t (&w)[8], int j, std::uint32_t selector) {
+    if constexpr (!Halves) return w[First + j];
+    return __byte_perm(w[First + j], w[First + j + 1], selector);
+}
+/// For __byte_perm(): the lower word, or the halves that meet in two words.
+__device__ __forceinline__ std::uint32_t selector_from(int byte) {
+    return byte % 4 != 0 ? 0x5432u : 0x3210u;
+}
+
+/// Stores of a warp's rows that follow each other, 16 bytes a thread, where they do not begin at 16
+/// bytes. A thread stores the 16 bytes in which those of the thread before it end and its own
+/// begin.
+template <class T>
+struct MovedStore {
+    static constexpr bool halves = sizeof(T) == 2;
+    char* out;  ///< of the first row
+    int bytes;  ///< of all rows
+    int before; ///< bytes before the first in its 16
+    uint4 last; ///< what the thread had in the row before
+
+    __device__ __forceinline__ MovedStore(T* first, int elements)
+        : out(reinterpret_cast<char*>(first)), bytes(elements * static_cast<int>(sizeof(T))),
+          before(static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % 16)), last{} {}
+    /// The row that begins with byte `first` of all.
+    __device__ __forceinline__ void put(int first, const uint4& own) {
+        const int thread = static_cast<int>(threadIdx.x) % warp_size, at = first + thread * 16 - before;
+        if (before == 0) {
+            store(at, {own.x, own.y, own.z, own.w});
+            return;
+        }
+        const uint4 given = thread == warp_size - 1 ? last : own;
+        last = own;
+        with_moved(16 - before, [&](auto words) {
+            constexpr int first_word = decltype(words)::value;
+            std::uint32_t w[8] = {given.x, given.y, given.z, given.w, own.x, own.y, own.z, own.w};
+#pragma unroll
+            for (int i = first_word; i < 4; ++i)
+                w[i] = shuffle_from(w[i], (thread + warp_size - 1) % warp_size);
+            const std::uint32_t selector = selector_from(before);
+            store(at, {moved_word<first_word, halves>(w, 0, selector), moved_word<first_word, halves>(w, 1, selector),
+                       moved_word<first_word, halves>(w, 2, selector), moved_word<first_word, halves>(w, 3, selector)});
+        });
+    }
+    /// What rows up to byte `end` have left.
+    __device__ __forceinline__ void finish(int end) const {
+        if (before == 0 || threadIdx.x % warp_size != warp_size - 1 || end - before >= bytes) return;
+        store_some(out + end - 16, 16 - before, bytes - (end - 16), last);
+    }
+
+  private:
+    __device__ __forceinline__ void store(int at, const std::uint32_t (&w)[4]) const {
+        if (at >= 0 && at + 16 <= bytes) {
+            store16(out + at, w);
+        } else if (at + 16 > 0 && at < bytes) {
+            store_some(out + at, -at, bytes - at, {w[0], w[1], w[2], w[3]});
+        }
+    }
+    /// Bytes from `begin` on up to `end`. Not inlined: of a chunk, few threads do.
+    static __device__ __noinline__ void store_some(char* to, int begin, int end, uint4 words) {
+        constexpr int count = 16 / sizeof(T), size = sizeof(T);
+        fp::Bits<T> all[count];
+        __builtin_memcpy(all, &words, sizeof words);
+#pragma unroll
+        for (int k = 0; k < count; ++k) {
+            if (k * size >= begin && k * size < end) reinterpret_cast<fp::Bits<T>*>(to)[k] = all[k];
+        }
+    }
+};
+
 /// Count: of rows that there may be elements in. Of fewer than a chunk has, the row of the matrix
 /// is a warp's alone.
 template <class T, bool Aligned, int Count = spec::rows_per_chunk>
@@ -151,6 +236,14 @@ struct Chunk {
                     __builtin_memcpy(words[r].w + k * sizeof(T) / 4, &item, sizeof item);
                 }
             }
+        }
+    }
+    /// 16 bytes at p, of which `there` elements exist, of what all rows share: it stays in L1.
+    static __device__ __forceinline__ void load_shared(Words& some, const T* p, int there) {
+        if (Aligned || (there >= K && reinterpret_cast<std::uintptr_t>(p) % 16 == 0)) {
+            if (there > 0) some = __builtin_bit_cast(Words, load_read_only(reinterpret_cast<const uint4*>(p)));
+        } else if (there > 0) {
+            some = some_of(p, there, T{});
         }
     }
     /// Has the warp's chunk of the m elements of the tile at p brought nearer, for a load that
@@ -230,24 +323,48 @@ struct Chunk {
     /// that nobody else uses.
     template <bool MayBeNan = true, class F>
     __device__ __forceinline__ static void store(const RowOut<T>& out, int m, void* space, const F& f) {
-        const int first_of_warp = first() - static_cast<int>(threadIdx.x) % warp_size * K;
+        if constexpr (!Aligned) {
+            if (!out.is_wide())
+                return store_moved<MayBeNan>(out.template at<T>(first_of_warp()), m - first_of_warp(), f);
+        }
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            const int there = m - first_of_warp - r * lanes;
+            const int there = m - first_of_warp() - r * lanes;
             if (there <= 0) continue; // all of the warp, or none
             V value[K];
 #pragma unroll
             for (int k = 0; k < K; ++k)
                 value[k] = f(r, k);
             if (out.is_wide()) {
-                store_row<MayBeNan>(out.template at<V>(first_of_warp + r * lanes), there, value, space);
+                store_row<MayBeNan>(out.template at<V>(first_of_warp() + r * lanes), there, value, space);
             } else {
-                store_row<MayBeNan>(out.template at<T>(first_of_warp + r * lanes), there, value, space);
+                store_row<MayBeNan>(out.template at<T>(first_of_warp() + r * lanes), there, value, space);
             }
         }
     }
 
   private:
+    /// The first element of the warp's chunk.
+    [[nodiscard]] static __device__ __forceinline__ int first_of_warp() {
+        return static_cast<int>(threadIdx.x) / warp_size * (rows * lanes);
+    }
+    /// The warp's chunk, `there` elements of it, to any element.
+    template <bool MayBeNan, class F>
+    static __device__ __forceinline__ void store_moved(T* chunk, int there, const F& f) {
+        if (there <= 0) return; // all of the warp, or none
+        MovedStore<T> moved(chunk, there);
+        constexpr int row_bytes = warp_size * 16;
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            if (there <= r * lanes) continue;
+            V value[K];
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                value[k] = f(r, k);
+            moved.put(r * row_bytes, __builtin_bit_cast(uint4, of_pack(stored_all<T, MayBeNan>(value))));
+        }
+        moved.finish((there < rows * lanes ? (there + lanes - 1) / lanes : rows) * row_bytes);
+    }
     /// A row of the warp's lanes, of which `there` exist.
     template <bool MayBeNan, class Out>
     static __device__ __forceinline__ void store_row(Out* row, int there, const V (&value)[K], void* space) {
@@ -264,42 +381,18 @@ struct Chunk {
             sync_warp();
             reinterpret_cast<Pack<Out, K>*>(space)[thread] = pack;
             sync_warp();
-            if constexpr (fp::has_16_bits<Out>) {
-                store_words(row, there, static_cast<const Out*>(space));
-            } else {
 #pragma unroll
-                for (int i = thread; i < lanes; i += warp_size)
-                    if (i < there) row[i] = static_cast<const Out*>(space)[i];
-            }
+            for (int i = thread; i < lanes; i += warp_size)
+                if (i < there) row[i] = static_cast<const Out*>(space)[i];
         }
     }
-    /// Two elements at a time, from the first on that begins a word.
-    template <class Out>
-    static __device__ __forceinline__ void store_words(Out* row, int there, const Out* from) {
-        const int thread = static_cast<int>(threadIdx.x) % warp_size;
-        const int odd = reinterpret_cast<std::uintptr_t>(row) % 4 != 0 ? 1 : 0;
-        if (odd != 0 && thread == 0) row[0] = from[0];
+    /// The first `there` elements at p. Not inlined: of a row, few threads do.
+    static __device__ __noinline__ Words some_of(const T* p, int there, T absent) {
+        Pack<T, K> some;
 #pragma unroll
-        for (int j = 0; j < lanes; j += 2 * warp_size) {
-            const int i = j + 2 * thread + odd;
-            if (i + 1 < there && i + 1 < lanes) {
-                *reinterpret_cast<std::uint32_t*>(row + i) = from[i].bits | static_cast<std::uint32_t>(from[i + 1].bits)
-                                                                                << 16;
-            } else if (i < there && i < lanes) {
-                row[i] = from[i];
-            }
-        }
-    }
-    /// The first `there` elements at p, of 16 bits.
-    static __device__ __forceinline__ Words some_of(const T* p, int there, T absent) {
-        Words some;
-#pragma unroll
-        for (int k = 0; k < K; k += 2) {
-            const T left = k < there ? load_number(p + k) : absent,
-                    right = k + 1 < there ? load_number(p + k + 1) : absent;
-            some.w[k / 2] = left.bits | static_cast<std::uint32_t>(right.bits) << 16;
-        }
-        return some;
+        for (int k = 0; k < K; ++k)
+            some.v[k] = k < there ? load_number(p + k) : absent;
+        return of_pack(some);
     }
 };
 

@@ -80,18 +80,7 @@ struct GradChunk {
   private:
     __device__ __forceinline__ void load_scales(typename ChunkOf::Words& scales, int r) const {
         const T* const p = scale + r * lanes;
-        const int there = own - r * lanes;
-        if constexpr (Aligned) {
-            if (there > 0)
-                scales = __builtin_bit_cast(typename ChunkOf::Words, load_read_only(reinterpret_cast<const uint4*>(p)));
-        } else {
-            Pack<T, K> pack{};
-#pragma unroll
-            for (int k = 0; k < K; ++k) {
-                if (k < there) pack.v[k] = load_number(p + k);
-            }
-            scales = ChunkOf::of_pack(pack);
-        }
+        ChunkOf::load_shared(scales, p, own - r * lanes);
     }
 };
 

@@ -38,9 +38,9 @@ struct Normalizer {
         typename ChunkOf::Words scale{}, shift{};
         ChunkOf::store(out, m, space, [&](int r, int k) {
             if (k == 0) {
-                load(scale, a.scale + own + r * ChunkOf::lanes, m - ChunkOf::first() - r * ChunkOf::lanes);
-                if (a.shift != nullptr)
-                    load(shift, a.shift + own + r * ChunkOf::lanes, m - ChunkOf::first() - r * ChunkOf::lanes);
+                const int there = m - ChunkOf::first() - r * ChunkOf::lanes;
+                ChunkOf::load_shared(scale, a.scale + own + r * ChunkOf::lanes, there);
+                if (a.shift != nullptr) ChunkOf::load_shared(shift, a.shift + own + r * ChunkOf::lanes, there);
             }
             const V z = of(chunk, r, k), factor = ChunkOf::number(scale, k);
             return a.shift != nullptr ? fp::fused(z, factor, ChunkOf::number(shift, k)) : z * factor;
@@ -65,19 +65,6 @@ struct Normalizer {
   private:
     [[nodiscard]] __device__ __forceinline__ V of(const ChunkOf& chunk, int r, int k) const {
         return spec::normalized(chunk.at(r, k), mean, rstd);
-    }
-    /// As many rows ask for the same numbers, these stay in L1.
-    static __device__ __forceinline__ void load(typename ChunkOf::Words& words, const T* p, int there) {
-        if constexpr (Aligned) {
-            words = __builtin_bit_cast(typename ChunkOf::Words, load_read_only(reinterpret_cast<const uint4*>(p)));
-        } else {
-            Pack<T, ChunkOf::K> pack{};
-#pragma unroll
-            for (int k = 0; k < ChunkOf::K; ++k) {
-                if (k < there) pack.v[k] = load_number(p + k);
-            }
-            words = ChunkOf::of_pack(pack);
-        }
     }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 namespace detreduce::cuda {
 
@@ -38,6 +39,11 @@ inline void load16_of_halves_if(bool there, const std::uint16_t* p, bool odd, st
     for (int i = 0; i < 3; ++i)
         words[1 + i] = emulator::load<std::uint32_t>(even + 2 * i);
     words[4] = odd ? emulator::load<std::uint16_t>(even + 6) : emulator::load<std::uint32_t>(even + 6);
+}
+
+inline void store16(void* p, const std::uint32_t (&w)[4]) {
+    if (reinterpret_cast<std::uintptr_t>(p) % 16 != 0) emulator::fail("a store to a misaligned address");
+    std::memcpy(p, w, sizeof w);
 }
 
 inline void prefetch_to_l2(const void*) {}
