@@ -40,6 +40,15 @@ template <class... Parameters, class... Arguments>
     return from_cuda("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
+/// Lets `kernel` have so many bytes of shared memory a block, if the device has them.
+template <class Kernel>
+[[nodiscard]] bool allow_shared(Kernel kernel, std::size_t bytes) {
+    const bool allowed = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                              static_cast<int>(bytes)) == cudaSuccess;
+    if (!allowed) (void)cudaGetLastError(); // it is done another way
+    return allowed;
+}
+
 /// Can the device run clusters of so many blocks of `kernel`? Not where it is older code,
 /// translated for a newer device.
 template <class Kernel>

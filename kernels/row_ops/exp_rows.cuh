@@ -184,17 +184,57 @@ __device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row
     block.write_target(s->sum, g);
 }
 
+/// The terms of a thread's chunk: in registers, or at the end of a team's memory.
+template <class V, int Rows, int K, bool Shared>
+struct Terms {
+    V all[Rows][K];
+    __device__ __forceinline__ explicit Terms(char*) {}
+    __device__ __forceinline__ void put(int r, int k, V value) { all[r][k] = value; }
+    [[nodiscard]] __device__ __forceinline__ V at(int r, int k) const { return all[r][k]; }
+};
+template <class V, int Rows, int K>
+struct Terms<V, Rows, K, true> {
+    static constexpr int each = 16 / sizeof(V), packs = Rows * K / each;
+    using Some = Pack<V, each>;
+    Some* own; ///< a warp's, one behind the other
+    mutable Some now;
+
+    __device__ __forceinline__ explicit Terms(char* end) {
+        const int warp = static_cast<int>(threadIdx.x) / warp_size, warps = static_cast<int>(blockDim.x) / warp_size;
+        own = reinterpret_cast<Some*>(end) - (warps - warp) * (packs * warp_size) + threadIdx.x % warp_size;
+    }
+    /// In order of k.
+    __device__ __forceinline__ void put(int r, int k, V value) {
+        now.v[k % each] = value;
+        if (k % each == each - 1) own[(r * K + k) / each * warp_size] = now;
+    }
+    [[nodiscard]] __device__ __forceinline__ V at(int r, int k) const {
+        if (k % each == 0) now = own[(r * K + k) / each * warp_size];
+        return now.v[k % each];
+    }
+};
+template <class T>
+struct SharedWithTerms : Shared<T> {
+    [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
+        using V = fp::Arithmetic<T>;
+        return (Shared<T>::bytes(warps, has_levels) + 15) / 16 * 16 +
+               warps * sizeof(V) * spec::rows_per_chunk * Shared<T>::lanes;
+    }
+};
+
 /// logsumexp and cross entropy, softmax, log_softmax and the gradient of cross entropy, of one
 /// class a row, of rows of at most one tile, or, but for the first two, of as many as a cluster has
-/// blocks. They stay in registers: as terms, or, for log_softmax, as elements. Count: as Chunk
-/// says.
-template <class T, RowOp Op, bool Aligned, int Count = spec::rows_per_chunk>
+/// blocks. They stay in registers: as terms, or, for log_softmax, as elements; or, Sharing, terms
+/// in shared memory. Count: as Chunk says.
+template <class T, RowOp Op, bool Aligned, int Count = spec::rows_per_chunk, bool Sharing = false>
 struct ShortExpRow {
     using Arguments = Rows<T>;
-    using Memory = Shared<T>;
     static constexpr bool keeps_terms = Op == RowOp::softmax || Op == RowOp::cross_entropy_gradient;
     static constexpr bool whole = Count == spec::rows_per_chunk;
-    static constexpr int whole_blocks = keeps_terms || fp::is_f64<T> ? blocks_of_rows<T> : policy::exp_row_blocks_f32,
+    using Memory = std::conditional_t<Sharing, SharedWithTerms<T>, Shared<T>>;
+    static constexpr int whole_blocks = Sharing                        ? policy::sharing_row_blocks
+                                        : keeps_terms || fp::is_f64<T> ? blocks_of_rows<T>
+                                                                       : policy::exp_row_blocks_f32,
                          half_blocks = keeps_terms ? policy::half_term_row_blocks : policy::half_exp_row_blocks,
                          blocks = whole ? whole_blocks : half_blocks;
     static constexpr bool repeats = false, of_cluster = Op != RowOp::logsumexp;
@@ -213,7 +253,8 @@ struct ShortExpRow {
         const int m = !there ? 0 : whole && of_cluster ? block.items(tile) : static_cast<int>(a.n);
         if (whole && of_cluster && a.tiles > 1) arrive_in_cluster();
         ChunkOf chunk;
-        V term[ChunkOf::rows][K], lane[K];
+        V lane[K];
+        Terms<V, ChunkOf::rows, K, Sharing> term(reinterpret_cast<char*>(&shared) + teams.bytes);
         chunk.load(block.x + first, m, Row::lowest);
         // (logsumexp and cross entropy wait for instructions, not for loads.)
         if (of_cluster) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
@@ -230,11 +271,12 @@ struct ShortExpRow {
             c.add_rows(
                 chunk, lane,
                 [&](int r, int k, const auto& t, V sum) {
-                    term[r][k] = t.value();
-                    return sum + term[r][k];
+                    const V value = t.value();
+                    term.put(r, k, value);
+                    return sum + value;
                 },
                 // Not undefined, for then the compiler keeps what was there before.
-                [&](int r, int k) { term[r][k] = 0; });
+                [&](int r, int k) { term.put(r, k, V{0}); });
         } else {
             c.add_rows(chunk, lane);
         }
@@ -284,17 +326,17 @@ struct ShortExpRow {
                 for (int r = 0; r < ChunkOf::rows; ++r) {
 #pragma unroll
                     for (int k = 0; k < K; ++k)
-                        term[r][k] = scale.of_sum(term[r][k]);
+                        term.put(r, k, scale.of_sum(term.at(r, k)));
                 }
             }
             if constexpr (Op == RowOp::softmax) {
                 ChunkOf::template store<false>(out, m, shared.own_lane(),
-                                               [&](int r, int k) { return term[r][k] * factor; });
+                                               [&](int r, int k) { return term.at(r, k) * factor; });
             } else {
                 // Every class as if it were not the target, and then that one again, by the thread
                 // that has it.
                 ChunkOf::store(out, m, shared.own_lane(),
-                               [&](int r, int k) { return g.of_softmax * (term[r][k] * factor) * g.factor; });
+                               [&](int r, int k) { return g.of_softmax * (term.at(r, k) * factor) * g.factor; });
                 // (In a function that is not inlined, so that the compiler does not take its store
                 // for one of something else.)
                 if (!Aligned) sync_team(); // another thread may have stored there

@@ -144,6 +144,17 @@ struct RowLaunch {
         }
     }
     [[nodiscard]] bool is_long() const { return plan.request().n > spec::TreeOrder<sizeof(T)>::tile; }
+    /// Does a multiprocessor hold as many blocks of Op as it is for?
+    template <class Op>
+    [[nodiscard]] bool fits() const {
+        const std::size_t bytes = Op::Memory::bytes(row_kernels::most_warps, true) + 15;
+        const auto kernel = row_kernels::rows_kernel<Op>;
+        const DeviceTraits& device = detail::route_of(detail::sums_of(plan)).device;
+        std::uint32_t resident = 0;
+        return allow_shared(kernel, bytes) &&
+               count_resident(kernel, row_kernels::most_warps * warp_size, bytes, device, resident).ok() &&
+               resident >= static_cast<std::uint32_t>(Op::blocks) * device.sms;
+    }
     /// By Short, in clusters where a row has more than one tile; where there are none, by Long.
     template <class Short, class Long, class... More>
     [[nodiscard]] Status run_tiles(const More&... more) const {
@@ -154,6 +165,11 @@ struct RowLaunch {
     [[nodiscard]] Status run_exp() const {
         using Long = row_kernels::LongExpRow<T, Op, Aligned>;
         if (rows().all_classes) return launch<Long>();
+        if constexpr (fp::has_16_bits<T> && Op != RowOp::log_softmax) {
+            using Sharing = row_kernels::ShortExpRow<T, Op, Aligned, spec::rows_per_chunk, true>;
+            const bool wins = Op == RowOp::softmax ? is_long() : plan.request().n > spec::TreeOrder<sizeof(T)>::chunk;
+            if (wins && fits<Sharing>()) return run_tiles<Sharing, Long>();
+        }
         return is_long() ? run_tiles<row_kernels::ShortExpRow<T, Op, Aligned>, Long>() : run_short_exp<Op, Aligned>();
     }
     /// Of at most a tile. Half a chunk of 16-bit elements leaves registers for more warps.

@@ -28,8 +28,8 @@ concept TakesPacks = requires {
     F::takes_packs;
 };
 
-/// Is what F gives of a NaN a NaN, whichever, that only sums see, which do not tell them apart? Then
-/// f16 is widened by one instruction.
+/// Is what F gives of a NaN a NaN, whichever, that only sums see, which do not tell them apart?
+/// Then f16 is widened by one instruction.
 template <class F>
 concept TakesAnyNan = requires {
     F::takes_any_nan;
