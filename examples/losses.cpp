@@ -47,6 +47,46 @@ static void softmax() {
     EXPECT(y == std::vector<float>(4, 0.25f));
 }
 
+static void distillation() {
+    constexpr std::uint64_t batch = 2, classes = 3;
+    // --8<-- [start:distillation]
+    std::vector<float> student{1, 0, 0, 2, 1, 0}, teacher{2, 0, 0, 2, 1, 0};
+    dr::DistillationPlan plan = dr::make_distillation_plan(
+        {.dtype = dr::DType::f32, .n = classes, .rows = batch, .temperature = 2, .device = dr::cpu});
+    dr::throw_if_error(plan.status());
+    std::vector<double> workspace(plan.workspace_bytes() / sizeof(double) + 1);
+    float loss = 0; // of two rows, one of which is the teacher's
+    dr::throw_if_error(dr::run(plan, student.data(), teacher.data(), &loss, workspace.data()));
+    // --8<-- [end:distillation]
+    EXPECT(loss > 0 && loss < 1);
+}
+
+static void batch_norm() {
+    constexpr std::uint64_t batch = 2, channels = 2, height = 1, width = 2;
+    // --8<-- [start:batch-norm]
+    std::vector<float> x{1, 3, 0, 0, 1, 3, 8, 8}, out(x.size());
+    std::vector<float> scale(channels, 1), shift(channels), running_mean(channels), running_variance(channels, 1);
+    dr::ChannelNormPlan plan = dr::make_channel_norm_plan({.norm = dr::ChannelNorm::batch_norm,
+                                                           .dtype = dr::DType::f32,
+                                                           .n = batch,
+                                                           .channels = channels,
+                                                           .size = height * width,
+                                                           .epsilon = 0,
+                                                           .device = dr::cpu});
+    dr::throw_if_error(plan.status());
+    std::vector<double> workspace(plan.workspace_bytes() / sizeof(double) + 1);
+    dr::throw_if_error(dr::run(plan,
+                               {.x = x.data(),
+                                .out = out.data(), // −1, 1, −1, −1, −1, 1, 1, 1
+                                .scale = scale.data(),
+                                .shift = shift.data(),
+                                .running_mean = running_mean.data(),
+                                .running_variance = running_variance.data()},
+                               workspace.data()));
+    // --8<-- [end:batch-norm]
+    EXPECT(out == std::vector<float>{-1, 1, -1, -1, -1, 1, 1, 1} && running_mean[0] > 0);
+}
+
 static void clip() {
     // --8<-- [start:clip]
     std::vector<float> gradient{30, 40};
@@ -62,6 +102,8 @@ int main() {
     elements();
     row_losses();
     softmax();
+    distillation();
+    batch_norm();
     clip();
     std::puts("losses: as expected");
 }

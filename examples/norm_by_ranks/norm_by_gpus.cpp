@@ -1,8 +1,10 @@
 // The same norm by 1, 2, … GPUs of this machine, over NCCL: one line each, all with the same bits.
 #include <bit>
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -27,6 +29,32 @@ struct Rank {
     float *x = nullptr, *norm = nullptr; // on its GPU
 };
 
+// One rank's part, where each has a process or a thread of its own.
+void norm_of_rank(const float* d_x, std::uint64_t n, float* d_norm, ncclComm_t comm, cudaStream_t stream) {
+    // --8<-- [start:rank]
+    dr::nccl::Plan plan = dr::nccl::make_plan({.op = dr::Op::nrm2, .dtype = dr::DType::f32, .n = n}, comm);
+    dr::throw_if_error(plan.status()); // the same on every rank
+    dr::throw_if_error(dr::nccl::all_reduce(plan, d_x, d_norm, stream));
+    dr::throw_if_error(dr::nccl::wait(plan, stream, std::chrono::minutes(1))); // or wait for the stream as ever
+    // --8<-- [end:rank]
+}
+
+// All ranks by one thread.
+void norm_of_ranks(std::span<const Rank> rank, std::span<const ncclComm_t> comms,
+                   std::span<const dr::Request> requests) {
+    std::vector<dr::nccl::Plan> plans = dr::nccl::make_plans(requests, comms);
+    for (const dr::nccl::Plan& plan : plans)
+        dr::throw_if_error(plan.status());
+    check(ncclGroupStart());
+    for (std::size_t r = 0; r < plans.size(); ++r)
+        dr::throw_if_error(dr::nccl::begin(plans[r], rank[r].x, rank[r].stream));
+    check(ncclGroupEnd());
+    for (std::size_t r = 0; r < plans.size(); ++r)
+        dr::throw_if_error(dr::nccl::end(plans[r], rank[r].norm, rank[r].stream));
+    for (std::size_t r = 0; r < plans.size(); ++r)
+        dr::throw_if_error(dr::nccl::wait(plans[r], rank[r].stream));
+} // the plans end before their communicators
+
 // Of all elements, of which rank r has every ranks-th from the rth on.
 std::uint32_t norm_of(const std::vector<float>& all, int ranks) {
     std::vector<ncclComm_t> comms(static_cast<std::size_t>(ranks));
@@ -46,19 +74,13 @@ std::uint32_t norm_of(const std::vector<float>& all, int ranks) {
         requests.push_back({.op = dr::Op::nrm2, .dtype = dr::DType::f32, .n = own.size()});
     }
 
-    std::vector<dr::nccl::Plan> plans = dr::nccl::make_plans(requests, comms);
-    for (const dr::nccl::Plan& plan : plans)
-        dr::throw_if_error(plan.status());
-    check(ncclGroupStart());
-    for (std::size_t r = 0; r < plans.size(); ++r)
-        dr::throw_if_error(dr::nccl::begin(plans[r], rank[r].x, rank[r].stream));
-    check(ncclGroupEnd());
-    for (std::size_t r = 0; r < plans.size(); ++r)
-        dr::throw_if_error(dr::nccl::end(plans[r], rank[r].norm, rank[r].stream));
+    if (ranks == 1)
+        norm_of_rank(rank[0].x, all.size(), rank[0].norm, comms[0], rank[0].stream);
+    else
+        norm_of_ranks(rank, comms, requests);
 
     std::set<std::uint32_t> bits; // of all ranks
-    for (std::size_t r = 0; r < plans.size(); ++r) {
-        dr::throw_if_error(dr::nccl::wait(plans[r], rank[r].stream));
+    for (std::size_t r = 0; r < rank.size(); ++r) {
         float norm = 0;
         check(cudaSetDevice(static_cast<int>(r)));
         check(cudaMemcpy(&norm, rank[r].norm, sizeof norm, cudaMemcpyDeviceToHost));
@@ -67,7 +89,6 @@ std::uint32_t norm_of(const std::vector<float>& all, int ranks) {
         check(cudaStreamDestroy(rank[r].stream));
         bits.insert(std::bit_cast<std::uint32_t>(norm));
     }
-    plans.clear(); // before their communicators
     for (const ncclComm_t comm : comms)
         check(ncclCommDestroy(comm));
     if (bits.size() != 1) throw std::runtime_error("the ranks have different bits");
