@@ -116,6 +116,9 @@ def _check_includes(markdown, place):
 
 def on_config(config):
     config["mdx_configs"]["pymdownx.snippets"]["base_path"] = [str(ROOT)]  # whatever the folder of the build
+    address = re.search(r'HOMEPAGE_URL "([^"]*)"', (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")).group(1)
+    if address:
+        config["repo_url"], config["repo_name"] = address, "detreduce"
     return config
 
 

@@ -21,6 +21,7 @@ class Detreduce(ConanFile):
     def set_version(self):
         text = load(self, os.path.join(self._sources(), "CMakeLists.txt"))
         self.version = re.search(r"project\(detreduce VERSION ([0-9.]+)", text).group(1)
+        self.homepage = re.search(r'HOMEPAGE_URL "([^"]*)"', text).group(1) or None
 
     def export_sources(self):
         for pattern in ("CMakeLists.txt", "LICENSE", "README.md", "cmake/*", "lib/*", "kernels/*"):
