@@ -2,9 +2,9 @@
 
 namespace detreduce::accuracy {
 
-boost::multiprecision::cpp_int from_digits(std::span<const std::uint64_t> digits) {
+boost::multiprecision::cpp_int from_limbs(std::span<const std::uint64_t> limbs) {
     boost::multiprecision::cpp_int value;
-    import_bits(value, digits.begin(), digits.end(), 32, false);
+    import_bits(value, limbs.begin(), limbs.end(), 32, false);
     return value;
 }
 

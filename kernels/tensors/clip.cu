@@ -42,13 +42,13 @@ struct NormStates {
         __syncthreads();
         if (threadIdx.x != 0) return true;
         *factor = spec::clip_factor(norm, max_norm, epsilon);
-        if (is_none(words + acc::exact::words + acc::exact::digits)) factor->clips = false;
+        if (is_none(words + acc::exact::words + acc::exact::limbs)) factor->clips = false;
         return true;
     }
     /// Does a state that is none have these counters? It has a NaN, but no element.
     [[nodiscard]] static __device__ __forceinline__ bool is_none(const Word* counters) {
         using namespace acc::exact;
-        return counters[nan_count - digits] > counters[elements - digits];
+        return counters[nan_count - limbs] > counters[elements - limbs];
     }
 };
 
@@ -62,7 +62,7 @@ struct PartState {
         Word joined[joined_words];
         for (int k = 0; k < joined_words; ++k)
             joined[k] = from[k];
-        if (!detail::normalize_sum<product_digits>(joined, false)) set_beyond<product_digits>(joined);
+        if (!detail::normalize_sum<product_limbs>(joined, false)) set_beyond<product_limbs>(joined);
         part(joined, states);
     }
 };

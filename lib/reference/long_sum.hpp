@@ -115,12 +115,12 @@ double value_of(T x) {
     return p.negative ? -magnitude : magnitude;
 }
 
-/// A natural number in units of 2^lowest, by its digits to the base 2^32, the lowest first.
+/// A natural number in units of 2^lowest, by its limbs, digits to the base 2^32, the lowest first.
 class Column {
   public:
     static constexpr int lowest = -1088;
 
-    Column() : digits_(75) {} // up to 2^1312: more than 2^64 of the largest doubles
+    Column() : limbs_(75) {} // up to 2^1312: more than 2^64 of the largest doubles
 
     void add(std::uint64_t value, int exponent) {
         const auto place = static_cast<std::size_t>(exponent - lowest);
@@ -128,43 +128,43 @@ class Column {
         const std::uint64_t low = value << 32 >> 32, high = value >> 32;
         std::uint64_t part = low << (place % 32), next = high << (place % 32), carry = 0;
         for (; part != 0 || next != 0 || carry != 0; ++k) {
-            const std::uint64_t sum = digits_[k] + (part & 0xffffffffu) + carry;
-            digits_[k] = static_cast<std::uint32_t>(sum);
+            const std::uint64_t sum = limbs_[k] + (part & 0xffffffffu) + carry;
+            limbs_[k] = static_cast<std::uint32_t>(sum);
             carry = sum >> 32;
             part = (part >> 32) + next;
             next = 0;
         }
     }
     [[nodiscard]] bool is_less_than(const Column& other) const {
-        for (std::size_t k = digits_.size(); k-- > 0;) {
-            if (digits_[k] != other.digits_[k]) return digits_[k] < other.digits_[k];
+        for (std::size_t k = limbs_.size(); k-- > 0;) {
+            if (limbs_[k] != other.limbs_[k]) return limbs_[k] < other.limbs_[k];
         }
         return false;
     }
     /// other ≤ *this.
     void subtract(const Column& other) {
         std::uint64_t borrow = 0;
-        for (std::size_t k = 0; k < digits_.size(); ++k) {
-            const std::uint64_t less = other.digits_[k] + borrow;
-            borrow = digits_[k] < less;
-            digits_[k] = static_cast<std::uint32_t>(digits_[k] - less);
+        for (std::size_t k = 0; k < limbs_.size(); ++k) {
+            const std::uint64_t less = other.limbs_[k] + borrow;
+            borrow = limbs_[k] < less;
+            limbs_[k] = static_cast<std::uint32_t>(limbs_[k] - less);
         }
     }
     /// The bit that counts 2^exponent.
     [[nodiscard]] bool bit(int exponent) const {
         const auto place = static_cast<std::size_t>(exponent - lowest);
-        return (digits_[place / 32] >> (place % 32) & 1) != 0;
+        return (limbs_[place / 32] >> (place % 32) & 1) != 0;
     }
     /// Exponent of the highest bit that is set; less than `lowest` when there is none.
     [[nodiscard]] int highest_bit() const {
-        int exponent = lowest + 32 * static_cast<int>(digits_.size()) - 1;
+        int exponent = lowest + 32 * static_cast<int>(limbs_.size()) - 1;
         while (exponent >= lowest && !bit(exponent))
             --exponent;
         return exponent;
     }
 
   private:
-    std::vector<std::uint32_t> digits_;
+    std::vector<std::uint32_t> limbs_;
 };
 
 /// The column's number rounded to nearest, ties to even, with a sign.

@@ -43,18 +43,18 @@ DETREDUCE_HD constexpr void settle_zeros(acc::exact::Word* w) {
 
 /// Brings the words of a sum of so many limbs to their one form; false if they are none, or beyond
 /// the headroom. Without elements the sum is zero. `negative`: whether it may be below zero.
-template <int Digits>
+template <int Limbs>
 [[nodiscard]] DETREDUCE_HD constexpr bool normalize_sum(acc::exact::Word* w, bool negative) {
     namespace exact = acc::exact;
-    exact::Word* const counter = w + Digits - exact::digits;
-    bool fits = !exact::is_beyond<Digits>(w);
+    exact::Word* const counter = w + Limbs - exact::limbs;
+    bool fits = !exact::is_beyond<Limbs>(w);
     for (int k = exact::nan_count; k < exact::weight; ++k)
         fits = fits && counter[k] >= 0 && counter[k] <= counter[exact::elements];
     if (!fits) return false;
-    exact::normalize<Digits>(w);
+    exact::normalize<Limbs>(w);
     settle_zeros(counter);
     if (counter[exact::elements] == 0 && counter[exact::weight] != 0) return false;
-    return negative || w[Digits - 1] >= 0;
+    return negative || w[Limbs - 1] >= 0;
 }
 
 /// What does not know how its states are merged: each is a few sums, one or more keys, or a count.
@@ -84,7 +84,7 @@ struct StateForm {
         case Kind::sum:
             return normalize_last(w);
         case Kind::moments:
-            return normalize_sum<acc::exact::digits>(w, true) && normalize_last(w + acc::exact::words) &&
+            return normalize_sum<acc::exact::limbs>(w, true) && normalize_last(w + acc::exact::words) &&
                    w[acc::exact::elements] == w[count - acc::exact::words + acc::exact::elements];
         case Kind::order:
             return are_keys(w);
@@ -115,7 +115,7 @@ struct StateForm {
             acc::exact::set_beyond(w);
             w += acc::exact::words;
         }
-        joined ? acc::exact::set_beyond<acc::exact::product_digits>(w) : acc::exact::set_beyond(w);
+        joined ? acc::exact::set_beyond<acc::exact::product_limbs>(w) : acc::exact::set_beyond(w);
     }
     /// What keys or a count say.
     [[nodiscard]] DETREDUCE_HD constexpr spec::ListFound found(const Word* w, const spec::ListView& view) const {
@@ -133,8 +133,8 @@ struct StateForm {
 
   private:
     [[nodiscard]] DETREDUCE_HD constexpr bool normalize_last(Word* w) const {
-        return joined ? normalize_sum<acc::exact::product_digits>(w, negative)
-                      : normalize_sum<acc::exact::digits>(w, negative);
+        return joined ? normalize_sum<acc::exact::product_limbs>(w, negative)
+                      : normalize_sum<acc::exact::limbs>(w, negative);
     }
     [[nodiscard]] DETREDUCE_HD constexpr bool are_keys(const Word* w) const {
         const bool nothing = w[0] == spec::StateKey::nothing;

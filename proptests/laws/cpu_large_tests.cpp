@@ -66,7 +66,7 @@ TEST_CASE("more than 2^32 elements", "[cpu][large]") {
 
 /// Elements with as many limbs set as there can be, none in the window of another: every element is
 /// added limb by limb, as far as a limb has room. [slow]: half a minute.
-TEST_CASE("more hostile elements than a digit has room for", "[.][slow][cpu][large]") {
+TEST_CASE("more hostile elements than a limb has room for", "[.][slow][cpu][large]") {
     constexpr std::size_t n = std::size_t{5} << 29, length = std::size_t{1} << 22;
     std::vector<bfloat16> block(length, number<bfloat16>(0xff000000)), ones(length, number<bfloat16>(1));
     constexpr double far[] = {0x1p100, -0x1p100, 0x1p-100, -0x1p-100};

@@ -102,8 +102,8 @@ TEST_CASE("moments: exact sums of more than 2^32 elements", "[moments]") {
                 for (const bool root : {false, true}) {
                     exact::VarianceRoom<> room;
                     const double result = exact::rounded<double>(exact::variance(
-                        {sum, exact::lowest_exponent, sum}, {0, exact::digits},
-                        {squares, exact::lowest_exponent, squares}, {0, exact::digits}, n, ddof, root, room));
+                        {sum, exact::lowest_exponent, sum}, {0, exact::limbs},
+                        {squares, exact::lowest_exponent, squares}, {0, exact::limbs}, n, ddof, root, room));
                     const cpp_int total = cpp_int(first) + second;
                     cpp_int bits, rest;
                     divide_qr(cpp_int(cpp_int(cpp_int(a * first + b * second) * n - total * total) << 400u),
@@ -160,11 +160,11 @@ TEST_CASE("moments: the variance of 2^40 elements from its sums", "[moments]") {
     constexpr std::int64_t odd = (std::int64_t{1} << 53) - 1;
     static acc::exact::VarianceRoom<> room;
     for (int k = 0; k < 64; ++k) {
-        acc::exact::Word squares[acc::exact::product_digits] = {}, sum[acc::exact::digits] = {};
+        acc::exact::Word squares[acc::exact::product_limbs] = {}, sum[acc::exact::limbs] = {};
         acc::exact::deposit(squares, odd, acc::exact::lowest_exponent + k);
         const acc::exact::Leading variance =
-            acc::exact::variance({sum, acc::exact::lowest_exponent, nullptr}, {0, acc::exact::digits},
-                                 {squares, -64, nullptr}, {0, acc::exact::product_digits}, n, 0, false, room);
+            acc::exact::variance({sum, acc::exact::lowest_exponent, nullptr}, {0, acc::exact::limbs},
+                                 {squares, -64, nullptr}, {0, acc::exact::product_limbs}, n, 0, false, room);
         INFO("k " << k);
         REQUIRE(acc::exact::rounded<double>(variance) == std::ldexp(static_cast<double>(odd), k - 64 - 40));
     }

@@ -140,7 +140,7 @@ TEST_CASE("device states: the words of many, summed as integers", "[gpu][exact]"
     REQUIRE(fp::to_bits(TestBackend::round<double>(sum)) == fp::to_bits(merged.round<double>()));
 }
 
-TEST_CASE("device states: a power of two in one digit with its carry to do", "[gpu][exact]") {
+TEST_CASE("device states: a power of two in one limb with its carry to do", "[gpu][exact]") {
     ExactState state;
     for (int i = 0; i < 65536; ++i)
         state.add(-65536.0f);

@@ -40,10 +40,10 @@ struct UnboundedState {
         accuracy::cpp_int rest = value;
         const accuracy::cpp_int radix = accuracy::cpp_int(1) << 32;
         for (std::size_t k = 0; k < 67; ++k) {
-            accuracy::cpp_int digit = rest % radix;
-            if (digit < 0) digit += radix;
-            words[k] = static_cast<std::int64_t>(digit);
-            rest = (rest - digit) / radix;
+            accuracy::cpp_int limb = rest % radix;
+            if (limb < 0) limb += radix;
+            words[k] = static_cast<std::int64_t>(limb);
+            rest = (rest - limb) / radix;
         }
         words[67] = static_cast<std::int64_t>(rest);
         for (std::size_t i = 0; i < counters.size(); ++i)

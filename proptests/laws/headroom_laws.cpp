@@ -32,12 +32,12 @@ TEST_CASE("headroom: what is beyond it does not come back by a merge", "[exact]"
     beyond.beyond = true;
     ExactState count, sum; // not in the one form
     count.words()[acc::exact::elements] = (acc::exact::Word{1} << 62) + 1;
-    sum.words()[acc::exact::digits - 1] = acc::exact::Word{1} << 30;
+    sum.words()[acc::exact::limbs - 1] = acc::exact::Word{1} << 30;
     sum.words()[acc::exact::weight] = 1;
     for (const ExactState& over : {count, sum, beyond.state()}) {
         ExactState less;
         less.words()[acc::exact::elements] = -1;
-        less.words()[acc::exact::digits - 1] = -1;
+        less.words()[acc::exact::limbs - 1] = -1;
         less.words()[acc::exact::weight] = 1;
         ExactState state = over;
         TestBackend::merge(state, less);

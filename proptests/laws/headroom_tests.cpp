@@ -13,7 +13,7 @@ namespace {
 
 using acc::exact::Word;
 
-constexpr Word most = Word{1} << 62, last_digit = Word{1} << 30;
+constexpr Word most = Word{1} << 62, last_limb = Word{1} << 30;
 
 ExactState with_word(std::size_t k, Word value) {
     ExactState state;
@@ -79,9 +79,9 @@ TEST_CASE("headroom: where it ends, word by word", "[exact]") {
         for (const Word value : {most + 1, -most - 1, INT64_MAX, INT64_MIN})
             REQUIRE_FALSE(is_read(k, value));
     }
-    REQUIRE(is_read(67, last_digit - 1));
-    REQUIRE(is_read(67, -last_digit));
-    for (const Word value : {last_digit, -last_digit - 1, most, -most, INT64_MAX, INT64_MIN})
+    REQUIRE(is_read(67, last_limb - 1));
+    REQUIRE(is_read(67, -last_limb));
+    for (const Word value : {last_limb, -last_limb - 1, most, -most, INT64_MAX, INT64_MIN})
         REQUIRE_FALSE(is_read(67, value));
     for (std::size_t k = 0; k < 67; ++k) {
         ExactState read;
@@ -103,7 +103,7 @@ TEST_CASE("headroom: the largest sum that 2^62 elements make has room, one more 
         REQUIRE(same_bits(state.round<double>(), x < 0 ? -infinity<double> : infinity<double>));
         ExactState read;
         REQUIRE(ExactState::deserialize(state.serialize(), read).ok());
-        REQUIRE(digits_of(read) == digits_of(one) << 62);
+        REQUIRE(limbs_of(read) == limbs_of(one) << 62);
         ExactState doubled = state; // a sum of as many as 2^63, of which as many were taken away
         ExactState minus;
         minus.subtract(state);
@@ -171,8 +171,8 @@ TEST_CASE("headroom: beyond it stays beyond it", "[exact]") {
                                  nan,
                                  with_word(71, most),
                                  with_word(71, -most),
-                                 with_word(67, -last_digit),
-                                 with_word(67, last_digit - 1),
+                                 with_word(67, -last_limb),
+                                 with_word(67, last_limb - 1),
                                  with_word(68, most),
                                  beyond_state()};
     for (const ExactState& other : others) {
@@ -237,7 +237,7 @@ TEST_CASE("headroom: words that no sum leaves do no harm", "[exact][sanitizer]")
         };
         const ExactState state = hostile(0), term = hostile(1);
         const auto fits = [](const ExactState& s) { // by the oracle
-            const accuracy::cpp_int sum = digits_of(s), bound = accuracy::cpp_int(1) << (1086 + 1088);
+            const accuracy::cpp_int sum = limbs_of(s), bound = accuracy::cpp_int(1) << (1086 + 1088);
             bool ok = sum >= -bound && sum < bound;
             for (std::size_t k = 0; k < 73; ++k)
                 ok = ok && s.words()[k] <= most && s.words()[k] >= -most;
@@ -245,11 +245,10 @@ TEST_CASE("headroom: words that no sum leaves do no harm", "[exact][sanitizer]")
         };
         RC_ASSERT(state.is_beyond() == !fits(state));
         if (!fits(state)) RC_ASSERT(same_bits(state.round<double>(), quiet_nan<double>));
-        const accuracy::cpp_int together = digits_of(state) + digits_of(term),
-                                apart = digits_of(state) - digits_of(term);
+        const accuracy::cpp_int together = limbs_of(state) + limbs_of(term), apart = limbs_of(state) - limbs_of(term);
         ExactState sum = state, difference = state, more = state, element = normalized(state);
-        if (sum.merge(term).ok()) RC_ASSERT(fits(state) && fits(term) && digits_of(sum) == together);
-        if (difference.subtract(term).ok()) RC_ASSERT(fits(state) && fits(term) && digits_of(difference) == apart);
+        if (sum.merge(term).ok()) RC_ASSERT(fits(state) && fits(term) && limbs_of(sum) == together);
+        if (difference.subtract(term).ok()) RC_ASSERT(fits(state) && fits(term) && limbs_of(difference) == apart);
         const double x[] = {1.5, -1e300, 0x1p-1074};
         if (more.add(std::span<const double>(x)).ok()) RC_ASSERT(fits(state) && more.count() == state.count() + 3);
         for (const double v : x)

@@ -272,14 +272,14 @@ TEST_CASE("states: what is no state is refused with its group", "[ranks]") {
     for (const Op op : {Op::sum, Op::asum, Op::dot, Op::nrm2, Op::moments}) { // a sum of no elements
         const Plan plan = state_plan(op, DType::f64);
         const std::size_t at = op == Op::moments ? 74 : 0;
-        for (const std::size_t digit : {std::size_t{0}, std::size_t{40}}) {
+        for (const std::size_t limb : {std::size_t{0}, std::size_t{40}}) {
             Words words(plan.state_words());
-            words[at + digit] = 1;
+            words[at + limb] = 1;
             check_refused(plan, words);
-            words[at + digit] = 0;
+            words[at + limb] = 0;
             REQUIRE(finish(plan, words.data(), std::array<double, 2>{}.data()).ok());
-            words[at + digit] = std::int64_t{1} << 32; // of which nothing remains
-            words[at + digit + 1] = -1;
+            words[at + limb] = std::int64_t{1} << 32; // of which nothing remains
+            words[at + limb + 1] = -1;
             REQUIRE(finish(plan, words.data(), std::array<double, 2>{}.data()).ok());
         }
     }

@@ -68,7 +68,7 @@ TEST_CASE("states: elements of all formats in one, rounded to each of them", "[e
 TEST_CASE("states: rounding, with whatever carries to do", "[exact]") {
     property("round", [] {
         const ExactState state = unfinished_state(*rc::gen::arbitrary<std::uint64_t>());
-        const accuracy::cpp_int value = digits_of(state);
+        const accuracy::cpp_int value = limbs_of(state);
         for (const DType output : dtypes()) {
             with_dtype(output, [&](auto out) {
                 using Out = decltype(out);
@@ -83,19 +83,19 @@ TEST_CASE("states: merging those with as many carries to do as there may be wrap
     property("weight", [] {
         const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
         ExactState state = unfinished_state(word);
-        accuracy::cpp_int value = digits_of(state);
+        accuracy::cpp_int value = limbs_of(state);
         for (std::uint64_t i = 0; i < 6; ++i) { // the same limbs, so that they grow
             const ExactState term = unfinished_state(word, acc::exact::max_weight >> accuracy::hash(word, i) % 3);
             TestBackend::merge(state, term);
-            value += digits_of(term);
-            RC_ASSERT(digits_of(state) == value);
+            value += limbs_of(term);
+            RC_ASSERT(limbs_of(state) == value);
             RC_ASSERT(state.words()[acc::exact::weight] <= acc::exact::max_weight);
         }
         ExactState full = unfinished_state(word);
         const double x = 1.5;
         add_to(full, std::span<const double>(&x, 1), word);
         const accuracy::cpp_int more = accuracy::cpp_int(3) << (-acc::exact::lowest_exponent - 1);
-        RC_ASSERT(digits_of(full) == digits_of(unfinished_state(word)) + more);
+        RC_ASSERT(limbs_of(full) == limbs_of(unfinished_state(word)) + more);
     });
 }
 

@@ -133,10 +133,10 @@ TEST_CASE("states: counters, NaN and infinities", "[exact]") {
 
 TEST_CASE("states: one element more than there is room for", "[exact]") {
     ExactState state = unfinished_state(5);
-    const accuracy::cpp_int value = digits_of(state);
+    const accuracy::cpp_int value = limbs_of(state);
     state.add(0x1p-1074);
     REQUIRE(state.words()[acc::exact::weight] == 2); // the carries were handed on before
-    REQUIRE(digits_of(state) == value + (accuracy::cpp_int(1) << 14));
+    REQUIRE(limbs_of(state) == value + (accuracy::cpp_int(1) << 14));
 }
 
 TEST_CASE("states: equality looks at sums and counts, not at carries", "[exact]") {
@@ -155,23 +155,23 @@ TEST_CASE("states: equality looks at sums and counts, not at carries", "[exact]"
 }
 
 /// The limbs that a kernel rounds, which are not all of them.
-TEST_CASE("states: rounding looks at no digit but those that it is given", "[exact]") {
-    property("some digits", [] {
+TEST_CASE("states: rounding looks at no limb but those that it is given", "[exact]") {
+    property("some limbs", [] {
         const auto word = *rc::gen::arbitrary<std::uint64_t>();
         const ExactState state = unfinished_state(word);
-        const auto digits = state.words().first<acc::exact::digits>();
-        int first = 0, last = acc::exact::digits;
-        while (first < last && digits[static_cast<std::size_t>(first)] == 0)
+        const auto limbs = state.words().first<acc::exact::limbs>();
+        int first = 0, last = acc::exact::limbs;
+        while (first < last && limbs[static_cast<std::size_t>(first)] == 0)
             ++first;
-        while (last > first && digits[static_cast<std::size_t>(last - 1)] == 0)
+        while (last > first && limbs[static_cast<std::size_t>(last - 1)] == 0)
             --last;
         if (first == last) first = last = 0;
-        acc::exact::Scratch<acc::exact::digits> scratch; // not initialised, as in a kernel
+        acc::exact::Scratch<acc::exact::limbs> scratch; // not initialised, as in a kernel
         std::memset(&scratch, 0xa5, sizeof scratch);
         const double result =
             acc::exact::finish<double>({state.words().data(), acc::exact::lowest_exponent, state.words().data()}, first,
                                        last, Finalize::sum, scratch);
-        RC_ASSERT(same_bits(result, accuracy::round_scaled<double>(digits_of(state), acc::exact::lowest_exponent)));
+        RC_ASSERT(same_bits(result, accuracy::round_scaled<double>(limbs_of(state), acc::exact::lowest_exponent)));
     });
 }
 
@@ -203,8 +203,8 @@ TEST_CASE("states: the bytes are those that SPEC.md names", "[exact]") {
     REQUIRE(word_at(8) == (std::uint64_t{74} << 32 | 1)); // words, version
     for (std::size_t k = 0; k < 74; ++k) {
         // −1 in units of 2^−1088: nothing below limb 34, then a borrow from all that are above
-        const std::uint64_t digit = k < 34 ? 0 : k < 67 ? 0xffffffff : k == 67 ? ~std::uint64_t{0} : k == 71 || k == 73;
-        REQUIRE(word_at(16 + 8 * k) == digit);
+        const std::uint64_t limb = k < 34 ? 0 : k < 67 ? 0xffffffff : k == 67 ? ~std::uint64_t{0} : k == 71 || k == 73;
+        REQUIRE(word_at(16 + 8 * k) == limb);
     }
     Blob sealed = blob;
     seal(sealed);

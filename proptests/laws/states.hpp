@@ -59,9 +59,9 @@ std::vector<T> any_vector(std::uint64_t word) {
 }
 
 /// The value of the limbs, in units of 2^lowest_exponent.
-inline accuracy::cpp_int digits_of(const ExactState& state) {
+inline accuracy::cpp_int limbs_of(const ExactState& state) {
     accuracy::cpp_int value = 0;
-    for (int k = acc::exact::digits - 1; k >= 0; --k)
+    for (int k = acc::exact::limbs - 1; k >= 0; --k)
         value = value * (accuracy::cpp_int(1) << 32) + state.words()[static_cast<std::size_t>(k)];
     return value;
 }
@@ -76,11 +76,11 @@ inline ExactState unfinished_state(std::uint64_t word, acc::exact::Word weight =
     const int last =
         word % 2 ? 67 : first + static_cast<int>(accuracy::hash(word, 1) % static_cast<unsigned>(67 - first));
     for (int k = first; k <= last && k < 67; ++k) {
-        const std::uint64_t digit = accuracy::hash(word, 10 + static_cast<unsigned>(k));
-        const auto size = static_cast<std::int64_t>((digit >> 2) % static_cast<std::uint64_t>(most) >> digit % 62);
+        const std::uint64_t limb = accuracy::hash(word, 10 + static_cast<unsigned>(k));
+        const auto size = static_cast<std::int64_t>((limb >> 2) % static_cast<std::uint64_t>(most) >> limb % 62);
         const std::int64_t edges[] = {0, 0, 1, 0xffffffff, 0x100000000, most};
-        const std::int64_t magnitude = (digit / 64 % 2 ? size : edges[digit / 128 % 6]) >> (k == 66 ? 4 : 0);
-        state.words()[static_cast<std::size_t>(k)] = digit / 1024 % 2 ? magnitude : -magnitude;
+        const std::int64_t magnitude = (limb / 64 % 2 ? size : edges[limb / 128 % 6]) >> (k == 66 ? 4 : 0);
+        state.words()[static_cast<std::size_t>(k)] = limb / 1024 % 2 ? magnitude : -magnitude;
     }
     state.words()[acc::exact::elements] = 1;
     state.words()[acc::exact::weight] = weight;

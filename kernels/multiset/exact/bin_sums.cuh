@@ -28,13 +28,13 @@ struct BinSums {
 /// Sums of TermBins as limbs. The first is in units of the finest bin's, or, if OnGrid, of the
 /// multiple of 32 below that; else it is known at compile time where the others are.
 template <class BinsOf, bool OnGrid>
-struct SumDigits {
+struct SumLimbs {
     static constexpr int lowest = BinsOf::relative_unit(BinsOf::count - 1), above = BinsOf::relative_unit(0) - lowest,
                          count = (above + 96) / 32 + (OnGrid ? 3 : 2);
-    Word digit[count] = {};
+    Word limb[count] = {};
     int unit;
 
-    __device__ __forceinline__ SumDigits(const Word* low, const Word* high, int top) : unit(top + lowest) {
+    __device__ __forceinline__ SumLimbs(const Word* low, const Word* high, int top) : unit(top + lowest) {
         const int shift = OnGrid ? unit & 31 : 0;
         unit -= shift;
 #pragma unroll
@@ -44,11 +44,11 @@ struct SumDigits {
                 acc::exact::split(k % 2 != 0 ? high[k / 2] : low[k / 2], at + acc::exact::lowest_exponent);
 #pragma unroll
             for (int i = 0; i < 3; ++i)
-                digit[d.first + i] += d.digit[i];
+                limb[d.first + i] += d.limb[i];
         }
     }
     [[nodiscard]] __device__ __forceinline__ acc::exact::Long number() const {
-        return {digit, unit, nullptr};
+        return {limb, unit, nullptr};
     }
 };
 
@@ -107,23 +107,23 @@ template <class BinsOf>
 }
 
 /// Sums of bins as the limbs of a state, and what it counts: n finite elements, not all of them −0.
-template <int Digits, class Sums>
-__device__ __forceinline__ void save_digits(const Sums& sums, int lowest, std::uint64_t n, Word* to) {
+template <int Limbs, class Sums>
+__device__ __forceinline__ void save_limbs(const Sums& sums, int lowest, std::uint64_t n, Word* to) {
     using namespace acc::exact;
     const int first = (sums.unit - lowest) / 32; // both are multiples of 32
     Word carry = 0;
     bool seen = false;
 #pragma unroll 1
-    for (int k = min(first, 0); k < Digits; ++k) {
+    for (int k = min(first, 0); k < Limbs; ++k) {
         const int at = k - first;
-        const Word digit = carry + (at >= 0 && at < Sums::count ? sums.digit[at] : 0);
-        carry = k + 1 < Digits ? digit >> 32 : 0;
+        const Word limb = carry + (at >= 0 && at < Sums::count ? sums.limb[at] : 0);
+        carry = k + 1 < Limbs ? limb >> 32 : 0;
         if (k < 0) continue;
-        to[k] = digit - carry * (Word{1} << 32);
+        to[k] = limb - carry * (Word{1} << 32);
         seen |= to[k] != 0;
     }
     for (int k = 0; k < counters; ++k)
-        to[Digits + k] = k == elements - digits ? static_cast<Word>(n) : k == weight - digits ? seen : 0;
+        to[Limbs + k] = k == elements - limbs ? static_cast<Word>(n) : k == weight - limbs ? seen : 0;
 }
 /// The same of what bins hold, none of which was NaN or infinite.
 template <class BinsOf>
@@ -131,15 +131,15 @@ __device__ __noinline__ void save_sums(BinSums<BinsOf> sums, std::uint64_t n, Wo
     using L = LongOf<1>;
     if constexpr (std::is_same_v<typename BinsOf::Place, int>) {
         using Of = LongOf<BinsOf::has_errors ? acc::exact::product_states : 1>;
-        save_digits<Of::digits>(SumDigits<BinsOf, true>(sums.low, sums.high, sums.place), Of::lowest, n, to);
+        save_limbs<Of::limbs>(SumLimbs<BinsOf, true>(sums.low, sums.high, sums.place), Of::lowest, n, to);
     } else {
         using Sums = typename BinsOf::Sums;
         using Squares = typename BinsOf::Squares;
         using Of = LongOf<Squares::has_errors ? acc::exact::product_states : 1>;
-        save_digits<L::digits>(SumDigits<Sums, true>(sums.low, sums.high, sums.place.sums), L::lowest, n, to);
-        save_digits<Of::digits>(
-            SumDigits<Squares, true>(sums.low + Sums::count, sums.high + Sums::count, sums.place.squares), Of::lowest,
-            n, to + acc::exact::words);
+        save_limbs<L::limbs>(SumLimbs<Sums, true>(sums.low, sums.high, sums.place.sums), L::lowest, n, to);
+        save_limbs<Of::limbs>(
+            SumLimbs<Squares, true>(sums.low + Sums::count, sums.high + Sums::count, sums.place.squares), Of::lowest, n,
+            to + acc::exact::words);
     }
 }
 
@@ -155,16 +155,16 @@ __device__ __noinline__ void round_sums(BinSums<BinsOf> sums, std::uint64_t n, F
         if (fit_in_128_bits<BinsOf> && n < std::uint64_t{1} << 28) {
             number = leading_of(sums);
         } else {
-            const SumDigits<BinsOf, false> digits(sums.low, sums.high, sums.place);
-            Scratch<digits.count> scratch;
-            number = leading(digits.number(), 0, digits.count, scratch);
+            const SumLimbs<BinsOf, false> limbs(sums.low, sums.high, sums.place);
+            Scratch<limbs.count> scratch;
+            number = leading(limbs.number(), 0, limbs.count, scratch);
         }
         finish.store(Outcome::of(number, finish.finalize, n));
     } else {
         using Sums = typename BinsOf::Sums;
-        const SumDigits<Sums, true> sum(sums.low, sums.high, sums.place.sums);
-        const SumDigits<typename BinsOf::Squares, true> squares(sums.low + Sums::count, sums.high + Sums::count,
-                                                                sums.place.squares);
+        const SumLimbs<Sums, true> sum(sums.low, sums.high, sums.place.sums);
+        const SumLimbs<typename BinsOf::Squares, true> squares(sums.low + Sums::count, sums.high + Sums::count,
+                                                               sums.place.squares);
         // Both windows hold the elements: twice the unit of the one is less than 8 limbs from that
         // of the other.
         VarianceRoom<sum.count, squares.count, 10> room;

@@ -33,7 +33,7 @@ struct CallersState {
         if (term != nullptr && !beyond) {
             // Carries go first: limbs of both may be as large as one more addition allows.
             Word sum = 1;
-            if (k < acc::exact::digits) {
+            if (k < acc::exact::limbs) {
                 sum = carried(own, k) + carried(other, k);
             } else if (k < acc::exact::weight) {
                 sum = static_cast<Word>(static_cast<std::uint64_t>(own[k]) + static_cast<std::uint64_t>(other[k]));

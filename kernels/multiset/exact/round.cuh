@@ -60,42 +60,40 @@ struct LongOf {
 };
 template <>
 struct LongOf<1> {
-    static constexpr int digits = acc::exact::digits, lowest = acc::exact::lowest_exponent, counters = 0;
-    static __device__ __forceinline__ Word digit(const Word* words, int k) { return words[k]; }
+    static constexpr int limbs = acc::exact::limbs, lowest = acc::exact::lowest_exponent, counters = 0;
+    static __device__ __forceinline__ Word limb(const Word* words, int k) { return words[k]; }
 };
 template <>
 struct LongOf<acc::exact::product_states> {
-    static constexpr int digits = acc::exact::product_digits, lowest = acc::exact::lowest_product_exponent,
+    static constexpr int limbs = acc::exact::product_limbs, lowest = acc::exact::lowest_product_exponent,
                          counters = acc::exact::words;
-    static __device__ __forceinline__ Word digit(const Word* words, int k) {
-        return acc::exact::joined_digit(words, k);
-    }
+    static __device__ __forceinline__ Word limb(const Word* words, int k) { return acc::exact::joined_limb(words, k); }
 };
 
 /// What a warp needs to round words.
 template <int States, bool Moments = of_moments<States>>
 struct RoundRoom {
-    acc::exact::Scratch<LongOf<States>::digits> scratch;
-    Word joined[States == 1 ? 1 : LongOf<States>::digits];
+    acc::exact::Scratch<LongOf<States>::limbs> scratch;
+    Word joined[States == 1 ? 1 : LongOf<States>::limbs];
 };
 template <int States>
 struct RoundRoom<States, true> {
-    acc::exact::VarianceRoom<acc::exact::digits, LongOf<States - 1>::digits> variance;
-    Word joined[States == 2 ? 1 : LongOf<States - 1>::digits];
+    acc::exact::VarianceRoom<acc::exact::limbs, LongOf<States - 1>::limbs> variance;
+    Word joined[States == 2 ? 1 : LongOf<States - 1>::limbs];
 };
 
 /// The number in the words of States states, 1 or product_states, whose limbs are put into
 /// `joined` unless it is one state, and those that are not zero.
 template <int States>
-__device__ __forceinline__ acc::exact::Long join_digits(const Word* words, Word* joined, acc::exact::DigitRange& used) {
+__device__ __forceinline__ acc::exact::Long join_limbs(const Word* words, Word* joined, acc::exact::LimbRange& used) {
     using L = LongOf<States>;
-    used = {L::digits, 0};
+    used = {L::limbs, 0};
 #pragma unroll 1
-    for (int base = 0; base < L::digits; base += warp_size) {
+    for (int base = 0; base < L::limbs; base += warp_size) {
         const int k = base + static_cast<int>(threadIdx.x % warp_size);
-        const Word digit = k < L::digits ? L::digit(words, k) : 0;
-        if (States > 1 && k < L::digits) joined[k] = digit;
-        const std::uint32_t there = votes_of_warp(digit != 0);
+        const Word limb = k < L::limbs ? L::limb(words, k) : 0;
+        if (States > 1 && k < L::limbs) joined[k] = limb;
+        const std::uint32_t there = votes_of_warp(limb != 0);
         if (there == 0) continue;
         used.first = min(used.first, base + __ffs(static_cast<int>(there)) - 1);
         used.last = base + warp_size - __clz(static_cast<int>(there));
@@ -114,18 +112,18 @@ __device__ __noinline__ void save_by_warp(const Word* words, Word* joined, Word 
         save_by_warp<1>(words, nullptr, n, to);
         save_by_warp<States - 1>(words + acc::exact::words, joined, n, to + acc::exact::words);
     } else {
-        constexpr int count = LongOf<States>::digits, last = count - 1;
-        DigitRange used;
-        const Long number = join_digits<States>(words, joined, used);
+        constexpr int count = LongOf<States>::limbs, last = count - 1;
+        LimbRange used;
+        const Long number = join_limbs<States>(words, joined, used);
         const int lane = threadIdx.x % warp_size;
         // One thread passes carries on, until nothing remains of them, or a sign.
         Word carry = 0;
         int end = used.first;
         bool seen = false;
         for (; lane == 0 && end < count && (end < used.last || (carry != 0 && carry != -1)); ++end) {
-            const Word digit = (end < used.last ? number.digit[end] : 0) + carry;
-            carry = end < last ? digit >> 32 : 0;
-            const Word kept = digit - carry * (Word{1} << 32);
+            const Word limb = (end < used.last ? number.limb[end] : 0) + carry;
+            carry = end < last ? limb >> 32 : 0;
+            const Word kept = limb - carry * (Word{1} << 32);
             to[end] = kept;
             seen |= kept != 0;
         }
@@ -136,7 +134,7 @@ __device__ __noinline__ void save_by_warp(const Word* words, Word* joined, Word 
             if (i < used.first || i >= end) to[i] = i < used.first ? 0 : i < last ? carry & 0xffffffff : carry;
         }
         if (lane < counters) {
-            const int k = digits + lane;
+            const int k = limbs + lane;
             const Word value = number.counters[k];
             to[count + lane] = k == elements ? n : k == weight ? any : k == negative_zeros && value != n ? 0 : value;
         }
@@ -155,18 +153,18 @@ __device__ __noinline__ void round_by_warp(const Word* words, RoundRoom<States>&
         return;
     }
     const bool works = threadIdx.x % warp_size == 0;
-    DigitRange used;
+    LimbRange used;
     if constexpr (of_moments<States>) {
-        DigitRange used_squares;
-        const Long sum = join_digits<1>(words, nullptr, used),
-                   squares = join_digits<States - 1>(words + acc::exact::words, room.joined, used_squares);
+        LimbRange used_squares;
+        const Long sum = join_limbs<1>(words, nullptr, used),
+                   squares = join_limbs<States - 1>(words + acc::exact::words, room.joined, used_squares);
         if (works) {
             finish.store(mean_and_variance(sum, used, squares, used_squares,
                                            static_cast<std::uint64_t>(words[elements]), finish.ddof,
                                            finish.op == Op::stddev, room.variance));
         }
     } else {
-        const Long number = join_digits<States>(words, room.joined, used);
+        const Long number = join_limbs<States>(words, room.joined, used);
         if (works) finish.store(outcome(number, used.first, used.last, finish.finalize, room.scratch));
     }
 }

@@ -208,7 +208,7 @@ struct Limbs {
             if (sum == 0) continue;
             const acc::exact::Deposit d = acc::exact::split(sum, fp::Format<double>::min_exponent + bits * k);
             for (int i = 0; i < 3; ++i) {
-                if (d.digit[i] != 0) atomic_add(words + d.first + i, d.digit[i]);
+                if (d.limb[i] != 0) atomic_add(words + d.first + i, d.limb[i]);
             }
         }
         sync_warp();
@@ -251,7 +251,7 @@ struct Columns {
         const acc::exact::Deposit d =
             acc::exact::split(sum, exponents * k - fp::Format<bfloat16>::max_exponent - fraction_bits);
         for (int i = 0; i < 3; ++i) {
-            if (d.digit[i] != 0) atomic_add(words + d.first + i, d.digit[i]);
+            if (d.limb[i] != 0) atomic_add(words + d.first + i, d.limb[i]);
         }
         sync_warp();
     }

@@ -33,8 +33,8 @@ __device__ __forceinline__ Word warp_sum(Word value) {
 __device__ __forceinline__ void warp_deposit(Word* words, Word value, int exponent) {
     const acc::exact::Deposit d = acc::exact::split(value, exponent);
     const int lane = threadIdx.x % warp_size;
-    const Word digit = lane == 0 ? d.digit[0] : lane == 1 ? d.digit[1] : d.digit[2];
-    if (lane < 3 && d.first + lane < acc::exact::digits) words[d.first + lane] += digit;
+    const Word limb = lane == 0 ? d.limb[0] : lane == 1 ? d.limb[1] : d.limb[2];
+    if (lane < 3 && d.first + lane < acc::exact::limbs) words[d.first + lane] += limb;
     sync_warp();
 }
 
@@ -46,14 +46,14 @@ __device__ __forceinline__ void warp_deposit_sum(Word* words, Word mine, int exp
 /// What limb k is when every limb has handed its carry to the next one, once: at most 2^33 in
 /// magnitude if all were below 2^63.
 __device__ __forceinline__ Word carried(const Word* words, int k) {
-    const Word low = k + 1 < acc::exact::digits ? words[k] & 0xffffffff : words[k];
+    const Word low = k + 1 < acc::exact::limbs ? words[k] & 0xffffffff : words[k];
     return low + (k > 0 ? words[k - 1] >> 32 : 0);
 }
 
 /// Word i of states, one behind the other, when every limb has handed on its carry.
 __device__ __forceinline__ Word carried_word(const Word* states, int i) {
     const int k = i % acc::exact::words;
-    return k < acc::exact::digits ? carried(states + (i - k), k) : states[i];
+    return k < acc::exact::limbs ? carried(states + (i - k), k) : states[i];
 }
 
 /// Makes words of the warp's zero.
@@ -65,15 +65,15 @@ __device__ __forceinline__ void warp_clear(Word* words, int count) {
 
 /// Hands on the carries of the warp's words, so that they can take 2^29 more deposits.
 __device__ __forceinline__ void warp_carry(Word* words) {
-    constexpr int each = (acc::exact::digits + warp_size - 1) / warp_size;
+    constexpr int each = (acc::exact::limbs + warp_size - 1) / warp_size;
     const int lane = threadIdx.x % warp_size;
     Word next[each];
     sync_warp();
     for (int i = 0; i < each; ++i)
-        next[i] = lane + i * warp_size < acc::exact::digits ? carried(words, lane + i * warp_size) : 0;
+        next[i] = lane + i * warp_size < acc::exact::limbs ? carried(words, lane + i * warp_size) : 0;
     sync_warp();
     for (int i = 0; i < each; ++i) {
-        if (lane + i * warp_size < acc::exact::digits) words[lane + i * warp_size] = next[i];
+        if (lane + i * warp_size < acc::exact::limbs) words[lane + i * warp_size] = next[i];
     }
     sync_warp();
 }

@@ -54,7 +54,7 @@ bool clip_by_state(const ClipPlan& plan, const std::int64_t* state, const Tensor
     const StandardFpEnvironment environment;
     acc::exact::Word joined[acc::exact::joined_words], states[acc::exact::product_states * acc::exact::words];
     std::copy_n(state, acc::exact::joined_words, joined);
-    if (!detail::normalize_sum<acc::exact::product_digits>(joined, false)) return false;
+    if (!detail::normalize_sum<acc::exact::product_limbs>(joined, false)) return false;
     acc::exact::part(joined, states);
     scale_list(plan, list, states, norm_out);
     return true;

@@ -1,6 +1,6 @@
 // Exact accumulation of non-negative multiples of a power of two: a long fixed-point number whose
-// 32-bit digits lie in 64-bit lanes, so that an add touches three lanes and carries wait (the idea
-// of Kulisch's long accumulator, 1971, with carry-save digits as in Neal's
+// 32-bit limbs lie in 64-bit lanes, so that an add touches three lanes and carries wait (the idea
+// of Kulisch's long accumulator, 1971, with carry-save limbs as in Neal's
 // "small superaccumulator", 2015).
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace detreduce::accuracy {
 
-/// Σ digit_k·2^(32k) for digits below 2^32.
-[[nodiscard]] boost::multiprecision::cpp_int from_digits(std::span<const std::uint64_t> digits);
+/// Σ limb_k·2^(32k) for limbs below 2^32.
+[[nodiscard]] boost::multiprecision::cpp_int from_limbs(std::span<const std::uint64_t> limbs);
 
 /// Σ mantissa·2^exponent for exponents ≥ `Lowest` and terms < 2^`Highest`, exact for up to 2^64
 /// terms. One add puts less than 2^33 into a lane, so a carry pass is due after 2^31 − 1 adds;
@@ -36,10 +36,10 @@ class FixedPoint {
         ++adds_;
         const auto position = static_cast<unsigned>(exponent - Lowest);
         const unsigned lane = position / 32, shift = position % 32;
-        const std::uint64_t low = (mantissa & digit_mask) << shift;
+        const std::uint64_t low = (mantissa & limb_mask) << shift;
         const std::uint64_t high = (mantissa >> 32) << shift;
-        lane_[lane] += low & digit_mask;
-        lane_[lane + 1] += (low >> 32) + (high & digit_mask);
+        lane_[lane] += low & limb_mask;
+        lane_[lane + 1] += (low >> 32) + (high & limb_mask);
         lane_[lane + 2] += high >> 32;
     }
 
@@ -50,11 +50,11 @@ class FixedPoint {
     [[nodiscard]] boost::multiprecision::cpp_int scaled() const {
         FixedPoint carried = *this;
         carried.carry();
-        return from_digits(carried.lane_);
+        return from_limbs(carried.lane_);
     }
 
   private:
-    static constexpr std::uint64_t digit_mask = 0xffff'ffffu;
+    static constexpr std::uint64_t limb_mask = 0xffff'ffffu;
 
     void carry() noexcept {
         std::uint64_t carried = 0;
@@ -63,7 +63,7 @@ class FixedPoint {
             // carrying out.
             lane += carried;
             carried = lane >> 32;
-            lane &= digit_mask;
+            lane &= limb_mask;
         }
         adds_ = 0;
     }

@@ -19,7 +19,7 @@ namespace detreduce::acc::exact {
 using Word = std::int64_t;
 
 inline constexpr int lowest_exponent = -1088; ///< limb k counts units of 2^(32k − 1088); the smallest double is 2^−1074
-inline constexpr int digits = 68;             ///< the last one reaches from 2^1056 to 2^1119, past 2^62 · 2^1024
+inline constexpr int limbs = 68;              ///< the last one reaches from 2^1056 to 2^1119, past 2^62 · 2^1024
 /// Words after the limbs: how many NaNs, +inf, −inf, elements in all and −0 there were.
 inline constexpr int nan_count = 68, positive_infinities = 69, negative_infinities = 70, elements = 71,
                      negative_zeros = 72;
@@ -29,9 +29,9 @@ inline constexpr int weight = 73;
 inline constexpr int words = 74;
 /// The same of a longer number, of so many limbs: its counters and its weight follow them in this
 /// order.
-inline constexpr int counters = words - digits;
-template <int Digits = digits>
-inline constexpr int weight_of = Digits + counters - 1;
+inline constexpr int counters = words - limbs;
+template <int Limbs = limbs>
+inline constexpr int weight_of = Limbs + counters - 1;
 
 /// Largest weight: limbs stay below 2^62, so that one more addition cannot wrap a word.
 inline constexpr Word max_weight = Word{1} << 29;
@@ -39,15 +39,15 @@ inline constexpr Word max_weight = Word{1} << 29;
 /// The headroom of a caller's state (lib/SPEC.md, section 7.1): counters of at most 2^62 in
 /// magnitude, and a sum in [−2^1086, 2^1086), which holds for 2^62 elements: when normalized, the
 /// last limb is in [−2^30, 2^30). Before carries are passed on, no limb is above 2^62.
-inline constexpr Word max_count = Word{1} << 62, max_last_digit = Word{1} << 30;
+inline constexpr Word max_count = Word{1} << 62, max_last_limb = Word{1} << 30;
 /// The last limb of a state that went beyond. It outweighs those of 2^15 other states, should words
 /// be added as plain integers.
-inline constexpr Word beyond_digit = Word{1} << 47;
+inline constexpr Word beyond_limb = Word{1} << 47;
 
 /// Limbs that one value of 64 bits touches, from limb `first` on.
 struct Deposit {
     int first;
-    Word digit[3];
+    Word limb[3];
 };
 
 /// value · 2^exponent as limbs, each below 2^33 in magnitude. exponent ≥ lowest_exponent.
@@ -68,8 +68,8 @@ struct Deposit {
 /// range.
 DETREDUCE_HD constexpr void deposit(Word* w, Word value, int exponent) {
     const Deposit d = split(value, exponent);
-    for (int i = 0; i < 3 && d.first + i < digits; ++i)
-        w[d.first + i] += d.digit[i];
+    for (int i = 0; i < 3 && d.first + i < limbs; ++i)
+        w[d.first + i] += d.limb[i];
 }
 
 /// A finite number as significand · 2^exponent.
@@ -105,113 +105,113 @@ DETREDUCE_HD constexpr void add(Word* w, T x) {
 
 /// Passes carries on, so that limbs are in [0, 2^32), the last one (with the sign) aside. The value
 /// stays; each value has one such form.
-template <int Digits = digits>
+template <int Limbs = limbs>
 DETREDUCE_HD constexpr void normalize(Word* w) {
     Word carry = 0, seen = 0;
-    for (int k = 0; k < Digits; ++k) {
-        const Word digit = w[k] + carry;
-        carry = k + 1 < Digits ? digit >> 32 : 0; // rounds down, also below zero
-        w[k] = digit - (carry << 32);
+    for (int k = 0; k < Limbs; ++k) {
+        const Word limb = w[k] + carry;
+        carry = k + 1 < Limbs ? limb >> 32 : 0; // rounds down, also below zero
+        w[k] = limb - (carry << 32);
         seen |= w[k];
     }
-    w[weight_of<Digits>] = seen != 0;
+    w[weight_of<Limbs>] = seen != 0;
 }
 
 /// May word k be that of a state, with carries to do or without?
-template <int Digits = digits>
+template <int Limbs = limbs>
 [[nodiscard]] DETREDUCE_HD constexpr bool word_fits(Word value, int k) {
     const auto from_lowest = static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(max_count);
-    return k == weight_of<Digits> ? value >= 0 && value <= max_weight
-                                  : from_lowest <= 2 * static_cast<std::uint64_t>(max_count);
+    return k == weight_of<Limbs> ? value >= 0 && value <= max_weight
+                                 : from_lowest <= 2 * static_cast<std::uint64_t>(max_count);
 }
 
 /// Does the sum lie in [−2^1086, 2^1086)? All words must fit.
-template <int Digits = digits>
+template <int Limbs = limbs>
 [[nodiscard]] DETREDUCE_HD constexpr bool sum_fits(const Word* w) {
-    const Word last = w[Digits - 1], next = w[Digits - 2];
-    constexpr Word near = max_last_digit / 2, near_next = Word{1} << 60;
+    const Word last = w[Limbs - 1], next = w[Limbs - 2];
+    constexpr Word near = max_last_limb / 2, near_next = Word{1} << 60;
     if (last < near && last >= -near && next < near_next && next >= -near_next) return true; // whatever is carried
     Word carry = 0;
-    for (int k = 0; k + 1 < Digits; ++k)
+    for (int k = 0; k + 1 < Limbs; ++k)
         carry = (w[k] + carry) >> 32;
-    return last + carry < max_last_digit && last + carry >= -max_last_digit;
+    return last + carry < max_last_limb && last + carry >= -max_last_limb;
 }
 
 /// Is the state beyond the headroom?
-template <int Digits = digits>
+template <int Limbs = limbs>
 [[nodiscard]] DETREDUCE_HD constexpr bool is_beyond(const Word* w) {
-    constexpr int at_weight = weight_of<Digits>;
+    constexpr int at_weight = weight_of<Limbs>;
     std::uint64_t differ = 0; // bit 63: the two highest bits of a word differ, as they do from 2^62 on
     for (int k = 0; k <= at_weight; ++k)
         differ |= static_cast<std::uint64_t>(w[k]) ^ static_cast<std::uint64_t>(w[k]) << 1;
-    bool fits = word_fits<Digits>(w[at_weight], at_weight);
+    bool fits = word_fits<Limbs>(w[at_weight], at_weight);
     for (int k = 0; k < at_weight && differ >> 63 != 0; ++k)
-        fits = fits && word_fits<Digits>(w[k], k);
-    return !fits || !sum_fits<Digits>(w);
+        fits = fits && word_fits<Limbs>(w[k], k);
+    return !fits || !sum_fits<Limbs>(w);
 }
 
 /// Word k of a state that went beyond: it counts a NaN, so that its value is NaN wherever it is
 /// looked at. normalize() leaves it as it is.
-template <int Digits = digits>
+template <int Limbs = limbs>
 [[nodiscard]] DETREDUCE_HD constexpr Word beyond_word(int k) {
-    return k == Digits - 1 ? beyond_digit : k == Digits + nan_count - digits || k == weight_of<Digits>;
+    return k == Limbs - 1 ? beyond_limb : k == Limbs + nan_count - limbs || k == weight_of<Limbs>;
 }
-template <int Digits = digits>
+template <int Limbs = limbs>
 DETREDUCE_HD constexpr void set_beyond(Word* w) {
-    for (int k = 0; k <= weight_of<Digits>; ++k)
-        w[k] = beyond_word<Digits>(k);
+    for (int k = 0; k <= weight_of<Limbs>; ++k)
+        w[k] = beyond_word<Limbs>(k);
 }
 
 /// Products of doubles reach further: their sum is kept in three states, of products that are
 /// scaled by 2^1088, by 1 and by 2^−1088. That is 34 limbs either way, so that the three together
 /// are one long number.
-inline constexpr int scale_bits = 1088, scale_digits = scale_bits / 32, product_states = 3;
-inline constexpr int product_digits = digits + 2 * scale_digits, lowest_product_exponent = lowest_exponent - scale_bits;
+inline constexpr int scale_bits = 1088, scale_limbs = scale_bits / 32, product_states = 3;
+inline constexpr int product_limbs = limbs + 2 * scale_limbs, lowest_product_exponent = lowest_exponent - scale_bits;
 
 /// Limb k of the three states together. Each of them must be below 2^61.
-[[nodiscard]] DETREDUCE_HD constexpr Word joined_digit(const Word* states, int k) {
+[[nodiscard]] DETREDUCE_HD constexpr Word joined_limb(const Word* states, int k) {
     Word sum = 0;
     for (int s = 0; s < product_states; ++s) {
-        const int at = k - s * scale_digits;
-        if (at >= 0 && at < digits) sum += states[s * words + at];
+        const int at = k - s * scale_limbs;
+        if (at >= 0 && at < limbs) sum += states[s * words + at];
     }
     return sum;
 }
 
-/// The three as one state of product_digits limbs, with the counters of the middle one, normalized:
+/// The three as one state of product_limbs limbs, with the counters of the middle one, normalized:
 /// whatever product went into which, equal sums have equal words.
-inline constexpr int joined_words = product_digits + counters;
+inline constexpr int joined_words = product_limbs + counters;
 DETREDUCE_HD constexpr void join(const Word* states, Word* joined) {
-    for (int k = 0; k < product_digits; ++k)
-        joined[k] = joined_digit(states, k);
+    for (int k = 0; k < product_limbs; ++k)
+        joined[k] = joined_limb(states, k);
     for (int k = 0; k < counters; ++k)
-        joined[product_digits + k] = states[words + digits + k];
-    normalize<product_digits>(joined);
+        joined[product_limbs + k] = states[words + limbs + k];
+    normalize<product_limbs>(joined);
 }
 /// And back. The outer two get what the middle one has no limbs for.
 DETREDUCE_HD constexpr void part(const Word* joined, Word* states) {
     for (int k = 0; k < product_states * words; ++k)
         states[k] = 0;
-    for (int k = 0; k < product_digits; ++k) {
-        const int s = k < scale_digits ? 0 : k < scale_digits + digits ? 1 : 2;
-        states[s * words + k - s * scale_digits] = joined[k];
+    for (int k = 0; k < product_limbs; ++k) {
+        const int s = k < scale_limbs ? 0 : k < scale_limbs + limbs ? 1 : 2;
+        states[s * words + k - s * scale_limbs] = joined[k];
     }
     for (int k = 0; k < counters; ++k)
-        states[words + digits + k] = joined[product_digits + k];
+        states[words + limbs + k] = joined[product_limbs + k];
 }
 
 /// A long number, limb k in units of 2^(32k + lowest), and the words of the state that counts what
 /// went into it.
 struct Long {
-    const Word* digit;
+    const Word* limb;
     int lowest;
     const Word* counters;
 };
 
 /// Room for finish(): the magnitude if the number is positive, and if it is negative.
-template <int Digits>
+template <int Limbs>
 struct Scratch {
-    static constexpr int size = Digits + 2;
+    static constexpr int size = Limbs + 2;
     std::uint32_t positive[size], negative[size];
 };
 
@@ -228,15 +228,15 @@ struct Leading {
 /// other than zero.
 struct Magnitude {
     bool negative;
-    const std::uint32_t* digit;
+    const std::uint32_t* limb;
     int first, last, lowest;
 
     [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t at(int k) const {
-        return k >= first && k < last ? std::uint64_t{digit[k]} : std::uint64_t{0};
+        return k >= first && k < last ? std::uint64_t{limb[k]} : std::uint64_t{0};
     }
     [[nodiscard]] DETREDUCE_HD constexpr bool any_below(int k) const {
         for (int i = (k < last ? k : last) - 1; i >= first; --i) {
-            if (digit[i] != 0) return true;
+            if (limb[i] != 0) return true;
         }
         return false;
     }
@@ -244,15 +244,15 @@ struct Magnitude {
 
 /// The magnitude of a number whose limbs but first … last − 1 are zero. Its last limb is not zero,
 /// unless there is none.
-template <int Digits>
+template <int Limbs>
 [[nodiscard]] DETREDUCE_HD constexpr Magnitude magnitude_of(const Long& number, int first, int last,
-                                                            Scratch<Digits>& scratch) {
+                                                            Scratch<Limbs>& scratch) {
     Word carry = 0, borrow = 0;
     int k = first;
     // Past the last limb one of the two is done when nothing remains to carry in it; that is the
     // magnitude.
-    for (; k < last || (k < Scratch<Digits>::size && carry != 0 && borrow != 0); ++k) {
-        const Word digit = k < last ? number.digit[k] : 0, p = digit + carry, m = borrow - digit;
+    for (; k < last || (k < Scratch<Limbs>::size && carry != 0 && borrow != 0); ++k) {
+        const Word limb = k < last ? number.limb[k] : 0, p = limb + carry, m = borrow - limb;
         scratch.positive[k] = static_cast<std::uint32_t>(p);
         scratch.negative[k] = static_cast<std::uint32_t>(m);
         carry = p >> 32;
@@ -285,12 +285,11 @@ template <int Digits>
 }
 
 /// The leading bits of a number whose limbs but first … last − 1 are zero.
-template <int Digits>
-[[nodiscard]] DETREDUCE_HD constexpr Leading leading(const Long& number, int first, int last,
-                                                     Scratch<Digits>& scratch) {
+template <int Limbs>
+[[nodiscard]] DETREDUCE_HD constexpr Leading leading(const Long& number, int first, int last, Scratch<Limbs>& scratch) {
     const Magnitude m = magnitude_of(number, first, last, scratch);
     if (m.last == m.first) return {false, 0, 0, false};
-    const int top = m.last - 1, lead = leading_zeros(std::uint64_t{m.digit[top]}) - 32;
+    const int top = m.last - 1, lead = leading_zeros(std::uint64_t{m.limb[top]}) - 32;
     const std::uint64_t next = m.at(top - 4) << lead; // 32 bits that go into the significand, and the rest
     const auto four =
         static_cast<unsigned __int128>(m.at(top) << 32 | m.at(top - 1)) << 64 | (m.at(top - 2) << 32 | m.at(top - 3));
@@ -410,9 +409,9 @@ struct Outcome {
 
 /// The finalize of the number. All limbs but first … last − 1 must be zero. Not for roots of what
 /// is below zero.
-template <int Digits>
+template <int Limbs>
 [[nodiscard]] DETREDUCE_HD Outcome outcome(const Long& number, int first, int last, Finalize finalize,
-                                           Scratch<Digits>& scratch) {
+                                           Scratch<Limbs>& scratch) {
     const Word* const w = number.counters;
     if (has_special(w)) return special_outcome(w);
     // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
@@ -440,27 +439,27 @@ template <class T>
 }
 
 /// The same of the number, at once.
-template <class T, int Digits>
+template <class T, int Limbs>
 [[nodiscard]] DETREDUCE_HD T finish(const Long& number, int first, int last, Finalize finalize,
-                                    Scratch<Digits>& scratch) {
+                                    Scratch<Limbs>& scratch) {
     return rounded<T>(outcome(number, first, last, finalize, scratch));
 }
 
 /// The same of a state's words.
 template <class T>
 [[nodiscard]] DETREDUCE_HD T round(const Word* w, Finalize finalize = Finalize::sum) {
-    Scratch<digits> scratch{};
-    return finish<T>(Long{w, lowest_exponent, w}, 0, digits, finalize, scratch);
+    Scratch<limbs> scratch{};
+    return finish<T>(Long{w, lowest_exponent, w}, 0, limbs, finalize, scratch);
 }
 
 /// The same of three states of products.
 template <class T>
 [[nodiscard]] DETREDUCE_HD T round_products(const Word* states, Finalize finalize) {
-    Word joined[product_digits] = {};
-    for (int k = 0; k < product_digits; ++k)
-        joined[k] = joined_digit(states, k);
-    Scratch<product_digits> scratch{};
-    return finish<T>(Long{joined, lowest_product_exponent, states + words}, 0, product_digits, finalize, scratch);
+    Word joined[product_limbs] = {};
+    for (int k = 0; k < product_limbs; ++k)
+        joined[k] = joined_limb(states, k);
+    Scratch<product_limbs> scratch{};
+    return finish<T>(Long{joined, lowest_product_exponent, states + words}, 0, product_limbs, finalize, scratch);
 }
 
 /// factor · a · b of finite a and b as one or two numbers without error, in units of

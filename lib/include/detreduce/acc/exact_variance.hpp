@@ -22,7 +22,7 @@ struct Wide {
 [[nodiscard]] DETREDUCE_HD constexpr Wide leading_wide(const Magnitude& m) {
     Wide wide{};
     if (m.last == m.first) return wide;
-    const int top = m.last - 1, lead = leading_zeros(std::uint64_t{m.digit[top]}) - 32;
+    const int top = m.last - 1, lead = leading_zeros(std::uint64_t{m.limb[top]}) - 32;
     for (int i = 0; i < 4; ++i) {
         const int k = top - 2 * i;
         const auto three = static_cast<unsigned __int128>(m.at(k) << 32 | m.at(k - 1)) << 32 | m.at(k - 2);
@@ -72,7 +72,7 @@ DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
         const int both = k - sum_at; // i + j of the limbs whose products are in this column
         const int end = both - sum.first < sum.last - 1 ? both - sum.first : sum.last - 1;
         for (int i = both - sum.last + 1 > sum.first ? both - sum.last + 1 : sum.first; i <= end; ++i)
-            column -= std::uint64_t{sum.digit[i]} * sum.digit[both - i];
+            column -= std::uint64_t{sum.limb[i]} * sum.limb[both - i];
         room[k] = static_cast<std::uint32_t>(column);
         column >>= 32; // rounds down, also below zero
     }
@@ -84,24 +84,24 @@ DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
 
 /// What the variance is worked out in, of so many limbs of Σx and Σx², one of which begins up to
 /// `Apart` limbs before the other does.
-template <int SumDigits = digits, int SquareDigits = product_digits, int Apart = scale_digits>
+template <int SumLimbs = limbs, int SquareLimbs = product_limbs, int Apart = scale_limbs>
 struct VarianceRoom {
-    static constexpr int of_sum = 2 * Scratch<SumDigits>::size, of_squares = Scratch<SquareDigits>::size + 2;
-    Scratch<SumDigits> sum;
-    Scratch<SquareDigits> squares;
+    static constexpr int of_sum = 2 * Scratch<SumLimbs>::size, of_squares = Scratch<SquareLimbs>::size + 2;
+    Scratch<SumLimbs> sum;
+    Scratch<SquareLimbs> squares;
     std::uint32_t difference[Apart + (of_sum > of_squares ? of_sum : of_squares)];
 };
 
 /// Limbs first … last − 1 of a long number; the others are zero.
-struct DigitRange {
+struct LimbRange {
     int first, last;
 };
 
 /// The leading bits of the variance, or of its root, of n finite elements, from Σx and Σx². Zero
 /// where they are all equal.
 template <class Room>
-[[nodiscard]] DETREDUCE_HD Leading variance(const Long& sum, DigitRange in_sum, const Long& squares,
-                                            DigitRange in_squares, std::uint64_t n, std::uint64_t ddof, bool root,
+[[nodiscard]] DETREDUCE_HD Leading variance(const Long& sum, LimbRange in_sum, const Long& squares,
+                                            LimbRange in_squares, std::uint64_t n, std::uint64_t ddof, bool root,
                                             Room& room) {
     const Magnitude s = magnitude_of(sum, in_sum.first, in_sum.last, room.sum),
                     q = magnitude_of(squares, in_squares.first, in_squares.last, room.squares);
@@ -118,8 +118,8 @@ struct MeanAndVariance {
 };
 /// Both of n elements. Null as sum.counters says that they are finite, and not all −0.
 template <class Room>
-[[nodiscard]] DETREDUCE_HD MeanAndVariance mean_and_variance(const Long& sum, DigitRange in_sum, const Long& squares,
-                                                             DigitRange in_squares, std::uint64_t n, std::uint64_t ddof,
+[[nodiscard]] DETREDUCE_HD MeanAndVariance mean_and_variance(const Long& sum, LimbRange in_sum, const Long& squares,
+                                                             LimbRange in_squares, std::uint64_t n, std::uint64_t ddof,
                                                              bool root, Room& room) {
     MeanAndVariance m;
     if (ddof < n && (sum.counters == nullptr || !has_special(sum.counters)))

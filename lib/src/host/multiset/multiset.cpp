@@ -234,12 +234,12 @@ void SumOfTerms::store(const Found& sums, std::uint64_t, void* out) const {
 
 namespace {
 
-template <int Digits>
-exact::DigitRange range_of(const exact::Word* digit) {
-    exact::DigitRange range{0, Digits};
-    while (range.last > 0 && digit[range.last - 1] == 0)
+template <int Limbs>
+exact::LimbRange range_of(const exact::Word* limb) {
+    exact::LimbRange range{0, Limbs};
+    while (range.last > 0 && limb[range.last - 1] == 0)
         --range.last;
-    while (range.first < range.last && digit[range.first] == 0)
+    while (range.first < range.last && limb[range.first] == 0)
         ++range.first;
     return range;
 }
@@ -251,14 +251,14 @@ void MomentsOp::store(const Found& sums, std::uint64_t n, void* out) const {
     const exact::Word *const sum = sums.words, *const squares = sums.words + exact::words;
     const acc::MomentsResult result{out, plan.output(), static_cast<std::uint32_t>(plan.result_bytes()), r.op,
                                     n,   r.ddof};
-    exact::Word joined[exact::product_digits];
-    for (int k = 0; k < exact::product_digits; ++k)
-        joined[k] = exact::joined_digit(squares, k);
+    exact::Word joined[exact::product_limbs];
+    for (int k = 0; k < exact::product_limbs; ++k)
+        joined[k] = exact::joined_limb(squares, k);
     exact::VarianceRoom<> room;
     const exact::MeanAndVariance m =
-        exact::mean_and_variance({sum, exact::lowest_exponent, sum}, range_of<exact::digits>(sum),
+        exact::mean_and_variance({sum, exact::lowest_exponent, sum}, range_of<exact::limbs>(sum),
                                  {joined, exact::lowest_product_exponent, squares},
-                                 range_of<exact::product_digits>(joined), n, r.ddof, r.op == Op::stddev, room);
+                                 range_of<exact::product_limbs>(joined), n, r.ddof, r.op == Op::stddev, room);
     result.store([&](auto t) { return exact::rounded<decltype(t)>(m.mean); },
                  [&](auto t) { return exact::rounded<decltype(t)>(m.variance); });
 }

@@ -40,7 +40,7 @@ struct ExactOp {
     void save_products(const acc::exact::Word* states, acc::exact::Word* to) const {
         if (!detail::has_joined_products(plan.request())) return save_sum(states + acc::exact::words, to);
         acc::exact::join(states, to);
-        detail::settle_zeros(to + acc::exact::product_digits - acc::exact::digits);
+        detail::settle_zeros(to + acc::exact::product_limbs - acc::exact::limbs);
     }
     void load_products(acc::exact::Word* states, const acc::exact::Word* from) const {
         if (detail::has_joined_products(plan.request())) return acc::exact::part(from, states);
