@@ -85,7 +85,7 @@ Scope scope_of(const Request& r, const Route& route) {
 
 /// What a caller can choose of a launch.
 struct Offer {
-    std::uint32_t least_block, most_block, block; ///< of 128 and 256; and the library's choice
+    std::uint32_t minimum_block, most_block, block; ///< of 128 and 256; and the library's choice
     bool last_block, cooperative;
     Schedule schedule;              ///< the library's choice
     const char *blocks, *schedules; ///< what is said about them
@@ -154,7 +154,7 @@ Status choose_launch(const Offer& offer, Launch& launch) {
     if ((launch.schedule == Schedule::last_block && !offer.last_block) ||
         (launch.schedule == Schedule::cooperative && !offer.cooperative))
         return {StatusCode::unsupported, "launch.schedule", offer.schedules};
-    if (launch.block != 0 && (launch.block < offer.least_block || launch.block > offer.most_block))
+    if (launch.block != 0 && (launch.block < offer.minimum_block || launch.block > offer.most_block))
         return {StatusCode::unsupported, "launch.block", offer.blocks};
     if (launch.schedule == Schedule::automatic) launch.schedule = offer.schedule;
     if (launch.block == 0) launch.block = offer.block;

@@ -51,14 +51,14 @@ struct SumErrors {
 };
 SumErrors sum_errors(const ExpSumCase& c) noexcept {
     const double epsilon = with_dtype(c.input, []<class T>(T) { return spec::exp_term_error<T>; });
-    const double least = accumulator_of(c.input) == DType::f64
-                             ? 0
-                             : std::ldexp(1.0, static_cast<int>(spec::ExpTermConstants<float>::least_exponent));
+    const double minimum = accumulator_of(c.input) == DType::f64
+                               ? 0
+                               : std::ldexp(1.0, static_cast<int>(spec::ExpTermConstants<float>::minimum_exponent));
     const std::uint64_t tiles =
         with_dtype(c.input, [&]<class T>(T) { return spec::tiles(c.n, spec::TreeOrder<sizeof(T)>::tile); });
     const std::uint64_t above = rounding_depth(Method::tree, accumulator_of(c.input), tiles);
     // (2^-1533 is nothing in binary64: the smallest subnormal covers it.)
-    return {epsilon, gamma(c.input, depth(c.input, c.n) + above + 3), static_cast<double>(c.n) * 2 * least};
+    return {epsilon, gamma(c.input, depth(c.input, c.n) + above + 3), static_cast<double>(c.n) * 2 * minimum};
 }
 /// e of L, but for its own roundings.
 double log_error(const ExpSumCase& c) noexcept {

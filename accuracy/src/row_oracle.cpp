@@ -31,13 +31,13 @@ double relative_error_of_exp(double z, double term, int k) {
 
 struct RowOracle::Numbers {
     std::vector<double> x;
-    double greatest;
+    double maximum;
     std::vector<Real> terms; // e^(x − the maximum)
     Real sum, log;
     std::size_t peak;
     Real others; // the sum but for the maximum
 
-    [[nodiscard]] Real log_softmax(std::size_t i) const { return Real(x[i]) - greatest - log; }
+    [[nodiscard]] Real log_softmax(std::size_t i) const { return Real(x[i]) - maximum - log; }
     [[nodiscard]] static Real weight(const RowTarget& t, std::size_t j) { return t.weights.empty() ? 1 : t.weights[j]; }
     /// What class j counts.
     [[nodiscard]] Real share(const RowTarget& t, std::size_t j) const {
@@ -48,11 +48,11 @@ struct RowOracle::Numbers {
     /// The loss with element j off by h.
     [[nodiscard]] Real loss(const RowTarget& t, std::size_t j, const Real& h) const {
         Real total = log;
-        if (h.nearest() != 0) total = accuracy::log(sum - terms[j] + exp(Real(x[j]) - greatest + h));
+        if (h.nearest() != 0) total = accuracy::log(sum - terms[j] + exp(Real(x[j]) - maximum + h));
         const auto neg_log_prob = [&](std::size_t i) {
-            return total + (Real(greatest) - x[i]) - (i == j ? h : Real(0));
+            return total + (Real(maximum) - x[i]) - (i == j ? h : Real(0));
         };
-        Real whole = (total + greatest) * (total + greatest) * t.z_loss;
+        Real whole = (total + maximum) * (total + maximum) * t.z_loss;
         if (t.smoothing == 0 && t.probabilities.empty()) return whole + weight(t, t.y) * neg_log_prob(t.y);
         for (std::size_t i = 0; i < x.size(); ++i)
             whole = whole + share(t, i) * neg_log_prob(i);
@@ -63,9 +63,9 @@ struct RowOracle::Numbers {
 RowOracle::RowOracle(std::span<const double> x) {
     auto n = std::make_unique<Numbers>();
     n->x.assign(x.begin(), x.end());
-    n->greatest = *std::max_element(x.begin(), x.end());
+    n->maximum = *std::max_element(x.begin(), x.end());
     for (const double v : x) {
-        n->terms.push_back(exp(Real(v) - n->greatest));
+        n->terms.push_back(exp(Real(v) - n->maximum));
         n->sum = n->sum + n->terms.back();
     }
     n->peak = static_cast<std::size_t>(std::max_element(x.begin(), x.end()) - x.begin());
@@ -77,11 +77,11 @@ RowOracle::RowOracle(std::span<const double> x) {
 }
 RowOracle::~RowOracle() = default;
 
-double RowOracle::greatest() const {
-    return of_->greatest;
+double RowOracle::maximum() const {
+    return of_->maximum;
 }
 double RowOracle::log_sum(double c) const {
-    return (of_->log + (Real(of_->greatest) - c)).nearest();
+    return (of_->log + (Real(of_->maximum) - c)).nearest();
 }
 double RowOracle::log_others() const {
     return of_->log.nearest();
@@ -96,7 +96,7 @@ double RowOracle::log_softmax(std::size_t i) const {
     return of_->log_softmax(i).nearest();
 }
 double RowOracle::logsumexp_error(double result) const {
-    return off(of_->log + of_->greatest, result);
+    return off(of_->log + of_->maximum, result);
 }
 double RowOracle::softmax_error(std::size_t i, double result) const {
     return off(of_->terms[i] / of_->sum, result);
@@ -117,7 +117,7 @@ std::vector<double> RowOracle::slope_errors(const RowTarget& t, std::span<const 
     for (std::size_t j = 0; j < of_->x.size(); ++j) {
         const Real share = of_->share(t, j);
         const Real slope = j == of_->peak ? all - share - rest * all : of_->terms[j] / of_->sum * all - share;
-        const Real of_z = 2 * t.z_loss * (of_->log + of_->greatest) * of_->terms[j] / of_->sum;
+        const Real of_z = 2 * t.z_loss * (of_->log + of_->maximum) * of_->terms[j] / of_->sum;
         errors.push_back(off((slope + of_z) * t.factor, results[j]));
     }
     return errors;

@@ -29,7 +29,7 @@ __device__ __forceinline__ float below_all() {
     return -__builtin_huge_valf();
 }
 
-__device__ __forceinline__ float row_greatest(const float* x, std::uint64_t n) {
+__device__ __forceinline__ float row_maximum(const float* x, std::uint64_t n) {
     float m = below_all();
     for (std::uint64_t i = threadIdx.x; i < n; i += blockDim.x)
         m = Greater{}(m, x[i]);

@@ -12,7 +12,7 @@ namespace detreduce::ladder {
 
 __global__ void softmax_fused(const float* x, std::uint64_t n, float* out) {
     const float* const row = x + blockIdx.x * n;
-    const float m = row_greatest(row, n);
+    const float m = row_maximum(row, n);
     write_row(row, n, m, row_exp_sum(row, n, m), out + blockIdx.x * n);
 }
 

@@ -11,30 +11,30 @@
 
 namespace detreduce::ladder {
 
-__global__ void softmax_greatest(const float* x, std::uint64_t n, float* greatest) {
-    const float m = row_greatest(x + blockIdx.x * n, n);
-    if (threadIdx.x == 0) greatest[blockIdx.x] = m;
+__global__ void softmax_maximum(const float* x, std::uint64_t n, float* maximum) {
+    const float m = row_maximum(x + blockIdx.x * n, n);
+    if (threadIdx.x == 0) maximum[blockIdx.x] = m;
 }
-__global__ void softmax_sum(const float* x, std::uint64_t n, const float* greatest, float* sums) {
-    const float sum = row_exp_sum(x + blockIdx.x * n, n, greatest[blockIdx.x]);
+__global__ void softmax_sum(const float* x, std::uint64_t n, const float* maximum, float* sums) {
+    const float sum = row_exp_sum(x + blockIdx.x * n, n, maximum[blockIdx.x]);
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
-__global__ void softmax_quotients(const float* x, std::uint64_t n, const float* greatest, const float* sums,
+__global__ void softmax_quotients(const float* x, std::uint64_t n, const float* maximum, const float* sums,
                                   float* out) {
-    write_row(x + blockIdx.x * n, n, greatest[blockIdx.x], sums[blockIdx.x], out + blockIdx.x * n);
+    write_row(x + blockIdx.x * n, n, maximum[blockIdx.x], sums[blockIdx.x], out + blockIdx.x * n);
 }
 
 struct SoftmaxThreeKernels {
     static Needs needs(const Shape& shape, const Settings& settings) { return needs_of_rows(shape, settings, 3, 2); }
     static Status run(const Call& call, const Needs&, Stream stream) {
         const std::uint64_t n = call.shape.length;
-        auto* const greatest = static_cast<float*>(call.workspace);
-        float* const sums = greatest + call.shape.rows;
-        Status status = launch_rows(call, softmax_greatest, stream, call.x, n, greatest);
+        auto* const maximum = static_cast<float*>(call.workspace);
+        float* const sums = maximum + call.shape.rows;
+        Status status = launch_rows(call, softmax_maximum, stream, call.x, n, maximum);
         if (status.ok())
-            status = launch_rows(call, softmax_sum, stream, call.x, n, static_cast<const float*>(greatest), sums);
+            status = launch_rows(call, softmax_sum, stream, call.x, n, static_cast<const float*>(maximum), sums);
         if (!status.ok()) return status;
-        return launch_rows(call, softmax_quotients, stream, call.x, n, static_cast<const float*>(greatest),
+        return launch_rows(call, softmax_quotients, stream, call.x, n, static_cast<const float*>(maximum),
                            static_cast<const float*>(sums), call.out);
     }
 };

@@ -206,7 +206,7 @@ struct Ends : FoundEnds {
     bool state;
 
     [[nodiscard]] static Ends of(const Request& r) {
-        return {{}, {Keys<T>::of(spec::View::least, r.nan), Keys<T>::of(spec::View::greatest, r.nan)}, r.state};
+        return {{}, {Keys<T>::of(spec::View::minimum, r.nan), Keys<T>::of(spec::View::maximum, r.nan)}, r.state};
     }
     [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool valid) const {
         if (state && valid) return identity();
@@ -214,37 +214,37 @@ struct Ends : FoundEnds {
     }
     template <class Scope, class Source>
     [[nodiscard]] __device__ __forceinline__ Found look(const Scope& scope, const Source& source) const {
-        const Keys<T> least = of_view(keys[0], spec::View::least), greatest = of_view(keys[1], spec::View::greatest);
+        const Keys<T> minimum = of_view(keys[0], spec::View::minimum), maximum = of_view(keys[1], spec::View::maximum);
         auto low = Keys<T>::nothing(), high = Keys<T>::nothing();
         source.for_units([&](std::uint32_t, const auto& vectors) {
 #pragma unroll
             for (const uint4& v : vectors.v) {
-                least.take(low, v);
-                greatest.take(high, v);
+                minimum.take(low, v);
+                maximum.take(high, v);
             }
         });
-        Wide of_least = least.settled(low), of_greatest = greatest.settled(high);
+        Wide of_minimum = minimum.settled(low), of_maximum = maximum.settled(high);
         source.for_odd([&](auto, T x) {
-            of_least = max(of_least, least.key(x));
-            of_greatest = max(of_greatest, greatest.key(x));
+            of_minimum = max(of_minimum, minimum.key(x));
+            of_maximum = max(of_maximum, maximum.key(x));
         });
-        const Wide first = scope.reduce(of_least, Larger{});
+        const Wide first = scope.reduce(of_minimum, Larger{});
         scope.meet();
-        return found_of(first, scope.reduce(of_greatest, Larger{}));
+        return found_of(first, scope.reduce(of_maximum, Larger{}));
     }
     __device__ __forceinline__ void look_at_pair(const ColumnPair<T>& source, Found (&found)[2]) const {
-        const Keys<T> least = of_view(keys[0], spec::View::least), greatest = of_view(keys[1], spec::View::greatest);
+        const Keys<T> minimum = of_view(keys[0], spec::View::minimum), maximum = of_view(keys[1], spec::View::maximum);
         auto low = Keys<T>::nothing(), high = Keys<T>::nothing();
         source.for_blocks([&](std::uint32_t, const auto& words) {
 #pragma unroll
             for (const std::uint32_t w : words) {
-                least.take_both(low, w);
-                greatest.take_both(high, w);
+                minimum.take_both(low, w);
+                maximum.take_both(high, w);
             }
         });
 #pragma unroll
         for (int c = 0; c < 2; ++c)
-            found[c] = found_of(least.settled_half(low, c), greatest.settled_half(high, c));
+            found[c] = found_of(minimum.settled_half(low, c), maximum.settled_half(high, c));
     }
 
   private:
@@ -255,9 +255,9 @@ struct Ends : FoundEnds {
         keys.map.flip = known.flip;
         return keys;
     }
-    [[nodiscard]] static __host__ __device__ __forceinline__ Found found_of(std::int64_t of_least,
-                                                                            std::int64_t of_greatest) {
-        return {of_least, static_cast<std::uint64_t>(of_greatest)};
+    [[nodiscard]] static __host__ __device__ __forceinline__ Found found_of(std::int64_t of_minimum,
+                                                                            std::int64_t of_maximum) {
+        return {of_minimum, static_cast<std::uint64_t>(of_maximum)};
     }
 };
 

@@ -45,7 +45,7 @@ struct Views {
     spec::View view[2]; ///< of the first key and, of minmax, of the second
 
     [[nodiscard]] static Views of(const Request& r, DType dtype) {
-        return {dtype, r.nan, {r.op == Op::minmax ? spec::View::least : spec::view_of(r.op), spec::View::greatest}};
+        return {dtype, r.nan, {r.op == Op::minmax ? spec::View::minimum : spec::view_of(r.op), spec::View::maximum}};
     }
 };
 

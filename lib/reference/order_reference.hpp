@@ -26,10 +26,10 @@ std::size_t found_by(Op op, std::span<const T> x, NanPolicy nan) {
     double best_value = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
         const double value = op == Op::nrminf ? std::fabs(value_of(x[i])) : value_of(x[i]);
-        const bool least = op == Op::min || op == Op::argmin;
+        const bool minimum = op == Op::min || op == Op::argmin;
         if (std::isnan(value)) {
             if (!first_nan) first_nan = i;
-        } else if (!best || (least ? is_before(value, best_value) : is_before(best_value, value))) {
+        } else if (!best || (minimum ? is_before(value, best_value) : is_before(best_value, value))) {
             best = i;
             best_value = value;
         }

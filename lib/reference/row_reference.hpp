@@ -24,7 +24,7 @@ template <class V>
 struct RowNumbers;
 template <>
 struct RowNumbers<float> {
-    static constexpr int offset = 64, least_exponent = -189, most = 126, least_square = -96;
+    static constexpr int offset = 64, minimum_exponent = -189, most = 126, minimum_square = -96;
     static constexpr float shifter = 0x1.8p+23f;
     static constexpr float log2_e = 0x1.715476p+0f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
     static constexpr float root_half = 0x1.6a09e6p-1f, tiny = 0x1p-30f;
@@ -36,7 +36,7 @@ struct RowNumbers<float> {
 };
 template <>
 struct RowNumbers<double> {
-    static constexpr int offset = 512, least_exponent = -1533, most = 1022, least_square = -900;
+    static constexpr int offset = 512, minimum_exponent = -1533, most = 1022, minimum_square = -900;
     static constexpr double shifter = 0x1.8p+52;
     static constexpr double log2_e = 0x1.71547652b82fep+0, ln2_high = 0x1.62e42fefa38p-1,
                             ln2_low = 0x1.ef35793c7673p-45;
@@ -113,7 +113,7 @@ struct Exponential {
     /// Step 4.
     [[nodiscard]] Sum<T> term(int K) const {
         using N = RowNumbers<Sum<T>>;
-        return k - K >= N::least_exponent ? std::ldexp(y, k - K + N::offset - 1) : 0;
+        return k - K >= N::minimum_exponent ? std::ldexp(y, k - K + N::offset - 1) : 0;
     }
     [[nodiscard]] Sum<T> peak() const { return term(k); }
 };
@@ -372,7 +372,7 @@ RowOutput<Out, Sum<T>> normalized(RowOp op, const RowInput<T>& in) {
     result.rstd = nearest<V>(1 / std::sqrt(v + in.epsilon));
     V mean = result.mean, rstd = result.rstd;
     int e = 0;
-    if (!(std::isfinite(v) && v + in.epsilon >= std::ldexp(1.0, RowNumbers<V>::least_square)))
+    if (!(std::isfinite(v) && v + in.epsilon >= std::ldexp(1.0, RowNumbers<V>::minimum_square)))
         e = scaled_row(op, in, mean, rstd, result);
     for (std::size_t i = 0; i < n; ++i) {
         const V z = (in_two_steps(static_cast<V>(value_of(in.x[i])), -e) - mean) * rstd;

@@ -32,7 +32,7 @@ inline constexpr std::uint64_t max_first_index = std::uint64_t{1} << 61;
 
 /// How key `which` of an op that compares is made.
 [[nodiscard]] inline spec::StateKey state_key(const Request& r, int which) {
-    const spec::View view = r.op == Op::minmax && which == 0 ? spec::View::least : spec::view_of(r.op);
+    const spec::View view = r.op == Op::minmax && which == 0 ? spec::View::minimum : spec::view_of(r.op);
     return {view, r.nan};
 }
 

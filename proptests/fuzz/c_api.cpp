@@ -54,8 +54,8 @@ std::optional<std::uint64_t> bytes_of(const detreduce_request& r) {
     std::uint64_t elements = r.n;
     if (r.shape == DETREDUCE_SHAPE_ROWS || r.shape == DETREDUCE_SHAPE_COLUMNS) {
         const std::uint64_t rows = r.shape == DETREDUCE_SHAPE_ROWS ? r.groups : r.n;
-        const std::uint64_t least = r.shape == DETREDUCE_SHAPE_ROWS ? r.n : r.groups;
-        const std::uint64_t step = r.stride != 0 ? r.stride : least;
+        const std::uint64_t minimum = r.shape == DETREDUCE_SHAPE_ROWS ? r.n : r.groups;
+        const std::uint64_t step = r.stride != 0 ? r.stride : minimum;
         if (rows > most_bytes || step > most_bytes) return std::nullopt;
         elements = rows * step;
     }

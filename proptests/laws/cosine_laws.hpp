@@ -47,9 +47,9 @@ struct CosineData {
 struct CosineReference {
     double dot, a, b, epsilon;
     template <class T>
-    CosineReference(const std::vector<T>& x, const std::vector<T>& y, double least, Method method)
+    CosineReference(const std::vector<T>& x, const std::vector<T>& y, double minimum, Method method)
         : dot(reduce_as<double>(Op::dot, x, y, method)), a(reduce_as<double>(Op::nrm2, x, method)),
-          b(reduce_as<double>(Op::nrm2, y, method)), epsilon(least) {}
+          b(reduce_as<double>(Op::nrm2, y, method)), epsilon(minimum) {}
     [[nodiscard]] double over(double v) const { return v / (a < epsilon ? epsilon : a) / (b < epsilon ? epsilon : b); }
     [[nodiscard]] double value() const { return over(dot) > 1 ? 1 : over(dot) < -1 ? -1 : over(dot); }
     [[nodiscard]] double slope(double x, double y, double upstream) const {

@@ -150,13 +150,13 @@ void check_distillation_bounds() {
             const auto slopes = distillation_gradient(r, data, false, 0);
             L loss = 0, error = 0;
             for (std::uint64_t row = 0; row < r.rows; ++row) {
-                L greatest = 0;
+                L maximum = 0;
                 const auto logarithms = [&](const std::vector<T>& of) {
                     std::vector<L> p;
                     L sum = 0;
                     for (std::uint64_t i = 0; i < r.n; ++i) {
                         p.push_back(static_cast<L>(fp::widen(of[row * stride + i])) / t);
-                        greatest = std::max(greatest, std::fabs(p[i]));
+                        maximum = std::max(maximum, std::fabs(p[i]));
                         sum += std::exp(p[i]);
                     }
                     for (L& v : p)
@@ -166,7 +166,7 @@ void check_distillation_bounds() {
                 const auto p = logarithms(data.x), q = logarithms(data.y);
                 for (std::uint64_t i = 0; i < r.n; ++i) {
                     const L y = std::exp(q[i]), x = std::exp(p[i]),
-                            away = u * (2 * greatest + 16 * (1 + std::fabs(p[i]) + std::fabs(q[i])));
+                            away = u * (2 * maximum + 16 * (1 + std::fabs(p[i]) + std::fabs(q[i])));
                     loss += y * (q[i] - p[i]), error += y * away * (2 + std::fabs(q[i] - p[i]));
                     const L slope = (x - y) * t / over, value = static_cast<L>(fp::widen(slopes[row * stride + i]));
                     const L unit =

@@ -178,8 +178,8 @@ namespace {
 /// in the sum; each addition, and in the online rung each scale, by up to 4u; the quotient by u.
 /// Twice that for what is of second order.
 double softmax_bound(const Rung& rung, const Shape& shape, const Settings& settings, std::span<const float> row) {
-    const auto [least, greatest] = std::minmax_element(row.begin(), row.end());
-    const double range = std::min(110.0, static_cast<double>(*greatest) - static_cast<double>(*least));
+    const auto [minimum, maximum] = std::minmax_element(row.begin(), row.end());
+    const double range = std::min(110.0, static_cast<double>(*maximum) - static_cast<double>(*minimum));
     return 2 * 0x1p-24 * (3 * range + 4 * static_cast<double>(ladder::needs(rung, shape, settings).additions) + 8);
 }
 

@@ -39,11 +39,11 @@ TEMPLATE_TEST_CASE("multiset: parts that are joined in any order are the whole",
         Found whole = TestType::identity();
         for (std::size_t i = 0; i < keys.size(); ++i)
             TestType::merge(whole, found_at<TestType>(keys[i], i));
-        const auto [least, most] = std::minmax_element(keys.begin(), keys.end());
+        const auto [minimum, most] = std::minmax_element(keys.begin(), keys.end());
         const auto first = static_cast<std::uint64_t>(std::find(keys.begin(), keys.end(), *most) - keys.begin());
         const auto others = static_cast<std::uint64_t>(std::count(keys.begin(), keys.end(), 0));
         RC_ASSERT(whole == (std::is_same_v<TestType, FoundBest>   ? Found{*most, first}
-                            : std::is_same_v<TestType, FoundEnds> ? Found{*most, static_cast<std::uint64_t>(~*least)}
+                            : std::is_same_v<TestType, FoundEnds> ? Found{*most, static_cast<std::uint64_t>(~*minimum)}
                                                                   : Found{0, keys.size() - others}));
         // Parts of a length each, which know the places in them; and as many that have no elements.
         const std::size_t length = 1 + word % keys.size();

@@ -115,7 +115,7 @@ TEMPLATE_TEST_CASE("order: what is alone is found wherever it lies, and of two t
     }
 }
 
-TEMPLATE_TEST_CASE("order: the least is the greatest of what is negated", "[order]", DETREDUCE_ALL_TYPES) {
+TEMPLATE_TEST_CASE("order: the minimum is the maximum of what is negated", "[order]", DETREDUCE_ALL_TYPES) {
     property("negation", [] {
         const Values<TestType> xs = *values<TestType>(any_bits<TestType>, lengths<TestType>());
         const auto word = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
@@ -130,11 +130,11 @@ TEMPLATE_TEST_CASE("order: the least is the greatest of what is negated", "[orde
         const auto value = [&](Op op, std::span<const TestType> x, std::uint64_t w) {
             return TestBackend::order<TestType>(op, x, Method::exact, nan, order_draw(w));
         };
-        const TestType least = value(Op::min, xs.span(), word);
+        const TestType minimum = value(Op::min, xs.span(), word);
         RC_ASSERT(index(Op::argmin, xs.span(), word) == index(Op::argmax, negated, word / 3));
-        RC_ASSERT(same_bits(fp::canonical(fp::negated(least)), value(Op::max, negated, word / 5)));
+        RC_ASSERT(same_bits(fp::canonical(fp::negated(minimum)), value(Op::max, negated, word / 5)));
         RC_ASSERT(same_bits(value(Op::nrminf, xs.span(), word), value(Op::nrminf, negated, word / 7)));
-        RC_ASSERT(same_bits(least, fp::canonical(xs.xs[index(Op::argmin, xs.span(), word)])));
+        RC_ASSERT(same_bits(minimum, fp::canonical(xs.xs[index(Op::argmin, xs.span(), word)])));
     });
 }
 

@@ -121,13 +121,13 @@ TEMPLATE_TEST_CASE("exp_term: ends where the text says, and is exact in scale", 
     for_exponents<V>([&](V z) {
         const V k = spec::exp_exponent(z);
         for (const V ahead :
-             {V(0), V(7), -C::least_exponent - 1, -C::least_exponent, -C::least_exponent + 1, V(60000)}) {
+             {V(0), V(7), -C::minimum_exponent - 1, -C::minimum_exponent, -C::minimum_exponent + 1, V(60000)}) {
             const auto reference = spec::ExpReference<V>::of(k + ahead);
             if (k + ahead > 48000) continue; // of no plain row
             const auto parts = reference.template term<T>(z);
             const V term = parts.value();
             const V own = spec::exp_peak<T>(z);
-            const V expected = ahead <= -C::least_exponent ? std::ldexp(own, -static_cast<int>(ahead)) : V(0);
+            const V expected = ahead <= -C::minimum_exponent ? std::ldexp(own, -static_cast<int>(ahead)) : V(0);
             if (!is_bits(term, expected)) FAIL(hexadecimal(z) << " ahead " << ahead);
             if (!is_bits(parts.added_to(V(0.75)), V(0.75) + term)) FAIL("the product is not exact");
             ++(term == 0 ? zeros : terms);

@@ -60,7 +60,7 @@ struct JudgedRow {
         return accuracy::softmax_bound(sum, output, oracle.softmax(i));
     }
     [[nodiscard]] double log_softmax_bound(DType output, std::size_t i) const {
-        return accuracy::log_softmax_bound(sum, output, oracle.log_others(), oracle.greatest() - x[i]);
+        return accuracy::log_softmax_bound(sum, output, oracle.log_others(), oracle.maximum() - x[i]);
     }
     /// For a λ that every format has.
     [[nodiscard]] accuracy::ZSizes z_sizes() const {
@@ -365,12 +365,13 @@ template <class T>
 std::vector<NormCase<T>> norm_cases(const std::vector<T>& row, double epsilon, bool centred) {
     using V = fp::Arithmetic<T>;
     const NormCase<T> plain(row, epsilon, centred, false);
-    const double least = std::ldexp(1.0, fp::is_f64<V> ? -900 : -96), most = std::ldexp(1.0, fp::is_f64<V> ? 900 : 80);
+    const double minimum = std::ldexp(1.0, fp::is_f64<V> ? -900 : -96),
+                 most = std::ldexp(1.0, fp::is_f64<V> ? 900 : 80);
     const double v = plain.sizes.m2 / static_cast<double>(row.size()) + epsilon, all = plain.sizes.squares;
     std::vector<NormCase<T>> cases;
-    if (v > least * 0.99 && all < most * 0x1p+60) cases.emplace_back(row, epsilon, centred, false);
+    if (v > minimum * 0.99 && all < most * 0x1p+60) cases.emplace_back(row, epsilon, centred, false);
     const bool zero = std::all_of(row.begin(), row.end(), [](T x) { return fp::widen(x) == 0; });
-    if (!zero && (v < least * 1.01 || !(all < most))) cases.emplace_back(row, epsilon, centred, true);
+    if (!zero && (v < minimum * 1.01 || !(all < most))) cases.emplace_back(row, epsilon, centred, true);
     return cases;
 }
 
@@ -400,13 +401,13 @@ TEMPLATE_TEST_CASE("rows: layernorm and rmsnorm are within their bounds", "[rows
                                 bound = std::max(bound, of(c));
                             return bound;
                         };
-                        const double least = static_cast<double>(smallest<fp::Arithmetic<T>>);
+                        const double minimum = static_cast<double>(smallest<fp::Arithmetic<T>>);
                         if (centred)
                             within(oracle.mean_error(static_cast<double>(got.mean[0])), most([&](const auto& c) {
-                                       return std::ldexp(accuracy::norm_errors(c.sizes).mean, c.exponent) + least;
+                                       return std::ldexp(accuracy::norm_errors(c.sizes).mean, c.exponent) + minimum;
                                    }));
                         within(oracle.rstd_error(static_cast<double>(got.rstd[0])), most([&](const auto& c) {
-                                   return accuracy::norm_errors(c.sizes).rstd * oracle.rstd() + least;
+                                   return accuracy::norm_errors(c.sizes).rstd * oracle.rstd() + minimum;
                                }));
                         for (std::size_t i = 0; i < n; ++i) {
                             const double by = scale.empty() ? 1 : scale[i], to = shift.empty() ? 0 : shift[i];
@@ -415,7 +416,7 @@ TEMPLATE_TEST_CASE("rows: layernorm and rmsnorm are within their bounds", "[rows
                                 const double result = std::fabs(deviation * rstd * by) + std::fabs(to);
                                 return accuracy::norm_bound(c.sizes, dtype_of<Out>,
                                                             {deviation, rstd, by, result, v.scale}) +
-                                       (c.exponent < 0 ? 4 * least : 0);
+                                       (c.exponent < 0 ? 4 * minimum : 0);
                             });
                             within(oracle.error(i, by, to, static_cast<double>(fp::widen(got.out[i]))), bound);
                         }

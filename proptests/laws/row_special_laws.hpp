@@ -105,8 +105,8 @@ TEMPLATE_TEST_CASE("rows: losses near 0 are right to the last digits, and never 
     const double ulps = fp::is_narrow<T> ? 16 * 0x1p-24 : fp::is_f32<T> ? 12 * 0x1p-24 : 12 * 0x1p-53;
     const auto is_near = [&](double got, double truth) {
         // (In binary64 the truth itself is made of subnormal numbers.)
-        const double least = (fp::is_f64<V> ? 60'000 : 2) * static_cast<double>(smallest<V>);
-        return got >= 0 && std::fabs(got - truth) <= truth * ulps + least;
+        const double minimum = (fp::is_f64<V> ? 60'000 : 2) * static_cast<double>(smallest<V>);
+        return got >= 0 && std::fabs(got - truth) <= truth * ulps + minimum;
     };
     // One logit among zeros, and a single one; a loss that is subnormal, and one that is nothing.
     for (const std::size_t n : {std::size_t{10}, std::size_t{1000}, std::size_t{50257}}) {

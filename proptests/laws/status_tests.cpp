@@ -187,9 +187,9 @@ TEST_CASE("an index is 8 bytes, aligned to 8", "[status]") {
             REQUIRE(out[at + 8] == 0xa5);
         }
     }
-    const Plan least = make_plan({.op = Op::min, .dtype = DType::f32, .output = DType::f16, .n = 3, .device = cpu});
-    REQUIRE_FALSE(least.result_is_integer());
-    REQUIRE(least.result_bytes() == 2);
+    const Plan minimum = make_plan({.op = Op::min, .dtype = DType::f32, .output = DType::f16, .n = 3, .device = cpu});
+    REQUIRE_FALSE(minimum.result_is_integer());
+    REQUIRE(minimum.result_bytes() == 2);
 }
 
 TEST_CASE("rows have a shape", "[status]") {

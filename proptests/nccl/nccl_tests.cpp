@@ -674,7 +674,7 @@ void measure(const World& world) {
             workspace.push_back(std::make_unique<DeviceBuffer>(std::max<std::size_t>(local[r].workspace_bytes(), 256)));
         }
         const auto time = [&](const auto& work) {
-            double least = 1e30;
+            double minimum = 1e30;
             for (int round = 0; round < 6; ++round) {
                 const int times = log_n >= 32 ? 5 : round == 0 ? 10 : log_n >= 28 ? 50 : 300;
                 const auto start = std::chrono::steady_clock::now();
@@ -683,9 +683,9 @@ void measure(const World& world) {
                 for (std::size_t r = 0; r < world.size(); ++r)
                     CUDA_CHECK(cudaStreamSynchronize(world.stream(r)));
                 const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-                if (round > 0) least = std::min(least, took.count() / times);
+                if (round > 0) minimum = std::min(minimum, took.count() / times);
             }
-            return least;
+            return minimum;
         };
         const double alone = time([&] {
             for (std::size_t r = 0; r < world.size(); ++r) {

@@ -91,8 +91,8 @@ def test_rows_are_distributions(x):
     p = dr.softmax(x)
     assert np.allclose(p.sum(1), 1) and (p >= 0).all()
     assert (dr.log_softmax(x) <= 0).all()
-    greatest = x.max(1)
-    assert (dr.logsumexp(x, 1) >= greatest).all()
+    maximum = x.max(1)
+    assert (dr.logsumexp(x, 1) >= maximum).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

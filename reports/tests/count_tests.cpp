@@ -8,7 +8,7 @@
 
 using namespace program_test;
 
-TEST_CASE("least and greatest at once", "[program]") {
+TEST_CASE("minimum and maximum at once", "[program]") {
     REQUIRE(reduce_text("2\n-7\n5\n", {"--op", "minmax"}).out == "-7 5\n");
     REQUIRE(reduce_text("0\n-0\n", {"--op", "minmax", "--dtype", "f16"}).out == "-0 0\n");
     REQUIRE(reduce_text("2\nnan\n5\n", {"--op", "minmax"}).out == "nan nan\n");

@@ -8,7 +8,7 @@
 
 using namespace program_test;
 
-TEST_CASE("least, greatest and where they are", "[program]") {
+TEST_CASE("minimum, maximum and where they are", "[program]") {
     const std::string text = "2\n-7\n5\n-7\n5\n";
     const auto printed = [&](const char* op) { return reduce_text(text, {"--op", op}).out; };
     REQUIRE(printed("min") == "-7\n");

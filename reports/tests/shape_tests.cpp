@@ -311,12 +311,12 @@ TEST_CASE("JSON of rows and columns", "[program]") {
     CHECK(sums["values"][1]["decimal"] == "60");
     CHECK(sums["values"][1]["bits"] == "0x404e000000000000");
     CHECK_FALSE(sums.contains("value"));
-    const auto least = json({"--axis", "0", "--op", "argmin"});
-    CHECK(least["shape"] == "columns");
-    CHECK(least["groups"] == 3);
-    CHECK(least["n"] == 2);
-    CHECK(least["indices"] == nlohmann::json({0, 0, 0}));
-    CHECK_FALSE(least.contains("values"));
+    const auto minimum = json({"--axis", "0", "--op", "argmin"});
+    CHECK(minimum["shape"] == "columns");
+    CHECK(minimum["groups"] == 3);
+    CHECK(minimum["n"] == 2);
+    CHECK(minimum["indices"] == nlohmann::json({0, 0, 0}));
+    CHECK_FALSE(minimum.contains("values"));
     const auto flat = nlohmann::json::parse(reduce_text("1\n", {"--json"}).out);
     CHECK_FALSE(flat.contains("shape"));
 }

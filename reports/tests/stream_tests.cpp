@@ -155,7 +155,7 @@ TEST_CASE("stream: the bits of the file, NaN and ties across blocks", "[program]
     for (std::size_t i = 0; i < x.size(); ++i)
         x[i] = static_cast<float>(i * 2654435761u % 1000003) * (i % 2 == 0 ? 1e-3f : -1e5f);
     const std::size_t block = (std::size_t{8} << 20) / sizeof(float);
-    x[block - 1] = x[block] = x[2 * block] = -1e30f; // the least: the first of them is the answer
+    x[block - 1] = x[block] = x[2 * block] = -1e30f; // the minimum: the first of them is the answer
     x[block + 1] = x[2 * block + 1] = 1e30f;
     const auto run = [&](const std::string& op, const std::string& nan, bool pipe) {
         const TemporaryDirectory directory;

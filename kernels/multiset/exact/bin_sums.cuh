@@ -84,13 +84,13 @@ template <class BinsOf>
                                                                const typename BinsOf::Place& place, std::uint64_t n,
                                                                const Finish& finish) {
     if constexpr (BinsOf::count <= 2 && std::is_same_v<typename BinsOf::Place, int>) {
-        constexpr int last = BinsOf::count - 1, least = -1022, greatest = 1023;
+        constexpr int last = BinsOf::count - 1, minimum = -1022, maximum = 1023;
         if (finish.state) return false;
         if (finish.finalize != Finalize::sum && (finish.finalize != Finalize::mean || (n & (n - 1)) != 0)) return false;
         const int down = finish.finalize == Finalize::sum ? 0 : 63 - __clzll(static_cast<long long>(n)),
                   unit = place - down, highest = unit + BinsOf::relative_unit(0),
                   lowest = unit + BinsOf::relative_unit(last);
-        bool fits = lowest >= least && highest <= greatest - 64;
+        bool fits = lowest >= minimum && highest <= maximum - 64;
         double part[2] = {0, 0};
 #pragma unroll
         for (int k = 0; k < BinsOf::count; ++k) {

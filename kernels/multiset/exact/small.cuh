@@ -57,8 +57,8 @@ struct SmallOf {
     [[nodiscard]] static __device__ __forceinline__ bool holds(int top, int high, int low) {
         using W = WindowOf<Bins>;
         using B = TermBins<T, Map, W>;
-        const int least = max(top - W::span + significant_bits<T, Map> - 1, B::least_term);
-        return high <= top && top >= B::lowest_top && top <= W::highest_top && low >= least;
+        const int minimum = max(top - W::span + significant_bits<T, Map> - 1, B::minimum_term);
+        return high <= top && top >= B::lowest_top && top <= W::highest_top && low >= minimum;
     }
 };
 

@@ -164,17 +164,17 @@ inline constexpr int significant_bits =
 /// Exponents between which the elements of one input lie, as magnitudes that Element<T> compares.
 template <class T>
 struct Room {
-    std::uint32_t above = 0, least_less_one = 0;
+    std::uint32_t above = 0, minimum_less_one = 0;
     using L = Limits<T, spec::ExactWindow<double, 2, 5>>;
 
     __device__ __forceinline__ bool holds(const Range& r) const {
-        return r.largest < above && r.smallest_less_one >= least_less_one;
+        return r.largest < above && r.smallest_less_one >= minimum_less_one;
     }
     /// What both hold.
     [[nodiscard]] __device__ __forceinline__ Room with(const Room& other) const {
         Room room;
         room.above = min(above, other.above);
-        room.least_less_one = max(least_less_one, other.least_less_one);
+        room.minimum_less_one = max(minimum_less_one, other.minimum_less_one);
         return room;
     }
     /// For numbers from 2^low up to, but not including, 2^high. Of subnormals all or none.
@@ -182,7 +182,7 @@ struct Room {
         constexpr int lowest = L::normal - (fp::Format<T>::precision - 1);
         Room room;
         room.above = L::magnitude_of(min(max(high, L::normal), L::infinity));
-        room.least_less_one = low <= lowest ? 0 : L::magnitude_of(min(max(low, L::normal), L::infinity)) - 1;
+        room.minimum_less_one = low <= lowest ? 0 : L::magnitude_of(min(max(low, L::normal), L::infinity)) - 1;
         return room;
     }
 };
@@ -245,7 +245,7 @@ struct TermBins : TermWindow<T> {
     static constexpr int lowest_top =
         in_one_bin ? W::span + 2 * moved_zero + 4 : W::lowest_top + BinsOf::shift + (has_errors ? to_errors : 0);
     /// Products below this may have errors, or last bits, that are no numbers any more.
-    static constexpr int least_term =
+    static constexpr int minimum_term =
         fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);
     static constexpr int adds = W::adds, span = W::span, count = has_errors ? 2 * W::bins : W::bins;
     static constexpr int drains_between_flushes = fp::is_f64<Number> ? 32 : 1 << 20; // sums of 62 bits
@@ -380,19 +380,19 @@ struct TermBins : TermWindow<T> {
         const int spare = W::span - significant_bits<T, Map> + 1 - (high - low);
         if (spare < 0) return false;
         const int new_top = min(max(high + min(spare / 2, room_above), lowest_top), W::highest_top);
-        const int least = max(new_top - W::span + significant_bits<T, Map> - 1, least_term);
-        if (high > new_top || low < least) return false;
-        const int up = (new_top - high) / times, down = (low - least) / times; // of the elements of each input
+        const int minimum = max(new_top - W::span + significant_bits<T, Map> - 1, minimum_term);
+        if (high > new_top || low < minimum) return false;
+        const int up = (new_top - high) / times, down = (low - minimum) / times; // of the elements of each input
         flush_all();
         seen_x = a;
         seen_y = b;
         top = new_top;
-        const bool all_subnormals = Map::linear && least <= normal;
+        const bool all_subnormals = Map::linear && minimum <= normal;
         room_x = Room<T>::between(all_subnormals ? INT_MIN : a.low - down, a.high + up);
         room_y = Room<T>::between(all_subnormals ? INT_MIN : b.low - down, b.high + up);
         if constexpr (in_one_bin) {
-            const int least_in_one = max(new_top - W::first_step + significant_bits<T, Map> - 1, least_term);
-            const int below = (low - least_in_one) >> 1; // rounded down where it is negative
+            const int minimum_in_one = max(new_top - W::first_step + significant_bits<T, Map> - 1, minimum_term);
+            const int below = (low - minimum_in_one) >> 1; // rounded down where it is negative
             one_bin = Room<T>::between(a.low - below, a.high + up);
         }
         reset();

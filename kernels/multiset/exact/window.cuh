@@ -248,13 +248,13 @@ struct Element<bfloat16> : Element16<bfloat16> {
     }
 };
 
-/// Are there only magnitudes below `above`, and above least_less_one? For a Glance also: and no
+/// Are there only magnitudes below `above`, and above minimum_less_one? For a Glance also: and no
 /// zeros.
-__device__ __forceinline__ bool lie_between(const Range& r, std::uint32_t above, std::uint32_t least_less_one) {
-    return r.largest < above && r.smallest_less_one >= least_less_one;
+__device__ __forceinline__ bool lie_between(const Range& r, std::uint32_t above, std::uint32_t minimum_less_one) {
+    return r.largest < above && r.smallest_less_one >= minimum_less_one;
 }
-__device__ __forceinline__ bool lie_between(const Glance& g, std::uint32_t above, std::uint32_t least_less_one) {
-    return g.largest >> 1 < above && g.smallest >> 1 > least_less_one;
+__device__ __forceinline__ bool lie_between(const Glance& g, std::uint32_t above, std::uint32_t minimum_less_one) {
+    return g.largest >> 1 < above && g.smallest >> 1 > minimum_less_one;
 }
 
 /// Where a window of W stands for elements of T: what lies between the limits is summed exactly.
@@ -266,7 +266,7 @@ struct Limits {
     static constexpr int infinity = F::max_exponent + 1;
     int top = 0;
     std::uint32_t above = 0; ///< magnitudes below this are below 2^top; 0: no window yet
-    std::uint32_t least_less_one = 0;
+    std::uint32_t minimum_less_one = 0;
 
     /// Magnitude of 2^exponent, for exponents from that of the smallest normal number to that of
     /// infinity.
@@ -279,16 +279,16 @@ struct Limits {
     }
     template <class Seen>
     __device__ __forceinline__ bool hold(const Seen& seen) const {
-        return lie_between(seen, above, least_less_one);
+        return lie_between(seen, above, minimum_less_one);
     }
     /// The window for numbers below 2^t.
     static __device__ __forceinline__ Limits at(int t) {
         Limits l;
         l.top = t;
         l.above = magnitude_of(min(max(t, normal), infinity));
-        const int least =
+        const int minimum =
             t - W::span + F::precision - 1; // the smallest exponent whose last bit is a multiple of the last Q
-        l.least_less_one = least <= normal ? 0 : magnitude_of(min(least, infinity)) - 1;
+        l.minimum_less_one = minimum <= normal ? 0 : magnitude_of(min(minimum, infinity)) - 1;
         return l;
     }
     /// A window around elements of which these are the largest and the smallest, if there is one:

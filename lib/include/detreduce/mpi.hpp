@@ -491,12 +491,12 @@ inline Status all_equal(const Tensor* list, std::uint64_t tensors, MPI_Comm comm
         own = {StatusCode::out_of_memory, "tensors", "there is no room for the fingerprints of so many tensors"};
     }
     const std::uint64_t code = own.ok() ? 2 : own.code == StatusCode::out_of_memory ? 1 : 0;
-    std::array<std::uint64_t, 3> least{tensors, ~tensors, code};
-    if (MPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS)
+    std::array<std::uint64_t, 3> minimum{tensors, ~tensors, code};
+    if (MPI_Allreduce(MPI_IN_PLACE, minimum.data(), 3, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS)
         return detail::failed();
-    if (least[0] != ~least[1]) return {StatusCode::invalid_argument, "tensors", "must be the same on every rank"};
-    if (least[2] == 1) return {StatusCode::out_of_memory, "tensors", "a rank has no room for so many fingerprints"};
-    if (least[2] == 0)
+    if (minimum[0] != ~minimum[1]) return {StatusCode::invalid_argument, "tensors", "must be the same on every rank"};
+    if (minimum[2] == 1) return {StatusCode::out_of_memory, "tensors", "a rank has no room for so many fingerprints"};
+    if (minimum[2] == 0)
         return own.ok()
                    ? Status{StatusCode::invalid_argument, "list", "that of another rank was refused, which knows why"}
                    : own;
@@ -523,14 +523,14 @@ namespace detail {
 /// value and of its complement.
 template <std::size_t count>
 [[nodiscard]] int all_same(const std::array<std::uint64_t, count>& values, MPI_Comm comm, std::size_t& first) {
-    std::array<std::uint64_t, 2 * count> least{};
+    std::array<std::uint64_t, 2 * count> minimum{};
     for (std::size_t i = 0; i < count; ++i) {
-        least[2 * i] = values[i];
-        least[2 * i + 1] = ~values[i];
+        minimum[2 * i] = values[i];
+        minimum[2 * i + 1] = ~values[i];
     }
     const int error =
-        MPI_Allreduce(MPI_IN_PLACE, least.data(), static_cast<int>(least.size()), MPI_UINT64_T, MPI_MIN, comm);
-    for (first = 0; first < count && least[2 * first] == ~least[2 * first + 1];)
+        MPI_Allreduce(MPI_IN_PLACE, minimum.data(), static_cast<int>(minimum.size()), MPI_UINT64_T, MPI_MIN, comm);
+    for (first = 0; first < count && minimum[2 * first] == ~minimum[2 * first + 1];)
         ++first;
     return error;
 }

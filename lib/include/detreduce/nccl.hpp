@@ -607,10 +607,10 @@ class EqualPlan : public Plan {
         const auto to = static_cast<cudaStream_t>(stream);
         Status status = detail::status_of("ncclGroupStart", ncclGroupStart());
         if (!status.ok()) return status;
-        const ncclResult_t greatest = ncclAllReduce(words_, words_ + n, n, ncclInt64, ncclMax, comm_, to),
-                           least = ncclAllReduce(words_, words_ + 2 * n, n, ncclInt64, ncclMin, comm_, to);
+        const ncclResult_t maximum = ncclAllReduce(words_, words_ + n, n, ncclInt64, ncclMax, comm_, to),
+                           minimum = ncclAllReduce(words_, words_ + 2 * n, n, ncclInt64, ncclMin, comm_, to);
         status = detail::settled("ncclGroupEnd", ncclGroupEnd(), comm_);
-        for (const ncclResult_t result : {greatest, least})
+        for (const ncclResult_t result : {maximum, minimum})
             if (result != ncclSuccess && result != ncclInProgress) return detail::status_of("ncclAllReduce", result);
         return status;
     }
@@ -658,10 +658,10 @@ inline Status find_first(EqualPlan& plan, std::uint64_t& first, Stream stream,
                                            cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(stream)));
     if (!copied.ok()) return copied;
     if (const Status status = wait(plan, stream, limit); !status.ok()) return status;
-    const auto* const greatest = static_cast<const std::int64_t*>(plan.host_.get());
-    const auto* const least = greatest + plan.words();
-    if (greatest[2 * plan.tensors_] != 0) return plan.own_.ok() ? detail::other_list() : plan.own_;
-    const auto differs = std::mismatch(greatest, greatest + 2 * plan.tensors_, least).first - greatest;
+    const auto* const maximum = static_cast<const std::int64_t*>(plan.host_.get());
+    const auto* const minimum = maximum + plan.words();
+    if (maximum[2 * plan.tensors_] != 0) return plan.own_.ok() ? detail::other_list() : plan.own_;
+    const auto differs = std::mismatch(maximum, maximum + 2 * plan.tensors_, minimum).first - maximum;
     const auto index = static_cast<std::uint64_t>(differs) / 2;
     first = index < plan.tensors_ ? index : no_index;
     return {};

@@ -73,7 +73,7 @@ Found search(DType dtype, Op op, double seconds) {
         return median(times[0]) / median(times[1]);
     };
     Found found{{Family::windows, 1, most_gap(dtype), 0}, 0};
-    double least = ratio(found.worst);
+    double minimum = ratio(found.worst);
     const auto begin = Clock::now();
     const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
     while (passed() < seconds) {
@@ -83,8 +83,8 @@ Found search(DType dtype, Op op, double seconds) {
         const Adversary next =
             random ? random_adversary(draw, most_gap(dtype)) : changed(found.worst, draw, most_gap(dtype));
         const double here = ratio(next);
-        if (here >= least) continue;
-        least = here;
+        if (here >= minimum) continue;
+        minimum = here;
         found.worst = next;
     }
     return found;

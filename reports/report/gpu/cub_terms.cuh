@@ -49,7 +49,7 @@ struct Multiply {
 /// Minimum and maximum.
 template <class T>
 struct Range {
-    T least, greatest;
+    T minimum, maximum;
 };
 template <class T>
 struct ToRange {
@@ -58,7 +58,7 @@ struct ToRange {
 template <class T>
 struct Wider {
     __device__ Range<T> operator()(const Range<T>& a, const Range<T>& b) const {
-        return {b.least < a.least ? b.least : a.least, a.greatest < b.greatest ? b.greatest : a.greatest};
+        return {b.minimum < a.minimum ? b.minimum : a.minimum, a.maximum < b.maximum ? b.maximum : a.maximum};
     }
 };
 

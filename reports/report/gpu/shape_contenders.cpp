@@ -84,14 +84,14 @@ std::vector<Tensor> small_tensors(DType dtype, std::uint64_t count) {
     return list;
 }
 
-/// Nothing where the list has fewer than `least` elements: what lies between its tensors takes a
+/// Nothing where the list has fewer than `minimum` elements: what lies between its tensors takes a
 /// share of n that counts where n is small.
 void add_tensors(std::vector<Contender>& all, const char* title, const std::vector<Tensor>& list, bool each,
-                 std::uint64_t least = 0) {
+                 std::uint64_t minimum = 0) {
     std::uint64_t n = 0;
     for (const Tensor& t : list)
         n += t.n;
-    if (n < least) return;
+    if (n < minimum) return;
     add(all, title,
         prepare({.op = Op::nrm2,
                  .dtype = DType::f32,

@@ -34,7 +34,7 @@ struct Candidate {
 /// How often all take a turn: as often as the seconds allow, within limits.
 struct Rounds {
     double seconds;
-    int least, most;
+    int minimum, most;
 };
 
 /// Tells the compiler that the value is used, so that it computes it.
@@ -92,7 +92,7 @@ void time_in_turns(std::vector<Candidate<T>>& list, std::span<const T> x, const 
     // While data can be in cache each call comes after one that is not timed: the candidate before
     // may have had other threads.
     const bool warm = x.size_bytes() <= (std::size_t{32} << 20);
-    const auto rounds = static_cast<int>(std::clamp(limits.seconds / round_seconds, static_cast<double>(limits.least),
+    const auto rounds = static_cast<int>(std::clamp(limits.seconds / round_seconds, static_cast<double>(limits.minimum),
                                                     static_cast<double>(limits.most)));
     for (int round = 0; round < rounds; ++round) {
         progress.check_interrupt();

@@ -104,8 +104,8 @@ struct OpPeers {
                                              [](X x) { return std::max_element(x.begin(), x.end()) - x.begin(); }));
         if (op == Op::minmax)
             list.push_back(peer_candidate<T>("std::minmax_element", op, [](X x) {
-                const auto [least, greatest] = std::minmax_element(x.begin(), x.end());
-                return (least - x.begin()) ^ (greatest - x.begin()); // one value that needs both
+                const auto [minimum, maximum] = std::minmax_element(x.begin(), x.end());
+                return (minimum - x.begin()) ^ (maximum - x.begin()); // one value that needs both
             }));
         if (op == Op::nrminf)
             list.push_back(

@@ -29,7 +29,7 @@ class Row {
     }
     /// Of −log_softmax at y, in the format of the arithmetic.
     [[nodiscard]] double bound_at(double x) const {
-        return accuracy::log_softmax_bound(sum_, dtype_of<V>, oracle.log_others(), oracle.greatest() - x);
+        return accuracy::log_softmax_bound(sum_, dtype_of<V>, oracle.log_others(), oracle.maximum() - x);
     }
     const RowOracle oracle;
 

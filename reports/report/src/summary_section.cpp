@@ -73,12 +73,13 @@ Price price_of(const Results& results, const std::vector<Choice>& list, const st
     p.large = exact->cost->n;
     p.to_tree = time_ratio(exact->cost, tree->cost);
     if (const Metric speed = exact->cost->ratio_to_read; speed && *speed > 0) p.to_read = 1 / *speed;
-    std::uint64_t least = p.large;
+    std::uint64_t minimum = p.large;
     for (const CostRow& r : results.cost)
-        if (r.dtype == dtype && r.candidate == "exact" && r.gb_per_s) least = std::min(least, r.n);
-    if (least == p.large) return p;
-    p.small = least;
-    p.small_to_tree = time_ratio(fastest_of(results, dtype, least, "exact"), fastest_of(results, dtype, least, "tree"));
+        if (r.dtype == dtype && r.candidate == "exact" && r.gb_per_s) minimum = std::min(minimum, r.n);
+    if (minimum == p.large) return p;
+    p.small = minimum;
+    p.small_to_tree =
+        time_ratio(fastest_of(results, dtype, minimum, "exact"), fastest_of(results, dtype, minimum, "tree"));
     return p;
 }
 

@@ -220,7 +220,7 @@ TEST_CASE("sums of f64 are measured up to condition numbers of 1e45", "[report]"
             if (chart.id == "condition-" + type) return chart;
         throw std::out_of_range(type);
     };
-    for (const auto& [type, least, half_ulp] :
+    for (const auto& [type, minimum, half_ulp] :
          {std::tuple("f64", 1e45, 0x1p-53), std::tuple("f32", 1e21, 0x1p-24), std::tuple("f16", 1e10, 0x1p-11)}) {
         const LineChart chart = chart_of(type);
         CHECK(chart.y_ceiling == 1);
@@ -228,7 +228,7 @@ TEST_CASE("sums of f64 are measured up to condition numbers of 1e45", "[report]"
         for (const Series& series : chart.series) {
             INFO(type << ' ' << series.label);
             CHECK(series.points.front().first == Approx(1));
-            CHECK(series.points.back().first > least / 4);
+            CHECK(series.points.back().first > minimum / 4);
             for (const auto& [condition, error] : series.points)
                 CHECK(error >= half_ulp);
             if (series.label == "exact") CHECK(series.points.back().second == half_ulp);

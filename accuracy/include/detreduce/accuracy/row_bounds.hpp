@@ -11,7 +11,7 @@
 // z = x − m is exact where the term counts. The others are positive and are added up in a tree, in
 // which one goes through d + 3 additions in the first level, as a peak goes with the lesser of two
 // chunks, and through two a merging above it, d₁: γ_D of their sum, D = d + 3 + d₁. What is
-// missing, or becomes subnormal, is less than λ = 2n·2^least_exponent of e^m. The quotient by the
+// missing, or becomes subnormal, is less than λ = 2n·2^minimum_exponent of e^m. The quotient by the
 // peak has ε once more, and one rounding. So R is off by no more than E·R + λ, with
 //     E = (1 + ε)(1 + γ_D)(1 + ε / (1 − ε))(1 + u) − 1
 // and L = log(1 + R) by e·L + λ + η, e = E / (1 − E), as R / (1 + R) ≤ L, and as a function by 0.7

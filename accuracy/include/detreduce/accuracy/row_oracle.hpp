@@ -31,7 +31,7 @@ class RowOracle {
     RowOracle(const RowOracle&) = delete;
     ~RowOracle();
 
-    [[nodiscard]] double greatest() const;
+    [[nodiscard]] double maximum() const;
     /// log Σ e^(x − c).
     [[nodiscard]] double log_sum(double c) const;
     /// log(1 + Σ e^(x − m)) of all but the maximum, m.

@@ -13,13 +13,13 @@ template <class V>
 struct ExpTermConstants;
 template <>
 struct ExpTermConstants<float> {
-    static constexpr float offset = 64;           ///< the term of the maximum is about 2^offset
-    static constexpr float least_exponent = -189; ///< of terms that are normal numbers, relative to the maximum's
-    static constexpr float most = 126;            ///< 2^-most is the smallest normal number
+    static constexpr float offset = 64;             ///< the term of the maximum is about 2^offset
+    static constexpr float minimum_exponent = -189; ///< of terms that are normal numbers, relative to the maximum's
+    static constexpr float most = 126;              ///< 2^-most is the smallest normal number
 };
 template <>
 struct ExpTermConstants<double> {
-    static constexpr double offset = 512, least_exponent = -1533, most = 1022;
+    static constexpr double offset = 512, minimum_exponent = -1533, most = 1022;
 };
 /// Elements below count as if they were this, and for nothing; rows whose maximum is greater than
 /// `plain`, or less than −plain, are taken less it.
@@ -92,7 +92,7 @@ struct ExpReference {
         using C = ExpTermConstants<V>;
         constexpr V shifter = math::detail::Constants<V>::shifter + (C::offset - 1 + fp::Format<V>::max_exponent);
         constexpr V ln2 = V(0x1.62e42fefa39efp-1);
-        const V end = (exponent + (C::least_exponent - 1)) * ln2;
+        const V end = (exponent + (C::minimum_exponent - 1)) * ln2;
         return {shifter - exponent, math::detail::greater(end, exp_lowest<V>)};
     }
     /// Relative to e^z itself.
@@ -141,9 +141,9 @@ struct ExpMerge {
 
     [[nodiscard]] static DETREDUCE_HD ExpMerge of(V left, V right) {
         const bool swapped = right > left;
-        const V most = swapped ? right : left, least = swapped ? left : right;
-        const V k = exp_exponent(least);
-        return {swapped, most, ExpReference<V>::of(k).template term<T>(least).value(),
+        const V most = swapped ? right : left, minimum = swapped ? left : right;
+        const V k = exp_exponent(minimum);
+        return {swapped, most, ExpReference<V>::of(k).template term<T>(minimum).value(),
                 ExpScale<V>::of(exp_exponent(most) - k)};
     }
     /// Of sums of the two.

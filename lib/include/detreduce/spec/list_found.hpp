@@ -48,8 +48,8 @@ struct ListView {
 
     [[nodiscard]] static ListView of(Op op, NanPolicy nan) {
         const OpInfo& about = info(op);
-        const View first = op == Op::minmax ? View::least : view_of(op);
-        return {{KeyMap<double>::of(first, nan), KeyMap<double>::of(View::greatest, nan)},
+        const View first = op == Op::minmax ? View::minimum : view_of(op);
+        return {{KeyMap<double>::of(first, nan), KeyMap<double>::of(View::maximum, nan)},
                 about.kind == Kind::count,
                 about.gives_integer,
                 about.results == 2,

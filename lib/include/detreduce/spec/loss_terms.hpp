@@ -134,9 +134,9 @@ struct Terms<Loss::smooth_l1> {
 struct SmoothL1OfPowerOfTwo {
     template <class V>
     [[nodiscard]] static DETREDUCE_HD bool takes(V beta) {
-        constexpr fp::Bits<V> least = fp::Bits<V>{1} << math::detail::fraction_bits<V>;
+        constexpr fp::Bits<V> minimum = fp::Bits<V>{1} << math::detail::fraction_bits<V>;
         const fp::Bits<V> bits = fp::to_bits(beta);
-        return bits >= least && bits < fp::infinity_bits<V> && (bits & (least - 1)) == 0;
+        return bits >= minimum && bits < fp::infinity_bits<V> && (bits & (minimum - 1)) == 0;
     }
     template <class V>
     static DETREDUCE_HD V term(V x, V t, V beta) {

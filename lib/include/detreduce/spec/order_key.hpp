@@ -12,11 +12,11 @@
 namespace detreduce::spec {
 
 /// What is the largest: the element, the smallest of them, the largest magnitude.
-enum class View : std::uint8_t { greatest, least, magnitude };
+enum class View : std::uint8_t { maximum, minimum, magnitude };
 
 [[nodiscard]] constexpr View view_of(Op op) {
-    if (op == Op::min || op == Op::argmin) return View::least;
-    return op == Op::nrminf ? View::magnitude : View::greatest;
+    if (op == Op::min || op == Op::argmin) return View::minimum;
+    return op == Op::nrminf ? View::magnitude : View::maximum;
 }
 
 /// x as a key, and back. Bits of numbers with a plus sign are in order as signed integers; those of
@@ -42,7 +42,7 @@ struct KeyMap {
         KeyMap map;
         const bool propagates = policy == NanPolicy::propagate, magnitude = view == View::magnitude;
         if (magnitude) map.keep = magnitude_mask;
-        if (view == View::least) map.flip = static_cast<Bits>(~Bits{0});
+        if (view == View::minimum) map.flip = static_cast<Bits>(~Bits{0});
         if (propagates) {
             map.add = magnitude ? Bits{0} : static_cast<Bits>(Bits{0} - nan_codes);
             map.nan = map.high = static_cast<Key>(highest - (magnitude ? 1 : 2) * static_cast<Key>(nan_codes) + 1);

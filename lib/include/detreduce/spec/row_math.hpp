@@ -176,8 +176,8 @@ template <class V>
 /// Did squares of the row overflow or underflow?
 template <class V>
 [[nodiscard]] DETREDUCE_HD bool asks_for_scale(double square, double epsilon) {
-    constexpr double least = fp::is_f64<V> ? 0x1p-900 : 0x1p-96;
-    return !(square <= 0x1.fffffffffffffp+1023 && square + epsilon >= least);
+    constexpr double minimum = fp::is_f64<V> ? 0x1p-900 : 0x1p-96;
+    return !(square <= 0x1.fffffffffffffp+1023 && square + epsilon >= minimum);
 }
 
 /// x·2^(−exponent), in two factors.

@@ -39,7 +39,7 @@ struct StateKey {
 
   private:
     [[nodiscard]] DETREDUCE_HD constexpr std::int64_t turned(std::int64_t key) const {
-        return view == View::least ? ~key : key;
+        return view == View::minimum ? ~key : key;
     }
 };
 

@@ -311,7 +311,7 @@ Search::Found Search::in(const T* x, std::uint64_t n) const {
     const IsaFunctions<T>& isa = isa_.of<T>();
     if (list_.counts) return {n, {}, isa.nonzeros(x, n)};
     if (list_.both) {
-        const Map maps[] = {Map::of(spec::View::least, r.nan), Map::of(spec::View::greatest, r.nan)};
+        const Map maps[] = {Map::of(spec::View::minimum, r.nan), Map::of(spec::View::maximum, r.nan)};
         typename Map::Key keys[2];
         isa.largest_keys(maps, x, n, keys);
         Found found{n, {}, 0};
