@@ -60,25 +60,25 @@ struct Parts {
 };
 
 /// Groups of which something remains to be done. A word of bits has 32 groups.
-struct LeftGroups {
+struct RemainingGroups {
     const std::uint32_t* bits = nullptr;   ///< a bit each
     const std::uint32_t* listed = nullptr; ///< unless null: how many words are not zero, and, behind that, which
 };
 
 /// Byte offsets in the workspace: what is kept of parts, `part_bytes` each; two bits for each
 /// group: all of a part is in, it remains to be done; and, of long groups, `state_bytes` each,
-/// unless that is 0, and which words of 32 groups have any left.
+/// unless that is 0, and which words of 32 groups have any of them.
 struct PartLayout {
     Parts parts;
     bool has_states;
-    std::size_t results, fits, left, listed, states, bytes;
+    std::size_t results, fits, remaining, listed, states, bytes;
 
     explicit PartLayout(const Request& r, std::size_t part_bytes, std::size_t state_bytes = 0)
         : parts(r, state_bytes != 0 ? policy::longest_exact_part : policy::longest_part),
           has_states(state_bytes != 0 && r.n > policy::longest_exact_part) {
         constexpr auto align = [](std::uint64_t size) { return static_cast<std::size_t>((size + 255) / 256 * 256); };
         const bool several = parts.parts > 1;
-        left = 0;
+        remaining = 0;
         results = align(parts.words() * 4);
         fits = results + (several ? align(part_bytes * parts.parts * parts.count) : 0);
         listed = fits + (several ? align(parts.words() * parts.parts * 4) : 0);

@@ -43,9 +43,9 @@ static __device__ __noinline__ bool put_on_slots(SlotTable table, std::uint64_t 
         table.large[at] = {group, span.n, first};
     }
     for (std::uint64_t i = lane; i < all; i += warp_size) {
-        const std::uint64_t done = i < parts ? i * table.length : span.n, left = span.n - done;
+        const std::uint64_t done = i < parts ? i * table.length : span.n, remaining = span.n - done;
         table.slots[first + i] = {span.begin + done * table.step,
-                                  static_cast<std::uint32_t>(left < table.length ? left : table.length), 0};
+                                  static_cast<std::uint32_t>(remaining < table.length ? remaining : table.length), 0};
     }
     return true;
 }

@@ -28,7 +28,7 @@ inline constexpr int columns_a_thread = fp::is_f64<T> || sizeof(Acc) > 2 * sizeo
 /// The thread's columns in the row of the matrix at p, which points to its first one: neighbours,
 /// or, where they cannot be loaded at once, a warp apart and as far as they are there.
 template <class T, int C>
-__device__ __forceinline__ Pack<T, C> load_columns(const T* p, std::uint64_t left, bool vectors) {
+__device__ __forceinline__ Pack<T, C> load_columns(const T* p, std::uint64_t remaining, bool vectors) {
     Pack<T, C> pack;
     if (vectors) {
         if constexpr (sizeof pack == 16) {
@@ -42,17 +42,18 @@ __device__ __forceinline__ Pack<T, C> load_columns(const T* p, std::uint64_t lef
     } else {
 #pragma unroll
         for (int k = 0; k < C; ++k)
-            pack.v[k] = static_cast<std::uint64_t>(k * warp_size) < left ? load_number(p + k * warp_size) : T{};
+            pack.v[k] = static_cast<std::uint64_t>(k * warp_size) < remaining ? load_number(p + k * warp_size) : T{};
     }
     return pack;
 }
 template <class T, int C, Alignment A>
-__device__ __forceinline__ Pack<T, C> load_columns(const OneInput<T, A>& p, std::uint64_t left, bool vectors) {
-    return load_columns<T, C>(p.x, left, vectors);
+__device__ __forceinline__ Pack<T, C> load_columns(const OneInput<T, A>& p, std::uint64_t remaining, bool vectors) {
+    return load_columns<T, C>(p.x, remaining, vectors);
 }
 template <class T, int C, Alignment A>
-__device__ __forceinline__ Pack<Both<T>, C> load_columns(const TwoInputs<T, A>& p, std::uint64_t left, bool vectors) {
-    const auto x = load_columns<T, C>(p.x, left, vectors), y = load_columns<T, C>(p.y, left, vectors);
+__device__ __forceinline__ Pack<Both<T>, C> load_columns(const TwoInputs<T, A>& p, std::uint64_t remaining,
+                                                         bool vectors) {
+    const auto x = load_columns<T, C>(p.x, remaining, vectors), y = load_columns<T, C>(p.y, remaining, vectors);
     Pack<Both<T>, C> both;
 #pragma unroll
     for (int k = 0; k < C; ++k)
@@ -89,7 +90,7 @@ struct SharedTree {
 /// The rows of lane j in a chunk of m items, whose first of that lane is at p.
 template <class Level, class T, int C>
 __device__ __forceinline__ Lanes<typename Level::Acc, C>
-fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, std::uint64_t left, bool vectors) {
+fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, std::uint64_t remaining, bool vectors) {
     constexpr int lanes = Level::Order::lanes, rows = spec::rows_per_chunk;
     const auto row_step = static_cast<std::int64_t>(lanes * stride);
     Pack<typename Level::Item, C> packs[rows];
@@ -99,13 +100,13 @@ fold_lane(const typename Level::Pointer& p, int j, int m, std::uint64_t stride, 
                      chunk)) { // apart from what follows, so that all loads start before anything waits for the first
 #pragma unroll
         for (int r = 0; r < rows; ++r)
-            packs[r] = load_columns<T, C>(p + r * row_step, left, true);
+            packs[r] = load_columns<T, C>(p + r * row_step, remaining, true);
         return fold_rows<Level, C>(packs);
     }
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
         if (r * lanes + j < m) {
-            packs[r] = load_columns<T, C>(p + r * row_step, left, vectors);
+            packs[r] = load_columns<T, C>(p + r * row_step, remaining, vectors);
         } else {
 #pragma unroll
             for (int k = 0; k < C; ++k)
@@ -124,7 +125,7 @@ inline constexpr int lanes_of_warp = Level::Order::lanes / block_warps;
 /// chunks.
 template <class Level, class T, int C>
 __device__ __forceinline__ Lanes<typename Level::Acc, C>
-fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std::uint64_t left, bool vectors,
+fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std::uint64_t remaining, bool vectors,
              SharedTree<typename Level::Acc, C> lanes) {
     constexpr int chunk = Level::Order::chunk, count = lanes_of_warp<Level>;
     using Part = Lanes<typename Level::Acc, C>;
@@ -143,7 +144,7 @@ fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std:
         for (int c = 0; c * chunk + j < m; ++c) {
             const int rest = m - c * chunk;
             lane = fold_lane<Level, T, C>(p + static_cast<std::int64_t>((c * chunk + j) * stride), j, rest, stride,
-                                          left, vectors);
+                                          remaining, vectors);
             chunks.take(c, lane, rest - chunk <= j, [&](Part& left, const Part& right, int d, int last) {
                 const auto merge = merges.chunk_pair(j, d, last);
 #pragma unroll

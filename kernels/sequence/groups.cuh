@@ -18,8 +18,8 @@ load_lanes(const typename Level::Pointer& group, std::uint64_t n, int first) {
     using Item = typename Level::Item;
     constexpr int K = TileReader<Level>::K;
     Lanes<typename Level::Acc, K> lanes;
-    const std::int64_t left = static_cast<std::int64_t>(n) - first;
-    if (left >= K) {
+    const std::int64_t remaining = static_cast<std::int64_t>(n) - first;
+    if (remaining >= K) {
         const Pack<Item, K> pack = load_pack<Level::source, Item, K>(group + first);
 #pragma unroll
         for (int k = 0; k < K; ++k)
@@ -28,7 +28,7 @@ load_lanes(const typename Level::Pointer& group, std::uint64_t n, int first) {
 #pragma unroll
         for (int k = 0; k < K; ++k) {
             lanes.a[k] = Level::Acc::identity();
-            if (k < left) lanes.a[k] = Level::as_accumulator(load_item<Level::source>(group + first + k));
+            if (k < remaining) lanes.a[k] = Level::as_accumulator(load_item<Level::source>(group + first + k));
         }
     }
     return lanes;
@@ -141,9 +141,9 @@ __device__ __forceinline__ typename Level::Acc sum_by_warp(const typename Level:
         const auto p = group + first;
         auto lanes = fold([=](int k) { return first + k; },
                           [&](int c) {
-                              const int left = m - c * chunk;
-                              return left >= chunk ? Reader::fold_all(p + c * chunk)
-                                                   : Reader::fold_some(p + c * chunk, left, first);
+                              const int remaining = m - c * chunk;
+                              return remaining >= chunk ? Reader::fold_all(p + c * chunk)
+                                                        : Reader::fold_some(p + c * chunk, remaining, first);
                           });
         return combine_lanes_of_warp(lanes, merges);
     }
@@ -222,7 +222,7 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
     using Acc = typename Level::Acc;
     static_assert(Steps == 1 || !Acc::pairwise_rows);
     const std::uint32_t in_warp = warp_size / threads, lane = threadIdx.x % warp_size;
-    const int first = static_cast<int>(lane % threads) * K, left = static_cast<int>(rows.n) - first;
+    const int first = static_cast<int>(lane % threads) * K, remaining = static_cast<int>(rows.n) - first;
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size),
                         warp = std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size;
     for (std::uint64_t begin = warp * in_warp * at_once; begin < rows.count; begin += warps * in_warp * at_once) {
@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
 #pragma unroll
             for (int u = 0; u < at_once; ++u) {
                 const auto row = x + static_cast<std::int64_t>(place(u) * rows.stride) + first;
-                const int there = place(u) < rows.count ? left : 0;
+                const int there = place(u) < rows.count ? remaining : 0;
 #pragma unroll
                 for (int step = 0; step < Steps; ++step) {
                     constexpr int lanes = Level::Order::lanes;
@@ -273,7 +273,7 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
         // As long as there is more than one row, threads that meet share out rows and not lanes: at
         // the end nearly all have one to finish.
         std::uint32_t sharing = threads, first_row = 0;
-        int rows_left = at_once;
+        int remaining_rows = at_once;
 #pragma unroll
         for (int half = at_once / 2; half >= 1; half /= 2) {
             if (sharing == 1) continue; // the same for all
@@ -286,7 +286,7 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
                                              [](Acc& left, const Acc& right) { left.merge(right); });
             }
             if (lane & sharing) first_row += half;
-            rows_left = half;
+            remaining_rows = half;
         }
         Acc sums[at_once];
         sums[0] = combine_neighbouring_lanes(lanes[0], sharing); // there are more threads only where one row remains
@@ -294,7 +294,7 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
         for (int u = 1; u < at_once; ++u)
             sums[u] = combine_own_lanes(lanes[u]);
 #pragma unroll 1
-        for (int u = 0; u < rows_left; ++u) {
+        for (int u = 0; u < remaining_rows; ++u) {
             const std::uint64_t row = place(first_row + u);
             if (row < rows.count && lane % sharing == 0) results.finish(row, sums[0], rows.n);
 #pragma unroll

@@ -400,9 +400,9 @@ struct TileReader {
         if (m == Order::tile) {
             return fold_as_tree<Count>([&](int c) { return fold_all(p + c * Order::chunk); });
         }
-        const int left = static_cast<int>(m) - first * static_cast<int>(Order::chunk);
+        const int remaining = static_cast<int>(m) - first * static_cast<int>(Order::chunk);
         return fold_as_tree<Count>([&](int c) {
-            return fold_some(p + c * Order::chunk, left - c * static_cast<int>(Order::chunk), first_lane);
+            return fold_some(p + c * Order::chunk, remaining - c * static_cast<int>(Order::chunk), first_lane);
         });
     }
 };

@@ -10,9 +10,9 @@
 namespace detreduce::cuda::exact {
 
 /// What threads left (threads.cuh): groups, or, of groups with states, parts.
-struct PartsLeft {
+struct RemainingParts {
     Parts parts{};
-    LeftGroups groups{};
+    RemainingGroups groups{};
     const std::uint32_t* fits = nullptr; ///< a bit for each part of each group: it is in the state
     Word* states = nullptr;              ///< unless null, what remains is added to them, and not rounded
 
@@ -48,11 +48,11 @@ struct PartsLeft {
 struct GroupWork {
     Groups groups{};
     SlotTable table{};
-    Word* states = nullptr;  ///< of work items, one after the other
-    std::uint64_t end = 0;   ///< of the elements of all groups
-    bool dense = false;      ///< is there nothing between groups?
-    std::uint32_t batch = 1; ///< small groups that a warp takes at a time, at most 32
-    PartsLeft left{};        ///< if there are any, these alone
+    Word* states = nullptr;     ///< of work items, one after the other
+    std::uint64_t end = 0;      ///< of the elements of all groups
+    bool dense = false;         ///< is there nothing between groups?
+    std::uint32_t batch = 1;    ///< small groups that a warp takes at a time, at most 32
+    RemainingParts remaining{}; ///< if there are any, these alone
 };
 
 /// A group that no window held, or whose zeros had to be counted, from its words, which are zero
@@ -123,19 +123,20 @@ __device__ __noinline__ void reduce_by_words(const Input& input, WarpMemory<Inpu
 template <class Input>
 __device__ __noinline__ void reduce_left(const Input& input, WarpMemory<Input>& own, const GroupWork& work,
                                          Finish finish) {
-    const PartsLeft& left = work.left;
-    const std::uint64_t all = left.units(), warps = std::uint64_t{gridDim.x} * block_warps;
+    const RemainingParts& remaining = work.remaining;
+    const std::uint64_t all = remaining.units(), warps = std::uint64_t{gridDim.x} * block_warps;
     for (std::uint64_t base = std::uint64_t{blockIdx.x} * block_warps + threadIdx.x / warp_size; base < all;
          base += warp_size * warps) {
         const std::uint64_t mine = base + threadIdx.x % warp_size * warps;
-        std::uint32_t found = votes_of_warp(mine < all && left.unit(mine).bits != 0);
+        std::uint32_t found = votes_of_warp(mine < all && remaining.unit(mine).bits != 0);
         for (; found != 0; found &= found - 1) {
-            const PartsLeft::Unit unit = left.unit(base + (__ffs(static_cast<int>(found)) - 1) * warps);
+            const RemainingParts::Unit unit = remaining.unit(base + (__ffs(static_cast<int>(found)) - 1) * warps);
             for (std::uint32_t bits = unit.bits; bits != 0; bits &= bits - 1) {
                 const std::uint64_t group = unit.word * warp_size + (__ffs(static_cast<int>(bits)) - 1);
                 const Span span{group * work.groups.stride + unit.begin * input.step, unit.end - unit.begin, true};
-                Word* const state =
-                    left.states != nullptr ? left.states + group * (Input::states * acc::exact::words) : nullptr;
+                Word* const state = remaining.states != nullptr
+                                        ? remaining.states + group * (Input::states * acc::exact::words)
+                                        : nullptr;
                 reduce_by_words<Input>(input, own, span, finish.moved(group), state);
             }
         }
@@ -152,7 +153,7 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     const std::uint32_t warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
     WarpMemory<Input>& own = memory[warp];
     warp_clear(own.words, Input::states * acc::exact::words);
-    if (work.left.any()) return reduce_left(input, own, work, finish);
+    if (work.remaining.any()) return reduce_left(input, own, work, finish);
     const std::uint64_t step = std::uint64_t{gridDim.x} * block_warps * work.batch;
     using Window = typename BinsOf::Window;
     __shared__ Window windows[block_warps]; // from batch to batch: registers are short where functions are called
@@ -198,8 +199,8 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
                 round_sums<BinsOf>(total, n, to);
             }
         }
-        for (std::uint32_t left = votes_of_warp(by_words); left != 0; left &= left - 1) {
-            const std::uint64_t one = base + shuffle_from(group, __ffs(static_cast<int>(left)) - 1);
+        for (std::uint32_t remaining = votes_of_warp(by_words); remaining != 0; remaining &= remaining - 1) {
+            const std::uint64_t one = base + shuffle_from(group, __ffs(static_cast<int>(remaining)) - 1);
             Span of_one = span_of(work.groups, one);
             if (of_one.n > work.table.length) of_one = {0, 0, false};
             reduce_by_words<Input>(input, own, of_one, finish.moved(one));

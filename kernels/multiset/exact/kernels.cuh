@@ -98,16 +98,16 @@ struct StatesAt {
     static constexpr int threads = state_block_threads;
     const Word* states;
     std::uint64_t count;
-    LeftGroups left{};
+    RemainingGroups remaining{};
 
     [[nodiscard]] __device__ __forceinline__ std::uint64_t results() const {
-        return left.listed != nullptr ? warp_size * std::uint64_t{left.listed[0]} : count;
+        return remaining.listed != nullptr ? warp_size * std::uint64_t{remaining.listed[0]} : count;
     }
     __device__ __forceinline__ bool load(std::uint64_t i, Word* words, std::uint64_t& group) const {
         constexpr int count = States * acc::exact::words, beside = Beside * acc::exact::words;
-        if (left.listed != nullptr) {
-            const std::uint32_t word = left.listed[1 + i / warp_size], bit = i % warp_size;
-            if ((left.bits[word] >> bit & 1) == 0) return false;
+        if (remaining.listed != nullptr) {
+            const std::uint32_t word = remaining.listed[1 + i / warp_size], bit = i % warp_size;
+            if ((remaining.bits[word] >> bit & 1) == 0) return false;
             group = std::uint64_t{word} * warp_size + bit;
         }
         for (int k = threadIdx.x; k < count; k += threads)

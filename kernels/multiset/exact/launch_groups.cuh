@@ -90,7 +90,7 @@ struct ExactGroupLaunch {
                                            finish,
                                            at(exact::Word{}, layout.results),
                                            at(0u, layout.fits),
-                                           at(0u, layout.left),
+                                           at(0u, layout.remaining),
                                            states ? at(0u, layout.listed) : nullptr,
                                            states ? at(exact::Word{}, layout.states) : nullptr,
                                            pairs};
@@ -101,7 +101,7 @@ struct ExactGroupLaunch {
         }
         if (!status.ok()) return status;
         exact::GroupWork work{groups};
-        work.left = {layout.parts, {add.left, add.listed}, add.fits, add.states};
+        work.remaining = {layout.parts, {add.remaining, add.listed}, add.fits, add.states};
         std::uint32_t resident = 0;
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
         const std::uint64_t units = layout.parts.words() * (states ? warp_size : 1),
@@ -115,7 +115,7 @@ struct ExactGroupLaunch {
         return launch_kernel(
             after_previous(device, end), end,
             static_cast<std::uint32_t>(std::min<std::uint64_t>(groups.count, policy::finish_blocks * device.sms)),
-            At::threads, 0, stream, At{add.states, groups.count, work.left.groups}, finish);
+            At::threads, 0, stream, At{add.states, groups.count, work.remaining.groups}, finish);
     }
 };
 

@@ -112,7 +112,7 @@ struct Terms {
     /// Puts what remains of an input behind the full tiles in shared memory, in their layout where
     /// it is whole vectors. Zeros, whose terms are +0, take the places of what is not there. Not
     /// inlined, so that it costs the loop over full tiles no registers.
-    static __device__ __noinline__ void copy_rest(const T* input, int left, std::uint64_t step, bool in_vectors,
+    static __device__ __noinline__ void copy_rest(const T* input, int remaining, std::uint64_t step, bool in_vectors,
                                                   uint4* to) {
         constexpr int per_vector = 16 / sizeof(T);
         const int lane = threadIdx.x % warp_size;
@@ -120,13 +120,13 @@ struct Terms {
             const int first = (i * warp_size + lane) * per_vector;
             uint4 v{};
             if (in_vectors) {
-                if (first < left) v = load16<Source::aligned_input>(input + first);
+                if (first < remaining) v = load16<Source::aligned_input>(input + first);
             } else {
                 T elements[per_vector];
 #pragma unroll
                 for (int k = 0; k < per_vector; ++k) { // neighbours in neighbouring threads
                     const int at = (i * per_vector + k) * warp_size + lane;
-                    elements[k] = at < left ? load_number(input + at * step) : T{};
+                    elements[k] = at < remaining ? load_number(input + at * step) : T{};
                 }
                 __builtin_memcpy(&v, elements, sizeof v);
             }

@@ -176,12 +176,12 @@ struct AddUpParts {
     std::uint64_t stride;
     Parts parts;
     Finish finish;
-    Word* sums;            ///< number k of part p of group g is at sums[(k·parts + p)·count + g]
-    std::uint32_t* fits;   ///< a bit for each part of each group: all of it was in the window
-    std::uint32_t* left;   ///< a bit for each group: all of it, or some parts, are to be done again
-    std::uint32_t* listed; ///< unless null: how many words of these are not zero, and, behind that, which
-    Word* states;          ///< of such groups: of what fits; unless null, as is `listed`
-    bool pairs;            ///< a thread has two neighbouring columns
+    Word* sums;               ///< number k of part p of group g is at sums[(k·parts + p)·count + g]
+    std::uint32_t* fits;      ///< a bit for each part of each group: all of it was in the window
+    std::uint32_t* remaining; ///< a bit for each group: all of it, or some parts, are to be done again
+    std::uint32_t* listed;    ///< unless null: how many words of these are not zero, and, behind that, which
+    Word* states;             ///< of such groups: of what fits; unless null, as is `listed`
+    bool pairs;               ///< a thread has two neighbouring columns
     using Sum = SumOf<Input>;
 
     __device__ __forceinline__ void operator()(std::uint64_t i) const {
@@ -204,7 +204,7 @@ struct AddUpParts {
                                                                             at.begin, at.end, bins);
         const bool several = parts.parts > 1;
         const std::uint32_t mine = at.there && held == several ? ones << Columns * (lane % lanes) : 0;
-        std::uint32_t* const bits = several ? fits + at.part * parts.words() : left;
+        std::uint32_t* const bits = several ? fits + at.part * parts.words() : remaining;
 #pragma unroll
         for (std::uint32_t w = 0; w < Columns; ++w) {
             const std::uint32_t set = warp_add(lane / lanes == w ? mine : 0);
@@ -252,10 +252,10 @@ struct JoinParts {
         for (std::uint64_t part = 0; part < parts.parts; ++part)
             all_fit &= of.fits[part * parts.words() + word];
         const bool fits = (all_fit >> lane & 1) != 0;
-        const std::uint32_t left = votes_of_warp(group < parts.count && !fits);
+        const std::uint32_t remaining = votes_of_warp(group < parts.count && !fits);
         if (lane == 0) {
-            of.left[word] = left;
-            if (of.listed != nullptr && left != 0)
+            of.remaining[word] = remaining;
+            if (of.listed != nullptr && remaining != 0)
                 of.listed[1 + atomicAdd(of.listed, 1u)] = static_cast<std::uint32_t>(word);
         }
         if (group >= parts.count || (!fits && of.states == nullptr)) return;

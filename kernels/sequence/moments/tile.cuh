@@ -148,21 +148,21 @@ struct Tile {
     }
     /// A chunk with items that are not there, or with the last one.
     __device__ __forceinline__ void fold_irregular(std::uint32_t chunk) const {
-        const std::uint32_t begin = chunk * Order::chunk, left = counts.m - begin;
+        const std::uint32_t begin = chunk * Order::chunk, remaining = counts.m - begin;
 #pragma unroll(of_elements ? 4 : 1)
         for (std::uint32_t j = threadIdx.x % warp_size; j < Order::lanes; j += warp_size) {
             Acc row[rows];
 #pragma unroll
             for (int r = 0; r < rows; ++r) {
                 row[r] = Acc{};
-                if (r * Order::lanes + j < left)
+                if (r * Order::lanes + j < remaining)
                     row[r] = Items::as_accumulator(load_item<Items::source>(items + (begin + r * Order::lanes + j)));
             }
             if constexpr (of_elements) {
-                const std::uint32_t there = left > j ? (left - j - 1) / Order::lanes + 1 : 0;
+                const std::uint32_t there = remaining > j ? (remaining - j - 1) / Order::lanes + 1 : 0;
                 buffer.put(chunk, j, fold_first(row, static_cast<int>(there < rows ? there : rows)));
             } else {
-                buffer.put(chunk, j, fold_groups(row, chunk * rows, (left - 1) / Order::lanes + 1, j));
+                buffer.put(chunk, j, fold_groups(row, chunk * rows, (remaining - 1) / Order::lanes + 1, j));
             }
         }
     }

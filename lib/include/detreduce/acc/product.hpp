@@ -153,10 +153,10 @@ template <class V, bool Compensated>
     const bool negative = fp::is_negative(sum.value);
     const int place = static_cast<int>(exponent_field(sum.value)) - fp::Format<double>::max_exponent;
     const std::uint64_t hidden = std::uint64_t{1} << 52, m = (fp::to_bits(sum.value) & (hidden - 1)) | hidden;
-    const double left = (negative ? -sum.error : sum.error) * power_of_two<double>(62 - place);
-    auto whole = static_cast<std::int64_t>(left);
-    if (static_cast<double>(whole) > left) --whole; // down, so that what remains is not negative
-    const bool more = static_cast<double>(whole) != left;
+    const double remaining = (negative ? -sum.error : sum.error) * power_of_two<double>(62 - place);
+    auto whole = static_cast<std::int64_t>(remaining);
+    if (static_cast<double>(whole) > remaining) --whole; // down, so that what remains is not negative
+    const bool more = static_cast<double>(whole) != remaining;
     return {0, false, negative, more, exponent + place - 62, (m << 10) + static_cast<std::uint64_t>(whole)};
 }
 

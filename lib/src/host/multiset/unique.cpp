@@ -43,8 +43,8 @@ std::uint64_t unique_patterns(const Arrays<T>& in, std::uint32_t threads) {
         }
     });
     for (std::uint32_t w = 0; w < Patterns::size; ++w) {
-        for (std::uint64_t left = all.words[w]; left != 0; left &= left - 1) {
-            const auto code = w * 64 + static_cast<std::uint32_t>(std::countr_zero(left));
+        for (std::uint64_t remaining = all.words[w]; remaining != 0; remaining &= remaining - 1) {
+            const auto code = w * 64 + static_cast<std::uint32_t>(std::countr_zero(remaining));
             unique.mark(spec::unique_key(fp::from_bits<T>(static_cast<fp::Bits<T>>(code))));
         }
     }
