@@ -63,7 +63,7 @@ inline constexpr Kernel short_rows_of_any{256, 2};
 inline constexpr std::uint64_t atomic_blocks = 16;
 
 /// Blocks with a share of the work items of large segments, a multiprocessor.
-inline constexpr std::uint64_t slot_blocks = 32;
+inline constexpr std::uint64_t work_item_blocks = 32;
 
 // ---- The multiset engine ------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ inline constexpr std::uint32_t most_exact_small_blocks = 1024;
 
 /// Elements that make a work item of a large group: enough to be worth the words of a state. Mean
 /// and variance have more words, and so at most that many work items in a group.
-inline constexpr std::uint32_t slot_elements = 1u << 15, most_moment_slots = 8192;
+inline constexpr std::uint32_t work_item_elements = 1u << 15, most_moment_work_items = 8192;
 /// So many rows, each of up to two work items, keep warps busy without being cut.
 inline constexpr std::uint64_t many_rows = 1u << 13;
 /// Columns and short rows, a thread each, or parts of them.

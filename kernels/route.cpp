@@ -177,7 +177,7 @@ std::size_t exact_workspace_bytes_of(const Request& r, const Route& route) {
     case Scope::thread:
         return exact_part_layout(r).bytes;
     case Scope::warp: {
-        const SlotLayout layout = exact_group_layout(r);
+        const WorkLayout layout = exact_group_layout(r);
         return layout.room == 0 ? 0 : layout.bytes;
     }
     default:

@@ -35,7 +35,7 @@ struct Groups {
 }
 
 /// A part of a large group.
-struct Slot {
+struct WorkItem {
     std::uint64_t begin; ///< its first element
     std::uint32_t m;     ///< elements; 0: nothing to do
     std::uint32_t spare;
@@ -46,8 +46,8 @@ struct LargeGroup {
 
 /// Work items of `length` elements. What is put where depends on who comes first; what comes out
 /// does not.
-struct SlotTable {
-    Slot* slots;
+struct WorkTable {
+    WorkItem* items;
     LargeGroup* large;
     std::uint64_t* used; ///< how many work items and how many large groups there are
     std::uint64_t room;  ///< for so many work items, and a fourth of that of large groups
@@ -60,7 +60,7 @@ struct SlotTable {
 };
 
 /// Work items that a group of n elements takes, with room for the results of the levels above.
-[[nodiscard]] DETREDUCE_HD constexpr std::uint64_t slots_of(std::uint64_t n, std::uint32_t length,
+[[nodiscard]] DETREDUCE_HD constexpr std::uint64_t items_of(std::uint64_t n, std::uint32_t length,
                                                             std::uint32_t upper) {
     std::uint64_t results = spec::tiles(n, length), all = 0;
     for (;; results = spec::tiles(results, upper)) {
@@ -71,33 +71,33 @@ struct SlotTable {
 
 /// Byte offsets in the workspace. A group with more than one work item has more than `length`
 /// elements, so there are never more than 4 · n/length work items.
-struct SlotLayout {
+struct WorkLayout {
     std::uint64_t room;
-    std::size_t used, slots, large, results, bytes;
+    std::size_t used, items, large, results, bytes;
 
     /// For segments of n elements in all.
-    [[nodiscard]] static constexpr SlotLayout of(std::uint64_t n, std::uint32_t length, std::size_t result_bytes) {
+    [[nodiscard]] static constexpr WorkLayout of(std::uint64_t n, std::uint32_t length, std::size_t result_bytes) {
         return with_room(4 * (n / length), result_bytes);
     }
     /// For the groups of a request that has no levels above its work items.
-    [[nodiscard]] static SlotLayout of(const Request& r, std::uint32_t length, std::size_t result_bytes) {
+    [[nodiscard]] static WorkLayout of(const Request& r, std::uint32_t length, std::size_t result_bytes) {
         if (r.shape == Shape::segments) return of(r.n, length, result_bytes);
-        return with_room(r.n > length ? r.groups * slots_of(r.n, length, 0) : 0, result_bytes);
+        return with_room(r.n > length ? r.groups * items_of(r.n, length, 0) : 0, result_bytes);
     }
-    [[nodiscard]] static constexpr SlotLayout with_room(std::uint64_t slots, std::size_t result_bytes) {
+    [[nodiscard]] static constexpr WorkLayout with_room(std::uint64_t work_items, std::size_t result_bytes) {
         constexpr auto align = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
-        SlotLayout l{};
-        l.room = slots;
-        l.slots = 256;
-        l.large = l.slots + align(l.room * sizeof(Slot));
+        WorkLayout l{};
+        l.room = work_items;
+        l.items = 256;
+        l.large = l.items + align(l.room * sizeof(WorkItem));
         l.results = l.large + align(l.room / 4 * sizeof(LargeGroup));
         l.bytes = l.results + align(l.room * result_bytes);
         return l;
     }
-    [[nodiscard]] SlotTable table(void* workspace, std::uint32_t length, std::uint32_t upper,
+    [[nodiscard]] WorkTable table(void* workspace, std::uint32_t length, std::uint32_t upper,
                                   std::uint64_t step = 1) const {
         auto* const base = static_cast<char*>(workspace);
-        return {reinterpret_cast<Slot*>(base + slots),
+        return {reinterpret_cast<WorkItem*>(base + items),
                 reinterpret_cast<LargeGroup*>(base + large),
                 reinterpret_cast<std::uint64_t*>(base + used),
                 room,
@@ -110,7 +110,7 @@ struct SlotLayout {
 /// Workspace of what is reduced in a fixed order, of a flat array or of groups, with accumulators
 /// of so many bytes.
 [[nodiscard]] inline std::size_t level_workspace_bytes(const Request& r, std::size_t accumulator_bytes) {
-    if (r.shape == Shape::segments) return SlotLayout::of(r.n, tile_items(size_of(r.dtype)), accumulator_bytes).bytes;
+    if (r.shape == Shape::segments) return WorkLayout::of(r.n, tile_items(size_of(r.dtype)), accumulator_bytes).bytes;
     return workspace_layout(r.dtype, accumulator_bytes, r.n, r.groups).bytes;
 }
 

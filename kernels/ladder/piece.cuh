@@ -25,9 +25,8 @@ struct Piece {
 __device__ __forceinline__ Piece piece_of(const Level& level, std::uint32_t elements) {
     const std::uint32_t row = level.pieces == 1 ? blockIdx.x : blockIdx.x / level.pieces;
     const std::uint64_t begin = std::uint64_t{blockIdx.x - row * level.pieces} * elements;
-    const std::uint64_t remaining = level.length - begin;
-    return {level.x + row * level.length + begin,
-            static_cast<std::uint32_t>(remaining < elements ? remaining : elements), row};
+    const std::uint64_t rest = level.length - begin;
+    return {level.x + row * level.length + begin, static_cast<std::uint32_t>(rest < elements ? rest : elements), row};
 }
 
 __device__ __forceinline__ float element(const Piece& piece, std::uint32_t i) {

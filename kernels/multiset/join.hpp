@@ -58,7 +58,7 @@ struct JoinWork {
     };
     const LargeGroup* large = nullptr; ///< unless null, groups cut into work items
     const std::uint64_t* large_count = nullptr;
-    std::uint64_t slot_length = 1;
+    std::uint64_t item_length = 1;
     const TensorEntry* tensors = nullptr; ///< unless null, the tensors of a list
     std::uint64_t count = 1;
     Group one{};            ///< else the first group; others have no parts, as it then has
@@ -70,7 +70,7 @@ struct JoinWork {
     [[nodiscard]] DETREDUCE_HD std::uint64_t groups() const { return large != nullptr ? *large_count : count; }
     [[nodiscard]] DETREDUCE_HD Group group(std::uint64_t i) const {
         if (large != nullptr) {
-            return {large[i].group, large[i].first, spec::tiles(large[i].n, slot_length), 0, slot_length};
+            return {large[i].group, large[i].first, spec::tiles(large[i].n, item_length), 0, item_length};
         }
         if (tensors != nullptr) { // indices were those in the list
             return {tensors[i].index, tensors[i].first, tensors[i].blocks, std::uint64_t{0} - tensors[i].second, 0};

@@ -5,7 +5,7 @@
 
 #include "platform/grid.cuh"
 #include "groups/parts.hpp"
-#include "groups/slots.cuh"
+#include "groups/work_items.cuh"
 #include "multiset/accumulators.cuh"
 #include "multiset/results.cuh"
 #include "multiset/scopes.cuh"
@@ -47,7 +47,7 @@ template <class A>
 __global__ void __launch_bounds__(max_threads)
     warps_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
                  const __grid_constant__ A accumulator, const __grid_constant__ Groups groups, std::uint32_t batch,
-                 const __grid_constant__ SlotTable table, const __grid_constant__ Results results) {
+                 const __grid_constant__ WorkTable table, const __grid_constant__ Results results) {
     const WarpScope warp;
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size);
     for (std::uint64_t base = (std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size) * batch;
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(max_threads)
         for (std::uint32_t i = 0; i < batch && base + i < groups.count; ++i) {
             const Span span = span_of(groups, base + i);
             const bool large = span.n > table.length;
-            if (large && put_on_slots(table, base + i, span)) continue;
+            if (large && list_work_items(table, base + i, span)) continue;
             Found found = accumulator.empty(span.valid && !large);
             if (span.n > 0 && !large) found = accumulator.look(warp, elements.part(warp, span.begin, span.n));
             if (warp.rank() == i) {
@@ -73,14 +73,14 @@ __global__ void __launch_bounds__(max_threads)
 /// Work items of large groups, a block each.
 template <class A>
 __global__ void __launch_bounds__(max_threads)
-    slots_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
-                 const __grid_constant__ A accumulator, const __grid_constant__ SlotTable table, Found* found) {
+    items_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
+                 const __grid_constant__ A accumulator, const __grid_constant__ WorkTable table, Found* found) {
     const BlockScope block;
-    const std::uint64_t used = slots_used(table);
+    const std::uint64_t used = items_used(table);
     for (std::uint64_t i = blockIdx.x; i < used; i += gridDim.x) {
-        const Slot slot = table.slots[i];
-        if (slot.m == 0) continue; // the same for the block
-        const Found here = accumulator.look(block, elements.part(block, slot.begin, slot.m));
+        const WorkItem item = table.items[i];
+        if (item.m == 0) continue; // the same for the block
+        const Found here = accumulator.look(block, elements.part(block, item.begin, item.m));
         if (threadIdx.x == 0) found[i] = here;
         block.meet(); // shared memory is used again
     }

@@ -75,8 +75,8 @@ struct MultisetLaunch {
     }
 
     [[nodiscard]] Status run_by_warps() const {
-        const SlotLayout layout = slot_layout(plan.request());
-        const SlotTable table = layout.table(workspace, policy::slot_elements, 0, groups.step);
+        const WorkLayout layout = work_layout(plan.request());
+        const WorkTable table = layout.table(workspace, policy::work_item_elements, 0, groups.step);
         const std::uint32_t block = plan.launch().block, warps = block / warp_size,
                             batch = batch_of(plan, policy::compare_batches * device.sms, warps);
         const auto blocks = [&](std::uint64_t useful) {
@@ -94,10 +94,10 @@ struct MultisetLaunch {
                                    elements, accumulator, groups, batch, table, results);
         }
         if (!status.ok() || layout.room == 0) return status;
-        status = launch_kernel(LaunchKind::plain, slots_kernel<A>, blocks(layout.room), block, 0, stream, elements,
+        status = launch_kernel(LaunchKind::plain, items_kernel<A>, blocks(layout.room), block, 0, stream, elements,
                                accumulator, table, found(layout.results));
         if (!status.ok()) return status;
-        const JoinWork work{.large = table.large, .large_count = table.used + 1, .slot_length = table.length};
+        const JoinWork work{.large = table.large, .large_count = table.used + 1, .item_length = table.length};
         return join(plan.request(), plan.request().dtype, found(layout.results), work, results,
                     {blocks(layout.room / 4), block, false}, stream, device);
     }

@@ -28,8 +28,8 @@ inline constexpr std::uint32_t tile_vectors = policy::compare_loads;
 }
 
 /// For rows or segments that are not left to threads.
-[[nodiscard]] inline SlotLayout slot_layout(const Request& r) {
-    return SlotLayout::of(r, policy::slot_elements, sizeof(Found));
+[[nodiscard]] inline WorkLayout work_layout(const Request& r) {
+    return WorkLayout::of(r, policy::work_item_elements, sizeof(Found));
 }
 
 /// Of a list of tensors: what came of it, and what is known of all tensors, behind which is what
@@ -54,7 +54,7 @@ struct ListLayout {
         const PartLayout layout(r, sizeof(multiset::Found));
         return layout.parts.parts == 1 ? 0 : layout.bytes;
     }
-    const SlotLayout layout = multiset::slot_layout(r);
+    const WorkLayout layout = multiset::work_layout(r);
     return layout.room == 0 ? 0 : layout.bytes;
 }
 

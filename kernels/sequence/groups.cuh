@@ -6,7 +6,7 @@
 
 #include "sequence/kernels.cuh"
 #include "sequence/words.cuh"
-#include "groups/slots.cuh"
+#include "groups/work_items.cuh"
 
 namespace detreduce::cuda {
 
@@ -163,7 +163,7 @@ inline constexpr int group_blocks = (reads_words<Level> && sizeof(typename Level
 template <class Level>
 __global__ void __launch_bounds__(max_block, group_blocks<Level>)
     groups_kernel(const typename Level::Pointer x, const Groups groups, std::uint32_t batch, const Results results,
-                  const SlotTable table) {
+                  const WorkTable table) {
     using Acc = typename Level::Acc;
     using Value = typename Acc::Value;
     const int lane = threadIdx.x % warp_size;
@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(max_block, group_blocks<Level>)
         for (int i = 0; i < static_cast<int>(batch) && base + i < groups.count; ++i) {
             const Span span{shuffle_from(span_of_mine.begin, i), shuffle_from(span_of_mine.n, i), true};
             const bool fits = span.n <= Level::Order::tile;
-            if (!fits && put_on_slots(table, base + i, span)) {
+            if (!fits && list_work_items(table, base + i, span)) {
                 left_to_others |= 1u << i;
                 continue;
             }

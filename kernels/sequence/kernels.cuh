@@ -259,7 +259,7 @@ __device__ __forceinline__ void reduce_short_rows(const typename Level::Pointer&
 /// or, where there is a table, of its work items.
 template <class Level, int TeamWarps, class Levels>
 __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
-    level_kernel(const typename Level::Pointer x, std::uint64_t n, const Levels levels, const SlotTable table) {
+    level_kernel(const typename Level::Pointer x, std::uint64_t n, const Levels levels, const WorkTable table) {
     auto& buffer = *team_buffer<BufferOf<Level, TeamWarps>>();
     if (levels.tiles[0] > 1) let_next_kernel_start(); // after the root comes somebody else's kernel
     if constexpr (Level::source == Source::partials) {
@@ -271,12 +271,12 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
     }
     if constexpr (Level::in_rows) {
         constexpr std::uint32_t tile_items = Level::Order::tile;
-        const bool of_slots = table.slots != nullptr,
+        const bool of_work_items = table.items != nullptr,
                    one = levels.tiles[0] == 1; // a tile a row: as many blocks as there may be
         // One loop, and bounds said where they are needed: with a loop in another, dot of f64
         // spills, and is .85 instead of .99.
-        const auto rows = [&] { return of_slots ? std::uint64_t{1} : levels.rows; };
-        const auto tiles = [&] { return of_slots ? table.in_use() : levels.tiles[0]; };
+        const auto rows = [&] { return of_work_items ? std::uint64_t{1} : levels.rows; };
+        const auto tiles = [&] { return of_work_items ? table.in_use() : levels.tiles[0]; };
         const std::uint64_t first = one ? 0 : blockIdx.x;
         std::uint64_t row = one ? blockIdx.x : blockIdx.y, tile = first;
         while (row < rows()) {
@@ -287,10 +287,10 @@ __global__ void __launch_bounds__(max_block, blocks_at_once<Level>)
             }
             std::uint64_t begin = row * levels.stride + tile * tile_items;
             std::uint32_t m = items_in_tile(tile * tile_items, n, tile_items);
-            if (of_slots) {
-                const Slot slot = table.slots[tile];
-                begin = slot.begin;
-                m = slot.m;
+            if (of_work_items) {
+                const WorkItem work_item = table.items[tile];
+                begin = work_item.begin;
+                m = work_item.m;
             }
             const auto p = x + static_cast<std::int64_t>(begin);
             const auto acc =

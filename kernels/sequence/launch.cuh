@@ -26,7 +26,7 @@ struct SequenceLaunch;
 template <class Acc, int TeamWarps>
 [[nodiscard]] Status reduce_upper_levels(const SequenceLaunch<Acc>& run);
 template <class Acc>
-[[nodiscard]] Status reduce_large_groups(const SequenceLaunch<Acc>& run, const SlotTable& table, Acc* results);
+[[nodiscard]] Status reduce_large_groups(const SequenceLaunch<Acc>& run, const WorkTable& table, Acc* results);
 
 /// What the launches of a plan share, whatever its elements are.
 template <class Acc>
@@ -102,7 +102,7 @@ struct SequenceLaunch {
     /// The level whose `items` items, of each row or of all work items, Level reads at `input`.
     template <class Level, int TeamWarps>
     [[nodiscard]] Status run_level(LaunchKind kind, const typename Level::Pointer& input, std::uint64_t items,
-                                   const Levels<Acc>& to, dim3 blocks, const SlotTable& table = {}) const {
+                                   const Levels<Acc>& to, dim3 blocks, const WorkTable& table = {}) const {
         return launch(kind, level_kernel<Level, TeamWarps, Levels<Acc>>, blocks, sizeof(BufferOf<Level, TeamWarps>),
                       input, items, to, table);
     }

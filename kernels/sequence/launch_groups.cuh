@@ -27,7 +27,7 @@ struct GroupLaunch {
     Groups groups;
     void* workspace;
 
-    [[nodiscard]] Status run_small(const SlotTable& table) const {
+    [[nodiscard]] Status run_small(const WorkTable& table) const {
         const std::uint64_t batches = reads_words<Level> ? policy::group_batches_by_words : policy::group_batches,
                             blocks = batches * flat.device.sms;
         const std::uint32_t batch = batch_of(flat.plan, blocks, block_warps);
@@ -43,19 +43,19 @@ struct GroupLaunch {
 
     [[nodiscard]] Status run_segments() const {
         constexpr std::uint32_t length = Level::Order::tile;
-        const SlotLayout layout = SlotLayout::of(flat.n(), length, sizeof(Acc));
-        const SlotTable table = layout.table(workspace, length, PartialLevel<Acc>::Order::tile);
+        const WorkLayout layout = WorkLayout::of(flat.n(), length, sizeof(Acc));
+        const WorkTable table = layout.table(workspace, length, PartialLevel<Acc>::Order::tile);
         Status status =
             from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, flat.stream));
         if (status.ok()) status = run_small(table);
         if (!status.ok() || layout.room == 0) return status;
-        Levels<Acc> slots = flat.levels; // a result each, none of which is a root
-        slots.tiles[0] = layout.room;
-        slots.partials[0] = reinterpret_cast<Acc*>(static_cast<char*>(workspace) + layout.results);
+        Levels<Acc> work_items = flat.levels; // a result each, none of which is a root
+        work_items.tiles[0] = layout.room;
+        work_items.partials[0] = reinterpret_cast<Acc*>(static_cast<char*>(workspace) + layout.results);
         status = flat.template run_level<Level, block_warps>(
-            LaunchKind::plain, input, flat.n(), slots,
-            flat.grid(std::min<std::uint64_t>(layout.room, policy::slot_blocks * flat.device.sms)), table);
-        return status.ok() ? reduce_large_groups(flat, table, slots.partials[0]) : status;
+            LaunchKind::plain, input, flat.n(), work_items,
+            flat.grid(std::min<std::uint64_t>(layout.room, policy::work_item_blocks * flat.device.sms)), table);
+        return status.ok() ? reduce_large_groups(flat, table, work_items.partials[0]) : status;
     }
 
     [[nodiscard]] Status run() const {

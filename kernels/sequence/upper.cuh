@@ -28,7 +28,7 @@ Status reduce_upper_levels(const SequenceLaunch<Acc>& run) {
 /// A block a group.
 template <class Partial, int TeamWarps>
 __global__ void __launch_bounds__(max_block)
-    large_groups_kernel(const SlotTable table, typename Partial::Acc* items, const Results results) {
+    large_groups_kernel(const WorkTable table, typename Partial::Acc* items, const Results results) {
     using Acc = typename Partial::Acc;
     constexpr std::uint32_t tile_items = Partial::Order::tile;
     auto& buffer = *team_buffer<BufferOf<Partial, TeamWarps>>();
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(max_block)
 }
 
 template <class Acc>
-Status reduce_large_groups(const SequenceLaunch<Acc>& run, const SlotTable& table, Acc* results) {
+Status reduce_large_groups(const SequenceLaunch<Acc>& run, const WorkTable& table, Acc* results) {
     const auto kernel = large_groups_kernel<PartialLevel<Acc>, block_warps>;
     constexpr std::size_t shared = sizeof(BufferOf<PartialLevel<Acc>, block_warps>);
     return run.launch_resident(kernel, table.room / 4, shared, table, results, run.levels.results);

@@ -43,11 +43,11 @@ struct RemainingParts {
     }
 };
 
-/// What groups_kernel and slots_kernel are to do: small groups, which a warp each reduces; work
-/// items of large ones, a block each.
+/// What groups_kernel and items_kernel are to do: small groups, which a warp each reduces;
+/// work items of large ones, a block each.
 struct GroupWork {
     Groups groups{};
-    SlotTable table{};
+    WorkTable table{};
     Word* states = nullptr;     ///< of work items, one after the other
     std::uint64_t end = 0;      ///< of the elements of all groups
     bool dense = false;         ///< is there nothing between groups?
@@ -76,14 +76,14 @@ __device__ __forceinline__ void round_from_words(WarpMemory<Input>& own, const S
 /// The work items of large groups, a block each.
 template <class Input>
 __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
-    slots_kernel(const __grid_constant__ Input input, const __grid_constant__ GroupWork work) {
+    items_kernel(const __grid_constant__ Input input, const __grid_constant__ GroupWork work) {
     constexpr int count = Input::states * acc::exact::words;
     __shared__ FlatMemory<Input> memory[block_warps];
     __shared__ Word total[count];
-    const std::uint64_t end = slots_used(work.table);
+    const std::uint64_t end = items_used(work.table);
     for (std::uint64_t turn = blockIdx.x; turn < end; turn += gridDim.x) {
-        const Slot slot = work.table.slots[turn];
-        add_by_block(input.part(slot.begin, slot.m), memory, 0, block_warps, Between{}, slot.m, total);
+        const WorkItem item = work.table.items[turn];
+        add_by_block(input.part(item.begin, item.m), memory, 0, block_warps, Between{}, item.m, total);
         for (int k = threadIdx.x; k < count; k += block_threads)
             work.states[turn * count + k] = total[k];
         __syncthreads(); // the words are used again
@@ -121,29 +121,28 @@ __device__ __noinline__ void reduce_by_words(const Input& input, WarpMemory<Inpu
 
 /// What threads left, a unit a warp.
 template <class Input>
-__device__ __noinline__ void reduce_left(const Input& input, WarpMemory<Input>& own, const GroupWork& work,
-                                         Finish finish) {
-    const RemainingParts& remaining = work.remaining;
-    const std::uint64_t all = remaining.units(), warps = std::uint64_t{gridDim.x} * block_warps;
+__device__ __noinline__ void reduce_remaining(const Input& input, WarpMemory<Input>& own, const GroupWork& work,
+                                              Finish finish) {
+    const RemainingParts& rest = work.remaining;
+    const std::uint64_t all = rest.units(), warps = std::uint64_t{gridDim.x} * block_warps;
     for (std::uint64_t base = std::uint64_t{blockIdx.x} * block_warps + threadIdx.x / warp_size; base < all;
          base += warp_size * warps) {
         const std::uint64_t mine = base + threadIdx.x % warp_size * warps;
-        std::uint32_t found = votes_of_warp(mine < all && remaining.unit(mine).bits != 0);
+        std::uint32_t found = votes_of_warp(mine < all && rest.unit(mine).bits != 0);
         for (; found != 0; found &= found - 1) {
-            const RemainingParts::Unit unit = remaining.unit(base + (__ffs(static_cast<int>(found)) - 1) * warps);
+            const RemainingParts::Unit unit = rest.unit(base + (__ffs(static_cast<int>(found)) - 1) * warps);
             for (std::uint32_t bits = unit.bits; bits != 0; bits &= bits - 1) {
                 const std::uint64_t group = unit.word * warp_size + (__ffs(static_cast<int>(bits)) - 1);
                 const Span span{group * work.groups.stride + unit.begin * input.step, unit.end - unit.begin, true};
-                Word* const state = remaining.states != nullptr
-                                        ? remaining.states + group * (Input::states * acc::exact::words)
-                                        : nullptr;
+                Word* const state =
+                    rest.states != nullptr ? rest.states + group * (Input::states * acc::exact::words) : nullptr;
                 reduce_by_words<Input>(input, own, span, finish.moved(group), state);
             }
         }
     }
 }
 
-/// Small groups, some threads each; large ones are left for slots_kernel.
+/// Small groups, some threads each; large ones are left for items_kernel.
 template <class Input>
 __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     groups_kernel(const __grid_constant__ Input input, const Finish finish, const __grid_constant__ GroupWork work) {
@@ -153,7 +152,7 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     const std::uint32_t warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
     WarpMemory<Input>& own = memory[warp];
     warp_clear(own.words, Input::states * acc::exact::words);
-    if (work.remaining.any()) return reduce_left(input, own, work, finish);
+    if (work.remaining.any()) return reduce_remaining(input, own, work, finish);
     const std::uint64_t step = std::uint64_t{gridDim.x} * block_warps * work.batch;
     using Window = typename BinsOf::Window;
     __shared__ Window windows[block_warps]; // from batch to batch: registers are short where functions are called
@@ -168,7 +167,7 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
         for (; large != 0; large &= large - 1) {
             const int i = __ffs(static_cast<int>(large)) - 1;
             const Span whole{shuffle_from(span.begin, i), shuffle_from(span.n, i), true};
-            const bool put = put_on_slots(work.table, base + i, whole);
+            const bool put = list_work_items(work.table, base + i, whole);
             if (static_cast<int>(lane) != i) continue;
             span = {0, 0, false};
             mine = !put;
@@ -212,7 +211,7 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
 template <int States>
 struct LargeStates {
     static constexpr int threads = policy::large_group_threads;
-    SlotTable table;
+    WorkTable table;
     const Word* states;
 
     [[nodiscard]] __device__ __forceinline__ std::uint64_t results() const { return table.used[1]; }
@@ -220,10 +219,10 @@ struct LargeStates {
         constexpr int count = States * acc::exact::words, parts = threads / count;
         const int k = threadIdx.x % count, part = threadIdx.x / count;
         const LargeGroup group = table.large[i];
-        const std::uint64_t slots = spec::tiles(group.n, table.length);
+        const std::uint64_t work_items = spec::tiles(group.n, table.length);
         Word sum = 0;
 #pragma unroll 4
-        for (std::uint64_t s = part; part < parts && s < slots; s += parts)
+        for (std::uint64_t s = part; part < parts && s < work_items; s += parts)
             sum += states[(group.first + s) * count + k];
         if (threadIdx.x < count) words[k] = 0;
         __syncthreads();

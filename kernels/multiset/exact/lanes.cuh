@@ -6,7 +6,7 @@
 // registers of more warps, which wait for each other's loads as well.
 #pragma once
 
-#include "groups/slots.cuh"
+#include "groups/work_items.cuh"
 #include "multiset/exact/bin_sums.cuh"
 
 namespace detreduce::cuda::exact {

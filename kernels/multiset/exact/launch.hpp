@@ -34,9 +34,9 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
 }
 
 /// Elements that make a work item of a large group.
-[[nodiscard]] inline std::uint32_t exact_slot_elements(const Request& r) {
-    constexpr std::uint64_t enough = policy::slot_elements, most_slots = policy::most_moment_slots;
-    const std::uint64_t wanted = info(r.op).kind == Kind::moments ? spec::tiles(r.n, most_slots) : 0;
+[[nodiscard]] inline std::uint32_t exact_item_elements(const Request& r) {
+    constexpr std::uint64_t enough = policy::work_item_elements, most_work_items = policy::most_moment_work_items;
+    const std::uint64_t wanted = info(r.op).kind == Kind::moments ? spec::tiles(r.n, most_work_items) : 0;
     const bool short_sums = info(r.op).transform == Transform::element || info(r.op).transform == Transform::magnitude,
                by_warps = short_sums && info(r.op).kind != Kind::moments && r.shape == Shape::rows &&
                           r.groups >= policy::many_rows && r.n <= 2 * enough;
@@ -70,9 +70,9 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
 }
 
 /// For rows or segments that are not left to threads.
-[[nodiscard]] inline SlotLayout exact_group_layout(const Request& r) {
+[[nodiscard]] inline WorkLayout exact_group_layout(const Request& r) {
     const std::size_t bytes = static_cast<std::size_t>(exact_words(r)) * sizeof(std::int64_t);
-    return SlotLayout::of(r, exact_slot_elements(r), bytes);
+    return WorkLayout::of(r, exact_item_elements(r), bytes);
 }
 
 /// Words that threads which reduce groups on their own (groups/parts.hpp) keep of a part: sums of

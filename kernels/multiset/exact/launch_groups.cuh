@@ -24,17 +24,17 @@ struct ExactGroupLaunch {
 
     /// Blocks that the device holds at once.
     [[nodiscard]] Status count_resident(std::uint32_t& blocks) const {
-        return cuda::count_resident(exact::slots_kernel<Input>, exact::block_threads, 0, device, blocks);
+        return cuda::count_resident(exact::items_kernel<Input>, exact::block_threads, 0, device, blocks);
     }
 
     /// Rows, columns or segments; those that are not left to threads from the workspace of
-    /// SlotLayout.
+    /// WorkLayout.
     [[nodiscard]] Status reduce(const Plan& plan, const std::uint64_t* offsets, void* out, void* workspace) const {
         if (detail::route_of(plan).scope == detail::Scope::thread) return reduce_by_threads(plan, out, workspace);
         using exact::GroupWork;
-        const SlotLayout layout = exact_group_layout(plan.request());
+        const WorkLayout layout = exact_group_layout(plan.request());
         GroupWork work{Groups::of(plan, offsets),
-                       layout.table(workspace, exact_slot_elements(plan.request()), 0, input.step),
+                       layout.table(workspace, exact_item_elements(plan.request()), 0, input.step),
                        reinterpret_cast<exact::Word*>(static_cast<char*>(workspace) + layout.results)};
         const auto finish = exact::Finish::of(plan, out);
         std::uint32_t resident = 0;
@@ -61,7 +61,7 @@ struct ExactGroupLaunch {
                                    0, stream, input, finish, work);
         }
         if (!status.ok() || layout.room == 0) return status;
-        status = launch_kernel(LaunchKind::plain, exact::slots_kernel<Input>, blocks(layout.room), exact::block_threads,
+        status = launch_kernel(LaunchKind::plain, exact::items_kernel<Input>, blocks(layout.room), exact::block_threads,
                                0, stream, input, work);
         if (!status.ok()) return status;
         using Large = exact::LargeStates<Input::states>;

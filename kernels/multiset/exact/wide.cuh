@@ -114,10 +114,9 @@ __device__ __forceinline__ void add_by_windows(const Each& each, std::uint32_t l
     while (largest != 0) {
         const int high = max(static_cast<int>(largest >> fraction_bits), 1) - F::max_exponent + 1,
                   down = high > W::highest_top ? room_above : 0; // bins take the largest doubles divided by 2^16
-        const int top = max(high - down, W::lowest_top), minimum = top + down - W::span + Bits - 1;
+        const int top = max(high - down, W::lowest_top), lower = top + down - W::span + Bits - 1;
         // Below lie numbers whose last bit is below the last Q.
-        const std::uint32_t from = minimum > normal
-                                       ? static_cast<std::uint32_t>(minimum + F::max_exponent) << fraction_bits
+        const std::uint32_t from = lower > normal ? static_cast<std::uint32_t>(lower + F::max_exponent) << fraction_bits
                                    : top > W::lowest_top ? 1u << fraction_bits
                                                          : 0;
         const double scale = down != 0 ? 1.0 / (1 << room_above) : 1.0;

@@ -24,10 +24,10 @@ __device__ __forceinline__ Span span_of(const Groups& groups, std::uint64_t grou
 /// always find. The whole warp calls this.
 /// Everything by value: what a call has the address of is kept in memory, also where there is no
 /// call.
-static __device__ __noinline__ bool put_on_slots(SlotTable table, std::uint64_t group, Span span) {
+static __device__ __noinline__ bool list_work_items(WorkTable table, std::uint64_t group, Span span) {
     using Counter = unsigned long long;
     const int lane = threadIdx.x % warp_size;
-    const std::uint64_t parts = spec::tiles(span.n, table.length), all = slots_of(span.n, table.length, table.upper);
+    const std::uint64_t parts = spec::tiles(span.n, table.length), all = items_of(span.n, table.length, table.upper);
     std::uint64_t first = 0;
     if (lane == 0) first = atomicAdd(reinterpret_cast<Counter*>(table.used), static_cast<Counter>(all));
     first = shuffle_from(first, 0);
@@ -35,7 +35,7 @@ static __device__ __noinline__ bool put_on_slots(SlotTable table, std::uint64_t 
         // What others wait for must still be something: work items of nothing, as far as there are
         // any.
         for (std::uint64_t i = first + lane; i < table.room; i += warp_size)
-            table.slots[i] = {0, 0, 0};
+            table.items[i] = {0, 0, 0};
         return false;
     }
     if (lane == 0) {
@@ -44,14 +44,14 @@ static __device__ __noinline__ bool put_on_slots(SlotTable table, std::uint64_t 
     }
     for (std::uint64_t i = lane; i < all; i += warp_size) {
         const std::uint64_t done = i < parts ? i * table.length : span.n, remaining = span.n - done;
-        table.slots[first + i] = {span.begin + done * table.step,
+        table.items[first + i] = {span.begin + done * table.step,
                                   static_cast<std::uint32_t>(remaining < table.length ? remaining : table.length), 0};
     }
     return true;
 }
 
 /// How many work items there are.
-__device__ __forceinline__ std::uint64_t slots_used(const SlotTable& table) {
+__device__ __forceinline__ std::uint64_t items_used(const WorkTable& table) {
     return table.in_use();
 }
 
