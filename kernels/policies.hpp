@@ -173,13 +173,13 @@ inline constexpr double list_blocks = 3;
 
 // ---- Grids --------------------------------------------------------------------------------------
 
-/// Blocks that read an input in turns: as many as the device holds (`resident`), or three times
-/// that where each of these has 16 turns. The GPU then deals them out to whoever is first done, and
-/// the end is less ragged: `exact` .979 to .985.
-[[nodiscard]] constexpr std::uint64_t blocks_for(std::uint64_t turns, std::uint64_t resident) {
-    return turns >= 16 * resident ? 3 * resident : resident;
+/// Blocks that read an input in iterations: as many as the device holds (`resident`), or three
+/// times that where each of these has 16 iterations. The GPU then deals them out to whoever is
+/// first done, and the end is less ragged: `exact` .979 to .985.
+[[nodiscard]] constexpr std::uint64_t blocks_for(std::uint64_t iterations, std::uint64_t resident) {
+    return iterations >= 16 * resident ? 3 * resident : resident;
 }
-/// Blocks of one short turn each, or a few: at most so many times what the device holds.
+/// Blocks of one short iteration each, or a few: at most so many times what the device holds.
 inline constexpr std::uint64_t times_resident = 4;
 
 } // namespace detreduce::cuda::policy

@@ -52,8 +52,8 @@ struct Parts {
     }
     /// What thread i of these is to do.
     [[nodiscard]] DETREDUCE_HD Place place(std::uint64_t i, std::uint32_t columns) const {
-        const std::uint64_t turn = i / 32, warps = (words() + columns - 1) / columns, part = turn / warps,
-                            word = columns * (turn - part * warps), group = word * 32 + columns * (i % 32),
+        const std::uint64_t iteration = i / 32, warps = (words() + columns - 1) / columns, part = iteration / warps,
+                            word = columns * (iteration - part * warps), group = word * 32 + columns * (i % 32),
                             begin = part * length, end = n - begin < length ? n : begin + length;
         return {part, word, group, begin, end, group < count};
     }

@@ -42,8 +42,8 @@ struct MultisetLaunch {
         if (launch.grid != 0) return {};
         std::uint32_t resident = 0;
         const Status status = count_resident(grid_kernel<A>, launch.block, 0, device, resident);
-        const std::uint64_t turns = tiles.full / (launch.block / warp_size);
-        blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, policy::blocks_for(turns, resident)));
+        const std::uint64_t iterations = tiles.full / (launch.block / warp_size);
+        blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, policy::blocks_for(iterations, resident)));
         return status;
     }
 

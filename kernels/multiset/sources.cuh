@@ -139,20 +139,20 @@ struct TileShare {
           stride(std::uint64_t{gridDim.x} * (blockDim.x / warp_size)) {}
 
     [[nodiscard]] __device__ __forceinline__ std::uint32_t first_unit() const { return 0; }
-    [[nodiscard]] __device__ __forceinline__ bool has(std::uint32_t turn) const {
-        return first + turn * stride < tiles.full;
+    [[nodiscard]] __device__ __forceinline__ bool has(std::uint32_t iteration) const {
+        return first + iteration * stride < tiles.full;
     }
-    [[nodiscard]] __device__ __forceinline__ Vectors<unit_vectors> unit(std::uint32_t turn) const {
-        return load(first + turn * stride);
+    [[nodiscard]] __device__ __forceinline__ Vectors<unit_vectors> unit(std::uint32_t iteration) const {
+        return load(first + iteration * stride);
     }
-    [[nodiscard]] __device__ __forceinline__ Index index(std::uint32_t turn, int i, int e) const {
-        return index_in(first + turn * stride, i, e);
+    [[nodiscard]] __device__ __forceinline__ Index index(std::uint32_t iteration, int i, int e) const {
+        return index_in(first + iteration * stride, i, e);
     }
     template <class F>
     __device__ __forceinline__ void for_units(const F& f) const {
-        std::uint32_t turn = 0;
-        for (std::uint64_t tile = first; tile < tiles.full; tile += stride, ++turn)
-            f(turn, load(tile));
+        std::uint32_t iteration = 0;
+        for (std::uint64_t tile = first; tile < tiles.full; tile += stride, ++iteration)
+            f(iteration, load(tile));
     }
     template <class F>
     __device__ __forceinline__ void for_odd(const F& f) const {

@@ -172,8 +172,8 @@ __global__ void __launch_bounds__(max_block, policy::columns.blocks)
     __shared__ Acc pending[spec::ceil_log2(lanes_of_warp<Level>)][C][max_block];
     const std::uint32_t lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
     const std::uint64_t across = (range.columns + block_columns - 1) / block_columns, all = across * levels.tiles[0];
-    for (std::uint64_t turn = blockIdx.x; turn < all; turn += gridDim.x) {
-        const std::uint64_t tile = turn / across, base = (turn - tile * across) * block_columns;
+    for (std::uint64_t iteration = blockIdx.x; iteration < all; iteration += gridDim.x) {
+        const std::uint64_t tile = iteration / across, base = (iteration - tile * across) * block_columns;
         const std::uint32_t m = items_in_tile(tile * tile_items, range.n, tile_items);
         const bool vectors = range.vectors && base + block_columns <= range.columns;
         const std::uint64_t first = base + (vectors ? lane * C : lane);
@@ -214,9 +214,9 @@ template <class Level, class T, class Acc>
     const auto on_vectors = [](const T* p) { return reinterpret_cast<std::uintptr_t>(p) % (C * sizeof(T)) == 0; };
     range.vectors = on_vectors(input.x) && range.stride % C == 0;
     if constexpr (requires { input.y; }) range.vectors &= on_vectors(input.y);
-    const std::uint64_t turns = spec::tiles(range.columns, C * warp_size) * levels.tiles[0];
-    const Status status = flat.launch(LaunchKind::plain, columns_kernel<Level, T, Levels<Acc>>, flat.grid(turns), 0,
-                                      input, range, levels);
+    const std::uint64_t iterations = spec::tiles(range.columns, C * warp_size) * levels.tiles[0];
+    const Status status = flat.launch(LaunchKind::plain, columns_kernel<Level, T, Levels<Acc>>, flat.grid(iterations),
+                                      0, input, range, levels);
     return status.ok() ? reduce_upper_levels<Acc, block_warps>(flat) : status;
 }
 

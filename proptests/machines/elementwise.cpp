@@ -32,10 +32,10 @@ template <class T>
 void loss_lines(Agreement& to) {
     Draw draw{5};
     for (const LossInfo& info : losses) {
-        for (std::size_t turn = 0; turn < 5; ++turn) {
+        for (std::size_t round = 0; round < 5; ++round) {
             constexpr Method each[] = {Method::exact, Method::exact, Method::tree, Method::kahan, Method::compensated};
-            const Method method = each[turn];
-            const Reduction reduction = turn == 0 ? Reduction::none : draw.of({Reduction::sum, Reduction::mean});
+            const Method method = each[round];
+            const Reduction reduction = round == 0 ? Reduction::none : draw.of({Reduction::sum, Reduction::mean});
             const std::uint64_t n = 1 + draw.below(3000);
             const bool probabilities = info.target == LossDomain::probability;
             auto x = draw.below(3) == 0 ? elements<T>(draw, n) : elements<T>(draw, Family::normal, n);
@@ -83,20 +83,20 @@ void row_lines(Agreement& to) {
                    loss = op >= RowOp::cross_entropy && op <= RowOp::nll_gradient,
                    cross = op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient,
                    upstream = op >= RowOp::softmax_gradient && op != RowOp::cross_entropy_target_gradient;
-        for (std::uint64_t turn = 0; turn < 8; ++turn) {
+        for (std::uint64_t round = 0; round < 8; ++round) {
             const std::uint64_t tile = 32768 / sizeof(T);
-            const std::uint64_t n = turn >= 6 ? tile + draw.below(3) : 1 + draw.below(draw.of({8, 70, 1500}));
-            const std::uint64_t rows = turn >= 6 ? 2 : 1 + draw.below(6);
+            const std::uint64_t n = round >= 6 ? tile + draw.below(3) : 1 + draw.below(draw.of({8, 70, 1500}));
+            const std::uint64_t rows = round >= 6 ? 2 : 1 + draw.below(6);
             RowRequest request{.op = op,
                                .dtype = dtype_of<T>,
                                .n = n,
                                .rows = rows,
                                .stride = n + draw.below(3),
                                .reduction = Reduction::none};
-            if (cross && turn % 2 == 1) request.label_smoothing = 0.1;
-            if (loss && turn % 3 == 2) request.reduction = Reduction::mean, request.method = Method::tree;
+            if (cross && round % 2 == 1) request.label_smoothing = 0.1;
+            if (loss && round % 3 == 2) request.reduction = Reduction::mean, request.method = Method::tree;
             request.device = cpu;
-            const bool spread = turn % 4 == 3; // logits as they are, or of any size
+            const bool spread = round % 4 == 3; // logits as they are, or of any size
             const auto x = spread ? elements<T>(draw, rows * request.stride)
                                   : elements<T>(draw, Family::normal, rows * request.stride);
             const auto scale = elements<T>(draw, Family::normal, n), shift = elements<T>(draw, Family::uniform, n),
@@ -104,8 +104,8 @@ void row_lines(Agreement& to) {
             std::vector<std::int64_t> targets(rows);
             for (std::int64_t& t : targets)
                 t = draw.below(5) == 0 ? request.ignore_index : static_cast<std::int64_t>(draw.below(n));
-            const bool by_probability = cross && turn % 4 == 0;
-            const bool weighted = loss && turn % 2 == 0;
+            const bool by_probability = cross && round % 4 == 0;
+            const bool weighted = loss && round % 2 == 0;
             to.check("row " + std::string(name(op)) + ' ' + std::string(name(dtype_of<T>)) + " n=" + std::to_string(n) +
                          " rows=" + std::to_string(rows) + (spread ? " spread" : ""),
                      [&](const Launch& launch, Fingerprint& f) {

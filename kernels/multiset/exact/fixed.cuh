@@ -64,7 +64,7 @@ struct Fixed {
             carry = carry != 0 && m[i] == 0;
         }
 #pragma unroll
-        for (int turn = 1; turn < Limbs; ++turn) { // until the highest limb is not zero
+        for (int iteration = 1; iteration < Limbs; ++iteration) { // until the highest limb is not zero
             if (m[Limbs - 1] != 0) continue;
 #pragma unroll
             for (int i = Limbs - 1; i > 0; --i)

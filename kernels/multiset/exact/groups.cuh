@@ -81,11 +81,11 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     __shared__ FlatMemory<Input> memory[block_warps];
     __shared__ Word total[count];
     const std::uint64_t end = items_used(work.table);
-    for (std::uint64_t turn = blockIdx.x; turn < end; turn += gridDim.x) {
-        const WorkItem item = work.table.items[turn];
+    for (std::uint64_t iteration = blockIdx.x; iteration < end; iteration += gridDim.x) {
+        const WorkItem item = work.table.items[iteration];
         add_by_block(input.part(item.begin, item.m), memory, 0, block_warps, Between{}, item.m, total);
         for (int k = threadIdx.x; k < count; k += block_threads)
-            work.states[turn * count + k] = total[k];
+            work.states[iteration * count + k] = total[k];
         __syncthreads(); // the words are used again
     }
 }

@@ -101,7 +101,7 @@ __device__ __forceinline__ int next_top(const int* tops, int blocks, int below, 
     for (int b = threadIdx.x; b < blocks; b += small_threads)
         top = tops[b] < below ? max(top, tops[b]) : top;
     top = warp_max(top);
-    __syncthreads(); // what the turn before left has been read
+    __syncthreads(); // what the iteration before left has been read
     if (threadIdx.x % warp_size == 0) highest[threadIdx.x / warp_size] = top;
     __syncthreads();
     return warp_max(highest[threadIdx.x % small_warps]);
