@@ -21,6 +21,7 @@ def test_devices():
 def test_this_machine_computes_the_right_bits(monkeypatch):
     checks = dr.verify()
     assert {c.instruction_set for c in checks if c.device == "cpu"} == set(dr.devices()[0].instruction_sets)
+    assert str(checks).startswith(f"{len(checks)} results have the bits of the specification: cpu (baseline")
     monkeypatch.setitem(_tools._EXPECTED, ("sum", "tree"), 0)
     with pytest.raises(RuntimeError, match="sum by tree on cpu"):
         dr.verify()
