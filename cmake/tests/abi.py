@@ -60,7 +60,7 @@ def main(target, include, write):
     if was != found:
         sys.stdout.writelines(unified_diff(was.splitlines(True), found.splitlines(True), "lib/abi.txt", "the headers"))
         sys.exit("abi: programs that were compiled with the headers of before would break, unless only lines were added.\n"
-                 "If that is meant: cmake/tests/abi.py lib/abi.txt lib/include --write")
+                 "If that is meant: python3 cmake/tests/abi.py lib/abi.txt lib/include --write")
 
 
 main(sys.argv[1], sys.argv[2], sys.argv[3:] == ["--write"])
