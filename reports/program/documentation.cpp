@@ -80,7 +80,7 @@ std::string man_page(CLI::App& app, CLI::App& command) {
     page += ".SH NOTES\n";
     const std::string explanation = help_of(app).explanation(command);
     if (!explanation.empty()) page += as_it_stands(explanation);
-    if (explanation.empty()) page += as_it_stands(command.get_footer());
+    if (explanation.empty()) page += as_it_stands(with_short_lines(command.get_footer()));
     return page;
 }
 

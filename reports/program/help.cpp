@@ -40,6 +40,18 @@ std::string wrapped(const std::string& text, std::size_t width) {
     return out;
 }
 
+std::string with_short_lines(const std::string& text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        const std::string line = text.substr(at, end - at);
+        out += line.starts_with(' ') ? line : wrapped(line, line_width);
+        if (end < text.size()) out += '\n';
+        at = end + 1;
+    }
+    return out;
+}
+
 Help::Help() {
     label("REQUIRED", "");
     column_width(name_width);
@@ -67,6 +79,14 @@ std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppForma
 std::string Help::make_group(std::string group, bool is_positional, std::vector<const CLI::Option*> options) const {
     if (group == more_options && !all_) return "";
     return CLI::Formatter::make_group(std::move(group), is_positional, std::move(options));
+}
+
+std::string Help::make_description(const CLI::App* app) const {
+    return with_short_lines(CLI::Formatter::make_description(app));
+}
+
+std::string Help::make_footer(const CLI::App* app) const {
+    return with_short_lines(CLI::Formatter::make_footer(app));
 }
 
 std::string Help::make_option_desc(const CLI::Option* option) const {

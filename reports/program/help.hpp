@@ -23,6 +23,8 @@ class Help : public CLI::Formatter {
     std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
     std::string make_group(std::string group, bool is_positional,
                            std::vector<const CLI::Option*> options) const override;
+    std::string make_description(const CLI::App* app) const override;
+    std::string make_footer(const CLI::App* app) const override;
     std::string make_option_desc(const CLI::Option* option) const override;
 
   private:
@@ -35,5 +37,7 @@ class Help : public CLI::Formatter {
 
 /// `text` in lines of at most `width` characters, cut at blanks.
 [[nodiscard]] std::string wrapped(const std::string& text, std::size_t width);
+/// The same of each line of `text` to the width of help. Lines that are indented stand as they are.
+[[nodiscard]] std::string with_short_lines(const std::string& text);
 
 } // namespace detreduce::program

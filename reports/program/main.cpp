@@ -25,7 +25,7 @@ namespace {
 enum ExitCode { success = 0, failure = 1, usage = 2, interrupted = 130 };
 
 constexpr const char* description = "detreduce adds up floating-point numbers so that the bits of the result can be "
-                                    "relied on: the same on every CPU and GPU,\n"
+                                    "relied on: the same on every CPU and GPU, "
                                     "for any number of threads, today and after the next update.";
 
 constexpr const char* footer =
@@ -36,7 +36,7 @@ constexpr const char* footer =
     "  detreduce list                               ops, methods, and what is guaranteed\n"
     "  detreduce devices                            what it can run on here\n"
     "  detreduce verify                             does this machine give the promised bits?\n"
-    "  detreduce report --out report --quick        how wrong, how repeatable and how fast each method is here\n"
+    "  detreduce report --out report --quick        how wrong and how fast each method is here\n"
     "  detreduce ladder --out ladder                the kernels of the literature beside these, on a GPU\n"
     "\n"
     "Each command has its own help: detreduce help reduce, or detreduce reduce --help, or --help-all\n"
