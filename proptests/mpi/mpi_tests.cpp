@@ -1,6 +1,7 @@
-// detreduce/mpi.hpp with real processes: mpiexec -n N detreduce_mpi_tests [--few]. Every process
-// knows all the elements, reduces its share of them with the others, and compares with what one
-// process makes of all. What is wrong ends the job. --few: an eighth of the cases.
+// detreduce/mpi.hpp with real processes: mpiexec -n N detreduce_mpi_tests [--few | --fewest]. Every
+// process knows all the elements, reduces its share of them with the others, and compares with what
+// one process makes of all. What is wrong ends the job. --few: an eighth of the cases, --fewest: a
+// 64th, for processes that wait for a processor.
 #include <detreduce/mpi.hpp> // first: it must need nothing before it
 
 #include <cstdio>
@@ -17,7 +18,9 @@
 namespace {
 int calls_until_failure = -1; ///< of MPI_Iallreduce; negative: none fails
 int waits = 0;                ///< calls of MPI_Waitall
-bool has_memory = true;       ///< for what C++ allocates
+int messages = 0;             ///< calls of MPI_Allreduce, and what the last one sent
+std::int64_t message_bytes = 0;
+bool has_memory = true; ///< for what C++ allocates
 } // namespace
 
 // In the place of MPI's own, which they call, and of the C++ library's.
@@ -26,6 +29,13 @@ extern "C" int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatyp
     if (calls_until_failure == 0) return MPI_ERR_OTHER;
     if (calls_until_failure > 0) --calls_until_failure;
     return PMPI_Iallreduce(from, to, count, type, op, comm, request);
+}
+extern "C" int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    int bytes = 0;
+    PMPI_Type_size(type, &bytes);
+    ++messages;
+    message_bytes = std::int64_t{count} * bytes;
+    return PMPI_Allreduce(from, to, count, type, op, comm);
 }
 extern "C" int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     ++waits;
@@ -46,7 +56,11 @@ extern "C" int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuse
 namespace detreduce::proptests {
 
 int ranks = 1, rank = 0;
-bool few = false;
+std::uint64_t one_of = 1; ///< of so many cases: 1, 8 or 64
+
+std::uint64_t cases(std::uint64_t all, std::uint64_t few, std::uint64_t fewest) {
+    return one_of == 1 ? all : one_of == 8 ? few : fewest;
+}
 
 void require(bool holds, const std::string& what) {
     if (holds) return;
@@ -90,10 +104,10 @@ void check_share(const Dealt<T>& d, const std::string& what, std::uint64_t most_
 
 void check_all_ops() {
     for_all_ops(
-        static_cast<std::size_t>(ranks), few ? 1 : 4, [](DType, Shape) { return true; },
+        static_cast<std::size_t>(ranks), one_of == 1 ? 4 : 1, [](DType, Shape) { return true; },
         [](const auto& dealt, const std::string& what, std::uint64_t word) {
-            if (few && word % 8 != 0) return;
-            const std::uint64_t most_words[] = {few ? 16u : 2u, 101, 1 << 20};
+            if (word % one_of != 0) return;
+            const std::uint64_t most_words[] = {cases(2, 16, 1 << 20), 101, 1 << 20};
             check_share(dealt, what, most_words[word / 8 % 3],
                         static_cast<int>(word / 24 % static_cast<unsigned>(ranks)));
         });
@@ -104,7 +118,7 @@ template <class T>
 void check_special_ranks() {
     const T special[] = {
         T(std::numeric_limits<double>::quiet_NaN()), T(HUGE_VAL), T(-HUGE_VAL), T(-0.0), T(0.0), T(-3.0)};
-    for (std::uint64_t word = 0; word < (few ? 10 : 200); ++word) {
+    for (std::uint64_t word = 0; word < cases(200, 10, 1); ++word) {
         for (const Op op : ops_with_states()) {
             const auto kind = info(op).kind;
             Dealt<T> d{{.op = op, .dtype = dtype_of<T>}, {}, std::vector<Share<T>>(static_cast<std::size_t>(ranks))};
@@ -286,6 +300,29 @@ void check_lifetimes() {
     require(waited() == 0, "and has nothing to wait for then");
 }
 
+/// All groups of a call go in one message: the norms of 1000 tensors are 0.6 MB, of f64 1.2 MB.
+void check_messages() {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+        const double zeros[1] = {};
+        std::vector<Tensor> list(1000, {zeros, 1, dtype});
+        std::vector<double> norms(list.size() + 1);
+        mpi::Plan plan = mpi::make_plan({.op = Op::nrm2,
+                                         .dtype = dtype,
+                                         .output = DType::f64,
+                                         .shape = Shape::tensors,
+                                         .n = list.size(),
+                                         .groups = list.size(),
+                                         .device = cpu,
+                                         .each = true},
+                                        MPI_COMM_WORLD);
+        messages = 0;
+        require(mpi::all_reduce(plan, list.data(), norms.data()).ok() && norms[0] == 0, "norms of 1000 tensors");
+        const std::int64_t bytes = 8 * (1001 * (dtype == DType::f64 ? 142 : 74) + 2); // two say that all is well
+        require(messages == 1 && message_bytes == bytes,
+                "1000 tensors by " + std::to_string(messages) + " messages, of " + std::to_string(message_bytes));
+    }
+}
+
 /// Where ranks part is found, whatever differs: one bit, a length, a dtype.
 void check_all_equal() {
     std::vector<std::vector<float>> x;
@@ -299,7 +336,7 @@ void check_all_equal() {
     require(all_equal().ok() && first == no_index, "equal lists are equal");
     require(mpi::all_equal(nullptr, 0, MPI_COMM_WORLD, first).ok() && first == no_index, "and so is nothing");
     if (ranks == 1) return;
-    for (std::uint64_t word = 0; word < (few ? 6 : 60); ++word) {
+    for (std::uint64_t word = 0; word < cases(60, 6, 2); ++word) {
         const std::size_t which = 1 + accuracy::hash(word, 1) % 5, at = accuracy::hash(word, 2) % x[which].size();
         const bool here = rank == static_cast<int>(accuracy::hash(word, 3) % static_cast<unsigned>(ranks));
         const float kept = x[which][at];
@@ -325,7 +362,7 @@ void check_all_equal() {
 
 /// Tensors of all ranks, some of which every rank has, clipped as by one process.
 void check_clip() {
-    for (std::uint64_t word = 0; word < (few ? 6 : 60); ++word) {
+    for (std::uint64_t word = 0; word < cases(60, 6, 2); ++word) {
         const auto draw = [&](std::uint64_t i) { return accuracy::hash(word, i); };
         std::vector<std::vector<double>> doubles; // of all ranks, and the replicated ones at the end
         std::vector<int> owners;
@@ -395,7 +432,8 @@ void check_clip() {
 
 int main(int argc, char** argv) {
     using namespace detreduce::proptests;
-    few = argc > 1 && std::string(argv[1]) == "--few";
+    const std::string asked = argc > 1 ? argv[1] : "";
+    one_of = asked == "--few" ? 8 : asked == "--fewest" ? 64 : 1;
     std::optional<detreduce::mpi::Plan> last; // outlives MPI
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -407,6 +445,7 @@ int main(int argc, char** argv) {
         check_refused_messages();
         check_no_memory();
         check_lifetimes();
+        check_messages();
         check_all_equal();
         check_clip();
         check_special_ranks<double>();
