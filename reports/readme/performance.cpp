@@ -17,6 +17,7 @@
 #include "origin.hpp"
 #include "peers.hpp"
 #include "printed.hpp"
+#include "rank_tables.hpp"
 #include "read_csv.hpp"
 #include "sum_tables.hpp"
 #include "summary.hpp"
@@ -206,10 +207,8 @@ std::string edges(const Folder& folder) {
     return from + ".\n\n" + markdown(table);
 }
 
-std::string cpu_edges(const Folder& folder) {
-    const char* const file = "python.txt";
-    const Folder edges_folder = folder.beside(edge_folder);
-    const Printed p = edges_folder.printed_in(file);
+/// The whole of a file, as it is.
+std::string printed_table(const Printed& p, const std::string& link) {
     Table table;
     for (std::size_t column = 0; column < p.heads.size(); ++column)
         table.columns.push_back({p.heads[column], column >= 2});
@@ -218,7 +217,13 @@ std::string cpu_edges(const Folder& folder) {
         for (const std::string& text : row)
             cells.push_back({text});
     }
-    return fmt::format("From {}: {}.\n\n", edges_folder.link_to(file), p.origin) + markdown(table);
+    return fmt::format("From {}: {}.\n\n", link, p.origin) + markdown(table);
+}
+
+std::string cpu_edges(const Folder& folder) {
+    const char* const file = "python.txt";
+    const Folder edges_folder = folder.beside(edge_folder);
+    return printed_table(edges_folder.printed_in(file), edges_folder.link_to(file));
 }
 
 // That the machine was busy, which these figures suffer from; what was not timed is in no table.
@@ -254,6 +259,65 @@ std::string build(const Folder& folder) {
     return build_text(std::move(list), files.link);
 }
 
+/// Adds the rows of another machine's table.
+void append(Table& table, const Table& more) {
+    if (table.columns.empty()) {
+        table = more;
+    } else {
+        table.rows.insert(table.rows.end(), more.rows.begin(), more.rows.end());
+    }
+}
+
+// Of every machine that has results of several processes or GPUs.
+std::string ranks(const Folder& folder) {
+    Table table;
+    std::string sources;
+    for (const Folder& f : folder.all_beside()) {
+        if (!f.has(results_file)) continue;
+        const Results results = f.results();
+        const Table more = rank_table(results);
+        if (more.rows.empty()) continue;
+        append(table, more);
+        const Provenance& p = results.provenance;
+        sources += fmt::format("{}{}: {}, commit {}, {}", sources.empty() ? "" : "; ", f.link_with_folder(results_file),
+                               p.gpu ? p.gpu->name : p.cpu, p.commit.substr(0, 9), p.created.substr(0, 10));
+    }
+    if (sources.empty()) return "Sums by several ranks were not measured.\n";
+    return fmt::format("Bit patterns of one sum of normal data, by so many different numbers of ranks.\nFrom {}.\n\n",
+                       sources) +
+           markdown(table);
+}
+
+std::string gpus(const Folder& folder) {
+    const char* const file = "nccl.txt";
+    Table table;
+    std::string sources, notes;
+    for (const Folder& f : folder.all_beside()) {
+        const std::filesystem::path source = f.path / file;
+        if (!f.has(file) || !f.has("provenance.txt")) continue; // that of edge-cases is another
+        const std::string provenance = (f.path / "provenance.txt").string();
+        append(table, gpu_scaling_table(read_file(source), source.string(),
+                                        origin_of(file, read_file(provenance), provenance).gpu));
+        sources += fmt::format("{}{}: {}", sources.empty() ? "" : "; ", f.link_with_folder(file), f.origin(file));
+        notes += notes_of(read_file(source));
+    }
+    if (sources.empty()) return "Sums by several GPUs were not timed.\n";
+    return fmt::format("`exact` over NCCL. More than both: what the sum of all costs above the sum of one and an "
+                       "all-reduce of as many bytes.\nFrom {}.\n\n",
+                       sources) +
+           markdown(table) + notes;
+}
+
+// Tables that people typed in of what hyperfine said.
+std::string processes(const Folder& folder) {
+    std::string text;
+    for (const Folder& f : folder.all_beside()) {
+        const char* const file = "mpi.txt";
+        if (f.has(file)) text += printed_table(f.printed_in(file), f.link_with_folder(file));
+    }
+    return text.empty() ? "Processes beside threads were not timed.\n" : text;
+}
+
 // Nothing is claimed of a machine that is not named here.
 std::string verified(const Folder& folder) {
     Table table;
@@ -261,12 +325,7 @@ std::string verified(const Folder& folder) {
     for (const Folder& f : folder.all_beside()) {
         if (!f.has("summary.txt")) continue;
         const std::string summary = read_file(f.path / "summary.txt");
-        const Table runs = runs_table(read_file(f.path / "provenance.txt"), summary, f.origin_commit("summary.txt"));
-        if (table.columns.empty()) {
-            table = runs;
-        } else {
-            table.rows.insert(table.rows.end(), runs.rows.begin(), runs.rows.end());
-        }
+        append(table, runs_table(read_file(f.path / "provenance.txt"), summary, f.origin_commit("summary.txt")));
         sources += f.link_with_folder("provenance.txt") + ", " + f.link_with_folder("summary.txt") + ", ";
         notes += notes_of(summary);
     }
@@ -282,10 +341,11 @@ std::string verified(const Folder& folder) {
 
 const std::map<std::string, std::string (*)(const Folder&)> tables{
 
-    {"build", build},         {"chooser", chooser},     {"choices", choices},   {"choices-f32", choices_of_f32},
-    {"cpu-edges", cpu_edges}, {"cpu-ops", cpu_ops},     {"cpu-sums", cpu_sums}, {"data", data},
-    {"edges", edges},         {"ladder", ladder},       {"ops", ops},           {"row-ops", row_ops},
-    {"shapes", shapes},       {"small-ops", small_ops}, {"sums", sums},         {"verified", verified},
+    {"build", build},         {"chooser", chooser}, {"choices", choices},   {"choices-f32", choices_of_f32},
+    {"cpu-edges", cpu_edges}, {"cpu-ops", cpu_ops}, {"cpu-sums", cpu_sums}, {"data", data},
+    {"edges", edges},         {"gpus", gpus},       {"ladder", ladder},     {"ops", ops},
+    {"processes", processes}, {"ranks", ranks},     {"row-ops", row_ops},   {"shapes", shapes},
+    {"small-ops", small_ops}, {"sums", sums},       {"verified", verified},
 };
 
 } // namespace

@@ -2,6 +2,8 @@
 // make of it.
 #include <support/catch.hpp>
 
+#include <fmt/format.h>
+
 #include "block.hpp"
 #include "failure.hpp"
 #include "files.hpp"
@@ -13,6 +15,7 @@
 using namespace report_test;
 using namespace detreduce::readme;
 using detreduce::program::Failure;
+using detreduce::report::DeterminismRow;
 using detreduce::report::Results;
 
 namespace {
@@ -97,6 +100,29 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     write("edge-cases/cub.txt", "A GPU, CUB 9\n\n| sum of | dtype | default | gpu_to_gpu |\n|---|---|---:|---:|\n"
                                 "| 1e300 + 1e300 | f64 | 2e+300 | 3.25e+260 |\n");
 
+    for (const char* name : {"ranks", "gpus", "processes"}) // which nobody measured here
+        CHECK(text_of(name).find("not ") != std::string::npos);
+    Results by_ranks = sample();
+    const DeterminismRow over_ranks{
+        {"sum", "flat", "f32", "f32", "exact", "cpu"}, "MPI ranks", "n", "normal", 1, true, 5, 1, 0.0};
+    by_ranks.determinism = {over_ranks, over_ranks, over_ranks};
+    by_ranks.determinism[1].axis = "NCCL ranks";
+    by_ranks.determinism[1].subject.method = "tree";
+    by_ranks.determinism[1].distinct = 3;
+    by_ranks.determinism[2].runs = by_ranks.determinism[2].distinct = std::nullopt; // where there was no MPI
+    by_ranks.provenance.cpu = "Processes' CPU";
+    write("nvidia-h100-x2/results.json", to_json(by_ranks));
+    const auto timed_by = [](int ranks, int log_n, int speed) {
+        return fmt::format(
+            "ranks {}, f32 exact sum of 2^{} each: alone 5.25 us, bare all-reduce of 74 words 19.00 us, by "
+            "all 30.50 us, that is -6.25 us more; all read {} GB/s\n",
+            ranks, log_n, speed);
+    };
+    write("nvidia-h100-x2/nccl.txt", "1 ranks have the bits of one\n" + timed_by(1, 10, 1) + timed_by(1, 20, 2) +
+                                         timed_by(1, 32, 4000) + timed_by(2, 10, 2) + timed_by(2, 20, 4) +
+                                         timed_by(2, 32, 7800) + "note: they were busy\n");
+    write("xeon-cpu/mpi.txt",
+          "Some processor\n\n| by | called as | elapsed, s |\n|---|---|---:|\n| 2 ranks | x | 7.25 |\n");
     CHECK(text_of("data").find("adversaries.csv") == std::string::npos);
     write("gpu/adversaries.csv", cost_csv(timed("dot exact")));
 
@@ -136,6 +162,17 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
              Line{"edges", "; of CUB from [cub.txt](results/edge-cases/cub.txt): A GPU, CUB 9."},
              Line{"cpu-edges", "From [python.txt](results/edge-cases/python.txt): Some processor."},
              Line{"cpu-edges", "| two | f32 | 7 |"},
+             Line{"ranks", "From [nvidia-h100-x2/results.json](results/nvidia-h100-x2/results.json): "},
+             Line{"ranks", "| `mpi::all_reduce` | `exact` | Processes' CPU | 5 | 1 |\n"},
+             Line{"ranks", "| `ncclSum` of floats | `tree` | "},
+             Line{"ranks", " | 5 | 3 |\n"},
+             Line{"gpus",
+                  "From [nvidia-h100-x2/nccl.txt](results/nvidia-h100-x2/nccl.txt): Two GPUs, commit 5b011889a"},
+             Line{"gpus", "| 2¹⁰ each, Two GPUs | 2 | 5.25 | 19.00 | 30.50 | -6.25 |  |  |\n"},
+             Line{"gpus", "| 2³² each, Two GPUs | 2 | 5.25 | 19.00 | 30.50 | -6.25 | 7800 | 0.975 |\n"},
+             Line{"gpus", "\n- they were busy\n"},
+             Line{"processes", "From [xeon-cpu/mpi.txt](results/xeon-cpu/mpi.txt): Some processor."},
+             Line{"processes", "| 2 ranks | x | 7.25 |"},
              Line{"verified", "[nvidia-h100-x2/summary.txt](results/nvidia-h100-x2/summary.txt)"},
              Line{"verified", "| Two GPUs, driver 580 |  |  | two_gpus | passed | 5b011889a |"},
              Line{"verified", "- of a rank each"},
@@ -149,6 +186,10 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
         INFO(line.table << ": " << line.part);
         CHECK(text_of(line.table).find(line.part) != std::string::npos);
     }
+    CHECK(text_of("gpus").find("2²⁰") == std::string::npos); // the smallest and the largest are shown
+    write("nvidia-h100-x2/nccl.txt", "nothing\n");
+    CHECK_THROWS_AS(text_of("gpus"), Failure);
+    std::filesystem::remove(dir.path() / "nvidia-h100-x2" / "nccl.txt");
     CHECK(text_of("edges").find("NCCL") == std::string::npos);
     write("edge-cases/nccl.txt", "2 GPUs\n\n| sum of | dtype | ncclAllReduce |\n|---|---|---:|\n| two | f64 | 1 |\n");
     CHECK(text_of("edges").find(" | 3.25e+260 |  |\n") != std::string::npos); // not tried
