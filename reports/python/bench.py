@@ -56,14 +56,15 @@ def clock():
     return time.process_time() if ARGUMENTS.cpu_time else time.perf_counter()
 
 
-def medians(calls, seconds, calls_each=1):
-    """Microseconds a call, by name; the calls take turns."""
+def medians(calls, seconds, calls_each=1, pause=0.0):
+    """Microseconds a call, by name; the calls take turns, with a pause before each."""
     for call in calls.values():
         call()
     times = {name: [] for name in calls}
     end = clock() + seconds
     while clock() < end or len(times[next(iter(calls))]) < 3:
         for name, call in calls.items():
+            time.sleep(pause)
             began = clock()
             for _ in range(calls_each):
                 call()
@@ -133,12 +134,13 @@ def cpu_cases():
 
 
 def part_cpu():
-    """4 Mi elements of float32, in rows of 4096, on the cores that this process may use."""
+    """4 Mi elements of float32, in rows of 4096, on the cores that this process may use. The threads of OpenMP, which torch has, keep
+    a core busy for milliseconds after their work is done; each call waits until they sleep."""
     threads = len(os.sched_getaffinity(0))
     if torch:
         torch.set_num_threads(threads)
     for case, calls in cpu_cases().items():
-        for library, us in medians(calls, 0.4).items():
+        for library, us in medians(calls, 1.0, pause=0.03).items():
             note("cpu", case, library, us, dtype="float32", elements=1 << 22, device="cpu", threads=threads)
 
 
