@@ -17,6 +17,7 @@
 #include "origin.hpp"
 #include "peers.hpp"
 #include "printed.hpp"
+#include "python_tables.hpp"
 #include "rank_tables.hpp"
 #include "read_csv.hpp"
 #include "sum_tables.hpp"
@@ -248,6 +249,37 @@ std::string cpu_ops(const Folder& folder) {
            markdown(cpu_ops_table(results));
 }
 
+// The Python package: a table of python.json under what it shows.
+std::string python(const Folder& folder, const char* about, Table (*table)(const PythonRun&)) {
+    const char* const file = "python.json";
+    const PythonRun run = python_run(read_file(folder.path / file), (folder.path / file).string());
+    const std::string& machine = table == python_cpu_table || run.gpu.empty() ? run.cpu : run.gpu;
+    return fmt::format("{}\nFrom {}: {}, {}.\n\n", about, folder.link_to(file), machine, run.origin) +
+           markdown(table(run));
+}
+
+std::string python_calls(const Folder& folder) {
+    return python(folder, "What a call on 16 elements takes the host; f32, medians.", python_calls_table);
+}
+
+std::string python_graphs(const Folder& folder) {
+    return python(folder, "Sums without what a call takes the host.", python_graphs_table);
+}
+
+std::string python_steps(const Folder& folder) {
+    return python(
+        folder,
+        "A step of a transformer of the shape of GPT-2 (bf16, 8 sequences of 2048 tokens): forward, backward, "
+        "clipping, AdamW. Bits: how many different ones there were in three runs, of the loss / of the gradients "
+        "of the last layer / of all gradients. Below, losses of tokens and gradients of logits of one batch of 8 "
+        "sequences, of two of 4 and of eight of 1: how many different ones these three splits have.",
+        python_steps_table);
+}
+
+std::string python_cpu(const Folder& folder) {
+    return python(folder, "2²² elements on a CPU, in rows of 4096.", python_cpu_table);
+}
+
 // Size and compile time of the library, of each set of architectures that was built.
 std::string build(const Folder& folder) {
     const Folder files = folder.beside(build_folder);
@@ -341,11 +373,29 @@ std::string verified(const Folder& folder) {
 
 const std::map<std::string, std::string (*)(const Folder&)> tables{
 
-    {"build", build},         {"chooser", chooser}, {"choices", choices},   {"choices-f32", choices_of_f32},
-    {"cpu-edges", cpu_edges}, {"cpu-ops", cpu_ops}, {"cpu-sums", cpu_sums}, {"data", data},
-    {"edges", edges},         {"gpus", gpus},       {"ladder", ladder},     {"ops", ops},
-    {"processes", processes}, {"ranks", ranks},     {"row-ops", row_ops},   {"shapes", shapes},
-    {"small-ops", small_ops}, {"sums", sums},       {"verified", verified},
+    {"build", build},
+    {"chooser", chooser},
+    {"choices", choices},
+    {"choices-f32", choices_of_f32},
+    {"cpu-edges", cpu_edges},
+    {"cpu-ops", cpu_ops},
+    {"cpu-sums", cpu_sums},
+    {"data", data},
+    {"edges", edges},
+    {"gpus", gpus},
+    {"ladder", ladder},
+    {"ops", ops},
+    {"processes", processes},
+    {"python-calls", python_calls},
+    {"python-cpu", python_cpu},
+    {"python-graphs", python_graphs},
+    {"python-steps", python_steps},
+    {"ranks", ranks},
+    {"row-ops", row_ops},
+    {"shapes", shapes},
+    {"small-ops", small_ops},
+    {"sums", sums},
+    {"verified", verified},
 };
 
 } // namespace
