@@ -49,6 +49,14 @@ def test_the_python_of_the_pages_runs(block):
     exec(compile(block, "a block of Python", "exec"), names)
 
 
+def test_the_table_of_the_package_has_all_that_it_exports():
+    page = (ROOT / "python" / "README.md").read_text(encoding="utf-8")
+    table = page[page.index("| reductions |") :].partition("\n\n")[0]
+    of_results = (dr.Extremes, dr.Moments)
+    exported = {n for n in dr.__all__ if callable(f := getattr(dr, n)) and f not in of_results}
+    assert set(re.findall(r"`(\w+)`", table)) == exported
+
+
 def test_there_are_blocks_on_every_page_that_shows_python():
     seen = {param.id.split(":")[0] for param in BLOCKS}
     assert {"README.md", "python/README.md", "docs/start.md"} <= seen
