@@ -96,11 +96,13 @@ def reduced(
 ) -> Tensor:
     """sum, mean, asum, sumsq, nrm2, variance or stddev."""
     _tensor(x, "input")
-    _words_of(op=op, method=method)
+    if type(op) is not str or type(method) is not str:
+        _words_of(op=op, method=method)
     if type(keepdim) is not bool:
         keepdim = _losses.flag_of(keepdim, "keepdim")
     _no_tangent(x)
-    return _ops.reduce(x, list(axes_of(dim, x.dim(), "dim")), keepdim, op, _dtype(dtype), method, ddof)
+    dims = list(range(x.dim()) if dim is None else axes_of(dim, x.dim(), "dim"))
+    return _ops.reduce(x, dims, keepdim, op, _dtype(dtype), method, ddof)
 
 
 def sum(

@@ -35,18 +35,20 @@ class _Op:
     def __init__(self, name: str, real: Callable) -> None:
         self.name, self.real = name, real
         self.default = getattr(torch.ops.detreduce, name).default
+        self.tensors = [i for i, a in enumerate(self.default._schema.arguments) if "Tensor" in str(a.type)]
         self.differentiated: Callable = self.default
 
     def __call__(self, *args):
         if not untraced():
             return self.default(*args)
         tracked = False
-        for a in args:
+        for i in self.tensors:
+            a: Any = args[i] if i < len(args) else None
             if type(a) in PLAIN:
                 if a.is_meta:
                     return self.default(*args)
                 tracked = tracked or a.requires_grad
-            elif isinstance(a, Tensor):
+            elif a is not None:
                 return self.default(*args)
         return self.differentiated(*args) if tracked and torch.is_grad_enabled() else self.real(*args)
 
@@ -145,11 +147,9 @@ reduce = _define(
 def _setup_reduce(ctx, inputs, output):
     x, ctx.dim, ctx.keepdim, ctx.op, _, ctx.method, ctx.ddof = inputs
     ctx.shape, ctx.dtype = x.shape, x.dtype
-    if ctx.op in ("sum", "mean"):
-        ctx.save_for_backward()
-    elif ctx.op in ("nrm2", "stddev"):
+    if ctx.op in ("nrm2", "stddev"):
         ctx.save_for_backward(x, output)
-    else:
+    elif ctx.op not in ("sum", "mean"):
         ctx.save_for_backward(x)
 
 
@@ -162,13 +162,11 @@ def _widened(ctx, g):
 
 
 def _reduce_backward(ctx, g):
-    n = math.prod(ctx.shape[i] for i in ctx.dim)
-    g = _widened(ctx, g)
-    if ctx.op == "sum":
-        d = g.expand(ctx.shape)
-    elif ctx.op == "mean":
-        d = (g / n).expand(ctx.shape)
+    if ctx.op in ("sum", "mean"):
+        g = g if ctx.op == "sum" else g / _count(ctx)
+        d = (g if g.dim() == 0 else _widened(ctx, g)).expand(ctx.shape)
     else:
+        g = _widened(ctx, g)
         x, *kept = ctx.saved_tensors
         if ctx.op == "asum":
             d = g * x.sign()
@@ -179,7 +177,7 @@ def _reduce_backward(ctx, g):
             d = x * (g / norm).masked_fill(norm == 0, 0)
         elif ctx.op in ("variance", "stddev"):
             d = x - reduce(x, ctx.dim, True, "mean", None, ctx.method, 0)
-            divisor = n - ctx.ddof
+            divisor = _count(ctx) - ctx.ddof
             if ctx.op == "variance":
                 d = d * (g * (2 / divisor) if divisor > 0 else g * math.nan)
             else:
@@ -187,7 +185,11 @@ def _reduce_backward(ctx, g):
                 d = d * (g / (deviation * divisor)).masked_fill(deviation == 0, 0)
         else:
             raise NotImplementedError(f"detreduce: there is no derivative of {ctx.op}")
-    return d.to(ctx.dtype), None, None, None, None, None, None
+    return d if d.dtype is ctx.dtype else d.to(ctx.dtype), None, None, None, None, None, None
+
+
+def _count(ctx):
+    return math.prod([ctx.shape[i] for i in ctx.dim])
 
 
 reduce.differentiable(_setup_reduce, _reduce_backward)
