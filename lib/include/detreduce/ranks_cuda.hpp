@@ -30,17 +30,20 @@ class DeviceScope {
   public:
     explicit DeviceScope(int device) noexcept {
         status_ = status_of("cudaGetDevice", cudaGetDevice(&before_));
-        if (status_.ok()) status_ = status_of("cudaSetDevice", cudaSetDevice(device));
+        if (!status_.ok() || before_ == device) return;
+        status_ = status_of("cudaSetDevice", cudaSetDevice(device));
+        restore_ = status_.ok();
     }
     ~DeviceScope() {
-        if (before_ >= 0) (void)cudaSetDevice(before_);
+        if (restore_) (void)cudaSetDevice(before_);
     }
     DeviceScope(const DeviceScope&) = delete;
     DeviceScope& operator=(const DeviceScope&) = delete;
     [[nodiscard]] const Status& status() const noexcept { return status_; }
 
   private:
-    int before_ = -1;
+    int before_ = 0;
+    bool restore_ = false;
     Status status_;
 };
 
