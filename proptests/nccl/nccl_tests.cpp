@@ -5,6 +5,8 @@
 #include <detreduce/nccl.hpp> // first: it must need nothing before it
 
 #include <algorithm>
+#include <array>
+#include <barrier>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -649,8 +651,42 @@ void check_abort() {
     }
 }
 
-/// What a sum by all costs above that of one, and above a bare message: microseconds, the minimum
-/// of several means.
+/// Microseconds of work(rank), which each rank's own thread enqueues again and again, as the process
+/// of a GPU does: of the slowest rank, the minimum of several means.
+template <class Work>
+double time_of_ranks(const World& world, int log_n, const Work& work) {
+    constexpr int rounds = 6;
+    std::vector<std::array<double, rounds>> took(world.size());
+    std::barrier start(static_cast<std::ptrdiff_t>(world.size()));
+    std::vector<std::thread> threads;
+    for (std::size_t r = 0; r < world.size(); ++r) {
+        threads.emplace_back([&, r] {
+            world.use(r);
+            for (int round = 0; round < rounds; ++round) {
+                const int times = log_n >= 32 ? 5 : round == 0 ? 10 : log_n >= 28 ? 50 : 300;
+                start.arrive_and_wait();
+                const auto began = std::chrono::steady_clock::now();
+                for (int i = 0; i < times; ++i)
+                    work(r);
+                CUDA_CHECK(cudaStreamSynchronize(world.stream(r)));
+                const std::chrono::duration<double, std::micro> all = std::chrono::steady_clock::now() - began;
+                took[r][static_cast<std::size_t>(round)] = all.count() / times;
+            }
+        });
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    double minimum = 1e30;
+    for (std::size_t round = 1; round < rounds; ++round) { // the first is to warm up
+        double slowest = 0;
+        for (const auto& of_rank : took)
+            slowest = std::max(slowest, of_rank[round]);
+        minimum = std::min(minimum, slowest);
+    }
+    return minimum;
+}
+
+/// What a sum by all costs above that of one, and above a bare message.
 void measure(const World& world) {
     for (const int log_n : {10, 20, 24, 28, 32}) { // up to 16 GiB a rank
         const std::size_t n = std::size_t{1} << log_n;
@@ -673,41 +709,16 @@ void measure(const World& world) {
             local.push_back(make_plan(own));
             workspace.push_back(std::make_unique<DeviceBuffer>(std::max<std::size_t>(local[r].workspace_bytes(), 256)));
         }
-        const auto time = [&](const auto& work) {
-            double minimum = 1e30;
-            for (int round = 0; round < 6; ++round) {
-                const int times = log_n >= 32 ? 5 : round == 0 ? 10 : log_n >= 28 ? 50 : 300;
-                const auto start = std::chrono::steady_clock::now();
-                for (int i = 0; i < times; ++i)
-                    work();
-                for (std::size_t r = 0; r < world.size(); ++r)
-                    CUDA_CHECK(cudaStreamSynchronize(world.stream(r)));
-                const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-                if (round > 0) minimum = std::min(minimum, took.count() / times);
-            }
-            return minimum;
-        };
-        const double alone = time([&] {
-            for (std::size_t r = 0; r < world.size(); ++r) {
-                world.use(r);
-                require_ok(run(local[r], x[r]->data(), out[r]->data(), workspace[r]->data(), world.stream(r)),
-                           "a sum of one");
-            }
+        const double alone = time_of_ranks(world, log_n, [&](std::size_t r) {
+            require_ok(run(local[r], x[r]->data(), out[r]->data(), workspace[r]->data(), world.stream(r)),
+                       "a sum of one");
         });
-        const auto message = time([&] {
-            (void)ncclGroupStart();
-            for (std::size_t r = 0; r < world.size(); ++r)
-                (void)ncclAllReduce(words[r]->data(), words[r]->data(), 74, ncclInt64, ncclSum, world.comms[r],
-                                    world.stream(r));
-            (void)ncclGroupEnd();
+        const double message = time_of_ranks(world, log_n, [&](std::size_t r) {
+            (void)ncclAllReduce(words[r]->data(), words[r]->data(), 74, ncclInt64, ncclSum, world.comms[r],
+                                world.stream(r));
         });
-        const double all = time([&] {
-            (void)ncclGroupStart();
-            for (std::size_t r = 0; r < world.size(); ++r)
-                require_ok(nccl::begin(plans[r], x[r]->data(), world.stream(r)), "begin");
-            (void)ncclGroupEnd();
-            for (std::size_t r = 0; r < world.size(); ++r)
-                require_ok(nccl::end(plans[r], out[r]->data(), world.stream(r)), "end");
+        const double all = time_of_ranks(world, log_n, [&](std::size_t r) {
+            require_ok(nccl::all_reduce(plans[r], x[r]->data(), out[r]->data(), world.stream(r)), "a sum of all");
         });
         std::printf("ranks %zu, f32 exact sum of 2^%d each: alone %.2f us, bare all-reduce of 74 words %.2f us, by all "
                     "%.2f us, that is %.2f us more; all read %.0f GB/s\n",
