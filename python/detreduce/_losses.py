@@ -50,9 +50,12 @@ def ignore_index_of(value: Any) -> int:
 
 def groups_of(value: Any) -> int:
     try:
-        return operator.index(value)
+        groups = operator.index(value)
     except (TypeError, RuntimeError):
         raise TypeError(f"num_groups: must be an int, not {value!r}") from None
+    if not 1 <= groups <= 2**40:
+        raise ValueError(f"num_groups: allowed are divisors of the number of channels, not {groups}")
+    return groups
 
 
 def flag_of(value: Any, argument: str) -> bool:

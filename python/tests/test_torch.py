@@ -933,6 +933,8 @@ def test_other_names_of_what_is_taken(device):
         (ValueError, "pos_weight", lambda x: drt.binary_cross_entropy_with_logits(x, x, pos_weight=-1)),
         (ValueError, "normalized_shape", lambda x: drt.layer_norm(x, 4)),
         (ValueError, "num_groups", lambda x: drt.group_norm(x, 2)),
+        (ValueError, "num_groups", lambda x: drt.group_norm(x, 2**63)),
+        (ValueError, "num_groups", lambda x: drt.group_norm(x.to("meta"), 2**63)),
         (ValueError, "temperature", lambda x: drt.distillation_loss(x, x.detach(), 0)),
         (ValueError, "reduction", lambda x: drt.distillation_loss(x, x.detach(), reduction="none")),
         (ValueError, "target", lambda x: drt.distillation_loss(x, x.detach()[0])),
