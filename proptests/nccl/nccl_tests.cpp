@@ -285,7 +285,7 @@ void check_fingerprints() {
     const Tensor bad{on_gpu.data, max_n + 1, DType::f32};
     require(said(&bad, out.data(), gpu) == "list" && said(there.data(), nullptr, gpu) == "fingerprints" &&
                 said(there.data(), out.data() + 4, gpu) == "fingerprints" &&
-                (emulated || said(there.data(), out.data(), {Backend::cuda, 99}) == "device"),
+                (emulated || said(there.data(), out.data(), {Backend::cuda, 99}) == "device.index"),
             "fingerprints: bad arguments are refused");
 }
 
