@@ -623,6 +623,11 @@ def rms_norm(x, normalized_shape, weight=None, eps: Optional[float] = None, *, d
     return norm("rmsnorm", x, normalized_shape, weight, None, eps, dtype=dtype)
 
 
+def check_channels(shape: Any) -> None:
+    if len(shape) < 2:
+        raise ValueError(f"x: must have an axis of samples and one of channels, not {len(shape)}")
+
+
 class Channels:
     """x of (N, C, …), with what belongs to its channels: weight, bias and running statistics, of one dtype, which need not
     be that of x."""
@@ -633,8 +638,7 @@ class Channels:
         lib = self.lib = library_of(x)
         self.x, a = x, lib.open(x, "x")
         self.word = lib.dtype(a, "x")
-        if len(a.shape) < 2:
-            raise ValueError(f"x: must have an axis of samples and one of channels, not {len(a.shape)}")
+        check_channels(a.shape)
         self.a = a = lib.contiguous(a)
         self.shape = tuple(a.shape)
         n, channels, *more = self.shape
