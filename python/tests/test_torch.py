@@ -201,6 +201,18 @@ def test_second_derivatives(device):
         d.sum().backward()
 
 
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+def test_gradients_of_elements_of_8_bits_are_those_of_float32_rounded(dtype, device):
+    narrow = torch.tensor([[0.5, -2.0, 3.0], [1.0, 0.25, -4.0]], device=device).to(dtype)
+    for f in (drt.sum, drt.mean, drt.norm):
+        for wide in (torch.float32, torch.float64):
+            x, y = narrow.detach().requires_grad_(), narrow.float().requires_grad_()
+            out, want = f(x, 1, dtype=wide), f(y, 1, dtype=wide)
+            out.backward(torch.ones_like(out))
+            want.backward(torch.ones_like(want))
+            assert torch.equal(x.grad.float(), y.grad.to(dtype).float()), (f, wide)
+
+
 def test_torch_checks_the_ops(device):
     ops = torch.ops.detreduce
     x, y = (

@@ -163,11 +163,11 @@ def _widened(ctx, g):
 
 def _reduce_backward(ctx, g):
     if ctx.op in ("sum", "mean"):
-        g = g if ctx.op == "sum" else g / _count(ctx)
+        g = g if ctx.op == "sum" else _multiplied(g) / _count(ctx)
         d = (g if g.dim() == 0 else _widened(ctx, g)).expand(ctx.shape)
     else:
-        g = _widened(ctx, g)
-        x, *kept = ctx.saved_tensors
+        g = _widened(ctx, _multiplied(g))
+        x, *kept = map(_multiplied, ctx.saved_tensors)
         if ctx.op == "asum":
             d = g * x.sign()
         elif ctx.op == "sumsq":
@@ -186,6 +186,11 @@ def _reduce_backward(ctx, g):
         else:
             raise NotImplementedError(f"detreduce: there is no derivative of {ctx.op}")
     return d if d.dtype is ctx.dtype else d.to(ctx.dtype), None, None, None, None, None, None
+
+
+def _multiplied(t):
+    """t as torch can multiply it, which it cannot by elements of 8 bits."""
+    return t.float() if t.dtype.itemsize == 1 else t
 
 
 def _count(ctx):
