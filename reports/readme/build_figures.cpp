@@ -72,7 +72,9 @@ BuildFigure build_figure(const std::string& text, const std::string& source) {
 }
 
 std::string build_text(std::vector<BuildFigure> list, const std::string& link) {
-    if (list.empty()) return "`./dev build-figures` measures size and compile time of the library; there are no figures of this version yet.\n";
+    if (list.empty())
+        return "`./dev build-figures` measures size and compile time of the library; there are no figures of this "
+               "version yet.\n";
     std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
     std::vector<std::string> parts;
     for (const BuildFigure& f : list)

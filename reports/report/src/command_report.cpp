@@ -188,8 +188,7 @@ void add_render(CLI::App& app) {
 
 void add_ladder(CLI::App& app) {
     const auto a = std::make_shared<LadderArguments>();
-    CLI::App* command = app.add_subcommand(
-        "ladder", "Measure, on a GPU, the kernels by which reductions are taught");
+    CLI::App* command = app.add_subcommand("ladder", "Measure, on a GPU, the kernels by which reductions are taught");
     command->add_option("--out", a->out, "Directory for index.html, report.md, ladder.json, ladder.csv and plots")
         ->required()
         ->type_name("DIR");
