@@ -20,8 +20,7 @@
 namespace detreduce::program {
 namespace {
 
-constexpr const char* description =
-    "Reduce the numbers of a file, or each row, column or segment, and print the result";
+constexpr const char* description = "Reduce a file, or each row, column or segment of it, and print the result";
 
 /// The options as they were typed.
 struct Options {
