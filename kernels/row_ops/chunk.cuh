@@ -85,7 +85,7 @@ struct RowOut {
     }
 };
 
-/// 16 bytes of two that follow each other, from byte `from` of the first on: f(words).
+/// f(the word that has byte `from` of 16, as a constant).
 template <class F>
 __device__ __forceinline__ void with_moved(int from, const F& f) {
     switch (from / 4) { // the same for all of a warp
@@ -99,13 +99,13 @@ __device__ __forceinline__ void with_moved(int from, const F& f) {
         return f(std::integral_constant<int, 3>{});
     }
 }
-/// Word j of them, where they begin with word First, or with its upper half.
+/// Word j of the 16 bytes that begin with word First of 8, or with its upper half: `selector` says.
 template <int First, bool Halves>
 __device__ __forceinline__ std::uint32_t moved_word(const std::uint32_t (&w)[8], int j, std::uint32_t selector) {
     if constexpr (!Halves) return w[First + j];
     return __byte_perm(w[First + j], w[First + j + 1], selector);
 }
-/// For __byte_perm(): the lower word, or the halves that meet in two words.
+/// For __byte_perm(), of two words: the first, or the halves that meet, as 16 bytes begin at `byte`.
 __device__ __forceinline__ std::uint32_t selector_from(int byte) {
     return byte % 4 != 0 ? 0x5432u : 0x3210u;
 }
