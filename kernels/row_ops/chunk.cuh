@@ -105,7 +105,8 @@ __device__ __forceinline__ std::uint32_t moved_word(const std::uint32_t (&w)[8],
     if constexpr (!Halves) return w[First + j];
     return __byte_perm(w[First + j], w[First + j + 1], selector);
 }
-/// For __byte_perm(), of two words: the first, or the halves that meet, as 16 bytes begin at `byte`.
+/// For __byte_perm(), of two words: the first, or the halves that meet, as 16 bytes begin at
+/// `byte`.
 __device__ __forceinline__ std::uint32_t selector_from(int byte) {
     return byte % 4 != 0 ? 0x5432u : 0x3210u;
 }

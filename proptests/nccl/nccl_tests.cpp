@@ -651,8 +651,8 @@ void check_abort() {
     }
 }
 
-/// Microseconds of work(rank), which each rank's own thread enqueues again and again, as the process
-/// of a GPU does: of the slowest rank, the minimum of several means.
+/// Microseconds of work(rank), which each rank's own thread enqueues again and again, as the
+/// process of a GPU does: of the slowest rank, the minimum of several means.
 template <class Work>
 double time_of_ranks(const World& world, int log_n, const Work& work) {
     constexpr int rounds = 6;
