@@ -29,13 +29,13 @@ struct Listed {
         return all;
     }
     static constexpr std::array<char, size() + 1> make() {
-        std::array<char, size() + 1> text{};
+        std::array<char, size() + 1> pieces{};
         std::size_t at = 0;
         each([&](std::string_view piece) {
             for (const char c : piece)
-                text[at++] = c;
+                pieces[at++] = c;
         });
-        return text;
+        return pieces;
     }
     static constexpr std::array<char, size() + 1> text = make();
 };
