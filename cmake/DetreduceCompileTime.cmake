@@ -15,6 +15,19 @@ function(detreduce_precompile target)
   endif()
 endfunction()
 
+# detreduce_together(TARGET <source>…): sources of TARGET that are one source to the compiler. They
+# draw the same headers and make the same templates; each alone takes seconds for these. No name
+# that one of them keeps to itself may be a word of another. A source that is in no such list is
+# compiled alone. clang-tidy would take all but the last for headers.
+function(detreduce_together target first)
+  if(CMAKE_CXX_CLANG_TIDY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  cmake_path(GET first STEM group)
+  set_source_files_properties(${first} ${ARGN} PROPERTIES UNITY_GROUP ${group})
+endfunction()
+
 # detreduce_join_cuda_sources(TARGET [ALL]): where nothing but PTX is asked for
 # (CUDAARCHS=90-virtual, as CI does), what the CUDA sources of all dtypes but f64 of a folder share
 # is compiled once. ALL: the others of a folder are one source, too, which goes all the way: what
