@@ -5,8 +5,8 @@
 #   subdirectory  FetchContent in another project, CPU backend only: with a static library; then with a shared one, which that project installs, and
 #                 which is used as in `installed`. Where BUILD has CUDA, one of its kernels is compiled in that project too (all of them
 #                 would take as long as everything else: `installed` links them)
-# The library of `subdirectory` is a Debug build: BUILD's tests are for the optimized one, which takes three times as long to compile. It is compiled
-# once: static or shared, its objects are the same (lib/CMakeLists.txt).
+# The library of `subdirectory` is a Debug build without what a debugger reads: BUILD's tests are for the optimized one, which takes three times as long
+# to compile. It is compiled once: static or shared, its objects are the same (lib/CMakeLists.txt). So are its examples; those of `installed` are optimized.
 set -euo pipefail
 readonly case=$1 source=$2 build=$3 work=$4
 cmake=${CMAKE:-cmake}
@@ -25,10 +25,10 @@ run() {
   fi
 }
 
-use_installed() { # PREFIX [static]
-  local prefix=$1 static=${2:-} pc example
+use_installed() { # PREFIX BUILD_TYPE [static]
+  local prefix=$1 type=$2 static=${3:-} pc example
   # CMake
-  "$cmake" -S "$source/examples" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
+  "$cmake" -S "$source/examples" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE="$type"
   grep -q "^detreduce_DIR:PATH=$prefix/" "$work/examples/CMakeCache.txt" || { echo "another detreduce was found" >&2; exit 1; }
   "$cmake" --build "$work/examples"
   for example in first ops shapes losses host_sum; do run "$work/examples/$example"; done
@@ -113,7 +113,7 @@ case $case in
       echo "the installed package names folders of the build" >&2
       exit 1
     fi
-    use_installed "$work/moved" static
+    use_installed "$work/moved" Release static
     [[ $CUDA == OFF || -x $work/examples/device_sum ]] || { echo "device_sum was not built" >&2; exit 1; }
     [[ $CUDA == OFF || -x $work/examples/custom_loss_gpu ]] || { echo "custom_loss_gpu was not built" >&2; exit 1; }
     [[ $CUDA == OFF || -x $work/examples/training_gpu ]] || { echo "training_gpu was not built" >&2; exit 1; }
@@ -122,7 +122,7 @@ case $case in
     project() { # FOLDER ON|OFF CMAKE_ARG…
       local to=$1 cuda=$2
       shift 2
-      "$cmake" -S "$source/cmake/tests/subdirectory" -B "$to" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DDETREDUCE_SOURCE="$source" \
+      "$cmake" -S "$source/cmake/tests/subdirectory" -B "$to" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DDETREDUCE_SOURCE="$source" \
         -DDETREDUCE_CUDA="$cuda" "$@"
     }
     project "$work/build" OFF
@@ -146,7 +146,7 @@ case $case in
     fi
     "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "-I$work/moved/include" "$source/cmake/tests/unload.c" -o "$work/unload" -pthread -ldl
     DETREDUCE_NUM_THREADS=4 "$work/unload" "$library"
-    use_installed "$work/moved"
+    use_installed "$work/moved" Debug
     check_headers "$work/moved"
     if [[ $CUDA == ON ]]; then
       project "$work/cuda" ON
