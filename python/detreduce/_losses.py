@@ -623,9 +623,9 @@ def rms_norm(x, normalized_shape, weight=None, eps: Optional[float] = None, *, d
     return norm("rmsnorm", x, normalized_shape, weight, None, eps, dtype=dtype)
 
 
-def check_channels(shape: Any) -> None:
+def check_channels(shape: Any, argument: str = "x") -> None:
     if len(shape) < 2:
-        raise ValueError(f"x: must have an axis of samples and one of channels, not {len(shape)}")
+        raise ValueError(f"{argument}: must have the axes (N, C, …), not {tuple(shape)}")
 
 
 class Channels:

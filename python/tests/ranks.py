@@ -44,6 +44,10 @@ def differentiated(f, x, *rest):
     return y.detach(), x.grad
 
 
+x = numbers(61, 7, dtype=torch.float32).to(torch.float8_e5m2)
+(mean, dx), (want, wanted) = differentiated(drd.mean, part(x)), differentiated(drt.mean, x)
+same(mean.float(), want.float(), "mean of float8")
+same(dx.float(), part(wanted).float(), "gradient of a mean of float8")
 for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
     x, y = numbers(61, 7, dtype=dtype), numbers(61, 7, dtype=dtype, seed=1)
     for dim in (None, 0):

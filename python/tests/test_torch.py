@@ -947,7 +947,7 @@ def test_other_names_of_what_is_taken(device):
         (ValueError, "num_groups", lambda x: drt.group_norm(x, 2)),
         (ValueError, "num_groups", lambda x: drt.group_norm(x, 2**63)),
         (ValueError, "num_groups", lambda x: drt.group_norm(x.to("meta"), 2**63)),
-        (ValueError, "x", lambda x: drt.group_norm(x.to("meta")[0, 0], 1)),
+        (ValueError, "input", lambda x: drt.group_norm(x.to("meta")[0, 0], 1)),
         (ValueError, "temperature", lambda x: drt.distillation_loss(x, x.detach(), 0)),
         (ValueError, "reduction", lambda x: drt.distillation_loss(x, x.detach(), reduction="none")),
         (ValueError, "target", lambda x: drt.distillation_loss(x, x.detach()[0])),

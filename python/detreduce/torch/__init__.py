@@ -363,7 +363,7 @@ def _channel_norm(
     norm, x, weight, bias, running_mean, running_var, groups, given, momentum, eps, method
 ) -> Tensor:
     _tensors(input=x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var)
-    _losses.check_channels(x.shape)
+    _losses.check_channels(x.shape, "input")
     _words_of(method=method)
     groups, momentum = _losses.groups_of(groups), _losses.number_of(momentum, "momentum")
     eps = _losses.parameter_of(eps, "eps")

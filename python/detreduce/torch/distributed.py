@@ -138,7 +138,7 @@ class _Summed(torch.autograd.Function):
         if not ctx.keepdim:
             for i in ctx.dim:
                 g = g.unsqueeze(i)
-        g = g if ctx.n is None else g / ctx.n
+        g = g if ctx.n is None else _ops._multiplied(g) / ctx.n
         g = g.expand(ctx.shape).to(ctx.dtype)
         # A gradient whose elements share memory is copied, by torch 2.11 into another placement if shards are not equally long.
         return (g.contiguous() if ctx.of_dtensor else g,) + 7 * (None,)
