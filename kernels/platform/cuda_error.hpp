@@ -20,8 +20,8 @@ class DeviceScope {
         if (index < 0) return;
         status_ = from_cuda("cudaGetDevice", cudaGetDevice(&former_));
         if (!status_.ok() || index == former_) return;
+        restore_ = true; // also if that fails, which may be after it is the current one
         status_ = from_cuda("cudaSetDevice", cudaSetDevice(index));
-        restore_ = status_.ok();
     }
     ~DeviceScope() {
         if (restore_) (void)cudaSetDevice(former_);

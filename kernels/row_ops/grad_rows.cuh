@@ -1,6 +1,6 @@
 // Gradients of row ops (spec/row_grads.hpp): a team a row, or a cluster, a block a tile. x and
-// upstream stay in registers; longer rows are a block's, and are read twice. Every element is read,
-// last, by the thread that writes it, so that results may be written over it.
+// upstream stay in registers; longer rows are a block's, and are read twice. A warp has
+// read the elements that it writes before it writes them, so that results may be written over them.
 #pragma once
 
 #include <detreduce/spec/row_grads.hpp>

@@ -28,8 +28,8 @@ concept TakesPacks = requires {
     F::takes_packs;
 };
 
-/// Is what F gives of a NaN a NaN, whichever, that only sums see, which do not tell them apart?
-/// Then f16 is widened by one instruction.
+/// F gives a NaN for every NaN, and only sums see it, which do not tell NaNs apart. So f16 may be
+/// widened by one instruction, which changes the bits of NaNs.
 template <class F>
 concept TakesAnyNan = requires {
     F::takes_any_nan;

@@ -31,8 +31,8 @@ class DeviceScope {
     explicit DeviceScope(int device) noexcept {
         status_ = status_of("cudaGetDevice", cudaGetDevice(&before_));
         if (!status_.ok() || before_ == device) return;
+        restore_ = true; // also if that fails, which may be after it is the current one
         status_ = status_of("cudaSetDevice", cudaSetDevice(device));
-        restore_ = status_.ok();
     }
     ~DeviceScope() {
         if (restore_) (void)cudaSetDevice(before_);
