@@ -142,9 +142,9 @@ inline constexpr std::uint64_t finish_blocks = 16;
 /// Blocks of 256 threads, or as many threads in smaller ones. softmax f32 .86 to 1.00 of a copy
 /// when 24 warps fitted.
 inline constexpr int exp_row_blocks_f32 = 3, exp_row_blocks = 2;
-/// Rows of 16-bit elements, with terms in shared memory, where it holds so many. H100, against terms in
-/// registers: gradient of cross entropy 1.07 to 1.26 times as fast (4096 … 262144), softmax of more
-/// than a tile 1.08 to 1.18, of less .88.
+/// Rows of 16-bit elements, with terms in shared memory, where it holds so many. H100, against
+/// terms in registers: gradient of cross entropy 1.07 to 1.26 times as fast (4096 … 262144),
+/// softmax of more than a tile 1.08 to 1.18, of less .88.
 inline constexpr int sharing_row_blocks = 3;
 /// Rows of half a chunk, with terms in registers, and with sums alone. bf16 rows of 1024: gradient
 /// of cross entropy .29 of reading, logsumexp .55; as rows of a whole chunk .21 and .45.

@@ -200,7 +200,7 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
         CHECK_THROWS_AS(text_of("edges"), Failure);
     }
     std::filesystem::remove(dir.path() / "edge-cases" / "nccl.txt");
-    CHECK(text_of("build").find("not measured") != std::string::npos);
+    CHECK(text_of("build").find("there are no figures") != std::string::npos);
     write("build/cpu.json",
           R"({"schema": "detreduce-build", "schema_version": 1, "architectures": "", "commit": "0123456789ab",
         "date": "2026-11-26", "compiler": "g++ 12", "nvcc": "", "cpu": "Some CPU", "bytes": 4321000, "processor_seconds": 119})");
@@ -220,6 +220,13 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     CHECK(text_of("cpu-sums").find("The machine was busy") != std::string::npos);
     CHECK(text_of("cpu-sums").find("numpy") == std::string::npos); // which is in no table
     CHECK(text_of("choices-f32").find("| f64 |") == std::string::npos);
+    CHECK_THROWS(text_of("python-calls")); // no python.json
+    write("gpu/python.json",
+          R"({"provenance": {"commit": "0123456789ab", "date": "2026-11-26", "python": "3.12", "numpy": "2",
+        "cpu": "Some CPU", "gpu": "Some GPU"}, "rows": [{"part": "overhead", "case": "sum of 16", "dtype": "float32", "elements": 16,
+        "device": "cpu", "library": "detreduce", "microseconds": 4.5}, {"part": "overhead", "case": "sum of 16", "dtype": "float32",
+        "elements": 16, "device": "cpu", "library": "torch", "microseconds": 2.5}]})");
+    CHECK(text_of("python-calls").find("4.5") != std::string::npos);
     for (const std::string& name : table_names())
         CHECK_FALSE(text_of(name).empty());
 }
