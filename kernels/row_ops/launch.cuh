@@ -75,15 +75,19 @@ struct RowLaunch {
             warps *= 2;
         return warps;
     }
+    [[nodiscard]] DeviceTraits device() const { return detail::route_of(detail::sums_of(plan)).device; }
+    /// Shared memory of a team; that of the next one begins at 16 bytes.
+    template <class Op>
+    [[nodiscard]] static std::uint32_t team_bytes(std::uint32_t warps, bool has_levels) {
+        return static_cast<std::uint32_t>((Op::Memory::bytes(warps, has_levels) + 15) / 16 * 16);
+    }
     /// A block a tile of a row, a cluster a row, if the device has such clusters, or else `other`.
     template <class Op, class Other>
     [[nodiscard]] Status launch_in_clusters(typename Op::Arguments a, const Other& other) const {
         const auto tiles = static_cast<std::uint32_t>(a.tiles);
-        if (!detail::route_of(detail::sums_of(plan)).device.clusters || a.tiles > policy::most_row_cluster)
-            return other();
+        if (!device().clusters || a.tiles > policy::most_row_cluster) return other();
         const auto kernel = row_kernels::rows_kernel<Op>;
-        const auto bytes =
-            static_cast<std::uint32_t>((Op::Memory::bytes(row_kernels::most_warps, true) + 15) / 16 * 16);
+        const std::uint32_t bytes = team_bytes<Op>(row_kernels::most_warps, true);
         const dim3 threads(row_kernels::most_warps * warp_size);
         a.ahead = rows_at_once<Op>(row_kernels::most_warps * tiles);
         if (!has_clusters(tiles, kernel, threads, bytes)) return other();
@@ -99,22 +103,21 @@ struct RowLaunch {
     /// About as many rows as the device works on at once, of so many warps each.
     template <class Op>
     [[nodiscard]] std::uint64_t rows_at_once(std::uint32_t warps) const {
-        const std::uint64_t sms = detail::route_of(detail::sums_of(plan)).device.sms;
+        const std::uint64_t sms = device().sms;
         return std::max<std::uint64_t>(sms * static_cast<std::uint32_t>(Op::blocks) * row_kernels::most_warps / warps,
                                        1);
     }
     template <class Op>
     [[nodiscard]] Status launch_each(typename Op::Arguments a, std::uint32_t warps) const {
         const std::uint32_t teams = warps < row_kernels::block_warps ? row_kernels::block_warps / warps : 1;
-        const auto team_bytes =
-            static_cast<std::uint32_t>((Op::Memory::bytes(warps, a.tiles > 1 && Op::repeats) + 15) / 16 * 16);
+        const std::uint32_t bytes = team_bytes<Op>(warps, a.tiles > 1 && Op::repeats);
         if (!Op::repeats) a.ahead = rows_at_once<Op>(warps);
         const std::uint64_t most = Op::repeats && a.tiles > 1 ? policy::long_row_blocks : 0x7fffffffu;
         do {
             const std::uint64_t blocks = std::min((a.rows - a.first_row + teams - 1) / teams, most);
             const Status bad =
                 launch_kernel(LaunchKind::plain, row_kernels::rows_kernel<Op>, static_cast<std::uint32_t>(blocks),
-                              dim3(warps * warp_size, teams), teams * team_bytes, stream, a, team_bytes);
+                              dim3(warps * warp_size, teams), teams * bytes, stream, a, bytes);
             if (Op::repeats || !bad.ok()) return bad;
             a.first_row += blocks * teams;
         } while (a.first_row < a.rows);
@@ -147,13 +150,12 @@ struct RowLaunch {
     /// Does a multiprocessor hold as many blocks of Op as it is for?
     template <class Op>
     [[nodiscard]] bool fits() const {
-        const std::size_t bytes = Op::Memory::bytes(row_kernels::most_warps, true) + 15;
         const auto kernel = row_kernels::rows_kernel<Op>;
-        const DeviceTraits& device = detail::route_of(detail::sums_of(plan)).device;
+        const std::uint32_t bytes = team_bytes<Op>(row_kernels::most_warps, true);
         std::uint32_t resident = 0;
         return allow_shared(kernel, bytes) &&
-               count_resident(kernel, row_kernels::most_warps * warp_size, bytes, device, resident).ok() &&
-               resident >= static_cast<std::uint32_t>(Op::blocks) * device.sms;
+               count_resident(kernel, row_kernels::most_warps * warp_size, bytes, device(), resident).ok() &&
+               resident >= static_cast<std::uint32_t>(Op::blocks) * device().sms;
     }
     /// By Short, in clusters where a row has more than one tile; where there are none, by Long.
     template <class Short, class Long, class... More>
