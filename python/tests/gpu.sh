@@ -2,6 +2,7 @@
 # The tests of the Python package on a GPU, without a network: compiles it with CUDA, installs it into a folder, runs all tests.
 #   gpu.sh [FOLDER [ARG…]]   FOLDER (build-python-gpu) keeps what was compiled for the next call, and the package: it is used by
 #                            PYTHONPATH=FOLDER/site. ARG goes to pytest
+# DETREDUCE_WHEEL may name a wheel: that is installed, and nothing compiled.
 # CUDAARCHS says for which architectures (90). DETREDUCE_PREBUILT may name a static library detreduce with CUDA that was built
 # elsewhere from these sources; then the extension alone is compiled. Needs nvcc, CMake, a C++ compiler and a Python with NumPy,
 # nanobind, scikit-build-core, pytest, Hypothesis, torch, CuPy and JAX. Fails where a test does, and where one that can run on a
@@ -20,6 +21,10 @@ mkdir -p "$folder"
 compile() {
   export CUDAARCHS=${CUDAARCHS:-90} DETREDUCE_CUDA=ON CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)}
   rm -rf "$site"
+  if [[ ${DETREDUCE_WHEEL:-} ]]; then
+    "$python" -m pip --disable-pip-version-check --quiet install --no-index --no-deps --no-compile --target "$site" "$DETREDUCE_WHEEL"
+    return
+  fi
   "$python" -m pip --disable-pip-version-check install -v --no-index --no-build-isolation --no-deps --no-compile --target "$site" \
     "-Cbuild-dir=$folder/build" "-Ccmake.define.DETREDUCE_PREBUILT=${DETREDUCE_PREBUILT:-}" "$source" >"$folder/build.log" 2>&1 ||
     { tail -50 "$folder/build.log" >&2; die "the package cannot be built; all of it is in $folder/build.log"; }
