@@ -158,7 +158,7 @@ struct LaneSums {
     /// Adds a tile to the bins. `bad`: not all of the thread's elements are in them. Where there
     /// are several tiles, the group has the whole warp.
     __device__ __forceinline__ void add(BinsOf& bins, const Tile& t, const Mine& x, const Mine& y, bool& bad) {
-        constexpr bool room_for_all = Map::parts * Input::each <= BinsOf::adds;
+        constexpr bool room_for_all = BinsOf::parts * Input::each <= BinsOf::adds;
         Range range_x, range_y;
 #pragma unroll
         for (int i = 0; i < vectors; ++i)
@@ -173,15 +173,15 @@ struct LaneSums {
             if (!bins.move(range_x, range_y) && !bins.holds(range_x, range_y)) bad = true;
         }
         const bool fours = Walk::has_fours && all_of_warp(Walk::fours_fit(range_x));
-        if constexpr (room_for_all) bins.reserve_own(Map::parts * Input::each);
+        if constexpr (room_for_all) bins.reserve_own(BinsOf::parts * Input::each);
 #pragma unroll
         for (int i = 0; i < vectors; ++i) {
 #pragma unroll
-            for (int k = 0; k < Map::parts; ++k) {
+            for (int k = 0; k < BinsOf::parts; ++k) {
                 if constexpr (!room_for_all) bins.reserve_own(per_vector);
                 if constexpr (BinsOf::in_one_bin) {
                     if (in_one_bin) {
-                        Walk::template add_squares<true>(bins, x.v[i]);
+                        Walk::template add_products<true>(bins, x.v[i], y.v[i]);
                         continue;
                     }
                 }

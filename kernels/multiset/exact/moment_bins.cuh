@@ -15,11 +15,8 @@ struct MomentBins {
         int sums, squares;
     };
     static_assert(SumWindow::adds == SquareWindow::adds);
-    static constexpr bool shared_room = true, in_one_bin = Squares::in_one_bin;
-    static constexpr int adds = SumWindow::adds, count = Sums::count + Squares::count;
-    /// What elements are smaller by than Element::each_double() has them: a power of two.
-    static constexpr double scale =
-        fp::from_bits<double>(static_cast<std::uint64_t>(1023 + Element<T>::double_shift) << 52);
+    static constexpr bool shared_room = true, adds_products = true, in_one_bin = Squares::in_one_bin;
+    static constexpr int parts = 1, adds = SumWindow::adds, count = Sums::count + Squares::count;
 
     Sums sums;
     Squares squares;
@@ -89,9 +86,9 @@ struct MomentBins {
     template <bool OneBin>
     __device__ __forceinline__ void add(const uint4& x) {
         Element<T>::each_double(x, [&](double small) {
-            const double number = scale == 1 ? small : small * scale;
+            const double number = scale_of_moved<T> == 1 ? small : small * scale_of_moved<T>;
             sums.values.add(Sums::moved ? small : number);
-            squares.template add_square<OneBin>(number);
+            squares.template add_product<OneBin>(number, number);
         });
     }
 

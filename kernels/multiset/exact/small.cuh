@@ -160,7 +160,7 @@ struct SmallTile {
         bins.top = top;
         bins.reset();
 #pragma unroll
-        for (int k = 0; k < Map::parts; ++k) {
+        for (int k = 0; k < B::parts; ++k) {
             bins.reserve_own(Of::Input::each);
 #pragma unroll
             for (int i = 0; i < Of::vectors; ++i)

@@ -10,18 +10,14 @@
 
 namespace detreduce::cuda::exact {
 
-/// Squares of 16-bit elements go into doubles, by moving bits (Element::magnitudes): often one bin
-/// is enough (TermBins::in_one_bin), and a square an instruction. Products of two inputs are faster
-/// in float: there are half as many.
-template <class T, class Map>
-inline constexpr bool moves_to_double = fp::has_16_bits<T> && (Map::transform == Transform::square || is_moments<Map>);
-/// Bins of the fast way: of products of 16-bit formats in float, which has twice the speed of
-/// double.
+/// Bins of the fast way. Terms of 16-bit elements are made in doubles, into which bits are moved:
+/// often one bin is enough (TermBins::in_one_bin), and a term an instruction. Products of two bf16
+/// go into floats, whose instructions take half the time; those of f16 span more than these hold.
 template <class T, class Map>
 using FirstWindow = std::conditional_t<
-    moves_elements<T, Map>, spec::ExactWindow<double, 1, 6>,
-    std::conditional_t<fp::has_16_bits<T> && !moves_to_double<T, Map>, spec::ExactWindow<float, 3, 4>,
-                       spec::ExactWindow<double, 2, fp::has_16_bits<T> ? 6 : 5>>>;
+    fp::has_16_bits<T> && Map::linear, spec::ExactWindow<double, 1, 6>,
+    std::conditional_t<std::is_same_v<T, bfloat16> && Map::transform == Transform::product,
+                       spec::ExactWindow<float, 3, 4>, spec::ExactWindow<double, 2, fp::has_16_bits<T> ? 6 : 5>>>;
 template <class T, class Map, class W>
 struct TermBins;
 template <class T, class SumWindow, class SquareWindow>
@@ -230,20 +226,28 @@ struct TermBins : TermWindow<T> {
     using Window::room_x, Window::room_y, Window::one_bin, Window::seen_x, Window::seen_y, Window::top;
     using Number = decltype(W::anchor(0, 0));
     static_assert(fp::is_f64<Number> || !Terms<T, Map>::has_errors);
-    static constexpr bool has_errors = Terms<T, Map>::has_errors, shared_room = Map::parts > 1 || Map::inputs == 1;
-    static constexpr int factor_bits = Map::parts > 1 ? 1 : 0; ///< −2xy
+    static constexpr bool has_errors = Terms<T, Map>::has_errors;
+    /// What the first bin leaves of a product is a double.
+    static constexpr bool adds_products = fp::is_f64<Number> && !fp::is_f64<T> && !Map::linear && W::bins == 2;
     /// Terms that are multiples of the first bin's Q need not go through the others.
-    static constexpr bool in_one_bin = moves_to_double<T, Map> && W::bins == 2;
+    static constexpr bool in_one_bin = adds_products && fp::has_16_bits<T>;
+    /// Elements whose squared differences two bins hold differ by a double, and so do those whose
+    /// differences one bin holds: a term is one addition, in the place of one a part.
+    static constexpr bool by_difference =
+        Map::parts > 1 && (adds_products || (fp::is_f64<Number> && !fp::is_f64<T> && W::bins == 1));
+    static constexpr int parts = by_difference ? 1 : Map::parts;
+    static constexpr bool shared_room = Map::parts > 1 || Map::inputs == 1 || in_one_bin;
+    /// Of −2xy; of the square of a difference, which is below 2^(high + 1).
+    static constexpr int factor_bits = Map::parts > 2 ? 2 : Map::parts > 1 ? 1 : 0;
     /// Terms are smaller by 2^BinsOf::shift in the bin than they are.
-    static constexpr bool moved = moves_elements<T, Map> && W::bins == 1 && fp::is_f64<Number>;
+    static constexpr bool moved = fp::has_16_bits<T> && Map::linear && W::bins == 1 && fp::is_f64<Number>;
     using BinsOf = Bins<std::conditional_t<moved, T, Number>, W>;
     /// The errors' bins are 52 below those of the values, which must still be numbers.
     static constexpr int to_errors = fp::Format<double>::precision - 1;
     /// Above the tile that a window is made for, terms seldom grow; below it there is always a
     /// smaller one.
     static constexpr int most_above = in_one_bin ? 2 : 8;
-    static constexpr int lowest_top =
-        in_one_bin ? W::span + 2 * moved_zero + 4 : W::lowest_top + BinsOf::shift + (has_errors ? to_errors : 0);
+    static constexpr int lowest_top = W::lowest_top + BinsOf::shift + (has_errors ? to_errors : 0);
     /// Products below this may have errors, or last bits, that are no numbers any more.
     static constexpr int minimum_term =
         fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);
@@ -308,19 +312,19 @@ struct TermBins : TermWindow<T> {
     [[nodiscard]] __device__ __forceinline__ Place place() const {
         return top;
     }
-    /// Adds x², which is a double but where there are errors. If OneBin, it must be a multiple of
-    /// the first bin's Q.
+    /// Adds x·y, of which what the first bin leaves is a double. If OneBin, it must be a multiple
+    /// of the first bin's Q.
     template <bool OneBin>
-    __device__ __forceinline__ void add_square(Number x) {
+    __device__ __forceinline__ void add_product(Number x, Number y) {
         if constexpr (has_errors) {
-            const Number p = x * x;
+            const Number p = x * y;
             values.add(p);
-            errors.add(fp::fused(x, x, -p));
+            errors.add(fp::fused(x, y, -p));
         } else {
             static_assert(W::bins == 2);
             auto& s = values.s;
-            const Number t = fp::fused(x, x, s[0]);
-            if constexpr (!OneBin) s[1] = s[1] + fp::fused(x, x, s[0] - t);
+            const Number t = fp::fused(x, y, s[0]);
+            if constexpr (!OneBin) s[1] = s[1] + fp::fused(x, y, s[0] - t);
             s[0] = t;
         }
     }

@@ -174,7 +174,7 @@ struct TermWalk {
         BinsOf bins(words);
         if (!bins.move(range_x, range_y)) return false;
 #pragma unroll 1
-        for (int k = 0; k < Map::parts; ++k) {
+        for (int k = 0; k < BinsOf::parts; ++k) {
             bins.drain();
 #pragma unroll 1
             for (int i = 0; i < Input::vectors; ++i)
@@ -255,17 +255,25 @@ struct TermWalk {
         Element<T>::settle(range_x);
         if constexpr (!BinsOf::shared_room) Element<T>::settle(range_y);
     }
-    /// Squares in one bin, of whose Q they must be multiples, or in two.
+    /// f(x, y) for each pair of elements, as Element::each_double() has them.
+    template <class F>
+    static __device__ __forceinline__ void each_moved(const uint4& x, const uint4& y, const F& f) {
+        double a[16 / sizeof(T)];
+        int i = 0, k = 0;
+        Element<T>::each_double(x, [&](double v) { a[i++] = v; });
+        Element<T>::each_double(y, [&](double v) { f(a[k++], v); });
+    }
+    /// Products in one bin, of whose Q they must be multiples, or in two.
     template <bool OneBin, class BinsOf>
-    static __device__ __forceinline__ void add_squares(BinsOf& bins, const uint4& x) {
+    static __device__ __forceinline__ void add_products(BinsOf& bins, const uint4& x, const uint4& y) {
         if constexpr (is_moments<Map>) {
             bins.template add<OneBin>(x);
         } else {
-            double a[8];
-            Element<T>::magnitudes(x, a);
-#pragma unroll
-            for (const double m : a)
-                bins.template add_square<OneBin>(m);
+            constexpr double scale = scale_of_moved<T>;
+            each_moved(x, Input::binary ? y : x, [&](double a, double b) {
+                if constexpr (BinsOf::by_difference) a = b = a - b;
+                bins.template add_product<OneBin>(a * scale, b * scale);
+            });
         }
     }
     /// 16-bit elements or their magnitudes.
@@ -290,8 +298,10 @@ struct TermWalk {
     /// Part k of the terms of one load; they must have room in the bins.
     template <class BinsOf>
     static __device__ __forceinline__ void add_part(BinsOf& bins, int k, const uint4& x, const uint4& y) {
-        if constexpr (BinsOf::in_one_bin || is_moments<Map>) {
-            add_squares<false>(bins, x);
+        if constexpr (BinsOf::adds_products) {
+            add_products<false>(bins, x, y);
+        } else if constexpr (BinsOf::by_difference) {
+            each_moved(x, y, [&](double a, double b) { bins.values.add(fabs(a - b)); });
         } else if constexpr (BinsOf::moved) {
             bins.values.add(kept(x));
         } else {
@@ -320,7 +330,7 @@ struct TermWalk {
         if (!in_one_bin && !all_of_warp(bins.holds(range_x, range_y)) && !bins.move(range_x, range_y)) return false;
         const bool fours = has_fours && all_of_warp(fours_fit(range_x));
 #pragma unroll
-        for (int k = 0; k < Map::parts; ++k) {
+        for (int k = 0; k < BinsOf::parts; ++k) {
             if constexpr (drains_within) {
                 bins.added += Input::each;
             } else {
@@ -330,7 +340,7 @@ struct TermWalk {
                 if (in_one_bin) {
 #pragma unroll
                     for (int i = 0; i < Input::vectors; ++i)
-                        add_squares<true>(bins, x.v[i]);
+                        add_products<true>(bins, x.v[i], y.v[i]);
                     continue;
                 }
             }

@@ -16,7 +16,7 @@ struct ThreadSum {
     using Window = spec::ExactWindow<double, 2, 5>;
     using BinsOf = typename BinsIn<T, Map, Window>::type;
     using Walk = TermWalk<T, Map>;
-    static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * Map::parts,
+    static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * BinsOf::parts,
                          ahead = Map::inputs == 2 ? 2 : 4; ///< loads of 16 bytes in flight
     /// A thread's window is made for a few elements, and cannot move. Sums of doubles have 40 bits
     /// to spare, most of which they need below.
@@ -78,7 +78,7 @@ struct ThreadSum {
                 Walk::template look<BinsOf>(range_x, range_y, xs[j], ys[j]);
                 bins.reserve_own(terms);
 #pragma unroll
-                for (int k = 0; k < Map::parts; ++k)
+                for (int k = 0; k < BinsOf::parts; ++k)
                     Walk::add_part(bins, k, xs[j], ys[j]);
             }
         }

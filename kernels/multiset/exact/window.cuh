@@ -134,9 +134,10 @@ struct Element<double> {
     }
 };
 
-/// What Element16::magnitudes() makes of a zero: a power of two that bins must be too coarse to
-/// see.
-inline constexpr int moved_zero = -127;
+/// What elements are larger by than Element::each_double() has them: a power of two.
+template <class T>
+inline constexpr double scale_of_moved =
+    fp::from_bits<double>(static_cast<std::uint64_t>(1023 + Element<T>::double_shift) << 52);
 
 /// Two elements a register.
 template <class T>
@@ -170,30 +171,6 @@ struct Element16 {
     template <class F>
     static __device__ __forceinline__ void each_double(const uint4& v, const F& f) {
         pair_of_doubles(v.x, f), pair_of_doubles(v.y, f), pair_of_doubles(v.z, f), pair_of_doubles(v.w, f);
-    }
-
-    /// The magnitudes of the eight numbers of v, which must be finite, and not subnormal if T is
-    /// bf16, as doubles: bits are moved, as converting takes as long as eight additions. A zero
-    /// becomes 2^moved_zero.
-    static __device__ __forceinline__ void magnitudes(const uint4& v, double (&to)[per_vector]) {
-        const std::uint32_t words[] = {v.x, v.y, v.z, v.w};
-        const auto from_float = [](std::uint32_t bits) {
-            constexpr std::uint32_t more = 1023 - 127;
-            return __hiloint2double(static_cast<int>((bits >> 3) + (more << 20)), 0);
-        };
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            const std::uint32_t both = words[i] & 0x7fff7fffu; // as look() has it
-            if constexpr (fp::Format<T>::precision == 8) {
-                to[2 * i] = from_float(low_half_as_high(both)); // both shifts as one would have to be masked
-                to[2 * i + 1] = from_float(both & 0xffff0000u);
-            } else {
-                float low, high;
-                f32_of_both_f16(both, low, high);
-                to[2 * i] = from_float(__float_as_uint(low));
-                to[2 * i + 1] = from_float(__float_as_uint(high));
-            }
-        }
     }
 
   private:
