@@ -54,12 +54,18 @@ Status read_traits(int device, DeviceTraits& traits) {
     return {};
 }
 
-/// Short flat inputs by `exact`: one block is faster by the others, and a caller's grid is for
-/// them, as are states.
+/// Short flat inputs by `exact`: do they take one block, which finishes?
+bool takes_one_block(const Request& r) {
+    return exact_small_blocks(r) == 1 && info(r.op).kind != Kind::moments;
+}
+/// Do they take tiles? A caller's grid is for the others, as are states, and moments of one block.
 bool takes_tiles(const Request& r, const Route& route) {
     const Launch& asked = route.launch;
+    const bool one = takes_one_block(r);
     return !route.computed && !r.state && asked.grid == 0 && (asked.block == 0 || asked.block == exact_small_threads) &&
-           (asked.schedule == Schedule::automatic || asked.schedule == Schedule::two_pass) && exact_small_blocks(r) > 1;
+           (asked.schedule == Schedule::automatic ||
+            asked.schedule == (one ? Schedule::last_block : Schedule::two_pass)) &&
+           (one || exact_small_blocks(r) > 1);
 }
 
 Scope scope_of(const Request& r, const Route& route) {
@@ -96,7 +102,7 @@ Offer offer_of(const Request& r, const Route& route) {
     const auto only = [](std::uint32_t block, const char* blocks, const char* schedules) -> Offer {
         return {block, block, block, false, false, two_pass, blocks, schedules};
     };
-    const bool flat = r.shape == Shape::flat, tiles = route.scope == Scope::tiles;
+    const bool flat = r.shape == Shape::flat, tiles = route.scope == Scope::tiles, one = tiles && takes_one_block(r);
     switch (route.engine) {
     case Engine::exact:
         if (info(r.op).kind == Kind::moments && flat)
@@ -106,20 +112,20 @@ Offer offer_of(const Request& r, const Route& route) {
                 "MiB without a grid, or 0",
                 "last_block and cooperative are offered for flat sums and means; allowed for all else is "
                 "two_pass");
-        if (tiles || route.scope == Scope::thread)
+        if ((tiles && !one) || route.scope == Scope::thread)
             return only(256, "allowed for exact of columns is 256, or 0 for the library's choice",
                         "allowed for exact of columns is two_pass");
         if (!flat)
             return only(128, "allowed for exact of rows, segments and tensors is 128, or 0 for the library's choice",
                         "allowed for exact of rows, columns, segments and tensors is two_pass");
-        return {exact_block_threads,
-                exact_block_threads,
-                exact_block_threads,
+        return {one ? exact_small_threads : exact_block_threads,
+                one ? exact_small_threads : exact_block_threads,
+                one ? exact_small_threads : exact_block_threads,
                 true,
                 false,
                 Schedule::last_block,
-                "allowed for exact is 128, of 16 KiB to 16 MiB by two_pass without a grid 256, or 0 for the library's "
-                "choice",
+                "allowed for exact is 128, without a grid 256 of up to 16 KiB by last_block and of up to 16 MiB by "
+                "two_pass, or 0 for the library's choice",
                 "exact has no levels to keep apart; allowed are two_pass and last_block"};
     case Engine::moments:
         return only(256, "allowed for variance, stddev and moments by tree is 256, or 0",
@@ -173,7 +179,7 @@ std::size_t exact_workspace_bytes_of(const Request& r, const Route& route) {
     case Scope::list:
         return exact_tensors_workspace_bytes(r);
     case Scope::tiles:
-        return exact_small_workspace_bytes(r);
+        return takes_one_block(r) ? 0 : exact_small_workspace_bytes(r);
     case Scope::thread:
         return exact_part_layout(r).bytes;
     case Scope::warp: {

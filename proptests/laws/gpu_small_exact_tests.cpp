@@ -1,7 +1,7 @@
-// `exact` of flat inputs of 2 to 1024 blocks of 16 KiB has kernels of its own
+// `exact` of flat inputs of up to 1024 blocks of 16 KiB has kernels of its own
 // (kernels/multiset/exact/small.cuh), where blocks leave sums of windows or words of states: what
-// the one and the other, and both together, make of data that moves windows. The CPU gives the
-// bits.
+// the one and the other, and both together, make of data that moves windows; a block alone rounds
+// them itself. The CPU gives the bits.
 #include <cmath>
 
 #include <detreduce/accuracy/oracle.hpp>
@@ -80,6 +80,27 @@ TEMPLATE_TEST_CASE("short exact: every kind of data in every block", "[gpu][exac
     }
 }
 
+TEMPLATE_TEST_CASE("short exact: one kernel of one block, and no workspace", "[gpu][exact][sanitizer]",
+                   DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t block = block_elements<TestType>;
+    for (const std::size_t n : {std::size_t{1}, std::size_t{31}, std::size_t{32}, std::size_t{33}, std::size_t{1023},
+                                std::size_t{1024}, std::size_t{1025}, block / 2 + 8, block - 1, block}) {
+        for (const Op op : {Op::sum, Op::mean, Op::asum, Op::nrm2, Op::dot}) {
+            const Plan plan = make_plan({.op = op, .method = Method::exact, .dtype = dtype_of<TestType>, .n = n});
+            REQUIRE(plan.launch().schedule == Schedule::last_block);
+            REQUIRE(plan.launch().block == 256);
+            REQUIRE(plan.workspace_bytes() == 0);
+        }
+        for (int kind = 0; kind < extremes; ++kind) {
+            const auto seed = static_cast<std::uint64_t>(kind) + n;
+            INFO("kind " << kind);
+            check(extreme<TestType>(static_cast<Extreme>(kind), n, seed),
+                  extreme<TestType>(static_cast<Extreme>(kind), n, seed + 50), static_cast<unsigned>(kind % 3));
+        }
+        check(stairs<TestType>(n, 1, n), mixed<TestType>(n, n));
+    }
+}
+
 TEMPLATE_TEST_CASE("short exact: blocks of different windows", "[gpu][exact][sanitizer]", DETREDUCE_ALL_TYPES) {
     constexpr std::size_t n = 9 * block_elements<TestType> + 3;
     for (const int step : {3, 15, 40}) { // near each other, and too far apart
@@ -138,8 +159,8 @@ TEMPLATE_TEST_CASE("short exact: from one block to more than there may be", "[gp
     for (const std::size_t n : {block, block + 1, 255 * block, 256 * block + 1, most_blocks * block - 1,
                                 most_blocks * block, most_blocks * block + 1}) {
         const Plan plan = make_plan({.method = Method::exact, .dtype = dtype_of<TestType>, .n = n});
-        const bool small = n > block && n <= most_blocks * block;
-        REQUIRE(plan.launch().schedule == (small ? Schedule::two_pass : Schedule::last_block));
+        const bool small = n <= most_blocks * block;
+        REQUIRE(plan.launch().schedule == (small && n > block ? Schedule::two_pass : Schedule::last_block));
         REQUIRE(plan.launch().block == (small ? 256 : 128));
         check(stairs<TestType>(n, 2, n), mixed<TestType>(n, n));
     }
@@ -147,13 +168,12 @@ TEMPLATE_TEST_CASE("short exact: from one block to more than there may be", "[gp
 
 TEMPLATE_TEST_CASE("short exact: results of every type, and those of moments", "[gpu][exact][sanitizer]",
                    DETREDUCE_ALL_TYPES) {
-    constexpr std::size_t n = 5 * block_elements<TestType> + 7;
-    const auto all = [&](const std::vector<TestType>& x, auto output) {
+    const auto all = [](const std::vector<TestType>& x, auto output) {
         using Out = decltype(output);
         for (const Op op : {Op::sum, Op::mean, Op::nrm2, Op::moments, Op::stddev}) {
-            CAPTURE(name(op), name(dtype_of<Out>));
+            CAPTURE(name(op), name(dtype_of<Out>), x.size());
             const Request r{
-                .op = op, .method = Method::exact, .dtype = dtype_of<TestType>, .output = dtype_of<Out>, .n = n};
+                .op = op, .method = Method::exact, .dtype = dtype_of<TestType>, .output = dtype_of<Out>, .n = x.size()};
             const auto got = TestBackend::results<Out>(r, std::span<const TestType>(x)),
                        expected = on_cpu<Out>(r, {x.data()});
             REQUIRE(got.size() == (op == Op::moments ? 2 : 1));
@@ -163,11 +183,13 @@ TEMPLATE_TEST_CASE("short exact: results of every type, and those of moments", "
     };
     for (const Extreme kind : {Extreme::overflow_on_the_way, Extreme::near_overflow, Extreme::subnormal,
                                Extreme::powers, Extreme::outlier, Extreme::drifting}) {
-        const auto x = extreme<TestType>(kind, n, 7);
-        all(x, float16{});
-        all(x, bfloat16{});
-        all(x, float{});
-        all(x, double{});
+        for (const std::size_t n : {std::size_t{77}, 5 * block_elements<TestType> + 7}) {
+            const auto x = extreme<TestType>(kind, n, 7);
+            all(x, float16{});
+            all(x, bfloat16{});
+            all(x, float{});
+            all(x, double{});
+        }
     }
 }
 

@@ -34,13 +34,15 @@ TEST_CASE("exact has launches of its own", "[gpu][status]") {
         for (const std::uint32_t block : {0u, 128u}) {
             const Plan plan = make_plan({.method = Method::exact, .n = 10, .launch = {schedule, 0, block}});
             REQUIRE(plan.status().ok());
-            REQUIRE(plan.launch().block == 128);
+            REQUIRE(plan.launch().block == (block == 0 && schedule != Schedule::two_pass ? 256 : 128));
             REQUIRE(plan.launch().schedule == (schedule == Schedule::automatic ? Schedule::last_block : schedule));
         }
     }
     expect(status_of({.method = Method::exact, .launch = {.schedule = Schedule::cooperative}}), StatusCode::unsupported,
            "launch.schedule");
     expect(status_of({.method = Method::exact, .launch = {.block = 256}}), StatusCode::unsupported, "launch.block");
+    expect(status_of({.method = Method::exact, .n = 10, .launch = {.schedule = Schedule::two_pass, .block = 256}}),
+           StatusCode::unsupported, "launch.block");
     for (const Schedule schedule : {Schedule::two_pass, Schedule::last_block, Schedule::cooperative}) {
         for (const std::uint32_t block : {0u, 128u, 256u})
             REQUIRE(status_of({.method = Method::tree, .launch = {.schedule = schedule, .block = block}}).ok());
@@ -138,8 +140,8 @@ TEST_CASE("a plan is small where the problem is small", "[gpu][status]") {
         REQUIRE(bytes(method, DType::bf16, 16384) == 0);
         REQUIRE(bytes(method, DType::f64, std::uint64_t{1} << 40) <= (std::uint64_t{1} << 33));
     }
-    for (const std::uint64_t n : {std::uint64_t{1}, std::uint64_t{1} << 40})
-        REQUIRE(bytes(Method::exact, DType::f64, n) == 1024);
+    REQUIRE(bytes(Method::exact, DType::f64, 1) == 0);
+    REQUIRE(bytes(Method::exact, DType::f64, std::uint64_t{1} << 40) == 1024);
 }
 
 } // namespace detreduce::proptests

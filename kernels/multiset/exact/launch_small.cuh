@@ -30,11 +30,12 @@ struct SmallLaunch {
         return {parts, slots};
     }
     template <class Map>
-    [[nodiscard]] Status add(const exact::SmallLeft& left, LaunchKind kind = LaunchKind::plain) const {
+    [[nodiscard]] Status add(const exact::SmallLeft& left, const exact::Finish& finish = {},
+                             LaunchKind kind = LaunchKind::plain) const {
         const typename exact::SmallOf<T, Map>::Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y),
                                                            plan.request().n, 1);
         return launch_kernel(kind, exact::small_kernel<T, Map>, blocks, exact_small_threads, 0, stream, input,
-                             left.parts, left.slots);
+                             left.parts, left.slots, finish);
     }
     /// One block, after the kernel before.
     template <class... Parameters, class... Arguments>
@@ -44,19 +45,21 @@ struct SmallLaunch {
 
     [[nodiscard]] Status sum(void* out, exact::Word* workspace) const {
         const OpInfo& op = info(plan.request().op);
+        const bool alone = plan.launch().schedule == Schedule::last_block;
         return transforms::with_term(op.transform, [&]<class Map>(Map) -> Status {
-            const exact::SmallLeft parts = left<Map>(workspace);
-            const Status added = add<Map>(parts);
-            if (!added.ok()) return added;
+            const exact::SmallLeft parts = alone ? exact::SmallLeft{} : left<Map>(workspace);
+            const auto finish = exact::Finish::of(plan, out);
+            const Status added = add<Map>(parts, finish);
+            if (!added.ok() || alone) return added;
             return join(exact::join_small_kernel<ShapeOf<Map>>, parts.parts, static_cast<int>(blocks),
-                        static_cast<const exact::Word*>(parts.slots), plan.request().n, exact::Finish::of(plan, out));
+                        static_cast<const exact::Word*>(parts.slots), plan.request().n, finish);
         });
     }
     [[nodiscard]] Status moments(void* out, exact::Word* workspace) const {
         using transforms::Element, transforms::Square;
         const exact::SmallLeft sums = left<Element>(workspace), squares = left<Square>(workspace);
         Status status = add<Element>(sums);
-        if (status.ok()) status = add<Square>(squares, after_previous(device, exact::small_kernel<T, Square>));
+        if (status.ok()) status = add<Square>(squares, {}, after_previous(device, exact::small_kernel<T, Square>));
         if (!status.ok()) return status;
         return join(exact::join_moments_kernel<ShapeOf<Element>, ShapeOf<Square>>, sums, squares,
                     static_cast<int>(blocks), plan.request().n, exact::Finish::of(plan, out));

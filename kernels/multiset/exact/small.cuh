@@ -1,9 +1,9 @@
 // `exact` of flat inputs that are so short that starting and finishing is most of the time. A warp
 // adds one tile, in a window that depends on nothing but what its block has; the block leaves the
-// sums of its warps' bins, and a second kernel of one block joins and rounds them. No state has to
-// be zero before, and nobody adds to one at the same time as others: that took longer than the
-// additions. Windows stand on a grid, so that nearly always those of all blocks are the same.
-// Blocks that no window holds leave the words of a state instead.
+// sums of its warps' bins, and a second kernel of one block joins and rounds them; a block alone
+// rounds its own. No state has to be zero before, and nobody adds to one at the same time as
+// others: that took longer than the additions. Windows stand on a grid, so that nearly always those
+// of all blocks are the same. Blocks that no window holds leave the words of a state instead.
 #pragma once
 
 #include <climits>
@@ -61,6 +61,37 @@ struct SmallOf {
         return high <= top && top >= B::lowest_top && top <= W::highest_top && low >= minimum;
     }
 };
+
+template <class S>
+using SmallSum = Fixed<(S::unit(0) - S::last_unit + 72) / 64 + 1>;
+
+/// What the bins of a window hold together, in units of 2^(top + last_unit).
+template <class S, int K = 0>
+__device__ __forceinline__ void add_sums(SmallSum<S>& sum, const __int128 (&sums)[S::count]) {
+    sum.template add<S::unit(K) - S::last_unit>(sums[K]);
+    if constexpr (K + 1 < S::count) add_sums<S, K + 1>(sum, sums);
+}
+
+/// Rounds `sum`, in units of 2^unit; it is not of −0 alone.
+template <int Limbs>
+__device__ __forceinline__ void round_fixed(const Fixed<Limbs>& sum, int unit, std::uint64_t n, const Finish& finish) {
+    acc::exact::Leading a{};
+    if (!sum.is_zero()) a = sum.leading(unit);
+    finish.store(acc::exact::Outcome::of(a, finish.finalize, n));
+}
+
+/// Rounds what the bins of S hold, of which thread k of the warp has sum number k, and the errors'
+/// behind `Bins` of the values. Not inlined: there are few, whatever is added up.
+template <class S, int Bins>
+__device__ __noinline__ void round_sums_of_warp(Word mine, int top, std::uint64_t n, Finish finish) {
+    __int128 all[S::count];
+#pragma unroll
+    for (int k = 0; k < S::count; ++k)
+        all[k] = shuffle_from(mine, k < S::bins ? k : k - S::bins + Bins);
+    SmallSum<S> sum;
+    add_sums<S>(sum, all);
+    if (threadIdx.x % warp_size == 0) round_fixed(sum, top + S::last_unit, n, finish);
+}
 
 /// What blocks leave: sum number k of block b, and the top of its window.
 template <class S>
@@ -208,11 +239,12 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
     return r;
 }
 
-/// One tile a warp.
+/// One tile a warp. A block alone, which leaves nothing, finishes.
 template <class T, class Map>
 __global__ void __launch_bounds__(small_threads,
                                   (Map::inputs == 2 ? policy::exact_small_of_two_inputs : policy::exact_small).blocks)
-    small_kernel(const __grid_constant__ Terms<T, Map, exact_small_vectors> input, Word* left, Word* slots) {
+    small_kernel(const __grid_constant__ Terms<T, Map, exact_small_vectors> input, Word* left, Word* slots,
+                 const __grid_constant__ Finish finish) {
     using Of = SmallOf<T, Map>;
     using Shape = typename Of::Shape;
     const SmallParts<Shape> parts{left, static_cast<int>(gridDim.x)};
@@ -230,8 +262,18 @@ __global__ void __launch_bounds__(small_threads,
     SmallPlace place = SmallPlace::of<T, Map>(range_of_block(ranges));
     if (minus_zero) place.top = left_in_words;
     Word own[Shape::count] = {};
+    const bool alone = left == nullptr;
     if (place.top == left_in_words) {
-        leave_words<T, Map>(input, memory, at, slots + std::uint64_t{blockIdx.x} * Shape::words);
+        Word* const total = reinterpret_cast<Word*>(memory[0].copy); // of no use any more, nor is the next
+        leave_words<T, Map>(input, memory, at, alone ? total : slots + std::uint64_t{blockIdx.x} * Shape::words);
+        if (alone) {
+            if (threadIdx.x == Shape::counters + acc::exact::elements) total[threadIdx.x] = static_cast<Word>(input.n);
+            __syncthreads();
+            auto& room = reinterpret_cast<RoundRoom<Shape::states>&>(memory[1].copy);
+            static_assert(sizeof room <= sizeof memory[1].copy && Shape::words * sizeof(Word) <= sizeof memory[0].copy);
+            if (warp == 0) round_by_warp<Shape::states>(total, room, finish);
+            return;
+        }
     } else if (place.top != any_top && !empty) {
         tile.add_up(place, own);
     }
@@ -241,12 +283,18 @@ __global__ void __launch_bounds__(small_threads,
             sums[warp][k] = own[k];
     }
     __syncthreads();
+    Word sum = 0;
     if (threadIdx.x < Shape::count) {
-        Word sum = 0;
 #pragma unroll
         for (int w = 0; w < small_warps; ++w)
             sum += sums[w][threadIdx.x];
-        parts.sum(threadIdx.x, blockIdx.x) = sum;
+        if (!alone) parts.sum(threadIdx.x, blockIdx.x) = sum;
+    }
+    if (alone) {
+        using Two = SmallShape<typename Of::template WindowOf<2>, Of::Input::has_errors>;
+        if (warp != 0) return;
+        if (place.two_bins) return round_sums_of_warp<Two, Of::bins>(sum, place.top, input.n, finish);
+        return round_sums_of_warp<Shape, Of::bins>(sum, place.top == any_top ? 0 : place.top, input.n, finish);
     }
     if (threadIdx.x == small_threads - 1) parts.top(blockIdx.x) = place.top;
     // it may have been adding the elements while this one added their squares: the next one needs

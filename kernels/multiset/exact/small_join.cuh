@@ -48,24 +48,6 @@ struct SmallJoin {
     }
 };
 
-template <class S>
-using SmallSum = Fixed<(S::unit(0) - S::last_unit + 72) / 64 + 1>;
-
-/// What the bins of a window hold together, in units of 2^(top + last_unit).
-template <class S, int K = 0>
-__device__ __forceinline__ void add_sums(SmallSum<S>& sum, const __int128 (&sums)[S::count]) {
-    sum.template add<S::unit(K) - S::last_unit>(sums[K]);
-    if constexpr (K + 1 < S::count) add_sums<S, K + 1>(sum, sums);
-}
-
-/// Rounds `sum`, in units of 2^unit; it is not of −0 alone.
-template <int Limbs>
-__device__ __forceinline__ void round_fixed(const Fixed<Limbs>& sum, int unit, std::uint64_t n, const Finish& finish) {
-    acc::exact::Leading a{};
-    if (!sum.is_zero()) a = sum.leading(unit);
-    finish.store(acc::exact::Outcome::of(a, finish.finalize, n));
-}
-
 /// What blocks left as words, added up: thread i of each of as many groups of threads as there are
 /// takes word i of every so many-th block.
 template <class S>
