@@ -45,11 +45,6 @@ namespace detreduce::cuda {
     asm volatile("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, high;}" : "=f"(wide) : "r"(word));
     return wide;
 }
-__device__ __forceinline__ void f32_of_both_f16(std::uint32_t word, float& low, float& high) {
-    asm("{.reg .b16 low, high; mov.b32 {low, high}, %2; cvt.f32.f16 %0, low; cvt.f32.f16 %1, high;}"
-        : "=f"(low), "=f"(high)
-        : "r"(word));
-}
 
 // bf16 to f32: bits are moved.
 [[nodiscard]] __device__ __forceinline__ float f32_of_bf16_here(std::uint16_t bits) {
@@ -66,12 +61,6 @@ __device__ __forceinline__ void f32_of_both_f16(std::uint32_t word, float& low, 
     std::uint32_t wide;
     asm volatile("and.b32 %0, %1, 0xffff0000;" : "=r"(wide) : "r"(word));
     return __uint_as_float(wide);
-}
-/// word << 16, which the compiler does not put together with another shift.
-[[nodiscard]] __device__ __forceinline__ std::uint32_t low_half_as_high(std::uint32_t word) {
-    std::uint32_t low;
-    asm("shl.b32 %0, %1, 16;" : "=r"(low) : "r"(word));
-    return low;
 }
 
 // f32 to the nearest, of two the even one. NaN becomes 7fff.

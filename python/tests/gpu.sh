@@ -55,7 +55,7 @@ import re
 import sys
 import xml.etree.ElementTree
 
-MAY_LACK = "has no such dtype|CuPy has no|DETREDUCE_PROGRAM names|dask|mpi4py|mpiexec|matplotlib|two GPUs"
+MAY_LACK = "has no such dtype|CuPy has no|DETREDUCE_PROGRAM names|dask|mpi4py|mpiexec|matplotlib|mypy|two GPUs"
 kinds = {"torch": r"cuda|gpu", "CuPy": "cupy", "JAX": "jax-cuda"}
 passed, red = collections.Counter(), collections.Counter()
 for case in xml.etree.ElementTree.parse(sys.argv[1]).iter("testcase"):
@@ -65,7 +65,7 @@ for case in xml.etree.ElementTree.parse(sys.argv[1]).iter("testcase"):
         name = next((k for k in ("JAX", "CuPy", "torch") if re.search(kinds[k], case.get("name"))), "CPU alone")
         passed[name] += 1
     elif ended[0].tag == "skipped":
-        why = ended[0].get("message", "")
+        why = f"{ended[0].get('message', '')}: {ended[0].text}"
         print(f"    skipped: {case.get('classname')} {case.get('name')}: {why}")
         red["skipped, though they could have run"] += not re.search(MAY_LACK, why)
     else:

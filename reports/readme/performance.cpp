@@ -165,6 +165,18 @@ std::string ops(const Folder& folder) {
            folder.from(ops_file) + markdown(ops_table(folder.rows(ops_file), code));
 }
 
+/// Of the other folders that have one.
+std::string ops_beside(const Folder& folder) {
+    std::string all;
+    for (const Folder& other : folder.all_beside()) {
+        if (other.path.filename() == folder.path.filename() || !other.has(ops_file)) continue;
+        all += (all.empty() ? "" : "\n") +
+               fmt::format("The same on another GPU. From {}: {}.\n\n", other.link_with_folder(ops_file),
+                           other.origin(ops_file)) +
+               markdown(ops_table(other.rows(ops_file), code));
+    }
+    return all.empty() ? "Ops were measured on no other GPU.\n" : all;
+}
 std::string small_ops(const Folder& folder) {
     return "Ops on little data, where starting and finishing count: their time as a multiple of that of CUB's "
            "nearest algorithm, without what follows it (a root, a division); below 1 is faster.\n" +
@@ -385,6 +397,7 @@ const std::map<std::string, std::string (*)(const Folder&)> tables{
     {"gpus", gpus},
     {"ladder", ladder},
     {"ops", ops},
+    {"ops-beside", ops_beside},
     {"processes", processes},
     {"python-calls", python_calls},
     {"python-cpu", python_cpu},

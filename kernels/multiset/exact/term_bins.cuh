@@ -233,8 +233,8 @@ struct TermBins : TermWindow<T> {
     static constexpr bool in_one_bin = adds_products && fp::has_16_bits<T>;
     /// Elements whose squared differences two bins hold differ by a double, and so do those whose
     /// differences one bin holds: a term is one addition, in the place of one a part.
-    static constexpr bool by_difference =
-        Map::parts > 1 && (adds_products || (fp::is_f64<Number> && !fp::is_f64<T> && W::bins == 1));
+    static constexpr bool by_difference = Map::parts > 1 &&
+                                          (adds_products || (fp::is_f64<Number> && !fp::is_f64<T> && W::bins == 1));
     static constexpr int parts = by_difference ? 1 : Map::parts;
     static constexpr bool shared_room = Map::parts > 1 || Map::inputs == 1 || in_one_bin;
     /// Of −2xy; of the square of a difference, which is below 2^(high + 1).

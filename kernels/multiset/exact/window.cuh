@@ -136,8 +136,8 @@ struct Element<double> {
 
 /// What elements are larger by than Element::each_double() has them: a power of two.
 template <class T>
-inline constexpr double scale_of_moved =
-    fp::from_bits<double>(static_cast<std::uint64_t>(1023 + Element<T>::double_shift) << 52);
+inline constexpr double
+    scale_of_moved = fp::from_bits<double>(static_cast<std::uint64_t>(1023 + Element<T>::double_shift) << 52);
 
 /// Two elements a register.
 template <class T>

@@ -27,10 +27,6 @@ namespace detreduce::cuda {
 [[nodiscard]] inline float f32_of_high_f16_here(std::uint32_t word) {
     return f32_of_high_f16(word);
 }
-inline void f32_of_both_f16(std::uint32_t word, float& low, float& high) {
-    low = f32_of_low_f16(word);
-    high = f32_of_high_f16(word);
-}
 [[nodiscard]] inline float f32_of_bf16_here(std::uint16_t bits) {
     return __uint_as_float(std::uint32_t{bits} << 16);
 }
@@ -40,10 +36,6 @@ inline void f32_of_both_f16(std::uint32_t word, float& low, float& high) {
 [[nodiscard]] inline float f32_of_high_bf16_here(std::uint32_t word) {
     return __uint_as_float(word & 0xffff0000u);
 }
-[[nodiscard]] inline std::uint32_t low_half_as_high(std::uint32_t word) {
-    return word << 16;
-}
-
 template <class T>
 [[nodiscard]] std::uint16_t half_of_f32(float x) {
     return fp::is_nan(x) ? std::uint16_t{0x7fff} : fp::to_bits(fp::round_to<T>(x));

@@ -123,6 +123,8 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
                                          timed_by(2, 32, 7800) + "note: they were busy\n");
     write("xeon-cpu/mpi.txt",
           "Some processor\n\n| by | called as | elapsed, s |\n|---|---|---:|\n| 2 ranks | x | 7.25 |\n");
+    CHECK(text_of("ops-beside") == "Ops were measured on no other GPU.\n");
+    write("nvidia-h100-x2/ops.csv", cost_csv(timed("mean exact")));
     CHECK(text_of("data").find("adversaries.csv") == std::string::npos);
     write("gpu/adversaries.csv", cost_csv(timed("dot exact")));
 
@@ -138,6 +140,9 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
              Line{"data", "| dot, f32 | `normal` |  | 0.750 |\n"},
              Line{"ops", "From [ops.csv](results/gpu/ops.csv): Some GPU, commit 4b011889a, 2026-11-21."},
              Line{"ops", "| `mean` | 0.750 |\n"},
+             Line{"ops-beside",
+                  "From [nvidia-h100-x2/ops.csv](results/nvidia-h100-x2/ops.csv): Two GPUs, commit 5b011889a"},
+             Line{"ops-beside", "| `mean` | 0.750 |\n"},
              Line{"small-ops", "From [ops_small.csv](results/gpu/ops_small.csv)"},
              Line{"small-ops", "| `mean` |  |\n"},
              Line{"shapes", "From [shapes.csv](results/gpu/shapes.csv): Some GPU, commit 2ac5fa689, 2026-11-22."},
