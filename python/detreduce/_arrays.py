@@ -47,9 +47,10 @@ def dtype_word(dtype: Any, argument: str) -> str:
         try:
             name = np.dtype(dtype).name
         except TypeError as error:
-            raise TypeError(f"{argument}: {error}") from None
+            raise TypeError(f"{argument}: {error}; allowed are {_ALLOWED}") from None
     if name not in NAMES:
-        raise TypeError(f"{argument}: there is no {name}; allowed are {_ALLOWED}")
+        what = f"{dtype!r} is {name}" if isinstance(dtype, str) and dtype != name else f"there is no {name}"
+        raise TypeError(f"{argument}: {what}; allowed are {_ALLOWED}")
     return NAMES[name]
 
 
