@@ -80,8 +80,9 @@ class NpyFile : public NumberFile {
                                       bytes_->name(), fmt::join(names, ", ")));
         }
         if (wanted && *wanted != its_own && floating && !float8) {
-            throw Failure(fmt::format("{} holds {}, but --dtype says {}; leave --dtype out or give the file's own",
-                                      bytes_->name(), name(its_own), name(*wanted)));
+            throw Failure(fmt::format("{} holds {}, but --dtype says {}; leave --dtype out or give the file's own "
+                                      "(--output {}: the dtype of the result)",
+                                      bytes_->name(), name(its_own), name(*wanted), name(*wanted)));
         }
         dtype_ = wanted.value_or(its_own);
         n_ = count_elements(*bytes_, header);

@@ -82,7 +82,8 @@ void fail_unless_ok(const Plan& plan, const std::string& device_name) {
                                      name(plan.output()), name(plan.request().dtype), status.allowed));
     }
     if (argument == "ddof" && info(plan.request().op).kind != Kind::moments)
-        throw UsageError(fmt::format("--ddof: {}", status.allowed));
+        throw UsageError(fmt::format("--ddof: {} is not for {}; it {}", plan.request().ddof, name(plan.request().op),
+                                     status.allowed));
     if (argument == "ddof") throw Failure(fmt::format("--ddof: {} (here n is {})", status.allowed, plan.request().n));
     if (argument == "n" && plan.request().n == 0)
         throw Failure(fmt::format("there are no numbers; {} needs one or more", name(plan.request().op)));
@@ -128,7 +129,7 @@ void check_early(const Task& task) {
 }
 
 Result exact_sum(const Task& task, const Request& request, NumberFile* file) {
-    const ExactState start = load_states(task.add_states);
+    const ExactState start = load_states(task.add_states, request);
     const auto sum = request.device.backend == Backend::cuda ? exact_sum_on_cuda(start, request.device.index)
                                                              : exact_sum_on_cpu(start, request.launch);
     if (file) file->pour_into(*sum);

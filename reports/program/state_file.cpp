@@ -36,9 +36,32 @@ void read_state(const std::string& path, const Read& read) {
         throw Failure(fmt::format("--add-state: {} {}", file.name(), status.allowed));
 }
 
-ExactState load_state(const std::string& path) {
+/// Refuses the state of another op or dtype than is asked for, in the words of the command line. Of
+/// the state of a sum no dtype is known. Bytes that are no state are for others to refuse.
+void require_state_of(const Request& asked, std::span<const std::byte> bytes, const std::string& name) {
+    Request found;
+    if (!serialized_request(bytes, found).ok()) return;
+    const auto op_of = [](const Request& r) { return r.op == Op::mean ? Op::sum : r.op; };
+    if (op_of(found) != op_of(asked)) {
+        throw Failure(fmt::format("--add-state: {} is a state of {}, but --op is {}; both must be the same", name,
+                                  detreduce::name(found.op), detreduce::name(asked.op)));
+    }
+    if (op_of(asked) != Op::sum && found.dtype != asked.dtype) {
+        throw Failure(
+            fmt::format("--add-state: {} is a state of {} elements, but FILE or --dtype has {}; both must be the same",
+                        name, detreduce::name(found.dtype), detreduce::name(asked.dtype)));
+    }
+}
+
+ExactState load_state(const std::string& path, const Request& request) {
     ExactState state;
-    read_state(path, [&](std::span<const std::byte> bytes) { return ExactState::deserialize(bytes, state); });
+    read_state(path, [&](std::span<const std::byte> bytes) {
+        require_state_of(request, bytes, in_quotes(path));
+        Request found; // a plan's state of a mean has the words of a sum
+        if (serialized_request(bytes, found).ok() && found.op == Op::mean && found.shape == Shape::flat)
+            return deserialize(make_plan(found), bytes, state.words().data());
+        return ExactState::deserialize(bytes, state);
+    });
     return state;
 }
 
@@ -89,10 +112,10 @@ std::string path_without_links(const std::string& path) {
 
 } // namespace
 
-ExactState load_states(const std::vector<std::string>& paths) {
+ExactState load_states(const std::vector<std::string>& paths, const Request& request) {
     ExactState sum;
     for (const std::string& path : paths) {
-        if (!sum.merge(load_state(path)).ok()) fail_beyond(path, "the states before it");
+        if (!sum.merge(load_state(path, request)).ok()) fail_beyond(path, "the states before it");
         sum.normalize();
     }
     return sum;
@@ -106,7 +129,10 @@ Request request_of_state(const std::string& path) {
 
 void add_state(const std::string& path, const Plan& plan, std::int64_t* states) {
     std::vector<std::int64_t> words(plan.state_words());
-    read_state(path, [&](std::span<const std::byte> bytes) { return deserialize(plan, bytes, words.data()); });
+    read_state(path, [&](std::span<const std::byte> bytes) {
+        require_state_of(plan.request(), bytes, in_quotes(path));
+        return deserialize(plan, bytes, words.data());
+    });
     if (!merge(plan, states, words.data()).ok()) fail_beyond(path, "the states before it");
 }
 

@@ -11,9 +11,9 @@
 
 namespace detreduce::program {
 
-/// The sum of the states in these files. Throws Failure, naming the file, when one cannot be read,
-/// is damaged, or is too much.
-[[nodiscard]] ExactState load_states(const std::vector<std::string>& paths);
+/// The sum of the states in these files, for `request`, a sum or mean. Throws Failure, naming the
+/// file, when one cannot be read, is damaged, of another op, or is too much.
+[[nodiscard]] ExactState load_states(const std::vector<std::string>& paths, const Request& request);
 
 /// The same of any other op: the request that such a file is of (states.hpp), and what adds its
 /// state to `states`, those of `plan`.

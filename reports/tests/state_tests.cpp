@@ -137,6 +137,24 @@ TEST_CASE("state: states alone, and mixed dtypes") {
     CHECK(reduce_text("-1\n", {"--add-state", f16, "--add-state", f64}).out == "2.220446049250313e-16\n");
 }
 
+TEST_CASE("state: that of a mean, from a plan, is resumed") {
+    const TemporaryDirectory directory;
+    const std::vector<float> values{1, 2, 6};
+    const detreduce::Plan plan = detreduce::make_plan({.op = detreduce::Op::mean,
+                                                       .dtype = detreduce::DType::f32,
+                                                       .n = values.size(),
+                                                       .device = detreduce::cpu,
+                                                       .state = true});
+    std::vector<std::int64_t> words(plan.state_words());
+    REQUIRE(run(plan, values.data(), words.data()).ok());
+    const auto bytes = detreduce::throwing::serialize(plan, words.data());
+    const std::string file =
+        directory.write("mean", std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    CHECK(run_program({"reduce", "--op", "mean", "--add-state", file}).out == "3\n");
+    CHECK(run_program({"reduce", "--op", "sum", "--add-state", file}).out == "9\n");
+    CHECK(reduce_text("3\n", {"--op", "mean", "--add-state", file}).out == "3\n");
+}
+
 TEST_CASE("state: what is kept that a number could not keep") {
     const TemporaryDirectory directory;
     const std::string s = directory.path("s");
@@ -391,8 +409,13 @@ TEST_CASE("state: every op that has one is split, sent and resumed, with the res
         }
         const Outcome other = run_program({"reduce", "--op", op == "nrm2" ? "sumsq" : "nrm2", "--add-state", b});
         CHECK(is_clean_failure(other));
-        CHECK(other.err.find("is of another op") != std::string::npos);
-        CHECK(is_clean_failure(run_program({"reduce", "--op", op, "--dtype", "f64", "--add-state", b})));
+        CHECK(other.err.find("' is a state of " + op + ", but --op is ") != std::string::npos);
+        const Outcome wide = run_program({"reduce", "--op", op, "--dtype", "f64", "--add-state", b});
+        CHECK(is_clean_failure(wide));
+        CHECK(wide.err.find("' is a state of f32 elements, but FILE or --dtype has f64") != std::string::npos);
+        const Outcome sum = run_program({"reduce", "--add-state", b});
+        CHECK(is_clean_failure(sum));
+        CHECK(sum.err.find("' is a state of " + op + ", but --op is sum") != std::string::npos);
     }
     CHECK(is_usage_error(run_program({"reduce", "--op", "prod", "--add-state", a})));
     CHECK(is_usage_error(run_program({"reduce", "--op", "nrm2", "--method", "tree", "--add-state", a})));
