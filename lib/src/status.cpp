@@ -26,9 +26,10 @@ std::string to_string(const Status& status) {
     if (status.code == StatusCode::cuda_error) {
         return text + " " + std::to_string(status.cuda_code) + " in " + status.argument + ": " + status.allowed;
     }
-    const std::string element =
-        status.index == Status::no_element ? std::string() : "[" + std::to_string(status.index) + "]";
-    return text + " '" + status.argument + element + "': " + status.allowed;
+    text += " '";
+    text += status.argument;
+    if (status.index != Status::no_element) text += '[' + std::to_string(status.index) + ']';
+    return text + "': " + status.allowed;
 }
 
 } // namespace detreduce
