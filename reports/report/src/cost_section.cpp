@@ -82,18 +82,30 @@ const CostRow* find(const std::vector<CostRow>& rows, std::uint64_t n, const std
     return at == rows.end() || !at->median_s ? nullptr : &*at;
 }
 
-// The largest size, where the cost of starting anything no longer counts.
-void add_largest(Section& section, const std::vector<CostRow>& rows, const std::string& dtype) {
-    if (rows.empty()) return;
-    const std::uint64_t n =
-        std::max_element(rows.begin(), rows.end(), [](const CostRow& a, const CostRow& b) { return a.n < b.n; })->n;
-    std::string parts;
-    for (const CostRow& r : rows)
-        if (r.n == n && r.candidate != read_name && r.ratio_to_read)
-            parts += fmt::format("{}{} {}", parts.empty() ? "" : "; ", cost_label(r), fixed(r.ratio_to_read, 3));
-    if (!parts.empty())
-        section.findings.push_back(
-            fmt::format("{}, n = {}, speed relative to reading the same bytes: {}.", dtype, count_of(n), parts));
+// The largest size of each dtype, where the cost of starting anything no longer counts:
+// who × dtype.
+Table largest_table(const Results& results) {
+    std::vector<CostRow> rows;
+    for (const auto& [dtype, all] : rows_by(results.cost, [](const CostRow& r) { return r.dtype; })) {
+        std::uint64_t n = 0;
+        const std::vector<CostRow> plain = plain_rows_of(all);
+        for (const CostRow& r : plain)
+            n = std::max(n, r.n);
+        for (const CostRow& r : plain)
+            if (r.n == n && r.candidate != read_name && r.ratio_to_read) rows.push_back(r);
+    }
+    Table table{"cost-largest", "The largest size: speed relative to reading the same bytes", {{"sum by", false}}, {}};
+    const Crossing crossing(rows, cost_label,
+                            [](const CostRow& r) { return fmt::format("{}, n = {}", r.dtype, count_of(r.n)); });
+    for (const std::string& dtype : crossing.columns())
+        table.columns.push_back({dtype});
+    for (const auto& line : crossing.lines()) {
+        std::vector<Cell> cells{{line.name}};
+        for (const auto& cell : line.cells)
+            cells.push_back(cell.empty() ? Cell{dash, "", Mood::absent} : Cell{fixed(cell.front()->ratio_to_read, 3)});
+        table.rows.push_back(std::move(cells));
+    }
+    return table;
 }
 
 // In cache, where arithmetic is all that counts: exact against the loop that everybody writes.
@@ -151,12 +163,12 @@ Section cost_section(const Results& measured) {
                             "numpy.sum is timed by a Python process of its own, in the same rounds, on as many "
                             "elements of the same distribution, without huge pages, which the others' data does not "
                             "ask for either.");
+    if (const Table table = largest_table(results); !table.rows.empty()) section.tables.push_back(table);
     if (const Table table = data_table(results); !table.rows.empty()) section.tables.push_back(table);
     for (const auto& [dtype, all] : rows_by(results.cost, [](const CostRow& r) { return r.dtype; })) {
         const std::vector<CostRow> rows = plain_rows_of(all);
         section.tables.push_back(table_of(rows, dtype));
         section.tables.back().folded = true;
-        add_largest(section, rows, dtype);
         add_in_cache(section, rows, dtype);
     }
     return section;

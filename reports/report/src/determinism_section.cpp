@@ -57,8 +57,8 @@ Table table_of(const Results& results) {
     Table table{"determinism", "Distinct bit patterns in the number of runs made", {{"method", false}}, {}};
     const auto label = [&](const DeterminismRow& r) { return row_label(r, results); };
     std::vector<std::string> axes;
-    for (const auto& [axis, first] : axes_of(results.determinism))
-        axes.push_back(axis);
+    for (const auto& [axis, first] : axes_of(results.determinism)) // those that nobody measured: see axes_table()
+        if (first != nullptr) axes.push_back(axis);
     const Crossing crossing(results.determinism, label, axis_of, std::move(axes));
     for (const std::string& axis : crossing.columns())
         table.columns.push_back({axis});

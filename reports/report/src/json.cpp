@@ -203,7 +203,8 @@ Json parse(std::string_view text, const std::string& source) {
     try {
         return Json::parse(text.begin(), text.end(), count);
     } catch (const nlohmann::json::parse_error& error) {
-        throw Failure(fmt::format("{}: not JSON (error at byte {})", source, error.byte));
+        throw Failure(fmt::format("{}: not JSON (error at byte {}); allowed is a results.json of `detreduce report`",
+                                  source, error.byte));
     } catch (const nlohmann::json::exception& error) { // e.g. a number that no double holds
         throw Failure(fmt::format("{}: not usable JSON ({})", source, error.what()));
     }

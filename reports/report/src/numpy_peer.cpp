@@ -137,7 +137,7 @@ std::string NumpyPeer::answer() {
 
 void NumpyPeer::give_up(const std::string& why) {
     const char* const hint =
-        version_.empty() ? ". `apt-get install python3-numpy` or `pip install numpy` installs it" : "";
+        version_.empty() ? ". “apt-get install python3-numpy” or “pip install numpy” installs it" : "";
     notes_.push_back(fmt::format("{} was not timed: {}{}.", numpy_name, why, hint));
     given_up_ = true;
     python_.reset();

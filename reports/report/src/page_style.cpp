@@ -46,13 +46,14 @@ thead button{all:unset;cursor:pointer}
 thead button:focus-visible{outline:2px solid var(--link)}
 thead button:hover{text-decoration:underline}
 [aria-sort=ascending] button::after{content:" ↑"}[aria-sort=descending] button::after{content:" ↓"}
-th,td{padding:.38rem .65rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line);overflow-wrap:normal}
+th,td{padding:.38rem .5rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line);overflow-wrap:normal}
 thead th{position:sticky;top:0;z-index:2;background:var(--panel);vertical-align:bottom}
 thead th.f{white-space:normal}
 tbody tr:last-child>*{border-bottom:0}
 .f{text-align:right;white-space:nowrap}
 tbody th{font-weight:600;position:sticky;left:0;z-index:1;background:var(--paper);white-space:nowrap}
 thead th:first-child{left:0;z-index:3}
+.f small{white-space:normal;min-width:6em}
 small{display:block;color:var(--quiet);font-size:.78rem;font-weight:400}
 .absent{color:var(--quiet)}
 .good{background:var(--good)}.notable{background:var(--notable)}.bad{background:var(--bad);font-weight:700}

@@ -35,7 +35,7 @@ const std::string answers = "echo A warning; echo '= 9.8.7'; echo another\n"
                             "while read -r what times; do\n"
                             "  case $what in data) echo '= ready';; *) echo \"= ${times}e-5\";; esac\n"
                             "done\n";
-constexpr const char* advice = "`pip install numpy` installs it.";
+constexpr const char* advice = "“pip install numpy” installs it.";
 
 std::string note_of(const std::string& script) {
     const FakePython python(script);
