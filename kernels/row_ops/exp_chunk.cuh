@@ -32,7 +32,7 @@ struct ExpChunk {
     using ChunkOf = Chunk<T, Aligned, Count>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows, lanes = ChunkOf::lanes;
     static constexpr bool in_pairs = Plain && fp::has_16_bits<T> && DETREDUCE_GPU_HAS_BF16;
-    V origin, greatest;
+    V origin, maximum;
     int rows_there; ///< of the others the terms are +0
     spec::ExpReference<V> reference;
     bool is_owner; ///< of the element that is taken out
@@ -43,9 +43,9 @@ struct ExpChunk {
     [[nodiscard]] static __device__ __forceinline__ ExpChunk of(const ChunkOf& chunk, V origin, int m, V* space) {
         const int left = m - static_cast<int>(threadIdx.x / warp_size) * (rows * lanes);
         ExpChunk c{origin, V{}, left <= 0 ? 0 : (left + lanes - 1) / lanes, {}, false, 0, V{}};
-        const std::uint32_t rows_of_greatest = c.find_greatest(chunk);
-        c.reference = spec::ExpReference<V>::at(c.greatest);
-        c.take_out(chunk, rows_of_greatest, reinterpret_cast<T*>(space));
+        const std::uint32_t rows_of_maximum = c.find_maximum(chunk);
+        c.reference = spec::ExpReference<V>::at(c.maximum);
+        c.take_out(chunk, rows_of_maximum, reinterpret_cast<T*>(space));
         return c;
     }
     [[nodiscard]] __device__ __forceinline__ V z(V x) const {
@@ -92,7 +92,7 @@ struct ExpChunk {
 
   private:
     /// The warp's maximum z, and a bit for each row in which the thread has it.
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t find_greatest(const ChunkOf& chunk) {
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t find_maximum(const ChunkOf& chunk) {
         std::uint32_t found = 0;
         V most = spec::exp_lowest<V>;
         if constexpr (in_pairs) {
@@ -104,8 +104,8 @@ struct ExpChunk {
                 of_both = greater_of_both<T>(of_both, of_row[r]);
             }
             most = greater_number(greater_number(most, ChunkOf::low(of_both)), ChunkOf::high(of_both));
-            greatest = greatest_of_warp(most);
-            const std::uint32_t bound = rounded_to<T>(greatest).bits * 0x10001u; // it is one of them, or exp_lowest
+            maximum = maximum_of_warp(most);
+            const std::uint32_t bound = rounded_to<T>(maximum).bits * 0x10001u; // it is one of them, or exp_lowest
 #pragma unroll
             for (int r = 0; r < rows; ++r)
                 found |= not_less_of_both<T>(of_row[r], bound) & 0x10001u << r;
@@ -120,10 +120,10 @@ struct ExpChunk {
                     of_row[r] = greater_number(of_row[r], z(chunk.at(r, k)));
                 most = greater_number(most, of_row[r]);
             }
-            greatest = greatest_of_warp(most);
+            maximum = maximum_of_warp(most);
 #pragma unroll
             for (int r = 0; r < rows; ++r)
-                found |= of_row[r] >= greatest ? 1u << r : 0u;
+                found |= of_row[r] >= maximum ? 1u << r : 0u;
             return found;
         }
     }
@@ -133,15 +133,15 @@ struct ExpChunk {
         return greater_of_both<T>(greater_of_both<T>(w[0], w[1]), greater_of_both<T>(w[2], w[3]));
     }
     /// Finds the first element that is the maximum, and adds up its lane.
-    __device__ __forceinline__ void take_out(const ChunkOf& chunk, std::uint32_t rows_of_greatest, T* space) {
+    __device__ __forceinline__ void take_out(const ChunkOf& chunk, std::uint32_t rows_of_maximum, T* space) {
         // Of numbers that count as exp_lowest the first is taken out, whatever they are.
-        const bool some = greatest > spec::exp_lowest<V> && rows_of_greatest != 0;
-        const auto found = static_cast<std::uint32_t>(__ffs(static_cast<int>(rows_of_greatest)));
+        const bool some = maximum > spec::exp_lowest<V> && rows_of_maximum != 0;
+        const auto found = static_cast<std::uint32_t>(__ffs(static_cast<int>(rows_of_maximum)));
         const std::uint32_t row = warp_min(some ? found - 1 : 0x7fffffffu);
         const std::uint32_t thread = threadIdx.x % warp_size;
         const bool known = row < rows;
         const std::uint32_t of_row = known ? row : 0;
-        const std::uint32_t owners = votes_of_warp(known && (rows_of_greatest >> of_row & 1u) != 0);
+        const std::uint32_t owners = votes_of_warp(known && (rows_of_maximum >> of_row & 1u) != 0);
         const auto owner = known ? static_cast<std::uint32_t>(__ffs(static_cast<int>(owners))) - 1 : 0u;
         is_owner = thread == owner;
         if (is_owner) {
@@ -150,7 +150,7 @@ struct ExpChunk {
                 reinterpret_cast<uint4*>(space)[r] = __builtin_bit_cast(uint4, chunk.words[r]);
         }
         sync_warp();
-        const bool is = z(fp::widen(space[of_row * K + thread % K])) >= greatest;
+        const bool is = z(fp::widen(space[of_row * K + thread % K])) >= maximum;
         const std::uint32_t numbers = votes_of_warp(is) & ((1u << K) - 1);
         const auto k = known ? static_cast<std::uint32_t>(__ffs(static_cast<int>(numbers))) - 1 : 0u;
         const V own = z(fp::widen(space[thread % rows * K + k]));
@@ -168,18 +168,18 @@ struct ExpChunk {
 /// The state of a tile, of each warp's chunk, whose lanes it has put down: to the first thread, and
 /// the maximum to all.
 template <int Warps, class T, int K>
-__device__ __forceinline__ spec::ExpState<T> state_of_warps(fp::Arithmetic<T> greatest, Shared<T>& s) {
+__device__ __forceinline__ spec::ExpState<T> state_of_warps(fp::Arithmetic<T> maximum, Shared<T>& s) {
     using V = fp::Arithmetic<T>;
     if constexpr (Warps == 1) {
         sync_team();
-        return {greatest, merged_lanes<1, T, K>(s, [](int, int, V left, V) { return left; })};
+        return {maximum, merged_lanes<1, T, K>(s, [](int, int, V left, V) { return left; })};
     } else {
-        if (threadIdx.x % warp_size == 0) s.greatest[threadIdx.x / warp_size] = greatest;
+        if (threadIdx.x % warp_size == 0) s.maximum[threadIdx.x / warp_size] = maximum;
         sync_team();
         V most[Warps]; // of chunks, of pairs, …
 #pragma unroll
         for (int w = 0; w < Warps; ++w)
-            most[w] = s.greatest[w];
+            most[w] = s.maximum[w];
         // The maximum of a few chunks is known at once: one merge each of the first threads.
         V left = most[0], right = most[0];
         int node = 0;
@@ -203,8 +203,8 @@ __device__ __forceinline__ spec::ExpState<T> state_of_warps(fp::Arithmetic<T> gr
     }
 }
 template <class T, int K>
-__device__ __forceinline__ spec::ExpState<T> team_state(fp::Arithmetic<T> greatest, Shared<T>& s) {
-    return for_warps([&](auto warps) { return state_of_warps<decltype(warps)::value, T, K>(greatest, s); });
+__device__ __forceinline__ spec::ExpState<T> team_state(fp::Arithmetic<T> maximum, Shared<T>& s) {
+    return for_warps([&](auto warps) { return state_of_warps<decltype(warps)::value, T, K>(maximum, s); });
 }
 
 } // namespace detreduce::cuda::row_kernels

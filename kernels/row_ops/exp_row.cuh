@@ -28,7 +28,7 @@ __device__ __noinline__ Acc total_of_tiles(Acc* items, std::uint64_t m, Buffer& 
 }
 
 template <class V>
-inline constexpr V least_normal = fp::from_bits<V>(fp::Bits<V>{1} << (fp::Format<V>::precision - 1));
+inline constexpr V smallest_normal = fp::from_bits<V>(fp::Bits<V>{1} << (fp::Format<V>::precision - 1));
 
 template <class T>
 __device__ __forceinline__ fp::Arithmetic<T> weight_of(const Rows<T>& a, std::uint64_t j) {
@@ -137,7 +137,7 @@ struct ExpRow {
         const auto c = ExpChunk<T, Aligned, Plain>::of(chunk, origin, items(tile), s.own_lane());
         c.add_rows(chunk, lane);
         c.put(lane, s.own_lane());
-        return team_state<T, K>(c.greatest, s);
+        return team_state<T, K>(c.maximum, s);
     }
     __device__ __forceinline__ void load(ChunkOf& chunk, std::uint64_t tile) const {
         chunk.load(x + tile * tile_items, items(tile), lowest);
@@ -166,12 +166,12 @@ struct ExpRow {
         return total_of_tiles<T>(partials<State>(), a.tiles, s.template upper<State>());
     }
 
-    [[nodiscard]] __device__ __forceinline__ V greatest() const {
-        return greatest_of([](V v) { return v; });
+    [[nodiscard]] __device__ __forceinline__ V maximum_element() const {
+        return maximum_of([](V v) { return v; });
     }
     /// Of f of the elements; NaN, if one is.
     template <class F>
-    [[nodiscard]] __device__ __forceinline__ V greatest_of(const F& f) const {
+    [[nodiscard]] __device__ __forceinline__ V maximum_of(const F& f) const {
         V most = fp::widen(lowest);
         bool nan = false;
         for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
@@ -179,12 +179,12 @@ struct ExpRow {
             nan = nan || v != v;
             most = v > most ? v : most;
         }
-        most = greatest_of_warp(most);
+        most = maximum_of_warp(most);
         if (any_of_warp(nan)) most = spec::quiet_nan<V>;
-        if (threadIdx.x % warp_size == 0) s.greatest[threadIdx.x / warp_size] = most;
+        if (threadIdx.x % warp_size == 0) s.maximum[threadIdx.x / warp_size] = most;
         sync_team();
         for (std::uint32_t w = 0; w < blockDim.x / warp_size; ++w) {
-            const V other = s.greatest[w];
+            const V other = s.maximum[w];
             if (!(other <= most)) most = most != most ? most : other;
         }
         sync_team();
@@ -192,10 +192,10 @@ struct ExpRow {
     }
     /// Of a row whose elements, as they are, have this state.
     [[nodiscard]] __device__ __forceinline__ Sum sum_of(const State& plain) const {
-        return Sum::is_plain(plain) ? Sum::plain(plain) : sum_at_greatest();
+        return Sum::is_plain(plain) ? Sum::plain(plain) : sum_at_maximum();
     }
-    [[nodiscard]] __device__ __noinline__ Sum sum_at_greatest() const {
-        const V most = greatest();
+    [[nodiscard]] __device__ __noinline__ Sum sum_at_maximum() const {
+        const V most = maximum_element();
         return fp::is_finite(most) ? Sum::of(most, most, state<false>(most).sum) : Sum::special(most);
     }
 

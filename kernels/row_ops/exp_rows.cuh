@@ -139,7 +139,7 @@ struct SpecialExpRows {
         for (std::uint64_t row = first; row < first + together && row < a.all_rows; ++row) {
             const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
             if (!is_special(a, row) || (a.entropy && block.without_class())) continue; // all threads, or none
-            block.finish(block.sum_at_greatest());
+            block.finish(block.sum_at_maximum());
             __syncthreads(); // the shared memory is used again
         }
     }
@@ -172,7 +172,7 @@ __device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shar
     using Row = ExpRow<T, Op, Aligned>;
     const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s, blockIdx.x};
     if (Op == RowOp::logsumexp && a->entropy && block.without_class()) return; // all threads, or none
-    block.finish(block.sum_at_greatest());
+    block.finish(block.sum_at_maximum());
 }
 
 /// The gradient's element at the target, without smoothing.
@@ -283,9 +283,9 @@ struct ShortExpRow {
         c.put(lane, shared.own_lane());
         typename Row::State state;
         if constexpr (whole) {
-            state = team_state<T, K>(c.greatest, shared);
+            state = team_state<T, K>(c.maximum, shared);
         } else {
-            state = state_of_warps<1, T, K>(c.greatest, shared);
+            state = state_of_warps<1, T, K>(c.maximum, shared);
         }
         if (whole && of_cluster && a.tiles > 1) state = merged_in_cluster(shared, state);
         if (threadIdx.x == 0) {
@@ -317,10 +317,10 @@ struct ShortExpRow {
         } else {
             // A term that is inexact relative to the row's maximum has a softmax of 0, as
             // it has in the text.
-            const V most = shared.sum.greatest, reciprocal = shared.sum.reciprocal;
-            const auto scale = spec::ExpScale<V>::of(spec::exp_exponent(most) - spec::exp_exponent(c.greatest));
+            const V most = shared.sum.maximum, reciprocal = shared.sum.reciprocal;
+            const auto scale = spec::ExpScale<V>::of(spec::exp_exponent(most) - spec::exp_exponent(c.maximum));
             V factor = scale.of_sum(reciprocal);
-            if (!(factor >= least_normal<V>)) { // all of the warp, or none
+            if (!(factor >= smallest_normal<V>)) { // all of the warp, or none
                 factor = reciprocal;
 #pragma unroll
                 for (int r = 0; r < ChunkOf::rows; ++r) {

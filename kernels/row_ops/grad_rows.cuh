@@ -161,7 +161,7 @@ struct GradRow {
     /// Of tiles, those of the row.
     static __device__ __forceinline__ void add_up_in_cluster(V (&sum)[2], Memory& shared) {
         const Sums all = merged_in_cluster(shared, Sums{{{sum[0]}, {sum[1]}}});
-        auto& found = *reinterpret_cast<Sums*>(shared.greatest);
+        auto& found = *reinterpret_cast<Sums*>(shared.maximum);
         if (threadIdx.x == 0) found = all;
         sync_team();
         sum[0] = found.of[0].sum;

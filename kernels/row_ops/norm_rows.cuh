@@ -90,12 +90,12 @@ __device__ __noinline__ void norm_again(const Rows<T>* rows, std::uint64_t row, 
     using Scale = spec::NormScale<V>;
     const Rows<T>& a = *rows;
     const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, *s, blockIdx.x};
-    const V greatest = block.greatest_of([](V v) { return math::detail::magnitude(v); });
+    const V maximum = block.maximum_of([](V v) { return math::detail::magnitude(v); });
     V mean = found->mean, rstd = found->rstd, own_mean = mean, own_rstd = rstd;
     auto down = spec::PowerScale<V>::of(0);
     const auto element = [&](std::uint64_t i) { return down(fp::widen(load_number(block.x + i))); };
-    if (Scale::exists(greatest)) { // all threads, or none
-        const Scale scale = Scale::of(greatest, a.epsilon);
+    if (Scale::exists(maximum)) { // all threads, or none
+        const Scale scale = Scale::of(maximum, a.epsilon);
         down = scale.down;
         double square = 0;
         if constexpr (Op == RowOp::layernorm) {

@@ -27,7 +27,7 @@ struct alignas(16) Shared {
     template <class Acc>
     using Upper = BufferOf<PartialLevel<Acc>, most_warps>;
     V total;
-    V greatest[most_warps];
+    V maximum[most_warps];
     spec::ExpMerge<T> merge[most_warps - 1]; ///< of chunks: four of neighbours, two of pairs, one of halves
     spec::ExpState<T> state;
     spec::ExpSum<T> sum;
@@ -179,13 +179,13 @@ __device__ __forceinline__ double greater_number(double a, double b) {
     return b > a ? b : a;
 }
 /// The maximum of a warp's numbers.
-__device__ __forceinline__ double greatest_of_warp(double most) {
+__device__ __forceinline__ double maximum_of_warp(double most) {
 #pragma unroll
     for (int distance = warp_size / 2; distance >= 1; distance /= 2)
         most = greater_number(most, shuffle_xor(most, distance));
     return most;
 }
-__device__ __forceinline__ float greatest_of_warp(float most) {
+__device__ __forceinline__ float maximum_of_warp(float most) {
     const auto in_order = [](std::int32_t bits) { return bits ^ (bits >> 31 & 0x7fffffff); };
     const auto key = in_order(static_cast<std::int32_t>(__float_as_uint(most)));
     return __uint_as_float(static_cast<std::uint32_t>(in_order(warp_max(key))));

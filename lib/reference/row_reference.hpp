@@ -72,8 +72,8 @@ RowOutput<Out, Sum<T>> soft_cross_entropy(RowOp op, const RowInput<T>& in) {
     RowOutput<Out, V> result;
     for (std::size_t j = 0; j < n; ++j) {
         const V p = sum.softmax(in.x[j]);
-        const V slope = sum.is_greatest(in.x[j]) && p >= V(0.5) ? std::fma(-sum.rest(), all, all - coefficients[j])
-                                                                : std::fma(p, all, -coefficients[j]);
+        const V slope = sum.is_maximum(in.x[j]) && p >= V(0.5) ? std::fma(-sum.rest(), all, all - coefficients[j])
+                                                               : std::fma(p, all, -coefficients[j]);
         result.out.push_back(stored<Out>(z.slope(slope, p) * (in.factor ? *in.factor : V(1))));
     }
     return result;
@@ -111,7 +111,7 @@ RowOutput<Out, Sum<T>> cross_entropy(RowOp op, const RowInput<T>& in) {
         const V p = sum.softmax(in.x[j]);
         V slope = b == 0 ? of_p * p : std::fma(p, A, -product(b, weights[j]));
         if (j == y) {
-            const V less = sum.is_greatest(in.x[y]) ? -sum.rest() : p - 1, of_target = own * less;
+            const V less = sum.is_maximum(in.x[y]) ? -sum.rest() : p - 1, of_target = own * less;
             slope = z.slope(b == 0 ? of_target : std::fma(b, std::fma(p, all, -own), product(a, of_target)), p);
         }
         result.out.push_back(stored<Out>(slope * (in.factor ? *in.factor : V(1))));

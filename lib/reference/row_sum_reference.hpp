@@ -300,7 +300,7 @@ struct RowSum {
     }
     /// u.
     [[nodiscard]] V loss(T x) const { return exists ? (m - static_cast<V>(value_of(x))) + L : canonical_nan<V>(); }
-    [[nodiscard]] bool is_greatest(T x) const { return exists && static_cast<V>(value_of(x)) == m; }
+    [[nodiscard]] bool is_maximum(T x) const { return exists && static_cast<V>(value_of(x)) == m; }
     [[nodiscard]] V rest() const { return s * q; }
     [[nodiscard]] V logsumexp() const { return exists ? m + L : m; }
 };

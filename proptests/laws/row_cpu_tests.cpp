@@ -159,9 +159,9 @@ TEMPLATE_TEST_CASE("rows: states merge as the text says, and lose nothing that c
             b{h, i % 7 == 0 ? V(0) : std::ldexp(any(0, 1, 4), static_cast<int>(i % 90))};
         State merged = a;
         merged.merge(b);
-        const auto expected = reference::RowState<T>::merged({a.greatest, a.sum}, {b.greatest, b.sum});
-        if (!is_bits(merged.greatest, expected.g) || !is_bits(merged.sum, expected.s))
-            FAIL(hexadecimal(a.greatest) << ' ' << hexadecimal(b.greatest));
+        const auto expected = reference::RowState<T>::merged({a.maximum, a.sum}, {b.maximum, b.sum});
+        if (!is_bits(merged.maximum, expected.g) || !is_bits(merged.sum, expected.s))
+            FAIL(hexadecimal(a.maximum) << ' ' << hexadecimal(b.maximum));
         swapped += h > g;
         vanished += is_bits(merged.sum, h > g ? b.sum : a.sum);
         State with_nothing = State::identity();

@@ -44,7 +44,7 @@ struct Row {
         const detail::TermSource source{x, nullptr, &write, 1, call};
         return rounded(tree<acc::Rounded<V>>(ComputedTerms<T>{isa, source, n}, threads));
     }
-    [[nodiscard]] V greatest() const {
+    [[nodiscard]] V maximum_element() const {
         Search::Found found{};
         gather(maximum, found, Arrays<T>{x, nullptr, n}, threads);
         V value;
@@ -61,7 +61,7 @@ struct Row {
         using Sum = spec::ExpSum<T>;
         if (n == 0) return Sum::special(-spec::infinite<V>);
         if (const auto plain = exp_state(V{0}); Sum::is_plain(plain)) return Sum::plain(plain);
-        const V most = greatest();
+        const V most = maximum_element();
         return fp::is_finite(most) ? Sum::of(most, most, exp_state(most).sum) : Sum::special(most);
     }
 
@@ -131,7 +131,7 @@ struct RowRun {
     }
     void log_softmax() const {
         const auto sum = row.exp_sum();
-        row.write(out(), {RowValue::log_softmax, sum.greatest, sum.log});
+        row.write(out(), {RowValue::log_softmax, sum.maximum, sum.log});
     }
     void layernorm() const {
         const acc::Moments<V> m = row.template reduced<acc::CountedMoments<V>>(Transform::element).m;
@@ -152,7 +152,7 @@ struct RowRun {
         write_normalized(V{0}, rstd);
     }
     [[nodiscard]] double epsilon() const { return plan.request().epsilon; }
-    [[nodiscard]] V greatest_magnitude() const {
+    [[nodiscard]] V maximum_magnitude() const {
         V most{0};
         for (std::uint64_t i = 0; i < row.n; ++i) {
             const V size = math::detail::magnitude(fp::widen(row.x[i]));
@@ -163,9 +163,9 @@ struct RowRun {
     /// Of a row whose squares overflow or underflow; false where there is no scale.
     [[nodiscard]] bool scaled(bool centred) const {
         using Scale = spec::NormScale<V>;
-        const V greatest = greatest_magnitude();
-        if (!Scale::exists(greatest)) return false;
-        const Scale scale = Scale::of(greatest, epsilon());
+        const V maximum = maximum_magnitude();
+        if (!Scale::exists(maximum)) return false;
+        const Scale scale = Scale::of(maximum, epsilon());
         const auto element = [&](std::uint64_t i) { return scale.down(fp::widen(row.x[i])); };
         const std::uint64_t n = row.n;
         V mean{0};

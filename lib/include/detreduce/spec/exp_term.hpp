@@ -135,7 +135,7 @@ template <class T>
 struct ExpMerge {
     using V = fp::Arithmetic<T>;
     bool swapped;
-    V greatest;
+    V maximum;
     V peak; ///< of the lesser
     ExpScale<V> scale;
 
@@ -163,13 +163,13 @@ struct ExpState {
     static constexpr bool pairwise_rows = false, keeps_errors = false, commutes = false;
     using Value = fp::Arithmetic<T>;
     using V = Value;
-    V greatest, sum;
+    V maximum, sum;
 
     /// Stands for elements that are not there: what it adds counts for nothing, as lowest does.
     [[nodiscard]] static DETREDUCE_HD constexpr ExpState identity() { return {exp_lowest<V>, V{0}}; }
     DETREDUCE_HD void merge(const ExpState& right) {
-        const auto by = ExpMerge<T>::of(greatest, right.greatest);
-        *this = {by.greatest, by.with_peak(sum, right.sum)};
+        const auto by = ExpMerge<T>::of(maximum, right.maximum);
+        *this = {by.maximum, by.with_peak(sum, right.sum)};
     }
 };
 

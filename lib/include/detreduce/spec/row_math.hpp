@@ -19,7 +19,7 @@ inline constexpr V infinite = fp::from_bits<V>(fp::infinity_bits<V>);
 template <class T>
 struct ExpSum {
     using V = fp::Arithmetic<T>;
-    V greatest;
+    V maximum;
     V origin; ///< what elements are taken less: 0, or the maximum
     ExpReference<V> reference;
     V others;     ///< the sum of all terms but that of the maximum
@@ -29,34 +29,34 @@ struct ExpSum {
     /// Are the elements taken as they are? If not, or if a sum of them is NaN, the row is looked at
     /// again.
     [[nodiscard]] static DETREDUCE_HD bool is_plain(const ExpState<T>& row) {
-        return math::detail::magnitude(row.greatest) <= exp_plain<V> && row.sum == row.sum;
+        return math::detail::magnitude(row.maximum) <= exp_plain<V> && row.sum == row.sum;
     }
     /// Of elements less origin. `with_log`: if not, the logarithm is not asked for.
-    [[nodiscard]] static DETREDUCE_HD ExpSum of(V greatest, V origin, V others, bool with_log = true) {
-        const auto reference = ExpReference<V>::at(greatest - origin);
-        const V peak = reference.template term<T>(greatest - origin).value();
+    [[nodiscard]] static DETREDUCE_HD ExpSum of(V maximum, V origin, V others, bool with_log = true) {
+        const auto reference = ExpReference<V>::at(maximum - origin);
+        const V peak = reference.template term<T>(maximum - origin).value();
         return {
-            greatest, origin, reference, others, V{1} / (others + peak), with_log ? math::log1p(others / peak) : V{0}};
+            maximum, origin, reference, others, V{1} / (others + peak), with_log ? math::log1p(others / peak) : V{0}};
     }
     [[nodiscard]] static DETREDUCE_HD ExpSum plain(const ExpState<T>& row, bool with_log = true) {
-        return of(row.greatest, V{0}, row.sum, with_log);
+        return of(row.maximum, V{0}, row.sum, with_log);
     }
     /// For a maximum that is infinite or NaN. What is made of the row element by element is NaN.
-    [[nodiscard]] static DETREDUCE_HD ExpSum special(V greatest) {
+    [[nodiscard]] static DETREDUCE_HD ExpSum special(V maximum) {
         constexpr V nan = quiet_nan<V>;
-        return {greatest, V{0}, {nan, nan}, nan, nan, nan};
+        return {maximum, V{0}, {nan, nan}, nan, nan, nan};
     }
     [[nodiscard]] DETREDUCE_HD bool is_special() const { return log != log; }
 
-    [[nodiscard]] DETREDUCE_HD V logsumexp() const { return is_special() ? fp::canonical(greatest) : greatest + log; }
-    [[nodiscard]] DETREDUCE_HD V log_softmax(V x) const { return (x - greatest) - log; }
-    [[nodiscard]] DETREDUCE_HD V neg_log_prob(V x) const { return (greatest - x) + log; }
+    [[nodiscard]] DETREDUCE_HD V logsumexp() const { return is_special() ? fp::canonical(maximum) : maximum + log; }
+    [[nodiscard]] DETREDUCE_HD V log_softmax(V x) const { return (x - maximum) - log; }
+    [[nodiscard]] DETREDUCE_HD V neg_log_prob(V x) const { return (maximum - x) + log; }
     [[nodiscard]] DETREDUCE_HD V term(V x) const { return reference.template term<T>(x - origin).value(); }
     [[nodiscard]] DETREDUCE_HD V softmax(V x) const { return term(x) * reciprocal; }
     /// 1 − softmax of the maximum.
     [[nodiscard]] DETREDUCE_HD V rest() const { return others * reciprocal; }
     /// softmax − 1, of an element and its softmax.
-    [[nodiscard]] DETREDUCE_HD V softmax_less_one(V x, V p) const { return x == greatest ? -rest() : p - V{1}; }
+    [[nodiscard]] DETREDUCE_HD V softmax_less_one(V x, V p) const { return x == maximum ? -rest() : p - V{1}; }
 };
 
 /// Is a row's target a class? If not, what its loss, weight and gradient are: +0 where it is
@@ -144,7 +144,7 @@ template <class T>
                                                             fp::Arithmetic<T> p, fp::Arithmetic<T> all,
                                                             fp::Arithmetic<T> own, fp::Arithmetic<T> z) {
     using V = fp::Arithmetic<T>;
-    const bool most = x == sum.greatest && p >= V(0.5);
+    const bool most = x == sum.maximum && p >= V(0.5);
     return SmoothedTarget<V>::with_z_slope(most ? fp::fused(-sum.rest(), all, all - own) : fp::fused(p, all, -own), z,
                                            p);
 }
@@ -208,9 +208,9 @@ struct NormScale {
     double epsilon; ///< scaled twice
 
     /// Is there one, for the maximum magnitude of the row?
-    [[nodiscard]] static DETREDUCE_HD bool exists(V greatest) { return greatest > 0 && fp::is_finite(greatest); }
-    [[nodiscard]] static DETREDUCE_HD NormScale of(V greatest, double epsilon) {
-        const double root = fp::square_root(epsilon), size = static_cast<double>(greatest);
+    [[nodiscard]] static DETREDUCE_HD bool exists(V maximum) { return maximum > 0 && fp::is_finite(maximum); }
+    [[nodiscard]] static DETREDUCE_HD NormScale of(V maximum, double epsilon) {
+        const double root = fp::square_root(epsilon), size = static_cast<double>(maximum);
         const auto field = static_cast<int>(fp::to_bits(root > size ? root : size) >> 52);
         const int exponent = (field > 0 ? field : 1) - 1023;
         const auto d = PowerScale<double>::of(exponent);

@@ -83,11 +83,11 @@ template <class T, class Acc>
 struct ColumnStrip {
     using Order = spec::TreeOrder<sizeof(T)>;
     /// As many as fit 32 KiB, and a multiple of the values in a register of any instruction set.
-    static constexpr std::size_t at_once = 64 / sizeof(typename Acc::Value), least_bytes = std::size_t{32} << 10;
+    static constexpr std::size_t at_once = 64 / sizeof(typename Acc::Value), minimum_bytes = std::size_t{32} << 10;
     static constexpr std::uint32_t columns =
-        at_once * std::max<std::size_t>(least_bytes / (Order::lanes * sizeof(Acc) * at_once), 1);
+        at_once * std::max<std::size_t>(minimum_bytes / (Order::lanes * sizeof(Acc) * at_once), 1);
     /// of all lanes of all columns
-    static constexpr std::size_t bytes = std::max<std::size_t>(least_bytes, columns* Order::lanes * sizeof(Acc));
+    static constexpr std::size_t bytes = std::max<std::size_t>(minimum_bytes, columns* Order::lanes * sizeof(Acc));
     static constexpr int levels = 4; ///< chunks, and trees of 1, 2 and 4 chunks, that wait at once
     /// Room for those, and for a copy of rows that do not fill a register.
     static constexpr std::size_t room = (levels + 1) * bytes;
