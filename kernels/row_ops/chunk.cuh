@@ -195,11 +195,11 @@ struct Chunk {
         constexpr int chunk = Order::chunk;
         return i / chunk * warp_size + i % chunk % lanes / K;
     }
-    /// Of the `m` elements of the tile at p. In the place of what is not there is `absent`.
-    __device__ __forceinline__ void load(const T* p, int m, T absent) {
+    /// Of the `m` elements of the tile at p. In the place of what is not there is `identity`.
+    __device__ __forceinline__ void load(const T* p, int m, T identity) {
         const T* const own = p + first();
-        const int left = m - first();
-        const Words nothing = repeated(absent);
+        const int remaining = m - first();
+        const Words nothing = repeated(identity);
         if constexpr (Aligned) {
             const auto row = [&](int r) { return of_pack(load_pack<Source::aligned_input, T, K>(own + r * lanes)); };
             if (m >= (static_cast<int>(threadIdx.x / warp_size) + 1) * (rows * lanes)) { // all of the warp, or none
@@ -210,7 +210,7 @@ struct Chunk {
 #pragma unroll
                 for (int r = 0; r < rows; ++r) {
                     words[r] = nothing;
-                    if (r * lanes < left) words[r] = row(r);
+                    if (r * lanes < remaining) words[r] = row(r);
                 }
             }
         } else if constexpr (fp::has_16_bits<T>) {
@@ -218,13 +218,13 @@ struct Chunk {
             RawHalves raw[rows];
 #pragma unroll
             for (int r = 0; r < rows; ++r)
-                raw[r] = load_raw_halves_if(r * lanes + K <= left, own + r * lanes, odd);
+                raw[r] = load_raw_halves_if(r * lanes + K <= remaining, own + r * lanes, odd);
 #pragma unroll
             for (int r = 0; r < rows; ++r) {
                 const Words whole = of_pack(put_together<T>(raw[r], odd));
-                const int there = left - r * lanes;
+                const int there = remaining - r * lanes;
                 words[r] = there >= K ? whole : nothing;
-                if (there > 0 && there < K) words[r] = some_of(own + r * lanes, there, absent);
+                if (there > 0 && there < K) words[r] = some_of(own + r * lanes, there, identity);
             }
         } else {
 #pragma unroll
@@ -232,7 +232,7 @@ struct Chunk {
                 words[r] = nothing;
 #pragma unroll
                 for (int k = 0; k < K; ++k) {
-                    if (r * lanes + k >= left) continue;
+                    if (r * lanes + k >= remaining) continue;
                     const T item = load_number(own + r * lanes + k);
                     __builtin_memcpy(words[r].w + k * sizeof(T) / 4, &item, sizeof item);
                 }

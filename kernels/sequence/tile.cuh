@@ -268,8 +268,8 @@ struct AllRows {
 
 /// The first Most rows of a chunk, K lanes of each, in the order of the method. Lane by lane, so
 /// that few partial sums are alive at once. Of what is beyond the rows_of(k) first rows of lane k,
-/// which are at least `Least`, the items are absent.
-template <class Level, int K, int Most = spec::rows_per_chunk, int Least = Most, class Rows = AllRows>
+/// which are at least `Minimum`, the items are absent.
+template <class Level, int K, int Most = spec::rows_per_chunk, int Minimum = Most, class Rows = AllRows>
 __device__ __forceinline__ Lanes<typename Level::Acc, K>
 fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk], const Rows& rows_of = {}) {
     using Acc = typename Level::Acc;
@@ -277,7 +277,7 @@ fold_rows(const Pack<typename Level::Item, K> (&packs)[spec::rows_per_chunk], co
 #pragma unroll
     for (int k = 0; k < K; ++k) {
         if constexpr (folds_rows<Level>) {
-            lanes.a[k] = Level::template fold<Most, Least>(
+            lanes.a[k] = Level::template fold<Most, Minimum>(
                 [&](int r) -> decltype(auto) { return item_at(packs[r], k); }, rows_of(k));
         } else if constexpr (Acc::pairwise_rows) {
             Acc row[Most];

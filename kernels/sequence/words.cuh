@@ -32,34 +32,35 @@ struct WordsOfChunk {
     std::uint32_t words[rows][each];
 
     [[nodiscard]] static __device__ __forceinline__ int thread() { return threadIdx.x % warp_size; }
-    /// Has the chunk every word of all rows, if there are `left` elements from p on?
-    [[nodiscard]] static __device__ __forceinline__ bool is_full(int left, bool odd) {
-        return left >= rows * lanes + odd;
+    /// Has the chunk every word of all rows, if there are `remaining` elements from p on?
+    [[nodiscard]] static __device__ __forceinline__ bool is_full(int remaining, bool odd) {
+        return remaining >= rows * lanes + odd;
     }
 
-    /// The first Most rows of the `left` elements at p, of which all words of the first `Least` are
-    /// there; what is not is `absent`. No branch: loads behind one would wait for those before it.
-    template <int Most, int Least>
-    __device__ __forceinline__ void load(const T* p, int left, bool odd, T absent) {
+    /// The first Most rows of the `remaining` elements at p, of which all words of the first
+    /// `Minimum` are there; what is not is `identity`. No branch: loads behind one would wait for
+    /// those before it.
+    template <int Most, int Minimum>
+    __device__ __forceinline__ void load(const T* p, int remaining, bool odd, T identity) {
         const T* const own = p + odd + 2 * thread();
         const bool last_thread = thread() == warp_size - 1;
-        const std::uint32_t both = absent.bits * 0x10001u;
-        std::uint16_t alone = absent.bits;
-        load2_if(odd && last_thread && left > 0, p, alone);
+        const std::uint32_t both = identity.bits * 0x10001u;
+        std::uint16_t alone = identity.bits;
+        load2_if(odd && last_thread && remaining > 0, p, alone);
 #pragma unroll
         for (int r = 0; r < Most; ++r) {
-            if (r < Least) {
+            if (r < Minimum) {
                 load4_of_row_if(true, own + r * lanes, words[r]);
                 continue;
             }
-            const int from = left - r * lanes - 2 * thread() - odd; // of the row, from the thread's first word on
+            const int from = remaining - r * lanes - 2 * thread() - odd; // of the row, from the thread's first word on
 #pragma unroll
             for (int j = 0; j < each; ++j) {
                 words[r][j] = both;
                 load4_if_more_than_one(from - 64 * j, own + r * lanes + 64 * j, words[r][j]);
             }
         }
-        if constexpr (Least < Most) load_last<Most>(p, left, odd, absent);
+        if constexpr (Minimum < Most) load_last<Most>(p, remaining, odd, identity);
         const bool shifted = odd && last_thread; // its number 7 is lane 0, a row further on
         std::uint32_t before = std::uint32_t{alone} << 16;
 #pragma unroll
@@ -71,17 +72,17 @@ struct WordsOfChunk {
     }
     /// The last element of all, if it is the lower half of a word that has no upper one.
     template <int Most>
-    __device__ __forceinline__ void load_last(const T* p, int left, bool odd, T absent) {
-        const int i = left - 1 - odd;
+    __device__ __forceinline__ void load_last(const T* p, int remaining, bool odd, T identity) {
+        const int i = remaining - 1 - odd;
         const bool there = i >= 0 && i < Most * lanes && i % 2 == 0, mine = there && i / 2 % warp_size == thread();
-        std::uint16_t last = absent.bits;
-        load2_if(mine, p + (left - 1), last);
+        std::uint16_t last = identity.bits;
+        load2_if(mine, p + (remaining - 1), last);
         if (!there) return; // the same for all
 #pragma unroll
         for (int r = 0; r < Most; ++r) {
 #pragma unroll
             for (int j = 0; j < each; ++j) {
-                if (mine && i / 64 == r * each + j) words[r][j] = std::uint32_t{absent.bits} << 16 | last;
+                if (mine && i / 64 == r * each + j) words[r][j] = std::uint32_t{identity.bits} << 16 | last;
             }
         }
     }
@@ -130,23 +131,24 @@ template <class T, class Acc, class Map>
 inline constexpr bool reads_words<TermLevel<T, Acc, Map, Alignment::never>> =
     fp::has_16_bits<T>&& Map::inputs == 1 && Acc::commutes && !Acc::pairwise_rows && !Acc::keeps_errors;
 
-/// The lanes of a chunk at p, of which `left` elements are there; or more.
+/// The lanes of a chunk at p, of which `remaining` elements are there; or more.
 template <class Level, class Rows>
-__device__ __forceinline__ Lanes<typename Level::Acc, 8> fold_words(const typename Level::Item* p, int left,
+__device__ __forceinline__ Lanes<typename Level::Acc, 8> fold_words(const typename Level::Item* p, int remaining,
                                                                     const Rows& rows_of) {
     using Words = WordsOfChunk<typename Level::Item>;
-    const auto fold = [&]<int Most, int Least>() {
+    const auto fold = [&]<int Most, int Minimum>() {
         Words words;
-        words.template load<Most, Least>(p, left, is_upper_half(p), Level::identity());
+        words.template load<Most, Minimum>(p, remaining, is_upper_half(p), Level::identity());
         Pack<typename Level::Item, 8> packs[spec::rows_per_chunk];
 #pragma unroll
         for (int r = 0; r < Most; ++r)
             packs[r] = words.pack(r);
-        return fold_rows<Level, 8, Most, Least>(packs, rows_of);
+        return fold_rows<Level, 8, Most, Minimum>(packs, rows_of);
     };
     constexpr int all = spec::rows_per_chunk, half = all / 2;
-    if (Words::is_full(left, is_upper_half(p))) return fold.template operator()<all, all>();
-    return left > half * Words::lanes ? fold.template operator()<all, half>() : fold.template operator()<half, 0>();
+    if (Words::is_full(remaining, is_upper_half(p))) return fold.template operator()<all, all>();
+    return remaining > half * Words::lanes ? fold.template operator()<all, half>()
+                                           : fold.template operator()<half, 0>();
 }
 
 } // namespace detreduce::cuda

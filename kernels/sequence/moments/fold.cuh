@@ -20,15 +20,16 @@ __device__ __forceinline__ acc::Moments<V> merge_equal(acc::Moments<V> (&a)[Coun
     return a[0];
 }
 
-/// Merges neighbours of Step rows each, as far as the first `there` go, which are at least `Least`.
-template <int Step, int Least, int Rows, class V>
+/// Merges neighbours of Step rows each, as far as the first `there` go, which are at least
+/// `Minimum`.
+template <int Step, int Minimum, int Rows, class V>
 __device__ __forceinline__ void merge_first(acc::Moments<V> (&row)[Rows], int there) {
     using Weights = acc::Weights<V>;
     constexpr Weights one = Weights::of(Step, 1), two = Weights::of(Step, 2), three = Weights::of(Step, 3),
                       all = Weights::equal(V(Step));
 #pragma unroll
     for (int r = 0; r < Rows; r += 2 * Step) {
-        if (r + 2 * Step <= Least) {
+        if (r + 2 * Step <= Minimum) {
             row[r].merge(row[r + Step], all);
             continue;
         }
@@ -44,14 +45,14 @@ __device__ __forceinline__ void merge_first(acc::Moments<V> (&row)[Rows], int th
     }
 }
 
-/// The first `there` of a lane's rows, each an element, which are at least `Least`.
-template <int Least = 0, int Rows, class V>
+/// The first `there` of a lane's rows, each an element, which are at least `Minimum`.
+template <int Minimum = 0, int Rows, class V>
 __device__ __forceinline__ acc::Moments<V> fold_first(acc::Moments<V> (&row)[Rows], int there) {
     static_assert(Rows == 4 || Rows == 8);
-    if constexpr (Least >= Rows) return merge_equal(row, V(1));
-    merge_first<1, Least>(row, there);
-    merge_first<2, Least>(row, there);
-    if constexpr (Rows > 4) merge_first<4, Least>(row, there);
+    if constexpr (Minimum >= Rows) return merge_equal(row, V(1));
+    merge_first<1, Minimum>(row, there);
+    merge_first<2, Minimum>(row, there);
+    if constexpr (Rows > 4) merge_first<4, Minimum>(row, there);
     return row[0];
 }
 

@@ -359,14 +359,14 @@ struct MomentLevel : MomentsLevel<moment_kernels::Elements<T, Aligned>> {
     static __device__ __forceinline__ Acc of_nothing() { return {}; }
     static __device__ __forceinline__ T identity() { return {}; } ///< is not looked at
 
-    /// The first `there` rows of a lane, at least `Least`.
-    template <int Rows, int Least, class ItemAt>
+    /// The first `there` rows of a lane, at least `Minimum`.
+    template <int Rows, int Minimum, class ItemAt>
     static __device__ __forceinline__ Acc fold(const ItemAt& item, int there) {
         Acc row[Rows];
 #pragma unroll
         for (int r = 0; r < Rows; ++r)
             row[r] = MomentLevel::as_accumulator(item(r));
-        return moment_kernels::fold_first<Least>(row, there);
+        return moment_kernels::fold_first<Minimum>(row, there);
     }
 };
 template <class T>

@@ -54,7 +54,7 @@ struct FactorLevel {
     /// The first Rows rows of a lane, one after the other; what is absent changes nothing. Of
     /// normal numbers exponents are added apart from the significands, which are put in order once,
     /// at the end: eight of them are below 2^8, and powers of two change no rounding.
-    template <int Rows, int Least, class ItemAt>
+    template <int Rows, int Minimum, class ItemAt>
     static __device__ __forceinline__ Acc fold(const ItemAt& item, int) {
         using V = typename Acc::Value;
         constexpr std::uint32_t one = 1u << high_shift<V>, exponents = 0x7fffffffu & -one;
