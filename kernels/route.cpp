@@ -124,8 +124,8 @@ Offer offer_of(const Request& r, const Route& route) {
                 true,
                 false,
                 Schedule::last_block,
-                "allowed for exact is 128, without a grid 256 of up to 16 KiB by last_block and of up to 16 MiB by "
-                "two_pass, or 0 for the library's choice",
+                "allowed for exact is 128; without a grid also 256, of up to 16 KiB by last_block and of more, up to "
+                "16 MiB, by two_pass; or 0 for the library's choice",
                 "exact has no levels to keep apart; allowed are two_pass and last_block"};
     case Engine::moments:
         return only(256, "allowed for variance, stddev and moments by tree is 256, or 0",

@@ -76,15 +76,21 @@ std::string build_text(std::vector<BuildFigure> list, const std::string& link) {
         return "`./dev build-figures` measures size and compile time of the library; there are no figures of this "
                "version yet.\n";
     std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    const auto what = [](const BuildFigure& f) {
+        return fmt::format("{}, {} {}", size_of(f.bytes), time_of(f.processor_seconds), architectures_of(f));
+    };
+    const auto origin = [](const BuildFigure& f, const std::string& nvcc) {
+        return fmt::format("{}{}, {}, commit {}, {}", f.compiler, nvcc.empty() ? "" : ", nvcc " + nvcc, f.cpu, f.commit,
+                           f.date);
+    };
+    const bool one = std::all_of(list.begin(), list.end(),
+                                 [&](const BuildFigure& f) { return origin(f, "") == origin(list.front(), ""); });
     std::vector<std::string> parts;
     for (const BuildFigure& f : list)
-        parts.push_back(fmt::format("{}, {} {}", size_of(f.bytes), time_of(f.processor_seconds), architectures_of(f)));
-    const std::string nvcc = joined(list, &BuildFigure::nvcc);
+        parts.push_back(one ? what(f) : fmt::format("{} ({})", what(f), origin(f, f.nvcc)));
     return fmt::format(
-        "`libdetreduce.a`, static, and the processor time that compiling it takes: {}. From [build]({}): "
-        "{}{}, {}, commit {}, {}.\n",
-        fmt::join(parts, "; "), link, joined(list, &BuildFigure::compiler), nvcc.empty() ? "" : ", nvcc " + nvcc,
-        joined(list, &BuildFigure::cpu), joined(list, &BuildFigure::commit), joined(list, &BuildFigure::date));
+        "`libdetreduce.a`, static, and the processor time that compiling it takes: {}. From [build]({}){}.\n",
+        fmt::join(parts, "; "), link, one ? ": " + origin(list.front(), joined(list, &BuildFigure::nvcc)) : "");
 }
 
 } // namespace detreduce::readme

@@ -264,7 +264,7 @@ __global__ void __launch_bounds__(small_threads,
     Word own[Shape::count] = {};
     const bool alone = left == nullptr;
     if (place.top == left_in_words) {
-        Word* const total = reinterpret_cast<Word*>(memory[0].copy); // of no use any more, nor is the next
+        Word* const total = reinterpret_cast<Word*>(memory[0].copy); // the tiles' copies, which nobody reads any more
         leave_words<T, Map>(input, memory, at, alone ? total : slots + std::uint64_t{blockIdx.x} * Shape::words);
         if (alone) {
             if (threadIdx.x == Shape::counters + acc::exact::elements) total[threadIdx.x] = static_cast<Word>(input.n);

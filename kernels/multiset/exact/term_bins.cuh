@@ -230,14 +230,14 @@ struct TermBins : TermWindow<T> {
     /// What the first bin leaves of a product is a double.
     static constexpr bool adds_products = fp::is_f64<Number> && !fp::is_f64<T> && !Map::linear && W::bins == 2;
     /// Terms that are multiples of the first bin's Q need not go through the others.
-    static constexpr bool in_one_bin = adds_products && fp::has_16_bits<T>;
+    static constexpr bool in_one_bin = adds_products && fp::has_16_bits<T> && W::adds == 64;
     /// Elements whose squared differences two bins hold differ by a double, and so do those whose
     /// differences one bin holds: a term is one addition, in the place of one a part.
     static constexpr bool by_difference = Map::parts > 1 &&
                                           (adds_products || (fp::is_f64<Number> && !fp::is_f64<T> && W::bins == 1));
     static constexpr int parts = by_difference ? 1 : Map::parts;
     static constexpr bool shared_room = Map::parts > 1 || Map::inputs == 1 || in_one_bin;
-    /// Of −2xy; of the square of a difference, which is below 2^(high + 1).
+    /// Of −2xy; of a difference, which is below 2^(high + 1), its square is below 2^(2·high + 2).
     static constexpr int factor_bits = Map::parts > 2 ? 2 : Map::parts > 1 ? 1 : 0;
     /// Terms are smaller by 2^BinsOf::shift in the bin than they are.
     static constexpr bool moved = fp::has_16_bits<T> && Map::linear && W::bins == 1 && fp::is_f64<Number>;

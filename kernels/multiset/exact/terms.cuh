@@ -1,5 +1,5 @@
 // `exact` of the ops: terms (spec/transforms.hpp) instead of elements. Each is made into doubles
-// (floats, of 16-bit formats) without error, which go through the bins of a window. Whether they
+// (floats, of products of bf16) without error, which go through the bins of a window. Whether they
 // fit is seen from the elements, before they are multiplied: that is cheaper, above all for 16-bit
 // formats. A product of doubles is two doubles, its rounded value and the error of that, each with
 // bins of its own.

@@ -217,6 +217,14 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
               "4.3 MB, 119 s for the CPU alone; 54 MB, 2.5 h for GPUs of architecture 80, 90 and PTX of 90. From "
               "[build](results/build): g++ 12, nvcc 13.0, Some CPU, commit 012345678, 2026-11-26.") !=
           std::string::npos);
+    write("build/80.json",
+          R"({"schema": "detreduce-build", "schema_version": 1, "architectures": "80", "commit": "0123456789ab",
+              "date": "2026-11-27", "compiler": "g++ 13", "nvcc": "12.8", "cpu": "Another", "processor_seconds": 100,
+              "bytes": 40000000})");
+    CHECK(text_of("build").find("(g++ 13, nvcc 12.8, Another, commit 012345678, 2026-11-27)") != std::string::npos);
+    CHECK(text_of("build").find("for the CPU alone (g++ 12, Some CPU, commit 012345678, 2026-11-26); ") !=
+          std::string::npos);
+    std::filesystem::remove(dir.path() / "build" / "80.json");
     write("build/wrong.json", R"({"schema": "detreduce-build", "schema_version": 1})");
     CHECK_THROWS_AS(text_of("build"), Failure);
     std::filesystem::remove(dir.path() / "build" / "wrong.json");
