@@ -27,18 +27,16 @@ using detail::Engine, detail::Route, detail::Scope;
 Status select_device(int& index) {
     int count = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess && error != cudaErrorNoDevice && error != cudaErrorInsufficientDriver) {
+    if (error != cudaSuccess && error != cudaErrorNoDevice && error != cudaErrorInsufficientDriver)
         return from_cuda("cudaGetDeviceCount", error);
-    }
     if (error != cudaSuccess || count == 0) {
         (void)cudaGetLastError(); // the caller has the status
         return {StatusCode::no_device, "device",
                 error == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString(error), static_cast<int>(error)};
     }
-    if (index >= count || index < -1) {
+    if (index >= count || index < -1)
         return {StatusCode::invalid_argument, "device.index",
                 "allowed are the indices of CUDA devices, or -1 for the current one"};
-    }
     return index >= 0 ? Status{} : from_cuda("cudaGetDevice", cudaGetDevice(&index));
 }
 
@@ -99,40 +97,41 @@ struct Offer {
 
 Offer offer_of(const Request& r, const Route& route) {
     constexpr auto two_pass = Schedule::two_pass;
+    constexpr const char* of_sums =
+        "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass";
+    constexpr const char* of_flat_sums =
+        "last_block and cooperative are offered for flat sums and means; allowed for all else is two_pass";
     const auto only = [](std::uint32_t block, const char* blocks, const char* schedules) -> Offer {
         return {block, block, block, false, false, two_pass, blocks, schedules};
     };
     const bool flat = r.shape == Shape::flat, tiles = route.scope == Scope::tiles, one = tiles && takes_one_block(r);
     switch (route.engine) {
-    case Engine::exact:
+    case Engine::exact: {
         if (info(r.op).kind == Kind::moments && flat)
             return only(
                 tiles ? 256 : 128,
                 "allowed for variance, stddev and moments of flat inputs by exact are 128, but 256 of 16 KiB to 16 "
                 "MiB without a grid, or 0",
-                "last_block and cooperative are offered for flat sums and means; allowed for all else is "
-                "two_pass");
+                of_flat_sums);
         if ((tiles && !one) || route.scope == Scope::thread)
             return only(256, "allowed for exact of columns is 256, or 0 for the library's choice",
                         "allowed for exact of columns is two_pass");
         if (!flat)
             return only(128, "allowed for exact of rows, segments and tensors is 128, or 0 for the library's choice",
                         "allowed for exact of rows, columns, segments and tensors is two_pass");
-        return {one ? exact_small_threads : exact_block_threads,
-                one ? exact_small_threads : exact_block_threads,
-                one ? exact_small_threads : exact_block_threads,
-                true,
-                false,
-                Schedule::last_block,
-                "allowed for exact is 128; without a grid also 256, of up to 16 KiB by last_block and of more, up to "
-                "16 MiB, by two_pass; or 0 for the library's choice",
-                "exact has no levels to keep apart; allowed are two_pass and last_block"};
+        Offer offer =
+            only(one ? exact_small_threads : exact_block_threads,
+                 "allowed for exact is 128; without a grid also 256, of up to 16 KiB by last_block and of more, up "
+                 "to 16 MiB, by two_pass; or 0 for the library's choice",
+                 "exact has no levels to keep apart; allowed are two_pass and last_block");
+        offer.last_block = true;
+        offer.schedule = Schedule::last_block;
+        return offer;
+    }
     case Engine::moments:
-        return only(256, "allowed for variance, stddev and moments by tree is 256, or 0",
-                    "last_block and cooperative are offered for flat sums and means; allowed for all else is two_pass");
+        return only(256, "allowed for variance, stddev and moments by tree is 256, or 0", of_flat_sums);
     case Engine::products:
-        return only(256, "allowed for prod is 256, or 0 for the library's choice",
-                    "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass");
+        return only(256, "allowed for prod is 256, or 0 for the library's choice", of_sums);
     case Engine::sums:
         if (route.computed)
             return only(256, "allowed for transform_reduce is 256, or 0", "allowed for transform_reduce is two_pass");
@@ -147,12 +146,8 @@ Offer offer_of(const Request& r, const Route& route) {
         return {128, 256, policy::tree.threads, false, false, two_pass, "", "allowed for atomic is two_pass"};
     default: // ops that compare or count
         if (route.scope == Scope::thread && route.engine != Engine::unique)
-            return only(256, "allowed for ops that compare or count, of columns and short rows, is 256, or 0",
-                        "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass");
-        return {128,   256,
-                256,   false,
-                false, two_pass,
-                "",    "last_block and cooperative are offered for sum and mean; allowed for other ops is two_pass"};
+            return only(256, "allowed for ops that compare or count, of columns and short rows, is 256, or 0", of_sums);
+        return {128, 256, 256, false, false, two_pass, "", of_sums};
     }
 }
 
@@ -201,32 +196,25 @@ Status find_unique_workspace_bytes(const Request& r, std::size_t& bytes) {
                                   : unique_groups_workspace_bytes(r, bytes);
 }
 
-Status find_workspace_bytes(const Request& r, const Route& route, std::size_t& bytes) {
+std::size_t workspace_bytes_of(const Request& r, const Route& route) {
     switch (route.engine) {
-    case Engine::zeros:
-        break;
     case Engine::sums:
-        bytes = sums_workspace_bytes(r);
-        break;
+        return sums_workspace_bytes(r);
     case Engine::atomic:
-        bytes = r.output.value_or(r.dtype) == arithmetic_of(r.dtype) ? 0 : 256;
-        break;
+        return r.output.value_or(r.dtype) == arithmetic_of(r.dtype) ? 0 : 256;
     case Engine::products:
-        bytes = product_workspace_bytes(r);
-        break;
+        return product_workspace_bytes(r);
     case Engine::moments:
-        bytes = level_workspace_bytes(r, 2 * size_of(arithmetic_of(r.dtype)));
-        break;
+        return level_workspace_bytes(r, 2 * size_of(arithmetic_of(r.dtype)));
     case Engine::exact:
-        bytes = exact_workspace_bytes_of(r, route);
-        break;
+        return exact_workspace_bytes_of(r, route);
     case Engine::order:
-        bytes = multiset_workspace_bytes(r, route);
+        return multiset_workspace_bytes(r, route);
+    case Engine::zeros:
+    case Engine::unique: // find_unique_workspace_bytes()
         break;
-    case Engine::unique:
-        return find_unique_workspace_bytes(r, bytes);
     }
-    return {};
+    return 0;
 }
 
 /// Are the results zeros, whatever the pointers? The product of nothing is 1, and an empty segment
@@ -241,10 +229,7 @@ bool gives_zeros(const Request& r, Engine engine) {
 } // namespace
 
 Status unique_workspace_bytes(DType dtype, std::uint64_t n, std::size_t& bytes) {
-    if (is_narrow(dtype)) {
-        bytes = pattern_map_bytes;
-        return {};
-    }
+    if (is_narrow(dtype)) return bytes = pattern_map_bytes, Status{};
     return dtype == DType::f32 ? sort_bytes<float>(n, bytes) : sort_bytes<double>(n, bytes);
 }
 
@@ -253,32 +238,30 @@ Status prepare(Request& request, Route& route) noexcept {
         Request wide = detail::PlanParts::in_f16(request);
         const Status bad = prepare(wide, route);
         request.device = wide.device;
-        if (bad.ok() && route.engine != Engine::zeros) {
+        if (bad.ok() && route.engine != Engine::zeros)
             route.workspace_bytes = (route.workspace_bytes + 255) / 256 * 256 + widened_bytes(request);
-        }
         return bad;
     }
     const Launch asked = route.launch;
-    if (asked.block != 0 && asked.block != 128 && asked.block != 256) {
+    if (asked.block != 0 && asked.block != 128 && asked.block != 256)
         return {StatusCode::invalid_argument, "launch.block", "allowed are 128 and 256, or 0 for the library's choice"};
-    }
-    if (asked.grid > 0x7fffffffu) {
+    if (asked.grid > 0x7fffffffu)
         return {StatusCode::invalid_argument, "launch.grid",
                 "allowed are 1 to 2^31 - 1, or 0 for the library's choice"};
-    }
     if (const Status bad = select_device(request.device.index); !bad.ok()) return bad;
     if (const Status bad = read_traits(request.device.index, route.device); !bad.ok()) return bad;
-    if (asked.schedule == Schedule::cooperative && !route.device.cooperative) {
+    if (asked.schedule == Schedule::cooperative && !route.device.cooperative)
         return {StatusCode::unsupported, "launch.schedule",
                 "this device has no cooperative launch; allowed are two_pass and last_block"};
-    }
     route.scope = scope_of(request, route);
     if (const Status bad = choose_launch(offer_of(request, route), route.launch); !bad.ok()) return bad;
     if (gives_zeros(request, route.engine)) {
         route.engine = Engine::zeros;
         route.launch = {.threads = asked.threads, .isa = asked.isa};
     }
-    return find_workspace_bytes(request, route, route.workspace_bytes);
+    if (route.engine == Engine::unique) return find_unique_workspace_bytes(request, route.workspace_bytes);
+    route.workspace_bytes = workspace_bytes_of(request, route);
+    return {};
 }
 
 } // namespace detreduce::cuda

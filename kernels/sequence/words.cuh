@@ -136,7 +136,7 @@ template <class Level, class Rows>
 __device__ __forceinline__ Lanes<typename Level::Acc, 8> fold_words(const typename Level::Item* p, int remaining,
                                                                     const Rows& rows_of) {
     using Words = WordsOfChunk<typename Level::Item>;
-    const auto fold = [&]<int Most, int Minimum>() {
+    const auto sum = [&]<int Most, int Minimum>() {
         Words words;
         words.template load<Most, Minimum>(p, remaining, is_upper_half(p), Level::identity());
         Pack<typename Level::Item, 8> packs[spec::rows_per_chunk];
@@ -146,9 +146,8 @@ __device__ __forceinline__ Lanes<typename Level::Acc, 8> fold_words(const typena
         return fold_rows<Level, 8, Most, Minimum>(packs, rows_of);
     };
     constexpr int all = spec::rows_per_chunk, half = all / 2;
-    if (Words::is_full(remaining, is_upper_half(p))) return fold.template operator()<all, all>();
-    return remaining > half * Words::lanes ? fold.template operator()<all, half>()
-                                           : fold.template operator()<half, 0>();
+    if (Words::is_full(remaining, is_upper_half(p))) return sum.template operator()<all, all>();
+    return remaining > half * Words::lanes ? sum.template operator()<all, half>() : sum.template operator()<half, 0>();
 }
 
 } // namespace detreduce::cuda
