@@ -42,7 +42,8 @@ struct Run {
     }
     template <class T>
     [[nodiscard]] Status exact() const {
-        if (scope == Scope::tiles) return launch_exact_small<T>(plan, in, out, workspace, stream, device);
+        if (scope == Scope::tiles || scope == Scope::block)
+            return launch_exact_small<T>(plan, in, out, workspace, stream, device);
         return scope == Scope::grid ? launch_exact_terms<T>(plan, in, out, workspace, stream, device)
                                     : launch_exact_groups<T>(plan, in, out, workspace, stream, device);
     }

@@ -52,25 +52,24 @@ Status read_traits(int device, DeviceTraits& traits) {
     return {};
 }
 
-/// Short flat inputs by `exact`: do they take one block, which finishes?
-bool takes_one_block(const Request& r) {
-    return exact_small_blocks(r) == 1 && info(r.op).kind != Kind::moments;
-}
-/// Do they take tiles? A caller's grid is for the others, as are states, and moments of one block.
-bool takes_tiles(const Request& r, const Route& route) {
+/// Of flat inputs by `exact`: short ones take tiles, or one block, which finishes. A caller's grid
+/// is for the others, as are states, and moments of one block.
+Scope exact_flat_scope(const Request& r, const Route& route) {
     const Launch& asked = route.launch;
-    const bool one = takes_one_block(r);
-    return !route.computed && !r.state && asked.grid == 0 && (asked.block == 0 || asked.block == exact_small_threads) &&
-           (asked.schedule == Schedule::automatic ||
-            asked.schedule == (one ? Schedule::last_block : Schedule::two_pass)) &&
-           (one || exact_small_blocks(r) > 1);
+    const std::uint32_t blocks = exact_small_blocks(r);
+    const bool one = blocks == 1 && info(r.op).kind != Kind::moments;
+    const bool takes =
+        !route.computed && !r.state && asked.grid == 0 && (asked.block == 0 || asked.block == exact_small_threads) &&
+        (asked.schedule == Schedule::automatic || asked.schedule == (one ? Schedule::last_block : Schedule::two_pass));
+    if (!takes || (!one && blocks <= 1)) return Scope::grid;
+    return one ? Scope::block : Scope::tiles;
 }
 
 Scope scope_of(const Request& r, const Route& route) {
     if (r.shape == Shape::tensors) return Scope::list;
     switch (route.engine) {
     case Engine::exact:
-        if (r.shape == Shape::flat) return takes_tiles(r, route) ? Scope::tiles : Scope::grid;
+        if (r.shape == Shape::flat) return exact_flat_scope(r, route);
         return detail::is_across(r.shape) ? Scope::thread : Scope::warp;
     case Engine::order:
         if (r.n == 0 && r.state) return Scope::warp; // which knows nothing
@@ -104,7 +103,7 @@ Offer offer_of(const Request& r, const Route& route) {
     const auto only = [](std::uint32_t block, const char* blocks, const char* schedules) -> Offer {
         return {block, block, block, false, false, two_pass, blocks, schedules};
     };
-    const bool flat = r.shape == Shape::flat, tiles = route.scope == Scope::tiles, one = tiles && takes_one_block(r);
+    const bool flat = r.shape == Shape::flat, tiles = route.scope == Scope::tiles;
     switch (route.engine) {
     case Engine::exact: {
         if (info(r.op).kind == Kind::moments && flat)
@@ -113,14 +112,14 @@ Offer offer_of(const Request& r, const Route& route) {
                 "allowed for variance, stddev and moments of flat inputs by exact are 128, but 256 of 16 KiB to 16 "
                 "MiB without a grid, or 0",
                 of_flat_sums);
-        if ((tiles && !one) || route.scope == Scope::thread)
+        if (tiles || route.scope == Scope::thread)
             return only(256, "allowed for exact of columns is 256, or 0 for the library's choice",
                         "allowed for exact of columns is two_pass");
         if (!flat)
             return only(128, "allowed for exact of rows, segments and tensors is 128, or 0 for the library's choice",
                         "allowed for exact of rows, columns, segments and tensors is two_pass");
         Offer offer =
-            only(one ? exact_small_threads : exact_block_threads,
+            only(route.scope == Scope::block ? exact_small_threads : exact_block_threads,
                  "allowed for exact is 128; without a grid also 256, of up to 16 KiB by last_block and of more, up "
                  "to 16 MiB, by two_pass; or 0 for the library's choice",
                  "exact has no levels to keep apart; allowed are two_pass and last_block");
@@ -173,8 +172,10 @@ std::size_t exact_workspace_bytes_of(const Request& r, const Route& route) {
     switch (route.scope) {
     case Scope::list:
         return exact_tensors_workspace_bytes(r);
+    case Scope::block:
+        return 0;
     case Scope::tiles:
-        return takes_one_block(r) ? 0 : exact_small_workspace_bytes(r);
+        return exact_small_workspace_bytes(r);
     case Scope::thread:
         return exact_part_layout(r).bytes;
     case Scope::warp: {

@@ -171,8 +171,7 @@ struct MovedStore {
     }
 };
 
-/// Count: of rows that there may be elements in. Of fewer than a chunk has, the row of the matrix
-/// is a warp's alone.
+/// Count: of a chunk's rows, the first that there are; of what follows them nothing is known here.
 template <class T, bool Aligned, int Count = spec::rows_per_chunk>
 struct Chunk {
     using V = fp::Arithmetic<T>;
@@ -202,7 +201,7 @@ struct Chunk {
         const Words nothing = repeated(identity);
         if constexpr (Aligned) {
             const auto row = [&](int r) { return of_pack(load_pack<Source::aligned_input, T, K>(own + r * lanes)); };
-            if (m >= (static_cast<int>(threadIdx.x / warp_size) + 1) * (rows * lanes)) { // all of the warp, or none
+            if (m - first_of_warp() >= rows * lanes) { // all of the warp, or none
 #pragma unroll
                 for (int r = 0; r < rows; ++r)
                     words[r] = row(r);
@@ -347,7 +346,7 @@ struct Chunk {
   private:
     /// The first element of the warp's chunk.
     [[nodiscard]] static __device__ __forceinline__ int first_of_warp() {
-        return static_cast<int>(threadIdx.x) / warp_size * (rows * lanes);
+        return static_cast<int>(threadIdx.x) / warp_size * static_cast<int>(Order::chunk);
     }
     /// The warp's chunk, `there` elements of it, to any element.
     template <bool MayBeNan, class F>

@@ -64,7 +64,7 @@ struct ExpChunk {
 #pragma unroll
         for (int k = 0; k < K; ++k)
             sums[k] = 0;
-#pragma unroll
+#pragma unroll(Plain ? rows : 1) // less an origin, which is rare, in little code
         for (int first = 0; first < rows; first += 2) {
             if (first < rows_there) { // all threads, or none
 #pragma unroll
@@ -205,6 +205,29 @@ __device__ __forceinline__ spec::ExpState<T> state_of_warps(fp::Arithmetic<T> ma
 template <class T, int K>
 __device__ __forceinline__ spec::ExpState<T> team_state(fp::Arithmetic<T> maximum, Shared<T>& s) {
     return for_warps([&](auto warps) { return state_of_warps<decltype(warps)::value, T, K>(maximum, s); });
+}
+
+/// The same in little code.
+template <class T, int K>
+__device__ __forceinline__ spec::ExpState<T> team_state_by_loops(fp::Arithmetic<T> maximum, Shared<T>& s) {
+    const int thread = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / warp_size;
+    if (thread % warp_size == 0) s.maximum[thread / warp_size] = maximum;
+    sync_team();
+#pragma unroll 1
+    for (int step = 1; step < warps; step *= 2) {
+#pragma unroll 1
+        for (int i = thread; i < warps / (2 * step) * s.lanes; i += warps * warp_size) {
+            const int w = i / s.lanes * 2 * step, j = i % s.lanes;
+            const auto by = spec::ExpMerge<T>::of(s.maximum[w], s.maximum[w + step]);
+            auto& left = s.lane(w)[j];
+            left = j == 0 ? by.with_peak(left, s.lane(w + step)[j]) : by(left, s.lane(w + step)[j]);
+        }
+        sync_team();
+        const int w = thread * 2 * step;
+        if (w < warps && s.maximum[w + step] > s.maximum[w]) s.maximum[w] = s.maximum[w + step];
+        sync_team();
+    }
+    return {s.maximum[0], merged_lanes<1, T, K>(s, [](int, int, auto left, auto) { return left; })};
 }
 
 } // namespace detreduce::cuda::row_kernels

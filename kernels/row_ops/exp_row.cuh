@@ -5,19 +5,33 @@
 
 namespace detreduce::cuda::row_kernels {
 
+/// Merges by a call, where few are merged, and a merge is long.
+template <class Acc>
+struct Called : Acc {
+    [[nodiscard]] static __device__ __forceinline__ Called identity() { return {Acc::identity()}; }
+    __device__ __forceinline__ void merge(const Called& right) { *this = {merged(*this, right)}; }
+
+  private:
+    static __device__ __noinline__ Acc merged(Acc left, Acc right) {
+        left.merge(right);
+        return left;
+    }
+};
+
 /// The levels above the tiles of a row, whose results the block has left at `items`: to all
 /// threads.
-template <class T, class Acc, class Buffer>
-__device__ __noinline__ Acc total_of_tiles(Acc* items, std::uint64_t m, Buffer& buffer) {
-    using Partial = PartialLevel<Acc>;
+template <class T, class Acc>
+__device__ __noinline__ Acc total_of_tiles(Acc* items, std::uint64_t m, Shared<T>& s) {
+    using Item = std::conditional_t<std::is_same_v<Acc, spec::ExpState<T>>, Called<Acc>, Acc>;
+    using Partial = PartialLevel<Item>;
     constexpr std::uint32_t tile_items = Partial::Order::tile;
-    Acc* level = items;
+    Item* level = reinterpret_cast<Item*>(items);
     while (m > 1) {
         const std::uint64_t tiles = spec::tiles(m, tile_items);
-        Acc* const above = level + (m + 3) / 4 * 4;
+        Item* const above = level + (m + 3) / 4 * 4;
         for (std::uint64_t t = 0; t < tiles; ++t) {
             const auto sum = reduce_tile_by_team<Partial, most_warps>(
-                level + t * tile_items, items_in_tile(t * tile_items, m, tile_items), buffer);
+                level + t * tile_items, items_in_tile(t * tile_items, m, tile_items), s.template upper<Item>());
             if (threadIdx.x == 0) above[t] = sum;
             __syncthreads(); // the buffer is used again, and the level above is read
         }
@@ -67,7 +81,8 @@ __device__ __forceinline__ RowTarget<fp::Arithmetic<T>> target_of(const Rows<T>&
 template <class T>
 inline constexpr int blocks_of_rows = fp::is_f32<T> ? policy::exp_row_blocks_f32 : policy::exp_row_blocks;
 
-template <class T, RowOp Op, bool Aligned>
+/// Few: of no more tiles than a warp has threads.
+template <class T, RowOp Op, bool Aligned, bool Few = false>
 struct ExpRow {
     using V = fp::Arithmetic<T>;
     using ChunkOf = Chunk<T, Aligned>;
@@ -94,18 +109,17 @@ struct ExpRow {
         return static_cast<int>(items_in_tile(tile * tile_items, a.n, tile_items));
     }
 
+    /// Not inlined: there are several of it.
+    [[nodiscard]] __device__ __noinline__ V sum_of_lanes(const V (&lane)[K]) const { return team_sum<T, K>(lane, s); }
     /// Σ of what lanes(tile, sum) finds in each tile.
     template <class F>
     [[nodiscard]] __device__ __forceinline__ V sum(const F& lanes_of) const {
-        V lane[K];
-        if (a.tiles == 1) {
-            lanes_of(std::uint64_t{0}, lane);
-            return team_sum<T, K>(lane, s);
-        }
         auto* const results = results_of_tiles<acc::Rounded<V>>();
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
+            V lane[K];
             lanes_of(tile, lane);
-            const V part = team_sum<T, K>(lane, s);
+            const V part = sum_of_lanes(lane);
+            if (a.tiles == 1) return part;
             if (threadIdx.x == 0) results[tile] = {part};
         }
         sync_team();
@@ -115,11 +129,11 @@ struct ExpRow {
     /// threads.
     template <class Acc>
     [[nodiscard]] __device__ __forceinline__ Acc* results_of_tiles() const {
-        return a.tiles <= most_few_tiles ? s.template tiles_as<Acc>() : partials<Acc>();
+        return Few || a.tiles <= most_few_tiles ? s.template tiles_as<Acc>() : partials<Acc>();
     }
     template <class Acc>
     [[nodiscard]] __device__ __forceinline__ Acc total_of(Acc* results) const {
-        if (a.tiles > most_few_tiles) return total_of_tiles<T>(results, a.tiles, s.template upper<Acc>());
+        if (!Few && a.tiles > most_few_tiles) return total_of_tiles<T>(results, a.tiles, s);
         if (threadIdx.x < warp_size) {
             const Acc total = merge_few(threadIdx.x < a.tiles ? results[threadIdx.x] : Acc{}, a.tiles);
             if (threadIdx.x == 0) results[0] = total;
@@ -137,7 +151,7 @@ struct ExpRow {
         const auto c = ExpChunk<T, Aligned, Plain>::of(chunk, origin, items(tile), s.own_lane());
         c.add_rows(chunk, lane);
         c.put(lane, s.own_lane());
-        return team_state<T, K>(c.maximum, s);
+        return Plain ? team_state<T, K>(c.maximum, s) : team_state_by_loops<T, K>(c.maximum, s);
     }
     __device__ __forceinline__ void load(ChunkOf& chunk, std::uint64_t tile) const {
         chunk.load(x + tile * tile_items, items(tile), lowest);
@@ -163,7 +177,7 @@ struct ExpRow {
     }
     /// Of the results of tiles in the workspace.
     [[nodiscard]] __device__ __forceinline__ State state_of_results() const {
-        return total_of_tiles<T>(partials<State>(), a.tiles, s.template upper<State>());
+        return total_of_tiles<T>(partials<State>(), a.tiles, s);
     }
 
     [[nodiscard]] __device__ __forceinline__ V maximum_element() const {
@@ -174,6 +188,7 @@ struct ExpRow {
     [[nodiscard]] __device__ __forceinline__ V maximum_of(const F& f) const {
         V most = fp::widen(lowest);
         bool nan = false;
+#pragma unroll 1
         for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
             const V v = f(fp::widen(load_number(x + i)));
             nan = nan || v != v;
@@ -183,6 +198,7 @@ struct ExpRow {
         if (any_of_warp(nan)) most = spec::quiet_nan<V>;
         if (threadIdx.x % warp_size == 0) s.maximum[threadIdx.x / warp_size] = most;
         sync_team();
+#pragma unroll 1
         for (std::uint32_t w = 0; w < blockDim.x / warp_size; ++w) {
             const V other = s.maximum[w];
             if (!(other <= most)) most = most != most ? most : other;
@@ -199,8 +215,12 @@ struct ExpRow {
         return fp::is_finite(most) ? Sum::of(most, most, state<false>(most).sum) : Sum::special(most);
     }
 
-    [[nodiscard]] __device__ __forceinline__ RowOut<T> out() const { return RowOut<T>::of(a, row); }
-    [[nodiscard]] __device__ __forceinline__ V weight(std::uint64_t j) const { return weight_of(a, j); }
+    [[nodiscard]] __device__ __forceinline__ RowOut<T> out() const {
+        return RowOut<T>::of(a, row);
+    }
+    [[nodiscard]] __device__ __forceinline__ V weight(std::uint64_t j) const {
+        return weight_of(a, j);
+    }
     [[nodiscard]] __device__ __forceinline__ V probability(std::uint64_t j) const {
         return fp::widen(load_number(a.probabilities + row * a.probability_stride + j));
     }
@@ -240,15 +260,22 @@ struct ExpRow {
         g.of_softmax = a.smoothed.of_softmax(g.own, g.all);
         return g;
     }
-    /// Σ f(j) over all classes.
+    /// Σ f(j) over all classes. A loop: f may be long.
     template <class F>
     [[nodiscard]] __device__ __forceinline__ V sum_of_classes(const F& f) const {
         return sum([&](std::uint64_t tile, V(&lane)[K]) {
-            const int first = ChunkOf::first(), m = items(tile);
-            ChunkOf::add_rows(lane, [&](int r, int k) {
-                const int i = first + r * ChunkOf::lanes + k;
-                return i < m ? f(tile * tile_items + static_cast<std::uint64_t>(i)) : V(-0.0);
-            });
+#pragma unroll
+            for (int k = 0; k < K; ++k)
+                lane[k] = V(-0.0);
+            const int m = items(tile);
+#pragma unroll 1
+            for (int r = 0; r < ChunkOf::rows; ++r) {
+                const int first = ChunkOf::first() + r * ChunkOf::lanes;
+#pragma unroll
+                for (int k = 0; k < K; ++k)
+                    lane[k] = lane[k] +
+                              (first + k < m ? f(tile * tile_items + static_cast<std::uint64_t>(first + k)) : V(-0.0));
+            }
         });
     }
     /// Of what the classes count.
@@ -258,30 +285,37 @@ struct ExpRow {
         });
     }
 
-    /// f(x, its softmax, its number) for each element of the row, which is read again.
-    template <class F>
+    /// f(x, its softmax, its number) for each element of the row, which is read again, so many rows
+    /// of a chunk at once: all of them are twice the code of half.
+    template <int Count = spec::rows_per_chunk / 2, class F>
     __device__ __forceinline__ void write_each(const Sum& e, const F& f) const {
+        using Part = Chunk<T, Aligned, Count>;
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
-            const auto first = static_cast<std::int64_t>(tile * tile_items);
-            ChunkOf chunk;
-            chunk.load(x + first, items(tile), lowest);
-            ChunkOf::store(out().from(tile * tile_items), items(tile), s.own_lane(), [&](int r, int k) {
-                const V v = chunk.at(r, k);
-                if constexpr (Op == RowOp::log_softmax) return e.log_softmax(v);
-                return f(v, e.softmax(v), first + ChunkOf::first() + r * ChunkOf::lanes + k);
-            });
+#pragma unroll 1
+            for (int row_of_chunk = 0; row_of_chunk < spec::rows_per_chunk; row_of_chunk += Count) {
+                const std::uint64_t first = tile * tile_items + static_cast<std::uint64_t>(row_of_chunk * Part::lanes);
+                const int m = items(tile) - row_of_chunk * Part::lanes;
+                Part part;
+                part.load(x + first, m, lowest);
+                Part::store(out().from(first), m, s.own_lane(), [&](int r, int k) {
+                    const V v = part.at(r, k);
+                    if constexpr (Op == RowOp::log_softmax) return e.log_softmax(v);
+                    return f(v, e.softmax(v), static_cast<std::int64_t>(first) + Part::first() + r * Part::lanes + k);
+                });
+            }
         }
     }
     /// Of one class a row, if it is the gradient.
+    template <int Count>
     __device__ __forceinline__ void write(const Sum& e) const {
         if (e.is_special()) return write_same(spec::quiet_nan<V>);
         if constexpr (Op != RowOp::cross_entropy_gradient) {
-            write_each(e, [&](V, V p, std::int64_t) { return p; });
+            write_each<Count>(e, [&](V, V p, std::int64_t) { return p; });
         } else {
             // Every class as if it were not the target, and then that one again, by the thread that
             // has it.
             const Slope g = slope_of_one_class();
-            write_each(e, [&](V, V p, std::int64_t) { return g.of_softmax * p * g.factor; });
+            write_each<Count>(e, [&](V, V p, std::int64_t) { return g.of_softmax * p * g.factor; });
             const auto in_tile = static_cast<int>(static_cast<std::uint64_t>(g.target) % tile_items);
             if (!Aligned) sync_team(); // another thread may have stored there
             if (ChunkOf::thread_of(in_tile) == static_cast<int>(threadIdx.x)) write_target(e, g);
@@ -301,11 +335,12 @@ struct ExpRow {
         Slope g = slope_of_all();
         const V z = a.smoothed.z_slope(a.z_loss, e.logsumexp());
         g.of_softmax = a.smoothed.with_z_slope(g.of_softmax, z, V{1});
-        write_each(e, [&](V v, V p, std::int64_t j) { return slope(e, g, v, p, j, z); });
+        write_each<1>(e, [&](V v, V p, std::int64_t j) { return slope(e, g, v, p, j, z); });
     }
     /// By `blocks`, of which this one is number `rank`.
     __device__ void write_same(V value, std::uint32_t rank = 0, std::uint32_t blocks = 1) const {
         const std::uint64_t step = std::uint64_t{blocks} * blockDim.x;
+#pragma unroll 1
         for (std::uint64_t i = std::uint64_t{rank} * blockDim.x + threadIdx.x; i < a.n; i += step)
             out().put(i, value);
     }
@@ -354,13 +389,14 @@ struct ExpRow {
         return true;
     }
 
+    template <int Count = spec::rows_per_chunk / 2>
     __device__ __forceinline__ void finish(const Sum& e) const {
         if constexpr (Op == RowOp::logsumexp) {
             const bool sums = a.smoothed.at_all != 0 || a.probabilities != nullptr;
             if (a.entropy) return put_entropy(e, sums ? sum_of_neg_log_probs(e) : V{0});
             put(e.logsumexp(), V{0});
         } else {
-            write(e);
+            write<Count>(e);
         }
     }
 };

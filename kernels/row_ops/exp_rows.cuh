@@ -169,10 +169,10 @@ struct ExpRowOfTiles {
 /// registers are not asked for where it is not run.
 template <class T, RowOp Op, bool Aligned>
 __device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shared<T>* s) {
-    using Row = ExpRow<T, Op, Aligned>;
+    using Row = ExpRow<T, Op, Aligned, true>;
     const Row block{*a, a->x + static_cast<std::int64_t>(row * a->stride), row, *s, blockIdx.x};
     if (Op == RowOp::logsumexp && a->entropy && block.without_class()) return; // all threads, or none
-    block.finish(block.sum_at_maximum());
+    block.template finish<1>(block.sum_at_maximum());
 }
 
 /// The gradient's element at the target, without smoothing.

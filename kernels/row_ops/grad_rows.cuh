@@ -138,8 +138,7 @@ struct GradRow {
         sync_team();
 #pragma unroll
         for (int i = 0; i < G::sums; ++i)
-            sum[i] =
-                row_grads::finished<G>(total_of_tiles<T>(items[i], a.tiles, shared.template upper<Item>()).sum, of);
+            sum[i] = row_grads::finished<G>(total_of_tiles<T>(items[i], a.tiles, shared).sum, of);
         sync_team(); // the shared memory is used again
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
             const int m = items_of(a, tile);

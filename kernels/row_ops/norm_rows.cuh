@@ -82,10 +82,10 @@ struct RowNumbers {
 /// A row whose squares overflow or underflow, from the beginning: scaled, if that can be, and else
 /// with the numbers that were found. Not inlined, and nothing comes after it, so that its registers
 /// are not asked for where it is not run.
-template <class T, RowOp Op, bool Aligned>
+template <class T, RowOp Op, bool Aligned, bool Few>
 __device__ __noinline__ void norm_again(const Rows<T>* rows, std::uint64_t row, Shared<T>* s,
                                         const RowNumbers<fp::Arithmetic<T>>* found) {
-    using Row = ExpRow<T, Op, Aligned>;
+    using Row = ExpRow<T, Op, Aligned, Few>;
     using V = fp::Arithmetic<T>;
     using Scale = spec::NormScale<V>;
     const Rows<T>& a = *rows;
@@ -120,6 +120,7 @@ __device__ __noinline__ void norm_again(const Rows<T>* rows, std::uint64_t row, 
         if (a.mean != nullptr) a.mean[row] = fp::canonical(own_mean);
         if (a.rstd != nullptr) a.rstd[row] = fp::canonical(own_rstd);
     }
+#pragma unroll 1
     for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
         const V z = spec::normalized(element(i), mean, rstd);
         V result = z;
@@ -133,13 +134,13 @@ __device__ __noinline__ void norm_again(const Rows<T>* rows, std::uint64_t row, 
 
 /// What becomes of a row whose numbers are in the memory of each block that has it: write(a
 /// Normalizer).
-template <class T, RowOp Op, bool Aligned, class Memory, class Write>
+template <class T, RowOp Op, bool Aligned, bool Few, class Memory, class Write>
 __device__ __forceinline__ void finish_norm(const Rows<T>& a, std::uint64_t row, Memory& memory, std::uint32_t tile,
                                             const Write& write) {
     using V = fp::Arithmetic<T>;
     if (memory.numbers.asks_for_scale) {
         if (tile != 0) return; // the first block does it for all
-        return norm_again<T, Op, Aligned>(&a, row, &memory.shared, &memory.numbers);
+        return norm_again<T, Op, Aligned, Few>(&a, row, &memory.shared, &memory.numbers);
     }
     // Of a mean that is known to be zero nothing is subtracted.
     const V mean = Op == RowOp::rmsnorm ? V{0} : memory.numbers.mean;
@@ -191,8 +192,8 @@ struct RmsNormRow {
         if (threadIdx.x == 0) memory.numbers.mean = square.sum;
         teams.for_each([&](Memory& team, std::uint32_t) { team.numbers = numbers(a, team.numbers.mean); });
         if (!there) return;
-        finish_norm<T, RowOp::rmsnorm, Aligned>(a, row, memory, tile,
-                                                [&](const auto& result) { result.write(chunk, first, m); });
+        finish_norm<T, RowOp::rmsnorm, Aligned, !Long>(a, row, memory, tile,
+                                                       [&](const auto& result) { result.write(chunk, first, m); });
     }
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared, blockIdx.x};
@@ -204,8 +205,8 @@ struct RmsNormRow {
         });
         if (threadIdx.x == 0) memory.numbers = numbers(a, square);
         sync_team();
-        finish_norm<T, RowOp::rmsnorm, Aligned>(a, row, memory, 0,
-                                                [&](const auto& result) { result.write_again(block.x); });
+        finish_norm<T, RowOp::rmsnorm, Aligned, !Long>(a, row, memory, 0,
+                                                       [&](const auto& result) { result.write_again(block.x); });
     }
 };
 
@@ -469,15 +470,15 @@ struct LayerNormRow {
             team.numbers = numbers(a, {team.numbers.mean, team.numbers.rstd});
         });
         if (!there) return;
-        finish_norm<T, RowOp::layernorm, Aligned>(
+        finish_norm<T, RowOp::layernorm, Aligned, !Long>(
             a, row, memory, tile, [&](const auto& result) { result.write(chunk, first, static_cast<int>(m)); });
     }
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& memory) {
         const Acc moments = Block{a, a.weights[0], memory, 0, 0}.reduce_long(x_of(a, row));
         if (threadIdx.x == 0) memory.numbers = numbers(a, moments);
         sync_team();
-        finish_norm<T, RowOp::layernorm, Aligned>(a, row, memory, 0,
-                                                  [&](const auto& result) { result.write_again(x_of(a, row)); });
+        finish_norm<T, RowOp::layernorm, Aligned, !Long>(a, row, memory, 0,
+                                                         [&](const auto& result) { result.write_again(x_of(a, row)); });
     }
     [[nodiscard]] static __device__ __forceinline__ const T* x_of(const Rows<T>& a, std::uint64_t row) {
         return a.x + static_cast<std::int64_t>(row * a.stride);

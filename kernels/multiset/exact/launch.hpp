@@ -102,7 +102,7 @@ template <class T>
 [[nodiscard]] Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                         const DeviceTraits& device);
 
-/// These and sums, mean and variance, of Scope::tiles.
+/// These and sums, mean and variance, of Scope::tiles; all but moments of Scope::block.
 template <class T>
 [[nodiscard]] Status launch_exact_small(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
                                         const DeviceTraits& device);

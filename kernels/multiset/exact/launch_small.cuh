@@ -45,7 +45,7 @@ struct SmallLaunch {
 
     [[nodiscard]] Status sum(void* out, exact::Word* workspace) const {
         const OpInfo& op = info(plan.request().op);
-        const bool alone = plan.launch().schedule == Schedule::last_block;
+        const bool alone = detail::route_of(plan).scope == detail::Scope::block;
         return transforms::with_term(op.transform, [&]<class Map>(Map) -> Status {
             const exact::SmallLeft parts = alone ? exact::SmallLeft{} : left<Map>(workspace);
             const auto finish = exact::Finish::of(plan, out);

@@ -25,10 +25,10 @@ enum class Engine : std::uint8_t {
 enum class Scope : std::uint8_t {
     thread, ///< a long column is cut into parts
     warp,   ///< a large group is cut into work items, which all blocks share
-    block,
-    grid,  ///< all blocks; on the CPU all threads
-    tiles, ///< all blocks, which are few and take one tile a warp: a short flat input
-    list,  ///< all blocks share the tensors of a list
+    block,  ///< by `exact` a flat input of at most 16 KiB, else a column
+    grid,   ///< all blocks; on the CPU all threads
+    tiles,  ///< all blocks, which are few and take one tile a warp: a short flat input
+    list,   ///< all blocks share the tensors of a list
 };
 
 /// What launches need to know of a CUDA device.
