@@ -13,26 +13,19 @@ namespace detreduce::cuda::multiset {
 inline constexpr int max_threads = policy::compare.threads, max_warps = max_threads / warp_size;
 
 /// How two values become one; and of 32 bits those of a warp.
-struct Larger {
+template <bool Larger>
+struct Extreme {
     template <class Value>
     __device__ __forceinline__ void operator()(Value& all, Value other) const {
-        all = other > all ? other : all;
+        all = (Larger ? other > all : other < all) ? other : all;
     }
     template <class Value>
     static __device__ __forceinline__ Value of_warp(Value mine) {
-        return warp_max(mine);
+        return Larger ? warp_max(mine) : warp_min(mine);
     }
 };
-struct Lower {
-    template <class Value>
-    __device__ __forceinline__ void operator()(Value& all, Value other) const {
-        all = other < all ? other : all;
-    }
-    template <class Value>
-    static __device__ __forceinline__ Value of_warp(Value mine) {
-        return warp_min(mine);
-    }
-};
+using Larger = Extreme<true>;
+using Lower = Extreme<false>;
 struct Plus {
     template <class Value>
     __device__ __forceinline__ void operator()(Value& all, Value other) const {

@@ -9,13 +9,7 @@ namespace detreduce::cuda::row_kernels {
 template <class Acc>
 struct Called : Acc {
     [[nodiscard]] static __device__ __forceinline__ Called identity() { return {Acc::identity()}; }
-    __device__ __forceinline__ void merge(const Called& right) { *this = {merged(*this, right)}; }
-
-  private:
-    static __device__ __noinline__ Acc merged(Acc left, Acc right) {
-        left.merge(right);
-        return left;
-    }
+    __device__ __noinline__ void merge(Called right) { Acc::merge(right); }
 };
 
 /// The levels above the tiles of a row, whose results the block has left at `items`: to all
@@ -175,14 +169,7 @@ struct ExpRow {
         }
         return a.tiles == 1 ? s.state : total_of(results_of_tiles<State>());
     }
-    /// Of the results of tiles in the workspace.
-    [[nodiscard]] __device__ __forceinline__ State state_of_results() const {
-        return total_of_tiles<T>(partials<State>(), a.tiles, s);
-    }
 
-    [[nodiscard]] __device__ __forceinline__ V maximum_element() const {
-        return maximum_of([](V v) { return v; });
-    }
     /// Of f of the elements; NaN, if one is.
     template <class F>
     [[nodiscard]] __device__ __forceinline__ V maximum_of(const F& f) const {
@@ -211,7 +198,7 @@ struct ExpRow {
         return Sum::is_plain(plain) ? Sum::plain(plain) : sum_at_maximum();
     }
     [[nodiscard]] __device__ __noinline__ Sum sum_at_maximum() const {
-        const V most = maximum_element();
+        const V most = maximum_of([](V v) { return v; });
         return fp::is_finite(most) ? Sum::of(most, most, state<false>(most).sum) : Sum::special(most);
     }
 

@@ -46,15 +46,19 @@ __global__ void __launch_bounds__(most_warps* warp_size, Op::blocks)
     }
 }
 
+/// What rows_kernel() asks of an op that takes Shared memory.
+template <class T, bool Repeats, int Blocks = policy::long_row_blocks_at_once, class More = Rows<T>>
+struct RowKernel {
+    using Arguments = More;
+    using Memory = Shared<T>;
+    static constexpr int blocks = Blocks;
+    static constexpr bool repeats = Repeats;
+};
+
 /// A row of more than one tile, or one of which all classes count, from the beginning.
 template <class T, RowOp Op, bool Aligned>
-struct LongExpRow {
-    using Arguments = Rows<T>;
-    using Memory = Shared<T>;
-    static constexpr int blocks = policy::long_row_blocks_at_once;
-    static constexpr bool repeats = true;
-
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
+struct LongExpRow : RowKernel<T, true> {
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Shared<T>& shared) {
         using Row = ExpRow<T, Op, Aligned>;
         using V = fp::Arithmetic<T>;
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
@@ -68,15 +72,10 @@ struct LongExpRow {
 
 /// A tile of a row of more of them: its state, to where the row's are. `a.rows` are all tiles.
 template <class T, bool Aligned>
-struct ExpTileOfRow {
-    using Arguments = Rows<T>;
-    using Memory = Shared<T>;
-    static constexpr int blocks = blocks_of_rows<T>;
-    static constexpr bool repeats = false;
-
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t i, const Teams<Memory>& teams) {
+struct ExpTileOfRow : RowKernel<T, false, blocks_of_rows<T>> {
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t i, const Teams<Shared<T>>& teams) {
         if (i >= a.rows) return;
-        Memory& shared = teams.memory(threadIdx.y);
+        Shared<T>& shared = teams.memory(threadIdx.y);
         using Row = ExpRow<T, RowOp::logsumexp, Aligned>;
         using V = fp::Arithmetic<T>;
         const std::uint64_t row = i / a.tiles, tile = i % a.tiles;
@@ -90,16 +89,11 @@ struct ExpTileOfRow {
 /// And what becomes of the row, of no more tiles than a warp has threads, where not all classes
 /// count: a warp a row. The state of the row takes the place of its first tile's.
 template <class T>
-struct ExpRowOfFewTiles {
-    using Arguments = Rows<T>;
-    using Memory = Shared<T>;
-    static constexpr int blocks = policy::exp_row_blocks;
-    static constexpr bool repeats = false;
-
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
+struct ExpRowOfFewTiles : RowKernel<T, false, policy::exp_row_blocks> {
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Shared<T>>& teams) {
         using Row = ExpRow<T, RowOp::logsumexp, false>;
         using State = typename Row::State;
-        Memory& shared = teams.memory(threadIdx.y);
+        Shared<T>& shared = teams.memory(threadIdx.y);
         const Row team{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
         const bool there = row < a.rows;
         auto* const tiles = team.template partials<State>();
@@ -113,7 +107,7 @@ struct ExpRowOfFewTiles {
             shared.target = target;
             if (there) tiles[0] = state;
         }
-        teams.for_each([&](Memory& memory, std::uint32_t number) {
+        teams.for_each([&](Shared<T>& memory, std::uint32_t number) {
             const std::uint64_t its_row = row - threadIdx.y + number;
             if (its_row < a.rows && Row::Sum::is_plain(memory.state))
                 Row::put_one(a, its_row, Row::Sum::plain(memory.state), memory.target);
@@ -123,17 +117,16 @@ struct ExpRowOfFewTiles {
 /// And of those whose elements are not taken as they are, which are looked for in as many rows at
 /// once as a block has threads: a.rows are such groups.
 template <class T>
-struct SpecialExpRows {
-    struct Arguments : Rows<T> {
-        std::uint64_t all_rows;
-    };
-    using Memory = Shared<T>;
+struct RowGroups : Rows<T> {
+    std::uint64_t all_rows;
+};
+template <class T>
+struct SpecialExpRows : RowKernel<T, true, policy::long_row_blocks_at_once, RowGroups<T>> {
+    using Arguments = RowGroups<T>;
     static constexpr std::uint32_t together = most_warps * warp_size;
-    static constexpr int blocks = policy::long_row_blocks_at_once;
-    static constexpr bool repeats = true;
     using Row = ExpRow<T, RowOp::logsumexp, false>;
 
-    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t group, Memory& shared) {
+    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t group, Shared<T>& shared) {
         const std::uint64_t first = group * together, own = first + threadIdx.x;
         if (__syncthreads_or(own < a.all_rows && is_special(a, own)) == 0) return;
         for (std::uint64_t row = first; row < first + together && row < a.all_rows; ++row) {
@@ -151,17 +144,12 @@ struct SpecialExpRows {
 };
 /// What becomes of a row of any number of tiles.
 template <class T>
-struct ExpRowOfTiles {
-    using Arguments = Rows<T>;
-    using Memory = Shared<T>;
-    static constexpr int blocks = policy::long_row_blocks_at_once;
-    static constexpr bool repeats = true;
-
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& shared) {
+struct ExpRowOfTiles : RowKernel<T, true> {
+    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Shared<T>& shared) {
         using Row = ExpRow<T, RowOp::logsumexp, false>;
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
         if (a.entropy && block.without_class()) return; // all threads, or none
-        block.finish(block.sum_of(block.state_of_results()));
+        block.finish(block.sum_of(total_of_tiles<T>(block.template partials<spec::ExpState<T>>(), a.tiles, shared)));
     }
 };
 

@@ -198,13 +198,8 @@ struct GradRow {
 /// Of logsumexp, and of cross entropy with respect to probabilities: what is made of sums of
 /// exponentials.
 template <class T, RowOp Op, bool Aligned>
-struct ExpGradRow {
-    using Arguments = GradRows<T>;
-    using Memory = Shared<T>;
-    static constexpr int blocks = policy::long_row_blocks_at_once;
-    static constexpr bool repeats = true;
-
-    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& shared) {
+struct ExpGradRow : RowKernel<T, true, policy::long_row_blocks_at_once, GradRows<T>> {
+    static __device__ __forceinline__ void run(const GradRows<T>& a, std::uint64_t row, Shared<T>& shared) {
         using Row = ExpRow<T, Op, Aligned>;
         using V = fp::Arithmetic<T>;
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
