@@ -25,7 +25,9 @@ struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, A>> {
         while (threads < warp_size && threads * per_thread < flat.n())
             threads *= 2;
         const std::uint64_t warps = spec::tiles(groups.count, rows_in_flight<Steps> * (warp_size / threads));
-        using RowLevel = TermLevel<T, Acc, Map, Vectors ? Alignment::known : Alignment::seen>;
+        // Lanes of one element each are merged in the same way by kahan and by compensated.
+        using RowAcc = std::conditional_t<Acc::keeps_errors, acc::Compensated<typename Acc::Value>, Acc>;
+        using RowLevel = TermLevel<T, RowAcc, Map, Vectors ? Alignment::known : Alignment::seen>;
         const T* y = nullptr;
         if constexpr (Map::inputs == 2) y = input.y;
         return flat.launch_resident(short_rows_kernel<RowLevel, Steps>, spec::tiles(warps, block_warps), 0,
