@@ -104,15 +104,15 @@ struct ExpRow {
     }
 
     /// Not inlined: there are several of it.
-    [[nodiscard]] __device__ __noinline__ V sum_of_lanes(const V (&lane)[K]) const { return team_sum<T, K>(lane, s); }
+    [[nodiscard]] __device__ __noinline__ V sum_of_lanes(Pack<V, K> lane) const { return team_sum<T, K>(lane.v, s); }
     /// Σ of what lanes(tile, sum) finds in each tile.
-    template <class F>
+    template <bool Inlined = false, class F>
     [[nodiscard]] __device__ __forceinline__ V sum(const F& lanes_of) const {
         auto* const results = results_of_tiles<acc::Rounded<V>>();
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
-            V lane[K];
-            lanes_of(tile, lane);
-            const V part = sum_of_lanes(lane);
+            Pack<V, K> lane;
+            lanes_of(tile, lane.v);
+            const V part = Inlined ? team_sum<T, K>(lane.v, s) : sum_of_lanes(lane);
             if (a.tiles == 1) return part;
             if (threadIdx.x == 0) results[tile] = {part};
         }
@@ -272,9 +272,11 @@ struct ExpRow {
         });
     }
 
-    /// f(x, its softmax, its number) for each element of the row, which is read again, so many rows
-    /// of a chunk at once: all of them are twice the code of half.
-    template <int Count = spec::rows_per_chunk / 2, class F>
+    /// So many rows of a chunk at once: all are twice the code of half, but f64 softmax of 262144
+    /// is 6 % slower by half.
+    static constexpr int rows_at_once = fp::is_f64<T> ? rows : rows / 2;
+    /// f(x, its softmax, its number) for each element of the row, which is read again.
+    template <int Count = rows_at_once, class F>
     __device__ __forceinline__ void write_each(const Sum& e, const F& f) const {
         using Part = Chunk<T, Aligned, Count>;
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
@@ -376,7 +378,7 @@ struct ExpRow {
         return true;
     }
 
-    template <int Count = spec::rows_per_chunk / 2>
+    template <int Count = rows_at_once>
     __device__ __forceinline__ void finish(const Sum& e) const {
         if constexpr (Op == RowOp::logsumexp) {
             const bool sums = a.smoothed.at_all != 0 || a.probabilities != nullptr;

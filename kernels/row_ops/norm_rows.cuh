@@ -197,7 +197,7 @@ struct RmsNormRow {
     }
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared, blockIdx.x};
-        const V square = block.sum([&](std::uint64_t tile, V(&lane)[Row::K]) {
+        const V square = block.template sum<true>([&](std::uint64_t tile, V(&lane)[Row::K]) {
             ChunkOf chunk;
             chunk.load(block.x + tile * Row::tile_items, block.items(tile), T{});
             if (tile + 1 < a.tiles) ChunkOf::prefetch(block.x + (tile + 1) * Row::tile_items, block.items(tile + 1));
