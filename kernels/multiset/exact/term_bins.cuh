@@ -231,6 +231,10 @@ struct TermBins : TermWindow<T> {
     static constexpr bool adds_products = fp::is_f64<Number> && !fp::is_f64<T> && !Map::linear && W::bins == 2;
     /// Terms that are multiples of the first bin's Q need not go through the others.
     static constexpr bool in_one_bin = adds_products && fp::has_16_bits<T> && W::adds == 64;
+    /// Squares of 16-bit elements: their magnitudes become floats and, by moving bits, doubles. A
+    /// zero becomes 2^moved_zero, whose square bins must be too coarse to see.
+    static constexpr bool of_magnitudes = in_one_bin && Map::inputs == 1;
+    static constexpr int moved_zero = -127;
     /// Elements whose squared differences two bins hold differ by a double, and so do those whose
     /// differences one bin holds: a term is one addition, in the place of one a part.
     static constexpr bool by_difference = Map::parts > 1 &&
@@ -247,7 +251,8 @@ struct TermBins : TermWindow<T> {
     /// Above the tile that a window is made for, terms seldom grow; below it there is always a
     /// smaller one.
     static constexpr int most_above = in_one_bin ? 2 : 8;
-    static constexpr int lowest_top = W::lowest_top + BinsOf::shift + (has_errors ? to_errors : 0);
+    static constexpr int lowest_top =
+        of_magnitudes ? W::span + 2 * moved_zero + 4 : W::lowest_top + BinsOf::shift + (has_errors ? to_errors : 0);
     /// Products below this may have errors, or last bits, that are no numbers any more.
     static constexpr int minimum_term =
         fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);

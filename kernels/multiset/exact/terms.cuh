@@ -268,6 +268,12 @@ struct TermWalk {
     static __device__ __forceinline__ void add_products(BinsOf& bins, const uint4& x, const uint4& y) {
         if constexpr (is_moments<Map>) {
             bins.template add<OneBin>(x);
+        } else if constexpr (BinsOf::of_magnitudes) {
+            Element<T>::each(kept(x), [&](float m) {
+                const std::uint32_t high = (__float_as_uint(m) >> 3) + ((1023 - 127) << 20);
+                const double a = __hiloint2double(static_cast<int>(high), 0);
+                bins.template add_product<OneBin>(a, a);
+            });
         } else {
             constexpr double scale = scale_of_moved<T>;
             each_moved(x, Input::binary ? y : x, [&](double a, double b) {
@@ -278,7 +284,8 @@ struct TermWalk {
     }
     /// 16-bit elements or their magnitudes.
     static __device__ __forceinline__ uint4 kept(const uint4& x) {
-        constexpr std::uint32_t keep = Map::transform == Transform::magnitude ? 0x7fff7fffu : ~0u;
+        constexpr bool signs = Map::transform != Transform::magnitude && Map::transform != Transform::square;
+        constexpr std::uint32_t keep = signs ? ~0u : 0x7fff7fffu;
         return {x.x & keep, x.y & keep, x.z & keep, x.w & keep};
     }
     /// Can add_fours() take elements of such a range?
