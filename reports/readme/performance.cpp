@@ -364,23 +364,23 @@ std::string processes(const Folder& folder) {
 
 // Nothing is claimed of a machine that is not named here.
 std::string verified(const Folder& folder) {
-    Table table;
-    std::string sources, notes;
+    std::string text, sources;
+    std::vector<Results> reports;
     for (const Folder& f : folder.all_beside()) {
         if (!f.has("summary.txt")) continue;
         const std::string summary = read_file(f.path / "summary.txt");
-        append(table, runs_table(read_file(f.path / "provenance.txt"), summary, f.origin_commit("summary.txt")));
-        sources += f.link_with_folder("provenance.txt") + ", " + f.link_with_folder("summary.txt") + ", ";
-        notes += notes_of(summary);
+        const Table table = runs_table(read_file(f.path / "provenance.txt"), summary, f.origin_commit("summary.txt"));
+        text += fmt::format("**{}** ({}, {}):\n\n{}{}\n", table.caption, f.link_with_folder("provenance.txt"),
+                            f.link_with_folder("summary.txt"), markdown(table), notes_of(summary));
     }
+    if (text.empty()) throw program::Failure("there is no folder of results with a summary.txt");
     for (const Folder& f : folder.all_beside()) {
         if (!f.has(results_file)) continue;
-        add_report(table, f.results());
-        sources += f.link_with_folder(results_file) + ", ";
+        reports.push_back(f.results());
+        sources += (sources.empty() ? "" : ", ") + f.link_with_folder(results_file);
     }
-    if (table.columns.empty()) throw program::Failure("there is no folder of results with a summary.txt");
-    sources.resize(sources.size() - 2);
-    return fmt::format("From {}.\n\n", sources) + markdown(table) + notes;
+    return text + fmt::format("What `detreduce report` found, from {}:\n\n", sources) +
+           markdown(reports_table(reports));
 }
 
 const std::map<std::string, std::string (*)(const Folder&)> tables{

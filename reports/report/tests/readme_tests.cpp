@@ -86,9 +86,11 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     write("gpu/summary.txt", "PASS all of it\nFAIL some_tests   3s  (one was slow)\nnote: of five cases\nFAIL\n");
     write("gpu/provenance.txt", "date 2026-11-21T23:35:42Z\ncommit 4b011889a530\ngpu Some GPU, 580, 143771 MiB, 9.0\n"
                                 "shapes.csv: commit 2ac5fa689, 2026-11-22\n");
-    write("nvidia-h100-x2/summary.txt", "PASS two_gpus\nnote: of a rank each\n");
+    write("nvidia-h100-x2/summary.txt", "PASS two_gpus\nPASS later  7s  (1 rank; all of it; at 6c0ffee1234)\n"
+                                        "FAIL alone  (at 7c0ffee12)\nPASS early  (at 3 sizes)\nnote: of a rank each\n");
     write("nvidia-h100-x2/provenance.txt",
-          "date 2026-11-25T23:14:30Z\ncommit 5b011889a530\ngpu Two GPUs, 580, 143771 MiB, 9.0\n");
+          "date 2026-11-25T23:14:30Z\ncommit 5b011889a530\ngpu Two GPUs, 580, 143771 MiB, 9.0\ncpu 9 processors\n"
+          "nvcc 13\n");
     Results on_cpu = timed("exact");
     on_cpu.cost[0].variant = "1 thread";
     on_cpu.cost[0].median_s = 32768e-9; // 1 ns an element
@@ -179,11 +181,15 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
              Line{"processes", "From [xeon-cpu/mpi.txt](results/xeon-cpu/mpi.txt): Some processor."},
              Line{"processes", "| 2 ranks | x | 7.25 |"},
              Line{"verified", "[nvidia-h100-x2/summary.txt](results/nvidia-h100-x2/summary.txt)"},
-             Line{"verified", "| Two GPUs, driver 580 |  |  | two_gpus | passed | 5b011889a |"},
+             Line{"verified", "**Two GPUs, driver 580; 9 processors; nvcc 13** ([nvidia-h100-x2/provenance.txt]"},
+             Line{"verified", "| two_gpus | passed | 5b011889a |\n"},
+             Line{"verified", "| later | passed: 1 rank; all of it | 6c0ffee12 |\n"}, // a commit of its own
+             Line{"verified", "| alone | FAILED | 7c0ffee12 |\n"},
+             Line{"verified", "| early | passed: at 3 sizes | 5b011889a |\n"},
              Line{"verified", "- of a rank each"},
-             Line{"verified", "| Some GPU, driver 580 |  |  | all of it | passed | 4b011889a |\n"},
+             Line{"verified", "| all of it | passed | 4b011889a |\n"},
              Line{"verified", "| some_tests | FAILED: one was slow | 4b011889a |\n"},
-             Line{"verified", "`detreduce report --out out`"},
+             Line{"verified", "`detreduce report` `--out out`"},
              Line{"verified", "| none | Some CPU"},
              Line{"verified", "\n- of five cases\n"},
              Line{"ladder", "From [ladder.json](results/gpu/ladder.json)"},
