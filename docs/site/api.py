@@ -84,6 +84,27 @@ def _enumeration(taken, lines, at):
     return f"{head.rstrip()}\n{body}\n}};", at + 1
 
 
+_borrowed = re.compile(r"#define DETREDUCE_ENUMERATOR\(.*\n\s*(\w+)\(DETREDUCE_ENUMERATOR\)\n#undef DETREDUCE_ENUMERATOR\n")
+
+
+def _with_lists(source, root):
+    """A header whose enumerations say the words of lists that another header has, those of the dtypes."""
+    lists = (root / INCLUDE / "fp" / "format.hpp").read_text(encoding="utf-8")
+
+    def words(name):
+        found = re.search(rf"^#define {name}\(X\)((?:.*\\\n)*.*)", lists, flags=re.M)
+        if not found:
+            return None
+        parts = re.findall(r"^\s*(\w+)\((\w+)", found.group(1), flags=re.M)
+        return [w for call, word in parts for w in ([word] if call == "X" else words(call))]
+
+    def said(match):
+        names = words(match.group(1))
+        return match.group(0) if names is None else "".join(f"    {n},\n" for n in names)
+
+    return _borrowed.sub(said, source)
+
+
 def _dedented(text):
     lines = text.rstrip().split("\n")
     margin = min((len(l) - len(l.lstrip()) for l in lines if l.strip()), default=0)
@@ -137,7 +158,7 @@ def _blocks(source):
             while at < len(lines) and re.match(r"\s*///", lines[at]):
                 comment.append(re.sub(r"^\s*/// ?", "", lines[at]))
                 at += 1
-            comment = re.sub(r":\s+[XY]\(enumerator and\s+name, .*?\)(?=\.|$)", "", "\n".join(comment), flags=re.S).split("\n")
+            comment = re.sub(r":\s+[XY]\(enumerator\s+and\s+name, .*?\)(?=\.|$)", "", "\n".join(comment), flags=re.S).split("\n")
             if at < len(lines) and lines[at].strip():
                 declaration, at = _declaration(lines, at)
                 # Overloads right behind it share the comment.
@@ -165,14 +186,21 @@ def _cpp(root):
         path = root / INCLUDE / name
         if not path.exists():
             continue
-        source = path.read_text(encoding="utf-8")
+        source = _with_lists(path.read_text(encoding="utf-8"), root)
         text += f"\n## {name}\n\n" + _paragraph(_head(source))
         for comment, declaration in _blocks(source):
-            text += _heading(declaration, text) + "\n~~~~cpp\n" + declaration + "\n~~~~\n\n" + _fields(comment) + "\n"
+            text += _heading(declaration, text) + "\n~~~~{ .cpp .declared }\n" + _plain(declaration) + "\n~~~~\n\n" + _fields(comment) + "\n"
+    if "DETREDUCE_ENUMERATOR" in text or re.search(r"X\(enumerator", text):
+        raise ValueError("an enumeration of the C++ reference does not have the words of its list")
     return text
 
 
 _named = re.compile(r"\b(?:enum class|struct|class|concept)\s+(?:\[\[.*?\]\]\s*)?(\w+)|\b(\w+)\s*\(|\busing\s+(\w+)|\b(\w+)\s*[=;{]")
+
+
+def _plain(declaration):
+    """A comment behind what it is about begins with // as any other."""
+    return re.sub(r"///<", "//", declaration)
 
 
 def _heading(declaration, before):
@@ -245,9 +273,9 @@ def _c(root):
             if before.strip():
                 named = _c_type.search(before)
                 word = next((g for g in named.groups() if g), "") if named else ""
-                text += (f"\n### `{word}`\n" if word else "") + f"\n~~~~c\n{before.strip()}\n~~~~\n"
+                text += (f"\n### `{word}`\n" if word else "") + f"\n~~~~{{ .c .declared }}\n{before.strip()}\n~~~~\n"
             for piece in pieces:
-                text += f"\n### `{_c_call.match(piece).group(1)}`\n\n~~~~c\n{piece.strip()}\n~~~~\n"
+                text += f"\n### `{_c_call.match(piece).group(1)}`\n\n~~~~{{ .c .declared }}\n{piece.strip()}\n~~~~\n"
             text += "\n" + (said or "") + "\n"
         missing = set(re.findall(r"\b(detreduce_\w+)\([^;]*?DETREDUCE_NOEXCEPT;", source)) - set(re.findall(r"^### `(\w+)`$", text, flags=re.M))
         if missing:
@@ -272,7 +300,7 @@ def _module(folder, name):
     text = f"\n## {name}\n\n" + _said(top)
     for word in sorted(found, key=str.lower):
         node = found[word]
-        text += f"\n### {name}.{word}\n\n~~~~python\n"
+        text += f"\n### {name}.{word}\n\n~~~~{{ .python .declared }}\n"
         if isinstance(node, ast.FunctionDef):
             text += _signature(node)
         else:
@@ -285,8 +313,9 @@ def _module(folder, name):
 
 
 def _said(node):
+    """The docstring; a line that was full goes on in the next, as far as the page is wide."""
     doc = ast.get_docstring(node)
-    return f"~~~~{{ .text .said }}\n{doc}\n~~~~\n" if doc else ""
+    return "~~~~{ .text .said }\n" + re.sub(r"^(\S.{79,})\n(?=\S)", r"\1 ", doc, flags=re.M) + "\n~~~~\n" if doc else ""
 
 
 def _python(root):

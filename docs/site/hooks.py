@@ -195,6 +195,9 @@ _space = '<mspace width="0.17em"></mspace>'
 _bar = re.compile(r"<mo[^>]*>(?:&#x0007C;|\|)</mo>")
 
 
+_long_code = re.compile(r"<code>(?=[^<]{33})")  # it may be broken within a table
+
+
 def on_page_content(content, page, config, files):
     def typeset(match):
         display = "block" if match.group(2) == "[" else "inline"
@@ -207,4 +210,4 @@ def on_page_content(content, page, config, files):
         forms = itertools.cycle(("prefix", "postfix"))
         return _bar.sub(lambda _: f'<mo form="{next(forms)}" stretchy="false" lspace="0" rspace="0">|</mo>', typeset)
 
-    return _formula.sub(typeset, content)
+    return _formula.sub(typeset, _long_code.sub(r'<code class="long">', content))

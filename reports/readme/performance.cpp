@@ -1,6 +1,7 @@
 #include "performance.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -188,10 +189,19 @@ std::string shapes(const Folder& folder) {
            folder.from(shapes_file) + markdown(shapes_table(folder.rows(shapes_file), code));
 }
 
+// In two tables: of row ops there is no `exact`.
 std::string row_ops(const Folder& folder) {
-    return "Row ops by `tree`, and means of losses, of which one half of the bytes is the target. Those that write as "
-           "much as they read are beside a copy of the same bytes (c).\n" +
-           folder.from(row_ops_file) + markdown(row_ops_table(folder.rows(row_ops_file), code));
+    std::vector<CostRow> rows = folder.rows(row_ops_file), means = rows;
+    const auto is_mean = [](const CostRow& r) { return r.candidate.ends_with(" mean"); };
+    std::erase_if(means, std::not_fn(is_mean));
+    std::erase_if(rows, is_mean);
+    std::string text = "Row ops by `tree`. Those that write as much as they read are beside a copy of the same bytes "
+                       "(c).\n" +
+                       folder.from(row_ops_file) + markdown(row_ops_table(rows, code));
+    if (!means.empty())
+        text +=
+            "\nMeans of losses, of which one half of the bytes is the target.\n\n" + markdown(ops_table(means, code));
+    return text;
 }
 
 // Of others what was printed: its file, and which columns are shown.
@@ -204,6 +214,8 @@ constexpr PeerFile edge_peers[] = {{"cub.txt", "CUB", "gpu_to_gpu"}, {"nccl.txt"
 std::string edges(const Folder& folder) {
     const Results results = folder.results();
     Table table = edge_table(results);
+    for (Column& column : table.columns) // a narrow head: the text above the table says what it is
+        if (column.title == code("cub::DeviceReduce::Sum")) column.title = "CUB " + code("Sum");
     std::string from = fmt::format("From {}: {}", folder.link_to(results_file), folder.origin(results_file));
     const Folder edges_folder = folder.beside(edge_folder);
     for (const PeerFile& peer : edge_peers) {
@@ -364,23 +376,23 @@ std::string processes(const Folder& folder) {
 
 // Nothing is claimed of a machine that is not named here.
 std::string verified(const Folder& folder) {
-    Table table;
-    std::string sources, notes;
+    std::string text, sources;
+    std::vector<Results> reports;
     for (const Folder& f : folder.all_beside()) {
         if (!f.has("summary.txt")) continue;
         const std::string summary = read_file(f.path / "summary.txt");
-        append(table, runs_table(read_file(f.path / "provenance.txt"), summary, f.origin_commit("summary.txt")));
-        sources += f.link_with_folder("provenance.txt") + ", " + f.link_with_folder("summary.txt") + ", ";
-        notes += notes_of(summary);
+        const Table table = runs_table(read_file(f.path / "provenance.txt"), summary, f.origin_commit("summary.txt"));
+        text += fmt::format("**{}** ({}, {}):\n\n{}{}\n", table.caption, f.link_with_folder("provenance.txt"),
+                            f.link_with_folder("summary.txt"), markdown(table), notes_of(summary));
     }
+    if (text.empty()) throw program::Failure("there is no folder of results with a summary.txt");
     for (const Folder& f : folder.all_beside()) {
         if (!f.has(results_file)) continue;
-        add_report(table, f.results());
-        sources += f.link_with_folder(results_file) + ", ";
+        reports.push_back(f.results());
+        sources += (sources.empty() ? "" : ", ") + f.link_with_folder(results_file);
     }
-    if (table.columns.empty()) throw program::Failure("there is no folder of results with a summary.txt");
-    sources.resize(sources.size() - 2);
-    return fmt::format("From {}.\n\n", sources) + markdown(table) + notes;
+    return text + fmt::format("What `detreduce report` found, from {}:\n\n", sources) +
+           markdown(reports_table(reports));
 }
 
 const std::map<std::string, std::string (*)(const Folder&)> tables{

@@ -37,11 +37,41 @@ std::string gpu_of(const std::string& value) {
     return std::regex_match(value, part, wanted) ? fmt::format("{}, driver {}", part[1].str(), part[2].str()) : value;
 }
 
+// A command whose line may end before each of its options.
+std::string option_by_option(const std::string& command) {
+    static const std::regex option(" --");
+    return code(std::regex_replace(command, option, "` `--"));
+}
+
 } // namespace
 
 Table runs_table(const std::string& provenance, const std::string& summary, const std::string& commit) {
-    Table table{"verified",
-                "Where it was verified",
+    std::string machine = gpu_of(value_of(provenance, "gpu")) + "; " + value_of(provenance, "cpu");
+    if (const std::string nvcc = value_of(provenance, "nvcc"); !nvcc.empty()) machine += "; nvcc " + nvcc;
+    Table table{"verified", machine, {{"what ran", false}, {"how it ended", false}, {"commit", false}}, {}};
+    static const std::regex verdict(R"((PASS|FAIL) (.*?\S)(?:\s{2,}(.*))?)"), why(R"([^(]*\((.*)\))"),
+        of_another_commit(R"((?:(.*); )?at ([0-9a-f]{7,40}))");
+    std::smatch part, reason, other;
+    for (const std::string& line : lines_of(summary)) {
+        if (!std::regex_match(line, part, verdict)) continue;
+        const std::string rest = part[3];
+        std::string ended = part[1] == "PASS" ? "passed" : "FAILED", its_commit = commit;
+        if (std::regex_match(rest, reason, why)) {
+            std::string words = reason[1];
+            if (std::regex_match(reason[1].first, reason[1].second, other, of_another_commit)) {
+                words = other[1];
+                its_commit = other[2].str().substr(0, 9);
+            }
+            if (!words.empty()) ended += ": " + words;
+        }
+        table.rows.push_back({{part[2]}, {ended}, {its_commit}});
+    }
+    return table;
+}
+
+Table reports_table(const std::vector<Results>& list) {
+    Table table{"reports",
+                "What reports found",
                 {{"GPU", false},
                  {"CPU", false},
                  {"compiler, toolkit", false},
@@ -49,33 +79,16 @@ Table runs_table(const std::string& provenance, const std::string& summary, cons
                  {"how it ended", false},
                  {"commit", false}},
                 {}};
-    const std::string gpu = gpu_of(value_of(provenance, "gpu")), cpu = value_of(provenance, "cpu"),
-                      nvcc = value_of(provenance, "nvcc");
-    static const std::regex verdict(R"((PASS|FAIL) (.*?\S)(?:\s{2,}(.*))?)"), why(R"([^(]*\((.*)\))");
-    std::smatch part, reason;
-    for (const std::string& line : lines_of(summary)) {
-        if (!std::regex_match(line, part, verdict)) continue;
-        const std::string rest = part[3];
-        std::string ended = part[1] == "PASS" ? "passed" : "FAILED";
-        if (std::regex_match(rest, reason, why)) ended += ": " + reason[1].str();
-        // The machine, once for all of its lines.
-        const std::vector<Cell> machine = table.rows.empty()
-                                              ? std::vector<Cell>{{gpu}, {cpu}, {nvcc.empty() ? "" : "nvcc " + nvcc}}
-                                              : std::vector<Cell>(3);
-        std::vector<Cell>& row = table.rows.emplace_back(machine);
-        row.insert(row.end(), {{part[2]}, {ended}, {commit}});
+    for (const Results& results : list) {
+        const Provenance& p = results.provenance;
+        table.rows.push_back({{p.gpu ? p.gpu->name : "none"},
+                              {fmt::format("{}, {}", p.cpu, p.isa)},
+                              {p.compiler},
+                              {option_by_option(p.command)},
+                              {words_of(proof_of(results))},
+                              {p.commit.substr(0, 9)}});
     }
     return table;
-}
-
-void add_report(Table& table, const Results& results) {
-    const Provenance& p = results.provenance;
-    table.rows.push_back({{p.gpu ? p.gpu->name : "none"},
-                          {fmt::format("{}, {}", p.cpu, p.isa)},
-                          {p.compiler},
-                          {code(p.command)},
-                          {words_of(proof_of(results))},
-                          {p.commit.substr(0, 9)}});
 }
 
 std::string notes_of(const std::string& summary) {

@@ -32,7 +32,7 @@ p{max-width:78ch;margin:.5rem 0}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;margin:.8rem 0;padding:0;font-size:.86rem}
 .legend span{padding:.1rem .45rem;border:1px solid var(--line);border-radius:4px;font-weight:600}
 nav a{margin-right:1.1em}
-a{color:var(--link)}
+a{color:var(--link)}p{overflow-wrap:break-word}
 .note{border-left:4px solid var(--link);background:var(--panel);padding:.5rem .8rem;max-width:none}
 ul.findings{padding-left:1.2em;max-width:78ch;font-weight:600}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,430px),1fr));gap:18px;margin:1rem 0}

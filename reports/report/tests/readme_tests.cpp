@@ -80,15 +80,20 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     write("gpu/ops.csv", cost_csv(timed("mean tree")));
     write("gpu/ops_small.csv", cost_csv(timed("mean tree")));
     write("gpu/shapes.csv", cost_csv(timed("sum tree rows of 32")));
-    write("gpu/row_ops.csv", cost_csv(timed("logsumexp tree rows of 4096")));
+    Results of_rows = timed("logsumexp tree rows of 4096");
+    const Results of_means = timed("huber exact mean");
+    of_rows.cost.insert(of_rows.cost.end(), of_means.cost.begin(), of_means.cost.end());
+    write("gpu/row_ops.csv", cost_csv(of_rows));
     write("gpu/results.json", to_json(sample()));
     write("gpu/ladder.json", to_json(sample()));
     write("gpu/summary.txt", "PASS all of it\nFAIL some_tests   3s  (one was slow)\nnote: of five cases\nFAIL\n");
     write("gpu/provenance.txt", "date 2026-11-21T23:35:42Z\ncommit 4b011889a530\ngpu Some GPU, 580, 143771 MiB, 9.0\n"
                                 "shapes.csv: commit 2ac5fa689, 2026-11-22\n");
-    write("nvidia-h100-x2/summary.txt", "PASS two_gpus\nnote: of a rank each\n");
+    write("nvidia-h100-x2/summary.txt", "PASS two_gpus\nPASS later  7s  (1 rank; all of it; at 6c0ffee1234)\n"
+                                        "FAIL alone  (at 7c0ffee12)\nPASS early  (at 3 sizes)\nnote: of a rank each\n");
     write("nvidia-h100-x2/provenance.txt",
-          "date 2026-11-25T23:14:30Z\ncommit 5b011889a530\ngpu Two GPUs, 580, 143771 MiB, 9.0\n");
+          "date 2026-11-25T23:14:30Z\ncommit 5b011889a530\ngpu Two GPUs, 580, 143771 MiB, 9.0\ncpu 9 processors\n"
+          "nvcc 13\n");
     Results on_cpu = timed("exact");
     on_cpu.cost[0].variant = "1 thread";
     on_cpu.cost[0].median_s = 32768e-9; // 1 ns an element
@@ -148,7 +153,10 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
              Line{"shapes", "From [shapes.csv](results/gpu/shapes.csv): Some GPU, commit 2ac5fa689, 2026-11-22."},
              Line{"shapes", "| `sum`, rows of 32 | 0.750 |\n"},
              Line{"row-ops", "From [row_ops.csv](results/gpu/row_ops.csv)"},
+             Line{"row-ops", "f32 `tree` |\n"}, // of losses there is `exact`, in a table of their own
              Line{"row-ops", "| `logsumexp`, rows of 4096 | 0.750 |\n"},
+             Line{"row-ops", "f32 `exact` |\n"},
+             Line{"row-ops", "| `huber` | 0.750 |\n"},
              Line{"choices", "From [results.json](results/gpu/results.json)"},
              Line{"choices", "| tree | f32 |"},
              Line{"choices", "Speed is that on 128 KiB; “× read” is relative"},
@@ -179,11 +187,15 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
              Line{"processes", "From [xeon-cpu/mpi.txt](results/xeon-cpu/mpi.txt): Some processor."},
              Line{"processes", "| 2 ranks | x | 7.25 |"},
              Line{"verified", "[nvidia-h100-x2/summary.txt](results/nvidia-h100-x2/summary.txt)"},
-             Line{"verified", "| Two GPUs, driver 580 |  |  | two_gpus | passed | 5b011889a |"},
+             Line{"verified", "**Two GPUs, driver 580; 9 processors; nvcc 13** ([nvidia-h100-x2/provenance.txt]"},
+             Line{"verified", "| two_gpus | passed | 5b011889a |\n"},
+             Line{"verified", "| later | passed: 1 rank; all of it | 6c0ffee12 |\n"}, // a commit of its own
+             Line{"verified", "| alone | FAILED | 7c0ffee12 |\n"},
+             Line{"verified", "| early | passed: at 3 sizes | 5b011889a |\n"},
              Line{"verified", "- of a rank each"},
-             Line{"verified", "| Some GPU, driver 580 |  |  | all of it | passed | 4b011889a |\n"},
+             Line{"verified", "| all of it | passed | 4b011889a |\n"},
              Line{"verified", "| some_tests | FAILED: one was slow | 4b011889a |\n"},
-             Line{"verified", "`detreduce report --out out`"},
+             Line{"verified", "`detreduce report` `--out out`"},
              Line{"verified", "| none | Some CPU"},
              Line{"verified", "\n- of five cases\n"},
              Line{"ladder", "From [ladder.json](results/gpu/ladder.json)"},
