@@ -15,36 +15,21 @@ namespace detreduce::cuda {
 #endif
 
 // f16 to f32: exact. NaN becomes 7fffffff.
-[[nodiscard]] __device__ __forceinline__ float f32_of_f16(std::uint16_t bits) {
-    float wide;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(bits));
-    return wide;
-}
-[[nodiscard]] __device__ __forceinline__ float f32_of_f16_here(std::uint16_t bits) {
-    float wide;
-    asm volatile("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(bits));
-    return wide;
-}
-[[nodiscard]] __device__ __forceinline__ float f32_of_low_f16(std::uint32_t word) {
-    float wide;
-    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(wide) : "r"(word));
-    return wide;
-}
-[[nodiscard]] __device__ __forceinline__ float f32_of_high_f16(std::uint32_t word) {
-    float wide;
-    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, high;}" : "=f"(wide) : "r"(word));
-    return wide;
-}
-[[nodiscard]] __device__ __forceinline__ float f32_of_low_f16_here(std::uint32_t word) {
-    float wide;
-    asm volatile("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(wide) : "r"(word));
-    return wide;
-}
-[[nodiscard]] __device__ __forceinline__ float f32_of_high_f16_here(std::uint32_t word) {
-    float wide;
-    asm volatile("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, high;}" : "=f"(wide) : "r"(word));
-    return wide;
-}
+#define DETREDUCE_F32_OF_F16(name, bits, assembly)                                                                     \
+    [[nodiscard]] __device__ __forceinline__ float name(std::uint##bits##_t from) {                                    \
+        float wide;                                                                                                    \
+        assembly;                                                                                                      \
+        return wide;                                                                                                   \
+    }
+#define DETREDUCE_HALVES "{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, "
+DETREDUCE_F32_OF_F16(f32_of_f16, 16, asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(from)))
+DETREDUCE_F32_OF_F16(f32_of_f16_here, 16, asm volatile("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(from)))
+DETREDUCE_F32_OF_F16(f32_of_low_f16, 32, asm(DETREDUCE_HALVES "low;}" : "=f"(wide) : "r"(from)))
+DETREDUCE_F32_OF_F16(f32_of_high_f16, 32, asm(DETREDUCE_HALVES "high;}" : "=f"(wide) : "r"(from)))
+DETREDUCE_F32_OF_F16(f32_of_low_f16_here, 32, asm volatile(DETREDUCE_HALVES "low;}" : "=f"(wide) : "r"(from)))
+DETREDUCE_F32_OF_F16(f32_of_high_f16_here, 32, asm volatile(DETREDUCE_HALVES "high;}" : "=f"(wide) : "r"(from)))
+#undef DETREDUCE_HALVES
+#undef DETREDUCE_F32_OF_F16
 
 // bf16 to f32: bits are moved.
 [[nodiscard]] __device__ __forceinline__ float f32_of_bf16_here(std::uint16_t bits) {

@@ -177,6 +177,7 @@ struct Chunk {
     using V = fp::Arithmetic<T>;
     using Order = spec::TreeOrder<sizeof(T)>;
     static constexpr int K = Order::lanes / warp_size, rows = Count, lanes = Order::lanes;
+    static constexpr bool aligned = Aligned;
     /// 16 bytes of a row. Words, as of 16-bit elements the compiler would else keep one in a
     /// register where two ways meet.
     struct Words {
@@ -387,11 +388,11 @@ struct Chunk {
         }
     }
     /// The first `there` elements at p. Not inlined: of a row, few threads do.
-    static __device__ __noinline__ Words some_of(const T* p, int there, T absent) {
+    static __device__ __noinline__ Words some_of(const T* p, int there, T identity) {
         Pack<T, K> some;
 #pragma unroll
         for (int k = 0; k < K; ++k)
-            some.v[k] = k < there ? load_number(p + k) : absent;
+            some.v[k] = k < there ? load_number(p + k) : identity;
         return of_pack(some);
     }
 };

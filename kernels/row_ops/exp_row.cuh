@@ -334,13 +334,9 @@ struct ExpRow {
             out().put(i, value);
     }
 
-    /// −log_softmax of element i.
-    [[nodiscard]] __device__ __forceinline__ V neg_log_prob_at(const Sum& e, std::uint64_t i) const {
-        return e.neg_log_prob(fp::widen(load_number(x + i)));
-    }
     [[nodiscard]] __device__ __forceinline__ V sum_of_neg_log_probs(const Sum& e) const {
         return sum_of_classes([&](std::uint64_t j) {
-            const V s = neg_log_prob_at(e, j), w = weight(j);
+            const V s = e.neg_log_prob(fp::widen(load_number(x + j))), w = weight(j);
             return a.probabilities != nullptr ? a.smoothed.loss_of_class(s, w, probability(j)) : w * s;
         });
     }

@@ -86,19 +86,16 @@ struct GradChunk {
 
 /// Of softmax, log_softmax and norms. Long: of rows of more tiles than a cluster has blocks.
 template <class T, class G, bool Aligned, bool Long>
-struct GradRow {
+struct GradRow : RowKernel<T, Long, policy::grad_row_blocks, GradRows<T>> {
     using V = fp::Arithmetic<T>;
-    using Arguments = GradRows<T>;
-    using Memory = Shared<T>;
     using Elements = GradChunk<T, G, Aligned>;
-    static constexpr int K = Elements::K, blocks = policy::grad_row_blocks;
-    static constexpr bool repeats = Long;
+    static constexpr int K = Elements::K;
     static constexpr std::uint32_t tile_items = Chunk<T, Aligned>::Order::tile;
 
     /// A tile. A team is on its own.
-    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, const Teams<Memory>& teams) {
+    static __device__ __forceinline__ void run(const GradRows<T>& a, std::uint64_t row, const Teams<Shared<T>>& teams) {
         if (row >= a.rows) return;
-        Memory& shared = teams.memory(threadIdx.y);
+        Shared<T>& shared = teams.memory(threadIdx.y);
         const auto of = kept(a, row);
         const std::uint32_t tile = cluster_rank();
         const int m = items_of(a, tile);
@@ -117,7 +114,7 @@ struct GradRow {
             sum[i] = row_grads::finished<G>(sum[i], of);
         write(a, row, tile * tile_items, m, elements, of, sum, shared);
     }
-    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& shared) {
+    static __device__ __forceinline__ void run(const GradRows<T>& a, std::uint64_t row, Shared<T>& shared) {
         using Item = acc::Rounded<V>;
         const auto of = kept(a, row);
         Item* items[2];
@@ -158,7 +155,7 @@ struct GradRow {
         }
     };
     /// Of tiles, those of the row.
-    static __device__ __forceinline__ void add_up_in_cluster(V (&sum)[2], Memory& shared) {
+    static __device__ __forceinline__ void add_up_in_cluster(V (&sum)[2], Shared<T>& shared) {
         const Sums all = merged_in_cluster(shared, Sums{{{sum[0]}, {sum[1]}}});
         auto& found = *reinterpret_cast<Sums*>(shared.maximum);
         if (threadIdx.x == 0) found = all;
@@ -166,24 +163,24 @@ struct GradRow {
         sum[0] = found.of[0].sum;
         sum[1] = found.of[1].sum;
     }
-    static __device__ __forceinline__ row_grads::RowOf<V> kept(const Arguments& a, std::uint64_t row) {
+    static __device__ __forceinline__ row_grads::RowOf<V> kept(const GradRows<T>& a, std::uint64_t row) {
         row_grads::RowOf<V> of{V{0}, V{1}, static_cast<V>(a.n)};
         if (G::op == RowOp::layernorm_gradient) of.mean = a.mean[row];
         if (G::of_norm) of.rstd = a.rstd[row];
         return of;
     }
-    static __device__ __forceinline__ int items_of(const Arguments& a, std::uint64_t tile) {
+    static __device__ __forceinline__ int items_of(const GradRows<T>& a, std::uint64_t tile) {
         return static_cast<int>(items_in_tile(tile * tile_items, a.n, tile_items));
     }
-    static __device__ __forceinline__ void prefetch(const Arguments& a, std::uint64_t row, std::uint64_t tile) {
+    static __device__ __forceinline__ void prefetch(const GradRows<T>& a, std::uint64_t row, std::uint64_t tile) {
         const int m = items_of(a, tile);
         Chunk<T, Aligned>::prefetch(a.x + static_cast<std::int64_t>(row * a.stride + tile * tile_items), m);
         Chunk<T, Aligned>::prefetch(a.upstream + static_cast<std::int64_t>(row * a.upstream_stride + tile * tile_items),
                                     m);
     }
-    static __device__ __forceinline__ void write(const Arguments& a, std::uint64_t row, std::uint64_t first, int m,
+    static __device__ __forceinline__ void write(const GradRows<T>& a, std::uint64_t row, std::uint64_t first, int m,
                                                  const Elements& elements, const row_grads::RowOf<V>& of,
-                                                 const V (&sum)[2], Memory& shared) {
+                                                 const V (&sum)[2], Shared<T>& shared) {
         V* const space = shared.own_lane();
         if constexpr (G::of_norm) {
             if (a.terms != nullptr)

@@ -139,7 +139,7 @@ struct RowLaunch {
         case RowOp::layernorm:
             return run_layernorm<Aligned>();
         case RowOp::rmsnorm:
-            return run_tiles<RmsNormRow<T, Aligned, false>, RmsNormRow<T, Aligned, true>>();
+            return run_norm<RmsNormBlock<T, Aligned>>();
         case RowOp::nll_gradient:
             return launch<NllGradient<T>>();
         default: // the others do not come here
@@ -185,6 +185,10 @@ struct RowLaunch {
         }
         return launch<ShortExpRow<T, Op, Aligned>>();
     }
+    template <class Block, class... More>
+    [[nodiscard]] Status run_norm(const More&... more) const {
+        return run_tiles<row_kernels::NormRow<Block, false>, row_kernels::NormRow<Block, true>>(more...);
+    }
     template <bool Aligned>
     [[nodiscard]] Status run_layernorm() const {
         using namespace row_kernels;
@@ -193,8 +197,7 @@ struct RowLaunch {
         const auto of = [](std::uint64_t m) {
             return MergeWeights<V>::template of<Order::lanes>(static_cast<std::uint32_t>(m));
         };
-        return run_tiles<LayerNormRow<T, Aligned, false>, LayerNormRow<T, Aligned, true>>(of(n - before),
-                                                                                          of(Order::tile));
+        return run_norm<LayerNormBlock<T, Aligned>>(of(n - before), of(Order::tile));
     }
     /// logsumexp and cross entropy: of rows of more than one tile a block a tile, and then a warp
     /// or a block a row.

@@ -149,64 +149,54 @@ __device__ __forceinline__ void finish_norm(const Rows<T>& a, std::uint64_t row,
     write(result);
 }
 
-/// Long: of rows of more tiles than a cluster has blocks, which are read twice.
-template <class T, bool Aligned, bool Long>
-struct RmsNormRow {
+template <class T, bool Aligned>
+struct RmsNormBlock {
+    using Type = T;
     using V = fp::Arithmetic<T>;
+    using Acc = acc::Rounded<V>;
     using Arguments = Rows<T>;
+    using ChunkOf = Chunk<T, Aligned>;
+    using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
+    using Numbers = RowNumbers<V>;
+    static constexpr RowOp op = RowOp::rmsnorm;
     struct Memory {
-        RowNumbers<V> numbers;
+        Numbers numbers;
         Shared<T> shared; ///< with lanes behind it
         [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
             return offsetof(Memory, shared) + Shared<T>::bytes(warps, has_levels);
         }
     };
-    static constexpr int blocks = blocks_of_norms<T, Long>;
-    static constexpr bool repeats = Long;
 
-    using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
-    using ChunkOf = Chunk<T, Aligned>;
-    using Numbers = RowNumbers<V>;
+    const Rows<T>& a;
+    Memory& s;
+    std::uint32_t tile, m; ///< of the row, and its elements
 
-    [[nodiscard]] static __device__ __forceinline__ Numbers numbers(const Rows<T>& a, V square) {
-        return Numbers::of(V{0}, static_cast<double>(square) / static_cast<double>(a.n), a.epsilon);
+    [[nodiscard]] static __device__ __forceinline__ Numbers kept(const Acc& square) { return {square.sum}; }
+    [[nodiscard]] static __device__ __forceinline__ Numbers numbers(const Rows<T>& a, const Numbers& square) {
+        return Numbers::of(V{0}, static_cast<double>(square.mean) / static_cast<double>(a.n), a.epsilon);
     }
     static __device__ __forceinline__ void add_squares(const ChunkOf& chunk, V (&lane)[Row::K]) {
         ChunkOf::add_rows(lane, [&](int r, int k) { return chunk.at(r, k) * chunk.at(r, k); });
     }
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
-        Memory& memory = teams.memory(threadIdx.y);
-        const T* const x = a.x + static_cast<std::int64_t>(row * a.stride);
-        const Row block{a, x, row, memory.shared, blockIdx.x};
-        const bool there = row < a.rows;
-        const std::uint32_t tile = cluster_rank(), first = tile * Row::tile_items;
-        const int m = there ? block.items(tile) : 0;
-        if (a.tiles > 1) arrive_in_cluster();
-        ChunkOf chunk;
+    [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk, std::uint64_t row,
+                                                        bool there) const {
         V lane[Row::K];
-        chunk.load(x + first, m, T{});
+        chunk.load(x, there ? static_cast<int>(m) : 0, T{});
         ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
         add_squares(chunk, lane);
-        acc::Rounded<V> square{sum_of_team<T, Row::K>(lane, memory.shared)};
-        if (a.tiles > 1) square = merged_in_cluster(memory.shared, square);
-        if (threadIdx.x == 0) memory.numbers.mean = square.sum;
-        teams.for_each([&](Memory& team, std::uint32_t) { team.numbers = numbers(a, team.numbers.mean); });
-        if (!there) return;
-        finish_norm<T, RowOp::rmsnorm, Aligned, !Long>(a, row, memory, tile,
-                                                       [&](const auto& result) { result.write(chunk, first, m); });
+        return {sum_of_team<T, Row::K>(lane, s.shared)};
     }
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Memory& memory) {
-        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, memory.shared, blockIdx.x};
-        const V square = block.template sum<true>([&](std::uint64_t tile, V(&lane)[Row::K]) {
+    [[nodiscard]] __device__ __forceinline__ Acc merge_in_cluster(Acc own) const {
+        return merged_in_cluster(s.shared, own);
+    }
+    [[nodiscard]] __device__ __forceinline__ Acc reduce_long(const T* x) const {
+        const Row block{a, x, 0, s.shared, blockIdx.x};
+        return {block.template sum<true>([&](std::uint64_t t, V(&lane)[Row::K]) {
             ChunkOf chunk;
-            chunk.load(block.x + tile * Row::tile_items, block.items(tile), T{});
-            if (tile + 1 < a.tiles) ChunkOf::prefetch(block.x + (tile + 1) * Row::tile_items, block.items(tile + 1));
+            chunk.load(x + t * Row::tile_items, block.items(t), T{});
+            if (t + 1 < a.tiles) ChunkOf::prefetch(x + (t + 1) * Row::tile_items, block.items(t + 1));
             add_squares(chunk, lane);
-        });
-        if (threadIdx.x == 0) memory.numbers = numbers(a, square);
-        sync_team();
-        finish_norm<T, RowOp::rmsnorm, Aligned, !Long>(a, row, memory, 0,
-                                                       [&](const auto& result) { result.write_again(block.x); });
+        })};
     }
 };
 
@@ -267,9 +257,18 @@ __device__ __forceinline__ acc::Moments<V> merge_weighted(acc::Moments<V> (&a)[C
     return a[0];
 }
 
+template <class T>
+struct LayerNormArguments : Rows<T> {
+    MergeWeights<fp::Arithmetic<T>> weights[2]; ///< of the last tile, and of others
+};
+
 template <class T, bool Aligned>
 struct LayerNormBlock {
+    using Type = T;
     using V = fp::Arithmetic<T>;
+    using Arguments = LayerNormArguments<T>;
+    using Numbers = RowNumbers<V>;
+    static constexpr RowOp op = RowOp::layernorm;
     using Acc = acc::Moments<V>;
     using ChunkOf = Chunk<T, Aligned>;
     using TileOf = moment_kernels::Tile<moment_kernels::Elements<T, Aligned && fp::is_narrow<T>>>;
@@ -298,11 +297,20 @@ struct LayerNormBlock {
         }
     };
 
-    const Rows<T>& a;
-    const MergeWeights<V>& weights;
+    const Arguments& a;
     Memory& s;
     std::uint32_t tile, m; ///< of the row, and its elements
 
+    [[nodiscard]] static __device__ __forceinline__ Numbers kept(const Acc& m) { return {m.mean, m.m2}; }
+    /// The variance is what acc::finished_variance() gives in binary64, where the quotient is
+    /// rounded as it is.
+    [[nodiscard]] static __device__ __forceinline__ Numbers numbers(const Rows<T>& a, const Numbers& moments) {
+        const double variance = static_cast<double>(moments.rstd) / static_cast<double>(a.n);
+        return Numbers::of(moments.mean, fp::is_finite(moments.mean) ? variance : spec::quiet_nan<double>, a.epsilon);
+    }
+    [[nodiscard]] __device__ __forceinline__ const MergeWeights<V>& weights() const {
+        return a.weights[tile + 1 < a.tiles ? 1 : 0];
+    }
     [[nodiscard]] __device__ __forceinline__ typename TileOf::Counts counts() const { return {m, 1}; }
     [[nodiscard]] __device__ __forceinline__ TileOf tile_of(const T* x) const {
         typename TileOf::Pointer p{};
@@ -335,7 +343,7 @@ struct LayerNormBlock {
             if (there == 2) return merge_first<2>(row);
             if (there == 1) return row[0];
         }
-        return merge_weighted<rows>(row, weights.rows[in_last_row(threadIdx.x % warp_size * K + k) ? 0 : 1]);
+        return merge_weighted<rows>(row, weights().rows[in_last_row(threadIdx.x % warp_size * K + k) ? 0 : 1]);
     }
     /// The lanes of the chunks.
     template <int Count>
@@ -345,7 +353,7 @@ struct LayerNormBlock {
 #pragma unroll
             for (int c = 0; c < Count; ++c)
                 part[c] = s.buffer().get(c, j);
-            s.buffer().put(0, j, merge_weighted<Count>(part, weights.chunks[in_last_row(j) ? 0 : 1]));
+            s.buffer().put(0, j, merge_weighted<Count>(part, weights().chunks[in_last_row(j) ? 0 : 1]));
         }
     }
     /// A tile, which is left in `chunk`: to the first thread.
@@ -431,54 +439,38 @@ struct LayerNormBlock {
     }
 };
 
-/// What acc::finished_variance() gives in binary64, where the quotient is rounded as it is.
-template <class V>
-__device__ __forceinline__ double variance_of(const acc::Moments<V>& m, std::uint64_t n) {
-    if (!fp::is_finite(m.mean)) return spec::quiet_nan<double>;
-    return static_cast<double>(m.m2) / static_cast<double>(n);
-}
-
-template <class T, bool Aligned, bool Long>
-struct LayerNormRow {
-    using V = fp::Arithmetic<T>;
-    using Block = LayerNormBlock<T, Aligned>;
+/// Block: what finds out a row's numbers. Long: of rows of more tiles than a cluster has blocks,
+/// which are read twice.
+template <class Block, bool Long>
+struct NormRow {
+    using T = typename Block::Type;
     using Memory = typename Block::Memory;
-    struct Arguments : Rows<T> {
-        MergeWeights<V> weights[2]; ///< of the last tile, and of others
-    };
+    using Arguments = typename Block::Arguments;
+    using ChunkOf = typename Block::ChunkOf;
     static constexpr int blocks = blocks_of_norms<T, Long>;
-    static constexpr bool repeats = Long;
+    static constexpr bool repeats = Long, aligned = ChunkOf::aligned;
 
-    using Acc = typename Block::Acc;
-    using Numbers = RowNumbers<V>;
-
-    [[nodiscard]] static __device__ __forceinline__ Numbers numbers(const Arguments& a, const Acc& m) {
-        return Numbers::of(m.mean, variance_of(m, a.n), a.epsilon);
-    }
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, const Teams<Memory>& teams) {
         Memory& memory = teams.memory(threadIdx.y);
         const bool there = row < a.rows;
-        const std::uint32_t tile = cluster_rank(), first = tile * Block::tile_items;
-        const std::uint32_t m = items_in_tile(first, a.n, Block::tile_items);
+        const std::uint32_t tile = cluster_rank(), first = tile * ChunkOf::Order::tile;
+        const Block block{a, memory, tile, items_in_tile(first, a.n, ChunkOf::Order::tile)};
         if (a.tiles > 1) arrive_in_cluster();
-        Chunk<T, Aligned> chunk;
-        const Block block{a, a.weights[tile + 1 < a.tiles ? 1 : 0], memory, tile, m};
-        Acc moments = block.reduce(x_of(a, row) + first, chunk, row, there);
-        if (a.tiles > 1) moments = block.merge_in_cluster(moments);
-        if (threadIdx.x == 0) memory.numbers = {moments.mean, moments.m2, false};
-        teams.for_each([&](Memory& team, std::uint32_t) {
-            team.numbers = numbers(a, {team.numbers.mean, team.numbers.rstd});
-        });
+        ChunkOf chunk;
+        auto found = block.reduce(x_of(a, row) + first, chunk, row, there);
+        if (a.tiles > 1) found = block.merge_in_cluster(found);
+        if (threadIdx.x == 0) memory.numbers = Block::kept(found);
+        teams.for_each([&](Memory& team, std::uint32_t) { team.numbers = Block::numbers(a, team.numbers); });
         if (!there) return;
-        finish_norm<T, RowOp::layernorm, Aligned, !Long>(
-            a, row, memory, tile, [&](const auto& result) { result.write(chunk, first, static_cast<int>(m)); });
+        finish_norm<T, Block::op, aligned, true>(
+            a, row, memory, tile, [&](const auto& result) { result.write(chunk, first, static_cast<int>(block.m)); });
     }
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& memory) {
-        const Acc moments = Block{a, a.weights[0], memory, 0, 0}.reduce_long(x_of(a, row));
-        if (threadIdx.x == 0) memory.numbers = numbers(a, moments);
+        const auto found = Block{a, memory, 0, 0}.reduce_long(x_of(a, row));
+        if (threadIdx.x == 0) memory.numbers = Block::numbers(a, Block::kept(found));
         sync_team();
-        finish_norm<T, RowOp::layernorm, Aligned, !Long>(a, row, memory, 0,
-                                                         [&](const auto& result) { result.write_again(x_of(a, row)); });
+        finish_norm<T, Block::op, aligned, false>(a, row, memory, 0,
+                                                  [&](const auto& result) { result.write_again(x_of(a, row)); });
     }
     [[nodiscard]] static __device__ __forceinline__ const T* x_of(const Rows<T>& a, std::uint64_t row) {
         return a.x + static_cast<std::int64_t>(row * a.stride);
