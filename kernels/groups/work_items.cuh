@@ -34,6 +34,7 @@ static __device__ __noinline__ bool list_work_items(WorkTable table, std::uint64
     if (first + all > table.room) {
         // What others wait for must still be something: work items of nothing, as far as there are
         // any.
+#pragma unroll 1
         for (std::uint64_t i = first + lane; i < table.room; i += warp_size)
             table.items[i] = {0, 0, 0};
         return false;
@@ -42,17 +43,13 @@ static __device__ __noinline__ bool list_work_items(WorkTable table, std::uint64
         const std::uint64_t at = atomicAdd(reinterpret_cast<Counter*>(table.used + 1), Counter{1});
         table.large[at] = {group, span.n, first};
     }
+#pragma unroll 1
     for (std::uint64_t i = lane; i < all; i += warp_size) {
         const std::uint64_t done = i < parts ? i * table.length : span.n, remaining = span.n - done;
         table.items[first + i] = {span.begin + done * table.step,
                                   static_cast<std::uint32_t>(remaining < table.length ? remaining : table.length), 0};
     }
     return true;
-}
-
-/// How many work items there are.
-__device__ __forceinline__ std::uint64_t items_used(const WorkTable& table) {
-    return table.in_use();
 }
 
 } // namespace detreduce::cuda
