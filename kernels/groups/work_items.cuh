@@ -52,9 +52,4 @@ static __device__ __noinline__ bool list_work_items(WorkTable table, std::uint64
     return true;
 }
 
-/// How many work items there are.
-__device__ __forceinline__ std::uint64_t items_used(const WorkTable& table) {
-    return table.in_use();
-}
-
 } // namespace detreduce::cuda

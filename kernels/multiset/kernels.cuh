@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(max_threads)
     items_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
                  const __grid_constant__ A accumulator, const __grid_constant__ WorkTable table, Found* found) {
     const BlockScope block;
-    const std::uint64_t used = items_used(table);
+    const std::uint64_t used = table.in_use();
     for (std::uint64_t i = blockIdx.x; i < used; i += gridDim.x) {
         const WorkItem item = table.items[i];
         if (item.m == 0) continue; // the same for the block

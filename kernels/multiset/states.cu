@@ -20,14 +20,14 @@ struct StatesWork {
     exact::Finish finish;
 
     /// False if the words, which are the only thread's, are no state, or beyond the headroom.
+    template <bool Sums>
     [[nodiscard]] __device__ __forceinline__ bool normalize(Word* own, Word* other) const {
-        bool good = form.normalize(own);
-        if (others != nullptr) {
-            good = form.normalize(other) && good;
-            if (good) {
-                form.merge(own, other);
-                good = form.normalize(own);
-            }
+        bool good = true;
+#pragma unroll 1
+        for (int iteration = 0; good && iteration < (others != nullptr ? 3 : 1); ++iteration) {
+            Word* const words = iteration == 1 ? other : own;
+            if (iteration == 2) form.merge(own, other);
+            good = Sums ? form.normalize_sums(words) : form.fits(words);
         }
         if (!good) form.set_beyond(own);
         return good;
@@ -46,7 +46,7 @@ struct FinishKey {
             own[k] = state[k];
             if (work.others != nullptr) other[k] = work.others[i * count + k];
         }
-        const bool good = work.normalize(own, other);
+        const bool good = work.normalize<false>(own, other);
         if (work.finish.out == nullptr) {
             for (int k = 0; k < count; ++k)
                 state[k] = own[k];
@@ -83,7 +83,7 @@ struct SumStates {
             other[k] = work.others != nullptr ? work.others[i * count + k] : 0;
         }
         sync_warp();
-        if (lane == 0) (void)work.normalize(own, other); // what is beyond counts a NaN
+        if (lane == 0) (void)work.normalize<true>(own, other); // what is beyond counts a NaN
         sync_warp();
         if (work.finish.out == nullptr) {
             for (int k = lane; k < count; k += warp_size)

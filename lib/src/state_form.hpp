@@ -48,6 +48,7 @@ template <int Limbs>
     namespace exact = acc::exact;
     exact::Word* const counter = w + Limbs - exact::limbs;
     bool fits = !exact::is_beyond<Limbs>(w);
+    DETREDUCE_UNROLL(1)
     for (int k = exact::nan_count; k < exact::weight; ++k)
         fits = fits && counter[k] >= 0 && counter[k] <= counter[exact::elements];
     if (!fits) return false;
@@ -80,21 +81,21 @@ struct StateForm {
     /// Brings the words of a state to their one form; false if they are none, or beyond the
     /// headroom.
     [[nodiscard]] DETREDUCE_HD constexpr bool normalize(Word* w) const {
-        switch (kind) {
-        case Kind::sum:
-            return normalize_last(w);
-        case Kind::moments:
-            return normalize_sum<acc::exact::limbs>(w, true) && normalize_last(w + acc::exact::words) &&
-                   w[acc::exact::elements] == w[count - acc::exact::words + acc::exact::elements];
-        case Kind::order:
-            return are_keys(w);
-        default:
-            return *w >= 0 && *w <= acc::exact::max_count;
-        }
+        return kind == Kind::sum || kind == Kind::moments ? normalize_sums(w) : fits(w);
+    }
+    /// The same of sums alone, and of keys and counts, which have one form.
+    [[nodiscard]] DETREDUCE_HD constexpr bool normalize_sums(Word* w) const {
+        if (kind == Kind::sum) return normalize_last(w);
+        return normalize_sum<acc::exact::limbs>(w, true) && normalize_last(w + acc::exact::words) &&
+               w[acc::exact::elements] == w[count - acc::exact::words + acc::exact::elements];
+    }
+    [[nodiscard]] DETREDUCE_HD constexpr bool fits(const Word* w) const {
+        return kind == Kind::order ? are_keys(w) : *w >= 0 && *w <= acc::exact::max_count;
     }
     /// Adds a normalized state to another. The result may be beyond the headroom.
     DETREDUCE_HD constexpr void merge(Word* w, const Word* other) const {
         const bool first = other[0] > w[0] || (pair && other[0] == w[0] && other[1] > w[1]);
+        DETREDUCE_UNROLL(1)
         for (int k = 0; k < count; ++k) {
             if (kind != Kind::order) { // without a sign: 2^62 + 2^62 wraps, and is seen
                 w[k] = static_cast<Word>(static_cast<std::uint64_t>(w[k]) + static_cast<std::uint64_t>(other[k]));

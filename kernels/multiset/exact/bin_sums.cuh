@@ -37,14 +37,21 @@ struct SumLimbs {
     __device__ __forceinline__ SumLimbs(const Word* low, const Word* high, int top) : unit(top + lowest) {
         const int shift = OnGrid ? unit & 31 : 0;
         unit -= shift;
+        constexpr int halves = 2 * BinsOf::count;
+        Word half[halves];
 #pragma unroll
-        for (int k = 0; k < 2 * BinsOf::count; ++k) {
+        for (int k = 0; k < halves; ++k)
+            half[k] = k % 2 != 0 ? high[k / 2] : low[k / 2];
+#pragma unroll(OnGrid ? 1 : halves)
+        for (int k = 0; k < halves; ++k) {
             const int at = BinsOf::relative_unit(k / 2) - lowest + 32 * (k % 2) + shift;
-            const acc::exact::Deposit d =
-                acc::exact::split(k % 2 != 0 ? high[k / 2] : low[k / 2], at + acc::exact::lowest_exponent);
+            const acc::exact::Deposit d = acc::exact::split(half[0], at + acc::exact::lowest_exponent);
 #pragma unroll
             for (int i = 0; i < 3; ++i)
                 limb[d.first + i] += d.limb[i];
+#pragma unroll
+            for (int i = 0; i + 1 < halves; ++i)
+                half[i] = half[i + 1];
         }
     }
     [[nodiscard]] __device__ __forceinline__ acc::exact::Long number() const {
@@ -159,7 +166,7 @@ __device__ __noinline__ void round_sums(BinSums<BinsOf> sums, std::uint64_t n, F
             Scratch<limbs.count> scratch;
             number = leading(limbs.number(), 0, limbs.count, scratch);
         }
-        finish.store(Outcome::of(number, finish.finalize, n));
+        finish.store(Outcome::of(number), n);
     } else {
         using Sums = typename BinsOf::Sums;
         const SumLimbs<Sums, true> sum(sums.low, sums.high, sums.place.sums);

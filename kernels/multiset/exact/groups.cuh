@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     constexpr int count = Input::states * acc::exact::words;
     __shared__ FlatMemory<Input> memory[block_warps];
     __shared__ Word total[count];
-    const std::uint64_t end = items_used(work.table);
+    const std::uint64_t end = work.table.in_use();
     for (std::uint64_t iteration = blockIdx.x; iteration < end; iteration += gridDim.x) {
         const WorkItem item = work.table.items[iteration];
         add_by_block(input.part(item.begin, item.m), memory, 0, block_warps, Between{}, item.m, total);
@@ -128,9 +128,10 @@ __device__ __noinline__ void reduce_remaining(const Input& input, WarpMemory<Inp
     for (std::uint64_t base = std::uint64_t{blockIdx.x} * block_warps + threadIdx.x / warp_size; base < all;
          base += warp_size * warps) {
         const std::uint64_t mine = base + threadIdx.x % warp_size * warps;
-        std::uint32_t found = votes_of_warp(mine < all && rest.unit(mine).bits != 0);
+        const RemainingParts::Unit own_unit = mine < all ? rest.unit(mine) : RemainingParts::Unit{};
+        std::uint32_t found = votes_of_warp(own_unit.bits != 0);
         for (; found != 0; found &= found - 1) {
-            const RemainingParts::Unit unit = rest.unit(base + (__ffs(static_cast<int>(found)) - 1) * warps);
+            const auto unit = shuffle_from(own_unit, __ffs(static_cast<int>(found)) - 1);
             for (std::uint32_t bits = unit.bits; bits != 0; bits &= bits - 1) {
                 const std::uint64_t group = unit.word * warp_size + (__ffs(static_cast<int>(bits)) - 1);
                 const Span span{group * work.groups.stride + unit.begin * input.step, unit.end - unit.begin, true};

@@ -14,6 +14,7 @@ template <class Input, class Memory>
 __device__ __forceinline__ void add_up(const Memory* memory, std::uint64_t n, Word* total) {
     constexpr int count = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
     __syncthreads();
+#pragma unroll 1
     for (int i = threadIdx.x; i < count; i += block_threads) {
         Word sum = 0;
 #pragma unroll

@@ -160,10 +160,7 @@ struct LaneSums {
     __device__ __forceinline__ void add(BinsOf& bins, const Tile& t, const Mine& x, const Mine& y, bool& bad) {
         constexpr bool room_for_all = BinsOf::parts * Input::each <= BinsOf::adds;
         Range range_x, range_y;
-#pragma unroll
-        for (int i = 0; i < vectors; ++i)
-            Walk::template look<BinsOf>(range_x, range_y, x.v[i], y.v[i]);
-        Walk::template settle<BinsOf>(range_x, range_y);
+        Walk::template look<BinsOf>(range_x, range_y, x, y);
         bool in_one_bin = false;
         if constexpr (BinsOf::in_one_bin) in_one_bin = all_of_warp(bins.one_bin.holds(range_x));
         if (!in_one_bin && !all_of_warp(bins.holds(range_x, range_y))) {

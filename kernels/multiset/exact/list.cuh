@@ -96,9 +96,10 @@ __global__ void __launch_bounds__(block_threads, list_blocks<Input>)
     typename Input::FirstBins bins(own.words + LongOf<Input::states>::counters);
     std::uint64_t counted = 0;
     std::uint32_t slow_tiles = 0;
-    for (std::uint32_t i = work.tensor_of_block[blockIdx.x]; i < work.count; ++i) {
-        const TensorEntry& entry = work.tensors[i];
-        if (entry.first >= share.end) break;
+    std::uint32_t i = work.tensor_of_block[blockIdx.x];
+    const auto more = [&] { return i < work.count && work.tensors[i].first < share.end; };
+    while (more()) {
+        const TensorEntry& entry = work.tensors[i++];
         const std::uint64_t from = share.begin > entry.first ? share.begin - entry.first : 0,
                             place = entry.first + from - share.begin; // in the share, of its first tile
         if (lane == 0) share.take(entry, from);
@@ -110,16 +111,14 @@ __global__ void __launch_bounds__(block_threads, list_blocks<Input>)
         slow_tiles = walk.slow_tiles;
         sync_warp(); // the warp's part is written again
         if (share.begin <= entry.first) counted += entry.n;
-        if (work.states == nullptr) continue;
+        if (work.states == nullptr && more()) continue;
         bins.flush_all();
-        Share::deposit(memory, counted, total, state, work.states + std::uint64_t{entry.index} * work.state_words);
+        Share::deposit(memory, counted, total, state,
+                       work.states != nullptr ? work.states + std::uint64_t{entry.index} * work.state_words : nullptr);
         __syncthreads(); // the words are used again
         warp_clear(own.words, Share::count);
         counted = 0;
     }
-    if (work.states != nullptr) return;
-    bins.flush_all();
-    Share::deposit(memory, counted, total, state, nullptr);
 }
 
 } // namespace detreduce::cuda::exact

@@ -12,6 +12,16 @@
 
 namespace detreduce::cuda::exact {
 
+/// Rounds an outcome to where results go.
+__device__ __forceinline__ void store_outcome(void* out, DType output, const acc::exact::Outcome& o) {
+    acc::store_bits(out, output, [&](const fp::AnyFormat& f) { return acc::exact::rounded(f, o); });
+}
+/// The same of the finalize of a sum of n elements. Not inlined: kernels round in several places.
+static __device__ __noinline__ void store_finalized(void* out, DType output, Finalize finalize, acc::exact::Outcome sum,
+                                                    std::uint64_t n) {
+    store_outcome(out, output, sum.finalized(finalize, n));
+}
+
 /// Where results go, and what they are of the sums; or their states.
 struct Finish {
     void* out = nullptr;
@@ -34,16 +44,15 @@ struct Finish {
         to.out = static_cast<char*>(out) + by * bytes;
         return to;
     }
-    __device__ __forceinline__ void store(const acc::exact::Outcome& o) const {
-        acc::store_as(out, output, [&](auto t) { return acc::exact::rounded<decltype(t)>(o); });
+    __device__ __forceinline__ void store(const acc::exact::Outcome& sum, std::uint64_t n) const {
+        store_finalized(out, output, finalize, sum, n);
     }
     __device__ __forceinline__ void store(const acc::exact::MeanAndVariance& m) const {
-        Finish variance = *this;
-        if (op == Op::moments) {
-            store(m.mean);
-            variance.out = static_cast<char*>(out) + bytes / 2;
+#pragma unroll 1
+        for (int which = op == Op::moments ? 0 : 1; which < 2; ++which) {
+            void* const to = op == Op::moments ? static_cast<char*>(out) + which * (bytes / 2) : out;
+            store_outcome(to, output, which == 0 ? m.mean : m.variance);
         }
-        variance.store(m.variance);
     }
 };
 
@@ -165,7 +174,10 @@ __device__ __noinline__ void round_by_warp(const Word* words, RoundRoom<States>&
         }
     } else {
         const Long number = join_limbs<States>(words, room.joined, used);
-        if (works) finish.store(outcome(number, used.first, used.last, finish.finalize, room.scratch));
+        if (works) {
+            finish.store(sum_outcome(number, used.first, used.last, finish.finalize, room.scratch),
+                         static_cast<std::uint64_t>(number.counters[elements]));
+        }
     }
 }
 

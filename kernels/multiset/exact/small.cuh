@@ -77,17 +77,17 @@ template <int Limbs>
 __device__ __forceinline__ void round_fixed(const Fixed<Limbs>& sum, int unit, std::uint64_t n, const Finish& finish) {
     acc::exact::Leading a{};
     if (!sum.is_zero()) a = sum.leading(unit);
-    finish.store(acc::exact::Outcome::of(a, finish.finalize, n));
+    finish.store(acc::exact::Outcome::of(a), n);
 }
 
-/// Rounds what the bins of S hold, of which thread k of the warp has sum number k, and the errors'
-/// behind `Bins` of the values. Not inlined: there are few, whatever is added up.
-template <class S, int Bins>
+/// Rounds what the bins of S hold, of which thread k of the warp has sum number k. Not inlined:
+/// there are few, whatever is added up.
+template <class S>
 __device__ __noinline__ void round_sums_of_warp(Word mine, int top, std::uint64_t n, Finish finish) {
     __int128 all[S::count];
 #pragma unroll
     for (int k = 0; k < S::count; ++k)
-        all[k] = shuffle_from(mine, k < S::bins ? k : k - S::bins + Bins);
+        all[k] = shuffle_from(mine, k);
     SmallSum<S> sum;
     add_sums<S>(sum, all);
     if (threadIdx.x % warp_size == 0) round_fixed(sum, top + S::last_unit, n, finish);
@@ -156,10 +156,7 @@ struct SmallTile {
     }
     [[nodiscard]] __device__ __forceinline__ SmallRange range() const {
         Range range_x, range_y;
-#pragma unroll
-        for (int i = 0; i < Of::vectors; ++i)
-            Walk::template look<BinsOf>(range_x, range_y, x.v[i], y.v[i]);
-        Walk::template settle<BinsOf>(range_x, range_y);
+        Walk::template look<BinsOf>(range_x, range_y, x, y);
         const Exponents a = exponents_of<T>(range_x), b = BinsOf::shared_room ? a : exponents_of<T>(range_y);
         if (!a.finite() || !b.finite()) return {0, INT_MAX, 0, INT_MAX};
         if (a.low == a.high || b.low == b.high) return {};
@@ -168,11 +165,7 @@ struct SmallTile {
     /// Could all of the thread's terms be −0? Where that is so for no thread but those that have
     /// none, neither is the sum.
     [[nodiscard]] __device__ __forceinline__ bool may_be_minus_zero() const {
-        if (!Walk::counts_minus_zeros) return false;
-        T a, b;
-        __builtin_memcpy(&a, &x.v[0], sizeof a);
-        __builtin_memcpy(&b, &y.v[0], sizeof b);
-        return !there || Walk::is_minus_zero(static_cast<double>(widen(a)), static_cast<double>(widen(b)));
+        return Walk::counts_minus_zeros && (!there || Walk::is_minus_zero(x.v[0], y.v[0]));
     }
     /// The sums of the bins; all threads have them.
     __device__ __forceinline__ void add_up(const SmallPlace& place, Word (&sums)[Of::Shape::count]) const {
@@ -291,10 +284,8 @@ __global__ void __launch_bounds__(small_threads,
         if (!alone) parts.sum(threadIdx.x, blockIdx.x) = sum;
     }
     if (alone) {
-        using Two = SmallShape<typename Of::template WindowOf<2>, Of::Input::has_errors>;
-        if (warp != 0) return;
-        if (place.two_bins) return round_sums_of_warp<Two, Of::bins>(sum, place.top, input.n, finish);
-        return round_sums_of_warp<Shape, Of::bins>(sum, place.top == any_top ? 0 : place.top, input.n, finish);
+        if (warp == 0) round_sums_of_warp<Shape>(sum, place.top == any_top ? 0 : place.top, input.n, finish);
+        return;
     }
     if (threadIdx.x == small_threads - 1) parts.top(blockIdx.x) = place.top;
     // it may have been adding the elements while this one added their squares: the next one needs

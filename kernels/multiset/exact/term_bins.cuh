@@ -89,21 +89,27 @@ struct Terms {
     /// As many elements as 16 bytes hold, one by one, as whole words: elements of 16 bits stay two
     /// in a register where the ways meet.
     __device__ __forceinline__ uint4 gather(const T* p) const {
-        std::uint32_t words[4];
         if constexpr (fp::has_16_bits<T>) {
+            std::uint32_t words[4];
 #pragma unroll
             for (int w = 0; w < 4; ++w) {
                 words[w] = load_number(p + 2 * w * step).bits | std::uint32_t{load_number(p + (2 * w + 1) * step).bits}
                                                                     << 16;
             }
+            return {words[0], words[1], words[2], words[3]};
         } else {
-#pragma unroll
-            for (int k = 0; k < 16 / static_cast<int>(sizeof(T)); ++k) {
-                const T item = load_number(p + k * step);
-                __builtin_memcpy(words + k * sizeof(T) / 4, &item, sizeof item);
-            }
+            return gather_some(p, step, 16 / sizeof(T));
         }
-        return {words[0], words[1], words[2], words[3]};
+    }
+    /// So many of them, one behind the other at this distance, and zeros.
+    static __device__ __forceinline__ uint4 gather_some(const T* p, std::uint64_t distance, int there) {
+        T elements[16 / sizeof(T)];
+#pragma unroll
+        for (int k = 0; k < 16 / static_cast<int>(sizeof(T)); ++k, p += distance)
+            elements[k] = k < there ? load_number(p) : T{};
+        uint4 v;
+        __builtin_memcpy(&v, elements, sizeof v);
+        return v;
     }
     /// Puts what remains of an input behind the full tiles in shared memory, in their layout where
     /// it is whole vectors. Zeros, whose terms are +0, take the places of what is not there. Not
@@ -113,18 +119,13 @@ struct Terms {
         constexpr int per_vector = 16 / sizeof(T);
         const int lane = threadIdx.x % warp_size;
         for (int i = 0; i < vectors; ++i) {
-            const int first = (i * warp_size + lane) * per_vector;
+            const int first = i * warp_size * per_vector + lane * (in_vectors ? per_vector : 1);
             uint4 v{};
-            if (in_vectors) {
-                if (first < remaining) v = load16<Source::aligned_input>(input + first);
-            } else {
-                T elements[per_vector];
-#pragma unroll
-                for (int k = 0; k < per_vector; ++k) { // neighbours in neighbouring threads
-                    const int at = (i * per_vector + k) * warp_size + lane;
-                    elements[k] = at < remaining ? load_number(input + at * step) : T{};
-                }
-                __builtin_memcpy(&v, elements, sizeof v);
+            if (!in_vectors) { // neighbours in neighbouring threads
+                v = gather_some(input + first * step, warp_size * step,
+                                (remaining - first + warp_size - 1) / warp_size);
+            } else if (first < remaining) {
+                v = load16<Source::aligned_input>(input + first);
             }
             to[i * warp_size + lane] = v;
         }
@@ -132,11 +133,7 @@ struct Terms {
     __device__ __forceinline__ Mine load_rest(const T* input, uint4* room) const {
         const std::uint64_t begin = full() * tile;
         copy_rest(input + begin * step, static_cast<int>(n - begin), step, rest_in_vectors(), room);
-        Mine mine;
-#pragma unroll
-        for (int i = 0; i < vectors; ++i) // what the thread itself has put there
-            mine.v[i] = room[i * warp_size + threadIdx.x % warp_size];
-        return mine;
+        return Mine::copied(room); // what the thread itself has put there
     }
     [[nodiscard]] __device__ __forceinline__ bool rest_in_vectors() const {
         return aligned && n % (16 / sizeof(T)) == 0;
@@ -346,11 +343,17 @@ struct TermBins : TermWindow<T> {
         acc::exact::deposit(to, low, top + relative_unit(k));
         acc::exact::deposit(to, high, top + relative_unit(k) + 32);
     }
+    /// In a loop, in which sums move to the place of the first one: there are many of these.
     __device__ __forceinline__ void flush() {
-#pragma unroll
+#pragma unroll 1
         for (int k = 0; k < count; ++k) {
-            warp_deposit_sum(words, own_sum(k), top + relative_unit(k));
-            own_sum(k) = 0;
+            if constexpr (W::bins > 3)
+                warp_deposit(words, warp_sum(held[0]), top + relative_unit(k));
+            else
+                warp_deposit_sum(words, held[0], top + relative_unit(k));
+#pragma unroll
+            for (int i = 0; i < count; ++i)
+                own_sum(i) = i + 1 < count ? own_sum(i + 1) : 0;
         }
         drains = 0;
         if (++flushes % flushes_between_carries == 0) warp_carry(words);
@@ -377,9 +380,11 @@ struct TermBins : TermWindow<T> {
     /// that it was moved for before: so it soon comes to rest. False if there is no such place.
     __device__ __forceinline__ bool move(const Range& x, const Range& y) {
         const Exponents a = exponents_of<T>(x), b = shared_room ? a : exponents_of<T>(y);
-        if (!a.finite() || !b.finite()) return false;
-        if (room_x.above != 0 && move_to(a.with(seen_x), b.with(seen_y))) return true;
-        return move_to(a, b);
+        bool with_seen = room_x.above != 0, can = a.finite() && b.finite(), moved = false;
+#pragma unroll 1
+        for (; can && !moved; can = with_seen, with_seen = false)
+            moved = move_to(with_seen ? a.with(seen_x) : a, with_seen ? b.with(seen_y) : b);
+        return moved;
     }
     __device__ __forceinline__ bool move_to(const Exponents& a, const Exponents& b, int room_above = most_above) {
         constexpr int times = Map::linear ? 1 : 2; // elements in a term

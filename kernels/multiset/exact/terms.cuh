@@ -86,16 +86,16 @@ struct TermWalk {
     template <class F>
     static __device__ __forceinline__ void each_term(const uint4* x, const uint4* y, int k, const F& f) {
 #pragma unroll 1
-        for (int i = 0; i < Input::vectors; ++i) {
-            const int mine = i * warp_size + threadIdx.x % warp_size;
-            each<double>(x[mine], y[mine], [&](double a, double b) {
-                const transforms::Product<double> p = Map::part(k, a, b);
-                if constexpr (Input::has_errors) {
-                    f(acc::exact::scaled_product(p.a, p.b, p.factor));
-                } else {
-                    f(acc::exact::ScaledProduct{0, Map::linear ? p.a : p.factor * (p.a * p.b), 0.0});
-                }
-            });
+        for (int i = 0; i < Input::each; ++i) { // one at a time, whosever it was: that is little code
+            const int at = i * warp_size + threadIdx.x % warp_size;
+            const auto a = static_cast<double>(widen(reinterpret_cast<const T*>(x)[at])),
+                       b = static_cast<double>(widen(reinterpret_cast<const T*>(y)[at]));
+            const transforms::Product<double> p = Map::part(k, a, b);
+            if constexpr (Input::has_errors) {
+                f(acc::exact::scaled_product(p.a, p.b, p.factor));
+            } else {
+                f(acc::exact::ScaledProduct{0, Map::linear ? p.a : p.factor * (p.a * p.b), 0.0});
+            }
         }
     }
     /// Adds the terms of a tile by windows, wherever they are. Not inlined: few tiles get here. The
@@ -162,13 +162,12 @@ struct TermWalk {
         using BinsOf = TermBins<T, Map, WideWindow>;
         const int lane = threadIdx.x % warp_size;
         Range range_x, range_y;
-        int minus_zeros = 0;
+        Counts counts;
 #pragma unroll 1
         for (int i = 0; i < Input::vectors; ++i) {
             const uint4 a = x[i * warp_size + lane], b = y[i * warp_size + lane];
             look<BinsOf>(range_x, range_y, a, b);
-            if constexpr (counts_minus_zeros)
-                each<double>(a, b, [&](double c, double d) { minus_zeros += is_minus_zero(c, d); });
+            each<double>(a, b, [&](double c, double d) { counts.minus_zeros += is_minus_zero(c, d); });
         }
         settle<BinsOf>(range_x, range_y);
         BinsOf bins(words);
@@ -181,11 +180,7 @@ struct TermWalk {
                 add_part(bins, k, x[i * warp_size + lane], y[i * warp_size + lane]);
         }
         bins.flush_all();
-        if constexpr (counts_minus_zeros) {
-            minus_zeros = warp_add(minus_zeros);
-            if (lane == 0) words[acc::exact::negative_zeros] += minus_zeros;
-            sync_warp();
-        }
+        count(counts, words);
         return true;
     }
     /// The terms of the tile in shared memory to the words of states of M, which begin with number
@@ -214,6 +209,7 @@ struct TermWalk {
             add_copied<Map>(0);
         }
         if (++slow_tiles % (1u << 16) == 0) {
+#pragma unroll 1
             for (int s = 0; s < Input::states; ++s)
                 warp_carry(own.words + s * acc::exact::words);
         }
@@ -222,26 +218,26 @@ struct TermWalk {
     static __device__ __forceinline__ bool is_minus_zero(double a, double b) {
         return (a == 0 || b == 0) && fp::is_negative(a) != (Input::binary && fp::is_negative(b));
     }
+    /// The same of the first elements of these.
+    static __device__ __forceinline__ bool is_minus_zero(const uint4& x, const uint4& y) {
+        T a, b;
+        __builtin_memcpy(&a, &x, sizeof a);
+        __builtin_memcpy(&b, &y, sizeof b);
+        return is_minus_zero(static_cast<double>(widen(a)), static_cast<double>(widen(b)));
+    }
     /// Could all terms of the warp so far be −0? The first one of each thread in this tile, `there`
     /// unless it is behind the end, nearly always shows that they are not. Where they could,
     /// add_otherwise() counts them; where not, no sum of this warp's is −0, and nobody does.
     __device__ __forceinline__ bool may_be_minus_zeros(const Mine& x, const Mine& y, bool there) {
         if (!counts_minus_zeros || !only_minus_zeros) return false;
-        T a, b;
-        __builtin_memcpy(&a, &x.v[0], sizeof a);
-        __builtin_memcpy(&b, &y.v[0], sizeof b);
-        only_minus_zeros =
-            all_of_warp(!there || is_minus_zero(static_cast<double>(widen(a)), static_cast<double>(widen(b))));
+        only_minus_zeros = all_of_warp(!there || is_minus_zero(x.v[0], y.v[0]));
         return only_minus_zeros;
     }
     /// Puts a tile into shared memory.
     __device__ __forceinline__ void copy(const Mine& x, const Mine& y) {
         sync_warp();
-#pragma unroll
-        for (int i = 0; i < Input::vectors; ++i) {
-            own.copy[0][i * warp_size + threadIdx.x % warp_size] = x.v[i];
-            if constexpr (Input::binary) own.copy[1][i * warp_size + threadIdx.x % warp_size] = y.v[i];
-        }
+        x.copy_to(own.copy[0]);
+        if constexpr (Input::binary) y.copy_to(own.copy[1]);
         sync_warp();
     }
 
@@ -254,6 +250,14 @@ struct TermWalk {
     static __device__ __forceinline__ void settle(Range& range_x, Range& range_y) {
         Element<T>::settle(range_x);
         if constexpr (!BinsOf::shared_room) Element<T>::settle(range_y);
+    }
+    /// Both of a tile.
+    template <class BinsOf>
+    static __device__ __forceinline__ void look(Range& range_x, Range& range_y, const Mine& x, const Mine& y) {
+#pragma unroll
+        for (int i = 0; i < Input::vectors; ++i)
+            look<BinsOf>(range_x, range_y, x.v[i], y.v[i]);
+        settle<BinsOf>(range_x, range_y);
     }
     /// f(x, y) for each pair of elements, as Element::each_double() has them.
     template <class F>
@@ -328,10 +332,7 @@ struct TermWalk {
         constexpr int per_vector = 16 / sizeof(T);
         constexpr bool drains_within = Input::each > BinsOf::adds;
         Range range_x, range_y;
-#pragma unroll
-        for (int i = 0; i < Input::vectors; ++i)
-            look<BinsOf>(range_x, range_y, x.v[i], y.v[i]);
-        settle<BinsOf>(range_x, range_y);
+        look<BinsOf>(range_x, range_y, x, y);
         bool in_one_bin = false;
         if constexpr (BinsOf::in_one_bin) in_one_bin = all_of_warp(bins.one_bin.holds(range_x));
         if (!in_one_bin && !all_of_warp(bins.holds(range_x, range_y)) && !bins.move(range_x, range_y)) return false;

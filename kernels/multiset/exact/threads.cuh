@@ -26,14 +26,9 @@ struct ThreadSum {
 
     /// 16 bytes of elements from number i on; zeros, whose terms are +0, behind the end.
     static __device__ __forceinline__ uint4 load(const Input& input, const T* p, std::uint64_t i) {
-        if (i + per_vector <= input.n) return input.gather(p + i * input.step);
-        T elements[per_vector];
-#pragma unroll
-        for (int k = 0; k < per_vector; ++k)
-            elements[k] = i + k < input.n ? load_number(p + (i + k) * input.step) : T{};
-        uint4 v;
-        __builtin_memcpy(&v, elements, sizeof v);
-        return v;
+        if (i >= input.n) return {};
+        const auto there = min(input.n - i, std::uint64_t{per_vector});
+        return Input::gather_some(p + i * input.step, input.step, static_cast<int>(there));
     }
 
     /// The sums of elements begin … end − 1 of the group `input`, in a window that depends on its
@@ -48,12 +43,7 @@ struct ThreadSum {
         const Exponents a = exponents_between<T>(settled_x.largest, settled_x.smallest_less_one),
                         b = BinsOf::shared_room ? a
                                                 : exponents_between<T>(settled_y.largest, settled_y.smallest_less_one);
-        T x, y;
-        __builtin_memcpy(&x, &first_x, sizeof x);
-        __builtin_memcpy(&y, &first_y, sizeof y);
-        const bool all_may_be_minus_zero =
-            Walk::counts_minus_zeros &&
-            Walk::is_minus_zero(static_cast<double>(widen(x)), static_cast<double>(widen(y)));
+        const bool all_may_be_minus_zero = Walk::counts_minus_zeros && Walk::is_minus_zero(first_x, first_y);
         if (!a.finite() || !b.finite() || all_may_be_minus_zero || !bins.move_to(a, b, room_above)) return false;
         for (std::uint64_t i = begin; i < end; i += ahead * per_vector) {
             uint4 xs[ahead], ys[ahead];
@@ -64,12 +54,11 @@ struct ThreadSum {
                     xs[j] = input.gather(input.x + at);
                     if constexpr (Input::binary) ys[j] = input.gather(input.y + at);
                 }
-            } else {
+            } else { // behind it there is nothing
 #pragma unroll
                 for (int j = 0; j < ahead; ++j) {
-                    const std::uint64_t at = i + j * per_vector;
-                    xs[j] = at < end ? load(input, input.x, at) : uint4{};
-                    if constexpr (Input::binary) ys[j] = at < end ? load(input, input.y, at) : uint4{};
+                    xs[j] = load(input, input.x, i + j * per_vector);
+                    if constexpr (Input::binary) ys[j] = load(input, input.y, i + j * per_vector);
                 }
             }
 #pragma unroll

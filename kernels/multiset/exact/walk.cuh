@@ -152,7 +152,7 @@ struct WarpSum {
     __device__ __forceinline__ void flush() {
 #pragma unroll
         for (int k = 0; k < W::bins; ++k) {
-            warp_deposit_sum(words, held[k], Bins<T, W>::unit(limits.top, k));
+            warp_deposit(words, warp_sum(held[k]), Bins<T, W>::unit(limits.top, k));
             held[k] = 0;
         }
         drains = 0;
@@ -253,13 +253,6 @@ struct Walk {
         add_wide_tile<T, V, Magnitude>(vectors, words);
         if (++slow_tiles % (1u << 16) == 0) warp_carry(words);
     }
-    [[nodiscard]] static __device__ __forceinline__ Vectors<V> copied(const uint4* copy) {
-        Vectors<V> t;
-#pragma unroll
-        for (int i = 0; i < V; ++i)
-            t.v[i] = copy[i * warp_size + threadIdx.x % warp_size];
-        return t;
-    }
 
     /// Full tiles from `tile` on, with windows W; stops early, before a tile, where they are of no
     /// use.
@@ -279,7 +272,7 @@ struct Walk {
                 if (!fits) break;
                 special = true;
                 take_specials<T, V, Magnitude>(here, copy, nullptr);
-                current = copied(copy);
+                current = Vectors<V>::copied(copy);
             }
             if (!fits) {
                 if (!Last && ++misses > misses_allowed) break;
@@ -344,9 +337,7 @@ struct Walk {
         for (std::uint64_t rest_tile = tiles.full + first % stride; rest_tile < tiles.count(); rest_tile += stride) {
             const Vectors<V> rest = tiles.load_rest(rest_tile);
             if (!any_of_warp(rest.any())) continue;
-#pragma unroll
-            for (int i = 0; i < V; ++i)
-                copy[i * warp_size + threadIdx.x % warp_size] = rest.v[i];
+            rest.copy_to(copy);
             sync_warp();
             add_slowly(copy);
             sync_warp();

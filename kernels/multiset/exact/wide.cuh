@@ -28,16 +28,18 @@ inline constexpr std::uint32_t infinity_of_f64 = 0x7ff00000u;
 struct Counts {
     int nan = 0, positive_infinities = 0, negative_infinities = 0, minus_zeros = 0;
 
-    /// Counts x if it is one of these; `infinity` is the magnitude of an infinity. Else its
-    /// magnitude, and 0.
-    __device__ __forceinline__ std::uint32_t take(double x, std::uint32_t infinity) {
-        const std::uint32_t m = magnitude_of(x);
-        const bool negative = __double2hiint(x) < 0;
+    /// Counts what has this magnitude, as `infinity` is that of an infinity; false for a number.
+    __device__ __forceinline__ bool take_special(std::uint32_t m, std::uint32_t infinity, bool negative) {
         nan += m > infinity;
         positive_infinities += m == infinity && !negative;
         negative_infinities += m == infinity && negative;
-        minus_zeros += m == 0 && negative;
-        return m < infinity ? m : 0;
+        return m >= infinity;
+    }
+    /// Counts x if it is one of these. Else its magnitude, and 0.
+    __device__ __forceinline__ std::uint32_t take(double x, std::uint32_t infinity) {
+        const std::uint32_t m = magnitude_of(x);
+        minus_zeros += m == 0 && __double2hiint(x) < 0;
+        return take_special(m, infinity, __double2hiint(x) < 0) ? 0 : m;
     }
     /// Makes NaN and infinities of T zeros, and counts them.
     template <class T>
@@ -47,12 +49,7 @@ struct Counts {
                                                          : static_cast<std::uint32_t>(fp::infinity_bits<T>)
                                                                << (32 - 8 * sizeof(T)) % 32;
         const auto is_special = [&](std::uint32_t high, std::uint32_t low) {
-            const std::uint32_t m = (high & 0x7fffffffu) | min(low, 1u);
-            const bool negative = static_cast<std::int32_t>(high) < 0;
-            nan += m > infinity;
-            positive_infinities += m == infinity && !negative;
-            negative_infinities += m == infinity && negative;
-            return m >= infinity;
+            return take_special((high & 0x7fffffffu) | min(low, 1u), infinity, static_cast<std::int32_t>(high) < 0);
         };
         std::uint32_t* const words[] = {&v.x, &v.y, &v.z, &v.w};
 #pragma unroll
@@ -129,9 +126,14 @@ __device__ __forceinline__ void add_by_windows(const Each& each, std::uint32_t l
             remaining = max(remaining, m < from ? m : 0);
         });
         sync_warp();
+#pragma unroll 1
+        for (int k = 0; k < W::bins; ++k) {
+            warp_deposit_sum(words, fp::to_bits(bins.s[0]) - fp::to_bits(W::anchor(top, k)),
+                             W::unit(top, k) + down + shift);
 #pragma unroll
-        for (int k = 0; k < W::bins; ++k)
-            warp_deposit_sum(words, bins.read(top, k), Bins<double, W>::unit(top, k) + down + shift);
+            for (int i = 0; i + 1 < W::bins; ++i)
+                bins.s[i] = bins.s[i + 1];
+        }
         above = from;
         largest = warp_max(remaining);
     }

@@ -26,6 +26,19 @@ struct Vectors {
             bits |= v[i].x | v[i].y | v[i].z | v[i].w;
         return bits != 0;
     }
+    /// A warp's tile in shared memory.
+    __device__ __forceinline__ void copy_to(uint4* tile) const {
+#pragma unroll
+        for (int i = 0; i < V; ++i)
+            tile[i * warp_size + threadIdx.x % warp_size] = v[i];
+    }
+    [[nodiscard]] static __device__ __forceinline__ Vectors copied(const uint4* tile) {
+        Vectors t;
+#pragma unroll
+        for (int i = 0; i < V; ++i)
+            t.v[i] = tile[i * warp_size + threadIdx.x % warp_size];
+        return t;
+    }
 };
 
 /// Magnitudes of some elements in the units of `Element<T>`: the largest, the smallest that is not

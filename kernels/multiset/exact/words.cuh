@@ -38,8 +38,9 @@ __device__ __forceinline__ void warp_deposit(Word* words, Word value, int expone
     sync_warp();
 }
 
-/// The same of the sum of what threads have. (By a call, wide data of bf16 is .49 instead of .58.)
-__device__ __forceinline__ void warp_deposit_sum(Word* words, Word mine, int exponent) {
+/// The same of the sum of what threads have. Not inlined, as there are many of these. (Where a tile
+/// of wide data has seven of them it is no call: those of bf16 would be .49 instead of .58.)
+static __device__ __noinline__ void warp_deposit_sum(Word* words, Word mine, int exponent) {
     warp_deposit(words, warp_sum(mine), exponent);
 }
 
@@ -63,19 +64,18 @@ __device__ __forceinline__ void warp_clear(Word* words, int count) {
     sync_warp();
 }
 
-/// Hands on the carries of the warp's words, so that they can take 2^29 more deposits.
-__device__ __forceinline__ void warp_carry(Word* words) {
-    constexpr int each = (acc::exact::limbs + warp_size - 1) / warp_size;
-    const int lane = threadIdx.x % warp_size;
-    Word next[each];
+/// Hands on the carries of the warp's words, so that they can take 2^29 more deposits. The highest
+/// limbs are the first, as each looks at the one below. Not inlined: it is seldom run.
+static __device__ __noinline__ void warp_carry(Word* words) {
+    constexpr int last = (acc::exact::limbs - 1) / warp_size * warp_size;
     sync_warp();
-    for (int i = 0; i < each; ++i)
-        next[i] = lane + i * warp_size < acc::exact::limbs ? carried(words, lane + i * warp_size) : 0;
-    sync_warp();
-    for (int i = 0; i < each; ++i) {
-        if (lane + i * warp_size < acc::exact::limbs) words[lane + i * warp_size] = next[i];
+#pragma unroll 1
+    for (int k = last + static_cast<int>(threadIdx.x % warp_size); k >= 0; k -= warp_size) {
+        const Word next = k < acc::exact::limbs ? carried(words, k) : 0;
+        sync_warp();
+        if (k < acc::exact::limbs) words[k] = next;
+        sync_warp();
     }
-    sync_warp();
 }
 
 } // namespace detreduce::cuda::exact

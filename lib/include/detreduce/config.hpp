@@ -16,6 +16,15 @@
 #define DETREDUCE_HD inline
 #endif
 
+// Before a loop: how many copies of its body the GPU's compiler makes. Where a loop is seldom run,
+// or waits for itself anyway, one is enough; left to itself it makes one an iteration.
+#if defined(__CUDA_ARCH__)
+#define DETREDUCE_PRAGMA(text) _Pragma(#text)
+#define DETREDUCE_UNROLL(copies) DETREDUCE_PRAGMA(unroll copies)
+#else
+#define DETREDUCE_UNROLL(copies)
+#endif
+
 // The bits promised by SPEC.md need IEEE semantics. CMake refuses fast-math for our own targets;
 // this line refuses it for whoever compiles these headers in another build.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                               \

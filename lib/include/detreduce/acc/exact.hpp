@@ -108,6 +108,7 @@ DETREDUCE_HD constexpr void add(Word* w, T x) {
 template <int Limbs = limbs>
 DETREDUCE_HD constexpr void normalize(Word* w) {
     Word carry = 0, seen = 0;
+    DETREDUCE_UNROLL(4)
     for (int k = 0; k < Limbs; ++k) {
         const Word limb = w[k] + carry;
         carry = k + 1 < Limbs ? limb >> 32 : 0; // rounds down, also below zero
@@ -132,6 +133,7 @@ template <int Limbs = limbs>
     constexpr Word near = max_last_limb / 2, near_next = Word{1} << 60;
     if (last < near && last >= -near && next < near_next && next >= -near_next) return true; // whatever is carried
     Word carry = 0;
+    DETREDUCE_UNROLL(1)
     for (int k = 0; k + 1 < Limbs; ++k)
         carry = (w[k] + carry) >> 32;
     return last + carry < max_last_limb && last + carry >= -max_last_limb;
@@ -142,9 +144,11 @@ template <int Limbs = limbs>
 [[nodiscard]] DETREDUCE_HD constexpr bool is_beyond(const Word* w) {
     constexpr int at_weight = weight_of<Limbs>;
     std::uint64_t differ = 0; // bit 63: the two highest bits of a word differ, as they do from 2^62 on
+    DETREDUCE_UNROLL(4)
     for (int k = 0; k <= at_weight; ++k)
         differ |= static_cast<std::uint64_t>(w[k]) ^ static_cast<std::uint64_t>(w[k]) << 1;
     bool fits = word_fits<Limbs>(w[at_weight], at_weight);
+    DETREDUCE_UNROLL(1)
     for (int k = 0; k < at_weight && differ >> 63 != 0; ++k)
         fits = fits && word_fits<Limbs>(w[k], k);
     return !fits || !sum_fits<Limbs>(w);
@@ -158,6 +162,7 @@ template <int Limbs = limbs>
 }
 template <int Limbs = limbs>
 DETREDUCE_HD constexpr void set_beyond(Word* w) {
+    DETREDUCE_UNROLL(1)
     for (int k = 0; k <= weight_of<Limbs>; ++k)
         w[k] = beyond_word<Limbs>(k);
 }
@@ -190,8 +195,10 @@ DETREDUCE_HD constexpr void join(const Word* states, Word* joined) {
 }
 /// And back. The outer two get what the middle one has no limbs for.
 DETREDUCE_HD constexpr void part(const Word* joined, Word* states) {
+    DETREDUCE_UNROLL(1)
     for (int k = 0; k < product_states * words; ++k)
         states[k] = 0;
+    DETREDUCE_UNROLL(1)
     for (int k = 0; k < product_limbs; ++k) {
         const int s = k < scale_limbs ? 0 : k < scale_limbs + limbs ? 1 : 2;
         states[s * words + k - s * scale_limbs] = joined[k];
@@ -235,6 +242,7 @@ struct Magnitude {
         return k >= first && k < last ? std::uint64_t{limb[k]} : std::uint64_t{0};
     }
     [[nodiscard]] DETREDUCE_HD constexpr bool any_below(int k) const {
+        DETREDUCE_UNROLL(1)
         for (int i = (k < last ? k : last) - 1; i >= first; --i) {
             if (limb[i] != 0) return true;
         }
@@ -251,6 +259,7 @@ template <int Limbs>
     int k = first;
     // Past the last limb one of the two is done when nothing remains to carry in it; that is the
     // magnitude.
+    DETREDUCE_UNROLL(1)
     for (; k < last || (k < Scratch<Limbs>::size && carry != 0 && borrow != 0); ++k) {
         const Word limb = k < last ? number.limb[k] : 0, p = limb + carry, m = borrow - limb;
         scratch.positive[k] = static_cast<std::uint32_t>(p);
@@ -260,6 +269,7 @@ template <int Limbs>
     }
     const bool negative = carry < 0;
     const std::uint32_t* const d = negative ? scratch.negative : scratch.positive;
+    DETREDUCE_UNROLL(1)
     while (k > first && d[k - 1] == 0)
         --k;
     return {negative, d, first, k, number.lowest};
@@ -328,9 +338,7 @@ template <int Limbs>
         rest = low - q_low * count;
         return q_high << 32 | q_low;
     }
-#if defined(__CUDA_ARCH__)
-#pragma unroll 1
-#endif
+    DETREDUCE_UNROLL(1)
     for (int bit = 63; bit >= 0; --bit) {
         rest = rest << 1 | (limb >> bit & 1);
         quotient <<= 1;
@@ -349,11 +357,15 @@ template <int Limbs>
             --a.exponent;
     } else if (finalize == Finalize::mean) {
         std::uint64_t rest = 0;
-        const std::uint64_t upper = divide_step(rest, static_cast<std::uint64_t>(a.significand >> 64), count),
-                            lower = divide_step(rest, static_cast<std::uint64_t>(a.significand), count);
+        unsigned __int128 quotient = 0;
+        DETREDUCE_UNROLL(1)
+        for (int i = 0; i < 2; ++i) {
+            quotient = quotient << 64 | divide_step(rest, static_cast<std::uint64_t>(a.significand >> 64), count);
+            a.significand <<= 64;
+        }
         a.sticky = a.sticky || rest != 0;
-        const int lead = leading_zeros(upper);
-        a.significand = (static_cast<unsigned __int128>(upper) << 64 | lower) << lead;
+        const int lead = leading_zeros(static_cast<std::uint64_t>(quotient >> 64));
+        a.significand = quotient << lead;
         // At least 2^64, as count is below 2^63. What is shifted in is not known, but sticky.
         a.exponent -= lead;
     } else if (finalize == Finalize::root) {
@@ -370,13 +382,6 @@ template <int Limbs>
     return a;
 }
 
-/// Rounded once to T, to nearest, ties to even.
-template <class T>
-[[nodiscard]] DETREDUCE_HD constexpr T rounded(const Leading& a) {
-    return fp::round_significand<T>(a.negative, static_cast<std::uint64_t>(a.significand >> 64), a.exponent + 64,
-                                    a.sticky || static_cast<std::uint64_t>(a.significand) != 0);
-}
-
 /// What is rounded in the end: a number, or what stands in its place. Of zeros and infinities only
 /// the sign counts.
 struct Outcome {
@@ -384,10 +389,14 @@ struct Outcome {
     Kind kind = Kind::nan;
     Leading number{};
 
-    /// The finalize of a number that `count` finite elements, not all of them −0, make.
-    [[nodiscard]] static DETREDUCE_HD Outcome of(const Leading& a, Finalize finalize, std::uint64_t count) {
-        if (a.significand == 0) return {Kind::zero, {}};
-        return {Kind::number, finalize == Finalize::sum ? a : ended(a, finalize, count)};
+    /// A sum of finite elements, not all of them −0.
+    [[nodiscard]] static DETREDUCE_HD constexpr Outcome of(const Leading& a) {
+        return a.significand == 0 ? Outcome{Kind::zero, {}} : Outcome{Kind::number, a};
+    }
+    /// The finalize of such a sum of `count` elements; what stands in the place of one stays.
+    [[nodiscard]] DETREDUCE_HD Outcome finalized(Finalize finalize, std::uint64_t count) const {
+        if (kind != Kind::number || finalize == Finalize::sum) return *this;
+        return {kind, ended(number, finalize, count)};
     }
     [[nodiscard]] static DETREDUCE_HD constexpr Outcome signed_of(Kind kind, bool negative) {
         return {kind, {negative, 0, 0, false}};
@@ -407,11 +416,11 @@ struct Outcome {
     return Outcome::signed_of(Outcome::Kind::infinity, down);
 }
 
-/// The finalize of the number. All limbs but first … last − 1 must be zero. Not for roots of what
-/// is below zero.
+/// What Outcome::finalized() makes the finalize of the number of. All limbs but first … last − 1
+/// must be zero. Not for roots of what is below zero.
 template <int Limbs>
-[[nodiscard]] DETREDUCE_HD Outcome outcome(const Long& number, int first, int last, Finalize finalize,
-                                           Scratch<Limbs>& scratch) {
+[[nodiscard]] DETREDUCE_HD constexpr Outcome sum_outcome(const Long& number, int first, int last, Finalize finalize,
+                                                         Scratch<Limbs>& scratch) {
     const Word* const w = number.counters;
     if (has_special(w)) return special_outcome(w);
     // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
@@ -419,23 +428,33 @@ template <int Limbs>
     const Leading a = leading(number, first, last, scratch);
     if (a.significand == 0)
         return Outcome::signed_of(Outcome::Kind::zero, w[elements] > 0 && w[elements] == w[negative_zeros]);
-    return Outcome::of(a, finalize, static_cast<std::uint64_t>(w[elements]));
+    return Outcome::of(a);
+}
+template <int Limbs>
+[[nodiscard]] DETREDUCE_HD Outcome outcome(const Long& number, int first, int last, Finalize finalize,
+                                           Scratch<Limbs>& scratch) {
+    return sum_outcome(number, first, last, finalize, scratch)
+        .finalized(finalize, static_cast<std::uint64_t>(number.counters[elements]));
 }
 
-/// Rounded once to T, to nearest, ties to even.
-template <class T>
-[[nodiscard]] DETREDUCE_HD constexpr T rounded(const Outcome& o) {
-    const auto sign = o.number.negative ? fp::sign_mask<T> : fp::Bits<T>{0};
+/// The bits of what is rounded once to a format, to nearest, ties to even.
+[[nodiscard]] DETREDUCE_HD constexpr std::uint64_t rounded(const fp::AnyFormat& f, const Outcome& o) {
+    const Leading& a = o.number;
     switch (o.kind) {
     case Outcome::Kind::number:
-        return rounded<T>(o.number);
+        return fp::round_significand(f, a.negative, static_cast<std::uint64_t>(a.significand >> 64), a.exponent + 64,
+                                     a.sticky || static_cast<std::uint64_t>(a.significand) != 0);
     case Outcome::Kind::zero:
-        return fp::from_bits<T>(sign);
+        return a.negative ? f.sign() : 0;
     case Outcome::Kind::infinity:
-        return fp::beyond<T>(o.number.negative);
+        return fp::beyond(f, a.negative);
     default:
-        return fp::from_bits<T>(fp::Format<T>::canonical_nan);
+        return f.canonical_nan();
     }
+}
+template <class T>
+[[nodiscard]] DETREDUCE_HD constexpr T rounded(const Outcome& o) {
+    return fp::from_bits<T>(static_cast<fp::Bits<T>>(rounded(fp::AnyFormat::of<T>(), o)));
 }
 
 /// The same of the number, at once.

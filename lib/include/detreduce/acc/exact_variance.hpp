@@ -16,6 +16,13 @@ struct Wide {
     std::uint64_t limb[4];
     int exponent;
     bool sticky;
+
+    /// One limb further on: the first one goes. So that loops over limbs need no array in memory.
+    DETREDUCE_HD constexpr void shift_in(std::uint64_t last) {
+        for (int i = 0; i < 3; ++i)
+            limb[i] = limb[i + 1];
+        limb[3] = last;
+    }
 };
 
 /// The leading 256 bits of a magnitude.
@@ -23,10 +30,10 @@ struct Wide {
     Wide wide{};
     if (m.last == m.first) return wide;
     const int top = m.last - 1, lead = leading_zeros(std::uint64_t{m.limb[top]}) - 32;
-    for (int i = 0; i < 4; ++i) {
-        const int k = top - 2 * i;
+    DETREDUCE_UNROLL(1)
+    for (int k = top; k > top - 8; k -= 2) {
         const auto three = static_cast<unsigned __int128>(m.at(k) << 32 | m.at(k - 1)) << 32 | m.at(k - 2);
-        wide.limb[i] = static_cast<std::uint64_t>(three >> (32 - lead));
+        wide.shift_in(static_cast<std::uint64_t>(three >> (32 - lead)));
     }
     wide.exponent = m.lowest + 32 * (top - 7) - lead;
     wide.sticky = (m.at(top - 8) << lead & 0xffffffffu) != 0 || m.any_below(top - 8);
@@ -37,10 +44,12 @@ struct Wide {
 /// stand for them: what they were shows in `sticky` alone.
 DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
     std::uint64_t rest = 0;
-    for (std::uint64_t& limb : a.limb)
-        limb = divide_step(rest, limb, count);
+    DETREDUCE_UNROLL(1)
+    for (int i = 0; i < 4; ++i)
+        a.shift_in(divide_step(rest, a.limb[0], count));
     a.sticky = a.sticky || rest != 0;
     int shift = 0;
+    DETREDUCE_UNROLL(1)
     for (; shift < 64 && a.limb[0] >> (63 - shift) == 0; ++shift) {
     }
     if (shift == 0 || shift == 64) return; // 64: zero
@@ -67,16 +76,19 @@ DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
     const int last = last_square > last_sum ? last_square : last_sum;
     const std::uint64_t low = n & 0xffffffffu, high = n >> 32;
     __int128 column = 0;
+    DETREDUCE_UNROLL(1)
     for (int k = first; k < last; ++k) {
         column += static_cast<__int128>(low * squares.at(k - squares_at)) + high * squares.at(k - squares_at - 1);
         const int both = k - sum_at; // i + j of the limbs whose products are in this column
         const int end = both - sum.first < sum.last - 1 ? both - sum.first : sum.last - 1;
+        DETREDUCE_UNROLL(1)
         for (int i = both - sum.last + 1 > sum.first ? both - sum.last + 1 : sum.first; i <= end; ++i)
             column -= std::uint64_t{sum.limb[i]} * sum.limb[both - i];
         room[k] = static_cast<std::uint32_t>(column);
         column >>= 32; // rounds down, also below zero
     }
     int end = last;
+    DETREDUCE_UNROLL(1)
     while (end > first && room[end - 1] == 0)
         --end;
     return {false, room, first, end, lowest};
@@ -107,8 +119,9 @@ template <class Room>
                     q = magnitude_of(squares, in_squares.first, in_squares.last, room.squares);
     if (q.last == q.first) return {}; // only zeros, whose sums may begin anywhere
     Wide wide = leading_wide(difference(s, q, n, room.difference));
-    divide(wide, n);
-    divide(wide, n - ddof);
+    DETREDUCE_UNROLL(1)
+    for (int i = 0; i < 2; ++i)
+        divide(wide, i == 0 ? n : n - ddof);
     const Leading leading = narrowed(wide);
     return root && leading.significand != 0 ? ended(leading, Finalize::root, 1) : leading;
 }
@@ -123,9 +136,10 @@ template <class Room>
                                                              bool root, Room& room) {
     MeanAndVariance m;
     if (ddof < n && (sum.counters == nullptr || !has_special(sum.counters)))
-        m.variance = Outcome::of(variance(sum, in_sum, squares, in_squares, n, ddof, root, room), Finalize::sum, 1);
-    m.mean = sum.counters == nullptr ? Outcome::of(leading(sum, in_sum.first, in_sum.last, room.sum), Finalize::mean, n)
-                                     : outcome(sum, in_sum.first, in_sum.last, Finalize::mean, room.sum);
+        m.variance = Outcome::of(variance(sum, in_sum, squares, in_squares, n, ddof, root, room));
+    m.mean = sum.counters == nullptr
+                 ? Outcome::of(leading(sum, in_sum.first, in_sum.last, room.sum)).finalized(Finalize::mean, n)
+                 : outcome(sum, in_sum.first, in_sum.last, Finalize::mean, room.sum);
     return m;
 }
 

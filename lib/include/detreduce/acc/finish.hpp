@@ -43,6 +43,34 @@ template <class T>
     return finished(total, finalize, n).as<T>();
 }
 
+/// The bits that round(f) gives for the format f of `dtype`, to `out`: once, and not once a format.
+template <class F>
+DETREDUCE_HD void store_bits(void* out, DType dtype, const F& round) {
+    fp::AnyFormat f{};
+    switch (dtype) {
+#define DETREDUCE_CASE(name, c_name, type)                                                                             \
+    case DType::name:                                                                                                  \
+        f = fp::AnyFormat::of<type>();                                                                                 \
+        break;
+        DETREDUCE_FORMATS(DETREDUCE_CASE)
+#undef DETREDUCE_CASE
+    }
+    const std::uint64_t bits = round(f);
+    switch (f.bits) {
+    case 8:
+        *static_cast<std::uint8_t*>(out) = static_cast<std::uint8_t>(bits);
+        break;
+    case 16:
+        *static_cast<std::uint16_t*>(out) = static_cast<std::uint16_t>(bits);
+        break;
+    case 32:
+        *static_cast<float*>(out) = fp::from_bits<float>(static_cast<std::uint32_t>(bits));
+        break;
+    default:
+        *static_cast<double*>(out) = fp::from_bits<double>(bits);
+    }
+}
+
 /// What f(T{}) gives for the T of `dtype`, to `out`.
 template <class F>
 DETREDUCE_HD void store_as(void* out, DType dtype, const F& f) {

@@ -49,13 +49,12 @@ template <class T>
 }
 
 /// What lies beyond the numbers of T: an infinity, or NaN where there is none.
+[[nodiscard]] DETREDUCE_HD constexpr std::uint64_t beyond(const AnyFormat& f, bool negative) {
+    return f.has_inf() ? (f.largest() + 1) | (negative ? f.sign() : 0) : f.canonical_nan();
+}
 template <class T>
 [[nodiscard]] DETREDUCE_HD constexpr T beyond(bool negative) {
-    if constexpr (Format<T>::has_inf) {
-        return from_bits<T>(static_cast<Bits<T>>(infinity_bits<T> | (negative ? sign_mask<T> : Bits<T>{0})));
-    } else {
-        return from_bits<T>(Format<T>::canonical_nan);
-    }
+    return from_bits<T>(static_cast<Bits<T>>(beyond(AnyFormat::of<T>(), negative)));
 }
 
 /// x, with every NaN replaced by the one that SPEC.md names: payloads differ between processors.

@@ -38,20 +38,18 @@ requires is_narrow<T>
 
 /// ±(significand + s)·2^exponent rounded to T, where s = 0, or, if `sticky`, some number in (0, 1);
 /// then the significand must have its top bit set.
-template <class T>
-[[nodiscard]] DETREDUCE_HD constexpr T round_significand(bool negative, std::uint64_t significand, int exponent,
-                                                         bool sticky) {
-    using F = Format<T>;
-    const Bits<T> sign = negative ? sign_mask<T> : Bits<T>{0};
-    if (significand == 0) return from_bits<T>(sign);
+[[nodiscard]] DETREDUCE_HD constexpr std::uint64_t
+round_significand(const AnyFormat& f, bool negative, std::uint64_t significand, int exponent, bool sticky) {
+    const std::uint64_t sign = negative ? f.sign() : 0;
+    if (significand == 0) return sign;
 #if defined(__CUDA_ARCH__)
     const int length = 64 - __clzll(static_cast<long long>(significand));
 #else
     const int length = 64 - __builtin_clzll(significand);
 #endif
     const int top = exponent + length - 1;
-    if (top > F::max_exponent) return beyond<T>(negative);
-    const int unit = top - (F::precision - 1) > F::min_exponent ? top - (F::precision - 1) : F::min_exponent;
+    if (top > f.max_exponent) return beyond(f, negative);
+    const int unit = top - (f.precision - 1) > f.min_exponent ? top - (f.precision - 1) : f.min_exponent;
     const int shift = unit - exponent; // > 64: less than half of the smallest number
     std::uint64_t kept = 0;
     if (shift <= 0) {
@@ -64,11 +62,15 @@ template <class T>
     }
     // The hidden bit adds one to the exponent field, and so does a carry to the next power of two,
     // up to infinity.
-    const std::uint64_t magnitude = (static_cast<std::uint64_t>(unit - F::min_exponent) << (F::precision - 1)) + kept;
-    if constexpr (!F::has_inf) {
-        if (magnitude > F::largest) return beyond<T>(negative);
-    }
-    return from_bits<T>(static_cast<Bits<T>>(sign | static_cast<Bits<T>>(magnitude)));
+    const std::uint64_t magnitude = (static_cast<std::uint64_t>(unit - f.min_exponent) << (f.precision - 1)) + kept;
+    if (!f.has_inf() && magnitude > f.largest()) return beyond(f, negative);
+    return sign | magnitude;
+}
+template <class T>
+[[nodiscard]] DETREDUCE_HD constexpr T round_significand(bool negative, std::uint64_t significand, int exponent,
+                                                         bool sticky) {
+    return from_bits<T>(
+        static_cast<Bits<T>>(round_significand(AnyFormat::of<T>(), negative, significand, exponent, sticky)));
 }
 
 /// x rounded to T. NaN becomes the canonical one.

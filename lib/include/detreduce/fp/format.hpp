@@ -62,6 +62,31 @@ struct Format<float8_e4m3> : BinaryFormat<std::uint8_t, float, 4, -9, 8, 0x7fu> 
 template <>
 struct Format<float8_e5m2> : BinaryFormat<std::uint8_t, float, 3, -16, 15, 0x7eu> {};
 
+/// What a BinaryFormat is where the dtype is known only when a program runs.
+struct AnyFormat {
+    int bits, precision, min_exponent, max_exponent;
+
+    template <class T>
+    [[nodiscard]] static DETREDUCE_HD constexpr AnyFormat of() {
+        using F = Format<T>;
+        return {F::bits, F::precision, F::min_exponent, F::max_exponent};
+    }
+    [[nodiscard]] DETREDUCE_HD constexpr bool has_inf() const { return max_exponent + min_exponent + precision == 2; }
+    [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t sign() const { return std::uint64_t{1} << (bits - 1); }
+    [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t largest() const {
+        return sign() - 1 - (has_inf() ? std::uint64_t{1} << (precision - 1) : 1);
+    }
+    [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t canonical_nan() const {
+        return sign() - 1 - (has_inf() ? (std::uint64_t{1} << (precision - 2)) - 1 : 0);
+    }
+};
+#define DETREDUCE_CHECK(name, c_name, type)                                                                            \
+    static_assert(AnyFormat::of<type>().largest() == Format<type>::largest &&                                          \
+                  AnyFormat::of<type>().canonical_nan() == Format<type>::canonical_nan &&                              \
+                  AnyFormat::of<type>().has_inf() == Format<type>::has_inf);
+DETREDUCE_FORMATS(DETREDUCE_CHECK)
+#undef DETREDUCE_CHECK
+
 template <class T>
 using Bits = typename Format<T>::Bits;
 /// The format in which elements of T are added.

@@ -71,7 +71,7 @@ bool SumOfElements::store_bins(const Bins& bins, int top, std::uint64_t n, void*
         return true;
     const int upper = GroupWindow::unit(top, 0), lower = GroupWindow::unit(top, 1);
     const __int128 sum = bins.bin[0] * (__int128{1} << (upper - lower)) + bins.bin[1];
-    const auto outcome = exact::Outcome::of(exact::leading(sum, lower), op.finalize, n);
+    const auto outcome = exact::Outcome::of(exact::leading(sum, lower)).finalized(op.finalize, n);
     acc::store_as(out, plan.output(), [&](auto t) { return exact::rounded<decltype(t)>(outcome); });
     return true;
 }
