@@ -7,10 +7,27 @@ from pathlib import Path
 CPP = ["types.hpp", "host.hpp", "plan.hpp", "status.hpp", "segments.hpp", "exact_state.hpp", "states.hpp",
        "losses.hpp", "loss_words.hpp", "row_ops.hpp", "row_losses.hpp", "cosine_similarity.hpp", "channel_norm.hpp", "distillation.hpp", "clip_grad_norm.hpp",
        "transform_reduce.hpp",
-       "fingerprint.hpp", "cuda.hpp", "ranks.hpp", "mpi.hpp", "nccl.hpp", "math.hpp", "math/functions.hpp"]
+       "fingerprint.hpp", "cuda.hpp", "ranks.hpp", "mpi.hpp", "nccl.hpp", "math.hpp"]
 C = ["detreduce.h", "losses.h"]
 INCLUDE = "lib/include/detreduce"
 
+_part = re.compile(r"^#include <detreduce/(\w+/\w+\.h(?:pp)?)>\n", re.M)
+
+
+def _text(folder, name):
+    """A header's text, with those of its parts, in a folder of its name, of C in c/, in the place of their #include."""
+    of_c = name.endswith(".h")
+
+    def part(include):
+        if not include.group(1).startswith("c/" if of_c else f"{Path(name).stem}/"):
+            return include.group()
+        text = (folder / include.group(1)).read_text(encoding="utf-8")
+        return text.split("\nDETREDUCE_C_BEGIN\n")[1].split("\nDETREDUCE_C_END\n")[0] if of_c else text.split("#pragma once\n", 1)[1]
+
+    return _part.sub(part, (folder / name).read_text(encoding="utf-8"))
+
+
+_member = re.compile(r"^(?:inline )?(?:[\w:<>]+[ *&]+)+\w+::\w+\(", re.M)  # which its class declares
 _hidden = re.compile(r"\bnamespace\s+detail\b")
 
 
@@ -165,7 +182,8 @@ def _blocks(source):
                 while at < len(lines) and re.match(r"(\s*)(template\b|\[\[nodiscard\]\]|Status\b)", lines[at]):
                     more, at = _declaration(lines, at)
                     declaration += "\n" + more
-                yield comment, declaration
+                if not _member.search(declaration):
+                    yield comment, declaration
             continue
         at += 1
 
@@ -183,10 +201,9 @@ def _cpp(root):
     text = ("# C++\n\nWhat the headers say, one section a header; `#include <detreduce/detreduce.hpp>` has all but "
             "`math.hpp`, `mpi.hpp`, `nccl.hpp` and `transform_reduce.cuh`. All names are in namespace `detreduce`.\n")
     for name in CPP:
-        path = root / INCLUDE / name
-        if not path.exists():
+        if not (root / INCLUDE / name).exists():
             continue
-        source = _with_lists(path.read_text(encoding="utf-8"), root)
+        source = _with_lists(_text(root / INCLUDE, name), root)
         text += f"\n## {name}\n\n" + _paragraph(_head(source))
         for comment, declaration in _blocks(source):
             text += _heading(declaration, text) + "\n~~~~{ .cpp .declared }\n" + _plain(declaration) + "\n~~~~\n\n" + _fields(comment) + "\n"
@@ -230,8 +247,7 @@ def _paragraph(lines):
 
 def _c_parts(source):
     """Comments, and what stands behind each up to an empty line, of a C header: (comment, declarations) one after the other."""
-    body = re.sub(r"^#(if|ifdef|ifndef|endif|else|include|pragma|define DETREDUCE_(NOEXCEPT|\w+_H)\b).*\n", "", source, flags=re.M)
-    body = re.sub(r'^(extern "C" \{|\})$', "", body, flags=re.M)
+    body = re.sub(r"^#(ifndef|endif|include|define DETREDUCE_\w+_H\b).*\n", "", source, flags=re.M)
     for part in re.split(r"\n\s*\n(?=\S)", body.strip()):
         said = re.match(r"/\*(.*?)\*/\n?", part, flags=re.S)
         yield (said.group(1), part[said.end():]) if said else ("", part)
@@ -257,7 +273,7 @@ def _c(root):
     """A section a header, an anchor a call: of calls that share a comment it stands behind the last."""
     text = "# C\n\nC99 and later, and C++. A call's anchor is its name.\n"
     for name in C:
-        source = (root / INCLUDE / name).read_text(encoding="utf-8").rstrip()
+        source = _text(root / INCLUDE, name).rstrip()
         text += f"\n## {name}\n"
         for number, (comment, code) in enumerate(_c_parts(source)):
             said, title = _c_comment(comment)
