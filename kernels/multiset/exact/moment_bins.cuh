@@ -95,11 +95,9 @@ struct MomentBins {
     __device__ __forceinline__ bool holds(const Range& x, const Range&) const { return room.holds(x); }
     __device__ __forceinline__ bool move(const Range& x, const Range&) {
         const Exponents now = exponents_of<T>(x);
-        bool with_seen = room.above != 0, can = now.finite(), moved = false;
-#pragma unroll 1
-        for (; can && !moved; can = with_seen, with_seen = false)
-            moved = move_to(with_seen ? now.with(seen) : now, now, Squares::most_above);
-        return moved;
+        if (!now.finite()) return false;
+        if (room.above != 0 && move_to(now.with(seen), now, Squares::most_above)) return true;
+        return move_to(now, now, Squares::most_above);
     }
     /// The squares are the first to find no place. Sums of doubles have 40 bits to spare, most of
     /// which they need below.

@@ -51,7 +51,9 @@ struct Finish {
 #pragma unroll 1
         for (int which = op == Op::moments ? 0 : 1; which < 2; ++which) {
             void* const to = op == Op::moments ? static_cast<char*>(out) + which * (bytes / 2) : out;
-            store_outcome(to, output, which == 0 ? m.mean : m.variance);
+            acc::exact::Outcome o = m.variance; // a pointer to one of two would keep both in memory
+            if (which == 0) o = m.mean;
+            store_outcome(to, output, o);
         }
     }
 };

@@ -119,13 +119,18 @@ struct Terms {
         constexpr int per_vector = 16 / sizeof(T);
         const int lane = threadIdx.x % warp_size;
         for (int i = 0; i < vectors; ++i) {
-            const int first = i * warp_size * per_vector + lane * (in_vectors ? per_vector : 1);
+            const int first = (i * warp_size + lane) * per_vector;
             uint4 v{};
-            if (!in_vectors) { // neighbours in neighbouring threads
-                v = gather_some(input + first * step, warp_size * step,
-                                (remaining - first + warp_size - 1) / warp_size);
-            } else if (first < remaining) {
-                v = load16<Source::aligned_input>(input + first);
+            if (in_vectors) {
+                if (first < remaining) v = load16<Source::aligned_input>(input + first);
+            } else {
+                T elements[per_vector];
+#pragma unroll
+                for (int k = 0; k < per_vector; ++k) { // neighbours in neighbouring threads
+                    const int at = (i * per_vector + k) * warp_size + lane;
+                    elements[k] = at < remaining ? load_number(input + at * step) : T{};
+                }
+                __builtin_memcpy(&v, elements, sizeof v);
             }
             to[i * warp_size + lane] = v;
         }
@@ -347,10 +352,7 @@ struct TermBins : TermWindow<T> {
     __device__ __forceinline__ void flush() {
 #pragma unroll 1
         for (int k = 0; k < count; ++k) {
-            if constexpr (W::bins > 3)
-                warp_deposit(words, warp_sum(held[0]), top + relative_unit(k));
-            else
-                warp_deposit_sum(words, held[0], top + relative_unit(k));
+            warp_deposit_sum(words, held[0], top + relative_unit(k));
 #pragma unroll
             for (int i = 0; i < count; ++i)
                 own_sum(i) = i + 1 < count ? own_sum(i + 1) : 0;
@@ -380,11 +382,9 @@ struct TermBins : TermWindow<T> {
     /// that it was moved for before: so it soon comes to rest. False if there is no such place.
     __device__ __forceinline__ bool move(const Range& x, const Range& y) {
         const Exponents a = exponents_of<T>(x), b = shared_room ? a : exponents_of<T>(y);
-        bool with_seen = room_x.above != 0, can = a.finite() && b.finite(), moved = false;
-#pragma unroll 1
-        for (; can && !moved; can = with_seen, with_seen = false)
-            moved = move_to(with_seen ? a.with(seen_x) : a, with_seen ? b.with(seen_y) : b);
-        return moved;
+        if (!a.finite() || !b.finite()) return false;
+        if (room_x.above != 0 && move_to(a.with(seen_x), b.with(seen_y))) return true;
+        return move_to(a, b);
     }
     __device__ __forceinline__ bool move_to(const Exponents& a, const Exponents& b, int room_above = most_above) {
         constexpr int times = Map::linear ? 1 : 2; // elements in a term

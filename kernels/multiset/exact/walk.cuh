@@ -152,7 +152,7 @@ struct WarpSum {
     __device__ __forceinline__ void flush() {
 #pragma unroll
         for (int k = 0; k < W::bins; ++k) {
-            warp_deposit(words, warp_sum(held[k]), Bins<T, W>::unit(limits.top, k));
+            warp_deposit_sum(words, held[k], Bins<T, W>::unit(limits.top, k));
             held[k] = 0;
         }
         drains = 0;
