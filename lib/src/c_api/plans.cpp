@@ -3,7 +3,7 @@
 
 #include <detreduce/detreduce.hpp>
 
-#include "c_api/shared.hpp"
+#include "c_api/plan_calls.hpp"
 #include "check_pointer.hpp"
 
 namespace detreduce::c_api {
@@ -16,23 +16,22 @@ static_assert(sizeof(detreduce_tensor) == sizeof(dr::Tensor) &&
               offsetof(detreduce_tensor, n) == offsetof(dr::Tensor, n) &&
               offsetof(detreduce_tensor, dtype) == offsetof(dr::Tensor, dtype) && sizeof(dr::DType) == 1);
 
-dr::Request as_request(const detreduce_request& r) {
-    dr::Request request{.op = as<dr::Op>(r.op),
-                        .method = as<dr::Method>(r.method),
-                        .dtype = as<dr::DType>(r.dtype),
-                        .shape = as<dr::Shape>(r.shape),
-                        .n = r.n,
-                        .groups = r.groups,
-                        .stride = r.stride,
-                        .device = as_device(r.device),
-                        .launch = as_launch(r.launch),
-                        .nan = as<dr::NanPolicy>(r.nan),
-                        .each = r.each != 0,
-                        .ddof = r.ddof,
-                        .state = r.state != 0,
-                        .first_index = r.first_index};
-    if (r.output != DETREDUCE_DTYPE_OF_INPUT) request.output = as<dr::DType>(r.output);
-    return request;
+dr::Plan made_of(const detreduce_request& r) {
+    return dr::make_plan({.op = as<dr::Op>(r.op),
+                          .method = as<dr::Method>(r.method),
+                          .dtype = as<dr::DType>(r.dtype),
+                          .output = as_optional<dr::DType>(r.output, DETREDUCE_DTYPE_OF_INPUT),
+                          .shape = as<dr::Shape>(r.shape),
+                          .n = r.n,
+                          .groups = r.groups,
+                          .stride = r.stride,
+                          .device = as_device(r.device),
+                          .launch = as_launch(r.launch),
+                          .nan = as<dr::NanPolicy>(r.nan),
+                          .each = r.each != 0,
+                          .ddof = r.ddof,
+                          .state = r.state != 0,
+                          .first_index = r.first_index});
 }
 
 /// run(plan, inputs) of a plan in C. `reads`: whether it reads lists of plans of this backend; else
@@ -73,40 +72,29 @@ void detreduce_request_init(detreduce_request* request, size_t struct_size) noex
 }
 
 detreduce_status detreduce_make_plan(const detreduce_request* request, detreduce_plan* plan) noexcept {
-    if (plan == nullptr) return null("plan");
-    *plan = {};
-    if (request == nullptr) return null("request");
-    if (request->struct_size != sizeof *request)
-        return invalid("struct_size", "must be sizeof(detreduce_request), which detreduce_request_init() and "
-                                      "DETREDUCE_REQUEST_INIT set; a larger one needs a newer library");
-    if (!are_zero(request->reserved)) return invalid("reserved", "must be 0, as detreduce_request_init() sets it");
-    if (!are_zero(request->launch.reserved))
-        return invalid("launch.reserved", "must be 0, as detreduce_request_init() sets it");
-    if (request->each > 1) return invalid("each", "allowed are 0 and 1; detreduce_request_init() sets every field");
-    if (request->state > 1) return invalid("state", "allowed are 0 and 1; detreduce_request_init() sets every field");
-    return store(plan, dr::make_plan(as_request(*request)));
+    return make(request, plan, made_of, {{"each", &detreduce_request::each}, {"state", &detreduce_request::state}});
 }
 
 detreduce_status detreduce_plan_status(const detreduce_plan* plan) noexcept {
-    return of_plan<detreduce_plan>(plan_of(plan).status());
+    return status_of(plan);
 }
 size_t detreduce_plan_workspace_bytes(const detreduce_plan* plan) noexcept {
-    return of_good_plan(plan, [](const dr::Plan& p) { return p.workspace_bytes(); });
+    return of_good_plan<&dr::Plan::workspace_bytes>(plan);
 }
 uint64_t detreduce_plan_results(const detreduce_plan* plan) noexcept {
-    return of_good_plan(plan, [](const dr::Plan& p) { return p.results(); });
+    return of_good_plan<&dr::Plan::results>(plan);
 }
 size_t detreduce_plan_result_bytes(const detreduce_plan* plan) noexcept {
-    return of_good_plan(plan, [](const dr::Plan& p) { return p.result_bytes(); });
+    return of_good_plan<&dr::Plan::result_bytes>(plan);
 }
 detreduce_dtype detreduce_plan_output(const detreduce_plan* plan) noexcept {
-    return of_good_plan(plan, [](const dr::Plan& p) { return static_cast<detreduce_dtype>(p.output()); });
+    return static_cast<detreduce_dtype>(of_good_plan<&dr::Plan::output>(plan));
 }
 detreduce_guarantee detreduce_plan_guarantee(const detreduce_plan* plan) noexcept {
-    return of_good_plan(plan, [](const dr::Plan& p) { return static_cast<detreduce_guarantee>(p.guarantee()); });
+    return static_cast<detreduce_guarantee>(of_good_plan<&dr::Plan::guarantee>(plan));
 }
 detreduce_method detreduce_plan_method(const detreduce_plan* plan) noexcept {
-    return of_good_plan(plan, [](const dr::Plan& p) { return static_cast<detreduce_method>(p.request().method); });
+    return of_good_plan<[](const dr::Plan& p) { return static_cast<detreduce_method>(p.request().method); }>(plan);
 }
 
 detreduce_status detreduce_run(const detreduce_plan* plan, const void* x, const void* y, const uint64_t* offsets,
@@ -125,12 +113,12 @@ detreduce_status detreduce_run_async(const detreduce_plan* plan, const void* x, 
 }
 
 uint64_t detreduce_plan_state_words(const detreduce_plan* plan) noexcept {
-    return of_good_plan(plan, [](const dr::Plan& p) { return p.state_words(); });
+    return of_good_plan<&dr::Plan::state_words>(plan);
 }
 detreduce_state_merge_kind detreduce_plan_state_merge(const detreduce_plan* plan) noexcept {
-    return of_good_plan(plan, [](const dr::Plan& p) {
+    return of_good_plan<[](const dr::Plan& p) {
         return p.request().state ? static_cast<detreduce_state_merge_kind>(dr::state_merge(p)) : 0;
-    });
+    }>(plan);
 }
 detreduce_status detreduce_states_merge(const detreduce_plan* plan, int64_t* states, const int64_t* others,
                                         detreduce_stream stream) noexcept {
@@ -146,7 +134,7 @@ detreduce_status detreduce_states_finish(const detreduce_plan* plan, const int64
 }
 
 uint64_t detreduce_states_serialized_bytes(const detreduce_plan* plan) noexcept {
-    return of_good_plan(plan, [](const dr::Plan& p) { return dr::serialized_bytes(p); });
+    return of_good_plan<[](const dr::Plan& p) { return dr::serialized_bytes(p); }>(plan);
 }
 detreduce_status detreduce_states_serialize(const detreduce_plan* plan, const int64_t* states, void* bytes,
                                             size_t size) noexcept {

@@ -1,11 +1,12 @@
-// What all of the C header needs: words to enumerators, statuses, and plans in the memory of C.
+// What all of the C headers needs: words to enumerators, and statuses.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
+#include <optional>
+#include <string_view>
 
 #include <detreduce/detreduce.h>
 #include <detreduce/plan.hpp>
@@ -24,6 +25,27 @@ constexpr bool is(std::int32_t value, Enum word) {
 template <class Enum>
 Enum as(std::int32_t word) {
     return static_cast<Enum>(word >= 0 && word < 255 ? word : 255);
+}
+
+/// The same of a word that may also be `none`.
+template <class Enum>
+std::optional<Enum> as_optional(std::int32_t word, std::int32_t none) {
+    if (word == none) return std::nullopt;
+    return as<Enum>(word);
+}
+
+/// Names are literals, so their data() ends with a zero.
+template <class Enum>
+const char* name_of(std::int32_t word) {
+    return name(as<Enum>(word)).data();
+}
+/// The enumerator whose name() is `text`; names are numbered from 0 on.
+template <class Enum>
+std::int32_t parsed(const char* text) {
+    for (std::int32_t i = 0; text != nullptr && i < 255 && name(as<Enum>(i)) != "?"; ++i) {
+        if (name(as<Enum>(i)) == text) return i;
+    }
+    return DETREDUCE_UNKNOWN;
 }
 
 inline detreduce_status as_c(const dr::Status& s) {
@@ -57,58 +79,5 @@ void set_defaults(Struct* to, std::size_t struct_size, Struct defaults) {
     std::memset(to, 0, struct_size);
     std::memcpy(to, &defaults, std::min(struct_size, sizeof defaults));
 }
-
-/// What a plan in C holds: `Plan`, and a mark that tells it from memory in which none was made.
-template <class InC>
-struct Holds;
-template <>
-struct Holds<detreduce_plan> {
-    using Plan = dr::Plan;
-    static constexpr std::uint64_t mark = 0x316e616c70746564u;
-    static constexpr char must_be_made[] = "must come from detreduce_make_plan()";
-};
-
-template <class InC>
-struct Stored {
-    std::uint64_t mark;
-    typename Holds<InC>::Plan plan;
-};
-
-template <class InC>
-detreduce_status store(InC* to, const typename Holds<InC>::Plan& plan) {
-    static_assert(std::is_trivially_copyable_v<Stored<InC>> && sizeof(Stored<InC>) <= sizeof(InC) &&
-                  alignof(Stored<InC>) <= alignof(InC));
-    const Stored<InC> stored{Holds<InC>::mark, plan};
-    std::memcpy(to, &stored, sizeof stored);
-    return as_c(plan.status());
-}
-
-/// The plan at `plan`; one that says that it must be made, if it was not.
-template <class InC>
-typename Holds<InC>::Plan plan_of(const InC* plan) {
-    Stored<InC> stored{};
-    if (plan != nullptr) std::memcpy(static_cast<void*>(&stored), plan, sizeof stored);
-    return stored.mark == Holds<InC>::mark ? stored.plan : typename Holds<InC>::Plan();
-}
-
-/// `status`, which calls what makes a plan by its name in C++, with its name in C.
-template <class InC>
-detreduce_status of_plan(const dr::Status& status) {
-    const dr::Status not_made = typename Holds<InC>::Plan().status();
-    if (std::strcmp(status.argument, "plan") == 0 && std::strcmp(status.allowed, not_made.allowed) == 0)
-        return invalid("plan", Holds<InC>::must_be_made);
-    return as_c(status);
-}
-
-/// What f says of a good plan, else 0.
-template <class InC, class F>
-auto of_good_plan(const InC* in_c, const F& f) -> decltype(f(plan_of(in_c))) {
-    const auto plan = plan_of(in_c);
-    return plan.status().ok() ? f(plan) : decltype(f(plan)){};
-}
-
-/// A list of tensors, whose bytes for later are 0. Null and misaligned ones are for run() to
-/// refuse.
-dr::Status check_reserved(const char* argument, const void* list, std::uint64_t tensors) noexcept;
 
 } // namespace detreduce::c_api

@@ -2,8 +2,6 @@
 // status.
 #include <cinttypes>
 #include <cstdio>
-#include <optional>
-#include <string_view>
 
 #include <detreduce/detreduce.hpp>
 
@@ -50,16 +48,6 @@ static_assert(is(DETREDUCE_OK, dr::StatusCode::ok) &&
 
 static_assert(DETREDUCE_NO_ELEMENT == dr::Status::no_element);
 
-// Names are literals, so their data() ends with a zero.
-template <class Enum>
-const char* name_of(std::int32_t word) {
-    return dr::name(as<Enum>(word)).data();
-}
-template <class Enum>
-std::int32_t parsed(std::optional<Enum> (*parse)(std::string_view) noexcept, const char* text) {
-    const auto value = text != nullptr ? parse(text) : std::nullopt;
-    return value ? static_cast<std::int32_t>(*value) : DETREDUCE_UNKNOWN;
-}
 constexpr const char* backend_names[] = {"cpu", "cuda"};
 
 } // namespace
@@ -117,22 +105,22 @@ const char* detreduce_backend_name(detreduce_backend backend) noexcept {
 }
 
 detreduce_op detreduce_parse_op(const char* text) noexcept {
-    return parsed(dr::parse_op, text);
+    return parsed<dr::Op>(text);
 }
 detreduce_method detreduce_parse_method(const char* text) noexcept {
-    return parsed(dr::parse_method, text);
+    return parsed<dr::Method>(text);
 }
 detreduce_dtype detreduce_parse_dtype(const char* text) noexcept {
-    return parsed(dr::parse_dtype, text);
+    return parsed<dr::DType>(text);
 }
 detreduce_shape detreduce_parse_shape(const char* text) noexcept {
-    return parsed(dr::parse_shape, text);
+    return parsed<dr::Shape>(text);
 }
 detreduce_schedule detreduce_parse_schedule(const char* text) noexcept {
-    return parsed(dr::parse_schedule, text);
+    return parsed<dr::Schedule>(text);
 }
 detreduce_nan_policy detreduce_parse_nan_policy(const char* text) noexcept {
-    return parsed(dr::parse_nan_policy, text);
+    return parsed<dr::NanPolicy>(text);
 }
 detreduce_backend detreduce_parse_backend(const char* text) noexcept {
     for (std::int32_t b = 0; text != nullptr && b < 2; ++b) {
