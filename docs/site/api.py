@@ -7,10 +7,24 @@ from pathlib import Path
 CPP = ["types.hpp", "host.hpp", "plan.hpp", "status.hpp", "segments.hpp", "exact_state.hpp", "states.hpp",
        "losses.hpp", "loss_words.hpp", "row_ops.hpp", "row_losses.hpp", "cosine_similarity.hpp", "channel_norm.hpp", "distillation.hpp", "clip_grad_norm.hpp",
        "transform_reduce.hpp",
-       "fingerprint.hpp", "cuda.hpp", "ranks.hpp", "mpi.hpp", "nccl.hpp", "math.hpp", "math/functions.hpp"]
+       "fingerprint.hpp", "cuda.hpp", "ranks.hpp", "mpi.hpp", "nccl.hpp", "math.hpp"]
 C = ["detreduce.h", "losses.h"]
 INCLUDE = "lib/include/detreduce"
 
+_part = re.compile(r"^#include <detreduce/(\w+/\w+\.h(?:pp)?)>\n", re.M)
+
+
+def _text(folder, name):
+    """A header's text, with those of its parts, in a folder of its name, in the place of their #include."""
+    def part(include):
+        if not include.group(1).startswith(f"{Path(name).stem}/"):
+            return include.group()
+        return (folder / include.group(1)).read_text(encoding="utf-8").split("#pragma once\n", 1)[1]
+
+    return _part.sub(part, (folder / name).read_text(encoding="utf-8"))
+
+
+_member = re.compile(r"^(?:inline )?(?:[\w:<>]+[ *&]+)+\w+::\w+\(", re.M)  # which its class declares
 _hidden = re.compile(r"\bnamespace\s+detail\b")
 
 
@@ -165,7 +179,8 @@ def _blocks(source):
                 while at < len(lines) and re.match(r"(\s*)(template\b|\[\[nodiscard\]\]|Status\b)", lines[at]):
                     more, at = _declaration(lines, at)
                     declaration += "\n" + more
-                yield comment, declaration
+                if not _member.search(declaration):
+                    yield comment, declaration
             continue
         at += 1
 
@@ -183,10 +198,7 @@ def _cpp(root):
     text = ("# C++\n\nWhat the headers say, one section a header; `#include <detreduce/detreduce.hpp>` has all but "
             "`math.hpp`, `mpi.hpp`, `nccl.hpp` and `transform_reduce.cuh`. All names are in namespace `detreduce`.\n")
     for name in CPP:
-        path = root / INCLUDE / name
-        if not path.exists():
-            continue
-        source = _with_lists(path.read_text(encoding="utf-8"), root)
+        source = _with_lists(_text(root / INCLUDE, name), root)
         text += f"\n## {name}\n\n" + _paragraph(_head(source))
         for comment, declaration in _blocks(source):
             text += _heading(declaration, text) + "\n~~~~{ .cpp .declared }\n" + _plain(declaration) + "\n~~~~\n\n" + _fields(comment) + "\n"
