@@ -88,9 +88,9 @@ check_headers() { # PREFIX
   local prefix=$1
   # Every public header compiles by itself, and without CUDA's headers.
   local header standard
-  for header in "$prefix"/include/detreduce/*.hpp; do
+  for header in "$prefix"/include/detreduce/{,acc/,fp/,math/,spec/}*.hpp; do
     [[ ! ${header##*/} =~ ^(mpi|mpi_cuda|nccl|ranks_cuda)\.hpp$ ]] || continue # which need others': mpi_norm and the tests of MPI and NCCL include them
-    printf '#include <detreduce/%s>\n' "${header##*/}" >"$work/header.cpp"
+    printf '#include <%s>\n' "${header#"$prefix"/include/}" >"$work/header.cpp"
     "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only "-I$prefix/include" "$work/header.cpp"
   done
   # The C headers are C, old and new, and C++, old and new.
