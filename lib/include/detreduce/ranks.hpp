@@ -36,12 +36,24 @@ inline constexpr std::size_t rank_fields = 11;
              {"most_words", number(most_words)}}};
 }
 
-/// What is said where field `name` is not what it is on rank 0.
-[[nodiscard]] constexpr Status differs(const char* name, std::uint64_t rank) {
+/// What is said where field `name` is not what it is on rank 0, and where on no certain one.
+[[nodiscard]] constexpr Status differs(const char* name, std::uint64_t rank = Status::no_element) {
     return {StatusCode::invalid_argument, name, "must be the same on every rank", 0, rank};
 }
 [[nodiscard]] constexpr Status no_room_somewhere() {
     return {StatusCode::out_of_memory, "groups", "a rank lacks the memory for the states of so many groups"};
+}
+[[nodiscard]] constexpr Status no_room_for_fingerprints() {
+    return {StatusCode::out_of_memory, "tensors", "a rank has no room for so many fingerprints"};
+}
+[[nodiscard]] constexpr Status other_list() {
+    return {StatusCode::invalid_argument, "list", "that of another rank was refused, which knows why"};
+}
+/// What is wrong with a rank's request: the same everywhere, unless `lacks` says what that one
+/// lacks.
+[[nodiscard]] inline Status refused(const Request& bad, const char* lacks) noexcept {
+    const Status said = make_plan(bad).status();
+    return said.ok() ? Status{StatusCode::unsupported, "launch", lacks} : said;
 }
 [[nodiscard]] constexpr Status no_such_root() {
     return {StatusCode::invalid_argument, "root", "allowed are the ranks of the communicator"};
