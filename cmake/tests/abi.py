@@ -1,6 +1,6 @@
 """abi.py LIST INCLUDE [--write] (in the environment: CC): what programs in C were compiled with is what lib/abi.txt lists.
 
-A C program, made from detreduce.h and losses.h, prints the size and alignment of every public struct, the offset and
+A C program, made from the parts of detreduce.h and of losses.h, prints the size and alignment of every public struct, the offset and
 size of each of its fields, and the value of every enumerator. Of a processor with 64-bit pointers.
 """
 
@@ -12,7 +12,7 @@ import tempfile
 from difflib import unified_diff
 from pathlib import Path
 
-HEADERS = ["detreduce.h", "losses.h"]
+HEADERS = ["c/words.h", "c/plans.h", "c/calls.h"], ["c/losses.h", "c/rows.h", "c/norms.h", "c/distillation.h", "c/clip.h"]
 
 
 def without_comments(text):
@@ -35,9 +35,9 @@ def enumerators(text):
 
 
 def program(include):
-    lines = [f"#include <detreduce/{h}>" for h in HEADERS] + ["#include <stdio.h>", "int main(void) {"]
-    for header in HEADERS:
-        text = without_comments((Path(include) / "detreduce" / header).read_text(encoding="utf-8"))
+    lines = [f"#include <detreduce/{h}.h>" for h in ("losses", "detreduce")] + ["#include <stdio.h>", "int main(void) {"]
+    for parts in HEADERS:
+        text = without_comments("".join((Path(include) / "detreduce" / part).read_text(encoding="utf-8") for part in parts))
         for name, fields in structs(text):
             lines.append(f'printf("{name} %zu, aligned to %zu\\n", sizeof({name}), _Alignof({name}));')
             lines += [f'printf("  {f} at %zu, %zu\\n", offsetof({name}, {f}), sizeof((({name}*)0)->{f}));' for f in fields]

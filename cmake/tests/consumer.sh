@@ -93,7 +93,12 @@ check_headers() { # PREFIX
     printf '#include <%s>\n' "${header#"$prefix"/include/}" >"$work/header.cpp"
     "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only "-I$prefix/include" "$work/header.cpp"
   done
-  # The C headers are C, old and new, and C++, old and new.
+  # The C headers are C, old and new, and C++, old and new; so is each of their parts by itself.
+  for header in "$prefix"/include/detreduce/c/*.h; do
+    printf '#include <%s>\n' "${header#"$prefix"/include/}" >"$work/header.c"
+    "${CC:-cc}" -std=c99 -Wall -Wextra -pedantic -Werror -fsyntax-only "-I$prefix/include" "$work/header.c"
+    "${CXX:-c++}" -std=c++11 -Wall -Wextra -pedantic -Werror -fsyntax-only "-I$prefix/include" -x c++ "$work/header.c"
+  done
   printf '#include <%s>\n' detreduce/losses.h detreduce/detreduce.h >"$work/header.c"
   printf 'detreduce_row_request r = DETREDUCE_ROW_REQUEST_INIT;\n' >>"$work/header.c"
   printf 'detreduce_loss_inputs use(void) { detreduce_loss_inputs in = DETREDUCE_LOSS_INPUTS_INIT; return in; }\n' >>"$work/header.c"

@@ -15,11 +15,14 @@ _part = re.compile(r"^#include <detreduce/(\w+/\w+\.h(?:pp)?)>\n", re.M)
 
 
 def _text(folder, name):
-    """A header's text, with those of its parts, in a folder of its name, in the place of their #include."""
+    """A header's text, with those of its parts, in a folder of its name, of C in c/, in the place of their #include."""
+    of_c = name.endswith(".h")
+
     def part(include):
-        if not include.group(1).startswith(f"{Path(name).stem}/"):
+        if not include.group(1).startswith("c/" if of_c else f"{Path(name).stem}/"):
             return include.group()
-        return (folder / include.group(1)).read_text(encoding="utf-8").split("#pragma once\n", 1)[1]
+        text = (folder / include.group(1)).read_text(encoding="utf-8")
+        return text.split("\nDETREDUCE_C_BEGIN\n")[1].split("\nDETREDUCE_C_END\n")[0] if of_c else text.split("#pragma once\n", 1)[1]
 
     return _part.sub(part, (folder / name).read_text(encoding="utf-8"))
 
@@ -242,8 +245,7 @@ def _paragraph(lines):
 
 def _c_parts(source):
     """Comments, and what stands behind each up to an empty line, of a C header: (comment, declarations) one after the other."""
-    body = re.sub(r"^#(if|ifdef|ifndef|endif|else|include|pragma|define DETREDUCE_(NOEXCEPT|\w+_H)\b).*\n", "", source, flags=re.M)
-    body = re.sub(r'^(extern "C" \{|\})$', "", body, flags=re.M)
+    body = re.sub(r"^#(ifndef|endif|include|define DETREDUCE_\w+_H\b).*\n", "", source, flags=re.M)
     for part in re.split(r"\n\s*\n(?=\S)", body.strip()):
         said = re.match(r"/\*(.*?)\*/\n?", part, flags=re.S)
         yield (said.group(1), part[said.end():]) if said else ("", part)
@@ -269,7 +271,7 @@ def _c(root):
     """A section a header, an anchor a call: of calls that share a comment it stands behind the last."""
     text = "# C\n\nC99 and later, and C++. A call's anchor is its name.\n"
     for name in C:
-        source = (root / INCLUDE / name).read_text(encoding="utf-8").rstrip()
+        source = _text(root / INCLUDE, name).rstrip()
         text += f"\n## {name}\n"
         for number, (comment, code) in enumerate(_c_parts(source)):
             said, title = _c_comment(comment)

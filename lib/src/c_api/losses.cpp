@@ -12,7 +12,7 @@ DETREDUCE_ARRAYS(loss_inputs, LOSS_INPUTS, inputs)
 
 namespace {
 
-// One list of words in two languages: a new enumerator needs its line in losses.h.
+// One list of words in two languages: a new enumerator needs its line in c/losses.h.
 #define DETREDUCE_CHECK(name, c_name, ...) static_assert(is(DETREDUCE_LOSS_##c_name, dr::Loss::name));
 DETREDUCE_LOSSES(DETREDUCE_CHECK)
 #undef DETREDUCE_CHECK

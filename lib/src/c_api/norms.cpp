@@ -11,7 +11,7 @@ DETREDUCE_ARRAYS(channel_norm_arrays, CHANNEL_NORM_ARRAYS, arrays)
 
 namespace {
 
-// One list of words in two languages: a new enumerator needs its line in losses.h.
+// One list of words in two languages: a new enumerator needs its line in c/norms.h.
 #define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_CHANNEL_NORM_##c_name, dr::ChannelNorm::name));
 DETREDUCE_CHANNEL_NORMS(DETREDUCE_CHECK)
 #undef DETREDUCE_CHECK

@@ -16,7 +16,7 @@ DETREDUCE_ARRAYS(row_arrays, ROW_ARRAYS, arrays)
 
 namespace {
 
-// One list of words in two languages: a new enumerator needs its line in losses.h.
+// One list of words in two languages: a new enumerator needs its line in c/rows.h.
 #define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_ROW_OP_##c_name, dr::RowOp::name));
 DETREDUCE_ROW_OPS(DETREDUCE_CHECK)
 #undef DETREDUCE_CHECK

@@ -10,7 +10,7 @@
 namespace detreduce::c_api {
 namespace {
 
-// One list of words in two languages: a new enumerator needs its line in detreduce.h.
+// One list of words in two languages: a new enumerator needs its line in c/words.h.
 #define DETREDUCE_CHECK(name, c_name) static_assert(is(DETREDUCE_OP_##c_name, dr::Op::name));
 DETREDUCE_OPS(DETREDUCE_CHECK)
 #undef DETREDUCE_CHECK
