@@ -89,7 +89,7 @@ check_headers() { # PREFIX
   # Every public header compiles by itself, and without CUDA's headers.
   local header standard
   for header in "$prefix"/include/detreduce/{,acc/,fp/,math/,spec/}*.hpp; do
-    [[ ! ${header##*/} =~ ^(mpi|mpi_cuda|nccl|ranks_cuda)\.hpp$ ]] || continue # which need others': mpi_norm and the tests of MPI and NCCL include them
+    [[ ! ${header##*/} =~ ^(mpi|mpi_cuda|nccl|ranks_cuda|cuda_scope)\.hpp$ ]] || continue # which need others': mpi_norm and the tests of MPI and NCCL include them
     printf '#include <%s>\n' "${header#"$prefix"/include/}" >"$work/header.cpp"
     "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only "-I$prefix/include" "$work/header.cpp"
   done

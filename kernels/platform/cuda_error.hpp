@@ -1,39 +1,14 @@
-// cudaError_t as a Status, and a device that stays selected for a scope.
+// The names that kernels have for what cuda_scope.hpp says of the CUDA runtime.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
-#include <detreduce/status.hpp>
+#include <detreduce/cuda_scope.hpp>
 
 namespace detreduce::cuda {
 
+using detail::DeviceScope;
+
 [[nodiscard]] inline Status from_cuda(const char* call, cudaError_t error) noexcept {
-    if (error == cudaSuccess) return {};
-    (void)cudaGetLastError(); // the caller has the status; it should not meet the error again in a call of its own
-    return {StatusCode::cuda_error, call, cudaGetErrorString(error), static_cast<int>(error)};
+    return detail::status_of(call, error);
 }
-
-/// Makes `index` the current device (-1: leaves it) and puts the former one back.
-class DeviceScope {
-  public:
-    explicit DeviceScope(int index) noexcept {
-        if (index < 0) return;
-        status_ = from_cuda("cudaGetDevice", cudaGetDevice(&former_));
-        if (!status_.ok() || index == former_) return;
-        restore_ = true; // also if that fails, which may be after it is the current one
-        status_ = from_cuda("cudaSetDevice", cudaSetDevice(index));
-    }
-    ~DeviceScope() {
-        if (restore_) (void)cudaSetDevice(former_);
-    }
-    DeviceScope(const DeviceScope&) = delete;
-    DeviceScope& operator=(const DeviceScope&) = delete;
-    [[nodiscard]] const Status& status() const noexcept { return status_; }
-
-  private:
-    int former_ = 0;
-    bool restore_ = false;
-    Status status_;
-};
 
 } // namespace detreduce::cuda
