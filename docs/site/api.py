@@ -201,8 +201,6 @@ def _cpp(root):
     text = ("# C++\n\nWhat the headers say, one section a header; `#include <detreduce/detreduce.hpp>` has all but "
             "`math.hpp`, `mpi.hpp`, `nccl.hpp` and `transform_reduce.cuh`. All names are in namespace `detreduce`.\n")
     for name in CPP:
-        if not (root / INCLUDE / name).exists():
-            continue
         source = _with_lists(_text(root / INCLUDE, name), root)
         text += f"\n## {name}\n\n" + _paragraph(_head(source))
         for comment, declaration in _blocks(source):

@@ -12,6 +12,8 @@
 
 #include <support/catch.hpp>
 
+#include "laws/same_bits.hpp"
+
 namespace detreduce::proptests {
 
 /// Numbers of every size, exponents by exponents; NaN and infinities where there are many.
@@ -24,11 +26,6 @@ std::vector<T> numbers(std::size_t n, std::uint64_t seed) {
         if (!fp::is_finite(v) && n < 5000) v = fp::round_to<T>(0.75);
     }
     return x;
-}
-
-template <class T>
-bool same_bits(T a, T b) {
-    return fp::to_bits(a) == fp::to_bits(b);
 }
 
 inline void expect(const detreduce_status& status, detreduce_status_code code, std::string_view argument) {

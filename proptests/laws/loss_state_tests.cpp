@@ -12,14 +12,10 @@
 
 #include "laws/expect_status.hpp"
 #include "laws/loss_state_draws.hpp"
+#include "laws/same_bits.hpp"
 
 namespace detreduce::proptests {
 namespace {
-
-template <class T>
-bool same_bits(T a, T b) {
-    return fp::to_bits(a) == fp::to_bits(b);
-}
 
 /// The states of all parts as one: by merge(), or added as integers and normalized.
 template <class StateOf>

@@ -12,6 +12,7 @@
 #include <support/bits.hpp>
 #include <support/property.hpp>
 
+#include "laws/same_bits.hpp"
 #include "laws/test_backend.hpp"
 
 namespace detreduce::proptests {
@@ -25,10 +26,6 @@ inline std::vector<Method> offered(bool deterministic_only) {
     return found;
 }
 
-template <class T>
-bool same_bits(T a, T b) {
-    return fp::to_bits(a) == fp::to_bits(b);
-}
 /// Equal as numbers: zeros of both signs are.
 template <class A, class B>
 bool equal(A a, B b) {
