@@ -171,7 +171,7 @@ struct MovedStore {
     }
 };
 
-/// Count: of a chunk's rows, the first that there are; of what follows them nothing is known here.
+/// Count: how many rows of a chunk this holds, from the first one on.
 template <class T, bool Aligned, int Count = spec::rows_per_chunk>
 struct Chunk {
     using V = fp::Arithmetic<T>;

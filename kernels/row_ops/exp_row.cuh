@@ -272,8 +272,8 @@ struct ExpRow {
         });
     }
 
-    /// So many rows of a chunk at once: all are twice the code of half, but f64 softmax of 262144
-    /// is 6 % slower by half.
+    /// Rows of a chunk that are written at once. Half of them take half the code, but rows of f64
+    /// are slower so.
     static constexpr int rows_at_once = fp::is_f64<T> ? rows : rows / 2;
     /// f(x, its softmax, its number) for each element of the row, which is read again.
     template <int Count = rows_at_once, class F>

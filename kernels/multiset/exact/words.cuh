@@ -38,7 +38,7 @@ __device__ __forceinline__ void warp_deposit(Word* words, Word value, int expone
     sync_warp();
 }
 
-/// The same of the sum of what threads have. (By a call, wide data of bf16 is .49 instead of .58.)
+/// The same of the sum of what threads have. By a call it would be slower for wide data of bf16.
 __device__ __forceinline__ void warp_deposit_sum(Word* words, Word mine, int exponent) {
     warp_deposit(words, warp_sum(mine), exponent);
 }

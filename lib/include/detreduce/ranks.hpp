@@ -36,7 +36,7 @@ inline constexpr std::size_t rank_fields = 11;
              {"most_words", number(most_words)}}};
 }
 
-/// What is said where field `name` is not what it is on rank 0, and where on no certain one.
+/// Field `name` is not what it is on rank 0: on rank `rank`, or, no_element, on some rank.
 [[nodiscard]] constexpr Status differs(const char* name, std::uint64_t rank = Status::no_element) {
     return {StatusCode::invalid_argument, name, "must be the same on every rank", 0, rank};
 }

@@ -416,8 +416,8 @@ struct Outcome {
     return Outcome::signed_of(Outcome::Kind::infinity, down);
 }
 
-/// What Outcome::finalized() makes the finalize of the number of. All limbs but first … last − 1
-/// must be zero. Not for roots of what is below zero.
+/// The sum, which Outcome::finalized() finalizes. All limbs but first … last − 1 must be zero. Not
+/// for roots of what is below zero.
 template <int Limbs>
 [[nodiscard]] DETREDUCE_HD constexpr Outcome sum_outcome(const Long& number, int first, int last, Finalize finalize,
                                                          Scratch<Limbs>& scratch) {
