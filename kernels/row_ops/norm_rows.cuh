@@ -171,6 +171,7 @@ struct RmsNormBlock {
     Memory& s;
     std::uint32_t tile, m; ///< of the row, and its elements
 
+    /// What numbers() makes a row's numbers of, in their place until then: Σx².
     [[nodiscard]] static __device__ __forceinline__ Numbers kept(const Acc& square) { return {square.sum}; }
     [[nodiscard]] static __device__ __forceinline__ Numbers numbers(const Rows<T>& a, const Numbers& square) {
         return Numbers::of(V{0}, static_cast<double>(square.mean) / static_cast<double>(a.n), a.epsilon);
@@ -301,6 +302,7 @@ struct LayerNormBlock {
     Memory& s;
     std::uint32_t tile, m; ///< of the row, and its elements
 
+    /// What numbers() makes a row's numbers of, in their place until then: the mean and M2.
     [[nodiscard]] static __device__ __forceinline__ Numbers kept(const Acc& m) { return {m.mean, m.m2}; }
     /// The variance is what acc::finished_variance() gives in binary64, where the quotient is
     /// rounded as it is.

@@ -236,7 +236,7 @@ struct TermBins : TermWindow<T> {
     /// Squares of 16-bit elements: their magnitudes become floats and, by moving bits, doubles. A
     /// zero becomes 2^moved_zero, whose square bins must be too coarse to see.
     static constexpr bool of_magnitudes = in_one_bin && Map::inputs == 1;
-    static constexpr int moved_zero = -127;
+    static constexpr int moved_zero = -fp::Format<float>::max_exponent;
     /// Elements whose squared differences two bins hold differ by a double, and so do those whose
     /// differences one bin holds: a term is one addition, in the place of one a part.
     static constexpr bool by_difference = Map::parts > 1 &&

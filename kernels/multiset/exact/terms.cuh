@@ -274,8 +274,8 @@ struct TermWalk {
             bins.template add<OneBin>(x);
         } else if constexpr (BinsOf::of_magnitudes) {
             Element<T>::each(kept(x), [&](float m) {
-                const std::uint32_t high = (__float_as_uint(m) >> 3) + ((1023 - 127) << 20);
-                const double a = __hiloint2double(static_cast<int>(high), 0);
+                constexpr std::uint32_t more = fp::Format<double>::max_exponent + BinsOf::moved_zero;
+                const double a = __hiloint2double(static_cast<int>((__float_as_uint(m) >> 3) + (more << 20)), 0);
                 bins.template add_product<OneBin>(a, a);
             });
         } else {

@@ -71,6 +71,7 @@ struct AnyFormat {
         using F = Format<T>;
         return {F::bits, F::precision, F::min_exponent, F::max_exponent};
     }
+    /// With infinities the largest exponent is the bias; without them it is one more.
     [[nodiscard]] DETREDUCE_HD constexpr bool has_inf() const { return max_exponent + min_exponent + precision == 2; }
     [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t sign() const { return std::uint64_t{1} << (bits - 1); }
     [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t largest() const {
