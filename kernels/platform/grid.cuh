@@ -49,11 +49,11 @@ __device__ __forceinline__ std::uint32_t cluster_index() {
     return blockIdx.x;
 #endif
 }
-/// A barrier for all threads of a cluster, in two halves: what was written before the first is seen
-/// behind the second.
-__device__ __forceinline__ void arrive_in_cluster() {
+/// A barrier for all threads of a cluster, in two halves. What a thread that says so wrote before
+/// the first is seen behind the second; the others need not wait for what they have written.
+__device__ __forceinline__ void arrive_in_cluster(bool wrote) {
 #if __CUDA_ARCH__ >= 900
-    __cluster_barrier_arrive();
+    wrote ? __cluster_barrier_arrive() : __cluster_barrier_arrive_relaxed();
 #endif
 }
 __device__ __forceinline__ void wait_for_cluster() {

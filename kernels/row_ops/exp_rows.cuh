@@ -239,7 +239,7 @@ struct ShortExpRow {
         const std::uint32_t tile = whole && of_cluster ? cluster_rank() : 0;
         const std::uint32_t first = tile * Row::tile_items;
         const int m = !there ? 0 : whole && of_cluster ? block.items(tile) : static_cast<int>(a.n);
-        if (whole && of_cluster && a.tiles > 1) arrive_in_cluster();
+        if (whole && of_cluster && a.tiles > 1) arrive_in_cluster(false);
         ChunkOf chunk;
         V lane[K];
         Terms<V, ChunkOf::rows, K, Sharing> term(reinterpret_cast<char*>(&shared) + teams.bytes);

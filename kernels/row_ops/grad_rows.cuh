@@ -99,7 +99,7 @@ struct GradRow : RowKernel<T, Long, policy::grad_row_blocks, GradRows<T>> {
         const auto of = kept(a, row);
         const std::uint32_t tile = cluster_rank();
         const int m = items_of(a, tile);
-        if (a.tiles > 1) arrive_in_cluster();
+        if (a.tiles > 1) arrive_in_cluster(false);
         const Elements elements(a, row, tile * tile_items, m);
         Chunk<T, Aligned>::prefetch_ahead(a, a.x, a.stride, row, tile);
         Chunk<T, Aligned>::prefetch_ahead(a, a.upstream, a.upstream_stride, row, tile);

@@ -457,7 +457,7 @@ struct NormRow {
         const bool there = row < a.rows;
         const std::uint32_t tile = cluster_rank(), first = tile * ChunkOf::Order::tile;
         const Block block{a, memory, tile, items_in_tile(first, a.n, ChunkOf::Order::tile)};
-        if (a.tiles > 1) arrive_in_cluster();
+        if (a.tiles > 1) arrive_in_cluster(false);
         ChunkOf chunk;
         auto found = block.reduce(x_of(a, row) + first, chunk, row, there);
         if (a.tiles > 1) found = block.merge_in_cluster(found);

@@ -158,7 +158,7 @@ __device__ __forceinline__ void share_in_cluster(Item* of_tiles, Item own) {
         own = shuffle_from(own, 0);
         if (threadIdx.x < cluster_blocks()) in_block_of_cluster(of_tiles, threadIdx.x)[cluster_rank()] = own;
     }
-    arrive_in_cluster();
+    arrive_in_cluster(threadIdx.x < warp_size);
     wait_for_cluster();
 }
 /// Of the row, what the first thread of each block found out of its tile: to the first thread.

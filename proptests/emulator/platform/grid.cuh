@@ -20,7 +20,7 @@ inline std::uint32_t cluster_blocks() {
 inline std::uint32_t cluster_index() {
     return blockIdx.x / emulator::cluster_blocks();
 }
-inline void arrive_in_cluster() {} // all is done by those who wait
+inline void arrive_in_cluster(bool) {} // all is done by those who wait
 inline void wait_for_cluster() {
     emulator::meet_grid();
 }
