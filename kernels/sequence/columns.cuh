@@ -159,10 +159,15 @@ fold_columns(const typename Level::Pointer& p, int m, std::uint64_t stride, std:
     return lane;
 }
 
+/// Is the accumulator of 16-bit elements more than a sum?
+template <class Level>
+inline constexpr bool column_of_more = fp::has_16_bits<typename Level::Item> && sizeof(typename Level::Acc) > 4 &&
+                                       !Level::Acc::keeps_errors;
+
 /// Tiles of all columns, one behind the other: first all columns of the first tile, 32·C to a
 /// block.
 template <class Level, class T, class Levels>
-__global__ void __launch_bounds__(max_block, policy::columns.blocks)
+__global__ void __launch_bounds__(max_block, (column_of_more<Level> ? policy::columns_of_more : policy::columns).blocks)
     columns_kernel(const typename Level::Pointer x, const ColumnRange range, const Levels levels) {
     using Acc = typename Level::Acc;
     constexpr int C = columns_a_thread<T, Acc>, block_columns = C * warp_size;
