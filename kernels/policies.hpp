@@ -83,8 +83,17 @@ inline constexpr Kernel compare{256, 6};
 /// Of both ends: with fewer registers loads wait for each other (f64 .95, in six .78).
 inline constexpr Kernel compare_ends{256, 4};
 inline constexpr std::uint32_t compare_loads = 4, most_compare_blocks = 8192;
-/// The same of columns and short rows, by dtype; 0: as it comes.
-inline constexpr int compare_groups_f64 = 5, compare_groups_16_bits = 4, compare_groups = 0;
+/// Threads that look at a row of so many bytes: one, some of a warp, or all. argmax of a first
+/// version, by 2, 4, 8 and 16 threads: 64 bytes .40 .25 .12 .06 (by one .65), 128 bytes .65 .54 .37
+/// .18, 256 bytes .48 .62 .42 .25, 512 bytes .51 .65 .79 .60, 1024 bytes .50 .64 .82 .67.
+[[nodiscard]] constexpr int compare_team(std::uint64_t row_bytes) {
+    return row_bytes <= 64 ? 1 : row_bytes <= 128 ? 2 : row_bytes <= 256 ? 4 : row_bytes <= 1024 ? 8 : 32;
+}
+/// 16-byte loads of such a thread, at most.
+template <int Threads>
+inline constexpr int compare_team_loads = Threads == 8 ? 8 : 4;
+/// Blocks that look at columns.
+inline constexpr int compare_columns = 5, compare_columns_16_bits = 4;
 /// Multiples of multiprocessors: batches of groups, and blocks at most.
 inline constexpr std::uint64_t compare_batches = 64, compare_group_blocks = 32;
 
@@ -123,7 +132,7 @@ inline constexpr std::uint32_t most_exact_small_blocks = 1024;
 inline constexpr std::uint32_t work_item_elements = 1u << 15, most_moment_work_items = 8192;
 /// So many rows, each of up to two work items, keep warps busy without being cut.
 inline constexpr std::uint64_t many_rows = 1u << 13;
-/// Columns and short rows, a thread each, or parts of them.
+/// Columns, or parts of them, a thread each.
 inline constexpr std::uint64_t longest_part = 1u << 15;
 /// By `exact`. A longer group has a state, to which warps add the parts that no window held, each
 /// by pieces of so many elements: neighbours of a column are in other lines of memory.

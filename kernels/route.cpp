@@ -74,7 +74,7 @@ Scope scope_of(const Request& r, const Route& route) {
     case Engine::order:
         if (r.n == 0 && r.state) return Scope::warp; // which knows nothing
         if (r.shape == Shape::flat) return Scope::grid;
-        return by_threads(r) ? Scope::thread : Scope::warp;
+        return detail::is_across(r.shape) ? Scope::thread : Scope::warp;
     case Engine::unique: // of groups: once sorted, a thread looks at an element and the one before
         return r.shape == Shape::flat ? Scope::grid : Scope::thread;
     case Engine::products:
@@ -145,7 +145,7 @@ Offer offer_of(const Request& r, const Route& route) {
         return {128, 256, policy::tree.threads, false, false, two_pass, "", "allowed for atomic is two_pass"};
     default: // ops that compare or count
         if (route.scope == Scope::thread && route.engine != Engine::unique)
-            return only(256, "allowed for ops that compare or count, of columns and short rows, is 256, or 0", of_sums);
+            return only(256, "allowed for ops that compare or count, of columns, is 256, or 0", of_sums);
         return {128, 256, 256, false, false, two_pass, "", of_sums};
     }
 }

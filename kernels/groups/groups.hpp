@@ -11,6 +11,7 @@
 #include <detreduce/plan.hpp>
 #include <detreduce/spec/tree_order.hpp>
 
+#include "policies.hpp"
 #include "workspace.hpp"
 
 namespace detreduce::cuda {
@@ -32,6 +33,13 @@ struct Groups {
 [[nodiscard]] inline std::uint32_t batch_of(const Plan& plan, std::uint64_t blocks, std::uint32_t block_warps) {
     const std::uint64_t warps = (plan.launch().grid ? plan.launch().grid : blocks) * block_warps;
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.groups() / warps, 1, 32));
+}
+
+/// Elements that make a work item of a large group. Of many rows that are hardly longer none is
+/// large.
+[[nodiscard]] inline std::uint32_t item_elements(const Request& r) {
+    constexpr std::uint32_t enough = policy::work_item_elements;
+    return r.shape == Shape::rows && r.groups >= policy::many_rows && r.n <= 2 * enough ? 2 * enough : enough;
 }
 
 /// A part of a large group.

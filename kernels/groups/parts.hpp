@@ -1,6 +1,5 @@
-// Groups that threads reduce on their own: columns, as neighbouring threads then read neighbouring
-// elements, and short rows. Columns are cut into parts where they are too few to keep a device
-// busy, or too long.
+// Columns, which threads reduce on their own, as neighbouring threads then read neighbouring
+// elements. They are cut into parts where they are too few to keep a device busy, or too long.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +12,6 @@
 #include "policies.hpp"
 
 namespace detreduce::cuda {
-
-/// Rows of so few elements are not worth a warp each.
-[[nodiscard]] inline bool by_threads(const Request& r) {
-    return detail::is_across(r.shape) || (r.shape == Shape::rows && r.n * size_of(r.dtype) <= 1024 && r.groups >= 4096);
-}
 
 /// Parts of each group, of `length` elements but the last. Thread t of a warp has group 32·word + t
 /// of a word of 32 groups.

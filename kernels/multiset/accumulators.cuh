@@ -18,62 +18,70 @@
 
 namespace detreduce::cuda::multiset {
 
-/// Keys of T.
+/// Keys of T, of a word at a time: of an element, or of two of 16 bits.
 template <class T>
 struct Keys {
     using Map = spec::KeyMap<T>;
     using Wide = std::conditional_t<fp::is_f64<T>, std::int64_t, std::int32_t>;
-    static constexpr bool in_pairs = fp::has_16_bits<T>; ///< two keys in a register
-    /// The largest key so far.
-    using Running = std::conditional_t<in_pairs, std::uint32_t, Wide>;
+    static constexpr bool in_pairs = fp::has_16_bits<T>;
+    using Word = std::conditional_t<in_pairs, std::uint32_t, fp::Bits<T>>;
+    using Running = std::conditional_t<in_pairs, std::uint32_t, Wide>; ///< the largest keys so far
+    static constexpr int in_word = sizeof(Word) / sizeof(T);
     static constexpr Wide lowest = Map::lowest;
+    struct Words {
+        Word w[16 / sizeof(Word)];
+    };
     Map map;
 
     [[nodiscard]] static DETREDUCE_HD Keys of(spec::View view, NanPolicy nan) { return {Map::of(view, nan)}; }
 
-    static __device__ __forceinline__ Running nothing() {
-        return in_pairs ? static_cast<Running>(0x80008000u) : static_cast<Running>(lowest);
+    /// A key for each element of a word.
+    [[nodiscard]] static __device__ __forceinline__ Running each(typename Map::Key k) {
+        return in_pairs ? static_cast<fp::Bits<T>>(k) * 0x10001u : static_cast<Running>(k);
+    }
+    static __device__ __forceinline__ Running nothing() { return each(Map::lowest); }
+    [[nodiscard]] static __device__ __forceinline__ Running larger(Running a, Running b) {
+        return in_pairs ? __vmaxs2(a, b) : max(a, b);
+    }
+    /// Do the keys of element `which` differ?
+    [[nodiscard]] static __device__ __forceinline__ bool differ(Running a, Running b, int which) {
+        if constexpr (!in_pairs) return a != b;
+        return ((a ^ b) & (which == 0 ? 0xffffu : 0xffff0000u)) != 0;
+    }
+    /// As Map::key().
+    __device__ __forceinline__ void take(Running& best, Word w) const {
+        if constexpr (in_pairs) {
+            w &= each(map.keep);
+            w ^= (signs_of_both(w) & each(Map::magnitude_mask)) ^ each(map.flip);
+            best = __viaddmax_s16x2(w, each(map.add), best);
+        } else {
+            best = max(best, static_cast<Wide>(map.key(fp::from_bits<T>(w))));
+        }
     }
     __device__ __forceinline__ void take(Running& best, const uint4& v) const {
-        if constexpr (in_pairs) {
-            const std::uint32_t words[] = {v.x, v.y, v.z, v.w};
+        const auto words = __builtin_bit_cast(Words, v);
 #pragma unroll
-            for (const std::uint32_t w : words)
-                take_both(best, w);
-        } else {
-            T elements[fp::Format<T>::elements_in_16_bytes];
-            __builtin_memcpy(elements, &v, sizeof v);
-#pragma unroll
-            for (const T x : elements) {
-                const Wide k = map.key(x);
-                best = k > best ? k : best;
-            }
-        }
+        for (const Word w : words.w)
+            take(best, w);
     }
+    [[nodiscard]] __device__ __forceinline__ Running settled_word(Word w) const {
+        if constexpr (!in_pairs) return key(fp::from_bits<T>(w));
+        Running k = each(map.low);
+        take(k, w);
+        return in_pairs ? __vmins2(k, each(map.high)) : k;
+    }
+    [[nodiscard]] __device__ __forceinline__ Wide settled(Running best, int which) const {
+        return map.settled(static_cast<typename Map::Key>(in_pairs ? best >> 16 * which : best));
+    }
+    /// The largest of a word's.
     [[nodiscard]] __device__ __forceinline__ Wide settled(Running best) const {
-        if constexpr (in_pairs) {
-            const Wide high = static_cast<Wide>(best) >> 16, low = static_cast<Wide>(best << 16) >> 16;
-            return map.settled(static_cast<typename Map::Key>(high > low ? high : low));
-        } else {
-            return map.settled(static_cast<typename Map::Key>(best));
-        }
-    }
-    /// Of one of the halves.
-    [[nodiscard]] __device__ __forceinline__ Wide settled_half(std::uint32_t best, int half) const {
-        return map.settled(static_cast<typename Map::Key>(static_cast<std::uint16_t>(best >> 16 * half)));
+        return settled(in_pairs ? __vmaxs2(best, best >> 16) : best, 0);
     }
     [[nodiscard]] __host__ __device__ __forceinline__ Wide key(T x) const {
         return map.settled(map.key(x));
     }
     [[nodiscard]] __device__ __forceinline__ T element(std::int64_t key) const {
         return map.element(static_cast<typename Map::Key>(key));
-    }
-    /// As Map::key(), for both halves of w.
-    __device__ __forceinline__ void take_both(std::uint32_t& best, std::uint32_t w) const {
-        constexpr std::uint32_t both = 0x10001u;
-        w &= map.keep * both;
-        w ^= (signs_of_both(w) & (Map::magnitude_mask * both)) ^ (map.flip * both);
-        best = __viaddmax_s16x2(w, map.add * both, best);
     }
 };
 
@@ -82,8 +90,7 @@ template <class T>
 struct Best : FoundBest {
     using Type = T;
     using Wide = typename Keys<T>::Wide;
-    static constexpr int grid_blocks = policy::compare.blocks, ///< that a multiprocessor is to hold
-        thread_blocks = policy::compare_groups;                ///< the same of ThreadScope; 0: as it comes
+    static constexpr int grid_blocks = policy::compare.blocks; ///< that a multiprocessor is to hold
     Keys<T> keys[1];
     bool index, state;
     Wide empty_key; ///< of no elements
@@ -122,42 +129,26 @@ struct Best : FoundBest {
         if (index) found.second = scope.reduce(find(source, seen, key), Lower{});
         return found;
     }
-    __device__ __forceinline__ void look_at_pair(const ColumnPair<T>& source, Found (&found)[2]) const {
-        Wide best[2] = {Keys<T>::lowest, Keys<T>::lowest};
-        std::uint32_t block_of[2] = {0, 0}; // which has it first
+    template <int C>
+    __device__ __forceinline__ void look_at_columns(const ColumnPart<T, C>& source, Found (&found)[C]) const {
+        auto best = Keys<T>::nothing();
+        std::uint32_t row[C] = {}; // which has it first
         source.for_blocks([&](std::uint32_t block, const auto& words) {
-            auto running = Keys<T>::nothing();
 #pragma unroll
-            for (const std::uint32_t w : words)
-                keys[0].take_both(running, w);
+            for (int j = 0; j < source.rows; ++j) {
+                const auto more = Keys<T>::larger(keys[0].settled_word(words[j]), best);
 #pragma unroll
-            for (int c = 0; c < 2; ++c) {
-                const Wide k = keys[0].settled_half(running, c);
-                if (k <= best[c]) continue;
-                best[c] = k;
-                block_of[c] = block;
+                for (int c = 0; c < C; ++c)
+                    row[c] = Keys<T>::differ(more, best, c) ? block + j : row[c];
+                best = more;
             }
         });
 #pragma unroll
-        for (int c = 0; c < 2; ++c)
-            found[c] = {best[c], index ? find(source, block_of[c], c, best[c]) : 0};
+        for (int c = 0; c < C; ++c)
+            found[c] = {keys[0].settled(best, c), row[c]};
     }
 
   private:
-    /// The lowest index of an element with this key in the block, which has one.
-    [[nodiscard]] static __device__ __forceinline__ T half(std::uint32_t word, int which) {
-        return fp::from_bits<T>(static_cast<std::uint16_t>(word >> 16 * which));
-    }
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t find(const ColumnPair<T>& source, std::uint32_t block,
-                                                                int which, Wide key) const {
-        std::uint32_t words[ColumnPair<T>::rows];
-        source.load(block, words);
-        int first = 0;
-#pragma unroll
-        for (int j = ColumnPair<T>::rows - 1; j >= 0; --j)
-            first = keys[0].key(half(words[j], which)) == key ? j : first;
-        return source.row(block, first);
-    }
     /// What a thread has seen: the largest key of its units, with the first of them that has it,
     /// and of its odd elements.
     template <class Source>
@@ -177,19 +168,18 @@ struct Best : FoundBest {
         Index found = seen.odd_best == key ? seen.odd_at : Seen<Source>::none;
         if (seen.best != key || !source.has(seen.unit)) return found;
         const auto vectors = source.unit(seen.unit);
-        constexpr int per_vector = Source::per_vector, none_here = Source::unit_vectors * per_vector;
-        int first = none_here; // of the unit's elements, whose indices ascend
+        const auto wanted = Keys<T>::each(static_cast<typename Keys<T>::Map::Key>(key));
+        int first = 0; // of the unit's elements, whose indices ascend: one of them has the key
 #pragma unroll
         for (int i = Source::unit_vectors - 1; i >= 0; --i) {
-            T elements[per_vector];
-            __builtin_memcpy(elements, &vectors.v[i], sizeof elements);
+            const auto words = __builtin_bit_cast(typename Keys<T>::Words, vectors.v[i]);
 #pragma unroll
-            for (int e = per_vector - 1; e >= 0; --e)
-                first = keys[0].key(elements[e]) == key ? i * per_vector + e : first;
+            for (int e = Source::per_vector - 1; e >= 0; --e) {
+                const auto k = keys[0].settled_word(words.w[e / Keys<T>::in_word]);
+                if (!Keys<T>::differ(k, wanted, e % Keys<T>::in_word)) first = i * Source::per_vector + e;
+            }
         }
-        const Index at = source.index(seen.unit, first / per_vector, first % per_vector);
-        if (first != none_here && at < found) found = at;
-        return found;
+        return min(found, source.index(seen.unit, first / Source::per_vector, first % Source::per_vector));
     }
 };
 
@@ -199,9 +189,6 @@ struct Ends : FoundEnds {
     using Type = T;
     using Wide = typename Keys<T>::Wide;
     static constexpr int grid_blocks = policy::compare_ends.blocks;
-    static constexpr int thread_blocks = fp::is_f64<T>        ? policy::compare_groups_f64
-                                         : fp::has_16_bits<T> ? policy::compare_groups_16_bits
-                                                              : policy::compare_groups;
     Keys<T> keys[2]; ///< of the minimum, of the maximum
     bool state;
 
@@ -232,19 +219,20 @@ struct Ends : FoundEnds {
         scope.meet();
         return found_of(first, scope.reduce(of_maximum, Larger{}));
     }
-    __device__ __forceinline__ void look_at_pair(const ColumnPair<T>& source, Found (&found)[2]) const {
+    template <int C>
+    __device__ __forceinline__ void look_at_columns(const ColumnPart<T, C>& source, Found (&found)[C]) const {
         const Keys<T> minimum = of_view(keys[0], spec::View::minimum), maximum = of_view(keys[1], spec::View::maximum);
         auto low = Keys<T>::nothing(), high = Keys<T>::nothing();
         source.for_blocks([&](std::uint32_t, const auto& words) {
 #pragma unroll
-            for (const std::uint32_t w : words) {
-                minimum.take_both(low, w);
-                maximum.take_both(high, w);
+            for (const auto w : words) {
+                minimum.take(low, w);
+                maximum.take(high, w);
             }
         });
 #pragma unroll
-        for (int c = 0; c < 2; ++c)
-            found[c] = found_of(minimum.settled_half(low, c), maximum.settled_half(high, c));
+        for (int c = 0; c < C; ++c)
+            found[c] = found_of(minimum.settled(low, c), maximum.settled(high, c));
     }
 
   private:
@@ -267,30 +255,18 @@ struct Ends : FoundEnds {
     constexpr std::uint32_t magnitudes = 0x7fff7fff;
     return (((w & magnitudes) + magnitudes) & ~magnitudes) >> 15;
 }
-/// Elements of v that are not zero.
+/// Elements of a word that are not zero.
 template <class T>
-[[nodiscard]] __device__ __forceinline__ std::uint32_t count_nonzeros(const uint4& v) {
-    std::uint32_t found = 0;
-    if constexpr (fp::has_16_bits<T>) {
-        const std::uint32_t words[] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-        for (const std::uint32_t w : words)
-            found += __popc(nonzero_halves(w));
-    } else {
-        T elements[fp::Format<T>::elements_in_16_bytes];
-        __builtin_memcpy(elements, &v, sizeof v);
-#pragma unroll
-        for (const T x : elements)
-            found += fp::magnitude_bits(x) != 0;
-    }
-    return found;
+[[nodiscard]] __device__ __forceinline__ std::uint32_t count_nonzeros(typename Keys<T>::Word w) {
+    if constexpr (fp::has_16_bits<T>) return __popc(nonzero_halves(w));
+    return fp::magnitude_bits(fp::from_bits<T>(w)) != 0;
 }
 
 /// count_nonzero.
 template <class T>
 struct Count : FoundCount {
     using Type = T;
-    static constexpr int grid_blocks = policy::compare.blocks, thread_blocks = policy::compare_groups;
+    static constexpr int grid_blocks = policy::compare.blocks;
 
     [[nodiscard]] static Count of(const Request&) { return {}; }
     [[nodiscard]] __host__ __device__ __forceinline__ Found empty(bool) const { return identity(); }
@@ -300,25 +276,33 @@ struct Count : FoundCount {
         source.for_units([&](std::uint32_t, const auto& vectors) {
             std::uint32_t here = 0;
 #pragma unroll
-            for (const uint4& v : vectors.v)
-                here += count_nonzeros<T>(v);
+            for (const uint4& v : vectors.v) {
+                const auto words = __builtin_bit_cast(typename Keys<T>::Words, v);
+#pragma unroll
+                for (const auto w : words.w)
+                    here += count_nonzeros<T>(w);
+            }
             count += here;
         });
         source.for_odd([&](auto, T x) { count += fp::magnitude_bits(x) != 0; });
         return {0, scope.reduce(count, Plus{})};
     }
-    __device__ __forceinline__ void look_at_pair(const ColumnPair<T>& source, Found (&found)[2]) const {
-        std::uint32_t low = 0, high = 0;
+    template <int C>
+    __device__ __forceinline__ void look_at_columns(const ColumnPart<T, C>& source, Found (&found)[C]) const {
+        std::uint32_t counts[C] = {};
         source.for_blocks([&](std::uint32_t block, const auto& words) {
-            std::uint32_t both = 0;
+            std::uint32_t both = 0; // a half for each column, if there are two
 #pragma unroll
-            for (int j = 0; j < ColumnPair<T>::rows; ++j)
-                both += block + j < source.n ? nonzero_halves(words[j]) : 0;
-            low += both & 0xffff;
-            high += both >> 16;
+            for (int j = 0; j < source.rows; ++j) {
+                if (block + j < source.n) both += C == 2 ? nonzero_halves(words[j]) : count_nonzeros<T>(words[j]);
+            }
+#pragma unroll
+            for (int c = 0; c < C; ++c)
+                counts[c] += both >> 16 * c & 0xffff;
         });
-        found[0] = {0, low};
-        found[1] = {0, high};
+#pragma unroll
+        for (int c = 0; c < C; ++c)
+            found[c] = {0, counts[c]};
     }
 };
 

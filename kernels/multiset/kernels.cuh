@@ -1,6 +1,6 @@
 // The kernels of the multiset engine, a scope each: the grid looks at a flat array, blocks at work
-// items of large groups or at shares of a list, warps at small groups, and threads at parts of
-// columns and short rows. What several found is joined afterwards (join.cuh).
+// items of large groups or at shares of a list, warps and teams of their threads at small groups,
+// and threads at parts of columns. What several found is joined afterwards (join.cuh).
 #pragma once
 
 #include "platform/grid.cuh"
@@ -28,59 +28,53 @@ __global__ void __launch_bounds__(max_threads, policy::blocks_that_fit(A::grid_b
     }
 }
 
-/// Groups of elements in an array.
-template <class T>
-struct GroupElements {
-    const T* x;
-    std::uint64_t step; ///< from one element to the next
-    bool pairs = false; ///< does a thread look at two neighbouring columns?
-    template <class Scope>
-    [[nodiscard]] __device__ __forceinline__ Part<T> part(const Scope& scope, std::uint64_t begin,
-                                                          std::uint64_t n) const {
-        return {scope, x + begin, step, static_cast<std::uint32_t>(n)};
-    }
-};
-
-/// Small groups, a warp each; large ones go to `table`. A warp takes `batch` neighbours, at most
-/// 32, whose results its threads store all at once.
-template <class A>
+/// Small groups, each by `Threads` threads of a warp: all of them, or fewer where they are short
+/// rows. Large groups go to `table`. A warp takes `batch` neighbours, a multiple of its teams and
+/// at most 32, whose results its threads store all at once.
+template <class A, int Threads>
 __global__ void __launch_bounds__(max_threads)
-    warps_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
-                 const __grid_constant__ A accumulator, const __grid_constant__ Groups groups, std::uint32_t batch,
-                 const __grid_constant__ WorkTable table, const __grid_constant__ Results results) {
-    const WarpScope warp;
+    teams_kernel(const typename A::Type* x, const __grid_constant__ A accumulator,
+                 const __grid_constant__ Groups groups, std::uint32_t batch, const __grid_constant__ WorkTable table,
+                 const __grid_constant__ Results results) {
+    constexpr std::uint32_t teams = warp_size / Threads;
+    using PartOf = Part<typename A::Type, policy::compare_team_loads<Threads>>;
+    const TeamScope<Threads> team;
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp_size);
+    const std::uint32_t number = threadIdx.x % warp_size / Threads;
     for (std::uint64_t base = (std::uint64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size) * batch;
          base < groups.count; base += warps * batch) {
         Found mine{};
         bool have = false;
 #pragma unroll 1
-        for (std::uint32_t i = 0; i < batch && base + i < groups.count; ++i) {
-            const Span span = span_of(groups, base + i);
-            const bool large = span.n > table.length;
-            if (large && list_work_items(table, base + i, span)) continue;
+        for (std::uint32_t i = 0; i < batch && base + i < groups.count; i += teams) {
+            const std::uint64_t group = base + i + number;
+            const bool there = group < groups.count;
+            const Span span = there ? span_of(groups, group) : Span{};
+            const bool large = teams == 1 && span.n > table.length;
+            if (large && list_work_items(table, group, span)) continue;
             Found found = accumulator.empty(span.valid && !large);
-            if (span.n > 0 && !large) found = accumulator.look(warp, elements.part(warp, span.begin, span.n));
-            if (warp.rank() == i) {
+            if (teams > 1 || (span.n > 0 && !large))
+                found = accumulator.look(team, PartOf(team, x + span.begin, static_cast<std::uint32_t>(span.n)));
+            if (there && team.rank() == i / teams) {
                 mine = found;
                 have = true;
             }
         }
-        if (have) store(results, accumulator, base + warp.rank(), mine);
+        if (have) store(results, accumulator, base + team.rank() * teams + number, mine);
     }
 }
 
 /// Work items of large groups, a block each.
 template <class A>
 __global__ void __launch_bounds__(max_threads)
-    items_kernel(const __grid_constant__ GroupElements<typename A::Type> elements,
-                 const __grid_constant__ A accumulator, const __grid_constant__ WorkTable table, Found* found) {
+    items_kernel(const typename A::Type* x, const __grid_constant__ A accumulator,
+                 const __grid_constant__ WorkTable table, Found* found) {
     const BlockScope block;
     const std::uint64_t used = table.in_use();
     for (std::uint64_t i = blockIdx.x; i < used; i += gridDim.x) {
         const WorkItem item = table.items[i];
         if (item.m == 0) continue; // the same for the block
-        const Found here = accumulator.look(block, elements.part(block, item.begin, item.m));
+        const Found here = accumulator.look(block, Part<typename A::Type>(block, x + item.begin, item.m));
         if (threadIdx.x == 0) found[i] = here;
         block.meet(); // shared memory is used again
     }
@@ -100,10 +94,11 @@ __global__ void __launch_bounds__(max_threads)
     const std::uint64_t share = spec::tiles(spec::tiles(tensor.n, tensor.blocks), multiple) * multiple,
                         begin = (blockIdx.x - tensor.first) * share,
                         end = begin < tensor.n ? min(begin + share, tensor.n) : begin;
-    const GroupElements<typename A::Type> elements{static_cast<const typename A::Type*>(tensor.x), 1};
+    const auto* const x = static_cast<const typename A::Type*>(tensor.x);
     Found all = A::identity();
     for (std::uint64_t at = begin; at < end; at += most_at_once) {
-        Found here = accumulator.look(block, elements.part(block, at, min(most_at_once, end - at)));
+        Found here = accumulator.look(
+            block, Part<typename A::Type>(block, x + at, static_cast<std::uint32_t>(min(most_at_once, end - at))));
         A::shift(here, tensor.second + at);
         A::merge(all, here);
         block.meet(); // shared memory is used again
@@ -111,22 +106,25 @@ __global__ void __launch_bounds__(max_threads)
     if (threadIdx.x == 0) found[blockIdx.x] = all;
 }
 
-/// Parts of groups by a thread each (groups/parts.hpp), or of two neighbouring columns. What part p
-/// of group g has is at found[p·count + g], with its index in the group; or, where there is one
+/// Parts of columns by a thread each (groups/parts.hpp), or of two neighbouring ones. What part p
+/// of column g has is at found[p·count + g], with its index in the column; or, where there is one
 /// part of each, it is the result.
 template <class A>
-struct LookAtParts {
-    static constexpr int blocks = policy::blocks_that_fit(A::thread_blocks);
-    GroupElements<typename A::Type> elements;
+struct LookAtColumns {
+    using T = typename A::Type;
+    static constexpr int blocks =
+        policy::blocks_that_fit(fp::has_16_bits<T> ? policy::compare_columns_16_bits : policy::compare_columns);
+    const T* x;
     A accumulator;
-    std::uint64_t stride;
+    std::uint64_t stride, step; ///< from one column, one element of it, to the next
+    bool pairs;                 ///< does a thread look at two neighbouring columns?
     Parts parts;
     Found* found;
     Results results;
 
     __device__ __forceinline__ void operator()(std::uint64_t i) const {
-        if constexpr (fp::has_16_bits<typename A::Type>) {
-            if (elements.pairs) return look<2>(i);
+        if constexpr (fp::has_16_bits<T>) {
+            if (pairs) return look<2>(i);
         }
         look<1>(i);
     }
@@ -136,14 +134,10 @@ struct LookAtParts {
     __device__ __forceinline__ void look(std::uint64_t i) const {
         const Parts::Place at = parts.place(i, Columns);
         if (!at.there) return;
-        const ThreadScope thread;
-        const std::uint64_t first = at.group * stride + at.begin * elements.step, n = at.end - at.begin;
         Found mine[Columns];
-        if constexpr (Columns == 2) {
-            accumulator.look_at_pair({elements.x + first, elements.step, n}, mine);
-        } else {
-            mine[0] = accumulator.look(thread, elements.part(thread, first, n));
-        }
+        accumulator.look_at_columns(ColumnPart<T, Columns>{x + at.group * stride + at.begin * step, step,
+                                                           static_cast<std::uint32_t>(at.end - at.begin)},
+                                    mine);
 #pragma unroll
         for (int c = 0; c < Columns; ++c) {
             if (parts.parts > 1) {

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "for_each.cuh"
 #include "platform/cuda_error.hpp"
@@ -24,7 +25,7 @@ struct MultisetLaunch {
     Results results;
     A accumulator;
     Groups groups = Groups::of(plan, in.offsets);
-    GroupElements<T> elements{static_cast<const T*>(in.x), groups.step};
+    const T* x = static_cast<const T*>(in.x);
 
     [[nodiscard]] Found* found(std::size_t offset) const {
         return reinterpret_cast<Found*>(static_cast<char*>(workspace) + offset);
@@ -49,7 +50,7 @@ struct MultisetLaunch {
 
     [[nodiscard]] Status run_by_grid() const {
         const Request& r = plan.request();
-        const Tiles<T> tiles(elements.x, r.n);
+        const Tiles<T> tiles(x, r.n);
         std::uint32_t blocks = 0;
         Status status = choose_blocks(tiles, blocks);
         if (!status.ok()) return status;
@@ -63,22 +64,21 @@ struct MultisetLaunch {
     [[nodiscard]] Status run_by_threads() const {
         const PartLayout layout(plan.request(), sizeof(Found));
         const Parts& parts = layout.parts;
-        GroupElements<T> columns = elements;
-        columns.pairs = fp::has_16_bits<T> && groups.stride == 1 && groups.count % 2 == 0 && groups.step % 2 == 0 &&
-                        reinterpret_cast<std::uintptr_t>(elements.x) % 4 == 0;
-        const Status status =
-            for_each(parts.threads(columns.pairs ? 2 : 1),
-                     LookAtParts<A>{columns, accumulator, groups.stride, parts, found(layout.results), results}, stream,
-                     plan.launch().grid ? plan.launch().grid : for_each_most);
+        const bool pairs = fp::has_16_bits<T> && groups.stride == 1 && groups.count % 2 == 0 && groups.step % 2 == 0 &&
+                           reinterpret_cast<std::uintptr_t>(x) % 4 == 0;
+        const LookAtColumns<A> look{x,     accumulator, groups.stride,         groups.step,
+                                    pairs, parts,       found(layout.results), results};
+        const Status status = for_each(parts.threads(pairs ? 2 : 1), look, stream,
+                                       plan.launch().grid ? plan.launch().grid : for_each_most);
         if (!status.ok() || parts.parts == 1) return status;
         return join_parts(plan.request(), found(layout.results), parts, results, stream);
     }
 
     [[nodiscard]] Status run_by_warps() const {
         const WorkLayout layout = work_layout(plan.request());
-        const WorkTable table = layout.table(workspace, policy::work_item_elements, 0, groups.step);
+        const WorkTable table = layout.table(workspace, item_elements(plan.request()), 0, groups.step);
         const std::uint32_t block = plan.launch().block, warps = block / warp_size,
-                            batch = batch_of(plan, policy::compare_batches * device.sms, warps);
+                            wanted = batch_of(plan, policy::compare_batches * device.sms, warps);
         const auto blocks = [&](std::uint64_t useful) {
             const std::uint64_t most =
                 plan.launch().grid ? plan.launch().grid : policy::compare_group_blocks * device.sms;
@@ -89,12 +89,22 @@ struct MultisetLaunch {
             status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, stream));
         }
         if (status.ok()) {
-            status = launch_kernel(LaunchKind::plain, warps_kernel<A>,
-                                   blocks(spec::tiles(groups.count, std::uint64_t{warps} * batch)), block, 0, stream,
-                                   elements, accumulator, groups, batch, table, results);
+            const auto look = [&]<int Threads>(std::integral_constant<int, Threads>) {
+                constexpr std::uint32_t teams = warp_size / Threads;
+                const std::uint32_t batch = (wanted + teams - 1) / teams * teams;
+                return launch_kernel(LaunchKind::plain, teams_kernel<A, Threads>,
+                                     blocks(spec::tiles(groups.count, std::uint64_t{warps} * batch)), block, 0, stream,
+                                     x, accumulator, groups, batch, table, results);
+            };
+            const int team = groups.offsets != nullptr ? warp_size : policy::compare_team(groups.n * sizeof(T));
+            status = team == 1   ? look(std::integral_constant<int, 1>{})
+                     : team == 2 ? look(std::integral_constant<int, 2>{})
+                     : team == 4 ? look(std::integral_constant<int, 4>{})
+                     : team == 8 ? look(std::integral_constant<int, 8>{})
+                                 : look(std::integral_constant<int, warp_size>{});
         }
         if (!status.ok() || layout.room == 0) return status;
-        status = launch_kernel(LaunchKind::plain, items_kernel<A>, blocks(layout.room), block, 0, stream, elements,
+        status = launch_kernel(LaunchKind::plain, items_kernel<A>, blocks(layout.room), block, 0, stream, x,
                                accumulator, table, found(layout.results));
         if (!status.ok()) return status;
         const JoinWork work{.large = table.large, .large_count = table.used + 1, .item_length = table.length};

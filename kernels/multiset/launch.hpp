@@ -29,7 +29,7 @@ inline constexpr std::uint32_t tile_vectors = policy::compare_loads;
 
 /// For rows or segments that are not left to threads.
 [[nodiscard]] inline WorkLayout work_layout(const Request& r) {
-    return WorkLayout::of(r, policy::work_item_elements, sizeof(Found));
+    return WorkLayout::of(r, item_elements(r), sizeof(Found));
 }
 
 /// Of a list of tensors: what came of it, and what is known of all tensors, behind which is what

@@ -5,14 +5,15 @@
 
 #include <detreduce/acc/finish.hpp>
 
-#include "sequence/tile.cuh"
 #include "multiset/join.hpp"
+#include "rounded.cuh"
+#include "sequence/tile.cuh"
 
 namespace detreduce::cuda::multiset {
 
 /// Not inlined: it is much code for one thread.
 static __device__ __noinline__ void store_rounded(void* out, DType output, double x) {
-    acc::store_as(out, output, [&](auto t) { return fp::round_to<decltype(t)>(x); });
+    acc::store_as(out, output, [&](auto t) { return rounded_to<decltype(t)>(x); });
 }
 /// Its NaN are canonical.
 template <class T>

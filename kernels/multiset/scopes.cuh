@@ -1,5 +1,5 @@
-// Who looks at elements together, and how their values become one: a thread, a warp or a block. All
-// threads of a scope call its functions, and all have the result.
+// Who looks at elements together, and how their values become one: a warp, a part of one, or a
+// block. All threads of a scope call its functions, and all have the result.
 #pragma once
 
 #include <cstdint>
@@ -37,27 +37,19 @@ struct Plus {
     }
 };
 
-struct ThreadScope {
-    static __device__ __forceinline__ std::uint32_t rank() { return 0; }
-    static __device__ __forceinline__ std::uint32_t size() { return 1; }
-    static __device__ __forceinline__ void meet() {}
-    template <class Value, class Merge>
-    static __device__ __forceinline__ Value reduce(Value mine, const Merge&) {
-        return mine;
-    }
-};
-
-struct WarpScope {
-    static __device__ __forceinline__ std::uint32_t rank() { return threadIdx.x % warp_size; }
-    static __device__ __forceinline__ std::uint32_t size() { return warp_size; }
+/// So many neighbouring threads of a warp, whose other threads do the same at the same time.
+template <int Threads>
+struct TeamScope {
+    static __device__ __forceinline__ std::uint32_t rank() { return threadIdx.x % Threads; }
+    static __device__ __forceinline__ std::uint32_t size() { return Threads; }
     static __device__ __forceinline__ void meet() {}
     template <class Value, class Merge>
     static __device__ __forceinline__ Value reduce(Value mine, const Merge& merge) {
-        if constexpr (sizeof(Value) == 4) {
+        if constexpr (Threads == warp_size && sizeof(Value) == 4) {
             return merge.of_warp(mine);
         } else {
 #pragma unroll
-            for (int distance = warp_size / 2; distance >= 1; distance /= 2)
+            for (int distance = Threads / 2; distance >= 1; distance /= 2)
                 merge(mine, shuffle_xor(mine, distance));
             return mine;
         }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "sources/load.cuh"
 #include "sequence/tile.cuh"
@@ -16,29 +17,28 @@ struct Vectors {
 
 /// The elements at p that come before the first 16-byte boundary; at most n.
 template <class T>
-[[nodiscard]] __host__ __device__ __forceinline__ std::uint64_t elements_before_boundary(const T* p, std::uint64_t n) {
+[[nodiscard]] __host__ __device__ __forceinline__ std::uint32_t elements_before_boundary(const T* p, std::uint64_t n) {
     const std::uint64_t before = (16 - reinterpret_cast<std::uintptr_t>(p) % 16) % 16 / sizeof(T);
-    return before < n ? before : n;
+    return static_cast<std::uint32_t>(before < n ? before : n);
 }
 
 /// Elements of a group, fewer than 2^32: those before the first 16-byte boundary and behind the
-/// last are odd; where they do not lie side by side, all are.
-template <class T>
+/// last are odd. AtOnce: units whose loads are in flight together.
+template <class T, int AtOnce = 4>
 struct Part {
     using Index = std::uint32_t;
     static constexpr int unit_vectors = 1;
     static constexpr std::uint32_t per_vector = fp::Format<T>::elements_in_16_bytes;
     const T* x;
-    std::uint64_t step; ///< from one element to the next
     std::uint32_t head, vectors, odd;
     std::uint32_t first, threads; ///< the thread's number, of so many
 
     template <class Scope>
-    __device__ __forceinline__ Part(const Scope& scope, const T* from, std::uint64_t distance, std::uint32_t n)
-        : x(from), step(distance), head(step == 1 ? static_cast<std::uint32_t>(elements_before_boundary(from, n)) : n),
-          vectors((n - head) / per_vector), odd(n - vectors * per_vector), first(scope.rank()), threads(scope.size()) {}
+    __device__ __forceinline__ Part(const Scope& scope, const T* from, std::uint32_t n)
+        : x(from), head(elements_before_boundary(from, n)), vectors((n - head) / per_vector),
+          odd(n - vectors * per_vector), first(scope.rank()), threads(scope.size()) {}
 
-    /// Through L1: short rows are read by a thread each.
+    /// Through L1: an index is looked for in what was just read.
     [[nodiscard]] __device__ __forceinline__ Vectors<1> unit(std::uint32_t v) const {
         return {{load_read_only(reinterpret_cast<const uint4*>(x + head) + v)}};
     }
@@ -52,49 +52,49 @@ struct Part {
     /// f(unit, vectors) for the thread's units, in order.
     template <class F>
     __device__ __forceinline__ void for_units(const F& f) const {
-#pragma unroll 4
-        for (std::uint32_t v = first; v < vectors; v += threads)
-            f(v, unit(v));
+#pragma unroll 1
+        for (std::uint32_t v = first; v < vectors; v += AtOnce * threads) {
+            Vectors<1> loaded[AtOnce];
+#pragma unroll
+            for (int i = 0; i < AtOnce; ++i)
+                if (has(v + i * threads)) loaded[i] = unit(v + i * threads);
+#pragma unroll
+            for (int i = 0; i < AtOnce; ++i)
+                if (has(v + i * threads)) f(v + i * threads, loaded[i]);
+        }
     }
-    /// f(index, element) for the thread's odd elements, in order. (All loads of eight at a time,
-    /// first, were slower.)
+    /// f(index, element) for the thread's odd elements, in order.
     template <class F>
     __device__ __forceinline__ void for_odd(const F& f) const {
-#pragma unroll 4
+#pragma unroll 1
         for (std::uint32_t i = first; i < odd; i += threads) {
             const std::uint32_t at = i < head ? i : i + vectors * per_vector;
-            f(at, load_number(x + at * step));
+            f(at, load_number(x + at));
         }
     }
 };
 
-/// Two neighbouring columns of 16 bits, or a part of them, for a thread: a word has an element of
-/// both. They are looked at by blocks of rows, whose loads are in flight together.
-template <class T>
-struct ColumnPair {
-    static constexpr int rows = 16;
-    const std::uint32_t* both;
-    std::uint64_t step; ///< words from one row to the next
+/// Neighbouring columns, or a part of them, for a thread, which has a word of each row: an element,
+/// or two of 16 bits. They are looked at by blocks of rows, whose loads are in flight together.
+template <class T, int Columns>
+struct ColumnPart {
+    using Word = std::conditional_t<Columns == 2, std::uint32_t, fp::Bits<T>>;
+    static constexpr int rows = sizeof(Word) == 8 ? 8 : 16; ///< of a block
+    const T* x;
+    std::uint64_t step; ///< from one row to the next
     std::uint32_t n;    ///< rows, at least one
 
-    __device__ __forceinline__ ColumnPair(const T* first, std::uint64_t distance, std::uint64_t count)
-        : both(reinterpret_cast<const std::uint32_t*>(first)), step(distance / 2),
-          n(static_cast<std::uint32_t>(count)) {}
-
-    /// The number of row j of a block: behind the end the last one again.
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t row(std::uint32_t block, int j) const {
-        return min(block + j, n - 1);
-    }
-    __device__ __forceinline__ void load(std::uint32_t block, std::uint32_t (&words)[rows]) const {
+    /// Behind the end the last row again.
+    __device__ __forceinline__ void load(std::uint32_t block, Word (&words)[rows]) const {
         if (block + rows <= n) {
-            const std::uint32_t* const p = both + block * step;
+            const T* const p = x + block * step;
 #pragma unroll
             for (int j = 0; j < rows; ++j)
-                words[j] = load_read_only(p + j * step);
+                words[j] = word(p + j * step);
         } else {
 #pragma unroll
             for (int j = 0; j < rows; ++j)
-                words[j] = load_read_only(both + row(block, j) * step);
+                words[j] = word(x + min(block + j, n - 1) * step);
         }
     }
     /// f(block, words) for all blocks, in order.
@@ -102,9 +102,18 @@ struct ColumnPair {
     __device__ __forceinline__ void for_blocks(const F& f) const {
 #pragma unroll 1
         for (std::uint32_t block = 0; block < n; block += rows) {
-            std::uint32_t words[rows];
+            Word words[rows];
             load(block, words);
             f(block, words);
+        }
+    }
+
+  private:
+    [[nodiscard]] static __device__ __forceinline__ Word word(const T* p) {
+        if constexpr (Columns == 2) {
+            return load_read_only(reinterpret_cast<const std::uint32_t*>(p));
+        } else {
+            return fp::to_bits(load_number(p));
         }
     }
 };
@@ -119,8 +128,7 @@ struct Tiles {
     std::uint32_t head, odd; ///< elements before them; before and behind them
 
     Tiles(const T* input, std::uint64_t n)
-        : x(input), full((n - elements_before_boundary(x, n)) / elements),
-          head(static_cast<std::uint32_t>(elements_before_boundary(x, n))),
+        : x(input), full((n - elements_before_boundary(x, n)) / elements), head(elements_before_boundary(x, n)),
           odd(static_cast<std::uint32_t>(n - full * elements)) {}
 };
 

@@ -137,6 +137,9 @@ inline unsigned __vmaxu2(unsigned a, unsigned b) {
 inline unsigned __vmins2(unsigned a, unsigned b) {
     return by_halves<std::int16_t>([](auto x, auto y) { return y < x ? y : x; }, a, b);
 }
+inline unsigned __vmaxs2(unsigned a, unsigned b) {
+    return by_halves<std::int16_t>([](auto x, auto y) { return x < y ? y : x; }, a, b);
+}
 // The lesser or greater of a + b, which may wrap, and c.
 inline unsigned __viaddmax_u32(unsigned a, unsigned b, unsigned c) {
     return a + b < c ? c : a + b;

@@ -79,7 +79,7 @@ TEST_CASE("multiset: keys are kept apart from indices", "[multiset]") {
     REQUIRE(found == Found{-7, static_cast<std::uint64_t>(-2)});
 }
 
-TEST_CASE("multiset: the parts of columns and short rows are all of them", "[multiset]") {
+TEST_CASE("multiset: the parts of columns are all of them", "[multiset]") {
     for (const std::uint32_t columns : {1u, 2u}) { // at which a thread looks
         property("parts of " + std::to_string(columns), [columns] {
             const auto groups = columns * *rc::gen::inRange<std::uint64_t>(1, 100),

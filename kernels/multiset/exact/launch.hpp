@@ -35,12 +35,11 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
 
 /// Elements that make a work item of a large group.
 [[nodiscard]] inline std::uint32_t exact_item_elements(const Request& r) {
-    constexpr std::uint64_t enough = policy::work_item_elements, most_work_items = policy::most_moment_work_items;
-    const std::uint64_t wanted = info(r.op).kind == Kind::moments ? spec::tiles(r.n, most_work_items) : 0;
-    const bool short_sums = info(r.op).transform == Transform::element || info(r.op).transform == Transform::magnitude,
-               by_warps = short_sums && info(r.op).kind != Kind::moments && r.shape == Shape::rows &&
-                          r.groups >= policy::many_rows && r.n <= 2 * enough;
-    return static_cast<std::uint32_t>(std::max(by_warps ? r.n : enough, wanted));
+    constexpr std::uint32_t enough = policy::work_item_elements;
+    if (info(r.op).kind == Kind::moments)
+        return std::max(enough, static_cast<std::uint32_t>(spec::tiles(r.n, policy::most_moment_work_items)));
+    const bool short_sums = info(r.op).transform == Transform::element || info(r.op).transform == Transform::magnitude;
+    return short_sums ? item_elements(r) : enough;
 }
 
 /// Words of what is added up: of so many states.
