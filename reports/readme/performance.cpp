@@ -166,17 +166,24 @@ std::string ops(const Folder& folder) {
            folder.from(ops_file) + markdown(ops_table(folder.rows(ops_file), code));
 }
 
-/// Of the other folders that have one.
-std::string ops_beside(const Folder& folder) {
+/// The same of the other folders that have such a file.
+template <class MakeTable>
+std::string beside(const Folder& folder, const char* file, const char* what, const MakeTable& table) {
     std::string all;
     for (const Folder& other : folder.all_beside()) {
-        if (other.path.filename() == folder.path.filename() || !other.has(ops_file)) continue;
+        if (other.path.filename() == folder.path.filename() || !other.has(file)) continue;
         all += (all.empty() ? "" : "\n") +
-               fmt::format("The same on another GPU. From {}: {}.\n\n", other.link_with_folder(ops_file),
-                           other.origin(ops_file)) +
-               markdown(ops_table(other.rows(ops_file), code));
+               fmt::format("The same on another GPU. From {}: {}.\n\n", other.link_with_folder(file),
+                           other.origin(file)) +
+               markdown(table(other.rows(file), code));
     }
-    return all.empty() ? "Ops were measured on no other GPU.\n" : all;
+    return all.empty() ? fmt::format("{} were measured on no other GPU.\n", what) : all;
+}
+std::string ops_beside(const Folder& folder) {
+    return beside(folder, ops_file, "Ops", ops_table);
+}
+std::string shapes_beside(const Folder& folder) {
+    return beside(folder, shapes_file, "Rows, columns, segments and lists", shapes_table);
 }
 std::string small_ops(const Folder& folder) {
     return "Ops on little data, where starting and finishing count: their time as a multiple of that of CUB's "
@@ -418,6 +425,7 @@ const std::map<std::string, std::string (*)(const Folder&)> tables{
     {"ranks", ranks},
     {"row-ops", row_ops},
     {"shapes", shapes},
+    {"shapes-beside", shapes_beside},
     {"small-ops", small_ops},
     {"sums", sums},
     {"verified", verified},
