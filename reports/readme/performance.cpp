@@ -172,10 +172,10 @@ std::string beside(const Folder& folder, const char* file, const char* what, con
     std::string all;
     for (const Folder& other : folder.all_beside()) {
         if (other.path.filename() == folder.path.filename() || !other.has(file)) continue;
-        all += (all.empty() ? "" : "\n") +
-               fmt::format("The same on another GPU. From {}: {}.\n\n", other.link_with_folder(file),
-                           other.origin(file)) +
-               markdown(table(other.rows(file), code));
+        all +=
+            (all.empty() ? "" : "\n") +
+            fmt::format("The same on another GPU. From {}: {}.\n\n", other.link_with_folder(file), other.origin(file)) +
+            markdown(table(other.rows(file), code));
     }
     return all.empty() ? fmt::format("{} were measured on no other GPU.\n", what) : all;
 }
