@@ -1,15 +1,36 @@
-"""One process of test_distributed.py: ranks.py STORE WORLD RANK DEVICE."""
+"""The processes of test_distributed.py: ranks.py STORE WORLD DEVICE. They are forks of one that has imported all they need, which takes seconds."""
 
+import os
+import signal
 import sys
 
 import torch
+import torch._dynamo  # which the first DTensor would import
 import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
 import detreduce as dr
 import detreduce.torch as drt
 import detreduce.torch.distributed as drd
 
-store, world, rank, device = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+store, world, device = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+ranks = []
+for rank in range(world):
+    ranks.append(os.fork())
+    if ranks[-1] == 0:
+        signal.alarm(600)
+        break
+else:
+    while ranks:
+        ended, status = os.wait()
+        ranks.remove(ended)
+        if status != 0:
+            for other in ranks:  # which would wait for it
+                os.kill(other, signal.SIGKILL)
+            sys.exit(f"a rank of {world} ended with {os.waitstatus_to_exitcode(status)}")
+    sys.exit()
+
 torch.set_num_threads(1)
 if device == "cuda":
     torch.cuda.set_device(rank)
@@ -136,9 +157,6 @@ for max_norm in (0.25, 1e-30, 1e9):
         same(drd.clip_grad_norm_(mine, max_norm, sharded=split), norm, "norm")
         for p, q in zip(mine, alone):
             same(p.grad, part(q.grad) if split else q.grad, ("clipped", max_norm, p.dtype))
-
-from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
-from torch.distributed.tensor import Replicate, Shard, distribute_tensor  # noqa: E402
 
 meshes = [init_device_mesh(device, (world,))] + ([init_device_mesh(device, (2, 2))] if world == 4 else [])
 for mesh in meshes:

@@ -20,7 +20,8 @@ skip() {
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || skip "there is no Python 3.10 or newer"
 "$python" -c 'import os, sysconfig; raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ||
   skip "there is no Python.h (Debian: python3-dev)"
-# What is imported is compiled once, and not beside the sources.
+# What is imported is compiled once, and not beside the sources. The tests start dozens of processes.
+unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX=$folder/bytecode
 pip() { "$venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 # By uv, which takes a third of pip's time, where the environment has it.
