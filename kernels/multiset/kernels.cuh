@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(max_threads)
             const bool large = teams == 1 && span.n > table.length;
             if (large && list_work_items(table, group, span)) continue;
             Found found = accumulator.empty(span.valid && !large);
-            if (teams > 1 || (span.n > 0 && !large))
+            if (teams > 1 ? groups.n > 0 : span.n > 0 && !large) // all of the warp, or none
                 found = accumulator.look(team, PartOf(team, x + span.begin, static_cast<std::uint32_t>(span.n)));
             if (there && team.rank() == i / teams) {
                 mine = found;

@@ -223,6 +223,21 @@ TEMPLATE_TEST_CASE("states on the GPU: large groups, many of them, and their col
     }
 }
 
+TEMPLATE_TEST_CASE("states on the GPU: rows of nothing, of ops that compare or count", "[gpu][ranks][order][count]",
+                   float16, float, double) {
+    constexpr Op ops[] = {Op::min, Op::max, Op::argmin, Op::argmax, Op::minmax, Op::nrminf, Op::count_nonzero};
+    unsigned draw = 0;
+    for (const Op op : ops) {
+        Request r;
+        r.op = op;
+        r.dtype = dtype_of<TestType>;
+        r.shape = Shape::rows;
+        const auto some = share_of<TestType>({Shape::rows, 3, 45}, 7),
+                   none = share_of<TestType>({Shape::rows, 0, 45}, 7);
+        property(std::string(name(op)), [&](std::uint64_t) { check_parts(r, none, some, draw++); });
+    }
+}
+
 TEST_CASE("states on the GPU: of what is no state, or is beyond the headroom, there is no number", "[gpu][ranks]") {
     const auto check = [](Op op, std::size_t word, std::int64_t value) {
         INFO(name(op) << ", word " << word << " is " << value);
