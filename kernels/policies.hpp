@@ -50,7 +50,8 @@ inline constexpr Kernel groups_by_words{256, 3};
 inline constexpr std::uint64_t group_batches = 64, group_batches_by_words = 16;
 
 /// Columns: 128 registers. 4096 columns of bf16 .94. Of 16-bit elements whose accumulators are more
-/// than a sum, 80: columns of 4096, variance of f16 .61 to .69, prod .57 to .61; sums .96 to .69.
+/// than a sum, 80: columns of 4096, variance of f16 .61 to .69, prod .57 to .61. Sums would lose,
+/// .96 to .69, and keep 128.
 inline constexpr Kernel columns{256, 2}, columns_of_more{256, 3};
 
 /// Short rows that are known to be aligned: bf16 rows of 32 .87.
@@ -84,15 +85,16 @@ inline constexpr Kernel compare{256, 6};
 inline constexpr Kernel compare_ends{256, 4};
 inline constexpr std::uint32_t compare_loads = 4, most_compare_blocks = 8192;
 /// Threads that look at a row of so many bytes: one, some of a warp, or all. argmax of a first
-/// version, by 2, 4, 8 and 16 threads: 64 bytes .40 .25 .12 .06 (by one .65), 128 bytes .65 .54 .37
-/// .18, 256 bytes .48 .62 .42 .25, 512 bytes .51 .65 .79 .60, 1024 bytes .50 .64 .82 .67.
+/// version, in this order by 2, 4, 8 and 16 threads: rows of 64 bytes .40 .25 .12 .06, of 128 .65
+/// .54 .37 .18, of 256 .48 .62 .42 .25, of 512 .51 .65 .79 .60, of 1024 .50 .64 .82 .67. By one
+/// thread only rows of 64 bytes were measured: .65.
 [[nodiscard]] constexpr int compare_team(std::uint64_t row_bytes) {
     return row_bytes <= 64 ? 1 : row_bytes <= 128 ? 2 : row_bytes <= 256 ? 4 : row_bytes <= 1024 ? 8 : 32;
 }
 /// 16-byte loads of such a thread, at most.
 template <int Threads>
 inline constexpr int compare_team_loads = Threads == 8 ? 8 : 4;
-/// Blocks that look at columns.
+/// Blocks that look at columns, on a multiprocessor.
 inline constexpr int compare_columns = 5, compare_columns_16_bits = 4;
 /// Multiples of multiprocessors: batches of groups, and blocks at most.
 inline constexpr std::uint64_t compare_batches = 64, compare_group_blocks = 32;

@@ -3,10 +3,10 @@
 # and CUDA=ON|OFF: does BUILD have the CUDA backend?)
 #   installed     the library of BUILD, installed: find_package, pkg-config, after the installed tree was moved
 #   subdirectory  FetchContent in another project, CPU backend only: with a static library; then with a shared one, which that project installs, and
-#                 which is used as in `installed`. Where BUILD has CUDA, one of its kernels is compiled in that project too (all of them
+#                 which is used as in `installed`, without the tests of the examples. Where BUILD has CUDA, one of its kernels is compiled in that project too (all of them
 #                 would take as long as everything else: `installed` links them)
 # The library of `subdirectory` is a Debug build without what a debugger reads: BUILD's tests are for the optimized one, which takes three times as long
-# to compile. It is compiled once: static or shared, its objects are the same (lib/CMakeLists.txt). So are its examples; those of `installed` are optimized.
+# to compile. It has one instruction set, and is compiled once: static or shared, its objects are the same (lib/CMakeLists.txt). So are its examples; those of `installed` are optimized.
 set -euo pipefail
 readonly case=$1 source=$2 build=$3 work=$4
 cmake=${CMAKE:-cmake}
@@ -131,6 +131,7 @@ case $case in
       "$cmake" -S "$source/cmake/tests/subdirectory" -B "$to" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DDETREDUCE_SOURCE="$source" \
         -DDETREDUCE_BASELINE_ONLY=ON -DDETREDUCE_CUDA="$cuda" "$@"
     }
+    project "$work/all" OFF -DDETREDUCE_BASELINE_ONLY=OFF # all instruction sets: configured
     project "$work/build" OFF
     "$cmake" --build "$work/build"
     run "$work/build/host_sum"

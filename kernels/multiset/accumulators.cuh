@@ -3,7 +3,8 @@
 //
 // Comparing goes by keys (spec/order_key.hpp), the largest of which is wanted, 16 bytes at a time.
 // For an index each thread also keeps in which of its units the key was first, and looks for the
-// element itself only at the end. So the time does not depend on the data.
+// element itself only at the end; of columns it keeps the row. So the time does not depend on the
+// data.
 #pragma once
 
 #include <cstdint>
@@ -132,7 +133,7 @@ struct Best : FoundBest {
     template <int C>
     __device__ __forceinline__ void look_at_columns(const ColumnPart<T, C>& source, Found (&found)[C]) const {
         auto best = Keys<T>::nothing();
-        std::uint32_t row[C] = {}; // which has it first
+        std::uint32_t row[C] = {}; // the first that has it
         source.for_blocks([&](std::uint32_t block, const auto& words) {
 #pragma unroll
             for (int j = 0; j < source.rows; ++j) {

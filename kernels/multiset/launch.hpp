@@ -27,7 +27,7 @@ inline constexpr std::uint32_t tile_vectors = policy::compare_loads;
         std::clamp<std::uint64_t>(useful, 1, launch.grid ? std::min<std::uint64_t>(launch.grid, most) : most));
 }
 
-/// For rows or segments that are not left to threads.
+/// For rows and segments.
 [[nodiscard]] inline WorkLayout work_layout(const Request& r) {
     return WorkLayout::of(r, item_elements(r), sizeof(Found));
 }

@@ -39,6 +39,11 @@ TEST_CASE("order: launches that there are not are refused by name", "[order][gpu
         expect(status(Method::exact, {.block = 512}), StatusCode::invalid_argument, "launch.block");
         expect(status(Method::atomic, {}), StatusCode::unsupported, "method");
         expect(status(Method::serial, {}), StatusCode::unsupported, "method");
+        const auto block_of = [&](Shape shape) {
+            return make_plan({.op = op.op, .shape = shape, .n = 9, .groups = 5000, .launch = {.block = 128}}).status();
+        };
+        REQUIRE(block_of(Shape::rows).ok());
+        expect(block_of(Shape::columns), StatusCode::unsupported, "launch.block");
     }
 }
 

@@ -223,18 +223,22 @@ TEMPLATE_TEST_CASE("states on the GPU: large groups, many of them, and their col
     }
 }
 
-TEMPLATE_TEST_CASE("states on the GPU: rows of nothing, of ops that compare or count", "[gpu][ranks][order][count]",
-                   float16, float, double) {
+TEMPLATE_TEST_CASE("states on the GPU: groups of nothing, of ops that compare or count", "[gpu][ranks][order][count]",
+                   float16, bfloat16, float, double) {
     constexpr Op ops[] = {Op::min, Op::max, Op::argmin, Op::argmax, Op::minmax, Op::nrminf, Op::count_nonzero};
     unsigned draw = 0;
     for (const Op op : ops) {
-        Request r;
-        r.op = op;
-        r.dtype = dtype_of<TestType>;
-        r.shape = Shape::rows;
-        const auto some = share_of<TestType>({Shape::rows, 3, 45}, 7),
-                   none = share_of<TestType>({Shape::rows, 0, 45}, 7);
-        property(std::string(name(op)), [&](std::uint64_t) { check_parts(r, none, some, draw++); });
+        for (const Shape shape : {Shape::flat, Shape::rows, Shape::columns}) {
+            Request r;
+            r.op = op;
+            r.dtype = dtype_of<TestType>;
+            r.shape = shape;
+            const std::uint64_t groups = shape == Shape::flat ? 1 : 45;
+            const auto some = share_of<TestType>({shape, 3, groups}, 7),
+                       none = share_of<TestType>({shape, 0, groups}, 7);
+            property(std::string(name(op)) + ' ' + std::string(name(shape)),
+                     [&](std::uint64_t) { check_parts(r, none, some, draw++); });
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 namespace detreduce::proptests {
 
-/// Lengths where a backend changes its way: threads a group, a warp a group, a team a group,
+/// Lengths where a backend changes its way: some threads of a warp a group, a warp, a block,
 /// several tiles, work items of large groups.
 template <class T>
 std::size_t group_length(std::uint64_t word) {

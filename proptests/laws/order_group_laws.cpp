@@ -106,12 +106,13 @@ TEMPLATE_TEST_CASE("groups: minmax and counts of every shape of a matrix", "[gro
         std::uint64_t n, groups, room;
     };
     constexpr Sizes sizes[] = {{1, 1, 0},      {1, 5000, 3}, {7, 5000, 0},  {100'003, 1, 0}, {100'003, 2, 1},
-                               {33'000, 3, 5}, {600, 37, 2}, {2000, 33, 0}, {31, 4100, 2},   {0, 9, 4}};
+                               {33'000, 3, 5}, {600, 37, 2}, {2000, 33, 0}, {31, 4100, 2},   {0, 9, 4},
+                               {12, 70, 1},    {20, 70, 1},  {40, 70, 3},   {100, 37, 1},    {200, 33, 1}};
     std::uint64_t seed = 0;
     for (const Sizes& s : sizes) {
         for (const Shape shape : {Shape::rows, Shape::columns}) {
-            for (const Op op : {Op::minmax, Op::count_nonzero, Op::count_unique}) {
-                if (s.n == 0 && op == Op::minmax) continue;
+            for (const Op op : {Op::minmax, Op::argmin, Op::max, Op::count_nonzero, Op::count_unique}) {
+                if (s.n == 0 && info(op).kind == Kind::order) continue;
                 INFO(name(op) << ' ' << name(shape) << " n " << s.n << " groups " << s.groups);
                 const bool by_rows = shape == Shape::rows;
                 const std::uint64_t wide = (by_rows ? s.n : s.groups) + s.room, rows = by_rows ? s.groups : s.n;

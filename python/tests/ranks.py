@@ -24,6 +24,8 @@ for rank in range(world):
 else:
     while ranks:
         ended, status = os.wait()
+        if ended not in ranks:  # a process of a library's
+            continue
         ranks.remove(ended)
         if status != 0:
             for other in ranks:  # which would wait for it

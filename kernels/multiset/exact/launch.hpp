@@ -68,7 +68,7 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
            sizeof(std::int64_t);
 }
 
-/// For rows or segments that are not left to threads.
+/// For rows and segments.
 [[nodiscard]] inline WorkLayout exact_group_layout(const Request& r) {
     const std::size_t bytes = static_cast<std::size_t>(exact_words(r)) * sizeof(std::int64_t);
     return WorkLayout::of(r, exact_item_elements(r), bytes);

@@ -27,8 +27,7 @@ struct ExactGroupLaunch {
         return cuda::count_resident(exact::items_kernel<Input>, exact::block_threads, 0, device, blocks);
     }
 
-    /// Rows, columns or segments; those that are not left to threads from the workspace of
-    /// WorkLayout.
+    /// Rows and segments, with the workspace of WorkLayout, or columns.
     [[nodiscard]] Status reduce(const Plan& plan, const std::uint64_t* offsets, void* out, void* workspace) const {
         if (detail::route_of(plan).scope == detail::Scope::thread) return reduce_by_threads(plan, out, workspace);
         using exact::GroupWork;
@@ -71,7 +70,7 @@ struct ExactGroupLaunch {
                              Large::threads, 0, stream, Large{work.table, work.states}, finish);
     }
 
-    /// Columns and short rows, from the workspace of PartLayout.
+    /// Columns, with the workspace of PartLayout.
     [[nodiscard]] Status reduce_by_threads(const Plan& plan, void* out, void* workspace) const {
         static_assert(exact::SumOf<Input>::BinsOf::count ==
                       exact::part_words<typename Input::Type, typename Input::MapType>);

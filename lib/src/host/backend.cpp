@@ -13,7 +13,7 @@
 namespace detreduce {
 namespace {
 
-#if defined(DETREDUCE_BASELINE_ONLY) // for fuzz targets
+#if defined(DETREDUCE_BASELINE_ONLY) // for fuzz targets and a test
 #elif defined(__x86_64__)
 #define DETREDUCE_ISAS_X86
 #elif defined(__aarch64__)
