@@ -33,7 +33,7 @@ struct MultisetLaunch {
     [[nodiscard]] Status run() const {
         const detail::Scope scope = detail::route_of(plan).scope;
         if (scope == detail::Scope::grid) return run_by_grid();
-        return scope == detail::Scope::thread ? run_by_threads() : run_by_warps();
+        return scope == detail::Scope::thread ? run_by_threads() : run_by_teams();
     }
 
   private:
@@ -74,7 +74,7 @@ struct MultisetLaunch {
         return join_parts(plan.request(), found(layout.results), parts, results, stream);
     }
 
-    [[nodiscard]] Status run_by_warps() const {
+    [[nodiscard]] Status run_by_teams() const {
         const WorkLayout layout = work_layout(plan.request());
         const WorkTable table = layout.table(workspace, item_elements(plan.request()), 0, groups.step);
         const std::uint32_t block = plan.launch().block, warps = block / warp_size,
@@ -91,7 +91,7 @@ struct MultisetLaunch {
         if (status.ok()) {
             const auto look = [&]<int Threads>(std::integral_constant<int, Threads>) {
                 constexpr std::uint32_t teams = warp_size / Threads;
-                const std::uint32_t batch = (wanted + teams - 1) / teams * teams;
+                const auto batch = static_cast<std::uint32_t>(spec::tiles(wanted, teams) * teams);
                 return launch_kernel(LaunchKind::plain, teams_kernel<A, Threads>,
                                      blocks(spec::tiles(groups.count, std::uint64_t{warps} * batch)), block, 0, stream,
                                      x, accumulator, groups, batch, table, results);
