@@ -1,7 +1,8 @@
 #include <detreduce/fp/convert.hpp>
 
 #include "for_each.cuh"
-#include "rounded.cuh"
+#include "platform/half.cuh"
+#include "sources/load.cuh"
 #include "widen/widen.hpp"
 
 namespace detreduce::cuda {
@@ -25,44 +26,55 @@ std::size_t bytes_of_one(const Request& r) {
     return (extent_of(r).elements() * sizeof(float16) + 255) / 256 * 256;
 }
 
-/// Eight elements at a time, which are written at once; the last ones one by one.
+/// The bits of an f16. A number of `f8e4m3` is 2^−120 times that of binary32 with its bits: so are
+/// subnormal ones.
+[[nodiscard]] __device__ __forceinline__ std::uint16_t f16_bits(float8_e4m3 x) {
+    const std::uint32_t sign = x.bits & 0x80u, magnitude = x.bits & 0x7fu;
+    const float value = __uint_as_float(sign << 24 | magnitude << 20) * 0x1p120f;
+    return magnitude > fp::Format<float8_e4m3>::largest ? fp::Format<float16>::canonical_nan : f16_of_f32(value);
+}
+[[nodiscard]] __device__ __forceinline__ std::uint16_t f16_bits(float8_e5m2 x) {
+    return static_cast<std::uint16_t>(x.bits << 8);
+}
+
+/// Sixteen elements at a time, of one row and where 16 bytes begin read at once, and written so;
+/// the last ones one by one.
 template <class T>
 struct Widen {
-    static constexpr int each = 8;
-    struct alignas(16) Eight {
-        float16 v[each];
-    };
+    static constexpr int each = 16;
     const T* x;
     std::uint64_t count, length, stride;
     float16* to;
 
     __device__ __forceinline__ void operator()(std::uint64_t which) const {
         const std::uint64_t i = which * each;
-        std::uint64_t row = i / length, column = i % length;
+        std::uint64_t row = length == count ? 0 : i / length, column = i - row * length;
+        const T* const p = x + row * stride + column;
         const int here = static_cast<int>(count - i < each ? count - i : each);
-        Eight eight;
-        for (int k = 0; k < here; ++k) {
-            eight.v[k] = rounded_to<float16>(fp::widen(x[row * stride + column]));
-            if (++column == length) {
-                column = 0;
-                ++row;
+        Pack<T, each> items{};
+        if (here == each && length - column >= each && reinterpret_cast<std::uintptr_t>(p) % 16 == 0) {
+            items = *reinterpret_cast<const Pack<T, each>*>(p);
+        } else {
+            for (int k = 0; k < here; ++k) {
+                items.v[k] = x[row * stride + column];
+                if (++column == length) {
+                    column = 0;
+                    ++row;
+                }
             }
         }
+        Pack<float16, each> wide;
+#pragma unroll
+        for (int k = 0; k < each; ++k)
+            wide.v[k] = float16::from_bits(f16_bits(items.v[k]));
         if (here == each) {
-            *reinterpret_cast<Eight*>(to + i) = eight; // `to` is aligned to 256 bytes
+            *reinterpret_cast<Pack<float16, each>*>(to + i) = wide; // `to` is aligned to 256 bytes
         } else {
             for (int k = 0; k < here; ++k)
-                to[i + static_cast<std::uint64_t>(k)] = eight.v[k];
+                to[i + static_cast<std::uint64_t>(k)] = wide.v[k];
         }
     }
 };
-
-template <class T>
-requires fp::embeds_in<T, float16> Status launch(const Extent& extent, const void* x, void* to, Stream stream) {
-    const Widen<T> widen{static_cast<const T*>(x), extent.elements(), extent.length, extent.stride,
-                         static_cast<float16*>(to)};
-    return for_each((widen.count + widen.each - 1) / widen.each, widen, stream, most_blocks);
-}
 
 } // namespace
 
@@ -77,8 +89,11 @@ Status launch_widen(const Plan& plan, const Inputs& in, void* memory, Inputs& wi
     const auto widen = [&](const void*& x, std::size_t offset) -> Status {
         if (extent.elements() == 0) return {};
         void* const to = static_cast<char*>(memory) + offset;
-        const Status launched =
-            with_dtype_of_8_bits(r.dtype, [&]<class T>(T) { return launch<T>(extent, x, to, stream); });
+        const Status launched = with_dtype_of_8_bits(r.dtype, [&]<class T>(T) {
+            const Widen<T> all{static_cast<const T*>(x), extent.elements(), extent.length, extent.stride,
+                               static_cast<float16*>(to)};
+            return for_each((all.count + all.each - 1) / all.each, all, stream, most_blocks);
+        });
         x = to;
         return launched;
     };
