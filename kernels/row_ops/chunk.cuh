@@ -18,10 +18,6 @@ inline constexpr int most_warps = spec::chunks_per_tile;
 inline constexpr int block_warps = 4;
 
 /// Numbers as they are stored, NaN as the canonical one.
-template <class Out, class V>
-__device__ __forceinline__ Out stored(V v) {
-    return rounded_to<Out>(v);
-}
 template <class Out, bool MayBeNan, class V, int K>
 __device__ __forceinline__ Pack<Out, K> stored_all(const V (&v)[K]) {
     Pack<Out, K> pack;
@@ -30,7 +26,7 @@ __device__ __forceinline__ Pack<Out, K> stored_all(const V (&v)[K]) {
         if constexpr (std::is_same_v<Out, V> && !MayBeNan) {
             pack.v[k] = v[k];
         } else {
-            pack.v[k] = stored<Out>(v[k]);
+            pack.v[k] = rounded_to<Out>(v[k]);
         }
     }
     return pack;
@@ -78,9 +74,9 @@ struct RowOut {
     }
     __device__ __forceinline__ void put(std::uint64_t i, V value) const {
         if (is_wide()) {
-            *at<V>(i) = stored<V>(value);
+            *at<V>(i) = rounded_to<V>(value);
         } else {
-            *at<T>(i) = stored<T>(value);
+            *at<T>(i) = rounded_to<T>(value);
         }
     }
 };
@@ -105,12 +101,6 @@ __device__ __forceinline__ std::uint32_t moved_word(const std::uint32_t (&w)[8],
     if constexpr (!Halves) return w[First + j];
     return __byte_perm(w[First + j], w[First + j + 1], selector);
 }
-/// For __byte_perm(), of two words: the first, or the halves that meet, as 16 bytes begin at
-/// `byte`.
-__device__ __forceinline__ std::uint32_t selector_from(int byte) {
-    return byte % 4 != 0 ? 0x5432u : 0x3210u;
-}
-
 /// Stores of a warp's rows that follow each other, 16 bytes a thread, where they do not begin at 16
 /// bytes. A thread stores the 16 bytes in which those of the thread before it end and its own
 /// begin.
@@ -140,7 +130,7 @@ struct MovedStore {
 #pragma unroll
             for (int i = first_word; i < 4; ++i)
                 w[i] = shuffle_from(w[i], (thread + warp_size - 1) % warp_size);
-            const std::uint32_t selector = selector_from(before);
+            const std::uint32_t selector = before % 4 != 0 ? 0x5432u : 0x3210u; // of __byte_perm(): halves that meet
             store(at, {moved_word<first_word, halves>(w, 0, selector), moved_word<first_word, halves>(w, 1, selector),
                        moved_word<first_word, halves>(w, 2, selector), moved_word<first_word, halves>(w, 3, selector)});
         });

@@ -51,13 +51,7 @@ __device__ __forceinline__ fp::Arithmetic<T> factor_of(const Rows<T>& a, std::ui
 template <class T>
 __device__ __forceinline__ void put_number(const Rows<T>& a, std::uint64_t row, fp::Arithmetic<T> value,
                                            fp::Arithmetic<T> target_weight) {
-    if (a.out != nullptr) {
-        if (a.output == dtype_of<T>) {
-            static_cast<T*>(a.out)[row] = stored<T>(value);
-        } else {
-            static_cast<float*>(a.out)[row] = stored<float>(value);
-        }
-    }
+    if (a.out != nullptr) RowOut<T>{a.out, row, a.output != dtype_of<T>}.put(0, value);
     if (a.row_weights != nullptr) a.row_weights[row] = fp::canonical(target_weight);
 }
 
@@ -205,9 +199,6 @@ struct ExpRow {
     [[nodiscard]] __device__ __forceinline__ RowOut<T> out() const {
         return RowOut<T>::of(a, row);
     }
-    [[nodiscard]] __device__ __forceinline__ V weight(std::uint64_t j) const {
-        return weight_of(a, j);
-    }
     [[nodiscard]] __device__ __forceinline__ V probability(std::uint64_t j) const {
         return fp::widen(load_number(a.probabilities + row * a.probability_stride + j));
     }
@@ -223,7 +214,7 @@ struct ExpRow {
                                                      V z) const {
         const auto i = static_cast<std::uint64_t>(j);
         const bool there = i < a.n; // what is beyond the row is not stored
-        const V other = there && a.weights != nullptr ? weight(i) : V{1};
+        const V other = there && a.weights != nullptr ? weight_of(a, i) : V{1};
         if (a.probabilities != nullptr) {
             const V own = there ? a.smoothed.coefficient(other, probability(i)) : V{0};
             return spec::slope_of_class(e, v, p, g.all, own, z) * g.factor;
@@ -233,7 +224,7 @@ struct ExpRow {
     }
     [[nodiscard]] __device__ __forceinline__ Slope slope_of_one_class() const {
         const std::int64_t target = a.targets[row];
-        const V own = weight(static_cast<std::uint64_t>(target));
+        const V own = weight_of(a, static_cast<std::uint64_t>(target));
         return {own, own, V{1}, factor_of(a, row), fp::widen(load_number(x + target)), target};
     }
     /// Where all classes count.
@@ -243,7 +234,7 @@ struct ExpRow {
         if (given || (a.weights != nullptr && a.smoothed.at_all != 0)) g.all = sum_of_weights();
         if (given) return g;
         g.target = a.targets[row];
-        g.own = weight(static_cast<std::uint64_t>(g.target));
+        g.own = weight_of(a, static_cast<std::uint64_t>(g.target));
         g.of_softmax = a.smoothed.of_softmax(g.own, g.all);
         return g;
     }
@@ -268,7 +259,8 @@ struct ExpRow {
     /// Of what the classes count.
     [[nodiscard]] __device__ __forceinline__ V sum_of_weights() const {
         return sum_of_classes([&](std::uint64_t j) {
-            return a.probabilities != nullptr ? a.smoothed.coefficient(weight(j), probability(j)) : weight(j);
+            return a.probabilities != nullptr ? a.smoothed.coefficient(weight_of(a, j), probability(j))
+                                              : weight_of(a, j);
         });
     }
 
@@ -336,7 +328,7 @@ struct ExpRow {
 
     [[nodiscard]] __device__ __forceinline__ V sum_of_neg_log_probs(const Sum& e) const {
         return sum_of_classes([&](std::uint64_t j) {
-            const V s = e.neg_log_prob(fp::widen(load_number(x + j))), w = weight(j);
+            const V s = e.neg_log_prob(fp::widen(load_number(x + j))), w = weight_of(a, j);
             return a.probabilities != nullptr ? a.smoothed.loss_of_class(s, w, probability(j)) : w * s;
         });
     }

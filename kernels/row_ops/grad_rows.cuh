@@ -208,7 +208,7 @@ struct ExpGradRow : RowKernel<T, true, policy::long_row_blocks_at_once, GradRows
         } else {
             block.write_each(e, [&](V v, V, std::int64_t j) {
                 const auto i = static_cast<std::uint64_t>(j);
-                const V weight = i < a.n ? block.weight(i) : V{1}; // what is beyond the row is not stored
+                const V weight = i < a.n ? weight_of(a, i) : V{1}; // what is beyond the row is not stored
                 return row_grads::probability_slope(a.smoothed, e.neg_log_prob(v), weight, factor);
             });
         }
