@@ -136,6 +136,31 @@ TEMPLATE_TEST_CASE("rows on the GPU: a cluster of blocks a row", "[rows][gpu]", 
     }
 }
 
+/// The greatest elements of a row of lanes, of which the first is taken out of the sum, wherever
+/// the 16 bytes of a thread begin.
+TEMPLATE_TEST_CASE("rows on the GPU: the first of equal maxima", "[rows][gpu]", float16, bfloat16, float, double) {
+    using T = TestType;
+    constexpr std::uint64_t lanes = spec::TreeOrder<sizeof(T)>::lanes;
+    constexpr std::uint64_t last = lanes - 1;
+    const std::initializer_list<std::uint64_t> places[] = {{last}, {last - 2, last}, {0, last},  {last - 1, 5},
+                                                           {3, 4}, {last, 5},        {1, lanes}, {last, lanes}};
+    for (const RowOp op : {RowOp::logsumexp, RowOp::softmax, RowOp::cross_entropy_gradient}) {
+        const RowRequest r{.op = op, .n = 5 * lanes + 3, .rows = std::size(places)};
+        auto data = row_data<T>(r, {}, static_cast<std::uint64_t>(op));
+        for (std::size_t i = 0; i < data.x.size(); ++i)
+            data.x[i] = fp::round_to<T>(static_cast<double>(i * 7919 % 997) / 500 - 1);
+        for (std::size_t row = 0; row < std::size(places); ++row) {
+            for (const std::uint64_t i : places[row])
+                data.x[row * r.n + 2 * lanes + i] = fp::round_to<T>(2.0);
+        }
+        const auto expected = RowBackend::expected<T>(r, data);
+        for (unsigned offset = 0; offset < 16 / sizeof(T); ++offset) {
+            INFO(shown(r, {}) << " offset " << offset);
+            require_same(run_rows<T>(r, data, offset), expected);
+        }
+    }
+}
+
 TEMPLATE_TEST_CASE("row gradients on the GPU: more rows than blocks", "[rows][gradients][gpu]", float16, bfloat16,
                    float, double) {
     using T = TestType;
