@@ -237,9 +237,9 @@ int main(int argc, char** argv) {
         ->type_name("FILE");
     app.add_option("--sizes", a.sizes, "n = 2^FIRST … 2^LAST, or last for 4 GiB (default: 2^15 … 4 GiB)")
         ->type_name("FIRST:LAST");
-    app.add_option("--dtype", a.dtypes, "Element types: f16, bf16, f32, f64")
+    app.add_option("--dtype", a.dtypes, "Element types: f16, bf16, f32, f64, f8e4m3, f8e5m2")
         ->delimiter(',')
-        ->check(CLI::IsMember({"f16", "bf16", "f32", "f64"}))
+        ->check(CLI::IsMember({"f16", "bf16", "f32", "f64", "f8e4m3", "f8e5m2"}))
         ->capture_default_str();
     app.add_flag("--shapes", a.shapes,
                  "Rows, columns, segments and tensors instead of flat arrays; --op is not looked at");

@@ -1,5 +1,7 @@
 #include "cost_rows.hpp"
 
+#include <bit>
+
 #include <fmt/format.h>
 
 #include <detreduce/types.hpp>
@@ -10,7 +12,7 @@
 namespace detreduce::report::gpu {
 
 int largest_exponent(DType dtype) {
-    return dtype == DType::f64 ? 29 : dtype == DType::f32 ? 30 : 31;
+    return 32 - std::countr_zero(size_of(dtype)); // 4 GiB
 }
 
 std::vector<std::uint64_t> sizes_that_fit(DType dtype, int first, int last, std::vector<std::string>& notes) {
@@ -90,7 +92,8 @@ std::vector<Method> methods_for(Data data) {
 
 std::vector<Contender> standard_contenders(DType dtype, const CostPoint& point, const std::vector<Method>& methods) {
     std::vector<Contender> list;
-    if (point.data == Data::normal) list.push_back(cub_contender(dtype, point.n));
+    const bool of_cub = size_of(dtype) > 1; // which does not add formats of 8 bits
+    if (point.data == Data::normal && of_cub) list.push_back(cub_contender(dtype, point.n));
     const auto add = [&](Method method, Schedule schedule, std::string variant) {
         Launch launch;
         launch.schedule = schedule;

@@ -71,6 +71,10 @@ void Pool::fill_by(std::uint64_t n, const Make& make) {
         return fill_all<float>(memory_.get(), window_, make, slice_);
     case DType::f64:
         return fill_all<double>(memory_.get(), window_, make, slice_);
+    case DType::f8e4m3:
+        return fill_all<float8_e4m3>(memory_.get(), window_, make, slice_);
+    case DType::f8e5m2:
+        return fill_all<float8_e5m2>(memory_.get(), window_, make, slice_);
     }
 }
 void Pool::fill(Data data, std::uint64_t n) {

@@ -164,6 +164,7 @@ std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std:
             add_some(op, Method::exact);
         for (const Op op : {Op::variance, Op::prod})
             add_some(op, Method::tree);
+        add_rows(Op::variance, Method::exact, 4096);
     }
     add_tensors(list, "nrm2 exact 300 tensors", tensors_of(dtype, n, 300), false, n / 100 * 99);
     if (!few) add_tensors(list, "nrm2 exact 300 tensors and each", tensors_of(dtype, n, 300), true, n / 100 * 99);
