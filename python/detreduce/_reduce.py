@@ -30,6 +30,8 @@ class Extremes(NamedTuple):
 def axes_of(axis: Axis, ndim: int, argument: str = "axis") -> Tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = []
     for a in given:

@@ -1,5 +1,6 @@
 """detreduce.torch: values and gradients beside torch's, opcheck, gradcheck, torch.compile, modules and reproducible()."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 import detreduce as dr  # noqa: E402
 import detreduce.torch as drt  # noqa: E402
+from detreduce.torch import _ops  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() and len(dr.devices()) > 1 else [])
@@ -126,6 +128,74 @@ def differentiated(f, args, kwargs):
     out = f(*args, **kwargs)
     up = numbers(*out.shape, dtype=out.dtype, device=out.device, seed=9)
     return [out] + list(torch.autograd.grad(out, leaves(args, kwargs), up))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_the_short_way_has_the_bits_of_the_long_one(dtype, device, monkeypatch):
+    cases, words = inputs(dtype, device), []
+    for shape, axis in (((3, 4, 5), 0), ((3, 4, 5), 1), ((3, 4, 5), 2), ((1, 4, 5), 1), ((3, 1, 1), 0), ((1, 4, 1), -2)):
+        x = numbers(*shape, dtype=dtype, device=device, seed=6).requires_grad_()
+        for f in (drt.sum, drt.mean, drt.norm, drt.var):
+            cases += [(f, None, (x,), dict(dim=axis, keepdim=keepdim)) for keepdim in (False, True)]
+
+    def results():
+        for ours, _, args, kwargs in cases:
+            alone = ours(*(a.detach() if isinstance(a, torch.Tensor) else a for a in args), **kwargs)
+            yield ours, args[1:], kwargs, differentiated(ours, args, kwargs) + [alone]
+
+    in_place = _ops.in_place
+    monkeypatch.setattr(_ops, "in_place", lambda *t: words.append(in_place(*t)) or words[-1])
+    short = list(results())
+    assert len(words) - words.count(None) > len(cases)
+    monkeypatch.setattr(_ops, "in_place", lambda *t: None)
+    for a, b in zip(short, results()):
+        assert len(a[3]) == len(b[3]) > 1 and all(map(torch.equal, a[3], b[3])), a[:3]
+
+
+def test_a_sum_has_the_derivative_of_torch_and_a_value_of_its_own(device):
+    x = torch.tensor([[1e8, 1.0, -1e8], [1.0, 2.0, 3.0]], device=device, requires_grad=True)
+
+    class Untouched(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    def check(scale=1.0):
+        y = x * scale
+        total, rows, mean = drt.sum(y), drt.sum(y, 1), drt.mean(y, 1, keepdim=True)
+        assert total.item() == 7 * scale and rows.tolist() == [scale, 6 * scale]
+        assert mean.tolist() == [[torch.tensor(scale / 3, dtype=torch.float32).item()], [2 * scale]]
+        (g,) = torch.autograd.grad(total + rows[1] + 3 * mean.sum(), x)
+        assert g.tolist() == [[2 * scale] * 3, [3 * scale] * 3]
+        return total, rows, mean
+
+    names = [type(t.grad_fn).__name__ for t in check()]
+    assert [name[:3] for name in names] == ["Sum", "Sum", "Mea"], names
+    for f in (drt.sum, drt.mean):
+        for dim in (None, 1, (0, 1)):
+            half = x.detach().sign().half().requires_grad_()
+            wide = f(half, dim, dtype=torch.float32)
+            (g,) = torch.autograd.grad(wide, half, torch.ones_like(wide))
+            assert wide.dtype is torch.float32 and g.dtype is torch.float16 and (g > 0).all()
+    with Untouched():
+        check()
+    with drt.reproducible() as outer, drt.reproducible(), torch.autocast(device, torch.bfloat16):
+        check()
+    assert not outer.taken
+    failed = []
+
+    def of_a_thread(scale):
+        try:
+            for _ in range(100):
+                check(scale)
+        except BaseException as error:  # noqa: BLE001
+            failed.append(error)
+
+    threads = [threading.Thread(target=of_a_thread, args=(2.0**i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failed, failed
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

@@ -27,26 +27,6 @@ from . import _ops
 Dim = Union[None, int, Sequence[int]]
 _PLAIN = _ops.PLAIN
 _LIBRARY = _ops._LIBRARY
-_forward_ad, _modes, _transforms = _ops._forward_ad, _ops._modes, _ops._transforms
-
-
-def _direct(*tensors: Any) -> bool:
-    """May the arrays of these tensors be read at once, as nobody traces or differentiates what is done?"""
-    if _torch.compiler.is_compiling():
-        return False
-    _no_tangent(*tensors)
-    if _modes() > 0 or _transforms() is not None:
-        return False
-    tracked = _torch.is_grad_enabled()
-    return all(t is None or (type(t) in _PLAIN and not (tracked and t.requires_grad)) for t in tensors)
-
-
-def _no_tangent(*tensors: Any) -> None:
-    for t in tensors if _forward_ad._current_level >= 0 else ():
-        if t is not None and _forward_ad.unpack_dual(t).tangent is not None:
-            raise NotImplementedError(
-                "detreduce: there is no derivative in forward mode, as of torch.func.jvp"
-            )
 
 
 def _tensor(x: Any, argument: str) -> None:
@@ -64,7 +44,8 @@ def _tensors(**given: Any) -> None:
     for argument, x in given.items():
         if x is None and argument in ("weight", "bias", "running_mean", "running_var"):
             continue
-        _tensor(x, argument)
+        if type(x) not in _PLAIN or x.layout is not _torch.strided or x.is_nested:
+            _tensor(x, argument)
         if first is None:
             first, name = x.device, argument
         elif x.device != first:
@@ -95,12 +76,15 @@ def reduced(
     ddof: int = 0,
 ) -> Tensor:
     """sum, mean, asum, sumsq, nrm2, variance or stddev."""
-    _tensor(x, "input")
     if type(op) is not str or type(method) is not str:
         _words_of(op=op, method=method)
+    if dim is None and dtype is None and keepdim is False:
+        out = _ops.whole(op, x, method, ddof)
+        if out is not None:
+            return out
+    _tensor(x, "input")
     if type(keepdim) is not bool:
         keepdim = _losses.flag_of(keepdim, "keepdim")
-    _no_tangent(x)
     dims = list(range(x.dim()) if dim is None else axes_of(dim, x.dim(), "dim"))
     return _ops.reduce(x, dims, keepdim, op, _dtype(dtype), method, ddof)
 
@@ -159,9 +143,6 @@ def loss(
     """One of the losses of elements, by its name here. pos_weight, a tensor of one element, stands in the place of `parameter`."""
     _tensors(input=x, target=target, weight=weight)
     _words_of(name=name, method=method)
-    if _direct(x, target, weight, pos_weight):
-        parameter = _ops._parameter(parameter, pos_weight)
-        return _losses.loss(name, x, target, weight, parameter, reduction, method, dtype)
     if x.shape != target.shape:
         raise ValueError(f"target: must have the shape of input, {tuple(x.shape)}, not {tuple(target.shape)}")
     _losses.reduction_of(reduction, _losses.REDUCTIONS + ("batchmean",))
@@ -261,8 +242,6 @@ def distillation_loss(
     _tensors(input=input, target=target)
     _words_of(method=method)
     temperature, dim = _losses.number_of(temperature, "temperature"), _one(dim, input)
-    if _direct(input, target):
-        return _losses.Distillation(input, target, temperature, dim, reduction, method, "dim").forward(dtype)
     _losses.reduction_of(reduction, ("sum", "mean"))
     return _ops.distillation(input, target, temperature, dim, reduction, method, _dtype(dtype))
 
@@ -280,8 +259,6 @@ def _row_wise(op: str, x: Tensor, dim: int, dtype) -> Tensor:
     if dtype is not None:
         x = x.to(_dtype(dtype))
     dim = _one(dim, x)
-    if _direct(x):
-        return _losses.row_wise(op, x, dim, None)
     return _ops.row_wise(x, dim, op)
 
 
@@ -290,8 +267,6 @@ def logsumexp(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype=No
     keepdim = _losses.flag_of(keepdim, "keepdim")
     if dtype is not None:
         input = input.to(_dtype(dtype))
-    if _direct(input):
-        return _losses.logsumexp_of(input, dim, keepdim, None, "dim")
     return _ops.logsumexp(input, list(axes_of(dim, input.dim(), "dim")), keepdim)
 
 
@@ -308,8 +283,6 @@ def cosine_similarity(
             raise ValueError(
                 f"x2: must have a shape that goes with {tuple(x1.shape)}, not {tuple(x2.shape)}"
             ) from None
-    if _direct(x1, x2):
-        return _losses.cosine_of(x1, x2, dim, eps, method, None, "dim")
     return _ops.cosine(x1, x2, _one(dim, x1), eps, method)
 
 
@@ -325,8 +298,6 @@ def _norm(op: str, x: Tensor, normalized_shape, weight, bias, eps) -> Tensor:
     _tensors(input=x, weight=weight, bias=bias)
     if eps is not None and type(eps) is not float:
         eps = _losses.number_of(eps, "eps")
-    if _direct(x, weight, bias):
-        return _losses.norm(op, x, normalized_shape, weight, bias, eps)
     last = _losses._normalized(x, normalized_shape)
     if eps is None:
         eps = _torch.finfo(_ops.arithmetic(x.dtype)).eps
@@ -374,14 +345,10 @@ def _channel_norm(
         for argument, old in zip(("running_mean", "running_var"), running):
             if old is not None:
                 _LIBRARY.writable(old, argument)
-    args = (x, weight, bias, *running, groups, given, momentum, eps, norm, method)
-    if _direct(x, weight, bias):
-        channels = _ops._channels(*args)
-        out, _, _, new = channels.forward()
-    else:
-        if given and None in (running_mean, running_var):
-            raise ValueError("running_mean, running_var: must be given unless training")
-        out, _, _, *new = _ops.channel_norm(*args)
+    if given and (running_mean is None or running_var is None):
+        raise ValueError("running_mean, running_var: must be given unless training")
+    more = groups, given, momentum, eps, norm, method
+    out, _, _, *new = _ops.channel_norm(x, weight, bias, *running, *more)
     if not given:
         with _torch.no_grad():
             for old, value in zip(running, new):
@@ -428,9 +395,6 @@ def _classes(op, x, target, weight, ignore_index, reduction, label_smoothing, me
         label_smoothing = _losses.number_of(label_smoothing, "label_smoothing")
     if type(z_loss) is not float:
         z_loss = _losses.number_of(z_loss, "z_loss")
-    if _direct(x, target, weight):
-        classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
-        return classes.forward(op, reduction, method, None)
     return _ops.cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss)
 
 

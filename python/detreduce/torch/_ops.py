@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any, Callable, Optional
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import _core, _losses
 from .._arrays import NAMES, arithmetic_of, library_of
@@ -14,6 +16,7 @@ from .._reduce import reduced as reduce_array
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 _modes = torch._C._len_torch_dispatch_stack
+_function_modes = torch._C._len_torch_function_stack
 _transforms = torch._C._functorch.peek_interpreter_stack
 _forward_ad = torch.autograd.forward_ad
 _library = torch.library.Library("detreduce", "DEF")
@@ -37,9 +40,11 @@ class _Op:
         self.default = getattr(torch.ops.detreduce, name).default
         self.tensors = [i for i, a in enumerate(self.default._schema.arguments) if "Tensor" in str(a.type)]
         self.differentiated: Callable = self.default
+        self.plain: Callable = real  # where no derivative will be asked for
 
     def __call__(self, *args):
         if not untraced():
+            no_tangent(*args)
             return self.default(*args)
         tracked = False
         for i in self.tensors:
@@ -50,28 +55,31 @@ class _Op:
                 tracked = tracked or a.requires_grad
             elif a is not None:
                 return self.default(*args)
-        return self.differentiated(*args) if tracked and torch.is_grad_enabled() else self.real(*args)
+        return self.differentiated(*args) if tracked and torch.is_grad_enabled() else self.plain(*args)
 
-    def differentiable(self, setup: Callable, backward: Callable) -> None:
+    def differentiable(self, setup: Callable, backward: Callable, statistics: int = 0) -> None:
+        """`statistics`: how many outputs are behind the first, which alone has a gradient."""
         torch.library.register_autograd(
             f"detreduce::{self.name}", backward, setup_context=setup, lib=_library
         )
-        real = self.real
+        real, nothing = self.real, statistics * (None,)
 
         def forward(ctx, *args):
             output = real(*args)
             ctx.set_materialize_grads(False)
             setup(ctx, args, output)
-            return output
+            return output[0] if nothing else output
 
-        def derived(ctx, *grads):
-            return backward(ctx, *grads) if grads[0] is not None else (None,) * len(ctx.needs_input_grad)
+        def derived(ctx, g, *more):
+            return backward(ctx, g, *more, *nothing) if g is not None else (None,) * len(ctx.needs_input_grad)
 
         members = {"forward": staticmethod(forward), "backward": staticmethod(derived)}
         kind: Any = type(f"detreduce_{self.name}", (torch.autograd.Function,), members)
-        # Without what Function.apply does for transforms, of which there are none here.
+        # Without what Function.apply and that of its node do for transforms and for vjp(), of which there are none here.
+        kind._backward_cls.apply = derived
         base: Any = super(torch.autograd.Function, kind)
-        self.differentiated = base.apply
+        apply = base.apply
+        self.differentiated = (lambda *args: (apply(*args), *nothing)) if nothing else apply
 
     def not_twice_differentiable(self) -> None:
         def setup(ctx, inputs, output):
@@ -95,6 +103,14 @@ def untraced() -> bool:
     )
 
 
+def no_tangent(*args: Any) -> None:
+    for t in args if _forward_ad._current_level >= 0 else ():
+        if isinstance(t, Tensor) and _forward_ad.unpack_dual(t).tangent is not None:
+            raise NotImplementedError(
+                "detreduce: there is no derivative in forward mode, as of torch.func.jvp"
+            )
+
+
 def _define(schema: str, real: Callable, fake: Callable) -> _Op:
     """Defines an op, which `real` computes, and of which `fake` says what comes out."""
     name = schema.partition("(")[0]
@@ -105,28 +121,84 @@ def _define(schema: str, real: Callable, fake: Callable) -> _Op:
     return _Op(name, real)
 
 
+def in_place(*tensors: Optional[Tensor]) -> Optional[str]:
+    """The dtype of dense tensors that can be read where they lie, all of that dtype and on one device; None of others. What calls
+    this goes a short way, on addresses; where there is none, `_losses` and `_reduce` say what is wrong, or copy.
+    """
+    x: Any = tensors[0]
+    word, on_cpu = _WORDS.get(x.dtype), x.is_cpu
+    if word is None or not (on_cpu or (x.is_cuda and _core.built_with_cuda)):
+        return None
+    for t in tensors:
+        if t is None:
+            continue
+        if not t.is_contiguous() or t.is_neg():
+            return None
+        if t is not x and not (
+            t.dtype is x.dtype and t.get_device() == x.get_device() and t.is_cpu is on_cpu
+        ):
+            return None
+    return word
+
+
+def _place(x: Tensor):
+    return None if x.is_cpu else _LIBRARY.place(x)
+
+
 # ---- Reductions ------------------------------------------------------------------------------------------------
 
 
-def flat(op: str, x: Tensor, method: str, ddof: int) -> Optional[Tensor]:
-    """The short way of all elements of a tensor in one piece; None if it is another."""
-    word, n = _WORDS.get(x.dtype), x.numel()
-    if word is None or n <= ddof or not x.is_contiguous() or x.is_neg():
+def whole(op: str, x: Any, method: str, ddof: int) -> Optional[Tensor]:
+    """The short way of all elements of a tensor, that nobody traces; None if it is another."""
+    if type(x) not in PLAIN or not untraced() or x.layout is not torch.strided or x.is_nested:
         return None
-    if not (x.is_cpu or (x.is_cuda and _core.built_with_cuda)):
+    if not (x.requires_grad and torch.is_grad_enabled()):
+        return flat(op, x, method, ddof)
+    out = flat(op, x, method, ddof) if _has_derivative(op, x) else None
+    return None if out is None else _derived_by_torch(out, op, x)
+
+
+def flat(op: str, x: Tensor, method: str, ddof: int) -> Optional[Tensor]:
+    """The same of a dense tensor, without a derivative."""
+    word, n = in_place(x), x.numel()
+    if word is None or n <= ddof:
         return None
     out = x.new_empty(())
-    place = None if x.is_cpu else _LIBRARY.place(x)
-    layout = ("flat", n, 1, 0, 1, ddof, "propagate", 0, None)
-    _core.reduce(op, method, word, None, *layout, x.data_ptr(), None, out.data_ptr(), place)
+    _reduced(op, method, word, "flat", n, 1, ddof, x, out)
+    return out
+
+
+def _reduced(op, method, word, shape, n, groups, ddof, x, out) -> None:
+    at = x.data_ptr(), None, out.data_ptr(), _place(x)
+    _core.reduce(op, method, word, None, shape, n, groups, 0, 1, ddof, "propagate", 0, None, *at)
+
+
+def _rows_or_columns(x, dim, keepdim, op, method, ddof) -> Optional[Tensor]:
+    """The short way of one axis of a dense tensor; None if it is another."""
+    word, axis, shape = in_place(x), dim[0], x.shape
+    if word is None or not 0 <= axis < len(shape) or shape[axis] <= ddof or x.numel() == 0:
+        return None
+    n, inner = shape[axis], math.prod(shape[axis + 1 :])
+    outer = x.numel() // (n * inner)
+    if inner == 1:
+        lie, groups = "rows", outer
+    elif outer == 1:
+        lie, groups = "columns", inner
+    else:
+        return None
+    out = x.new_empty(shape[:axis] + ((1,) if keepdim else ()) + shape[axis + 1 :])
+    _reduced(op, method, word, lie, n, groups, ddof, x, out)
     return out
 
 
 def _reduce(x, dim, keepdim, op, dtype, method, ddof):
-    if not keepdim and dtype is None and len(dim) == x.dim():
+    out = None
+    if dtype is None and not keepdim and len(dim) == x.dim():
         out = flat(op, x, method, ddof)
-        if out is not None:
-            return out
+    elif dtype is None and len(dim) == 1:
+        out = _rows_or_columns(x, dim, keepdim, op, method, ddof)
+    if out is not None:
+        return out
     return reduce_array(
         op, x, tuple(dim), keepdim, method, dtype, ddof=ddof, nan_if_empty=op in NAN_IF_EMPTY, axis_name="dim"
     )
@@ -198,6 +270,54 @@ def _count(ctx):
 
 
 reduce.differentiable(_setup_reduce, _reduce_backward)
+_reduce_differentiated = reduce.differentiated
+
+
+# torch has the derivatives of sums and means, in C++. Their backward() runs no Python; on a GPU it would on a thread of its own.
+
+
+class _Given(TorchDispatchMode):
+    """What torch would compute of a sum or a mean is what this thread has in `_given`."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:  # which wraps the call; dynamo never sees it
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None) -> Any:
+        return _given.out if func in _TAKEN else func(*args, **(kwargs or {}))
+
+
+_given, _GIVEN = threading.local(), _Given()
+_enter, _leave = torch._C._push_on_torch_dispatch_stack, torch._C._pop_torch_dispatch_stack
+_aten = torch.ops.aten
+_TAKEN = (_aten.sum.default, _aten.sum.dim_IntList, _aten.mean.default, _aten.mean.dim)
+_OF_TORCH = {"sum": torch.sum, "mean": torch.mean}
+
+
+def _has_derivative(op: str, x: Tensor) -> bool:
+    return op in _OF_TORCH and x.element_size() > 1 and _function_modes() == 0
+
+
+def _derived_by_torch(out: Tensor, op: str, *args: Any) -> Tensor:
+    """`out`, with the derivative of what torch computes of `args`."""
+    _given.out = out
+    _enter(_GIVEN)
+    try:
+        return _OF_TORCH[op](*args)
+    finally:
+        _leave(None)
+        _given.out = None
+
+
+def _reduce_tracked(x, dim, keepdim, op, dtype, method, ddof):
+    every = len(dim) == x.dim() and not keepdim
+    if not _has_derivative(op, x) or not (dim or every):  # of no axes torch takes all
+        return _reduce_differentiated(x, dim, keepdim, op, dtype, method, ddof)
+    out = _reduce(x.detach(), dim, keepdim, op, dtype, method, ddof)
+    return _derived_by_torch(out, op, x) if every else _derived_by_torch(out, op, x, dim, keepdim)
+
+
+reduce.differentiated = _reduce_tracked
 
 
 # ---- Losses of elements ----------------------------------------------------------------------------------------
@@ -207,9 +327,25 @@ def _parameter(parameter, pos_weight):
     return parameter if pos_weight is None else _losses.pos_weight_of(pos_weight)
 
 
+def _at(t: Optional[Tensor]) -> Optional[int]:
+    return None if t is None else t.data_ptr()
+
+
+def _elementwise(x, target, weight, reduction) -> bool:
+    return (
+        target.shape == x.shape and (weight is None or weight.shape == x.shape) and reduction != "batchmean"
+    )
+
+
 def _loss(x, target, weight, loss, parameter, reduction, method, dtype, pos_weight=None):
     parameter = _parameter(parameter, pos_weight)
-    return _losses.loss(loss, x, target, weight, parameter, reduction, method, dtype)
+    word, n = in_place(x, target, weight), x.numel()
+    if word is None or n == 0 or dtype is not None or not _elementwise(x, target, weight, reduction):
+        return _losses.loss(loss, x, target, weight, parameter, reduction, method, dtype)
+    out = torch.empty_like(x) if reduction == "none" else x.new_empty(())
+    at = x.data_ptr(), target.data_ptr(), _at(weight), out.data_ptr(), _place(x)
+    _core.loss(loss, reduction, method, word, None, n, parameter, 0, *at)
+    return out
 
 
 def _fake_loss(x, target, weight, loss, parameter, reduction, method, dtype, pos_weight=None):
@@ -218,7 +354,14 @@ def _fake_loss(x, target, weight, loss, parameter, reduction, method, dtype, pos
 
 def _loss_backward(grad, x, target, weight, loss, parameter, reduction, argument, pos_weight=None):
     parameter = _parameter(parameter, pos_weight)
-    return _losses.loss_gradient(loss, x, target, weight, parameter, reduction, grad, argument)
+    word, n = in_place(x, target, weight, grad), x.numel()
+    each = grad.shape == (x.shape if reduction == "none" else ())
+    if word is None or n == 0 or not each or not _elementwise(x, target, weight, reduction):
+        return _losses.loss_gradient(loss, x, target, weight, parameter, reduction, grad, argument)
+    out = torch.empty_like(x)
+    at = x.data_ptr(), target.data_ptr(), _at(weight), grad.data_ptr(), out.data_ptr(), _place(x)
+    _core.loss_gradient(loss, argument, reduction, word, n, parameter, 0, *at)
+    return out
 
 
 loss = _define(
@@ -280,12 +423,30 @@ loss.differentiable(_setup_loss, _derived_loss)
 # ---- Rows ------------------------------------------------------------------------------------------------------
 
 
+def _rows(op: str, word: str, n: int, options: dict, x: Tensor, out: Tensor, **arrays: Any) -> None:
+    """Of the rows of n elements of x."""
+    at = {name: t.data_ptr() for name, t in arrays.items() if t is not None}
+    at["x"], at["out"] = x.data_ptr(), out.data_ptr()
+    _core.row_op(op, word, None, n, x.numel() // n, options, at, _place(x))
+
+
 def _row_wise(x, dim, op):
-    return _losses.row_wise(op, x, dim, None)
+    word = in_place(x) if dim == x.dim() - 1 and x.numel() > 0 else None
+    if word is None:
+        return _losses.row_wise(op, x, dim, None)
+    out = torch.empty_like(x)
+    _rows(op, word, x.shape[-1], {}, x, out)
+    return out
 
 
 def _row_wise_backward(grad, y, dim, op):
-    return _losses.row_wise_gradient(op, y, grad, dim)
+    fit = dim == y.dim() - 1 and y.numel() > 0 and grad.shape == y.shape
+    word = in_place(y, grad) if fit else None
+    if word is None:
+        return _losses.row_wise_gradient(op, y, grad, dim)
+    out = torch.empty_like(y)
+    _rows(op + "_gradient", word, y.shape[-1], {}, y, out, upstream=grad)
+    return out
 
 
 row_wise = _define(
@@ -382,8 +543,33 @@ def _derived_cosine(ctx, g):
 cosine.differentiable(_setup_cosine, _derived_cosine)
 
 
+def _fit_norm(x, normalized_shape, weight, bias) -> bool:
+    ends = x.shape[-len(normalized_shape) :]
+    return (
+        len(normalized_shape) > 0
+        and x.numel() > 0
+        and ends == tuple(normalized_shape)
+        and (weight is None or weight.shape == ends)
+        and (bias is None or (weight is not None and bias.shape == ends))
+    )
+
+
+def _normed(x, normalized_shape, weight, bias, eps, op, kept=False):
+    fit = 0 <= eps < math.inf and _fit_norm(x, normalized_shape, weight, bias)
+    word = in_place(x, weight, bias) if fit else None
+    if word is None:
+        out = _losses.norm(op, x, normalized_shape, weight, bias, eps, kept=kept)
+        return out if kept else (out, None, None)
+    out, rows, wide = torch.empty_like(x), x.shape[: x.dim() - len(normalized_shape)], arithmetic(x.dtype)
+    mean = x.new_empty(rows, dtype=wide) if kept and op == "layernorm" else None
+    rstd = x.new_empty(rows, dtype=wide) if kept else None
+    given = {"scale": weight, "shift": bias, "mean": mean, "rstd": rstd}
+    _rows(op, word, math.prod(normalized_shape), {"epsilon": eps}, x, out, **given)
+    return out, mean, rstd
+
+
 def _norm(x, normalized_shape, weight, bias, eps, op):
-    y, mean, rstd = _losses.norm(op, x, normalized_shape, weight, bias, eps, kept=True)
+    y, mean, rstd = _normed(x, normalized_shape, weight, bias, eps, op, True)
     return y, rstd.new_empty(0) if mean is None else mean, rstd
 
 
@@ -396,7 +582,18 @@ def _fake_norm(x, normalized_shape, weight, bias, eps, op):
 def _norm_backward(grad, x, normalized_shape, weight, mean, rstd, bias, parameters, op):
     last = len(normalized_shape)
     mean = None if op == "rmsnorm" else mean
-    dx, dw, db = _losses.norm_gradient(op, x, grad, last, weight, mean, rstd, bias, parameters)
+    fit = _fit_norm(x, normalized_shape, weight, None) and grad.shape == x.shape
+    word = in_place(x, grad, weight) if fit else None
+    if word is None:
+        dx, dw, db = _losses.norm_gradient(op, x, grad, last, weight, mean, rstd, bias, parameters)
+    else:
+        dx = torch.empty_like(x)
+        dw = x.new_empty(normalized_shape) if parameters else None
+        db = x.new_empty(normalized_shape) if parameters and bias else None
+        given = {"scale": weight, "mean": mean, "rstd": rstd, "upstream": grad}
+        options = {"parameters": parameters, "method": "automatic"}
+        n = math.prod(normalized_shape)
+        _rows(op + "_gradient", word, n, options, x, dx, **given, scale_gradient=dw, shift_gradient=db)
     return dx, x.new_empty(0) if dw is None else dw, x.new_empty(0) if db is None else db
 
 
@@ -414,6 +611,7 @@ norm = _define(
     _norm,
     _fake_norm,
 )
+norm.plain = _normed
 norm_backward = _define(
     "norm_backward(Tensor grad, Tensor x, int[] normalized_shape, Tensor? weight, Tensor mean, Tensor rstd, bool bias, "
     "bool parameters, str op) -> (Tensor, Tensor, Tensor)",
@@ -434,19 +632,12 @@ def _setup_norm(ctx, inputs, output):
 def _derived_norm(ctx, g, _, __):
     x, weight, mean, rstd = ctx.saved_tensors
     of_weight, of_bias = weight is not None and ctx.needs_input_grad[2], ctx.bias and ctx.needs_input_grad[3]
-    parameters = of_weight or of_bias
-    dx, dw, db = norm_backward(
-        g, x, ctx.normalized_shape, weight, mean, rstd, bool(of_bias), bool(parameters), ctx.op
-    )
+    asked = bool(of_bias), bool(of_weight or of_bias), ctx.op
+    dx, dw, db = norm_backward(g, x, ctx.normalized_shape, weight, mean, rstd, *asked)
     return dx, None, dw if of_weight else None, db if of_bias else None, None, None
 
 
-def _derived_norm_of(ctx, g, mean, rstd):
-    dx, _, dw, db, *rest = _derived_norm(ctx, g, mean, rstd)
-    return dx, None, dw, db, None, None
-
-
-norm.differentiable(_setup_norm, _derived_norm_of)
+norm.differentiable(_setup_norm, _derived_norm, 2)
 
 
 # ---- Channels --------------------------------------------------------------------------------------------------
@@ -462,6 +653,11 @@ def _channel_norm(*args):
     channels = _channels(*args)
     out, mean, rstd, running = channels.forward(kept=True)
     return out, mean, rstd, *(args[0].new_empty(0) if r is None or channels.given else r for r in running)
+
+
+def _channel_norm_alone(*args):
+    out, mean, rstd, running = _channels(*args).forward()
+    return out, mean, rstd, *running
 
 
 def _fake_channel_norm(
@@ -496,6 +692,7 @@ channel_norm = _define(
     _channel_norm,
     _fake_channel_norm,
 )
+channel_norm.plain = _channel_norm_alone
 channel_norm_backward = _define(
     "channel_norm_backward(Tensor grad, Tensor x, Tensor? weight, Tensor mean, Tensor rstd, int groups, bool given, "
     "str norm, str method, bool parameters) -> (Tensor, Tensor, Tensor)",
@@ -527,9 +724,40 @@ channel_norm.differentiable(_setup_channel_norm, _derived_channel_norm)
 # ---- Classes ---------------------------------------------------------------------------------------------------
 
 
+def _fit_classes(x, target, weight, label_smoothing) -> Optional[str]:
+    """The dtype of a matrix, each of whose rows has a class, that can be read where it lies; None if it is another."""
+    fit = (
+        x.dim() == 2
+        and x.numel() > 0
+        and target.dtype is torch.int64
+        and target.dim() == 1
+        and len(target) == len(x)
+        and target.is_contiguous()
+        and target.get_device() == x.get_device()
+        and (weight is None or weight.shape == x.shape[1:])
+        and 0 <= label_smoothing <= 1
+    )
+    return in_place(x, weight) if fit else None
+
+
+def _of_classes(ignore_index, label_smoothing, reduction, method, z_loss) -> dict:
+    options = {"ignore_index": ignore_index, "reduction": reduction, "method": method}
+    if label_smoothing:
+        options["label_smoothing"] = label_smoothing
+    if z_loss:
+        options["z_loss"] = z_loss
+    return options
+
+
 def _cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0):
-    classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
-    return classes.forward(op, reduction, method, None)
+    word = _fit_classes(x, target, weight, label_smoothing)
+    if word is None:
+        classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
+        return classes.forward(op, reduction, method, None)
+    out = x.new_empty(x.shape[:1] if reduction == "none" else ())
+    options = _of_classes(ignore_index, label_smoothing, reduction, method, z_loss)
+    _rows(op, word, x.shape[1], options, x, out, targets=target, weights=weight)
+    return out
 
 
 def _fake_cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0):
@@ -540,8 +768,19 @@ def _fake_cross_entropy(x, target, weight, ignore_index, label_smoothing, op, re
 def _cross_entropy_backward(
     grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0
 ):
-    classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
     factor = grad.to(arithmetic(x.dtype)).contiguous()
+    word = _fit_classes(x, target, weight, label_smoothing)
+    if word is not None and factor.shape == (x.shape[:1] if reduction == "none" else ()):
+        out = torch.empty_like(x)
+        options = _of_classes(ignore_index, label_smoothing, reduction, method, z_loss)
+        given = {
+            "upstream" if reduction == "none" else "factor": factor,
+            "targets": target,
+            "weights": weight,
+        }
+        _rows(op + "_gradient", word, x.shape[1], options, x, out, **given)
+        return out
+    classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
     return classes.gradient(op + "_gradient", reduction, method, factor)
 
 
