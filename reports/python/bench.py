@@ -72,6 +72,38 @@ def medians(calls, seconds, calls_each=1, pause=0.0):
     return {name: statistics.median(t) for name, t in times.items()}
 
 
+def calls_of_torch(device):
+    """Name, function of `drt` or torch, and arguments of 16 elements, in 2 rows where there are rows."""
+    x, y = (torch.linspace(0, 1, 16, device=device) + i for i in range(2))
+    rows, w, b = x.reshape(2, 8), torch.ones(8, device=device), torch.zeros(8, device=device)
+    classes = torch.tensor([1, 5], device=device)
+    x, rows, w, b = (t.clone().requires_grad_() for t in (x, rows, w, b))
+    return [
+        ("sum", lambda of: of.sum, (x,)),
+        ("sum of rows", lambda of: lambda t: of.sum(t, 1), (rows,)),
+        ("mean", lambda of: of.mean, (x,)),
+        ("mse_loss", lambda of: functions(of).mse_loss, (x, y)),
+        ("cross_entropy", lambda of: functions(of).cross_entropy, (rows, classes)),
+        ("softmax", lambda of: lambda t: of.softmax(t, -1), (rows,)),
+        ("layer_norm", lambda of: lambda t, *p: functions(of).layer_norm(t, (8,), *p), (rows, w, b)),
+    ]
+
+
+def functions(of):
+    return F if of is torch else of
+
+
+def there_and_back(f, arguments):
+    up = torch.ones_like(f(*arguments))
+
+    def call():
+        for a in arguments:
+            a.grad = None
+        f(*arguments).backward(up)
+
+    return call
+
+
 def part_overhead():
     """A call on 16 elements: what it costs beside the work. The C call makes a plan and runs it."""
     x = np.ones(16, np.float32)
@@ -83,21 +115,22 @@ def part_overhead():
         g = torch.ones(16, device=device, requires_grad=True)
         mode = drt.reproducible()
 
-        def both(f, g=g):
-            g.grad = None
-            f(g).backward()
-
         def within(t=t, mode=mode):
             with mode:
                 t.sum()
 
         for case, ours, theirs in [
-            ("", lambda t=t: drt.sum(t), lambda t=t: torch.sum(t)),
             (", with a gradient", lambda g=g: drt.sum(g), lambda g=g: torch.sum(g)),
-            (", forward and backward", lambda b=both: b(drt.sum), lambda b=both: b(torch.sum)),
             (" within reproducible()", within, lambda t=t: t.sum()),
         ]:
             cases.append((f"torch sum of 16{case}", device, {"detreduce": ours, "torch": theirs}))
+        for name, call, arguments in calls_of_torch(device):
+            alone = [a.detach() for a in arguments]
+            calls = {"detreduce": drt, "torch": torch}
+            forward = {k: lambda f=call(of), a=alone: f(*a) for k, of in calls.items()}
+            both = {k: there_and_back(call(of), arguments) for k, of in calls.items()}
+            cases.append((f"torch {name} of 16", device, forward))
+            cases.append((f"torch {name} of 16, forward and backward", device, both))
     for case, device, calls in cases:
         for library, us in medians(calls, 0.4, 300).items():
             note("overhead", case, library, us, dtype="float32", elements=16, device=device)
@@ -397,7 +430,7 @@ def marks():
         if part == "overhead" and "C" in t:
             yield name, *beside("C call + 2 us", t["C"] + 2, ours, t["C"])
         elif part == "overhead" and "torch" in t and "reproducible" not in case:
-            more = 8 if case == "torch sum of 16" else 25
+            more = 25 if "gradient" in case or "backward" in case else 8
             yield name, *beside(f"torch + {more} us", t["torch"] + more, ours, t["torch"])
         elif part == "graphs" and "torch" in t and (elements <= 1 << 20 or elements >= 1 << 24):
             factor = 1.2 if elements <= 1 << 20 else 1.0
