@@ -150,11 +150,13 @@ def _place(x: Tensor):
 
 def whole(op: str, x: Any, method: str, ddof: int) -> Optional[Tensor]:
     """The short way of all elements of a tensor, that nobody traces; None if it is another."""
-    if type(x) not in PLAIN or not untraced() or x.layout is not torch.strided or x.is_nested:
+    if type(x) not in PLAIN or not untraced() or x.layout is not torch.strided or x.is_nested or x.is_meta:
         return None
     if not (x.requires_grad and torch.is_grad_enabled()):
         return flat(op, x, method, ddof)
-    out = flat(op, x, method, ddof) if _has_derivative(op, x) else None
+    if not _has_derivative(op, x):
+        return _reduce_differentiated(x, list(range(x.dim())), False, op, None, method, ddof)
+    out = flat(op, x, method, ddof)
     return None if out is None else _derived_by_torch(out, op, x)
 
 
@@ -226,8 +228,9 @@ def _setup_reduce(ctx, inputs, output):
 
 
 def _widened(ctx, g):
-    """g, and results like it, where each element of x finds that of its group."""
-    if not ctx.keepdim:
+    """g, and results like it, where each element of x finds that of its group. One of no axes is found by all, but would not have a
+    part in the dtype of a product."""
+    if not ctx.keepdim and (g.dim() > 0 or g.dtype is not ctx.dtype):
         for i in sorted(ctx.dim):
             g = g.unsqueeze(i)
     return g
@@ -236,7 +239,7 @@ def _widened(ctx, g):
 def _reduce_backward(ctx, g):
     if ctx.op in ("sum", "mean"):
         g = g if ctx.op == "sum" else _multiplied(g) / _count(ctx)
-        d = (g if g.dim() == 0 else _widened(ctx, g)).expand(ctx.shape)
+        d = _widened(ctx, g).expand(ctx.shape)
     else:
         g = _widened(ctx, _multiplied(g))
         x, *kept = map(_multiplied, ctx.saved_tensors)
