@@ -201,9 +201,8 @@ def _reduce(x, dim, keepdim, op, dtype, method, ddof):
         out = _rows_or_columns(x, dim, keepdim, op, method, ddof)
     if out is not None:
         return out
-    return reduce_array(
-        op, x, tuple(dim), keepdim, method, dtype, ddof=ddof, nan_if_empty=op in NAN_IF_EMPTY, axis_name="dim"
-    )
+    more: Any = dict(ddof=ddof, nan_if_empty=op in NAN_IF_EMPTY, axis_name="dim")
+    return reduce_array(op, x.detach(), tuple(dim), keepdim, method, dtype, **more)
 
 
 def _fake_reduce(x, dim, keepdim, op, dtype, method, ddof):
@@ -316,7 +315,7 @@ def _reduce_tracked(x, dim, keepdim, op, dtype, method, ddof):
     every = len(dim) == x.dim() and not keepdim
     if not _has_derivative(op, x) or not (dim or every):  # of no axes torch takes all
         return _reduce_differentiated(x, dim, keepdim, op, dtype, method, ddof)
-    out = _reduce(x.detach(), dim, keepdim, op, dtype, method, ddof)
+    out = _reduce(x, dim, keepdim, op, dtype, method, ddof)
     return _derived_by_torch(out, op, x) if every else _derived_by_torch(out, op, x, dim, keepdim)
 
 
