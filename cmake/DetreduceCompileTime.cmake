@@ -25,7 +25,9 @@ function(detreduce_together target first)
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   cmake_path(GET first STEM group)
-  set_source_files_properties(${first} ${ARGN} PROPERTIES UNITY_GROUP ${group})
+  set(sources ${first} ${ARGN})
+  list(TRANSFORM sources PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  set_source_files_properties(${sources} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
 endfunction()
 
 # detreduce_join_cuda_sources(TARGET [ALL]): where nothing but PTX is asked for

@@ -15,7 +15,7 @@ namespace detreduce {
 namespace {
 
 #define DETREDUCE_NAME(name, c_name) std::string_view(#name),
-constexpr std::array names{DETREDUCE_CHANNEL_NORMS(DETREDUCE_NAME)};
+constexpr std::array norm_names{DETREDUCE_CHANNEL_NORMS(DETREDUCE_NAME)};
 #undef DETREDUCE_NAME
 
 bool by_channel(const ChannelNormRequest& r) {
@@ -37,7 +37,7 @@ bool is_apart(const ChannelNormRequest& r) {
 }
 
 Status check_words(const ChannelNormRequest& r) {
-    if (name(r.norm) == "?") return invalid("norm", allowed<names>);
+    if (name(r.norm) == "?") return invalid("norm", allowed<norm_names>);
     if (!is_dtype(r.dtype)) return invalid("dtype", dtypes_from_16_bits);
     if (!is_dtype(parameters_of(r))) return invalid("parameters", dtypes_from_16_bits);
     static constexpr char no_bytes[] =
@@ -262,7 +262,7 @@ struct ChannelNormRun {
 
 std::string_view name(ChannelNorm norm) noexcept {
     const auto i = static_cast<std::size_t>(norm);
-    return i < names.size() ? names[i] : "?";
+    return i < norm_names.size() ? norm_names[i] : "?";
 }
 
 ChannelNormPlan make_channel_norm_plan(const ChannelNormRequest& asked) noexcept {

@@ -13,11 +13,15 @@
 
 // Not losses.hpp, which brings the min() and max() of host.hpp: kernels that include this mean
 // CUDA's. Nor cuda.hpp, which has a count().
+#pragma GCC visibility push(default) // as the headers have them that are read later
 namespace detreduce {
 class ExactState;
 class LossPlan;
 struct LossInputs;
 struct Fingerprint;
+} // namespace detreduce
+#pragma GCC visibility pop
+namespace detreduce {
 namespace spec {
 struct Quotient;
 /// Functors f(i), which do one number at a time, alone.

@@ -15,7 +15,7 @@ namespace detreduce {
 namespace {
 
 #define DETREDUCE_NAME(name, c_name) std::string_view(#name),
-constexpr std::array names{DETREDUCE_ROW_OPS(DETREDUCE_NAME)};
+constexpr std::array row_op_names{DETREDUCE_ROW_OPS(DETREDUCE_NAME)};
 #undef DETREDUCE_NAME
 
 constexpr char no_row_ops[] = "row ops are not offered for f8e4m3 and f8e5m2; allowed are f16, bf16, f32 and f64";
@@ -85,7 +85,7 @@ Status check_parameters(const RowRequest& r) {
 }
 
 Status check_words(const RowRequest& r) {
-    if (name(r.op) == "?") return invalid("op", allowed<names>);
+    if (name(r.op) == "?") return invalid("op", allowed<row_op_names>);
     if (!is_dtype(r.dtype)) return invalid("dtype", dtypes_from_16_bits);
     if (has_8_bits(r.dtype)) return {StatusCode::unsupported, "dtype", no_row_ops};
     const bool wide = is_narrow(r.dtype) && r.output == DType::f32;
@@ -321,7 +321,7 @@ Status check_arrays(const RowPlan& plan, const RowArrays& a, const void* workspa
 
 std::string_view name(RowOp op) noexcept {
     const auto i = static_cast<std::size_t>(op);
-    return i < names.size() ? names[i] : "?";
+    return i < row_op_names.size() ? row_op_names[i] : "?";
 }
 
 RowPlan make_row_plan(const RowRequest& asked) noexcept {

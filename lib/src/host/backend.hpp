@@ -8,10 +8,12 @@
 #include <detreduce/clip_grad_norm.hpp>
 #include <detreduce/plan.hpp>
 
+#pragma GCC visibility push(default) // as the header has them that is read later
 namespace detreduce {
 class LossPlan;
 struct LossInputs;
 } // namespace detreduce
+#pragma GCC visibility pop
 namespace detreduce::detail {
 struct TermSource;
 }
