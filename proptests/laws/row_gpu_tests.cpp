@@ -136,8 +136,8 @@ TEMPLATE_TEST_CASE("rows on the GPU: a cluster of blocks a row", "[rows][gpu]", 
     }
 }
 
-/// The greatest elements of a row of lanes, of which the first is taken out of the sum, wherever
-/// the 16 bytes of a thread begin.
+/// The maxima of a row of lanes, of which the first is taken out of the sum, wherever the 16
+/// bytes of a thread begin.
 TEMPLATE_TEST_CASE("rows on the GPU: the first of equal maxima", "[rows][gpu]", float16, bfloat16, float, double) {
     using T = TestType;
     constexpr std::uint64_t lanes = spec::TreeOrder<sizeof(T)>::lanes;
