@@ -238,7 +238,7 @@ class Torch(Numpy):
         return a.is_contiguous()
 
     def contiguous(self, a):
-        return a.contiguous()
+        return a.resolve_neg().contiguous()
 
     def permuted(self, a, axes):
         return a.permute(axes)

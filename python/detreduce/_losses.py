@@ -968,6 +968,8 @@ class Distillation:
 
     def gradient(self, upstream: Any = None):
         out = self.r.empty(self.r.shape, self.r.word)
+        if upstream is not None:
+            upstream = self.r.lib.contiguous(upstream)
         if self.r.rows > 0:
             self.run(None, True, upstream, out)
         return self.r.close(out)

@@ -133,7 +133,7 @@ def differentiated(f, args, kwargs):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_the_short_way_has_the_bits_of_the_long_one(dtype, device, monkeypatch):
     cases, words = inputs(dtype, device), []
-    for shape, axis in (((3, 4, 5), 0), ((3, 4, 5), 1), ((3, 4, 5), 2), ((1, 4, 5), 1), ((3, 1, 1), 0), ((1, 4, 1), -2)):
+    for shape, axis in (((3, 4, 5), 0), ((3, 4, 5), 1), ((3, 4, 5), 2), ((1, 4, 5), 1), ((3, 1, 1), 0), ((1, 4, 1), -2), ((5,), 0)):
         x = numbers(*shape, dtype=dtype, device=device, seed=6).requires_grad_()
         for f in (drt.sum, drt.mean, drt.norm, drt.var):
             cases += [(f, None, (x,), dict(dim=axis, keepdim=keepdim)) for keepdim in (False, True)]
@@ -150,6 +150,49 @@ def test_the_short_way_has_the_bits_of_the_long_one(dtype, device, monkeypatch):
     monkeypatch.setattr(_ops, "in_place", lambda *t: None)
     for a, b in zip(short, results()):
         assert len(a[3]) == len(b[3]) > 1 and all(map(torch.equal, a[3], b[3])), a[:3]
+
+
+def test_a_gradient_that_torch_would_negate_later(device):
+    """torch marks what conj().imag gives, and negates it where it is read."""
+    x = numbers(4, 6, device=device, seed=3).requires_grad_()
+    y = numbers(4, 6, device=device, seed=4)
+    classes = torch.tensor([0, 5, 2, 2], device=device)
+    for f in (
+        lambda: drt.sum(x, 1),
+        lambda: drt.logsumexp(x, 1),
+        lambda: drt.softmax(x, 1),
+        lambda: drt.layer_norm(x, (6,)),
+        lambda: drt.mse_loss(x, y, reduction="none"),
+        lambda: drt.cross_entropy(x, classes, reduction="none"),
+        lambda: drt.cosine_similarity(x, y, 1),
+        lambda: drt.distillation_loss(x, y, temperature=2.0),
+    ):
+        out = f()
+        g = numbers(*out.shape, device=device, seed=5)
+        marked = torch.complex(torch.zeros_like(g), -g).conj().imag
+        assert marked.is_neg() and torch.equal(marked, g)
+        plain, other = (torch.autograd.grad(out, x, u, retain_graph=True)[0] for u in (g, marked))
+        assert torch.equal(plain, other)
+
+
+def test_a_second_derivative_of_a_weight_is_refused(device):
+    x, weight = numbers(4, 6, device=device, seed=3), torch.ones(6, dtype=torch.float64, device=device, requires_grad=True)
+    (dw,) = torch.autograd.grad(drt.layer_norm(x, (6,), weight).square().sum(), weight, create_graph=True)
+    with pytest.raises(NotImplementedError, match="second derivative"):
+        dw.sum().backward()
+
+
+def test_what_torch_records_or_leaves_behind_is_no_sum_of_torch(device):
+    x = torch.tensor([1e8, 1.0, -1e8, 1.0], device=device, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        traced = torch.jit.trace(lambda x: drt.sum(x * 1), x, check_trace=False)
+    assert traced(x).item() == traced(2 * x).item() / 2 == 2
+    _ops._enter(_ops._GIVEN)  # as a signal may leave it
+    try:
+        assert torch.sum(torch.ones(3)).item() == 3
+    finally:
+        _ops._leave(None)
 
 
 def test_a_sum_has_the_derivative_of_torch_and_a_value_of_its_own(device):

@@ -17,6 +17,7 @@ from .._reduce import reduced as reduce_array
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 _modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
+_tracing = torch._C._get_tracing_state
 _transforms = torch._C._functorch.peek_interpreter_stack
 _forward_ad = torch.autograd.forward_ad
 _library = torch.library.Library("detreduce", "DEF")
@@ -57,8 +58,11 @@ class _Op:
                 return self.default(*args)
         return self.differentiated(*args) if tracked and torch.is_grad_enabled() else self.plain(*args)
 
-    def differentiable(self, setup: Callable, backward: Callable, statistics: int = 0) -> None:
-        """`statistics`: how many outputs are behind the first, which alone has a gradient."""
+    def differentiable(
+        self, setup: Callable, backward: Callable, statistics: int = 0, alone: bool = True
+    ) -> None:
+        """`statistics`: how many outputs are behind the first, which alone has a gradient. `alone`: there is a gradient only
+        where that of the first output is asked for."""
         torch.library.register_autograd(
             f"detreduce::{self.name}", backward, setup_context=setup, lib=_library
         )
@@ -71,7 +75,9 @@ class _Op:
             return output[0] if nothing else output
 
         def derived(ctx, g, *more):
-            return backward(ctx, g, *more, *nothing) if g is not None else (None,) * len(ctx.needs_input_grad)
+            if g is None and (alone or all(m is None for m in more)):
+                return (None,) * len(ctx.needs_input_grad)
+            return backward(ctx, g, *more, *nothing)
 
         members = {"forward": staticmethod(forward), "backward": staticmethod(derived)}
         kind: Any = type(f"detreduce_{self.name}", (torch.autograd.Function,), members)
@@ -90,7 +96,7 @@ class _Op:
                 f"detreduce: there is no second derivative of {self.name.replace('_backward', '')}"
             )
 
-        self.differentiable(setup, backward)
+        self.differentiable(setup, backward, alone=False)
 
 
 def untraced() -> bool:
@@ -183,7 +189,7 @@ def _rows_or_columns(x, dim, keepdim, op, method, ddof) -> Optional[Tensor]:
     n, inner = shape[axis], math.prod(shape[axis + 1 :])
     outer = x.numel() // (n * inner)
     if inner == 1:
-        lie, groups = "rows", outer
+        lie, groups = "flat" if len(shape) == 1 else "rows", outer
     elif outer == 1:
         lie, groups = "columns", inner
     else:
@@ -286,7 +292,11 @@ class _Given(TorchDispatchMode):
         return False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None) -> Any:
-        return _given.out if func in _TAKEN else func(*args, **(kwargs or {}))
+        out = getattr(_given, "out", None)
+        if out is None or func not in _TAKEN:
+            return func(*args, **(kwargs or {}))
+        _given.out = None  # it is given once
+        return out
 
 
 _given, _GIVEN = threading.local(), _Given()
@@ -297,18 +307,20 @@ _OF_TORCH = {"sum": torch.sum, "mean": torch.mean}
 
 
 def _has_derivative(op: str, x: Tensor) -> bool:
-    return op in _OF_TORCH and x.element_size() > 1 and _function_modes() == 0
+    """Would torch's be found by the derivative alone, and not by what records a graph of operators?"""
+    return op in _OF_TORCH and x.element_size() > 1 and _function_modes() == 0 and _tracing() is None
 
 
 def _derived_by_torch(out: Tensor, op: str, *args: Any) -> Tensor:
     """`out`, with the derivative of what torch computes of `args`."""
-    _given.out = out
-    _enter(_GIVEN)
     try:
+        _given.out = out
+        _enter(_GIVEN)
         return _OF_TORCH[op](*args)
     finally:
-        _leave(None)
         _given.out = None
+        if _modes() > 0:  # there was none before; a signal may end this anywhere
+            _leave(None)
 
 
 def _reduce_tracked(x, dim, keepdim, op, dtype, method, ddof):
@@ -735,6 +747,7 @@ def _fit_classes(x, target, weight, label_smoothing) -> Optional[str]:
         and target.dim() == 1
         and len(target) == len(x)
         and target.is_contiguous()
+        and not target.is_neg()
         and target.get_device() == x.get_device()
         and (weight is None or weight.shape == x.shape[1:])
         and 0 <= label_smoothing <= 1
@@ -770,7 +783,7 @@ def _fake_cross_entropy(x, target, weight, ignore_index, label_smoothing, op, re
 def _cross_entropy_backward(
     grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0
 ):
-    factor = grad.to(arithmetic(x.dtype)).contiguous()
+    factor = grad.to(arithmetic(x.dtype)).resolve_neg().contiguous()
     word = _fit_classes(x, target, weight, label_smoothing)
     if word is not None and factor.shape == (x.shape[:1] if reduction == "none" else ()):
         out = torch.empty_like(x)
