@@ -26,8 +26,8 @@ std::size_t bytes_of_one(const Request& r) {
     return (extent_of(r).elements() * sizeof(float16) + 255) / 256 * 256;
 }
 
-/// The bits of an f16. A number of `f8e4m3` is 2^−120 times that of binary32 with its bits: so are
-/// subnormal ones.
+/// The bits of an f16. A number of `f8e4m3` is 2^120 times that of binary32 with its bits, also if
+/// it is subnormal.
 [[nodiscard]] __device__ __forceinline__ std::uint16_t f16_bits(float8_e4m3 x) {
     const std::uint32_t sign = x.bits & 0x80u, magnitude = x.bits & 0x7fu;
     const float value = __uint_as_float(sign << 24 | magnitude << 20) * 0x1p120f;
