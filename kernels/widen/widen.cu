@@ -27,11 +27,13 @@ std::size_t bytes_of_one(const Request& r) {
 }
 
 /// The bits of an f16. A number of `f8e4m3` is 2^120 times that of binary32 with its bits, also if
-/// it is subnormal.
+/// it is subnormal: fp::widen() in fewer instructions.
 [[nodiscard]] __device__ __forceinline__ std::uint16_t f16_bits(float8_e4m3 x) {
-    const std::uint32_t sign = x.bits & 0x80u, magnitude = x.bits & 0x7fu;
-    const float value = __uint_as_float(sign << 24 | magnitude << 20) * 0x1p120f;
-    return magnitude > fp::Format<float8_e4m3>::largest ? fp::Format<float16>::canonical_nan : f16_of_f32(value);
+    using F = fp::Format<float8_e4m3>;
+    const std::uint32_t magnitude = fp::magnitude_bits(x), sign = x.bits ^ magnitude;
+    const float up = fp::from_bits<float>(static_cast<std::uint32_t>(2 * 127 - F::bias) << 23),
+                value = __uint_as_float(sign << (32 - F::bits) | magnitude << (24 - F::precision)) * up;
+    return magnitude > F::largest ? fp::Format<float16>::canonical_nan : f16_of_f32(value);
 }
 [[nodiscard]] __device__ __forceinline__ std::uint16_t f16_bits(float8_e5m2 x) {
     return static_cast<std::uint16_t>(x.bits << 8);

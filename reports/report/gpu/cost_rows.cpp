@@ -92,8 +92,7 @@ std::vector<Method> methods_for(Data data) {
 
 std::vector<Contender> standard_contenders(DType dtype, const CostPoint& point, const std::vector<Method>& methods) {
     std::vector<Contender> list;
-    const bool of_cub = size_of(dtype) > 1; // which does not add formats of 8 bits
-    if (point.data == Data::normal && of_cub) list.push_back(cub_contender(dtype, point.n));
+    if (point.data == Data::normal && !has_8_bits(dtype)) list.push_back(cub_contender(dtype, point.n));
     const auto add = [&](Method method, Schedule schedule, std::string variant) {
         Launch launch;
         launch.schedule = schedule;

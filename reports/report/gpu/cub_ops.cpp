@@ -27,7 +27,7 @@ std::optional<Contender> of_dtype(DType dtype, const F& f) {
 } // namespace
 
 std::optional<Contender> cub_op_contender(Op op, DType dtype, std::uint64_t n) {
-    if (n > most || size_of(dtype) == 1) return std::nullopt; // CUB does not add 8 bits
+    if (n > most || has_8_bits(dtype)) return std::nullopt; // CUB does not add 8 bits
     if (op != Op::sum && op != Op::mean) return of_dtype(dtype, [&](auto ops) { return ops.flat(op, n); });
     Contender sum = cub_contender(dtype, n);
     if (op == Op::mean) sum.variant = "mean";
