@@ -13,7 +13,7 @@ namespace {
 
 struct PreparedRows {
     RowPlan plan;
-    DeviceMemory workspace, targets, parameters, numbers;
+    DeviceMemory workspace, targets, parameters, numbers, scale_gradient, shift_gradient;
     std::size_t upstream; ///< where that begins, in bytes of the input
     std::shared_ptr<DeviceMemory> out;
 };
@@ -22,9 +22,12 @@ bool is_entropy(RowOp op) {
     return op == RowOp::cross_entropy || op == RowOp::cross_entropy_gradient;
 }
 
+bool is_norm_gradient(RowOp op) {
+    return op == RowOp::layernorm_gradient || op == RowOp::rmsnorm_gradient;
+}
+
 bool has_upstream(RowOp op) {
-    return op == RowOp::softmax_gradient || op == RowOp::log_softmax_gradient || op == RowOp::layernorm_gradient ||
-           op == RowOp::rmsnorm_gradient;
+    return op == RowOp::softmax_gradient || op == RowOp::log_softmax_gradient || is_norm_gradient(op);
 }
 
 std::vector<std::int64_t> targets_of(const RowRequest& r) {
@@ -37,25 +40,29 @@ std::vector<std::int64_t> targets_of(const RowRequest& r) {
 void launch(const PreparedRows& p, const void* x, cudaStream_t stream) {
     const RowOp op = p.plan.request().op;
     RowArrays a{.x = x, .out = p.out->get()};
-    const bool norm = op == RowOp::layernorm || op == RowOp::rmsnorm,
-               norm_gradient = op == RowOp::layernorm_gradient || op == RowOp::rmsnorm_gradient;
+    const bool norm = op == RowOp::layernorm || op == RowOp::rmsnorm, norm_gradient = is_norm_gradient(op);
     if (norm || norm_gradient) a.scale = p.parameters.get();
     if (norm_gradient) a.rstd = p.numbers.get();
     if (op == RowOp::layernorm_gradient) a.mean = p.numbers.get();
     if (has_upstream(op)) a.upstream = static_cast<const char*>(x) + p.upstream;
     if (op == RowOp::layernorm) a.shift = p.parameters.get();
+    if (p.plan.request().parameters) {
+        a.scale_gradient = p.scale_gradient.get();
+        if (op == RowOp::layernorm_gradient) a.shift_gradient = p.shift_gradient.get();
+    }
     if (is_entropy(op)) a.targets = static_cast<const std::int64_t*>(p.targets.get());
     check(run(p.plan, a, p.workspace.get(), stream), "run");
 }
 
 /// Of n elements; of a gradient, which reads two arrays, of as many as are moved by a copy of n:
-/// the two overlap.
+/// the two overlap. With `parameters` of a norm's gradient, those of its scale and shift are sums over the rows by `exact`.
 Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t length,
-                         const std::shared_ptr<DeviceMemory>& out) {
+                         const std::shared_ptr<DeviceMemory>& out, bool parameters = false) {
     const RowRequest request{.op = op,
                              .dtype = dtype,
                              .n = length,
                              .rows = (has_upstream(op) ? n / 3 * 2 : n) / length,
+                             .parameters = parameters,
                              .reduction = Reduction::none};
     const RowPlan plan = make_row_plan(request);
     check(plan.status(), "make_row_plan");
@@ -64,6 +71,7 @@ Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t l
     auto p = std::make_shared<PreparedRows>(
         PreparedRows{plan, DeviceMemory(plan.workspace_bytes()), DeviceMemory(targets.size() * sizeof(std::int64_t)),
                      DeviceMemory(length * size_of(dtype)), DeviceMemory(request.rows * sizeof(double)),
+                     DeviceMemory(length * size_of(dtype)), DeviceMemory(length * size_of(dtype)),
                      (n - request.rows * length) / 8 * 8 * size_of(dtype), out});
     // Some number near 0 in each format, or near 1.
     check(cudaMemset(p->parameters.get(), 0x3c, length * size_of(dtype)), "cudaMemset");
@@ -73,7 +81,8 @@ Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t l
             cudaMemcpy(p->targets.get(), targets.data(), targets.size() * sizeof(std::int64_t), cudaMemcpyHostToDevice),
             "cudaMemcpy");
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    return {std::string(name(op)) + " tree rows of " + std::to_string(length), "",
+    const std::string method = parameters ? " exact" : " tree", with = parameters ? " with parameters" : "";
+    return {std::string(name(op)) + method + " rows of " + std::to_string(length) + with, "",
             [p](const void* x, cudaStream_t stream) { launch(*p, x, stream); }};
 }
 
@@ -123,6 +132,9 @@ std::vector<Contender> row_op_contenders(DType dtype, std::uint64_t n) {
                                RowOp::layernorm, RowOp::rmsnorm, RowOp::cross_entropy_gradient, RowOp::softmax_gradient,
                                RowOp::log_softmax_gradient, RowOp::layernorm_gradient, RowOp::rmsnorm_gradient})
             list.push_back(rows_contender(op, dtype, n, length, out));
+    for (const RowOp op : {RowOp::layernorm_gradient, RowOp::rmsnorm_gradient})
+        for (const std::uint64_t length : {768, 4096})
+            list.push_back(rows_contender(op, dtype, n, length, out, true));
     for (const Method method : {Method::tree, Method::exact})
         for (const Loss loss : {Loss::mse, Loss::huber, Loss::bce_with_logits})
             list.push_back(loss_contender(loss, method, dtype, n));
