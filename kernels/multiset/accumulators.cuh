@@ -3,7 +3,7 @@
 //
 // Comparing goes by keys (spec/order_key.hpp), the largest of which is wanted, 16 bytes at a time.
 // For an index each thread also keeps in which of its units the key was first, and looks for the
-// element itself only at the end; of columns it keeps the row. So the time does not depend on the
+// element itself only at the end; of columns, in which few rows. So the time does not depend on the
 // data.
 #pragma once
 
@@ -65,11 +65,14 @@ struct Keys {
         for (const Word w : words.w)
             take(best, w);
     }
-    [[nodiscard]] __device__ __forceinline__ Running settled_word(Word w) const {
-        if constexpr (!in_pairs) return key(fp::from_bits<T>(w));
+    /// The largest keys of N words, one for every NaN.
+    template <int N, class W>
+    [[nodiscard]] __device__ __forceinline__ Running settled_words(const W* words) const {
         Running k = each(map.low);
-        take(k, w);
-        return in_pairs ? __vmins2(k, each(map.high)) : k;
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            take(k, static_cast<Word>(words[i]));
+        return in_pairs ? __vmins2(k, each(map.high)) : min(k, each(map.high));
     }
     [[nodiscard]] __device__ __forceinline__ Wide settled(Running best, int which) const {
         return map.settled(static_cast<typename Map::Key>(in_pairs ? best >> 16 * which : best));
@@ -132,21 +135,29 @@ struct Best : FoundBest {
     }
     template <int C>
     __device__ __forceinline__ void look_at_columns(const ColumnPart<T, C>& source, Found (&found)[C]) const {
+        constexpr int few = C == 2 ? 8 : 4;
         auto best = Keys<T>::nothing();
-        std::uint32_t row[C] = {}; // the first that has it
+        std::uint32_t first[C] = {}; // of the first few rows that have it
         source.for_blocks([&](std::uint32_t block, const auto& words) {
 #pragma unroll
-            for (int j = 0; j < source.rows; ++j) {
-                const auto more = Keys<T>::larger(keys[0].settled_word(words[j]), best);
+            for (int j = 0; j < source.rows; j += few) {
+                const auto more = Keys<T>::larger(keys[0].template settled_words<few>(words + j), best);
 #pragma unroll
                 for (int c = 0; c < C; ++c)
-                    row[c] = Keys<T>::differ(more, best, c) ? block + j : row[c];
+                    first[c] = Keys<T>::differ(more, best, c) ? block + j : first[c];
                 best = more;
             }
         });
 #pragma unroll
-        for (int c = 0; c < C; ++c)
-            found[c] = {keys[0].settled(best, c), row[c]};
+        for (int c = 0; c < C; ++c) {
+            typename ColumnPart<T, C>::Word words[few];
+            source.load(first[c], words);
+            std::uint32_t row = 0;
+#pragma unroll
+            for (int j = few - 1; j >= 0; --j)
+                row = Keys<T>::differ(keys[0].template settled_words<1>(words + j), best, c) ? row : j;
+            found[c] = {keys[0].settled(best, c), first[c] + row};
+        }
     }
 
   private:
@@ -176,7 +187,7 @@ struct Best : FoundBest {
             const auto words = __builtin_bit_cast(typename Keys<T>::Words, vectors.v[i]);
 #pragma unroll
             for (int e = Source::per_vector - 1; e >= 0; --e) {
-                const auto k = keys[0].settled_word(words.w[e / Keys<T>::in_word]);
+                const auto k = keys[0].template settled_words<1>(words.w + e / Keys<T>::in_word);
                 if (!Keys<T>::differ(k, wanted, e % Keys<T>::in_word)) first = i * Source::per_vector + e;
             }
         }

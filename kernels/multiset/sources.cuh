@@ -85,15 +85,16 @@ struct ColumnPart {
     std::uint32_t n;    ///< rows, at least one
 
     /// Behind the end the last row again.
-    __device__ __forceinline__ void load(std::uint32_t block, Word (&words)[rows]) const {
-        if (block + rows <= n) {
+    template <int N>
+    __device__ __forceinline__ void load(std::uint32_t block, Word (&words)[N]) const {
+        if (block + N <= n) {
             const T* const p = x + block * step;
 #pragma unroll
-            for (int j = 0; j < rows; ++j)
+            for (int j = 0; j < N; ++j)
                 words[j] = word(p + j * step);
         } else {
 #pragma unroll
-            for (int j = 0; j < rows; ++j)
+            for (int j = 0; j < N; ++j)
                 words[j] = word(x + min(block + j, n - 1) * step);
         }
     }
