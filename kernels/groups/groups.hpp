@@ -32,7 +32,7 @@ struct Groups {
 /// something to do to all warps of the plan's grid, or, if it names none, of `blocks` blocks.
 [[nodiscard]] inline std::uint32_t batch_of(const Plan& plan, std::uint64_t blocks, std::uint32_t block_warps) {
     const std::uint64_t warps = (plan.launch().grid ? plan.launch().grid : blocks) * block_warps;
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.groups() / warps, 1, 32));
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(spec::tiles(plan.groups(), warps), 1, 32));
 }
 
 /// Elements that make a work item of a large group. Of many rows that are hardly longer none is

@@ -17,21 +17,25 @@ namespace detreduce::cuda {
 /// of a word of 32 groups.
 struct Parts {
     std::uint64_t count = 0, n = 0, parts = 1, length = 0;
+    std::uint64_t together = 1, sums = 1; ///< parts that are added to one sum; sums of a group
 
     Parts() = default;
-    explicit Parts(const Request& r, std::uint64_t longest = policy::longest_part) : count(r.groups), n(r.n) {
-        constexpr std::uint64_t threads = 1u << 18, shortest = 512,
-                                multiple = 64; // loads of a thread do not cross a border
+    explicit Parts(const Request& r, std::uint64_t longest, bool added) : count(r.groups), n(r.n) {
+        constexpr std::uint64_t shortest = 512, multiple = 64; // loads of a thread do not cross a border
+        // Of 16 bits a thread adds two columns.
+        const std::uint64_t threads = added && size_of(r.dtype) > 2 ? 1u << 17 : 1u << 18;
         // One thread joins the parts of a column: no more of them than half the root of its length,
         // where that takes as long as a part.
         std::uint64_t most = 1;
         while (4 * most * most * 4 <= n)
             most *= 2;
-        most = std::min(most, std::max<std::uint64_t>(1, spec::tiles(n, shortest)));
+        most = std::max<std::uint64_t>(1, added ? spec::tiles(n, multiple) : std::min(most, spec::tiles(n, shortest)));
         const std::uint64_t wanted = std::clamp<std::uint64_t>(threads / std::max<std::uint64_t>(1, count), 1, most);
         length =
             std::min(std::max<std::uint64_t>(1, spec::tiles(spec::tiles(n, wanted), multiple)) * multiple, longest);
         parts = std::max<std::uint64_t>(1, spec::tiles(n, length));
+        if (added) together = policy::longest_exact_sum / length;
+        sums = spec::tiles(parts, together);
     }
     [[nodiscard]] DETREDUCE_HD std::uint64_t words() const { return (count + 31) / 32; }
 
@@ -53,30 +57,22 @@ struct Parts {
     }
 };
 
-/// Groups of which something remains to be done. A word of bits has 32 groups.
-struct RemainingGroups {
-    const std::uint32_t* bits = nullptr;   ///< a bit each
-    const std::uint32_t* listed = nullptr; ///< unless null: how many words are not zero, and, behind that, which
-};
-
-/// Byte offsets in the workspace: what is kept of parts, `part_bytes` each; two bits for each
-/// group: all of a part is in, it remains to be done; and, of long groups, `state_bytes` each,
-/// unless that is 0, and which words of 32 groups have any of them.
+/// Byte offsets in the workspace. `part_bytes` are kept for each sum of parts. Where parts are added,
+/// so are, for the groups of each warp, which threads have some that no sum holds, and how many parts
+/// are done; and, of long groups, `state_bytes` for each.
 struct PartLayout {
     Parts parts;
     bool has_states;
-    std::size_t results, fits, remaining, listed, states, bytes;
+    std::size_t remaining = 0, arrived, results, states, bytes;
 
     explicit PartLayout(const Request& r, std::size_t part_bytes, std::size_t state_bytes = 0)
-        : parts(r, state_bytes != 0 ? policy::longest_exact_part : policy::longest_part),
+        : parts(r, state_bytes != 0 ? policy::longest_exact_part : policy::longest_part, state_bytes != 0),
           has_states(state_bytes != 0 && r.n > policy::longest_exact_part) {
         constexpr auto align = [](std::uint64_t size) { return static_cast<std::size_t>((size + 255) / 256 * 256); };
         const bool several = parts.parts > 1;
-        remaining = 0;
-        results = align(parts.words() * 4);
-        fits = results + (several ? align(part_bytes * parts.parts * parts.count) : 0);
-        listed = fits + (several ? align(parts.words() * parts.parts * 4) : 0);
-        states = listed + (has_states ? align((parts.words() + 1) * 4) : 0);
+        arrived = several && state_bytes != 0 ? align(parts.words() * 4) : 0;
+        results = arrived + (several && state_bytes != 0 ? align(parts.words() * (parts.sums + 1) * 4) : 0);
+        states = results + (several ? align(part_bytes * parts.sums * parts.count) : 0);
         bytes = states + (has_states ? align(state_bytes * parts.count) : 0);
     }
 };

@@ -123,9 +123,12 @@ void check_columns_askew(std::size_t n, std::size_t columns) {
 } // namespace
 
 /// Where a part of a long column does not fit, it alone is added again; a shorter column all at
-/// once.
-TEMPLATE_TEST_CASE("shapes: columns some of whose parts no window holds", "[groups][exact][gpu]", DETREDUCE_ALL_TYPES) {
+/// once. They have a part, several whose sum is one, and several of such sums.
+TEMPLATE_TEST_CASE("shapes: columns some of whose parts no window holds", "[groups][exact][gpu][sanitizer]",
+                   DETREDUCE_ALL_TYPES) {
+    check_columns_askew<TestType>(50, 70);
     check_columns_askew<TestType>(1500, 70);
+    check_columns_askew<TestType>(70000, 6);
     check_columns_askew<TestType>(8200, 33);
     check_columns_askew<TestType>(8193, 34);
 }

@@ -84,8 +84,14 @@ TEST_CASE("multiset: the parts of columns are all of them", "[multiset]") {
         property("parts of " + std::to_string(columns), [columns] {
             const auto groups = columns * *rc::gen::inRange<std::uint64_t>(1, 100),
                        n = *rc::gen::inRange<std::uint64_t>(1, 1 << 20);
-            const auto longest = *rc::gen::element(cuda::policy::longest_part, cuda::policy::longest_exact_part);
-            const cuda::Parts parts(Request{.shape = Shape::columns, .n = n, .groups = groups}, longest);
+            const bool added = *rc::gen::arbitrary<bool>();
+            const auto longest = added ? cuda::policy::longest_exact_part : cuda::policy::longest_part;
+            const auto dtype = *rc::gen::element(DType::bf16, DType::f32);
+            const cuda::Parts parts(Request{.dtype = dtype, .shape = Shape::columns, .n = n, .groups = groups}, longest,
+                                    added);
+            RC_ASSERT(parts.together * parts.length <= (added ? cuda::policy::longest_exact_sum : longest));
+            RC_ASSERT(added || parts.together == 1);
+            RC_ASSERT((parts.parts - 1) / parts.together == parts.sums - 1);
             std::vector<std::vector<std::uint64_t>> begins(groups);
             std::vector<std::uint64_t> elements(groups);
             for (std::uint64_t i = 0; i < parts.threads(columns); ++i) {

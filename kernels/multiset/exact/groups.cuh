@@ -9,50 +9,15 @@
 
 namespace detreduce::cuda::exact {
 
-/// What threads left (threads.cuh): groups, or, of groups with states, parts.
-struct RemainingParts {
-    Parts parts{};
-    RemainingGroups groups{};
-    const std::uint32_t* fits = nullptr; ///< a bit for each part of each group: it is in the state
-    Word* states = nullptr;              ///< unless null, what remains is added to them, and not rounded
-
-    /// Some elements of some groups of a word.
-    struct Unit {
-        std::uint64_t word, begin, end;
-        std::uint32_t bits; ///< the groups
-    };
-    [[nodiscard]] __device__ __forceinline__ bool any() const { return groups.bits != nullptr; }
-    [[nodiscard]] __device__ __forceinline__ std::uint64_t words() const {
-        return states != nullptr ? groups.listed[0] : parts.words();
-    }
-    /// Units of a part: where there are states, pieces of a group each, neighbouring groups one
-    /// after the other; else the whole word.
-    [[nodiscard]] __device__ __forceinline__ std::uint64_t units() const {
-        return states != nullptr ? parts.parts * spec::tiles(parts.length, policy::left_piece) * words() * warp_size
-                                 : words();
-    }
-    [[nodiscard]] __device__ __forceinline__ Unit unit(std::uint64_t i) const {
-        if (states == nullptr) return {i, 0, parts.n, groups.bits[i]};
-        const std::uint64_t row = i / (words() * warp_size), at = i - row * (words() * warp_size),
-                            pieces = spec::tiles(parts.length, policy::left_piece), part = row / pieces,
-                            word = groups.listed[1 + at / warp_size],
-                            begin = part * parts.length + (row - part * pieces) * policy::left_piece,
-                            end = min(min(begin + policy::left_piece, (part + 1) * parts.length), parts.n);
-        const std::uint32_t bits = groups.bits[word] & ~fits[part * parts.words() + word] & 1u << at % warp_size;
-        return {word, begin, end, begin < end ? bits : 0};
-    }
-};
-
 /// What groups_kernel and items_kernel are to do: small groups, which a warp each reduces;
 /// work items of large ones, a block each.
 struct GroupWork {
     Groups groups{};
     WorkTable table{};
-    Word* states = nullptr;     ///< of work items, one after the other
-    std::uint64_t end = 0;      ///< of the elements of all groups
-    bool dense = false;         ///< is there nothing between groups?
-    std::uint32_t batch = 1;    ///< small groups that a warp takes at a time, at most 32
-    RemainingParts remaining{}; ///< if there are any, these alone
+    Word* states = nullptr;  ///< of work items, one after the other
+    std::uint64_t end = 0;   ///< of the elements of all groups
+    bool dense = false;      ///< is there nothing between groups?
+    std::uint32_t batch = 1; ///< small groups that a warp takes at a time, at most 32
 };
 
 /// A group that no window held, or whose zeros had to be counted, from its words, which are zero
@@ -119,30 +84,6 @@ __device__ __noinline__ void reduce_by_words(const Input& input, WarpMemory<Inpu
     warp_clear(own.words, count);
 }
 
-/// What threads left, a unit a warp.
-template <class Input>
-__device__ __noinline__ void reduce_remaining(const Input& input, WarpMemory<Input>& own, const GroupWork& work,
-                                              Finish finish) {
-    const RemainingParts& rest = work.remaining;
-    const std::uint64_t all = rest.units(), warps = std::uint64_t{gridDim.x} * block_warps;
-    for (std::uint64_t base = std::uint64_t{blockIdx.x} * block_warps + threadIdx.x / warp_size; base < all;
-         base += warp_size * warps) {
-        const std::uint64_t mine = base + threadIdx.x % warp_size * warps;
-        const RemainingParts::Unit own_unit = mine < all ? rest.unit(mine) : RemainingParts::Unit{};
-        std::uint32_t found = votes_of_warp(own_unit.bits != 0);
-        for (; found != 0; found &= found - 1) {
-            const auto unit = shuffle_from(own_unit, __ffs(static_cast<int>(found)) - 1);
-            for (std::uint32_t bits = unit.bits; bits != 0; bits &= bits - 1) {
-                const std::uint64_t group = unit.word * warp_size + (__ffs(static_cast<int>(bits)) - 1);
-                const Span span{group * work.groups.stride + unit.begin * input.step, unit.end - unit.begin, true};
-                Word* const state =
-                    rest.states != nullptr ? rest.states + group * (Input::states * acc::exact::words) : nullptr;
-                reduce_by_words<Input>(input, own, span, finish.moved(group), state);
-            }
-        }
-    }
-}
-
 /// Small groups, some threads each; large ones are left for items_kernel.
 template <class Input>
 __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
@@ -153,7 +94,6 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     const std::uint32_t warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
     WarpMemory<Input>& own = memory[warp];
     warp_clear(own.words, Input::states * acc::exact::words);
-    if (work.remaining.any()) return reduce_remaining(input, own, work, finish);
     const std::uint64_t step = std::uint64_t{gridDim.x} * block_warps * work.batch;
     using Window = typename BinsOf::Window;
     __shared__ Window windows[block_warps]; // from batch to batch: registers are short where functions are called

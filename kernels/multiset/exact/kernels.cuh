@@ -92,28 +92,20 @@ __global__ void __launch_bounds__(Load::threads)
     }
 }
 
-/// The states of `count` results, or of those that remain, to which the kernel before has added. Of
+/// The states of `count` results, to which the kernel before has added. Of
 /// each sum of products it is the last that counts, of 1 + 2 · Beside: the middle one.
 template <int States, int Beside = 0>
 struct StatesAt {
     static constexpr int threads = state_block_threads;
     const Word* states;
     std::uint64_t count;
-    RemainingGroups remaining{};
 
-    [[nodiscard]] __device__ __forceinline__ std::uint64_t results() const {
-        return remaining.listed != nullptr ? warp_size * std::uint64_t{remaining.listed[0]} : count;
-    }
-    __device__ __forceinline__ bool load(std::uint64_t i, Word* words, std::uint64_t& group) const {
+    [[nodiscard]] __device__ __forceinline__ std::uint64_t results() const { return count; }
+    __device__ __forceinline__ bool load(std::uint64_t i, Word* words, std::uint64_t&) const {
         constexpr int count = States * acc::exact::words, beside = Beside * acc::exact::words;
-        if (remaining.listed != nullptr) {
-            const std::uint32_t word = remaining.listed[1 + i / warp_size], bit = i % warp_size;
-            if ((remaining.bits[word] >> bit & 1) == 0) return false;
-            group = std::uint64_t{word} * warp_size + bit;
-        }
         for (int k = threadIdx.x; k < count; k += threads)
             words[k] =
-                load_from_l2(states + group * (count + 2 * beside) + k + (k >= count - acc::exact::words ? beside : 0));
+                load_from_l2(states + i * (count + 2 * beside) + k + (k >= count - acc::exact::words ? beside : 0));
         return true;
     }
 };

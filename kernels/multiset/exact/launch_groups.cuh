@@ -52,8 +52,10 @@ struct ExactGroupLaunch {
             work.end = groups.offsets != nullptr ? groups.n : (groups.count - 1) * groups.stride + groups.n;
             const std::uint64_t all = groups.offsets != nullptr ? groups.n : groups.count * groups.n,
                                 bytes = all / groups.count * sizeof(typename Input::Type) + 1;
+            constexpr std::uint64_t batches =
+                exact::is_moments<typename Input::MapType> ? policy::exact_batches_of_moments : policy::exact_batches;
             work.batch = std::max(
-                batch_of(plan, policy::exact_batches * resident, exact::block_warps),
+                batch_of(plan, batches * resident, exact::block_warps),
                 static_cast<std::uint32_t>(std::clamp<std::uint64_t>(policy::exact_batch_bytes / bytes, 1, warp_size)));
             const std::uint64_t useful = spec::tiles(plan.groups(), std::uint64_t{exact::block_warps} * work.batch);
             status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>, blocks(useful), exact::block_threads,
@@ -80,41 +82,24 @@ struct ExactGroupLaunch {
         using Sum = exact::SumOf<Input>;
         const bool pairs = Sum::can_pair && groups.stride == 1 && groups.count % 2 == 0 && input.step % 2 == 0 &&
                            reinterpret_cast<std::uintptr_t>(input.x) % 4 == 0;
-        const bool states = layout.has_states;
         const auto at = [&]<class W>(W, std::size_t offset) { return reinterpret_cast<W*>(base + offset); };
-        const auto finish = exact::Finish::of(plan, out);
         const exact::AddUpParts<Input> add{input,
                                            groups.stride,
                                            layout.parts,
-                                           finish,
+                                           exact::Finish::of(plan, out),
                                            at(exact::Word{}, layout.results),
-                                           at(0u, layout.fits),
                                            at(0u, layout.remaining),
-                                           states ? at(0u, layout.listed) : nullptr,
-                                           states ? at(exact::Word{}, layout.states) : nullptr,
+                                           at(0u, layout.arrived),
+                                           layout.has_states ? at(exact::Word{}, layout.states) : nullptr,
                                            pairs};
         const std::uint64_t most_blocks = plan.launch().grid ? plan.launch().grid : for_each_most;
-        Status status = for_each(layout.parts.threads(pairs ? 2 : 1), add, stream, most_blocks);
-        if (status.ok() && layout.parts.parts > 1) {
-            status = for_each(layout.parts.words() * warp_size, exact::JoinParts<Input>{add}, stream, most_blocks);
+        Status status;
+        if (layout.bytes > 0) { // cudaMemsetAsync() took a host three times as long
+            status = for_each(layout.bytes / sizeof(exact::Word),
+                              exact::ClearState{at(exact::Word{}, 0), add.arrived, add.arrived}, stream, most_blocks);
         }
-        if (!status.ok()) return status;
-        exact::GroupWork work{groups};
-        work.remaining = {layout.parts, {add.remaining, add.listed}, add.fits, add.states};
-        std::uint32_t resident = 0;
-        if (const Status bad = count_resident(resident); !bad.ok()) return bad;
-        const std::uint64_t units = layout.parts.words() * (states ? warp_size : 1),
-                            most = plan.launch().grid ? plan.launch().grid : policy::times_resident * resident;
-        status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>,
-                               static_cast<std::uint32_t>(std::min(spec::tiles(units, exact::block_warps), most)),
-                               exact::block_threads, 0, stream, input, finish, work);
-        if (!status.ok() || !states) return status;
-        using At = exact::StatesAt<Input::states>;
-        const auto end = exact::finish_kernel<Input::states, At>;
-        return launch_kernel(
-            after_previous(device, end), end,
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(groups.count, policy::finish_blocks * device.sms)),
-            At::threads, 0, stream, At{add.states, groups.count, work.remaining.groups}, finish);
+        return status.ok() ? for_each(layout.parts.threads(pairs ? 2 : 1), add, stream, most_blocks, add.threads)
+                           : status;
     }
 };
 

@@ -1,12 +1,15 @@
 // `exact` of columns: a thread each, or, of long columns, a thread for each of their parts.
 // Neighbouring threads read neighbouring columns. Each thread has a window of its own, made for the
 // first elements of its group, and sees at the end whether it held them all; where it did not,
-// groups_kernel is to do the group again, or, of a long one, the part.
+// its warp does the part again, or the group.
 #pragma once
 
 #include "multiset/exact/bin_sums.cuh"
 #include "groups/groups.hpp"
 #include "groups/parts.hpp"
+#include "for_each.cuh"
+#include "multiset/exact/groups.cuh"
+#include "platform/grid.cuh"
 
 namespace detreduce::cuda::exact {
 
@@ -22,13 +25,13 @@ struct ThreadSum {
     /// to spare, most of which they need below.
     static constexpr int room_above = fp::is_f64<T> && Map::linear ? 10 : 16;
     static_assert(terms <= Window::adds);
-    static_assert(policy::longest_exact_part * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
+    static_assert(policy::longest_exact_sum * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
 
-    /// 16 bytes of elements from number i on; zeros, whose terms are +0, behind the end.
+    /// 16 bytes of elements from number i on, which is at p; zeros, whose terms are +0, behind the end.
     static __device__ __forceinline__ uint4 load(const Input& input, const T* p, std::uint64_t i) {
         if (i >= input.n) return {};
         const auto there = min(input.n - i, std::uint64_t{per_vector});
-        return Input::gather_some(p + i * input.step, input.step, static_cast<int>(there));
+        return Input::gather_some(p, input.step, static_cast<int>(there));
     }
 
     /// The sums of elements begin … end − 1 of the group `input`, in a window that depends on its
@@ -45,22 +48,25 @@ struct ThreadSum {
                                                 : exponents_between<T>(settled_y.largest, settled_y.smallest_less_one);
         const bool all_may_be_minus_zero = Walk::counts_minus_zeros && Walk::is_minus_zero(first_x, first_y);
         if (!a.finite() || !b.finite() || all_may_be_minus_zero || !bins.move_to(a, b, room_above)) return false;
+        const std::uint64_t step = per_vector * input.step, first = begin * input.step;
+        const T *x = input.x + first, *y = Input::binary ? input.y + first : nullptr;
         for (std::uint64_t i = begin; i < end; i += ahead * per_vector) {
             uint4 xs[ahead], ys[ahead];
             if (i + ahead * per_vector <= end) { // all loads at once
 #pragma unroll
                 for (int j = 0; j < ahead; ++j) {
-                    const std::uint64_t at = (i + j * per_vector) * input.step;
-                    xs[j] = input.gather(input.x + at);
-                    if constexpr (Input::binary) ys[j] = input.gather(input.y + at);
+                    xs[j] = input.gather(x + j * step);
+                    if constexpr (Input::binary) ys[j] = input.gather(y + j * step);
                 }
             } else { // behind it there is nothing
 #pragma unroll
                 for (int j = 0; j < ahead; ++j) {
-                    xs[j] = load(input, input.x, i + j * per_vector);
-                    if constexpr (Input::binary) ys[j] = load(input, input.y, i + j * per_vector);
+                    xs[j] = load(input, x + j * step, i + j * per_vector);
+                    if constexpr (Input::binary) ys[j] = load(input, y + j * step, i + j * per_vector);
                 }
             }
+            x += ahead * step;
+            if constexpr (Input::binary) y += ahead * step;
 #pragma unroll
             for (int j = 0; j < ahead; ++j) {
                 if constexpr (!Input::binary) ys[j] = xs[j];
@@ -81,19 +87,17 @@ struct ThreadSum {
     /// In one bin, which holds all of f16, and of bf16 38 binades.
     using PairBins = TermBins<T, Map, std::conditional_t<can_pair, spec::ExactWindow<double, 1, 6>, Window>>;
     static constexpr int pair_rows = 16, pair_room_above = 10;
-    /// Elements begin … end − 1 of both, 0 behind; pair_rows of them at most.
-    static __device__ __forceinline__ void load_pairs(const Input& input, std::uint64_t begin, std::uint64_t end,
+    /// `there` elements of both, which are at p, and 0 behind them; pair_rows of them at most.
+    static __device__ __forceinline__ void load_pairs(const std::uint32_t* p, std::uint64_t step, std::uint64_t there,
                                                       std::uint32_t (&both)[pair_rows]) {
-        const auto* const p = reinterpret_cast<const std::uint32_t*>(input.x + begin * input.step);
-        const std::uint64_t step = input.step / 2;
-        if (begin + pair_rows <= end) {
+        if (there >= pair_rows) {
 #pragma unroll
             for (int i = 0; i < pair_rows; ++i)
                 both[i] = load_read_only(p + i * step);
         } else {
 #pragma unroll
             for (int i = 0; i < pair_rows; ++i)
-                both[i] = begin + i < end ? load_read_only(p + i * step) : 0;
+                both[i] = i < there ? load_read_only(p + i * step) : 0;
         }
     }
     static __device__ __forceinline__ void look(Range& range, const std::uint32_t (&both)[pair_rows]) {
@@ -106,7 +110,9 @@ struct ThreadSum {
                                                        PairBins (&bins)[2]) {
         std::uint32_t both[pair_rows];
         Range range;
-        load_pairs(input, 0, input.n, both);
+        const std::uint64_t step = input.step / 2;
+        const auto* p = reinterpret_cast<const std::uint32_t*>(input.x);
+        load_pairs(p, step, input.n, both);
         look(range, both);
         Range settled = range;
         Element<T>::settle(settled);
@@ -116,8 +122,8 @@ struct ThreadSum {
         if (!a.finite() || minus_zero || !bins[0].move_to(a, a, pair_room_above)) return false;
         bins[1].set_window(bins[0].window());
 #pragma unroll 1
-        for (std::uint64_t i = begin; i < end; i += pair_rows) {
-            load_pairs(input, i, end, both);
+        for (p += begin * step; begin < end; begin += pair_rows, p += pair_rows * step) {
+            load_pairs(p, step, end - begin, both);
             look(range, both);
             settled = range;
             Element<T>::settle(settled);
@@ -157,24 +163,30 @@ struct ThreadSum {
 template <class Input>
 using SumOf = ThreadSum<typename Input::Type, typename Input::MapType>;
 
-/// Parts of groups by a thread each, or of two neighbouring columns. They are rounded at once where
-/// there is one part of each.
+/// Parts of groups by a thread each, or of two neighbouring columns. What a window did not hold the
+/// whole warp adds once more. The warp that is the last to be done with a part of its groups rounds
+/// them.
 template <class Input>
 struct AddUpParts {
     Input input;
     std::uint64_t stride;
     Parts parts;
     Finish finish;
-    Word* sums;               ///< number k of part p of group g is at sums[(k·parts + p)·count + g]
-    std::uint32_t* fits;      ///< a bit for each part of each group: all of it was in the window
-    std::uint32_t* remaining; ///< a bit for each group: all of it, or some parts, are to be done again
-    std::uint32_t* listed;    ///< unless null: how many words of these are not zero, and, behind that, which
-    Word* states;             ///< of such groups: of what fits; unless null, as is `listed`
+    Word* sums;               ///< number k of sum s of group g is at sums[(k·parts.sums + s)·count + g]
+    std::uint32_t* remaining; ///< for the groups of each warp, a bit for each thread: some of their parts are in no sum
+    std::uint32_t* arrived;   ///< for them, sums that are done, and, of each sum, parts. These three are 0 before
+    Word* states;             ///< of each group, 0 before: of what is in no sum; unless null
     bool pairs;               ///< a thread has two neighbouring columns
     using Sum = SumOf<Input>;
+    using Memory = WarpMemory<Input>;
+    static constexpr int words = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters,
+                         blocks = Input::states > 1 || Input::has_errors ? policy::exact_columns_of_more
+                                                                         : policy::exact_columns;
+    /// Of a block, which has 48 KiB of shared memory.
+    static constexpr std::uint32_t threads =
+        (for_each_threads / warp_size * sizeof(Memory) > 48 << 10 ? 1 : 2) * (for_each_threads / 2);
 
     __device__ __forceinline__ void operator()(std::uint64_t i) const {
-        if (listed != nullptr && i == 0) *listed = 0;
         if constexpr (Sum::can_pair) {
             if (pairs) return add_up<2>(i);
         }
@@ -184,32 +196,85 @@ struct AddUpParts {
   private:
     template <int Columns>
     __device__ __forceinline__ void add_up(std::uint64_t i) const {
-        constexpr std::uint32_t lanes = warp_size / Columns, ones = (1u << Columns) - 1; // of a word
         using BinsOf = typename Sum::template BinsOfColumns<Columns>;
         const Parts::Place at = parts.place(i, Columns);
+        const std::uint64_t unit = at.word / Columns, in_sum = at.part / parts.together;
         const std::uint32_t lane = threadIdx.x % warp_size;
         BinsOf bins[2] = {BinsOf(nullptr), BinsOf(nullptr)};
         const bool held = at.there && Sum::template add_up_columns<Columns>(input.part(at.group * stride, parts.n),
                                                                             at.begin, at.end, bins);
-        const bool several = parts.parts > 1;
-        const std::uint32_t mine = at.there && held == several ? ones << Columns * (lane % lanes) : 0;
-        std::uint32_t* const bits = several ? fits + at.part * parts.words() : remaining;
+        const std::uint32_t misfits = votes_of_warp(at.there && !held);
+        if (parts.parts == 1) {
+            if (held) {
 #pragma unroll
-        for (std::uint32_t w = 0; w < Columns; ++w) {
-            const std::uint32_t set = warp_add(lane / lanes == w ? mine : 0);
-            if (lane == 0 && at.word + w < parts.words()) bits[at.word + w] = set;
-        }
-        if (!at.there || !(held || several)) return;
-#pragma unroll
-        for (int c = 0; c < Columns; ++c) {
-            if (!several) {
-                round(at.group + c, bins[c]);
-                continue;
+                for (int c = 0; c < Columns; ++c)
+                    round(at.group + c, bins[c]);
             }
-#pragma unroll
-            for (int k = 0; k < BinsOf::count; ++k)
-                sums[(k * parts.parts + at.part) * parts.count + at.group + c] = held ? bins[c].own_sum(k) : 0;
+            if (misfits != 0) add_again(misfits, Columns, at.word, 0, parts.n, nullptr);
+            return;
         }
+        if (held) {
+#pragma unroll
+            for (int c = 0; c < Columns; ++c) {
+#pragma unroll
+                for (int k = 0; k < BinsOf::count; ++k)
+                    atomic_add(sum(k, in_sum, at.group + c), bins[c].own_sum(k));
+            }
+        }
+        if (misfits != 0) {
+            if (states != nullptr) add_again(misfits, Columns, at.word, at.begin, at.end, states);
+            if (lane == 0) atomicOr(remaining + unit, misfits);
+        }
+        sync_warp();
+        bool last = false;
+        if (lane == 0) { // few at a place: that is faster than all at one
+            std::uint32_t* const done = arrived + unit * (parts.sums + 1);
+            const auto before = in_sum * parts.together, others = min(parts.parts - before, parts.together) - 1;
+            last = count_arrival(done + 1 + in_sum, 1) == others && count_arrival(done, 1) == parts.sums - 1;
+        }
+        if (!any_of_warp(last)) return;
+        const std::uint32_t left = load_from_l2(remaining + unit);
+        if (at.there && (left >> lane & 1) == 0) {
+#pragma unroll
+            for (int c = 0; c < Columns; ++c)
+                round_sums<BinsOf>(sums_of(at.group + c, bins[c]), parts.n, finish.moved(at.group + c));
+        }
+        if (left == 0) return;
+        if (states == nullptr) return add_again(left, Columns, at.word, 0, parts.n, nullptr);
+        Memory& own = memory();
+        for (std::uint32_t rest = left; rest != 0; rest &= rest - 1) {
+            const auto thread = static_cast<std::uint32_t>(__ffs(static_cast<int>(rest)) - 1);
+#pragma unroll
+            for (int c = 0; c < Columns; ++c) {
+                const std::uint64_t group = shuffle_from(at.group, thread) + c;
+                for (int k = static_cast<int>(lane); k < words; k += warp_size)
+                    own.words[k] = load_from_l2(states + group * words + k);
+                sync_warp();
+                if (lane == thread) {
+                    const BinSums<BinsOf> all = sums_of(group, bins[c]);
+#pragma unroll
+                    for (int k = 0; k < BinsOf::count; ++k)
+                        bins[c].deposit(own.words + counters, k, all.low[k], all.high[k]);
+                }
+                sync_warp();
+                round_from_words<Input>(own, {0, parts.n, true}, finish.moved(group));
+            }
+        }
+    }
+    [[nodiscard]] __device__ __forceinline__ Word* sum(int k, std::uint64_t s, std::uint64_t group) const {
+        return sums + (k * parts.sums + s) * parts.count + group;
+    }
+    template <class BinsOf>
+    [[nodiscard]] __device__ __forceinline__ BinSums<BinsOf> sums_of(std::uint64_t group, const BinsOf& bins) const {
+        BinSums<BinsOf> all{};
+#pragma unroll
+        for (int k = 0; k < BinsOf::count; ++k) {
+#pragma unroll 4
+            for (std::uint64_t s = 0; s < parts.sums; ++s)
+                all.add(k, load_from_l2(sum(k, s, group)));
+        }
+        all.place = bins.place();
+        return all;
     }
     template <class BinsOf>
     __device__ __forceinline__ void round(std::uint64_t group, BinsOf& bins) const {
@@ -224,63 +289,23 @@ struct AddUpParts {
         const Finish to = finish.moved(group);
         if (!round_as_doubles<BinsOf>(held, all.place, parts.n, to)) round_sums<BinsOf>(all, parts.n, to);
     }
-};
-
-/// Adds up the parts of each group, by whole warps, and rounds; or, if not all parts are in them,
-/// puts what is into the group's state.
-template <class Input>
-struct JoinParts {
-    AddUpParts<Input> of;
-    using Sum = SumOf<Input>;
-
-    __device__ __forceinline__ void operator()(std::uint64_t group) const {
-        const Parts& parts = of.parts;
-        const std::uint64_t word = group / warp_size;
-        const std::uint32_t lane = threadIdx.x % warp_size;
-        std::uint32_t all_fit = ~0u;
-        for (std::uint64_t part = 0; part < parts.parts; ++part)
-            all_fit &= of.fits[part * parts.words() + word];
-        const bool fits = (all_fit >> lane & 1) != 0;
-        const std::uint32_t remaining = votes_of_warp(group < parts.count && !fits);
-        if (lane == 0) {
-            of.remaining[word] = remaining;
-            if (of.listed != nullptr && remaining != 0)
-                of.listed[1 + atomicAdd(of.listed, 1u)] = static_cast<std::uint32_t>(word);
-        }
-        if (group >= parts.count || (!fits && of.states == nullptr)) return;
-        if constexpr (Sum::can_pair) {
-            if (of.pairs) return join<2>(group, fits);
-        }
-        join<1>(group, fits);
+    static __device__ __forceinline__ Memory& memory() {
+        __shared__ Memory of[threads / warp_size];
+        return of[threadIdx.x / warp_size];
     }
-
-  private:
-    template <int Columns>
-    __device__ __forceinline__ void join(std::uint64_t group, bool all_fit) const {
-        using BinsOf = typename Sum::template BinsOfColumns<Columns>;
-        const Parts& parts = of.parts;
-        BinSums<BinsOf> sums{};
-#pragma unroll
-        for (int k = 0; k < BinsOf::count; ++k) {
-#pragma unroll 4
-            for (std::uint64_t part = 0; part < parts.parts; ++part)
-                sums.add(k, of.sums[(k * parts.parts + part) * parts.count + group]);
+    /// Elements begin … end − 1 of the groups of these threads, a bit each, by the whole warp: to `to`, or rounded.
+    __device__ __noinline__ void add_again(std::uint32_t which, int columns, std::uint64_t word, std::uint64_t begin,
+                                           std::uint64_t end, Word* to) const {
+        Memory& own = memory();
+        warp_clear(own.words, words);
+        sync_warp();
+        for (; which != 0; which &= which - 1) {
+            for (int c = 0; c < columns; ++c) {
+                const std::uint64_t group = word * warp_size + columns * (__ffs(static_cast<int>(which)) - 1) + c;
+                reduce_by_words<Input>(input, own, {group * stride + begin * input.step, end - begin, true},
+                                       finish.moved(group), to != nullptr ? to + group * words : nullptr);
+            }
         }
-        BinsOf bins[2] = {BinsOf(nullptr), BinsOf(nullptr)}; // they stay empty: to learn where their window is
-        (void)Sum::template add_up_columns<Columns>(of.input.part(group / Columns * Columns * of.stride, parts.n), 0, 0,
-                                                    bins);
-        if (all_fit) {
-            sums.place = bins[0].place();
-            return round_sums<BinsOf>(sums, parts.n, of.finish.moved(group));
-        }
-        constexpr int words = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters;
-        Word* const state = of.states + group * words;
-#pragma unroll 1
-        for (int k = 0; k < words; ++k)
-            state[k] = k == counters + acc::exact::elements ? static_cast<Word>(parts.n) : 0;
-#pragma unroll 1
-        for (int k = 0; k < BinsOf::count; ++k)
-            bins[0].deposit(state + counters, k, sums.low[k], sums.high[k]);
     }
 };
 
