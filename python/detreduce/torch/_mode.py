@@ -268,14 +268,19 @@ def _logsumexp(x, dim, keepdim=False, *, out=None):
 
 @_handles(F.layer_norm, torch.layer_norm)
 def _layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
-    x, weight, bias = _wide("layer_norm", x, weight, bias)
-    return drt.layer_norm(x, normalized_shape, weight, bias, eps) if _fit(x, weight, bias) else NotImplemented
+    return _norm("layernorm", *_wide("layer_norm", x, weight, bias), normalized_shape, eps)
 
 
 @_handles(F.rms_norm, torch.rms_norm)
 def _rms_norm(x, normalized_shape, weight=None, eps=None):
-    x, weight = _wide("rms_norm", x, weight)
-    return drt.rms_norm(x, normalized_shape, weight, eps) if _fit(x, weight) else NotImplemented
+    return _norm("rmsnorm", *_wide("rms_norm", x, weight, None), normalized_shape, eps)
+
+
+def _norm(op, x, weight, bias, normalized_shape, eps):
+    y = _ops.short_norm(op, x, normalized_shape, weight, bias, eps)
+    if y is not None:
+        return y
+    return drt._norm(op, x, normalized_shape, weight, bias, eps) if _fit(x, weight, bias) else NotImplemented
 
 
 @_handles(F.group_norm, torch.group_norm)

@@ -32,6 +32,16 @@ def arithmetic(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if arithmetic_of(_WORDS[dtype]) == "f64" else torch.float32
 
 
+def _function(name: str, forward: Callable, backward: Callable) -> Callable:
+    """What an autograd.Function applies, without what Function.apply and that of its node do for transforms and for vjp(): where
+    it is called there are none."""
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    kind: Any = type(f"detreduce_{name}", (torch.autograd.Function,), members)
+    kind._backward_cls.apply = backward
+    base: Any = super(torch.autograd.Function, kind)
+    return base.apply
+
+
 class _Op:
     """An op that torch knows, and what computes it. Where nobody traces or transforms what is done, and no tensor is of a type of
     its own, torch's dispatcher, which takes some 30 microseconds for an op written in Python, is left out."""
@@ -79,12 +89,7 @@ class _Op:
                 return (None,) * len(ctx.needs_input_grad)
             return backward(ctx, g, *more, *nothing)
 
-        members = {"forward": staticmethod(forward), "backward": staticmethod(derived)}
-        kind: Any = type(f"detreduce_{self.name}", (torch.autograd.Function,), members)
-        # Without what Function.apply and that of its node do for transforms and for vjp(), of which there are none here.
-        kind._backward_cls.apply = derived
-        base: Any = super(torch.autograd.Function, kind)
-        apply = base.apply
+        apply = _function(self.name, forward, derived)
         self.differentiated = (lambda *args: (apply(*args), *nothing)) if nothing else apply
 
     def not_twice_differentiable(self) -> None:
@@ -438,8 +443,8 @@ loss.differentiable(_setup_loss, _derived_loss)
 
 
 def _rows(op: str, word: str, n: int, options: dict, x: Tensor, out: Tensor, **arrays: Any) -> None:
-    """Of the rows of n elements of x."""
-    at = {name: t.data_ptr() for name, t in arrays.items() if t is not None}
+    """Of the rows of n elements of x. The arrays are tensors, addresses or None."""
+    at = {name: t if type(t) is int else t.data_ptr() for name, t in arrays.items() if t is not None}
     at["x"], at["out"] = x.data_ptr(), out.data_ptr()
     _core.row_op(op, word, None, n, x.numel() // n, options, at, _place(x))
 
@@ -593,6 +598,18 @@ def _fake_norm(x, normalized_shape, weight, bias, eps, op):
     return x.new_empty(x.shape), mean, x.new_empty(kept, dtype=wide)
 
 
+def _norm_gradient(word, grad, x, shape, weight, mean, rstd, bias, parameters, op):
+    dx = torch.empty_like(x)
+    dw = x.new_empty(shape) if parameters else None
+    db = x.new_empty(shape) if parameters and bias else None
+    given = {"scale": weight, "mean": mean, "rstd": rstd, "upstream": grad}
+    options = {"parameters": bool(parameters), "method": "automatic"}
+    _rows(
+        op + "_gradient", word, math.prod(shape), options, x, dx, **given, scale_gradient=dw, shift_gradient=db
+    )
+    return dx, dw, db
+
+
 def _norm_backward(grad, x, normalized_shape, weight, mean, rstd, bias, parameters, op):
     last = len(normalized_shape)
     mean = None if op == "rmsnorm" else mean
@@ -601,13 +618,7 @@ def _norm_backward(grad, x, normalized_shape, weight, mean, rstd, bias, paramete
     if word is None:
         dx, dw, db = _losses.norm_gradient(op, x, grad, last, weight, mean, rstd, bias, parameters)
     else:
-        dx = torch.empty_like(x)
-        dw = x.new_empty(normalized_shape) if parameters else None
-        db = x.new_empty(normalized_shape) if parameters and bias else None
-        given = {"scale": weight, "mean": mean, "rstd": rstd, "upstream": grad}
-        options = {"parameters": parameters, "method": "automatic"}
-        n = math.prod(normalized_shape)
-        _rows(op + "_gradient", word, n, options, x, dx, **given, scale_gradient=dw, shift_gradient=db)
+        dx, dw, db = _norm_gradient(word, grad, x, normalized_shape, weight, mean, rstd, bias, parameters, op)
     return dx, x.new_empty(0) if dw is None else dw, x.new_empty(0) if db is None else db
 
 
@@ -652,6 +663,57 @@ def _derived_norm(ctx, g, _, __):
 
 
 norm.differentiable(_setup_norm, _derived_norm, 2)
+
+
+def _short_forward(ctx, x, weight, bias, eps, op, word, shape):
+    out, n = torch.empty_like(x), math.prod(shape)
+    kept = x.new_empty((2, x.numel() // n), dtype=arithmetic(x.dtype))  # mean and rstd
+    mean, rstd = _kept_at(kept, op)
+    _rows(op, word, n, {"epsilon": eps}, x, out, scale=weight, shift=bias, mean=mean, rstd=rstd)
+    ctx.save_for_backward(x, weight, kept)
+    ctx.bias, ctx.op, ctx.shape = bias is not None, op, shape
+    return out
+
+
+def _kept_at(kept, op):
+    first = kept.data_ptr()
+    return None if op == "rmsnorm" else first, first + kept.shape[1] * kept.itemsize
+
+
+def _short_backward(ctx, g):
+    x, weight, kept = ctx.saved_tensors
+    needs, op, shape = ctx.needs_input_grad, ctx.op, ctx.shape
+    of_weight, of_bias = weight is not None and needs[1], ctx.bias and needs[2]
+    parameters = of_weight or of_bias
+    plain = type(g) in PLAIN and untraced() and not torch.is_grad_enabled() and g.shape == x.shape
+    word = in_place(x, g, weight) if plain else None
+    if word is None:
+        mean, rstd = kept.reshape(2, *x.shape[: x.dim() - len(shape)])
+        dx, dw, db = norm_backward(g, x, list(shape), weight, mean, rstd, bool(of_bias), bool(parameters), op)
+    else:
+        dx, dw, db = _norm_gradient(word, g, x, shape, weight, *_kept_at(kept, op), of_bias, parameters, op)
+    return dx, dw if of_weight else None, db if of_bias else None, None, None, None, None
+
+
+_short_norm = _function("short_norm", _short_forward, _short_backward)
+_EPSILON = {dtype: torch.finfo(arithmetic(dtype)).eps for dtype in _WORDS if dtype.is_floating_point}
+
+
+def short_norm(op: str, x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) -> Optional[Tensor]:
+    """The short way of a norm with a gradient, of dense tensors where they lie that nobody traces; None if it is another."""
+    if type(normalized_shape) not in (tuple, list, torch.Size) or not untraced() or not torch.is_grad_enabled():
+        return None
+    shape, tracked = tuple(normalized_shape), False
+    for t in (x, weight, bias):
+        if t is not None:
+            if type(t) not in PLAIN or t.layout is not torch.strided or t.is_nested or t.is_meta:
+                return None
+            tracked = tracked or t.requires_grad
+    if not tracked or not _fit_norm(x, shape, weight, bias):
+        return None
+    eps = _EPSILON.get(x.dtype) if eps is None else eps
+    word = in_place(x, weight, bias) if type(eps) is float and 0 <= eps < math.inf else None
+    return None if word is None else _short_norm(x, weight, bias, eps, op, word, shape)
 
 
 # ---- Channels --------------------------------------------------------------------------------------------------
