@@ -136,15 +136,17 @@ inline constexpr std::uint32_t work_item_elements = 1u << 15, most_moment_work_i
 inline constexpr std::uint64_t many_rows = 1u << 13;
 /// Columns, or parts of them, a thread each.
 inline constexpr std::uint64_t longest_part = 1u << 15;
-/// By `exact`; a longer group has a state, for the parts that no window held. Elements of parts that
-/// are added to one sum. Blocks a multiprocessor, and of moments and of products of doubles.
-inline constexpr std::uint64_t longest_exact_part = 1u << 13, longest_exact_sum = 1u << 15;
+/// By `exact`. A longer group has a state, for the parts that no window held.
+inline constexpr std::uint64_t longest_exact_part = 1u << 13;
+/// Elements of the parts that are added to one sum.
+inline constexpr std::uint64_t longest_exact_sum = 1u << 15;
+/// Blocks of 256 threads a multiprocessor; the second of moments and of products of doubles.
 inline constexpr int exact_columns = 4, exact_columns_of_more = 3;
 /// Large groups, joined from their work items by a block each, of so many a multiprocessor.
 inline constexpr int large_group_threads = 512;
 inline constexpr std::uint64_t large_group_blocks = 4;
-/// Multiples of the blocks that the device holds: batches of groups by `exact`. One variance takes as
-/// long to round as some thousand elements to add, and so do those of 32 threads at once.
+/// Multiples of the blocks that the device holds: batches of groups by `exact`. To round a variance
+/// takes a thread some thousand instructions, and 32 threads take no longer for one each.
 inline constexpr std::uint64_t exact_batches = 16, exact_batches_of_moments = 4;
 /// A batch of short groups has so many bytes, or 32 groups.
 inline constexpr std::uint64_t exact_batch_bytes = 8192;

@@ -113,7 +113,9 @@ Offer offer_of(const Request& r, const Route& route) {
                 "MiB without a grid, or 0",
                 of_flat_sums);
         if (tiles || route.scope == Scope::thread)
-            return only(256, "allowed for exact of columns is 256, or 0 for the library's choice",
+            return only(!tiles && info(r.op).kind == Kind::moments && r.dtype == DType::f64 ? 128 : 256,
+                        "allowed for exact of columns is 256, for variance, stddev and moments of f64 128, or 0 for "
+                        "the library's choice",
                         "allowed for exact of columns is two_pass");
         if (!flat)
             return only(128, "allowed for exact of rows, segments and tensors is 128, or 0 for the library's choice",

@@ -14,7 +14,7 @@
 namespace detreduce::cuda {
 
 /// Parts of each group, of `length` elements but the last. Thread t of a warp has group 32·word + t
-/// of a word of 32 groups.
+/// of a word of 32 groups, or two neighbours of two words.
 struct Parts {
     std::uint64_t count = 0, n = 0, parts = 1, length = 0;
     std::uint64_t together = 1, sums = 1; ///< parts that are added to one sum; sums of a group
@@ -22,14 +22,15 @@ struct Parts {
     Parts() = default;
     explicit Parts(const Request& r, std::uint64_t longest, bool added) : count(r.groups), n(r.n) {
         constexpr std::uint64_t shortest = 512, multiple = 64; // loads of a thread do not cross a border
-        // Of 16 bits a thread adds two columns.
+        // Of 16 bits most threads add two columns.
         const std::uint64_t threads = added && size_of(r.dtype) > 2 ? 1u << 17 : 1u << 18;
-        // One thread joins the parts of a column: no more of them than half the root of its length,
+        std::uint64_t most = added ? spec::tiles(n, multiple) : 1;
+        // Else one thread joins the parts of a column: no more of them than half the root of its length,
         // where that takes as long as a part.
-        std::uint64_t most = 1;
-        while (4 * most * most * 4 <= n)
+        while (!added && 4 * most * most * 4 <= n)
             most *= 2;
-        most = std::max<std::uint64_t>(1, added ? spec::tiles(n, multiple) : std::min(most, spec::tiles(n, shortest)));
+        if (!added) most = std::min(most, spec::tiles(n, shortest));
+        most = std::max<std::uint64_t>(1, most);
         const std::uint64_t wanted = std::clamp<std::uint64_t>(threads / std::max<std::uint64_t>(1, count), 1, most);
         length =
             std::min(std::max<std::uint64_t>(1, spec::tiles(spec::tiles(n, wanted), multiple)) * multiple, longest);

@@ -150,13 +150,15 @@ struct Best : FoundBest {
         });
 #pragma unroll
         for (int c = 0; c < C; ++c) {
+            found[c] = {keys[0].settled(best, c), 0};
+            if (!index) continue;
             typename ColumnPart<T, C>::Word words[few];
             source.load(first[c], words);
             std::uint32_t row = 0;
 #pragma unroll
             for (int j = few - 1; j >= 0; --j)
                 row = Keys<T>::differ(keys[0].template settled_words<1>(words + j), best, c) ? row : j;
-            found[c] = {keys[0].settled(best, c), first[c] + row};
+            found[c].second = first[c] + row;
         }
     }
 

@@ -175,6 +175,24 @@ def test_a_gradient_that_torch_would_negate_later(device):
         assert torch.equal(plain, other)
 
 
+def test_norms_leave_no_gradient_where_none_comes(device):
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, y):
+            return y.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x, w = numbers(4, 6, device=device, seed=3).requires_grad_(), torch.ones(6, dtype=torch.float64, device=device)
+    w.requires_grad_()
+    for y in (drt.layer_norm(x, (6,), w), drt.rms_norm(x, (6,), w)):
+        (Nothing.apply(y) + x).sum().backward()
+        assert w.grad is None and torch.equal(x.grad, torch.ones_like(x))
+        x.grad = None
+
+
 def test_a_second_derivative_of_a_weight_is_refused(device):
     x, weight = numbers(4, 6, device=device, seed=3), torch.ones(6, dtype=torch.float64, device=device, requires_grad=True)
     (dw,) = torch.autograd.grad(drt.layer_norm(x, (6,), weight).square().sum(), weight, create_graph=True)
@@ -1057,6 +1075,8 @@ def test_other_names_of_what_is_taken(device):
         (ValueError, "pos_weight", lambda x: drt.binary_cross_entropy_with_logits(x, x, pos_weight=x)),
         (ValueError, "pos_weight", lambda x: drt.binary_cross_entropy_with_logits(x, x, pos_weight=-1)),
         (ValueError, "normalized_shape", lambda x: drt.layer_norm(x, 4)),
+        (TypeError, "normalized_shape", lambda x: drt.layer_norm(x, (5.0,))),
+        (TypeError, "input", lambda x: drt.layer_norm(None, (5,), x[0])),
         (ValueError, "num_groups", lambda x: drt.group_norm(x, 2)),
         (ValueError, "num_groups", lambda x: drt.group_norm(x, 2**63)),
         (ValueError, "num_groups", lambda x: drt.group_norm(x.to("meta"), 2**63)),

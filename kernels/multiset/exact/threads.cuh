@@ -1,7 +1,7 @@
 // `exact` of columns: a thread each, or, of long columns, a thread for each of their parts.
 // Neighbouring threads read neighbouring columns. Each thread has a window of its own, made for the
-// first elements of its group, and sees at the end whether it held them all; where it did not,
-// its warp does the part again, or the group.
+// first elements of its group, and sees at the end whether it held them all. Where it did not, its
+// warp adds the part again, to the state of a long group; a short group is added again as a whole.
 #pragma once
 
 #include "multiset/exact/bin_sums.cuh"
@@ -163,26 +163,27 @@ struct ThreadSum {
 template <class Input>
 using SumOf = ThreadSum<typename Input::Type, typename Input::MapType>;
 
-/// Parts of groups by a thread each, or of two neighbouring columns. What a window did not hold the
-/// whole warp adds once more. The warp that is the last to be done with a part of its groups rounds
-/// them.
+/// Parts of groups by a thread each, or of two neighbouring columns. The last warp that arrives, of
+/// those that have parts of the same groups, rounds them. Parts that no window held: those of long
+/// groups their warp adds at once to the groups' states; short groups the last warp adds as a whole.
 template <class Input>
 struct AddUpParts {
     Input input;
     std::uint64_t stride;
     Parts parts;
     Finish finish;
-    Word* sums;               ///< number k of sum s of group g is at sums[(k·parts.sums + s)·count + g]
-    std::uint32_t* remaining; ///< for the groups of each warp, a bit for each thread: some of their parts are in no sum
-    std::uint32_t* arrived;   ///< for them, sums that are done, and, of each sum, parts. These three are 0 before
-    Word* states;             ///< of each group, 0 before: of what is in no sum; unless null
-    bool pairs;               ///< a thread has two neighbouring columns
+    Word* sums; ///< number k of sum s of group g is at sums[(k·parts.sums + s)·count + g]
+    std::uint32_t*
+        remaining; ///< of the groups of each warp, a bit for each thread: a part is in no sum, of either column
+    std::uint32_t* arrived; ///< of them, sums that are done, and, of each sum, parts. These three are 0 before
+    Word* states;           ///< of each group, 0 before: of what is in no sum; unless null
+    bool pairs;             ///< a thread has two neighbouring columns
     using Sum = SumOf<Input>;
     using Memory = WarpMemory<Input>;
     static constexpr int words = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters,
                          blocks = Input::states > 1 || Input::has_errors ? policy::exact_columns_of_more
                                                                          : policy::exact_columns;
-    /// Of a block, which has 48 KiB of shared memory.
+    /// Of a block: 128 where memory for eight warps is more than 48 KiB.
     static constexpr std::uint32_t threads =
         (for_each_threads / warp_size * sizeof(Memory) > 48 << 10 ? 1 : 2) * (for_each_threads / 2);
 
@@ -233,6 +234,7 @@ struct AddUpParts {
             last = count_arrival(done + 1 + in_sum, 1) == others && count_arrival(done, 1) == parts.sums - 1;
         }
         if (!any_of_warp(last)) return;
+        sync_warp(); // now the others, too, see what is there
         const std::uint32_t left = load_from_l2(remaining + unit);
         if (at.there && (left >> lane & 1) == 0) {
 #pragma unroll

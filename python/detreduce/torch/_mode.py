@@ -268,16 +268,16 @@ def _logsumexp(x, dim, keepdim=False, *, out=None):
 
 @_handles(F.layer_norm, torch.layer_norm)
 def _layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
-    return _norm("layernorm", *_wide("layer_norm", x, weight, bias), normalized_shape, eps)
+    return _row_norm("layernorm", *_wide("layer_norm", x, weight, bias), normalized_shape, eps)
 
 
 @_handles(F.rms_norm, torch.rms_norm)
 def _rms_norm(x, normalized_shape, weight=None, eps=None):
-    return _norm("rmsnorm", *_wide("rms_norm", x, weight, None), normalized_shape, eps)
+    return _row_norm("rmsnorm", *_wide("rms_norm", x, weight, None), normalized_shape, eps)
 
 
-def _norm(op, x, weight, bias, normalized_shape, eps):
-    y = _ops.short_norm(op, x, normalized_shape, weight, bias, eps)
+def _row_norm(op, x, weight, bias, normalized_shape, eps):
+    y = _ops.short_norm(op, x, normalized_shape, weight, bias, eps) if x.dtype in _ELEMENTS else None
     if y is not None:
         return y
     return drt._norm(op, x, normalized_shape, weight, bias, eps) if _fit(x, weight, bias) else NotImplemented

@@ -33,8 +33,8 @@ def arithmetic(dtype: torch.dtype) -> torch.dtype:
 
 
 def _function(name: str, forward: Callable, backward: Callable) -> Callable:
-    """What an autograd.Function applies, without what Function.apply and that of its node do for transforms and for vjp(): where
-    it is called there are none."""
+    """What an autograd.Function applies, without what Function.apply and that of its node do for transforms and for vjp(). It is
+    called where there is no transform and no vjp()."""
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     kind: Any = type(f"detreduce_{name}", (torch.autograd.Function,), members)
     kind._backward_cls.apply = backward
@@ -443,8 +443,8 @@ loss.differentiable(_setup_loss, _derived_loss)
 
 
 def _rows(op: str, word: str, n: int, options: dict, x: Tensor, out: Tensor, **arrays: Any) -> None:
-    """Of the rows of n elements of x. The arrays are tensors, addresses or None."""
-    at = {name: t if type(t) is int else t.data_ptr() for name, t in arrays.items() if t is not None}
+    """Of the rows of n elements of x."""
+    at = {name: t.data_ptr() for name, t in arrays.items() if t is not None}
     at["x"], at["out"] = x.data_ptr(), out.data_ptr()
     _core.row_op(op, word, None, n, x.numel() // n, options, at, _place(x))
 
@@ -666,32 +666,31 @@ norm.differentiable(_setup_norm, _derived_norm, 2)
 
 
 def _short_forward(ctx, x, weight, bias, eps, op, word, shape):
-    out, n = torch.empty_like(x), math.prod(shape)
-    kept = x.new_empty((2, x.numel() // n), dtype=arithmetic(x.dtype))  # mean and rstd
-    mean, rstd = _kept_at(kept, op)
-    _rows(op, word, n, {"epsilon": eps}, x, out, scale=weight, shift=bias, mean=mean, rstd=rstd)
-    ctx.save_for_backward(x, weight, kept)
+    rows, wide = x.shape[: x.dim() - len(shape)], arithmetic(x.dtype)
+    out, rstd = torch.empty_like(x), x.new_empty(rows, dtype=wide)
+    mean = x.new_empty(rows if op == "layernorm" else (0,), dtype=wide)
+    given = {"scale": weight, "shift": bias, "mean": mean if op == "layernorm" else None, "rstd": rstd}
+    _rows(op, word, math.prod(shape), {"epsilon": eps}, x, out, **given)
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(x, weight, mean, rstd)
     ctx.bias, ctx.op, ctx.shape = bias is not None, op, shape
     return out
 
 
-def _kept_at(kept, op):
-    first = kept.data_ptr()
-    return None if op == "rmsnorm" else first, first + kept.shape[1] * kept.itemsize
-
-
 def _short_backward(ctx, g):
-    x, weight, kept = ctx.saved_tensors
+    if g is None:
+        return (None,) * 7
+    x, weight, mean, rstd = ctx.saved_tensors
     needs, op, shape = ctx.needs_input_grad, ctx.op, ctx.shape
     of_weight, of_bias = weight is not None and needs[1], ctx.bias and needs[2]
     parameters = of_weight or of_bias
     plain = type(g) in PLAIN and untraced() and not torch.is_grad_enabled() and g.shape == x.shape
     word = in_place(x, g, weight) if plain else None
     if word is None:
-        mean, rstd = kept.reshape(2, *x.shape[: x.dim() - len(shape)])
         dx, dw, db = norm_backward(g, x, list(shape), weight, mean, rstd, bool(of_bias), bool(parameters), op)
     else:
-        dx, dw, db = _norm_gradient(word, g, x, shape, weight, *_kept_at(kept, op), of_bias, parameters, op)
+        mean = None if op == "rmsnorm" else mean
+        dx, dw, db = _norm_gradient(word, g, x, shape, weight, mean, rstd, of_bias, parameters, op)
     return dx, dw if of_weight else None, db if of_bias else None, None, None, None, None
 
 
@@ -704,6 +703,8 @@ def short_norm(op: str, x: Any, normalized_shape: Any, weight: Any, bias: Any, e
     if type(normalized_shape) not in (tuple, list, torch.Size) or not untraced() or not torch.is_grad_enabled():
         return None
     shape, tracked = tuple(normalized_shape), False
+    if type(x) not in PLAIN or not all(type(n) is int for n in shape):
+        return None
     for t in (x, weight, bias):
         if t is not None:
             if type(t) not in PLAIN or t.layout is not torch.strided or t.is_nested or t.is_meta:
