@@ -268,15 +268,15 @@ def _logsumexp(x, dim, keepdim=False, *, out=None):
 
 @_handles(F.layer_norm, torch.layer_norm)
 def _layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
-    return _row_norm("layernorm", *_wide("layer_norm", x, weight, bias), normalized_shape, eps)
+    return _row_norm("layernorm", normalized_shape, eps, *_wide("layer_norm", x, weight, bias))
 
 
 @_handles(F.rms_norm, torch.rms_norm)
 def _rms_norm(x, normalized_shape, weight=None, eps=None):
-    return _row_norm("rmsnorm", *_wide("rms_norm", x, weight, None), normalized_shape, eps)
+    return _row_norm("rmsnorm", normalized_shape, eps, *_wide("rms_norm", x, weight, None))
 
 
-def _row_norm(op, x, weight, bias, normalized_shape, eps):
+def _row_norm(op, normalized_shape, eps, x, weight, bias):
     y = _ops.short_norm(op, x, normalized_shape, weight, bias, eps) if x.dtype in _ELEMENTS else None
     if y is not None:
         return y
