@@ -25,8 +25,8 @@ struct Parts {
         // Of 16 bits most threads add two columns.
         const std::uint64_t threads = added && size_of(r.dtype) > 2 ? 1u << 17 : 1u << 18;
         std::uint64_t most = added ? spec::tiles(n, multiple) : 1;
-        // Else one thread joins the parts of a column: no more of them than half the root of its length,
-        // where that takes as long as a part.
+        // Else one thread joins the parts of a column: no more of them than half the root of its
+        // length, where that takes as long as a part.
         while (!added && 4 * most * most * 4 <= n)
             most *= 2;
         if (!added) most = std::min(most, spec::tiles(n, shortest));
@@ -58,9 +58,9 @@ struct Parts {
     }
 };
 
-/// Byte offsets in the workspace. `part_bytes` are kept for each sum of parts. Where parts are added,
-/// so are, for the groups of each warp, which threads have some that no sum holds, and how many parts
-/// are done; and, of long groups, `state_bytes` for each.
+/// Byte offsets in the workspace. `part_bytes` are kept for each sum of parts. Where parts are
+/// added, so are, for the groups of each warp, which threads have some that no sum holds, and how
+/// many parts are done; and, of long groups, `state_bytes` for each.
 struct PartLayout {
     Parts parts;
     bool has_states;

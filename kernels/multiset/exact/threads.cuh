@@ -27,7 +27,8 @@ struct ThreadSum {
     static_assert(terms <= Window::adds);
     static_assert(policy::longest_exact_sum * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
 
-    /// 16 bytes of elements from number i on, which is at p; zeros, whose terms are +0, behind the end.
+    /// 16 bytes of elements from number i on, which is at p; zeros, whose terms are +0, behind the
+    /// end.
     static __device__ __forceinline__ uint4 load(const Input& input, const T* p, std::uint64_t i) {
         if (i >= input.n) return {};
         const auto there = min(input.n - i, std::uint64_t{per_vector});
@@ -165,7 +166,8 @@ using SumOf = ThreadSum<typename Input::Type, typename Input::MapType>;
 
 /// Parts of groups by a thread each, or of two neighbouring columns. The last warp that arrives, of
 /// those that have parts of the same groups, rounds them. Parts that no window held: those of long
-/// groups their warp adds at once to the groups' states; short groups the last warp adds as a whole.
+/// groups their warp adds at once to the groups' states; short groups the last warp adds as a
+/// whole.
 template <class Input>
 struct AddUpParts {
     Input input;
@@ -295,7 +297,8 @@ struct AddUpParts {
         __shared__ Memory of[threads / warp_size];
         return of[threadIdx.x / warp_size];
     }
-    /// Elements begin … end − 1 of the groups of these threads, a bit each, by the whole warp: to `to`, or rounded.
+    /// Elements begin … end − 1 of the groups of these threads, a bit each, by the whole warp: to
+    /// `to`, or rounded.
     __device__ __noinline__ void add_again(std::uint32_t which, int columns, std::uint64_t word, std::uint64_t begin,
                                            std::uint64_t end, Word* to) const {
         Memory& own = memory();

@@ -55,7 +55,8 @@ void launch(const PreparedRows& p, const void* x, cudaStream_t stream) {
 }
 
 /// Of n elements; of a gradient, which reads two arrays, of as many as are moved by a copy of n:
-/// the two overlap. With `parameters` of a norm's gradient, those of its scale and shift are sums over the rows by `exact`.
+/// the two overlap. With `parameters` of a norm's gradient, those of its scale and shift are sums
+/// over the rows by `exact`.
 Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t length,
                          const std::shared_ptr<DeviceMemory>& out, bool parameters = false) {
     const RowRequest request{.op = op,
