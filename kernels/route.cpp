@@ -113,7 +113,7 @@ Offer offer_of(const Request& r, const Route& route) {
                 "MiB without a grid, or 0",
                 of_flat_sums);
         if (tiles || route.scope == Scope::thread)
-            return only(!tiles && info(r.op).kind == Kind::moments && r.dtype == DType::f64 ? 128 : 256,
+            return only(tiles ? 256 : exact::column_threads(r.dtype == DType::f64, info(r.op).kind == Kind::moments),
                         "allowed for exact of columns is 256, for variance, stddev and moments of f64 128, or 0 for "
                         "the library's choice",
                         "allowed for exact of columns is two_pass");

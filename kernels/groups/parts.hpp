@@ -24,13 +24,12 @@ struct Parts {
         constexpr std::uint64_t shortest = 512, multiple = 64; // loads of a thread do not cross a border
         // Of 16 bits most threads add two columns.
         const std::uint64_t threads = added && size_of(r.dtype) > 2 ? 1u << 17 : 1u << 18;
-        std::uint64_t most = added ? spec::tiles(n, multiple) : 1;
+        std::uint64_t most = added ? n : 1;
         // Else one thread joins the parts of a column: no more of them than half the root of its
         // length, where that takes as long as a part.
         while (!added && 4 * most * most * 4 <= n)
             most *= 2;
-        if (!added) most = std::min(most, spec::tiles(n, shortest));
-        most = std::max<std::uint64_t>(1, most);
+        most = std::max<std::uint64_t>(1, std::min(most, spec::tiles(n, added ? multiple : shortest)));
         const std::uint64_t wanted = std::clamp<std::uint64_t>(threads / std::max<std::uint64_t>(1, count), 1, most);
         length =
             std::min(std::max<std::uint64_t>(1, spec::tiles(spec::tiles(n, wanted), multiple)) * multiple, longest);
@@ -58,9 +57,9 @@ struct Parts {
     }
 };
 
-/// Byte offsets in the workspace. `part_bytes` are kept for each sum of parts. Where parts are
-/// added, so are, for the groups of each warp, which threads have some that no sum holds, and how
-/// many parts are done; and, of long groups, `state_bytes` for each.
+/// Byte offsets in the workspace. `results` has `part_bytes` for each sum of parts. Where parts are
+/// added, `remaining` has a bit for each thread, set where a part of its groups is in no sum;
+/// `arrived` counts the parts that are done; `states` has `state_bytes` for each long group.
 struct PartLayout {
     Parts parts;
     bool has_states;

@@ -3,8 +3,8 @@
 //
 // Comparing goes by keys (spec/order_key.hpp), the largest of which is wanted, 16 bytes at a time.
 // For an index each thread also keeps in which of its units the key was first, and looks for the
-// element itself only at the end; of columns, in which few rows. So the time does not depend on the
-// data.
+// element itself only at the end. Of columns a few rows are a unit. So the time does not depend on
+// the data.
 #pragma once
 
 #include <cstdint>

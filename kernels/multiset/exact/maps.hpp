@@ -32,6 +32,11 @@ inline constexpr bool moves_elements = fp::has_16_bits<T>&& Map::linear&& Map::i
 template <class T, class Map>
 inline constexpr int part_words = 2 * ((fp::is_f64<T> && !Map::linear ? 2 : 1) + (is_moments<Map> ? 1 : 0));
 
+/// Threads of a block that adds up columns: moments of doubles have shared memory for four warps.
+constexpr std::uint32_t column_threads(bool doubles, bool moments) {
+    return doubles && moments ? 128 : 256;
+}
+
 /// f(Map{}) for what the op adds up.
 template <class F>
 constexpr decltype(auto) with_map(Op op, const F& f) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "multiset/exact/bin_sums.cuh"
-#include "groups/groups.hpp"
 #include "groups/parts.hpp"
 #include "for_each.cuh"
 #include "multiset/exact/groups.cuh"
@@ -185,9 +184,8 @@ struct AddUpParts {
     static constexpr int words = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters,
                          blocks = Input::states > 1 || Input::has_errors ? policy::exact_columns_of_more
                                                                          : policy::exact_columns;
-    /// Of a block: 128 where memory for eight warps is more than 48 KiB.
     static constexpr std::uint32_t threads =
-        (for_each_threads / warp_size * sizeof(Memory) > 48 << 10 ? 1 : 2) * (for_each_threads / 2);
+        column_threads(fp::is_f64<typename Input::Type>, is_moments<typename Input::MapType>);
 
     __device__ __forceinline__ void operator()(std::uint64_t i) const {
         if constexpr (Sum::can_pair) {
