@@ -13,7 +13,8 @@ __device__ bool is_beyond(const Word* words) {
 }
 
 /// A caller's state, to which `term` is added, if there is one, unless either or the sum is beyond
-/// the headroom. It is rounded, or else left in its one form: as ExactState does.
+/// the headroom. It is rounded, or else left in its one form: as ExactState does. Without a term and
+/// not rounded, it is one to which elements have been added.
 struct CallersState {
     static constexpr int threads = state_block_threads;
     Word* state;
@@ -29,10 +30,11 @@ struct CallersState {
             other[k] = term != nullptr ? term[k] : 0;
         }
         __syncthreads();
-        bool beyond = is_beyond(own) || is_beyond(other);
-        if (term != nullptr && !beyond) {
+        // Elements may just have been added: then limbs are larger than a state's until carries are done.
+        bool beyond = (rounds || term != nullptr) && (is_beyond(own) || is_beyond(other));
+        if (!rounds && !beyond) {
             // Carries go first: limbs of both may be as large as one more addition allows.
-            Word sum = 1;
+            Word sum = term != nullptr ? 1 : own[acc::exact::weight];
             if (k < acc::exact::limbs) {
                 sum = carried(own, k) + carried(other, k);
             } else if (k < acc::exact::weight) {
