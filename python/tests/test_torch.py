@@ -344,6 +344,15 @@ def test_gradients_of_elements_of_8_bits_are_those_of_float32_rounded(dtype, dev
             assert torch.equal(x.grad.float(), y.grad.to(dtype).float()), (f, wide)
 
 
+def test_what_is_traced_has_no_derivative_in_python(device):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    x = numbers(4, 6, device=device).requires_grad_()
+    for f in (lambda x: drt.softmax(x, 1), lambda x: torch.autograd.grad(drt.softmax(x, 1).sum(), x)[0]):
+        calls = [str(node.target) for node in make_fx(f)(x).graph.nodes if "detreduce" in str(node.target)]
+        assert calls and all(call.endswith("_plain.default") for call in calls), calls
+
+
 def test_torch_checks_the_ops(device):
     ops = torch.ops.detreduce
     x, y = (

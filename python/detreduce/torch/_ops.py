@@ -24,6 +24,7 @@ _library = torch.library.Library("detreduce", "DEF")
 _WORDS = {getattr(torch, name): word for name, word in NAMES.items() if hasattr(torch, name)}
 _LIBRARY = library_of(torch.empty(0))
 NAN_IF_EMPTY = ("mean", "variance", "stddev")
+_PLAIN = "_plain"  # ends the name of the same op without derivatives
 
 
 def arithmetic(dtype: torch.dtype) -> torch.dtype:
@@ -73,9 +74,7 @@ class _Op:
     ) -> None:
         """`statistics`: how many outputs are behind the first, which alone has a gradient. `alone`: there is a gradient only
         where that of the first output is asked for."""
-        torch.library.register_autograd(
-            f"detreduce::{self.name}", backward, setup_context=setup, lib=_library
-        )
+        _library.impl(self.name, self._traced(setup, backward), "Autograd")
         real, nothing = self.real, statistics * (None,)
 
         def forward(ctx, *args):
@@ -91,6 +90,32 @@ class _Op:
 
         apply = _function(self.name, forward, derived)
         self.differentiated = (lambda *args: (apply(*args), *nothing)) if nothing else apply
+
+    def _traced(self, setup: Callable, backward: Callable) -> Callable:
+        """What torch's dispatcher calls for tensors that may have gradients. What is traced below is the op without derivatives,
+        which a compiled program then calls: a derivative written in Python takes some 10 microseconds even where it is not asked for.
+        """
+        plain = getattr(torch.ops.detreduce, self.name + _PLAIN).default
+        defaults = tuple(a.default_value for a in self.default._schema.arguments)
+
+        def compute(*args):
+            with torch._C._AutoDispatchBelowAutograd():
+                return plain(*args)
+
+        def forward(ctx, *args):
+            output = compute(*args)
+            setup(ctx, args, output)
+            return output
+
+        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        kind: Any = type(f"detreduce_{self.name}", (torch.autograd.Function,), members)
+
+        def kernel(*args):
+            args += defaults[len(args) :]  # the dispatcher leaves out what is last and as it is without
+            tracked = torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in args)
+            return kind.apply(*args) if tracked else compute(*args)
+
+        return kernel
 
     def not_twice_differentiable(self) -> None:
         def setup(ctx, inputs, output):
@@ -123,12 +148,14 @@ def no_tangent(*args: Any) -> None:
 
 
 def _define(schema: str, real: Callable, fake: Callable) -> _Op:
-    """Defines an op, which `real` computes, and of which `fake` says what comes out."""
-    name = schema.partition("(")[0]
-    _library.define(schema)
-    _library.impl(name, real, "CPU")
-    _library.impl(name, real, "CUDA")
-    torch.library.register_fake(f"detreduce::{name}", fake, lib=_library)
+    """Defines an op, which `real` computes, and of which `fake` says what comes out; and the same without derivatives."""
+    name, parenthesis, rest = schema.partition("(")
+    for full in (name, name + _PLAIN):
+        _library.define(full + parenthesis + rest)
+        _library.impl(full, real, "CPU")
+        _library.impl(full, real, "CUDA")
+        torch.library.register_fake(f"detreduce::{full}", fake, lib=_library)
+    _library.impl(name + _PLAIN, torch.library.fallthrough_kernel, "Autograd")
     return _Op(name, real)
 
 
