@@ -351,6 +351,19 @@ def test_what_is_traced_has_no_derivative_in_python(device):
     for f in (lambda x: drt.softmax(x, 1), lambda x: torch.autograd.grad(drt.softmax(x, 1).sum(), x)[0]):
         calls = [str(node.target) for node in make_fx(f)(x).graph.nodes if "detreduce" in str(node.target)]
         assert calls and all(call.endswith("_plain.default") for call in calls), calls
+    out = make_fx(lambda x: drt.softmax(x, 1))(x.detach())(x)
+    with pytest.warns(UserWarning, match="autograd kernel was not registered"):
+        out.sum().backward()
+
+
+def test_what_an_outer_transform_tracks_has_its_gradient(device):
+    v, factor = numbers(4, 6, device=device, seed=1), numbers(4, 6, device=device, seed=2)
+    grads = []
+    for softmax in (drt.softmax, torch.softmax):
+        w = numbers(4, 6, device=device).requires_grad_()
+        inner = torch.func.grad(lambda v: (softmax(w, 1) * v).sum())(v)
+        grads.append(torch.autograd.grad((inner * factor).sum(), w)[0])
+    assert torch.allclose(*grads, atol=1e-6)
 
 
 def test_torch_checks_the_ops(device):

@@ -74,7 +74,7 @@ class _Op:
     ) -> None:
         """`statistics`: how many outputs are behind the first, which alone has a gradient. `alone`: there is a gradient only
         where that of the first output is asked for."""
-        _library.impl(self.name, self._traced(setup, backward), "Autograd")
+        _library.impl(self.name, self._traced(setup, backward), "Autograd", with_keyset=True)
         real, nothing = self.real, statistics * (None,)
 
         def forward(ctx, *args):
@@ -92,28 +92,34 @@ class _Op:
         self.differentiated = (lambda *args: (apply(*args), *nothing)) if nothing else apply
 
     def _traced(self, setup: Callable, backward: Callable) -> Callable:
-        """What torch's dispatcher calls for tensors that may have gradients. What is traced below is the op without derivatives,
+        """What torch's dispatcher calls for tensors that may have gradients. What a trace has is the op without derivatives,
         which a compiled program then calls: a derivative written in Python takes some 10 microseconds even where it is not asked for.
         """
-        plain = getattr(torch.ops.detreduce, self.name + _PLAIN).default
-        defaults = tuple(a.default_value for a in self.default._schema.arguments)
+        op, plain = self.default, getattr(torch.ops.detreduce, self.name + _PLAIN).default
+        defaults = tuple(a.default_value for a in op._schema.arguments)
 
-        def compute(*args):
+        def compute(keys, *args):
             with torch._C._AutoDispatchBelowAutograd():
-                return plain(*args)
+                if _transforms() is None:
+                    return plain(*args)
+                return op.redispatch(keys & torch._C._after_autograd_keyset, *args)  # an outer transform has to see the op
 
-        def forward(ctx, *args):
-            output = compute(*args)
+        def forward(ctx, keys, *args):
+            output = compute(keys, *args)
             setup(ctx, args, output)
             return output
 
-        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        def derived(ctx, *grads):
+            ctx.needs_input_grad = ctx.needs_input_grad[1:]
+            return (None, *backward(ctx, *grads))
+
+        members = {"forward": staticmethod(forward), "backward": staticmethod(derived)}
         kind: Any = type(f"detreduce_{self.name}", (torch.autograd.Function,), members)
 
-        def kernel(*args):
+        def kernel(keys, *args):
             args += defaults[len(args) :]  # the dispatcher leaves out what is last and as it is without
             tracked = torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in args)
-            return kind.apply(*args) if tracked else compute(*args)
+            return kind.apply(keys, *args) if tracked else compute(keys, *args)
 
         return kernel
 
@@ -155,7 +161,6 @@ def _define(schema: str, real: Callable, fake: Callable) -> _Op:
         _library.impl(full, real, "CPU")
         _library.impl(full, real, "CUDA")
         torch.library.register_fake(f"detreduce::{full}", fake, lib=_library)
-    _library.impl(name + _PLAIN, torch.library.fallthrough_kernel, "Autograd")
     return _Op(name, real)
 
 
