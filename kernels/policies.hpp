@@ -111,9 +111,11 @@ inline constexpr int exact_loads = 8;
 inline constexpr int exact_misses = 4;
 /// `exact` of terms of two inputs.
 inline constexpr Kernel exact_of_two_inputs{128, 3};
-/// Groups: as many blocks as have registers for a tile, the bins and what is to round (not
-/// measured).
-inline constexpr Kernel exact_groups{128, 7}, exact_groups_of_f64{128, 6}, exact_groups_of_squares{128, 5},
+/// Groups: as many blocks as have registers for a tile, the bins and what is to round (of elements
+/// and f64 not measured); of one input's squares, and of mean and variance, also for the next tile.
+/// Variance of rows of 4096 of bf16 / f32: .61 / .56 without that in five blocks and in six, .64 /
+/// .60 with it in five, .68 / .68 in four; of f64, whose blocks are the last, .49 and .50.
+inline constexpr Kernel exact_groups{128, 7}, exact_groups_of_f64{128, 6}, exact_groups_of_squares{128, 4},
     exact_groups_of_more{128, 4};
 /// Loads of 16 bytes of a tile of terms: few of small groups, so that little of a tile is empty;
 /// where there is much to read as many as registers hold. Of one input 8 are up to 4 % faster than
@@ -138,6 +140,15 @@ inline constexpr std::uint64_t many_rows = 1u << 13;
 inline constexpr std::uint64_t longest_part = 1u << 15;
 /// By `exact`. A longer group has a state, for the parts that no window held.
 inline constexpr std::uint64_t longest_exact_part = 1u << 13;
+/// Parts of all columns, of two columns of 16 bits together; of f32 and f64 by `exact` half of them
+/// are enough to read with. By `exact` more where there is more to do, as long as each has so many
+/// rows. Shorter parts fill the device to the end (sums of columns of 2^18 bf16: .67 in 2^18
+/// threads, .71 in 2^19, .74 in 2^20; f16 .89, .88, .86, as it is bound by reading), and more of
+/// them are held by a window (variance of f32 .35 in 2^17, .49 in 2^19, .49 in 2^20; of f64 .26,
+/// .39, .39).
+inline constexpr std::uint64_t part_threads = 1u << 18, exact_part_threads = 1u << 17,
+                               most_part_threads_bf16 = 1u << 20, most_part_threads_of_products = 1u << 19,
+                               rows_for_more_part_threads = 512;
 /// Elements of the parts that are added to one sum.
 inline constexpr std::uint64_t longest_exact_sum = 1u << 15;
 /// Blocks of 256 threads a multiprocessor; the second of moments and of products of doubles.

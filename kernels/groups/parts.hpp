@@ -20,10 +20,10 @@ struct Parts {
     std::uint64_t together = 1, sums = 1; ///< parts that are added to one sum; sums of a group
 
     Parts() = default;
-    explicit Parts(const Request& r, std::uint64_t longest, bool added) : count(r.groups), n(r.n) {
+    /// By `threads`, if there are so many elements. `added`: parts are added to sums.
+    explicit Parts(const Request& r, std::uint64_t longest, std::uint64_t threads, bool added)
+        : count(r.groups), n(r.n) {
         constexpr std::uint64_t shortest = 512, multiple = 64; // loads of a thread do not cross a border
-        // Of 16 bits most threads add two columns.
-        const std::uint64_t threads = added && size_of(r.dtype) > 2 ? 1u << 17 : 1u << 18;
         std::uint64_t most = added ? n : 1;
         // Else one thread joins the parts of a column: no more of them than half the root of its
         // length, where that takes as long as a part.
@@ -65,8 +65,9 @@ struct PartLayout {
     bool has_states;
     std::size_t remaining = 0, arrived, results, states, bytes;
 
-    explicit PartLayout(const Request& r, std::size_t part_bytes, std::size_t state_bytes = 0)
-        : parts(r, state_bytes != 0 ? policy::longest_exact_part : policy::longest_part, state_bytes != 0),
+    explicit PartLayout(const Request& r, std::size_t part_bytes, std::uint64_t threads = policy::part_threads,
+                        std::size_t state_bytes = 0)
+        : parts(r, state_bytes != 0 ? policy::longest_exact_part : policy::longest_part, threads, state_bytes != 0),
           has_states(state_bytes != 0 && r.n > policy::longest_exact_part) {
         constexpr auto align = [](std::uint64_t size) { return static_cast<std::size_t>((size + 255) / 256 * 256); };
         const bool several = parts.parts > 1;

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "for_each.cuh"
-#include "platform/cuda_error.hpp"
+#include "launch_blocks.hpp"
 #include "multiset/kernels.cuh"
 #include "multiset/launch.hpp"
 
@@ -37,22 +37,12 @@ struct MultisetLaunch {
     }
 
   private:
-    [[nodiscard]] Status choose_blocks(const Tiles<T>& tiles, std::uint32_t& blocks) const {
-        const Launch& launch = plan.launch();
-        blocks = useful_blocks(plan.request(), launch);
-        if (launch.grid != 0) return {};
-        std::uint32_t resident = 0;
-        const Status status = count_resident(grid_kernel<A>, launch.block, 0, device, resident);
-        const std::uint64_t iterations = tiles.full / (launch.block / warp_size);
-        blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, policy::blocks_for(iterations, resident)));
-        return status;
-    }
-
     [[nodiscard]] Status run_by_grid() const {
         const Request& r = plan.request();
         const Tiles<T> tiles(x, r.n);
         std::uint32_t blocks = 0;
-        Status status = choose_blocks(tiles, blocks);
+        Status status = choose_blocks(plan, device, grid_kernel<A>, useful_blocks(r, plan.launch()), blocks,
+                                      tiles.full / (plan.launch().block / warp_size));
         if (!status.ok()) return status;
         status = launch_kernel(LaunchKind::plain, grid_kernel<A>, blocks, plan.launch().block, 0, stream, tiles,
                                accumulator, found(0), results);
@@ -85,9 +75,7 @@ struct MultisetLaunch {
             return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
         };
         Status status;
-        if (layout.room > 0) {
-            status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, stream));
-        }
+        if (layout.room > 0) status = clear(table.used, 2 * sizeof *table.used, stream);
         if (status.ok()) {
             const auto look = [&]<int Threads>(std::integral_constant<int, Threads>) {
                 constexpr std::uint32_t teams = warp_size / Threads;

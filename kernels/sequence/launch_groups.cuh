@@ -2,6 +2,7 @@
 // whatever Level reads and merges.
 #pragma once
 
+#include "for_each.cuh"
 #include "sequence/columns.cuh"
 #include "sequence/groups.cuh"
 #include "policies.hpp"
@@ -45,8 +46,7 @@ struct GroupLaunch {
         constexpr std::uint32_t length = Level::Order::tile;
         const WorkLayout layout = WorkLayout::of(flat.n(), length, sizeof(Acc));
         const WorkTable table = layout.table(workspace, length, PartialLevel<Acc>::Order::tile);
-        Status status =
-            from_cuda("cudaMemsetAsync", cudaMemsetAsync(table.used, 0, 2 * sizeof *table.used, flat.stream));
+        Status status = clear(table.used, 2 * sizeof *table.used, flat.stream);
         if (status.ok()) status = run_small(table);
         if (!status.ok() || layout.room == 0) return status;
         Levels<Acc> work_items = flat.levels; // a result each, none of which is a root

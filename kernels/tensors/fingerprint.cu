@@ -83,8 +83,7 @@ Status enqueue_fingerprint(const Device&, const Tensor* list, std::uint64_t tens
     double all = 1;
     for (std::uint64_t i = 0; i < tensors; ++i)
         all += static_cast<double>(list[i].n * size_of(list[i].dtype));
-    Status status =
-        from_cuda("cudaMemsetAsync", cudaMemsetAsync(fingerprints, 0, tensors * sizeof *fingerprints, stream));
+    Status status = clear(fingerprints, tensors * sizeof *fingerprints, stream);
     for (std::uint64_t i = 0; status.ok() && i < tensors;) {
         FingerprintParts parts;
         for (parts.fingerprints = fingerprints + i; i < tensors && parts.count < tensors_at_once; ++i) {

@@ -86,8 +86,8 @@ TEST_CASE("multiset: the parts of columns are all of them", "[multiset]") {
                        n = *rc::gen::inRange<std::uint64_t>(1, 1 << 20);
             const bool added = *rc::gen::arbitrary<bool>();
             const auto longest = added ? cuda::policy::longest_exact_part : cuda::policy::longest_part;
-            const auto dtype = *rc::gen::element(DType::bf16, DType::f32);
-            const cuda::Parts parts(Request{.dtype = dtype, .shape = Shape::columns, .n = n, .groups = groups}, longest,
+            const std::uint64_t threads = std::uint64_t{1} << *rc::gen::inRange(10, 21);
+            const cuda::Parts parts(Request{.shape = Shape::columns, .n = n, .groups = groups}, longest, threads,
                                     added);
             RC_ASSERT(parts.together * parts.length <= (added ? cuda::policy::longest_exact_sum : longest));
             RC_ASSERT(added || parts.together == 1);

@@ -5,8 +5,8 @@
 
 #include <detreduce/plan.hpp>
 
+#include "for_each.cuh"
 #include "launch_blocks.hpp"
-#include "platform/launch_kernel.hpp"
 #include "multiset/launch.hpp"
 #include "multiset/scopes.cuh"
 #include "multiset/sources.cuh"
@@ -29,8 +29,7 @@ __device__ __forceinline__ void add_up(Count mine, Count* total) {
 
 /// Makes *total zero, unless one block alone, which stores its count, is to follow.
 [[nodiscard]] inline Status start_from_zero(Count* total, std::uint32_t blocks, Stream stream) {
-    if (blocks == 1) return {};
-    return from_cuda("cudaMemsetAsync", cudaMemsetAsync(total, 0, sizeof *total, stream));
+    return blocks == 1 ? Status{} : clear(total, sizeof *total, stream);
 }
 
 } // namespace detreduce::cuda::count

@@ -71,7 +71,7 @@ static Status count_patterns(const Plan& plan, const void* x, void* out, void* w
     const Status chosen = choose_blocks(plan, device, count::mark_kernel<T>,
                                         multiset::useful_blocks(plan.request(), plan.launch()), blocks);
     if (!chosen.ok()) return chosen;
-    const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(map, 0, pattern_map_bytes, stream));
+    const Status zeroed = clear(map, pattern_map_bytes, stream);
     if (!zeroed.ok()) return zeroed;
     const Status marked =
         launch_kernel(LaunchKind::plain, count::mark_kernel<T>, blocks, plan.launch().block, 0, stream, tiles, map);

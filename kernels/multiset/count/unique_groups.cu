@@ -124,7 +124,7 @@ Status launch_count_unique_groups(const Plan& plan, const Inputs& in, void* out,
     const Request& r = plan.request();
     const count::PairBuffers buffers(r);
     auto* const counts = static_cast<count::Count*>(out);
-    const Status zeroed = from_cuda("cudaMemsetAsync", cudaMemsetAsync(counts, 0, r.groups * sizeof *counts, stream));
+    const Status zeroed = clear(counts, r.groups * sizeof *counts, stream);
     if (!zeroed.ok() || buffers.items == 0) return zeroed;
     const std::uint64_t most = plan.launch().grid ? plan.launch().grid : policy::compare_group_blocks * device.sms,
                         blocks = std::clamp<std::uint64_t>(buffers.items / (4 * plan.launch().block), 1, most);

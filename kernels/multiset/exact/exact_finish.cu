@@ -13,8 +13,8 @@ __device__ bool is_beyond(const Word* words) {
 }
 
 /// A caller's state, to which `term` is added, if there is one, unless either or the sum is beyond
-/// the headroom. It is rounded, or else left in its one form: as ExactState does. Without a term and
-/// not rounded, it is one to which elements have been added.
+/// the headroom. It is rounded, or else left in its one form: as ExactState does. Without a term
+/// and not rounded, it is one to which elements have been added.
 struct CallersState {
     static constexpr int threads = state_block_threads;
     Word* state;
@@ -30,8 +30,12 @@ struct CallersState {
             other[k] = term != nullptr ? term[k] : 0;
         }
         __syncthreads();
-        // Elements may just have been added: then limbs are larger than a state's until carries are done.
-        bool beyond = (rounds || term != nullptr) && (is_beyond(own) || is_beyond(other));
+        // Elements may just have been added, by at most 2^20 blocks of less than 2^36 a limb: then
+        // limbs are larger than a state's until carries are done.
+        constexpr Word most = acc::exact::max_count + (Word{1} << 56);
+        const bool added = !rounds && term == nullptr,
+                   fits = k >= acc::exact::limbs || (own[k] <= most && own[k] >= -most);
+        bool beyond = added ? __syncthreads_or(!fits) != 0 : is_beyond(own) || is_beyond(other);
         if (!rounds && !beyond) {
             // Carries go first: limbs of both may be as large as one more addition allows.
             Word sum = term != nullptr ? 1 : own[acc::exact::weight];

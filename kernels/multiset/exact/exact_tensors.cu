@@ -90,21 +90,14 @@ struct TensorsLaunch {
     }
     /// Everything but the rounding.
     [[nodiscard]] Status add_all() const {
-        if (each() != nullptr) {
-            const Status zeroed =
-                from_cuda("cudaMemsetAsync", cudaMemsetAsync(each(), 0, layout.bytes - layout.each, stream));
-            if (!zeroed.ok()) return zeroed;
-        }
+        Status status = each() != nullptr ? clear(each(), layout.bytes - layout.each, stream) : Status{};
         bool first = true;
-        Status status;
         for (const DType dtype : dtypes()) {
             if (!status.ok()) return status;
             if (has_8_bits(dtype)) continue; // which no list has
             status = with_dtype_from_16_bits(dtype, [&]<class T>(T) { return add<T>(first); });
         }
-        if (status.ok() && first) { // nothing at all
-            status = from_cuda("cudaMemsetAsync", cudaMemsetAsync(state(), 0, layout.state_bytes, stream));
-        }
+        if (status.ok() && first) status = clear(state(), layout.state_bytes, stream); // nothing at all
         return status;
     }
 

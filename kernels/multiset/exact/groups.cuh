@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     }
 }
 
-/// Blocks of groups_kernel, which keeps no tile in registers while it adds another.
+/// Blocks of groups_kernel. Of elements it keeps no tile in registers while it adds another.
 template <class Input>
 inline constexpr int group_blocks =
     Input::states > acc::exact::product_states || Input::binary ? policy::exact_groups_of_more.blocks

@@ -64,17 +64,6 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<Input>)
     if (last) finish_state<Input::states>(state, finish);
 }
 
-/// Makes words zero, and what is between blocks.
-struct ClearState {
-    Word* state;
-    std::uint32_t *arrived, *hint;
-    __device__ __forceinline__ void operator()(std::uint64_t i) const {
-        let_next_kernel_start();
-        state[i] = 0;
-        if (i == 0) *arrived = *hint = 0;
-    }
-};
-
 /// Finishes results, a block each: of the words that `load` puts into shared memory, of number i of
 /// load.results(). Where it puts none there is nothing to finish.
 template <int States, class Load>

@@ -2,8 +2,8 @@
 // work for. A warp takes up to 32 groups, a set of them at a time, by tiles of four loads of 16
 // bytes a thread. The sums of a group's bins then come to one thread, so that in the end each
 // thread has a group to round. Groups may begin and end anywhere: whole vectors are loaded, of
-// which elements of other groups are left out. No tile is loaded ahead: that would take the
-// registers of more warps, which wait for each other's loads as well.
+// which elements of other groups are left out. Of elements no tile is loaded ahead: that would
+// take the registers of more warps, which wait for each other's loads as well.
 #pragma once
 
 #include "groups/work_items.cuh"
@@ -23,6 +23,7 @@ struct LaneSums {
     static constexpr int vectors = Input::vectors, per_vector = 16 / static_cast<int>(sizeof(T));
     static constexpr int head_bit = 26, tail_bit = 29; ///< of `shape`, whose lower bits are the number of vectors
     static constexpr std::uint32_t most_vectors = (1u << head_bit) - 1;
+    static constexpr bool loads_ahead = !Map::linear && !Input::binary; ///< the next tile, while one is added
 
     const Input& input;   ///< all groups
     std::uint64_t at = 0; ///< address of the first vector
@@ -215,13 +216,23 @@ struct LaneSums {
         lanes_log = widest <= 2 * vectors ? 1 : min(32 - __clz((widest - 1) / vectors), 5);
         const std::uint32_t groups_of_set = warp_size >> lanes_log,
                             sets = (batch + groups_of_set - 1) >> (5 - lanes_log);
+        Mine next_x, next_y;
+        if constexpr (loads_ahead) load({0, 0}, next_x, next_y);
         for (std::uint32_t set = 0; set < sets; set += two_sets ? 2 : 1) {
-            const std::uint32_t tiles = lanes_log < 5 ? 1 : tiles_of(vectors_of(set));
+            // What was loaded ahead is a tile of this set, also where its group has no vectors.
+            constexpr std::uint32_t least = loads_ahead ? 1 : 0;
+            const std::uint32_t tiles = lanes_log < 5 ? 1 : max(least, tiles_of(vectors_of(set)));
             bool bad = false;
             for (std::uint32_t tile = 0; tile < tiles; ++tile) {
                 const Tile t{set, tile};
                 Mine x, y;
-                load(t, x, y);
+                if constexpr (loads_ahead) {
+                    x = next_x;
+                    const Tile next = tile + 1 < tiles ? Tile{set, tile + 1} : Tile{set + (two_sets ? 2 : 1), 0};
+                    if (next.set < sets) load(next, next_x, next_y);
+                } else {
+                    load(t, x, y);
+                }
                 if (any_edges && (tile == 0 || tile + 1 == tiles)) cut_edges(t, x, y);
                 if constexpr (!Input::binary) y = x;
                 add(bins, t, x, y, bad);

@@ -47,7 +47,7 @@ struct ExactLaunch {
                                  static_cast<exact::Word*>(nullptr), exact::Between{}, finish);
         }
         const exact::Between between{last_block ? arrived : nullptr, arrived + 1, resident};
-        const Status zeroed = for_each(words, exact::ClearState{state, arrived, between.hint}, stream);
+        const Status zeroed = clear(state, (words + 1) * sizeof *state, stream);
         if (!zeroed.ok()) return zeroed;
         const Status added = launch_kernel(after_previous(device, add), add, blocks, exact::block_threads, 0, stream,
                                            input, state, between, finish);

@@ -88,7 +88,15 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
 
 /// For columns.
 [[nodiscard]] inline PartLayout exact_part_layout(const Request& r) {
-    return PartLayout(r, static_cast<std::size_t>(exact_part_words(r)) * sizeof(std::int64_t),
+    using namespace policy;
+    const bool linear = exact::with_map(r.op, []<class Map>(Map) { return Map::linear; });
+    std::uint64_t threads = size_of(r.dtype) > 2 ? exact_part_threads : part_threads;
+    const std::uint64_t most = !linear                  ? most_part_threads_of_products
+                               : r.dtype == DType::bf16 ? most_part_threads_bf16
+                                                        : threads;
+    while (threads < most && r.n * r.groups >= 2 * threads * rows_for_more_part_threads)
+        threads *= 2;
+    return PartLayout(r, static_cast<std::size_t>(exact_part_words(r)) * sizeof(std::int64_t), threads,
                       static_cast<std::size_t>(exact_words(r)) * sizeof(std::int64_t));
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "for_each.cuh"
-#include "platform/cuda_error.hpp"
 #include "multiset/exact/groups.cuh"
 #include "multiset/exact/launch.hpp"
 #include "multiset/exact/list.cuh"
@@ -42,10 +41,7 @@ struct ExactGroupLaunch {
             const std::uint64_t most = plan.launch().grid ? plan.launch().grid : policy::times_resident * resident;
             return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
         };
-        if (status.ok() && layout.room > 0) {
-            status =
-                from_cuda("cudaMemsetAsync", cudaMemsetAsync(work.table.used, 0, 2 * sizeof *work.table.used, stream));
-        }
+        if (status.ok() && layout.room > 0) status = clear(work.table.used, 2 * sizeof *work.table.used, stream);
         if (status.ok()) {
             const Groups& groups = work.groups;
             work.dense = groups.offsets != nullptr || groups.stride == groups.n;
@@ -74,12 +70,11 @@ struct ExactGroupLaunch {
 
     /// Columns, with the workspace of PartLayout.
     [[nodiscard]] Status reduce_by_threads(const Plan& plan, void* out, void* workspace) const {
-        static_assert(exact::SumOf<Input>::BinsOf::count ==
-                      exact::part_words<typename Input::Type, typename Input::MapType>);
+        using Sum = exact::SumOf<Input>;
+        static_assert(Sum::BinsOf::count == exact::part_words<typename Input::Type, typename Input::MapType>);
         const PartLayout layout = exact_part_layout(plan.request());
         auto* const base = static_cast<char*>(workspace);
         const Groups groups = Groups::of(plan, nullptr);
-        using Sum = exact::SumOf<Input>;
         const bool pairs = Sum::can_pair && groups.stride == 1 && groups.count % 2 == 0 && input.step % 2 == 0 &&
                            reinterpret_cast<std::uintptr_t>(input.x) % 4 == 0;
         const auto at = [&]<class W>(W, std::size_t offset) { return reinterpret_cast<W*>(base + offset); };
@@ -93,12 +88,9 @@ struct ExactGroupLaunch {
                                            layout.has_states ? at(exact::Word{}, layout.states) : nullptr,
                                            pairs};
         const std::uint64_t most_blocks = plan.launch().grid ? plan.launch().grid : for_each_most;
-        // All of the workspace. cudaMemsetAsync() took a host three times as long.
-        const exact::ClearState clear{at(exact::Word{}, 0), add.arrived, add.arrived};
-        Status status;
-        if (layout.bytes > 0) status = for_each(layout.bytes / sizeof *clear.state, clear, stream, most_blocks);
-        return status.ok() ? for_each(layout.parts.threads(pairs ? 2 : 1), add, stream, most_blocks, add.threads)
-                           : status;
+        const Status cleared = layout.bytes > 0 ? clear(workspace, layout.bytes, stream) : Status{};
+        return cleared.ok() ? for_each(layout.parts.threads(pairs ? 2 : 1), add, stream, most_blocks, add.threads)
+                            : cleared;
     }
 };
 

@@ -20,18 +20,28 @@ struct ThreadSum {
     using Walk = TermWalk<T, Map>;
     static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * BinsOf::parts,
                          ahead = Map::inputs == 2 ? 2 : 4; ///< loads of 16 bytes in flight
-    /// A thread's window is made for a few elements, and cannot move. Sums of doubles have 40 bits
-    /// to spare, most of which they need below.
-    static constexpr int room_above = fp::is_f64<T> && Map::linear ? 10 : 16;
+    /// A thread's window is made for a few elements, and cannot move. Sums of doubles and products
+    /// have 40 bits to spare, most of which they need below.
+    static constexpr int room_above = !Map::linear ? 8 : fp::is_f64<T> ? 10 : 16;
     static_assert(terms <= Window::adds);
     static_assert(policy::longest_exact_sum * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
 
-    /// 16 bytes of elements from number i on, which is at p; zeros, whose terms are +0, behind the
-    /// end.
-    static __device__ __forceinline__ uint4 load(const Input& input, const T* p, std::uint64_t i) {
-        if (i >= input.n) return {};
-        const auto there = min(input.n - i, std::uint64_t{per_vector});
-        return Input::gather_some(p, input.step, static_cast<int>(there));
+    /// What a thread loads at once: elements from number i on of the group that begins at x; zeros,
+    /// whose terms are +0, from number `end` on.
+    static __device__ __forceinline__ void load(const Input& input, const T* x, std::uint64_t i, std::uint64_t end,
+                                                uint4 (&to)[ahead]) {
+        const std::uint64_t step = per_vector * input.step;
+        const int there = static_cast<int>(min(end - i, std::uint64_t{ahead * per_vector}));
+        x += i * input.step;
+        if (there == ahead * per_vector) {
+#pragma unroll
+            for (int j = 0; j < ahead; ++j)
+                to[j] = input.gather(x + j * step);
+        } else {
+#pragma unroll
+            for (int j = 0; j < ahead; ++j)
+                to[j] = Input::gather_some(x + j * step, input.step, there - j * per_vector);
+        }
     }
 
     /// The sums of elements begin … end − 1 of the group `input`, in a window that depends on its
@@ -39,38 +49,26 @@ struct ThreadSum {
     static __device__ __forceinline__ bool add_up(const Input& input, std::uint64_t begin, std::uint64_t end,
                                                   BinsOf& bins) {
         Range range_x, range_y;
-        const uint4 first_x = load(input, input.x, 0), first_y = Input::binary ? load(input, input.y, 0) : first_x;
-        Walk::template look<BinsOf>(range_x, range_y, first_x, first_y);
+        uint4 xs[ahead], of_y[ahead], (&ys)[ahead] = Input::binary ? of_y : xs;
+        const auto load_and_look = [&](std::uint64_t from, std::uint64_t to) {
+            load(input, input.x, from, to, xs);
+            if constexpr (Input::binary) load(input, input.y, from, to, ys);
+#pragma unroll
+            for (int j = 0; j < ahead; ++j)
+                Walk::template look<BinsOf>(range_x, range_y, xs[j], ys[j]);
+        };
+        load_and_look(0, input.n);
         Range settled_x = range_x, settled_y = range_y;
         Walk::template settle<BinsOf>(settled_x, settled_y);
         const Exponents a = exponents_between<T>(settled_x.largest, settled_x.smallest_less_one),
                         b = BinsOf::shared_room ? a
                                                 : exponents_between<T>(settled_y.largest, settled_y.smallest_less_one);
-        const bool all_may_be_minus_zero = Walk::counts_minus_zeros && Walk::is_minus_zero(first_x, first_y);
+        const bool all_may_be_minus_zero = Walk::counts_minus_zeros && Walk::is_minus_zero(xs[0], ys[0]);
         if (!a.finite() || !b.finite() || all_may_be_minus_zero || !bins.move_to(a, b, room_above)) return false;
-        const std::uint64_t step = per_vector * input.step, first = begin * input.step;
-        const T *x = input.x + first, *y = Input::binary ? input.y + first : nullptr;
-        for (std::uint64_t i = begin; i < end; i += ahead * per_vector) {
-            uint4 xs[ahead], ys[ahead];
-            if (i + ahead * per_vector <= end) { // all loads at once
-#pragma unroll
-                for (int j = 0; j < ahead; ++j) {
-                    xs[j] = input.gather(x + j * step);
-                    if constexpr (Input::binary) ys[j] = input.gather(y + j * step);
-                }
-            } else { // behind it there is nothing
-#pragma unroll
-                for (int j = 0; j < ahead; ++j) {
-                    xs[j] = load(input, x + j * step, i + j * per_vector);
-                    if constexpr (Input::binary) ys[j] = load(input, y + j * step, i + j * per_vector);
-                }
-            }
-            x += ahead * step;
-            if constexpr (Input::binary) y += ahead * step;
+        for (; begin < end; begin += ahead * per_vector) {
+            load_and_look(begin, end);
 #pragma unroll
             for (int j = 0; j < ahead; ++j) {
-                if constexpr (!Input::binary) ys[j] = xs[j];
-                Walk::template look<BinsOf>(range_x, range_y, xs[j], ys[j]);
                 bins.reserve_own(terms);
 #pragma unroll
                 for (int k = 0; k < BinsOf::parts; ++k)
@@ -100,11 +98,6 @@ struct ThreadSum {
                 both[i] = i < there ? load_read_only(p + i * step) : 0;
         }
     }
-    static __device__ __forceinline__ void look(Range& range, const std::uint32_t (&both)[pair_rows]) {
-#pragma unroll
-        for (int i = 0; i < pair_rows; i += 4)
-            Element<T>::look(range, uint4{both[i], both[i + 1], both[i + 2], both[i + 3]});
-    }
     /// As add_up(), of two columns in one window, the first of which `input` is.
     static __device__ __forceinline__ bool add_up_pair(const Input& input, std::uint64_t begin, std::uint64_t end,
                                                        PairBins (&bins)[2]) {
@@ -112,8 +105,13 @@ struct ThreadSum {
         Range range;
         const std::uint64_t step = input.step / 2;
         const auto* p = reinterpret_cast<const std::uint32_t*>(input.x);
-        load_pairs(p, step, input.n, both);
-        look(range, both);
+        const auto load_and_look = [&](std::uint64_t there) {
+            load_pairs(p, step, there, both);
+#pragma unroll
+            for (int i = 0; i < pair_rows; i += 4)
+                Element<T>::look(range, uint4{both[i], both[i + 1], both[i + 2], both[i + 3]});
+        };
+        load_and_look(input.n);
         Range settled = range;
         Element<T>::settle(settled);
         const Exponents a = exponents_between<T>(settled.largest, settled.smallest_less_one);
@@ -123,8 +121,7 @@ struct ThreadSum {
         bins[1].set_window(bins[0].window());
 #pragma unroll 1
         for (p += begin * step; begin < end; begin += pair_rows, p += pair_rows * step) {
-            load_pairs(p, step, end - begin, both);
-            look(range, both);
+            load_and_look(end - begin);
             settled = range;
             Element<T>::settle(settled);
             const bool fours = Walk::fours_fit(settled);

@@ -33,11 +33,15 @@ def arithmetic(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if arithmetic_of(_WORDS[dtype]) == "f64" else torch.float32
 
 
+def _kind(name: str, forward: Callable, backward: Callable) -> Any:
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type(f"detreduce_{name}", (torch.autograd.Function,), members)
+
+
 def _function(name: str, forward: Callable, backward: Callable) -> Callable:
     """What an autograd.Function applies, without what Function.apply and that of its node do for transforms and for vjp(). It is
     called where there is no transform and no vjp()."""
-    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    kind: Any = type(f"detreduce_{name}", (torch.autograd.Function,), members)
+    kind = _kind(name, forward, backward)
     kind._backward_cls.apply = backward
     base: Any = super(torch.autograd.Function, kind)
     return base.apply
@@ -113,8 +117,7 @@ class _Op:
             ctx.needs_input_grad = ctx.needs_input_grad[1:]
             return (None, *backward(ctx, *grads))
 
-        members = {"forward": staticmethod(forward), "backward": staticmethod(derived)}
-        kind: Any = type(f"detreduce_{self.name}", (torch.autograd.Function,), members)
+        kind = _kind(self.name, forward, derived)
 
         def kernel(keys, *args):
             args += defaults[len(args) :]  # the dispatcher leaves out what is last and as it is without

@@ -165,6 +165,8 @@ std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std:
         for (const Op op : {Op::variance, Op::prod})
             add_some(op, Method::tree);
         add_rows(Op::variance, Method::exact, 4096);
+        for (const Op op : {Op::variance, Op::nrm2})
+            add_columns(op, Method::exact);
     }
     add_tensors(list, "nrm2 exact 300 tensors", tensors_of(dtype, n, 300), false, n / 100 * 99);
     if (!few) add_tensors(list, "nrm2 exact 300 tensors and each", tensors_of(dtype, n, 300), true, n / 100 * 99);
