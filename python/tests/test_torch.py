@@ -351,6 +351,15 @@ def test_what_is_traced_has_no_derivative_in_python(device):
     for f in (lambda x: drt.softmax(x, 1), lambda x: torch.autograd.grad(drt.softmax(x, 1).sum(), x)[0]):
         calls = [str(node.target) for node in make_fx(f)(x).graph.nodes if "detreduce" in str(node.target)]
         assert calls and all(call.endswith("_plain.default") for call in calls), calls
+    compiled = []
+
+    def backend(module, inputs):
+        compiled.extend(str(node.target) for node in module.graph.nodes if "detreduce" in str(node.target))
+        return module.forward
+
+    with torch.no_grad():
+        torch.compile(lambda x: drt.softmax(x, 1), backend=backend, fullgraph=True)(x)
+    assert compiled == ["detreduce.row_wise_plain.default"]
     out = make_fx(lambda x: drt.softmax(x, 1))(x.detach())(x)
     with pytest.warns(UserWarning, match="autograd kernel was not registered"):
         out.sum().backward()

@@ -54,6 +54,7 @@ class _Op:
     def __init__(self, name: str, real: Callable) -> None:
         self.name, self.real = name, real
         self.default = getattr(torch.ops.detreduce, name).default
+        self.without = getattr(torch.ops.detreduce, name + _PLAIN).default  # derivatives
         self.tensors = [i for i, a in enumerate(self.default._schema.arguments) if "Tensor" in str(a.type)]
         self.differentiated: Callable = self.default
         self.plain: Callable = real  # where no derivative will be asked for
@@ -61,7 +62,8 @@ class _Op:
     def __call__(self, *args):
         if not untraced():
             no_tangent(*args)
-            return self.default(*args)
+            compiled = torch.compiler.is_compiling() and not torch.is_grad_enabled()
+            return (self.without if compiled else self.default)(*args)
         tracked = False
         for i in self.tensors:
             a: Any = args[i] if i < len(args) else None
@@ -99,7 +101,7 @@ class _Op:
         """What torch's dispatcher calls for tensors that may have gradients. What a trace has is the op without derivatives,
         which a compiled program then calls: a derivative written in Python takes some 10 microseconds even where it is not asked for.
         """
-        op, plain = self.default, getattr(torch.ops.detreduce, self.name + _PLAIN).default
+        op, plain = self.default, self.without
         defaults = tuple(a.default_value for a in op._schema.arguments)
 
         def compute(keys, *args):
