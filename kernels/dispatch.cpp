@@ -99,9 +99,12 @@ Status enqueue_clip(const ClipPlan& plan, const std::int64_t* state, const Tenso
 
 Status enqueue_add(const Plan& plan, ExactState* state, const void* x, Stream stream) noexcept {
     const Request& r = plan.request();
-    const Status added = with_dtype_from_16_bits(
+    const auto normalize = [&] { return launch_exact_finish(state, nullptr, nullptr, r.dtype, stream); };
+    Status status = normalize(); // a limb that is as large as it may be would not be one any more
+    if (!status.ok()) return status;
+    status = with_dtype_from_16_bits(
         r.dtype, [&]<class T>(T) { return launch_exact_add<T>(state, x, r.n, stream, route_of(plan).device); });
-    return added.ok() ? launch_exact_finish(state, nullptr, nullptr, r.dtype, stream) : added;
+    return status.ok() ? normalize() : status;
 }
 
 Status enqueue_finish(const Device&, ExactState* state, const ExactState* term, void* out, DType output,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 #include "platform/grid.cuh"
@@ -40,6 +39,7 @@ template <class F>
                          count, f);
 }
 
+/// Of clear().
 struct Clear {
     std::uint64_t* words;
     __device__ __forceinline__ void operator()(std::uint64_t i) const {
@@ -49,7 +49,7 @@ struct Clear {
 };
 /// Makes so many bytes zero, a multiple of 8. cudaMemsetAsync() takes a host three times as long. A
 /// kernel that is launched after it as LaunchKind::after_previous may begin before it has ended.
-[[nodiscard]] inline Status clear(void* at, std::size_t bytes, Stream stream) {
+[[nodiscard]] inline Status clear(void* at, std::uint64_t bytes, Stream stream) {
     return for_each(bytes / sizeof(std::uint64_t), Clear{static_cast<std::uint64_t*>(at)}, stream);
 }
 

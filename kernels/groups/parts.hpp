@@ -20,9 +20,9 @@ struct Parts {
     std::uint64_t together = 1, sums = 1; ///< parts that are added to one sum; sums of a group
 
     Parts() = default;
-    /// By `threads`, if there are so many elements. `added`: parts are added to sums.
-    explicit Parts(const Request& r, std::uint64_t longest, std::uint64_t threads, bool added)
-        : count(r.groups), n(r.n) {
+    /// About `threads` of all groups, as far as their length allows. `added`: parts are added to
+    /// sums.
+    Parts(const Request& r, std::uint64_t longest, std::uint64_t threads, bool added) : count(r.groups), n(r.n) {
         constexpr std::uint64_t shortest = 512, multiple = 64; // loads of a thread do not cross a border
         std::uint64_t most = added ? n : 1;
         // Else one thread joins the parts of a column: no more of them than half the root of its

@@ -13,8 +13,7 @@ __device__ bool is_beyond(const Word* words) {
 }
 
 /// A caller's state, to which `term` is added, if there is one, unless either or the sum is beyond
-/// the headroom. It is rounded, or else left in its one form: as ExactState does. Without a term
-/// and not rounded, it is one to which elements have been added.
+/// the headroom. It is rounded, or else left in its one form: as ExactState does.
 struct CallersState {
     static constexpr int threads = state_block_threads;
     Word* state;
@@ -30,15 +29,10 @@ struct CallersState {
             other[k] = term != nullptr ? term[k] : 0;
         }
         __syncthreads();
-        // Elements may just have been added, by at most 2^20 blocks of less than 2^36 a limb: then
-        // limbs are larger than a state's until carries are done.
-        constexpr Word most = acc::exact::max_count + (Word{1} << 56);
-        const bool added = !rounds && term == nullptr,
-                   fits = k >= acc::exact::limbs || (own[k] <= most && own[k] >= -most);
-        bool beyond = added ? __syncthreads_or(!fits) != 0 : is_beyond(own) || is_beyond(other);
-        if (!rounds && !beyond) {
+        bool beyond = is_beyond(own) || is_beyond(other);
+        if (term != nullptr && !beyond) {
             // Carries go first: limbs of both may be as large as one more addition allows.
-            Word sum = term != nullptr ? 1 : own[acc::exact::weight];
+            Word sum = 1;
             if (k < acc::exact::limbs) {
                 sum = carried(own, k) + carried(other, k);
             } else if (k < acc::exact::weight) {
@@ -63,8 +57,7 @@ struct CallersState {
 } // namespace exact
 
 Status launch_exact_finish(ExactState* state, const ExactState* term, void* out, DType output, Stream stream) {
-    const exact::Word* const words = term ? term->words().data() : nullptr;
-    const exact::CallersState load{state->words().data(), words, out != nullptr};
+    const exact::CallersState load{state->words().data(), term ? term->words().data() : nullptr, out != nullptr};
     return launch_kernel(LaunchKind::plain, exact::finish_kernel<1, exact::CallersState>, 1, load.threads, 0, stream,
                          load, exact::Finish{out, output});
 }

@@ -93,8 +93,7 @@ struct TensorsLaunch {
         Status status = each() != nullptr ? clear(each(), layout.bytes - layout.each, stream) : Status{};
         bool first = true;
         for (const DType dtype : dtypes()) {
-            if (!status.ok()) return status;
-            if (has_8_bits(dtype)) continue; // which no list has
+            if (!status.ok() || has_8_bits(dtype)) continue; // no list has elements of 8 bits
             status = with_dtype_from_16_bits(dtype, [&]<class T>(T) { return add<T>(first); });
         }
         if (status.ok() && first) status = clear(state(), layout.state_bytes, stream); // nothing at all

@@ -220,8 +220,7 @@ struct LaneSums {
         if constexpr (loads_ahead) load({0, 0}, next_x, next_y);
         for (std::uint32_t set = 0; set < sets; set += two_sets ? 2 : 1) {
             // What was loaded ahead is a tile of this set, also where its group has no vectors.
-            constexpr std::uint32_t minimum = loads_ahead ? 1 : 0;
-            const std::uint32_t tiles = lanes_log < 5 ? 1 : max(minimum, tiles_of(vectors_of(set)));
+            const std::uint32_t tiles = lanes_log < 5 ? 1 : max(loads_ahead ? 1u : 0u, tiles_of(vectors_of(set)));
             bool bad = false;
             for (std::uint32_t tile = 0; tile < tiles; ++tile) {
                 const Tile t{set, tile};

@@ -170,12 +170,11 @@ struct AddUpParts {
     std::uint64_t stride;
     Parts parts;
     Finish finish;
-    Word* sums; ///< number k of sum s of group g is at sums[(k·parts.sums + s)·count + g]
-    std::uint32_t*
-        remaining; ///< of the groups of each warp, a bit for each thread: a part is in no sum, of either column
-    std::uint32_t* arrived; ///< of them, sums that are done, and, of each sum, parts. These three are 0 before
-    Word* states;           ///< of each group, 0 before: of what is in no sum; unless null
-    bool pairs;             ///< a thread has two neighbouring columns
+    Word* sums;               ///< number k of sum s of group g is at sums[(k·parts.sums + s)·count + g]
+    std::uint32_t* remaining; ///< a bit for each thread of a warp: a part of its groups is in no sum
+    std::uint32_t* arrived;   ///< of them, sums that are done, and, of each sum, parts. These three are 0 before
+    Word* states;             ///< of each group, 0 before: of what is in no sum; unless null
+    bool pairs;               ///< a thread has two neighbouring columns
     using Sum = SumOf<Input>;
     using Memory = WarpMemory<Input>;
     static constexpr int words = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters,

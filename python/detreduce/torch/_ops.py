@@ -54,7 +54,7 @@ class _Op:
     def __init__(self, name: str, real: Callable) -> None:
         self.name, self.real = name, real
         self.default = getattr(torch.ops.detreduce, name).default
-        self.without = getattr(torch.ops.detreduce, name + _PLAIN).default  # derivatives
+        self.undifferentiated = getattr(torch.ops.detreduce, name + _PLAIN).default
         self.tensors = [i for i, a in enumerate(self.default._schema.arguments) if "Tensor" in str(a.type)]
         self.differentiated: Callable = self.default
         self.plain: Callable = real  # where no derivative will be asked for
@@ -63,7 +63,7 @@ class _Op:
         if not untraced():
             no_tangent(*args)
             compiled = torch.compiler.is_compiling() and not torch.is_grad_enabled()
-            return (self.without if compiled else self.default)(*args)
+            return (self.undifferentiated if compiled else self.default)(*args)
         tracked = False
         for i in self.tensors:
             a: Any = args[i] if i < len(args) else None
@@ -101,7 +101,7 @@ class _Op:
         """What torch's dispatcher calls for tensors that may have gradients. What a trace has is the op without derivatives,
         which a compiled program then calls: a derivative written in Python takes some 10 microseconds even where it is not asked for.
         """
-        op, plain = self.default, self.without
+        op, plain = self.default, self.undifferentiated
         defaults = tuple(a.default_value for a in op._schema.arguments)
 
         def compute(keys, *args):
@@ -122,7 +122,7 @@ class _Op:
         kind = _kind(self.name, forward, derived)
 
         def kernel(keys, *args):
-            args += defaults[len(args) :]  # the dispatcher leaves out what is last and as it is without
+            args += defaults[len(args) :]  # the dispatcher leaves out last arguments that have their default
             tracked = torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in args)
             return kind.apply(keys, *args) if tracked else compute(keys, *args)
 
