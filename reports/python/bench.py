@@ -1,15 +1,17 @@
 """Times of the Python package beside NumPy and torch, and the bits of a training step:
 
-    python bench.py [--out FOLDER] [--seconds 85] [--parts overhead,graphs,splits,step,cpu] [--cpu-time]
+    python bench.py [--out FOLDER] [--seconds 85] [--parts overhead,graphs,splits,step,cpu,shapes] [--cpu-time]
 
 Writes FOLDER/python.json: on what and when it was measured, and a row for each figure. Prints the figures, and whether they
 are where they should be. Needs detreduce and NumPy; torch and a GPU as far as they are there. A part that fails, or for which
 no time is left, is a row with what was wrong. Times are medians, in microseconds a call; libraries take turns within a case.
 On a busy machine --cpu-time takes the time of the processor in the place of the clock's, and one thread.
+DETREDUCE_XSUM names a shared library made of Radford Neal's xsum.c (gitlab.com/radfordneal/xsum), which is timed with the others.
 Where there is no git, DETREDUCE_COMMIT says what was measured.
 """
 
 import argparse
+import ctypes
 import datetime
 import json
 import os
@@ -177,6 +179,70 @@ def part_cpu():
             note("cpu", case, library, us, dtype="float32", elements=1 << 22, device="cpu", threads=threads)
 
 
+def xsum_calls(x, y):
+    """Exact sums of doubles by the library that DETREDUCE_XSUM names: none without it."""
+    if not os.environ.get("DETREDUCE_XSUM"):
+        return {}
+    library = ctypes.CDLL(os.environ["DETREDUCE_XSUM"])
+    library.xsum_large_round.restype = ctypes.c_double
+    accumulator = ctypes.create_string_buffer(1 << 17)  # an xsum_large_accumulator is smaller
+
+    def call(add, *inputs):
+        arguments = [ctypes.c_void_p(a.ctypes.data) for a in inputs] + [ctypes.c_long(inputs[0].size)]
+
+        def run():
+            library.xsum_large_init(accumulator)
+            add(accumulator, *arguments)
+            return library.xsum_large_round(accumulator)
+
+        return run
+
+    return {
+        "sum": call(library.xsum_large_addv, x),
+        "nrm2": call(library.xsum_large_add_sqnorm, x),
+        "dot": call(library.xsum_large_add_dot, x, y),
+    }
+
+
+def shape_cases():
+    """(name, dtype, library: call), 2^24 elements each: rows and columns of n elements are sums over them."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(1 << 24)
+    ours = {"exact": {}, "tree": {"method": "tree"}}
+    for dtype in ("float32", "float64"):
+        a, b = x.astype(dtype), x[::-1].astype(dtype)
+        ta, tb = (torch.from_numpy(i) for i in (a, b)) if torch else (None, None)
+        xsum = xsum_calls(a, b) if dtype == "float64" else {}
+        for name, numpy, inputs, theirs in [
+            ("sum", np.sum, (a,), lambda: torch.sum(ta)),
+            ("nrm2", np.linalg.norm, (a,), lambda: torch.linalg.vector_norm(ta)),
+            ("dot", np.dot, (a, b), lambda: torch.dot(ta, tb)),
+            ("mse", None, (a, b), lambda: F.mse_loss(ta, tb)),
+        ]:
+            calls = {m: lambda f=getattr(dr, name), i=inputs, k=k: f(*i, **k) for m, k in ours.items()}
+            calls |= {"numpy": lambda f=numpy, i=inputs: f(*i)} if numpy else {}
+            calls |= {"torch": theirs} if torch else {}
+            calls |= {"xsum": xsum[name]} if name in xsum else {}
+            yield name, dtype, calls
+    for shape, axis in [("rows", 1), ("columns", 0)]:
+        for n in (32, 512, 4096):
+            a = x.astype("float32").reshape((-1, n) if axis else (n, -1))
+            t = torch.from_numpy(a) if torch else None
+            calls = {m: lambda k=k: dr.sum(a, axis, **k) for m, k in ours.items()}
+            calls["numpy"] = lambda: np.sum(a, axis)
+            calls |= {"torch": lambda: torch.sum(t, axis)} if torch else {}
+            yield f"sum, {shape} of {n}", "float32", calls
+
+
+def part_shapes():
+    """2^24 elements by one thread. From memory: they are more than most caches hold."""
+    if torch:
+        torch.set_num_threads(1)
+    for case, dtype, calls in shape_cases():
+        for library, us in medians(calls, 2.0).items():
+            note("shapes", case, library, us, dtype=dtype, elements=1 << 24, device="cpu", threads=1)
+
+
 def in_graph(call, times=20):
     """Microseconds of a call inside a CUDA graph."""
     stream = torch.cuda.Stream()
@@ -281,9 +347,10 @@ def called(ours, compiled, backend="inductor"):
     return wrapped(of_block), wrapped(of_end)
 
 
-def steps(model, tokens, targets, compiled, times=8):
+def steps(model, tokens, targets, compiled, rounds=4):
     """By library, microseconds of a step, and the bits of three: of the loss, of the gradients of the last layer, of all
-    gradients. The rate of learning is 0, so that steps are alike."""
+    gradients. The rate of learning is 0, so that steps are alike. As in training a step follows others of its own library: in
+    each round a library makes five, and the last three count."""
     parameters = list(model.parameters())
     optimizer = torch.optim.AdamW(parameters, lr=0.0, weight_decay=0.0, fused=True)
     libraries = {
@@ -291,23 +358,26 @@ def steps(model, tokens, targets, compiled, times=8):
         "detreduce": (called(True, compiled), drt.clip_grad_norm_),
     }
     found = {library: ([], []) for library in libraries}
-    for run in range(3 + times):
+    for _ in range(rounds):
         for library, (calls, clip) in libraries.items():
-            optimizer.zero_grad(set_to_none=True)
-            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            begin.record()
-            loss = model(tokens, targets, *calls)
-            loss.backward()
-            norm = clip(parameters, 1.0)
-            optimizer.step()
-            end.record()
-            torch.cuda.synchronize()
-            if run < 3:
-                last = [model.norm.weight.grad, model.out.weight.grad]
-                bits = bits_of(loss), bits_of(*last), bits_of(norm, *(p.grad for p in parameters))
-                found[library][1].append(bits)
-            else:
-                found[library][0].append(begin.elapsed_time(end) * 1000)
+            times, kinds = found[library]
+            for i in range(5):
+                optimizer.zero_grad(set_to_none=True)
+                begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                begin.record()
+                loss = model(tokens, targets, *calls)
+                loss.backward()
+                norm = clip(parameters, 1.0)
+                optimizer.step()
+                end.record()
+                torch.cuda.synchronize()
+                if i >= 2:
+                    times.append(begin.elapsed_time(end) * 1000)
+                if len(kinds) < 3:
+                    last = [model.norm.weight.grad, model.out.weight.grad]
+                    kinds.append(
+                        (bits_of(loss), bits_of(*last), bits_of(norm, *(p.grad for p in parameters)))
+                    )
     return {library: (statistics.median(t), bits) for library, (t, bits) in found.items()}
 
 
@@ -422,6 +492,12 @@ def marks():
         return f"{limit}", ours <= allowed, f"{ours:.2f} beside {theirs:.2f} us"
 
     for (part, case, dtype, elements, device, threads), t in times.items():
+        if part == "shapes" and "torch" in t:
+            name = f"{case}, {dtype}"
+            for method, factor in {"tree": 1.0, "exact": 1.5}.items() if "of" in case else ():
+                yield f"{name}, {method}", *beside(f"{factor} x torch", factor * t["torch"], t[method], t["torch"])
+            if dtype == "float64" and case != "sum":
+                yield f"{name}, exact", *beside("2.5 x torch", 2.5 * t["torch"], t["exact"], t["torch"])
         if "detreduce" not in t:
             continue
         ours = t["detreduce"]
@@ -452,7 +528,7 @@ def write():
     (Path(ARGUMENTS.out) / "python.json").write_text(json.dumps(page, indent=1) + "\n")
 
 
-PARTS = ("overhead", "graphs", "splits", "step", "cpu")
+PARTS = ("overhead", "graphs", "splits", "step", "cpu", "shapes")
 
 
 def main():
@@ -467,7 +543,7 @@ def main():
     parser.add_argument("--cores", type=int, default=0, help=argparse.SUPPRESS)
     parser.parse_args(namespace=ARGUMENTS)
     if ARGUMENTS.cores:
-        part_cpu()
+        globals()["part_" + ARGUMENTS.parts]()
         print(json.dumps(ROWS))
         return
     PROVENANCE = provenance()
@@ -479,16 +555,16 @@ def main():
         try:
             if part not in PARTS:
                 raise ValueError(f"--parts: allowed are {', '.join(PARTS)}, not {part!r}")
-            if part not in ("overhead", "cpu") and torch is None:
+            if part in ("graphs", "splits", "step") and torch is None:
                 note(part, "", "", note="left out: there is no torch")
             elif part in ("graphs", "step") and not gpu:
                 note(part, "", "", note="left out: there is no GPU that detreduce was built for")
             elif left() < 5:
                 note(part, "", "", note="left out: no time")
-            elif part == "cpu":  # in a process of its own, that has no more threads than cores
-                for cores in (1,) if ARGUMENTS.cpu_time else (1, 2):
+            elif part in ("cpu", "shapes"):  # in a process of its own, that has no more threads than cores
+                for cores in (1,) if ARGUMENTS.cpu_time or part == "shapes" else (1, 2):
                     mine = sorted(os.sched_getaffinity(0))[:cores]
-                    command = [sys.executable, os.path.abspath(__file__), "--cores", str(cores)]
+                    command = [sys.executable, os.path.abspath(__file__), "--cores", str(cores), "--parts", part]
                     command += ["--cpu-time"] if ARGUMENTS.cpu_time else []
                     said = subprocess.run(
                         command,

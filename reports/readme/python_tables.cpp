@@ -172,4 +172,24 @@ Table python_cpu_table(const PythonRun& run) {
     return table;
 }
 
+Table python_shapes_table(const PythonRun& run) {
+    const std::vector<std::string> libraries{"exact", "tree", torch, numpy, "xsum"};
+    Table table{"python-shapes", "Shapes on a CPU", {{"ns an element", false}, {"dtype", false}}, {}};
+    for (const std::string& library : libraries)
+        table.columns.push_back({library == "exact" || library == "tree" ? "`" + library + "`" : library});
+    for (const char* const heading : {"`exact` / torch", "`tree` / torch"})
+        table.columns.push_back({heading});
+    for (const PythonCase& c : of_part(run, "shapes")) {
+        const auto each = [&](const std::optional<double>& us) {
+            return us ? std::optional(*us * 1000 / static_cast<double>(c.elements)) : us;
+        };
+        auto& row = table.rows.emplace_back(std::vector<Cell>{{c.name}, {c.dtype}});
+        for (const std::string& library : libraries)
+            row.push_back(cell(each(time_of(c, library.c_str())), 2));
+        for (const char* const method : {"exact", "tree"})
+            row.push_back(cell(ratio(time_of(c, method), time_of(c, torch)), 2));
+    }
+    return table;
+}
+
 } // namespace detreduce::readme

@@ -17,7 +17,7 @@ struct PythonFigure {
     std::string bits;                   ///< of each run or split, and in it of each of several things: "a/b a/b"
 };
 
-/// One case, and its figures by library: detreduce, torch, numpy, C.
+/// One case, and its figures by library: detreduce, torch, numpy, C; of shapes its methods.
 struct PythonCase {
     std::string part, name, dtype, device;
     std::uint64_t elements = 0, threads = 0;
@@ -45,5 +45,8 @@ struct PythonRun {
 
 /// On a CPU, by threads.
 [[nodiscard]] report::Table python_cpu_table(const PythonRun& run);
+
+/// Sums of each shape and ops on a CPU, by method and library, one thread.
+[[nodiscard]] report::Table python_shapes_table(const PythonRun& run);
 
 } // namespace detreduce::readme
