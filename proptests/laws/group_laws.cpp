@@ -3,6 +3,7 @@
 #include <order_reference.hpp>
 
 #include "laws/group_cuts.hpp"
+#include "laws/window_edges.hpp"
 
 namespace detreduce::proptests {
 
@@ -151,6 +152,45 @@ TEMPLATE_TEST_CASE("groups: sums of -0 alone are -0", "[groups]", DETREDUCE_ALL_
                     SUCCEED();
                 }
             }
+        }
+    }
+}
+
+/// Of some ranges a double holds every sum of elements of a row, of the next it just does not; and
+/// next to such rows lie others, infinite ones among them.
+TEMPLATE_TEST_CASE("groups: rows with numbers at both edges of what is added without rounding", "[groups]",
+                   DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t groups = 70, kinds = 7;
+    for (const std::size_t n : {2, 64, 65, 512, 4096}) {
+        const int last = std::min(widest_range<TestType>, n > 1000 ? 40 : 60);
+        for (int range = n > 1000 ? std::min(8, last) : 0; range <= last; ++range) {
+            std::vector<TestType> row[kinds], x;
+            double wide[kinds];
+            float narrow[kinds];
+            for (std::size_t kind = 0; kind < kinds; ++kind) {
+                row[kind] = at_both_edges<TestType>(n, middle_of<TestType>(range), range, n - n * kind / 8);
+                if (kind == 3) row[kind][n / 2] = from_fields<TestType>({true, middle_of<TestType>(range), 1});
+                if (kind == 4) std::fill(row[kind].begin(), row[kind].end(), number<TestType>(-0.0));
+                for (std::size_t i = 0; kind > 4 && i < n; ++i)
+                    row[kind][i] = kind == 6 ? fp::negated(fp::from_bits<TestType>(fp::Format<TestType>::canonical_nan))
+                                   : i % 2 == 0 ? number<TestType>(infinity<double>)
+                                                : number<TestType>(-infinity<double>);
+                const accuracy::ExactSum sum = accuracy::exact_sum(std::span<const TestType>(row[kind]));
+                wide[kind] = sum.template round<double>();
+                narrow[kind] = sum.template round<float>();
+            }
+            const auto kind_of = [&](std::size_t g) { return range % 2 == 0 ? g % 3 : g % kinds; };
+            for (std::size_t g = 0; g < groups; ++g)
+                x.insert(x.end(), row[kind_of(g)].begin(), row[kind_of(g)].end());
+            const Request r{.method = Method::exact, .shape = Shape::rows, .n = n, .groups = groups};
+            const std::span<const TestType> all(x);
+            const auto in_wide = TestBackend::reduce_groups<double>(r, all, {}, {});
+            const auto in_narrow = TestBackend::reduce_groups<float>(r, all, {}, {});
+            for (std::size_t g = 0; g < groups; ++g) {
+                if (!same_bits(in_wide[g], wide[kind_of(g)]) || !same_bits(in_narrow[g], narrow[kind_of(g)]))
+                    FAIL("n " << n << " range " << range << " row " << g);
+            }
+            SUCCEED();
         }
     }
 }

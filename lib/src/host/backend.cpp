@@ -10,6 +10,10 @@
 #include "host/isa/isa_table.hpp"
 #include "host/pool.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace detreduce {
 namespace {
 
@@ -22,9 +26,14 @@ namespace {
 
 #if defined(DETREDUCE_ISAS_X86)
 constexpr std::array all_isas{Isa::baseline, Isa::avx2, Isa::avx512};
+/// Conversions of f16, which not every compiler knows by name.
+bool has_f16c() {
+    unsigned int a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
 std::size_t count_isas() {
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_f16c()) return 1;
     return __builtin_cpu_supports("avx512f") ? 3 : 2;
 }
 #else

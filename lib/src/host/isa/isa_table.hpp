@@ -115,6 +115,14 @@ struct GroupSums {
     std::uint64_t unknown[groups];
 };
 
+/// Sums of rows by additions of doubles alone, where these round nothing.
+struct RowSums {
+    static constexpr std::uint32_t rows = GroupSums::groups; ///< at most
+    static constexpr std::uint32_t row = 4096;               ///< elements; of longer rows fewer are so
+    double sum[rows];
+    std::int32_t is_sum[rows]; ///< 0: another way has to be taken
+};
+
 /// For elements of type T.
 template <class T>
 struct IsaFunctions {
@@ -146,6 +154,9 @@ struct IsaFunctions {
 
     /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
     void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words);
+
+    /// Sums of `count` rows of m elements, which begin `pitch` apart. Of f64 there are none.
+    void (*plain_sums_of_rows)(const T* x, std::uint64_t pitch, std::uint32_t m, std::uint32_t count, RowSums& out);
 
     /// Sums of `count` rows of m elements, which begin `pitch` apart, in bins at `top`; of
     /// neighbouring columns, whose elements lie `stride` apart, and what is read next begins at

@@ -86,32 +86,70 @@ inline bool SumOfElements::store_sum(const GroupSums& sums, std::uint64_t i, int
     return store_bins(Bins::of(sums, i), top, n, out);
 }
 
-/// Rows of at most GroupSums::row elements. `top` is where the bins are tried first.
+/// A sum that no addition rounded.
+inline void SumOfElements::store_plain(double sum, std::uint64_t n, void* out) const {
+    const acc::Finished finished = acc::finished(fp::Eft<double>{sum, 0}, op.finalize, n);
+    acc::store_as(out, plan.output(), [&](auto t) { return finished.as<decltype(t)>(); });
+}
+
+/// Rows of at most longest_row<T> elements.
 template <class T>
-void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count, int& top,
-                               char* out) const {
+void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count,
+                               RowsBefore& before, char* out) const {
     constexpr std::uint64_t at_once = GroupSums::groups;
     const std::size_t bytes = detail::group_bytes(plan);
     const IsaFunctions<T>& own = isa.of<T>();
     const auto m = static_cast<std::uint32_t>(n);
-    GroupSums sums;
+    const bool are_floats = op.finalize == Finalize::sum && plan.output() == DType::f32;
     for (std::uint64_t first = 0; first < count; first += at_once) {
         const auto here = static_cast<std::uint32_t>(std::min(at_once, count - first));
-        const int tried = top;
-        own.sums_of_rows(x + first * pitch, pitch, m, here, tried, sums);
-        for (std::uint64_t r = 0; r < here; ++r) {
-            void* const to = out + (first + r) * bytes;
-            if (store_sum(sums, r, tried, n, to)) continue;
-            const T* const row = x + (first + r) * pitch;
+        const T* const rows = x + first * pitch;
+        const auto to = [&](std::uint64_t r) { return out + (first + r) * bytes; };
+        const auto add_all = [&](std::uint64_t r) {
+            Found found{};
+            add(found, Arrays<T>{rows + r * pitch, nullptr, n}, 0);
+            store(found, n, to(r));
+        };
+        const int tried = before.top;
+        const auto bins_of = [&](std::uint64_t r, const GroupSums& sums, std::uint64_t i) {
+            if (store_sum(sums, i, tried, n, to(r))) return;
+            const T* const row = rows + r * pitch;
             const int needed = Bins::clamped(own.top_of_columns(row, 0, 1, m));
-            top = Bins::clamped(needed + 1);
+            before.top = Bins::clamped(needed + 1);
             GroupSums again;
             own.sums_of_rows(row, pitch, m, 1, needed, again);
-            if (store_sum(again, 0, needed, n, to)) continue;
-            Found found{};
-            add(found, Arrays<T>{row, nullptr, n}, 0);
-            store(found, n, to);
+            if (!store_sum(again, 0, needed, n, to(r))) add_all(r);
+        };
+        if (own.plain_sums_of_rows == nullptr || before.others > 0) {
+            GroupSums sums;
+            if (before.others > 0) --before.others;
+            if (n <= GroupSums::row) own.sums_of_rows(rows, pitch, m, here, tried, sums);
+            for (std::uint64_t r = 0; r < here; ++r)
+                n <= GroupSums::row ? bins_of(r, sums, r) : add_all(r);
+            continue;
         }
+        RowSums plain;
+        own.plain_sums_of_rows(rows, pitch, m, here, plain);
+        std::uint32_t failed = 0;
+        for (std::uint64_t r = 0; r < here; ++r) {
+            if (plain.is_sum[r] != 0) {
+                if (are_floats) {
+                    reinterpret_cast<float*>(out)[first + r] = static_cast<float>(plain.sum[r]);
+                } else {
+                    store_plain(plain.sum[r], n, to(r));
+                }
+                continue;
+            }
+            ++failed;
+            if (n > GroupSums::row) {
+                add_all(r);
+                continue;
+            }
+            GroupSums sums;
+            own.sums_of_rows(rows + r * pitch, pitch, m, 1, tried, sums);
+            bins_of(r, sums, 0);
+        }
+        if (failed > here / 4) before.others = 15;
     }
 }
 
@@ -187,9 +225,9 @@ void SumOfElements::store_columns(const T* x, std::uint64_t stride, std::uint64_
 
 template <class T>
 bool SumOfElements::store_short(const Arrays<T>& group, void* out) const {
-    if (group.n == 0 || group.n > GroupSums::row || group.step != 1) return false;
-    int top = Bins::first_top;
-    store_rows(group.x, 0, group.n, 1, top, static_cast<char*>(out));
+    if (group.n == 0 || group.n > longest_row<T> || group.step != 1) return false;
+    RowsBefore before{Bins::first_top};
+    store_rows(group.x, 0, group.n, 1, before, static_cast<char*>(out));
     return true;
 }
 
@@ -198,27 +236,28 @@ bool SumOfElements::store_neighbours(const Inputs& in, void* out) const {
     const Request& r = plan.request();
     const std::uint64_t groups = plan.groups();
     const bool is_across = detail::is_across(r.shape);
-    if (groups < 2 || r.n == 0 || r.n > (is_across ? Bins::most_elements : std::uint64_t{GroupSums::row})) return false;
+    if (groups < 2 || r.n == 0 || r.n > (is_across ? Bins::most_elements : longest_row<T>)) return false;
     if (!is_across && r.shape != Shape::rows) return false;
     const std::uint32_t threads = plan.launch().threads;
     const detail::Strides strides = detail::strides_of(r);
     const T* const x = static_cast<const T*>(in.x);
-    // So many that `top` is found once for many; of columns, a line of memory or a few.
-    constexpr std::uint64_t line = 64 / sizeof(T), elements = 65536, together = GroupSums::groups;
+    // So many that what is found out of some serves many; of columns, a line of memory or a few.
+    constexpr std::uint64_t line = 64 / sizeof(T), together = GroupSums::groups;
+    const std::uint64_t elements = is_across ? 65536 : 1048576;
     std::uint64_t at_once = std::max<std::uint64_t>(together, elements / r.n / together * together);
     while (at_once > line && spec::tiles(groups, static_cast<std::uint32_t>(at_once)) < threads)
         at_once /= 2;
     const auto run = [&](std::uint64_t i, std::uint32_t of_one) {
         const std::size_t bytes = detail::group_bytes(plan);
         const std::uint64_t end = std::min((i + 1) * at_once, groups);
-        int top = is_across ? Bins::no_top : Bins::first_top;
+        RowsBefore before{is_across ? Bins::no_top : Bins::first_top};
         for (std::uint64_t g = i * at_once; g < end; g += together) {
             const std::uint64_t count = std::min(together, end - g);
             char* const to = static_cast<char*>(out) + g * bytes;
             if (is_across) {
-                store_columns(x + g, strides.element, r.n, count, of_one, top, to);
+                store_columns(x + g, strides.element, r.n, count, of_one, before.top, to);
             } else {
-                store_rows(x + g * strides.group, strides.group, r.n, count, top, to);
+                store_rows(x + g * strides.group, strides.group, r.n, count, before, to);
             }
         }
     };

@@ -70,8 +70,17 @@ struct SumOfElements : ExactOp<ElementSums> {
     [[nodiscard]] bool store_doubles(std::int64_t upper, std::int64_t lower, int top, void* out) const;
     [[nodiscard]] bool store_bins(const Bins& bins, int top, std::uint64_t n, void* out) const;
     [[nodiscard]] bool store_sum(const GroupSums& sums, std::uint64_t i, int top, std::uint64_t n, void* out) const;
+    void store_plain(double sum, std::uint64_t n, void* out) const;
+    /// What rows teach those that follow.
+    struct RowsBefore {
+        int top;        ///< where the bins are tried first
+        int others = 0; ///< for how many batches plain sums are not tried
+    };
     template <class T>
-    void store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count, int& top, char* out) const;
+    static constexpr std::uint64_t longest_row = fp::is_f64<T> ? GroupSums::row : RowSums::row;
+    template <class T>
+    void store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count, RowsBefore& before,
+                    char* out) const;
     template <class T>
     void store_columns(const T* x, std::uint64_t stride, std::uint64_t n, std::uint64_t columns, std::uint32_t threads,
                        int& top, char* out) const;
