@@ -195,6 +195,38 @@ TEMPLATE_TEST_CASE("groups: rows with numbers at both edges of what is added wit
     }
 }
 
+/// First rows whose elements are close together, then rows whose elements are not: what was found out
+/// of the former must not matter to the latter, nor the other way round.
+TEMPLATE_TEST_CASE("groups: many short rows, the second half of them of other magnitudes", "[groups]",
+                   DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t n = 24, stride = 25, groups = 2300;
+    std::vector<TestType> x(groups * stride);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const std::uint64_t word = accuracy::hash(7, i);
+        const bool wide = i / stride >= groups / 2 && i / stride < groups - 70, small = i / stride % 97 == 5;
+        const int most = largest_exponent<TestType>, range = wide ? most : 2;
+        const int exponent = static_cast<int>(word / 2 % static_cast<unsigned>(2 * range + 1)) - range;
+        x[i] = small ? fp::from_bits<TestType>(static_cast<fp::Bits<TestType>>(1 + word % 3)) // subnormal
+                     : from_fields<TestType>({word % 2 != 0, exponent, word >> 20});
+    }
+    for (const Op op : {Op::sum, Op::mean}) {
+        const Request r{
+            .op = op, .method = Method::exact, .shape = Shape::rows, .n = n, .groups = groups, .stride = stride};
+        for (const DType output : dtypes()) {
+            with_dtype(output, [&](auto out) {
+                using Out = decltype(out);
+                const auto results = TestBackend::reduce_groups<Out>(r, std::span<const TestType>(x), {}, {});
+                for (std::size_t g = 0; g < groups; ++g) {
+                    const std::vector<TestType> row(x.begin() + g * stride, x.begin() + g * stride + n);
+                    if (!same_bits(results[g], expected<Out>(op, Pair<TestType>{row, {}}, Method::exact)))
+                        FAIL(name(op) << " in " << name(output) << " row " << g);
+                }
+                SUCCEED();
+            });
+        }
+    }
+}
+
 /// Alone, so that nothing else leaves room for it.
 TEMPLATE_TEST_CASE("groups: one segment just longer than what is taken at once", "[groups]", DETREDUCE_ALL_TYPES) {
     constexpr std::size_t tile = spec::TreeOrder<sizeof(TestType)>::tile;

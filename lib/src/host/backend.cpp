@@ -26,7 +26,7 @@ namespace {
 
 #if defined(DETREDUCE_ISAS_X86)
 constexpr std::array all_isas{Isa::baseline, Isa::avx2, Isa::avx512};
-/// Conversions of f16, which not every compiler knows by name.
+/// Does the processor convert f16? Not every compiler knows that by name.
 bool has_f16c() {
     unsigned int a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

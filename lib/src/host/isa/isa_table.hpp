@@ -118,7 +118,7 @@ struct GroupSums {
 /// Sums of rows by additions of doubles alone, where these round nothing.
 struct RowSums {
     static constexpr std::uint32_t rows = GroupSums::groups; ///< at most
-    static constexpr std::uint32_t row = 4096;               ///< elements; of longer rows fewer are so
+    static constexpr std::uint32_t row = 4096;               ///< elements; longer rows are seldom such
     double sum[rows];
     std::int32_t is_sum[rows]; ///< 0: another way has to be taken
 };

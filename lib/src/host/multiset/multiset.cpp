@@ -39,6 +39,15 @@ struct SumOfElements::Bins {
     static int clamped(int top) { return std::clamp(top, GroupWindow::lowest_top, GroupWindow::highest_top); }
 };
 
+/// What is no NaN, in most cases to f32.
+inline void SumOfElements::store_finished(const acc::Finished& finished, void* out) const {
+    if (plan.output() == DType::f32) {
+        *static_cast<float*>(out) = static_cast<float>(finished.odd);
+    } else {
+        acc::store_as(out, plan.output(), [&](auto t) { return finished.as<decltype(t)>(); });
+    }
+}
+
 /// A sum that is two doubles: |upper| and |lower| are at most 2^53. False where another way has to
 /// be taken.
 inline bool SumOfElements::store_doubles(std::int64_t upper, std::int64_t lower, int top, void* out) const {
@@ -52,12 +61,7 @@ inline bool SumOfElements::store_doubles(std::int64_t upper, std::int64_t lower,
         nearest = high + low;
         odd = fp::sum_rounded_to_odd(high, low);
     }
-    if (plan.output() == DType::f32) {
-        *static_cast<float*>(out) = static_cast<float>(odd);
-    } else {
-        const acc::Finished finished{nearest, odd};
-        acc::store_as(out, plan.output(), [&](auto t) { return finished.as<decltype(t)>(); });
-    }
+    store_finished({nearest, odd}, out);
     return true;
 }
 
@@ -86,12 +90,6 @@ inline bool SumOfElements::store_sum(const GroupSums& sums, std::uint64_t i, int
     return store_bins(Bins::of(sums, i), top, n, out);
 }
 
-/// A sum that no addition rounded.
-inline void SumOfElements::store_plain(double sum, std::uint64_t n, void* out) const {
-    const acc::Finished finished = acc::finished(fp::Eft<double>{sum, 0}, op.finalize, n);
-    acc::store_as(out, plan.output(), [&](auto t) { return finished.as<decltype(t)>(); });
-}
-
 /// Rows of at most longest_row<T> elements.
 template <class T>
 void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count,
@@ -100,56 +98,43 @@ void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n,
     const std::size_t bytes = detail::group_bytes(plan);
     const IsaFunctions<T>& own = isa.of<T>();
     const auto m = static_cast<std::uint32_t>(n);
-    const bool are_floats = op.finalize == Finalize::sum && plan.output() == DType::f32;
     for (std::uint64_t first = 0; first < count; first += at_once) {
         const auto here = static_cast<std::uint32_t>(std::min(at_once, count - first));
         const T* const rows = x + first * pitch;
-        const auto to = [&](std::uint64_t r) { return out + (first + r) * bytes; };
-        const auto add_all = [&](std::uint64_t r) {
-            Found found{};
-            add(found, Arrays<T>{rows + r * pitch, nullptr, n}, 0);
-            store(found, n, to(r));
-        };
-        const int tried = before.top;
-        const auto bins_of = [&](std::uint64_t r, const GroupSums& sums, std::uint64_t i) {
-            if (store_sum(sums, i, tried, n, to(r))) return;
-            const T* const row = rows + r * pitch;
-            const int needed = Bins::clamped(own.top_of_columns(row, 0, 1, m));
-            before.top = Bins::clamped(needed + 1);
-            GroupSums again;
-            own.sums_of_rows(row, pitch, m, 1, needed, again);
-            if (!store_sum(again, 0, needed, n, to(r))) add_all(r);
-        };
-        if (own.plain_sums_of_rows == nullptr || before.others > 0) {
-            GroupSums sums;
-            if (before.others > 0) --before.others;
-            if (n <= GroupSums::row) own.sums_of_rows(rows, pitch, m, here, tried, sums);
-            for (std::uint64_t r = 0; r < here; ++r)
-                n <= GroupSums::row ? bins_of(r, sums, r) : add_all(r);
-            continue;
-        }
         RowSums plain;
-        own.plain_sums_of_rows(rows, pitch, m, here, plain);
-        std::uint32_t failed = 0;
-        for (std::uint64_t r = 0; r < here; ++r) {
-            if (plain.is_sum[r] != 0) {
-                if (are_floats) {
-                    reinterpret_cast<float*>(out)[first + r] = static_cast<float>(plain.sum[r]);
-                } else {
-                    store_plain(plain.sum[r], n, to(r));
-                }
-                continue;
+        std::uint32_t others = here; // rows that are no plain sums
+        if constexpr (!fp::is_f64<T>) {
+            if (before.others == 0) {
+                own.plain_sums_of_rows(rows, pitch, m, here, plain);
+                others = static_cast<std::uint32_t>(std::count(plain.is_sum, plain.is_sum + here, 0));
+                if (others > here / 4) before.others = 15;
+            } else {
+                --before.others;
             }
-            ++failed;
-            if (n > GroupSums::row) {
-                add_all(r);
-                continue;
-            }
-            GroupSums sums;
-            own.sums_of_rows(rows + r * pitch, pitch, m, 1, tried, sums);
-            bins_of(r, sums, 0);
         }
-        if (failed > here / 4) before.others = 15;
+        const bool has_plain = others<here, fits_bins = n <= GroupSums::row, all_in_bins = others> here / 4;
+        const int tried = before.top;
+        GroupSums sums;
+        if (fits_bins && all_in_bins) own.sums_of_rows(rows, pitch, m, here, tried, sums);
+        for (std::uint64_t r = 0; r < here; ++r) {
+            void* const to = out + (first + r) * bytes;
+            if (has_plain && plain.is_sum[r] != 0) {
+                store_finished(acc::finished(fp::Eft<double>{plain.sum[r], 0}, op.finalize, n), to);
+                continue;
+            }
+            const T* const row = rows + r * pitch;
+            if (fits_bins) {
+                if (all_in_bins && store_sum(sums, r, tried, n, to)) continue;
+                const int needed = Bins::clamped(own.top_of_columns(row, 0, 1, m));
+                before.top = Bins::clamped(needed + 1);
+                GroupSums again;
+                own.sums_of_rows(row, pitch, m, 1, needed, again);
+                if (store_sum(again, 0, needed, n, to)) continue;
+            }
+            Found found{};
+            add(found, Arrays<T>{row, nullptr, n}, 0);
+            store(found, n, to);
+        }
     }
 }
 
@@ -226,7 +211,7 @@ void SumOfElements::store_columns(const T* x, std::uint64_t stride, std::uint64_
 template <class T>
 bool SumOfElements::store_short(const Arrays<T>& group, void* out) const {
     if (group.n == 0 || group.n > longest_row<T> || group.step != 1) return false;
-    RowsBefore before{Bins::first_top};
+    RowsBefore before{Bins::first_top, group.n < 64 ? 1 : 0}; // bins of one short row are faster
     store_rows(group.x, 0, group.n, 1, before, static_cast<char*>(out));
     return true;
 }
@@ -241,11 +226,12 @@ bool SumOfElements::store_neighbours(const Inputs& in, void* out) const {
     const std::uint32_t threads = plan.launch().threads;
     const detail::Strides strides = detail::strides_of(r);
     const T* const x = static_cast<const T*>(in.x);
-    // So many that what is found out of some serves many; of columns, a line of memory or a few.
-    constexpr std::uint64_t line = 64 / sizeof(T), together = GroupSums::groups;
-    const std::uint64_t elements = is_across ? 65536 : 1048576;
+    // So many that what is found out of some serves many: of rows a thread's, of columns a line of memory or more.
+    constexpr std::uint64_t line = 64 / sizeof(T), together = GroupSums::groups, elements = 65536;
+    constexpr std::uint64_t fewest_rows = 8, most_rows = std::uint64_t{1} << 24;
     std::uint64_t at_once = std::max<std::uint64_t>(together, elements / r.n / together * together);
-    while (at_once > line && spec::tiles(groups, static_cast<std::uint32_t>(at_once)) < threads)
+    if (!is_across) at_once = std::clamp(groups / threads + (groups % threads != 0), fewest_rows, most_rows);
+    while (is_across && at_once > line && spec::tiles(groups, static_cast<std::uint32_t>(at_once)) < threads)
         at_once /= 2;
     const auto run = [&](std::uint64_t i, std::uint32_t of_one) {
         const std::size_t bytes = detail::group_bytes(plan);

@@ -67,10 +67,10 @@ struct SumOfElements : ExactOp<ElementSums> {
   private:
     struct Bins;
     struct Strip;
+    void store_finished(const acc::Finished& finished, void* out) const;
     [[nodiscard]] bool store_doubles(std::int64_t upper, std::int64_t lower, int top, void* out) const;
     [[nodiscard]] bool store_bins(const Bins& bins, int top, std::uint64_t n, void* out) const;
     [[nodiscard]] bool store_sum(const GroupSums& sums, std::uint64_t i, int top, std::uint64_t n, void* out) const;
-    void store_plain(double sum, std::uint64_t n, void* out) const;
     /// What rows teach those that follow.
     struct RowsBefore {
         int top;        ///< where the bins are tried first
