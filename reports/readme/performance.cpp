@@ -32,7 +32,7 @@ namespace {
 using namespace report;
 
 constexpr const char *results_file = "results.json", *ladder_file = "ladder.json", *cpu_folder = "xeon-cpu",
-                     *edge_folder = "edge-cases", *build_folder = "build";
+                     *python_folder = "epyc-cpu", *edge_folder = "edge-cases", *build_folder = "build";
 
 struct Folder {
     std::filesystem::path path;
@@ -284,7 +284,7 @@ std::string cpu_ops(const Folder& folder) {
 std::string python(const Folder& folder, const char* about, Table (*table)(const PythonRun&)) {
     const char* const file = "python.json";
     const PythonRun run = python_run(read_file(folder.path / file), (folder.path / file).string());
-    const std::string& machine = run.gpu.empty() ? run.cpu : run.gpu;
+    const std::string& machine = table == python_cpu_table || run.gpu.empty() ? run.cpu : run.gpu;
     return fmt::format("{}\nFrom {}: {}, {}.\n\n", about, folder.link_to(file), machine, run.origin) +
            markdown(table(run));
 }
@@ -308,11 +308,11 @@ std::string python_steps(const Folder& folder) {
 }
 
 std::string python_cpu(const Folder& folder) {
-    return python(folder.beside(cpu_folder), "2²² elements on a CPU, in rows of 4096.", python_cpu_table);
+    return python(folder, "2²² elements on a CPU, in rows of 4096.", python_cpu_table);
 }
 
 std::string python_shapes(const Folder& folder) {
-    return python(folder.beside(cpu_folder),
+    return python(folder.beside(python_folder),
                   "2²⁴ elements on a CPU, ns an element by one thread. Rows and columns of n elements are sums over "
                   "them.",
                   python_shapes_table);

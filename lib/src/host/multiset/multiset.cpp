@@ -98,6 +98,7 @@ void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n,
     const std::size_t bytes = detail::group_bytes(plan);
     const IsaFunctions<T>& own = isa.of<T>();
     const auto m = static_cast<std::uint32_t>(n);
+    const bool are_floats = op.finalize == Finalize::sum && plan.output() == DType::f32;
     for (std::uint64_t first = 0; first < count; first += at_once) {
         const auto here = static_cast<std::uint32_t>(std::min(at_once, count - first));
         const T* const rows = x + first * pitch;
@@ -119,7 +120,12 @@ void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n,
         for (std::uint64_t r = 0; r < here; ++r) {
             void* const to = out + (first + r) * bytes;
             if (has_plain && plain.is_sum[r] != 0) {
-                store_finished(acc::finished(fp::Eft<double>{plain.sum[r], 0}, op.finalize, n), to);
+                const double sum = plain.sum[r];
+                if (are_floats) { // one check for all rows
+                    *static_cast<float*>(to) = static_cast<float>(sum);
+                } else {
+                    store_finished(acc::finished(fp::Eft<double>{sum, 0}, op.finalize, n), to);
+                }
                 continue;
             }
             const T* const row = rows + r * pitch;
