@@ -84,16 +84,10 @@ struct RowOut {
 /// f(the word that has byte `from` of 16, as a constant).
 template <class F>
 __device__ __forceinline__ void with_moved(int from, const F& f) {
-    switch (from / 4) { // the same for all of a warp
-    case 0:
-        return f(std::integral_constant<int, 0>{});
-    case 1:
-        return f(std::integral_constant<int, 1>{});
-    case 2:
-        return f(std::integral_constant<int, 2>{});
-    default:
-        return f(std::integral_constant<int, 3>{});
+    [&]<int... Word>(std::integer_sequence<int, Word...>) { // the same for all of a warp
+        ((from / 4 == Word ? f(std::integral_constant<int, Word>{}) : void()), ...);
     }
+    (std::make_integer_sequence<int, 4>());
 }
 /// Word j of the 16 bytes that begin with word First of 8, or with its upper half: `selector` says.
 template <int First, bool Halves>

@@ -324,13 +324,20 @@ struct LayerNormBlock {
         return j < (counts().m - 1) % lanes + 1;
     }
 
-    template <int Count>
-    [[nodiscard]] static __device__ __forceinline__ Acc merge_first(const Acc (&row)[rows]) {
-        Acc first[Count];
+    /// Count rows of a lane from row Begin on, all of which are there. Merges of as many take no
+    /// weights.
+    template <int Begin, int Count>
+    [[nodiscard]] __device__ __forceinline__ Acc merge_rows(const Acc (&row)[rows]) const {
+        constexpr int equal = Count >= 8 ? 8 : Count >= 4 ? 4 : Count >= 2 ? 2 : 1;
+        Acc first[equal];
 #pragma unroll
-        for (int r = 0; r < Count; ++r)
-            first[r] = row[r];
-        return moment_kernels::merge_equal(first, V{1});
+        for (int r = 0; r < equal; ++r)
+            first[r] = row[Begin + r];
+        Acc sum = moment_kernels::merge_equal(first, V{1});
+        if constexpr (equal < Count)
+            sum.merge(merge_rows<Begin + equal, Count - equal>(row),
+                      weights().rows[0][8 - 8 / equal + Begin / (2 * equal)]);
+        return sum;
     }
     /// Lane k of the warp's chunk.
     [[nodiscard]] __device__ __forceinline__ Acc lane(const ChunkOf& chunk, int k, bool full) const {
@@ -338,12 +345,15 @@ struct LayerNormBlock {
 #pragma unroll
         for (int r = 0; r < rows; ++r)
             row[r] = Acc::of(chunk.at(r, k));
-        if (full) return moment_kernels::merge_equal(row, V{1});
+        if (full) return merge_rows<0, rows>(row);
         if (counts().m % lanes == 0) { // the first rows are there, of every lane
             const std::uint32_t there = counts().m / lanes % rows;
-            if (there == 4) return merge_first<4>(row);
-            if (there == 2) return merge_first<2>(row);
-            if (there == 1) return row[0];
+            Acc sum = row[0];
+            [&]<int... Less>(std::integer_sequence<int, Less...>) {
+                ((there == Less + 2 ? void(sum = merge_rows<0, Less + 2>(row)) : void()), ...);
+            }
+            (std::make_integer_sequence<int, rows - 2>());
+            return sum;
         }
         return merge_weighted<rows>(row, weights().rows[in_last_row(threadIdx.x % warp_size * K + k) ? 0 : 1]);
     }
@@ -412,7 +422,7 @@ struct LayerNormBlock {
         for (std::uint64_t t = 0; t < a.tiles; ++t) {
             typename TileOf::Pointer p{};
             p.x = x + static_cast<std::int64_t>(t * tile_items);
-            if constexpr (requires { p.aligned = true; } && !(Aligned && fp::is_narrow<T>)) set_aligned(p);
+            if constexpr (requires { p.aligned = true; } && !(Aligned && fp::is_narrow<T>)) p.aligned = Aligned;
             const Acc part = TileOf{p, {items_in_tile(t * tile_items, a.n, tile_items), 1}, s.buffer()}.reduce();
             if (threadIdx.x == 0) level[t] = part;
             sync_team(); // the buffer is used again
@@ -434,10 +444,6 @@ struct LayerNormBlock {
             unit *= above_items;
         }
         return load_item<Source::partials>(level);
-    }
-    template <class Pointer>
-    static __device__ __forceinline__ void set_aligned(Pointer& p) {
-        p.aligned = Aligned;
     }
 };
 
