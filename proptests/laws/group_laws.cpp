@@ -195,8 +195,8 @@ TEMPLATE_TEST_CASE("groups: rows with numbers at both edges of what is added wit
     }
 }
 
-/// First rows whose elements are close together, then rows whose elements are not: what was found out
-/// of the former must not matter to the latter, nor the other way round.
+/// First rows whose elements are close together, then rows whose elements are not: what was found
+/// out of the former must not matter to the latter, nor the other way round.
 TEMPLATE_TEST_CASE("groups: many short rows, the second half of them of other magnitudes", "[groups]",
                    DETREDUCE_ALL_TYPES) {
     constexpr std::size_t n = 24, stride = 25, groups = 2300;

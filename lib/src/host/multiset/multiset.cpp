@@ -232,7 +232,8 @@ bool SumOfElements::store_neighbours(const Inputs& in, void* out) const {
     const std::uint32_t threads = plan.launch().threads;
     const detail::Strides strides = detail::strides_of(r);
     const T* const x = static_cast<const T*>(in.x);
-    // So many that what is found out of some serves many: of rows a thread's, of columns a line of memory or more.
+    // So many that what is found out of some serves many: of rows a thread's, of columns a line of
+    // memory or more.
     constexpr std::uint64_t line = 64 / sizeof(T), together = GroupSums::groups, elements = 65536;
     constexpr std::uint64_t fewest_rows = 8, most_rows = std::uint64_t{1} << 24;
     std::uint64_t at_once = std::max<std::uint64_t>(together, elements / r.n / together * together);
