@@ -328,7 +328,7 @@ struct LayerNormBlock {
     /// weights.
     template <int Begin, int Count>
     [[nodiscard]] __device__ __forceinline__ Acc merge_rows(const Acc (&row)[rows]) const {
-        constexpr int equal = Count >= 8 ? 8 : Count >= 4 ? 4 : Count >= 2 ? 2 : 1;
+        constexpr int equal = Count >= 4 ? 4 : Count >= 2 ? 2 : 1;
         Acc first[equal];
 #pragma unroll
         for (int r = 0; r < equal; ++r)
@@ -339,23 +339,24 @@ struct LayerNormBlock {
                       weights().rows[0][8 - 8 / equal + Begin / (2 * equal)]);
         return sum;
     }
-    /// Lane k of the warp's chunk.
-    [[nodiscard]] __device__ __forceinline__ Acc lane(const ChunkOf& chunk, int k, bool full) const {
-        Acc row[rows];
+    /// Of the warp's chunk the thread's lanes, as merge(rows, lane) merges the rows of each, to the
+    /// buffer.
+    template <class Merge>
+    __device__ __forceinline__ void put_lanes(const ChunkOf& chunk, const Merge& merge) const {
+        constexpr int together = TileOf::Buffer::together; // one by one they would meet in the same banks
 #pragma unroll
-        for (int r = 0; r < rows; ++r)
-            row[r] = Acc::of(chunk.at(r, k));
-        if (full) return merge_rows<0, rows>(row);
-        if (counts().m % lanes == 0) { // the first rows are there, of every lane
-            const std::uint32_t there = counts().m / lanes % rows;
-            Acc sum = row[0];
-            [&]<int... Less>(std::integer_sequence<int, Less...>) {
-                ((there == Less + 2 ? void(sum = merge_rows<0, Less + 2>(row)) : void()), ...);
+        for (int k = 0; k < K; k += together) {
+            Acc lanes_together[together];
+#pragma unroll
+            for (int i = 0; i < together; ++i) {
+                Acc row[rows];
+#pragma unroll
+                for (int r = 0; r < rows; ++r)
+                    row[r] = Acc::of(chunk.at(r, k + i));
+                lanes_together[i] = merge(row, k + i);
             }
-            (std::make_integer_sequence<int, rows - 2>());
-            return sum;
+            s.buffer().put(threadIdx.x / warp_size, static_cast<int>(threadIdx.x) % warp_size * K + k, lanes_together);
         }
-        return merge_weighted<rows>(row, weights().rows[in_last_row(threadIdx.x % warp_size * K + k) ? 0 : 1]);
     }
     /// The lanes of the chunks.
     template <int Count>
@@ -376,17 +377,23 @@ struct LayerNormBlock {
         const int warp = threadIdx.x / warp_size, own = static_cast<int>(threadIdx.x) % warp_size * K;
         chunk.load(x, there ? m : 0, T{});
         ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
-        const bool full = (warp + 1) * static_cast<int>(ChunkOf::Order::chunk) <= m;
-        if (warp * static_cast<int>(ChunkOf::Order::chunk) < m) {
-            constexpr int together = TileOf::Buffer::together;
-#pragma unroll
-            for (int k = 0; k < K; k += together) { // one by one they would meet in the same banks
-                Acc lanes_together[together];
-#pragma unroll
-                for (int i = 0; i < together; ++i)
-                    lanes_together[i] = lane(chunk, k + i, full);
-                s.buffer().put(warp, own + k, lanes_together);
+        const int remaining = m - warp * static_cast<int>(ChunkOf::Order::chunk);
+        // What is run lies in one piece: with the choice inside of the loop over lanes, warps waited
+        // for instructions.
+        if (remaining >= rows * static_cast<int>(lanes)) {
+            put_lanes(chunk, [](Acc(&row)[rows], int) { return moment_kernels::merge_equal(row, V{1}); });
+        } else if (remaining > 0 && m % lanes == 0) { // whole rows of lanes
+            [&]<int... Count>(std::integer_sequence<int, Count...>) {
+                ((remaining == Count * static_cast<int>(lanes)
+                      ? put_lanes(chunk, [&](const Acc(&row)[rows], int) { return merge_rows<0, Count>(row); })
+                      : void()),
+                 ...);
             }
+            (std::integer_sequence<int, 1, 2, 3, 4, 5, 6, 7>());
+        } else if (remaining > 0) {
+            put_lanes(chunk, [&](Acc(&row)[rows], int k) {
+                return merge_weighted<rows>(row, weights().rows[in_last_row(own + k) ? 0 : 1]);
+            });
         }
         sync_team();
         if (warps == 2) merge_chunks<2>();
@@ -394,9 +401,8 @@ struct LayerNormBlock {
         if (warps == 8) merge_chunks<8>();
         sync_team();
         if (warp != 0) return {};
-        const TileOf tile = tile_of(x);
-        const bool equal = counts().m % lanes == 0; // then all lanes have as many elements
-        return equal ? tile.template merge_lanes<true>() : tile.template merge_lanes<false>();
+        // All lanes have as many elements, or not.
+        return m % lanes == 0 ? tile_of(x).template merge_lanes<true>() : tile_of(x).template merge_lanes<false>();
     }
 
     /// Of the row, what the first thread of each block of the cluster found out of its tile: to the
