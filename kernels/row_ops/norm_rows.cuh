@@ -378,8 +378,8 @@ struct LayerNormBlock {
         chunk.load(x, there ? m : 0, T{});
         ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
         const int remaining = m - warp * static_cast<int>(ChunkOf::Order::chunk);
-        // What is run lies in one piece: with the choice inside of the loop over lanes, warps waited
-        // for instructions.
+        // What is run lies in one piece: with the choice inside of the loop over lanes, warps
+        // waited for instructions.
         if (remaining >= rows * static_cast<int>(lanes)) {
             put_lanes(chunk, [](Acc(&row)[rows], int) { return moment_kernels::merge_equal(row, V{1}); });
         } else if (remaining > 0 && m % lanes == 0) { // whole rows of lanes

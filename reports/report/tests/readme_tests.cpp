@@ -254,10 +254,10 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
         "elements": 16, "device": "cpu", "library": "torch", "microseconds": 2.5}]})");
     CHECK(text_of("python-calls").find("4.5") != std::string::npos);
     CHECK_THROWS(text_of("python-shapes")); // no python.json of a CPU
-    write(
-        "epyc-cpu/python.json",
-        R"({"provenance": {"commit": "0123456789ab", "date": "2026-11-26", "python": "3.11", "numpy": "2", "cpu": "Other CPU"},
-        "rows": [{"part": "shapes", "case": "sum, rows of 32", "dtype": "float32", "elements": 1000, "device": "cpu", "threads": 1,
+    std::filesystem::create_directories(dir.path() / "epyc-cpu");
+    write("epyc-cpu/python.json",
+          R"({"provenance": {"commit": "0123456789ab", "date": "2026-11-26", "python": "3.11", "numpy": "2",
+        "cpu": "Other CPU"}, "rows": [{"part": "shapes", "case": "sum, rows of 32", "dtype": "float32", "elements": 1000, "device": "cpu", "threads": 1,
         "library": "exact", "microseconds": 3}, {"part": "shapes", "case": "sum, rows of 32", "dtype": "float32", "elements": 1000,
         "device": "cpu", "threads": 1, "library": "torch", "microseconds": 2}]})");
     CHECK(text_of("python-shapes").find("| sum, rows of 32 | float32 | 3.00 |  | 2.00 |  |  | 1.50 |  |") !=
