@@ -113,7 +113,9 @@ void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n,
                 --before.others;
             }
         }
-        const bool has_plain = others<here, fits_bins = n <= GroupSums::row, all_in_bins = others> here / 4;
+        const bool has_plain = here > others;
+        const bool fits_bins = n <= GroupSums::row;
+        const bool all_in_bins = others > here / 4;
         const int tried = before.top;
         GroupSums sums;
         if (fits_bins && all_in_bins) own.sums_of_rows(rows, pitch, m, here, tried, sums);
