@@ -324,8 +324,8 @@ struct LayerNormBlock {
         return j < (counts().m - 1) % lanes + 1;
     }
 
-    /// Count rows of a lane from row Begin on, all of which are there. Merges of as many take no
-    /// weights.
+    /// The rows Begin … Begin + Count − 1 of a lane, all of which are there. Groups of equally many
+    /// rows are merged without weights.
     template <int Begin, int Count>
     [[nodiscard]] __device__ __forceinline__ Acc merge_rows(const Acc (&row)[rows]) const {
         constexpr int equal = Count >= 4 ? 4 : Count >= 2 ? 2 : 1;
@@ -401,7 +401,7 @@ struct LayerNormBlock {
         if (warps == 8) merge_chunks<8>();
         sync_team();
         if (warp != 0) return {};
-        // All lanes have as many elements, or not.
+        // Lanes of equally many elements are merged without a division.
         return m % lanes == 0 ? tile_of(x).template merge_lanes<true>() : tile_of(x).template merge_lanes<false>();
     }
 

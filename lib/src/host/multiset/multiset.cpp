@@ -39,7 +39,7 @@ struct SumOfElements::Bins {
     static int clamped(int top) { return std::clamp(top, GroupWindow::lowest_top, GroupWindow::highest_top); }
 };
 
-/// What is no NaN, in most cases to f32.
+/// Rounds a sum that is no NaN, and stores it.
 inline void SumOfElements::store_finished(const acc::Finished& finished, void* out) const {
     if (plan.output() == DType::f32) {
         *static_cast<float*>(out) = static_cast<float>(finished.odd);
@@ -104,24 +104,24 @@ void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n,
         const T* const rows = x + first * pitch;
         RowSums plain;
         std::uint32_t others = here; // rows that are no plain sums
-        if constexpr (!fp::is_f64<T>) {
-            if (before.others == 0) {
-                own.plain_sums_of_rows(rows, pitch, m, here, plain);
-                others = static_cast<std::uint32_t>(std::count(plain.is_sum, plain.is_sum + here, 0));
-                if (others > here / 4) before.others = 15;
-            } else {
-                --before.others;
-            }
+        const bool tries_plain = !fp::is_f64<T> && before.others == 0;
+        if (tries_plain) {
+            own.plain_sums_of_rows(rows, pitch, m, here, plain);
+            others = static_cast<std::uint32_t>(std::count(plain.is_sum, plain.is_sum + here, 0));
         }
-        const bool has_plain = here > others;
         const bool fits_bins = n <= GroupSums::row;
-        const bool all_in_bins = others > here / 4;
+        const bool all_in_bins = others > here / 4; // rather than one by one
+        if (tries_plain) {
+            before.others = all_in_bins ? RowsBefore::pause : 0;
+        } else if (before.others > 0) {
+            --before.others;
+        }
         const int tried = before.top;
         GroupSums sums;
         if (fits_bins && all_in_bins) own.sums_of_rows(rows, pitch, m, here, tried, sums);
         for (std::uint64_t r = 0; r < here; ++r) {
             void* const to = out + (first + r) * bytes;
-            if (has_plain && plain.is_sum[r] != 0) {
+            if (tries_plain && plain.is_sum[r] != 0) {
                 const double sum = plain.sum[r];
                 if (are_floats) { // one check for all rows
                     *static_cast<float*>(to) = static_cast<float>(sum);
@@ -219,7 +219,8 @@ void SumOfElements::store_columns(const T* x, std::uint64_t stride, std::uint64_
 template <class T>
 bool SumOfElements::store_short(const Arrays<T>& group, void* out) const {
     if (group.n == 0 || group.n > longest_row<T> || group.step != 1) return false;
-    RowsBefore before{Bins::first_top, group.n < 64 ? 1 : 0}; // bins of one short row are faster
+    const bool is_short = group.n < 64; // then bins of one row are faster
+    RowsBefore before{Bins::first_top, is_short ? 1 : 0};
     store_rows(group.x, 0, group.n, 1, before, static_cast<char*>(out));
     return true;
 }

@@ -71,10 +71,11 @@ struct SumOfElements : ExactOp<ElementSums> {
     [[nodiscard]] bool store_doubles(std::int64_t upper, std::int64_t lower, int top, void* out) const;
     [[nodiscard]] bool store_bins(const Bins& bins, int top, std::uint64_t n, void* out) const;
     [[nodiscard]] bool store_sum(const GroupSums& sums, std::uint64_t i, int top, std::uint64_t n, void* out) const;
-    /// What rows teach those that follow.
+    /// What is known of the rows before.
     struct RowsBefore {
-        int top;        ///< where the bins are tried first
-        int others = 0; ///< for how many batches plain sums are not tried
+        static constexpr int pause = 15; ///< batches, after one of which more than a quarter was no plain sum
+        int top;                         ///< where the bins are tried first
+        int others = 0;                  ///< for how many batches plain sums are not tried
     };
     template <class T>
     static constexpr std::uint64_t longest_row = fp::is_f64<T> ? GroupSums::row : RowSums::row;
