@@ -36,7 +36,7 @@ except ImportError:
 
 COLUMNS = "part case dtype elements device threads library microseconds bits note".split()
 BEGAN = time.monotonic()
-ARGUMENTS = argparse.Namespace(seconds=85.0, cpu_time=False)
+ARGUMENTS = argparse.Namespace(seconds=85.0, cpu_time=False, out=None)
 ROWS = []
 
 
@@ -521,12 +521,14 @@ def marks():
                 yield name, *beside("numpy", t["numpy"], ours, t["numpy"])
 
 
-def write():
+def write(name="python.json"):
+    """A row a line."""
     if ARGUMENTS.out is None:
         return
     os.makedirs(ARGUMENTS.out, exist_ok=True)
-    page = {"provenance": PROVENANCE, "rows": ROWS}
-    (Path(ARGUMENTS.out) / "python.json").write_text(json.dumps(page, indent=1) + "\n")
+    rows = ",\n  ".join(json.dumps(row) for row in ROWS)
+    text = f'{{\n "provenance": {json.dumps(PROVENANCE)},\n "rows": [\n  {rows}\n ]\n}}\n'
+    (Path(ARGUMENTS.out) / name).write_text(text)
 
 
 PARTS = ("overhead", "graphs", "splits", "step", "cpu", "shapes")

@@ -44,12 +44,11 @@ void launch_own(const accuracy::OwnReduction& own, const void* x, std::uint64_t 
                 cudaStream_t stream);
 
 enum class ShapeSet : std::uint8_t {
-    all,       ///< without peers, and with a list of tensors whose sizes do not depend on n
-    and_peers, ///< those that are made of n elements, and CUB's algorithms for them
-    few,       ///< of these one of each shape
+    all,
+    few, ///< one of each shape
 };
-/// Sums and argmax of rows, columns and segments, and norms of lists of tensors, made of n
-/// elements.
+/// Reductions of rows, columns and segments, and norms of lists of tensors, made of n elements, and
+/// CUB's algorithms for sums and argmax of them.
 [[nodiscard]] std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods,
                                                       ShapeSet set = ShapeSet::all);
 

@@ -53,7 +53,7 @@ class Sizes {
         time_thrust();
         time_group("shapes", false, [&] {
             return shape_contenders(dtype(), n_, {Method::tree, Method::exact},
-                                    options_.quick ? ShapeSet::few : ShapeSet::and_peers);
+                                    options_.quick ? ShapeSet::few : ShapeSet::all);
         });
         if (!options_.quick) time_group("row ops", false, [&] { return row_op_contenders(dtype(), n_); });
     }

@@ -158,7 +158,7 @@ std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std:
     for (const Method method : methods)
         add_all(Op::sum, method);
     add_all(Op::argmax, Method::exact);
-    if (set != ShapeSet::all) add_peers(list, dtype, n, offsets, lengths);
+    add_peers(list, dtype, n, offsets, lengths);
     if (!few) {
         for (const Op op : {Op::minmax, Op::count_nonzero})
             add_some(op, Method::exact);
@@ -169,8 +169,10 @@ std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std:
             add_columns(op, Method::exact);
     }
     add_tensors(list, "nrm2 exact 300 tensors", tensors_of(dtype, n, 300), false, n / 100 * 99);
-    if (!few) add_tensors(list, "nrm2 exact 300 tensors and each", tensors_of(dtype, n, 300), true, n / 100 * 99);
-    if (set == ShapeSet::all) add_tensors(list, "nrm2 exact 1000 tensors of 1 KiB", small_tensors(dtype, 1000), false);
+    if (!few) {
+        add_tensors(list, "nrm2 exact 300 tensors and each", tensors_of(dtype, n, 300), true, n / 100 * 99);
+        add_tensors(list, "nrm2 exact 1000 tensors of 1 KiB", small_tensors(dtype, 1000), false);
+    }
     return list;
 }
 
