@@ -85,7 +85,9 @@ def reductions():
                 a = x.reshape(-1, n) if n else x.reshape(4096, -1)
                 words = {m or "exact": {"method": m} if m else {} for m in methods}
                 calls = {m: lambda k=k: mine(a, dim, **k) for m, k in words.items()}
-                yield f"{op}, {shape}", name, x.numel(), calls | {"torch": lambda: theirs(a, dim=dim)}
+                if not (op == "prod" and x.numel() > 1 << 30):  # torch 2.11 writes outside its results, says memcheck
+                    calls["torch"] = lambda: theirs(a, dim=dim)
+                yield f"{op}, {shape}", name, x.numel(), calls
 
 
 def row_op_kinds():
