@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 #include <vector>
 
 #include "real.hpp"
@@ -32,11 +33,13 @@ double relative_error_of_exp(double z, double term, int k) {
 struct RowOracle::Numbers {
     std::vector<double> x;
     double maximum;
-    std::vector<Real> terms; // e^(x − the maximum)
+    std::vector<Real> terms;            // e^(x − the maximum), of different x
+    std::vector<std::uint32_t> term_of; // number of an element's term
     Real sum, log;
     std::size_t peak;
     Real others; // the sum but for the maximum
 
+    [[nodiscard]] const Real& term(std::size_t i) const { return terms[term_of[i]]; }
     [[nodiscard]] Real log_softmax(std::size_t i) const { return Real(x[i]) - maximum - log; }
     [[nodiscard]] static Real weight(const RowTarget& t, std::size_t j) { return t.weights.empty() ? 1 : t.weights[j]; }
     /// What class j counts.
@@ -44,11 +47,19 @@ struct RowOracle::Numbers {
         const double q = !t.probabilities.empty() ? t.probabilities[j] : j == t.y ? 1 : 0;
         return weight(t, j) * ((1 - Real(t.smoothing)) * q + Real(t.smoothing) / static_cast<double>(x.size()));
     }
+    /// What all classes count: of a target without weights 1.
+    [[nodiscard]] Real all_shares(const RowTarget& t) const {
+        if (t.weights.empty() && t.probabilities.empty()) return 1;
+        Real all;
+        for (std::size_t i = 0; i < x.size(); ++i)
+            all = all + share(t, i);
+        return all;
+    }
 
     /// The loss with element j off by h.
     [[nodiscard]] Real loss(const RowTarget& t, std::size_t j, const Real& h) const {
         Real total = log;
-        if (h.nearest() != 0) total = accuracy::log(sum - terms[j] + exp(Real(x[j]) - maximum + h));
+        if (h.nearest() != 0) total = accuracy::log(sum - term(j) + exp(Real(x[j]) - maximum + h));
         const auto neg_log_prob = [&](std::size_t i) {
             return total + (Real(maximum) - x[i]) - (i == j ? h : Real(0));
         };
@@ -64,13 +75,16 @@ RowOracle::RowOracle(std::span<const double> x) {
     auto n = std::make_unique<Numbers>();
     n->x.assign(x.begin(), x.end());
     n->maximum = *std::max_element(x.begin(), x.end());
+    std::unordered_map<double, std::uint32_t> numbers;
     for (const double v : x) {
-        n->terms.push_back(exp(Real(v) - n->maximum));
-        n->sum = n->sum + n->terms.back();
+        const auto [of_x, is_new] = numbers.try_emplace(v, static_cast<std::uint32_t>(n->terms.size()));
+        if (is_new) n->terms.push_back(exp(Real(v) - n->maximum));
+        n->term_of.push_back(of_x->second);
+        n->sum = n->sum + n->terms[of_x->second];
     }
     n->peak = static_cast<std::size_t>(std::max_element(x.begin(), x.end()) - x.begin());
     for (std::size_t i = 0; i < x.size(); ++i) {
-        if (i != n->peak) n->others = n->others + n->terms[i];
+        if (i != n->peak) n->others = n->others + n->term(i);
     }
     mpfr_log1p(n->log.value, n->others.value, MPFR_RNDN); // which may be less than the last digit of the sum
     of_ = std::move(n);
@@ -87,10 +101,10 @@ double RowOracle::log_others() const {
     return of_->log.nearest();
 }
 double RowOracle::rest(std::size_t i) const {
-    return (i == of_->peak ? of_->others / of_->sum : (of_->sum - of_->terms[i]) / of_->sum).nearest();
+    return (i == of_->peak ? of_->others / of_->sum : (of_->sum - of_->term(i)) / of_->sum).nearest();
 }
 double RowOracle::softmax(std::size_t i) const {
-    return (of_->terms[i] / of_->sum).nearest();
+    return (of_->term(i) / of_->sum).nearest();
 }
 double RowOracle::log_softmax(std::size_t i) const {
     return of_->log_softmax(i).nearest();
@@ -99,7 +113,7 @@ double RowOracle::logsumexp_error(double result) const {
     return off(of_->log + of_->maximum, result);
 }
 double RowOracle::softmax_error(std::size_t i, double result) const {
-    return off(of_->terms[i] / of_->sum, result);
+    return off(of_->term(i) / of_->sum, result);
 }
 double RowOracle::log_softmax_error(std::size_t i, double result) const {
     if (of_->x[i] - of_->x[i] != 0) return result == of_->x[i] ? 0 : std::numeric_limits<double>::infinity();
@@ -108,16 +122,14 @@ double RowOracle::log_softmax_error(std::size_t i, double result) const {
 double RowOracle::loss_error(const RowTarget& t, double result) const {
     return off(of_->loss(t, 0, 0), result);
 }
-std::vector<double> RowOracle::slope_errors(const RowTarget& t, std::span<const double> results) const {
-    Real all;
-    for (std::size_t i = 0; i < of_->x.size(); ++i)
-        all = all + of_->share(t, i);
+std::vector<double> RowOracle::slope_errors(const RowTarget& t, std::span<const double> results,
+                                            std::span<const std::size_t> elements) const {
+    const Real all = of_->all_shares(t), rest = of_->others / of_->sum;
     std::vector<double> errors;
-    const Real rest = of_->others / of_->sum;
-    for (std::size_t j = 0; j < of_->x.size(); ++j) {
-        const Real share = of_->share(t, j);
-        const Real slope = j == of_->peak ? all - share - rest * all : of_->terms[j] / of_->sum * all - share;
-        const Real of_z = 2 * t.z_loss * (of_->log + of_->maximum) * of_->terms[j] / of_->sum;
+    for (const std::size_t j : elements) {
+        const Real share = of_->share(t, j), p = of_->term(j) / of_->sum;
+        const Real slope = j == of_->peak ? all - share - rest * all : p * all - share;
+        const Real of_z = 2 * t.z_loss * (of_->log + of_->maximum) * p;
         errors.push_back(off((slope + of_z) * t.factor, results[j]));
     }
     return errors;

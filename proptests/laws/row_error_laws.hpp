@@ -2,7 +2,9 @@
 // row_laws.hpp.
 #pragma once
 
+#include <deque>
 #include <memory>
+#include <numeric>
 
 #include <detreduce/accuracy/oracle.hpp>
 #include <detreduce/accuracy/row_bounds.hpp>
@@ -198,12 +200,12 @@ struct Judgement {
         return sizes;
     }
 };
+/// Of class y, unless there are probabilities.
 template <class T>
-Judgement<T> judgement(RowOp op, const RowVariant& v, std::size_t n, std::uint64_t seed) {
+Judgement<T> judgement(RowOp op, const RowVariant& v, std::size_t n, std::uint64_t seed, std::size_t y) {
     Judgement<T> j;
     j.request = {.op = op, .n = n, .label_smoothing = v.smoothing ? 0.1 : 0, .reduction = Reduction::none};
     j.data = row_data<T>(j.request, v, seed);
-    const std::size_t y = accuracy::hash(seed, 3) % n;
     if (!v.probabilities) j.data.targets = {static_cast<std::int64_t>(y)};
     j.weights = doubles(j.data.weights);
     j.probabilities = doubles(j.data.probabilities);
@@ -211,6 +213,10 @@ Judgement<T> judgement(RowOp op, const RowVariant& v, std::size_t n, std::uint64
     j.target = {y, j.weights, j.request.label_smoothing, factor.empty() ? 1 : static_cast<double>(factor[0]),
                 j.probabilities};
     return j;
+}
+template <class T>
+Judgement<T> judgement(RowOp op, const RowVariant& v, std::size_t n, std::uint64_t seed) {
+    return judgement<T>(op, v, n, seed, accuracy::hash(seed, 3) % n);
 }
 
 TEMPLATE_TEST_CASE("rows: cross entropy is within its bound", "[rows][error]", float16, bfloat16, float, double) {
@@ -252,15 +258,16 @@ TEMPLATE_TEST_CASE("rows: the mean of cross entropy is within its bound", "[rows
     Within within;
     std::size_t expected = 0;
     for (const RowVariant& v : variants(RowOp::cross_entropy)) {
-        const auto j = judgement<T>(RowOp::cross_entropy, v, n, 5);
-        RowRequest r = j.request;
-        RowData<T> all{.weights = j.data.weights};
+        std::deque<Judgement<T>> judgements; // to which losses point
         std::vector<std::unique_ptr<JudgedRow<T>>> rows;
         std::vector<accuracy::RowOracle::Loss> losses;
+        RowData<T> all;
         accuracy::MeanSizes sizes{};
-        const double weight = v.probabilities || !v.weights ? 1 : j.weights[j.target.y];
-        for (const RowKind kind : {RowKind::ordinary, RowKind::wide, RowKind::very_low, RowKind::at_lowest_term}) {
-            const auto row = row_of<T>(kind, n, rows.size());
+        constexpr RowKind kinds[] = {RowKind::ordinary, RowKind::wide, RowKind::very_low, RowKind::at_lowest_term};
+        while (rows.size() < 40) {
+            const auto row = row_of<T>(kinds[rows.size() % 4], n, rows.size());
+            const auto& j = judgements.emplace_back(
+                judgement<T>(RowOp::cross_entropy, v, n, 5, accuracy::hash(3, rows.size()) % n));
             rows.push_back(std::make_unique<JudgedRow<T>>(row));
             losses.push_back({&rows.back()->oracle, j.target});
             all.x.insert(all.x.end(), row.begin(), row.end());
@@ -269,8 +276,10 @@ TEMPLATE_TEST_CASE("rows: the mean of cross entropy is within its bound", "[rows
             const auto of_row = j.sizes(*rows.back());
             sizes.losses += of_row.sizes;
             sizes.bounds += accuracy::cross_entropy_bound(dtype_of<T>, dtype_of<fp::Arithmetic<T>>, n, of_row);
-            sizes.weights += weight;
+            sizes.weights += v.probabilities || !v.weights ? 1 : j.weights[j.target.y];
         }
+        RowRequest r = judgements[0].request;
+        all.weights = judgements[0].data.weights;
         sizes.mean = sizes.losses / sizes.weights;
         r.rows = rows.size();
         r.reduction = Reduction::mean;
@@ -289,6 +298,46 @@ TEMPLATE_TEST_CASE("rows: the mean of cross entropy is within its bound", "[rows
     REQUIRE(within.checked() == expected);
 }
 
+/// The gradient of cross entropy at some elements of a row.
+template <class T>
+class JudgedSlopes {
+  public:
+    JudgedSlopes(const JudgedRow<T>& row, const Judgement<T>& j) : row_(row), j_(j), z_(row.z_sizes()) {
+        if (j.target.smoothing == 0 && j.probabilities.empty()) {
+            all_ = j.share(j.target.y);
+        } else {
+            for (std::size_t i = 0; i < j.request.n; ++i)
+                all_ += j.share(i);
+        }
+    }
+    [[nodiscard]] double bound(DType output, std::size_t i) const {
+        const double p = row_.oracle.softmax(i), factor = j_.target.factor;
+        const accuracy::SlopeSizes of{p, all_, j_.share(i), factor};
+        if (j_.target.z_loss != 0) return accuracy::z_gradient_bound(row_.sum, output, of, z_);
+        if (!j_.is_alone()) return accuracy::cross_entropy_gradient_bound(row_.sum, output, of);
+        const bool target = i == j_.target.y;
+        return accuracy::own_gradient_bound(row_.sum, output, target ? row_.oracle.rest(i) : p, factor * all_, target);
+    }
+    /// Of all results those of these elements; the sum of their bounds.
+    double operator()(const std::vector<double>& got, std::span<const std::size_t> elements, DType output,
+                      Within& within) const {
+        const auto errors = row_.oracle.slope_errors(j_.target, got, elements);
+        double sum_of_bounds = 0;
+        for (std::size_t k = 0; k < elements.size(); ++k) {
+            const double b = bound(output, elements[k]);
+            within(errors[k], b);
+            sum_of_bounds += b;
+        }
+        return sum_of_bounds;
+    }
+
+  private:
+    const JudgedRow<T>& row_;
+    const Judgement<T>& j_;
+    accuracy::ZSizes z_;
+    double all_ = 0;
+};
+
 TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, also of central differences",
                    "[rows][error]", float16, bfloat16, float, double) {
     using T = TestType;
@@ -297,44 +346,85 @@ TEMPLATE_TEST_CASE("rows: the gradient of cross entropy is within its bound, als
         const std::size_t n = row.size();
         const bool small = n <= longest_of_all_kinds &&
                            std::all_of(judged.x.begin(), judged.x.end(), [](double v) { return std::fabs(v) < 1e30; });
-        const accuracy::ZSizes z = judged.z_sizes();
+        std::vector<std::size_t> elements(n);
+        std::iota(elements.begin(), elements.end(), 0);
         for (const RowVariant& v : all_variants(RowOp::cross_entropy_gradient)) {
             if (n > longest_of_all_kinds && (v.factor || v.upstream)) continue;
             auto j = judgement<T>(RowOp::cross_entropy_gradient, v, n, n);
-            if (v.z_loss) j.request.z_loss = j.target.z_loss = z.lambda;
-            double all = 0;
-            for (std::size_t i = 0; i < n; ++i)
-                all += j.share(i);
+            if (v.z_loss) j.request.z_loss = j.target.z_loss = judged.z_sizes().lambda;
+            const JudgedSlopes<T> judge(judged, j);
             const auto check = [&]<class Out>(Out) {
                 const auto got = doubles(run_row<Out>(j.request, row, j.data).out);
-                const auto errors = judged.oracle.slope_errors(j.target, got);
-                double sum_of_bounds = 0;
-                accuracy::ExactSum sum;
                 Within& within = within_of(Out{});
-                for (std::size_t i = 0; i < n; ++i) {
-                    const double p = judged.oracle.softmax(i);
-                    const accuracy::SlopeSizes of{p, all, j.share(i), j.target.factor};
-                    const double bound = v.z_loss ? accuracy::z_gradient_bound(judged.sum, dtype_of<Out>, of, z)
-                                         : j.is_alone()
-                                             ? accuracy::own_gradient_bound(judged.sum, dtype_of<Out>,
-                                                                            i == j.target.y ? judged.oracle.rest(i) : p,
-                                                                            j.target.factor * all, i == j.target.y)
-                                             : accuracy::cross_entropy_gradient_bound(judged.sum, dtype_of<Out>, of);
-                    sum.add(got[i]);
-                    sum_of_bounds += bound;
-                    within(errors[i], bound);
-                    if (small && (i == n / 2 || i == j.target.y))
-                        within(judged.oracle.difference_error(j.target, i, got[i]), bound + 0x1p-100);
+                const double sum_of_bounds = judge(got, elements, dtype_of<Out>, within);
+                if (small) {
+                    for (const std::size_t i : {n / 2, j.target.y})
+                        within(judged.oracle.difference_error(j.target, i, got[i]),
+                               judge.bound(dtype_of<Out>, i) + 0x1p-100);
                 }
                 // softmax sums to 1, and so does what is subtracted, weights or not; with λ
                 // 2λ·logsumexp remains.
-                const double left = 2 * j.target.z_loss * judged.oracle.log_sum(0) * j.target.factor;
-                within(std::fabs(sum.template round<double>() - left),
-                       sum_of_bounds * (1 + 0x1p-40) + std::fabs(left) * 0x1p-50);
+                const double sum = accuracy::correctly_rounded_sum(std::span<const double>(got)),
+                             left = 2 * j.target.z_loss * judged.oracle.log_sum(0) * j.target.factor;
+                within(std::fabs(sum - left), sum_of_bounds * (1 + 0x1p-40) + std::fabs(left) * 0x1p-50);
             };
             for_outputs<T>(check);
         }
     });
+}
+
+/// Logits of a network, of so few different numbers that an oracle of a long row takes no time.
+struct Logits {
+    double mean, deviation;
+    bool one_ahead; ///< by so much that it is nearly certain
+};
+template <class T>
+std::vector<T> row_of(const Logits& of, std::size_t n, std::uint64_t seed) {
+    const auto normal = accuracy::generate<double>(accuracy::Family::normal, 2000, seed);
+    std::vector<T> x;
+    for (std::size_t i = 0; i < n; ++i)
+        x.push_back(fp::round_to<T>(of.mean + of.deviation * normal[accuracy::hash(seed, i) % normal.size()]));
+    if (of.one_ahead) x[accuracy::hash(seed, n) % n] = fp::round_to<T>(of.mean + 12 * of.deviation);
+    return x;
+}
+
+TEMPLATE_TEST_CASE("rows: cross entropy and its gradient are within their bounds in rows as long as vocabularies",
+                   "[rows][error]", float16, bfloat16, float, double) {
+    using T = TestType;
+    constexpr struct {
+        Logits logits;
+        std::size_t n;
+    } list[] = {{{0, 5, false}, 50257},   {{0, 5, false}, 262144}, {{-100, 10, false}, 131072},
+                {{60, 20, false}, 65537}, {{0, 5, true}, 50257},   {{0, 5, true}, 262144}};
+    for (const auto& [logits, n] : list) {
+        INFO("n " << n << " about " << logits.mean << (logits.one_ahead ? ", one ahead" : ""));
+        const auto row = row_of<T>(logits, n, n);
+        const JudgedRow<T> judged(row);
+        const auto peak =
+            static_cast<std::size_t>(std::max_element(judged.x.begin(), judged.x.end()) - judged.x.begin());
+        for (const std::size_t y : {peak, n / 2}) {
+            std::vector<std::size_t> elements{peak, n / 2, n - 1};
+            for (std::size_t i = 0; i < n; i += 61)
+                elements.push_back(i);
+            for (const RowVariant& v : {RowVariant{}, RowVariant{.smoothing = true}, RowVariant{.z_loss = true}}) {
+                auto j = judgement<T>(RowOp::cross_entropy_gradient, v, n, n, y);
+                if (v.z_loss) j.request.z_loss = j.target.z_loss = judged.z_sizes().lambda;
+                const JudgedSlopes<T> judge(judged, j);
+                for_outputs<T>([&]<class Out>(Out) {
+                    Within within;
+                    const auto got = doubles(run_row<Out>(j.request, row, j.data).out);
+                    (void)judge(got, elements, dtype_of<Out>, within);
+                    REQUIRE(within.checked() == elements.size());
+                    if (v.smoothing || v.z_loss) return; // the oracle of a target alone is quick
+                    RowRequest r = j.request;
+                    r.op = RowOp::cross_entropy;
+                    const double loss = doubles(run_row<Out>(r, row, j.data).out)[0];
+                    within(judged.oracle.loss_error(j.target, loss),
+                           accuracy::cross_entropy_bound(dtype_of<T>, dtype_of<Out>, n, j.sizes(judged)));
+                });
+            }
+        }
+    }
 }
 
 /// A row that layernorm or rmsnorm takes as it is, or scaled by a power of two: what its bounds are

@@ -24,7 +24,8 @@ struct RowTarget {
 };
 
 /// logsumexp, softmax, log_softmax and cross entropy of a row whose elements are finite, or −∞, but
-/// not all. Sizes are the nearest doubles of true values.
+/// not all. Sizes are the nearest doubles of true values. An exponential takes microseconds, and is
+/// taken once of equal elements.
 class RowOracle {
   public:
     explicit RowOracle(std::span<const double> x);
@@ -53,9 +54,10 @@ class RowOracle {
         RowTarget target;
     };
     [[nodiscard]] static double mean_loss_error(std::span<const Loss> losses, double result);
-    /// The derivatives of the loss with respect to the elements, times the factor, from their
-    /// formula,
-    [[nodiscard]] std::vector<double> slope_errors(const RowTarget& target, std::span<const double> results) const;
+    /// The same of the derivatives of the loss with respect to these elements of all, times the
+    /// factor, from their formula,
+    [[nodiscard]] std::vector<double> slope_errors(const RowTarget& target, std::span<const double> results,
+                                                   std::span<const std::size_t> elements) const;
     /// and that with respect to element j from central differences of the loss, so that a wrong
     /// formula is seen. Of rows of elements below 10³⁰.
     [[nodiscard]] double difference_error(const RowTarget& target, std::size_t j, double result) const;
