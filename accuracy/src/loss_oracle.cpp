@@ -159,6 +159,11 @@ Value slope_of(const Arguments& in, LossArgument argument) {
     return argument == LossArgument::x ? slope_of(in) : target_slope_of(in);
 }
 
+TrueLoss true_loss(const Value& truth) {
+    const double high = truth.value.nearest();
+    return {high, (truth.value - high).nearest(), truth.size.nearest()};
+}
+
 template <class V>
 double error_at(const Value& truth, V result) {
     using F = fp::Format<V>;
@@ -185,9 +190,17 @@ double term_error_in_ulps(const LossCase<V>& c, V result) {
 
 template <class V>
 TrueLoss true_loss(const LossCase<V>& c) {
-    const Value term = term_of(Arguments(c));
-    const double high = term.value.nearest();
-    return {high, (term.value - high).nearest(), term.size.nearest()};
+    return true_loss(term_of(Arguments(c)));
+}
+
+template <class V>
+TrueLoss true_weighted_mean(std::span<const LossCase<V>> cases, std::span<const double> weights, double over) {
+    Real sum, all(over);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        sum = sum + term_of(Arguments(cases[i])).value * weights[i];
+        if (over == 0) all = all + weights[i];
+    }
+    return true_loss(Value(sum / all));
 }
 
 template <class V>
@@ -213,6 +226,8 @@ template double term_error_in_ulps(const LossCase<float>&, float);
 template double term_error_in_ulps(const LossCase<double>&, double);
 template TrueLoss true_loss(const LossCase<float>&);
 template TrueLoss true_loss(const LossCase<double>&);
+template TrueLoss true_weighted_mean(std::span<const LossCase<float>>, std::span<const double>, double);
+template TrueLoss true_weighted_mean(std::span<const LossCase<double>>, std::span<const double>, double);
 template double slope_error_in_ulps(const LossCase<float>&, float, LossArgument);
 template double slope_error_in_ulps(const LossCase<double>&, double, LossArgument);
 template double difference_error_in_ulps(const LossCase<float>&, float, LossArgument);

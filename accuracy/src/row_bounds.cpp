@@ -1,5 +1,6 @@
 #include <detreduce/accuracy/row_bounds.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -80,6 +81,16 @@ double share_error(const ExpSumCase& c, double own) noexcept {
     return both(both(own, both(u, u)), all / (1 - all));
 }
 
+/// Of a sum over another, or over a number, by a method that may cost sums as much as `e`.
+double quotient_bound(const ErrorBound& e, DType output, const MeanSizes& s, bool over_weights) noexcept {
+    const auto cost = [&](double size) { return (e.of_sum + e.of_abs) * size + e.absolute; };
+    const double of_weights = over_weights ? cost(s.weights) : 0, divisor = s.weights - of_weights;
+    if (!(divisor > 0)) return std::numeric_limits<double>::infinity();
+    const double bound = (s.bounds + cost(s.losses + s.bounds) + s.mean * of_weights) / divisor;
+    const Unit o = unit_of(output);
+    return (bound + (0x1p-53 + o.u) * (s.mean + bound) + o.eta) * (1 + 0x1p-50) * margin;
+}
+
 } // namespace
 
 double others_bound(const ExpSumCase& c) noexcept {
@@ -107,13 +118,17 @@ double cross_entropy_bound(DType input, DType output, std::uint64_t n, const Los
     return rounded((1 + g) * s.bounds + g * s.sizes + lost, s.loss, input, output);
 }
 double mean_loss_bound(Method method, DType input, DType output, std::uint64_t rows, const MeanSizes& s) noexcept {
-    const ErrorBound e = error_bound(method, accumulator_of(input), DType::f64, rows);
-    const auto cost = [&](double size) { return (e.of_sum + e.of_abs) * size + e.absolute; };
-    const double of_weights = cost(s.weights), divisor = s.weights - of_weights;
-    if (!(divisor > 0)) return std::numeric_limits<double>::infinity();
-    const double bound = (s.bounds + cost(s.losses + s.bounds) + s.mean * of_weights) / divisor;
-    const Unit o = unit_of(output);
-    return (bound + (0x1p-53 + o.u) * (s.mean + bound) + o.eta) * (1 + 0x1p-50) * margin;
+    return quotient_bound(error_bound(method, accumulator_of(input), DType::f64, rows), output, s, true);
+}
+double weighted_term_bound(DType input, const TermSizes& t) noexcept {
+    const auto [u, eta] = unit_of_rows(input);
+    const double unit = t.size > 0 ? std::max(std::ldexp(2 * u, std::ilogb(t.size)), eta) : eta;
+    const double own = t.ulps * unit + t.underflow * eta, weight = std::fabs(t.weight);
+    return (weight * own + u * weight * (t.value + own) + eta) * margin;
+}
+double weighted_mean_bound(Method method, DType input, DType output, std::uint64_t n, const MeanSizes& s,
+                           bool over_weights) noexcept {
+    return quotient_bound(error_bound(method, input, DType::f64, n), output, s, over_weights);
 }
 double cross_entropy_gradient_bound(const ExpSumCase& c, DType output, const SlopeSizes& s) noexcept {
     const double g = gamma(c.input, depth(c.input, c.n) + 7), f = std::fabs(s.factor), eta = unit_of_rows(c.input).eta;

@@ -174,6 +174,22 @@ TEST_CASE("bounds of sums of exponentials, by value", "[bounds]") {
     REQUIRE(is_close(mean_loss_bound(Method::tree, DType::f32, DType::f32, 64, {100, 0x1p-20, 50, 2}),
                      mean + (u64 + u32) * (2 + mean) + eta32));
     REQUIRE(std::isinf(mean_loss_bound(Method::tree, DType::f32, DType::f32, 64, {100, 0x1p-20, 0, 2})));
+
+    // A term of 5, off by 3 units of the last place at 6, which are 2^−21, and a weight of −7.
+    REQUIRE(is_close(weighted_term_bound(DType::f16, {5, 6, 3, 2, -7}),
+                     7 * 3 * 0x1p-21 + u32 * 7 * (5 + 3 * 0x1p-21) + eta32));
+    REQUIRE(is_close(weighted_term_bound(DType::f64, {5, 6, 3, 2, 7}), 7 * 3 * 0x1p-50 + u64 * 7 * 5));
+    REQUIRE(weighted_term_bound(DType::f32, {0, 0, 3, 2, 1}) >= 6 * eta32);
+    // In the order of the elements: halves have twice the lanes.
+    const double halves = g32(static_cast<double>(rounding_depth(Method::tree, DType::f16, 20'000))),
+                 of_halves = 0x1p-20 + halves * (100 + 0x1p-20),
+                 over_weights = (of_halves + 2 * halves * 50) / (50 - halves * 50);
+    REQUIRE(is_close(weighted_mean_bound(Method::tree, DType::f16, DType::f64, 20'000, {100, 0x1p-20, 50, 2}, true),
+                     over_weights + 2 * u64 * (2 + over_weights)));
+    REQUIRE(is_close(weighted_mean_bound(Method::tree, DType::f16, DType::f16, 20'000, {100, 0x1p-20, 50, 2}, false),
+                     of_halves / 50 + 0x1p-11 * (2 + of_halves / 50) + 0x1p-24));
+    REQUIRE(is_close(weighted_mean_bound(Method::exact, DType::f64, DType::f64, 20'000, {100, 0, 50, 2}, true),
+                     2 * u64 + 2 * u64 + 2 * u64 * 2));
 }
 
 TEST_CASE("bounds of normalized rows, by value", "[bounds]") {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <detreduce/accuracy/loss_oracle.hpp>
+#include <detreduce/accuracy/row_bounds.hpp>
 #include <detreduce/exact_state.hpp>
 #include <detreduce/losses.hpp>
 #include <detreduce/math.hpp>
@@ -290,6 +291,77 @@ void require_sum(LossRequest r, const LossData<T>& data, std::uint64_t word) {
 }
 TEMPLATE_TEST_CASE("losses: sums and means are those of the terms", "[losses]", float16, bfloat16, float, double) {
     for_losses<TestType>(3, require_sum<TestType>);
+}
+
+/// The true weighted mean, and what its bound is made of.
+template <class T>
+struct JudgedMean {
+    bool over_weights;
+    accuracy::TrueLoss mean{};
+    accuracy::MeanSizes sizes{};
+
+    JudgedMean(const LossRequest& r, const LossData<T>& data) : over_weights(is_over_weights(r)) {
+        using V = TermOf<T>;
+        std::vector<accuracy::LossCase<V>> cases;
+        std::vector<double> weights;
+        for (std::size_t i = 0; i < data.x.size(); ++i) {
+            const accuracy::LossCase<V> c{r.loss, fp::round_to<V>(r.parameter), fp::widen(data.x[i]),
+                                          fp::widen(data.target[i])};
+            const auto term = accuracy::true_loss(c);
+            const double value = magnitude(term.high), weight = static_cast<double>(fp::widen(data.weight[i]));
+            sizes.losses += weight * value;
+            sizes.bounds += accuracy::weighted_term_bound(
+                dtype_of<T>, {value, term.size, info(r.loss).max_ulp + more_ulp(c), cost_of_underflow(c), weight});
+            sizes.weights += weight;
+            cases.push_back(c), weights.push_back(weight);
+        }
+        if (!over_weights) sizes.weights = divisor_of(r, data);
+        mean = accuracy::true_weighted_mean(std::span<const accuracy::LossCase<V>>(cases), weights,
+                                            over_weights ? 0 : sizes.weights);
+        sizes.mean = mean.size;
+    }
+};
+
+TEMPLATE_TEST_CASE("losses: weighted means are within their bounds", "[losses][error]", float16, bfloat16, float,
+                   double) {
+    using T = TestType;
+    constexpr std::size_t lengths[] = {1, 33, 700, spec::TreeOrder<sizeof(T)>::tile + 1};
+    for (const Loss loss : all_losses) {
+        const bool quick = loss == Loss::mse || loss == Loss::mae; // to the oracle
+        std::uint64_t checked = 0;
+        for (const std::size_t n : std::span(lengths).first(quick ? 4 : 3)) {
+            auto data = loss_data<T>(loss, n, n);
+            for (T& w : data.weight)
+                w = magnitude(w);
+            for (const std::uint64_t batch : {0, 7}) {
+                LossRequest r{.loss = loss,
+                              .reduction = Reduction::mean,
+                              .parameter = loss_parameter(n),
+                              .weighted = true,
+                              .batch = batch};
+                const JudgedMean<T> judged(r, data);
+                for (const Method method : loss_methods) {
+                    r.method = method;
+                    for (const DType output : outputs(method, dtype_of<T>)) {
+                        INFO(name(loss) << ' ' << name(method) << ' ' << name(output) << " n " << n << " batch "
+                                        << batch);
+                        with_dtype_from_16_bits(output, [&]<class Out>(Out) {
+                            if (judged.mean.size > 0.99 * static_cast<double>(fp::widen(largest<Out>))) return;
+                            const auto got = LossBackend::template run<Out>(r, data, n % 5).at(0);
+                            const double error = magnitude(judged.mean.high - static_cast<double>(fp::widen(got)) +
+                                                           judged.mean.low),
+                                         bound = accuracy::weighted_mean_bound(method, dtype_of<T>, output, n,
+                                                                               judged.sizes, judged.over_weights);
+                            CAPTURE(error, bound, error / bound);
+                            REQUIRE(error <= bound);
+                            ++checked;
+                        });
+                    }
+                }
+            }
+        }
+        REQUIRE(checked >= 24);
+    }
 }
 
 TEMPLATE_TEST_CASE("losses: mse and mae without weights are ops", "[losses]", float16, float, double) {

@@ -2,6 +2,8 @@
 // Microseconds a value: for tests.
 #pragma once
 
+#include <span>
+
 #include <detreduce/loss_words.hpp>
 
 namespace detreduce::accuracy {
@@ -26,6 +28,11 @@ struct TrueLoss {
 };
 template <class V>
 [[nodiscard]] TrueLoss true_loss(const LossCase<V>& c);
+
+/// Σw·loss / D in the same way, D the sum of the weights or, if that is not 0, `over`.
+template <class V>
+[[nodiscard]] TrueLoss true_weighted_mean(std::span<const LossCase<V>> cases, std::span<const double> weights,
+                                          double over);
 
 /// The error of the derivative with respect to x or the target, where that is taken from its
 /// formula,

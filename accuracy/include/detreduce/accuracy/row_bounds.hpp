@@ -1,5 +1,6 @@
 // A-priori error bounds of row ops (lib/SPEC.md, section 17), where nothing overflows and the row
-// is finite, but for elements −∞ that have no share in a sum.
+// is finite, but for elements −∞ that have no share in a sum; and of weighted means of the losses
+// of elements (section 15).
 //
 // u and η are the unit roundoff and the smallest subnormal of the format V in which rows are
 // computed, u_o and η_o those of the output, γ_k as in bounds.hpp, d the depth of `tree`. A bound
@@ -50,6 +51,11 @@
 // The mean of losses by a method: with B the sum of their bounds in V, E and E' what the method may
 // cost their sum and that of weights, which are not negative,
 //     (B + E + |mean|·E') / (Σw − E'), a rounding of the quotient and one to the output
+//
+// Weighted means of losses of elements are the same, of terms w·l. A term l is off by k units of
+// its last place (loss_words.hpp), and by η where it underflows, β in all, w·l by
+// |w|·β + u·|w|·(|l| + β) + η. The method adds the terms in the order of the elements. Over n or a
+// batch, E' is 0.
 //
 // Normalization. The mean is off by δ, v by Δ (MomentsBound, or sumsq's ErrorBound over n and a
 // division). With q² = v + ε, and Δ < q², 1 / √(…) is off by
@@ -104,13 +110,23 @@ struct LossSizes {
     bool alone = false;
 };
 [[nodiscard]] double cross_entropy_bound(DType input, DType output, std::uint64_t n, const LossSizes& s) noexcept;
-/// Of a batch: the sum of the sizes of the losses, of their bounds, and of weights, and the size of
-/// the mean.
+/// Of a batch: the sum of the sizes of the losses, of their bounds, and of weights, none of which
+/// is negative, and the size of the mean.
 struct MeanSizes {
     double losses, bounds, weights, mean;
 };
 [[nodiscard]] double mean_loss_bound(Method method, DType input, DType output, std::uint64_t rows,
                                      const MeanSizes& s) noexcept;
+/// Of a term of section 15 before it is multiplied by its weight: its size, that at which its error
+/// is measured, the error in units of the last place, and how many η an underflow costs.
+struct TermSizes {
+    double value, size, ulps, underflow, weight;
+};
+[[nodiscard]] double weighted_term_bound(DType input, const TermSizes& t) noexcept;
+/// Of n such terms, with their weights: the mean over the sum of the weights or, not over_weights,
+/// over a number that takes its place in the sizes.
+[[nodiscard]] double weighted_mean_bound(Method method, DType input, DType output, std::uint64_t n, const MeanSizes& s,
+                                         bool over_weights) noexcept;
 /// p, A and D, and the factor, which is any number.
 struct SlopeSizes {
     double p, of_softmax, subtracted, factor;
