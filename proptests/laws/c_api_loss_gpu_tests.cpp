@@ -1,4 +1,5 @@
 // The C header losses.h on the GPU: the bits of the CPU.
+#include <algorithm>
 #include <vector>
 
 #include "laws/c_api_losses.hpp"
@@ -110,6 +111,80 @@ TEST_CASE("C on the GPU: row ops have the bits of the CPU", "[gpu][c][rows]") {
                     expect_ok(detreduce_run_rows_async(&c_plan, &others, nullptr));
                     REQUIRE(again.fetched() == expected);
                 }
+            });
+        });
+    }
+}
+
+TEST_CASE("C on the GPU: norms of channels have the bits of the CPU", "[gpu][c][norms]") {
+    for (const DType dtype : some_dtypes) {
+        with_dtype_from_16_bits(dtype, [&]<class T>(T) {
+            const NormMemory<T> memory;
+            const DeviceArray<T> x(memory.x, 0), upstream(memory.upstream, 0);
+            const DeviceArray<fp::Arithmetic<T>> scale(memory.scale, 0), shift(memory.shift, 0);
+            each_norm_request(dtype, [&](ChannelNormRequest r) {
+                const detreduce_channel_norm_request request = in_c(r);
+                r.device = cpu;
+                const ChannelNormPlan plan = make_channel_norm_plan(r);
+                throw_if_error(plan.status());
+                INFO(name(r.norm) << ' ' << name(r.method) << ' ' << name(dtype) << (r.given ? " given" : ""));
+                detreduce_channel_norm_plan c_plan;
+                expect_ok(detreduce_make_channel_norm_plan(&request, &c_plan));
+                REQUIRE(detreduce_channel_norm_plan_statistics(&c_plan) == plan.statistics());
+                const DeviceBuffer workspace(detreduce_channel_norm_plan_workspace_bytes(&c_plan)),
+                    room_of_gradient(detreduce_channel_norm_plan_gradient_workspace_bytes(&c_plan));
+                std::vector<double> host_workspace(
+                    std::max(plan.workspace_bytes(), plan.gradient_workspace_bytes()) / 8 + 1);
+                auto expected = memory.image;
+                const DeviceArray<char> out(memory.image, 0);
+                const auto arrays = [&](bool gradient) {
+                    ChannelNormArrays a = memory.arrays(r, out.data(), gradient);
+                    a.x = x.data(), a.scale = scale.data();
+                    if (a.upstream != nullptr) a.upstream = upstream.data();
+                    if (a.shift != nullptr) a.shift = shift.data();
+                    return in_c(a);
+                };
+                throw_if_error(run(plan, memory.arrays(r, expected.data(), false), host_workspace.data()));
+                const detreduce_channel_norm_arrays forward = arrays(false), backward = arrays(true);
+                expect_ok(detreduce_run_channel_norm(&c_plan, &forward, workspace.data(), nullptr));
+                REQUIRE(out.fetched() == expected);
+                throw_if_error(run_gradient(plan, memory.arrays(r, expected.data(), true), host_workspace.data()));
+                expect_ok(detreduce_run_channel_norm_gradient(&c_plan, &backward, room_of_gradient.data(), nullptr));
+                REQUIRE(out.fetched() == expected);
+            });
+        });
+    }
+}
+
+TEST_CASE("C on the GPU: distillation has the bits of the CPU", "[gpu][c][distillation]") {
+    constexpr std::size_t bytes = 5 * 40 * 8;
+    for (const DType dtype : some_dtypes) {
+        with_dtype_from_16_bits(dtype, [&]<class T>(T) {
+            const auto data = loss_data<T>(Loss::mse, 5 * 40, 7);
+            const DeviceArray<T> x(data.x, 0), y(data.target, 0), upstream(data.weight, 0);
+            each_distillation_request(dtype, [&](DistillationRequest r) {
+                const detreduce_distillation_request request = in_c(r);
+                r.device = cpu;
+                const DistillationPlan plan = make_distillation_plan(r);
+                throw_if_error(plan.status());
+                INFO(name(*r.reduction) << ' ' << name(r.method) << ' ' << name(dtype) << " to "
+                                        << name(plan.output()));
+                detreduce_distillation_plan c_plan;
+                expect_ok(detreduce_make_distillation_plan(&request, &c_plan));
+                const DeviceBuffer workspace(detreduce_distillation_plan_workspace_bytes(&c_plan));
+                std::vector<double> host_workspace(plan.workspace_bytes() / 8 + 1);
+                std::vector<char> expected(bytes, '\xa5');
+                const DeviceBytes out(bytes), dx(bytes);
+                throw_if_error(run(plan, data.x.data(), data.target.data(), expected.data(), host_workspace.data()));
+                expect_ok(detreduce_run_distillation(&c_plan, x.data(), y.data(), out.memory.data(), workspace.data(),
+                                                     nullptr));
+                REQUIRE(out.fetched() == expected);
+                expected.assign(bytes, '\xa5');
+                throw_if_error(run_gradient(plan, data.x.data(), data.target.data(), data.weight.data(),
+                                            expected.data(), host_workspace.data()));
+                expect_ok(detreduce_run_distillation_gradient(&c_plan, x.data(), y.data(), upstream.data(),
+                                                              dx.memory.data(), workspace.data(), nullptr));
+                REQUIRE(dx.fetched() == expected);
             });
         });
     }

@@ -248,63 +248,42 @@ TEST_CASE("C: norms of channels have the bits and the errors of C++", "[c][norms
         REQUIRE(detreduce_channel_norm_name(bad) == std::string_view("?"));
     }
     for (const ChannelNorm norm : {ChannelNorm::group_norm, ChannelNorm::batch_norm}) {
-        const bool batch = norm == ChannelNorm::batch_norm;
         const auto word = static_cast<detreduce_channel_norm>(norm);
         REQUIRE(detreduce_channel_norm_name(word) == name(norm));
         REQUIRE(detreduce_parse_channel_norm(detreduce_channel_norm_name(word)) == word);
-        const auto data = loss_data<bfloat16>(Loss::mse, 3 * 4 * 5, 7);
-        const auto of_channels = loss_data<float>(Loss::mse, 4, 7);
-        const ChannelNormRequest r{.norm = norm,
-                                   .dtype = DType::bf16,
-                                   .parameters = DType::f32,
-                                   .n = 3,
-                                   .channels = 4,
-                                   .size = 5,
-                                   .groups = batch ? 1u : 2u,
-                                   .epsilon = 0.5,
-                                   .momentum = 0.25,
-                                   .method = Method::tree,
-                                   .device = cpu};
-        const ChannelNormPlan plan = make_channel_norm_plan(r);
-        throw_if_error(plan.status());
-        R request = DETREDUCE_CHANNEL_NORM_REQUEST_INIT;
-        request.norm = word, request.dtype = DETREDUCE_DTYPE_BF16, request.parameters = DETREDUCE_DTYPE_F32;
-        request.n = r.n, request.channels = r.channels, request.size = r.size, request.groups = r.groups;
-        request.epsilon = r.epsilon, request.momentum = r.momentum, request.method = DETREDUCE_METHOD_TREE;
-        request.device.backend = DETREDUCE_BACKEND_CPU;
-        detreduce_channel_norm_plan c_plan;
-        expect_ok(detreduce_make_channel_norm_plan(&request, &c_plan));
-        REQUIRE(detreduce_channel_norm_plan_statistics(&c_plan) == plan.statistics());
-        REQUIRE(detreduce_channel_norm_plan_workspace_bytes(&c_plan) == plan.workspace_bytes());
-        REQUIRE(detreduce_channel_norm_plan_gradient_workspace_bytes(&c_plan) == plan.gradient_workspace_bytes());
-        auto expected = blank(512), out = expected, workspace = blank(plan.gradient_workspace_bytes());
-        std::memset(expected.data(), 0, 512), std::memset(out.data(), 0, 512);
-        const auto arrays = [&](auto a, std::vector<std::uint64_t>& to, bool gradient) {
-            char* const room = bytes_of(to);
-            a.x = data.x.data(), a.out = room, a.scale = of_channels.x.data();
-            a.mean = reinterpret_cast<double*>(room + 128), a.rstd = reinterpret_cast<double*>(room + 192);
-            if (gradient) {
-                a.upstream = data.target.data(), a.scale_gradient = room + 320, a.shift_gradient = room + 384;
-            } else {
-                a.shift = of_channels.target.data();
-                if (batch) a.running_mean = room + 256, a.running_variance = room + 288;
-            }
-            return a;
-        };
-        detreduce_channel_norm_arrays c =
-            arrays(detreduce_channel_norm_arrays DETREDUCE_CHANNEL_NORM_ARRAYS_INIT, out, false);
-        throw_if_error(run(plan, arrays(ChannelNormArrays{}, expected, false), workspace.data()));
-        expect_ok(detreduce_run_channel_norm(&c_plan, &c, workspace.data(), nullptr));
-        REQUIRE(out == expected);
-        c = arrays(detreduce_channel_norm_arrays DETREDUCE_CHANNEL_NORM_ARRAYS_INIT, out, true);
-        throw_if_error(run_gradient(plan, arrays(ChannelNormArrays{}, expected, true), workspace.data()));
-        expect_ok(detreduce_run_channel_norm_gradient(&c_plan, &c, workspace.data(), nullptr));
-        REQUIRE(out == expected);
-        c.x = nullptr;
-        expect(detreduce_run_channel_norm_gradient(&c_plan, &c, workspace.data(), nullptr), invalid, "x");
-        c.struct_size = 8;
-        expect(detreduce_run_channel_norm(&c_plan, &c, workspace.data(), nullptr), invalid, "arrays");
-        expect(detreduce_run_channel_norm(&c_plan, nullptr, workspace.data(), nullptr), invalid, "arrays");
+    }
+    for (const DType dtype : {DType::bf16, DType::f64}) {
+        with_dtype_from_16_bits(dtype, [&]<class T>(T) {
+            const NormMemory<T> memory;
+            each_norm_request(dtype, [&](ChannelNormRequest r) {
+                r.device = cpu;
+                const ChannelNormPlan plan = make_channel_norm_plan(r);
+                throw_if_error(plan.status());
+                const R request = in_c(r);
+                detreduce_channel_norm_plan c_plan;
+                expect_ok(detreduce_make_channel_norm_plan(&request, &c_plan));
+                REQUIRE(detreduce_channel_norm_plan_statistics(&c_plan) == plan.statistics());
+                REQUIRE(detreduce_channel_norm_plan_workspace_bytes(&c_plan) == plan.workspace_bytes());
+                REQUIRE(detreduce_channel_norm_plan_gradient_workspace_bytes(&c_plan) ==
+                        plan.gradient_workspace_bytes());
+                auto workspace = blank(std::max(plan.workspace_bytes(), plan.gradient_workspace_bytes()));
+                auto expected = memory.image, out = memory.image;
+                detreduce_channel_norm_arrays c = in_c(memory.arrays(r, out.data(), false));
+                throw_if_error(run(plan, memory.arrays(r, expected.data(), false), workspace.data()));
+                expect_ok(detreduce_run_channel_norm(&c_plan, &c, workspace.data(), nullptr));
+                REQUIRE(out == expected);
+                REQUIRE(out != memory.image);
+                c = in_c(memory.arrays(r, out.data(), true));
+                throw_if_error(run_gradient(plan, memory.arrays(r, expected.data(), true), workspace.data()));
+                expect_ok(detreduce_run_channel_norm_gradient(&c_plan, &c, workspace.data(), nullptr));
+                REQUIRE(out == expected);
+                c.x = nullptr;
+                expect(detreduce_run_channel_norm_gradient(&c_plan, &c, workspace.data(), nullptr), invalid, "x");
+                c.struct_size = 8;
+                expect(detreduce_run_channel_norm(&c_plan, &c, workspace.data(), nullptr), invalid, "arrays");
+                expect(detreduce_run_channel_norm(&c_plan, nullptr, workspace.data(), nullptr), invalid, "arrays");
+            });
+        });
     }
     detreduce_channel_norm_plan none{};
     expect(detreduce_channel_norm_plan_status(&none), invalid, "plan");
@@ -328,35 +307,30 @@ TEST_CASE("C: distillation has the bits and the errors of C++", "[c][distillatio
     expect(made([](R& r) { r.temperature = 0; }), invalid, "temperature");
     expect(made([](R& r) { r.reduction = DETREDUCE_REDUCTION_NONE; }), invalid, "reduction");
     expect(made([](R& r) { r.method = DETREDUCE_METHOD_ATOMIC; }), unsupported, "method");
-    const auto data = loss_data<bfloat16>(Loss::mse, 5 * 40, 7);
-    const DistillationRequest r{.dtype = DType::bf16,
-                                .output = DType::f32,
-                                .n = 37,
-                                .rows = 5,
-                                .stride = 40,
-                                .temperature = 2.5,
-                                .reduction = Reduction::sum,
-                                .method = Method::tree,
-                                .device = cpu};
-    const DistillationPlan plan = make_distillation_plan(r);
-    throw_if_error(plan.status());
-    R request = DETREDUCE_DISTILLATION_REQUEST_INIT;
-    request.dtype = DETREDUCE_DTYPE_BF16, request.output = DETREDUCE_DTYPE_F32;
-    request.n = r.n, request.rows = r.rows, request.stride = r.stride, request.temperature = r.temperature;
-    request.reduction = DETREDUCE_REDUCTION_SUM, request.method = DETREDUCE_METHOD_TREE;
-    request.device.backend = DETREDUCE_BACKEND_CPU;
-    detreduce_distillation_plan c_plan;
-    expect_ok(detreduce_make_distillation_plan(&request, &c_plan));
-    REQUIRE(detreduce_distillation_plan_workspace_bytes(&c_plan) == plan.workspace_bytes());
-    auto expected = blank(200 * 2), out = expected, workspace = blank(plan.workspace_bytes());
-    const void *const x = data.x.data(), *const y = data.target.data(), *const g = data.weight.data();
-    throw_if_error(run(plan, x, y, expected.data(), workspace.data()));
-    expect_ok(detreduce_run_distillation(&c_plan, x, y, out.data(), workspace.data(), nullptr));
-    REQUIRE(out == expected);
-    throw_if_error(run_gradient(plan, x, y, g, expected.data(), workspace.data()));
-    expect_ok(detreduce_run_distillation_gradient(&c_plan, x, y, g, out.data(), workspace.data(), nullptr));
-    REQUIRE(out == expected);
-    expect(detreduce_run_distillation(&c_plan, nullptr, y, out.data(), workspace.data(), nullptr), invalid, "x");
+    for (const DType dtype : {DType::bf16, DType::f64}) {
+        with_dtype_from_16_bits(dtype, [&]<class T>(T) {
+            const auto data = loss_data<T>(Loss::mse, 5 * 40, 7);
+            each_distillation_request(dtype, [&](DistillationRequest r) {
+                r.device = cpu;
+                const DistillationPlan plan = make_distillation_plan(r);
+                throw_if_error(plan.status());
+                const R request = in_c(r);
+                detreduce_distillation_plan c_plan;
+                expect_ok(detreduce_make_distillation_plan(&request, &c_plan));
+                REQUIRE(detreduce_distillation_plan_workspace_bytes(&c_plan) == plan.workspace_bytes());
+                auto expected = blank(200 * 8), out = expected, workspace = blank(plan.workspace_bytes());
+                const void *const x = data.x.data(), *const y = data.target.data(), *const g = data.weight.data();
+                throw_if_error(run(plan, x, y, expected.data(), workspace.data()));
+                expect_ok(detreduce_run_distillation(&c_plan, x, y, out.data(), workspace.data(), nullptr));
+                REQUIRE(out == expected);
+                throw_if_error(run_gradient(plan, x, y, g, expected.data(), workspace.data()));
+                expect_ok(detreduce_run_distillation_gradient(&c_plan, x, y, g, out.data(), workspace.data(), nullptr));
+                REQUIRE(out == expected);
+                expect(detreduce_run_distillation(&c_plan, nullptr, y, out.data(), workspace.data(), nullptr), invalid,
+                       "x");
+            });
+        });
+    }
     detreduce_distillation_plan none{};
     expect(detreduce_distillation_plan_status(&none), invalid, "plan");
     expect(detreduce_make_distillation_plan(nullptr, &none), invalid, "request");

@@ -1,11 +1,13 @@
-// Requests of losses, row ops and clipping as C has them, and memory that says what a run has
-// written.
+// Requests of losses, row ops, norms of channels, distillation and clipping as C has them, and
+// memory that says what a run has written.
 #pragma once
 
 #include <cstring>
 #include <vector>
 
+#include <detreduce/channel_norm.hpp>
 #include <detreduce/clip_grad_norm.hpp>
+#include <detreduce/distillation.hpp>
 #include <detreduce/losses.h>
 #include <detreduce/losses.hpp>
 #include <detreduce/row_ops.hpp>
@@ -67,6 +69,34 @@ inline detreduce_row_arrays in_c(const RowArrays& a) {
 inline detreduce_loss_inputs in_c(const LossInputs& in) {
     detreduce_loss_inputs c = DETREDUCE_LOSS_INPUTS_INIT;
     c.x = in.x, c.target = in.target, c.weight = in.weight;
+    return c;
+}
+inline detreduce_channel_norm_request in_c(const ChannelNormRequest& r) {
+    detreduce_channel_norm_request c = DETREDUCE_CHANNEL_NORM_REQUEST_INIT;
+    c.norm = static_cast<detreduce_channel_norm>(r.norm);
+    c.dtype = static_cast<detreduce_dtype>(r.dtype);
+    c.parameters = output_in_c(r.parameters);
+    c.method = static_cast<detreduce_method>(r.method);
+    c.n = r.n, c.channels = r.channels, c.size = r.size, c.groups = r.groups;
+    c.epsilon = r.epsilon, c.momentum = r.momentum, c.given = r.given ? 1 : 0;
+    c.device = in_c(r.device), c.launch = in_c(r.launch);
+    return c;
+}
+inline detreduce_channel_norm_arrays in_c(const ChannelNormArrays& a) {
+    detreduce_channel_norm_arrays c = DETREDUCE_CHANNEL_NORM_ARRAYS_INIT;
+    c.x = a.x, c.out = a.out, c.scale = a.scale, c.shift = a.shift, c.mean = a.mean, c.rstd = a.rstd;
+    c.running_mean = a.running_mean, c.running_variance = a.running_variance;
+    c.upstream = a.upstream, c.scale_gradient = a.scale_gradient, c.shift_gradient = a.shift_gradient;
+    return c;
+}
+inline detreduce_distillation_request in_c(const DistillationRequest& r) {
+    detreduce_distillation_request c = DETREDUCE_DISTILLATION_REQUEST_INIT;
+    c.dtype = static_cast<detreduce_dtype>(r.dtype);
+    c.output = output_in_c(r.output);
+    c.method = static_cast<detreduce_method>(r.method);
+    c.reduction = reduction_in_c(r.reduction);
+    c.n = r.n, c.rows = r.rows, c.stride = r.stride, c.temperature = r.temperature;
+    c.device = in_c(r.device), c.launch = in_c(r.launch);
     return c;
 }
 inline detreduce_clip_request in_c(const ClipRequest& r) {
@@ -196,6 +226,81 @@ struct RowRoom {
         if (has_row_weights(r)) a.row_weights = at + 3 * part;
         if (r.parameters) a.scale_gradient = at + part;
         if (r.op == RowOp::layernorm_gradient) a.shift_gradient = at + 2 * part;
+    }
+};
+
+/// What can be asked for of distillation, of 5 rows of 37 elements of a dtype, 40 apart.
+template <class F>
+void each_distillation_request(DType dtype, const F& f) {
+    for (const Reduction reduction : {Reduction::sum, Reduction::mean}) {
+        for (const Method method : {Method::automatic, Method::compensated, Method::kahan, Method::tree}) {
+            for (const auto output : loss_outputs(dtype)) {
+                f(DistillationRequest{.dtype = dtype,
+                                      .output = output,
+                                      .n = 37,
+                                      .rows = 5,
+                                      .stride = 40,
+                                      .temperature = 2.5,
+                                      .reduction = reduction,
+                                      .method = method});
+            }
+        }
+    }
+}
+
+/// What can be asked for of norms of channels, of 3 samples of 4 channels of 70 elements of a
+/// dtype.
+template <class F>
+void each_norm_request(DType dtype, const F& f) {
+    for (const Method method : {Method::automatic, Method::tree}) {
+        ChannelNormRequest r{.dtype = dtype,
+                             .parameters = arithmetic_of(dtype),
+                             .n = 3,
+                             .channels = 4,
+                             .size = 70,
+                             .groups = 2,
+                             .epsilon = 0.5,
+                             .momentum = 0.25,
+                             .method = method};
+        f(r);
+        r.norm = ChannelNorm::batch_norm, r.groups = 1;
+        f(r);
+        r.given = true;
+        f(r);
+    }
+}
+
+/// The arrays of such a request: what is read, and the image of memory that is written, in which
+/// running statistics are.
+template <class T>
+struct NormMemory {
+    using P = fp::Arithmetic<T>;
+    static constexpr std::size_t part = 3 * 4 * 70 * 8, bytes = 7 * part;
+    std::vector<T> x, upstream;
+    std::vector<P> scale, shift;
+    std::vector<char> image = std::vector<char>(bytes, '\xa5');
+
+    NormMemory() {
+        const auto data = loss_data<T>(Loss::mse, 3 * 4 * 70, 7);
+        const auto of_channels = loss_data<P>(Loss::mse, 4, 7);
+        x = data.x, upstream = data.target;
+        scale = of_channels.x, shift = of_channels.target;
+        const std::vector<P> running{1, 2, 3, 0.25};
+        for (const std::size_t at : {3, 4})
+            std::memcpy(image.data() + at * part, running.data(), running.size() * sizeof(P));
+    }
+    /// `room` is a copy of the image.
+    [[nodiscard]] ChannelNormArrays arrays(const ChannelNormRequest& r, char* room, bool gradient) const {
+        ChannelNormArrays a{.x = x.data(), .out = room, .scale = scale.data()};
+        a.mean = reinterpret_cast<double*>(room + part), a.rstd = reinterpret_cast<double*>(room + 2 * part);
+        if (gradient) {
+            a.upstream = upstream.data(), a.scale_gradient = room + 5 * part, a.shift_gradient = room + 6 * part;
+        } else {
+            a.shift = shift.data();
+            if (r.norm == ChannelNorm::batch_norm)
+                a.running_mean = room + 3 * part, a.running_variance = room + 4 * part;
+        }
+        return a;
     }
 };
 
