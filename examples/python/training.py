@@ -90,6 +90,7 @@ def main(arguments=None):
     if not o.rank:
         print("\n".join(bits(losses)))
     if o.rank is not None:
+        dist.barrier()  # torch, at least to 2.7, may wait for itself where a sum was the last
         dist.destroy_process_group()
 
 

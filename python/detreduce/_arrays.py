@@ -250,7 +250,10 @@ class Torch(Numpy):
         return self.torch.empty(shape, dtype=self.dtypes[word], device=like.device)
 
     def filled(self, shape, word, value, like):
-        return self.torch.full(shape, value, dtype=self.dtypes[word], device=like.device)
+        dtype = self.dtypes[word]
+        if dtype.itemsize == 1:  # torch before 2.6 cannot fill them
+            return self.torch.full(shape, value, dtype=self.torch.float32, device=like.device).to(dtype)
+        return self.torch.full(shape, value, dtype=dtype, device=like.device)
 
     def cast(self, a, word):
         return a.to(self.dtypes[word])

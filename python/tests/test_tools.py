@@ -222,7 +222,7 @@ def test_no_arguments_end_the_process(seed, of):
                     and result.requires_grad
                     and result.device.type != "meta"
                 ):
-                    result.sum().backward()
+                    result.double().sum().backward()  # torch before 2.8 has no sum of 8 bits
         except allowed:
             raised += 1
         except Exception as error:

@@ -263,14 +263,14 @@ def test_a_sum_has_the_derivative_of_torch_and_a_value_of_its_own(device):
 def test_values_and_gradients_are_near_those_of_torch(dtype, device):
     tolerance = {torch.float16: 1e-2, torch.bfloat16: 8e-2, torch.float32: 1e-5, torch.float64: 1e-12}[dtype]
     for ours, theirs, args, kwargs in inputs(dtype, device):
-        if dtype == torch.float16 and device == "cpu" and theirs in (F.binary_cross_entropy,):
-            continue
-        if theirs is F.kl_div and kwargs["reduction"] == "mean":
+        try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+                warnings.simplefilter("ignore")  # of kl_div about its mean
                 expected = differentiated(theirs, args, kwargs)
-        else:
-            expected = differentiated(theirs, args, kwargs)
+        except RuntimeError as error:  # what this torch has not
+            if device == "cpu" and dtype.itemsize == 2 and "not implemented for" in str(error):
+                continue
+            raise
         for got, want in zip(differentiated(ours, args, kwargs), expected):
             assert got.dtype == want.dtype and got.shape == want.shape and got.device == want.device, theirs
             difference = (got.double() - want.double()).abs().max() / (1 + want.double().abs().max())
@@ -407,6 +407,7 @@ def test_torch_checks_the_ops(device):
 BACKENDS = ["aot_eager", "inductor"]
 
 
+@pytest.mark.skipif(torch.__version__ < (2, 6), reason="this torch.compile takes no reproducible() into a graph")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_compiled_functions_have_the_same_bits(backend, device):
     torch._dynamo.reset()
@@ -928,6 +929,7 @@ def test_a_weight_that_is_broadcast_gets_exact_sums(device):
         assert torch.equal(w.grad, (drt.sum(full, dims) if dims else full).reshape(shape))
 
 
+@pytest.mark.skipif(torch.__version__ < (2, 6), reason="this torch.compile takes no reproducible() into a graph")
 def test_pos_weight_may_be_a_tensor_where_a_graph_is_compiled(device):
     torch._dynamo.reset()
     x, t = numbers(6, 5, device=device).requires_grad_(), numbers(6, 5, device=device, seed=1, low=0.1)

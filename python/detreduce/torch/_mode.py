@@ -361,7 +361,7 @@ def _classes(f, x, target, weight, *rest):
 def _of_elements(function, name, parameter=None):
     @_handles(function)
     def handler(x, target, *args, **kwargs):
-        named = dict(zip(_SIGNATURES[function], args), **kwargs)
+        named = {**dict(zip(_SIGNATURES[function], args)), **kwargs}
         reduction = _reduction(named.get("size_average"), named.get("reduce"), named.get("reduction", "mean"))
         weight = named.get("weight")
         pos_weight = named.get("pos_weight")
@@ -508,7 +508,7 @@ _BELOW = {
 
 
 class _Below(TorchDispatchMode):
-    def __init__(self, taken: collections.Counter) -> None:
+    def __init__(self, taken: Any) -> None:
         super().__init__()
         self.taken = taken
 
@@ -543,8 +543,9 @@ class reproducible(TorchFunctionMode):
 
     def __init__(self, below: bool = False) -> None:
         super().__init__()
-        self.left: collections.Counter = collections.Counter()
-        self.taken: collections.Counter = collections.Counter()
+        # torch.compile of torch before 2.9 cannot make a Counter; what it compiles is not counted.
+        self.left: Any = {} if torch.compiler.is_compiling() else collections.Counter()
+        self.taken: Any = {} if torch.compiler.is_compiling() else collections.Counter()
         self._below = _Below(self.taken) if below else None
 
     def __enter__(self) -> Any:
@@ -564,11 +565,16 @@ class reproducible(TorchFunctionMode):
             result = handler(*args, **kwargs)
             if result is not NotImplemented:
                 if not torch.compiler.is_compiling():
-                    self.taken[func.__name__] += 1
+                    self.taken[func.__name__] = self.taken.get(func.__name__, 0) + 1
                 return result
         if not torch.compiler.is_compiling():
             category = _CATEGORY.get(func) or (func.__name__ if handler is not None else None)
             if category is not None:
-                self.left[category] += 1
+                self.left[category] = self.left.get(category, 0) + 1
         # torch.compile of torch 2.11 cannot follow the method where a mode calls it. No dict: torch 2.15 guards it wrongly.
         return (torch.unflatten if func is Tensor.unflatten else func)(*args, **kwargs)
+
+
+# torch.compile of torch 2.4 knows no mode, and that of 2.5 would leave it out: what is around one is not compiled.
+if torch.__version__ < (2, 6):
+    setattr(reproducible, "__init__", torch.compiler.disable(reproducible.__init__))
