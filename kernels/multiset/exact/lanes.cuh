@@ -162,28 +162,20 @@ struct LaneSums {
         constexpr bool room_for_all = BinsOf::parts * Input::each <= BinsOf::adds;
         Range range_x, range_y;
         Walk::template look<BinsOf>(range_x, range_y, x, y);
-        bool in_one_bin = false;
-        if constexpr (BinsOf::in_one_bin) in_one_bin = all_of_warp(bins.one_bin.holds(range_x));
-        if (!in_one_bin && !all_of_warp(bins.holds(range_x, range_y))) {
+        const auto ways = Walk::ways_of(bins, range_x);
+        if (!ways.in_one_bin && !all_of_warp(bins.holds(range_x, range_y))) {
             moved = true;
             if (t.tile > 0) bad = true; // what was in them is lost
             bins.drop();
             if (!bins.move(range_x, range_y) && !bins.holds(range_x, range_y)) bad = true;
         }
-        const bool fours = Walk::has_fours && all_of_warp(Walk::fours_fit(range_x));
         if constexpr (room_for_all) bins.reserve_own(BinsOf::parts * Input::each);
 #pragma unroll
         for (int i = 0; i < vectors; ++i) {
 #pragma unroll
             for (int k = 0; k < BinsOf::parts; ++k) {
                 if constexpr (!room_for_all) bins.reserve_own(per_vector);
-                if constexpr (BinsOf::in_one_bin) {
-                    if (in_one_bin) {
-                        Walk::template add_products<true>(bins, x.v[i], y.v[i]);
-                        continue;
-                    }
-                }
-                Walk::add_part(bins, k, x.v[i], y.v[i], fours);
+                Walk::add_part(bins, k, x.v[i], y.v[i], ways);
             }
             if (2 * (i + 1) == vectors && two_sets) take(t.set, bins, bad);
         }

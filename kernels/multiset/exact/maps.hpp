@@ -28,9 +28,14 @@ inline constexpr int states_of = (fp::is_f64<T> && !Map::linear ? acc::exact::pr
 template <class T, class Map>
 inline constexpr bool moves_elements = fp::has_16_bits<T>&& Map::linear&& Map::inputs == 1;
 
-/// Sums of two bins each that a thread keeps of terms of T.
+/// Bins of a thread that adds up a column. A third one of products, which span twice as much, holds
+/// what the other two leave of one column in ten of 4096 normal doubles.
 template <class T, class Map>
-inline constexpr int part_words = 2 * ((fp::is_f64<T> && !Map::linear ? 2 : 1) + (is_moments<Map> ? 1 : 0));
+inline constexpr int column_bins = Map::linear || fp::has_16_bits<T> || (Map::parts > 1 && !fp::is_f64<T>) ? 2 : 3;
+/// Sums of the bins that a thread keeps of terms of T.
+template <class T, class Map>
+inline constexpr int part_words = column_bins<T, Map>*(fp::is_f64<T> && !Map::linear ? 2 : 1) +
+                                  (is_moments<Map> ? 2 : 0);
 
 /// Threads of a block that adds up columns: moments of doubles have shared memory for four warps.
 constexpr std::uint32_t column_threads(bool doubles, bool moments) {

@@ -30,8 +30,8 @@ struct BinsIn {
 };
 template <class T, class W>
 struct BinsIn<T, Moments, W> { // one bin of double holds 38 binades of bf16, and all of f16
-    using type =
-        MomentBins<T, std::conditional_t<fp::is_narrow<T> && W::adds == 64, spec::ExactWindow<double, 1, 6>, W>, W>;
+    static constexpr int log_adds = W::adds == 64 ? 6 : 5, bins = fp::is_narrow<T> && W::adds == 64 ? 1 : 2;
+    using type = MomentBins<T, spec::ExactWindow<double, bins, log_adds>, W>;
 };
 
 /// Loads of 16 bytes a thread makes of each input for a tile, of small groups and where there is
@@ -230,7 +230,8 @@ struct TermBins : TermWindow<T> {
     static_assert(fp::is_f64<Number> || !Terms<T, Map>::has_errors);
     static constexpr bool has_errors = Terms<T, Map>::has_errors;
     /// What the first bin leaves of a product is a double.
-    static constexpr bool adds_products = fp::is_f64<Number> && !fp::is_f64<T> && !Map::linear && W::bins == 2;
+    static constexpr bool adds_products = fp::is_f64<Number> && !fp::is_f64<T> && !Map::linear &&
+                                          (W::bins == 2 || (W::bins == 3 && W::adds == 32 && Map::parts == 1));
     /// Terms that are multiples of the first bin's Q need not go through the others.
     static constexpr bool in_one_bin = adds_products && fp::has_16_bits<T> && W::adds == 64;
     /// Squares of 16-bit elements: their magnitudes become floats and, by moving bits, doubles. A
@@ -264,22 +265,12 @@ struct TermBins : TermWindow<T> {
 
     Word* words;
     BinsOf values, errors;
-    Word held[W::bins], held_errors[has_errors ? W::bins : 1];
+    Word held[W::bins] = {}, held_errors[has_errors ? W::bins : 1] = {};
     int added = 0, drains = 0;
     std::uint32_t flushes = 0;
 
-    __device__ __forceinline__ explicit TermBins(Word* w) : words(w) {
-#pragma unroll
-        for (int k = 0; k < W::bins; ++k)
-            held[k] = 0;
-#pragma unroll
-        for (Word& h : held_errors)
-            h = 0;
-        reset();
-    }
-    __device__ __forceinline__ int error_top() const {
-        return top - (fp::Format<double>::precision - 1);
-    }
+    __device__ __forceinline__ explicit TermBins(Word* w) : words(w) { reset(); }
+    __device__ __forceinline__ int error_top() const { return top - (fp::Format<double>::precision - 1); }
     __device__ __forceinline__ void reset() {
         values.reset(top);
         if constexpr (has_errors) errors.reset(error_top());
@@ -328,11 +319,9 @@ struct TermBins : TermWindow<T> {
             values.add(p);
             errors.add(fp::fused(x, y, -p));
         } else {
-            static_assert(W::bins == 2);
-            auto& s = values.s;
-            const Number t = fp::fused(x, y, s[0]);
-            if constexpr (!OneBin) s[1] = s[1] + fp::fused(x, y, s[0] - t);
-            s[0] = t;
+            const Number s = values.s[0], t = fp::fused(x, y, s);
+            if constexpr (!OneBin) values.template add<1>(fp::fused(x, y, s - t));
+            values.s[0] = t;
         }
     }
     /// Unit of sum number k, those of the errors after those of the values, where top is 0.

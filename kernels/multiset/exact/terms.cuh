@@ -292,17 +292,27 @@ struct TermWalk {
         constexpr std::uint32_t keep = signs ? ~0u : 0x7fff7fffu;
         return {x.x & keep, x.y & keep, x.z & keep, x.w & keep};
     }
-    /// Can add_fours() take elements of such a range?
+    /// The quicker ways that all of a warp's elements may go.
+    struct Ways {
+        bool in_one_bin = false, fours = false;
+    };
     static constexpr bool has_fours = moves_elements<T, Map> && std::is_same_v<T, bfloat16>;
-    static __device__ __forceinline__ bool fours_fit(const Range& range) {
-        if constexpr (has_fours) return Element<T>::fours_fit(range);
-        return false;
-    }
-    /// The terms of one load, by fours if they are such.
+    /// Of elements of these ranges; those of threads that are not `there` may go any.
     template <class BinsOf>
-    static __device__ __forceinline__ void add_part(BinsOf& bins, int k, const uint4& x, const uint4& y, bool fours) {
+    static __device__ __forceinline__ Ways ways_of(const BinsOf& bins, const Range& range, bool there = true) {
+        Ways ways;
+        if constexpr (BinsOf::in_one_bin) ways.in_one_bin = all_of_warp(!there || bins.one_bin.holds(range));
+        if constexpr (has_fours) ways.fours = all_of_warp(Element<T>::fours_fit(range));
+        return ways;
+    }
+    /// The terms of one load, the quickest way.
+    template <class BinsOf>
+    static __device__ __forceinline__ void add_part(BinsOf& bins, int k, const uint4& x, const uint4& y, Ways ways) {
+        if constexpr (BinsOf::in_one_bin) {
+            if (ways.in_one_bin) return add_products<true>(bins, x, y);
+        }
         if constexpr (has_fours) {
-            if (fours) return bins.values.add_fours(kept(x));
+            if (ways.fours) return bins.values.add_fours(kept(x));
         }
         add_part(bins, k, x, y);
     }
@@ -333,10 +343,9 @@ struct TermWalk {
         constexpr bool drains_within = Input::each > BinsOf::adds;
         Range range_x, range_y;
         look<BinsOf>(range_x, range_y, x, y);
-        bool in_one_bin = false;
-        if constexpr (BinsOf::in_one_bin) in_one_bin = all_of_warp(bins.one_bin.holds(range_x));
-        if (!in_one_bin && !all_of_warp(bins.holds(range_x, range_y)) && !bins.move(range_x, range_y)) return false;
-        const bool fours = has_fours && all_of_warp(fours_fit(range_x));
+        const Ways ways = ways_of(bins, range_x);
+        if (!ways.in_one_bin && !all_of_warp(bins.holds(range_x, range_y)) && !bins.move(range_x, range_y))
+            return false;
 #pragma unroll
         for (int k = 0; k < BinsOf::parts; ++k) {
             if constexpr (drains_within) {
@@ -345,7 +354,7 @@ struct TermWalk {
                 bins.reserve(Input::each);
             }
             if constexpr (BinsOf::in_one_bin) {
-                if (in_one_bin) {
+                if (ways.in_one_bin) {
 #pragma unroll
                     for (int i = 0; i < Input::vectors; ++i)
                         add_products<true>(bins, x.v[i], y.v[i]);
@@ -354,7 +363,7 @@ struct TermWalk {
             }
 #pragma unroll
             for (int i = 0; i < Input::vectors; ++i) {
-                add_part(bins, k, x.v[i], y.v[i], fours);
+                add_part(bins, k, x.v[i], y.v[i], ways);
                 if (drains_within && (i + 1) * per_vector % BinsOf::adds == 0) bins.drain();
             }
         }

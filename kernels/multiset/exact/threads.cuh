@@ -15,7 +15,7 @@ namespace detreduce::cuda::exact {
 template <class T, class Map>
 struct ThreadSum {
     using Input = Terms<T, Map>;
-    using Window = spec::ExactWindow<double, 2, 5>;
+    using Window = spec::ExactWindow<double, column_bins<T, Map>, 5>;
     using BinsOf = typename BinsIn<T, Map, Window>::type;
     using Walk = TermWalk<T, Map>;
     static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * BinsOf::parts,
@@ -81,10 +81,11 @@ struct ThreadSum {
     }
 
     /// Of two neighbouring columns of 16 bits, an element of both in 32 bits.
-    static constexpr bool can_pair = moves_elements<T, Map>;
-    /// In one bin, which holds all of f16, and of bf16 38 binades.
-    using PairBins = TermBins<T, Map, std::conditional_t<can_pair, spec::ExactWindow<double, 1, 6>, Window>>;
-    static constexpr int pair_rows = 16, pair_room_above = 10;
+    static constexpr bool can_pair = fp::has_16_bits<T> && Map::inputs == 1;
+    using PairBins = typename Input::FirstBins;
+    static constexpr int pair_rows = 16, pair_room_above = Map::linear ? 10 : 4;
+    /// Is what the next elements are of use, before all are known?
+    static constexpr bool looks_at_each = Walk::has_fours || PairBins::in_one_bin;
     /// `there` elements of both, which are at p, and 0 behind them; pair_rows of them at most.
     static __device__ __forceinline__ void load_pairs(const std::uint32_t* p, std::uint64_t step, std::uint64_t there,
                                                       std::uint32_t (&both)[pair_rows]) {
@@ -98,33 +99,38 @@ struct ThreadSum {
                 both[i] = i < there ? load_read_only(p + i * step) : 0;
         }
     }
-    /// As add_up(), of two columns in one window, the first of which `input` is.
+    /// As add_up(), of two columns in one window, the first of which `input` is; false, too, if
+    /// they are not `there`. For all threads of a warp at once, as what is quicker must be so for
+    /// all.
     static __device__ __forceinline__ bool add_up_pair(const Input& input, std::uint64_t begin, std::uint64_t end,
-                                                       PairBins (&bins)[2]) {
+                                                       bool there, PairBins (&bins)[2]) {
         std::uint32_t both[pair_rows];
-        Range range;
+        Range all;
         const std::uint64_t step = input.step / 2;
         const auto* p = reinterpret_cast<const std::uint32_t*>(input.x);
-        const auto load_and_look = [&](std::uint64_t there) {
-            load_pairs(p, step, there, both);
+        const auto load_and_look = [&](std::uint64_t count) {
+            load_pairs(p, step, count, both);
+            Range range;
 #pragma unroll
             for (int i = 0; i < pair_rows; i += 4)
-                Element<T>::look(range, uint4{both[i], both[i + 1], both[i + 2], both[i + 3]});
+                Element<T>::look(looks_at_each ? range : all, uint4{both[i], both[i + 1], both[i + 2], both[i + 3]});
+            if (!looks_at_each) return all;
+            Element<T>::settle(range);
+            all.largest = max(all.largest, range.largest);
+            all.smallest_less_one = min(all.smallest_less_one, range.smallest_less_one);
+            return range;
         };
-        load_and_look(input.n);
-        Range settled = range;
-        Element<T>::settle(settled);
+        Range settled = load_and_look(there ? input.n : 0);
+        if (!looks_at_each) Element<T>::settle(settled);
         const Exponents a = exponents_between<T>(settled.largest, settled.smallest_less_one);
         const bool minus_zero =
             Walk::counts_minus_zeros && ((both[0] & 0xffffu) == 0x8000u || both[0] >> 16 == 0x8000u);
-        if (!a.finite() || minus_zero || !bins[0].move_to(a, a, pair_room_above)) return false;
+        const bool held = there && a.finite() && !minus_zero && bins[0].move_to(a, a, pair_room_above);
         bins[1].set_window(bins[0].window());
 #pragma unroll 1
         for (p += begin * step; begin < end; begin += pair_rows, p += pair_rows * step) {
-            load_and_look(end - begin);
-            settled = range;
-            Element<T>::settle(settled);
-            const bool fours = Walk::fours_fit(settled);
+            const Range range = load_and_look(held ? end - begin : 0);
+            const auto ways = Walk::ways_of(bins[0], range, held);
 #pragma unroll
             for (int c = 0; c < 2; ++c) {
                 const std::uint32_t halves = c == 0 ? 0x5410 : 0x7632;
@@ -134,26 +140,26 @@ struct ThreadSum {
                     const uint4 v{
                         __byte_perm(both[j], both[j + 1], halves), __byte_perm(both[j + 2], both[j + 3], halves),
                         __byte_perm(both[j + 4], both[j + 5], halves), __byte_perm(both[j + 6], both[j + 7], halves)};
-                    Walk::add_part(bins[c], 0, v, v, fours);
+                    Walk::add_part(bins[c], 0, v, v, ways);
                 }
             }
         }
         bins[0].drain_own();
         bins[1].drain_own();
-        Element<T>::settle(range);
-        return bins[0].holds(range, range);
+        if (!looks_at_each) Element<T>::settle(all);
+        return held && bins[0].holds(all, all);
     }
 
     /// Sums of so many neighbouring columns.
     template <int Columns>
     using BinsOfColumns = std::conditional_t<Columns == 1, BinsOf, PairBins>;
     template <int Columns>
-    static __device__ __forceinline__ bool add_up_columns(const Input& input, std::uint64_t begin, std::uint64_t end,
+    static __device__ __forceinline__ bool add_up_columns(const Input& input, const Parts::Place& at,
                                                           BinsOfColumns<Columns> (&bins)[2]) {
         if constexpr (Columns == 1)
-            return add_up(input, begin, end, bins[0]);
+            return at.there && add_up(input, at.begin, at.end, bins[0]);
         else
-            return add_up_pair(input, begin, end, bins);
+            return add_up_pair(input, at.begin, at.end, at.there, bins);
     }
 };
 
@@ -198,8 +204,7 @@ struct AddUpParts {
         const std::uint64_t unit = at.word / Columns, in_sum = at.part / parts.together;
         const std::uint32_t lane = threadIdx.x % warp_size;
         BinsOf bins[2] = {BinsOf(nullptr), BinsOf(nullptr)};
-        const bool held = at.there && Sum::template add_up_columns<Columns>(input.part(at.group * stride, parts.n),
-                                                                            at.begin, at.end, bins);
+        const bool held = Sum::template add_up_columns<Columns>(input.part(at.group * stride, parts.n), at, bins);
         const std::uint32_t misfits = votes_of_warp(at.there && !held);
         if (parts.parts == 1) {
             if (held) {

@@ -322,10 +322,11 @@ struct Bins {
         Element<T>::each_four(v, [&](double x) { add(x); });
     }
     /// Adds a number that the window holds: what the bins before leave of it is a multiple of the
-    /// last Q.
+    /// last Q. To bins from number First on.
+    template <int First = 0>
     __device__ __forceinline__ void add(B x) {
 #pragma unroll
-        for (int k = 0; k + 1 < W::bins; ++k) {
+        for (int k = First; k + 1 < W::bins; ++k) {
             const B t = s[k] + x, q = t - s[k];
             s[k] = t;
             x = x - q;
