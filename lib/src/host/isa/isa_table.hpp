@@ -153,7 +153,8 @@ struct IsaFunctions {
                       V* values);
 
     /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
-    void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words);
+    /// `not_plain`: they are known to be no plain sum (below).
+    void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words, bool not_plain);
 
     /// Sums of `count` rows of m elements, which begin `pitch` apart. Of f64 there are none.
     void (*plain_sums_of_rows)(const T* x, std::uint64_t pitch, std::uint32_t m, std::uint32_t count, RowSums& out);

@@ -140,7 +140,7 @@ void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n,
                 if (store_sum(again, 0, needed, n, to)) continue;
             }
             Found found{};
-            add(found, Arrays<T>{row, nullptr, n}, 0);
+            own.exact(row, n, found.words, true);
             store(found, n, to);
         }
     }

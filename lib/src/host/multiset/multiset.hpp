@@ -52,7 +52,7 @@ struct ExactOp {
 struct SumOfElements : ExactOp<ElementSums> {
     template <class T>
     void add(Found& sums, const Arrays<T>& part, std::uint64_t) const {
-        isa.of<T>().exact(part.x, part.n, sums.words);
+        isa.of<T>().exact(part.x, part.n, sums.words, false);
     }
     void store(const Found& sums, std::uint64_t n, void* out) const;
     /// The results of groups that need no state, or few of which do; false if they are not such.
@@ -106,7 +106,7 @@ struct MomentsOp : ExactOp<PowerSums> {
         constexpr std::uint64_t block = (std::uint64_t{1} << 17) / sizeof(T);
         for (std::uint64_t i = 0; i < part.n; i += block) {
             const Arrays<T> cached = part.part(i, block);
-            isa.of<T>().exact(cached.x, cached.n, sums.words);
+            isa.of<T>().exact(cached.x, cached.n, sums.words, false);
             isa.of<T>().exact_terms(Transform::square, cached.x, nullptr, cached.n, sums.words + acc::exact::words);
         }
     }
