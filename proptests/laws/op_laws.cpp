@@ -67,16 +67,18 @@ TEMPLATE_TEST_CASE("ops: exact has the oracle's bits for extreme inputs", "[ops]
 /// Rows, and columns, of each range, in any order. Large terms of both signs cancel; differences
 /// are twice as large as their elements. Of a few elements the last bits of the smallest terms are
 /// in the result where nothing cancels, too; `tiny`: some of those have products that are no normal
-/// numbers.
+/// numbers. `alike`: so many neighbours have the same range, 2, as columns of 16 bits are added up
+/// by twos, or more, and then of ranges about that of one bin.
 template <class T>
-void check_window_edges(const OpInfo& op, std::size_t n, bool tiny) {
-    constexpr std::size_t ranges = widest_range<T> + 1;
-    const std::size_t groups = n < 100 ? 3 * ranges : ranges;
+void check_window_edges(const OpInfo& op, std::size_t n, bool tiny, std::size_t alike = 2) {
+    constexpr std::size_t ranges = widest_range<T> + 1, first_of_some = 6, some = 12;
+    const bool all_ranges = alike == 2;
+    const std::size_t groups = alike * (!all_ranges ? some : n < 100 ? 2 * ranges : ranges);
     const bool cancel = op.transform == Transform::element || op.transform == Transform::product;
     Pair<T> rows, columns{std::vector<T>(n * groups), std::vector<T>(n * groups)};
     std::vector<double> of_groups;
     for (std::size_t g = 0; g < groups; ++g) {
-        const auto range = static_cast<int>(g * 89 % ranges);
+        const auto range = static_cast<int>(all_ranges ? g / alike * 89 % ranges : first_of_some + g / alike);
         const int lowest = tiny ? std::max(-largest_exponent<T> / 2 - 8, -largest_exponent<T>) : middle_of<T>(range);
         const Pair<T> group{
             at_both_edges<T>(n, lowest, std::min(range, largest_exponent<T> - lowest), cancel ? n / 2 : n),
@@ -106,6 +108,7 @@ TEMPLATE_TEST_CASE("ops: as many numbers at both edges of a window as there may 
         for (const std::size_t n : {4, 40, 2400})
             check_window_edges<TestType>(op, n, false);
         check_window_edges<TestType>(op, 40, true);
+        check_window_edges<TestType>(op, 40, false, 64); // a warp's columns
     }
 }
 

@@ -196,6 +196,11 @@ std::string shapes(const Folder& folder) {
            folder.from(shapes_file) + markdown(shapes_table(folder.rows(shapes_file), code));
 }
 
+std::string shapes_and_cub(const Folder& folder) {
+    return "Beside CUB's segmented algorithms: above 1 ours are faster.\n" + folder.from(shapes_file) +
+           markdown(shapes_and_cub_table(folder.rows(shapes_file), code));
+}
+
 // In two tables: of row ops there is no `exact`.
 std::string row_ops(const Folder& folder) {
     std::vector<CostRow> rows = folder.rows(row_ops_file), means = rows;
@@ -281,12 +286,38 @@ std::string cpu_ops(const Folder& folder) {
 }
 
 // The Python package: a table of python.json under what it shows.
-std::string python(const Folder& folder, const char* about, Table (*table)(const PythonRun&)) {
-    const char* const file = "python.json";
+template <class MakeTable>
+std::string python(const Folder& folder, const char* about, const MakeTable& table, bool of_cpu = false,
+                   const char* file = "python.json") {
     const PythonRun run = python_run(read_file(folder.path / file), (folder.path / file).string());
-    const std::string& machine = table == python_cpu_table || run.gpu.empty() ? run.cpu : run.gpu;
+    const std::string& machine = of_cpu || run.gpu.empty() ? run.cpu : run.gpu;
     return fmt::format("{}\nFrom {}: {}, {}.\n\n", about, folder.link_to(file), machine, run.origin) +
            markdown(table(run));
+}
+
+constexpr const char* peers_file = "peers.json";
+
+std::string shapes_and_torch(const Folder& folder) {
+    return python(
+        folder,
+        "Beside torch, both called from Python, 4 GiB of normal data: above 1 ours are faster. Ops that compare or "
+        "count are the same by every method. torch 2.11 is not asked for products of 2³¹ elements: it writes outside "
+        "its results.",
+        [](const PythonRun& run) {
+            return peers_table(run, "reductions", {"tree", "exact"}, {"torch"});
+        },
+        false, peers_file);
+}
+
+std::string row_ops_and_peers(const Folder& folder) {
+    return python(
+        folder,
+        "Beside torch, what `torch.compile` makes of it, and Liger Kernel, called from Python, 1 GiB of normal data: "
+        "above 1 ours are faster. With gradients: forward and backward, of norms with those of scale and shift.",
+        [](const PythonRun& run) {
+            return peers_table(run, "row_ops", {"detreduce"}, {"torch", "compiled", "liger"});
+        },
+        false, peers_file);
 }
 
 std::string python_calls(const Folder& folder) {
@@ -308,7 +339,7 @@ std::string python_steps(const Folder& folder) {
 }
 
 std::string python_cpu(const Folder& folder) {
-    return python(folder, "2²² elements on a CPU, in rows of 4096.", python_cpu_table);
+    return python(folder, "2²² elements on a CPU, in rows of 4096.", python_cpu_table, true);
 }
 
 std::string python_shapes(const Folder& folder) {
@@ -432,8 +463,11 @@ const std::map<std::string, std::string (*)(const Folder&)> tables{
     {"python-steps", python_steps},
     {"ranks", ranks},
     {"row-ops", row_ops},
+    {"row-ops-peers", row_ops_and_peers},
     {"shapes", shapes},
     {"shapes-beside", shapes_beside},
+    {"shapes-cub", shapes_and_cub},
+    {"shapes-torch", shapes_and_torch},
     {"small-ops", small_ops},
     {"sums", sums},
     {"verified", verified},

@@ -95,7 +95,7 @@ PythonRun python_run(const std::string& text, const std::string& source) {
         }
         return run;
     } catch (const nlohmann::json::exception& error) {
-        throw program::Failure(fmt::format("{}: {}; reports/python/bench.py writes it", source, error.what()));
+        throw program::Failure(fmt::format("{}: {}; reports/python writes it", source, error.what()));
     }
 }
 
@@ -168,6 +168,43 @@ Table python_cpu_table(const PythonRun& run) {
                               cell(theirs, 0),
                               cell(mine, 0),
                               cell(ratio(mine, theirs), 2)});
+    }
+    return table;
+}
+
+Table peers_table(const PythonRun& run, const std::string& part, const std::vector<std::string>& mine,
+                  const std::vector<std::string>& theirs) {
+    const std::vector<PythonCase> cases = of_part(run, part);
+    if (cases.empty()) throw program::Failure(fmt::format("peers.json has nothing of '{}'", part));
+    Table table{"peers", "Beside others", {{"their time / ours", false}}, {}};
+    struct Key {
+        std::string dtype, mine, theirs;
+    };
+    std::vector<Key> keys;
+    std::vector<std::string> names;
+    std::map<std::pair<std::string, std::string>, const PythonCase*> by_name_and_dtype;
+    for (const PythonCase& c : cases) {
+        by_name_and_dtype[{c.name, c.dtype}] = &c;
+        if (std::find(names.begin(), names.end(), c.name) == names.end()) names.push_back(c.name);
+    }
+    for (const std::string& m : mine)
+        for (const std::string& t : theirs)
+            for (const PythonCase& c : cases)
+                if (std::none_of(keys.begin(), keys.end(),
+                                 [&](const Key& k) { return k.dtype == c.dtype && k.mine == m && k.theirs == t; }))
+                    keys.push_back({c.dtype, m, t});
+    for (const Key& k : keys)
+        table.columns.push_back({k.dtype + " " + (mine.size() > 1 ? "`" + k.mine + "`" : k.theirs)});
+    for (const std::string& name : names) {
+        const std::size_t op = name.find_first_of(", ");
+        auto& row = table.rows.emplace_back(std::vector<Cell>{{"`" + name.substr(0, op) + "`" + name.substr(op)}});
+        for (const Key& k : keys) {
+            const auto at = by_name_and_dtype.find({name, k.dtype});
+            row.push_back(
+                at == by_name_and_dtype.end()
+                    ? cell(std::nullopt, 2)
+                    : cell(ratio(time_of(*at->second, k.theirs.c_str()), time_of(*at->second, k.mine.c_str())), 2));
+        }
     }
     return table;
 }

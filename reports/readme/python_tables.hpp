@@ -1,4 +1,5 @@
-// Tables of what reports/python/bench.py timed: the Python package beside NumPy and torch.
+// Tables of what reports/python/bench.py and peers.py timed: the Python package beside NumPy, torch
+// and others.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +46,11 @@ struct PythonRun {
 
 /// On a CPU, by threads.
 [[nodiscard]] report::Table python_cpu_table(const PythonRun& run);
+
+/// Of a part of peers.json: the time of each of `theirs` relative to that of each of `mine`, by
+/// dtype.
+[[nodiscard]] report::Table peers_table(const PythonRun& run, const std::string& part,
+                                        const std::vector<std::string>& mine, const std::vector<std::string>& theirs);
 
 /// Sums of each shape and ops on a CPU, by method and library, one thread.
 [[nodiscard]] report::Table python_shapes_table(const PythonRun& run);

@@ -59,18 +59,19 @@ struct SumLimbs {
     }
 };
 
-/// Are sums of fewer than 2^30 terms, none larger than the window, less than 2^127 in units of the
-/// finest bin's?
+/// How many of the bins hold sums of fewer than 2^30 terms, none larger than the window, that are
+/// less than 2^127 in units of the finest of them: those that a third one seldom adds to.
 template <class BinsOf>
-inline constexpr bool fit_in_128_bits = !BinsOf::has_errors && BinsOf::span <= 95;
+inline constexpr int bins_of_128_bits = BinsOf::has_errors || BinsOf::count > 3 ? 0
+                                        : BinsOf::span <= 95                    ? BinsOf::count
+                                                                                : 2;
 
-/// What the bins hold, in registers, while limbs are in memory.
+/// What these bins hold, in registers, while limbs are in memory.
 template <class BinsOf>
 [[nodiscard]] __device__ __forceinline__ acc::exact::Leading leading_of(const BinSums<BinsOf>& sums) {
-    constexpr int lowest = BinsOf::relative_unit(BinsOf::count - 1);
+    constexpr int count = bins_of_128_bits<BinsOf>, lowest = BinsOf::relative_unit(count - 1);
     __int128 total = 0;
-#pragma unroll
-    for (int k = 0; k < BinsOf::count; ++k)
+    for (int k = 0; k < count; ++k)
         total += ((static_cast<__int128>(sums.high[k]) << 32) + sums.low[k]) << (BinsOf::relative_unit(k) - lowest);
     return acc::exact::leading(total, sums.place + lowest);
 }
@@ -84,23 +85,22 @@ static __device__ __noinline__ void store_sum(void* out, DType output, double hi
     });
 }
 
-/// Rounds what one or two bins hold if that takes no long numbers: for sums, and for means of 2^k
-/// elements, when what each bin holds is a double. Else false.
+/// Rounds what one or two bins hold if that takes no long numbers, and there is nothing in a third:
+/// for sums, and for means of 2^k elements, when what each bin holds is a double. Else false.
 template <class BinsOf>
 [[nodiscard]] __device__ __forceinline__ bool round_as_doubles(const Word (&sums)[BinsOf::count],
                                                                const typename BinsOf::Place& place, std::uint64_t n,
                                                                const Finish& finish) {
-    if constexpr (BinsOf::count <= 2 && std::is_same_v<typename BinsOf::Place, int>) {
-        constexpr int last = BinsOf::count - 1, minimum = -1022, maximum = 1023;
+    if constexpr (BinsOf::count <= 3 && std::is_same_v<typename BinsOf::Place, int>) {
+        constexpr int last = BinsOf::count > 1 ? 1 : 0, minimum = -1022, maximum = 1023;
         if (finish.state) return false;
         if (finish.finalize != Finalize::sum && (finish.finalize != Finalize::mean || (n & (n - 1)) != 0)) return false;
         const int down = finish.finalize == Finalize::sum ? 0 : 63 - __clzll(static_cast<long long>(n)),
                   unit = place - down, highest = unit + BinsOf::relative_unit(0),
                   lowest = unit + BinsOf::relative_unit(last);
-        bool fits = lowest >= minimum && highest <= maximum - 64;
+        bool fits = lowest >= minimum && highest <= maximum - 64 && (BinsOf::count < 3 || sums[last + 1] == 0);
         double part[2] = {0, 0};
-#pragma unroll
-        for (int k = 0; k < BinsOf::count; ++k) {
+        for (int k = 0; k <= last; ++k) {
             constexpr std::int64_t most = std::int64_t{1} << 53;
             fits = fits && sums[k] <= most && sums[k] >= -most;
             const int exponent = unit + BinsOf::relative_unit(k);
@@ -159,7 +159,9 @@ __device__ __noinline__ void round_sums(BinSums<BinsOf> sums, std::uint64_t n, F
     if (finish.state) return save_sums<BinsOf>(sums, n, static_cast<Word*>(finish.out));
     if constexpr (std::is_same_v<typename BinsOf::Place, int>) {
         Leading number;
-        if (fit_in_128_bits<BinsOf> && n < std::uint64_t{1} << 28) {
+        constexpr int quick = bins_of_128_bits<BinsOf>, next = quick % BinsOf::count;
+        const bool in_these = quick == BinsOf::count || (sums.low[next] | sums.high[next]) == 0;
+        if (quick > 0 && in_these && n < std::uint64_t{1} << 28) {
             number = leading_of(sums);
         } else {
             const SumLimbs<BinsOf, false> limbs(sums.low, sums.high, sums.place);

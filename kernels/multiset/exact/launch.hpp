@@ -74,9 +74,8 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
     return WorkLayout::of(r, exact_item_elements(r), bytes);
 }
 
-/// Words that threads which reduce groups on their own (groups/parts.hpp) keep of a part: sums of
-/// two bins, of products of doubles two more of what they lost, and of mean and variance both; of
-/// elements of 16 bits one.
+/// Words that threads which reduce groups on their own (groups/parts.hpp) keep of a part
+/// (exact::part_words).
 [[nodiscard]] inline int exact_part_words(const Request& r) {
     const auto words = [&]<class Map>(Map) {
         return r.dtype == DType::f64 ? exact::part_words<double, Map>

@@ -71,7 +71,8 @@ struct ExactGroupLaunch {
     /// Columns, with the workspace of PartLayout.
     [[nodiscard]] Status reduce_by_threads(const Plan& plan, void* out, void* workspace) const {
         using Sum = exact::SumOf<Input>;
-        static_assert(Sum::BinsOf::count == exact::part_words<typename Input::Type, typename Input::MapType>);
+        constexpr int most = exact::part_words<typename Input::Type, typename Input::MapType>;
+        static_assert(Sum::BinsOf::count == most && (!Sum::can_pair || Sum::PairBins::count <= most));
         const PartLayout layout = exact_part_layout(plan.request());
         auto* const base = static_cast<char*>(workspace);
         const Groups groups = Groups::of(plan, nullptr);

@@ -28,11 +28,12 @@ inline constexpr int states_of = (fp::is_f64<T> && !Map::linear ? acc::exact::pr
 template <class T, class Map>
 inline constexpr bool moves_elements = fp::has_16_bits<T>&& Map::linear&& Map::inputs == 1;
 
-/// Bins of a thread that adds up a column. A third one of products, which span twice as much, holds
-/// what the other two leave of one column in ten of 4096 normal doubles.
+/// Bins of a thread that adds up a column. Products span twice the binades of their elements: two
+/// bins do not hold one column in ten of 4096 normal doubles, so that there is a third. Of floats
+/// that differ, x − y is a double in two bins alone.
 template <class T, class Map>
 inline constexpr int column_bins = Map::linear || fp::has_16_bits<T> || (Map::parts > 1 && !fp::is_f64<T>) ? 2 : 3;
-/// Sums of the bins that a thread keeps of terms of T.
+/// Sums that a thread keeps of terms of T at most.
 template <class T, class Map>
 inline constexpr int part_words = column_bins<T, Map>*(fp::is_f64<T> && !Map::linear ? 2 : 1) +
                                   (is_moments<Map> ? 2 : 0);

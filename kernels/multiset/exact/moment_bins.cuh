@@ -99,8 +99,7 @@ struct MomentBins {
         if (room.above != 0 && move_to(now.with(seen), now, Squares::most_above)) return true;
         return move_to(now, now, Squares::most_above);
     }
-    /// The squares are the first to find no place. Sums of doubles have 40 bits to spare, most of
-    /// which they need below.
+    /// Sums of doubles have 40 bits to spare, most of which they need below.
     __device__ __forceinline__ bool move_to(const Exponents& x, const Exponents&, int room_above) {
         flush_all();
         if (!squares.move_to(x, x, room_above)) return false;

@@ -229,9 +229,10 @@ struct TermBins : TermWindow<T> {
     using Number = decltype(W::anchor(0, 0));
     static_assert(fp::is_f64<Number> || !Terms<T, Map>::has_errors);
     static constexpr bool has_errors = Terms<T, Map>::has_errors;
-    /// What the first bin leaves of a product is a double.
+    /// What the first bin leaves of a product is a double; in three, too, unless it is that of a
+    /// difference, which a wider window need not make a double.
     static constexpr bool adds_products = fp::is_f64<Number> && !fp::is_f64<T> && !Map::linear &&
-                                          (W::bins == 2 || (W::bins == 3 && W::adds == 32 && Map::parts == 1));
+                                          (W::bins == 2 || (W::bins == 3 && !fp::has_16_bits<T> && Map::parts == 1));
     /// Terms that are multiples of the first bin's Q need not go through the others.
     static constexpr bool in_one_bin = adds_products && fp::has_16_bits<T> && W::adds == 64;
     /// Squares of 16-bit elements: their magnitudes become floats and, by moving bits, doubles. A
@@ -319,6 +320,7 @@ struct TermBins : TermWindow<T> {
             values.add(p);
             errors.add(fp::fused(x, y, -p));
         } else {
+            static_assert(OneBin || W::bins > 1);
             const Number s = values.s[0], t = fp::fused(x, y, s);
             if constexpr (!OneBin) values.template add<1>(fp::fused(x, y, s - t));
             values.s[0] = t;

@@ -267,7 +267,7 @@ struct TermWalk {
         Element<T>::each_double(x, [&](double v) { a[i++] = v; });
         Element<T>::each_double(y, [&](double v) { f(a[k++], v); });
     }
-    /// Products in one bin, of whose Q they must be multiples, or in two.
+    /// Products in one bin, of whose Q they must be multiples, or in all.
     template <bool OneBin, class BinsOf>
     static __device__ __forceinline__ void add_products(BinsOf& bins, const uint4& x, const uint4& y) {
         if constexpr (is_moments<Map>) {
@@ -297,15 +297,15 @@ struct TermWalk {
         bool in_one_bin = false, fours = false;
     };
     static constexpr bool has_fours = moves_elements<T, Map> && std::is_same_v<T, bfloat16>;
-    /// Of elements of these ranges; those of threads that are not `there` may go any.
+    /// Of elements of these ranges, but of those of threads that do not count.
     template <class BinsOf>
-    static __device__ __forceinline__ Ways ways_of(const BinsOf& bins, const Range& range, bool there = true) {
+    static __device__ __forceinline__ Ways ways_of(const BinsOf& bins, const Range& range, bool counts = true) {
         Ways ways;
-        if constexpr (BinsOf::in_one_bin) ways.in_one_bin = all_of_warp(!there || bins.one_bin.holds(range));
-        if constexpr (has_fours) ways.fours = all_of_warp(Element<T>::fours_fit(range));
+        if constexpr (BinsOf::in_one_bin) ways.in_one_bin = all_of_warp(!counts || bins.one_bin.holds(range));
+        if constexpr (has_fours) ways.fours = all_of_warp(!counts || Element<T>::fours_fit(range));
         return ways;
     }
-    /// The terms of one load, the quickest way.
+    /// Part k of the terms of one load, the quickest way.
     template <class BinsOf>
     static __device__ __forceinline__ void add_part(BinsOf& bins, int k, const uint4& x, const uint4& y, Ways ways) {
         if constexpr (BinsOf::in_one_bin) {
@@ -341,6 +341,7 @@ struct TermWalk {
     static __device__ __forceinline__ bool take(BinsOf& bins, const Mine& x, const Mine& y) {
         constexpr int per_vector = 16 / sizeof(T);
         constexpr bool drains_within = Input::each > BinsOf::adds;
+        static_assert(!drains_within || !BinsOf::in_one_bin);
         Range range_x, range_y;
         look<BinsOf>(range_x, range_y, x, y);
         const Ways ways = ways_of(bins, range_x);
@@ -348,11 +349,10 @@ struct TermWalk {
             return false;
 #pragma unroll
         for (int k = 0; k < BinsOf::parts; ++k) {
-            if constexpr (drains_within) {
+            if constexpr (drains_within)
                 bins.added += Input::each;
-            } else {
+            else
                 bins.reserve(Input::each);
-            }
             if constexpr (BinsOf::in_one_bin) {
                 if (ways.in_one_bin) {
 #pragma unroll

@@ -20,8 +20,8 @@ struct ThreadSum {
     using Walk = TermWalk<T, Map>;
     static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * BinsOf::parts,
                          ahead = Map::inputs == 2 ? 2 : 4; ///< loads of 16 bytes in flight
-    /// A thread's window is made for a few elements, and cannot move. Sums of doubles and products
-    /// have 40 bits to spare, most of which they need below.
+    /// A thread's window is made for a few elements, and cannot move. Sums of doubles, and products
+    /// in two bins, have 40 bits to spare, most of which they need below.
     static constexpr int room_above = !Map::linear ? 8 : fp::is_f64<T> ? 10 : 16;
     static_assert(terms <= Window::adds);
     static_assert(policy::longest_exact_sum * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
@@ -84,7 +84,7 @@ struct ThreadSum {
     static constexpr bool can_pair = fp::has_16_bits<T> && Map::inputs == 1;
     using PairBins = typename Input::FirstBins;
     static constexpr int pair_rows = 16, pair_room_above = Map::linear ? 10 : 4;
-    /// Is what the next elements are of use, before all are known?
+    /// Is the range of each 16 rows asked for on its own?
     static constexpr bool looks_at_each = Walk::has_fours || PairBins::in_one_bin;
     /// `there` elements of both, which are at p, and 0 behind them; pair_rows of them at most.
     static __device__ __forceinline__ void load_pairs(const std::uint32_t* p, std::uint64_t step, std::uint64_t there,
@@ -99,9 +99,8 @@ struct ThreadSum {
                 both[i] = i < there ? load_read_only(p + i * step) : 0;
         }
     }
-    /// As add_up(), of two columns in one window, the first of which `input` is; false, too, if
-    /// they are not `there`. For all threads of a warp at once, as what is quicker must be so for
-    /// all.
+    /// As add_up(), of two columns in one window, the first of which `input` is; false, too, where
+    /// they are not `there`. All threads of a warp call it, as they vote on the quicker ways.
     static __device__ __forceinline__ bool add_up_pair(const Input& input, std::uint64_t begin, std::uint64_t end,
                                                        bool there, PairBins (&bins)[2]) {
         std::uint32_t both[pair_rows];
@@ -126,6 +125,7 @@ struct ThreadSum {
         const bool minus_zero =
             Walk::counts_minus_zeros && ((both[0] & 0xffffu) == 0x8000u || both[0] >> 16 == 0x8000u);
         const bool held = there && a.finite() && !minus_zero && bins[0].move_to(a, a, pair_room_above);
+        if (!any_of_warp(held)) return false;
         bins[1].set_window(bins[0].window());
 #pragma unroll 1
         for (p += begin * step; begin < end; begin += pair_rows, p += pair_rows * step) {
@@ -283,7 +283,6 @@ struct AddUpParts {
     __device__ __forceinline__ void round(std::uint64_t group, BinsOf& bins) const {
         Word held[BinsOf::count];
         BinSums<BinsOf> all;
-#pragma unroll
         for (int k = 0; k < BinsOf::count; ++k) {
             held[k] = bins.own_sum(k);
             all.set(k, held[k]);

@@ -518,7 +518,7 @@ class _Below(TorchDispatchMode):
             fit = _fit(*(a for a in args if isinstance(a, Tensor)))
             result = handler(*args, **(kwargs or {})) if fit else NotImplemented
             if result is not NotImplemented:
-                self.taken[str(func)] += 1
+                self.taken[str(func)] = self.taken.get(str(func), 0) + 1
                 return result
         return func(*args, **(kwargs or {}))
 

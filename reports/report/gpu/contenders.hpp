@@ -44,13 +44,14 @@ void launch_own(const accuracy::OwnReduction& own, const void* x, std::uint64_t 
                 cudaStream_t stream);
 
 enum class ShapeSet : std::uint8_t {
+    and_small, ///< all, and a list of tensors whose sizes do not depend on n, which is large
     all,
     few, ///< one of each shape
 };
 /// Reductions of rows, columns and segments, and norms of lists of tensors, made of n elements, and
 /// CUB's algorithms for sums and argmax of them.
 [[nodiscard]] std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std::vector<Method>& methods,
-                                                      ShapeSet set = ShapeSet::all);
+                                                      ShapeSet set = ShapeSet::and_small);
 
 /// thrust::reduce of f32, or of f64; it makes the host wait.
 [[nodiscard]] Contender thrust_contender(DType dtype, std::uint64_t n);

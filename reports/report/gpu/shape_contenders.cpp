@@ -169,10 +169,9 @@ std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std:
             add_columns(op, Method::exact);
     }
     add_tensors(list, "nrm2 exact 300 tensors", tensors_of(dtype, n, 300), false, n / 100 * 99);
-    if (!few) {
-        add_tensors(list, "nrm2 exact 300 tensors and each", tensors_of(dtype, n, 300), true, n / 100 * 99);
+    if (!few) add_tensors(list, "nrm2 exact 300 tensors and each", tensors_of(dtype, n, 300), true, n / 100 * 99);
+    if (set == ShapeSet::and_small)
         add_tensors(list, "nrm2 exact 1000 tensors of 1 KiB", small_tensors(dtype, 1000), false);
-    }
     return list;
 }
 

@@ -138,6 +138,23 @@ Table shapes_table(const std::vector<CostRow>& rows, Names names) {
         [&](const Timed& t) { return names(t.op) + ", " + t.shape; }, share_or_time);
 }
 
+Table shapes_and_cub_table(const std::vector<CostRow>& rows, Names names) {
+    const std::string heading = common_size(rows, bytes_text) + ", CUB's time / ours";
+    const auto key_of = [](const CostRow& r) {
+        const Timed t = timed(r);
+        return r.dtype + " " + t.op + " " + t.shape;
+    };
+    const auto times = times_of(
+        rows, [](const CostRow& r) { return r.candidate.starts_with("cub::"); }, key_of);
+    if (times.empty()) throw program::Failure("a table of shapes beside CUB has no figures of CUB");
+    std::vector<Timed> list = candidates(rows);
+    std::erase_if(list, [&](const Timed& t) { return !times.contains(key_of(*t.row)); });
+    return table_of(
+        {"shapes-cub", "Shapes: CUB's time relative to ours", {{heading, false}}, {}}, list, names,
+        [&](const Timed& t) { return names(t.op) + ", " + t.shape; },
+        [&](const CostRow& r) { return relative(times, key_of(r), r, true); });
+}
+
 Table row_ops_table(const std::vector<CostRow>& rows, Names names) {
     const std::string heading = common_size(rows, bytes_text) + ", share of the read-only kernel, or of a copy (c)";
     const auto copies = times_of(

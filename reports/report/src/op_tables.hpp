@@ -23,6 +23,9 @@ using Names = std::string (*)(const std::string&);
 /// of those that read only a part of them.
 [[nodiscard]] Table shapes_table(const std::vector<CostRow>& rows, Names names);
 
+/// Of the shapes that CUB has: its time relative to ours.
+[[nodiscard]] Table shapes_and_cub_table(const std::vector<CostRow>& rows, Names names);
+
 /// Row ops and losses, speed relative to reading, or copying, the same bytes.
 [[nodiscard]] Table row_ops_table(const std::vector<CostRow>& rows, Names names);
 

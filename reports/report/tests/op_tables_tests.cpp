@@ -143,6 +143,18 @@ TEST_CASE("what is timed is known by its name and variant", "[report]") {
     CHECK((is_peer("thrust::reduce") && is_peer("std::reduce") && !is_peer("tree") && !is_peer("copy")));
 }
 
+TEST_CASE("a table of shapes beside CUB has what CUB has", "[report]") {
+    const std::vector<CostRow> rows{row("f32", "sum tree rows of 32", 3e-6, 0.5),
+                                    row("f32", "sum exact rows of 32", 6e-6, 0.25),
+                                    row("f32", "sum exact columns of 32", 3e-6, 0.5),
+                                    row("f32", "cub::DeviceSegmentedReduce::Sum", 9e-6, 0.1, "sum rows of 32"),
+                                    row("f64", "sum exact rows of 32", 3e-6, 0.5)};
+    const Table table = shapes_and_cub_table(rows, plain_name);
+    CHECK(titles(table) == Texts{"4 KiB, CUB's time / ours", "f32 tree", "f32 exact"});
+    REQUIRE(table.rows.size() == 1);
+    CHECK(texts(table.rows[0]) == Texts{"sum, rows of 32", "3.000", "1.500"});
+}
+
 TEST_CASE("a table of shapes gives the time of what reads only a part", "[report]") {
     const std::vector<CostRow> rows{
         row("f16", "sum tree rows of 32", 3e-6, 0.25), row("f16", "sum", 3e-6, 0.5, "exact rows of 32"),

@@ -3,6 +3,7 @@
 #include <support/catch.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "block.hpp"
 #include "failure.hpp"
@@ -262,6 +263,22 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
         "device": "cpu", "threads": 1, "library": "torch", "microseconds": 2}]})");
     CHECK(text_of("python-shapes").find("| sum, rows of 32 | float32 | 3.00 |  | 2.00 |  |  | 1.50 |  |") !=
           std::string::npos);
+    CHECK_THROWS(text_of("shapes-torch")); // no peers.json
+    const auto of_peer = [](const char* part, const char* name, const char* dtype, const char* library, double us) {
+        return nlohmann::json{{"part", part},       {"case", name},     {"dtype", dtype},
+                              {"library", library}, {"device", "cuda"}, {"microseconds", us}};
+    };
+    nlohmann::json peers = nlohmann::json::parse(read_file(dir.path() / "gpu" / "python.json"));
+    peers["rows"] = {of_peer("reductions", "sum, rows of 32", "f32", "exact", 4),
+                     of_peer("reductions", "sum, rows of 32", "f32", "tree", 2),
+                     of_peer("reductions", "sum, rows of 32", "f32", "torch", 6),
+                     of_peer("reductions", "argmax, rows of 32", "f64", "exact", 5),
+                     of_peer("row_ops", "softmax with gradients, rows of 9", "bf16", "detreduce", 8),
+                     of_peer("row_ops", "softmax with gradients, rows of 9", "bf16", "liger", 2)};
+    write("gpu/peers.json", peers.dump());
+    CHECK(text_of("shapes-torch").find("| `sum`, rows of 32 | 3.00 |  | 1.50 |  |\n| `argmax`, rows of 32 |") !=
+          std::string::npos);
+    CHECK(text_of("row-ops-peers").find("| `softmax` with gradients, rows of 9 |  |  | 0.25 |") != std::string::npos);
     for (const std::string& name : table_names())
         CHECK_FALSE(text_of(name).empty());
 }

@@ -153,7 +153,7 @@ struct IsaFunctions {
                       V* values);
 
     /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
-    /// `not_plain`: they are known to be no plain sum (below).
+    /// `not_plain`: they are hardly a plain sum (below), which is tried last.
     void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words, bool not_plain);
 
     /// Sums of `count` rows of m elements, which begin `pitch` apart. Of f64 there are none.
