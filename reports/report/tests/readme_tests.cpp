@@ -263,6 +263,14 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
         "device": "cpu", "threads": 1, "library": "torch", "microseconds": 2}]})");
     CHECK(text_of("python-shapes").find("| sum, rows of 32 | float32 | 3.00 |  | 2.00 |  |  | 1.50 |  |") !=
           std::string::npos);
+    CHECK_THROWS_AS(text_of("shapes-cub"), Failure); // CUB was not timed
+    Results of_shapes = timed("sum tree rows of 32");
+    of_shapes.cost.push_back(of_shapes.cost.front());
+    of_shapes.cost.back().candidate = "cub::DeviceSegmentedReduce::Sum";
+    of_shapes.cost.back().variant = "sum rows of 32";
+    of_shapes.cost.back().median_s = *of_shapes.cost.front().median_s * 4;
+    write("gpu/shapes.csv", cost_csv(of_shapes));
+    CHECK(text_of("shapes-cub").find("| `sum`, rows of 32 | 4.000 |") != std::string::npos);
     CHECK_THROWS(text_of("shapes-torch")); // no peers.json
     const auto of_peer = [](const char* part, const char* name, const char* dtype, const char* library, double us) {
         return nlohmann::json{{"part", part},       {"case", name},     {"dtype", dtype},
