@@ -1,4 +1,4 @@
-"""Times of reductions of rows and columns, of row ops and losses on a GPU beside torch, torch.compile and Liger Kernel:
+"""Times of reductions of flat arrays, rows and columns, of row ops and losses on a GPU beside torch, torch.compile and Liger Kernel:
 
     python peers.py [--out FOLDER] [--seconds 240] [--parts reductions,row_ops] [--bytes 1073741824] [--jobs 6]
 
@@ -71,23 +71,27 @@ def reductions():
         "sum": (dr.sum, torch.sum, ("exact", "tree")),
         "nrm2": (dr.nrm2, lambda x, dim: torch.linalg.vector_norm(x, dim=dim), ("exact", "tree")),
         "variance": (dr.var, torch.var, ("exact", "tree")),
-        "prod": (dr.prod, torch.prod, ("tree",)),
+        "prod": (dr.prod, lambda x, dim: torch.prod(x) if dim is None else torch.prod(x, dim), ("tree",)),
         "argmax": (dr.argmax, torch.argmax, (None,)),
         "minmax": (dr.minmax, lambda x, dim: torch.aminmax(x, dim=dim), (None,)),
         "count_nonzero": (dr.count_nonzero, torch.count_nonzero, (None,)),
     }
-    shapes = [(f"rows of {n}", n, 1) for n in (32, 128, 512, 4096, 65536)]
+    shapes = [("flat", 0, None)] + [(f"rows of {n}", n, 1) for n in (32, 128, 512, 4096, 65536)]
     shapes += [("4096 columns", 4096, 0), ("columns of 4096", 0, 0)]
     for dtype, name in DTYPES.items():
         x = rows_of(1, dtype, 4 * ARGUMENTS.bytes)
         for op, (mine, theirs, methods) in ours.items():
-            for shape, n, dim in shapes if op in ("sum", "argmax") else shapes[3:4] + shapes[-1:]:
-                a = x.reshape(-1, n) if n else x.reshape(4096, -1)
+            some = [s for s in shapes if s[0] in ("flat", "rows of 4096", "columns of 4096")]
+            for shape, n, dim in shapes if op in ("sum", "argmax") else some:
+                a = x.reshape(-1) if dim is None else x.reshape(-1, n) if n else x.reshape(4096, -1)
                 words = {m or "exact": {"method": m} if m else {} for m in methods}
                 calls = {m: lambda k=k: mine(a, dim, **k) for m, k in words.items()}
                 if not (op == "prod" and x.numel() > 1 << 30):  # torch 2.11 writes outside its results, says memcheck
                     calls["torch"] = lambda: theirs(a, dim=dim)
                 yield f"{op}, {shape}", name, x.numel(), calls
+        first, second = x.reshape(2, -1)
+        calls = {m: lambda m=m: dr.dot(first, second, method=m) for m in ("exact", "tree")}
+        yield "dot, flat", name, x.numel(), calls | {"torch": lambda: torch.dot(first, second)}
 
 
 def row_op_kinds():
