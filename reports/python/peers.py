@@ -3,7 +3,7 @@
     python peers.py [--out FOLDER] [--seconds 240] [--parts reductions,row_ops] [--bytes 1073741824] [--jobs 6]
 
 Writes FOLDER/peers.json: on what and when it was measured, and a row for each figure. Times are medians, in microseconds a call, by
-CUDA events; libraries take turns. Reductions are of --bytes times 4, row ops of rows of --bytes in all. Needs torch, a GPU and
+CUDA events, without the host's; libraries take turns. Reductions are of --bytes times 4, row ops of rows of --bytes in all. Needs torch, a GPU and
 detreduce for it. liger_kernel is timed where it is there; a library that fails is a row with what was wrong. What torch.compile makes
 is compiled before, by as many processes as --jobs.
 """
@@ -42,9 +42,12 @@ def medians(calls, rounds=7):
         except Exception as error:  # noqa: BLE001
             found[name] = f"failed: {type(error).__name__}: {str(error)[:200]}".replace("\n", " ")
     torch.cuda.synchronize()
+    names = list(times)
     for _ in range(rounds):
         pairs = []
-        for name in times:
+        torch.cuda._sleep(20_000_000)  # some 10 ms, in which the host is done: else the first call would have its time in it
+        names.append(names.pop(0))
+        for name in names:
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             begin.record()
             calls[name]()
