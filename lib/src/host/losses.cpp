@@ -50,7 +50,8 @@ void store_values(const LossPlan& plan, const LossValues<T>& values, Out* out, c
         const Buffer<fp::Arithmetic<T>> of_block(block);
         values.write(first, static_cast<std::uint32_t>(count), of_block.data());
         for (std::uint64_t i = 0; i < count; ++i)
-            out[first + i] = fp::round_to<Out>(f(first + i, of_block[i]));
+            of_block[i] = f(first + i, of_block[i]);
+        values.isa->store(of_block.data(), static_cast<std::uint32_t>(count), out + first);
     });
 }
 

@@ -90,8 +90,7 @@ struct Row {
             } else {
                 const Buffer<V> values(count);
                 isa.row_values(of, x + first, scales, shifts, count, values.data());
-                for (std::uint32_t i = 0; i < count; ++i)
-                    out[first + i] = fp::round_to<Out>(values[i]);
+                isa.store(values.data(), count, out + first);
             }
         });
     }
@@ -103,7 +102,8 @@ struct Row {
             isa.row_values({RowValue::term, sum.origin, V{1}, sum.reference}, x + first, nullptr, nullptr, count,
                            term.data());
             for (std::uint32_t i = 0; i < count; ++i)
-                out[first + i] = fp::round_to<Out>(f(first + i, term[i]));
+                term[i] = f(first + i, term[i]);
+            isa.store(term.data(), count, out + first);
         });
     }
 };
@@ -348,8 +348,7 @@ struct RowRun {
             if (to_sum != nullptr) compute(RowGradPart::scale_term, begin, count, to_sum + index * row.n + begin);
             const Buffer<V> slope(count);
             compute(RowGradPart::slope, begin, count, slope.data());
-            for (std::uint32_t i = 0; i < count; ++i)
-                out()[begin + i] = fp::round_to<Out>(slope[i]);
+            row.isa.store(slope.data(), count, out() + begin);
         });
     }
 

@@ -10,6 +10,7 @@
 #include <detreduce/acc/exact.hpp>
 #include <detreduce/acc/moments.hpp>
 #include <detreduce/acc/product.hpp>
+#include <detreduce/fp/convert.hpp>
 #include <detreduce/fp/format.hpp>
 #include <detreduce/loss_words.hpp>
 #include <detreduce/spec/exact_window.hpp>
@@ -140,6 +141,18 @@ struct IsaFunctions {
     /// What a row op writes of m elements, in the place of which it may be written; scale and shift
     /// may be null.
     void (*row_values)(const RowValues<V>& of, const T* x, const T* scale, const T* shift, std::uint32_t m, V* values);
+
+    /// out[i] = values[i], rounded.
+    void (*rounded)(const V* values, std::uint32_t m, T* out);
+    template <class Out>
+    void store(const V* values, std::uint32_t m, Out* out) const {
+        if constexpr (std::is_same_v<Out, T>) {
+            rounded(values, m, out);
+        } else {
+            for (std::uint32_t i = 0; i < m; ++i)
+                out[i] = fp::round_to<Out>(values[i]);
+        }
+    }
 
     /// The state of a tile of m ≥ 1 elements less `origin` (spec/exp_term.hpp). One that is NaN
     /// makes the sum NaN, unless the maximum is infinite.
