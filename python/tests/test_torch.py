@@ -262,22 +262,22 @@ def test_a_sum_has_the_derivative_of_torch_and_a_value_of_its_own(device):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_values_and_gradients_are_near_those_of_torch(dtype, device):
     tolerance = {torch.float16: 1e-2, torch.bfloat16: 8e-2, torch.float32: 1e-5, torch.float64: 1e-12}[dtype]
-    cases, compared = list(inputs(dtype, device)), 0
-    for ours, theirs, args, kwargs in cases:
+    lacking = {(F.binary_cross_entropy, torch.float16)}  # of 16 bits, on a CPU
+    if torch.__version__ < (2, 10):
+        lacking |= {(F.mse_loss, torch.float16), (F.mse_loss, torch.bfloat16), (F.smooth_l1_loss, torch.float16)}
+    for ours, theirs, args, kwargs in inputs(dtype, device):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of kl_div about its mean
                 expected = differentiated(theirs, args, kwargs)
-        except RuntimeError as error:  # what this torch has not
-            if device == "cpu" and dtype.itemsize == 2 and "not implemented for" in str(error):
+        except RuntimeError:
+            if device == "cpu" and (theirs, dtype) in lacking:
                 continue
             raise
-        compared += 1
         for got, want in zip(differentiated(ours, args, kwargs), expected):
             assert got.dtype == want.dtype and got.shape == want.shape and got.device == want.device, theirs
             difference = (got.double() - want.double()).abs().max() / (1 + want.double().abs().max())
             assert difference <= tolerance, (theirs, kwargs, got, want)
-    assert 2 * compared > len(cases)
 
 
 def test_z_loss_is_logsumexp_squared(device):

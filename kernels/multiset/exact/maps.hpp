@@ -29,8 +29,8 @@ template <class T, class Map>
 inline constexpr bool moves_elements = fp::has_16_bits<T>&& Map::linear&& Map::inputs == 1;
 
 /// Bins of a thread that adds up a column. Products span twice the binades of their elements: two
-/// bins do not hold one column in ten of 4096 normal doubles, so that there is a third. Of floats
-/// that differ, x − y is a double in two bins alone.
+/// bins do not hold one column in ten of 4096 normal doubles, so that there is a third. Squared
+/// differences of floats keep two: what a wider window holds need not have a double for x − y.
 template <class T, class Map>
 inline constexpr int column_bins = Map::linear || fp::has_16_bits<T> || (Map::parts > 1 && !fp::is_f64<T>) ? 2 : 3;
 /// Sums that a thread keeps of terms of T at most.

@@ -297,7 +297,7 @@ struct TermWalk {
         bool in_one_bin = false, fours = false;
     };
     static constexpr bool has_fours = moves_elements<T, Map> && std::is_same_v<T, bfloat16>;
-    /// Of elements of these ranges, but of those of threads that do not count.
+    /// Those for elements of these ranges. Threads that do not count have none.
     template <class BinsOf>
     static __device__ __forceinline__ Ways ways_of(const BinsOf& bins, const Range& range, bool counts = true) {
         Ways ways;

@@ -507,6 +507,10 @@ _BELOW = {
 }
 
 
+def _count(calls: Any, name: str) -> None:
+    calls[name] = calls.get(name, 0) + 1
+
+
 class _Below(TorchDispatchMode):
     def __init__(self, taken: Any) -> None:
         super().__init__()
@@ -518,7 +522,7 @@ class _Below(TorchDispatchMode):
             fit = _fit(*(a for a in args if isinstance(a, Tensor)))
             result = handler(*args, **(kwargs or {})) if fit else NotImplemented
             if result is not NotImplemented:
-                self.taken[str(func)] = self.taken.get(str(func), 0) + 1
+                _count(self.taken, str(func))
                 return result
         return func(*args, **(kwargs or {}))
 
@@ -565,12 +569,12 @@ class reproducible(TorchFunctionMode):
             result = handler(*args, **kwargs)
             if result is not NotImplemented:
                 if not torch.compiler.is_compiling():
-                    self.taken[func.__name__] = self.taken.get(func.__name__, 0) + 1
+                    _count(self.taken, func.__name__)
                 return result
         if not torch.compiler.is_compiling():
             category = _CATEGORY.get(func) or (func.__name__ if handler is not None else None)
             if category is not None:
-                self.left[category] = self.left.get(category, 0) + 1
+                _count(self.left, category)
         # torch.compile of torch 2.11 cannot follow the method where a mode calls it. No dict: torch 2.15 guards it wrongly.
         return (torch.unflatten if func is Tensor.unflatten else func)(*args, **kwargs)
 
