@@ -74,3 +74,4 @@ detreduce_dtype_sources(multiset/launch.cuh launch_multiset multiset::look_at_li
 detreduce_dtype_sources(sequence/product/launch.cuh launch_product)
 detreduce_dtype_sources(row_ops/launch.cuh launch_rows)
 detreduce_dtype_sources(row_ops/grad_launch.cuh launch_row_grads)
+detreduce_dtype_sources(row_ops/scale_gradient.cuh launch_scale_gradient)

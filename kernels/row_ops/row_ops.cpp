@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "cuda_backend.hpp"
+#include "multiset/exact/launch.hpp"
 #include "platform/cuda_error.hpp"
+#include "row_batch.hpp"
 #include "row_ops/rows.hpp"
 
 namespace detreduce::cuda {
@@ -11,7 +13,9 @@ std::size_t row_workspace_bytes(const RowRequest& r, const Plan&) noexcept {
     if (r.rows == 0 || r.op == RowOp::nll || r.op == RowOp::nll_gradient) return 0;
     // Of what is one number of a row all rows' tiles are computed before the rows are.
     const std::uint64_t kept = is_of_sum(r.op) ? r.rows : std::min<std::uint64_t>(r.rows, policy::long_row_blocks);
-    return kept * long_row_pitch(r.dtype, r.n) * numbers_of_item(r.op) * size_of(arithmetic_of(r.dtype));
+    const std::size_t rows =
+        kept * long_row_pitch(r.dtype, r.n) * numbers_of_item(r.op) * size_of(arithmetic_of(r.dtype));
+    return adds_made_terms(r) ? std::max(rows, exact_scale_layout(r).bytes) : rows;
 }
 
 Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
@@ -21,6 +25,11 @@ Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspac
         return r.op >= RowOp::softmax_gradient ? launch_row_grads<T>(plan, arrays, workspace, stream)
                                                : launch_rows<T>(plan, arrays, workspace, stream);
     });
+}
+
+Status enqueue_scale_gradient(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
+    return with_dtype_from_16_bits(
+        plan.request().dtype, [&]<class T>(T) { return launch_scale_gradient<T>(plan, arrays, workspace, stream); });
 }
 
 } // namespace detreduce::cuda

@@ -50,6 +50,11 @@ template <class T>
 template <class T>
 [[nodiscard]] Status launch_row_grads(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream);
 
+/// The gradients of a norm with respect to scale and shift by `exact`.
+template <class T>
+[[nodiscard]] Status launch_scale_gradient(const RowPlan& plan, const RowArrays& arrays, void* workspace,
+                                           Stream stream);
+
 /// Items of what each block that works on rows of more than one tile keeps, one or two numbers an
 /// item.
 [[nodiscard]] inline std::uint64_t long_row_pitch(DType dtype, std::uint64_t n) {

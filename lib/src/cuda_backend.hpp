@@ -63,6 +63,9 @@ struct DeviceInfo;
 /// are wanted.
 [[nodiscard]] Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace,
                                   Stream stream) noexcept;
+/// Of a plan of a norm's gradients, by exact: that with respect to scale and, unless null, shift.
+[[nodiscard]] Status enqueue_scale_gradient(const RowPlan& plan, const RowArrays& arrays, void* workspace,
+                                            Stream stream) noexcept;
 [[nodiscard]] Status enqueue_quotient(const Device& device, const spec::Quotient& quotient, Stream stream) noexcept;
 /// f(i) for every i below count.
 template <class F>
@@ -118,6 +121,7 @@ struct Functions {
     decltype(&cuda::enqueue) enqueue;
     decltype(&cuda::enqueue_states) enqueue_states;
     decltype(&cuda::enqueue_rows) enqueue_rows;
+    decltype(&cuda::enqueue_scale_gradient) enqueue_scale_gradient;
     decltype(&cuda::enqueue_quotient) enqueue_quotient;
     Each each;
     decltype(&cuda::enqueue_loss) enqueue_loss;

@@ -89,16 +89,21 @@ struct BatchRun {
         return rows(own);
     }
 
-    /// The gradients of a norm. Upstream is summed before out, which may be the same, is written.
+    /// The gradients of a norm. What is summed is read before out, which may be the same, is
+    /// written.
     [[nodiscard]] Status parameters() const {
+        RowArrays own = arrays;
+        own.scale_gradient = own.shift_gradient = nullptr;
+        if (adds_made_terms(all)) {
+            const Status bad = cuda::call(&cuda::Functions::enqueue_scale_gradient, plan, arrays, workspace, stream);
+            return bad.ok() ? run_rows(RowPlanParts::rows_of(plan), own, workspace, stream) : bad;
+        }
         if (arrays.shift_gradient != nullptr) {
             const Status bad =
                 run(RowPlanParts::of_shift(plan), arrays.upstream, arrays.shift_gradient, after_terms(), stream);
             if (!bad.ok()) return bad;
         }
-        RowArrays own = arrays;
         own.scale_gradient = workspace;
-        own.shift_gradient = nullptr;
         const Status bad = run_rows(RowPlanParts::rows_of(plan), own, after_terms(), stream);
         if (!bad.ok()) return bad;
         return run(RowPlanParts::of_scale(plan), workspace, arrays.scale_gradient, after_terms(), stream);
@@ -155,6 +160,10 @@ void RowPlanParts::make_totals(RowPlan& batch, std::size_t rows) noexcept {
 void RowPlanParts::make_columns(RowPlan& batch, std::size_t rows) noexcept {
     const RowRequest& r = batch.request_;
     std::size_t most = rows;
+    if (adds_made_terms(r)) {
+        batch.workspace_bytes_ = rows;
+        return;
+    }
     for (const bool of_shift : {false, true}) {
         Plan& plan = batch.totals_[of_shift ? 1 : 0];
         plan = make_plan({.op = Op::sum,

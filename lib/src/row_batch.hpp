@@ -18,6 +18,12 @@ namespace detreduce {
 [[nodiscard]] constexpr bool is_norm_gradient(RowOp op) {
     return op == RowOp::layernorm_gradient || op == RowOp::rmsnorm_gradient;
 }
+/// Of the gradients of a norm: are those with respect to scale and shift sums whose terms are made as
+/// they are added up, so that there is no plan for them?
+[[nodiscard]] constexpr bool adds_made_terms(const RowRequest& r) {
+    return r.parameters && r.method == Method::exact && r.device.backend == Backend::cuda && r.rows > 0 && r.n > 0 &&
+           r.n <= max_groups / 2 && r.rows <= max_extent / 2 / r.n; // they are sums of twice as many columns
+}
 /// Is it a gradient that takes n numbers a row from upstream?
 [[nodiscard]] constexpr bool has_wide_upstream(RowOp op) {
     return op == RowOp::softmax_gradient || op == RowOp::log_softmax_gradient || is_norm_gradient(op);

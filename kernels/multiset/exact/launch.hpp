@@ -10,6 +10,7 @@
 #include "policies.hpp"
 
 #include <detreduce/exact_state.hpp>
+#include <detreduce/row_ops.hpp>
 
 namespace detreduce::cuda {
 
@@ -85,18 +86,26 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
     return exact::with_map(r.op, words);
 }
 
-/// For columns.
-[[nodiscard]] inline PartLayout exact_part_layout(const Request& r) {
-    using namespace policy;
-    const bool linear = exact::with_map(r.op, []<class Map>(Map) { return Map::linear; });
-    std::uint64_t threads = size_of(r.dtype) > 2 ? exact_part_threads : part_threads;
-    const std::uint64_t most = !linear                  ? most_part_threads_of_products
-                               : r.dtype == DType::bf16 ? most_part_threads_bf16
-                                                        : threads;
-    while (threads < most && r.n * r.groups >= 2 * threads * rows_for_more_part_threads)
+/// For columns, of elements read from a `dtype`, in `most` threads where there is much to do.
+[[nodiscard]] inline PartLayout exact_part_layout(const Request& r, DType dtype, std::uint64_t most) {
+    std::uint64_t threads = size_of(dtype) > 2 ? policy::exact_part_threads : policy::part_threads;
+    while (threads < most && r.n * r.groups >= 2 * threads * policy::rows_for_more_part_threads)
         threads *= 2;
     return PartLayout(r, static_cast<std::size_t>(exact_part_words(r)) * sizeof(std::int64_t), threads,
                       static_cast<std::size_t>(exact_words(r)) * sizeof(std::int64_t));
+}
+[[nodiscard]] inline PartLayout exact_part_layout(const Request& r) {
+    using namespace policy;
+    const bool linear = exact::with_map(r.op, []<class Map>(Map) { return Map::linear; });
+    const std::uint64_t most = !linear                  ? most_part_threads_of_products
+                               : r.dtype == DType::bf16 ? most_part_threads_bf16
+                                                        : 0;
+    return exact_part_layout(r, r.dtype, most);
+}
+/// For the gradients of a norm with respect to scale and shift: columns of both.
+[[nodiscard]] inline PartLayout exact_scale_layout(const RowRequest& r) {
+    const Request columns{.dtype = arithmetic_of(r.dtype), .shape = Shape::columns, .n = r.rows, .groups = 2 * r.n};
+    return exact_part_layout(columns, r.dtype, policy::most_part_threads_of_scale);
 }
 
 template <class T>

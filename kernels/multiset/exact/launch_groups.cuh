@@ -28,7 +28,10 @@ struct ExactGroupLaunch {
 
     /// Rows and segments, with the workspace of WorkLayout, or columns.
     [[nodiscard]] Status reduce(const Plan& plan, const std::uint64_t* offsets, void* out, void* workspace) const {
-        if (detail::route_of(plan).scope == detail::Scope::thread) return reduce_by_threads(plan, out, workspace);
+        if (detail::route_of(plan).scope == detail::Scope::thread) {
+            return reduce_by_threads(Groups::of(plan, nullptr), exact_part_layout(plan.request()),
+                                     exact::Finish::of(plan, out), plan.launch().grid, workspace);
+        }
         using exact::GroupWork;
         const WorkLayout layout = exact_group_layout(plan.request());
         GroupWork work{Groups::of(plan, offsets),
@@ -69,28 +72,28 @@ struct ExactGroupLaunch {
     }
 
     /// Columns, with the workspace of PartLayout.
-    [[nodiscard]] Status reduce_by_threads(const Plan& plan, void* out, void* workspace) const {
+    [[nodiscard]] Status reduce_by_threads(const Groups& groups, const PartLayout& layout, const exact::Finish& finish,
+                                           std::uint32_t grid, void* workspace) const {
         using Sum = exact::SumOf<Input>;
-        constexpr int most = exact::part_words<typename Input::Type, typename Input::MapType>;
-        static_assert(Sum::BinsOf::count == most && (!Sum::can_pair || Sum::PairBins::count <= most));
-        const PartLayout layout = exact_part_layout(plan.request());
+        constexpr int room = exact::part_words<typename Input::Type, typename Input::MapType>;
+        static_assert(Sum::template BinsOfColumns<Sum::least_columns>::count == room &&
+                      Sum::template BinsOfColumns<Sum::most_columns>::count <= room);
         auto* const base = static_cast<char*>(workspace);
-        const Groups groups = Groups::of(plan, nullptr);
-        const bool pairs = Sum::can_pair && groups.stride == 1 && groups.count % 2 == 0 && input.step % 2 == 0 &&
-                           reinterpret_cast<std::uintptr_t>(input.x) % 4 == 0;
+        const bool most = Sum::most_columns > Sum::least_columns && Sum::takes_most(input, groups.count, groups.stride);
         const auto at = [&]<class W>(W, std::size_t offset) { return reinterpret_cast<W*>(base + offset); };
         const exact::AddUpParts<Input> add{input,
                                            groups.stride,
                                            layout.parts,
-                                           exact::Finish::of(plan, out),
+                                           finish,
                                            at(exact::Word{}, layout.results),
                                            at(0u, layout.remaining),
                                            at(0u, layout.arrived),
                                            layout.has_states ? at(exact::Word{}, layout.states) : nullptr,
-                                           pairs};
-        const std::uint64_t most_blocks = plan.launch().grid ? plan.launch().grid : for_each_most;
+                                           most};
+        const std::uint64_t most_blocks = grid ? grid : for_each_most;
         const Status cleared = layout.bytes > 0 ? clear(workspace, layout.bytes, stream) : Status{};
-        return cleared.ok() ? for_each(layout.parts.threads(pairs ? 2 : 1), add, stream, most_blocks, add.threads)
+        return cleared.ok() ? for_each(layout.parts.threads(most ? Sum::most_columns : Sum::least_columns), add, stream,
+                                       most_blocks, add.threads)
                             : cleared;
     }
 };

@@ -25,7 +25,7 @@ struct MomentBins {
     int added = 0, drains = 0; ///< of both: their own stay zero
 
     static constexpr int to_squares = acc::exact::words + LongOf<states_of<T, transforms::Square>>::counters; ///< words
-    __device__ __forceinline__ explicit MomentBins(Word* words) : sums(words), squares(words + to_squares) {}
+    __device__ __forceinline__ explicit MomentBins(Word* words = nullptr) : sums(words), squares(words + to_squares) {}
 
     [[nodiscard]] __device__ __forceinline__ Place place() const { return {sums.top, squares.top}; }
     struct Window {

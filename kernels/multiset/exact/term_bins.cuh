@@ -43,10 +43,22 @@ inline constexpr int long_tile = Map::inputs == 1 &&
                                      ? policy::exact_long_tile
                                      : policy::exact_short_tile;
 
+/// Where the elements of an input are: in memory, unless Map makes them.
+template <class T, class Map>
+struct ElementsOf {
+    using Pointer = const T*;
+};
+template <class T>
+[[nodiscard]] __device__ __forceinline__ const T* moved(const T* p, std::uint64_t elements, std::uint64_t step) {
+    return p + elements * step;
+}
+
 /// One or two inputs as tiles of warps, of V loads.
 template <class T, class Map, int V = short_tile>
 struct Terms {
     using Type = T;
+    using Pointer = typename ElementsOf<T, Map>::Pointer;
+    static constexpr bool in_memory = std::is_pointer_v<Pointer>;
     using MapType = Map;
     using FirstBins = typename BinsIn<T, Map, FirstWindow<T, Map>>::type;
     static constexpr bool binary = Map::inputs == 2;
@@ -58,37 +70,44 @@ struct Terms {
     static constexpr std::uint64_t tile = std::uint64_t{each} * warp_size;
     using Mine = Vectors<vectors>;
 
-    const T* x;
-    const T* y;
+    Pointer x, y;
     std::uint64_t n, step; ///< from one element to the next: columns are as far apart as the matrix is wide
     bool aligned;
 
-    __host__ __device__ Terms(const T* x_elements, const T* y_elements, std::uint64_t count, std::uint64_t distance)
+    __host__ __device__ Terms(Pointer x_elements, Pointer y_elements, std::uint64_t count, std::uint64_t distance)
         : x(x_elements), y(y_elements), n(count), step(distance) {
-        aligned =
-            step == 1 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && reinterpret_cast<std::uintptr_t>(y) % 16 == 0;
+        aligned = step == 1 && is_aligned<16>(x) && is_aligned<16>(y);
+    }
+    template <int Bytes>
+    [[nodiscard]] static __host__ __device__ bool is_aligned(Pointer p) {
+        if constexpr (in_memory) return reinterpret_cast<std::uintptr_t>(p) % Bytes == 0;
+        return false;
     }
     [[nodiscard]] __host__ __device__ std::uint64_t full() const { return n / tile; }
     [[nodiscard]] std::uint64_t tasks() const { return full(); }
     [[nodiscard]] __host__ __device__ Terms part(std::uint64_t begin, std::uint64_t count) const {
-        return {x + begin, Map::inputs == 2 ? y + begin : nullptr, count, step};
+        return {x + begin, Map::inputs == 2 ? y + begin : Pointer{}, count, step};
     }
 
     /// A full tile of one of the inputs.
-    __device__ __forceinline__ Mine load(const T* input, std::uint64_t at) const {
+    __device__ __forceinline__ Mine load(Pointer input, std::uint64_t at) const {
         constexpr int per_vector = 16 / sizeof(T);
         const std::uint64_t first = at * tile + threadIdx.x % warp_size * per_vector;
         Mine mine;
 #pragma unroll
         for (int i = 0; i < vectors; ++i) { // a branch for each was faster than one for all
             const std::uint64_t begin = first + i * (warp_size * per_vector);
-            mine.v[i] = aligned ? load16<Source::aligned_input>(input + begin) : gather(input + begin * step);
+            mine.v[i] = aligned ? load_vector(input + begin) : gather(moved(input, begin, step));
         }
         return mine;
     }
+    static __device__ __forceinline__ uint4 load_vector(Pointer p) {
+        if constexpr (in_memory) return load16<Source::aligned_input>(p);
+        return {};
+    }
     /// As many elements as 16 bytes hold, one by one, as whole words: elements of 16 bits stay two
     /// in a register where the ways meet.
-    __device__ __forceinline__ uint4 gather(const T* p) const {
+    __device__ __forceinline__ uint4 gather(Pointer p) const {
         if constexpr (fp::has_16_bits<T>) {
             std::uint32_t words[4];
 #pragma unroll
@@ -102,11 +121,11 @@ struct Terms {
         }
     }
     /// So many of them, one behind the other at this distance, and zeros.
-    static __device__ __forceinline__ uint4 gather_some(const T* p, std::uint64_t distance, int there) {
+    static __device__ __forceinline__ uint4 gather_some(Pointer p, std::uint64_t distance, int there) {
         T elements[16 / sizeof(T)];
 #pragma unroll
-        for (int k = 0; k < 16 / static_cast<int>(sizeof(T)); ++k, p += distance)
-            elements[k] = k < there ? load_number(p) : T{};
+        for (int k = 0; k < 16 / static_cast<int>(sizeof(T)); ++k)
+            elements[k] = k < there ? load_number(moved(p, k, distance)) : T{};
         uint4 v;
         __builtin_memcpy(&v, elements, sizeof v);
         return v;
@@ -114,7 +133,7 @@ struct Terms {
     /// Puts what remains of an input behind the full tiles in shared memory, in their layout where
     /// it is whole vectors. Zeros, whose terms are +0, take the places of what is not there. Not
     /// inlined, so that it costs the loop over full tiles no registers.
-    static __device__ __noinline__ void copy_rest(const T* input, int remaining, std::uint64_t step, bool in_vectors,
+    static __device__ __noinline__ void copy_rest(Pointer input, int remaining, std::uint64_t step, bool in_vectors,
                                                   uint4* to) {
         constexpr int per_vector = 16 / sizeof(T);
         const int lane = threadIdx.x % warp_size;
@@ -122,22 +141,22 @@ struct Terms {
             const int first = (i * warp_size + lane) * per_vector;
             uint4 v{};
             if (in_vectors) {
-                if (first < remaining) v = load16<Source::aligned_input>(input + first);
+                if (first < remaining) v = load_vector(input + first);
             } else {
                 T elements[per_vector];
 #pragma unroll
                 for (int k = 0; k < per_vector; ++k) { // neighbours in neighbouring threads
                     const int at = (i * per_vector + k) * warp_size + lane;
-                    elements[k] = at < remaining ? load_number(input + at * step) : T{};
+                    elements[k] = at < remaining ? load_number(moved(input, at, step)) : T{};
                 }
                 __builtin_memcpy(&v, elements, sizeof v);
             }
             to[i * warp_size + lane] = v;
         }
     }
-    __device__ __forceinline__ Mine load_rest(const T* input, uint4* room) const {
+    __device__ __forceinline__ Mine load_rest(Pointer input, uint4* room) const {
         const std::uint64_t begin = full() * tile;
-        copy_rest(input + begin * step, static_cast<int>(n - begin), step, rest_in_vectors(), room);
+        copy_rest(moved(input, begin, step), static_cast<int>(n - begin), step, rest_in_vectors(), room);
         return Mine::copied(room); // what the thread itself has put there
     }
     [[nodiscard]] __device__ __forceinline__ bool rest_in_vectors() const {
@@ -270,7 +289,7 @@ struct TermBins : TermWindow<T> {
     int added = 0, drains = 0;
     std::uint32_t flushes = 0;
 
-    __device__ __forceinline__ explicit TermBins(Word* w) : words(w) { reset(); }
+    __device__ __forceinline__ explicit TermBins(Word* w = nullptr) : words(w) { reset(); }
     __device__ __forceinline__ int error_top() const { return top - (fp::Format<double>::precision - 1); }
     __device__ __forceinline__ void reset() {
         values.reset(top);

@@ -28,19 +28,18 @@ struct ThreadSum {
 
     /// What a thread loads at once: elements from number i on of the group that begins at x; zeros,
     /// whose terms are +0, from number `end` on.
-    static __device__ __forceinline__ void load(const Input& input, const T* x, std::uint64_t i, std::uint64_t end,
-                                                uint4 (&to)[ahead]) {
-        const std::uint64_t step = per_vector * input.step;
+    static __device__ __forceinline__ void load(const Input& input, typename Input::Pointer x, std::uint64_t i,
+                                                std::uint64_t end, uint4 (&to)[ahead]) {
         const int there = static_cast<int>(min(end - i, std::uint64_t{ahead * per_vector}));
-        x += i * input.step;
+        x = moved(x, i, input.step);
         if (there == ahead * per_vector) {
 #pragma unroll
             for (int j = 0; j < ahead; ++j)
-                to[j] = input.gather(x + j * step);
+                to[j] = input.gather(moved(x, j * per_vector, input.step));
         } else {
 #pragma unroll
             for (int j = 0; j < ahead; ++j)
-                to[j] = Input::gather_some(x + j * step, input.step, there - j * per_vector);
+                to[j] = Input::gather_some(moved(x, j * per_vector, input.step), input.step, there - j * per_vector);
         }
     }
 
@@ -150,12 +149,27 @@ struct ThreadSum {
         return held && bins[0].holds(all, all);
     }
 
-    /// Sums of so many neighbouring columns.
+    static constexpr int blocks =
+        Input::states > 1 || Input::has_errors ? policy::exact_columns_of_more : policy::exact_columns;
+    /// Neighbouring columns of a thread: as many as it can have, or as few as it must.
+    static constexpr int most_columns = can_pair ? 2 : 1, least_columns = 1;
+    [[nodiscard]] static bool takes_most(const Input& input, std::uint64_t groups, std::uint64_t stride) {
+        return stride == 1 && groups % 2 == 0 && input.step % 2 == 0 && Input::template is_aligned<4>(input.x);
+    }
+    /// Is the sum of column number c of a thread wanted, and where does the result of a group go?
+    [[nodiscard]] static __device__ __forceinline__ constexpr bool wants(const Input&, int) {
+        return true;
+    }
+    [[nodiscard]] static __device__ __forceinline__ Finish finish_of(const Input&, const Finish& all,
+                                                                     std::uint64_t group) {
+        return all.moved(group);
+    }
+    /// Their sums.
     template <int Columns>
     using BinsOfColumns = std::conditional_t<Columns == 1, BinsOf, PairBins>;
     template <int Columns>
     static __device__ __forceinline__ bool add_up_columns(const Input& input, const Parts::Place& at,
-                                                          BinsOfColumns<Columns> (&bins)[2]) {
+                                                          BinsOfColumns<Columns> (&bins)[Columns]) {
         if constexpr (Columns == 1)
             return at.there && add_up(input, at.begin, at.end, bins[0]);
         else
@@ -166,7 +180,7 @@ struct ThreadSum {
 template <class Input>
 using SumOf = ThreadSum<typename Input::Type, typename Input::MapType>;
 
-/// Parts of groups by a thread each, or of two neighbouring columns. The last warp that arrives, of
+/// Parts of groups by a thread each, or of neighbouring columns. The last warp that arrives, of
 /// those that have parts of the same groups, rounds them. Parts that no window held: those of long
 /// groups their warp adds at once to the groups' states; short groups the last warp adds as a
 /// whole.
@@ -180,20 +194,19 @@ struct AddUpParts {
     std::uint32_t* remaining; ///< a bit for each thread of a warp: a part of its groups is in no sum
     std::uint32_t* arrived;   ///< of them, sums that are done, and, of each sum, parts. These three are 0 before
     Word* states;             ///< of each group, 0 before: of what is in no sum; unless null
-    bool pairs;               ///< a thread has two neighbouring columns
+    bool most;                ///< a thread has as many neighbouring columns as it can
     using Sum = SumOf<Input>;
     using Memory = WarpMemory<Input>;
     static constexpr int words = Input::states * acc::exact::words, counters = LongOf<Input::states>::counters,
-                         blocks = Input::states > 1 || Input::has_errors ? policy::exact_columns_of_more
-                                                                         : policy::exact_columns;
+                         blocks = Sum::blocks;
     static constexpr std::uint32_t threads =
         column_threads(fp::is_f64<typename Input::Type>, is_moments<typename Input::MapType>);
 
     __device__ __forceinline__ void operator()(std::uint64_t i) const {
-        if constexpr (Sum::can_pair) {
-            if (pairs) return add_up<2>(i);
+        if constexpr (Sum::most_columns > Sum::least_columns) {
+            if (most) return add_up<Sum::most_columns>(i);
         }
-        add_up<1>(i);
+        add_up<Sum::least_columns>(i);
     }
 
   private:
@@ -203,25 +216,22 @@ struct AddUpParts {
         const Parts::Place at = parts.place(i, Columns);
         const std::uint64_t unit = at.word / Columns, in_sum = at.part / parts.together;
         const std::uint32_t lane = threadIdx.x % warp_size;
-        BinsOf bins[2] = {BinsOf(nullptr), BinsOf(nullptr)};
+        BinsOf bins[Columns];
         const bool held = Sum::template add_up_columns<Columns>(input.part(at.group * stride, parts.n), at, bins);
         const std::uint32_t misfits = votes_of_warp(at.there && !held);
         if (parts.parts == 1) {
             if (held) {
-#pragma unroll
-                for (int c = 0; c < Columns; ++c)
-                    round(at.group + c, bins[c]);
+                each_wanted<Columns>([&](int c) { round(at.group + c, bins[c]); });
             }
             if (misfits != 0) add_again(misfits, Columns, at.word, 0, parts.n, nullptr);
             return;
         }
         if (held) {
-#pragma unroll
-            for (int c = 0; c < Columns; ++c) {
+            each_wanted<Columns>([&](int c) {
 #pragma unroll
                 for (int k = 0; k < BinsOf::count; ++k)
                     atomic_add(sum(k, in_sum, at.group + c), bins[c].own_sum(k));
-            }
+            });
         }
         if (misfits != 0) {
             if (states != nullptr) add_again(misfits, Columns, at.word, at.begin, at.end, states);
@@ -238,17 +248,15 @@ struct AddUpParts {
         sync_warp(); // now the others, too, see what is there
         const std::uint32_t left = load_from_l2(remaining + unit);
         if (at.there && (left >> lane & 1) == 0) {
-#pragma unroll
-            for (int c = 0; c < Columns; ++c)
-                round_sums<BinsOf>(sums_of(at.group + c, bins[c]), parts.n, finish.moved(at.group + c));
+            each_wanted<Columns>(
+                [&](int c) { round_sums<BinsOf>(sums_of(at.group + c, bins[c]), parts.n, finish_of(at.group + c)); });
         }
         if (left == 0) return;
         if (states == nullptr) return add_again(left, Columns, at.word, 0, parts.n, nullptr);
         Memory& own = memory();
         for (std::uint32_t rest = left; rest != 0; rest &= rest - 1) {
             const auto thread = static_cast<std::uint32_t>(__ffs(static_cast<int>(rest)) - 1);
-#pragma unroll
-            for (int c = 0; c < Columns; ++c) {
+            each_wanted<Columns>([&](int c) {
                 const std::uint64_t group = shuffle_from(at.group, thread) + c;
                 for (int k = static_cast<int>(lane); k < words; k += warp_size)
                     own.words[k] = load_from_l2(states + group * words + k);
@@ -260,9 +268,18 @@ struct AddUpParts {
                         bins[c].deposit(own.words + counters, k, all.low[k], all.high[k]);
                 }
                 sync_warp();
-                round_from_words<Input>(own, {0, parts.n, true}, finish.moved(group));
-            }
+                round_from_words<Input>(own, {0, parts.n, true}, finish_of(group));
+            });
         }
+    }
+    template <int Columns, class F>
+    __device__ __forceinline__ void each_wanted(const F& f) const {
+#pragma unroll
+        for (int c = 0; c < Columns; ++c)
+            if (Sum::wants(input, c)) f(c);
+    }
+    [[nodiscard]] __device__ __forceinline__ Finish finish_of(std::uint64_t group) const {
+        return Sum::finish_of(input, finish, group);
     }
     [[nodiscard]] __device__ __forceinline__ Word* sum(int k, std::uint64_t s, std::uint64_t group) const {
         return sums + (k * parts.sums + s) * parts.count + group;
@@ -288,7 +305,7 @@ struct AddUpParts {
             all.set(k, held[k]);
         }
         all.place = bins.place();
-        const Finish to = finish.moved(group);
+        const Finish to = finish_of(group);
         if (!round_as_doubles<BinsOf>(held, all.place, parts.n, to)) round_sums<BinsOf>(all, parts.n, to);
     }
     static __device__ __forceinline__ Memory& memory() {
@@ -304,9 +321,10 @@ struct AddUpParts {
         sync_warp();
         for (; which != 0; which &= which - 1) {
             for (int c = 0; c < columns; ++c) {
+                if (!Sum::wants(input, c)) continue;
                 const std::uint64_t group = word * warp_size + columns * (__ffs(static_cast<int>(which)) - 1) + c;
                 reduce_by_words<Input>(input, own, {group * stride + begin * input.step, end - begin, true},
-                                       finish.moved(group), to != nullptr ? to + group * words : nullptr);
+                                       finish_of(group), to != nullptr ? to + group * words : nullptr);
             }
         }
     }
