@@ -6,10 +6,8 @@
 #include "platform/cuda_error.hpp"
 #include "multiset/exact/launch.hpp"
 #include "sequence/launch.hpp"
-#include "sequence/moments/launch.hpp"
 #include "multiset/launch.hpp"
 #include "plan_parts.hpp"
-#include "sequence/product/launch.hpp"
 #include "state_form.hpp"
 #include "tensors/clip.hpp"
 #include "widen/widen.hpp"
@@ -19,67 +17,44 @@ namespace {
 
 using detail::Engine, detail::route_of, detail::Scope;
 
-/// One run of a plan: a function an engine.
-struct Run {
-    const Plan& plan;
-    const Inputs& in;
-    void* out;
-    void* workspace;
-    Stream stream;
-    const DeviceTraits& device = route_of(plan).device;
-    Scope scope = route_of(plan).scope;
+template <class T>
+Status run_exact(const Run& run, Scope scope) {
+    if (scope == Scope::tiles || scope == Scope::block) return launch_exact_small<T>(run);
+    return scope == Scope::grid ? launch_exact_terms<T>(run) : launch_exact_groups<T>(run);
+}
 
-    [[nodiscard]] Status list() const {
-        const bool exact = route_of(plan).engine == Engine::exact;
-        return exact ? launch_exact_tensors(plan, in, out, workspace, stream, device)
-                     : launch_multiset_list(plan, in, out, workspace, stream, device);
+/// By the plan's engine.
+template <class T>
+Status run_by_engine(const Run& run) {
+    const Scope scope = route_of(run.plan).scope;
+    switch (route_of(run.plan).engine) {
+    case Engine::zeros: // of no type
+        break;
+    case Engine::sums:
+        if (scope != Scope::grid || info(run.request().op).transform != Transform::element)
+            return launch_groups<T>(run);
+        [[fallthrough]];
+    case Engine::atomic:
+        return launch_flat<T>(run);
+    case Engine::products:
+        return launch_product<T>(run);
+    case Engine::moments:
+        return launch_moments<T>(run);
+    case Engine::exact:
+        return run_exact<T>(run, scope);
+    case Engine::order:
+        return launch_multiset<T>(run);
+    case Engine::unique:
+        return scope == Scope::grid ? launch_count_unique<T>(run) : launch_count_unique_groups(run);
     }
-    template <class T>
-    [[nodiscard]] Status sums() const {
-        const bool of_elements = scope == Scope::grid && info(plan.request().op).transform == Transform::element;
-        return of_elements ? launch_flat<T>(plan, in.x, out, workspace, stream, device)
-                           : launch_groups<T>(plan, in, out, workspace, stream, device);
-    }
-    template <class T>
-    [[nodiscard]] Status exact() const {
-        if (scope == Scope::tiles || scope == Scope::block)
-            return launch_exact_small<T>(plan, in, out, workspace, stream, device);
-        return scope == Scope::grid ? launch_exact_terms<T>(plan, in, out, workspace, stream, device)
-                                    : launch_exact_groups<T>(plan, in, out, workspace, stream, device);
-    }
-    template <class T>
-    [[nodiscard]] Status unique() const {
-        return scope == Scope::grid ? launch_count_unique<T>(plan, in.x, out, workspace, stream, device)
-                                    : launch_count_unique_groups(plan, in, out, workspace, stream, device);
-    }
-    template <class T>
-    [[nodiscard]] Status run() const {
-        switch (route_of(plan).engine) {
-        case Engine::zeros: // of no type
-            break;
-        case Engine::sums:
-            return sums<T>();
-        case Engine::atomic:
-            return launch_flat<T>(plan, in.x, out, workspace, stream, device);
-        case Engine::products:
-            return launch_product<T>(plan, in, out, workspace, stream, device);
-        case Engine::moments:
-            return launch_moments<T>(plan, in, out, workspace, stream, device);
-        case Engine::exact:
-            return exact<T>();
-        case Engine::order:
-            return launch_multiset<T>(plan, in, out, workspace, stream, device);
-        case Engine::unique:
-            return unique<T>();
-        }
-        return {};
-    }
-};
+    return {};
+}
 
 } // namespace
 
 Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream) noexcept {
-    if (route_of(plan).engine == Engine::zeros)
+    const detail::Route& route = route_of(plan);
+    if (route.engine == Engine::zeros)
         return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, plan.groups() * detail::group_bytes(plan), stream));
     if (has_8_bits(plan.request().dtype)) {
         char* const memory = static_cast<char*>(workspace) + plan.workspace_bytes() - widened_bytes(plan.request());
@@ -88,8 +63,9 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
         return bad.ok() ? enqueue(detail::PlanParts::in_f16(plan), wide, out, workspace, stream) : bad;
     }
     const Run run{plan, in, out, workspace, stream};
-    if (run.scope == Scope::list) return run.list();
-    return with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) { return run.run<T>(); });
+    if (route.scope == Scope::list)
+        return route.engine == Engine::exact ? launch_exact_tensors(run) : launch_multiset_list(run);
+    return with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) { return run_by_engine<T>(run); });
 }
 
 Status enqueue_clip(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out,
@@ -102,8 +78,8 @@ Status enqueue_add(const Plan& plan, ExactState* state, const void* x, Stream st
     const auto normalize = [&] { return launch_exact_finish(state, nullptr, nullptr, r.dtype, stream); };
     Status status = normalize(); // a limb that is as large as it may be would not be one any more
     if (!status.ok()) return status;
-    status = with_dtype_from_16_bits(
-        r.dtype, [&]<class T>(T) { return launch_exact_add<T>(state, x, r.n, stream, route_of(plan).device); });
+    const Run run{plan, x, nullptr, nullptr, stream};
+    status = with_dtype_from_16_bits(r.dtype, [&]<class T>(T) { return launch_exact_add<T>(run, state); });
     return status.ok() ? normalize() : status;
 }
 

@@ -15,12 +15,12 @@ namespace detreduce::cuda {
 /// At most `useful`, which is not more than the plan says, where it says how many. One block would
 /// take so many iterations; 0: `useful`.
 template <class Kernel>
-[[nodiscard]] Status choose_blocks(const Plan& plan, const DeviceTraits& device, Kernel kernel, std::uint32_t useful,
-                                   std::uint32_t& blocks, std::uint64_t iterations = 0) {
+[[nodiscard]] Status choose_blocks(const Run& run, Kernel kernel, std::uint32_t useful, std::uint32_t& blocks,
+                                   std::uint64_t iterations = 0) {
     blocks = useful;
-    if (plan.launch().grid != 0) return {};
+    if (run.plan.launch().grid != 0) return {};
     std::uint32_t resident = 0;
-    const Status status = count_resident(kernel, plan.launch().block, 0, device, resident);
+    const Status status = count_resident(kernel, run.plan.launch().block, 0, run.device(), resident);
     blocks = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(useful, policy::blocks_for(iterations ? iterations : useful, resident)));
     return status;

@@ -11,10 +11,9 @@
 #include "cuda_backend.hpp"
 #include "platform/cuda_error.hpp"
 #include "multiset/exact/launch.hpp"
-#include "sequence/moments/launch.hpp"
 #include "multiset/launch.hpp"
 #include "plan_parts.hpp"
-#include "sequence/product/launch.hpp"
+#include "sequence/launch.hpp"
 #include "policies.hpp"
 #include "widen/widen.hpp"
 #include "workspace.hpp"
@@ -206,7 +205,7 @@ std::size_t workspace_bytes_of(const Request& r, const Route& route) {
     case Engine::atomic:
         return r.output.value_or(r.dtype) == arithmetic_of(r.dtype) ? 0 : 256;
     case Engine::products:
-        return product_workspace_bytes(r);
+        return level_workspace_bytes(r, product_accumulator_bytes(r.dtype));
     case Engine::moments:
         return level_workspace_bytes(r, 2 * size_of(arithmetic_of(r.dtype)));
     case Engine::exact:

@@ -4,12 +4,13 @@
 #include "multiset/join.cuh"
 
 namespace detreduce::cuda::multiset {
-Status join(const Request& r, DType dtype, const Found* found, const JoinWork& work, const Results& results,
-            const JoinLaunch& launch, Stream stream, const DeviceTraits& device) {
-    return with_accumulator<double>(r, [&]<class A>(const A&) {
+Status join(const Run& run, DType dtype, const Found* found, const JoinWork& work, const Results& results,
+            const JoinLaunch& launch) {
+    return with_accumulator<double>(run.request(), [&]<class A>(const A&) {
         const auto kernel = join_kernel<A>;
-        return launch_kernel(launch.early ? after_previous(device, kernel) : LaunchKind::plain, kernel, launch.blocks,
-                             launch.threads, 0, stream, found, work, Views::of(r, dtype), results);
+        return launch_kernel(launch.early ? after_previous(run.device(), kernel) : LaunchKind::plain, kernel,
+                             launch.blocks, launch.threads, 0, run.stream, found, work, Views::of(run.request(), dtype),
+                             results);
     });
 }
 
@@ -22,12 +23,11 @@ Status join_parts(const Request& r, const Found* found, const Parts& parts, cons
 namespace {
 
 /// The results of a list as if no tensor had elements.
-Status store_empty(const Plan& plan, const Results& results, Stream stream, const DeviceTraits& device) {
-    return with_accumulator<double>(plan.request(), [&](const auto& accumulator) {
-        const JoinWork work{.count = plan.groups(), .empty = accumulator.empty(true)};
+Status store_empty(const Run& run, const Results& results) {
+    return with_accumulator<double>(run.request(), [&](const auto& accumulator) {
+        const JoinWork work{.count = run.plan.groups(), .empty = accumulator.empty(true)};
         const auto blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(work.count, 1, 1024));
-        return join(plan.request(), DType::f64, nullptr, work, results, {blocks, plan.launch().block, false}, stream,
-                    device);
+        return join(run, DType::f64, nullptr, work, results, {blocks, run.plan.launch().block, false});
     });
 }
 
@@ -36,20 +36,17 @@ Status store_empty(const Plan& plan, const Results& results, Stream stream, cons
 
 namespace detreduce::cuda {
 
-Status launch_multiset_list(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                            const DeviceTraits& device) {
-    const auto results = multiset::Results::of(plan, out);
+Status launch_multiset_list(const Run& run) {
+    const auto results = multiset::Results::of(run.plan, run.out);
     Status status;
-    if (plan.request().each || plan.request().n == 0) { // tensors without elements are not looked at
-        status = multiset::store_empty(plan, results, stream, device);
-    }
+    if (run.request().each || run.request().n == 0) // tensors without elements are not looked at
+        status = multiset::store_empty(run, results);
     bool first = true;
     for (const DType dtype : dtypes()) {
         if (!status.ok()) break;
         if (has_8_bits(dtype)) continue; // which no list has
-        status = with_dtype_from_16_bits(dtype, [&]<class T>(T) {
-            return multiset::look_at_list<T>(plan, in, workspace, results, first, stream, device);
-        });
+        status =
+            with_dtype_from_16_bits(dtype, [&]<class T>(T) { return multiset::look_at_list<T>(run, results, first); });
     }
     return status;
 }

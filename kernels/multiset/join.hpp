@@ -86,8 +86,8 @@ struct JoinLaunch {
 };
 
 /// By a block each. `dtype`: of the keys.
-[[nodiscard]] Status join(const Request& r, DType dtype, const Found* found, const JoinWork& work,
-                          const Results& results, const JoinLaunch& launch, Stream stream, const DeviceTraits& device);
+[[nodiscard]] Status join(const Run& run, DType dtype, const Found* found, const JoinWork& work, const Results& results,
+                          const JoinLaunch& launch);
 /// By a thread each.
 [[nodiscard]] Status join_parts(const Request& r, const Found* found, const Parts& parts, const Results& results,
                                 Stream stream);

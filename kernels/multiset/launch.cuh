@@ -15,15 +15,10 @@ namespace detreduce::cuda {
 namespace multiset {
 
 template <class A>
-struct MultisetLaunch {
+struct MultisetLaunch : Run {
     using T = typename A::Type;
-    const Plan& plan;
-    const Inputs& in;
-    void* workspace;
-    Stream stream;
-    DeviceTraits device;
-    Results results;
     A accumulator;
+    Results results = Results::of(plan, out);
     Groups groups = Groups::of(plan, in.offsets);
     const T* x = static_cast<const T*>(in.x);
 
@@ -41,14 +36,13 @@ struct MultisetLaunch {
         const Request& r = plan.request();
         const Tiles<T> tiles(x, r.n);
         std::uint32_t blocks = 0;
-        Status status = choose_blocks(plan, device, grid_kernel<A>, useful_blocks(r, plan.launch()), blocks,
+        Status status = choose_blocks(*this, grid_kernel<A>, useful_blocks(r, plan.launch()), blocks,
                                       tiles.full / (plan.launch().block / warp_size));
         if (!status.ok()) return status;
         status = launch_kernel(LaunchKind::plain, grid_kernel<A>, blocks, plan.launch().block, 0, stream, tiles,
                                accumulator, found(0), results);
         if (!status.ok() || blocks == 1) return status;
-        return join(r, r.dtype, found(0), {.one = {0, 0, blocks, 0, 0}}, results, {1, max_threads, true}, stream,
-                    device);
+        return join(*this, r.dtype, found(0), {.one = {0, 0, blocks, 0, 0}}, results, {1, max_threads, true});
     }
 
     [[nodiscard]] Status run_by_threads() const {
@@ -68,12 +62,8 @@ struct MultisetLaunch {
         const WorkLayout layout = work_layout(plan.request());
         const WorkTable table = layout.table(workspace, item_elements(plan.request()), 0, groups.step);
         const std::uint32_t block = plan.launch().block, warps = block / warp_size,
-                            wanted = batch_of(plan, policy::compare_batches * device.sms, warps);
-        const auto blocks = [&](std::uint64_t useful) {
-            const std::uint64_t most =
-                plan.launch().grid ? plan.launch().grid : policy::compare_group_blocks * device.sms;
-            return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
-        };
+                            wanted = batch_of(plan, policy::compare_batches * device().sms, warps);
+        const std::uint64_t most = policy::compare_group_blocks * device().sms;
         Status status;
         if (layout.room > 0) status = clear(table.used, 2 * sizeof *table.used, stream);
         if (status.ok()) {
@@ -81,8 +71,8 @@ struct MultisetLaunch {
                 constexpr std::uint32_t teams = warp_size / Threads;
                 const auto batch = static_cast<std::uint32_t>(spec::tiles(wanted, teams) * teams);
                 return launch_kernel(LaunchKind::plain, teams_kernel<A, Threads>,
-                                     blocks(spec::tiles(groups.count, std::uint64_t{warps} * batch)), block, 0, stream,
-                                     x, accumulator, groups, batch, table, results);
+                                     blocks(spec::tiles(groups.count, std::uint64_t{warps} * batch), most), block, 0,
+                                     stream, x, accumulator, groups, batch, table, results);
             };
             const int team = groups.offsets != nullptr ? warp_size : policy::compare_team(groups.n * sizeof(T));
             status = team == 1   ? look(std::integral_constant<int, 1>{})
@@ -92,47 +82,47 @@ struct MultisetLaunch {
                                  : look(std::integral_constant<int, warp_size>{});
         }
         if (!status.ok() || layout.room == 0) return status;
-        status = launch_kernel(LaunchKind::plain, items_kernel<A>, blocks(layout.room), block, 0, stream, x,
+        status = launch_kernel(LaunchKind::plain, items_kernel<A>, blocks(layout.room, most), block, 0, stream, x,
                                accumulator, table, found(layout.results));
         if (!status.ok()) return status;
         const JoinWork work{.large = table.large, .large_count = table.used + 1, .item_length = table.length};
-        return join(plan.request(), plan.request().dtype, found(layout.results), work, results,
-                    {blocks(layout.room / 4), block, false}, stream, device);
+        return join(*this, plan.request().dtype, found(layout.results), work, results,
+                    {blocks(layout.room / 4, most), block, false});
     }
 };
 
 /// One kernel looks at as many tensors as fit (tensors/list.hpp), blocks shared out by size. What
 /// they found is joined as doubles, so that dtypes can be mixed.
 template <class T>
-Status look_at_list(const Plan& plan, const Inputs& in, void* workspace, const Results& results, bool& first,
-                    Stream stream, const DeviceTraits& device) {
-    return with_accumulator<T>(plan.request(), [&]<class A>(const A& accumulator) {
-        const std::uint32_t threads = plan.launch().block;
+Status look_at_list(const Run& run, const Results& results, bool& first) {
+    return with_accumulator<T>(run.request(), [&]<class A>(const A& accumulator) {
+        const Launch& launch = run.plan.launch();
+        const std::uint32_t threads = launch.block;
         const ListLayout layout;
-        Found* const known = reinterpret_cast<Found*>(static_cast<char*>(workspace) + layout.known);
-        const TensorEntry* const tensors = layout.list.entries_in(workspace);
-        const std::uint32_t* const tensor_of_block = layout.list.blocks_in(workspace);
+        Found* const known = reinterpret_cast<Found*>(static_cast<char*>(run.workspace) + layout.known);
+        const TensorEntry* const tensors = layout.list.entries_in(run.workspace);
+        const std::uint32_t* const tensor_of_block = layout.list.blocks_in(run.workspace);
         const auto join_all = [&](std::uint32_t blocks, const JoinWork& work) {
-            return join(plan.request(), dtype_of<T>, known + 1, work, results, {blocks, threads, false}, stream,
-                        device);
+            return join(run, dtype_of<T>, known + 1, work, results, {blocks, threads, false});
         };
-        TensorCursor cursor(plan, in, dtype_of<T>);
+        TensorCursor cursor(run.plan, run.in, dtype_of<T>);
         std::uint32_t resident = 0;
         Status status;
-        if (!cursor.done()) status = count_resident(list_kernel<A>, threads, 0, device, resident);
-        const double blocks = plan.launch().grid ? plan.launch().grid : policy::list_blocks * resident;
+        if (!cursor.done()) status = count_resident(list_kernel<A>, threads, 0, run.device(), resident);
+        const double blocks = launch.grid ? launch.grid : policy::list_blocks * resident;
         for (; status.ok() && !cursor.done(); first = false) {
             const TensorParts parts = cursor.take(blocks, threads * 64.0 / sizeof(T));
-            status = upload_tensors(parts, layout.list, workspace, nullptr, 0, stream);
+            status = upload_tensors(parts, layout.list, run.workspace, nullptr, 0, run.stream);
             if (status.ok()) {
-                status = launch_kernel(LaunchKind::plain, list_kernel<A>, parts.blocks, threads, 0, stream, accumulator,
-                                       tensors, tensor_of_block, known + 1);
+                status = launch_kernel(LaunchKind::plain, list_kernel<A>, parts.blocks, threads, 0, run.stream,
+                                       accumulator, tensors, tensor_of_block, known + 1);
             }
-            if (status.ok() && plan.request().each) {
+            if (status.ok() && run.request().each) {
                 status = join_all(parts.count, {.tensors = tensors, .count = parts.count});
             }
             if (!status.ok()) break;
-            status = join_all(1, {.one = {plan.groups() - 1, 0, parts.blocks, 0, 0}, .known = known, .first = first});
+            status =
+                join_all(1, {.one = {run.plan.groups() - 1, 0, parts.blocks, 0, 0}, .known = known, .first = first});
         }
         return status;
     });
@@ -141,12 +131,9 @@ Status look_at_list(const Plan& plan, const Inputs& in, void* workspace, const R
 } // namespace multiset
 
 template <class T>
-Status launch_multiset(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                       const DeviceTraits& device) {
-    return multiset::with_accumulator<T>(plan.request(), [&]<class A>(const A& accumulator) {
-        return multiset::MultisetLaunch<A>{plan,       in, workspace, stream, device, multiset::Results::of(plan, out),
-                                           accumulator}
-            .run();
+Status launch_multiset(const Run& run) {
+    return multiset::with_accumulator<T>(run.request(), [&]<class A>(const A& accumulator) {
+        return multiset::MultisetLaunch<A>{run, accumulator}.run();
     });
 }
 

@@ -60,17 +60,14 @@ struct ListLayout {
 
 /// Flat arrays, rows, columns and segments.
 template <class T>
-[[nodiscard]] Status launch_multiset(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                                     const DeviceTraits& device);
-[[nodiscard]] Status launch_multiset_list(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                                          const DeviceTraits& device);
+[[nodiscard]] Status launch_multiset(const Run& run);
+[[nodiscard]] Status launch_multiset_list(const Run& run);
 
 namespace multiset {
 
 /// What is found in the tensors of T of a list. `first`: nothing is known yet of others.
 template <class T>
-[[nodiscard]] Status look_at_list(const Plan& plan, const Inputs& in, void* workspace, const Results& results,
-                                  bool& first, Stream stream, const DeviceTraits& device);
+[[nodiscard]] Status look_at_list(const Run& run, const Results& results, bool& first);
 
 } // namespace multiset
 } // namespace detreduce::cuda

@@ -30,16 +30,12 @@ template <class Acc>
 
 /// What the launches of a plan share, whatever its elements are.
 template <class Acc>
-struct SequenceLaunch {
-    const Plan& plan;
-    cudaStream_t stream;
-    DeviceTraits device;
+struct SequenceLaunch : Run {
     Levels<Acc> levels;
     std::uint32_t* counters;
     std::size_t counter_bytes;
 
-    SequenceLaunch(const Plan& p, void* out, void* workspace, Stream s, const DeviceTraits& d)
-        : plan(p), stream(s), device(d) {
+    explicit SequenceLaunch(const Run& run) : Run(run) {
         const Workspace layout = workspace_layout(plan.request().dtype, sizeof(Acc), plan.request().n, plan.groups());
         auto* const base = static_cast<char*>(workspace);
         levels.results = {out,
@@ -66,10 +62,7 @@ struct SequenceLaunch {
     [[nodiscard]] std::uint64_t n() const { return plan.request().n; }
     [[nodiscard]] std::uint32_t block() const { return plan.launch().block; }
 
-    [[nodiscard]] std::uint32_t grid(std::uint64_t useful) const {
-        const std::uint64_t most = plan.launch().grid ? plan.launch().grid : 0x7fffffffu;
-        return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
-    }
+    [[nodiscard]] std::uint32_t grid(std::uint64_t useful) const { return blocks(useful, 0x7fffffffu); }
     /// For so many tiles of each row.
     [[nodiscard]] dim3 grid_of_rows(std::uint64_t tiles) const {
         if (tiles == 1) return grid(levels.rows);
@@ -86,7 +79,7 @@ struct SequenceLaunch {
     /// Blocks of `kernel` that the device holds at once.
     template <class Kernel>
     [[nodiscard]] Status count_resident(Kernel kernel, std::size_t shared, std::uint32_t& blocks) const {
-        return cuda::count_resident(kernel, block(), shared, device, blocks);
+        return cuda::count_resident(kernel, block(), shared, device(), blocks);
     }
 
     /// As many blocks as are useful, and no more than the device holds a few times over.
@@ -119,10 +112,9 @@ struct SequenceLaunch {
 /// The same for elements of T.
 template <class T, class Acc>
 struct FlatLaunch : SequenceLaunch<Acc> {
-    const T* x;
+    const T *x = static_cast<const T*>(this->in.x), *y = static_cast<const T*>(this->in.y);
 
-    FlatLaunch(const Plan& p, const void* input, void* out, void* workspace, Stream s, const DeviceTraits& d)
-        : SequenceLaunch<Acc>(p, out, workspace, s, d), x(static_cast<const T*>(input)) {}
+    using SequenceLaunch<Acc>::SequenceLaunch;
 
     [[nodiscard]] static bool aligned(const T* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; }
     [[nodiscard]] bool aligned() const { return aligned(x); }

@@ -42,18 +42,18 @@ template <bool Aligned, class T, class Acc>
 [[nodiscard]] Status run_atomic(const FlatLaunch<T, Acc>& flat, typename Acc::Value* sum) {
     using Level = InputLevel<T, Acc, Aligned>;
     const std::uint64_t chunks = spec::tiles(flat.n(), Level::Order::chunk);
-    const std::uint64_t useful =
-        std::min<std::uint64_t>(spec::tiles(chunks, flat.block() / warp_size), policy::atomic_blocks * flat.device.sms);
+    const std::uint64_t useful = std::min<std::uint64_t>(spec::tiles(chunks, flat.block() / warp_size),
+                                                         policy::atomic_blocks * flat.device().sms);
     return flat.launch(LaunchKind::plain, atomic_kernel<Level>, flat.grid(useful), 0, flat.x, flat.n(), sum);
 }
 
 /// The sum meets in `out` itself; in the workspace if `out` is of another dtype: then it and a zero
 /// are rounded as two results of tiles are.
 template <class T, class Acc>
-[[nodiscard]] Status run_atomic(FlatLaunch<T, Acc> flat, void* workspace) {
+[[nodiscard]] Status run_atomic(FlatLaunch<T, Acc> flat) {
     using Value = typename Acc::Value;
     const bool in_place = flat.plan.output() == dtype_of<Value>;
-    auto* const sum = static_cast<Value*>(in_place ? flat.levels.results.out : workspace);
+    auto* const sum = static_cast<Value*>(in_place ? flat.out : flat.workspace);
     const Status zeroed =
         from_cuda("cudaMemsetAsync", cudaMemsetAsync(sum, 0, (in_place ? 1 : 2) * sizeof(Value), flat.stream));
     if (!zeroed.ok()) return zeroed;
@@ -66,12 +66,11 @@ template <class T, class Acc>
 }
 
 template <class T>
-Status launch_flat(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                   const DeviceTraits& device) {
-    return with_accumulator<fp::Arithmetic<T>>(plan.request().method, [&]<class Acc>(const Acc*) -> Status {
-        const FlatLaunch<T, Acc> flat(plan, x, out, workspace, stream, device);
+Status launch_flat(const Run& run) {
+    return with_accumulator<fp::Arithmetic<T>>(run.request().method, [&]<class Acc>(const Acc*) -> Status {
+        const FlatLaunch<T, Acc> flat(run);
         if constexpr (std::is_same_v<Acc, acc::Rounded<fp::Arithmetic<T>>>) { // with any schedule, and atomic
-            if (plan.request().method == Method::atomic) return run_atomic(flat, workspace);
+            if (run.request().method == Method::atomic) return run_atomic(flat);
             if (flat.block() < max_block)
                 return flat.aligned() ? TreeLaunch<T, true, 4>{flat}.run() : TreeLaunch<T, false, 4>{flat}.run();
             return flat.aligned() ? TreeLaunch<T, true, 8>{flat}.run() : TreeLaunch<T, false, 8>{flat}.run();

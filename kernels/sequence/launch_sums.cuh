@@ -10,12 +10,12 @@ template <class T, class Acc, class Map, Alignment A>
 struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, A>> {
     using Base = GroupLaunch<T, TermLevel<T, Acc, Map, A>>;
     using Level = typename Base::Level;
-    using Base::flat, Base::groups, Base::input;
+    using Base::flat, Base::groups;
 
     bool aligned;
 
-    SumLaunch(const FlatLaunch<T, Acc>& f, const T* y, const Groups& g, void* ws, bool all_aligned)
-        : Base{f, Level::Items::pointer(f.x, y, all_aligned), g, ws}, aligned(all_aligned) {}
+    SumLaunch(const FlatLaunch<T, Acc>& f, bool all_aligned)
+        : Base{f, Level::Items::pointer(f.x, f.y, all_aligned)}, aligned(all_aligned) {}
 
     /// As many threads as have a lane for each element, or more, share a row.
     template <int Steps, bool Vectors>
@@ -28,10 +28,9 @@ struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, A>> {
         // Lanes of one element each are merged in the same way by kahan and by compensated.
         using RowAcc = std::conditional_t<Acc::keeps_errors, acc::Compensated<typename Acc::Value>, Acc>;
         using RowLevel = TermLevel<T, RowAcc, Map, Vectors ? Alignment::known : Alignment::seen>;
-        const T* y = nullptr;
-        if constexpr (Map::inputs == 2) y = input.y;
         return flat.launch_resident(short_rows_kernel<RowLevel, Steps>, spec::tiles(warps, block_warps), 0,
-                                    RowLevel::Items::pointer(input.x, y, false), groups, threads, flat.levels.results);
+                                    RowLevel::Items::pointer(flat.x, flat.y, false), groups, threads,
+                                    flat.levels.results);
     }
 
     [[nodiscard]] Status run_rows() const {
@@ -58,29 +57,26 @@ struct SumLaunch : GroupLaunch<T, TermLevel<T, Acc, Map, A>> {
 /// f(Map{}, accumulator) for the term and the method of the plan; the accumulator is null, and
 /// there for its type.
 template <class T, class F>
-Status with_term_and_accumulator(const Plan& plan, const F& f) {
-    return transforms::with_term(info(plan.request().op).transform, [&]<class Map>(Map map) -> Status {
-        return with_accumulator<fp::Arithmetic<T>>(plan.request().method,
+Status with_term_and_accumulator(const Request& r, const F& f) {
+    return transforms::with_term(info(r.op).transform, [&]<class Map>(Map map) -> Status {
+        return with_accumulator<fp::Arithmetic<T>>(r.method,
                                                    [&](const auto* accumulator) { return f(map, accumulator); });
     });
 }
 
 template <class T>
-Status launch_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                     const DeviceTraits& device) {
-    return with_term_and_accumulator<T>(plan, [&]<class Map, class Acc>(Map, const Acc*) {
+Status launch_groups(const Run& run) {
+    return with_term_and_accumulator<T>(run.request(), [&]<class Map, class Acc>(Map, const Acc*) {
         using Flat = FlatLaunch<T, Acc>;
-        const Flat flat(plan, in.x, out, workspace, stream, device);
-        const auto* const y = static_cast<const T*>(in.y);
-        const Groups groups = Groups::of(plan, in.offsets);
+        const Flat flat(run);
         // One answer for all groups, which a kernel need not ask for each: threads that may go
         // different ways wait for one another.
-        const bool aligned = all_aligned(flat) && Flat::aligned(y);
+        const bool aligned = all_aligned(flat) && Flat::aligned(flat.y);
         if constexpr (Flat::knows_alignment) {
-            if (aligned) return SumLaunch<T, Acc, Map, Alignment::known>(flat, y, groups, workspace, true).run();
-            return SumLaunch<T, Acc, Map, Alignment::never>(flat, y, groups, workspace, false).run();
+            if (aligned) return SumLaunch<T, Acc, Map, Alignment::known>(flat, true).run();
+            return SumLaunch<T, Acc, Map, Alignment::never>(flat, false).run();
         } else {
-            return SumLaunch<T, Acc, Map, Alignment::seen>(flat, y, groups, workspace, aligned).run();
+            return SumLaunch<T, Acc, Map, Alignment::seen>(flat, aligned).run();
         }
     });
 }

@@ -16,7 +16,7 @@ Status reduce_upper_levels(const SequenceLaunch<Acc>& run) {
         const bool short_rows = levels.tiles[l] <= policy::most_short_rows * Partial::Order::lanes; // a warp each
         const dim3 blocks = short_rows ? dim3(run.grid(spec::tiles(levels.rows, run.block() / warp_size)))
                                        : run.grid_of_rows(levels.tiles[l + 1]);
-        const LaunchKind kind = after_previous(run.device, level_kernel<Partial, TeamWarps, Levels<Acc>>);
+        const LaunchKind kind = after_previous(run.device(), level_kernel<Partial, TeamWarps, Levels<Acc>>);
         auto to = levels.from(l + 1);
         to.unit = unit;
         status = run.template run_level<Partial, TeamWarps>(kind, levels.partials[l], levels.tiles[l], to, blocks);

@@ -178,8 +178,9 @@ Status launch_clip(const ClipPlan& plan, const std::int64_t* state, const Tensor
     static_assert(sizeof(ClipFactor) <= clip_workspace_bytes);
     auto* const factor = reinterpret_cast<ClipFactor*>(static_cast<char*>(workspace) + plan.norm().workspace_bytes());
     const Word* states = static_cast<const Word*>(workspace);
-    Status status = state == nullptr ? launch_exact_tensors_sums(plan.norm(), list, workspace, states, stream, device)
-                                     : for_each(1, PartState{state, static_cast<Word*>(workspace)}, stream);
+    Status status = state == nullptr
+                        ? launch_exact_tensors_sums({plan.norm(), list, nullptr, workspace, stream}, states)
+                        : for_each(1, PartState{state, static_cast<Word*>(workspace)}, stream);
     if (!status.ok()) return status;
     const NormStates norm{{states, 1}, plan.request().max_norm, plan.request().epsilon, factor};
     status = launch_kernel(LaunchKind::plain, exact::finish_kernel<norm.states, NormStates>, 1, norm.threads, 0, stream,

@@ -26,17 +26,15 @@ struct MappedLaunch {
 
     [[nodiscard]] bool is_exact() const { return detail::route_of(plan).engine == detail::Engine::exact; }
     [[nodiscard]] Status by_exact() const {
-        return ExactLaunch<exact::MappedTiles<T, F, Inputs, A>>{{input, plan.request().n}, stream, device()}.reduce(
-            plan, out, workspace);
+        return ExactLaunch<exact::MappedTiles<T, F, Inputs, A>>{run(), {input, plan.request().n}}.reduce();
     }
     template <class Acc>
     [[nodiscard]] Status in_order() const {
-        const FlatLaunch<T, Acc> launch(plan, x, out, workspace, stream, device());
-        return launch.template two_pass<MappedLevel<T, Acc, F, Inputs, A>>(input);
+        return FlatLaunch<T, Acc>(run()).template two_pass<MappedLevel<T, Acc, F, Inputs, A>>(input);
     }
 
   private:
-    [[nodiscard]] const DeviceTraits& device() const { return detail::route_of(plan).device; }
+    [[nodiscard]] Run run() const { return {plan, x, out, workspace, stream}; }
 };
 template <class T, class F, int Inputs>
 [[nodiscard]] Status launch_mapped(const Plan& plan, const Mapped<T, F, Inputs>& input, const T* x, void* out,

@@ -24,16 +24,12 @@ template <class T>
 [[nodiscard]] Status unique_groups_workspace_bytes(const Request& r, std::size_t& bytes);
 
 template <class T>
-[[nodiscard]] Status launch_count_unique(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                                         const DeviceTraits& device);
+[[nodiscard]] Status launch_count_unique(const Run& run);
 template <>
-Status launch_count_unique<float16>(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                                    const DeviceTraits& device);
+Status launch_count_unique<float16>(const Run& run);
 template <>
-Status launch_count_unique<bfloat16>(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                                     const DeviceTraits& device);
+Status launch_count_unique<bfloat16>(const Run& run);
 /// Rows, columns and segments, of 1 or more groups.
-[[nodiscard]] Status launch_count_unique_groups(const Plan& plan, const Inputs& in, void* out, void* workspace,
-                                                Stream stream, const DeviceTraits& device);
+[[nodiscard]] Status launch_count_unique_groups(const Run& run);
 
 } // namespace detreduce::cuda

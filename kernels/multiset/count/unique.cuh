@@ -68,26 +68,25 @@ Status sort_bytes(std::uint64_t n, std::size_t& bytes) {
 }
 
 template <class T>
-Status launch_count_unique(const Plan& plan, const void* elements, void* out, void* workspace, Stream stream,
-                           const DeviceTraits& device) {
+Status launch_count_unique(const Run& run) {
     using Key = fp::Bits<T>;
+    const Plan& plan = run.plan;
     const std::uint64_t n = plan.request().n;
-    auto* const total = static_cast<count::Count*>(out);
+    auto* const total = static_cast<count::Count*>(run.out);
     const std::uint32_t useful = multiset::useful_blocks(plan.request(), plan.launch());
-    const count::KeyBuffers<Key> buffers(workspace, n);
+    const count::KeyBuffers<Key> buffers(run.workspace, n);
     std::uint32_t blocks = 0;
-    const count::MakeKey<T> make{static_cast<const T*>(elements), buffers.first};
-    if (const Status bad = choose_blocks(plan, device, for_each_kernel<count::MakeKey<T>>, useful, blocks); !bad.ok())
+    const count::MakeKey<T> make{static_cast<const T*>(run.in.x), buffers.first};
+    if (const Status bad = choose_blocks(run, for_each_kernel<count::MakeKey<T>>, useful, blocks); !bad.ok())
         return bad;
-    const Status made = for_each(n, make, stream, blocks, plan.launch().block);
+    const Status made = for_each(n, make, run.stream, blocks, plan.launch().block);
     if (!made.ok()) return made;
     cub::DoubleBuffer<Key> keys(buffers.first, buffers.second);
     std::size_t bytes = plan.workspace_bytes() - count::KeyBuffers<Key>::bytes(n);
-    if (const Status bad = count::sort_keys(buffers.sort, bytes, keys, n, stream); !bad.ok()) return bad;
-    if (const Status bad = choose_blocks(plan, device, count::boundary_kernel<Key>, useful, blocks); !bad.ok())
-        return bad;
-    if (const Status bad = count::start_from_zero(total, blocks, stream); !bad.ok()) return bad;
-    return launch_kernel(LaunchKind::plain, count::boundary_kernel<Key>, blocks, plan.launch().block, 0, stream,
+    if (const Status bad = count::sort_keys(buffers.sort, bytes, keys, n, run.stream); !bad.ok()) return bad;
+    if (const Status bad = choose_blocks(run, count::boundary_kernel<Key>, useful, blocks); !bad.ok()) return bad;
+    if (const Status bad = count::start_from_zero(total, blocks, run.stream); !bad.ok()) return bad;
+    return launch_kernel(LaunchKind::plain, count::boundary_kernel<Key>, blocks, plan.launch().block, 0, run.stream,
                          static_cast<const Key*>(keys.Current()), n, total);
 }
 

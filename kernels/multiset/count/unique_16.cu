@@ -63,32 +63,30 @@ __global__ void __launch_bounds__(max_threads) count_patterns_kernel(const std::
 } // namespace count
 
 template <class T>
-static Status count_patterns(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                             const DeviceTraits& device) {
-    auto* const map = static_cast<std::uint32_t*>(workspace);
-    const multiset::Tiles<T> tiles(static_cast<const T*>(x), plan.request().n);
+static Status count_patterns(const Run& run) {
+    auto* const map = static_cast<std::uint32_t*>(run.workspace);
+    const multiset::Tiles<T> tiles(static_cast<const T*>(run.in.x), run.request().n);
+    const Launch& launch = run.plan.launch();
     std::uint32_t blocks = 0;
-    const Status chosen = choose_blocks(plan, device, count::mark_kernel<T>,
-                                        multiset::useful_blocks(plan.request(), plan.launch()), blocks);
+    const Status chosen =
+        choose_blocks(run, count::mark_kernel<T>, multiset::useful_blocks(run.request(), launch), blocks);
     if (!chosen.ok()) return chosen;
-    const Status zeroed = clear(map, pattern_map_bytes, stream);
+    const Status zeroed = clear(map, pattern_map_bytes, run.stream);
     if (!zeroed.ok()) return zeroed;
     const Status marked =
-        launch_kernel(LaunchKind::plain, count::mark_kernel<T>, blocks, plan.launch().block, 0, stream, tiles, map);
+        launch_kernel(LaunchKind::plain, count::mark_kernel<T>, blocks, launch.block, 0, run.stream, tiles, map);
     if (!marked.ok()) return marked;
-    return launch_kernel(LaunchKind::plain, count::count_patterns_kernel<T>, 1, count::max_threads, 0, stream,
-                         static_cast<const std::uint32_t*>(map), static_cast<count::Count*>(out));
+    return launch_kernel(LaunchKind::plain, count::count_patterns_kernel<T>, 1, count::max_threads, 0, run.stream,
+                         static_cast<const std::uint32_t*>(map), static_cast<count::Count*>(run.out));
 }
 
 template <>
-Status launch_count_unique<float16>(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                                    const DeviceTraits& device) {
-    return count_patterns<float16>(plan, x, out, workspace, stream, device);
+Status launch_count_unique<float16>(const Run& run) {
+    return count_patterns<float16>(run);
 }
 template <>
-Status launch_count_unique<bfloat16>(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                                     const DeviceTraits& device) {
-    return count_patterns<bfloat16>(plan, x, out, workspace, stream, device);
+Status launch_count_unique<bfloat16>(const Run& run) {
+    return count_patterns<bfloat16>(run);
 }
 
 } // namespace detreduce::cuda

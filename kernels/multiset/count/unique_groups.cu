@@ -119,28 +119,29 @@ Status unique_groups_workspace_bytes(const Request& r, std::size_t& bytes) {
     return asked;
 }
 
-Status launch_count_unique_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                                  const DeviceTraits& device) {
-    const Request& r = plan.request();
+Status launch_count_unique_groups(const Run& run) {
+    const Request& r = run.request();
     const count::PairBuffers buffers(r);
-    auto* const counts = static_cast<count::Count*>(out);
-    const Status zeroed = clear(counts, r.groups * sizeof *counts, stream);
+    void* const workspace = run.workspace;
+    auto* const counts = static_cast<count::Count*>(run.out);
+    const Status zeroed = clear(counts, r.groups * sizeof *counts, run.stream);
     if (!zeroed.ok() || buffers.items == 0) return zeroed;
-    const std::uint64_t most = plan.launch().grid ? plan.launch().grid : policy::compare_group_blocks * device.sms,
-                        blocks = std::clamp<std::uint64_t>(buffers.items / (4 * plan.launch().block), 1, most);
+    const std::uint32_t threads = run.plan.launch().block,
+                        blocks =
+                            run.blocks(buffers.items / (4 * threads), policy::compare_group_blocks * run.device().sms);
     const Status made = with_dtype_from_16_bits(r.dtype, [&]<class T>(T) {
-        const count::MakePair<T> make{static_cast<const T*>(in.x), Groups::of(plan, in.offsets),
+        const count::MakePair<T> make{static_cast<const T*>(run.in.x), Groups::of(run.plan, run.in.offsets),
                                       buffers.at(workspace, 0), buffers.at(workspace, 2)};
-        return for_each(buffers.items, make, stream, blocks, plan.launch().block);
+        return for_each(buffers.items, make, run.stream, blocks, threads);
     });
     if (!made.ok()) return made;
     cub::DoubleBuffer<count::Word> keys(buffers.at(workspace, 0), buffers.at(workspace, 1)),
         groups(buffers.at(workspace, 2), buffers.at(workspace, 3));
-    std::size_t bytes = plan.workspace_bytes() - 4 * buffers.array;
-    const Status sorted = count::sort_pairs(buffers.at(workspace, 4), bytes, keys, groups, r, stream);
+    std::size_t bytes = run.plan.workspace_bytes() - 4 * buffers.array;
+    const Status sorted = count::sort_pairs(buffers.at(workspace, 4), bytes, keys, groups, r, run.stream);
     if (!sorted.ok()) return sorted;
     const count::CountPairs add{keys.Current(), groups.Current(), buffers.items, r.groups, counts};
-    return for_each(spec::tiles(buffers.items, warp_size) * warp_size, add, stream, blocks, plan.launch().block);
+    return for_each(spec::tiles(buffers.items, warp_size) * warp_size, add, run.stream, blocks, threads);
 }
 
 } // namespace detreduce::cuda

@@ -33,20 +33,14 @@ struct Layout {
           bytes(each + (r.each ? TensorListLayout::align(r.groups * state_bytes) : 0)) {}
 };
 
-struct TensorsLaunch {
-    const Plan& plan;
-    const Inputs& in;
-    void* out;
-    char* workspace;
-    Stream stream;
-    DeviceTraits device;
-    int states = states_of(plan.request());
-    Layout layout{plan.request()};
+struct TensorsLaunch : Run {
+    int states = states_of(request());
+    Layout layout{request()};
 
-    [[nodiscard]] std::uint64_t count() const { return plan.request().groups; }
-    [[nodiscard]] Word* state() const { return reinterpret_cast<Word*>(workspace); }
+    [[nodiscard]] std::uint64_t count() const { return request().groups; }
+    [[nodiscard]] Word* state() const { return static_cast<Word*>(workspace); }
     [[nodiscard]] Word* each() const {
-        return plan.request().each ? reinterpret_cast<Word*>(workspace + layout.each) : nullptr;
+        return request().each ? reinterpret_cast<Word*>(static_cast<char*>(workspace) + layout.each) : nullptr;
     }
 
     template <class T>
@@ -55,7 +49,7 @@ struct TensorsLaunch {
         TensorCursor cursor(plan, in, dtype_of<T>);
         exact::ListKernel list;
         Status status;
-        if (!cursor.done()) status = find_exact_list<T>(plan.request().op, device, list);
+        if (!cursor.done()) status = find_exact_list<T>(request().op, device(), list);
         while (status.ok() && !cursor.done()) {
             TensorParts parts = cursor.take_tiles(list.tile);
             parts.blocks = exact_blocks(parts.tiles, plan.launch().grid, list.resident, policy::most_tensor_blocks);
@@ -68,8 +62,8 @@ struct TensorsLaunch {
                                        .count = parts.count,
                                        .state_words = static_cast<std::uint32_t>(words),
                                        .states = each() != nullptr ? each() + list.first_word : nullptr};
-            status = launch_kernel(after_previous(device, list.kernel), list.kernel, parts.blocks, exact::block_threads,
-                                   0, stream, state() + list.first_word, work);
+            status = launch_kernel(after_previous(device(), list.kernel), list.kernel, parts.blocks,
+                                   exact::block_threads, 0, stream, state() + list.first_word, work);
         }
         return status;
     }
@@ -80,7 +74,7 @@ struct TensorsLaunch {
         const auto run = [&](const Word* states, std::uint64_t results, const exact::Finish& to) {
             using At = exact::StatesAt<States, Beside>;
             const auto blocks =
-                static_cast<std::uint32_t>(std::min<std::uint64_t>(results, policy::finish_blocks * device.sms));
+                static_cast<std::uint32_t>(std::min<std::uint64_t>(results, policy::finish_blocks * device().sms));
             return launch_kernel(LaunchKind::plain, exact::finish_kernel<States, At>, blocks, At::threads, 0, stream,
                                  At{states, results}, to);
         };
@@ -103,7 +97,7 @@ struct TensorsLaunch {
     [[nodiscard]] Status run() const {
         const Status status = add_all();
         if (!status.ok()) return status;
-        const bool middle = plan.request().state && !detail::has_joined_products(plan.request());
+        const bool middle = request().state && !detail::has_joined_products(request());
         switch (states) {
         case 1:
             return finish<1>();
@@ -121,16 +115,14 @@ std::size_t exact_tensors_workspace_bytes(const Request& r) {
     return Layout(r).bytes;
 }
 
-Status launch_exact_tensors_sums(const Plan& plan, const Inputs& in, void* workspace, const Word*& states,
-                                 Stream stream, const DeviceTraits& device) {
-    const TensorsLaunch launch{plan, in, nullptr, static_cast<char*>(workspace), stream, device};
+Status launch_exact_tensors_sums(const Run& run, const Word*& states) {
+    const TensorsLaunch launch{run};
     states = launch.state();
     return launch.add_all();
 }
 
-Status launch_exact_tensors(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                            const DeviceTraits& device) {
-    return TensorsLaunch{plan, in, out, static_cast<char*>(workspace), stream, device}.run();
+Status launch_exact_tensors(const Run& run) {
+    return TensorsLaunch{run}.run();
 }
 
 } // namespace detreduce::cuda

@@ -15,25 +15,18 @@ namespace detreduce::cuda {
 
 /// Input: exact::Tiles, exact::Terms or exact::MappedTiles.
 template <class Input>
-struct ExactLaunch {
+struct ExactLaunch : Run {
     /// Each adds less than 2^36 to a limb of the state: 2^20 of them leave it below 2^56.
     static constexpr std::uint32_t most_blocks = 1u << 20;
     static constexpr int words = Input::states * acc::exact::words;
     Input input;
-    Stream stream;
-    DeviceTraits device;
 
     /// Blocks that the device holds at once.
     [[nodiscard]] Status count_resident(std::uint32_t& blocks) const {
-        return cuda::count_resident(exact::add_kernel<Input>, exact::block_threads, 0, device, blocks);
+        return cuda::count_resident(exact::add_kernel<Input>, exact::block_threads, 0, device(), blocks);
     }
 
-    /// Blocks for which there is something to do, at most `most`.
-    [[nodiscard]] std::uint32_t useful_blocks(std::uint64_t most) const {
-        const std::uint64_t useful = (input.tasks() + exact::block_warps - 1) / exact::block_warps;
-        return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
-    }
-    [[nodiscard]] Status reduce(const Plan& plan, void* out, void* workspace) const {
+    [[nodiscard]] Status reduce() const {
         std::uint32_t resident = 0;
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
         const std::uint32_t blocks = exact_blocks(input.tasks(), plan.launch().grid, resident, most_blocks);
@@ -49,7 +42,7 @@ struct ExactLaunch {
         const exact::Between between{last_block ? arrived : nullptr, arrived + 1, resident};
         const Status zeroed = clear(state, (words + 1) * sizeof *state, stream);
         if (!zeroed.ok()) return zeroed;
-        const Status added = launch_kernel(after_previous(device, add), add, blocks, exact::block_threads, 0, stream,
+        const Status added = launch_kernel(after_previous(device(), add), add, blocks, exact::block_threads, 0, stream,
                                            input, state, between, finish);
         if (!added.ok() || last_block) return added;
         const exact::StatesAt<Input::states> all{state, 1};
@@ -57,13 +50,13 @@ struct ExactLaunch {
                              stream, all, finish);
     }
 
-    /// With `grid` blocks at most, unless 0.
-    [[nodiscard]] Status add_to(exact::Word* state, std::uint32_t grid) const {
+    [[nodiscard]] Status add_to(exact::Word* state) const {
         std::uint32_t resident = 0;
         if (const Status bad = count_resident(resident); !bad.ok()) return bad;
-        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input>,
-                             useful_blocks(grid ? std::min(grid, most_blocks) : resident), exact::block_threads, 0,
-                             stream, input, state, exact::Between{}, exact::Finish{});
+        const std::uint64_t useful = spec::tiles(input.tasks(), std::uint64_t{exact::block_warps});
+        const auto blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, resident));
+        return launch_kernel(LaunchKind::plain, exact::add_kernel<Input>, blocks, exact::block_threads, 0, stream,
+                             input, state, exact::Between{}, exact::Finish{});
     }
 };
 

@@ -109,37 +109,26 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
 }
 
 template <class T>
-[[nodiscard]] Status launch_exact(const Plan& plan, const void* x, void* out, void* workspace, Stream stream,
-                                  const DeviceTraits& device);
-
+[[nodiscard]] Status launch_exact(const Run& run);
 /// Ops other than sum and mean; mean and variance too.
 template <class T>
-[[nodiscard]] Status launch_exact_terms(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                                        const DeviceTraits& device);
-
+[[nodiscard]] Status launch_exact_terms(const Run& run);
 /// These and sums, mean and variance, of Scope::tiles; all but moments of Scope::block.
 template <class T>
-[[nodiscard]] Status launch_exact_small(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                                        const DeviceTraits& device);
-
+[[nodiscard]] Status launch_exact_small(const Run& run);
 /// Rows, columns or segments.
 template <class T>
-[[nodiscard]] Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                                         const DeviceTraits& device);
+[[nodiscard]] Status launch_exact_groups(const Run& run);
 
 /// Lists of tensors, of a plan that asks for one or more values of them.
-[[nodiscard]] Status launch_exact_tensors(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                                          const DeviceTraits& device);
+[[nodiscard]] Status launch_exact_tensors(const Run& run);
 /// Only adds, to states in the workspace, and says where they are.
-[[nodiscard]] Status launch_exact_tensors_sums(const Plan& plan, const Inputs& in, void* workspace,
-                                               const acc::exact::Word*& states, Stream stream,
-                                               const DeviceTraits& device);
+[[nodiscard]] Status launch_exact_tensors_sums(const Run& run, const acc::exact::Word*& states);
 [[nodiscard]] std::size_t exact_tensors_workspace_bytes(const Request& r);
 
-/// Adds to a state of the caller's, with `grid` blocks at most, unless 0.
+/// Adds to a state of the caller's.
 template <class T>
-[[nodiscard]] Status launch_exact_add(ExactState* state, const void* x, std::uint64_t n, Stream stream,
-                                      const DeviceTraits& device, std::uint32_t grid = 0);
+[[nodiscard]] Status launch_exact_add(const Run& run, ExactState* state);
 
 /// Adds `term`, unless null, to the state, normalizes it if anything was added, and rounds it to
 /// `out` of `output`, unless null.

@@ -21,29 +21,21 @@ struct ExactGroupLaunch {
     Stream stream;
     DeviceTraits device;
 
-    /// Blocks that the device holds at once.
-    [[nodiscard]] Status count_resident(std::uint32_t& blocks) const {
-        return cuda::count_resident(exact::items_kernel<Input>, exact::block_threads, 0, device, blocks);
-    }
-
     /// Rows and segments, with the workspace of WorkLayout, or columns.
-    [[nodiscard]] Status reduce(const Plan& plan, const std::uint64_t* offsets, void* out, void* workspace) const {
+    [[nodiscard]] Status reduce(const Run& run) const {
+        const Plan& plan = run.plan;
+        const auto finish = exact::Finish::of(plan, run.out);
         if (detail::route_of(plan).scope == detail::Scope::thread) {
-            return reduce_by_threads(Groups::of(plan, nullptr), exact_part_layout(plan.request()),
-                                     exact::Finish::of(plan, out), plan.launch().grid, workspace);
+            return reduce_by_threads(Groups::of(plan, nullptr), exact_part_layout(plan.request()), finish,
+                                     plan.launch().grid, run.workspace);
         }
-        using exact::GroupWork;
         const WorkLayout layout = exact_group_layout(plan.request());
-        GroupWork work{Groups::of(plan, offsets),
-                       layout.table(workspace, exact_item_elements(plan.request()), 0, input.step),
-                       reinterpret_cast<exact::Word*>(static_cast<char*>(workspace) + layout.results)};
-        const auto finish = exact::Finish::of(plan, out);
+        exact::GroupWork work{Groups::of(plan, run.in.offsets),
+                              layout.table(run.workspace, exact_item_elements(plan.request()), 0, input.step),
+                              reinterpret_cast<exact::Word*>(static_cast<char*>(run.workspace) + layout.results)};
         std::uint32_t resident = 0;
-        Status status = count_resident(resident);
-        const auto blocks = [&](std::uint64_t useful) {
-            const std::uint64_t most = plan.launch().grid ? plan.launch().grid : policy::times_resident * resident;
-            return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(useful, 1, most));
-        };
+        Status status = count_resident(exact::items_kernel<Input>, exact::block_threads, 0, device, resident);
+        const std::uint64_t most = policy::times_resident * resident;
         if (status.ok() && layout.room > 0) status = clear(work.table.used, 2 * sizeof *work.table.used, stream);
         if (status.ok()) {
             const Groups& groups = work.groups;
@@ -57,12 +49,12 @@ struct ExactGroupLaunch {
                 batch_of(plan, batches * resident, exact::block_warps),
                 static_cast<std::uint32_t>(std::clamp<std::uint64_t>(policy::exact_batch_bytes / bytes, 1, warp_size)));
             const std::uint64_t useful = spec::tiles(plan.groups(), std::uint64_t{exact::block_warps} * work.batch);
-            status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>, blocks(useful), exact::block_threads,
-                                   0, stream, input, finish, work);
+            status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>, run.blocks(useful, most),
+                                   exact::block_threads, 0, stream, input, finish, work);
         }
         if (!status.ok() || layout.room == 0) return status;
-        status = launch_kernel(LaunchKind::plain, exact::items_kernel<Input>, blocks(layout.room), exact::block_threads,
-                               0, stream, input, work);
+        status = launch_kernel(LaunchKind::plain, exact::items_kernel<Input>, run.blocks(layout.room, most),
+                               exact::block_threads, 0, stream, input, work);
         if (!status.ok()) return status;
         using Large = exact::LargeStates<Input::states>;
         return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states, Large>,
@@ -99,13 +91,11 @@ struct ExactGroupLaunch {
 };
 
 template <class T>
-Status launch_exact_groups(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                           const DeviceTraits& device) {
-    return exact::with_map(plan.request().op, [&]<class Map>(Map) -> Status {
+Status launch_exact_groups(const Run& run) {
+    return exact::with_map(run.request().op, [&]<class Map>(Map) -> Status {
         using Input = exact::Terms<T, Map>;
-        const Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y), plan.request().n,
-                          Groups::of(plan, in.offsets).step);
-        return ExactGroupLaunch<Input>{input, stream, device}.reduce(plan, in.offsets, out, workspace);
+        const auto input = exact::terms_of<Input>(run, detail::strides_of(run.request()).element);
+        return ExactGroupLaunch<Input>{input, run.stream, run.device()}.reduce(run);
     });
 }
 

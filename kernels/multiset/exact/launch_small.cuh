@@ -10,68 +10,61 @@
 namespace detreduce::cuda {
 
 template <class T>
-struct SmallLaunch {
-    const Plan& plan;
-    const Inputs& in;
-    Stream stream;
-    DeviceTraits device;
-    std::uint32_t blocks = exact_small_blocks(plan.request());
+struct SmallLaunch : Run {
+    std::uint32_t blocks = exact_small_blocks(request());
 
     template <class Map>
     using ShapeOf = typename exact::SmallOf<T, Map>::Shape;
 
-    /// What each block leaves, from `workspace` on; and where it ends.
+    /// What each block leaves, from `place` on; and where it ends.
     template <class Map>
-    [[nodiscard]] exact::SmallLeft left(exact::Word*& workspace) const {
-        exact::Word* const parts = workspace;
+    [[nodiscard]] exact::SmallLeft left(exact::Word*& place) const {
+        exact::Word* const parts = place;
         exact::Word* const slots = parts + blocks * exact_small_part_words;
         static_assert(ShapeOf<Map>::count + 1 <= exact_small_part_words);
-        workspace = slots + std::size_t{blocks} * ShapeOf<Map>::words;
+        place = slots + std::size_t{blocks} * ShapeOf<Map>::words;
         return {parts, slots};
     }
     template <class Map>
     [[nodiscard]] Status add(const exact::SmallLeft& left, const exact::Finish& finish = {},
                              LaunchKind kind = LaunchKind::plain) const {
-        const typename exact::SmallOf<T, Map>::Input input(static_cast<const T*>(in.x), static_cast<const T*>(in.y),
-                                                           plan.request().n, 1);
+        const auto input = exact::terms_of<typename exact::SmallOf<T, Map>::Input>(*this, 1);
         return launch_kernel(kind, exact::small_kernel<T, Map>, blocks, exact_small_threads, 0, stream, input,
                              left.parts, left.slots, finish);
     }
     /// One block, after the kernel before.
     template <class... Parameters, class... Arguments>
     [[nodiscard]] Status join(void (*kernel)(Parameters...), const Arguments&... arguments) const {
-        return launch_kernel(after_previous(device, kernel), kernel, 1, exact_small_threads, 0, stream, arguments...);
+        return launch_kernel(after_previous(device(), kernel), kernel, 1, exact_small_threads, 0, stream, arguments...);
     }
 
-    [[nodiscard]] Status sum(void* out, exact::Word* workspace) const {
-        const OpInfo& op = info(plan.request().op);
+    [[nodiscard]] Status sum(exact::Word* place) const {
         const bool alone = detail::route_of(plan).scope == detail::Scope::block;
-        return transforms::with_term(op.transform, [&]<class Map>(Map) -> Status {
-            const exact::SmallLeft parts = alone ? exact::SmallLeft{} : left<Map>(workspace);
+        return transforms::with_term(info(request().op).transform, [&]<class Map>(Map) -> Status {
+            const exact::SmallLeft parts = alone ? exact::SmallLeft{} : left<Map>(place);
             const auto finish = exact::Finish::of(plan, out);
             const Status added = add<Map>(parts, finish);
             if (!added.ok() || alone) return added;
             return join(exact::join_small_kernel<ShapeOf<Map>>, parts.parts, static_cast<int>(blocks),
-                        static_cast<const exact::Word*>(parts.slots), plan.request().n, finish);
+                        static_cast<const exact::Word*>(parts.slots), request().n, finish);
         });
     }
-    [[nodiscard]] Status moments(void* out, exact::Word* workspace) const {
+    [[nodiscard]] Status moments(exact::Word* place) const {
         using transforms::Element, transforms::Square;
-        const exact::SmallLeft sums = left<Element>(workspace), squares = left<Square>(workspace);
+        const exact::SmallLeft sums = left<Element>(place), squares = left<Square>(place);
         Status status = add<Element>(sums);
-        if (status.ok()) status = add<Square>(squares, {}, after_previous(device, exact::small_kernel<T, Square>));
+        if (status.ok()) status = add<Square>(squares, {}, after_previous(device(), exact::small_kernel<T, Square>));
         if (!status.ok()) return status;
         return join(exact::join_moments_kernel<ShapeOf<Element>, ShapeOf<Square>>, sums, squares,
-                    static_cast<int>(blocks), plan.request().n, exact::Finish::of(plan, out));
+                    static_cast<int>(blocks), request().n, exact::Finish::of(plan, out));
     }
 };
 
 template <class T>
-Status launch_exact_small(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                          const DeviceTraits& device) {
-    const SmallLaunch<T> launch{plan, in, stream, device};
-    auto* const words = static_cast<exact::Word*>(workspace);
-    return info(plan.request().op).kind == Kind::moments ? launch.moments(out, words) : launch.sum(out, words);
+Status launch_exact_small(const Run& run) {
+    const SmallLaunch<T> launch{run};
+    auto* const place = static_cast<exact::Word*>(run.workspace);
+    return info(run.request().op).kind == Kind::moments ? launch.moments(place) : launch.sum(place);
 }
 
 } // namespace detreduce::cuda

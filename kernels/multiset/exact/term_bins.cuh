@@ -169,6 +169,13 @@ struct Terms {
     }
 };
 
+/// Those of a run.
+template <class Input>
+[[nodiscard]] Input terms_of(const Run& run, std::uint64_t step) {
+    using T = typename Input::Type;
+    return {static_cast<const T*>(run.in.x), static_cast<const T*>(run.in.y), run.request().n, step};
+}
+
 template <class T, class Map, int V>
 inline constexpr int
     blocks_at_once<Terms<T, Map, V>> = (Map::inputs == 2 ? policy::exact_of_two_inputs : policy::exact).blocks;

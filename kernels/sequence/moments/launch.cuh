@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sequence/launch_groups.cuh"
-#include "sequence/moments/launch.hpp"
 #include "sequence/moments/tile.cuh"
 
 namespace detreduce::cuda {
@@ -12,16 +11,14 @@ requires(Aligned ||
          fp::is_f32<T>) inline constexpr int blocks_at_once<MomentLevel<T, Aligned>> = policy::aligned_moments.blocks;
 
 template <class T>
-Status launch_moments(const Plan& plan, const Inputs& in, void* out, void* workspace, Stream stream,
-                      const DeviceTraits& device) {
-    const FlatLaunch<T, acc::Moments<fp::Arithmetic<T>>> flat(plan, in.x, out, workspace, stream, device);
-    const Groups groups = Groups::of(plan, in.offsets);
+Status launch_moments(const Run& run) {
+    const FlatLaunch<T, acc::Moments<fp::Arithmetic<T>>> flat(run);
     const bool aligned = all_aligned(flat);
     if constexpr (fp::is_narrow<T>) { // which has no registers to spare for the other way
-        if (aligned) return GroupLaunch<T, MomentLevel<T, true>>{flat, {flat.x}, groups, workspace}.run_whole();
+        if (aligned) return GroupLaunch<T, MomentLevel<T, true>>{flat, {flat.x}}.run_whole();
     }
     using Level = MomentLevel<T, false>;
-    return GroupLaunch<T, Level>{flat, Level::Items::pointer(flat.x, nullptr, aligned), groups, workspace}.run();
+    return GroupLaunch<T, Level>{flat, Level::Items::pointer(flat.x, nullptr, aligned)}.run();
 }
 
 } // namespace detreduce::cuda
