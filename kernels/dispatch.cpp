@@ -9,7 +9,6 @@
 #include "multiset/launch.hpp"
 #include "plan_parts.hpp"
 #include "state_form.hpp"
-#include "tensors/clip.hpp"
 #include "widen/widen.hpp"
 
 namespace detreduce::cuda {
@@ -68,24 +67,14 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
     return with_dtype_from_16_bits(plan.request().dtype, [&]<class T>(T) { return run_by_engine<T>(run); });
 }
 
-Status enqueue_clip(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out,
-                    void* workspace, Stream stream) noexcept {
-    return launch_clip(plan, state, list, norm_out, workspace, stream, route_of(plan.norm()).device);
-}
-
 Status enqueue_add(const Plan& plan, ExactState* state, const void* x, Stream stream) noexcept {
     const Request& r = plan.request();
-    const auto normalize = [&] { return launch_exact_finish(state, nullptr, nullptr, r.dtype, stream); };
+    const auto normalize = [&] { return enqueue_finish(r.device, state, nullptr, nullptr, r.dtype, stream); };
     Status status = normalize(); // a limb that is as large as it may be would not be one any more
     if (!status.ok()) return status;
     const Run run{plan, x, nullptr, nullptr, stream};
     status = with_dtype_from_16_bits(r.dtype, [&]<class T>(T) { return launch_exact_add<T>(run, state); });
     return status.ok() ? normalize() : status;
-}
-
-Status enqueue_finish(const Device&, ExactState* state, const ExactState* term, void* out, DType output,
-                      Stream stream) noexcept {
-    return launch_exact_finish(state, term, out, output, stream);
 }
 
 } // namespace detreduce::cuda

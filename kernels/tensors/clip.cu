@@ -6,12 +6,12 @@
 
 #include <detreduce/spec/clip.hpp>
 
+#include "cuda_backend.hpp"
 #include "for_each.cuh"
 #include "multiset/exact/launch.hpp"
 #include "multiset/exact/kernels.cuh"
 #include "platform/launch_kernel.hpp"
 #include "state_form.hpp"
-#include "tensors/clip.hpp"
 #include "tensors/find_part.cuh"
 #include "tensors/list.hpp"
 
@@ -155,15 +155,15 @@ ScaleParts take_parts(const Tensor* list, std::uint64_t count, std::uint64_t& ne
     return parts;
 }
 
-Status scale(const ClipPlan& plan, const Tensor* list, const ClipFactor* factor, Stream stream,
-             const DeviceTraits& device) {
+Status scale(const ClipPlan& plan, const Tensor* list, const ClipFactor* factor, Stream stream) {
+    const double blocks = policy::scale_blocks * detail::route_of(plan.norm()).device.sms;
     const std::uint64_t count = plan.request().tensors;
     double bytes = 0;
     for (std::uint64_t i = 0; i < count; ++i)
         bytes += bytes_of(list[i]);
     Status status;
     for (std::uint64_t next = 0; status.ok() && next < count;) {
-        const ScaleParts parts = take_parts(list, count, next, bytes, policy::scale_blocks * device.sms);
+        const ScaleParts parts = take_parts(list, count, next, bytes, blocks);
         if (parts.count == 0) break;
         status = launch_kernel(LaunchKind::plain, scale_kernel, parts.blocks, policy::scale_threads, 0, stream, parts,
                                factor);
@@ -173,8 +173,8 @@ Status scale(const ClipPlan& plan, const Tensor* list, const ClipFactor* factor,
 
 } // namespace
 
-Status launch_clip(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out, void* workspace,
-                   Stream stream, const DeviceTraits& device) {
+Status enqueue_clip(const ClipPlan& plan, const std::int64_t* state, const Tensor* list, void* norm_out,
+                    void* workspace, Stream stream) noexcept {
     static_assert(sizeof(ClipFactor) <= clip_workspace_bytes);
     auto* const factor = reinterpret_cast<ClipFactor*>(static_cast<char*>(workspace) + plan.norm().workspace_bytes());
     const Word* states = static_cast<const Word*>(workspace);
@@ -185,7 +185,7 @@ Status launch_clip(const ClipPlan& plan, const std::int64_t* state, const Tensor
     const NormStates norm{{states, 1}, plan.request().max_norm, plan.request().epsilon, factor};
     status = launch_kernel(LaunchKind::plain, exact::finish_kernel<norm.states, NormStates>, 1, norm.threads, 0, stream,
                            norm, exact::Finish{norm_out, plan.request().norm, Finalize::root});
-    return status.ok() ? scale(plan, list, factor, stream, device) : status;
+    return status.ok() ? scale(plan, list, factor, stream) : status;
 }
 
 } // namespace detreduce::cuda

@@ -1,4 +1,5 @@
 // What happens to a state on the device besides adding elements to it.
+#include "cuda_backend.hpp"
 #include "multiset/exact/launch.cuh"
 
 namespace detreduce::cuda {
@@ -56,7 +57,8 @@ struct CallersState {
 } // namespace
 } // namespace exact
 
-Status launch_exact_finish(ExactState* state, const ExactState* term, void* out, DType output, Stream stream) {
+Status enqueue_finish(const Device&, ExactState* state, const ExactState* term, void* out, DType output,
+                      Stream stream) noexcept {
     const exact::CallersState load{state->words().data(), term ? term->words().data() : nullptr, out != nullptr};
     return launch_kernel(LaunchKind::plain, exact::finish_kernel<1, exact::CallersState>, 1, load.threads, 0, stream,
                          load, exact::Finish{out, output});

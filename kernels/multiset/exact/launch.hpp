@@ -130,9 +130,4 @@ template <class T>
 template <class T>
 [[nodiscard]] Status launch_exact_add(const Run& run, ExactState* state);
 
-/// Adds `term`, unless null, to the state, normalizes it if anything was added, and rounds it to
-/// `out` of `output`, unless null.
-[[nodiscard]] Status launch_exact_finish(ExactState* state, const ExactState* term, void* out, DType output,
-                                         Stream stream);
-
 } // namespace detreduce::cuda
