@@ -44,16 +44,16 @@ __device__ __forceinline__ Out rounded_to(double x) {
         return fp::canonical(static_cast<Out>(x));
     }
 }
-/// f(out as an array of T) for the T of `output`, of 16 bits or more.
+/// f(p as an array of T) for the T of `dtype`, of 16 bits or more: with_dtype() is for the host.
 template <class F>
-__device__ __forceinline__ void with_output(void* out, DType output, const F& f) {
-    switch (output) {
+__device__ __forceinline__ void with_array(void* p, DType dtype, const F& f) {
+    switch (dtype) {
 #define DETREDUCE_CASE(name, c_name, type)                                                                             \
     case DType::name:                                                                                                  \
-        return f(static_cast<type*>(out));
+        return f(static_cast<type*>(p));
         DETREDUCE_FORMATS_FROM_16_BITS(DETREDUCE_CASE)
 #undef DETREDUCE_CASE
-    default: // nothing is stored in it here
+    default: // there are no kernels of it
         return;
     }
 }

@@ -32,11 +32,11 @@ struct LossOut {
 
     template <int K, class V>
     __device__ __forceinline__ void store(std::uint64_t at, const Pack<V, K>& values) const {
-        with_output(out, output, [&](auto* to) { store_pack(to + at, aligned, values); });
+        with_array(out, output, [&](auto* to) { store_pack(to + at, aligned, values); });
     }
     template <class V>
     __device__ __forceinline__ void store(std::uint64_t at, V value) const {
-        with_output(out, output, [&]<class T>(T* to) { to[at] = rounded_to<T>(value); });
+        with_array(out, output, [&]<class T>(T* to) { to[at] = rounded_to<T>(value); });
     }
 };
 

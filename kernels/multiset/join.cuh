@@ -17,16 +17,7 @@ namespace detreduce::cuda::multiset {
 template <class F>
 __device__ __forceinline__ void with_element(DType dtype, spec::View view, NanPolicy nan, std::int64_t key,
                                              const F& f) {
-    switch (dtype) {
-#define DETREDUCE_CASE(name, c_name, type)                                                                             \
-    case DType::name:                                                                                                  \
-        f(Keys<type>::of(view, nan).element(key));                                                                     \
-        break;
-        DETREDUCE_FORMATS_FROM_16_BITS(DETREDUCE_CASE)
-#undef DETREDUCE_CASE
-    default: // there are no kernels of it
-        break;
-    }
+    with_array(nullptr, dtype, [&]<class T>(T*) { f(Keys<T>::of(view, nan).element(key)); });
 }
 /// Not inlined, as store_rounded().
 static __device__ __noinline__ void store_key(void* out, DType output, DType dtype, spec::View view, NanPolicy nan,

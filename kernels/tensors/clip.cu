@@ -11,6 +11,7 @@
 #include "multiset/exact/launch.hpp"
 #include "multiset/exact/kernels.cuh"
 #include "platform/launch_kernel.hpp"
+#include "rounded.cuh"
 #include "state_form.hpp"
 #include "tensors/find_part.cuh"
 #include "tensors/list.hpp"
@@ -125,16 +126,7 @@ __global__ void __launch_bounds__(policy::scale_threads)
     const ScaleParts::Part part = parts.part[i];
     const std::uint32_t end = i + 1 < parts.count ? parts.part[i + 1].first : parts.blocks,
                         block = blockIdx.x - part.first, blocks = end - part.first;
-    const auto scale = [&]<class T>(T* x) { scale_share(x, part.n, block, blocks, factor); };
-    switch (part.dtype) { // with_dtype() is for the host
-#define DETREDUCE_CASE(name, c_name, type)                                                                             \
-    case DType::name:                                                                                                  \
-        return scale(static_cast<type*>(part.x));
-        DETREDUCE_FORMATS_FROM_16_BITS(DETREDUCE_CASE)
-#undef DETREDUCE_CASE
-    default: // none is clipped
-        return;
-    }
+    with_array(part.x, part.dtype, [&](auto* x) { scale_share(x, part.n, block, blocks, factor); });
 }
 
 double bytes_of(const Tensor& tensor) {
