@@ -102,9 +102,8 @@ struct SumStates {
 
 template <int States>
 Status launch_sums(const StatesWork& work, Stream stream) {
-    const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(work.groups, 1u << 20));
-    return launch_kernel(LaunchKind::plain, exact::finish_kernel<States, SumStates<States>>, blocks, warp_size, 0,
-                         stream, SumStates<States>{work}, work.finish);
+    const std::uint64_t blocks = std::min<std::uint64_t>(work.groups, 1u << 20);
+    return exact::launch_finish<States>(SumStates<States>{work}, work.finish, blocks, stream);
 }
 
 } // namespace

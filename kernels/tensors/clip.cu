@@ -175,8 +175,7 @@ Status enqueue_clip(const ClipPlan& plan, const std::int64_t* state, const Tenso
                         : for_each(1, PartState{state, static_cast<Word*>(workspace)}, stream);
     if (!status.ok()) return status;
     const NormStates norm{{states, 1}, plan.request().max_norm, plan.request().epsilon, factor};
-    status = launch_kernel(LaunchKind::plain, exact::finish_kernel<norm.states, NormStates>, 1, norm.threads, 0, stream,
-                           norm, exact::Finish{norm_out, plan.request().norm, Finalize::root});
+    status = exact::launch_finish<norm.states>(norm, {norm_out, plan.request().norm, Finalize::root}, 1, stream);
     return status.ok() ? scale(plan, list, factor, stream) : status;
 }
 

@@ -60,8 +60,7 @@ struct CallersState {
 Status enqueue_finish(const Device&, ExactState* state, const ExactState* term, void* out, DType output,
                       Stream stream) noexcept {
     const exact::CallersState load{state->words().data(), term ? term->words().data() : nullptr, out != nullptr};
-    return launch_kernel(LaunchKind::plain, exact::finish_kernel<1, exact::CallersState>, 1, load.threads, 0, stream,
-                         load, exact::Finish{out, output});
+    return exact::launch_finish<1>(load, {out, output}, 1, stream);
 }
 
 } // namespace detreduce::cuda

@@ -73,10 +73,8 @@ struct TensorsLaunch : Run {
         const auto finish = exact::Finish::of(plan, out);
         const auto run = [&](const Word* states, std::uint64_t results, const exact::Finish& to) {
             using At = exact::StatesAt<States, Beside>;
-            const auto blocks =
-                static_cast<std::uint32_t>(std::min<std::uint64_t>(results, policy::finish_blocks * device().sms));
-            return launch_kernel(LaunchKind::plain, exact::finish_kernel<States, At>, blocks, At::threads, 0, stream,
-                                 At{states, results}, to);
+            const std::uint64_t most = policy::finish_blocks * device().sms;
+            return exact::launch_finish<States>(At{states, results}, to, std::min(results, most), stream);
         };
         const bool several = each() != nullptr && count() > 0;
         const Status status = several ? run(each(), count(), finish) : Status{};

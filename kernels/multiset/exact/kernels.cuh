@@ -4,6 +4,7 @@
 
 #include "groups/parts.hpp"
 #include "platform/grid.cuh"
+#include "platform/launch_kernel.hpp"
 #include "multiset/exact/round.cuh"
 #include "multiset/exact/walk.cuh"
 
@@ -79,6 +80,12 @@ __global__ void __launch_bounds__(Load::threads)
         round_words<States>(words, finish.moved(group));
         __syncthreads(); // the words are used again
     }
+}
+
+template <int States, class Load>
+[[nodiscard]] Status launch_finish(const Load& load, const Finish& finish, std::uint64_t blocks, Stream stream) {
+    return launch_kernel(LaunchKind::plain, finish_kernel<States, Load>, static_cast<std::uint32_t>(blocks),
+                         Load::threads, 0, stream, load, finish);
 }
 
 /// The states of `count` results, to which the kernel before has added. Of

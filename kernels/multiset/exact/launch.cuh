@@ -9,7 +9,6 @@
 #include "platform/cuda_error.hpp"
 #include "multiset/exact/kernels.cuh"
 #include "multiset/exact/launch.hpp"
-#include "platform/launch_kernel.hpp"
 
 namespace detreduce::cuda {
 
@@ -45,9 +44,7 @@ struct ExactLaunch : Run {
         const Status added = launch_kernel(after_previous(device(), add), add, blocks, exact::block_threads, 0, stream,
                                            input, state, between, finish);
         if (!added.ok() || last_block) return added;
-        const exact::StatesAt<Input::states> all{state, 1};
-        return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states, decltype(all)>, 1, all.threads, 0,
-                             stream, all, finish);
+        return exact::launch_finish<Input::states>(exact::StatesAt<Input::states>{state, 1}, finish, 1, stream);
     }
 
     [[nodiscard]] Status add_to(exact::Word* state) const {

@@ -56,11 +56,10 @@ struct ExactGroupLaunch {
         status = launch_kernel(LaunchKind::plain, exact::items_kernel<Input>, run.blocks(layout.room, most),
                                exact::block_threads, 0, stream, input, work);
         if (!status.ok()) return status;
-        using Large = exact::LargeStates<Input::states>;
-        return launch_kernel(LaunchKind::plain, exact::finish_kernel<Input::states, Large>,
-                             static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-                                 layout.room / 4, 1, policy::large_group_blocks * device.sms)),
-                             Large::threads, 0, stream, Large{work.table, work.states}, finish);
+        const exact::LargeStates<Input::states> large{work.table, work.states};
+        const std::uint64_t blocks =
+            std::clamp<std::uint64_t>(layout.room / 4, 1, policy::large_group_blocks * device.sms);
+        return exact::launch_finish<Input::states>(large, finish, blocks, stream);
     }
 
     /// Columns, with the workspace of PartLayout.
