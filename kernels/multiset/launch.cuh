@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include "for_each.cuh"
-#include "launch_blocks.hpp"
 #include "multiset/kernels.cuh"
 #include "multiset/launch.hpp"
 

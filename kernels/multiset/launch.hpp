@@ -7,6 +7,7 @@
 
 #include <detreduce/plan.hpp>
 
+#include "platform/launch_kernel.hpp"
 #include "sequence/launch.hpp"
 #include "multiset/join.hpp"
 #include "policies.hpp"
@@ -25,6 +26,20 @@ inline constexpr std::uint32_t tile_vectors = policy::compare_loads;
     const std::uint64_t useful = (r.n * size_of(r.dtype) + at_once - 1) / at_once;
     return static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(useful, 1, launch.grid ? std::min<std::uint64_t>(launch.grid, most) : most));
+}
+
+/// At most `useful`, which is not more than the plan says, where it says how many. One block would
+/// take so many iterations; 0: `useful`.
+template <class Kernel>
+[[nodiscard]] Status choose_blocks(const Run& run, Kernel kernel, std::uint32_t useful, std::uint32_t& blocks,
+                                   std::uint64_t iterations = 0) {
+    blocks = useful;
+    if (run.plan.launch().grid != 0) return {};
+    std::uint32_t resident = 0;
+    const Status status = count_resident(kernel, run.plan.launch().block, 0, run.device(), resident);
+    blocks = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(useful, policy::blocks_for(iterations ? iterations : useful, resident)));
+    return status;
 }
 
 /// For rows and segments.

@@ -6,7 +6,6 @@
 #include <detreduce/plan.hpp>
 
 #include "for_each.cuh"
-#include "launch_blocks.hpp"
 #include "multiset/launch.hpp"
 #include "multiset/scopes.cuh"
 #include "multiset/sources.cuh"
@@ -25,11 +24,6 @@ __device__ __forceinline__ void add_up(Count mine, Count* total) {
     } else if (all != 0) {
         atomicAdd(total, all);
     }
-}
-
-/// Makes *total zero, unless one block alone, which stores its count, is to follow.
-[[nodiscard]] inline Status start_from_zero(Count* total, std::uint32_t blocks, Stream stream) {
-    return blocks == 1 ? Status{} : clear(total, sizeof *total, stream);
 }
 
 } // namespace detreduce::cuda::count

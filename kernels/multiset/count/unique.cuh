@@ -77,15 +77,17 @@ Status launch_count_unique(const Run& run) {
     const count::KeyBuffers<Key> buffers(run.workspace, n);
     std::uint32_t blocks = 0;
     const count::MakeKey<T> make{static_cast<const T*>(run.in.x), buffers.first};
-    if (const Status bad = choose_blocks(run, for_each_kernel<count::MakeKey<T>>, useful, blocks); !bad.ok())
+    if (const Status bad = multiset::choose_blocks(run, for_each_kernel<count::MakeKey<T>>, useful, blocks); !bad.ok())
         return bad;
     const Status made = for_each(n, make, run.stream, blocks, plan.launch().block);
     if (!made.ok()) return made;
     cub::DoubleBuffer<Key> keys(buffers.first, buffers.second);
     std::size_t bytes = plan.workspace_bytes() - count::KeyBuffers<Key>::bytes(n);
     if (const Status bad = count::sort_keys(buffers.sort, bytes, keys, n, run.stream); !bad.ok()) return bad;
-    if (const Status bad = choose_blocks(run, count::boundary_kernel<Key>, useful, blocks); !bad.ok()) return bad;
-    if (const Status bad = count::start_from_zero(total, blocks, run.stream); !bad.ok()) return bad;
+    if (const Status bad = multiset::choose_blocks(run, count::boundary_kernel<Key>, useful, blocks); !bad.ok())
+        return bad;
+    const Status zeroed = blocks == 1 ? Status{} : clear(total, sizeof *total, run.stream); // one block alone stores
+    if (!zeroed.ok()) return zeroed;
     return launch_kernel(LaunchKind::plain, count::boundary_kernel<Key>, blocks, plan.launch().block, 0, run.stream,
                          static_cast<const Key*>(keys.Current()), n, total);
 }

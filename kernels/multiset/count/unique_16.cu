@@ -69,7 +69,7 @@ static Status count_patterns(const Run& run) {
     const Launch& launch = run.plan.launch();
     std::uint32_t blocks = 0;
     const Status chosen =
-        choose_blocks(run, count::mark_kernel<T>, multiset::useful_blocks(run.request(), launch), blocks);
+        multiset::choose_blocks(run, count::mark_kernel<T>, multiset::useful_blocks(run.request(), launch), blocks);
     if (!chosen.ok()) return chosen;
     const Status zeroed = clear(map, pattern_map_bytes, run.stream);
     if (!zeroed.ok()) return zeroed;
