@@ -14,7 +14,6 @@ target_sources(${detreduce_kernels} PRIVATE
   ${detreduce_kernels_dir}/multiset/join.cu
   ${detreduce_kernels_dir}/multiset/states.cu
   ${detreduce_kernels_dir}/row_ops/each.cu
-  ${detreduce_kernels_dir}/row_ops/quotient.cu
   ${detreduce_kernels_dir}/row_ops/row_ops.cpp
   ${detreduce_kernels_dir}/segments/segments.cu
   ${detreduce_kernels_dir}/tensors/clip.cu

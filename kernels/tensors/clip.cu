@@ -13,7 +13,6 @@
 #include "platform/launch_kernel.hpp"
 #include "rounded.cuh"
 #include "state_form.hpp"
-#include "tensors/find_part.cuh"
 #include "tensors/list.hpp"
 
 namespace detreduce::cuda {

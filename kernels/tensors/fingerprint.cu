@@ -9,7 +9,6 @@
 #include "for_each.cuh"
 #include "platform/memory.cuh"
 #include "platform/warp.cuh"
-#include "tensors/find_part.cuh"
 #include "tensors/list.hpp"
 
 namespace detreduce::cuda {

@@ -43,6 +43,18 @@ struct TensorParts {
     Part part[tensors_at_once];
 };
 
+/// Of parts of which each says the first block, or warp, that works on it: the last whose first is
+/// `number` or before.
+template <class Parts>
+[[nodiscard]] DETREDUCE_HD std::uint32_t find_part(const Parts& parts, std::uint32_t number) {
+    std::uint32_t low = 0, high = parts.count;
+    while (high - low > 1) {
+        const std::uint32_t middle = (low + high) / 2;
+        (parts.part[middle].first <= number ? low : high) = middle;
+    }
+    return low;
+}
+
 /// Where a list is in a workspace, `begin` bytes after whatever comes first there.
 struct TensorListLayout {
     std::size_t entries, blocks, end;
