@@ -11,10 +11,7 @@ namespace detreduce::cuda {
 /// K neighbouring values at out[at], in one store where the address of out[0] allows it.
 template <class Out, int K, class V>
 __device__ __forceinline__ void store_pack(Out* out, bool aligned, const Pack<V, K>& values) {
-    Pack<Out, K> pack;
-#pragma unroll
-    for (int k = 0; k < K; ++k)
-        pack.v[k] = rounded_to<Out>(values.v[k]);
+    const auto pack = pack_of<Out, K>([&](int k) { return rounded_to<Out>(values.v[k]); });
     if (aligned) {
         *reinterpret_cast<Pack<Out, K>*>(out) = pack;
         return;

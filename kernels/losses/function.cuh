@@ -12,11 +12,7 @@ namespace detreduce::cuda {
 template <loss_terms::Value Which, class V, int K>
 __device__ __forceinline__ Pack<V, K> loss_values(Loss loss, V parameter, const Pack<V, K>& x, const Pack<V, K>& t) {
     return loss_terms::with_loss(loss, parameter, [&]<class L>(L) {
-        Pack<V, K> values;
-#pragma unroll
-        for (int k = 0; k < K; ++k)
-            values.v[k] = loss_terms::value_of<Which>(L{}, x.v[k], t.v[k], parameter);
-        return values;
+        return pack_of<V, K>([&](int k) { return loss_terms::value_of<Which>(L{}, x.v[k], t.v[k], parameter); });
     });
 }
 
@@ -36,20 +32,13 @@ template <class T, int K>
 struct LossPack {
     using V = fp::Arithmetic<T>;
     Pack<V, K> x, t, w;
-    __device__ __forceinline__ explicit LossPack(const Pack<Three<T>, K>& raw) {
-#pragma unroll
-        for (int k = 0; k < K; ++k) {
-            x.v[k] = argument(raw.v[k].x);
-            t.v[k] = argument(raw.v[k].y);
-            w.v[k] = argument(raw.v[k].z);
-        }
-    }
+    __device__ __forceinline__ explicit LossPack(const Pack<Three<T>, K>& raw)
+        : x(pack_of<V, K>([&](int k) { return argument(raw.v[k].x); })),
+          t(pack_of<V, K>([&](int k) { return argument(raw.v[k].y); })),
+          w(pack_of<V, K>([&](int k) { return argument(raw.v[k].z); })) {}
     /// Where there are no weights, they are ones, which change no bit.
-    __device__ __forceinline__ Pack<V, K> weighted(Pack<V, K> values) const {
-#pragma unroll
-        for (int k = 0; k < K; ++k)
-            values.v[k] = values.v[k] * w.v[k];
-        return values;
+    __device__ __forceinline__ Pack<V, K> weighted(const Pack<V, K>& values) const {
+        return pack_of<V, K>([&](int k) { return values.v[k] * w.v[k]; });
     }
 };
 

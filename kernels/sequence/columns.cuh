@@ -54,11 +54,7 @@ template <class T, int C, Alignment A>
 __device__ __forceinline__ Pack<Both<T>, C> load_columns(const TwoInputs<T, A>& p, std::uint64_t remaining,
                                                          bool vectors) {
     const auto x = load_columns<T, C>(p.x, remaining, vectors), y = load_columns<T, C>(p.y, remaining, vectors);
-    Pack<Both<T>, C> both;
-#pragma unroll
-    for (int k = 0; k < C; ++k)
-        both.v[k] = {x.v[k], y.v[k]};
-    return both;
+    return both_of(x, y);
 }
 
 /// As PendingTree, for parts that are seldom complete: those that wait do so in shared memory,

@@ -19,6 +19,16 @@ struct alignas(K * sizeof(Item) % 16 == 0  ? 16
     Item v[K];
 };
 
+/// f(0), f(1), …
+template <class Item, int K, class F>
+__device__ __forceinline__ Pack<Item, K> pack_of(const F& f) {
+    Pack<Item, K> pack;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        pack.v[k] = f(k);
+    return pack;
+}
+
 /// How a level is read. The input is read once, past L1; partial results were written by other
 /// blocks of this very launch, so they must come from L2.
 enum class Source { aligned_input, any_input, partials };
@@ -81,20 +91,18 @@ __device__ __forceinline__ Pack<T, 8> load_halves_if(bool there, const T* p) {
 template <Source S, class Item, int K>
 __device__ __forceinline__ Pack<Item, K> load_pack(const Item* p) {
     if constexpr (S == Source::any_input && fp::has_16_bits<Item>) return load_halves_if<Item>(true, p);
-    Pack<Item, K> pack;
     if constexpr (S == Source::any_input) { // neighbouring threads share the sectors, so most of these hit L1
-#pragma unroll
-        for (int k = 0; k < K; ++k)
-            pack.v[k] = load_number(p + k);
+        return pack_of<Item, K>([&](int k) { return load_number(p + k); });
     } else {
+        Pack<Item, K> pack;
         constexpr int pieces = sizeof(pack) / 16;
         uint4 raw[pieces];
 #pragma unroll
         for (int i = 0; i < pieces; ++i)
             raw[i] = load16<S>(reinterpret_cast<const char*>(p) + 16 * i);
         __builtin_memcpy(&pack, raw, sizeof pack);
+        return pack;
     }
-    return pack;
 }
 
 /// One item.
@@ -165,6 +173,10 @@ template <class T>
 struct Both {
     T x, y;
 };
+template <class T, int K>
+__device__ __forceinline__ Pack<Both<T>, K> both_of(const Pack<T, K>& x, const Pack<T, K>& y) {
+    return pack_of<Both<T>, K>([&](int k) { return Both<T>{x.v[k], y.v[k]}; });
+}
 template <class T>
 struct Three {
     T x, y, z;
@@ -236,11 +248,7 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const TwoInputs<T, A>& p) {
     using One = ItemOf<T, 1, A>;
     const Pack<T, K> x = load_pack<S, T, K>(One::pointer(p.x, nullptr, p.aligned)),
                      y = load_pack<S, T, K>(One::pointer(p.y, nullptr, p.aligned));
-    Pack<Item, K> both;
-#pragma unroll
-    for (int k = 0; k < K; ++k)
-        both.v[k] = {x.v[k], y.v[k]};
-    return both;
+    return both_of(x, y);
 }
 template <class T>
 inline constexpr T one = fp::from_bits<T>(fp::one_bits<T>);
@@ -248,16 +256,9 @@ template <Source S, class Item, int K, class T>
 __device__ __forceinline__ Pack<Item, K> load_pack(const ThreeInputs<T>& p) {
     const Pack<T, K> x = load_pack<S, T, K>(OneInput<T>{p.x, p.aligned}),
                      y = load_pack<S, T, K>(OneInput<T>{p.y, p.aligned});
-    Pack<T, K> z;
-#pragma unroll
-    for (int k = 0; k < K; ++k)
-        z.v[k] = one<T>;
+    Pack<T, K> z = pack_of<T, K>([](int) { return one<T>; });
     if (p.z != nullptr) z = load_pack<S, T, K>(OneInput<T>{p.z, p.aligned});
-    Pack<Item, K> three;
-#pragma unroll
-    for (int k = 0; k < K; ++k)
-        three.v[k] = {x.v[k], y.v[k], z.v[k]};
-    return three;
+    return pack_of<Item, K>([&](int k) { return Item{x.v[k], y.v[k], z.v[k]}; });
 }
 template <Source S, class T>
 __device__ __forceinline__ Three<T> load_item(const ThreeInputs<T>& p) {
@@ -289,11 +290,7 @@ template <class Item, int K, class T>
 __device__ __forceinline__ Pack<Item, K> load_pack_if(bool there, const TwoInputs<T, Alignment::never>& p) {
     const Pack<T, K> x = load_pack_if<T, K>(there, OneInput<T, Alignment::never>{p.x}),
                      y = load_pack_if<T, K>(there, OneInput<T, Alignment::never>{p.y});
-    Pack<Item, K> both;
-#pragma unroll
-    for (int k = 0; k < K; ++k)
-        both.v[k] = {x.v[k], y.v[k]};
-    return both;
+    return both_of(x, y);
 }
 
 } // namespace detreduce::cuda

@@ -91,13 +91,8 @@ struct Tile {
         /// As many as 16 bytes hold.
         static constexpr int together = 16 / sizeof(V);
         __device__ __forceinline__ void put(std::uint32_t chunk, std::uint32_t j, const Acc (&a)[together]) {
-            Pack<V, together> means, m2s;
-#pragma unroll
-            for (int i = 0; i < together; ++i) {
-                means.v[i] = a[i].mean;
-                m2s.v[i] = a[i].m2;
-            }
-            put(chunk, j, means, m2s);
+            put(chunk, j, pack_of<V, together>([&](int i) { return a[i].mean; }),
+                pack_of<V, together>([&](int i) { return a[i].m2; }));
         }
     };
 
