@@ -47,6 +47,16 @@ struct Vectors {
 struct Range {
     std::uint32_t largest = 0, smallest_less_one = 0xffffffffu;
     std::int32_t lowest = 0;
+
+    /// Of an element, or of the upper half of one: a lower half that is not zero shows as the last
+    /// bit, so that the smallest subnormals are not taken for zeros.
+    template <bool Signs>
+    __device__ __forceinline__ void take(std::uint32_t bits, std::uint32_t low = 0) {
+        const std::uint32_t magnitude = (bits & 0x7fffffffu) | min(low, 1u);
+        largest = max(largest, magnitude);
+        smallest_less_one = min(smallest_less_one, magnitude - 1);
+        if (Signs) lowest = min(lowest, static_cast<std::int32_t>(bits));
+    }
 };
 
 /// What is cheaper to know, and enough for a window where there are no zeros: twice the largest and
@@ -85,7 +95,7 @@ struct Element<float> {
     static constexpr int fraction_bits = 23, per_vector = 4;
     template <bool Signs = true>
     static __device__ __forceinline__ void look(Range& r, const uint4& v) {
-        look<Signs>(r, v.x), look<Signs>(r, v.y), look<Signs>(r, v.z), look<Signs>(r, v.w);
+        r.take<Signs>(v.x), r.take<Signs>(v.y), r.take<Signs>(v.z), r.take<Signs>(v.w);
     }
     static __device__ __forceinline__ void look(Glance& g, const uint4& v) {
         g.take(v.x), g.take(v.y), g.take(v.z), g.take(v.w);
@@ -102,15 +112,6 @@ struct Element<float> {
     static __device__ __forceinline__ void each_double(const uint4& v, const F& f) {
         each(v, [&](float x) { f(static_cast<double>(x)); });
     }
-
-  private:
-    template <bool Signs>
-    static __device__ __forceinline__ void look(Range& r, std::uint32_t bits) {
-        const std::uint32_t magnitude = bits & 0x7fffffffu;
-        r.largest = max(r.largest, magnitude);
-        r.smallest_less_one = min(r.smallest_less_one, magnitude - 1);
-        if (Signs) r.lowest = min(r.lowest, static_cast<std::int32_t>(bits));
-    }
 };
 
 template <>
@@ -118,7 +119,7 @@ struct Element<double> {
     static constexpr int fraction_bits = 20, per_vector = 2; // of the upper half
     template <bool Signs = true>
     static __device__ __forceinline__ void look(Range& r, const uint4& v) {
-        look<Signs>(r, v.x, v.y), look<Signs>(r, v.z, v.w);
+        r.take<Signs>(v.y, v.x), r.take<Signs>(v.w, v.z);
     }
     static __device__ __forceinline__ void look(Glance& g, const uint4& v) { g.take(v.y), g.take(v.w); }
     template <class Seen>
@@ -133,17 +134,6 @@ struct Element<double> {
     template <class F>
     static __device__ __forceinline__ void each_double(const uint4& v, const F& f) {
         each(v, f);
-    }
-
-  private:
-    template <bool Signs>
-    static __device__ __forceinline__ void look(Range& r, std::uint32_t low, std::uint32_t high) {
-        // A lower half that is not zero shows as the last bit, so that the smallest subnormals are
-        // not taken for zeros.
-        const std::uint32_t magnitude = (high & 0x7fffffffu) | min(low, 1u);
-        r.largest = max(r.largest, magnitude);
-        r.smallest_less_one = min(r.smallest_less_one, magnitude - 1);
-        if (Signs) r.lowest = min(r.lowest, static_cast<std::int32_t>(high));
     }
 };
 
