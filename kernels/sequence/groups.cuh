@@ -49,18 +49,6 @@ __device__ __forceinline__ Lanes<Acc, K> fold_each_chunk(int m, int chunk, const
     return lanes;
 }
 
-/// The last steps of lane j takes in lane j + half: half = K/2 … 1, within a thread.
-template <class Acc, int K>
-__device__ __forceinline__ Acc combine_own_lanes(Lanes<Acc, K>& lanes) {
-#pragma unroll
-    for (int half = K / 2; half >= 1; half /= 2) {
-#pragma unroll
-        for (int k = 0; k < half; ++k)
-            lanes.a[k].merge(lanes.a[k + half]);
-    }
-    return lanes.a[0];
-}
-
 /// Lane j takes in lane j + half, for half = K·threads/2 … 1, where thread t has lanes t·K …; the
 /// first of the threads has the result.
 template <class Acc, int K>
@@ -72,7 +60,7 @@ __device__ __forceinline__ Acc combine_neighbouring_lanes(Lanes<Acc, K>& lanes, 
         for (int k = 0; k < K; ++k)
             lanes.a[k].merge(shuffle_down(lanes.a[k], distance));
     }
-    return combine_own_lanes(lanes);
+    return combine_own_lanes(lanes.a);
 }
 
 /// Of a pair, `low` and `high`, one goes to the thread `distance` away, for the same part of that
@@ -292,7 +280,7 @@ __global__ void __launch_bounds__(max_block, short_row_blocks<Level, Steps>)
         sums[0] = combine_neighbouring_lanes(lanes[0], sharing); // there are more threads only where one row remains
 #pragma unroll
         for (int u = 1; u < at_once; ++u)
-            sums[u] = combine_own_lanes(lanes[u]);
+            sums[u] = combine_own_lanes(lanes[u].a);
 #pragma unroll 1
         for (int u = 0; u < remaining_rows; ++u) {
             const std::uint64_t row = place(first_row + u);

@@ -124,14 +124,31 @@ __device__ __forceinline__ Acc meet(const Merge& merge, const Acc& mine, const A
     return sum;
 }
 
-/// Merges a[0 … Count − 1], Count a power of two, as a binary tree of neighbours.
-template <int Count, class Acc>
-__device__ __forceinline__ Acc merge_neighbours(Acc (&a)[Count]) {
+/// f(i, step) for all items i that are merged with i + step, in order: Count of them, a power of
+/// two, as a binary tree of neighbours.
+template <int Count, class F>
+__device__ __forceinline__ void each_neighbours(const F& f) {
 #pragma unroll
     for (int step = 1; step < Count; step *= 2) {
 #pragma unroll
         for (int i = 0; i < Count; i += 2 * step)
-            a[i].merge(a[i + step]);
+            f(i, step);
+    }
+}
+/// Merges a[0 … Count − 1] so.
+template <int Count, class Acc>
+__device__ __forceinline__ Acc merge_neighbours(Acc (&a)[Count]) {
+    each_neighbours<Count>([&](int i, int step) { a[i].merge(a[i + step]); });
+    return a[0];
+}
+/// Lane j takes in lane j + half, for half = K/2 … 1.
+template <int K, class Acc>
+__device__ __forceinline__ Acc combine_own_lanes(Acc (&a)[K]) {
+#pragma unroll
+    for (int half = K / 2; half >= 1; half /= 2) {
+#pragma unroll
+        for (int k = 0; k < half; ++k)
+            a[k].merge(a[k + half]);
     }
     return a[0];
 }
@@ -411,12 +428,7 @@ struct TileReader {
 /// t + 32, …; thread 0 has the result.
 template <int K, class Acc>
 __device__ __forceinline__ Acc combine_lanes(Acc (&a)[K]) {
-#pragma unroll
-    for (int half = K / 2; half >= 1; half /= 2) {
-#pragma unroll
-        for (int k = 0; k < half; ++k)
-            a[k].merge(a[k + half]);
-    }
+    combine_own_lanes(a);
 #pragma unroll
     for (int distance = warp_size / 2; distance >= 1; distance /= 2)
         a[0].merge(shuffle_down(a[0], distance));

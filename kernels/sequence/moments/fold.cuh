@@ -5,18 +5,15 @@
 #include <detreduce/acc/moments.hpp>
 #include <detreduce/spec/tree_order.hpp>
 
+#include "sequence/tile.cuh"
+
 namespace detreduce::cuda::moment_kernels {
 
 /// Merges neighbours of a[0 … Count − 1] as a binary tree, each of `each` elements.
 template <int Count, class V>
 __device__ __forceinline__ acc::Moments<V> merge_equal(acc::Moments<V> (&a)[Count], V each) {
-#pragma unroll
-    for (int step = 1; step < Count; step *= 2) {
-        const auto weights = acc::Weights<V>::equal(each * static_cast<V>(step));
-#pragma unroll
-        for (int i = 0; i < Count; i += 2 * step)
-            a[i].merge(a[i + step], weights);
-    }
+    each_neighbours<Count>(
+        [&](int i, int step) { a[i].merge(a[i + step], acc::Weights<V>::equal(each * static_cast<V>(step))); });
     return a[0];
 }
 

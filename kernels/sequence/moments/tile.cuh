@@ -117,9 +117,7 @@ struct Tile {
     }
 
     /// Elements of an item, which of the input is known beforehand.
-    [[nodiscard]] __device__ __forceinline__ V unit() const {
-        return of_elements ? V(1) : static_cast<V>(counts.unit);
-    }
+    [[nodiscard]] __device__ __forceinline__ V unit() const { return of_elements ? V(1) : static_cast<V>(counts.unit); }
 
     __device__ __forceinline__ void fold_regular(std::uint32_t chunk) const {
         const int first_lane = threadIdx.x % warp_size * K;
@@ -164,16 +162,12 @@ struct Tile {
     /// Lane j, of groups of which one may be smaller, in the first `there` rows from first_row on.
     [[nodiscard]] __device__ __forceinline__ Acc fold_groups(Acc (&row)[rows], std::uint32_t first_row,
                                                              std::uint32_t there, std::uint32_t j) const {
-#pragma unroll
-        for (int step = 1; step < rows; step *= 2) {
-#pragma unroll
-            for (int r = 0; r < rows; r += 2 * step) {
-                if (r + step >= there) continue;
-                const std::uint32_t at = first_row + r;
-                row[r] = merged(row[r], row[r + step], counts.in_rows(j, at, at + step),
-                                counts.in_rows(j, at + step, at + 2 * step));
-            }
-        }
+        each_neighbours<rows>([&](int r, int step) {
+            if (r + step >= there) return;
+            const std::uint32_t at = first_row + r;
+            row[r] = merged(row[r], row[r + step], counts.in_rows(j, at, at + step),
+                            counts.in_rows(j, at + step, at + 2 * step));
+        });
         return row[0];
     }
 
