@@ -16,7 +16,6 @@
 #include "sequence/launch.hpp"
 #include "policies.hpp"
 #include "widen/widen.hpp"
-#include "workspace.hpp"
 
 namespace detreduce::cuda {
 namespace {

@@ -10,7 +10,6 @@
 #include "sequence/kernels.cuh"
 #include "sequence/launch.hpp"
 #include "platform/launch_kernel.hpp"
-#include "workspace.hpp"
 
 namespace detreduce::cuda {
 
