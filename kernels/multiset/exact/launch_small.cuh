@@ -4,7 +4,7 @@
 #include <cuda_runtime.h>
 
 #include "multiset/exact/launch.hpp"
-#include "multiset/exact/small_moments.cuh"
+#include "multiset/exact/small_join.cuh"
 #include "platform/launch_kernel.hpp"
 
 namespace detreduce::cuda {
