@@ -2,8 +2,9 @@
 // elementwise.cuh.
 #pragma once
 
+#include <detreduce/losses.hpp>
+
 #include "losses/elementwise.cuh"
-#include "losses/launch.hpp"
 #include "transform/launch.cuh"
 
 namespace detreduce::cuda {

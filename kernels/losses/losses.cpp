@@ -1,11 +1,20 @@
 // From the plan of a loss to the launch of its element type.
 #include <cuda_runtime_api.h>
 
+#include <detreduce/losses.hpp>
+
 #include "cuda_backend.hpp"
 #include "platform/cuda_error.hpp"
-#include "losses/launch.hpp"
 
 namespace detreduce::cuda {
+
+// losses/launch.cuh, for each element type
+template <class T>
+[[nodiscard]] Status launch_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream);
+
+template <class T>
+[[nodiscard]] Status launch_loss_gradient(const LossPlan& plan, const LossInputs& in, const void* upstream,
+                                          const double* sums, void* dx, Stream stream);
 
 Status enqueue_loss(const LossPlan& plan, const LossInputs& in, void* out, void* workspace, Stream stream) noexcept {
     const LossRequest& r = plan.request();

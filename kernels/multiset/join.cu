@@ -20,18 +20,14 @@ Status join_parts(const Request& r, const Found* found, const Parts& parts, cons
     });
 }
 
-namespace {
-
 /// The results of a list as if no tensor had elements.
-Status store_empty(const Run& run, const Results& results) {
+static Status store_empty(const Run& run, const Results& results) {
     return with_accumulator<double>(run.request(), [&](const auto& accumulator) {
         const JoinWork work{.count = run.plan.groups(), .empty = accumulator.empty(true)};
         const auto blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(work.count, 1, 1024));
         return join(run, DType::f64, nullptr, work, results, {blocks, run.plan.launch().block, false});
     });
 }
-
-} // namespace
 } // namespace detreduce::cuda::multiset
 
 namespace detreduce::cuda {

@@ -31,20 +31,6 @@ __global__ void __launch_bounds__(max_threads) boundary_kernel(const Key* sorted
     add_up(mine, total);
 }
 
-/// Two arrays of n keys, and behind them what the sort needs.
-template <class Key>
-struct KeyBuffers {
-    static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
-    static constexpr std::size_t bytes(std::uint64_t n) { return 2 * aligned(n * sizeof(Key)); }
-
-    Key *first, *second;
-    void* sort;
-    KeyBuffers(void* workspace, std::uint64_t n)
-        : first(static_cast<Key*>(workspace)),
-          second(reinterpret_cast<Key*>(static_cast<char*>(workspace) + aligned(n * sizeof(Key)))),
-          sort(static_cast<char*>(workspace) + bytes(n)) {}
-};
-
 /// CUB's own convention: without `temporary` it says how many bytes that is. It allocates nothing
 /// and does not synchronise.
 template <class Key>
@@ -63,7 +49,7 @@ Status sort_bytes(std::uint64_t n, std::size_t& bytes) {
     cub::DoubleBuffer<Key> keys;
     std::size_t temporary = 0;
     const Status asked = count::sort_keys<Key>(nullptr, temporary, keys, n, nullptr);
-    bytes = count::KeyBuffers<Key>::bytes(n) + temporary;
+    bytes = 2 * count::Arrays<Key>::bytes(n) + temporary;
     return asked;
 }
 
@@ -74,16 +60,16 @@ Status launch_count_unique(const Run& run) {
     const std::uint64_t n = plan.request().n;
     auto* const total = static_cast<count::Count*>(run.out);
     const std::uint32_t useful = multiset::useful_blocks(plan.request(), plan.launch());
-    const count::KeyBuffers<Key> buffers(run.workspace, n);
+    const count::Arrays<Key> arrays{static_cast<char*>(run.workspace), n}; // two, and what the sort needs
     std::uint32_t blocks = 0;
-    const count::MakeKey<T> make{static_cast<const T*>(run.in.x), buffers.first};
+    const count::MakeKey<T> make{static_cast<const T*>(run.in.x), arrays[0]};
     if (const Status bad = multiset::choose_blocks(run, for_each_kernel<count::MakeKey<T>>, useful, blocks); !bad.ok())
         return bad;
     const Status made = for_each(n, make, run.stream, blocks, plan.launch().block);
     if (!made.ok()) return made;
-    cub::DoubleBuffer<Key> keys(buffers.first, buffers.second);
-    std::size_t bytes = plan.workspace_bytes() - count::KeyBuffers<Key>::bytes(n);
-    if (const Status bad = count::sort_keys(buffers.sort, bytes, keys, n, run.stream); !bad.ok()) return bad;
+    cub::DoubleBuffer<Key> keys(arrays[0], arrays[1]);
+    std::size_t bytes = plan.workspace_bytes() - 2 * arrays.bytes(n);
+    if (const Status bad = count::sort_keys(arrays[2], bytes, keys, n, run.stream); !bad.ok()) return bad;
     if (const Status bad = multiset::choose_blocks(run, count::boundary_kernel<Key>, useful, blocks); !bad.ok())
         return bad;
     const Status zeroed = blocks == 1 ? Status{} : clear(total, sizeof *total, run.stream); // one block alone stores

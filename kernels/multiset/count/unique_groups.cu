@@ -20,17 +20,10 @@ namespace count {
 
 using Word = std::uint64_t;
 
-/// Two arrays of keys, two of groups, and behind them what the sorts need.
-struct PairBuffers {
-    std::uint64_t items; ///< elements of all groups, or of the array that is cut into segments
-    std::size_t array;   ///< bytes
-
-    explicit PairBuffers(const Request& r)
-        : items(r.shape == Shape::segments ? r.n : r.n * r.groups), array((items * sizeof(Word) + 255) / 256 * 256) {}
-    [[nodiscard]] Word* at(void* workspace, int which) const {
-        return reinterpret_cast<Word*>(static_cast<char*>(workspace) + static_cast<std::size_t>(which) * array);
-    }
-};
+/// Elements of all groups, or of the array that is cut into segments.
+static std::uint64_t items_of(const Request& r) {
+    return r.shape == Shape::segments ? r.n : r.n * r.groups;
+}
 
 /// The group of the i-th element of an array that is cut at offsets; groups.count if it is in none,
 /// or in one whose end is past the array's. Nothing is read beyond the offsets, whatever they are.
@@ -96,7 +89,7 @@ struct CountPairs {
 /// and pong of both sorts.
 [[nodiscard]] static Status sort_pairs(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Word>& keys,
                                        cub::DoubleBuffer<Word>& groups, const Request& r, Stream stream) {
-    const std::uint64_t items = PairBuffers(r).items;
+    const std::uint64_t items = items_of(r);
     const auto sort = [&](std::size_t& room, cub::DoubleBuffer<Word>& by, cub::DoubleBuffer<Word>& with, int bits) {
         return from_cuda("cub::DeviceRadixSort::SortPairs",
                          cub::DeviceRadixSort::SortPairs(temporary, room, by, with, items, 0, bits, stream));
@@ -115,33 +108,32 @@ Status unique_groups_workspace_bytes(const Request& r, std::size_t& bytes) {
     cub::DoubleBuffer<count::Word> keys, groups;
     std::size_t temporary = 0;
     const Status asked = count::sort_pairs(nullptr, temporary, keys, groups, r, nullptr);
-    bytes = 4 * count::PairBuffers(r).array + temporary;
+    bytes = 4 * count::Arrays<count::Word>::bytes(count::items_of(r)) + temporary;
     return asked;
 }
 
 Status launch_count_unique_groups(const Run& run) {
     const Request& r = run.request();
-    const count::PairBuffers buffers(r);
-    void* const workspace = run.workspace;
+    const std::uint64_t items = count::items_of(r);
+    // Two of keys, two of groups, and what the sorts need.
+    const count::Arrays<count::Word> arrays{static_cast<char*>(run.workspace), items};
     auto* const counts = static_cast<count::Count*>(run.out);
     const Status zeroed = clear(counts, r.groups * sizeof *counts, run.stream);
-    if (!zeroed.ok() || buffers.items == 0) return zeroed;
+    if (!zeroed.ok() || items == 0) return zeroed;
     const std::uint32_t threads = run.plan.launch().block,
-                        blocks =
-                            run.blocks(buffers.items / (4 * threads), policy::compare_group_blocks * run.device().sms);
+                        blocks = run.blocks(items / (4 * threads), policy::compare_group_blocks * run.device().sms);
     const Status made = with_dtype_from_16_bits(r.dtype, [&]<class T>(T) {
-        const count::MakePair<T> make{static_cast<const T*>(run.in.x), Groups::of(run.plan, run.in.offsets),
-                                      buffers.at(workspace, 0), buffers.at(workspace, 2)};
-        return for_each(buffers.items, make, run.stream, blocks, threads);
+        const count::MakePair<T> make{static_cast<const T*>(run.in.x), Groups::of(run.plan, run.in.offsets), arrays[0],
+                                      arrays[2]};
+        return for_each(items, make, run.stream, blocks, threads);
     });
     if (!made.ok()) return made;
-    cub::DoubleBuffer<count::Word> keys(buffers.at(workspace, 0), buffers.at(workspace, 1)),
-        groups(buffers.at(workspace, 2), buffers.at(workspace, 3));
-    std::size_t bytes = run.plan.workspace_bytes() - 4 * buffers.array;
-    const Status sorted = count::sort_pairs(buffers.at(workspace, 4), bytes, keys, groups, r, run.stream);
+    cub::DoubleBuffer<count::Word> keys(arrays[0], arrays[1]), groups(arrays[2], arrays[3]);
+    std::size_t bytes = run.plan.workspace_bytes() - 4 * arrays.bytes(items);
+    const Status sorted = count::sort_pairs(arrays[4], bytes, keys, groups, r, run.stream);
     if (!sorted.ok()) return sorted;
-    const count::CountPairs add{keys.Current(), groups.Current(), buffers.items, r.groups, counts};
-    return for_each(spec::tiles(buffers.items, warp_size) * warp_size, add, run.stream, blocks, threads);
+    const count::CountPairs add{keys.Current(), groups.Current(), items, r.groups, counts};
+    return for_each(spec::tiles(items, warp_size) * warp_size, add, run.stream, blocks, threads);
 }
 
 } // namespace detreduce::cuda
