@@ -10,11 +10,6 @@
 
 namespace detreduce::cuda::multiset {
 
-template <int Count>
-struct Vectors {
-    uint4 v[Count];
-};
-
 /// The elements at p that come before the first 16-byte boundary; at most n.
 template <class T>
 [[nodiscard]] __host__ __device__ __forceinline__ std::uint32_t elements_before_boundary(const T* p, std::uint64_t n) {
@@ -39,7 +34,7 @@ struct Part {
           odd(n - vectors * per_vector), first(scope.rank()), threads(scope.size()) {}
 
     /// Through L1: an index is looked for in what was just read.
-    [[nodiscard]] __device__ __forceinline__ Vectors<1> unit(std::uint32_t v) const {
+    [[nodiscard]] __device__ __forceinline__ Pack<uint4, 1> unit(std::uint32_t v) const {
         return {{load_read_only(reinterpret_cast<const uint4*>(x + head) + v)}};
     }
     /// What a thread that has no units would begin with.
@@ -54,7 +49,7 @@ struct Part {
     __device__ __forceinline__ void for_units(const F& f) const {
 #pragma unroll 1
         for (std::uint32_t v = first; v < vectors; v += AtOnce * threads) {
-            Vectors<1> loaded[AtOnce];
+            Pack<uint4, 1> loaded[AtOnce];
 #pragma unroll
             for (int i = 0; i < AtOnce; ++i)
                 if (has(v + i * threads)) loaded[i] = unit(v + i * threads);
@@ -151,7 +146,7 @@ struct TileShare {
     [[nodiscard]] __device__ __forceinline__ bool has(std::uint32_t iteration) const {
         return first + iteration * stride < tiles.full;
     }
-    [[nodiscard]] __device__ __forceinline__ Vectors<unit_vectors> unit(std::uint32_t iteration) const {
+    [[nodiscard]] __device__ __forceinline__ Pack<uint4, unit_vectors> unit(std::uint32_t iteration) const {
         return load(first + iteration * stride);
     }
     [[nodiscard]] __device__ __forceinline__ Index index(std::uint32_t iteration, int i, int e) const {
@@ -177,9 +172,9 @@ struct TileShare {
     [[nodiscard]] __device__ __forceinline__ std::uint64_t index_in(std::uint64_t tile, int i, int e) const {
         return tiles.head + tile * Tiles<T>::elements + (i * warp_size + threadIdx.x % warp_size) * per_vector + e;
     }
-    [[nodiscard]] __device__ __forceinline__ Vectors<unit_vectors> load(std::uint64_t tile) const {
+    [[nodiscard]] __device__ __forceinline__ Pack<uint4, unit_vectors> load(std::uint64_t tile) const {
         const T* const mine = tiles.x + index_in(tile, 0, 0); // the others lie at distances that are known now
-        Vectors<unit_vectors> t;
+        Pack<uint4, unit_vectors> t;
 #pragma unroll
         for (int i = 0; i < unit_vectors; ++i)
             t.v[i] = load16<Source::aligned_input>(mine + i * warp_size * per_vector);
