@@ -3,7 +3,6 @@
 // decided here, once.
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "accumulators.hpp"

@@ -4,7 +4,6 @@
 
 #include "platform/grid.cuh"
 #include "sources/load.cuh"
-#include "groups/groups.hpp"
 #include "groups/parts.hpp"
 #include "multiset/accumulators.cuh"
 #include "multiset/join.hpp"

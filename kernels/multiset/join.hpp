@@ -1,7 +1,6 @@
 // How what parts of groups found becomes results: by large groups, by one group, or by tensors.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include <detreduce/plan.hpp>
@@ -12,7 +11,6 @@
 #include "groups/parts.hpp"
 #include "multiset/found.hpp"
 #include "tensors/list.hpp"
-#include "policies.hpp"
 #include "state_form.hpp"
 
 namespace detreduce::cuda::multiset {

@@ -1,9 +1,6 @@
 // Host side of the multiset engine, for one element type.
 #pragma once
 
-#include <cuda_runtime.h>
-
-#include <algorithm>
 #include <type_traits>
 
 #include "for_each.cuh"

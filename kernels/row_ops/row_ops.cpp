@@ -3,7 +3,6 @@
 
 #include "cuda_backend.hpp"
 #include "multiset/exact/launch.hpp"
-#include "platform/cuda_error.hpp"
 #include "row_batch.hpp"
 #include "row_ops/rows.hpp"
 

@@ -1,15 +1,11 @@
 // What a kernel of row ops is told (lib/SPEC.md, section 17).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include <detreduce/row_ops.hpp>
 #include <detreduce/spec/row_math.hpp>
 #include <detreduce/spec/tree_order.hpp>
-
-#include "sequence/launch.hpp"
-#include "policies.hpp"
 
 namespace detreduce::cuda {
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "accumulators.hpp"
-#include "platform/cuda_error.hpp"
 #include "sequence/kernels.cuh"
 #include "sequence/launch.hpp"
 #include "platform/launch_kernel.hpp"

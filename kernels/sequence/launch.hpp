@@ -6,8 +6,6 @@
 
 #include <detreduce/plan.hpp>
 
-#include "groups/groups.hpp"
-
 namespace detreduce::cuda {
 
 using detail::DeviceTraits;

@@ -2,7 +2,6 @@
 // (groups.cuh): their code costs flat sums registers.
 #pragma once
 
-#include "groups/parts.hpp"
 #include "platform/grid.cuh"
 #include "platform/launch_kernel.hpp"
 #include "multiset/exact/round.cuh"

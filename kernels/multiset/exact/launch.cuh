@@ -1,12 +1,9 @@
 // Host side of `exact`, for one element type.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <algorithm>
 
 #include "for_each.cuh"
-#include "platform/cuda_error.hpp"
 #include "multiset/exact/kernels.cuh"
 #include "multiset/exact/launch.hpp"
 

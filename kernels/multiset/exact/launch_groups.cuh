@@ -1,8 +1,6 @@
 // Groups, and lists of tensors.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <algorithm>
 
 #include "for_each.cuh"
@@ -16,7 +14,6 @@ namespace detreduce::cuda {
 
 template <class Input>
 struct ExactGroupLaunch {
-    static constexpr int words = Input::states * acc::exact::words;
     Input input;
     Stream stream;
     DeviceTraits device;

@@ -1,8 +1,6 @@
 // Host side of `exact` of short flat inputs, for one element type.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include "multiset/exact/launch.hpp"
 #include "multiset/exact/small_join.cuh"
 #include "platform/launch_kernel.hpp"
